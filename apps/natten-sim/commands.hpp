@@ -8,5 +8,6 @@ namespace natten_sim::cli {
 [[nodiscard]] Command search_command();
 [[nodiscard]] Command list_command();
 [[nodiscard]] Command reproduce_command();
+[[nodiscard]] Command schedule_command();
 
 }  // namespace natten_sim::cli

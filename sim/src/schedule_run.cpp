@@ -166,6 +166,7 @@ class Runner {
     const double cost =
         problem_.mask.at(q, chain.kv_tile) == TileWork::kPartial ? costs_.compute_partial : costs_.compute;
     run_.total_work += cost;
+    run_.compute_work += cost;
     const double end = start + cost;
     state.handed = std::max(end, buffer);
     state.ready = std::max(state.handed, writer);

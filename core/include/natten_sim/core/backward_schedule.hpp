@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace natten_sim {
@@ -31,8 +32,10 @@ struct BackwardProblem {
   /// Heads that share one KV head. Above 1 the dK/dV of a KV tile are reduced over the heads of its group in
   /// ascending order: one more reduction at the end of every chain.
   std::int32_t heads_per_kv_head = 1;
-  std::int32_t workers = 1;  ///< SMs times CTAs a SM
+  std::int32_t workers = 1;  ///< SMs times CTAs a SM, at most kMostWorkers
 };
+
+inline constexpr std::int32_t kMostWorkers = 1 << 20;
 
 /// Costs in one arbitrary unit of time; finite, not negative. Sums stay exact while they are integers below
 /// 2^53.
@@ -60,6 +63,8 @@ struct ScheduledChain {
 
 enum class Dispatch { kDynamic, kStatic };
 
+[[nodiscard]] const char* to_string(Dispatch dispatch) noexcept;
+
 /// Every decision of a deterministic schedule.
 struct BackwardSchedule {
   Dispatch dispatch = Dispatch::kDynamic;
@@ -72,6 +77,28 @@ struct BackwardSchedule {
   /// atomics.
   std::vector<std::vector<std::int32_t>> dq_order;
 };
+
+/// The named ways to make a schedule; search/backward_schedules.hpp says what each does.
+enum class BackwardAlgorithm {
+  kAscending,
+  kDescending,
+  kSpt,
+  kShift,
+  kSymmetricShift,
+  kFa2Split,
+  kTwoPass,
+  kUnordered,
+  kBest
+};
+
+/// `ascending`, `symmetric-shift`, `fa2-split` ..
+[[nodiscard]] const char* to_string(BackwardAlgorithm algorithm) noexcept;
+
+/// In the order of the enumeration.
+[[nodiscard]] const std::vector<BackwardAlgorithm>& backward_algorithms();
+
+/// @throws UnknownName with the closest name.
+[[nodiscard]] BackwardAlgorithm parse_backward_algorithm(const std::string& name);
 
 /// Q tiles that a KV tile attends to, and KV tiles that a Q tile does; ascending.
 [[nodiscard]] std::vector<std::int32_t> attended_q_tiles(const BlockMask& mask, std::int32_t kv_tile);

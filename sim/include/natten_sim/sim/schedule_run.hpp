@@ -32,7 +32,8 @@ struct ScheduleBubble {
 
 struct ScheduleRun {
   double makespan = 0;
-  double total_work = 0;  ///< compute, reductions and tax of all tasks
+  double total_work = 0;    ///< compute, reductions and tax of all tasks
+  double compute_work = 0;  ///< compute alone
   ScheduleBubble bubble;
   std::vector<std::int32_t> worker;  ///< of each chain, in launch order
   /// Times of every task, chain by chain in launch order, tasks in q_order. Empty unless recorded.

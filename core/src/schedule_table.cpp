@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/schedule_table.hpp>
+#include <natten_sim/core/unique_keys.hpp>
+#include <natten_sim/core/version.hpp>
+
+namespace natten_sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "natten-sim.schedule-table/1";
+constexpr std::size_t kMostTiles = 65536;
+
+char mask_character(TileWork work) {
+  return work == TileWork::kNone ? '.' : work == TileWork::kPartial ? '+' : '#';
+}
+
+/// Reads fields of one object of a table; `place` names it in messages.
+class Fields {
+ public:
+  Fields(const Json& object, std::string where, std::string place, const std::vector<std::string>& known)
+      : object_(object), where_(std::move(where)), place_(std::move(place)) {
+    if (!object.is_object()) throw MalformedData(where_, place_ + " is not an object", "a JSON object");
+    for (const auto& [key, value] : object.items()) {
+      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      const std::string closest = closest_name(key, known);
+      throw MalformedData(where_, "unknown key '" + key + "' in " + place_,
+                          closest.empty() ? "the keys of docs/schedules.md" : "'" + closest + "'");
+    }
+  }
+  [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
+  [[nodiscard]] const Json& at(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end())
+      throw MalformedData(where_, "'" + std::string(key) + "' is missing in " + place_, "this key");
+    return *found;
+  }
+  [[nodiscard]] const Json& array(const char* key) const {
+    if (!at(key).is_array()) fail(key, "an array");
+    return at(key);
+  }
+  [[nodiscard]] std::string text(const char* key) const {
+    if (!at(key).is_string()) fail(key, "a string");
+    return at(key).get<std::string>();
+  }
+  [[nodiscard]] std::int32_t integer(const char* key) const { return integer_in(at(key), key); }
+  [[nodiscard]] std::vector<std::int32_t> integers(const char* key) const {
+    std::vector<std::int32_t> values;
+    values.reserve(array(key).size());
+    for (const Json& value : at(key)) values.push_back(integer_in(value, key));
+    return values;
+  }
+
+ private:
+  [[nodiscard]] std::int32_t integer_in(const Json& value, const char* key) const {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    const bool fits = value.is_number_unsigned()
+                          ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMost)
+                          : value.is_number_integer() && value.get<std::int64_t>() >= -kMost;
+    if (!fits) fail(key, "integers of 32 bits");
+    return static_cast<std::int32_t>(value.get<std::int64_t>());
+  }
+  [[noreturn]] void fail(const char* key, const char* accepted) const {
+    throw MalformedData(where_, "'" + std::string(key) + "' in " + place_ + " has another type", accepted);
+  }
+
+  const Json& object_;
+  std::string where_, place_;
+};
+
+BlockMask mask_of_rows(const std::vector<std::string>& rows, const std::string& where) {
+  BlockMask mask;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::string line = "line " + std::to_string(row + 1);
+    std::size_t cells = 0;
+    for (const char c : rows[row]) {
+      if (c == ' ' || c == '\t' || c == '\r') continue;
+      if (c != '.' && c != '0' && c != '+' && c != '#' && c != '1') {
+        throw MalformedData(where, "a character that is no tile in " + line,
+                            "'.' or '0' skipped, '+' partial, '#' or '1' full");
+      }
+      ++cells;
+      mask.work.push_back(c == '.' || c == '0' ? TileWork::kNone
+                          : c == '+'           ? TileWork::kPartial
+                                               : TileWork::kFull);
+    }
+    if (row == 0) mask.kv_tiles = static_cast<std::int32_t>(std::min(cells, kMostTiles + 1));
+    if (cells > kMostTiles) throw MalformedData(where, "more KV tiles than 65,536", "65,536 or fewer");
+    if (cells != static_cast<std::size_t>(mask.kv_tiles)) {
+      throw MalformedData(where, line + " has " + std::to_string(cells) + " tiles",
+                          std::to_string(mask.kv_tiles) + ", as the first line");
+    }
+  }
+  if (mask.work.empty()) throw MalformedData(where, "no tiles", "one line a Q tile");
+  if (rows.size() > kMostTiles) throw MalformedData(where, "more Q tiles than 65,536", "65,536 or fewer");
+  mask.q_tiles = static_cast<std::int32_t>(rows.size());
+  return mask;
+}
+
+BlockMask read_mask(const Fields& table, const std::string& where) {
+  std::vector<std::string> rows;
+  for (const Json& row : table.array("mask")) {
+    if (!row.is_string())
+      throw MalformedData(where, "'mask' holds something else than strings", "one string a Q tile");
+    rows.push_back(row.get<std::string>());
+  }
+  BlockMask mask = mask_of_rows(rows, where);
+  for (const auto& [key, size] : {std::pair{"q_tiles", mask.q_tiles}, std::pair{"kv_tiles", mask.kv_tiles}}) {
+    if (table.integer(key) != size) {
+      throw InvalidParameter(key, std::to_string(table.integer(key)),
+                             std::to_string(size) + ", as the mask of " + where + " has");
+    }
+  }
+  return mask;
+}
+
+void read_chains(const Fields& table, const std::string& where, BackwardSchedule& schedule) {
+  const bool placed = schedule.dispatch == Dispatch::kStatic;
+  std::vector<std::string> known = {"head", "kv_tile", "q_order"};
+  if (placed) known.emplace_back("worker");
+  std::size_t position = 0;
+  for (const Json& entry : table.array("chains")) {
+    const Fields chain(entry, where, "chain " + std::to_string(position++), known);
+    schedule.chains.push_back({chain.integer("head"), chain.integer("kv_tile"), chain.integers("q_order")});
+    if (placed) schedule.worker.push_back(chain.integer("worker"));
+  }
+}
+
+void read_dq_order(const Fields& table, const std::string& where, const BackwardProblem& problem,
+                   BackwardSchedule& schedule) {
+  if (!table.has("dq_order")) return;
+  const auto q_tiles = static_cast<std::size_t>(problem.mask.q_tiles);
+  const std::size_t cells = static_cast<std::size_t>(problem.heads) * q_tiles;
+  const Json& entries = table.array("dq_order");
+  if (entries.size() != cells) {
+    throw InvalidParameter("dq_order", std::to_string(entries.size()) + " dQ tiles",
+                           std::to_string(cells) + ", heads times Q tiles");
+  }
+  schedule.dq_order.resize(cells);
+  std::vector<bool> seen(cells, false);
+  std::size_t position = 0;
+  for (const Json& entry : entries) {
+    const Fields tile(entry, where, "dq_order entry " + std::to_string(position++),
+                      {"head", "q_tile", "kv_order"});
+    const std::int32_t head = tile.integer("head"), q = tile.integer("q_tile");
+    const std::string name = "head " + std::to_string(head) + ", Q tile " + std::to_string(q);
+    if (head < 0 || head >= problem.heads || q < 0 || q >= problem.mask.q_tiles) {
+      throw InvalidParameter("dq_order", name,
+                             "heads 0.." + std::to_string(problem.heads - 1) + ", Q tiles 0.." +
+                                 std::to_string(problem.mask.q_tiles - 1));
+    }
+    const std::size_t cell = static_cast<std::size_t>(head) * q_tiles + static_cast<std::size_t>(q);
+    if (seen[cell]) throw InvalidParameter("dq_order", name + " twice", "each dQ tile once");
+    seen[cell] = true;
+    schedule.dq_order[cell] = tile.integers("kv_order");
+  }
+}
+
+}  // namespace
+
+BlockMask parse_block_mask(std::string_view text, const std::string& where) {
+  std::vector<std::string> rows;
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    rows.emplace_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  while (!rows.empty() && rows.back().find_first_not_of(" \t\r") == std::string::npos) rows.pop_back();
+  return mask_of_rows(rows, where);
+}
+
+std::vector<std::string> block_mask_rows(const BlockMask& mask) {
+  std::vector<std::string> rows;
+  for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
+    rows.emplace_back();
+    for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv) rows.back() += mask_character(mask.at(q, kv));
+  }
+  return rows;
+}
+
+std::string to_json(const ScheduleTable& table) {
+  const BackwardProblem& problem = table.problem;
+  const BackwardSchedule& schedule = table.schedule;
+  const auto lines = [](std::string& text, const char* key, std::size_t count, const auto& line) {
+    text += ",\n\"" + std::string(key) + "\": [";
+    for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "\n  " : ",\n  ") + Json(line(i)).dump();
+    text += "\n]";
+  };
+  Json head = {{"schema", kSchema},
+               {"version", version()},
+               {"q_tiles", problem.mask.q_tiles},
+               {"kv_tiles", problem.mask.kv_tiles},
+               {"heads", problem.heads},
+               {"heads_per_kv_head", problem.heads_per_kv_head},
+               {"workers", problem.workers},
+               {"dispatch", to_string(schedule.dispatch)}};
+  std::string text = head.dump();
+  text.pop_back();
+  const std::vector<std::string> rows = block_mask_rows(problem.mask);
+  lines(text, "mask", rows.size(), [&](std::size_t row) { return Json(rows[row]); });
+  lines(text, "chains", schedule.chains.size(), [&](std::size_t i) {
+    const ScheduledChain& chain = schedule.chains[i];
+    Json line = {{"head", chain.head}, {"kv_tile", chain.kv_tile}};
+    if (schedule.dispatch == Dispatch::kStatic) line["worker"] = schedule.worker[i];
+    line["q_order"] = chain.q_order;
+    return line;
+  });
+  if (!schedule.dq_order.empty()) {
+    const auto q_tiles = static_cast<std::size_t>(problem.mask.q_tiles);
+    lines(text, "dq_order", schedule.dq_order.size(), [&](std::size_t cell) {
+      return Json{
+          {"head", cell / q_tiles}, {"q_tile", cell % q_tiles}, {"kv_order", schedule.dq_order[cell]}};
+    });
+  }
+  return text + "}\n";
+}
+
+ScheduleTable parse_schedule_table(std::string_view json, const std::string& where) {
+  require_unique_keys(json, where);
+  const Json document = Json::parse(json);
+  const Fields fields(document, where, "the table",
+                      {"schema", "version", "q_tiles", "kv_tiles", "heads", "heads_per_kv_head", "workers",
+                       "dispatch", "mask", "chains", "dq_order"});
+  if (fields.text("schema") != kSchema)
+    throw MalformedData(where, "schema '" + fields.text("schema") + "'",
+                        std::string("schema '") + kSchema + "'");
+  ScheduleTable table;
+  table.problem.mask = read_mask(fields, where);
+  table.problem.heads = fields.integer("heads");
+  table.problem.heads_per_kv_head = fields.has("heads_per_kv_head") ? fields.integer("heads_per_kv_head") : 1;
+  table.problem.workers = fields.integer("workers");
+  require_valid(table.problem);
+  const std::string dispatch = fields.text("dispatch");
+  if (dispatch != "dynamic" && dispatch != "static")
+    throw MalformedData(where, "dispatch '" + dispatch + "'", "'dynamic' or 'static'");
+  table.schedule.dispatch = dispatch == "static" ? Dispatch::kStatic : Dispatch::kDynamic;
+  read_chains(fields, where, table.schedule);
+  read_dq_order(fields, where, table.problem, table.schedule);
+  require_valid(table.problem, table.schedule);
+  return table;
+}
+
+}  // namespace natten_sim

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+
+#include <natten_sim/core/backward_schedule.hpp>
+
+namespace natten_sim {
+
+enum class ReductionOrder { kPrescribed, kUnordered };
+
+enum class BindingBound { kWork, kTasks, kChains, kDqSequence, kCrowding, kDkvSequence };
+
+/// `work`, `tasks`, `chains`, `dq-sequence`, `crowding`, `dkv-sequence`.
+[[nodiscard]] const char* to_string(BindingBound bound) noexcept;
+
+/// Times below which no schedule of a problem can finish, static or dynamic, whatever its orders. c is a
+/// task's compute, r its reduction with the tax (none of the tax, and none of the dQ bounds, when reductions
+/// are unordered), t = c + r, h the smaller handoff. A chain's own time T is the sum of its t when serial;
+/// with an asynchronous writer at least max(sum of c + least r, least c + sum of r); and its dK/dV reduction,
+/// if any.
+struct ScheduleBounds {
+  /// Sum of T over workers.
+  double work = 0;
+  /// Serial only. Some worker gets at least N / workers of the N tasks, rounded up: that many times the least
+  /// t.
+  double tasks = 0;
+  /// With chains sorted by T, longest first: some worker gets k + 1 of the first k * workers + 1 chains, so
+  /// at least the k + 1 shortest of them, for every k. k = 0: the longest chain.
+  double chains = 0;
+  /// Some dQ tile with p contributions: its first reduction waits for a compute, then p reductions follow one
+  /// another; between two of different workers lies the handoff, between two of one worker a compute
+  /// (serial): c + p * r + (p - 1) * min(h, c), with the least c (0 in place of the last c with a writer).
+  double dq_sequence = 0;
+  /// Serial only. Of j chains of n tasks each that contribute to one dQ tile, some k = ceil(j / n) come to it
+  /// at the same position p of theirs. None of them reduces before p tasks and a compute, the last of the k
+  /// reductions has n - 1 - p tasks behind it: n * t + (k - 1) * (r + min(h, c)) with the least t and c.
+  double crowding = 0;
+  /// dK/dV of one KV tile over the g heads of its group: the first chain, then g reductions, with
+  /// min(h, chain) between two.
+  double dkv_sequence = 0;
+
+  /// The largest of them.
+  [[nodiscard]] double best() const;
+  /// Which one that is; ties: the first in the order above.
+  [[nodiscard]] BindingBound binding() const;
+};
+
+/// O(cells of the mask + chains log chains). @throws InvalidParameter on an invalid problem.
+[[nodiscard]] ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCosts& costs,
+                                             ReductionOrder order = ReductionOrder::kPrescribed);
+
+/// The time that a chain keeps its worker busy when it never waits (T above).
+[[nodiscard]] double chain_time(const BackwardProblem& problem, const BackwardCosts& costs,
+                                std::int32_t kv_tile, ReductionOrder order = ReductionOrder::kPrescribed);
+
+}  // namespace natten_sim

@@ -1,0 +1,184 @@
+#include "construct.hpp"
+
+#include <queue>
+
+#include "launch.hpp"
+#include "partial_schedule.hpp"
+
+namespace natten_sim::schedules {
+namespace {
+
+using Step = PartialSchedule::Step;
+constexpr std::int32_t kNone = PartialSchedule::kNone;
+
+/// The earliest time on top, then the smallest worker.
+struct Waiting {
+  double time;
+  std::int32_t worker;
+  bool operator<(const Waiting& other) const {
+    return time != other.time ? time > other.time : worker > other.worker;
+  }
+};
+
+/// Workers whose dK/dV must wait for the head before theirs.
+class Parking {
+ public:
+  void park(std::int32_t worker) { parked_.push_back(worker); }
+  /// Takes out those whose turn has come.
+  std::vector<std::int32_t> wake(const PartialSchedule& partial) {
+    std::vector<std::int32_t> awake;
+    std::erase_if(parked_, [&](std::int32_t worker) {
+      if (!partial.dkv_ready(worker)) return false;
+      awake.push_back(worker);
+      return true;
+    });
+    return awake;
+  }
+
+ private:
+  std::vector<std::int32_t> parked_;
+};
+
+class ListScheduler {
+ public:
+  ListScheduler(const BackwardProblem& problem, const BackwardCosts& costs,
+                const std::vector<std::int32_t>& chains, const std::vector<double>& preference)
+      : chains_(chains),
+        preference_(preference),
+        attended_(attended_of_each_kv_tile(problem.mask)),
+        partial_(problem, costs) {
+    for (std::int32_t worker = 0; worker < problem.workers; ++worker) queue_.push({0.0, worker});
+  }
+
+  std::optional<BackwardSchedule> run() {
+    while (!queue_.empty()) {
+      const std::int32_t worker = queue_.top().worker;
+      queue_.pop();
+      if (partial_.at_dkv(worker)) {
+        if (!partial_.dkv_ready(worker)) {
+          parking_.park(worker);
+          continue;
+        }
+        append({worker, partial_.worker(worker).chain, kNone});
+        for (const std::int32_t other : parking_.wake(partial_))
+          queue_.push({partial_.worker(other).writer, other});
+      } else {
+        std::int32_t chain = partial_.worker(worker).chain;
+        if (chain == kNone) {
+          if (next_ == chains_.size()) continue;  // nothing left for this worker
+          chain = chains_[next_++];
+        }
+        append({worker, chain, choose(worker, chain)});
+      }
+    }
+    if (!partial_.complete()) return std::nullopt;
+    return partial_.schedule();
+  }
+
+ private:
+  void append(const Step& step) {
+    partial_.append(step);
+    queue_.push({partial_.worker(step.worker).free, step.worker});
+  }
+
+  [[nodiscard]] std::int32_t choose(std::int32_t worker, std::int32_t chain) const {
+    std::int32_t best = kNone;
+    double best_start = 0, best_preference = 0;
+    std::int32_t best_left = 0;
+    for (const std::int32_t q : attended_[static_cast<std::size_t>(partial_.kv_tile_of(chain))]) {
+      if (partial_.reduced(chain, q)) continue;
+      const double start = partial_.times({worker, chain, q}).start;
+      const std::int32_t left = partial_.dq_left(partial_.cell_of(chain, q));
+      const double preference = preference_.empty() ? 0.0 : preference_[static_cast<std::size_t>(q)];
+      const bool better =
+          best == kNone || start < best_start ||
+          (start == best_start && (left > best_left || (left == best_left && preference > best_preference)));
+      if (!better) continue;
+      best = q;
+      best_start = start;
+      best_left = left;
+      best_preference = preference;
+    }
+    return best;
+  }
+
+  const std::vector<std::int32_t>& chains_;
+  const std::vector<double>& preference_;
+  QTiles attended_;
+  PartialSchedule partial_;
+  std::priority_queue<Waiting> queue_;
+  Parking parking_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+std::optional<BackwardSchedule> list_schedule(const BackwardProblem& problem, const BackwardCosts& costs,
+                                              const std::vector<std::int32_t>& chains,
+                                              const std::vector<double>& preference) {
+  return ListScheduler(problem, costs, chains, preference).run();
+}
+
+std::optional<BackwardSchedule> first_come_first_served(const BackwardProblem& problem,
+                                                        const BackwardCosts& costs,
+                                                        const Assignment& assignment) {
+  PartialSchedule partial(problem, costs);
+  std::priority_queue<Waiting> queue;
+  Parking parking;
+  std::vector<std::size_t> next(assignment.of_worker.size(), 0);
+  const auto step_of = [&](std::int32_t worker) -> std::optional<Step> {
+    const PartialSchedule::Worker& state = partial.worker(worker);
+    if (partial.at_dkv(worker)) return Step{worker, state.chain, kNone};
+    const std::vector<std::int32_t>& chains = assignment.of_worker[static_cast<std::size_t>(worker)];
+    std::size_t& position = next[static_cast<std::size_t>(worker)];
+    if (state.chain == kNone && position == chains.size()) return std::nullopt;
+    const std::int32_t chain = state.chain == kNone ? chains[position] : state.chain;
+    const std::int32_t done = state.chain == kNone ? 0 : state.done;
+    return Step{worker, chain,
+                assignment.q_order[static_cast<std::size_t>(chain)][static_cast<std::size_t>(done)]};
+  };
+  const auto enqueue = [&](std::int32_t worker) {
+    const std::optional<Step> step = step_of(worker);
+    if (!step) return;
+    if (step->q_tile == kNone && !partial.dkv_ready(worker)) {
+      parking.park(worker);
+    } else {
+      queue.push({partial.times(*step).start, worker});
+    }
+  };
+  for (std::int32_t worker = 0; worker < problem.workers; ++worker) enqueue(worker);
+  while (!queue.empty()) {
+    const Waiting top = queue.top();
+    queue.pop();
+    const Step step = *step_of(top.worker);
+    const double start = partial.times(step).start;
+    if (start > top.time) {  // another reduction came first
+      queue.push({start, top.worker});
+      continue;
+    }
+    if (partial.worker(top.worker).chain == kNone) ++next[static_cast<std::size_t>(top.worker)];
+    partial.append(step);
+    if (step.q_tile == kNone) {
+      for (const std::int32_t other : parking.wake(partial)) enqueue(other);
+    }
+    enqueue(top.worker);
+  }
+  if (!partial.complete()) return std::nullopt;
+  return partial.schedule();
+}
+
+Assignment assignment_of(const BackwardProblem& problem, const BackwardSchedule& schedule,
+                         const std::vector<std::int32_t>& worker) {
+  Assignment assignment;
+  assignment.of_worker.resize(static_cast<std::size_t>(problem.workers));
+  assignment.q_order.resize(schedule.chains.size());
+  for (std::size_t i = 0; i < schedule.chains.size(); ++i) {
+    const ScheduledChain& chain = schedule.chains[i];
+    const std::int32_t id = chain.head * problem.mask.kv_tiles + chain.kv_tile;
+    if (!chain.q_order.empty()) assignment.of_worker[static_cast<std::size_t>(worker[i])].push_back(id);
+    assignment.q_order[static_cast<std::size_t>(id)] = chain.q_order;
+  }
+  return assignment;
+}
+
+}  // namespace natten_sim::schedules

@@ -1,0 +1,22 @@
+// DASH 3.3: chains walk their Q tiles backwards, so that with a causal mask short chains finish first and
+// hand their workers to the next head.
+#include "launch.hpp"
+#include "plan.hpp"
+
+namespace natten_sim::schedules {
+
+SchedulePlan descending(const ScheduleRequest& request) {
+  const QTiles attended = attended_of_each_kv_tile(request.problem.mask);
+  BackwardSchedule schedule;
+  schedule.dispatch = request.dispatch.value_or(Dispatch::kDynamic);
+  schedule.chains = launch_chains(request.problem, request.launch.value_or(LaunchOrder{}),
+                                  TileOrder::kAscending, [&](std::int32_t kv) {
+                                    const auto& tiles = attended[static_cast<std::size_t>(kv)];
+                                    return std::vector<std::int32_t>(tiles.rbegin(), tiles.rend());
+                                  });
+  schedule.worker = place_in_turn(request.problem, schedule.dispatch);
+  schedule.dq_order = dq_by_kv_tile(request.problem, TileOrder::kAscending);
+  return one_phase(request, std::move(schedule));
+}
+
+}  // namespace natten_sim::schedules

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <natten_sim/core/backward_schedule.hpp>
+
+namespace natten_sim::schedules {
+
+struct ExhaustiveResult {
+  std::optional<BackwardSchedule> better;  ///< than the given makespan, if one was found
+  double makespan = 0;                     ///< of it, else the given one
+  bool complete = false;                   ///< all schedules were covered: nothing is earlier than `makespan`
+};
+
+/// Branch and bound over all static schedules (every dynamic run is one of them): steps are appended in the
+/// order in which their reductions start, so every schedule is met, and none is entered that a bound already
+/// rules out. Idle workers and untouched heads that are alike are tried once. Stops after `nodes` steps, or
+/// at `lower_bound`.
+[[nodiscard]] ExhaustiveResult search_exhaustively(const BackwardProblem& problem, const BackwardCosts& costs,
+                                                   double makespan, double lower_bound, std::int64_t nodes);
+
+}  // namespace natten_sim::schedules

@@ -1,0 +1,94 @@
+#include "launch.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace natten_sim::schedules {
+
+QTiles attended_of_each_kv_tile(const BlockMask& mask) {
+  QTiles tiles(static_cast<std::size_t>(mask.kv_tiles));
+  for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
+    for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv) {
+      if (mask.at(q, kv) != TileWork::kNone) tiles[static_cast<std::size_t>(kv)].push_back(q);
+    }
+  }
+  return tiles;
+}
+
+std::vector<ScheduledChain> launch_chains(
+    const BackwardProblem& problem, const LaunchOrder& launch, TileOrder kv_tiles,
+    const std::function<std::vector<std::int32_t>(std::int32_t)>& q_order) {
+  const std::int32_t tiles = problem.mask.kv_tiles;
+  std::vector<std::vector<std::int32_t>> orders;
+  for (std::int32_t kv = 0; kv < tiles; ++kv) orders.push_back(q_order(kv));
+  std::vector<ScheduledChain> chains;
+  chains.reserve(static_cast<std::size_t>(problem.heads) * static_cast<std::size_t>(tiles));
+  for (std::int32_t first = 0; first < problem.heads;) {
+    const std::int32_t heads = std::min(launch.heads_per_section, problem.heads - first);
+    for (std::int32_t i = 0; i < tiles; ++i) {
+      const std::int32_t kv = kv_tiles == TileOrder::kAscending ? i : tiles - 1 - i;
+      for (std::int32_t head = first; head < first + heads; ++head)
+        chains.push_back({head, kv, orders[static_cast<std::size_t>(kv)]});
+    }
+    first += heads;
+  }
+  return chains;
+}
+
+std::vector<std::int32_t> place_in_turn(const BackwardProblem& problem, Dispatch dispatch) {
+  std::vector<std::int32_t> workers;
+  if (dispatch == Dispatch::kDynamic) return workers;
+  const std::int64_t chains = std::int64_t{problem.heads} * problem.mask.kv_tiles;
+  for (std::int64_t i = 0; i < chains; ++i) workers.push_back(static_cast<std::int32_t>(i % problem.workers));
+  return workers;
+}
+
+std::vector<std::vector<std::int32_t>> dq_by_kv_tile(const BackwardProblem& problem, TileOrder order) {
+  std::vector<std::vector<std::int32_t>> of_q_tile;
+  for (std::int32_t q = 0; q < problem.mask.q_tiles; ++q) {
+    of_q_tile.push_back(attended_kv_tiles(problem.mask, q));
+    if (order == TileOrder::kDescending) std::reverse(of_q_tile.back().begin(), of_q_tile.back().end());
+  }
+  std::vector<std::vector<std::int32_t>> dq_order;
+  dq_order.reserve(static_cast<std::size_t>(problem.heads) * of_q_tile.size());
+  for (std::int32_t head = 0; head < problem.heads; ++head)
+    dq_order.insert(dq_order.end(), of_q_tile.begin(), of_q_tile.end());
+  return dq_order;
+}
+
+std::vector<std::vector<std::int32_t>> dq_by_visiting_time(const BackwardProblem& problem,
+                                                           const BackwardCosts& costs,
+                                                           const BackwardSchedule& schedule) {
+  BackwardSchedule free = schedule;
+  free.dq_order.clear();
+  const ScheduleRun run = run_schedule(problem, costs, free, RecordTimes::kYes);
+  struct Visit {
+    double time;
+    std::int64_t depth;
+    std::int32_t kv_tile;
+    bool operator<(const Visit& other) const {
+      return std::tie(time, depth, kv_tile) < std::tie(other.time, other.depth, other.kv_tile);
+    }
+  };
+  const auto q_tiles = static_cast<std::size_t>(problem.mask.q_tiles);
+  std::vector<std::vector<Visit>> visits(static_cast<std::size_t>(problem.heads) * q_tiles);
+  std::vector<std::int64_t> depth(static_cast<std::size_t>(problem.workers), 0);
+  std::size_t task = 0;
+  for (std::size_t i = 0; i < schedule.chains.size(); ++i) {
+    const ScheduledChain& chain = schedule.chains[i];
+    for (const std::int32_t q : chain.q_order) {
+      visits[static_cast<std::size_t>(chain.head) * q_tiles + static_cast<std::size_t>(q)].push_back(
+          {run.tasks[task++].reduce_start, depth[static_cast<std::size_t>(run.worker[i])]++, chain.kv_tile});
+    }
+  }
+  std::vector<std::vector<std::int32_t>> dq_order;
+  dq_order.reserve(visits.size());
+  for (std::vector<Visit>& cell : visits) {
+    std::sort(cell.begin(), cell.end());
+    dq_order.emplace_back();
+    for (const Visit& visit : cell) dq_order.back().push_back(visit.kv_tile);
+  }
+  return dq_order;
+}
+
+}  // namespace natten_sim::schedules

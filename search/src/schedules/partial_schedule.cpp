@@ -1,0 +1,174 @@
+#include "partial_schedule.hpp"
+
+#include <algorithm>
+
+namespace natten_sim::schedules {
+
+PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardCosts& costs, Undo undo)
+    : problem_(problem),
+      costs_(costs),
+      q_tiles_(static_cast<std::size_t>(problem.mask.q_tiles)),
+      stages_(static_cast<std::size_t>(costs.writer_stages)),
+      dkv_(problem.heads_per_kv_head > 1),
+      workers_(static_cast<std::size_t>(problem.workers)),
+      ends_(workers_.size() * stages_, 0.0),
+      undo_(undo == Undo::kYes) {
+  const auto kv_tiles = static_cast<std::size_t>(problem.mask.kv_tiles);
+  const std::size_t chains = static_cast<std::size_t>(problem.heads) * kv_tiles;
+  tasks_.assign(kv_tiles, 0);
+  dq_.resize(static_cast<std::size_t>(problem.heads) * q_tiles_);
+  for (std::size_t q = 0; q < q_tiles_; ++q) {
+    for (std::size_t kv = 0; kv < kv_tiles; ++kv) {
+      if (problem.mask.work[q * kv_tiles + kv] == TileWork::kNone) continue;
+      ++tasks_[kv];
+      for (std::size_t head = 0; head < static_cast<std::size_t>(problem.heads); ++head)
+        ++dq_[head * q_tiles_ + q].left;
+      steps_left_ += problem.heads;
+    }
+  }
+  if (dkv_) {
+    dkv_places_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head));
+    for (const std::int32_t tasks : tasks_) steps_left_ += tasks > 0 ? problem.heads : 0;
+  }
+  started_.assign(chains, 0);
+  reduced_.assign(chains * q_tiles_, 0);
+  q_orders_.resize(chains);
+  dq_orders_.resize(dq_.size());
+}
+
+double PartialSchedule::handoff(std::int32_t from, std::int32_t to) const {
+  if (from == kNone || from == to) return 0.0;
+  return (from - to) % 2 == 0 ? costs_.handoff : costs_.handoff_far.value_or(costs_.handoff);
+}
+
+const PartialSchedule::Place& PartialSchedule::place_of(const Step& step) const {
+  if (step.q_tile != kNone) return dq_[static_cast<std::size_t>(cell_of(step.chain, step.q_tile))];
+  const std::int32_t group = head_of(step.chain) / problem_.heads_per_kv_head;
+  return dkv_places_[static_cast<std::size_t>(group) * static_cast<std::size_t>(problem_.mask.kv_tiles) +
+                     static_cast<std::size_t>(kv_tile_of(step.chain))];
+}
+
+PartialSchedule::Place& PartialSchedule::place_of(const Step& step) {
+  return const_cast<Place&>(static_cast<const PartialSchedule&>(*this).place_of(step));
+}
+
+PartialSchedule::Times PartialSchedule::times(const Step& step) const {
+  const Worker& worker = workers_[static_cast<std::size_t>(step.worker)];
+  const Place& place = place_of(step);
+  Times times;
+  double ready = 0;
+  double cost = costs_.reduce_kv;
+  if (step.q_tile == kNone) {
+    ready = worker.writer;
+  } else {
+    const bool partial = problem_.mask.at(step.q_tile, kv_tile_of(step.chain)) == TileWork::kPartial;
+    double handed = worker.free + (partial ? costs_.compute_partial : costs_.compute);
+    const auto done = static_cast<std::size_t>(worker.done);
+    if (stages_ > 0 && done >= stages_)
+      handed = std::max(handed, ends_[static_cast<std::size_t>(step.worker) * stages_ + done % stages_]);
+    ready = worker.done > 0 ? std::max(handed, worker.writer) : handed;
+    cost = costs_.reduce + costs_.per_tile_tax;
+    times.next_compute = handed;
+  }
+  times.start =
+      place.count == 0 ? ready : std::max(ready, place.end + handoff(place.last_worker, step.worker));
+  times.end = times.start + cost;
+  const bool last = step.q_tile == kNone || worker.done + 1 == tasks(step.chain);
+  if (stages_ == 0 || last) times.next_compute = times.end;
+  return times;
+}
+
+void PartialSchedule::append(const Step& step) {
+  Worker& worker = workers_[static_cast<std::size_t>(step.worker)];
+  Place& place = place_of(step);
+  const Times at = times(step);
+  Record record{step, worker, place, 0.0, makespan_};
+  if (worker.chain == kNone) {
+    order_.push_back({worker.free, step.worker, step.chain});
+    worker.chain = step.chain;
+    worker.done = 0;
+    ++worker.chains;
+    started_[static_cast<std::size_t>(step.chain)] = 1;
+  }
+  if (step.q_tile != kNone) {
+    reduced_[static_cast<std::size_t>(step.chain) * q_tiles_ + static_cast<std::size_t>(step.q_tile)] = 1;
+    q_orders_[static_cast<std::size_t>(step.chain)].push_back(step.q_tile);
+    dq_orders_[static_cast<std::size_t>(cell_of(step.chain, step.q_tile))].push_back(kv_tile_of(step.chain));
+    if (stages_ > 0) {
+      double& slot = ends_[static_cast<std::size_t>(step.worker) * stages_ +
+                           static_cast<std::size_t>(worker.done) % stages_];
+      record.overwritten_end = slot;
+      slot = at.end;
+    }
+  }
+  ++worker.done;
+  worker.free = at.next_compute;
+  worker.writer = at.end;
+  if (worker.done == tasks(step.chain) + (dkv_ ? 1 : 0)) worker.chain = kNone;
+  place.end = at.end;
+  place.last_worker = step.worker;
+  --place.left;
+  ++place.count;
+  makespan_ = std::max(makespan_, at.end);
+  --steps_left_;
+  if (undo_) records_.push_back(record);
+}
+
+void PartialSchedule::undo() {
+  const Record record = records_.back();
+  records_.pop_back();
+  const Step& step = record.step;
+  Worker& worker = workers_[static_cast<std::size_t>(step.worker)];
+  worker = record.worker;
+  place_of(step) = record.place;
+  if (step.q_tile != kNone) {
+    reduced_[static_cast<std::size_t>(step.chain) * q_tiles_ + static_cast<std::size_t>(step.q_tile)] = 0;
+    q_orders_[static_cast<std::size_t>(step.chain)].pop_back();
+    dq_orders_[static_cast<std::size_t>(cell_of(step.chain, step.q_tile))].pop_back();
+    if (stages_ > 0) {
+      ends_[static_cast<std::size_t>(step.worker) * stages_ +
+            static_cast<std::size_t>(worker.done) % stages_] = record.overwritten_end;
+    }
+  }
+  if (worker.chain == kNone) {
+    started_[static_cast<std::size_t>(step.chain)] = 0;
+    order_.pop_back();
+  }
+  makespan_ = record.makespan;
+  ++steps_left_;
+}
+
+bool PartialSchedule::at_dkv(std::int32_t worker) const {
+  const Worker& state = workers_[static_cast<std::size_t>(worker)];
+  return dkv_ && state.chain != kNone && state.done == tasks(state.chain);
+}
+
+bool PartialSchedule::dkv_ready(std::int32_t worker) const {
+  const Worker& state = workers_[static_cast<std::size_t>(worker)];
+  return place_of({worker, state.chain, kNone}).count == head_of(state.chain) % problem_.heads_per_kv_head;
+}
+
+BackwardSchedule PartialSchedule::schedule() const {
+  const auto kv_tiles = static_cast<std::size_t>(problem_.mask.kv_tiles);
+  std::vector<Started> order = order_;
+  std::stable_sort(order.begin(), order.end(), [](const Started& a, const Started& b) {
+    return a.start != b.start ? a.start < b.start : a.worker < b.worker;
+  });
+  BackwardSchedule schedule;
+  schedule.dispatch = Dispatch::kStatic;
+  schedule.dq_order = dq_orders_;
+  for (const auto& [start, worker, chain] : order) {
+    schedule.chains.push_back(
+        {head_of(chain), kv_tile_of(chain), q_orders_[static_cast<std::size_t>(chain)]});
+    schedule.worker.push_back(worker);
+  }
+  for (std::int32_t chain = 0; chain < chain_count();
+       ++chain) {  // chains without tasks take no time anywhere
+    if (tasks_[static_cast<std::size_t>(chain) % kv_tiles] > 0) continue;
+    schedule.chains.push_back({head_of(chain), kv_tile_of(chain), {}});
+    schedule.worker.push_back(0);
+  }
+  return schedule;
+}
+
+}  // namespace natten_sim::schedules

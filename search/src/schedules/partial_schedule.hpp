@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <natten_sim/core/backward_schedule.hpp>
+
+namespace natten_sim::schedules {
+
+/// A static schedule that grows one reduction at a time. Appending in any order that respects each worker's
+/// own sequence fixes all orders and all times at once: a step starts as early as its worker, its buffers and
+/// its dQ tile allow. Times follow the rules of run_schedule; the caller runs the result there to be sure.
+class PartialSchedule {
+ public:
+  static constexpr std::int32_t kNone = -1;
+
+  struct Step {
+    std::int32_t worker = 0;
+    std::int32_t chain = 0;   ///< head * kv_tiles + kv_tile
+    std::int32_t q_tile = 0;  ///< kNone: the chain's dK/dV
+  };
+  struct Times {
+    double start = 0;  ///< of the reduction
+    double end = 0;
+    double next_compute = 0;
+  };
+  struct Worker {
+    std::int32_t chain = kNone;
+    std::int32_t done = 0;  ///< reductions of that chain
+    double free = 0;        ///< when the next compute may start
+    double writer = 0;      ///< end of the chain's last reduction, or its start
+    std::int32_t chains = 0;
+  };
+
+  enum class Undo { kNo, kYes };
+
+  PartialSchedule(const BackwardProblem& problem, const BackwardCosts& costs, Undo undo = Undo::kNo);
+
+  /// Of a step that could be appended now. A chain's first step may go to any idle worker.
+  [[nodiscard]] Times times(const Step& step) const;
+  void append(const Step& step);
+
+  /// Takes back the last step; with Undo::kYes only.
+  void undo();
+
+  [[nodiscard]] const Worker& worker(std::int32_t index) const {
+    return workers_[static_cast<std::size_t>(index)];
+  }
+  [[nodiscard]] bool reduced(std::int32_t chain, std::int32_t q_tile) const {
+    return reduced_[static_cast<std::size_t>(chain) * q_tiles_ + static_cast<std::size_t>(q_tile)] != 0;
+  }
+  [[nodiscard]] bool started(std::int32_t chain) const {
+    return started_[static_cast<std::size_t>(chain)] != 0;
+  }
+  [[nodiscard]] std::int32_t tasks(std::int32_t chain) const {
+    return tasks_[static_cast<std::size_t>(chain) % static_cast<std::size_t>(problem_.mask.kv_tiles)];
+  }
+  [[nodiscard]] std::int32_t chain_count() const { return static_cast<std::int32_t>(started_.size()); }
+  [[nodiscard]] std::int32_t head_of(std::int32_t chain) const { return chain / problem_.mask.kv_tiles; }
+  [[nodiscard]] std::int32_t kv_tile_of(std::int32_t chain) const { return chain % problem_.mask.kv_tiles; }
+  /// All tasks of the worker's chain are reduced, and its dK/dV is not.
+  [[nodiscard]] bool at_dkv(std::int32_t worker) const;
+  /// It is the turn of that dK/dV.
+  [[nodiscard]] bool dkv_ready(std::int32_t worker) const;
+  /// Contributions to (head, Q tile) still to come, and when the last one ended.
+  [[nodiscard]] std::int32_t dq_left(std::int32_t cell) const {
+    return dq_[static_cast<std::size_t>(cell)].left;
+  }
+  [[nodiscard]] double dq_end(std::int32_t cell) const { return dq_[static_cast<std::size_t>(cell)].end; }
+  [[nodiscard]] std::int32_t cell_of(std::int32_t chain, std::int32_t q_tile) const {
+    return head_of(chain) * problem_.mask.q_tiles + q_tile;
+  }
+  [[nodiscard]] bool complete() const { return steps_left_ == 0; }
+  [[nodiscard]] double makespan() const { return makespan_; }
+
+  /// The complete schedule: static, chains by the time they start.
+  [[nodiscard]] BackwardSchedule schedule() const;
+
+ private:
+  struct Place {  // dQ of one (head, Q tile), or dK/dV of one (group, KV tile)
+    double end = 0;
+    std::int32_t last_worker = kNone;
+    std::int32_t left = 0;
+    std::int32_t count = 0;
+  };
+  struct Record {  // what a step changed
+    Step step;
+    Worker worker;
+    Place place;
+    double overwritten_end = 0;
+    double makespan = 0;
+  };
+  struct Started {
+    double start = 0;
+    std::int32_t worker = 0, chain = 0;
+  };
+
+  [[nodiscard]] Place& place_of(const Step& step);
+  [[nodiscard]] const Place& place_of(const Step& step) const;
+  [[nodiscard]] double handoff(std::int32_t from, std::int32_t to) const;
+
+  const BackwardProblem& problem_;
+  const BackwardCosts& costs_;
+  std::size_t q_tiles_, stages_;
+  bool dkv_;
+  std::vector<Worker> workers_;
+  std::vector<double> ends_;  // of each worker's last reductions, by task modulo stages
+  std::vector<Place> dq_, dkv_places_;
+  std::vector<std::int32_t> tasks_;  // by KV tile
+  std::vector<char> started_, reduced_;
+  std::vector<Started> order_;
+  std::vector<std::vector<std::int32_t>> q_orders_, dq_orders_;
+  bool undo_;
+  std::vector<Record> records_;
+  std::int64_t steps_left_ = 0;
+  double makespan_ = 0;
+};
+
+}  // namespace natten_sim::schedules

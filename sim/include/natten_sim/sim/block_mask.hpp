@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <natten_sim/core/backward_schedule.hpp>
+#include <natten_sim/core/tiling.hpp>
+
+namespace natten_sim {
+
+/// A sequence of queries and one of keys, cut into tiles; the last tile may be shorter. All sizes in tokens,
+/// 1 or more, at most 2^40.
+struct SequenceTiling {
+  std::int64_t q_tokens = 1;
+  std::int64_t kv_tokens = 1;
+  std::int64_t q_tile = 1;
+  std::int64_t kv_tile = 1;
+};
+
+/// The keys that query i attends to, relative to its diagonal i + kv_tokens - q_tokens (queries and keys are
+/// aligned at their ends: bottom-right): from `left` tokens before it to `right` tokens after it. None: no
+/// limit. Full: both none. Causal: right 0. Sliding window L,R: both.
+struct SequenceWindow {
+  std::optional<std::int64_t> left;
+  std::optional<std::int64_t> right;
+};
+
+/// Block masks of at most 65,536 tiles an edge and 2^28 pairs. A pair is partial if some of its token pairs
+/// attend and some do not.
+/// @throws InvalidParameter naming the size at fault.
+[[nodiscard]] BlockMask window_mask(const SequenceTiling& tiling, const SequenceWindow& window);
+
+/// Documents of these lengths one after the other (variable-length batches packed into one sequence): a query
+/// attends to the keys of its own document. q_tokens and kv_tokens must both be the sum of the lengths.
+[[nodiscard]] BlockMask document_mask(const SequenceTiling& tiling, const std::vector<std::int64_t>& lengths);
+
+/// Any neighborhood-attention problem of static multi-dimensional tiling (dilation groups one after the
+/// other, tiles of a group row-major) or single-dimensional tiling, as `for_each_tile_visit` enumerates it.
+/// @throws InvalidParameter for dynamic KV tiling, whose tiles are not shared by Q tiles.
+[[nodiscard]] BlockMask neighborhood_mask(const TilingProblem& problem);
+
+}  // namespace natten_sim
