@@ -6,19 +6,24 @@
 namespace natten_sim {
 namespace {
 
-enum class Shape { kFull, kCausal, kOther };
+/// A mask of one tile is both.
+struct Shape {
+  bool full = true;
+  bool causal = true;
+};
 
 /// Full, or causal with square tiles: KV tile j attends to Q tiles j and later.
 Shape shape_of(const BlockMask& mask) {
-  bool full = true, causal = mask.q_tiles == mask.kv_tiles;
+  Shape shape;
+  shape.causal = mask.q_tiles == mask.kv_tiles;
   for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
     for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv) {
       const bool attends = mask.at(q, kv) != TileWork::kNone;
-      full = full && attends;
-      causal = causal && attends == (kv <= q);
+      shape.full = shape.full && attends;
+      shape.causal = shape.causal && attends == (kv <= q);
     }
   }
-  return full ? Shape::kFull : causal ? Shape::kCausal : Shape::kOther;
+  return shape;
 }
 
 bool uniform_serial(const BackwardProblem& problem, const BackwardCosts& costs) {
@@ -53,7 +58,7 @@ std::optional<double> square_form(BackwardAlgorithm algorithm, Shape shape, Disp
                                   double m, double c, double r) {
   const bool even = static_cast<std::int64_t>(m) % 2 == 0;
   const double serial = m * n * (c + r);
-  if (shape == Shape::kFull || algorithm == BackwardAlgorithm::kAscending) return serial + (n - 1) * r;
+  if (shape.full || algorithm == BackwardAlgorithm::kAscending) return serial + (n - 1) * r;
   if (dispatch == Dispatch::kStatic || m == 1) return serial;
   if (algorithm == BackwardAlgorithm::kDescending && even && r <= c)
     return m * (n + 1) * (c + r) / 2 + (n - 1) * r;
@@ -66,7 +71,7 @@ std::optional<double> schedule_closed_form(BackwardAlgorithm algorithm, const Ba
                                            const BackwardCosts& costs, Dispatch dispatch) {
   require_valid(problem);
   const Shape shape = shape_of(problem.mask);
-  if (shape == Shape::kOther || !uniform_serial(problem, costs)) return std::nullopt;
+  if ((!shape.full && !shape.causal) || !uniform_serial(problem, costs)) return std::nullopt;
   const std::int64_t q_tiles = problem.mask.q_tiles, kv_tiles = problem.mask.kv_tiles;
   const std::int64_t heads = problem.heads, workers = problem.workers;
   const double c = compute_of(problem, costs), r = costs.reduce + costs.per_tile_tax;
@@ -79,13 +84,13 @@ std::optional<double> schedule_closed_form(BackwardAlgorithm algorithm, const Ba
       return square_form(algorithm, shape, dispatch, static_cast<double>(workers), static_cast<double>(heads),
                          c, r);
     case BackwardAlgorithm::kShift:
-      if (shape != Shape::kFull || q_tiles < kv_tiles || dispatch != Dispatch::kStatic) return std::nullopt;
+      if (!shape.full || q_tiles < kv_tiles || dispatch != Dispatch::kStatic) return std::nullopt;
       return rounds * (c + r);
     case BackwardAlgorithm::kSymmetricShift:
-      if (shape != Shape::kCausal || dispatch != Dispatch::kStatic) return std::nullopt;
+      if (!shape.causal || dispatch != Dispatch::kStatic) return std::nullopt;
       return symmetric_shift_tasks(kv_tiles, heads, workers) * (c + r);
     case BackwardAlgorithm::kUnordered:
-      if (shape != Shape::kFull) return std::nullopt;
+      if (!shape.full) return std::nullopt;
       return rounds * (c + costs.reduce);
     case BackwardAlgorithm::kFa2Split:
     case BackwardAlgorithm::kTwoPass:

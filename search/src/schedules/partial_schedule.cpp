@@ -55,6 +55,7 @@ PartialSchedule::Place& PartialSchedule::place_of(const Step& step) {
 PartialSchedule::Times PartialSchedule::times(const Step& step) const {
   const Worker& worker = workers_[static_cast<std::size_t>(step.worker)];
   const Place& place = place_of(step);
+  const std::int32_t tasks_done = worker.chain == kNone ? 0 : worker.done;
   Times times;
   double ready = 0;
   double cost = costs_.reduce_kv;
@@ -63,17 +64,17 @@ PartialSchedule::Times PartialSchedule::times(const Step& step) const {
   } else {
     const bool partial = problem_.mask.at(step.q_tile, kv_tile_of(step.chain)) == TileWork::kPartial;
     double handed = worker.free + (partial ? costs_.compute_partial : costs_.compute);
-    const auto done = static_cast<std::size_t>(worker.done);
+    const auto done = static_cast<std::size_t>(tasks_done);
     if (stages_ > 0 && done >= stages_)
       handed = std::max(handed, ends_[static_cast<std::size_t>(step.worker) * stages_ + done % stages_]);
-    ready = worker.done > 0 ? std::max(handed, worker.writer) : handed;
+    ready = tasks_done > 0 ? std::max(handed, worker.writer) : handed;
     cost = costs_.reduce + costs_.per_tile_tax;
     times.next_compute = handed;
   }
   times.start =
       place.count == 0 ? ready : std::max(ready, place.end + handoff(place.last_worker, step.worker));
   times.end = times.start + cost;
-  const bool last = step.q_tile == kNone || worker.done + 1 == tasks(step.chain);
+  const bool last = step.q_tile == kNone || tasks_done + 1 == tasks(step.chain);
   if (stages_ == 0 || last) times.next_compute = times.end;
   return times;
 }
