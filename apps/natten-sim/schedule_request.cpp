@@ -192,7 +192,7 @@ std::vector<OptionSpec> schedule_request_options() {
        "Latency between reductions of two workers into one dQ tile; NEAR,FAR by L2 partition [0]", 1, ""},
       {"--tax", "T", "The semaphore's cost, added to every ordered reduction [0]", 1, ""},
       {"--overlap", "HOW", "serial, or async:K: a dQ writer with K buffers [serial]", 1, ""},
-      {"--effort", "N", "Iterations of best [2^24 / tasks, 8 to 2000]", 1, ""},
+      {"--effort", "N", "Iterations of best [2^22 / tasks, 8 to 2000]", 1, ""},
       {"--seed", "N", "Of best [1]", 1, ""},
   };
 }

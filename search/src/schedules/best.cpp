@@ -40,7 +40,7 @@ class BestSearch {
     }
     tasks_ = problem_.heads * std::accumulate(tasks.begin(), tasks.end(), std::int64_t{0});
     effort_ = request.effort.value_or(
-        std::clamp<std::int64_t>((std::int64_t{1} << 24) / std::max<std::int64_t>(tasks_, 1), 8, 2000));
+        std::clamp<std::int64_t>((std::int64_t{1} << 22) / std::max<std::int64_t>(tasks_, 1), 8, 2000));
     for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv)
       times_.push_back(chain_time(problem_, request.costs, kv));
   }

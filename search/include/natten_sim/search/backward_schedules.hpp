@@ -24,7 +24,7 @@ struct ScheduleRequest {
   BackwardCosts costs;
   std::optional<Dispatch> dispatch;   ///< none: the algorithm's own
   std::optional<LaunchOrder> launch;  ///< none: the algorithm's own
-  /// Iterations of `best`, 0 or more (0: constructions alone). None: 2^24 / tasks, between 8 and 2000.
+  /// Iterations of `best`, 0 or more (0: constructions alone). None: 2^22 / tasks, between 8 and 2000.
   std::optional<std::int64_t> effort;
   std::uint64_t seed = 1;  ///< of `best`
   std::function<void(double)> progress = {};
