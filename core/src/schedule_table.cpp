@@ -34,7 +34,6 @@ class Fields {
                           closest.empty() ? "the keys of docs/schedules.md" : "'" + closest + "'");
     }
   }
-  [[nodiscard]] bool has(const char* key) const { return object_.contains(key); }
   [[nodiscard]] const Json& at(const char* key) const {
     const auto found = object_.find(key);
     if (found == object_.end())
@@ -134,7 +133,10 @@ void read_chains(const Fields& table, const std::string& where, BackwardSchedule
 
 void read_dq_order(const Fields& table, const std::string& where, const BackwardProblem& problem,
                    BackwardSchedule& schedule) {
-  if (!table.has("dq_order")) return;
+  if (table.at("dq_order").is_null()) {
+    schedule.dkv_order = DkvOrder::kUnordered;
+    return;
+  }
   const auto q_tiles = static_cast<std::size_t>(problem.mask.q_tiles);
   const std::size_t cells = static_cast<std::size_t>(problem.heads) * q_tiles;
   const Json& entries = table.array("dq_order");
@@ -211,7 +213,9 @@ std::string to_json(const ScheduleTable& table) {
     line["q_order"] = chain.q_order;
     return line;
   });
-  if (!schedule.dq_order.empty()) {
+  if (schedule.dq_order.empty()) {
+    text += ",\n\"dq_order\": null";
+  } else {
     const auto q_tiles = static_cast<std::size_t>(problem.mask.q_tiles);
     lines(text, "dq_order", schedule.dq_order.size(), [&](std::size_t cell) {
       return Json{
@@ -233,7 +237,7 @@ ScheduleTable parse_schedule_table(std::string_view json, const std::string& whe
   ScheduleTable table;
   table.problem.mask = read_mask(fields, where);
   table.problem.heads = fields.integer("heads");
-  table.problem.heads_per_kv_head = fields.has("heads_per_kv_head") ? fields.integer("heads_per_kv_head") : 1;
+  table.problem.heads_per_kv_head = fields.integer("heads_per_kv_head");
   table.problem.workers = fields.integer("workers");
   require_valid(table.problem);
   const std::string dispatch = fields.text("dispatch");

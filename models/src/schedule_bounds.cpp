@@ -179,7 +179,7 @@ ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCos
     bounds.tasks = static_cast<double>(most) * (least_compute + terms.reduce);
   }
   bounds.chains = chains_bound(times, problem.heads, problem.workers);
-  if (problem.heads_per_kv_head > 1) {
+  if (problem.heads_per_kv_head > 1 && order != ReductionOrder::kUnordered) {
     const std::int32_t heads = problem.heads_per_kv_head;
     for (const ChainLoad& load : loads) {
       if (load.tasks == 0) continue;
@@ -188,7 +188,7 @@ ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCos
                                                               (heads - 1) * std::min(terms.handoff, chain));
     }
   }
-  if (order == ReductionOrder::kUnordered) return bounds;
+  if (order != ReductionOrder::kPrescribed) return bounds;
   bounds.dq_sequence = dq_bound(problem, terms);
   bounds.crowding = crowding_bound(problem, terms, loads, least_compute);
   return bounds;

@@ -1,5 +1,6 @@
 #include "schedule_costs.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -9,7 +10,6 @@
 namespace natten_sim {
 
 void require_valid_costs(const BackwardProblem& problem, const BackwardCosts& costs) {
-  double largest = 0;
   for (const auto& [name, value] :
        {std::pair{"compute", costs.compute}, std::pair{"compute_partial", costs.compute_partial},
         std::pair{"reduce", costs.reduce}, std::pair{"tax", costs.per_tile_tax},
@@ -17,11 +17,12 @@ void require_valid_costs(const BackwardProblem& problem, const BackwardCosts& co
         std::pair{"reduce_kv", costs.reduce_kv}}) {
     if (!std::isfinite(value) || value < 0)
       throw InvalidParameter(name, std::to_string(value), "a finite number of 0 or more");
-    largest += value;
   }
   if (costs.writer_stages < 0 || costs.writer_stages > 64) {
     throw InvalidParameter("writer_stages", std::to_string(costs.writer_stages), "0 (serial) to 64");
   }
+  const double largest = std::max(costs.compute, costs.compute_partial) + costs.reduce + costs.per_tile_tax +
+                         std::max(costs.handoff, costs.handoff_far.value_or(0.0)) + costs.reduce_kv;
   constexpr double kExact = 9007199254740992.0;  // 2^53: integers are exact below
   const double tasks = static_cast<double>(problem.heads) * static_cast<double>(problem.mask.work.size());
   if (largest * (tasks + 1) >= kExact) {

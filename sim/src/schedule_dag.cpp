@@ -125,7 +125,8 @@ class DagBuilder {
       add(node_of(launch, tasks - 1, kReduceEnd), kv_start(launch), 0);
       add(kv_start(launch), kv_start(launch) + 1, costs_.reduce_kv);
       const ScheduledChain& chain = schedule_.chains[launch];
-      if (chain.head % problem_.heads_per_kv_head == 0) continue;
+      if (schedule_.dkv_order == DkvOrder::kUnordered || chain.head % problem_.heads_per_kv_head == 0)
+        continue;
       const std::size_t before = launch_of_[chain_id(chain.head - 1, chain.kv_tile)];
       add(chain_end(before), kv_start(launch), handoff(costs_, worker_[before], worker_[launch]));
     }
@@ -168,6 +169,16 @@ class DagBuilder {
     if (earliest.empty()) return;
     std::size_t node =
         static_cast<std::size_t>(std::max_element(earliest.begin(), earliest.end()) - earliest.begin());
+    // On to the last phase, where phases without duration end the schedule.
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const auto& edge : boost::make_iterator_range(boost::out_edges(node, graph_))) {
+        if (earliest[boost::target(edge, graph_)] != earliest[node]) continue;
+        node = boost::target(edge, graph_);
+        moved = true;
+        break;
+      }
+    }
     for (bool at_source = false; !at_source;) {
       at_source = true;
       std::size_t before = node;
@@ -182,12 +193,18 @@ class DagBuilder {
       node = before;
     }
     std::reverse(solution.critical_path.begin(), solution.critical_path.end());
+    // A phase without duration says something only where a handoff leads to it.
+    std::vector<CriticalStep> kept;
+    for (const CriticalStep& step : solution.critical_path) {
+      if (step.end > step.start || step.start > (kept.empty() ? 0.0 : kept.back().end)) kept.push_back(step);
+    }
+    solution.critical_path = std::move(kept);
   }
 
-  /// A phase edge of positive duration becomes a step; order edges and handoffs lie between steps.
+  /// A phase edge becomes a step; order edges and handoffs lie between steps.
   void append_step(std::size_t from, std::size_t to, const std::vector<double>& earliest,
                    DagSolution& solution) const {
-    if (to != from + 1 || !(earliest[from] < earliest[to])) return;
+    if (to != from + 1) return;
     const std::size_t launch =
         static_cast<std::size_t>(std::upper_bound(first_node_.begin(), first_node_.end(), from) -
                                  first_node_.begin()) -

@@ -120,6 +120,7 @@ class Runner {
   [[nodiscard]] Slot slot_of(const WorkerState& state) {
     const ScheduledChain& chain = chain_of(state);
     if (at_kv(state)) {
+      if (schedule_.dkv_order == DkvOrder::kUnordered) return {};
       const std::int32_t group = chain.head / problem_.heads_per_kv_head;
       return {
           &kv_turns_[static_cast<std::size_t>(group) * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile)],
@@ -314,7 +315,7 @@ class Runner {
 }  // namespace
 
 DeadlockError::DeadlockError(const std::string& waits)
-    : Error("deadlock: " + waits, "schedule", waits, "schedules that finish") {}
+    : Error(Sentence{"deadlock: " + waits}, "schedule", waits, "schedules that finish", "") {}
 
 ScheduleRun run_schedule(const BackwardProblem& problem, const BackwardCosts& costs,
                          const BackwardSchedule& schedule, RecordTimes record) {

@@ -169,17 +169,21 @@ TEST_CASE("the critical path is a path: steps follow each other and end at the m
   REQUIRE(rc::check("critical path", [] {
     const BackwardProblem problem = random_problem();
     BackwardCosts costs = random_costs();
-    costs.handoff = 0;
-    costs.handoff_far.reset();
+    const bool handoffs = pick(0, 1) == 0;
+    if (!handoffs) {
+      costs.handoff = 0;
+      costs.handoff_far.reset();
+    }
     const BackwardSchedule schedule = random_schedule(problem, costs);
     const std::optional<ScheduleRun> run = try_run(problem, costs, schedule);
     if (!run || run->makespan == 0) return;
     const DagSolution dag = solve_schedule_dag(problem, costs, schedule, run->worker);
-    // Without handoffs the durations on the path add up to the makespan.
+    // Steps touch, or lie a handoff apart; together they make the makespan.
     double time = 0;
     for (const CriticalStep& step : dag.critical_path) {
-      RC_ASSERT(step.start == time);
-      RC_ASSERT(step.end > step.start);
+      const double gap = step.start - time;
+      RC_ASSERT(gap == 0 || gap == costs.handoff || gap == costs.handoff_far.value_or(costs.handoff));
+      RC_ASSERT(step.end > step.start || gap > 0);
       time = step.end;
     }
     RC_ASSERT(time == dag.makespan);

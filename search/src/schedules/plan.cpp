@@ -18,9 +18,9 @@ void require_valid(const ScheduleRequest& request) {
   // Chains count too: those without tasks are still launched.
   const std::int64_t tasks = std::max<std::int64_t>(a_head, request.problem.mask.kv_tiles);
   if (tasks > kMostTasks / request.problem.heads) {
-    throw InvalidParameter(
-        "tasks", std::to_string(request.problem.heads) + " heads of " + std::to_string(tasks),
-        "at most " + std::to_string(kMostTasks) + " tasks", "fewer heads, or larger tiles");
+    throw InvalidParameter("tasks",
+                           std::to_string(request.problem.heads) + " heads of " + std::to_string(tasks),
+                           "at most " + std::to_string(kMostTasks) + " tasks: fewer heads, or larger tiles");
   }
   if (request.launch && request.launch->heads_per_section < 1) {
     throw InvalidParameter("launch_order", std::to_string(request.launch->heads_per_section),
@@ -36,6 +36,7 @@ namespace schedules {
 
 SchedulePlan one_phase(const ScheduleRequest& request, BackwardSchedule schedule) {
   SchedulePlan plan;
+  plan.dispatch = schedule.dispatch;
   plan.phases.push_back({"", request.problem, request.costs, std::move(schedule)});
   return plan;
 }
@@ -89,8 +90,10 @@ PlanRun run_plan(const SchedulePlan& plan, RecordTimes record) {
   double capacity = 0, busy = 0;
   for (const SchedulePhase& phase : plan.phases) {
     ScheduleRun run = run_schedule(phase.problem, phase.costs, phase.schedule, record);
-    const ReductionOrder order =
-        phase.schedule.dq_order.empty() ? ReductionOrder::kUnordered : ReductionOrder::kPrescribed;
+    const ReductionOrder order = !phase.schedule.dq_order.empty() ? ReductionOrder::kPrescribed
+                                 : phase.schedule.dkv_order == DkvOrder::kByHead
+                                     ? ReductionOrder::kUnorderedDq
+                                     : ReductionOrder::kUnordered;
     const ScheduleBounds bounds = schedule_bounds(phase.problem, phase.costs, order);
     result.makespan += run.makespan;
     result.total_work += run.total_work;

@@ -20,6 +20,7 @@ SchedulePhase pass(const char* name, const ScheduleRequest& request, BlockMask m
   part.costs.handoff = request.costs.handoff;  // between the dK/dV reductions of a group of heads
   part.costs.handoff_far = request.costs.handoff_far;
   SchedulePhase phase = unordered(part).phases.front();
+  phase.schedule.dkv_order = DkvOrder::kByHead;  // the first pass is as deterministic as the second
   phase.name = name;
   return phase;
 }
@@ -40,6 +41,7 @@ SchedulePlan two_pass(const ScheduleRequest& request) {
   plan.phases.push_back(pass("dkv", request, request.problem.mask, kDkvProducts / kProducts));
   plan.phases.push_back(pass("dq", request, transposed(request.problem.mask), kDqProducts / kProducts));
   plan.phases.back().problem.heads_per_kv_head = 1;  // every head has a dQ of its own
+  plan.dispatch = plan.phases.front().schedule.dispatch;
   return plan;
 }
 

@@ -8,6 +8,7 @@ namespace natten_sim::schedules {
 SchedulePlan unordered(const ScheduleRequest& request) {
   SchedulePlan plan = ascending(request);
   plan.phases.front().schedule.dq_order.clear();
+  plan.phases.front().schedule.dkv_order = DkvOrder::kUnordered;
   return plan;
 }
 

@@ -65,6 +65,9 @@ enum class Dispatch { kDynamic, kStatic };
 
 [[nodiscard]] const char* to_string(Dispatch dispatch) noexcept;
 
+/// How the dK/dV of one KV tile are reduced over the heads of its group, with heads_per_kv_head > 1.
+enum class DkvOrder { kByHead, kUnordered };
+
 /// Every decision of a deterministic schedule.
 struct BackwardSchedule {
   Dispatch dispatch = Dispatch::kDynamic;
@@ -76,6 +79,7 @@ struct BackwardSchedule {
   /// For each head * q_tiles + Q tile, the KV tiles in the order of their reductions. Empty: unordered, as
   /// atomics.
   std::vector<std::vector<std::int32_t>> dq_order;
+  DkvOrder dkv_order = DkvOrder::kByHead;
 };
 
 /// The named ways to make a schedule; search/backward_schedules.hpp says what each does.

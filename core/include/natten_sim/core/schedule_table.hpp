@@ -24,6 +24,7 @@ struct ScheduleTable {
 
 /// JSON of schema natten-sim.schedule-table/1, described in docs/schedules.md; one chain and one dQ tile a
 /// line.
+/// `dq_order` null says that no reduction is ordered, dK/dV included.
 [[nodiscard]] std::string to_json(const ScheduleTable& table);
 
 /// Reads what to_json writes, and checks it whole: types, ranges, every chain once, every attended tile once

@@ -6,7 +6,8 @@
 
 namespace natten_sim {
 
-enum class ReductionOrder { kPrescribed, kUnordered };
+/// Which reductions wait for their turn: dQ and dK/dV, dK/dV alone, or none.
+enum class ReductionOrder { kPrescribed, kUnorderedDq, kUnordered };
 
 enum class BindingBound { kWork, kTasks, kChains, kDqSequence, kCrowding, kDkvSequence };
 
@@ -14,7 +15,7 @@ enum class BindingBound { kWork, kTasks, kChains, kDqSequence, kCrowding, kDkvSe
 [[nodiscard]] const char* to_string(BindingBound bound) noexcept;
 
 /// Times below which no schedule of a problem can finish, static or dynamic, whatever its orders. c is a
-/// task's compute, r its reduction with the tax (none of the tax, and none of the dQ bounds, when reductions
+/// task's compute, r its reduction with the tax (none of the tax, and none of the dQ bounds, when those
 /// are unordered), t = c + r, h the smaller handoff. A chain's own time T is the sum of its t when serial;
 /// with an asynchronous writer at least max(sum of c + least r, least c + sum of r); and its dK/dV reduction,
 /// if any.

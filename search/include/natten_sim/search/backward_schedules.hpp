@@ -41,6 +41,9 @@ struct SchedulePhase {
 
 struct SchedulePlan {
   std::vector<SchedulePhase> phases;
+  /// How work reaches workers. fa2-split dispatches CTAs of several chains dynamically, which its phase,
+  /// being made of chains, can only hold as the static schedule that results.
+  Dispatch dispatch = Dispatch::kDynamic;
   /// Set by `best` when it has searched every schedule: none finishes earlier.
   std::optional<double> exhausted_at;
 };

@@ -22,7 +22,7 @@ struct DagSolution {
   std::vector<TaskTimes> tasks;  ///< earliest times, in the order of ScheduleRun::tasks
   std::vector<double>
       slack;  ///< of each task: by how much its reduction may end later without changing the makespan
-  std::vector<CriticalStep> critical_path;  ///< phases of positive duration, first to last
+  std::vector<CriticalStep> critical_path;  ///< first to last; phases without duration only behind a handoff
 };
 
 /// The same schedule as a directed acyclic graph: edges of weight compute, reduce and handoff, zero-weight
