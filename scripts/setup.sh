@@ -34,6 +34,7 @@ ninja-build|command ninja ninja-build
 libcli11-dev|header CLI/CLI.hpp
 nlohmann-json3-dev|header nlohmann/json.hpp
 libboost-dev|header boost/graph/adjacency_list.hpp
+libeigen3-dev|header eigen3/Eigen/QR Eigen/QR
 libfmt-dev|header fmt/format.h
 libtomlplusplus-dev|header toml++/toml.h
 TABLE

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 
 #include "commands.hpp"
@@ -26,14 +27,16 @@ const char* verdict_name(Verdict verdict) {
 }
 
 Json row_json(const ReproducedRow& row) {
-  return {{"figure", row.figure},
-          {"item", row.item},
-          {"published", row.published},
-          {"ours", row.ours},
-          {"deviation", row.deviation},
-          {"tolerance", row.tolerance},
-          {"verdict", verdict_name(row.verdict)},
-          {"note", row.note}};
+  Json json{{"figure", row.figure},
+            {"item", row.item},
+            {"published", row.published},
+            {"ours", row.ours},
+            {"deviation", row.deviation},
+            {"tolerance", row.tolerance},
+            {"verdict", verdict_name(row.verdict)},
+            {"note", row.note}};
+  if (row.fitted) json["fitted"] = *row.fitted;
+  return json;
 }
 
 std::vector<std::string> cells(const ReproducedRow& row) {
@@ -58,8 +61,10 @@ std::string markdown(const std::vector<ReproducedRow>& rows) {
 
 int run_reproduce(const Arguments& arguments) {
   const std::string work = arguments.text("work", "gna");
-  if (work != "gna") throw UnknownName("reproduce", work, "gna", "gna");
-  const std::vector<ReproducedRow> rows = reproduce_gna();
+  const std::vector<std::string> works = {"gna", "dash"};
+  if (std::find(works.begin(), works.end(), work) == works.end())
+    throw UnknownName("reproduce", work, closest_name(work, works), "gna, dash");
+  const std::vector<ReproducedRow> rows = work == "gna" ? reproduce_gna() : reproduce_dash();
   const auto outside = std::count_if(
       rows.begin(), rows.end(), [](const ReproducedRow& row) { return row.verdict == Verdict::kOutside; });
   std::string text;
@@ -94,8 +99,9 @@ Command reproduce_command() {
   command.name = "reproduce";
   command.summary = "Recompute published figures and print the deviation of each";
   command.positional = "work";
-  command.positional_help = "gna: Hassani's dissertation, chapter 4 [gna]";
-  command.positional_choices = "gna";
+  command.positional_help =
+      "gna: Hassani's dissertation, chapter 4; dash: deterministic backward of FlashAttention-3 [gna]";
+  command.positional_choices = "gna dash";
   command.options = {{"--markdown", "", "A Markdown table", 1, ""}};
   for (const OptionSpec& option : output_options()) command.options.push_back(option);
   command.footer =

@@ -26,20 +26,6 @@ Extents extents(const Json& array) {
   return result;
 }
 
-ReproducedRow number_row(std::string figure, std::string item, double published, double ours,
-                         double tolerance, std::string note = "") {
-  ReproducedRow row{std::move(figure),
-                    std::move(item),
-                    fmt::format("{:g}", published),
-                    tolerance > 0 ? fmt::format("{:.4f}", ours) : fmt::format("{:g}", ours),
-                    ours - published,
-                    tolerance,
-                    Verdict::kWithin,
-                    std::move(note)};
-  if (std::abs(row.deviation) > tolerance) row.verdict = Verdict::kOutside;
-  return row;
-}
-
 /// The tables round the operation's speedup to one decimal before Amdahl's law.
 double one_decimal(double speedup) { return std::round(speedup * 10.0) / 10.0; }
 
@@ -126,6 +112,20 @@ void add_figure_4_7(const Json& figure, const Preset& preset, std::vector<Reprod
 }
 
 }  // namespace
+
+ReproducedRow number_row(std::string figure, std::string item, double published, double ours,
+                         double tolerance, std::string note) {
+  ReproducedRow row{std::move(figure),
+                    std::move(item),
+                    fmt::format("{:g}", published),
+                    tolerance > 0 ? fmt::format("{:.4f}", ours) : fmt::format("{:g}", ours),
+                    ours - published,
+                    tolerance,
+                    Verdict::kWithin,
+                    std::move(note)};
+  if (std::abs(row.deviation) > tolerance) row.verdict = Verdict::kOutside;
+  return row;
+}
 
 std::vector<ReproducedRow> reproduce_gna() {
   const Json published = Json::parse(published_gna_figures());

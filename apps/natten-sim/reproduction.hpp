@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,20 @@ struct ReproducedRow {
   double tolerance = 0;
   Verdict verdict = Verdict::kWithin;
   std::string note;
+  /// Whether constants of ours were fitted to this figure; none: nothing in this reproduction is fitted.
+  std::optional<bool> fitted = std::nullopt;
 };
+
+/// Numbers within `tolerance` are kWithin, others kOutside.
+[[nodiscard]] ReproducedRow number_row(std::string figure, std::string item, double published, double ours,
+                                       double tolerance, std::string note = "");
 
 /// Every published figure of the dissertation's chapter 4 that tile counts determine, recomputed.
 [[nodiscard]] std::vector<ReproducedRow> reproduce_gna();
+
+/// Published throughputs of FlashAttention-3's deterministic backward against one set of fitted costs
+/// (data/dash.json): the fit repeated, the ratios it was fitted to, ratios it was not, and what the model
+/// without latencies gives.
+[[nodiscard]] std::vector<ReproducedRow> reproduce_dash();
 
 }  // namespace natten_sim::cli

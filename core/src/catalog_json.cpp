@@ -280,4 +280,6 @@ Catalog builtin_catalog() {
 
 std::string_view published_gna_figures() { return embedded::gna_dissertation; }
 
+std::string_view published_dash_figures() { return embedded::dash; }
+
 }  // namespace natten_sim

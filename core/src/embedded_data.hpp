@@ -9,5 +9,6 @@ extern const std::string_view backends;
 extern const std::string_view presets;
 extern const std::string_view devices;
 extern const std::string_view gna_dissertation;
+extern const std::string_view dash;
 
 }  // namespace natten_sim::embedded

@@ -1,3 +1,8 @@
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "catch.hpp"
 #include "program.hpp"
 
@@ -43,6 +48,50 @@ TEST_CASE("the outlier follows from 1.8 in place of 1.746 rounded") {
   const Json result =
       result_of("count --preset cosmos-predict1-7b -w 16 32 48 --q-tile 8 4 8 --kv-tile 4 4 8");
   CHECK(std::abs(result["speedup_worst"].get<double>() - 1.746) < 0.001);
+}
+
+TEST_CASE("FlashAttention-3's deterministic backward: the stored fit repeats, and every deviation is told") {
+  const Json result = result_of("reproduce dash");
+  CHECK(result["out_of_tolerance"] == 0);
+  std::map<std::string, std::vector<double>> ours;
+  std::size_t fitted = 0;
+  for (const Json& row : result["rows"]) {
+    INFO(row.dump());
+    const std::string figure = row["figure"].get<std::string>();
+    REQUIRE(row["fitted"].is_boolean());
+    if (figure.find("held out") == 0 || figure.find("zero latency") == 0) CHECK(row["fitted"] == false);
+    if (figure.find("fitted: ") == 0) {
+      ++fitted;
+      CHECK(row["fitted"] == true);
+      CHECK(row["verdict"] == "within");
+    }
+    // Out of tolerance, and said to be.
+    const bool outside = std::abs(row["deviation"].get<double>()) > row["tolerance"].get<double>();
+    CHECK((row["verdict"] == "known deviation") == outside);
+    if (outside) CHECK(!row["note"].get<std::string>().empty());
+    ours[figure].push_back(std::stod(row["ours"].get<std::string>()));
+  }
+  CHECK(fitted == 3);
+  // Two ratios rank: descending (464.0) below SPT (474.0), ascending (361.3) far below both.
+  const std::vector<double>& ratios = ours.at("fitted: pull request 1893, over not deterministic");
+  CHECK(ratios[0] < ratios[1]);
+  CHECK(ratios[1] < ratios[2]);
+  CHECK(ours.at("held out: pull request 2207").size() == 6);
+
+  // Ascending, descending, SPT in the zero-latency model, by an independent simulation.
+  const auto rounded = [&](const std::string& figure) {
+    std::vector<long> percent;
+    for (const double ratio : ours.at(figure)) percent.push_back(std::lround(100 * ratio));
+    return percent;
+  };
+  CHECK(rounded("zero latency: pull request 1893, sections of 4") == std::vector<long>{73, 99, 94});
+  CHECK(rounded("zero latency: pull request 1893, sections of 1") == std::vector<long>{59, 99, 98});
+}
+
+TEST_CASE("the published throughputs of the training points imply a batch of 2") {
+  // 5 products of 2 S^2 / 2 D FLOPs a head, 16 heads: 574.7 TFLOP/s for 2.391 ms.
+  const double flops_a_batch = 5.0 * 2 * 8192 * 8192 / 2 * 128 * 16;
+  CHECK(std::abs(574.7e12 * 2.391e-3 / flops_a_batch - 2) < 0.001);
 }
 
 }  // namespace

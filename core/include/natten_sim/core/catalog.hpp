@@ -97,4 +97,8 @@ void add_devices(Catalog& catalog, std::string_view json, const std::string& whe
 /// as JSON.
 [[nodiscard]] std::string_view published_gna_figures();
 
+/// Published throughputs of FlashAttention-3's deterministic backward and the costs fitted to them
+/// (data/dash.json), as JSON.
+[[nodiscard]] std::string_view published_dash_figures();
+
 }  // namespace natten_sim
