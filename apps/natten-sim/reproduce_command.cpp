@@ -64,7 +64,11 @@ int run_reproduce(const Arguments& arguments) {
   const std::vector<std::string> works = {"gna", "dash"};
   if (std::find(works.begin(), works.end(), work) == works.end())
     throw UnknownName("reproduce", work, closest_name(work, works), "gna, dash");
-  const std::vector<ReproducedRow> rows = work == "gna" ? reproduce_gna() : reproduce_dash();
+  std::vector<ReproducedRow> rows;
+  {
+    ProgressBar bar("reproducing", arguments.has("quiet"));
+    rows = work == "gna" ? reproduce_gna() : reproduce_dash(bar.callback());
+  }
   const auto outside = std::count_if(
       rows.begin(), rows.end(), [](const ReproducedRow& row) { return row.verdict == Verdict::kOutside; });
   std::string text;

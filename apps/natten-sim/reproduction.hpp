@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ struct ReproducedRow {
 
 /// Published throughputs of FlashAttention-3's deterministic backward against one set of fitted costs
 /// (data/dash.json): the fit repeated, the ratios it was fitted to, ratios it was not, and what the model
-/// without latencies gives.
-[[nodiscard]] std::vector<ReproducedRow> reproduce_dash();
+/// without latencies gives. Takes seconds; `progress` is called with 0..1.
+[[nodiscard]] std::vector<ReproducedRow> reproduce_dash(const std::function<void(double)>& progress = {});
 
 }  // namespace natten_sim::cli
