@@ -208,7 +208,7 @@ double held_out_rms(const Study& study, const BackwardCosts& costs, double outsi
   return std::sqrt(squares / static_cast<double>(points.size()));
 }
 
-/// Constants of the file beside those that a repeated fit finds, with both errors.
+/// Constants of the file, which have four decimals, beside those that a repeated fit finds, with both errors.
 void add_fit(const Study& study, const std::string& figure, const Json& stored, BackwardCosts costs,
              bool whole_call, const std::vector<std::vector<double>>& starts,
              std::vector<ReproducedRow>& rows) {
@@ -221,7 +221,8 @@ void add_fit(const Study& study, const std::string& figure, const Json& stored, 
   request.starts = starts;
   const CostFit found = fit_costs(request);
   const auto add = [&](const char* name, double ours, bool fitted, double tolerance, std::string note) {
-    rows.push_back(dash_row(fitted, figure, name, stored[name], ours, tolerance, std::move(note)));
+    rows.push_back(dash_row(fitted, figure, name, stored[name], std::round(ours * 1e4) / 1e4, tolerance,
+                            std::move(note)));
   };
   const auto error_of = [&](std::size_t i) {
     return fmt::format("standard error {:.3f}, {} ratios less {} costs", found.fit.standard_errors.at(i),
