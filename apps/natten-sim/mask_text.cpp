@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <tuple>
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/closest_name.hpp>
@@ -17,6 +18,7 @@ namespace natten_sim::cli {
 namespace {
 
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+constexpr std::int64_t kMostTiles = 65536;
 constexpr std::int64_t kDefaultTile = 128;
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -37,8 +39,8 @@ struct Sizes {
 };
 
 Sizes read_sizes(const Arguments& arguments) {
-  const auto size = [&](const char* name, std::int64_t fallback) {
-    return arguments.has(name) ? parse_integer(name, arguments.text(name), 1, kMostTokens) : fallback;
+  const auto size = [&](const char* name, std::int64_t fallback, std::int64_t most = kMostTokens) {
+    return arguments.has(name) ? parse_integer(name, arguments.text(name), 1, most) : fallback;
   };
   const bool tiles = arguments.has("q-tiles") || arguments.has("kv-tiles");
   const bool tokens = arguments.has("seqlen-q") || arguments.has("seqlen-k");
@@ -51,9 +53,9 @@ Sizes read_sizes(const Arguments& arguments) {
         throw InvalidParameter(std::string("--") + other, "given together with --q-tiles",
                                "tile sizes with --seqlen-q");
     }
-    const std::int64_t q = size("q-tiles", size("kv-tiles", 1));
+    const std::int64_t q = size("q-tiles", size("kv-tiles", 1, kMostTiles), kMostTiles);
     sizes.unit = 2;
-    sizes.tiling = {2 * q, 2 * size("kv-tiles", q), 2, 2};
+    sizes.tiling = {2 * q, 2 * size("kv-tiles", q, kMostTiles), 2, 2};
   } else if (tokens) {
     if (!arguments.has("seqlen-q"))
       throw InvalidParameter("seqlen-q", "missing", "the tokens of the queries");
@@ -79,8 +81,22 @@ BlockMask window(const Sizes& sizes, const std::string& text) {
 
 BlockMask document(const Sizes& sizes, const std::string& text) {
   std::vector<std::int64_t> lengths;
-  for (const std::string& length : split(text, ','))
+  std::int64_t sum = 0;
+  for (const std::string& length : split(text, ',')) {
     lengths.push_back(sizes.unit * parse_integer("mask document", length, 1, kMostTokens / 2));
+    sum += lengths.back();
+    if (sum > kMostTokens * sizes.unit) break;  // no sequence is that long
+  }
+  // Said in the unit of the command line.
+  const bool tiles = sizes.unit != 1;
+  for (const auto& [tokens, in_tokens, in_tiles] :
+       {std::tuple{sizes.tiling.q_tokens, "--seqlen-q", "--q-tiles"},
+        std::tuple{sizes.tiling.kv_tokens, "--seqlen-k", "--kv-tiles"}}) {
+    if (sum == tokens) continue;
+    throw InvalidParameter("mask document", "lengths whose sum is " + std::to_string(sum / sizes.unit),
+                           "a sum of " + std::to_string(tokens / sizes.unit) + ", as " +
+                               (tiles ? in_tiles : in_tokens) + " says");
+  }
   return document_mask(sizes.tiling, lengths);
 }
 
@@ -106,7 +122,7 @@ BlockMask neighborhood(const std::string& text) {
   const auto extents = [&](const char* key, const Extents& fallback) {
     return values.contains(key) ? parse_extents(std::string("mask gna ") + key, {values[key]}) : fallback;
   };
-  if (!values.contains("input")) throw InvalidParameter("mask gna", text, "i= and w= at least");
+  if (!values.contains("input")) throw InvalidParameter("mask gna", text, "i= at least");
   const Extents input = extents("input", {});
   const std::size_t rank = input.rank();
   const PerAxis<bool> causal = values.contains("causal")

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -88,8 +90,8 @@ std::vector<ScheduleAnswer> answer_all(const ScheduleQuestion& question, const S
 void refuse_with_all(const Arguments& arguments) {
   for (const char* name : {"emit-table", "critical-path", "ascii", "svg", "perfetto"}) {
     if (arguments.has(name)) {
-      throw InvalidParameter(std::string("--") + name, "given with --algorithm all", "one algorithm",
-                             "--algorithm best");
+      throw InvalidParameter(std::string("--") + name, "given with --algorithm all",
+                             "one algorithm, as --algorithm best");
     }
   }
 }
@@ -108,11 +110,27 @@ void refuse_shared_files(const Arguments& arguments) {
 
 std::string table_text(const ScheduleAnswer& answer) {
   if (answer.plan.phases.size() > 1) {
-    throw InvalidParameter("emit-table", answer.name, "an algorithm of one pass",
-                           "two passes have no dQ order that a kernel would need");
+    throw InvalidParameter("emit-table", answer.name,
+                           "an algorithm of one pass: two passes have no dQ order that a kernel would need");
   }
   const SchedulePhase& phase = answer.plan.phases.front();
   return to_json(ScheduleTable{phase.problem, phase.schedule});
+}
+
+/// The answer, and beside it each text whose option was given. Nothing is put in place before every file
+/// could be opened: one that is refused leaves none.
+void write_all(const Arguments& arguments, const std::string& answer,
+               const std::vector<std::pair<const char*, std::string>>& texts) {
+  OutputSink sink(output_path(arguments), OutputSink::Mode::kBuffered);
+  std::vector<std::unique_ptr<OutputSink>> files;
+  for (const auto& [option, text] : texts) {
+    if (!arguments.has(option)) continue;
+    files.push_back(std::make_unique<OutputSink>(arguments.text(option), OutputSink::Mode::kStreamed));
+    files.back()->write(text);
+  }
+  for (const std::unique_ptr<OutputSink>& file : files) file->commit();
+  sink.write(answer);
+  sink.commit();
 }
 
 std::string title_of(const ScheduleAnswer& answer, const BackwardProblem& problem) {
@@ -154,14 +172,17 @@ int run_schedule_command(const Arguments& arguments) {
   ProgressBar bar("searching", notes.quiet());
   ScheduleRequest request = question.request;
   request.progress = bar.callback();
-  if (question.workers_defaulted)
-    notes.note(fmt::format("no workers given: {}, one a KV tile", request.problem.workers));
+  const auto say_defaults = [&] {  // only once there is an answer
+    if (question.workers_defaulted)
+      notes.note(fmt::format("no workers given: {}, one a KV tile", request.problem.workers));
+  };
   if (question.algorithms.size() > 1) {
     refuse_with_all(arguments);
     const std::vector<ScheduleAnswer> answers = answer_all(question, request);
     bar.clear();
     OutputSink sink(output_path(arguments), OutputSink::Mode::kBuffered);
     sink.write(render_all(arguments, question, answers));
+    say_defaults();
     sink.commit();
     return kExitDone;
   }
@@ -176,12 +197,9 @@ int run_schedule_command(const Arguments& arguments) {
   const std::string svg =
       arguments.has("svg") ? svg_gantt(answer, title_of(answer, question.request.problem)) : "";
   const std::string table = arguments.has("emit-table") ? table_text(answer) : "";
-  OutputSink sink(output_path(arguments), OutputSink::Mode::kBuffered);  // first: it may be refused
-  if (arguments.has("svg")) write_file(arguments.text("svg"), svg);
-  if (arguments.has("perfetto")) write_file(arguments.text("perfetto"), perfetto_trace(answer));
-  if (arguments.has("emit-table")) write_file(arguments.text("emit-table"), table);
-  sink.write(text);
-  sink.commit();
+  const std::string trace = arguments.has("perfetto") ? perfetto_trace(answer) : "";
+  write_all(arguments, text, {{"svg", svg}, {"perfetto", trace}, {"emit-table", table}});
+  say_defaults();
   return kExitDone;
 }
 

@@ -1,6 +1,7 @@
 #include "schedule_picture.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -92,12 +93,15 @@ class CriticalSet {
 std::string ascii_gantt(const ScheduleAnswer& answer) {
   const std::int32_t workers = workers_of(answer);
   if (workers > kMostAsciiWorkers) {
-    throw InvalidParameter("ascii", std::to_string(workers) + " workers",
-                           "at most " + std::to_string(kMostAsciiWorkers), "--svg and --perfetto draw more");
+    throw InvalidParameter(
+        "ascii", std::to_string(workers) + " workers",
+        "at most " + std::to_string(kMostAsciiWorkers) + "; --svg and --perfetto draw more");
   }
   const double makespan = answer.run.makespan;
-  const bool whole = makespan <= static_cast<double>(kWidestAscii) &&
-                     makespan == static_cast<double>(static_cast<int>(makespan));
+  bool whole = makespan <= static_cast<double>(kWidestAscii);
+  for_each_bar(answer, [&](const Bar& bar) {
+    whole = whole && bar.start == std::floor(bar.start) && bar.end == std::floor(bar.end);
+  });
   const std::size_t width = makespan <= 0 ? 0 : whole ? static_cast<std::size_t>(makespan) : kWidestAscii;
   const double unit = width == 0 ? 1.0 : makespan / static_cast<double>(width);
   std::vector<std::string> rows(static_cast<std::size_t>(workers), std::string(width, ' '));
@@ -135,7 +139,7 @@ std::string svg_gantt(const ScheduleAnswer& answer, const std::string& title) {
   for (const ScheduleRun& run : answer.run.runs) tasks += run.tasks.size();
   if (tasks > kMostSvgTasks) {
     throw InvalidParameter("svg", std::to_string(tasks) + " tasks",
-                           "at most " + std::to_string(kMostSvgTasks), "--perfetto draws more");
+                           "at most " + std::to_string(kMostSvgTasks) + "; --perfetto draws more");
   }
   const std::int32_t workers = workers_of(answer);
   const double row = workers > 64 ? 8 : 20, left = 52, top = 34, plot = 1000;
@@ -173,8 +177,8 @@ std::string svg_gantt(const ScheduleAnswer& answer, const std::string& title) {
                          y_of(bar.worker) + row / 2 + 4, label);
     if (critical.has(bar))
       outlines += fmt::format(
-          "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"none\" stroke=\"#c00\" "
-          "stroke-width=\"1.5\"/>\n",
+          "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"none\" stroke=\"#000\" "
+          "stroke-width=\"1.8\"/>\n",
           x, y, w, h);
   });
   const double axis = y_of(workers) + 4;
@@ -188,7 +192,7 @@ std::string svg_gantt(const ScheduleAnswer& answer, const std::string& title) {
   }
   return svg + fmt::format(
                    "<text x=\"{}\" y=\"{:.1f}\" fill=\"#555\">worker | time; light: compute (Q tile), dark: "
-                   "reduction, colour: head, red outline: critical path</text>\n</svg>\n",
+                   "reduction, colour: head, black outline: critical path</text>\n</svg>\n",
                    left, axis + 27);
 }
 

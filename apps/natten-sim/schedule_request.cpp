@@ -57,8 +57,8 @@ std::int32_t read_workers(const Arguments& arguments) {
   const auto sms = std::find_if(device.values.begin(), device.values.end(),
                                 [](const DeviceValue& value) { return value.name == "sms"; });
   if (sms == device.values.end())
-    throw InvalidParameter("device", device.name, "a device whose profile has 'sms'",
-                           "--workers says it directly");
+    throw InvalidParameter("device", device.name,
+                           "a device whose profile has 'sms'; --workers says it directly");
   const std::int64_t ctas =
       arguments.has("ctas-per-sm") ? parse_integer("ctas-per-sm", arguments.text("ctas-per-sm"), 1, 32) : 1;
   return static_cast<std::int32_t>(std::llround(sms->value) * ctas);
@@ -199,6 +199,8 @@ std::vector<OptionSpec> schedule_request_options() {
 
 ScheduleQuestion read_schedule_question(const Arguments& arguments) {
   ScheduleQuestion question;
+  if (arguments.has("ctas-per-sm") && !arguments.has("device"))
+    throw InvalidParameter("--ctas-per-sm", "given without --device", "--device too, or --workers alone");
   if (arguments.has("table")) {
     read_table(arguments, question);
   } else {
