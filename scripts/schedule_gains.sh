@@ -3,8 +3,8 @@
 # algorithms, as Markdown. natten-sim must be on the PATH. Costs: compute 7, reduce 2.
 set -euo pipefail
 
-echo '| what | published | generalised | best | lower bound | gap | best saves |'
-echo '|---|---|---|---|---|---|---|'
+echo '| what | options | published | generalised | best | lower bound | gap | best saves |'
+echo '|---|---|---|---|---|---|---|---|'
 
 row() {  # LABEL OPTIONS..
   local label=$1
@@ -22,7 +22,7 @@ row() {  # LABEL OPTIONS..
     function consider(name, time) { if (who == "" || time + 0 < named) { who = name; named = time + 0 } }
     END {
       least = general != "" && general < named ? general : named
-      printf "| %s `%s` | %d %s | %s | %d | %s | %s | %s |\n", label, options, named, who,
+      printf "| %s | `%s` | %d %s | %s | %d | %s | %s | %s |\n", label, options, named, who,
         general == "" ? "" : general, best, bound, best <= bound ? "0" : sprintf("%.1f%%", 100 * (best / bound - 1)),
         best < least ? sprintf("%.1f%%", 100 * (1 - best / least)) : "nothing"
     }'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check_documents.sh ROOT PROGRAM_FOLDER: what README.md and docs/ promise is what the program does.
 #   ```console blocks: "$ command" lines followed by their exact stdout
-#   ```sh blocks: every command exits 0
+#   ```sh blocks: every command exits 0; one that draws docs/FILE.svg draws exactly the picture that is there
 #   <!-- path --> before a ```cpp block: the block is that file
 #   <!-- begin: command --> .. <!-- end -->: the lines between are the command's stdout
 set -euo pipefail
@@ -55,7 +55,9 @@ for document in README.md docs/*.md; do
       sh)
         if [ "$line" = '```' ]; then mode=text
         elif [ -n "$line" ] && [ "${line#\#}" = "$line" ]; then
-          bash -c "$line" >/dev/null 2>"$scratch/stderr" || { fail "$document: $line"; cat "$scratch/stderr"; }
+          picture=$(printf '%s\n' "$line" | sed -n 's/.* --svg \(docs\/[^ ]*\.svg\).*/\1/p')
+          bash -c "${line/--svg docs\//--svg "$scratch"/}" >/dev/null 2>"$scratch/stderr" || { fail "$document: $line"; cat "$scratch/stderr"; }
+          if [ -n "$picture" ]; then cmp "$picture" "$scratch/${picture#docs/}" || fail "$document: $picture is not what the command draws"; fi
           checked=$((checked + 1))
         fi
         ;;
