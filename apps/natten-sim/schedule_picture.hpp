@@ -8,9 +8,9 @@ namespace natten_sim::cli {
 
 /// Gantt charts of an answer whose run recorded its times. One row a worker; passes follow one another.
 
-/// A character a unit of time (or a share of the makespan, when it has more than 160): computes show the Q
-/// tile's last digit, `=` reduces, `.` waits for its turn, blank is idle. @throws InvalidParameter for more
-/// than 400 workers.
+/// A character a unit of time (or 1/160 of the makespan, when that is longer or times are not whole):
+/// computes show the Q tile's last digit, `=` reduces, `.` waits for its turn, blank is idle. @throws
+/// InvalidParameter for more than 400 workers.
 [[nodiscard]] std::string ascii_gantt(const ScheduleAnswer& answer);
 
 /// Self-contained SVG: heads coloured, computes light, reductions dark, the critical path outlined.
