@@ -37,29 +37,61 @@ void solve_dags(ScheduleAnswer& answer) {
   }
 }
 
+/// From parts back to the unit of the given costs.
+void divide_times(ScheduleAnswer& answer, double parts) {
+  PlanRun& run = answer.run;
+  for (double* time : {&run.makespan, &run.total_work, &run.lower_bound, &run.bubble.startup,
+                       &run.bubble.wait_for_turn, &run.bubble.tail})
+    *time /= parts;
+  if (answer.closed_form) *answer.closed_form /= parts;
+  const auto divide_tasks = [&](std::vector<TaskTimes>& tasks) {
+    for (TaskTimes& task : tasks) {
+      for (double* time : {&task.compute_start, &task.compute_end, &task.reduce_start, &task.reduce_end})
+        *time /= parts;
+    }
+  };
+  for (ScheduleRun& phase : run.runs) {
+    phase.makespan /= parts;
+    divide_tasks(phase.tasks);
+  }
+  for (DagSolution& dag : answer.dags) {
+    dag.makespan /= parts;
+    for (CriticalStep& step : dag.critical_path) {
+      step.start /= parts;
+      step.end /= parts;
+    }
+  }
+}
+
 ScheduleAnswer answer_table(const ScheduleQuestion& question, const Wanted& wanted) {
   ScheduleAnswer answer;
   answer.name = "table";
   answer.ordered = !question.table->schedule.dq_order.empty();
-  answer.plan.phases.push_back(
-      {"", question.request.problem, question.request.costs, question.table->schedule});
+  const WholeCosts whole = whole_costs(question.request.problem, question.request.costs);
+  answer.plan.phases.push_back({"", question.request.problem, whole.costs, question.table->schedule});
+  answer.plan.dispatch = question.table->schedule.dispatch;
   answer.run = run_plan(answer.plan, wanted.times ? RecordTimes::kYes : RecordTimes::kNo);
   if (wanted.critical_path) solve_dags(answer);
+  divide_times(answer, whole.parts);
   return answer;
 }
 
-ScheduleAnswer answer_algorithm(BackwardAlgorithm algorithm, const ScheduleRequest& request,
+ScheduleAnswer answer_algorithm(BackwardAlgorithm algorithm, const ScheduleRequest& given,
                                 const Wanted& wanted) {
+  ScheduleRequest request = given;
+  const WholeCosts whole = whole_costs(given.problem, given.costs);
+  request.costs = whole.costs;
   ScheduleAnswer answer;
   answer.name = to_string(algorithm);
   answer.ordered = is_ordered(algorithm);
   answer.plan = plan_backward(algorithm, request);
   answer.run = run_plan(answer.plan, wanted.times ? RecordTimes::kYes : RecordTimes::kNo);
   if (!request.launch || request.launch->heads_per_section == 1) {
-    answer.closed_form = schedule_closed_form(algorithm, request.problem, request.costs,
-                                              answer.plan.phases.front().schedule.dispatch);
+    answer.closed_form =
+        schedule_closed_form(algorithm, request.problem, request.costs, answer.plan.dispatch);
   }
   if (wanted.critical_path) solve_dags(answer);
+  divide_times(answer, whole.parts);
   return answer;
 }
 

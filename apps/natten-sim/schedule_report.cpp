@@ -49,7 +49,7 @@ Json critical_path_fields(const ScheduleAnswer& answer) {
 }
 
 std::string dispatch_name(const ScheduleAnswer& answer) {
-  return answer.plan.phases.empty() ? "" : to_string(answer.plan.phases.front().schedule.dispatch);
+  return answer.plan.phases.empty() ? "" : to_string(answer.plan.dispatch);
 }
 
 std::string percent(double fraction) { return fmt::format("{:.2f}%", 100 * fraction); }

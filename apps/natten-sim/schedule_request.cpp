@@ -17,7 +17,7 @@ namespace {
 constexpr double kMostCost = 9007199254740992.0;  // 2^53
 
 double cost(const Arguments& arguments, const char* name, double fallback) {
-  return arguments.has(name) ? parse_number(name, arguments.text(name), 0, kMostCost, "a number of 0 or more")
+  return arguments.has(name) ? parse_number(name, arguments.text(name), 0, kMostCost, "a number from 0 to 2^53")
                              : fallback;
 }
 
@@ -32,10 +32,10 @@ BackwardCosts read_costs(const Arguments& arguments, const BackwardProblem& prob
     const std::string text = arguments.text("handoff");
     const std::size_t comma = text.find(',');
     costs.handoff =
-        parse_number("handoff", text.substr(0, comma), 0, kMostCost, "a number of 0 or more, or NEAR,FAR");
+        parse_number("handoff", text.substr(0, comma), 0, kMostCost, "a number from 0 to 2^53, or NEAR,FAR");
     if (comma != std::string::npos)
       costs.handoff_far =
-          parse_number("handoff", text.substr(comma + 1), 0, kMostCost, "a number of 0 or more");
+          parse_number("handoff", text.substr(comma + 1), 0, kMostCost, "a number from 0 to 2^53");
   }
   const std::string overlap = arguments.text("overlap", "serial");
   if (overlap.rfind("async:", 0) == 0) {

@@ -73,7 +73,7 @@ TEST_CASE("a foreign table runs: least keys, entries in any order, digits for ti
   const std::string path = scratch_folder() + "/foreign.json";
   write_text(
       path,
-      R"({"dispatch": "dynamic", "workers": 2, "heads": 1, "kv_tiles": 2, "q_tiles": 2, "mask": ["11", "1 1"],
+      R"({"dispatch": "dynamic", "workers": 2, "heads": 1, "heads_per_kv_head": 1, "kv_tiles": 2, "q_tiles": 2, "mask": ["11", "1 1"],
     "schema": "natten-sim.schedule-table/1",
     "dq_order": [{"head": 0, "q_tile": 1, "kv_order": [1, 0]}, {"head": 0, "q_tile": 0, "kv_order": [0, 1]}],
     "chains": [{"head": 0, "kv_tile": 0, "q_order": [0, 1]}, {"head": 0, "kv_tile": 1, "q_order": [1, 0]}]})");
@@ -93,7 +93,7 @@ TEST_CASE("a cyclic table is refused with the chain of waits") {
   const std::string path = scratch_folder() + "/cycle.json";
   write_text(
       path,
-      R"({"schema": "natten-sim.schedule-table/1", "q_tiles": 2, "kv_tiles": 2, "heads": 1, "workers": 2,
+      R"({"schema": "natten-sim.schedule-table/1", "q_tiles": 2, "kv_tiles": 2, "heads": 1, "heads_per_kv_head": 1, "workers": 2,
     "dispatch": "static", "mask": ["##", "##"],
     "chains": [{"head": 0, "kv_tile": 0, "worker": 0, "q_order": [0, 1]}, {"head": 0, "kv_tile": 1, "worker": 1, "q_order": [1, 0]}],
     "dq_order": [{"head": 0, "q_tile": 0, "kv_order": [1, 0]}, {"head": 0, "q_tile": 1, "kv_order": [0, 1]}]})");

@@ -271,6 +271,30 @@ TEST_CASE("unordered reduces dK/dV as atomics do too; two-pass keeps their order
   CHECK(run_plan(plan_backward(kUnordered, request)).optimality_gap == 0);
 }
 
+TEST_CASE("decimal costs become whole numbers, so that ties do not turn on the last bit") {
+  // Found by fuzzing: visiting times 0.3 + 0.1 + .. ordered a tie that whole costs break by KV tile.
+  ScheduleRequest tenths = request_of(Mask::kCausal, 5, 4, 3, 6, 0.3, 0.1);
+  tenths.costs.compute_partial = 0.2;
+  tenths.costs.handoff = 0.3;
+  ScheduleRequest whole = tenths;
+  whole.costs = {.compute = 3, .compute_partial = 2, .reduce = 1, .handoff = 3};
+  const WholeCosts parts = whole_costs(tenths.problem, tenths.costs);
+  CHECK(parts.costs.compute == 0.3 * parts.parts);
+  tenths.costs = parts.costs;
+  CHECK(makespan_of(plan_backward(kShift, tenths)) / parts.parts ==
+        makespan_of(plan_backward(kShift, whole)) / 10);
+  const auto parts_of = [&](double compute) {
+    return whole_costs(whole.problem, {.compute = compute, .compute_partial = 1}).parts;
+  };
+  CHECK(parts_of(1) == 5);  // fifths, for two-pass
+  CHECK(parts_of(0.25) == 500);
+  CHECK(parts_of(1e-9) == 5e9);
+  CHECK(parts_of(1e-10) == 1);  // as it is
+  CHECK(parts_of(1.0 / 3) == 1);
+  CHECK(parts_of(3e13) == 1);  // 60 tasks in fifths would pass 2^53
+  CHECK(parts_of(-1) == 1);    // for the simulation to refuse
+}
+
 TEST_CASE("plans refuse what they cannot hold") {
   ScheduleRequest request = request_of(Mask::kFull, 4, 4, 1, 4, 1, 1);
   request.problem.heads = 1 << 30;

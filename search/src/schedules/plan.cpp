@@ -1,6 +1,7 @@
 #include "plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <natten_sim/core/error.hpp>
@@ -42,6 +43,35 @@ SchedulePlan one_phase(const ScheduleRequest& request, BackwardSchedule schedule
 }
 
 }  // namespace schedules
+
+WholeCosts whole_costs(const BackwardProblem& problem, const BackwardCosts& costs) {
+  const auto fields = [](BackwardCosts& of) {
+    std::vector<double*> all = {&of.compute,      &of.compute_partial, &of.reduce,
+                                &of.per_tile_tax, &of.handoff,         &of.reduce_kv};
+    if (of.handoff_far) all.push_back(&*of.handoff_far);
+    return all;
+  };
+  BackwardCosts given = costs;
+  const std::vector<double*> values = fields(given);
+  const double tasks = static_cast<double>(problem.heads) * static_cast<double>(problem.mask.work.size()) + 1;
+  double sum = 0;
+  for (const double* value : values) {
+    if (!std::isfinite(*value) || *value < 0) return {costs, 1.0};  // for the simulation to refuse
+    sum += *value;
+  }
+  constexpr int kMostDecimals = 9;
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  double scale = 1;
+  const auto whole = [&](const double* value) { return std::round(*value * scale) / scale == *value; };
+  for (int decimals = 0; !std::all_of(values.begin(), values.end(), whole); ++decimals, scale *= 10) {
+    if (decimals == kMostDecimals) return {costs, 1.0};
+  }
+  if (sum * scale * tasks >= kExact) return {costs, 1.0};
+  const double fifths = sum * scale * 5 * tasks < kExact ? 5 : 1;
+  WholeCosts result{given, scale * fifths};
+  for (double* value : fields(result.costs)) *value = std::round(*value * scale) * fifths;
+  return result;
+}
 
 bool is_ordered(BackwardAlgorithm algorithm) noexcept {
   switch (algorithm) {
