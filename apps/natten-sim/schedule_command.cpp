@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/models/launch_monotone.hpp>
 #include <natten_sim/models/schedule_closed_form.hpp>
 
 #include "commands.hpp"
@@ -35,6 +36,20 @@ void solve_dags(ScheduleAnswer& answer) {
     answer.dags.push_back(
         solve_schedule_dag(phase.problem, phase.costs, phase.schedule, answer.run.runs[i].worker));
   }
+}
+
+/// What a run shows holds for its own times; order edges without a cycle, or launched in their order, for
+/// all.
+bool finishes_at_any_times(const SchedulePhase& phase) {
+  if (phase.schedule.dispatch == Dispatch::kStatic) return true;
+  const auto busy = std::count_if(phase.schedule.chains.begin(), phase.schedule.chains.end(),
+                                  [](const ScheduledChain& chain) { return !chain.q_order.empty(); });
+  return busy <= phase.problem.workers || !find_launch_violation(phase.problem, phase.schedule);
+}
+
+bool finishes_at_any_times(const SchedulePlan& plan) {
+  return std::all_of(plan.phases.begin(), plan.phases.end(),
+                     [](const SchedulePhase& phase) { return finishes_at_any_times(phase); });
 }
 
 /// From parts back to the unit of the given costs.
@@ -71,6 +86,7 @@ ScheduleAnswer answer_table(const ScheduleQuestion& question, const Wanted& want
   answer.plan.phases.push_back({"", question.request.problem, whole.costs, question.table->schedule});
   answer.plan.dispatch = question.table->schedule.dispatch;
   answer.run = run_plan(answer.plan, wanted.times ? RecordTimes::kYes : RecordTimes::kNo);
+  answer.hang_free = finishes_at_any_times(answer.plan);
   if (wanted.critical_path) solve_dags(answer);
   divide_times(answer, whole.parts);
   return answer;
@@ -90,6 +106,7 @@ ScheduleAnswer answer_algorithm(BackwardAlgorithm algorithm, const ScheduleReque
     answer.closed_form =
         schedule_closed_form(algorithm, request.problem, request.costs, answer.plan.dispatch);
   }
+  answer.hang_free = finishes_at_any_times(answer.plan);
   if (wanted.critical_path) solve_dags(answer);
   divide_times(answer, whole.parts);
   return answer;

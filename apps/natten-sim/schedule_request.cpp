@@ -17,8 +17,9 @@ namespace {
 constexpr double kMostCost = 9007199254740992.0;  // 2^53
 
 double cost(const Arguments& arguments, const char* name, double fallback) {
-  return arguments.has(name) ? parse_number(name, arguments.text(name), 0, kMostCost, "a number from 0 to 2^53")
-                             : fallback;
+  return arguments.has(name)
+             ? parse_number(name, arguments.text(name), 0, kMostCost, "a number from 0 to 2^53")
+             : fallback;
 }
 
 BackwardCosts read_costs(const Arguments& arguments, const BackwardProblem& problem) {

@@ -27,16 +27,16 @@ void require_permutation(const char* parameter, const std::string& where,
     throw InvalidParameter(parameter, "tile " + std::to_string(*repeated) + " twice at " + where,
                            "each attended tile once");
   }
-  for (std::int32_t tile : wanted) {
-    if (!std::binary_search(sorted.begin(), sorted.end(), tile)) {
-      throw InvalidParameter(parameter, "tile " + std::to_string(tile) + " missing at " + where,
-                             "each attended tile once");
-    }
-  }
   for (std::int32_t tile : sorted) {
     if (!std::binary_search(wanted.begin(), wanted.end(), tile)) {
       throw InvalidParameter(parameter, "tile " + std::to_string(tile) + " at " + where,
                              "attended tiles only");
+    }
+  }
+  for (std::int32_t tile : wanted) {
+    if (!std::binary_search(sorted.begin(), sorted.end(), tile)) {
+      throw InvalidParameter(parameter, "tile " + std::to_string(tile) + " missing at " + where,
+                             "each attended tile once");
     }
   }
 }

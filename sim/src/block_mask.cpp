@@ -22,7 +22,7 @@ void require_size(const char* parameter, std::int64_t value) {
 BlockMask empty_mask(std::int64_t q_tiles, std::int64_t kv_tiles) {
   for (const auto& [name, tiles] : {std::pair{"q_tiles", q_tiles}, std::pair{"kv_tiles", kv_tiles}}) {
     if (tiles > kMostTiles)
-      throw InvalidParameter(name, std::to_string(tiles), "at most 65536", "larger tiles make fewer of them");
+      throw InvalidParameter(name, std::to_string(tiles), "at most 65536: larger tiles make fewer");
   }
   if (q_tiles * kv_tiles > kMostPairs)
     throw InvalidParameter("tiles", std::to_string(q_tiles * kv_tiles) + " pairs", "at most 268435456");

@@ -171,7 +171,7 @@ TEST_CASE("damaged tables are refused with the reason") {
   refused("\"+..\"", "\"+.?\"", "character");
   refused("\"q_order\":[0,1,2]", "\"q_order\":[0,1]", "missing");
   refused("\"q_order\":[0,1,2]", "\"q_order\":[0,1,1]", "twice");
-  refused("\"q_order\":[0,1,2]", "\"q_order\":[0,1,7]", "tile 2 missing");
+  refused("\"q_order\":[0,1,2]", "\"q_order\":[0,1,7]", "tile 7 at head 0, KV tile 0");
   refused("\"q_order\":[0,1,2]", "\"q_order\":[0,1,2,9]", "attended tiles only");
   refused("\"q_order\":[0,1,2]", "\"q_order\":[0,1,null]", "integers");
   refused("\"head\":1,\"q_tile\":2", "\"head\":1,\"q_tile\":1", "twice");

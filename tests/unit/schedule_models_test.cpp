@@ -3,6 +3,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/depth_monotone.hpp>
+#include <natten_sim/models/launch_monotone.hpp>
 #include <natten_sim/models/schedule_closed_form.hpp>
 #include <natten_sim/search/backward_schedules.hpp>
 #include <natten_sim/sim/block_mask.hpp>
@@ -208,6 +209,49 @@ TEST_CASE(
   const SchedulePhase slack = plan_backward(kDescending, causal).phases.front();
   CHECK(find_depth_violation(slack.problem, slack.schedule, slack.schedule.worker));
   CHECK(run_schedule(slack.problem, slack.costs, slack.schedule).makespan == 3 * 9);
+}
+
+TEST_CASE("dynamic schedules are safe at any times if launched in the order of their waits") {
+  for (const BackwardAlgorithm algorithm : {kAscending, kDescending, kSpt, kShift}) {
+    ScheduleRequest request = request_of(Mask::kCausal, 5, 5, 2, 3, 7, 2);
+    request.dispatch = Dispatch::kDynamic;
+    const SchedulePhase phase = plan_backward(algorithm, request).phases.front();
+    INFO(to_string(algorithm));
+    const bool safe = !find_launch_violation(phase.problem, phase.schedule);
+    CHECK(safe == (algorithm != kShift));
+    if (!safe) continue;
+    BackwardProblem fewer = phase.problem;
+    for (fewer.workers = 1; fewer.workers <= 11; ++fewer.workers) {
+      for (const double c : {0.0, 1.0, 100.0})
+        CHECK_NOTHROW(run_schedule(fewer, {.compute = c}, phase.schedule));
+    }
+  }
+  // Shifted, KV tile 0 comes to Q tile 1 behind KV tile 1, which one worker has not started.
+  ScheduleRequest request = request_of(Mask::kFull, 2, 2, 1, 1, 1, 1);
+  SchedulePhase phase = plan_backward(kShift, request_of(Mask::kFull, 2, 2, 1, 2, 1, 1)).phases.front();
+  const std::optional<LaunchViolation> violation = find_launch_violation(phase.problem, phase.schedule);
+  REQUIRE(violation);
+  CHECK(violation->q_tile == 1);
+  CHECK(violation->waiting_kv_tile == 0);
+  CHECK(violation->awaited_kv_tile == 1);
+  phase.schedule.dispatch = Dispatch::kDynamic;
+  phase.schedule.worker.clear();
+  CHECK_THROWS_AS(run_schedule(request.problem, {}, phase.schedule), DeadlockError);
+  // dK/dV by head: the second head must not be launched before the first.
+  ScheduleRequest grouped = request_of(Mask::kFull, 1, 1, 2, 1, 1, 1);
+  grouped.problem.heads_per_kv_head = 2;
+  phase = plan_backward(kAscending, grouped).phases.front();
+  CHECK(!find_launch_violation(phase.problem, phase.schedule));
+  std::swap(phase.schedule.chains[0], phase.schedule.chains[1]);
+  REQUIRE(find_launch_violation(phase.problem, phase.schedule));
+  CHECK(find_launch_violation(phase.problem, phase.schedule)->q_tile == -1);
+  CHECK_THROWS_AS(run_schedule(phase.problem, {}, phase.schedule), DeadlockError);
+}
+
+TEST_CASE("zero costs leave ties alone: shifts dispatched dynamically do not deadlock on them") {
+  ScheduleRequest request = request_of(Mask::kFull, 5, 3, 3, 2, 0, 0);
+  request.dispatch = Dispatch::kDynamic;
+  CHECK(makespan_of(plan_backward(kShift, request)) == 0);
 }
 
 TEST_CASE("each bound binds somewhere, with the value of its formula") {

@@ -1,7 +1,6 @@
 #include "launch.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace natten_sim::schedules {
 
@@ -64,21 +63,20 @@ std::vector<std::vector<std::int32_t>> dq_by_visiting_time(const BackwardProblem
   const ScheduleRun run = run_schedule(problem, costs, free, RecordTimes::kYes);
   struct Visit {
     double time;
-    std::int64_t depth;
+    std::size_t launch;
     std::int32_t kv_tile;
     bool operator<(const Visit& other) const {
-      return std::tie(time, depth, kv_tile) < std::tie(other.time, other.depth, other.kv_tile);
+      return time != other.time ? time < other.time : launch < other.launch;
     }
   };
   const auto q_tiles = static_cast<std::size_t>(problem.mask.q_tiles);
   std::vector<std::vector<Visit>> visits(static_cast<std::size_t>(problem.heads) * q_tiles);
-  std::vector<std::int64_t> depth(static_cast<std::size_t>(problem.workers), 0);
   std::size_t task = 0;
-  for (std::size_t i = 0; i < schedule.chains.size(); ++i) {
-    const ScheduledChain& chain = schedule.chains[i];
+  for (std::size_t launch = 0; launch < schedule.chains.size(); ++launch) {
+    const ScheduledChain& chain = schedule.chains[launch];
     for (const std::int32_t q : chain.q_order) {
       visits[static_cast<std::size_t>(chain.head) * q_tiles + static_cast<std::size_t>(q)].push_back(
-          {run.tasks[task++].reduce_start, depth[static_cast<std::size_t>(run.worker[i])]++, chain.kv_tile});
+          {run.tasks[task++].reduce_start, launch, chain.kv_tile});
     }
   }
   std::vector<std::vector<std::int32_t>> dq_order;

@@ -27,8 +27,8 @@ using QTiles = std::vector<std::vector<std::int32_t>>;
                                                                    TileOrder order);
 
 /// Every dQ tile's KV tiles in the order in which their reductions would start if none waited for another;
-/// ties by depth on the worker, then by KV tile. A static schedule with this order cannot deadlock: along
-/// every order edge (time, depth, KV tile) increases lexicographically.
+/// ties by launch position. A static schedule with this order cannot deadlock: along every order edge (time,
+/// launch position, place in the chain) increases lexicographically.
 [[nodiscard]] std::vector<std::vector<std::int32_t>> dq_by_visiting_time(const BackwardProblem& problem,
                                                                          const BackwardCosts& costs,
                                                                          const BackwardSchedule& schedule);

@@ -36,9 +36,10 @@ std::int32_t causal_ratio(const BlockMask& mask) {
       causal = (mask.at(q, kv) != TileWork::kNone) == (q >= kv * ratio);
   }
   if (!causal) {
-    throw InvalidParameter("algorithm", "symmetric-shift",
-                           "a causal mask of square shape whose KV tiles are as long as one or more Q tiles",
-                           "'best' and 'shift' take any mask");
+    throw InvalidParameter(
+        "algorithm", "symmetric-shift",
+        "a causal mask of square shape whose KV tiles are as long as one or more Q tiles; best and "
+        "shift take any mask");
   }
   return ratio;
 }
