@@ -53,8 +53,8 @@ TEST_CASE("schedule: the result has exactly the fields of its contract, with the
   const std::string line = "schedule --q-tiles 4 --mask causal --algorithm spt --compute 7 --reduce 2";
   const std::set<std::string> expected = {"algorithm",      "ordered",        "makespan",    "lower_bound",
                                           "lower_bound_by", "optimality_gap", "utilization", "total_work",
-                                          "bubble",         "closed_form",    "deadlock",    "not_applicable",
-                                          "dispatch"};
+                                          "bubble",         "closed_form",    "deadlock",    "hang_free",
+                                          "not_applicable", "dispatch"};
   const Json plain = result_of(line);
   CHECK(keys_of(plain) == expected);
   CHECK(keys_of(plain["bubble"]) == std::set<std::string>{"startup", "wait_for_turn", "tail"});
@@ -63,6 +63,7 @@ TEST_CASE("schedule: the result has exactly the fields of its contract, with the
     CHECK(plain[field].is_number());
   for (const auto& [name, value] : plain["bubble"].items()) CHECK(value.is_number());
   CHECK(plain["deadlock"].is_null());
+  CHECK(plain["hang_free"] == "any_times");
   CHECK(plain["not_applicable"].is_null());
   CHECK(plain["dispatch"] == "dynamic");
   CHECK(plain["ordered"] == true);
