@@ -27,6 +27,15 @@ const T& find_named(const std::vector<T>& table, const char* kind, std::string_v
 const Backend& Catalog::backend(std::string_view name) const { return find_named(backends, "backend", name); }
 const Preset& Catalog::preset(std::string_view name) const { return find_named(presets, "preset", name); }
 const Device& Catalog::device(std::string_view name) const { return find_named(devices, "device", name); }
+const AttentionKernel& Catalog::kernel(std::string_view name) const {
+  return find_named(kernels, "kernel", name);
+}
+
+const DeviceValue* find_value(const Device& device, std::string_view name) noexcept {
+  const auto found = std::find_if(device.values.begin(), device.values.end(),
+                                  [&](const DeviceValue& value) { return value.name == name; });
+  return found == device.values.end() ? nullptr : &*found;
+}
 
 std::vector<TilePair> tile_pairs(const Backend& backend, std::size_t rank, std::int64_t head_dim, Walk pass) {
   const std::vector<BackendTiles>& table = pass == Walk::kForward ? backend.forward : backend.backward;

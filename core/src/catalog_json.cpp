@@ -222,6 +222,56 @@ Device read_device(const Json& entry, const std::string& where) {
   return device;
 }
 
+KernelRate read_rate(const Json& entry, const std::string& where) {
+  const Reader fields(entry, where);
+  fields.allow_keys({"device", "head_dim", "flops_per_s", "tokens", "heads", "measured", "source"});
+  KernelRate rate{fields.text("device"),
+                  fields.positive("head_dim"),
+                  fields.number("flops_per_s"),
+                  fields.positive("tokens"),
+                  fields.positive("heads"),
+                  false,
+                  fields.text("source")};
+  if (!fields.at("measured").is_boolean()) fields.fail("measured", "true or false");
+  rate.measured = fields.at("measured").get<bool>();
+  if (!(rate.flops_per_s > 0)) fields.fail("flops_per_s", "a positive number");
+  return rate;
+}
+
+AttentionKernel read_kernel(const Json& entry, const std::string& where) {
+  const Reader fields(entry, where);
+  fields.allow_keys({"name", "title", "q_tile", "kv_tiles", "schedule", "order", "ctas_per_sm", "rates", "source"});
+  AttentionKernel kernel;
+  kernel.name = fields.text("name");
+  kernel.title = fields.text("title");
+  kernel.q_tile = fields.positive("q_tile");
+  for (const Json& tile : fields.array("kv_tiles")) {
+    const Reader pair(tile, where);
+    pair.allow_keys({"head_dim", "kv_tile"});
+    kernel.kv_tiles.push_back({pair.positive("head_dim"), pair.positive("kv_tile")});
+  }
+  if (kernel.kv_tiles.empty()) fields.fail("kv_tiles", "one KV tile or more");
+  kernel.schedule = fields.text("schedule");
+  const std::string order = fields.text("order");
+  bool known = false;
+  for (const Traversal traversal : {Traversal::kCyclic, Traversal::kSawtooth, Traversal::kDescending}) {
+    if (order != to_string(traversal)) continue;
+    kernel.order = traversal;
+    known = true;
+  }
+  if (!known) fields.fail("order", "cyclic, sawtooth or descending");
+  kernel.ctas_per_sm = fields.positive("ctas_per_sm");
+  for (const Json& rate : fields.array("rates")) kernel.rates.push_back(read_rate(rate, where));
+  kernel.source = fields.text("source");
+  return kernel;
+}
+
+void add_kernels(Catalog& catalog, std::string_view json, const std::string& where) {
+  const Json document = parse(json, where);
+  for (const Json& entry : entries(document, "natten-sim.attention-kernels/1", "kernels", where))
+    catalog.kernels.push_back(read_kernel(entry, where));
+}
+
 /// Replaces an entry of an earlier file; `added` holds the names of this one.
 template <typename T>
 void replace_or_add(std::vector<T>& table, T entry, std::vector<std::string>& added,
@@ -275,6 +325,7 @@ Catalog builtin_catalog() {
   add_backends(catalog, embedded::backends, "data/backends.json");
   add_presets(catalog, embedded::presets, "data/presets.json");
   add_devices(catalog, embedded::devices, "data/devices.json");
+  add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");
   return catalog;
 }
 

@@ -10,5 +10,6 @@ extern const std::string_view presets;
 extern const std::string_view devices;
 extern const std::string_view gna_dissertation;
 extern const std::string_view dash;
+extern const std::string_view attention_kernels;
 
 }  // namespace natten_sim::embedded

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <natten_sim/core/split_q.hpp>
 #include <natten_sim/core/tiling.hpp>
 
 namespace natten_sim {
@@ -72,16 +73,50 @@ struct Device {
   std::vector<DeviceValue> values;
 };
 
+/// The value of that name, or null when the profile does not know it.
+[[nodiscard]] const DeviceValue* find_value(const Device& device, std::string_view name) noexcept;
+
+/// A whole-kernel rate, dense mask: `heads` heads of `tokens` tokens at once.
+struct KernelRate {
+  std::string device;
+  std::int64_t head_dim = 0;
+  double flops_per_s = 0;
+  std::int64_t tokens = 0;
+  std::int64_t heads = 0;
+  bool measured = false;
+  std::string source;
+};
+
+struct KernelTile {
+  std::int64_t head_dim = 0;
+  std::int64_t kv_tile = 0;
+};
+
+/// How a published attention kernel (forward pass) walks Q, K and V.
+struct AttentionKernel {
+  std::string name;
+  std::string title;
+  std::int64_t q_tile = 0;
+  std::vector<KernelTile> kv_tiles;
+  std::string schedule;  ///< persistent, grid or tile
+  Traversal order = Traversal::kCyclic;
+  std::int64_t ctas_per_sm = 1;
+  std::vector<KernelRate> rates;
+  std::string source;
+};
+
 /// Everything known by name. A value: copy it, extend it, no globals.
 struct Catalog {
   std::vector<Backend> backends;
   std::vector<Preset> presets;
   std::vector<Device> devices;
+  std::vector<AttentionKernel> kernels;
 
   /// @throws UnknownName with the closest known name as a hint.
   [[nodiscard]] const Backend& backend(std::string_view name) const;
   [[nodiscard]] const Preset& preset(std::string_view name) const;
   [[nodiscard]] const Device& device(std::string_view name) const;
+  [[nodiscard]] const AttentionKernel& kernel(std::string_view name) const;
 };
 
 /// What ships with the library (data/ of the source tree).

@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/split_q.hpp>
+
+namespace natten_sim {
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+
+void require_in(const char* parameter, std::int64_t value, std::int64_t hi) {
+  if (value >= 1 && value <= hi) return;
+  throw InvalidParameter(parameter, std::to_string(value), "1.." + std::to_string(hi),
+                         std::to_string(value < 1 ? 1 : hi));
+}
+
+void require_valid(const OperandSizes& sizes) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  require_in("batch_size", sizes.batch, kMost);
+  require_in("heads", sizes.heads, kMost);
+  require_in("heads_kv", sizes.heads_kv, sizes.heads);
+  if (sizes.heads % sizes.heads_kv != 0) {
+    throw InvalidParameter("heads_kv", std::to_string(sizes.heads_kv),
+                           "a divisor of the heads (" + std::to_string(sizes.heads) + ")");
+  }
+  require_in("head_dim", sizes.head_dim, std::int64_t{1} << 20);
+  require_in("head_dim_value", sizes.head_dim_value, std::int64_t{1} << 20);
+  require_in("element_bytes", sizes.element_bytes, 16);
+  require_in("sector_bytes", sizes.sector_bytes, std::int64_t{1} << 20);
+}
+
+void require_whole_sectors(const char* parameter, std::int64_t row_bytes, const OperandSizes& sizes) {
+  if (row_bytes % sizes.sector_bytes == 0) return;
+  throw InvalidParameter(parameter, std::to_string(row_bytes) + " bytes a token",
+                         "rows of whole sectors of " + std::to_string(sizes.sector_bytes) +
+                             " bytes for layouts of several axes");
+}
+
+}  // namespace
+
+void require_valid(const SplitQProblem& problem) {
+  require_valid(TilingProblem{.mask = problem.mask, .tiles = problem.tiles});
+  require_valid(problem.sizes);
+  const OperandSizes& sizes = problem.sizes;
+  for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
+    if (problem.mask[axis].dilation != 1) {
+      throw InvalidParameter("dilation",
+                             std::to_string(problem.mask[axis].dilation) + " on axis " + std::to_string(axis),
+                             "1 (tiles of a dilated layout are not contiguous)");
+    }
+  }
+  if (problem.mask.rank() > 1) {
+    require_whole_sectors("head_dim", sizes.key_row_bytes(), sizes);
+    require_whole_sectors("head_dim_value", sizes.value_row_bytes(), sizes);
+  }
+  const std::int64_t tokens = product(input_of(problem.mask), "tokens");
+  const std::int64_t row = std::max(sizes.key_row_bytes(), sizes.value_row_bytes());
+  const std::int64_t head = checked_multiply(tokens, row, "bytes of an operand");
+  const std::int64_t slabs = checked_multiply(sizes.batch, sizes.heads, "bytes of an operand");
+  if (checked_multiply(head, slabs, "bytes of an operand") >= kMostBytes)
+    throw OverflowError("bytes of an operand");
+}
+
+TileRange visited_kv_tiles(const AxisMask& axis, std::int64_t q_tile, std::int64_t kv_tile,
+                           std::int64_t q_index) {
+  const AxisGroup group = residue_class(axis, 0);
+  const std::int64_t first = q_index * q_tile;
+  const std::int64_t last = q_tile < axis.length - first ? first + q_tile - 1 : axis.length - 1;
+  return {attended_range(group, first).begin / kv_tile,
+          ceil_divide(attended_range(group, last).end, kv_tile)};
+}
+
+std::int64_t element_bytes(std::string_view dtype) {
+  static constexpr std::pair<const char*, std::int64_t> kSizes[] = {
+      {"fp16", 2}, {"bf16", 2}, {"fp32", 4}, {"e4m3", 1}, {"e5m2", 1}};
+  std::vector<std::string> names;
+  for (const auto& [name, bytes] : kSizes) {
+    if (dtype == name) return bytes;
+    names.emplace_back(name);
+  }
+  throw UnknownName("dtype", std::string(dtype), closest_name(dtype, names), "fp16, bf16, fp32, e4m3, e5m2");
+}
+
+const char* to_string(Traversal traversal) noexcept {
+  switch (traversal) {
+    case Traversal::kCyclic:
+      return "cyclic";
+    case Traversal::kSawtooth:
+      return "sawtooth";
+    case Traversal::kDescending:
+      return "descending";
+  }
+  return "";
+}
+
+}  // namespace natten_sim

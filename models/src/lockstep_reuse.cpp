@@ -1,0 +1,123 @@
+#include <algorithm>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/models/attention_traffic.hpp>
+#include <natten_sim/models/scan_reuse.hpp>
+
+namespace natten_sim {
+namespace {
+
+bool dense(const SplitQProblem& problem) {
+  return std::all_of(problem.mask.begin(), problem.mask.end(), [](const AxisMask& axis) {
+    return axis.window == axis.length && !axis.causal;
+  });
+}
+
+/// What one KV head sees: its scan, and how many heads alike follow each other.
+struct HeadScan {
+  RepeatedScan scan;
+  std::int64_t kv_heads = 1;
+  std::int64_t q_tiles = 0;  ///< that read the head
+};
+
+std::optional<HeadScan> head_scan(const SplitQProblem& problem, Traversal order, std::int64_t workers) {
+  const OperandSizes& sizes = problem.sizes;
+  if (!dense(problem) || problem.mask.rank() != 1) return std::nullopt;
+  const std::int64_t key = sizes.key_row_bytes(), value = sizes.value_row_bytes();
+  if (key % sizes.sector_bytes != 0 || value % sizes.sector_bytes != 0) return std::nullopt;
+  const std::int64_t length = problem.mask[0].length, q_tile = problem.tiles.q_tile[0];
+  const std::int64_t kv_tile = std::min(problem.tiles.kv_tile[0], length);
+  const std::int64_t kv_heads = sizes.batch * sizes.heads_kv;
+  const std::int64_t q_tiles = checked_multiply(ceil_divide(length, q_tile), sizes.group(), "q_tiles");
+  const bool cut = length % q_tile != 0;
+  if (kv_heads > 1 && q_tiles % workers != 0) return std::nullopt;
+  if (cut && (kv_heads > 1 || sizes.group() > 1)) return std::nullopt;
+  HeadScan head{{.bytes = kv_head_bytes(problem),
+                 .block_bytes = kv_tile * (key + value),
+                 .passes = ceil_divide(q_tiles, workers),
+                 .order = order,
+                 .between_bytes = 0,
+                 .last_between_bytes = std::nullopt},
+                kv_heads,
+                q_tiles};
+  if (head.scan.passes > 1) {
+    const std::int64_t wave = checked_multiply(workers, q_tile, "rows of a wave");
+    const std::int64_t rows = checked_multiply(length, sizes.group(), "rows");
+    head.scan.between_bytes = checked_multiply(wave, key + value, "bytes of a wave");
+    head.scan.last_between_bytes = wave * value + (rows - (head.scan.passes - 1) * wave) * key;
+  }
+  return head;
+}
+
+/// Heads follow each other, and a sawtooth goes on where the last head left it.
+template <typename Visit>
+void for_each_parity(const HeadScan& head, const Visit& visit) {
+  if (head.scan.order != Traversal::kSawtooth || head.scan.passes % 2 == 0) {
+    visit(head.scan, head.kv_heads);
+    return;
+  }
+  RepeatedScan scan = head.scan;
+  visit(scan, ceil_divide(head.kv_heads, 2));
+  scan.first_pass = 1;
+  if (head.kv_heads > 1) visit(scan, head.kv_heads / 2);
+}
+
+std::int64_t kv_missed_bytes(const HeadScan& head, std::int64_t capacity) {
+  std::int64_t missed = 0;
+  for_each_parity(head, [&](const RepeatedScan& scan, std::int64_t heads) {
+    missed = checked_add(missed, checked_multiply(missed_bytes(scan, capacity), heads, "missed bytes"),
+                         "missed bytes");
+  });
+  return missed;
+}
+
+}  // namespace
+
+std::optional<LockstepReuse> lockstep_reuse(const SplitQProblem& problem, Traversal order,
+                                            std::int64_t workers, std::int64_t capacity_bytes) {
+  require_valid(problem);
+  if (workers < 1) throw InvalidParameter("workers", std::to_string(workers), "1 or more", "1");
+  const std::optional<HeadScan> head = head_scan(problem, order, workers);
+  if (!head) return std::nullopt;
+  const std::int64_t sector = problem.sizes.sector_bytes;
+  const AttentionTraffic traffic = attention_traffic(problem);
+  const std::int64_t kv_loads = checked_add(traffic.sectors.k, traffic.sectors.v, "sectors");
+  const std::int64_t all_bytes = checked_multiply(head->scan.bytes, head->kv_heads, "bytes");
+  const std::int64_t passes_bytes = checked_multiply(all_bytes, head->scan.passes, "bytes");
+  const std::int64_t followers = kv_loads - passes_bytes / sector;  // read what was read in the same step
+
+  // A follower's block is on top of the stack: its distance is the block, or the cut last one.
+  const std::int64_t block = std::min(head->scan.block_bytes, head->scan.bytes);
+  const std::int64_t rest = head->scan.bytes % block;
+  const std::int64_t cut_followers =
+      rest / sector * (head->q_tiles - head->scan.passes) * head->kv_heads;
+  const auto follower_hits = [&](std::int64_t capacity) {
+    return (block <= capacity ? followers - cut_followers : 0) + (rest <= capacity ? cut_followers : 0);
+  };
+  const auto hits = [&](std::int64_t capacity) {
+    return (passes_bytes - kv_missed_bytes(*head, capacity)) / sector + follower_hits(capacity);
+  };
+
+  LockstepReuse reuse;
+  reuse.passes = head->scan.passes;
+  reuse.kv_miss_sectors = kv_loads - hits(capacity_bytes);
+  reuse.miss_sectors = reuse.kv_miss_sectors + traffic.cold.q + traffic.cold.o;
+  const std::int64_t reused = kv_loads - all_bytes / sector;
+  if (reused == 0) return reuse;
+  double distances = static_cast<double>(followers - cut_followers) * static_cast<double>(block) +
+                     static_cast<double>(cut_followers) * static_cast<double>(rest);
+  for_each_parity(*head, [&](const RepeatedScan& scan, std::int64_t heads) {
+    if (scan.passes == 1) return;
+    distances += *mean_stack_distance_bytes(scan) * static_cast<double>(scan.bytes / sector) *
+                 static_cast<double>(scan.passes - 1) * static_cast<double>(heads);
+  });
+  reuse.mean_distance_bytes = distances / static_cast<double>(reused);
+  for (std::int64_t upto = sector, below = 0; below < reused; upto *= 2) {
+    const std::int64_t upto_hits = hits(upto);
+    if (upto_hits > 0) reuse.histogram.push_back({upto, upto_hits - below});
+    below = upto_hits;
+  }
+  return reuse;
+}
+
+}  // namespace natten_sim
