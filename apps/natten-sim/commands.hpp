@@ -6,6 +6,7 @@ namespace natten_sim::cli {
 
 [[nodiscard]] Command count_command();
 [[nodiscard]] Command search_command();
+[[nodiscard]] Command reuse_command();
 [[nodiscard]] Command list_command();
 [[nodiscard]] Command reproduce_command();
 [[nodiscard]] Command schedule_command();

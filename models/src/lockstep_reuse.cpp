@@ -112,7 +112,7 @@ std::optional<LockstepReuse> lockstep_reuse(const SplitQProblem& problem, Traver
                  static_cast<double>(scan.passes - 1) * static_cast<double>(heads);
   });
   reuse.mean_distance_bytes = distances / static_cast<double>(reused);
-  for (std::int64_t upto = sector, below = 0; below < reused; upto *= 2) {
+  for (std::int64_t upto = 1, below = 0; below < reused; upto *= 2) {
     const std::int64_t upto_hits = hits(upto);
     if (upto_hits > 0) reuse.histogram.push_back({upto, upto_hits - below});
     below = upto_hits;
