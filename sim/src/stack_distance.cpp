@@ -13,6 +13,28 @@ constexpr std::int64_t kMostBlocks = std::int64_t{1} << 28;
 constexpr std::int64_t kMostBlockBytes = std::int64_t{1} << 31;
 constexpr std::size_t kFewestPositions = 1024;
 
+/// Row p keeps what lies behind child p: sums without branches, since loops of random length mispredict.
+template <typename Word>
+struct alignas(64) BehindMasks {
+  Word keep[kRadix][kRadix] = {};
+  constexpr BehindMasks() {
+    for (std::size_t p = 0; p < kRadix; ++p) {
+      for (std::size_t i = p + 1; i < kRadix; ++i) keep[p][i] = ~Word{0};
+    }
+  }
+};
+constexpr BehindMasks<std::uint32_t> kBehind32;
+constexpr BehindMasks<std::uint64_t> kBehind64;
+
+template <typename Value, typename Word>
+std::int64_t sum_behind(const std::vector<Value>& values, std::size_t position, const BehindMasks<Word>& masks) {
+  const Value* siblings = values.data() + position / kRadix * kRadix;
+  const Word* keep = masks.keep[position % kRadix];
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < kRadix; ++i) sum += static_cast<Word>(siblings[i]) & keep[i];
+  return static_cast<std::int64_t>(sum);
+}
+
 }  // namespace
 
 StackDistances::StackDistances(std::int64_t expected_blocks) {
@@ -59,19 +81,16 @@ void StackDistances::add(std::size_t position, std::int64_t bytes) {
   }
 }
 
-/// Sum of the weights at `position` and behind it. At each level only the siblings behind it count; nothing
-/// lies behind the newest position, so the walk ends at their first common parent.
-std::int64_t StackDistances::sum_from(std::size_t position) const {
+/// Sum of the weights behind `position`. At each level only the siblings behind it count; nothing lies behind
+/// the newest position, so the walk ends at their first common parent.
+std::int64_t StackDistances::sum_behind_position(std::size_t position) const {
   std::size_t newest = next_ - 1;
-  std::int64_t sum = 0;
-  std::size_t end = std::min(position | (kRadix - 1), newest) + 1;
-  for (std::size_t i = position; i < end; ++i) sum += weight_[i];
+  std::int64_t sum = sum_behind(weight_, position, kBehind32);
   for (const std::vector<std::int64_t>& level : sums_) {
     position >>= kRadixBits;
     newest >>= kRadixBits;
     if (position == newest) break;
-    end = std::min(position | (kRadix - 1), newest) + 1;
-    for (std::size_t i = position + 1; i < end; ++i) sum += level[i];
+    sum += sum_behind(level, position, kBehind64);
   }
   return sum;
 }
@@ -87,7 +106,7 @@ std::optional<std::int64_t> StackDistances::access(std::int64_t block, std::int6
   const std::uint32_t old = last_[index];
   if (old != kNever) {
     if (old + 1 == next_ && weight_[old] == bytes) return bytes;  // on top of the stack: nothing moves
-    distance = sum_from(old) - weight_[old] + bytes;
+    distance = sum_behind_position(old) + bytes;
     live_bytes_ -= weight_[old];
     add(old, -static_cast<std::int64_t>(weight_[old]));
     weight_[old] = 0;

@@ -33,7 +33,7 @@ class StackDistances {
   void grow_blocks(std::int64_t block);
   void rebuild(std::size_t positions);
   void add(std::size_t position, std::int64_t bytes);
-  [[nodiscard]] std::int64_t sum_from(std::size_t position) const;
+  [[nodiscard]] std::int64_t sum_behind_position(std::size_t position) const;
 
   static constexpr std::uint32_t kNever = 0xffffffff;
   std::vector<std::uint32_t> last_;     // of a block: its position, or kNever
