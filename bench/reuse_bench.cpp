@@ -14,7 +14,8 @@ namespace {
 
 using namespace natten_sim;
 
-SplitQProblem attention(std::int64_t length, std::int64_t q_tile, std::int64_t kv_tile, std::int64_t heads, bool causal) {
+SplitQProblem attention(std::int64_t length, std::int64_t q_tile, std::int64_t kv_tile, std::int64_t heads,
+                        bool causal) {
   return {.mask = make_mask({length}, {length}, {}, {}, {causal}),
           .tiles = {{q_tile}, {kv_tile}},
           .sizes = {.heads = heads, .heads_kv = heads, .head_dim = 128, .head_dim_value = 128}};
@@ -47,7 +48,8 @@ void replay(benchmark::State& state, const std::vector<std::pair<std::int64_t, s
 /// tiles, and Q and O tiles up to 131,072 blocks in all.
 void distances_causal(benchmark::State& state) {
   const SplitQProblem problem = attention(65536, 128, 32, 43, true);
-  const AttentionWork work(problem, {.schedule = Schedule::kGrid, .order = Traversal::kDescending, .workers = 264});
+  const AttentionWork work(problem,
+                           {.schedule = Schedule::kGrid, .order = Traversal::kDescending, .workers = 264});
   replay(state, trace_of(work, 40'000'000), work.blocks());
 }
 BENCHMARK(distances_causal)->Unit(benchmark::kMillisecond);
@@ -64,14 +66,16 @@ BENCHMARK(distances_lockstep)->Unit(benchmark::kMillisecond);
 void distances_single_worker(benchmark::State& state) {
   const bool sawtooth = state.range(0) != 0;
   const SplitQProblem problem = attention(131072 * 2, 65536, 2, 1, false);  // 4 passes over 131,072 KV tiles
-  const AttentionWork work(problem, {.order = sawtooth ? Traversal::kSawtooth : Traversal::kCyclic, .workers = 1});
+  const AttentionWork work(problem,
+                           {.order = sawtooth ? Traversal::kSawtooth : Traversal::kCyclic, .workers = 1});
   replay(state, trace_of(work, 40'000'000), work.blocks());
 }
 BENCHMARK(distances_single_worker)->ArgName("sawtooth")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 void timed_causal(benchmark::State& state) {
   const SplitQProblem problem = attention(262144, 128, state.range(0), 4, true);
-  const AttentionWork work(problem, {.schedule = Schedule::kGrid, .order = Traversal::kDescending, .workers = 264});
+  const AttentionWork work(problem,
+                           {.schedule = Schedule::kGrid, .order = Traversal::kDescending, .workers = 264});
   const WavefrontDevice h200{.capacity_bytes = 30'723'277,
                              .sms = 132,
                              .hit_bytes_per_ns = 65.9,

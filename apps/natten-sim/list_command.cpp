@@ -151,7 +151,50 @@ std::string devices_text(const Catalog& catalog) {
   return text;
 }
 
-/// One row a preset, a tile pair or a device's number, with its source.
+Json kernel_json(const AttentionKernel& kernel) {
+  Json tiles = Json::array(), rates = Json::array();
+  for (const KernelTile& tile : kernel.kv_tiles)
+    tiles.push_back({{"head_dim", tile.head_dim}, {"kv_tile", tile.kv_tile}});
+  for (const KernelRate& rate : kernel.rates) {
+    rates.push_back({{"device", rate.device},
+                     {"head_dim", rate.head_dim},
+                     {"flops_per_s", rate.flops_per_s},
+                     {"tokens", rate.tokens},
+                     {"heads", rate.heads},
+                     {"measured", rate.measured},
+                     {"source", rate.source}});
+  }
+  return {{"name", kernel.name},
+          {"title", kernel.title},
+          {"q_tile", kernel.q_tile},
+          {"kv_tiles", tiles},
+          {"schedule", kernel.schedule},
+          {"order", to_string(kernel.order)},
+          {"ctas_per_sm", kernel.ctas_per_sm},
+          {"rates", rates},
+          {"source", kernel.source}};
+}
+
+std::string kernels_text(const Catalog& catalog) {
+  std::string text;
+  for (const AttentionKernel& kernel : catalog.kernels) {
+    text += fmt::format("{}   {}   {} schedule   {} order   {} CTA{} an SM\n", kernel.name, kernel.title,
+                        kernel.schedule, to_string(kernel.order), kernel.ctas_per_sm,
+                        kernel.ctas_per_sm == 1 ? "" : "s");
+    for (const KernelTile& tile : kernel.kv_tiles)
+      text +=
+          fmt::format("  head dim {}: Q tile {}, KV tile {}\n", tile.head_dim, kernel.q_tile, tile.kv_tile);
+    for (const KernelRate& rate : kernel.rates) {
+      text += fmt::format("  {} at head dim {}: {:.4g} TFLOP/s{} with {} heads of {} tokens   [{}]\n",
+                          rate.device, rate.head_dim, rate.flops_per_s * 1e-12,
+                          rate.measured ? " (measured)" : "", rate.heads, rate.tokens, rate.source);
+    }
+    text += "  source: " + kernel.source + "\n\n";
+  }
+  return text;
+}
+
+/// One row a preset, a tile pair, a device's number or a kernel's rate, with its source.
 std::string catalog_csv(const Catalog& catalog, const std::string& what) {
   std::vector<Json> rows;
   if (what == "presets") {
@@ -175,6 +218,14 @@ std::string catalog_csv(const Catalog& catalog, const std::string& what) {
         }
       }
     }
+  } else if (what == "kernels") {
+    for (const AttentionKernel& kernel : catalog.kernels) {
+      for (const Json& rate : kernel_json(kernel)["rates"]) {
+        Json row = {{"name", kernel.name}, {"title", kernel.title}};
+        row.update(rate);
+        rows.push_back(row);
+      }
+    }
   } else {
     for (const Device& device : catalog.devices) {
       for (const DeviceValue& value : device.values) {
@@ -194,10 +245,10 @@ std::string catalog_csv(const Catalog& catalog, const std::string& what) {
 
 int run_list(const Arguments& arguments) {
   const std::string what = arguments.text("what");
-  const std::vector<std::string> known = {"presets", "backends", "devices"};
-  if (what.empty()) throw InvalidParameter("list", "nothing named", "presets, backends or devices");
+  const std::vector<std::string> known = {"presets", "backends", "devices", "kernels"};
+  if (what.empty()) throw InvalidParameter("list", "nothing named", "presets, backends, devices or kernels");
   if (std::find(known.begin(), known.end(), what) == known.end()) {
-    throw UnknownName("list", what, closest_name(what, known), "presets, backends, devices");
+    throw UnknownName("list", what, closest_name(what, known), "presets, backends, devices, kernels");
   }
   const Catalog catalog = read_setting(arguments).catalog;
   std::vector<Json> rows;
@@ -205,6 +256,8 @@ int run_list(const Arguments& arguments) {
     for (const Preset& preset : catalog.presets) rows.push_back(preset_json(preset));
   } else if (what == "backends") {
     for (const Backend& backend : catalog.backends) rows.push_back(backend_json(backend));
+  } else if (what == "kernels") {
+    for (const AttentionKernel& kernel : catalog.kernels) rows.push_back(kernel_json(kernel));
   } else {
     for (const Device& device : catalog.devices) rows.push_back(device_json(device));
   }
@@ -216,6 +269,7 @@ int run_list(const Arguments& arguments) {
   } else {
     text = what == "presets"    ? presets_text(catalog)
            : what == "backends" ? backends_text(catalog)
+           : what == "kernels"  ? kernels_text(catalog)
                                 : devices_text(catalog);
   }
   OutputSink sink(output_path(arguments), OutputSink::Mode::kBuffered);
@@ -229,10 +283,11 @@ int run_list(const Arguments& arguments) {
 Command list_command() {
   Command command;
   command.name = "list";
-  command.summary = "List the presets, backends or devices that options take by name, with their sources";
+  command.summary =
+      "List the presets, backends, devices or kernels that options take by name, with their sources";
   command.positional = "what";
-  command.positional_help = "presets, backends or devices";
-  command.positional_choices = "presets backends devices";
+  command.positional_help = "presets, backends, devices or kernels";
+  command.positional_choices = "presets backends devices kernels";
   command.options = {{"--preset-file", "FILE", "More presets, as JSON", 1, ""},
                      {"--device-file", "FILE", "More devices, as JSON", 1, ""}};
   for (const OptionSpec& option : output_options()) command.options.push_back(option);

@@ -61,13 +61,15 @@ std::string markdown(const std::vector<ReproducedRow>& rows) {
 
 int run_reproduce(const Arguments& arguments) {
   const std::string work = arguments.text("work", "gna");
-  const std::vector<std::string> works = {"gna", "dash"};
+  const std::vector<std::string> works = {"gna", "dash", "sawtooth"};
   if (std::find(works.begin(), works.end(), work) == works.end())
-    throw UnknownName("reproduce", work, closest_name(work, works), "gna, dash");
+    throw UnknownName("reproduce", work, closest_name(work, works), "gna, dash, sawtooth");
   std::vector<ReproducedRow> rows;
   {
     ProgressBar bar("reproducing", arguments.has("quiet"));
-    rows = work == "gna" ? reproduce_gna() : reproduce_dash(bar.callback());
+    rows = work == "gna"    ? reproduce_gna()
+           : work == "dash" ? reproduce_dash(bar.callback())
+                            : reproduce_sawtooth();
   }
   const auto outside = std::count_if(
       rows.begin(), rows.end(), [](const ReproducedRow& row) { return row.verdict == Verdict::kOutside; });
@@ -104,8 +106,9 @@ Command reproduce_command() {
   command.summary = "Recompute published figures and print the deviation of each";
   command.positional = "work";
   command.positional_help =
-      "gna: Hassani's dissertation, chapter 4; dash: deterministic backward of FlashAttention-3 [gna]";
-  command.positional_choices = "gna dash";
+      "gna: Hassani's dissertation, chapter 4; dash: deterministic backward of FlashAttention-3; sawtooth: the "
+      "Sawtooth paper [gna]";
+  command.positional_choices = "gna dash sawtooth";
   command.options = {{"--markdown", "", "A Markdown table", 1, ""}};
   for (const OptionSpec& option : output_options()) command.options.push_back(option);
   command.footer =

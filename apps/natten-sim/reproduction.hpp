@@ -36,4 +36,7 @@ struct ReproducedRow {
 /// without latencies gives. Takes seconds; `progress` is called with 0..1.
 [[nodiscard]] std::vector<ReproducedRow> reproduce_dash(const std::function<void(double)>& progress = {});
 
+/// The Sawtooth paper's counters, error figures and miss counts, as far as its text gives numbers.
+[[nodiscard]] std::vector<ReproducedRow> reproduce_sawtooth();
+
 }  // namespace natten_sim::cli

@@ -21,15 +21,13 @@ namespace {
 constexpr std::int64_t kMostSimulatedSectors = std::int64_t{1} << 28;
 
 bool dense(const SplitQProblem& problem) {
-  return std::all_of(problem.mask.begin(), problem.mask.end(), [](const AxisMask& axis) {
-    return axis.window == axis.length && !axis.causal;
-  });
+  return std::all_of(problem.mask.begin(), problem.mask.end(),
+                     [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
 }
 
 void set_misses(std::int64_t misses, std::int64_t stores, std::int64_t sector_bytes, ReuseAnswer& answer) {
   answer.miss_sectors = misses;
-  answer.hit_rate =
-      1.0 - static_cast<double>(misses) / static_cast<double>(answer.sectors.total);
+  answer.hit_rate = 1.0 - static_cast<double>(misses) / static_cast<double>(answer.sectors.total);
   answer.dram_read_bytes = checked_multiply(misses - stores, sector_bytes, "dram_read_bytes");
 }
 
@@ -63,10 +61,11 @@ AttentionWork work_of(const ReuseRequest& request, const KvOrder& order) {
 
 /// Misses of the lockstep trace in a set-associative cache; tiles lie one after the other in memory.
 std::int64_t set_associative_misses(const ReuseRequest& request, const AttentionWork& work) {
-  SetAssociativeCache cache({.sets = sets_of_capacity(*request.capacity_bytes, *request.ways, request.line_bytes),
-                             .ways = *request.ways,
-                             .replacement = request.replacement,
-                             .index = request.index});
+  SetAssociativeCache cache(
+      {.sets = sets_of_capacity(*request.capacity_bytes, *request.ways, request.line_bytes),
+       .ways = *request.ways,
+       .replacement = request.replacement,
+       .index = request.index});
   std::vector<std::int64_t> first(static_cast<std::size_t>(work.blocks()), -1);
   std::int64_t next = 0, misses = 0;
   for_each_lockstep_access(work, [&](const BlockAccess& access) {
@@ -148,7 +147,8 @@ void answer_simulated(const ReuseRequest& request, const OrderChoice& order, con
   set_misses(misses, stores, request.sector_bytes, answer);
 }
 
-ReuseAnswer answer_attention(const ReuseRequest& request, const OrderChoice& order, const Progress& progress) {
+ReuseAnswer answer_attention(const ReuseRequest& request, const OrderChoice& order,
+                             const Progress& progress) {
   ReuseAnswer answer = traffic_answer(request);
   answer.order = order.text;
   if (request.fidelity == Fidelity::kClosedForm) {
@@ -165,9 +165,10 @@ ReuseAnswer answer_best(const ReuseRequest& request, const Progress& progress) {
   const bool proved = dense(request.problem) && request.fidelity != Fidelity::kTimed;
   if (proved) return answer_attention(request, named(best_order_of_full_passes()), progress);
   if (request.fidelity == Fidelity::kClosedForm || !request.capacity_bytes) {
-    throw InvalidParameter("order", "best",
-                           "--fidelity lru or timed and a capacity: only for dense attention is the best order "
-                           "known beforehand");
+    throw InvalidParameter(
+        "order", "best",
+        "--fidelity lru or timed and a capacity: only for dense attention is the best order "
+        "known beforehand");
   }
   std::optional<ReuseAnswer> best;
   for (const Traversal traversal : {Traversal::kCyclic, Traversal::kSawtooth, Traversal::kDescending}) {
@@ -219,8 +220,8 @@ void simulate_stream(const ReuseRequest& request, Traversal order, const Progres
     }
     if (progress) progress(static_cast<double>(pass + 1) / static_cast<double>(stream.passes));
   }
-  const std::int64_t followers = checked_multiply(
-      checked_multiply(stream.readers - 1, stream.passes, "sectors"), sectors, "sectors");
+  const std::int64_t followers =
+      checked_multiply(checked_multiply(stream.readers - 1, stream.passes, "sectors"), sectors, "sectors");
   if (sample) {
     set_profile(sample->pooled(), answer);
     if (!request.capacity_bytes) return;
@@ -310,7 +311,8 @@ ReuseAnswer answer_trace(const ReuseRequest& request, const Progress& progress) 
       *request.trace_path,
       [&](const TraceAccess& access) {
         const auto bytes = access.bytes == 0 ? std::uint64_t{1} : static_cast<std::uint64_t>(access.bytes);
-        for (std::uint64_t at = access.address / sector; at <= (access.address + bytes - 1) / sector; ++at) take(at);
+        for (std::uint64_t at = access.address / sector; at <= (access.address + bytes - 1) / sector; ++at)
+          take(at);
       },
       progress);
   if (accesses == 0) throw MalformedData("trace " + *request.trace_path, "no access", "one access or more");
@@ -318,13 +320,14 @@ ReuseAnswer answer_trace(const ReuseRequest& request, const Progress& progress) 
   answer.order = "trace";
   answer.sectors.total = accesses;
   answer.effective_capacity_bytes = request.capacity_bytes;
-  answer.cold_sectors = sample ? std::llround(static_cast<double>(sample->pooled().cold()) / sample->rate())
-                               : profile.cold();
+  answer.cold_sectors =
+      sample ? std::llround(static_cast<double>(sample->pooled().cold()) / sample->rate()) : profile.cold();
   set_profile(sample ? sample->pooled() : profile, answer);
   if (!request.capacity_bytes) return answer;
   if (sample) {
     const MissRatioEstimate estimate = sample->miss_ratio(*request.capacity_bytes);
-    set_misses(std::llround(estimate.miss_ratio * static_cast<double>(accesses)), 0, request.sector_bytes, answer);
+    set_misses(std::llround(estimate.miss_ratio * static_cast<double>(accesses)), 0, request.sector_bytes,
+               answer);
     answer.miss_ratio_standard_error = estimate.standard_error;
   } else {
     set_misses(cache ? misses : profile.misses(*request.capacity_bytes), 0, request.sector_bytes, answer);

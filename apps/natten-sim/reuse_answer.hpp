@@ -11,8 +11,8 @@
 
 namespace natten_sim::cli {
 
-/// What `reuse` says about one subject and one order. Empty: the chosen fidelity does not tell, or it does not
-/// apply.
+/// What `reuse` says about one subject and one order. Empty: the chosen fidelity does not tell, or it does
+/// not apply.
 struct ReuseAnswer {
   std::string order;  ///< the one that was walked
   struct {

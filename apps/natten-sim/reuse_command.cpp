@@ -29,20 +29,24 @@ std::string prediction_row(const Arguments& arguments, const char* kernel, std::
   cell.set("dtype", {"bf16"});
   cell.set("fidelity", {"timed"});
   if (causal) cell.set("causal", {});
-  const Json row = {{"kernel", kernel},   {"seqlen", seqlen}, {"head_dim", dim}, {"heads", heads},
-                    {"causal", causal},   {"dram_read_bytes", timed_dram_read_bytes(read_reuse_request(cell), {})}};
+  const Json row = {
+      {"kernel", kernel}, {"seqlen", seqlen},
+      {"head_dim", dim},  {"heads", heads},
+      {"causal", causal}, {"dram_read_bytes", timed_dram_read_bytes(read_reuse_request(cell), {})}};
   return row.dump();
 }
 
 int print_predictions(const Arguments& arguments) {
   for (const OptionSpec& option : reuse_options()) {
     const std::string name = option.name();
-    if (name == "predictions" || name == "device" || name == "device-file" || name == "l2-bytes" || name == "jitter")
+    if (name == "predictions" || name == "device" || name == "device-file" || name == "l2-bytes" ||
+        name == "jitter")
       continue;
     if (arguments.has(name))
       throw InvalidParameter("--" + name, "given together with --predictions", "one of the two");
   }
-  if (arguments.has("csv")) throw InvalidParameter("--csv", "given together with --predictions", "one of the two");
+  if (arguments.has("csv"))
+    throw InvalidParameter("--csv", "given together with --predictions", "one of the two");
   ProgressBar bar("simulating", arguments.has("quiet"));
   OutputSink sink(output_path(arguments), OutputSink::Mode::kBuffered);
   double done = 0, work = 0;
@@ -98,13 +102,15 @@ std::vector<ReusePair> answer_all(const ReuseRequest& request, ProgressBar& bar)
 std::optional<ReusePicture> chosen_picture(const Arguments& arguments, const ReuseRequest& request) {
   if (!arguments.has("picture")) {
     if (request.sweep) return ReusePicture::kSweep;
-    return arguments.has("svg") && !arguments.has("csv") ? std::optional(ReusePicture::kHistogram) : std::nullopt;
+    return arguments.has("svg") && !arguments.has("csv") ? std::optional(ReusePicture::kHistogram)
+                                                         : std::nullopt;
   }
   const std::string name = arguments.text("picture");
   if (!arguments.has("svg") && !arguments.has("csv"))
     throw InvalidParameter("picture", name, "together with --svg FILE or --csv");
   if ((name == "sweep") != request.sweep.has_value())
-    throw InvalidParameter("picture", name, request.sweep ? "sweep, with --sweep" : "histogram or curve, without --sweep");
+    throw InvalidParameter("picture", name,
+                           request.sweep ? "sweep, with --sweep" : "histogram or curve, without --sweep");
   return name == "sweep"   ? ReusePicture::kSweep
          : name == "curve" ? ReusePicture::kCurve
                            : ReusePicture::kHistogram;
@@ -126,7 +132,8 @@ void say_capacity(const ReuseRequest& request, const Arguments& arguments) {
   if (find_value(*request.device, "l2_effective_bytes") != nullptr) return;
   const Notes notes(arguments);
   notes.note(request.capacity_bytes
-                 ? "the effective capacity of " + request.device->name + " is not known: the whole L2 is assumed"
+                 ? "the effective capacity of " + request.device->name +
+                       " is not known: the whole L2 is assumed"
                  : "the L2 of " + request.device->name + " is not known: no misses without --l2-bytes");
 }
 

@@ -11,7 +11,7 @@ namespace natten_sim::cli {
 namespace {
 
 constexpr double kWidth = 720, kHeight = 420, kLeft = 90, kRight = 24, kTop = 44, kBottom = 58;
-constexpr const char* kColours[] = {"#1f5fa8", "#c8561b"};
+constexpr const char* kColours[] = {"#1f5fa8", "#c8561b", "#4a4a4a", "#9a9a9a"};
 constexpr std::size_t kMostPoints = 512;
 
 struct Series {
@@ -51,7 +51,8 @@ std::string short_number(double value) {
 }
 
 std::string short_bytes(double value) {
-  for (const auto& [unit, name] : {std::pair{0x1p40, "TiB"}, {0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}}) {
+  for (const auto& [unit, name] :
+       {std::pair{0x1p40, "TiB"}, {0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}}) {
     if (value >= unit) return fmt::format("{:.3g} {}", value / unit, name);
   }
   return fmt::format("{:.3g} B", value);
@@ -73,14 +74,17 @@ std::vector<double> ticks(double lo, double hi, bool log, bool bytes) {
 }
 
 std::string text_at(double x, double y, const char* anchor, const std::string& text, const char* extra = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra, text);
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra,
+                     text);
 }
 
 std::string axes(const Chart& chart) {
-  std::string svg = fmt::format("<path d=\"M{0:.1f} {1:.1f}V{2:.1f}H{3:.1f}\" stroke=\"#333\" fill=\"none\"/>\n",
-                                kLeft, kTop, kHeight - kBottom, kWidth - kRight);
+  std::string svg =
+      fmt::format("<path d=\"M{0:.1f} {1:.1f}V{2:.1f}H{3:.1f}\" stroke=\"#333\" fill=\"none\"/>\n", kLeft,
+                  kTop, kHeight - kBottom, kWidth - kRight);
   for (const double tick : ticks(chart.x_lo, chart.x_hi, chart.log_x, chart.x_bytes)) {
-    svg += fmt::format("<path d=\"M{0:.1f} {1:.1f}v5\" stroke=\"#333\"/>\n", chart.x(tick), kHeight - kBottom);
+    svg +=
+        fmt::format("<path d=\"M{0:.1f} {1:.1f}v5\" stroke=\"#333\"/>\n", chart.x(tick), kHeight - kBottom);
     svg += text_at(chart.x(tick), kHeight - kBottom + 18, "middle",
                    chart.x_bytes ? short_bytes(tick) : short_number(tick));
   }
@@ -90,7 +94,6 @@ std::string axes(const Chart& chart) {
     svg += text_at(kLeft - 6, chart.y(tick) + 4, "end", short_number(tick));
   }
   svg += text_at((kLeft + kWidth - kRight) / 2, kHeight - 16, "middle", chart.x_label);
-  svg += text_at(kLeft, kTop - 10, "start", chart.y_label);
   return svg;
 }
 
@@ -103,7 +106,7 @@ std::string bars(const Chart& chart) {
       const double left = chart.x(upto / 2), width = (chart.x(upto) - left - 2) / count;
       svg += fmt::format("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>\n",
                          left + 1 + static_cast<double>(s) * width, chart.y(value), std::max(width, 0.5),
-                         kHeight - kBottom - chart.y(value), kColours[s % 2]);
+                         kHeight - kBottom - chart.y(value), kColours[s % 4]);
     }
   }
   return svg;
@@ -116,7 +119,7 @@ std::string lines(const Chart& chart) {
     for (const auto& [x, y] : chart.series[s].points)
       path += fmt::format("{}{:.2f} {:.2f}", path.empty() ? "M" : "L", chart.x(x), chart.y(y));
     svg += fmt::format("<path d=\"{}\" stroke=\"{}\" stroke-width=\"2\" fill=\"none\"{}/>\n", path,
-                       kColours[s % 2], s >= 2 ? " stroke-dasharray=\"5 4\"" : "");
+                       kColours[s % 4], s >= 2 ? " stroke-dasharray=\"5 4\"" : "");
   }
   return svg;
 }
@@ -135,18 +138,19 @@ std::string drawn(const Chart& chart) {
       "font-family=\"sans-serif\" font-size=\"12\">\n<title>{2}</title>\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
       kWidth, kHeight, escaped(chart.title));
-  svg += text_at(kLeft, 18, "start", escaped(chart.title), " font-weight=\"bold\"");
+  svg +=
+      text_at(kLeft, 18, "start", escaped(chart.title + " (" + chart.y_label + ")"), " font-weight=\"bold\"");
   svg += axes(chart) + (chart.bars ? bars(chart) : lines(chart));
   if (chart.mark && *chart.mark >= chart.x_lo && *chart.mark <= chart.x_hi) {
     svg += fmt::format("<path d=\"M{0:.2f} {1:.1f}V{2:.1f}\" stroke=\"#000\" stroke-dasharray=\"4 3\"/>\n",
                        chart.x(*chart.mark), kTop, kHeight - kBottom);
-    svg += text_at(chart.x(*chart.mark) - 4, kTop + 12, "end", escaped(chart.mark_label));
+    svg += text_at(chart.x(*chart.mark) - 4, kHeight - kBottom - 8, "end", escaped(chart.mark_label));
   }
   double y = kTop - 10;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     const double x = kWidth - kRight - 150 * static_cast<double>(chart.series.size() - s) + 10;
-    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"10\" height=\"10\" fill=\"{}\"{}/>\n", x, y - 9,
-                       kColours[s % 2], s >= 2 ? " fill-opacity=\"0.5\"" : "");
+    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"10\" height=\"10\" fill=\"{}\"/>\n", x, y - 9,
+                       kColours[s % 4]);
     svg += text_at(x + 14, y, "start", escaped(chart.series[s].label));
   }
   return svg + "</svg>\n";
@@ -164,7 +168,8 @@ void fit_ranges(Chart& chart) {
       first = false;
     }
   }
-  if (first) throw InvalidParameter("svg", "nothing to draw", "a fidelity that gives these numbers, such as lru");
+  if (first)
+    throw InvalidParameter("svg", "nothing to draw", "a fidelity that gives these numbers, such as lru");
   if (!chart.log_y) chart.y_lo = 0;
   if (chart.log_y) chart.y_lo = std::max(chart.y_lo, 1e-9) / 2;
   if (chart.y_hi <= chart.y_lo) chart.y_hi = chart.y_lo + 1;
@@ -210,7 +215,8 @@ Chart picture_of_answer(const ReusePair& pair, ReusePicture picture) {
   };
   add(pair.first);
   if (pair.second) add(*pair.second);
-  if (pair.first.effective_capacity_bytes) chart.mark = static_cast<double>(*pair.first.effective_capacity_bytes);
+  if (pair.first.effective_capacity_bytes)
+    chart.mark = static_cast<double>(*pair.first.effective_capacity_bytes);
   return chart;
 }
 
@@ -230,7 +236,8 @@ Chart picture_of_sweep(const std::vector<ReusePair>& pairs) {
   };
   series("misses, " + pairs.front().first.order, [](const ReusePair& p) { return p.first.miss_sectors; });
   if (pairs.front().second) {
-    series("misses, " + pairs.front().second->order, [](const ReusePair& p) { return p.second->miss_sectors; });
+    series("misses, " + pairs.front().second->order,
+           [](const ReusePair& p) { return p.second->miss_sectors; });
   }
   series("sectors", [](const ReusePair& p) { return std::optional(p.first.sectors.total); });
   series("cold", [](const ReusePair& p) { return std::optional(p.first.cold_sectors); });
@@ -243,11 +250,13 @@ Chart picture_of_sweep(const std::vector<ReusePair>& pairs) {
 
 }  // namespace
 
-std::string reuse_svg(const ReuseRequest& request, const std::vector<ReusePair>& pairs, ReusePicture picture) {
+std::string reuse_svg(const ReuseRequest& request, const std::vector<ReusePair>& pairs,
+                      ReusePicture picture) {
   Chart chart =
       picture == ReusePicture::kSweep ? picture_of_sweep(pairs) : picture_of_answer(pairs.front(), picture);
   if (picture != ReusePicture::kSweep && chart.mark)
-    chart.mark_label = (request.device ? request.device->name + ": " : std::string()) + short_bytes(*chart.mark);
+    chart.mark_label =
+        (request.device ? request.device->name + ": " : std::string()) + short_bytes(*chart.mark);
   fit_ranges(chart);
   return drawn(chart);
 }

@@ -29,8 +29,7 @@ Json answer_fields(const ReuseAnswer& answer) {
   Json histogram = Json::array();
   for (const ReuseProfile::Point& bucket : answer.histogram)
     histogram.push_back({{"upto_bytes", bucket.bytes}, {"count", bucket.count}});
-  fields["stack_distance"] = {{"mean_bytes", nullable(answer.mean_distance_bytes)},
-                              {"histogram", histogram}};
+  fields["stack_distance"] = {{"mean_bytes", nullable(answer.mean_distance_bytes)}, {"histogram", histogram}};
   fields["order"] = answer.order;
   if (answer.time_ns) fields["time_ns"] = *answer.time_ns;
   if (answer.miss_ratio_standard_error)
@@ -76,11 +75,15 @@ std::string head_line(const ReuseRequest& request) {
     const OperandSizes& sizes = problem.sizes;
     const std::string length = request.sweep ? fmt::format("{}..{}", request.sweep->lo, request.sweep->hi)
                                              : to_string(input_of(problem.mask));
-    text = fmt::format("attention over {}{}   {} of head dim {}{}   batch {}   {}\n", length,
-                       request.causal ? " causal" : "",
-                       sizes.heads == 1 ? "1 head" : fmt::format("{} heads", sizes.heads), sizes.head_dim,
-                       sizes.head_dim_value == sizes.head_dim ? "" : fmt::format(" (V {})", sizes.head_dim_value),
-                       sizes.batch, request.dtype);
+    const std::string window = request.windowed && !request.sweep
+                                   ? "   window " + to_string(window_of(problem.mask))
+                                   : std::string();
+    text = fmt::format(
+        "attention over {}{}{}   {} of head dim {}{}   batch {}   {}\n", length,
+        request.causal ? " causal" : "", window,
+        sizes.heads == 1 ? "1 head" : fmt::format("{} heads", sizes.heads), sizes.head_dim,
+        sizes.head_dim_value == sizes.head_dim ? "" : fmt::format(" (V {})", sizes.head_dim_value),
+        sizes.batch, request.dtype);
     text += fmt::format("Q tile {}   KV tile {}   {} schedule   {} workers", to_string(problem.tiles.q_tile),
                         to_string(problem.tiles.kv_tile), to_string(request.schedule.schedule),
                         request.schedule.workers);
@@ -129,7 +132,8 @@ Json reuse_input(const ReuseRequest& request) {
     const SplitQProblem& problem = request.problem;
     const OperandSizes& sizes = problem.sizes;
     if (request.sweep) {
-      input["sweep"] = fmt::format("seqlen={}:{}:{}", request.sweep->lo, request.sweep->hi, request.sweep->step);
+      input["sweep"] =
+          fmt::format("seqlen={}:{}:{}", request.sweep->lo, request.sweep->hi, request.sweep->step);
     } else {
       input["seqlen"] = to_json(input_of(problem.mask));
     }
@@ -178,7 +182,8 @@ Json reuse_fields(const ReusePair& pair) {
   Json second = answer_fields(*pair.second);
   second["reduction"] = {
       {"miss_sectors", nullable(reduction(pair.first.miss_sectors, pair.second->miss_sectors))},
-      {"noncompulsory_miss_sectors", nullable(reduction(noncompulsory(pair.first), noncompulsory(*pair.second)))},
+      {"noncompulsory_miss_sectors",
+       nullable(reduction(noncompulsory(pair.first), noncompulsory(*pair.second)))},
       {"dram_read_bytes", nullable(reduction(pair.first.dram_read_bytes, pair.second->dram_read_bytes))}};
   fields["compare"] = second;
   return fields;
@@ -196,7 +201,8 @@ std::string reuse_text(const ReuseRequest& request, const ReusePair& pair) {
   }
   add_row(rows, "cold sectors", pair, [](const ReuseAnswer& a) { return grouped(a.cold_sectors); });
   add_row(rows, "miss sectors", pair, [](const ReuseAnswer& a) { return count_or_dash(a.miss_sectors); });
-  add_row(rows, "  not compulsory", pair, [](const ReuseAnswer& a) { return count_or_dash(noncompulsory(a)); });
+  add_row(rows, "  not compulsory", pair,
+          [](const ReuseAnswer& a) { return count_or_dash(noncompulsory(a)); });
   add_row(rows, "hit rate", pair, [](const ReuseAnswer& a) { return percent_or_dash(a.hit_rate); });
   add_row(rows, "DRAM read", pair, [](const ReuseAnswer& a) {
     return a.dram_read_bytes ? bytes_text(static_cast<double>(*a.dram_read_bytes)) : "-";
@@ -212,7 +218,8 @@ std::string reuse_text(const ReuseRequest& request, const ReusePair& pair) {
     return a.mean_distance_bytes ? bytes_text(*a.mean_distance_bytes) : "-";
   });
   if (pair.first.time_ns) {
-    add_row(rows, "time", pair, [](const ReuseAnswer& a) { return fmt::format("{:.3f} ms", *a.time_ns * 1e-6); });
+    add_row(rows, "time", pair,
+            [](const ReuseAnswer& a) { return fmt::format("{:.3f} ms", *a.time_ns * 1e-6); });
   }
   if (pair.first.miss_ratio_standard_error) {
     add_row(rows, "standard error of the miss ratio", pair,

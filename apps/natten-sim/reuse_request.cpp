@@ -63,10 +63,11 @@ KvPermutations read_permutations(const std::string& parameter, const std::string
       std::int32_t tile = 0;
       const auto [stop, problem] = std::from_chars(text.data() + at, text.data() + end, tile);
       if (problem != std::errc() || tile < 0) {
-        throw MalformedData(parameter + " " + path + ", line " + std::to_string(line_number),
-                            "not a tile number at column " + std::to_string(at - begin + 1),
-                            "cyclic, sawtooth, descending, best, or a file with one permutation of the KV tiles "
-                            "a line, numbered from 0");
+        throw MalformedData(
+            parameter + " " + path + ", line " + std::to_string(line_number),
+            "not a tile number at column " + std::to_string(at - begin + 1),
+            "cyclic, sawtooth, descending, best, or a file with one permutation of the KV tiles "
+            "a line, numbered from 0");
       }
       pass.push_back(tile);
       at = static_cast<std::size_t>(stop - text.data());
@@ -118,12 +119,11 @@ void read_cache(const Arguments& arguments, const Catalog& catalog, ReuseRequest
     request.device = catalog.device(arguments.text("device"));
   }
   const std::optional<Device>& device = request.device;
-  request.sector_bytes =
-      integer_or(arguments, "sector-bytes", device_integer(device, "l2_sector_bytes").value_or(32), 1, 1 << 20);
-  request.line_bytes = std::max(request.sector_bytes,
-                                device_integer(device, "l2_line_bytes").value_or(request.sector_bytes));
-  request.sms =
-      integer_or(arguments, "sms", device_integer(device, "sms").value_or(1), 1, kMostWorkers);
+  request.sector_bytes = integer_or(arguments, "sector-bytes",
+                                    device_integer(device, "l2_sector_bytes").value_or(32), 1, 1 << 20);
+  request.line_bytes =
+      std::max(request.sector_bytes, device_integer(device, "l2_line_bytes").value_or(request.sector_bytes));
+  request.sms = integer_or(arguments, "sms", device_integer(device, "sms").value_or(1), 1, kMostWorkers);
   if (arguments.has("l2-bytes")) {
     request.capacity_bytes = parse_integer("l2-bytes", arguments.text("l2-bytes"), 1, kMostBytes);
   } else {
@@ -192,8 +192,7 @@ void read_problem(const Arguments& arguments, const Catalog& catalog, ReuseReque
   read_sizes(arguments, request);
   request.causal = arguments.has("causal");
   request.windowed = arguments.has("window");
-  const Extents window =
-      request.windowed ? parse_extents("window", arguments.values("window")) : input;
+  const Extents window = request.windowed ? parse_extents("window", arguments.values("window")) : input;
   const Extents stride =
       arguments.has("stride") ? parse_extents("stride", arguments.values("stride")) : Extents();
   if (arguments.has("kernel")) request.kernel = catalog.kernel(arguments.text("kernel"));
@@ -201,9 +200,9 @@ void read_problem(const Arguments& arguments, const Catalog& catalog, ReuseReque
   const std::int64_t q_tile = kernel ? kernel->q_tile : 128;
   const bool kv_given = arguments.has("kv-tile") || arguments.has("tile");
   request.problem.tiles.q_tile = tile_or(arguments, "q-tile", q_tile, rank);
-  request.problem.tiles.kv_tile = tile_or(
-      arguments, "kv-tile",
-      kernel && !kv_given ? kernel_kv_tile(*kernel, request.problem.sizes.head_dim) : 128, rank);
+  request.problem.tiles.kv_tile =
+      tile_or(arguments, "kv-tile",
+              kernel && !kv_given ? kernel_kv_tile(*kernel, request.problem.sizes.head_dim) : 128, rank);
   // Windows of a sweep may be longer than its shortest sequence; each length cuts them for itself.
   if (request.sweep) {
     if (window.rank() != 1) throw InvalidParameter("window", to_string(window), "one value with --sweep");
@@ -224,10 +223,9 @@ void read_schedule(const Arguments& arguments, ReuseRequest& request) {
   request.schedule.launch =
       arguments.has("interleave-heads") ? LaunchOrder::kHeadsFirst : LaunchOrder::kTilesFirst;
   request.schedule.last_q_tile_first = arguments.has("longest-first");
-  request.ctas_per_sm =
-      integer_or(arguments, "ctas-per-sm", kernel ? kernel->ctas_per_sm : 1, 1, 32);
-  request.schedule.workers = static_cast<std::int32_t>(
-      integer_or(arguments, "workers", std::min(kMostWorkers, request.sms * request.ctas_per_sm), 1, kMostWorkers));
+  request.ctas_per_sm = integer_or(arguments, "ctas-per-sm", kernel ? kernel->ctas_per_sm : 1, 1, 32);
+  request.schedule.workers = static_cast<std::int32_t>(integer_or(
+      arguments, "workers", std::min(kMostWorkers, request.sms * request.ctas_per_sm), 1, kMostWorkers));
   if (arguments.has("order")) {
     request.order = parse_order("order", arguments.text("order"));
   } else if (kernel) {
@@ -239,7 +237,8 @@ void read_schedule(const Arguments& arguments, ReuseRequest& request) {
   if (request.sweep) {
     for (const OrderChoice* choice : {&request.order, request.compare ? &*request.compare : nullptr}) {
       if (choice != nullptr && std::holds_alternative<KvPermutations>(choice->order))
-        throw InvalidParameter("order", choice->text, "a named order with --sweep: a permutation fits one length");
+        throw InvalidParameter("order", choice->text,
+                               "a named order with --sweep: a permutation fits one length");
     }
   }
 }
@@ -259,9 +258,9 @@ void read_stream(const Arguments& arguments, ReuseRequest& request) {
 }
 
 const std::vector<const char*> kAttentionOnly = {
-    "seqlen",   "dim",         "dim-value", "dtype",       "q-tile",      "kv-tile",    "tile",
-    "heads",    "heads-kv",    "batch-size", "causal",     "window",      "stride",     "schedule",
-    "kernel",   "ctas-per-sm", "sweep",     "granularity", "interleave-heads", "longest-first", "jitter"};
+    "seqlen", "dim",         "dim-value",  "dtype",       "q-tile",           "kv-tile",       "tile",
+    "heads",  "heads-kv",    "batch-size", "causal",      "window",           "stride",        "schedule",
+    "kernel", "ctas-per-sm", "sweep",      "granularity", "interleave-heads", "longest-first", "jitter"};
 
 void require_consistent(const Arguments& arguments, const ReuseRequest& request) {
   const bool attention = !request.stream && !request.trace_path;
@@ -316,14 +315,15 @@ std::vector<OptionSpec> reuse_options() {
       {"-c,--causal", "", "Causal mask, on every axis", 1, ""},
       {"-w,--window,--window-size", "N", "Neighborhood window [the whole axis: dense]", 4, ""},
       {"-s,--stride", "N", "Stride of the window [1]", 4, ""},
-      {"--kernel", "NAME", "Take tiles, schedule, order, CTAs an SM and speed of a known kernel (fa2, cudnn)", 1,
-       ""},
+      {"--kernel", "NAME", "Take tiles, schedule, order, CTAs an SM and speed of a known kernel (fa2, cudnn)",
+       1, ""},
       {"--schedule", "KIND",
        "Which CTA takes which Q tile: persistent round-robin, grid launch in order (or an atomic counter), "
        "tile: two Q tiles at a time [persistent]",
        1, "persistent grid tile"},
       {"--order", "ORDER",
-       "Order of the KV tiles: cyclic, sawtooth, descending, best, or a file with a permutation a line [cyclic]",
+       "Order of the KV tiles: cyclic, sawtooth, descending, best, or a file with a permutation a line "
+       "[cyclic]",
        1, ""},
       {"--compare", "ORDER", "A second order beside the first, with the reduction", 1, ""},
       {"--interleave-heads", "", "Launch the heads and batches of one Q tile before the next Q tile", 1, ""},
@@ -336,7 +336,8 @@ std::vector<OptionSpec> reuse_options() {
       {"--sector-bytes", "N", "Sector [the device's, or 32]", 1, ""},
       {"--sms", "N", "SMs [the device's, or 1]", 1, ""},
       {"--fidelity", "KIND",
-       "closed-form: sectors always, misses where a formula is exact; lru: lockstep in front of an exact LRU; "
+       "closed-form: sectors always, misses where a formula is exact; lru: lockstep in front of an exact "
+       "LRU; "
        "timed: CTAs in time [closed-form]",
        1, "closed-form lru timed"},
       {"--granularity", "KIND", "lru: one stack distance a tile, or a sector [tile]", 1, "tile sector"},
@@ -348,16 +349,17 @@ std::vector<OptionSpec> reuse_options() {
       {"--passes", "P", "How often the buffer is read [1]", 1, ""},
       {"--trace", "FILE",
        "A trace of yours, - for standard input: a byte address and, if not one sector, a size a line", 1, ""},
-      {"--sample", "RATE", "Follow this share of the sectors of a stream or trace only, 0..1; misses with their error",
-       1, ""},
+      {"--sample", "RATE",
+       "Follow this share of the sectors of a stream or trace only, 0..1; misses with their error", 1, ""},
       {"--sweep", "seqlen=LO:HI:STEP", "The same for many sequence lengths", 1, ""},
       {"--svg", "FILE", "Draw a picture", 1, ""},
       {"--picture", "KIND",
-       "What --svg draws, and whose rows --csv prints: histogram of stack distances, miss curve over capacities, "
+       "What --svg draws, and whose rows --csv prints: histogram of stack distances, miss curve over "
+       "capacities, "
        "or the sweep [sweep with --sweep, else histogram]",
        1, "histogram curve sweep"},
-      {"--predictions", "", "Print the table of predictions for fa2 and cudnn on --device [h200] as a JSON array",
-       1, ""},
+      {"--predictions", "",
+       "Print the table of predictions for fa2 and cudnn on --device [h200] as a JSON array", 1, ""},
   };
 }
 
@@ -407,7 +409,8 @@ ReuseRequest with_seqlen(const ReuseRequest& request, std::int64_t seqlen) {
 
 WavefrontDevice wavefront_device(const ReuseRequest& request) {
   if (!request.device)
-    throw InvalidParameter("device", "not given", "a device whose profile has its bandwidths, for --fidelity timed");
+    throw InvalidParameter("device", "not given",
+                           "a device whose profile has its bandwidths, for --fidelity timed");
   const Device& device = *request.device;
   const auto number = [&](const char* name) {
     const DeviceValue* value = find_value(device, name);
@@ -438,9 +441,9 @@ WavefrontDevice wavefront_device(const ReuseRequest& request) {
                     static_cast<double>(items);
     }
     if (flops_per_s == 0) {
-      throw InvalidParameter("kernel", request.kernel->name,
-                             fmt::format("a kernel whose rate at head dim {} on {} is known", sizes.head_dim,
-                                         device.name));
+      throw InvalidParameter(
+          "kernel", request.kernel->name,
+          fmt::format("a kernel whose rate at head dim {} on {} is known", sizes.head_dim, device.name));
     }
   } else {
     flops_per_s = number("dense_bf16_flops_per_s");
@@ -458,8 +461,8 @@ WavefrontOptions wavefront_options(const ReuseRequest& request) {
   if (!shared) return options;
   const OperandSizes& sizes = request.problem.sizes;
   const std::int64_t q = product(request.problem.tiles.q_tile, "q_tile") * sizes.key_row_bytes();
-  const std::int64_t kv = product(request.problem.tiles.kv_tile, "kv_tile") *
-                          (sizes.key_row_bytes() + sizes.value_row_bytes());
+  const std::int64_t kv =
+      product(request.problem.tiles.kv_tile, "kv_tile") * (sizes.key_row_bytes() + sizes.value_row_bytes());
   const std::int64_t tiles = (*shared / request.ctas_per_sm - q) / kv;
   options.lookahead_tiles = static_cast<std::int32_t>(std::clamp<std::int64_t>(tiles - 1, 0, 15));
   return options;

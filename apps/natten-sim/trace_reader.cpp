@@ -102,7 +102,8 @@ void read_trace(const std::string& path, const std::function<void(const TraceAcc
     read += static_cast<double>(got);
     if (progress && size > 0 && !unknown) progress(read < size ? read / size : 1.0);
   }
-  if (std::ferror(file.get()) != 0) throw InvalidParameter("trace", path, "a file that can be read to its end");
+  if (std::ferror(file.get()) != 0)
+    throw InvalidParameter("trace", path, "a file that can be read to its end");
   parse_line(partial, number, path, visit);
 }
 

@@ -225,12 +225,8 @@ Device read_device(const Json& entry, const std::string& where) {
 KernelRate read_rate(const Json& entry, const std::string& where) {
   const Reader fields(entry, where);
   fields.allow_keys({"device", "head_dim", "flops_per_s", "tokens", "heads", "measured", "source"});
-  KernelRate rate{fields.text("device"),
-                  fields.positive("head_dim"),
-                  fields.number("flops_per_s"),
-                  fields.positive("tokens"),
-                  fields.positive("heads"),
-                  false,
+  KernelRate rate{fields.text("device"),     fields.positive("head_dim"), fields.number("flops_per_s"),
+                  fields.positive("tokens"), fields.positive("heads"),    false,
                   fields.text("source")};
   if (!fields.at("measured").is_boolean()) fields.fail("measured", "true or false");
   rate.measured = fields.at("measured").get<bool>();
@@ -240,7 +236,8 @@ KernelRate read_rate(const Json& entry, const std::string& where) {
 
 AttentionKernel read_kernel(const Json& entry, const std::string& where) {
   const Reader fields(entry, where);
-  fields.allow_keys({"name", "title", "q_tile", "kv_tiles", "schedule", "order", "ctas_per_sm", "rates", "source"});
+  fields.allow_keys(
+      {"name", "title", "q_tile", "kv_tiles", "schedule", "order", "ctas_per_sm", "rates", "source"});
   AttentionKernel kernel;
   kernel.name = fields.text("name");
   kernel.title = fields.text("title");
@@ -330,6 +327,7 @@ Catalog builtin_catalog() {
 }
 
 std::string_view published_gna_figures() { return embedded::gna_dissertation; }
+std::string_view published_sawtooth_figures() { return embedded::sawtooth; }
 
 std::string_view published_dash_figures() { return embedded::dash; }
 

@@ -11,5 +11,6 @@ extern const std::string_view devices;
 extern const std::string_view gna_dissertation;
 extern const std::string_view dash;
 extern const std::string_view attention_kernels;
+extern const std::string_view sawtooth;
 
 }  // namespace natten_sim::embedded

@@ -35,10 +35,12 @@ class TileSectors {
  public:
   TileSectors(std::int64_t length, std::int64_t tile, std::int64_t row_bytes, std::int64_t sector_bytes)
       : length_(length), tile_(tile), row_bytes_(row_bytes), sector_bytes_(sector_bytes) {
-    const std::int64_t offset = static_cast<std::int64_t>(static_cast<Int128>(tile) * row_bytes % sector_bytes);
+    const std::int64_t offset =
+        static_cast<std::int64_t>(static_cast<Int128>(tile) * row_bytes % sector_bytes);
     const std::int64_t period = offset == 0 ? 1 : sector_bytes / std::gcd(offset, sector_bytes);
     prefix_.push_back(0);
-    for (std::int64_t i = 0; i < period; ++i) prefix_.push_back(checked_add(prefix_.back(), full(i), "sectors"));
+    for (std::int64_t i = 0; i < period; ++i)
+      prefix_.push_back(checked_add(prefix_.back(), full(i), "sectors"));
   }
   /// Sum over tiles 0 .. index-1, all of them full.
   [[nodiscard]] std::int64_t before(std::int64_t index) const {
@@ -131,10 +133,9 @@ AttentionTraffic attention_traffic(const SplitQProblem& problem) {
     return checked_multiply(ceil_divide(tokens * row_bytes, sizes.sector_bytes), count, "cold_sectors");
   };
   AttentionTraffic traffic;
-  traffic.sectors = with_total({checked_multiply(key.walked, slabs, "sectors"),
-                                checked_multiply(key.streamed, slabs, "sectors"),
-                                checked_multiply(value.streamed, slabs, "sectors"),
-                                checked_multiply(value.walked, slabs, "sectors")});
+  traffic.sectors = with_total(
+      {checked_multiply(key.walked, slabs, "sectors"), checked_multiply(key.streamed, slabs, "sectors"),
+       checked_multiply(value.streamed, slabs, "sectors"), checked_multiply(value.walked, slabs, "sectors")});
   traffic.cold = with_total({cold(sizes.key_row_bytes(), slabs), cold(sizes.key_row_bytes(), kv_slabs),
                              cold(sizes.value_row_bytes(), kv_slabs), cold(sizes.value_row_bytes(), slabs)});
   return traffic;

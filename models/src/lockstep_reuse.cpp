@@ -8,9 +8,8 @@ namespace natten_sim {
 namespace {
 
 bool dense(const SplitQProblem& problem) {
-  return std::all_of(problem.mask.begin(), problem.mask.end(), [](const AxisMask& axis) {
-    return axis.window == axis.length && !axis.causal;
-  });
+  return std::all_of(problem.mask.begin(), problem.mask.end(),
+                     [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
 }
 
 /// What one KV head sees: its scan, and how many heads alike follow each other.
@@ -89,8 +88,7 @@ std::optional<LockstepReuse> lockstep_reuse(const SplitQProblem& problem, Traver
   // A follower's block is on top of the stack: its distance is the block, or the cut last one.
   const std::int64_t block = std::min(head->scan.block_bytes, head->scan.bytes);
   const std::int64_t rest = head->scan.bytes % block;
-  const std::int64_t cut_followers =
-      rest / sector * (head->q_tiles - head->scan.passes) * head->kv_heads;
+  const std::int64_t cut_followers = rest / sector * (head->q_tiles - head->scan.passes) * head->kv_heads;
   const auto follower_hits = [&](std::int64_t capacity) {
     return (block <= capacity ? followers - cut_followers : 0) + (rest <= capacity ? cut_followers : 0);
   };

@@ -13,8 +13,7 @@ constexpr std::int64_t kMostWalkEntries = std::int64_t{1} << 26;
 
 std::int64_t rounded_to_sectors(std::int64_t begin_row, std::int64_t rows, std::int64_t row_bytes,
                                 std::int64_t sector_bytes) {
-  return sector_bytes *
-         touched_sectors(begin_row * row_bytes, (begin_row + rows) * row_bytes, sector_bytes);
+  return sector_bytes * touched_sectors(begin_row * row_bytes, (begin_row + rows) * row_bytes, sector_bytes);
 }
 
 /// Rows of tile `index` of a row-major grid of tiles, cut at the ends of the axes.
@@ -90,7 +89,8 @@ AttentionWork::AttentionWork(const SplitQProblem& problem, const AttentionSchedu
                            "at most 2^28 tiles of Q, KV and O to simulate");
   }
   lay_out_blocks(problem);
-  if (const auto* permutations = std::get_if<KvPermutations>(&schedule.order)) take_permutations(*permutations);
+  if (const auto* permutations = std::get_if<KvPermutations>(&schedule.order))
+    take_permutations(*permutations);
 }
 
 void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
@@ -113,8 +113,8 @@ void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
     std::vector<TileRange> ranges;
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < q_grid_[axis]; ++i) {
-      ranges.push_back(visited_kv_tiles(problem.mask[axis], problem.tiles.q_tile[axis],
-                                        problem.tiles.kv_tile[axis], i));
+      ranges.push_back(
+          visited_kv_tiles(problem.mask[axis], problem.tiles.q_tile[axis], problem.tiles.kv_tile[axis], i));
       sum += ranges.back().size();
     }
     visits = checked_multiply(visits, sum, "accesses");
@@ -126,7 +126,8 @@ void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
 
 void AttentionWork::take_permutations(const KvPermutations& permutations) {
   if (permutations.passes.empty()) throw InvalidParameter("order", "no pass", "one permutation or more");
-  const std::int64_t entries = accesses_ / (heads_ * batch_) * static_cast<std::int64_t>(permutations.passes.size());
+  const std::int64_t entries =
+      accesses_ / (heads_ * batch_) * static_cast<std::int64_t>(permutations.passes.size());
   if (entries > kMostWalkEntries) {
     throw InvalidParameter("order", std::to_string(entries) + " visits in all passes",
                            "at most 2^26 of one head; fewer passes or larger tiles");
@@ -143,7 +144,8 @@ void AttentionWork::take_permutations(const KvPermutations& permutations) {
       for (std::size_t axis = rank_; axis-- > 0; rest /= q_grid_[axis])
         visited *= ranges_[axis][static_cast<std::size_t>(rest % q_grid_[axis])].size();
       std::vector<std::int32_t>& walk = walks.emplace_back();
-      for (std::int64_t i = 0; i < visited; ++i) walk.push_back(static_cast<std::int32_t>(visited_tile(q, i)));
+      for (std::int64_t i = 0; i < visited; ++i)
+        walk.push_back(static_cast<std::int32_t>(visited_tile(q, i)));
       std::sort(walk.begin(), walk.end(), [&](std::int32_t a, std::int32_t b) {
         return rank_of[static_cast<std::size_t>(a)] < rank_of[static_cast<std::size_t>(b)];
       });
@@ -205,8 +207,7 @@ std::int64_t AttentionWork::kv_tile(const Item& item, std::int64_t pass, std::in
     const auto& walks = walks_[static_cast<std::size_t>(pass) % walks_.size()];
     return walks[static_cast<std::size_t>(item.q_tile)][static_cast<std::size_t>(step)];
   }
-  const bool down =
-      *order == Traversal::kDescending || (*order == Traversal::kSawtooth && pass % 2 != 0);
+  const bool down = *order == Traversal::kDescending || (*order == Traversal::kSawtooth && pass % 2 != 0);
   return visited_tile(item.q_tile, down ? item.kv_tiles - 1 - step : step);
 }
 

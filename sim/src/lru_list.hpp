@@ -13,8 +13,8 @@ class LruList {
     links_[0] = {0, 0, 0};
   }
 
-  /// True when the block is held; otherwise it is fetched and others make room. A block larger than the cache is
-  /// not held afterwards.
+  /// True when the block is held; otherwise it is fetched and others make room. A block larger than the cache
+  /// is not held afterwards.
   bool touch(std::int64_t block, std::int64_t bytes) {
     const auto node = static_cast<std::uint32_t>(block + 1);
     const bool hit = links_[node].bytes != 0;

@@ -19,8 +19,10 @@ constexpr double kHashes = 1ULL << 56;
 
 }  // namespace
 
-SampledStackDistances::SampledStackDistances(double rate, std::uint64_t seed) : rate_(rate), seed_(mixed(seed)) {
-  if (!(rate > 0 && rate <= 1)) throw InvalidParameter("sample", std::to_string(rate), "a rate in 0 < R <= 1");
+SampledStackDistances::SampledStackDistances(double rate, std::uint64_t seed)
+    : rate_(rate), seed_(mixed(seed)) {
+  if (!(rate > 0 && rate <= 1))
+    throw InvalidParameter("sample", std::to_string(rate), "a rate in 0 < R <= 1");
   threshold_ = static_cast<std::uint64_t>(std::ceil(rate * kHashes));
 }
 
@@ -36,7 +38,8 @@ void SampledStackDistances::access(std::uint64_t block, std::int64_t bytes, std:
 }
 
 MissRatioEstimate SampledStackDistances::miss_ratio(std::int64_t capacity_bytes) const {
-  if (capacity_bytes < 0) throw InvalidParameter("capacity_bytes", std::to_string(capacity_bytes), "0 or more");
+  if (capacity_bytes < 0)
+    throw InvalidParameter("capacity_bytes", std::to_string(capacity_bytes), "0 or more");
   MissRatioEstimate estimate;
   double misses = 0, total = 0;
   for (const ReuseProfile& group : groups_) {

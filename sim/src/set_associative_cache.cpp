@@ -56,8 +56,8 @@ std::size_t SetAssociativeCache::victim(std::size_t set) {
     case Replacement::kLru:
     case Replacement::kFifo: {
       const auto begin = stamps_.begin() + static_cast<std::ptrdiff_t>(base);
-      return static_cast<std::size_t>(
-          std::min_element(begin, begin + static_cast<std::ptrdiff_t>(ways)) - begin);
+      return static_cast<std::size_t>(std::min_element(begin, begin + static_cast<std::ptrdiff_t>(ways)) -
+                                      begin);
     }
     case Replacement::kTreePlru: {  // node i has children 2i and 2i+1; a set bit points right
       std::size_t node = 1;

@@ -27,7 +27,8 @@ constexpr BehindMasks<std::uint32_t> kBehind32;
 constexpr BehindMasks<std::uint64_t> kBehind64;
 
 template <typename Value, typename Word>
-std::int64_t sum_behind(const std::vector<Value>& values, std::size_t position, const BehindMasks<Word>& masks) {
+std::int64_t sum_behind(const std::vector<Value>& values, std::size_t position,
+                        const BehindMasks<Word>& masks) {
   const Value* siblings = values.data() + position / kRadix * kRadix;
   const Word* keep = masks.keep[position % kRadix];
   std::uint64_t sum = 0;

@@ -41,8 +41,8 @@ void require_valid(const WavefrontDevice& device, const WavefrontOptions& option
 struct Slot {
   AttentionWork::Item item;
   std::int64_t pass = -1;
-  std::int64_t issued = 0;    // KV tiles asked for
-  std::int64_t computed = 0;  // KV tiles multiplied or being multiplied
+  std::int64_t issued = 0;                           // KV tiles asked for
+  std::int64_t computed = 0;                         // KV tiles multiplied or being multiplied
   std::array<double, kMostLookahead + 1> arrival{};  // of issued tiles, by tile mod the array
   std::array<std::int64_t, kMostLookahead + 1> pairs{};
   double query_arrival = 0;

@@ -1,4 +1,6 @@
 // natten-sim reuse as its users see it: the fields, the table of predictions, bad input, files.
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 
 #include "catch.hpp"
@@ -13,7 +15,8 @@ using natten_sim::test::run;
 using natten_sim::test::scratch_folder;
 using natten_sim::test::write_text;
 
-void check_refused(const std::string& line, const std::vector<std::string>& words, const std::string& input = "") {
+void check_refused(const std::string& line, const std::vector<std::string>& words,
+                   const std::string& input = "") {
   const auto done = run("reuse " + line, input);
   INFO("natten-sim reuse " << line << "\n" << done.err);
   CHECK(done.exit_code == 2);
@@ -36,9 +39,9 @@ TEST_CASE("the result has the fields of the contract, for every subject and fide
         "reuse --trace " + folder + "/trace --l2-bytes 64", std::string("reuse -i 8 8 -w 4 4 --tile 4 4")}) {
     const Json result = result_of(line);
     INFO(line);
-    for (const char* field : {"sectors", "cold_sectors", "miss_sectors", "hit_rate", "dram_read_bytes",
-                              "dram_write_bytes", "effective_capacity_bytes", "first_noncompulsory_seqlen",
-                              "stack_distance"}) {
+    for (const char* field :
+         {"sectors", "cold_sectors", "miss_sectors", "hit_rate", "dram_read_bytes", "dram_write_bytes",
+          "effective_capacity_bytes", "first_noncompulsory_seqlen", "stack_distance"}) {
       INFO(field);
       CHECK(result.contains(field));
     }
@@ -82,12 +85,14 @@ TEST_CASE("closed form and lockstep simulation print the same numbers") {
 
 TEST_CASE("the counters of the recorded H200 stream come out within 1%") {
   // 64 MiB, 8 passes, one counter pass: DRAM bytes cyclic and sawtooth, and L1 sectors exactly.
-  const std::string line = "reuse --stream-bytes 67108864 --passes 8 --device h200 --order cyclic --compare sawtooth";
+  const std::string line =
+      "reuse --stream-bytes 67108864 --passes 8 --device h200 --order cyclic --compare sawtooth";
   const Json result = result_of(line);
   CHECK(result["sectors"]["total"] == 2'214'592'512);
   CHECK(std::abs(double(result["dram_read_bytes"]) / 537'129'216 - 1) < 0.01);
   CHECK(std::abs(double(result["compare"]["dram_read_bytes"]) / 321'722'112 - 1) < 0.01);
-  CHECK(std::abs(double(result["compare"]["reduction"]["dram_read_bytes"]) - (1 - 321.722112 / 537.129216)) < 0.005);
+  CHECK(std::abs(double(result["compare"]["reduction"]["dram_read_bytes"]) - (1 - 321.722112 / 537.129216)) <
+        0.005);
 }
 
 TEST_CASE("best is the proved order for dense attention, else the best of those simulated") {
@@ -126,8 +131,9 @@ TEST_CASE("the shipped predictions are what the command makes") {
     CHECK(row.size() == 6);
     // Quick ones of every kernel, head dim, number of heads and mask; all of them are `reuse --predictions`.
     if (row["seqlen"] > 65536 || (row["seqlen"] == 65536 && row["heads"] == 4)) continue;
-    const std::string line = "reuse --kernel " + row["kernel"].get<std::string>() + " --device h200 -b 1 --dtype bf16 -i " +
-                             row["seqlen"].dump() + " -d " + row["head_dim"].dump() + " -n " + row["heads"].dump() +
+    const std::string line = "reuse --kernel " + row["kernel"].get<std::string>() +
+                             " --device h200 -b 1 --dtype bf16 -i " + row["seqlen"].dump() + " -d " +
+                             row["head_dim"].dump() + " -n " + row["heads"].dump() +
                              (row["causal"] == true ? " --causal" : "") + " --fidelity timed";
     INFO(line);
     CHECK(result_of(line)["dram_read_bytes"] == row["dram_read_bytes"]);
@@ -148,6 +154,48 @@ TEST_CASE("the table holds the measured facts: a pass a wave without a mask, an 
     CHECK(times >= 1.5);  // Q is half of K and V
     if (row["causal"] == false) CHECK(times <= std::ceil(waves) / double(row["heads"]) + 0.5 + 2);
     if (row["causal"] == true && row["seqlen"] == 196608 && row["head_dim"] == 128) CHECK(times > 200);
+  }
+}
+
+TEST_CASE("the Sawtooth paper's numbers are reproduced, and what is not is known") {
+  const Json rows = result_of("reproduce sawtooth")["rows"];
+  std::size_t exact = 0, within = 0;
+  for (const Json& row : rows) {
+    INFO(row.dump());
+    CHECK(row["verdict"] != "OUT OF TOLERANCE");
+    if (row["figure"] == "table 2") {
+      CHECK(row["published"] == row["ours"]);
+      ++exact;
+    }
+    if (row["figure"] == "section 4.3.1") {
+      CHECK(row["verdict"] == "within");
+      ++within;
+    }
+    if (row["verdict"] == "known deviation") CHECK_FALSE(row["note"].get<std::string>().empty());
+  }
+  CHECK(exact == 2);
+  CHECK(within == 6);
+}
+
+TEST_CASE("kernels are listed with the sources of their rates") {
+  const Json kernels = result_of("list kernels")["kernels"];
+  REQUIRE(kernels.size() == 2);
+  for (const Json& kernel : kernels) {
+    CHECK_FALSE(kernel["source"].get<std::string>().empty());
+    for (const Json& rate : kernel["rates"]) CHECK_FALSE(rate["source"].get<std::string>().empty());
+  }
+  CHECK(run("list kernels --csv").exit_code == 0);
+  CHECK(run("list kernels").out.find("fa2") == 0);
+}
+
+TEST_CASE("the timed model gives the measured causal rates from full ones") {
+  // 16 heads of 16384 tokens, head dim 128, on an H200: 318 and 628 TFLOP/s were measured.
+  for (const auto& [kernel, measured] : {std::pair{"fa2", 318.0}, std::pair{"cudnn", 628.0}}) {
+    const Json result =
+        result_of(std::string("reuse --device h200 -i 16384 -d 128 -n 16 --causal --dtype bf16 ") +
+                  "--fidelity timed --kernel " + kernel);
+    const double flops = 4.0 * 128 * 16 * 16384.0 * 16384.0 / 2;
+    CHECK(std::abs(flops / double(result["time_ns"]) * 1e-3 / measured - 1) < 0.02);
   }
 }
 
@@ -176,15 +224,18 @@ TEST_CASE("a trace gives its stack distances, from a file or a pipe, decimal or 
 }
 
 TEST_CASE("a long trace streams through little memory") {
-  // 4 million lines, 24 MB, over 4096 sectors, in 64 MB of address space, of which the program itself takes most.
+  // 4 million lines, 24 MB, over 4096 sectors, in 64 MB of address space, of which the program itself takes
+  // most.
   const std::string loop =
       "awk 'BEGIN { for (i = 0; i < 4000000; ++i) print (i % 4096) * 32 }' | "
-      "(ulimit -v 65536; \"$PROGRAM\" reuse --trace - --l2-bytes 65536 --json) | grep -q '\"total\": 4000000'";
+      "(ulimit -v 65536; \"$PROGRAM\" reuse --trace - --l2-bytes 65536 --json) | grep -q '\"total\": "
+      "4000000'";
   CHECK(natten_sim::test::shell_exit_code(loop) == 0);
 }
 
 TEST_CASE("a sampled stream comes with its error and is close to the whole") {
-  const std::string line = "reuse --stream-bytes 33554432 --passes 4 --l2-bytes 20000000 --order sawtooth --fidelity lru";
+  const std::string line =
+      "reuse --stream-bytes 33554432 --passes 4 --l2-bytes 20000000 --order sawtooth --fidelity lru";
   const Json whole = result_of(line), sample = result_of(line + " --sample 0.02");
   CHECK(sample["miss_ratio_standard_error"].is_number());
   const double exact = 1 - double(whole["hit_rate"]), estimate = 1 - double(sample["hit_rate"]);
@@ -193,7 +244,8 @@ TEST_CASE("a sampled stream comes with its error and is close to the whole") {
 
 TEST_CASE("sweeps, comparisons and pictures have rows behind them") {
   const std::string folder = scratch_folder();
-  const std::string sweep = "reuse --sweep seqlen=4096:16384:4096 -d 64 --tile 128 --l2-bytes 1000000 --workers 4";
+  const std::string sweep =
+      "reuse --sweep seqlen=4096:16384:4096 -d 64 --tile 128 --l2-bytes 1000000 --workers 4";
   const Json result = result_of(sweep);
   REQUIRE(result["sweep"].size() == 4);
   CHECK(result["sweep"][1]["seqlen"] == 8192);
@@ -206,9 +258,11 @@ TEST_CASE("sweeps, comparisons and pictures have rows behind them") {
   CHECK(read_text(folder + "/sweep.svg").find("sequence length") != std::string::npos);
   const std::string one = "reuse -i 16384 -d 64 --tile 128 --l2-bytes 1000000 --workers 4 --fidelity lru";
   for (const std::string picture : {"histogram", "curve"}) {
-    const auto rows = run(one + " --picture " + picture + " --csv --svg " + folder + "/p.svg --compare sawtooth");
+    const auto rows =
+        run(one + " --picture " + picture + " --csv --svg " + folder + "/p.svg --compare sawtooth");
     CHECK(rows.exit_code == 0);
-    CHECK(rows.out.find(picture == "curve" ? "order,capacity_bytes,miss_sectors" : "order,upto_bytes,count") == 0);
+    CHECK(rows.out.find(picture == "curve" ? "order,capacity_bytes,miss_sectors"
+                                           : "order,upto_bytes,count") == 0);
     CHECK(rows.out.find("sawtooth,") != std::string::npos);
     const std::string svg = read_text(folder + "/p.svg");
     CHECK(svg.starts_with("<svg"));
@@ -234,7 +288,8 @@ TEST_CASE("bad input names the option, the value and what is accepted") {
   check_refused("-i 64 --schedule gird", {"schedule", "did you mean 'grid'?"});
   check_refused("-i 64 -w 65", {"window", "65", "1..64"});
   check_refused("-i 64 64 -w 8 8", {"q-tile", "several axes"});
-  check_refused("-i 64 64 -w 8 8 --tile 8 8 -d 20 --dtype fp16 --sector-bytes 32", {"head_dim", "several axes"});
+  check_refused("-i 64 64 -w 8 8 --tile 8 8 -d 20 --dtype fp16 --sector-bytes 32",
+                {"head_dim", "several axes"});
   check_refused("-i 64 --fidelity timed", {"device"});
   check_refused("-i 64 --fidelity timed --device gb10", {"gb10", "l2_hit_bandwidth"});
   check_refused("-i 64 --kernel fa2 -d 64 --fidelity timed --device h100", {"h100"});

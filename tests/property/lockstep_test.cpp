@@ -16,7 +16,11 @@ SplitQProblem small(std::int64_t length, std::int64_t q_tile, std::int64_t kv_ti
                     std::int64_t heads_kv, bool causal = false) {
   return {.mask = make_mask({length}, {length}, {}, {}, {causal}),
           .tiles = {{q_tile}, {kv_tile}},
-          .sizes = {.heads = heads, .heads_kv = heads_kv, .head_dim = 2, .head_dim_value = 4, .element_bytes = 1,
+          .sizes = {.heads = heads,
+                    .heads_kv = heads_kv,
+                    .head_dim = 2,
+                    .head_dim_value = 4,
+                    .element_bytes = 1,
                     .sector_bytes = 2}};
 }
 
@@ -28,15 +32,17 @@ TEST_CASE("where the closed form answers, it equals the lockstep replay: misses,
         for (const std::int64_t heads : {1, 2, 4}) {
           for (const std::int64_t heads_kv : {std::int64_t{1}, heads}) {
             for (const std::int32_t workers : {1, 2, 3, 5, 6}) {
-              for (const Traversal order : {Traversal::kCyclic, Traversal::kSawtooth, Traversal::kDescending}) {
+              for (const Traversal order :
+                   {Traversal::kCyclic, Traversal::kSawtooth, Traversal::kDescending}) {
                 const SplitQProblem problem = small(length, q_tile, kv_tile, heads, heads_kv);
                 ++asked;
                 if (!lockstep_reuse(problem, order, workers, 0)) continue;
                 for (const Schedule schedule : {Schedule::kPersistent, Schedule::kGrid}) {
-                  const AttentionWork work(problem, {.schedule = schedule, .order = order, .workers = workers});
+                  const AttentionWork work(problem,
+                                           {.schedule = schedule, .order = order, .workers = workers});
                   const ReuseProfile profile = replay_lockstep(work);
-                  INFO(length << " q" << q_tile << " kv" << kv_tile << " h" << heads << "/" << heads_kv << " w"
-                              << workers << " " << to_string(order) << " " << to_string(schedule));
+                  INFO(length << " q" << q_tile << " kv" << kv_tile << " h" << heads << "/" << heads_kv
+                              << " w" << workers << " " << to_string(order) << " " << to_string(schedule));
                   for (const std::int64_t capacity : {0, 2, 6, 11, 17, 24, 30, 40, 60, 100, 500}) {
                     INFO("capacity " << capacity);
                     REQUIRE(lockstep_reuse(problem, order, workers, capacity)->miss_sectors ==
@@ -68,7 +74,8 @@ TEST_CASE("where the closed form answers, it equals the lockstep replay: misses,
 
 TEST_CASE("the closed form stays silent where it is not exact") {
   CHECK(lockstep_reuse(small(12, 2, 2, 1, 1, true), Traversal::kCyclic, 2, 10) == std::nullopt);  // causal
-  CHECK(lockstep_reuse(small(12, 2, 2, 2, 2), Traversal::kCyclic, 4, 10) == std::nullopt);  // waves span heads
+  CHECK(lockstep_reuse(small(12, 2, 2, 2, 2), Traversal::kCyclic, 4, 10) ==
+        std::nullopt);  // waves span heads
   CHECK_THROWS_AS(lockstep_reuse(small(12, 2, 2, 1, 1), Traversal::kCyclic, 0, 10), InvalidParameter);
 }
 

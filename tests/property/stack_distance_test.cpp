@@ -48,7 +48,8 @@ std::vector<Access> random_trace(std::mt19937_64& random, std::size_t length, st
     if (random() % 3 == 0 && !trace.empty())
       block = trace[trace.size() - 1 - random() % std::min<std::size_t>(trace.size(), 20)].block;
     if (random() % 3 == 0) block = stream++ % blocks;
-    trace.push_back({block, random() % 50 == 0 ? static_cast<std::int64_t>(random() % 9 + 1) : 1 + block % 7});
+    trace.push_back(
+        {block, random() % 50 == 0 ? static_cast<std::int64_t>(random() % 9 + 1) : 1 + block % 7});
   }
   return trace;
 }

@@ -36,12 +36,12 @@ TEST_CASE("cold bytes are the numerator of TiledAttention's bandwidth proxy") {
   CHECK(attention_traffic(problem).cold.total * 32 == 4 * 2 * 8 * 4096 * 128 * 2);  // 4*B*H*S*D*bytes
 }
 
-TEST_CASE("the exact causal count keeps the diagonal's whole tiles that the paper's approximation halves") {
+TEST_CASE("the paper's causal approximation is K and V with whole diagonal tiles, and lacks Q and O") {
   // Exact, S = m*T: 2*S*r for Q and O, and K and V of m*(m+1)/2 tiles of T rows each.
   const std::int64_t s = 32800, t = 80, r = 4, m = s / t;
   const std::int64_t exact = attention_traffic(dense_1d(s, t, true)).sectors.total;
   CHECK(exact == 2 * s * r + 2 * (m * (m + 1) / 2) * t * r);
-  // The paper: 8*S*(S/(2T) + 1/2), with 2*S*r = 8*S. It lacks half of Q and O, and has K and V right.
+  // The paper: 8*S*(S/(2T) + 1/2) = r*S*(S/T + 1), which is K and V; Q and O are 2*S*r = 8*S more.
   const double approximation = 8.0 * static_cast<double>(s) * (static_cast<double>(s) / (2.0 * t) + 0.5);
   CHECK(static_cast<double>(exact) - approximation == 8.0 * static_cast<double>(s));
 }
@@ -99,12 +99,17 @@ TEST_CASE("sectors equal marked sectors for every small mask, tile, row and sect
         for (const std::int64_t kv_tile : {1, 2, 5}) {
           for (const std::int64_t dim : {3, 8, 20}) {
             for (const bool causal : {false, true}) {
-              SplitQProblem problem{
-                  .mask = make_mask({length}, {window}, {(window + 1) / 2}, {}, {causal}),
-                  .tiles = {{q_tile}, {kv_tile}},
-                  .sizes = {.batch = 2, .heads = 2, .heads_kv = 1, .head_dim = dim, .head_dim_value = 5,
-                            .element_bytes = 2, .sector_bytes = dim == 20 ? 12 : 16}};
-              INFO(length << " w" << window << " q" << q_tile << " kv" << kv_tile << " d" << dim << " c" << causal);
+              SplitQProblem problem{.mask = make_mask({length}, {window}, {(window + 1) / 2}, {}, {causal}),
+                                    .tiles = {{q_tile}, {kv_tile}},
+                                    .sizes = {.batch = 2,
+                                              .heads = 2,
+                                              .heads_kv = 1,
+                                              .head_dim = dim,
+                                              .head_dim_value = 5,
+                                              .element_bytes = 2,
+                                              .sector_bytes = dim == 20 ? 12 : 16}};
+              INFO(length << " w" << window << " q" << q_tile << " kv" << kv_tile << " d" << dim << " c"
+                          << causal);
               CHECK(attention_traffic(problem).sectors == marked_sectors(problem));
               ++problems;
             }

@@ -16,7 +16,9 @@ using namespace natten_sim;
 
 SplitQProblem problem_1d(std::int64_t length, std::int64_t q_tile, std::int64_t kv_tile, bool causal,
                          OperandSizes sizes = {}) {
-  return {.mask = make_mask({length}, {length}, {}, {}, {causal}), .tiles = {{q_tile}, {kv_tile}}, .sizes = sizes};
+  return {.mask = make_mask({length}, {length}, {}, {}, {causal}),
+          .tiles = {{q_tile}, {kv_tile}},
+          .sizes = sizes};
 }
 
 std::vector<std::int64_t> q_tiles_of(const AttentionWork& work, Dispatcher& dispatcher, std::int32_t worker,
@@ -45,7 +47,8 @@ TEST_CASE("persistent workers take every workers-th Q tile, a grid hands out the
 }
 
 TEST_CASE("the tile schedule hands out two rows at a time and never pairs two heads") {
-  const SplitQProblem problem = problem_1d(30, 10, 10, false, {.heads = 2, .heads_kv = 2});  // 3 Q tiles a head
+  const SplitQProblem problem =
+      problem_1d(30, 10, 10, false, {.heads = 2, .heads_kv = 2});  // 3 Q tiles a head
   const AttentionWork work(problem, {.schedule = Schedule::kTile, .workers = 2});
   Dispatcher dispatcher(work);
   CHECK(q_tiles_of(work, dispatcher, 0, 1) == Tiles{0});

@@ -70,13 +70,15 @@ TEST_CASE("closed forms of cyclic, sawtooth and descending scans equal an LRU li
                 RepeatedScan scan{bytes, block, passes, order, between, std::nullopt, first};
                 if (last >= 0) scan.last_between_bytes = last;
                 for (std::int64_t capacity = 0; capacity <= 16; ++capacity) {
-                  INFO(bytes << " B of " << block << ", " << passes << " passes " << to_string(order) << " from "
-                             << first << ", between " << between << "/" << last << ", C " << capacity);
+                  INFO(bytes << " B of " << block << ", " << passes << " passes " << to_string(order)
+                             << " from " << first << ", between " << between << "/" << last << ", C "
+                             << capacity);
                   const Replay exact = replay(scan, capacity);
                   REQUIRE(missed_bytes(scan, capacity) == exact.missed);
                   const auto mean = mean_stack_distance_bytes(scan);
                   REQUIRE(mean.has_value() == (exact.reused > 0));
-                  if (mean) REQUIRE(std::abs(*mean * static_cast<double>(exact.reused) - exact.distances) < 1e-6);
+                  if (mean)
+                    REQUIRE(std::abs(*mean * static_cast<double>(exact.reused) - exact.distances) < 1e-6);
                   ++scans;
                 }
               }
@@ -107,7 +109,8 @@ std::int64_t optimal_misses(const std::vector<int>& trace, std::size_t capacity)
     if (capacity == 0) continue;
     if (held.size() == capacity) {
       const auto next_use = [&](int block) {
-        return std::find(trace.begin() + static_cast<std::ptrdiff_t>(now), trace.end(), block) - trace.begin();
+        return std::find(trace.begin() + static_cast<std::ptrdiff_t>(now), trace.end(), block) -
+               trace.begin();
       };
       held.erase(std::max_element(held.begin(), held.end(),
                                   [&](int a, int b) { return next_use(a) < next_use(b); }));

@@ -31,7 +31,8 @@ TEST_CASE("each replacement policy throws out the line that its definition says"
   geometry.replacement = Replacement::kFifo;
   CHECK(hits_of(geometry, "abcdaea") == "....h..");  // FIFO: a came first, touched or not
   geometry.replacement = Replacement::kTreePlru;
-  CHECK(hits_of(geometry, "abcdaec") == "....h..");  // tree: away from a is the right half, in it away from d: c
+  CHECK(hits_of(geometry, "abcdaec") ==
+        "....h..");  // tree: away from a is the right half, in it away from d: c
   CHECK(hits_of(geometry, "abcdaeb") == "....h.h");
   geometry.replacement = Replacement::kNotRecent;
   CHECK(hits_of(geometry, "abcdaeb") == "....h..");  // d cleared all others, a set its own: b is first clear
@@ -42,8 +43,11 @@ TEST_CASE("a policy never misses a set that fits, and always misses its first to
   for (const Replacement replacement : {Replacement::kLru, Replacement::kFifo, Replacement::kTreePlru,
                                         Replacement::kNotRecent, Replacement::kRandom}) {
     for (const SetIndex index : {SetIndex::kModulo, SetIndex::kHashed}) {
-      SetAssociativeCache cache({.sets = index == SetIndex::kModulo ? 16 : 1, .ways = 8, .replacement = replacement,
-                                 .index = index, .seed = 7});
+      SetAssociativeCache cache({.sets = index == SetIndex::kModulo ? 16 : 1,
+                                 .ways = 8,
+                                 .replacement = replacement,
+                                 .index = index,
+                                 .seed = 7});
       const std::uint64_t lines = index == SetIndex::kModulo ? 128 : 8;
       for (int pass = 0; pass < 3; ++pass) {
         for (std::uint64_t line = 0; line < lines; ++line) CHECK(cache.access(line) == (pass > 0));
@@ -74,7 +78,8 @@ std::vector<StreamRow> recorded_stream() {
   std::vector<StreamRow> rows;
   for (const auto& row : recording["rows"]) {
     rows.push_back({row["buffer_mib"].get<std::int64_t>() << 20,
-                    row["order"] == "cyclic" ? Traversal::kCyclic : Traversal::kSawtooth, row["dram_read_bytes"]});
+                    row["order"] == "cyclic" ? Traversal::kCyclic : Traversal::kSawtooth,
+                    row["dram_read_bytes"]});
   }
   return rows;
 }
@@ -142,7 +147,8 @@ TEST_CASE("the effective capacity and the ways in the profile are what the recor
   for (std::int32_t ways = 1; ways <= 32; ++ways) {
     double squares = 0;
     for (const StreamRow& row : near) {
-      const double deviation = predicted(row, static_cast<std::int64_t>(capacity), ways) / row.dram_read_bytes - 1;
+      const double deviation =
+          predicted(row, static_cast<std::int64_t>(capacity), ways) / row.dram_read_bytes - 1;
       squares += deviation * deviation;
     }
     by_error.emplace(squares, ways);

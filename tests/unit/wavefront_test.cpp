@@ -17,7 +17,9 @@ constexpr OperandSizes kByteSizes = {
 
 SplitQProblem problem_1d(std::int64_t length, std::int64_t q_tile, std::int64_t kv_tile, bool causal,
                          const OperandSizes& sizes = kByteSizes) {
-  return {.mask = make_mask({length}, {length}, {}, {}, {causal}), .tiles = {{q_tile}, {kv_tile}}, .sizes = sizes};
+  return {.mask = make_mask({length}, {length}, {}, {}, {causal}),
+          .tiles = {{q_tile}, {kv_tile}},
+          .sizes = sizes};
 }
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
@@ -33,10 +35,10 @@ constexpr WavefrontDevice kSlow = {.capacity_bytes = 1 << 20,
 TEST_CASE("one CTA without lookahead pays each miss and each multiplication in turn") {
   const AttentionWork work(problem_1d(20, 10, 10, false), {.workers = 1});
   const WavefrontRun run = run_wavefront(work, kSlow, {.lookahead_tiles = 0});
-  // Item 0: Q asked for at 0, in the cache at 40/20 = 2. KV 0 at 2 + 4 = 6, multiplied until 16. KV 1 asked for
-  // at 16, there at 20, multiplied until 30. O stored at 30: DRAM busy until 32.
-  // Item 1: Q at 30: DRAM 32..34. KV 0 hits: port free at 31 (Q: 40/40), 32; ready with Q at 34; until 44.
-  // KV 1 asked for at 44, hit, port 45; until 55.
+  // Item 0: Q asked for at 0, in the cache at 40/20 = 2. KV 0 at 2 + 4 = 6, multiplied until 16. KV 1 asked
+  // for at 16, there at 20, multiplied until 30. O stored at 30: DRAM busy until 32. Item 1: Q at 30:
+  // DRAM 32..34. KV 0 hits: port free at 31 (Q: 40/40), 32; ready with Q at 34; until 44. KV 1 asked for at
+  // 44, hit, port 45; until 55.
   CHECK(near(run.time_ns, 55));
   CHECK(run.load_sectors == (2 * 40 + 4 * 80) / 4);
   CHECK(run.load_miss_sectors == (2 * 40 + 2 * 80) / 4);
@@ -160,16 +162,17 @@ Explosion times_kv(bool causal, bool longest_first, std::int64_t capacity) {
                                      .workers = 66,
                                      .last_q_tile_first = longest_first});
   const WavefrontRun run = run_wavefront(work, device, {.lookahead_tiles = 2});
-  return {static_cast<double>(run.load_miss_sectors) * 32 / static_cast<double>(kv_head_bytes(problem)), run.time_ns};
+  return {static_cast<double>(run.load_miss_sectors) * 32 / static_cast<double>(kv_head_bytes(problem)),
+          run.time_ns};
 }
 
 TEST_CASE("unequal CTAs drift apart and read K and V from DRAM a hundredfold, beyond the capacity only") {
   constexpr std::int64_t kHalfCapacity = 30'723'277 / 2;
   const double full = times_kv(false, false, kHalfCapacity).times_kv;
   const double causal = times_kv(true, false, kHalfCapacity).times_kv;
-  CHECK(full < 8 + 1);     // 512 Q tiles, 7.8 waves of 66; half a KV for Q
-  CHECK(causal > 100);     // of 256.5 that all CTAs load together
-  CHECK(times_kv(true, false, 40 << 20).times_kv < 1.6);  // K and V fit
+  CHECK(full < 8 + 1);                                       // 512 Q tiles, 7.8 waves of 66; half a KV for Q
+  CHECK(causal > 100);                                       // of 256.5 that all CTAs load together
+  CHECK(times_kv(true, false, 40 << 20).times_kv < 1.6);     // K and V fit
   CHECK(times_kv(true, true, kHalfCapacity).times_kv < 10);  // longest first: CTAs start together
 }
 

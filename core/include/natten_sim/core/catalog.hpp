@@ -136,4 +136,7 @@ void add_devices(Catalog& catalog, std::string_view json, const std::string& whe
 /// (data/dash.json), as JSON.
 [[nodiscard]] std::string_view published_dash_figures();
 
+/// Published figures of the Sawtooth paper (data/sawtooth.json), as JSON.
+[[nodiscard]] std::string_view published_sawtooth_figures();
+
 }  // namespace natten_sim

@@ -22,15 +22,16 @@ struct AttentionTraffic {
   SectorCounts cold;     ///< every sector of every operand once
 };
 
-/// Exact sectors of split-Q attention: each Q tile loads its own rows once, K and V rows of every KV tile that
-/// it visits (whole tiles on the diagonal of a causal mask; a trailing tile only its own rows), and stores its
-/// rows of O once. Loads do not hit in L1.
+/// Exact sectors of split-Q attention: each Q tile loads its own rows once, K and V rows of every KV tile
+/// that it visits (whole tiles on the diagonal of a causal mask; a trailing tile only its own rows), and
+/// stores its rows of O once. Loads do not hit in L1.
 ///
 /// Formula, one head: rows * row bytes / sector bytes, where the streamed rows are, over axes, the product of
-/// `visited tiles * KV tile - padding * Q tiles that visit the last KV tile`; visited tiles are `count_axis`'s.
-/// Rows that are not whole sectors: two tiles that meet inside a sector both touch it, one sector more for
-/// each visited tile that begins inside one; those are summed tile by tile. Dense, square tiles T, D = Dv,
-/// r = D * E / C sectors a row: 2*S*r + 2*ceil(S/T)*S*r (Sawtooth paper, section 3.2, with ceil for floor).
+/// `visited tiles * KV tile - padding * Q tiles that visit the last KV tile`; visited tiles are
+/// `count_axis`'s. Rows that are not whole sectors: two tiles that meet inside a sector both touch it, one
+/// sector more for each visited tile that begins inside one; those are summed tile by tile. Dense, square
+/// tiles T, D = Dv, r = D * E / C sectors a row: 2*S*r + 2*ceil(S/T)*S*r (Sawtooth paper, section 3.2, with
+/// ceil for floor).
 ///
 /// Cost: that of `count_axis` plus O(log tiles) an axis for rows of whole sectors, else O(Q tiles) (at most
 /// 2^28).

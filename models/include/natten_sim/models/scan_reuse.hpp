@@ -66,8 +66,8 @@ struct DistanceBucket {
 
 /// Reuse of split-Q attention whose workers run in lockstep, behind a fully associative LRU cache.
 struct LockstepReuse {
-  std::int64_t passes = 0;       ///< over K and V of one KV head: waves of resident CTAs
-  std::int64_t miss_sectors = 0; ///< Q, K, V loads and O stores
+  std::int64_t passes = 0;        ///< over K and V of one KV head: waves of resident CTAs
+  std::int64_t miss_sectors = 0;  ///< Q, K, V loads and O stores
   std::int64_t kv_miss_sectors = 0;
   std::optional<double> mean_distance_bytes;  ///< over sectors that are not cold; empty when all are
   std::vector<DistanceBucket> histogram;      ///< powers of two, buckets between the smallest and largest

@@ -11,16 +11,16 @@ namespace natten_sim {
 
 /// Which worker (resident CTA) takes which Q tile. kPersistent: worker w takes w, w + workers, .. (static
 /// round-robin). kGrid: whoever is free takes the next one, in launch order; a grid launch, or a persistent
-/// kernel with an atomic counter. kTile: as kGrid, but two neighbouring Q tiles at a time, one after the other
-/// (the Sawtooth paper's tile-based variant).
+/// kernel with an atomic counter. kTile: as kGrid, but two neighbouring Q tiles at a time, one after the
+/// other (the Sawtooth paper's tile-based variant).
 enum class Schedule { kPersistent, kGrid, kTile };
 
 /// What varies fastest in launch order: the Q tiles of one head (batches, then heads, after them), or the
 /// heads and batches (all Q tiles of one index, then the next).
 enum class LaunchOrder { kTilesFirst, kHeadsFirst };
 
-/// One permutation of the KV tiles a pass: a worker's pass p follows permutation p mod their number and leaves out
-/// tiles that the Q tile does not visit.
+/// One permutation of the KV tiles a pass: a worker's pass p follows permutation p mod their number and
+/// leaves out tiles that the Q tile does not visit.
 struct KvPermutations {
   std::vector<std::vector<std::int32_t>> passes;
 };
@@ -51,10 +51,10 @@ class AttentionWork {
  public:
   /// One Q tile of one head.
   struct Item {
-    std::int64_t number = 0;   ///< among all Q tiles of all heads, not in launch order
-    std::int64_t q_tile = 0;   ///< in its head
-    std::int64_t kv_base = 0;  ///< block number of its KV head's first tile
-    std::int64_t kv_tiles = 0; ///< how many it visits
+    std::int64_t number = 0;    ///< among all Q tiles of all heads, not in launch order
+    std::int64_t q_tile = 0;    ///< in its head
+    std::int64_t kv_base = 0;   ///< block number of its KV head's first tile
+    std::int64_t kv_tiles = 0;  ///< how many it visits
   };
 
   /// @throws InvalidParameter on an invalid problem, workers outside 1..2^20, more than 2^28 blocks in all,

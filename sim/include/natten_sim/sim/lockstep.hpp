@@ -12,7 +12,8 @@ namespace natten_sim {
 /// tiles one a step, then its O tile; then it takes its next Q tile. No time passes but steps: what misses is
 /// no slower than what hits.
 
-/// Tile: a tile has one distance, and so have its sectors. Sector: tiles are read sector by sector, ascending.
+/// Tile: a tile has one distance, and so have its sectors. Sector: tiles are read sector by sector,
+/// ascending.
 enum class Granularity { kTile, kSector };
 
 /// Calls `visit` for every access in order. `progress`, if any, is called with 0..1 now and then.

@@ -21,9 +21,9 @@ struct MissRatioEstimate {
 ///
 /// Error: blocks are split into kGroups groups by their hash. For each group the excess of its misses over
 /// the pooled ratio times its accesses is one residual of the ratio estimator; the standard error is their
-/// root of squares, sqrt(G / (G - 1)), over all accesses. It covers which blocks were sampled; with few sampled
-/// blocks it is itself uncertain. It does not cover resolution: sampled distances come in steps of a block / rate,
-/// so capacities below a few of those steps are biased. Deterministic for a seed.
+/// root of squares, sqrt(G / (G - 1)), over all accesses. It covers which blocks were sampled; with few
+/// sampled blocks it is itself uncertain. It does not cover resolution: sampled distances come in steps of a
+/// block / rate, so capacities below a few of those steps are biased. Deterministic for a seed.
 class SampledStackDistances {
  public:
   static constexpr int kGroups = 16;

@@ -15,9 +15,10 @@ namespace natten_sim {
 /// so one pass over the trace answers for all capacities (Mattson et al., 1970).
 ///
 /// Last accesses lie on a time axis as the weights of a tree with 16 children a node; a distance is the sum
-/// behind a position, an access moves one weight. The axis is compacted when it is full. O(log M) time an access for
-/// M distinct blocks, less for recent ones (the walk ends where the position's ancestors meet the newest
-/// one's); 28 bytes of memory a block. Blocks are numbered densely from 0; memory grows with the largest number.
+/// behind a position, an access moves one weight. The axis is compacted when it is full. O(log M) time an
+/// access for M distinct blocks, less for recent ones (the walk ends where the position's ancestors meet the
+/// newest one's); 28 bytes of memory a block. Blocks are numbered densely from 0; memory grows with the
+/// largest number.
 class StackDistances {
  public:
   explicit StackDistances(std::int64_t expected_blocks = 0);
@@ -36,9 +37,9 @@ class StackDistances {
   [[nodiscard]] std::int64_t sum_behind_position(std::size_t position) const;
 
   static constexpr std::uint32_t kNever = 0xffffffff;
-  std::vector<std::uint32_t> last_;     // of a block: its position, or kNever
-  std::vector<std::uint32_t> block_at_; // of a position: the block that was accessed then
-  std::vector<std::uint32_t> weight_;   // of a position: bytes, 0 when the block was accessed later again
+  std::vector<std::uint32_t> last_;      // of a block: its position, or kNever
+  std::vector<std::uint32_t> block_at_;  // of a position: the block that was accessed then
+  std::vector<std::uint32_t> weight_;    // of a position: bytes, 0 when the block was accessed later again
   std::vector<std::vector<std::int64_t>> sums_;  // of 16, 256, 4096, .. positions
   std::size_t next_ = 0;
   std::int64_t live_ = 0;

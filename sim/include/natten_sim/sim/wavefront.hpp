@@ -17,21 +17,21 @@ namespace natten_sim {
 ///   request for a tile in flight waits for it and reads nothing from DRAM. Stores allocate without a read.
 /// - DRAM: one queue at `dram_bytes_per_ns`, for loads in the order of their requests and for stores.
 /// - SM: loads pass one port at `hit_bytes_per_ns` when the tile is there, at `miss_bytes_per_ns` when it
-///   is not there yet; multiplications share one pipe, first ready, first served: a CTA alone on its SM runs at the
-///   SM's full rate.
+///   is not there yet; multiplications share one pipe, first ready, first served: a CTA alone on its SM runs
+///   at the SM's full rate.
 /// What a miss costs is what the port and the queue make of it; it delays its CTA only where the tiles loaded
 /// ahead do not cover it. Nothing is fitted.
 ///
-/// Not modelled: partitions of the L2, instruction issue, power and clock changes, what other CTAs of the SM do
-/// while both wait, DRAM pages, L2 bandwidth shared by SMs beyond each SM's port.
+/// Not modelled: partitions of the L2, instruction issue, power and clock changes, what other CTAs of the SM
+/// do while both wait, DRAM pages, L2 bandwidth shared by SMs beyond each SM's port.
 
 struct WavefrontDevice {
   std::int64_t capacity_bytes = 0;  ///< effective: what all SMs can share
   std::int32_t sms = 1;
-  double hit_bytes_per_ns = 0;      ///< of one SM
-  double miss_bytes_per_ns = 0;     ///< of one SM
-  double dram_bytes_per_ns = 0;     ///< of the device
-  double pairs_per_ns = 0;          ///< token pairs that one SM multiplies
+  double hit_bytes_per_ns = 0;   ///< of one SM
+  double miss_bytes_per_ns = 0;  ///< of one SM
+  double dram_bytes_per_ns = 0;  ///< of the device
+  double pairs_per_ns = 0;       ///< token pairs that one SM multiplies
 };
 
 struct WavefrontOptions {
@@ -43,9 +43,9 @@ struct WavefrontOptions {
 
 struct WavefrontRun {
   double time_ns = 0;
-  std::int64_t load_sectors = 0;        ///< of Q, K and V
-  std::int64_t load_miss_sectors = 0;   ///< of those, read from DRAM
-  std::int64_t in_flight_sectors = 0;   ///< of those, asked for while on their way: they hit
+  std::int64_t load_sectors = 0;       ///< of Q, K and V
+  std::int64_t load_miss_sectors = 0;  ///< of those, read from DRAM
+  std::int64_t in_flight_sectors = 0;  ///< of those, asked for while on their way: they hit
   std::int64_t store_sectors = 0;
   double dram_busy_ns = 0;
   std::optional<ReuseProfile> profile;  ///< of the accesses in the order of time, in sectors
