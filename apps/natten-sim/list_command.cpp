@@ -220,7 +220,8 @@ std::string catalog_csv(const Catalog& catalog, const std::string& what) {
     }
   } else if (what == "kernels") {
     for (const AttentionKernel& kernel : catalog.kernels) {
-      for (const Json& rate : kernel_json(kernel)["rates"]) {
+      const Json fields = kernel_json(kernel);
+      for (const Json& rate : fields["rates"]) {
         Json row = {{"name", kernel.name}, {"title", kernel.title}};
         row.update(rate);
         rows.push_back(row);
