@@ -19,6 +19,8 @@ namespace natten_sim::cli {
 namespace {
 
 constexpr std::int64_t kMostSimulatedSectors = std::int64_t{1} << 28;
+/// Distinct sectors of a trace, or sampled ones, that are held: about 3 GB.
+constexpr std::int64_t kMostTraceSectors = std::int64_t{1} << 25;
 
 bool dense(const SplitQProblem& problem) {
   return std::all_of(problem.mask.begin(), problem.mask.end(),
@@ -51,6 +53,11 @@ ReuseAnswer traffic_answer(const ReuseRequest& request) {
         first_noncompulsory_seqlen(request.problem, request.schedule.workers, *request.capacity_bytes);
   }
   return answer;
+}
+
+KvOrder walked(const OrderChoice& order) {
+  if (const auto* permutations = std::get_if<KvPermutations>(&order.order)) return *permutations;
+  return std::get<Traversal>(order.order);
 }
 
 AttentionWork work_of(const ReuseRequest& request, const KvOrder& order) {
@@ -99,6 +106,7 @@ std::vector<ReuseProfile::Point> sampled_curve(const std::vector<ReuseProfile::P
 void answer_closed_form(const ReuseRequest& request, const OrderChoice& order, ReuseAnswer& answer) {
   const AttentionTraffic traffic = attention_traffic(request.problem);
   const auto* traversal = std::get_if<Traversal>(&order.order);
+  if (traversal == nullptr) (void)work_of(request, walked(order));  // refuses what is not a permutation
   std::optional<LockstepReuse> reuse;
   if (traversal != nullptr && request.schedule.schedule != Schedule::kTile &&
       request.schedule.launch == LaunchOrder::kTilesFirst) {
@@ -119,11 +127,6 @@ void answer_closed_form(const ReuseRequest& request, const OrderChoice& order, R
   } else if (checked_multiply(traffic.cold.total, request.sector_bytes, "bytes") <= *request.capacity_bytes) {
     set_misses(traffic.cold.total, traffic.cold.o, request.sector_bytes, answer);  // everything fits
   }
-}
-
-KvOrder walked(const OrderChoice& order) {
-  if (const auto* permutations = std::get_if<KvPermutations>(&order.order)) return *permutations;
-  return std::get<Traversal>(order.order);
 }
 
 void answer_simulated(const ReuseRequest& request, const OrderChoice& order, const Progress& progress,
@@ -299,6 +302,12 @@ ReuseAnswer answer_trace(const ReuseRequest& request, const Progress& progress) 
   std::int64_t misses = 0, accesses = 0;
   const auto take = [&](std::uint64_t at) {
     ++accesses;
+    const std::int64_t held = sample ? sample->sampled_blocks() : distances.distinct_blocks();
+    if (held > kMostTraceSectors) {
+      throw InvalidParameter("trace",
+                             "more than 2^25 distinct sectors" + std::string(sample ? " in the sample" : ""),
+                             sample ? "a smaller --sample" : "--sample RATE, which follows a share of them");
+    }
     if (sample) {
       sample->access(at, request.sector_bytes);
       return;

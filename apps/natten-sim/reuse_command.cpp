@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
@@ -9,69 +11,82 @@
 namespace natten_sim::cli {
 namespace {
 
-constexpr const char* kPredictionKernels[] = {"fa2", "cudnn"};
-constexpr std::int64_t kPredictionSeqlens[] = {16384, 32768, 65536, 98304, 131072, 196608, 262144};
-constexpr std::int64_t kPredictionDims[] = {64, 128};
-constexpr std::int64_t kPredictionHeads[] = {1, 4};
+/// One cell of the table of predictions: batch 1, bf16, everything else from the kernel and the device.
+struct PredictionCell {
+  const char* kernel;
+  std::int64_t seqlen;
+  std::int64_t head_dim;
+  std::int64_t heads;
+  bool causal;
 
-/// One cell of the table: batch 1, bf16, square sequence, everything else from the kernel and the device.
-std::string prediction_row(const Arguments& arguments, const char* kernel, std::int64_t seqlen,
-                           std::int64_t dim, std::int64_t heads, bool causal) {
-  Arguments cell;
-  for (const char* option : {"device-file", "l2-bytes", "jitter"}) {
-    if (arguments.has(option)) cell.set(option, arguments.values(option));
+  /// Proportional to the tiles that are simulated.
+  [[nodiscard]] double work() const {
+    return static_cast<double>(seqlen) * static_cast<double>(seqlen * heads) * (causal ? 0.5 : 1.0);
   }
-  cell.set("device", {arguments.text("device", "h200")});
-  cell.set("kernel", {kernel});
-  cell.set("seqlen", {std::to_string(seqlen)});
-  cell.set("dim", {std::to_string(dim)});
-  cell.set("heads", {std::to_string(heads)});
-  cell.set("dtype", {"bf16"});
-  cell.set("fidelity", {"timed"});
-  if (causal) cell.set("causal", {});
-  const Json row = {
-      {"kernel", kernel}, {"seqlen", seqlen},
-      {"head_dim", dim},  {"heads", heads},
-      {"causal", causal}, {"dram_read_bytes", timed_dram_read_bytes(read_reuse_request(cell), {})}};
-  return row.dump();
-}
+};
 
-int print_predictions(const Arguments& arguments) {
-  for (const OptionSpec& option : reuse_options()) {
-    const std::string name = option.name();
-    if (name == "predictions" || name == "device" || name == "device-file" || name == "l2-bytes" ||
-        name == "jitter")
-      continue;
-    if (arguments.has(name))
-      throw InvalidParameter("--" + name, "given together with --predictions", "one of the two");
-  }
-  if (arguments.has("csv"))
-    throw InvalidParameter("--csv", "given together with --predictions", "one of the two");
-  ProgressBar bar("simulating", arguments.has("quiet"));
-  OutputSink sink(output_path(arguments), OutputSink::Mode::kBuffered);
-  double done = 0, work = 0;
-  std::string text = "[";
-  for (int pass = 0; pass < 2; ++pass) {  // first the size of the work, then the work
-    for (const char* kernel : kPredictionKernels) {
-      for (const std::int64_t seqlen : kPredictionSeqlens) {
-        for (const std::int64_t dim : kPredictionDims) {
-          for (const std::int64_t heads : kPredictionHeads) {
-            for (const bool causal : {false, true}) {
-              const double size = static_cast<double>(seqlen) * static_cast<double>(seqlen) *
-                                  static_cast<double>(heads) * (causal ? 0.5 : 1.0);
-              if (pass == 0) {
-                work += size;
-                continue;
-              }
-              text += (text.size() == 1 ? "\n  " : ",\n  ") +
-                      prediction_row(arguments, kernel, seqlen, dim, heads, causal);
-              done += size;
-              bar.show(done / work);
-            }
-          }
+std::vector<PredictionCell> prediction_cells() {
+  std::vector<PredictionCell> cells;
+  for (const char* kernel : {"fa2", "cudnn"}) {
+    for (const std::int64_t seqlen : {16384, 32768, 65536, 98304, 131072, 196608, 262144}) {
+      for (const std::int64_t head_dim : {64, 128}) {
+        for (const std::int64_t heads : {1, 4}) {
+          for (const bool causal : {false, true}) cells.push_back({kernel, seqlen, head_dim, heads, causal});
         }
       }
     }
+  }
+  return cells;
+}
+
+constexpr const char* kPredictionOptions[] = {"device", "device-file", "l2-bytes", "jitter"};
+
+std::int64_t predicted_dram_read_bytes(const Arguments& arguments, const PredictionCell& cell) {
+  Arguments request;
+  for (const char* option : kPredictionOptions) {
+    if (arguments.has(option)) request.set(option, arguments.values(option));
+  }
+  request.set("device", {arguments.text("device", "h200")});
+  request.set("kernel", {cell.kernel});
+  request.set("seqlen", {std::to_string(cell.seqlen)});
+  request.set("dim", {std::to_string(cell.head_dim)});
+  request.set("heads", {std::to_string(cell.heads)});
+  request.set("dtype", {"bf16"});
+  request.set("fidelity", {"timed"});
+  if (cell.causal) request.set("causal", {});
+  return timed_dram_read_bytes(read_reuse_request(request), {});
+}
+
+void refuse_beside_predictions(const Arguments& arguments) {
+  std::vector<std::string> refused = {"csv"};
+  for (const OptionSpec& option : reuse_options()) {
+    const std::string name = option.name();
+    const bool taken = std::find(std::begin(kPredictionOptions), std::end(kPredictionOptions), name) !=
+                       std::end(kPredictionOptions);
+    if (name != "predictions" && !taken) refused.push_back(name);
+  }
+  for (const std::string& name : refused) {
+    if (arguments.has(name))
+      throw InvalidParameter("--" + name, "given together with --predictions", "one of the two");
+  }
+}
+
+int print_predictions(const Arguments& arguments) {
+  refuse_beside_predictions(arguments);
+  const std::vector<PredictionCell> cells = prediction_cells();
+  double work = 0, done = 0;
+  for (const PredictionCell& cell : cells) work += cell.work();
+  ProgressBar bar("simulating", arguments.has("quiet"));
+  OutputSink sink(output_path(arguments), OutputSink::Mode::kBuffered);
+  std::string text;
+  for (const PredictionCell& cell : cells) {
+    const Json row = {
+        {"kernel", cell.kernel},     {"seqlen", cell.seqlen},
+        {"head_dim", cell.head_dim}, {"heads", cell.heads},
+        {"causal", cell.causal},     {"dram_read_bytes", predicted_dram_read_bytes(arguments, cell)}};
+    text += (text.empty() ? "[\n  " : ",\n  ") + row.dump();
+    done += cell.work();
+    bar.show(done / work);
   }
   bar.clear();
   sink.write(text + "\n]\n");

@@ -7,13 +7,18 @@
 namespace natten_sim {
 namespace {
 
-constexpr std::int64_t kMostBlocks = std::int64_t{1} << 28;
+constexpr std::int64_t kMostBlocks = std::int64_t{1} << 26;
+constexpr std::int64_t kMostBlockBytes = std::int64_t{1} << 31;
 constexpr std::int32_t kMostWorkers = 1 << 20;
 constexpr std::int64_t kMostWalkEntries = std::int64_t{1} << 26;
 
 std::int64_t rounded_to_sectors(std::int64_t begin_row, std::int64_t rows, std::int64_t row_bytes,
                                 std::int64_t sector_bytes) {
-  return sector_bytes * touched_sectors(begin_row * row_bytes, (begin_row + rows) * row_bytes, sector_bytes);
+  const std::int64_t bytes =
+      sector_bytes * touched_sectors(begin_row * row_bytes, (begin_row + rows) * row_bytes, sector_bytes);
+  if (bytes <= kMostBlockBytes / 2) return bytes;  // K and V together are one block
+  throw InvalidParameter("tiles", std::to_string(bytes) + " bytes",
+                         "tiles of at most 2^30 bytes to simulate");
 }
 
 /// Rows of tile `index` of a row-major grid of tiles, cut at the ends of the axes.
@@ -86,7 +91,7 @@ AttentionWork::AttentionWork(const SplitQProblem& problem, const AttentionSchedu
                         checked_multiply(items_, 2, "blocks"), "blocks");
   if (blocks_ > kMostBlocks) {
     throw InvalidParameter("tiles", std::to_string(blocks_) + " in all",
-                           "at most 2^28 tiles of Q, KV and O to simulate");
+                           "at most 2^26 tiles of Q, KV and O to simulate");
   }
   lay_out_blocks(problem);
   if (const auto* permutations = std::get_if<KvPermutations>(&schedule.order))

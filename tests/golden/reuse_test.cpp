@@ -114,6 +114,7 @@ TEST_CASE("an order from a file is walked as it stands there") {
   CHECK(from_file == named);
   write_text(folder + "/order", "0 1 2\n");
   check_refused("-i 512 --tile 128 --fidelity lru --order " + folder + "/order", {"order", "4 KV tiles"});
+  check_refused("-i 512 --tile 128 --order " + folder + "/order", {"order", "4 KV tiles"});
   write_text(folder + "/order", "0 1 two 3\n");
   check_refused("-i 512 --tile 128 --fidelity lru --order " + folder + "/order", {"line 1", "column 5"});
   write_text(folder + "/order", "# nothing\n");
@@ -314,7 +315,8 @@ TEST_CASE("bad input names the option, the value and what is accepted") {
   check_refused("--sweep seqlen=1:1000000:1", {"sweep", "10000"});
   check_refused("--sweep seqlen=1:9:1 -i 5", {"--seqlen", "--sweep"});
   check_refused("-i 1099511627776 --tile 1", {"overflow"});
-  check_refused("-i 1073741824 -w 1 --tile 1 --fidelity lru", {"tiles", "2^28"});
+  check_refused("-i 1073741824 -w 1 --tile 1 --fidelity lru", {"tiles", "2^26"});
+  check_refused("-i 4194304 -d 1024 --tile 4194304 --fidelity lru", {"tiles", "2^30"});
   check_refused("-i 64 --workers 0", {"workers", "'0'"});
   check_refused("-i 64 --l2-bytes -5", {"l2-bytes", "-5"});
 }

@@ -57,7 +57,8 @@ class AttentionWork {
     std::int64_t kv_tiles = 0;  ///< how many it visits
   };
 
-  /// @throws InvalidParameter on an invalid problem, workers outside 1..2^20, more than 2^28 blocks in all,
+  /// @throws InvalidParameter on an invalid problem, workers outside 1..2^20, more than 2^26 blocks in all
+  ///         or 2^30 bytes in a tile,
   ///         or a list that is not a permutation of the KV tiles.
   AttentionWork(const SplitQProblem& problem, const AttentionSchedule& schedule);
 

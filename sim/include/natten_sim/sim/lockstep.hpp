@@ -22,7 +22,7 @@ void for_each_lockstep_access(const AttentionWork& work, const std::function<voi
 
 /// Stack distances of the lockstep trace, counted in sectors. Q and O are touched once, so they are cold;
 /// all other misses are of K and V. O(accesses log blocks) time; sector granularity multiplies both by the
-/// sectors of a tile. @throws InvalidParameter when there are more than 2^28 blocks or sectors.
+/// sectors of a tile. @throws InvalidParameter when there are more than 2^28 sectors.
 [[nodiscard]] ReuseProfile replay_lockstep(const AttentionWork& work,
                                            Granularity granularity = Granularity::kTile,
                                            const std::function<void(double)>& progress = {});

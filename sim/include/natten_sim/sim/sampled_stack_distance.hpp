@@ -42,6 +42,8 @@ class SampledStackDistances {
   /// Estimated profile of the sampled accesses; distances are scaled, counts are the sample's.
   [[nodiscard]] ReuseProfile pooled() const;
   [[nodiscard]] double rate() const noexcept { return rate_; }
+  /// Blocks in the sample so far: what memory grows with.
+  [[nodiscard]] std::int64_t sampled_blocks() const noexcept { return distances_.distinct_blocks(); }
 
  private:
   double rate_;
