@@ -106,7 +106,8 @@ Command reproduce_command() {
   command.summary = "Recompute published figures and print the deviation of each";
   command.positional = "work";
   command.positional_help =
-      "gna: Hassani's dissertation, chapter 4; dash: deterministic backward of FlashAttention-3; sawtooth: the "
+      "gna: Hassani's dissertation, chapter 4; dash: deterministic backward of FlashAttention-3; sawtooth: "
+      "the "
       "Sawtooth paper [gna]";
   command.positional_choices = "gna dash sawtooth";
   command.options = {{"--markdown", "", "A Markdown table", 1, ""}};

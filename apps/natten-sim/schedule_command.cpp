@@ -38,18 +38,12 @@ void solve_dags(ScheduleAnswer& answer) {
   }
 }
 
-/// What a run shows holds for its own times; order edges without a cycle, or launched in their order, for
-/// all.
-bool finishes_at_any_times(const SchedulePhase& phase) {
-  if (phase.schedule.dispatch == Dispatch::kStatic) return true;
-  const auto busy = std::count_if(phase.schedule.chains.begin(), phase.schedule.chains.end(),
-                                  [](const ScheduledChain& chain) { return !chain.q_order.empty(); });
-  return busy <= phase.problem.workers || !find_launch_violation(phase.problem, phase.schedule);
-}
-
-bool finishes_at_any_times(const SchedulePlan& plan) {
-  return std::all_of(plan.phases.begin(), plan.phases.end(),
-                     [](const SchedulePhase& phase) { return finishes_at_any_times(phase); });
+/// A run that finishes does so at any times; on any number of workers, if launched in the order of its waits.
+bool finishes_on_any_workers(const SchedulePlan& plan) {
+  return plan.dispatch == Dispatch::kDynamic &&
+         std::all_of(plan.phases.begin(), plan.phases.end(), [](const SchedulePhase& phase) {
+           return !find_launch_violation(phase.problem, phase.schedule);
+         });
 }
 
 /// From parts back to the unit of the given costs.
@@ -86,7 +80,7 @@ ScheduleAnswer answer_table(const ScheduleQuestion& question, const Wanted& want
   answer.plan.phases.push_back({"", question.request.problem, whole.costs, question.table->schedule});
   answer.plan.dispatch = question.table->schedule.dispatch;
   answer.run = run_plan(answer.plan, wanted.times ? RecordTimes::kYes : RecordTimes::kNo);
-  answer.hang_free = finishes_at_any_times(answer.plan);
+  answer.hang_free = finishes_on_any_workers(answer.plan);
   if (wanted.critical_path) solve_dags(answer);
   divide_times(answer, whole.parts);
   return answer;
@@ -106,7 +100,7 @@ ScheduleAnswer answer_algorithm(BackwardAlgorithm algorithm, const ScheduleReque
     answer.closed_form =
         schedule_closed_form(algorithm, request.problem, request.costs, answer.plan.dispatch);
   }
-  answer.hang_free = finishes_at_any_times(answer.plan);
+  answer.hang_free = finishes_on_any_workers(answer.plan);
   if (wanted.critical_path) solve_dags(answer);
   divide_times(answer, whole.parts);
   return answer;

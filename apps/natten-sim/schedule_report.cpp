@@ -85,7 +85,7 @@ Json schedule_fields(const ScheduleAnswer& answer, bool critical_path) {
   if (critical_path && ran) result["critical_path"] = critical_path_fields(answer);
   result["closed_form"] = answer.closed_form ? Json(*answer.closed_form) : Json();
   result["deadlock"] = answer.deadlock ? Json(*answer.deadlock) : Json();
-  result["hang_free"] = when_ran(answer.hang_free ? "any_times" : "these_times");
+  result["hang_free"] = when_ran(answer.hang_free ? "any_workers" : "these_workers");
   result["not_applicable"] = answer.not_applicable ? Json(*answer.not_applicable) : Json();
   const std::string dispatch = dispatch_name(answer);
   result["dispatch"] = dispatch.empty() ? Json() : Json(dispatch);
@@ -109,7 +109,7 @@ std::string schedule_text(const ScheduleAnswer& answer, const BackwardProblem& p
                               short_number(run.bubble.tail))},
       {"closed form", answer.closed_form ? short_number(*answer.closed_form) : "-"},
       {"deadlock",
-       answer.hang_free ? "none, whatever the times" : "none with these times; others could deadlock"}};
+       answer.hang_free ? "none, whatever the times and the number of workers" : "none, whatever the times"}};
   std::string text = text_table(rows, LastColumn::kLeft);
   if (!critical_path) return text;
   std::vector<std::vector<std::string>> steps = {{"start", "end", "head", "KV tile", "Q tile", "phase"}};

@@ -20,7 +20,7 @@ struct ScheduleAnswer {
   std::optional<double> closed_form;
   std::optional<std::string> deadlock;
   std::optional<std::string> not_applicable;
-  /// The schedule finishes whatever the times, not only with these: static, or launched in the order of its
+  /// It finishes on any number of workers, not only on these: dispatched dynamically in the order of its
   /// waits.
   bool hang_free = false;
   std::vector<DagSolution> dags;  ///< one a phase, when the critical path was asked for

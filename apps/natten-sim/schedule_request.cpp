@@ -115,6 +115,12 @@ void read_table(const Arguments& arguments, ScheduleQuestion& question) {
   question.request.problem = question.table->problem;
   BackwardProblem& problem = question.request.problem;
   if (arguments.has("workers") || arguments.has("device")) problem.workers = read_workers(arguments);
+  if (question.table->schedule.dispatch == Dispatch::kStatic &&
+      problem.workers < question.table->problem.workers) {
+    throw InvalidParameter(
+        "workers", std::to_string(problem.workers),
+        std::to_string(question.table->problem.workers) + " or more: the table's dispatch is static");
+  }
   question.input["table"] = path;
   question.input["q_tiles"] = problem.mask.q_tiles;
   question.input["kv_tiles"] = problem.mask.kv_tiles;

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include <natten_sim/core/checked.hpp>
@@ -57,6 +59,22 @@ double dq_time(const ChainLoad& load, const Terms& terms) {
 
 double chain_time(const ChainLoad& load, const Terms& terms) {
   return load.tasks == 0 ? 0 : dq_time(load, terms) + terms.reduce_kv;
+}
+
+/// Greatest common divisor of the costs that tasks or their waits may add; 0 unless all are whole.
+double grain_of(const BackwardProblem& problem, const BackwardCosts& costs, const Terms& terms) {
+  const auto holds = [&](TileWork work) {
+    return std::find(problem.mask.work.begin(), problem.mask.work.end(), work) != problem.mask.work.end();
+  };
+  std::int64_t grain = 0;
+  for (const double cost :
+       {holds(TileWork::kFull) ? costs.compute : 0.0, holds(TileWork::kPartial) ? costs.compute_partial : 0.0,
+        terms.reduce, terms.reduce_kv, costs.handoff, costs.handoff_far.value_or(0.0)}) {
+    constexpr double kExact = 9007199254740992.0;  // 2^53
+    if (cost != std::floor(cost) || cost >= kExact) return 0;
+    grain = std::gcd(grain, static_cast<std::int64_t>(cost));
+  }
+  return static_cast<double>(grain);
 }
 
 double chains_bound(const std::vector<double>& times, std::int64_t heads, std::int64_t workers) {
@@ -136,12 +154,14 @@ const char* to_string(BindingBound bound) noexcept {
   return "";
 }
 
-double ScheduleBounds::best() const {
+double ScheduleBounds::largest() const {
   return std::max({work, tasks, chains, dq_sequence, crowding, dkv_sequence});
 }
 
+double ScheduleBounds::best() const { return grain > 0 ? std::ceil(largest() / grain) * grain : largest(); }
+
 BindingBound ScheduleBounds::binding() const {
-  const double most = best();
+  const double most = largest();
   if (work == most) return BindingBound::kWork;
   if (tasks == most) return BindingBound::kTasks;
   if (chains == most) return BindingBound::kChains;
@@ -173,6 +193,7 @@ ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCos
     tasks += loads.back().tasks;
   }
   ScheduleBounds bounds;
+  bounds.grain = grain_of(problem, costs, terms);
   bounds.work = total * problem.heads / problem.workers;
   if (terms.serial) {
     const std::int64_t most = ceil_divide(tasks * problem.heads, problem.workers);

@@ -89,6 +89,15 @@ TEST_CASE("a foreign table runs: keys and entries in any order, no version, digi
   CHECK(one.err.find("no worker can start") != std::string::npos);
 }
 
+TEST_CASE("a static table needs the workers that it assigns") {
+  const std::string path = scratch_folder() + "/table.json";
+  (void)emitted(path);
+  const auto fewer = run("schedule --table " + path + " --workers 1");
+  CHECK(fewer.exit_code == 2);
+  CHECK(fewer.err.find("3 or more: the table's dispatch is static") != std::string::npos);
+  CHECK(run("schedule --table " + path + " --workers 4").exit_code == 0);
+}
+
 TEST_CASE("a cyclic table is refused with the chain of waits") {
   const std::string path = scratch_folder() + "/cycle.json";
   write_text(

@@ -53,6 +53,7 @@ BackwardCosts random_costs() {
   costs.handoff = pick(0, 2) == 0 ? unit * pick(0, 5) : 0;
   if (pick(0, 3) == 0) costs.handoff_far = costs.handoff + unit * pick(0, 5);
   costs.reduce_kv = unit * pick(0, 4);
+  if (pick(0, 7) == 0) costs.compute = costs.compute_partial = 1e12;  // far apart
   costs.writer_stages = pick(0, 3) == 0 ? pick(1, 3) : 0;
   return costs;
 }
@@ -146,7 +147,7 @@ TEST_CASE(
   std::int64_t enumerated = 0, met_by_bound = 0;
   REQUIRE(rc::check("best == enumeration", [&] {
     BackwardProblem problem = random_problem(3, 2, 3);
-    while (schedule_count(problem) > 3000) problem = random_problem(3, 2, 3);
+    while (schedule_count(problem) > 8000) problem = random_problem(3, 2, 3);
     const BackwardCosts costs = random_costs();
     const double optimum = Enumeration(problem, costs).best();
     enumerated += static_cast<std::int64_t>(schedule_count(problem));
@@ -159,7 +160,7 @@ TEST_CASE(
     if (!plan.exhausted_at) ++met_by_bound;
   }));
   INFO(enumerated << " schedules enumerated, " << met_by_bound << " problems met by a closed bound");
-  CHECK(enumerated > 500'000);
+  CHECK(enumerated > 200'000);
   CHECK(met_by_bound > 500);
 }
 

@@ -211,7 +211,7 @@ TEST_CASE(
   CHECK(run_schedule(slack.problem, slack.costs, slack.schedule).makespan == 3 * 9);
 }
 
-TEST_CASE("dynamic schedules are safe at any times if launched in the order of their waits") {
+TEST_CASE("dynamic schedules are safe on any number of workers if launched in the order of their waits") {
   for (const BackwardAlgorithm algorithm : {kAscending, kDescending, kSpt, kShift}) {
     ScheduleRequest request = request_of(Mask::kCausal, 5, 5, 2, 3, 7, 2);
     request.dispatch = Dispatch::kDynamic;
@@ -246,6 +246,41 @@ TEST_CASE("dynamic schedules are safe at any times if launched in the order of t
   REQUIRE(find_launch_violation(phase.problem, phase.schedule));
   CHECK(find_launch_violation(phase.problem, phase.schedule)->q_tile == -1);
   CHECK_THROWS_AS(run_schedule(phase.problem, {}, phase.schedule), DeadlockError);
+}
+
+TEST_CASE("visiting times count the tax, so shifts do not wait when it is all that a task costs") {
+  ScheduleRequest causal = request_of(Mask::kCausal, 4, 4, 2, 4, 0, 0);
+  causal.costs.per_tile_tax = 1;
+  CHECK(makespan_of(plan_backward(kSymmetricShift, causal)) == 5);
+  ScheduleRequest full = request_of(Mask::kFull, 4, 4, 2, 4, 0, 0);
+  full.costs.per_tile_tax = 1;
+  CHECK(makespan_of(plan_backward(kShift, full)) == 8);
+}
+
+TEST_CASE("costs far apart: the search ends at the bound, not near it") {
+  // 3 causal tiles on two workers: six tasks of 10^12, and of the six reductions of 1 three on each worker.
+  ScheduleRequest small = request_of(Mask::kCausal, 3, 3, 1, 2, 1e12, 1);
+  CHECK(run_plan(plan_backward(kBest, small)).makespan == 3e12 + 3);
+  ScheduleRequest window = request_of(Mask::kFull, 8, 8, 4, 3, 1e12, 1);
+  window.problem.mask = window_mask({16, 16, 2, 2}, {4, 0});
+  window.effort = 50;
+  CHECK(run_plan(plan_backward(kBest, window)).makespan <=
+        run_plan(plan_backward(kDescending, window)).makespan);
+}
+
+TEST_CASE("bounds are rounded up to the grain of whole costs") {
+  const ScheduleBounds grained = schedule_bounds(request_of(Mask::kFull, 3, 3, 1, 2, 10, 5).problem,
+                                                 {.compute = 10, .compute_partial = 10, .reduce = 5});
+  CHECK(grained.grain == 5);
+  CHECK(grained.work == 9 * 15 / 2.0);
+  CHECK(grained.best() == 2 * 3 * 15);  // two chains on one worker
+  const ScheduleRequest spread = request_of(Mask::kCausal, 2, 2, 1, 2, 4, 2);
+  ScheduleBounds one = schedule_bounds(spread.problem, {.compute = 4, .compute_partial = 6, .reduce = 2});
+  CHECK(one.grain == 2);
+  one.work = 101;
+  CHECK(one.best() == 102);
+  one.grain = 0;
+  CHECK(one.best() == 101);
 }
 
 TEST_CASE("zero costs leave ties alone: shifts dispatched dynamically do not deadlock on them") {

@@ -61,7 +61,7 @@ class BestSearch {
   }
 
  private:
-  [[nodiscard]] bool proven() const { return found_ && makespan_ <= bound_ * (1 + 1e-12); }
+  [[nodiscard]] bool proven() const { return found_ && makespan_ <= bound_; }
   [[nodiscard]] double time_of(std::int32_t chain) const {
     return times_[static_cast<std::size_t>(chain % problem_.mask.kv_tiles)];
   }

@@ -40,9 +40,14 @@ struct ScheduleBounds {
   /// min(h, chain) between two.
   double dkv_sequence = 0;
 
-  /// The largest of them.
+  /// Largest whole number that all costs are multiples of, and therefore all times; 0 if some cost is not
+  /// whole.
+  double grain = 0;
+
+  /// The largest of them, rounded up to a whole multiple of the grain.
   [[nodiscard]] double best() const;
-  /// Which one that is; ties: the first in the order above.
+  [[nodiscard]] double largest() const;
+  /// Which one is the largest; ties: the first in the order above.
   [[nodiscard]] BindingBound binding() const;
 };
 

@@ -12,17 +12,17 @@ namespace natten_sim {
 /// tasks cost the same, reductions are serial with their computes, no handoff, no GQA, chains issued head by
 /// head.
 ///
-/// | algorithm | mask | makespan | holds for | source |
-/// |---|---|---|---|---|
-/// | ascending, descending, spt | full | m n (c+r) + (n-1) r | static and dynamic | DASH 3.2; the others by
-/// renaming tiles | | ascending | causal | m n (c+r) + (n-1) r | static and dynamic | DASH 3.2 (printed as an
-/// approximation) | | descending | causal | m (n+1)(c+r)/2 + (n-1) r | dynamic, even m, r <= c | DASH 3.3
-/// (printed without the conditions) | | descending | causal | m n (c+r) | static, or dynamic with m = 1 |
-/// simulation | | spt | causal | m n (c+r) | static, or dynamic with m = 1 | depth of (KV j, Q i) is i - j:
-/// Lemma 1 | | shift | full | ceil(m k / w) q (c+r) | static, q >= k Q and KV tiles, w workers | DASH 3.4,
-/// generalised | | symmetric-shift | causal, q = k | see `symmetric_shift_makespan` | static, any w, any
-/// parity | DASH 3.4, generalised | | unordered | full | ceil(m k / w) q (c + reduce) | any | list scheduling
-/// of equal chains |
+/// - ascending, descending, spt; full mask: m n (c+r) + (n-1) r. Static and dynamic. (DASH 3.2; the others by
+///   renaming tiles.)
+/// - ascending; causal: the same. (DASH 3.2, printed as an approximation.)
+/// - descending; causal: m (n+1)(c+r)/2 + (n-1) r. Dynamic, even m, r <= c. (DASH 3.3, printed without the
+///   conditions.)
+/// - descending, spt; causal: m n (c+r). Static, or dynamic with m = 1.
+/// - shift; full, k KV and q >= k Q tiles, w workers: ceil(m k / w) q (c+r). Static. (DASH 3.4, generalised.)
+/// - symmetric-shift; causal, any w and parity: ceil(b / w) (n+1)(c+r) with b = floor(m n / 2) bins of n + 1
+/// tasks;
+///   for odd m and n, (n+1)/2 (c+r) more if w divides b. Static. (DASH 3.4, generalised.)
+/// - unordered; full: ceil(m k / w) q (c + reduce). (List scheduling of equal chains.)
 ///
 /// Each is compared with both simulations in tests/property, and the descending form is shown to fail outside
 /// its conditions.

@@ -52,17 +52,17 @@ struct SchedulePlan {
 /// workers, but for symmetric-shift and best. Unless said otherwise chains launch head by head, KV tile 0
 /// first.
 ///
-/// | name | Q order of a chain | dQ order | dispatch | |
-/// |---|---|---|---|---|
-/// | ascending | ascending | ascending KV | dynamic | FlashAttention-3 until September 2025, and its full
-/// mask since | | descending | descending | ascending KV | dynamic | DASH 3.3 | | spt | ascending |
-/// descending KV | dynamic | FlashAttention-3 (causal) since: KV tiles launched last first | | shift | from
-/// the first attended i >= j mod Q tiles on, cyclically | by visiting time | static | DASH 3.4 | |
-/// symmetric-shift | see schedules/symmetric_shift.cpp | by visiting time | static | DASH 3.4, any parity and
-/// workers | | fa2-split | ascending | none: a dQ buffer a CTA, then a sum | dynamic | FlashAttention-2 | |
-/// two-pass | ascending | none: dK/dV, then dQ, each recomputing | dynamic | Triton's tutorial | | unordered
-/// | ascending | none: atomics, not deterministic | dynamic | the reference point | | best | searched |
-/// searched | static or a named one's | never later than the best ordered one above |
+/// - ascending: Q ascending, dQ by ascending KV, dynamic (FlashAttention-3 until September 2025).
+/// - descending: Q descending, dQ by ascending KV, dynamic (DASH 3.3).
+/// - spt: KV tiles launched last first, Q ascending, dQ by descending KV, dynamic (FlashAttention-3 since).
+/// - shift: Q from the first attended i >= j mod Q tiles on, cyclically; dQ by visiting time, ties by launch
+///   position; static (DASH 3.4).
+/// - symmetric-shift: see schedules/symmetric_shift.cpp; dQ as shift; static (DASH 3.4, any parity and
+/// workers).
+/// - fa2-split: a dQ buffer for each of ceil(workers / heads) CTAs a head, then a sum (FlashAttention-2).
+/// - two-pass: dK/dV, then dQ, each computing S and dP again (Triton's tutorial).
+/// - unordered: atomics in any order, not deterministic: the reference point.
+/// - best: searched; never later than the best ordered one, which are the first five.
 ///
 /// `best` tries every ordered algorithm above in both dispatches, then list schedules in several launch
 /// orders, then as many random restarts and local changes as `effort` says, and, up to 32 tasks, branch and
