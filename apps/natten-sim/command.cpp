@@ -186,13 +186,13 @@ std::string Arguments::text(const std::string& name, const std::string& fallback
   return found.empty() ? fallback : found.front();
 }
 
-std::vector<OptionSpec> output_options() {
+std::vector<OptionSpec> output_options(const std::string& options_file) {
   std::vector<OptionSpec> options = {
       {"--json", "", "One JSON object on stdout", 1, ""},
       {"--csv", "", "Comma-separated rows with a header on stdout", 1, ""},
       {"--output", "FILE", "Write to FILE instead of stdout (complete or not at all)", 1, ""},
       {"--quiet", "", "No notes and no progress on stderr", 1, ""},
-      {"--config", "FILE", "Read options from a TOML file; the command line wins", 1, ""},
+      {"--" + options_file, "FILE", "Read options from a TOML file; the command line wins", 1, ""},
   };
   return options;
 }
@@ -239,8 +239,8 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
     const Command& command = commands[index];
     refuse_repeats(argc, argv, command);
     Arguments arguments = to_arguments(command, *apps[index], parsed[index]);
-    if (arguments.has("config")) {
-      merge_config(arguments.text("config"), command, commands, arguments);
+    if (arguments.has(command.options_file)) {
+      merge_config(arguments.text(command.options_file), command, commands, arguments);
     }
     refuse_rivals(command, arguments);
     check_choices(command, arguments);

@@ -49,6 +49,8 @@ struct Command {
   std::string positional;  ///< name of the one positional argument, empty: none
   std::string positional_help;
   std::string positional_choices;
+  /// The option that names a TOML file of options: `msda` has another use for --config.
+  std::string options_file = "config";
 };
 
 /// Parses, merges --config, runs the subcommand and maps every failure to an exit code and a message on
@@ -58,7 +60,7 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands);
 /// Pairs of options that exclude each other, in any subcommand that has both.
 [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& rival_options();
 
-/// Options that every subcommand has.
-[[nodiscard]] std::vector<OptionSpec> output_options();
+/// Options that every subcommand has; `options_file` as in Command.
+[[nodiscard]] std::vector<OptionSpec> output_options(const std::string& options_file = "config");
 
 }  // namespace natten_sim::cli

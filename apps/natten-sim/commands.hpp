@@ -8,6 +8,8 @@ namespace natten_sim::cli {
 [[nodiscard]] Command search_command();
 [[nodiscard]] Command reuse_command();
 [[nodiscard]] Command list_command();
+[[nodiscard]] Command atomics_command();
+[[nodiscard]] Command msda_command();
 [[nodiscard]] Command reproduce_command();
 [[nodiscard]] Command schedule_command();
 

@@ -96,8 +96,8 @@ void merge_table(const toml::table& table, const std::string& path, const Comman
     if (!someones) refuse(path, key, known);
     const OptionSpec* option = find_option(command, key);
     if (option == nullptr) continue;
-    if (option->name() == "config")
-      throw MalformedData(path, "'config' in a config file", "options, no further files");
+    if (option->name() == command.options_file)
+      throw MalformedData(path, "'" + option->name() + "' in a config file", "options, no further files");
     std::optional<std::vector<std::string>> values = read_values(node, *option, path + ": '" + key + "'");
     if (values && !decided(option->name(), before)) arguments.set(option->name(), std::move(*values));
   }

@@ -44,7 +44,10 @@ std::vector<std::string> cells(const ReproducedRow& row) {
   return {row.figure + ": " + row.item,
           row.published,
           row.ours,
-          numeric ? fmt::format("{:+.4f}", row.deviation) : "0",
+          row.relative
+              ? fmt::format("{:+.1f}%{}", 100 * row.deviation, row.fitted.value_or(false) ? " fitted" : "")
+          : numeric ? fmt::format("{:+.4f}", row.deviation)
+                    : "0",
           verdict_name(row.verdict),
           row.note};
 }
@@ -61,14 +64,15 @@ std::string markdown(const std::vector<ReproducedRow>& rows) {
 
 int run_reproduce(const Arguments& arguments) {
   const std::string work = arguments.text("work", "gna");
-  const std::vector<std::string> works = {"gna", "dash", "sawtooth"};
+  const std::vector<std::string> works = {"gna", "dash", "sawtooth", "msda"};
   if (std::find(works.begin(), works.end(), work) == works.end())
-    throw UnknownName("reproduce", work, closest_name(work, works), "gna, dash, sawtooth");
+    throw UnknownName("reproduce", work, closest_name(work, works), "gna, dash, sawtooth, msda");
   std::vector<ReproducedRow> rows;
   {
     ProgressBar bar("reproducing", arguments.has("quiet"));
     rows = work == "gna"    ? reproduce_gna()
            : work == "dash" ? reproduce_dash(bar.callback())
+           : work == "msda" ? reproduce_msda(bar.callback())
                             : reproduce_sawtooth();
   }
   const auto outside = std::count_if(
@@ -108,8 +112,8 @@ Command reproduce_command() {
   command.positional_help =
       "gna: Hassani's dissertation, chapter 4; dash: deterministic backward of FlashAttention-3; sawtooth: "
       "the "
-      "Sawtooth paper [gna]";
-  command.positional_choices = "gna dash sawtooth";
+      "Sawtooth paper; msda: atomics and deformable attention [gna]";
+  command.positional_choices = "gna dash sawtooth msda";
   command.options = {{"--markdown", "", "A Markdown table", 1, ""}};
   for (const OptionSpec& option : output_options()) command.options.push_back(option);
   command.footer =

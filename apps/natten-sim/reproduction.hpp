@@ -22,6 +22,9 @@ struct ReproducedRow {
   std::string note;
   /// Whether constants of ours were fitted to this figure; none: nothing in this reproduction is fitted.
   std::optional<bool> fitted = std::nullopt;
+  /// Times compare by their ratio: `deviation` is ours / published - 1; it, or what the larger of ratio and
+  /// inverse exceeds 1 by, may be the tolerance.
+  bool relative = false;
 };
 
 /// Numbers within `tolerance` are kWithin, others kOutside.
@@ -35,6 +38,9 @@ struct ReproducedRow {
 /// (data/dash.json): the fit repeated, the ratios it was fitted to, ratios it was not, and what the model
 /// without latencies gives. Takes seconds; `progress` is called with 0..1.
 [[nodiscard]] std::vector<ReproducedRow> reproduce_dash(const std::function<void(double)>& progress = {});
+/// The MSDA paper's tables and the scatter_add times measured on an H200, beside the predictions. Takes
+/// seconds; `progress` is called with 0..1.
+[[nodiscard]] std::vector<ReproducedRow> reproduce_msda(const std::function<void(double)>& progress = {});
 
 /// The Sawtooth paper's counters, error figures and miss counts, as far as its text gives numbers.
 [[nodiscard]] std::vector<ReproducedRow> reproduce_sawtooth();

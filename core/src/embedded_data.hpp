@@ -12,5 +12,10 @@ extern const std::string_view gna_dissertation;
 extern const std::string_view dash;
 extern const std::string_view attention_kernels;
 extern const std::string_view sawtooth;
+extern const std::string_view lowering;
+extern const std::string_view contention;
+extern const std::string_view msda_configs;
+extern const std::string_view msda_kernels;
+extern const std::string_view msda_paper;
 
 }  // namespace natten_sim::embedded

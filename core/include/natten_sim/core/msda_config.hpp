@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace natten_sim {
+
+struct MsdaLevel {
+  std::int64_t height = 0, width = 0;
+  std::int64_t first = 0;  ///< of its pixels among all pixels of an image
+  [[nodiscard]] std::int64_t pixels() const { return height * width; }
+};
+
+/// Multi-scale deformable attention: every query samples `points` locations of every level with every head,
+/// each from the four pixels around it.
+struct MsdaConfig {
+  std::string name;
+  std::int64_t batch = 1;
+  std::int64_t height = 0, width = 0;  ///< of the image
+  std::vector<std::int64_t> strides;   ///< of the levels; a level has floor(size / stride) pixels an edge
+  std::int64_t channels = 256;         ///< of all heads
+  std::int64_t heads = 8;
+  std::int64_t points = 4;
+  std::int64_t queries = 0;  ///< of an image; 0: one a pixel (encoder)
+  std::string source;
+
+  [[nodiscard]] bool encoder() const { return queries == 0; }
+  [[nodiscard]] std::int64_t levels() const { return static_cast<std::int64_t>(strides.size()); }
+  [[nodiscard]] std::int64_t head_channels() const { return channels / heads; }
+};
+
+/// @throws InvalidParameter naming the field that is out of range.
+void require_valid(const MsdaConfig& config);
+
+/// Levels in the order of the strides. O(levels).
+[[nodiscard]] std::vector<MsdaLevel> pyramid(const MsdaConfig& config);
+[[nodiscard]] std::int64_t pixels_per_image(const MsdaConfig& config);
+[[nodiscard]] std::int64_t queries_per_image(const MsdaConfig& config);
+
+/// The configurations of the paper by its names (data/msda-configs.json).
+[[nodiscard]] std::vector<MsdaConfig> builtin_msda_configs();
+/// One configuration from JSON text in that file's format. @throws MalformedData.
+[[nodiscard]] std::vector<MsdaConfig> read_msda_configs(std::string_view json, const std::string& where);
+
+/// How a kernel cuts the work, and what was measured of it (data/msda-kernels.json). A program of the point
+/// tiling takes one (query, head, level, point); one of the block tiling a query with all of them.
+struct MsdaKernel {
+  std::string device;
+  std::string tiling;          ///< point or block
+  std::string borrowed_from;   ///< the device whose constants these are, for want of measurements; or empty
+  double occupancy = 0;        ///< resident warps over the most possible
+  double bytes_in_flight = 0;  ///< that one warp keeps outstanding in DRAM over a round trip of 600 ns
+  double sectors_per_sample = 0;        ///< that the L2 is asked for, for rows of 64 bytes
+  std::int64_t dram_granule_bytes = 0;  ///< fetched around a missing sector
+  double read_request_ns = 0;           ///< fitted: one corner read, over all SMs
+  double read_byte_ns = 0;              ///< fitted: a byte from the L2, over all SMs
+  double write_request_ns = 0;  ///< fitted: one corner's gradient update without contention, over all SMs
+  double host_forward_ns = 0;   ///< fitted: floor of the eager-mode latency
+  double host_backward_ns = 0;
+};
+/// @throws UnknownName for a device or tiling without constants.
+[[nodiscard]] MsdaKernel msda_kernel(std::string_view device, std::string_view tiling);
+
+/// One published latency (tables 10 and 11 of the MSDA paper).
+struct MsdaLatency {
+  std::string device;
+  std::string config;
+  std::string type;    ///< fp32, fp16, bf16
+  std::string tiling;  ///< point or block (the Triton kernels), cuda
+  double forward_ns = 0;
+  double backward_ns = 0;
+  bool fitted = false;  ///< whether the constants rest on it
+};
+[[nodiscard]] std::vector<MsdaLatency> msda_latencies();
+
+}  // namespace natten_sim

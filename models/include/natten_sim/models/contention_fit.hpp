@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/contention_profile.hpp>
+#include <natten_sim/models/contention.hpp>
+
+namespace natten_sim {
+
+/// Constants of one device, fitted on timed scatter_add runs.
+struct ContentionFit {
+  ContentionProfile profile;  ///< with the fitted constants in place
+  std::int64_t points = 0;    ///< that entered
+  double rms_log_error = 0;   ///< of those points: root mean square of ln(predicted / timed)
+};
+
+/// The load of a timed scatter_add (torch-scatter-add: red for fp32, cas for 16 bits).
+[[nodiscard]] ScatterLoad load_of(const ContentionPoint& point);
+
+/// Fits, by linear least squares on relative errors (Eigen), from the points of `device` that are marked
+/// fitted: launch and issue costs from the uniform ones, the reduction's service from the contended fp32
+/// ones; then, by least squares on logarithms, the CAS service from the contended 16-bit ones.
+/// `warps_in_flight` comes from the counters of all devices: sectors at the worst cell are what contenders
+/// sent. Other constants are taken over from `base`.
+/// @throws InvalidParameter when a kind of point is missing.
+[[nodiscard]] ContentionFit fit_contention(const ContentionProfile& base,
+                                           const std::vector<ContentionPoint>& points,
+                                           const std::vector<ContentionCounter>& counters);
+
+}  // namespace natten_sim

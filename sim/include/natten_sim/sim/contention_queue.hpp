@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace natten_sim {
+
+enum class QueuedUpdate {
+  kReduction,      ///< `red` and native `atom`: served once
+  kCompareAndSwap  ///< a load, then compare-and-swaps until one succeeds
+};
+
+/// Warps that update addresses which serve one request at a time. One update is one warp on one address.
+struct ContentionQueue {
+  QueuedUpdate kind = QueuedUpdate::kReduction;
+  std::int64_t warps = 1;           ///< in flight at most; a warp takes the next update when its last is done
+  double issue_ns = 0;              ///< between two updates that start, over the whole device
+  double service_ns = 1;            ///< of an address, a request
+  double round_trip_ns = 0;         ///< from a warp to an address and back, waiting apart
+  std::int64_t lanes_per_word = 1;  ///< 1 or 2: lanes of a warp that update the same word, one success each
+  double changing_share = 1;        ///< of successes that change the word; the others make nobody retry
+  std::int64_t slices = 1;          ///< addresses lie on slices round robin
+  double slice_ns = 0;              ///< of a slice, a request
+  double dram_ns = 0;               ///< of the DRAM, an update
+  std::uint64_t seed = 0;           ///< decides which successes change the word
+};
+
+struct ContentionRun {
+  double time_ns = 0;
+  std::int64_t requests = 0;      ///< that addresses served, failed ones included
+  std::int64_t retries = 0;       ///< compare-and-swaps of a warp in which no lane succeeded
+  std::int64_t most_waiting = 0;  ///< warps on one address at once
+};
+
+/// Event simulation: every request is an event, addresses are first come, first served. A compare-and-swap
+/// succeeds if the word still is what the warp last saw. O(requests log warps) time, O(addresses + warps)
+/// memory. Deterministic. `addresses` holds the address of each update, in order, each 0 .. count - 1.
+/// @throws InvalidParameter naming the field at fault.
+[[nodiscard]] ContentionRun run_contention(std::span<const std::int64_t> addresses, std::int64_t count,
+                                           const ContentionQueue& queue);
+
+}  // namespace natten_sim
