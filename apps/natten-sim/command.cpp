@@ -164,9 +164,9 @@ std::string OptionSpec::name() const {
 
 const std::vector<std::pair<std::string, std::string>>& rival_options() {
   static const std::vector<std::pair<std::string, std::string>> kRivals = {
-      {"json", "csv"},      {"json", "ascii"},    {"csv", "ascii"},           {"csv", "emit"},
-      {"json", "markdown"}, {"csv", "markdown"},  {"window", "window-range"}, {"stride", "stride-max"},
-      {"ladder", "pareto"}, {"workers", "device"}};
+      {"json", "csv"},      {"json", "ascii"},   {"csv", "ascii"},           {"csv", "emit"},
+      {"json", "markdown"}, {"csv", "markdown"}, {"window", "window-range"}, {"stride", "stride-max"},
+      {"ladder", "pareto"}};
   return kRivals;
 }
 

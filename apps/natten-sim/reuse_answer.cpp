@@ -18,7 +18,9 @@
 namespace natten_sim::cli {
 namespace {
 
-constexpr std::int64_t kMostSimulatedSectors = std::int64_t{1} << 28;
+/// Sectors of a simulated stream (20 bytes each are held), and how often they may be read: minutes of work.
+constexpr std::int64_t kMostSimulatedSectors = std::int64_t{1} << 26;
+constexpr std::int64_t kMostSimulatedReads = std::int64_t{1} << 34;
 /// Distinct sectors of a trace, or sampled ones, that are held: about 3 GB.
 constexpr std::int64_t kMostTraceSectors = std::int64_t{1} << 25;
 
@@ -103,13 +105,19 @@ std::vector<ReuseProfile::Point> sampled_curve(const std::vector<ReuseProfile::P
   return curve;
 }
 
+/// The closed form has the cut Q tile in the last wave.
+bool cut_tile_comes_first(const ReuseRequest& request) {
+  return request.schedule.last_q_tile_first &&
+         request.problem.mask[0].length % request.problem.tiles.q_tile[0] != 0;
+}
+
 void answer_closed_form(const ReuseRequest& request, const OrderChoice& order, ReuseAnswer& answer) {
   const AttentionTraffic traffic = attention_traffic(request.problem);
   const auto* traversal = std::get_if<Traversal>(&order.order);
   if (traversal == nullptr) (void)work_of(request, walked(order));  // refuses what is not a permutation
   std::optional<LockstepReuse> reuse;
   if (traversal != nullptr && request.schedule.schedule != Schedule::kTile &&
-      request.schedule.launch == LaunchOrder::kTilesFirst) {
+      request.schedule.launch == LaunchOrder::kTilesFirst && !cut_tile_comes_first(request)) {
     reuse = lockstep_reuse(request.problem, *traversal, request.schedule.workers,
                            request.capacity_bytes.value_or(0));
   }
@@ -189,7 +197,11 @@ void simulate_stream(const ReuseRequest& request, Traversal order, const Progres
   const std::int64_t sectors = ceil_divide(stream.bytes, sector);
   if (!request.sample && sectors > kMostSimulatedSectors) {
     throw InvalidParameter("stream-bytes", std::to_string(stream.bytes),
-                           "at most 2^28 sectors to simulate; --sample or closed-form beyond");
+                           "at most 2^26 sectors to simulate; --sample or closed-form beyond");
+  }
+  if (stream.passes > kMostSimulatedReads / sectors) {
+    throw InvalidParameter("passes", std::to_string(stream.passes),
+                           "at most 2^34 sectors read in all; closed-form beyond");
   }
   std::optional<SetAssociativeCache> cache;
   if (request.ways) {
@@ -229,6 +241,9 @@ void simulate_stream(const ReuseRequest& request, Traversal order, const Progres
     set_profile(sample->pooled(), answer);
     if (!request.capacity_bytes) return;
     const MissRatioEstimate estimate = sample->miss_ratio(*request.capacity_bytes);
+    if (estimate.sampled_accesses == 0)
+      throw InvalidParameter("sample", fmt::format("{}", *request.sample),
+                             "a larger share: none of the sectors was sampled");
     const auto leader = static_cast<double>(stream.passes) * static_cast<double>(sectors);
     set_misses(std::llround(estimate.miss_ratio * leader), 0, sector, answer);
     answer.miss_ratio_standard_error =
@@ -335,6 +350,9 @@ ReuseAnswer answer_trace(const ReuseRequest& request, const Progress& progress) 
   if (!request.capacity_bytes) return answer;
   if (sample) {
     const MissRatioEstimate estimate = sample->miss_ratio(*request.capacity_bytes);
+    if (estimate.sampled_accesses == 0)
+      throw InvalidParameter("sample", fmt::format("{}", *request.sample),
+                             "a larger share: none of the sectors was sampled");
     set_misses(std::llround(estimate.miss_ratio * static_cast<double>(accesses)), 0, request.sector_bytes,
                answer);
     answer.miss_ratio_standard_error = estimate.standard_error;

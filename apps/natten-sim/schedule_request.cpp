@@ -48,6 +48,8 @@ BackwardCosts read_costs(const Arguments& arguments, const BackwardProblem& prob
 }
 
 std::int32_t read_workers(const Arguments& arguments) {
+  if (arguments.has("workers") && arguments.has("device"))
+    throw InvalidParameter("--device", "given together with --workers", "one of the two for 'schedule'");
   if (arguments.has("workers"))
     return static_cast<std::int32_t>(parse_integer("workers", arguments.text("workers"), 1, kMostWorkers));
   Catalog catalog = builtin_catalog();

@@ -30,6 +30,7 @@ std::optional<HeadScan> head_scan(const SplitQProblem& problem, Traversal order,
   const std::int64_t q_tiles = checked_multiply(ceil_divide(length, q_tile), sizes.group(), "q_tiles");
   const bool cut = length % q_tile != 0;
   if (kv_heads > 1 && q_tiles % workers != 0) return std::nullopt;
+  if (sizes.batch > 1 && sizes.group() > 1) return std::nullopt;  // other batches lie between a head's visits
   if (cut && (kv_heads > 1 || sizes.group() > 1)) return std::nullopt;
   HeadScan head{{.bytes = kv_head_bytes(problem),
                  .block_bytes = kv_tile * (key + value),

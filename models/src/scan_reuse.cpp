@@ -110,6 +110,36 @@ std::int64_t fewest_missed_blocks(std::int64_t blocks, std::int64_t passes, std:
   return add_times(blocks, std::max<std::int64_t>(0, blocks - capacity_blocks), passes - 1);
 }
 
+namespace {
+
+bool misses_more_than_once(SplitQProblem problem, std::int64_t length, std::int64_t workers,
+                           std::int64_t capacity_bytes) {
+  problem.mask[0].length = length;
+  problem.mask[0].window = length;
+  const std::optional<LockstepReuse> reuse =
+      lockstep_reuse(problem, Traversal::kCyclic, workers, capacity_bytes);
+  return !reuse || reuse->miss_sectors > attention_traffic(problem).cold.total;
+}
+
+/// From `length` on, the first length at which the closed form misses more than compulsorily: less lies
+/// between the passes when the last wave is not full. Where there is no closed form, `length` itself.
+std::int64_t first_missing_length(const SplitQProblem& problem, std::int64_t length, std::int64_t workers,
+                                  std::int64_t capacity_bytes) {
+  const AxisMask& axis = problem.mask[0];
+  if (axis.causal || axis.window < axis.length || problem.sizes.batch * problem.sizes.heads_kv > 1)
+    return length;
+  const std::int64_t tile = problem.tiles.q_tile[0];
+  const std::int64_t last = length + 2 * workers * tile;
+  std::int64_t known = length;
+  while (known < last && !misses_more_than_once(problem, known, workers, capacity_bytes)) known += tile;
+  for (std::int64_t exact = std::max(length, known - tile + 1); exact < known; ++exact) {
+    if (misses_more_than_once(problem, exact, workers, capacity_bytes)) return exact;
+  }
+  return known;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> first_noncompulsory_seqlen(const SplitQProblem& problem, std::int64_t workers,
                                                        std::int64_t capacity_bytes) {
   require_valid(problem);
@@ -127,7 +157,7 @@ std::optional<std::int64_t> first_noncompulsory_seqlen(const SplitQProblem& prob
   const Int128 by_waves = static_cast<Int128>(workers / sizes.group()) * problem.tiles.q_tile[0] + 1;
   const Int128 length = std::max(by_capacity, by_waves);
   if (length > (Int128{1} << 40)) return std::nullopt;
-  return static_cast<std::int64_t>(length);
+  return first_missing_length(problem, static_cast<std::int64_t>(length), workers, capacity_bytes);
 }
 
 }  // namespace natten_sim

@@ -321,4 +321,31 @@ TEST_CASE("bad input names the option, the value and what is accepted") {
   check_refused("-i 64 --l2-bytes -5", {"l2-bytes", "-5"});
 }
 
+TEST_CASE("reuse: --workers overrides what the device has") {
+  const auto done = run("reuse -i 4096 --device h200 --workers 4 --json");
+  CHECK(done.exit_code == 0);
+  CHECK(done.out.find("\"workers\": 4") != std::string::npos);
+}
+
+TEST_CASE("reuse: a cut Q tile launched first has no closed form") {
+  const std::string line =
+      "reuse -i 73 -d 16 --dim-value 48 --q-tile 5 --kv-tile 11 --workers 7 --schedule grid --order sawtooth "
+      "--l2-bytes 6729 --longest-first --json";
+  CHECK(run(line).out.find("\"miss_sectors\": null") != std::string::npos);
+  CHECK(run(line + " --fidelity lru").out.find("\"miss_sectors\": 1008") !=
+        std::string::npos);  // by brute force
+}
+
+TEST_CASE("reuse: a sample that holds nothing and a stream without end are refused") {
+  for (const char* line :
+       {"reuse --stream-bytes 3200 --passes 4 --sample 1e-6 --l2-bytes 1000 --fidelity lru",
+        "reuse --stream-bytes 32 --passes 1099511627776 --fidelity lru --device h200",
+        "reuse --stream-bytes 8589934592 --fidelity lru --device h200"}) {
+    const auto done = run(line);
+    INFO(line << "\n" << done.err);
+    CHECK(done.exit_code == 2);
+    CHECK(done.out.empty());
+  }
+}
+
 }  // namespace

@@ -169,4 +169,29 @@ TEST_CASE("non-compulsory misses begin when K, V and two waves of Q and O exceed
   CHECK(first_noncompulsory_seqlen(problem, workers, capacity) == std::nullopt);
 }
 
+TEST_CASE("the first length with non-compulsory misses is exact where the last wave is not full") {
+  // 264 slots of 128 queries, head dim 128: the threshold of full waves lies thousands of tokens lower.
+  SplitQProblem problem = dense_1d(16384, 128);
+  problem.sizes.head_dim = problem.sizes.head_dim_value = 128;
+  const std::int64_t capacity = 30'723'277, workers = 264;
+  const std::int64_t first = *first_noncompulsory_seqlen(problem, workers, capacity);
+  const auto beyond_cold = [&](std::int64_t length) {
+    problem.mask = make_mask({length}, {length});
+    return lockstep_reuse(problem, Traversal::kCyclic, workers, capacity)->miss_sectors -
+           attention_traffic(problem).cold.total;
+  };
+  for (std::int64_t length = first - 3000; length < first; length += 7) CHECK(beyond_cold(length) == 0);
+  CHECK(beyond_cold(first - 1) == 0);
+  CHECK(beyond_cold(first) > 0);
+}
+
+TEST_CASE("no closed form where other batches lie between the visits to a shared KV head") {
+  SplitQProblem problem = dense_1d(1024, 128);
+  problem.sizes.heads = 2;
+  problem.sizes.heads_kv = 1;
+  CHECK(lockstep_reuse(problem, Traversal::kCyclic, 4, 400'000));
+  problem.sizes.batch = 2;
+  CHECK(!lockstep_reuse(problem, Traversal::kCyclic, 4, 400'000));
+}
+
 }  // namespace

@@ -85,7 +85,9 @@ struct LockstepReuse {
 /// Smallest sequence length, all else equal, at which a dense or causal kernel on one axis can miss other
 /// than compulsorily: K and V of one head, and the O and Q tiles of two waves between two passes, exceed the
 /// capacity, and one wave of `workers` does not cover the head. With a window, the window's K and V take the
-/// place of the head's. Empty when there is no such length up to 2^40, for several axes, and for strides.
+/// place of the head's. Exact for one dense head whose CTAs run in step; with several heads or a causal mask
+/// the capacity's threshold, which waves that straddle heads undercut and causal waves exceed. Empty when
+/// there is no such length up to 2^40, for several axes, and for strides.
 [[nodiscard]] std::optional<std::int64_t> first_noncompulsory_seqlen(const SplitQProblem& problem,
                                                                      std::int64_t workers,
                                                                      std::int64_t capacity_bytes);
