@@ -40,4 +40,7 @@ MalformedData::MalformedData(const std::string& where, const std::string& proble
     : Error(Sentence{where + ": " + clipped(problem) + "; accepted: " + accepted}, where, clipped(problem),
             accepted, "") {}
 
+HardwareAbsent::HardwareAbsent(const std::string& what, const std::string& reason)
+    : Error(Sentence{"this needs " + what + ", but " + clipped(reason)}, what, "absent", reason, "") {}
+
 }  // namespace natten_sim

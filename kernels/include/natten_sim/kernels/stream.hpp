@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <natten_sim/kernels/gpu.hpp>
+
+namespace natten_sim::kernels {
+
+/// Every CTA reads a whole buffer `passes` times, ascending each time or ascending and descending in turn: the reuse
+/// pattern of K and V in attention, and nothing else. Loads bypass L1.
+///
+/// Floor: ctas * passes * bytes through the L2, passes * bytes (cyclic) from DRAM once the buffer exceeds what the
+/// L2 keeps for all SMs.
+
+enum class StreamOrder { kCyclic, kSawtooth };
+
+struct StreamProblem {
+  std::int64_t bytes = 0;  ///< a multiple of kStreamStepBytes
+  int passes = 1;
+  int ctas = 1;
+  StreamOrder order = StreamOrder::kCyclic;
+};
+
+/// What one CTA of 1024 threads reads in one step.
+inline constexpr std::int64_t kStreamStepBytes = 1024 * 16;
+
+/// @throws InvalidParameter on bytes that are no positive multiple of a step, passes or ctas outside 1..2^20.
+void require_valid(const StreamProblem& problem);
+
+/// Starts the kernel; `sums` receives ctas 32-bit words: the sum of all words that the CTA read, mod 2^32.
+void launch_stream(const StreamProblem& problem, const DeviceBuffer& buffer, DeviceBuffer& sums);
+
+/// What each CTA must have summed. O(words).
+[[nodiscard]] std::uint32_t stream_oracle(const StreamProblem& problem, const std::vector<std::uint32_t>& words);
+
+}  // namespace natten_sim::kernels

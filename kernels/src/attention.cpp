@@ -1,0 +1,146 @@
+#include <natten_sim/kernels/attention.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/closest_name.hpp>
+
+#include "attention_tiles.hpp"
+#include "random_bits.hpp"
+
+namespace natten_sim::kernels {
+namespace {
+
+#define NATTEN_SIM_TILES(head_dim, q_tile, kv_tile, warps, stages, most) \
+  AttentionTiles{head_dim, q_tile, kv_tile, warps, stages, most},
+constexpr AttentionTiles kTiles[] = {NATTEN_SIM_ATTENTION_TILES(NATTEN_SIM_TILES)};
+#undef NATTEN_SIM_TILES
+
+// Q tiles are numbered in 32 bits on the device, with room for one grid stride.
+constexpr std::int64_t kMostItems = std::int64_t{1} << 30;
+
+void require_range(const char* parameter, std::int64_t value, std::int64_t low, std::int64_t high) {
+  if (value >= low && value <= high) return;
+  throw InvalidParameter(parameter, std::to_string(value), std::to_string(low) + ".." + std::to_string(high),
+                         std::to_string(std::clamp(value, low, high)));
+}
+
+std::string shape_text(std::int64_t head_dim, int q_tile, int kv_tile, int stages) {
+  return std::to_string(head_dim) + ":" + std::to_string(q_tile) + "x" + std::to_string(kv_tile) + "x" +
+         std::to_string(stages);
+}
+
+std::string known_shapes() {
+  std::string text;
+  for (const AttentionTiles& tiles : kTiles) {
+    text += (text.empty() ? "" : ", ") + shape_text(tiles.head_dim, tiles.q_tile, tiles.kv_tile, tiles.stages);
+  }
+  return text + " (head dim:Q tile x KV tile x stages)";
+}
+
+template <typename Value, std::size_t kCount>
+Value by_name(const char* kind, const std::string& name, const std::array<Value, kCount>& values) {
+  std::vector<std::string> names;
+  for (const Value value : values) {
+    if (name == to_string(value)) return value;
+    names.emplace_back(to_string(value));
+  }
+  std::string known;
+  for (const std::string& each : names) known += (known.empty() ? "" : ", ") + each;
+  throw UnknownName(kind, name, closest_name(name, names), known);
+}
+
+}  // namespace
+
+double AttentionProblem::operations() const noexcept {
+  const auto length = static_cast<double>(tokens);
+  return 4 * length * length * static_cast<double>(head_dim * batch * heads) * (causal ? 0.5 : 1.0);
+}
+
+const char* to_string(Dtype dtype) noexcept { return dtype == Dtype::kFp16 ? "fp16" : "bf16"; }
+
+const char* to_string(CtaSchedule schedule) noexcept {
+  return schedule == CtaSchedule::kPersistent ? "persistent" : schedule == CtaSchedule::kGrid ? "grid" : "tile";
+}
+
+const char* to_string(KvWalk walk) noexcept {
+  return walk == KvWalk::kCyclic ? "cyclic" : walk == KvWalk::kSawtooth ? "sawtooth" : "descending";
+}
+
+Dtype dtype_of(const std::string& name) {
+  return by_name("dtype", name, std::array{Dtype::kFp16, Dtype::kBf16});
+}
+
+CtaSchedule cta_schedule_of(const std::string& name) {
+  return by_name("schedule", name, std::array{CtaSchedule::kPersistent, CtaSchedule::kGrid, CtaSchedule::kTile});
+}
+
+KvWalk kv_walk_of(const std::string& name) {
+  return by_name("order", name, std::array{KvWalk::kCyclic, KvWalk::kSawtooth, KvWalk::kDescending});
+}
+
+std::span<const AttentionTiles> attention_tiles() noexcept { return kTiles; }
+
+const AttentionTiles& require_valid(const AttentionProblem& problem, const AttentionVariant& variant) {
+  require_range("tokens", problem.tokens, 1, std::int64_t{1} << 24);
+  require_range("batch", problem.batch, 1, std::int64_t{1} << 20);
+  require_range("heads", problem.heads, 1, std::int64_t{1} << 20);
+  require_range("heads_kv", problem.heads_kv, 1, problem.heads);
+  if (problem.heads % problem.heads_kv != 0) {
+    throw InvalidParameter("heads_kv", std::to_string(problem.heads_kv),
+                           "a divisor of heads = " + std::to_string(problem.heads), "1");
+  }
+  const auto* const found = std::find_if(std::begin(kTiles), std::end(kTiles), [&](const AttentionTiles& tiles) {
+    return tiles.head_dim == problem.head_dim && tiles.q_tile == variant.q_tile && tiles.kv_tile == variant.kv_tile &&
+           tiles.stages == variant.stages;
+  });
+  if (found == std::end(kTiles)) {
+    throw InvalidParameter("tiles", shape_text(problem.head_dim, variant.q_tile, variant.kv_tile, variant.stages),
+                           known_shapes());
+  }
+  require_range("ctas_per_sm", variant.ctas_per_sm, 1, found->most_ctas_per_sm);
+  const std::int64_t q_tiles = ceil_divide(problem.tokens, variant.q_tile);
+  const std::int64_t items =
+      checked_multiply(checked_multiply(problem.batch, problem.heads, "heads of all batches"), q_tiles, "Q tiles");
+  require_range("Q tiles", items, 1, kMostItems);
+  return *found;
+}
+
+std::int64_t grid_size(const AttentionProblem& problem, const AttentionVariant& variant, std::int32_t sms) {
+  const std::int64_t q_tiles = ceil_divide(problem.tokens, variant.q_tile);
+  const std::int64_t heads = problem.batch * problem.heads;
+  switch (variant.schedule) {
+    case CtaSchedule::kPersistent:
+      return std::min<std::int64_t>(q_tiles * heads, std::int64_t{sms} * variant.ctas_per_sm);
+    case CtaSchedule::kGrid:
+      return q_tiles * heads;
+    case CtaSchedule::kTile:
+      break;
+  }
+  return ceil_divide(q_tiles, 2) * heads;
+}
+
+float random_element(std::uint64_t seed, std::int64_t position) noexcept {
+  return random_value(seed, static_cast<std::uint64_t>(position));
+}
+
+std::vector<std::int64_t> sampled_rows(const AttentionProblem& problem, std::int64_t most, std::uint64_t seed) {
+  const std::int64_t all = problem.batch * problem.heads * problem.tokens;
+  std::vector<std::int64_t> rows;
+  if (all <= most) {
+    for (std::int64_t row = 0; row < all; ++row) rows.push_back(row);
+    return rows;
+  }
+  // The first and last rows of the first and last head, where masks and tails are; the rest at random.
+  rows = {0, problem.tokens - 1, all - problem.tokens, all - 1};
+  for (std::uint64_t i = 0; static_cast<std::int64_t>(rows.size()) < most; ++i) {
+    rows.push_back(static_cast<std::int64_t>(random_bits(seed, i) % static_cast<std::uint64_t>(all)));
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
+}  // namespace natten_sim::kernels

@@ -1,0 +1,395 @@
+// Attention forward, split-Q, mma.sync (sm_80 and later).
+//
+// Variants (AttentionTiles, compiled) x (AttentionVariant, at run time): head dim 64 and 128; fp16 and bf16; Q tile, KV
+// tile, stages; persistent, grid or tile-based CTAs; cyclic, sawtooth or descending KV walk; full or causal.
+//
+// Floor: 4 * tokens^2 * head_dim operations a head (half if causal) over the tensor cores' rate. mma.sync reaches about
+// two thirds of what wgmma does on sm_90; the exponentials (one a score, 16 a cycle and SM quarter) do not overlap
+// fully with it. docs/validation.md states the distance as measured.
+//
+// A warp owns 16 or 32 rows of the Q tile. S and O stay in registers in the layout of mma.m16n8k16's accumulators,
+// which is also the layout of its A operand, so P needs no shared memory. K and V tiles arrive by cp.async in rings of
+// kStages; K of the next tile and V of this one travel while this one is multiplied. Rows in shared memory are split in
+// 16-byte chunks, chunk c of row r lies at c ^ (r % 8): no bank conflicts for cp.async, ldmatrix and the epilogue.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace natten_sim::kernels {
+
+struct AttentionArguments {
+  const void* q;
+  const void* k;
+  const void* v;
+  void* o;
+  int tokens;
+  int batch;
+  int heads;
+  int heads_kv;
+  int q_tiles;   // of one head
+  int kv_tiles;  // of one head
+  int items;
+  int resident;  // CTAs that run at once
+  float scale_log2;  // log2(e) / sqrt(head_dim)
+  bool causal;
+  bool last_q_tile_first;
+  int schedule;  // CtaSchedule
+  int walk;      // KvWalk
+};
+
+namespace device {
+
+__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+/// 16 bytes, past L1; zeros when !valid.
+__device__ __forceinline__ void copy_async(std::uint32_t target, const void* source, bool valid) {
+  const int bytes = valid ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\n" ::"r"(target), "l"(source), "r"(bytes)
+               : "memory");
+}
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
+template <int kPending>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
+}
+
+using Fragment = std::uint32_t[4];
+
+__device__ __forceinline__ void load_matrices(Fragment& f, std::uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
+               : "=r"(f[0]), "=r"(f[1]), "=r"(f[2]), "=r"(f[3])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void load_matrices_transposed(Fragment& f, std::uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\n"
+               : "=r"(f[0]), "=r"(f[1]), "=r"(f[2]), "=r"(f[3])
+               : "r"(address)
+               : "memory");
+}
+
+template <typename Element>
+__device__ __forceinline__ void multiply(float (&c)[4], const Fragment& a, std::uint32_t b0, std::uint32_t b1) {
+  if constexpr (std::is_same_v<Element, __half>) {
+    asm(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  } else {
+    asm(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
+}
+
+template <typename Element>
+__device__ __forceinline__ std::uint32_t pack(float low, float high) {
+  if constexpr (std::is_same_v<Element, __half>) {
+    const __half2 packed = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const std::uint32_t*>(&packed);
+  } else {
+    const __nv_bfloat162 packed = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const std::uint32_t*>(&packed);
+  }
+}
+
+__device__ __forceinline__ float exp2_approximate(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ __forceinline__ float infinity() { return __int_as_float(0x7f800000); }
+
+/// Byte offset of a 16-byte chunk in a tile of kRowBytes a row.
+template <int kRowBytes>
+__device__ __forceinline__ std::uint32_t chunk_offset(int row, int chunk) {
+  return static_cast<std::uint32_t>(row * kRowBytes + ((chunk ^ (row & 7)) << 4));
+}
+
+template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages>
+struct Cta {
+  static constexpr int kThreads = kWarps * 32;
+  static constexpr int kRowBytes = kHeadDim * 2;
+  static constexpr int kRowChunks = kRowBytes / 16;
+  static constexpr int kWarpRows = kQTile / kWarps;
+  static constexpr int kM = kWarpRows / 16;   // row blocks of a warp
+  static constexpr int kN = kKvTile / 8;      // column blocks of S
+  static constexpr int kO = kHeadDim / 8;     // column blocks of O
+  static constexpr int kKvBytes = kKvTile * kRowBytes;
+  static constexpr int kPending = 2 * (kStages - 1);
+  static_assert(kWarpRows == 16 || kWarpRows == 32);
+  static_assert(kKvTile % 16 == 0 && kHeadDim % 64 == 0);
+  static_assert(kThreads % kRowChunks == 0 && (kThreads / kRowChunks) % 8 == 0);
+
+  const AttentionArguments& a;
+  std::uint32_t q_shared, k_shared, v_shared;
+  int warp, lane;
+
+  /// Rows first .. first+kRows-1 of a (tokens, head_dim) matrix; rows past the end become zeros.
+  template <int kRows>
+  __device__ void load_tile(std::uint32_t target, const Element* matrix, int first) const {
+    constexpr int kStep = kThreads / kRowChunks;  // rows that all threads cover at once; a multiple of 8
+    static_assert(kRows % kStep == 0);
+    const int row = static_cast<int>(threadIdx.x) / kRowChunks;
+    const int chunk = static_cast<int>(threadIdx.x) % kRowChunks;
+    const Element* source = matrix + static_cast<std::int64_t>(first + row) * kHeadDim + chunk * 8;
+    const std::uint32_t address = target + chunk_offset<kRowBytes>(row, chunk);
+    if (first + kRows <= a.tokens) {
+#pragma unroll
+      for (int i = 0; i < kRows / kStep; ++i) {
+        copy_async(address + i * kStep * kRowBytes, source + i * kStep * kHeadDim, true);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kRows / kStep; ++i) {
+        const bool valid = first + row + i * kStep < a.tokens;
+        copy_async(address + i * kStep * kRowBytes, valid ? source + i * kStep * kHeadDim : matrix, valid);
+      }
+    }
+  }
+
+  __device__ void scores(float (&s)[kM][kN][4], std::uint32_t k_tile) const {
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+#pragma unroll
+      for (int n = 0; n < kN; ++n) s[m][n][0] = s[m][n][1] = s[m][n][2] = s[m][n][3] = 0;
+    }
+    // Tiles are aligned to their rows, so chunk 2 * d of a row is an exclusive or away from its first one.
+    const std::uint32_t q_first = q_shared + chunk_offset<kRowBytes>(warp * kWarpRows + (lane & 15), lane >> 4);
+    const std::uint32_t k_first = k_tile + chunk_offset<kRowBytes>((lane & 7) + ((lane >> 4) << 3), (lane >> 3) & 1);
+#pragma unroll
+    for (int d = 0; d < kHeadDim / 16; ++d) {
+      Fragment q[kM];
+#pragma unroll
+      for (int m = 0; m < kM; ++m) {
+        load_matrices(q[m], (q_first ^ (d * 32)) + m * 16 * kRowBytes);
+      }
+#pragma unroll
+      for (int n = 0; n < kN / 2; ++n) {
+        Fragment k;
+        load_matrices(k, (k_first ^ (d * 32)) + n * 16 * kRowBytes);
+#pragma unroll
+        for (int m = 0; m < kM; ++m) {
+          multiply<Element>(s[m][2 * n], q[m], k[0], k[1]);
+          multiply<Element>(s[m][2 * n + 1], q[m], k[2], k[3]);
+        }
+      }
+    }
+  }
+
+  /// Scores of tokens past the end, and with a causal mask of tokens after the query, become -infinity.
+  __device__ void mask(float (&s)[kM][kN][4], int first_row, int first_column) const {
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+#pragma unroll
+      for (int n = 0; n < kN; ++n) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int row = first_row + m * 16 + (lane >> 2) + (i >> 1) * 8;
+          const int column = first_column + n * 8 + (lane & 3) * 2 + (i & 1);
+          if (column >= a.tokens || (a.causal && column > row)) s[m][n][i] = -infinity();
+        }
+      }
+    }
+  }
+
+  /// Turns scores into unnormalised probabilities; rescales what was accumulated under a smaller maximum.
+  __device__ void softmax(float (&s)[kM][kN][4], float (&o)[kM][kO][4], float (&maximum)[kM][2],
+                          float (&sum)[kM][2]) const {
+    float correction[kM][2];
+    bool changed = false;
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float top = maximum[m][h];
+#pragma unroll
+        for (int n = 0; n < kN; ++n) top = fmaxf(top, fmaxf(s[m][n][2 * h], s[m][n][2 * h + 1]));
+        top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
+        top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
+        // A row that has seen no unmasked score yet keeps exp2(-inf - 0) = 0.
+        const float reference = top == -infinity() ? 0.f : top * a.scale_log2;
+        changed |= top != maximum[m][h];
+        correction[m][h] = exp2_approximate(maximum[m][h] * a.scale_log2 - reference);
+        maximum[m][h] = top;
+        float part = 0;
+#pragma unroll
+        for (int n = 0; n < kN; ++n) {
+#pragma unroll
+          for (int i = 0; i < 2; ++i) {
+            float& p = s[m][n][2 * h + i];
+            p = exp2_approximate(fmaf(p, a.scale_log2, -reference));
+            part += p;
+          }
+        }
+        sum[m][h] = fmaf(sum[m][h], correction[m][h], part);
+      }
+    }
+    // Late in a walk maxima rarely move; then every correction is 1.
+    if (__any_sync(0xffffffffu, changed)) {
+#pragma unroll
+      for (int m = 0; m < kM; ++m) {
+#pragma unroll
+        for (int d = 0; d < kO; ++d) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) o[m][d][i] *= correction[m][i >> 1];
+        }
+      }
+    }
+  }
+
+  __device__ void accumulate(float (&o)[kM][kO][4], const float (&p)[kM][kN][4], std::uint32_t v_tile) const {
+    const std::uint32_t v_first = v_tile + chunk_offset<kRowBytes>(lane & 15, lane >> 4);
+#pragma unroll
+    for (int j = 0; j < kKvTile / 16; ++j) {
+      Fragment probabilities[kM];
+#pragma unroll
+      for (int m = 0; m < kM; ++m) {
+        probabilities[m][0] = pack<Element>(p[m][2 * j][0], p[m][2 * j][1]);
+        probabilities[m][1] = pack<Element>(p[m][2 * j][2], p[m][2 * j][3]);
+        probabilities[m][2] = pack<Element>(p[m][2 * j + 1][0], p[m][2 * j + 1][1]);
+        probabilities[m][3] = pack<Element>(p[m][2 * j + 1][2], p[m][2 * j + 1][3]);
+      }
+#pragma unroll
+      for (int d = 0; d < kHeadDim / 16; ++d) {
+        Fragment v;
+        load_matrices_transposed(v, (v_first ^ (d * 32)) + j * 16 * kRowBytes);
+#pragma unroll
+        for (int m = 0; m < kM; ++m) {
+          multiply<Element>(o[m][2 * d], probabilities[m], v[0], v[1]);
+          multiply<Element>(o[m][2 * d + 1], probabilities[m], v[2], v[3]);
+        }
+      }
+    }
+  }
+
+  /// Normalises and stores. The warp's own rows of the Q tile in shared memory serve to turn them into whole rows.
+  __device__ void store(float (&o)[kM][kO][4], float (&sum)[kM][2], Element* output, int first_row) const {
+    std::uint8_t* const rows = static_cast<std::uint8_t*>(__cvta_shared_to_generic(q_shared)) + warp * kWarpRows * kRowBytes;
+    __syncwarp();
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float total = sum[m][h];
+        total += __shfl_xor_sync(0xffffffffu, total, 1);
+        total += __shfl_xor_sync(0xffffffffu, total, 2);
+        const float inverse = total > 0 ? 1.f / total : 0.f;
+        const int row = m * 16 + h * 8 + (lane >> 2);
+#pragma unroll
+        for (int d = 0; d < kO; ++d) {
+          *reinterpret_cast<std::uint32_t*>(rows + chunk_offset<kRowBytes>(row, d) + (lane & 3) * 4) =
+              pack<Element>(o[m][d][2 * h] * inverse, o[m][d][2 * h + 1] * inverse);
+        }
+      }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = lane; i < kWarpRows * kRowChunks; i += 32) {
+      const int row = i / kRowChunks, chunk = i % kRowChunks;
+      if (first_row + row < a.tokens) {
+        *reinterpret_cast<uint4*>(output + static_cast<std::int64_t>(first_row + row) * kHeadDim + chunk * 8) =
+            *reinterpret_cast<const uint4*>(rows + chunk_offset<kRowBytes>(row, chunk));
+      }
+    }
+  }
+
+  __device__ void process(int item, bool odd_pass) const {
+    const int in_head = item % a.q_tiles;
+    const int q_tile = a.last_q_tile_first ? a.q_tiles - 1 - in_head : in_head;
+    const int batch = item / a.q_tiles % a.batch;
+    const int head = item / a.q_tiles / a.batch;
+    const std::int64_t head_elements = static_cast<std::int64_t>(a.tokens) * kHeadDim;
+    const std::int64_t q_offset = (static_cast<std::int64_t>(batch) * a.heads + head) * head_elements;
+    const std::int64_t kv_offset =
+        (static_cast<std::int64_t>(batch) * a.heads_kv + head / (a.heads / a.heads_kv)) * head_elements;
+    const Element* const k_matrix = static_cast<const Element*>(a.k) + kv_offset;
+    const Element* const v_matrix = static_cast<const Element*>(a.v) + kv_offset;
+    const int first_row = q_tile * kQTile;
+    const int warp_row = first_row + warp * kWarpRows;
+    const int visited = a.causal ? (min(first_row + kQTile, a.tokens) - 1) / kKvTile + 1 : a.kv_tiles;
+    const bool descending = a.walk == 2 || (a.walk == 1 && odd_pass);
+    const auto kv_row = [&](int step) { return (descending ? visited - 1 - step : step) * kKvTile; };
+    const auto load_k = [&](int step) {
+      if (step < visited) load_tile<kKvTile>(k_shared + step % kStages * kKvBytes, k_matrix, kv_row(step));
+      commit_copies();
+    };
+    const auto load_v = [&](int step) {
+      if (step < visited) load_tile<kKvTile>(v_shared + step % kStages * kKvBytes, v_matrix, kv_row(step));
+      commit_copies();
+    };
+
+    __syncthreads();  // the last item's tiles and rows of O are no longer read
+    load_tile<kQTile>(q_shared, static_cast<const Element*>(a.q) + q_offset, first_row);
+    load_k(0);
+#pragma unroll
+    for (int step = 0; step + 1 < kStages; ++step) {
+      load_v(step);
+      load_k(step + 1);
+    }
+
+    float o[kM][kO][4] = {};
+    float maximum[kM][2], sum[kM][2];
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      maximum[m][0] = maximum[m][1] = -infinity();
+      sum[m][0] = sum[m][1] = 0;
+    }
+    for (int step = 0; step < visited; ++step) {
+      const int slot = step % kStages;
+      float s[kM][kN][4];
+      wait_for_copies<kPending>();
+      __syncthreads();  // K is here for all; V of the last step is read
+      load_v(step + kStages - 1);
+      scores(s, k_shared + slot * kKvBytes);
+      const int first_column = kv_row(step);
+      if (first_column + kKvTile > a.tokens || (a.causal && first_column + kKvTile - 1 > warp_row)) {
+        mask(s, warp_row, first_column);
+      }
+      softmax(s, o, maximum, sum);
+      wait_for_copies<kPending>();
+      __syncthreads();  // V is here for all; K of this step is read
+      load_k(step + kStages);
+      accumulate(o, s, v_shared + slot * kKvBytes);
+    }
+    store(o, sum, static_cast<Element*>(a.o) + q_offset, warp_row);
+  }
+};
+
+}  // namespace device
+
+template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages, int kMostCtas>
+__global__ void __launch_bounds__(kWarps * 32, kMostCtas) attention_kernel(const __grid_constant__ AttentionArguments a) {
+  extern __shared__ __align__(1024) std::uint8_t shared[];
+  using Cta = device::Cta<Element, kHeadDim, kQTile, kKvTile, kWarps, kStages>;
+  const std::uint32_t q_shared = device::shared_address(shared);
+  const std::uint32_t k_shared = q_shared + kQTile * Cta::kRowBytes;
+  const Cta cta{a,
+                q_shared,
+                k_shared,
+                k_shared + kStages * Cta::kKvBytes,
+                static_cast<int>(threadIdx.x) / 32,
+                static_cast<int>(threadIdx.x) % 32};
+  int begin = static_cast<int>(blockIdx.x), end = a.items, step = static_cast<int>(gridDim.x), pass = 0;
+  if (a.schedule == 1) {
+    end = begin + 1;
+    pass = begin / a.resident;
+  } else if (a.schedule == 2) {
+    const int pairs = (a.q_tiles + 1) / 2;
+    const int head = begin / pairs;
+    begin = head * a.q_tiles + begin % pairs * 2;
+    end = min(begin + 2, (head + 1) * a.q_tiles);
+    step = 1;
+  }
+  for (int item = begin; item < end; item += step, ++pass) cta.process(item, pass & 1);
+}
+
+}  // namespace natten_sim::kernels

@@ -1,0 +1,13 @@
+#pragma once
+
+/// What is compiled, for both dtypes: X(head_dim, q_tile, kv_tile, warps, stages, most_ctas_per_sm).
+#define NATTEN_SIM_ATTENTION_TILES(X) \
+  X(64, 128, 64, 4, 1, 2)             \
+  X(64, 128, 64, 4, 2, 2)             \
+  X(64, 128, 128, 4, 1, 2)            \
+  X(64, 64, 64, 4, 1, 3)              \
+  X(128, 128, 64, 4, 1, 2)            \
+  X(128, 128, 64, 4, 2, 2)            \
+  X(128, 128, 32, 4, 2, 2)            \
+  X(128, 128, 128, 8, 1, 1)           \
+  X(128, 64, 64, 4, 1, 2)

@@ -1,0 +1,50 @@
+// Stream: every CTA walks one buffer, cyclic or sawtooth, P passes.
+//
+// Variants: passes, CTAs (at most one an SM stays in step), order.
+// Floor on an H200, 132 CTAs: passes * bytes from DRAM over 4.3 TB/s; measured distance in docs/validation.md.
+#include <natten_sim/kernels/stream.hpp>
+
+#include "cuda_check.cuh"
+
+namespace natten_sim::kernels {
+namespace {
+
+constexpr int kThreads = 1024;
+static_assert(kStreamStepBytes == kThreads * sizeof(uint4));
+
+__global__ void __launch_bounds__(kThreads) stream_kernel(const uint4* __restrict__ buffer, std::int64_t steps,
+                                                          int passes, bool sawtooth, std::uint32_t* sums) {
+  std::uint32_t sum = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    const bool descending = sawtooth && (pass & 1) != 0;
+    const uint4* next = buffer + threadIdx.x + (descending ? (steps - 1) * kThreads : 0);
+    const std::int64_t stride = descending ? -kThreads : kThreads;
+#pragma unroll 4
+    for (std::int64_t step = 0; step < steps; ++step, next += stride) {
+      const uint4 words = __ldcg(next);  // past L1
+      sum += words.x + words.y + words.z + words.w;
+    }
+  }
+  __shared__ std::uint32_t total;
+  if (threadIdx.x == 0) total = 0;
+  __syncthreads();
+  atomicAdd(&total, sum);
+  __syncthreads();
+  if (threadIdx.x == 0) sums[blockIdx.x] = total;
+}
+
+}  // namespace
+
+void launch_stream(const StreamProblem& problem, const DeviceBuffer& buffer, DeviceBuffer& sums) {
+  require_valid(problem);
+  if (buffer.bytes() < static_cast<std::size_t>(problem.bytes) ||
+      sums.bytes() < static_cast<std::size_t>(problem.ctas) * sizeof(std::uint32_t)) {
+    throw InvalidParameter("buffer", std::to_string(buffer.bytes()), "at least the problem's bytes, and a word a CTA for the sums");
+  }
+  stream_kernel<<<problem.ctas, kThreads>>>(static_cast<const uint4*>(buffer.data()), problem.bytes / kStreamStepBytes,
+                                            problem.passes, problem.order == StreamOrder::kSawtooth,
+                                            static_cast<std::uint32_t*>(sums.data()));
+  NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace natten_sim::kernels

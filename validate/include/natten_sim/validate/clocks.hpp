@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace natten_sim::validate {
+
+/// What the driver's management library (NVML, loaded at run time) says. Clocks are read, never set.
+struct Clocks {
+  int sm_mhz = 0;
+  int memory_mhz = 0;
+};
+
+class ClockReader {
+ public:
+  /// Without NVML every answer is empty.
+  explicit ClockReader(int gpu);
+  ~ClockReader();
+  ClockReader(const ClockReader&) = delete;
+  ClockReader& operator=(const ClockReader&) = delete;
+
+  [[nodiscard]] std::optional<Clocks> read() const;
+  [[nodiscard]] std::string driver_version() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace natten_sim::validate

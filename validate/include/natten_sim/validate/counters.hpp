@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace natten_sim::validate {
+
+/// Every hardware counter that this project reads, once. Recordings, comparisons and reports refer to `label`; the
+/// profiler to `metric`.
+struct CounterSpec {
+  std::string_view label;     ///< "dram_read_bytes": unit included; the key in recordings
+  std::string_view metric;    ///< as CUPTI and Nsight Compute name it
+  std::string_view unit;      ///< of the value after scaling: "byte", "sector", "ns"
+  double scale = 1;           ///< label's value = scale * metric's value
+  std::string_view meaning;   ///< one sentence
+  std::string_view chips;     ///< comma-separated CUPTI chip names on which the metric exists
+};
+
+[[nodiscard]] std::span<const CounterSpec> counter_table() noexcept;
+/// @throws UnknownName with the closest label.
+[[nodiscard]] const CounterSpec& counter(std::string_view label);
+/// The counter with that metric name, or null.
+[[nodiscard]] const CounterSpec* find_metric(std::string_view metric) noexcept;
+/// Whether the table says that the counter exists on that chip.
+[[nodiscard]] bool exists_on(const CounterSpec& counter, std::string_view chip) noexcept;
+
+/// Chips that the table speaks of, by CUPTI's names: A100, H100 and H200, B200, RTX PRO 6000 and RTX 5090.
+[[nodiscard]] std::span<const std::string_view> counter_chips() noexcept;
+
+}  // namespace natten_sim::validate

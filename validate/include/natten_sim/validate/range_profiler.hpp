@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace natten_sim::validate {
+
+/// Hardware counters in process, through CUPTI's range profiler (user range, user replay). libcupti is loaded at run
+/// time: without it, a driver or permission, `open` says which is missing, and timing works all the same.
+
+/// CUPTI's half that needs no GPU: which metrics a chip has, and in how many passes they can be read.
+class MetricCatalog {
+ public:
+  /// Null and `reason` when libcupti cannot be loaded or does not know the chip.
+  [[nodiscard]] static std::unique_ptr<MetricCatalog> open(const std::string& chip, std::string& reason);
+  ~MetricCatalog();
+
+  [[nodiscard]] bool has(const std::string& metric) const;
+  /// Kernel runs that reading these together takes; empty when CUPTI refuses one of them.
+  [[nodiscard]] std::optional<std::size_t> passes(const std::vector<std::string>& metrics) const;
+
+ private:
+  MetricCatalog();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+class RangeProfiler {
+ public:
+  /// For the current GPU and these metrics. Null and `reason` when something is missing, or when the set takes more
+  /// than one pass: values of several passes come from different runs, and are not comparable.
+  [[nodiscard]] static std::unique_ptr<RangeProfiler> open(int gpu, const std::vector<std::string>& metrics,
+                                                           std::string& reason);
+  ~RangeProfiler();
+
+  [[nodiscard]] const std::string& chip() const noexcept;
+  /// CUPTI's own version number: 130001 is 13.0 update 1.
+  [[nodiscard]] unsigned version() const noexcept;
+  /// Runs `work` once as one range, waits, and returns the metrics in their order. @throws CudaError.
+  [[nodiscard]] std::vector<double> measure(const std::function<void()>& work);
+
+ private:
+  RangeProfiler();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace natten_sim::validate

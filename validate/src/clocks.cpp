@@ -1,0 +1,59 @@
+#include <natten_sim/validate/clocks.hpp>
+
+#include <array>
+
+#include "shared_library.hpp"
+
+namespace natten_sim::validate {
+namespace {
+
+// The few of NVML's declarations that are needed; its binary interface is stable, its header is not always there.
+using NvmlDevice = void*;
+constexpr int kNvmlSuccess = 0;
+constexpr int kNvmlClockSm = 1;
+constexpr int kNvmlClockMemory = 2;
+
+}  // namespace
+
+struct ClockReader::State {
+  SharedLibrary library{"libnvidia-ml.so.1"};
+  NvmlDevice device = nullptr;
+  int (*initialize)() = nullptr;
+  int (*shut_down)() = nullptr;
+  int (*handle_by_index)(unsigned, NvmlDevice*) = nullptr;
+  int (*clock_info)(NvmlDevice, int, unsigned*) = nullptr;
+  int (*driver_version)(char*, unsigned) = nullptr;
+};
+
+ClockReader::ClockReader(int gpu) : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  const bool complete = s.library.find("nvmlInit_v2", s.initialize) && s.library.find("nvmlShutdown", s.shut_down) &&
+                        s.library.find("nvmlDeviceGetHandleByIndex_v2", s.handle_by_index) &&
+                        s.library.find("nvmlDeviceGetClockInfo", s.clock_info) &&
+                        s.library.find("nvmlSystemGetDriverVersion", s.driver_version);
+  if (!complete || s.initialize() != kNvmlSuccess ||
+      s.handle_by_index(static_cast<unsigned>(gpu), &s.device) != kNvmlSuccess) {
+    s.device = nullptr;
+  }
+}
+
+ClockReader::~ClockReader() {
+  if (state_->device != nullptr) state_->shut_down();
+}
+
+std::optional<Clocks> ClockReader::read() const {
+  unsigned sm = 0, memory = 0;
+  if (state_->device == nullptr || state_->clock_info(state_->device, kNvmlClockSm, &sm) != kNvmlSuccess ||
+      state_->clock_info(state_->device, kNvmlClockMemory, &memory) != kNvmlSuccess) {
+    return std::nullopt;
+  }
+  return Clocks{static_cast<int>(sm), static_cast<int>(memory)};
+}
+
+std::string ClockReader::driver_version() const {
+  std::array<char, 96> text{};
+  if (state_->device == nullptr || state_->driver_version(text.data(), text.size()) != kNvmlSuccess) return "unknown";
+  return text.data();
+}
+
+}  // namespace natten_sim::validate

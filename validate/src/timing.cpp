@@ -1,0 +1,55 @@
+#include <natten_sim/validate/timing.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <natten_sim/core/error.hpp>
+
+namespace natten_sim::validate {
+
+const char* to_string(L2State state) noexcept { return state == L2State::kFlushed ? "flushed" : "warm"; }
+
+L2State l2_state_of(const std::string& name) {
+  if (name == "flushed") return L2State::kFlushed;
+  if (name == "warm") return L2State::kWarm;
+  throw UnknownName("l2", name, "flushed", "flushed, warm");
+}
+
+Spread spread_of(std::span<const double> values) {
+  if (values.empty()) throw InvalidParameter("values", "none", "at least one value");
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t n = sorted.size();
+  const std::size_t middle = n / 2;
+  Spread spread;
+  spread.median = n % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  spread.p95 = sorted[static_cast<std::size_t>(std::ceil(0.95 * static_cast<double>(n))) - 1];
+  spread.smallest = sorted.front();
+  spread.largest = sorted.back();
+  return spread;
+}
+
+Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks, const std::function<void()>& work,
+                   const TimingOptions& options) {
+  if (options.repetitions < 1 || options.repetitions > 100000) {
+    throw InvalidParameter("repetitions", std::to_string(options.repetitions), "1..100000", "20");
+  }
+  for (int i = 0; i < options.warm_up; ++i) work();
+  kernels::synchronize();
+  Timing timing;
+  timing.repetitions = options.repetitions;
+  timing.l2 = options.l2;
+  timing.before = clocks.read();
+  std::vector<float> milliseconds;
+  if (options.l2 == L2State::kFlushed) {
+    kernels::L2Flusher flusher(gpu);
+    milliseconds = kernels::time_with_events(work, options.repetitions, [&] { flusher.flush(); });
+  } else {
+    milliseconds = kernels::time_with_events(work, options.repetitions);
+  }
+  timing.after = clocks.read();
+  timing.milliseconds = spread_of(std::vector<double>(milliseconds.begin(), milliseconds.end()));
+  return timing;
+}
+
+}  // namespace natten_sim::validate
