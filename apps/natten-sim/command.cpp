@@ -47,7 +47,7 @@ void declare(CLI::App& app, const Command& command, ParsedOptions& parsed) {
   }
   if (!command.positional.empty()) {
     app.add_option(command.positional, parsed.texts[command.positional], command.positional_help)
-        ->expected(1);
+        ->expected(1, command.most_positional);
   }
   app.footer(command.footer);
 }
@@ -143,6 +143,9 @@ int guarded(const std::function<int()>& body) {
   } catch (const UnknownName& error) {
     print_error(error.what(), did_you_mean(error.hint()));
     return kExitBadInput;
+  } catch (const HardwareAbsent& error) {
+    print_error(error.what(), "");
+    return kExitHardwareAbsent;
   } catch (const Error& error) {
     print_error(error.what(), error.hint().empty() ? "" : "the nearest valid value is " + error.hint());
     return kExitBadInput;
@@ -207,7 +210,8 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
                          "natten-sim " + version() + "\ncompiler " + compiler() + "\nCUDA " + cuda_toolkit());
     app.require_subcommand(1);
     app.footer(
-        "Exit codes: 0 done, 1 internal error, 2 bad input or usage, 3 a comparison is out of tolerance.\n"
+        "Exit codes: 0 done, 1 internal error, 2 bad input or usage, 3 a comparison is out of tolerance,\n"
+        "4 the hardware or counter that was asked for is absent.\n"
         "natten-sim SUBCOMMAND --help lists the options of a subcommand.");
     std::vector<ParsedOptions> parsed(commands.size());
     std::vector<CLI::App*> apps;

@@ -12,6 +12,7 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitInternalError = 1;
 inline constexpr int kExitBadInput = 2;
 inline constexpr int kExitOutOfTolerance = 3;
+inline constexpr int kExitHardwareAbsent = 4;
 
 /// One option of a subcommand. Values stay text here; commands parse them, so that every message about a
 /// value has the same form.
@@ -51,6 +52,7 @@ struct Command {
   std::string positional_choices;
   /// The option that names a TOML file of options: `msda` has another use for --config.
   std::string options_file = "config";
+  int most_positional = 1;  ///< how many of it may be given
 };
 
 /// Parses, merges --config, runs the subcommand and maps every failure to an exit code and a message on

@@ -4,6 +4,14 @@
 
 namespace natten_sim::kernels {
 
+const char* to_string(StreamOrder order) noexcept { return order == StreamOrder::kCyclic ? "cyclic" : "sawtooth"; }
+
+StreamOrder stream_order_of(const std::string& name) {
+  if (name == "cyclic") return StreamOrder::kCyclic;
+  if (name == "sawtooth") return StreamOrder::kSawtooth;
+  throw UnknownName("order", name, name.starts_with("s") ? "sawtooth" : "cyclic", "cyclic, sawtooth");
+}
+
 void require_valid(const StreamProblem& problem) {
   if (problem.bytes < kStreamStepBytes || problem.bytes % kStreamStepBytes != 0) {
     throw InvalidParameter("bytes", std::to_string(problem.bytes),
@@ -14,6 +22,9 @@ void require_valid(const StreamProblem& problem) {
   }
   if (problem.ctas < 1 || problem.ctas > 1 << 20) {
     throw InvalidParameter("ctas", std::to_string(problem.ctas), "1..1048576");
+  }
+  if (problem.step_cycles < 0 || problem.step_cycles > std::int64_t{1} << 30) {
+    throw InvalidParameter("step_cycles", std::to_string(problem.step_cycles), "0..1073741824", "0");
   }
 }
 

@@ -20,7 +20,8 @@ TEST_CASE("every CTA sums the buffer as often as it has passes", "[sanitize]") {
     buffer.copy_from_host(words.data(), words.size() * 4);
     for (const StreamOrder order : {StreamOrder::kCyclic, StreamOrder::kSawtooth}) {
       for (const int passes : {1, 2, 3}) {
-        const StreamProblem problem{steps * kStreamStepBytes, passes, 7, order};
+        // Both paces.
+        const StreamProblem problem{steps * kStreamStepBytes, passes, 7, order, passes == 2 ? 0 : 100 * steps};
         DeviceBuffer sums(7 * 4);
         sums.fill(0xff);
         launch_stream(problem, buffer, sums);
@@ -41,7 +42,7 @@ TEST_CASE("the counter of L2 read sectors sees every load of the stream") {
     WARN("not checked, no counters: " << reason);
     return;
   }
-  const StreamProblem problem{std::int64_t{64} << 20, 8, gpu.sms, StreamOrder::kSawtooth};
+  const StreamProblem problem{std::int64_t{64} << 20, 8, gpu.sms, StreamOrder::kSawtooth, 0};
   DeviceBuffer buffer(static_cast<std::size_t>(problem.bytes));
   buffer.fill(1);
   DeviceBuffer sums(static_cast<std::size_t>(gpu.sms) * 4);

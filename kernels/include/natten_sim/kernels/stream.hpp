@@ -10,6 +10,10 @@ namespace natten_sim::kernels {
 /// Every CTA reads a whole buffer `passes` times, ascending each time or ascending and descending in turn: the reuse
 /// pattern of K and V in attention, and nothing else. Loads bypass L1.
 ///
+/// A paced stream starts each step of a CTA no earlier than `step_cycles` SM cycles after the step before was due, as
+/// if the CTA computed that long on each step. CTAs then stay in step. At full speed (0) they do not: SMs get
+/// different shares of the L2's bandwidth, and a leader that turns around in a sawtooth finds what laggards keep alive.
+///
 /// Floor: ctas * passes * bytes through the L2, passes * bytes (cyclic) from DRAM once the buffer exceeds what the
 /// L2 keeps for all SMs.
 
@@ -20,12 +24,18 @@ struct StreamProblem {
   int passes = 1;
   int ctas = 1;
   StreamOrder order = StreamOrder::kCyclic;
+  std::int64_t step_cycles = 0;  ///< 0: full speed
 };
+
+[[nodiscard]] const char* to_string(StreamOrder order) noexcept;
+/// @throws UnknownName.
+[[nodiscard]] StreamOrder stream_order_of(const std::string& name);
 
 /// What one CTA of 1024 threads reads in one step.
 inline constexpr std::int64_t kStreamStepBytes = 1024 * 16;
 
-/// @throws InvalidParameter on bytes that are no positive multiple of a step, passes or ctas outside 1..2^20.
+/// @throws InvalidParameter on bytes that are no positive multiple of a step, passes or ctas outside 1..2^20,
+/// step_cycles outside 0..2^30.
 void require_valid(const StreamProblem& problem);
 
 /// Starts the kernel; `sums` receives ctas 32-bit words: the sum of all words that the CTA read, mod 2^32.

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/kernels/attention.hpp>
+#include <natten_sim/kernels/stream.hpp>
+
+namespace natten_sim::validate {
+
+/// What is run and measured: points (a kernel with all its parameters), collected in suites that state which counters
+/// are read, which deviation of a prediction is tolerated, and which misses are known. Suites are data
+/// (data/validation.json): a sweep lists values of parameters and stands for their product.
+
+struct StreamPoint {
+  std::int64_t buffer_mib = 0;
+  int passes = 8;
+  int ctas = 0;  ///< 0: one an SM
+  kernels::StreamOrder order = kernels::StreamOrder::kCyclic;
+  std::int64_t step_cycles = 0;
+};
+
+struct AttentionPoint {
+  kernels::AttentionProblem problem;
+  kernels::AttentionVariant variant;
+};
+
+using Point = std::variant<StreamPoint, AttentionPoint>;
+
+/// One line that names the point and nothing else: equal for equal points, the identity in recordings.
+/// "attention b1 h1/1 s16384 d128 bf16 causal 128x64x2 2 CTAs persistent cyclic".
+[[nodiscard]] std::string key_of(const Point& point);
+
+/// Points of which errors are stated together: "stream cyclic, paced", "attention full cyclic".
+[[nodiscard]] std::string group_of(const Point& point);
+
+/// A tolerated relative deviation for points whose group contains `group` (empty: all of them). The first that fits
+/// counts.
+struct Tolerance {
+  std::string counter;
+  std::string group;
+  double relative = 0;
+};
+
+/// A miss that was looked into: points whose key contains `point` may deviate by up to `worst`.
+struct KnownMiss {
+  std::string counter;
+  std::string point;
+  double worst = 0;
+  std::string cause;
+};
+
+struct Suite {
+  std::string name;
+  std::string title;
+  std::vector<std::string> counters;  ///< labels; read together in one pass
+  std::vector<Point> points;
+  std::vector<Tolerance> tolerances;
+  std::vector<KnownMiss> known_misses;
+};
+
+/// From the format of data/validation.json; strict keys, no point twice in a suite. @throws MalformedData.
+[[nodiscard]] std::vector<Suite> parse_suites(std::string_view json, const std::string& where);
+
+/// What ships with the program.
+[[nodiscard]] const std::vector<Suite>& builtin_suites();
+
+/// @throws UnknownName with the closest name.
+[[nodiscard]] const Suite& find_suite(const std::vector<Suite>& suites, const std::string& name);
+
+}  // namespace natten_sim::validate

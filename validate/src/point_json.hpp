@@ -1,0 +1,13 @@
+#pragma once
+
+#include <natten_sim/validate/suite.hpp>
+
+#include "json_reader.hpp"
+
+namespace natten_sim::validate {
+
+[[nodiscard]] Json point_json(const Point& point);
+/// Strict. Parameters that the kernel refuses are refused here. @throws MalformedData, InvalidParameter.
+[[nodiscard]] Point parse_point(const Json& json, const std::string& where);
+
+}  // namespace natten_sim::validate

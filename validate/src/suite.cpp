@@ -1,0 +1,106 @@
+#include <natten_sim/validate/suite.hpp>
+
+#include <set>
+#include <utility>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/validate/counters.hpp>
+
+#include "embedded_validation.hpp"
+#include "point_json.hpp"
+
+namespace natten_sim::validate {
+namespace {
+
+constexpr std::size_t kMostPoints = 100000;
+
+/// The product of all parameters that are lists.
+std::vector<Json> expand(const Json& sweep, const std::string& where) {
+  std::vector<Json> points = {Json::object()};
+  for (const auto& [key, value] : sweep.items()) {
+    const Json values = value.is_array() ? value : Json::array({value});
+    std::vector<Json> longer;
+    for (const Json& point : points) {
+      for (const Json& each : values) {
+        longer.push_back(point);
+        longer.back()[key] = each;
+      }
+    }
+    if (longer.empty() || longer.size() > kMostPoints) {
+      throw MalformedData(where + "." + key, std::to_string(longer.size()) + " points",
+                          "1.." + std::to_string(kMostPoints) + " points in a sweep");
+    }
+    points = std::move(longer);
+  }
+  return points;
+}
+
+Suite parse_suite(const Json& json, const std::string& where) {
+  ObjectReader reader(json, where);
+  Suite suite;
+  suite.name = reader.get<std::string>("name");
+  suite.title = reader.get<std::string>("title");
+  for (const Json& label : reader.array("counters")) {
+    suite.counters.emplace_back(counter(label.is_string() ? label.get<std::string>() : label.dump()).label);
+  }
+  std::set<std::string> keys;
+  for (const Json& sweep : reader.array("sweeps")) {
+    if (!sweep.is_object()) throw MalformedData(where + ".sweeps", sweep.dump(), "objects");
+    for (const Json& point : expand(sweep, where + ".sweeps")) {
+      suite.points.push_back(parse_point(point, where + ".sweeps"));
+      const std::string key = key_of(suite.points.back());
+      if (!keys.insert(key).second) throw MalformedData(where + ".sweeps", key, "each point once");
+    }
+  }
+  for (const Json& each : reader.array("tolerances")) {
+    ObjectReader tolerance(each, where + ".tolerances");
+    suite.tolerances.push_back({std::string(counter(tolerance.get<std::string>("counter")).label),
+                                tolerance.get<std::string>("group", ""), tolerance.get<double>("relative")});
+    tolerance.finish();
+  }
+  for (const Json& each : reader.array("known_misses")) {
+    ObjectReader miss(each, where + ".known_misses");
+    suite.known_misses.push_back({std::string(counter(miss.get<std::string>("counter")).label),
+                                  miss.get<std::string>("point"), miss.get<double>("worst"),
+                                  miss.get<std::string>("cause")});
+    miss.finish();
+  }
+  reader.finish();
+  return suite;
+}
+
+}  // namespace
+
+std::vector<Suite> parse_suites(std::string_view json, const std::string& where) {
+  const Json root = parse_object(json, where);
+  ObjectReader reader(root, where);
+  if (const auto schema = reader.get<std::string>("schema"); schema != "natten-sim.validation/1") {
+    throw MalformedData(where + ".schema", schema, "natten-sim.validation/1");
+  }
+  std::vector<Suite> suites;
+  std::set<std::string> names;
+  for (const Json& each : reader.array("suites")) {
+    suites.push_back(parse_suite(each, where + ".suites[" + std::to_string(suites.size()) + "]"));
+    if (!names.insert(suites.back().name).second) throw MalformedData(where, suites.back().name, "each suite once");
+  }
+  reader.finish();
+  return suites;
+}
+
+const std::vector<Suite>& builtin_suites() {
+  static const std::vector<Suite> suites = parse_suites(embedded::validation, "data/validation.json");
+  return suites;
+}
+
+const Suite& find_suite(const std::vector<Suite>& suites, const std::string& name) {
+  std::vector<std::string> names;
+  std::string known;
+  for (const Suite& suite : suites) {
+    if (suite.name == name) return suite;
+    names.push_back(suite.name);
+    known += (known.empty() ? "" : ", ") + suite.name;
+  }
+  throw UnknownName("suite", name, closest_name(name, names), known);
+}
+
+}  // namespace natten_sim::validate
