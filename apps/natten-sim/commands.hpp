@@ -12,5 +12,6 @@ namespace natten_sim::cli {
 [[nodiscard]] Command msda_command();
 [[nodiscard]] Command reproduce_command();
 [[nodiscard]] Command schedule_command();
+[[nodiscard]] Command validate_command();
 
 }  // namespace natten_sim::cli

@@ -83,15 +83,26 @@ KvWalk kv_walk_of(const std::string& name) {
 
 std::span<const AttentionTiles> attention_tiles() noexcept { return kTiles; }
 
-const AttentionTiles& require_valid(const AttentionProblem& problem, const AttentionVariant& variant) {
+void require_valid_sizes(const AttentionProblem& problem, const AttentionVariant& variant) {
   require_range("tokens", problem.tokens, 1, std::int64_t{1} << 24);
   require_range("batch", problem.batch, 1, std::int64_t{1} << 20);
   require_range("heads", problem.heads, 1, std::int64_t{1} << 20);
   require_range("heads_kv", problem.heads_kv, 1, problem.heads);
+  require_range("head_dim", problem.head_dim, 16, 1024);
+  require_range("q_tile", variant.q_tile, 1, 1 << 16);
+  require_range("kv_tile", variant.kv_tile, 1, 1 << 16);
+  require_range("stages", variant.stages, 1, 16);
+  require_range("ctas_per_sm", variant.ctas_per_sm, 1, 32);
   if (problem.heads % problem.heads_kv != 0) {
     throw InvalidParameter("heads_kv", std::to_string(problem.heads_kv),
                            "a divisor of heads = " + std::to_string(problem.heads), "1");
   }
+  const std::int64_t q_tiles = ceil_divide(problem.tokens, variant.q_tile);
+  require_range("Q tiles", checked_multiply(problem.batch * problem.heads, q_tiles, "Q tiles"), 1, kMostItems);
+}
+
+const AttentionTiles& require_valid(const AttentionProblem& problem, const AttentionVariant& variant) {
+  require_valid_sizes(problem, variant);
   const auto* const found = std::find_if(std::begin(kTiles), std::end(kTiles), [&](const AttentionTiles& tiles) {
     return tiles.head_dim == problem.head_dim && tiles.q_tile == variant.q_tile && tiles.kv_tile == variant.kv_tile &&
            tiles.stages == variant.stages;
@@ -101,10 +112,6 @@ const AttentionTiles& require_valid(const AttentionProblem& problem, const Atten
                            known_shapes());
   }
   require_range("ctas_per_sm", variant.ctas_per_sm, 1, found->most_ctas_per_sm);
-  const std::int64_t q_tiles = ceil_divide(problem.tokens, variant.q_tile);
-  const std::int64_t items =
-      checked_multiply(checked_multiply(problem.batch, problem.heads, "heads of all batches"), q_tiles, "Q tiles");
-  require_range("Q tiles", items, 1, kMostItems);
   return *found;
 }
 

@@ -99,7 +99,7 @@ Point parse_attention(ObjectReader& reader) {
   v.walk = kernels::kv_walk_of(reader.get<std::string>("order"));
   v.last_q_tile_first = reader.get<bool>("last_q_tile_first", false);
   reader.finish();
-  (void)kernels::require_valid(p, v);
+  kernels::require_valid_sizes(p, v);
   return point;
 }
 
@@ -108,6 +108,28 @@ Point parse_attention(ObjectReader& reader) {
 std::string key_of(const Point& point) { return std::visit(KeyText{}, point); }
 std::string group_of(const Point& point) { return std::visit(GroupText{}, point); }
 Json point_json(const Point& point) { return std::visit(JsonOf{}, point); }
+
+Point parse_point_words(const std::vector<std::string>& words) {
+  Json json = Json::object();
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw InvalidParameter("point", word, "name=value, as tokens=65536 or order=sawtooth");
+    }
+    const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+    if (json.contains(name)) throw InvalidParameter("point", word, "each name once");
+    const bool digits = !value.empty() && value.size() < 16 && value.find_first_not_of("0123456789") == std::string::npos;
+    if (digits) {
+      json[name] = std::stoll(value);
+    } else if (value == "true" || value == "false") {
+      json[name] = value == "true";
+    } else {
+      json[name] = value;
+    }
+  }
+  if (!json.contains("kernel")) json["kernel"] = "attention";
+  return parse_point(json, "point");
+}
 
 Point parse_point(const Json& json, const std::string& where) {
   ObjectReader reader(json, where);

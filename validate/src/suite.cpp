@@ -48,6 +48,9 @@ Suite parse_suite(const Json& json, const std::string& where) {
     if (!sweep.is_object()) throw MalformedData(where + ".sweeps", sweep.dump(), "objects");
     for (const Json& point : expand(sweep, where + ".sweeps")) {
       suite.points.push_back(parse_point(point, where + ".sweeps"));
+      if (const auto* attention = std::get_if<AttentionPoint>(&suite.points.back())) {
+        (void)kernels::require_valid(attention->problem, attention->variant);
+      }
       const std::string key = key_of(suite.points.back());
       if (!keys.insert(key).second) throw MalformedData(where + ".sweeps", key, "each point once");
     }

@@ -73,6 +73,10 @@ struct AttentionTiles {
 /// Every combination that is built, whether or not this build has CUDA.
 [[nodiscard]] std::span<const AttentionTiles> attention_tiles() noexcept;
 
+/// Sizes alone, whether or not such a kernel is built: positive, in range, heads_kv divides heads.
+/// @throws InvalidParameter, OverflowError.
+void require_valid_sizes(const AttentionProblem& problem, const AttentionVariant& variant);
+
 /// The entry for problem and variant. @throws InvalidParameter naming those that exist.
 [[nodiscard]] const AttentionTiles& require_valid(const AttentionProblem& problem, const AttentionVariant& variant);
 

@@ -34,6 +34,10 @@ using Point = std::variant<StreamPoint, AttentionPoint>;
 /// "attention b1 h1/1 s16384 d128 bf16 causal 128x64x2 2 CTAs persistent cyclic".
 [[nodiscard]] std::string key_of(const Point& point);
 
+/// A point in words, `name=value` each, with the names of data/validation.json: for kernels of others, so tiles need
+/// not be ones that are built. @throws InvalidParameter, MalformedData naming the word.
+[[nodiscard]] Point parse_point_words(const std::vector<std::string>& words);
+
 /// Points of which errors are stated together: "stream cyclic, paced", "attention full cyclic".
 [[nodiscard]] std::string group_of(const Point& point);
 

@@ -1,0 +1,242 @@
+#include "validate_report.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <natten_sim/validate/counters.hpp>
+
+#include "report_text.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+using namespace natten_sim::validate;
+
+Json row_json(const ComparisonRow& row) {
+  return {{"suite", row.suite},
+          {"point", row.point},
+          {"group", row.group},
+          {"counter", row.counter},
+          {"model", row.model},
+          {"predicted", row.predicted},
+          {"measured", row.measured},
+          {"deviation", row.deviation},
+          {"spread", row.spread},
+          {"fitted", row.fitted},
+          {"tolerance", row.tolerance ? Json(*row.tolerance) : Json(nullptr)},
+          {"verdict", to_string(row.verdict)},
+          {"cause", row.cause}};
+}
+
+Json errors_json(const std::optional<ErrorSummary>& errors) {
+  if (!errors) return nullptr;
+  return {{"points", errors->points}, {"mape", errors->mape},   {"median", errors->median},
+          {"p95", errors->p95},       {"worst", errors->worst}, {"worst_point", errors->worst_point}};
+}
+
+std::string percent(double fraction) { return fmt::format("{:.3f}%", 100 * fraction); }
+
+/// A big number in at most four digits and its unit.
+std::string count_text(double value) { return grouped(static_cast<std::int64_t>(value + 0.5)); }
+
+std::string head_text(const Recording& recording) {
+  const RecordingHead& head = recording.head;
+  return fmt::format("{}: {} points on {} ({} SMs), driver {}, {}; {}; clocks {}; {}; commit {}\n", head.suite,
+                     recording.rows.size(), head.device.name, head.device.sms, head.driver, head.toolkit, head.profiler,
+                     head.clocks_policy, head.cache_control, head.commit);
+}
+
+std::string groups_text(const Comparison& comparison) {
+  std::vector<std::vector<std::string>> table = {
+      {"group", "suite", "counter", "fitted", "points", "mean", "median", "p95", "worst"}};
+  for (const GroupSummary& group : comparison.groups) {
+    for (const bool fitted : {false, true}) {
+      const std::optional<ErrorSummary>& errors = fitted ? group.fitted : group.not_fitted;
+      if (!errors) continue;
+      table.push_back({group.group.empty() ? "all: " + group.model : "  " + group.group, group.suite, group.counter,
+                       fitted ? "yes" : "no", std::to_string(errors->points), percent(errors->mape),
+                       percent(errors->median), percent(errors->p95), percent(errors->worst)});
+    }
+  }
+  return table.size() == 1 ? "" : "\nAbsolute deviation of predicted from measured\n" + text_table(table);
+}
+
+std::string misses_text(const Comparison& comparison) {
+  std::vector<std::vector<std::string>> outside = {{"point", "counter", "predicted", "measured", "deviation", "tolerance"}};
+  std::map<std::string, std::pair<std::size_t, double>> known;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.verdict == Verdict::kOutside) {
+      outside.push_back({row.point, row.counter, count_text(row.predicted), count_text(row.measured),
+                         fmt::format("{:+.2f}%", 100 * row.deviation), percent(*row.tolerance)});
+    } else if (row.verdict == Verdict::kKnownMiss) {
+      auto& [count, worst] = known[row.counter + ": " + row.cause];
+      ++count;
+      worst = std::max(worst, std::abs(row.deviation));
+    }
+  }
+  std::string text;
+  if (!known.empty()) text += "\nKnown misses\n";
+  for (const auto& [cause, points] : known) {
+    text += fmt::format("  {} points, worst {}: {}\n", points.first, percent(points.second), cause);
+  }
+  if (outside.size() > 1) text += "\nOut of tolerance\n" + text_table(outside);
+  return text;
+}
+
+/// TFLOP/s by tile shape and sequence length, where a recording has several lengths of one configuration; the best of a
+/// length is marked.
+std::string throughput_text(const Recording& recording) {
+  if (recording.head.suite != "tiles") return "";
+  std::map<std::string, std::map<std::int64_t, std::map<std::string, std::string>>> tables;
+  std::map<std::string, std::map<std::int64_t, double>> best;
+  std::map<std::string, std::vector<std::string>> shapes;
+  const auto name_of = [](const AttentionPoint& p) {
+    return fmt::format("head dim {}, {} heads, {}, {}", p.problem.head_dim, p.problem.heads,
+                       p.problem.causal ? "causal" : "full", kernels::to_string(p.problem.dtype));
+  };
+  for (const RecordedRow& row : recording.rows) {
+    const auto* const point = std::get_if<AttentionPoint>(&row.point);
+    if (point == nullptr) continue;
+    if (const auto rate = teraflops(row)) {
+      double& top = best[name_of(*point)][point->problem.tokens];
+      top = std::max(top, *rate);
+    }
+  }
+  for (const RecordedRow& row : recording.rows) {
+    const auto* const point = std::get_if<AttentionPoint>(&row.point);
+    if (point == nullptr) continue;
+    const std::string name = name_of(*point);
+    const std::string shape = fmt::format("{}x{}x{}", point->variant.q_tile, point->variant.kv_tile, point->variant.stages);
+    std::vector<std::string>& known = shapes[name];
+    if (std::find(known.begin(), known.end(), shape) == known.end()) known.push_back(shape);
+    const auto rate = teraflops(row);
+    tables[name][point->problem.tokens][shape] =
+        rate ? fmt::format("{:.0f}{}", *rate, *rate == best[name][point->problem.tokens] ? "*" : " ") : row.status;
+  }
+  std::string text;
+  for (const auto& [name, lengths] : tables) {
+    std::vector<std::vector<std::string>> table = {{"tokens"}};
+    for (const std::string& shape : shapes[name]) table.front().push_back(shape);
+    for (const auto& [tokens, cells] : lengths) {
+      table.push_back({std::to_string(tokens)});
+      for (const std::string& shape : shapes[name]) {
+        table.back().push_back(cells.contains(shape) ? cells.at(shape) : "-");
+      }
+    }
+    text += "\nTFLOP/s, " + name + " (* the best tiles of a length)\n" + text_table(table);
+  }
+  return text;
+}
+
+}  // namespace
+
+Json validation_json(const std::vector<Recording>& recordings, const Comparison& comparison) {
+  Json heads = Json::array(), rows = Json::array(), groups = Json::array(), times = Json::array();
+  for (const Recording& recording : recordings) {
+    heads.push_back({{"suite", recording.head.suite},
+                     {"points", recording.rows.size()},
+                     {"device", recording.head.device.name},
+                     {"driver", recording.head.driver},
+                     {"toolkit", recording.head.toolkit},
+                     {"profiler", recording.head.profiler},
+                     {"commit", recording.head.commit}});
+    for (const RecordedRow& row : recording.rows) {
+      if (!row.timing) continue;
+      const auto rate = teraflops(row);
+      times.push_back({{"suite", recording.head.suite},
+                       {"point", key_of(row.point)},
+                       {"median_ms", row.timing->milliseconds.median},
+                       {"p95_ms", row.timing->milliseconds.p95},
+                       {"repetitions", row.timing->repetitions},
+                       {"tflops", rate ? Json(*rate) : Json(nullptr)}});
+    }
+  }
+  for (const ComparisonRow& row : comparison.rows) rows.push_back(row_json(row));
+  for (const GroupSummary& group : comparison.groups) {
+    groups.push_back({{"suite", group.suite},
+                      {"counter", group.counter},
+                      {"model", group.model},
+                      {"group", group.group},
+                      {"not_fitted", errors_json(group.not_fitted)},
+                      {"fitted", errors_json(group.fitted)}});
+  }
+  return {{"recordings", heads},
+          {"rows", rows},
+          {"groups", groups},
+          {"throughput", times},
+          {"out_of_tolerance", comparison.outside},
+          {"notes", comparison.notes}};
+}
+
+std::string validation_text(const std::vector<Recording>& recordings, const Comparison& comparison) {
+  std::string text;
+  for (const Recording& recording : recordings) text += head_text(recording);
+  text += groups_text(comparison) + misses_text(comparison);
+  for (const Recording& recording : recordings) text += throughput_text(recording);
+  if (!comparison.notes.empty()) text += "\n";
+  for (const std::string& note : comparison.notes) text += "not compared: " + note + "\n";
+  return text + fmt::format("\n{} comparisons, {} out of tolerance\n", comparison.rows.size(), comparison.outside);
+}
+
+std::string validation_csv(const Comparison& comparison) {
+  std::vector<Json> rows;
+  for (const ComparisonRow& row : comparison.rows) rows.push_back(row_json(row));
+  return csv_table(row_json(ComparisonRow{}), rows);
+}
+
+Json suites_json(const std::vector<Suite>& suites) {
+  Json array = Json::array();
+  for (const Suite& suite : suites) {
+    Json counters = Json::array();
+    for (const std::string& label : suite.counters) {
+      const CounterSpec& spec = counter(label);
+      counters.push_back({{"label", label}, {"metric", std::string(spec.metric)}, {"unit", std::string(spec.unit)},
+                          {"meaning", std::string(spec.meaning)}});
+    }
+    array.push_back({{"name", suite.name}, {"title", suite.title}, {"points", suite.points.size()}, {"counters", counters}});
+  }
+  return {{"suites", array}};
+}
+
+std::string suites_text(const std::vector<Suite>& suites) {
+  std::vector<std::vector<std::string>> table = {{"suite", "points", "counters", "what"}};
+  for (const Suite& suite : suites) {
+    std::string counters;
+    for (const std::string& label : suite.counters) counters += (counters.empty() ? "" : ", ") + label;
+    table.push_back({suite.name, std::to_string(suite.points.size()), counters.empty() ? "times only" : counters, suite.title});
+  }
+  std::string text = text_table(table, LastColumn::kLeft) + "\n";
+  for (const CounterSpec& spec : counter_table()) {
+    text += fmt::format("{} = {} [{}] on {}\n    {}\n", spec.label, spec.metric, spec.unit, spec.chips, spec.meaning);
+  }
+  return text;
+}
+
+Json checks_json(const std::vector<CheckedPoint>& checks) {
+  Json array = Json::array();
+  std::size_t failed = 0;
+  for (const CheckedPoint& check : checks) {
+    failed += check.passed ? 0 : 1;
+    array.push_back({{"point", check.key},
+                     {"error", check.error},
+                     {"naive_error", check.naive_error},
+                     {"passed", check.passed},
+                     {"status", check.status}});
+  }
+  return {{"checks", array}, {"failed", failed}};
+}
+
+std::string checks_text(const std::vector<CheckedPoint>& checks) {
+  std::vector<std::vector<std::string>> table = {{"point", "error", "naive", "verdict"}};
+  std::size_t failed = 0;
+  for (const CheckedPoint& check : checks) {
+    failed += check.passed ? 0 : 1;
+    table.push_back({check.key, fmt::format("{:.2e}", check.error), fmt::format("{:.2e}", check.naive_error),
+                     check.status != "checked" ? check.status : check.passed ? "agrees" : "WRONG"});
+  }
+  return text_table(table, LastColumn::kLeft) + fmt::format("\n{} points checked, {} wrong\n", checks.size(), failed);
+}
+
+}  // namespace natten_sim::cli

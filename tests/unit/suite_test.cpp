@@ -1,0 +1,93 @@
+// Suites as data, points as words, counters as a table, spreads.
+#include <set>
+#include <string>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/validate/counters.hpp>
+#include <natten_sim/validate/suite.hpp>
+#include <natten_sim/validate/timing.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using namespace natten_sim::validate;
+
+std::string suites_with(const std::string& sweep) {
+  return R"({"schema": "natten-sim.validation/1", "suites": [{"name": "s", "title": "t", "counters": [], "sweeps": [)" +
+         sweep + R"(], "tolerances": [], "known_misses": []}]})";
+}
+
+TEST_CASE("a sweep stands for the product of its lists") {
+  const auto suites = parse_suites(
+      suites_with(R"({"kernel": "stream", "buffer_mib": [1, 2, 3], "order": ["cyclic", "sawtooth"]})"), "v.json");
+  REQUIRE(suites.size() == 1);
+  CHECK(suites[0].points.size() == 6);
+  std::set<std::string> keys;
+  for (const Point& point : suites[0].points) keys.insert(key_of(point));
+  CHECK(keys.size() == 6);
+}
+
+TEST_CASE("suites are read strictly") {
+  for (const char* sweep :
+       {R"({"kernel": "stream", "buffer_mib": 1, "order": "cyclic", "colour": 1})",
+        R"({"kernel": "stream", "buffer_mib": [1, 1], "order": "cyclic"})",
+        R"({"kernel": "stream", "buffer_mib": [], "order": "cyclic"})", R"({"kernel": "stream", "order": "cyclic"})",
+        R"({"kernel": "cream", "buffer_mib": 1, "order": "cyclic"})", R"(7)",
+        R"({"kernel": "attention", "tokens": 64, "head_dim": 128, "q_tile": 77, "kv_tile": 64, "ctas_per_sm": 1, "schedule": "grid", "order": "cyclic"})",
+        R"({"kernel": "attention", "tokens": 1.5, "head_dim": 128, "q_tile": 128, "kv_tile": 64, "ctas_per_sm": 1, "schedule": "grid", "order": "cyclic"})"}) {
+    INFO(sweep);
+    CHECK_THROWS_AS(parse_suites(suites_with(sweep), "v.json"), Error);
+  }
+  CHECK_THROWS_AS(parse_suites("{}", "v.json"), MalformedData);
+}
+
+TEST_CASE("the shipped suites have the points that the comparison needs") {
+  CHECK(find_suite(builtin_suites(), "reuse").points.size() >= 150);
+  CHECK_FALSE(find_suite(builtin_suites(), "stream").points.empty());
+  CHECK_THROWS_AS(find_suite(builtin_suites(), "reus"), UnknownName);
+}
+
+TEST_CASE("a point in words is the point of the data, with any tile shape") {
+  const Point point = parse_point_words({"tokens=4096", "head_dim=128", "q_tile=128", "kv_tile=176", "ctas_per_sm=1",
+                                         "schedule=persistent", "order=descending", "causal=true", "heads=8"});
+  CHECK(key_of(point) == "attention b1 h8/8 s4096 d128 bf16 causal 128x176x1 1 CTAs persistent descending");
+  CHECK(group_of(point) == "attention causal persistent descending");
+  CHECK_THROWS_AS(parse_point_words({"tokens"}), InvalidParameter);
+  CHECK_THROWS_AS(parse_point_words({"tokens=1", "tokens=2"}), InvalidParameter);
+  CHECK_THROWS_AS(parse_point_words({"tokens=many"}), Error);
+  CHECK_THROWS_AS(parse_point_words({"tokens=99999999999999999999"}), Error);
+  CHECK_THROWS_AS(parse_point_words({}), Error);
+}
+
+TEST_CASE("each counter has its own label and metric") {
+  std::set<std::string_view> labels, metrics;
+  for (const CounterSpec& spec : counter_table()) {
+    CHECK(labels.insert(spec.label).second);
+    CHECK(metrics.insert(spec.metric).second);
+    CHECK_FALSE(spec.meaning.empty());
+    CHECK(find_metric(spec.metric) == &spec);
+    CHECK(&counter(spec.label) == &spec);
+    CHECK(exists_on(spec, "GH100"));
+    CHECK_FALSE(exists_on(spec, "GH10"));
+  }
+  CHECK_THROWS_AS(counter("dram_bytes"), UnknownName);
+  CHECK(find_metric("dram__bytes") == nullptr);
+}
+
+TEST_CASE("median and 95th percentile are those of the sorted values") {
+  std::vector<double> values;
+  for (int i = 20; i >= 1; --i) values.push_back(i);
+  const Spread spread = spread_of(values);
+  CHECK(spread.median == 10.5);
+  CHECK(spread.p95 == 19);  // nearest rank: the 19th of 20
+  CHECK(spread.smallest == 1);
+  CHECK(spread.largest == 20);
+  const std::vector<double> one = {3};
+  CHECK(spread_of(one).p95 == 3);
+  CHECK(spread_of(one).median == 3);
+  CHECK_THROWS_AS(spread_of({}), InvalidParameter);
+}
+
+}  // namespace

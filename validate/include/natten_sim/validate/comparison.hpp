@@ -1,0 +1,78 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/validate/prediction.hpp>
+#include <natten_sim/validate/recording.hpp>
+
+namespace natten_sim::validate {
+
+/// Predictions beside measurements, point by point, and what that says of each model.
+
+enum class Verdict {
+  kWithin,       ///< deviates by no more than its suite tolerates
+  kKnownMiss,    ///< more than that, but no more than a documented miss
+  kOutside,      ///< a new miss
+  kNoTolerance,  ///< the suite states none for this group: shown, not judged
+};
+[[nodiscard]] const char* to_string(Verdict verdict) noexcept;
+
+struct ComparisonRow {
+  std::string suite;
+  std::string point;  ///< key_of
+  std::string group;  ///< group_of
+  std::string counter;
+  std::string model;
+  double predicted = 0;
+  double measured = 0;   ///< median
+  double spread = 0;     ///< of the measurement: (largest - smallest) / median
+  double deviation = 0;  ///< predicted / measured - 1
+  bool fitted = false;   ///< the model was calibrated on this point
+  std::optional<double> tolerance;
+  Verdict verdict = Verdict::kNoTolerance;
+  std::string cause;  ///< of a known miss
+};
+
+/// Absolute relative deviations of some rows. Requires at least one.
+struct ErrorSummary {
+  std::size_t points = 0;
+  double mape = 0;  ///< mean
+  double median = 0;
+  double p95 = 0;
+  double worst = 0;
+  std::string worst_point;
+};
+
+/// Rows of one suite, counter, model and group; fitted points never count with those that were not.
+struct GroupSummary {
+  std::string suite;
+  std::string counter;
+  std::string model;
+  std::string group;  ///< empty: all groups together
+  std::optional<ErrorSummary> not_fitted;
+  std::optional<ErrorSummary> fitted;
+};
+
+struct Comparison {
+  std::vector<ComparisonRow> rows;
+  std::vector<GroupSummary> groups;  ///< all groups of a counter and model first, then each, in order of appearance
+  std::size_t outside = 0;           ///< new misses
+  std::vector<std::string> notes;    ///< points without measurement or prediction, and why
+};
+
+/// Compares every counter that was measured and is predicted. Tolerances and known misses come from the suite of the
+/// recording's name. @throws UnknownName when there is no such suite.
+[[nodiscard]] Comparison compare(const std::vector<Recording>& recordings, const std::vector<Suite>& suites,
+                                 const std::vector<Device>& devices,
+                                 const std::function<void(double)>& progress = {});
+
+/// Verdict of one deviation, by the suite's tolerances and known misses.
+void judge(const Suite& suite, ComparisonRow& row);
+
+/// Sums up rows as Comparison::groups does.
+[[nodiscard]] std::vector<GroupSummary> summarise(const std::vector<ComparisonRow>& rows);
+
+}  // namespace natten_sim::validate

@@ -1,0 +1,155 @@
+#include <natten_sim/validate/comparison.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace natten_sim::validate {
+namespace {
+
+std::optional<ErrorSummary> errors_of(const std::vector<const ComparisonRow*>& rows, bool fitted) {
+  std::vector<double> errors;
+  ErrorSummary summary;
+  for (const ComparisonRow* row : rows) {
+    if (row->fitted != fitted) continue;
+    const double error = std::abs(row->deviation);
+    if (errors.empty() || error > summary.worst) {
+      summary.worst = error;
+      summary.worst_point = row->point;
+    }
+    summary.mape += error;
+    errors.push_back(error);
+  }
+  if (errors.empty()) return std::nullopt;
+  const Spread spread = spread_of(errors);
+  summary.points = errors.size();
+  summary.mape /= static_cast<double>(errors.size());
+  summary.median = spread.median;
+  summary.p95 = spread.p95;
+  return summary;
+}
+
+const Device* device_of(const std::vector<Device>& devices, const std::string& profile) {
+  const auto found = std::find_if(devices.begin(), devices.end(), [&](const Device& d) { return d.name == profile; });
+  return found == devices.end() ? nullptr : &*found;
+}
+
+void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Comparison& comparison) {
+  const std::string key = key_of(recorded.point);
+  if (recorded.status != "measured") {
+    comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
+    return;
+  }
+  for (const Prediction& prediction : predict(recorded.point, device)) {
+    const auto measured = recorded.counters.find(prediction.counter);
+    if (measured == recorded.counters.end()) continue;
+    const Spread& spread = measured->second.spread;
+    if (!(spread.median > 0)) {
+      comparison.notes.push_back(suite.name + ": " + key + ": " + prediction.counter + " measured as 0");
+      continue;
+    }
+    ComparisonRow row;
+    row.suite = suite.name;
+    row.point = key;
+    row.group = group_of(recorded.point);
+    row.counter = prediction.counter;
+    row.model = prediction.model;
+    row.predicted = prediction.value;
+    row.measured = spread.median;
+    row.spread = (spread.largest - spread.smallest) / spread.median;
+    row.deviation = prediction.value / spread.median - 1;
+    row.fitted = prediction.fitted;
+    judge(suite, row);
+    comparison.rows.push_back(row);
+  }
+}
+
+}  // namespace
+
+const char* to_string(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::kWithin:
+      return "within";
+    case Verdict::kKnownMiss:
+      return "known miss";
+    case Verdict::kOutside:
+      return "OUT OF TOLERANCE";
+    case Verdict::kNoTolerance:
+      break;
+  }
+  return "not judged";
+}
+
+void judge(const Suite& suite, ComparisonRow& row) {
+  const double error = std::abs(row.deviation);
+  const auto tolerance =
+      std::find_if(suite.tolerances.begin(), suite.tolerances.end(), [&](const Tolerance& each) {
+        return each.counter == row.counter && row.group.find(each.group) != std::string::npos;
+      });
+  if (tolerance == suite.tolerances.end()) return;
+  row.tolerance = tolerance->relative;
+  // A NaN is no deviation that anybody tolerates.
+  row.verdict = error <= tolerance->relative ? Verdict::kWithin : Verdict::kOutside;
+  if (row.verdict == Verdict::kWithin) return;
+  for (const KnownMiss& miss : suite.known_misses) {
+    if (miss.counter == row.counter && row.point.find(miss.point) != std::string::npos && error <= miss.worst) {
+      row.verdict = Verdict::kKnownMiss;
+      row.cause = miss.cause;
+      return;
+    }
+  }
+}
+
+std::vector<GroupSummary> summarise(const std::vector<ComparisonRow>& rows) {
+  std::vector<GroupSummary> order;
+  std::map<std::string, std::size_t> place;
+  std::vector<std::vector<const ComparisonRow*>> members;
+  const auto add = [&](const ComparisonRow& row, const std::string& group) {
+    const std::string key = row.suite + "\n" + row.counter + "\n" + row.model + "\n" + group;
+    const auto [found, is_new] = place.try_emplace(key, order.size());
+    if (is_new) {
+      GroupSummary summary;
+      summary.suite = row.suite;
+      summary.counter = row.counter;
+      summary.model = row.model;
+      summary.group = group;
+      order.push_back(summary);
+      members.emplace_back();
+    }
+    members[found->second].push_back(&row);
+  };
+  for (const ComparisonRow& row : rows) add(row, "");
+  for (const ComparisonRow& row : rows) add(row, row.group);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i].not_fitted = errors_of(members[i], false);
+    order[i].fitted = errors_of(members[i], true);
+  }
+  return order;
+}
+
+Comparison compare(const std::vector<Recording>& recordings, const std::vector<Suite>& suites,
+                   const std::vector<Device>& devices, const std::function<void(double)>& progress) {
+  Comparison comparison;
+  std::size_t all = 0, done = 0;
+  for (const Recording& recording : recordings) all += recording.rows.size();
+  for (const Recording& recording : recordings) {
+    const Suite& suite = find_suite(suites, recording.head.suite);
+    const Device* const device = device_of(devices, recording.head.device.profile);
+    if (device == nullptr) {
+      comparison.notes.push_back(suite.name + ": no device profile for '" + recording.head.device.name +
+                                 "', so nothing is predicted");
+      continue;
+    }
+    for (const RecordedRow& row : recording.rows) {
+      if (progress) progress(static_cast<double>(done++) / static_cast<double>(all));
+      compare_row(suite, row, *device, comparison);
+    }
+  }
+  comparison.groups = summarise(comparison.rows);
+  comparison.outside = static_cast<std::size_t>(
+      std::count_if(comparison.rows.begin(), comparison.rows.end(),
+                    [](const ComparisonRow& row) { return row.verdict == Verdict::kOutside; }));
+  return comparison;
+}
+
+}  // namespace natten_sim::validate
