@@ -1,4 +1,5 @@
 // The program's validate: tables from recordings, exit codes 0, 2, 3 and 4, resume, import of profiles.
+#include <cmath>
 #include <cstdlib>
 #include <string>
 
@@ -22,7 +23,7 @@ TEST_CASE("validate on the shipped recordings prints the tables and exits 0") {
 }
 
 TEST_CASE("validate's result has the fields that docs/cli.md names") {
-  const Json result = result_of("validate reuse --recorded '" + kRecordings + "' --json");
+  const Json result = result_of("validate reuse --recorded '" + kRecordings + "'");
   for (const char* field : {"recordings", "rows", "groups", "throughput", "out_of_tolerance", "notes"}) {
     CHECK(result.contains(field));
   }
@@ -86,7 +87,7 @@ TEST_CASE("list names suites, counters and metrics") {
   for (const char* expected : {"stream", "reuse", "tiles", "l1tex__m_xbar2l1tex_read_sectors.sum", "dram__bytes_read.sum"}) {
     CHECK(listed.out.find(expected) != std::string::npos);
   }
-  CHECK(result_of("validate stream --list --json")["suites"].size() == 1);
+  CHECK(result_of("validate stream --list")["suites"].size() == 1);
 }
 
 TEST_CASE("a profile of somebody's kernel is held against the models") {
@@ -95,7 +96,7 @@ TEST_CASE("a profile of somebody's kernel is held against the models") {
   write_text(folder + "/p.csv",
              "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
              "\"0\",\"flash_fwd\",\"l1tex__m_xbar2l1tex_read_sectors.sum\",\"sector\",\"2,129,920\"\n");
-  const Json result = result_of("validate --json --ncu-csv '" + folder +
+  const Json result = result_of("validate --ncu-csv '" + folder +
                                 "/p.csv' --ncu-kernel flash --point tokens=4096 head_dim=128 q_tile=128 kv_tile=176 "
                                 "ctas_per_sm=1 schedule=persistent order=descending");
   REQUIRE(result["rows"].size() == 1);

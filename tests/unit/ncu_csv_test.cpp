@@ -64,10 +64,12 @@ TEST_CASE("damaged profiles are refused, never read wrongly") {
                   MalformedData);
   // Every truncation is either refused or read as far as it goes.
   for (std::size_t n = 0; n < kDetails.size(); ++n) {
+    std::size_t launches = 0;
     try {
-      CHECK(parse_ncu_csv(std::string_view(kDetails).substr(0, n), "p.csv").size() <= 2);
+      launches = parse_ncu_csv(std::string_view(kDetails).substr(0, n), "p.csv").size();
     } catch (const MalformedData&) {
     }
+    CHECK(launches <= 2);
   }
 }
 

@@ -38,6 +38,7 @@ RecordingHead example_head() {
   head.toolkit = "3";
   head.profiler = "none: no such thing";
   head.commit = "abc";
+  head.metrics["dram_read_bytes"] = "dram__bytes_read.sum";
   return head;
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kChips = {"GA100", "GH100", "GB100", "GB202"};
 constexpr std::string_view kEveryChip = "GA100,GH100,GB100,GB202";
+constexpr std::string_view kHbmChips = "GA100,GH100,GB100";
 
 constexpr CounterSpec kCounters[] = {
     {"l2_read_sectors", "l1tex__m_xbar2l1tex_read_sectors.sum", "sector", 1,
@@ -26,8 +27,10 @@ constexpr CounterSpec kCounters[] = {
     {"l2_reduction_sectors", "lts__t_sectors_op_red.sum", "sector", 1, "sectors of reductions without return value",
      kEveryChip},
     {"l2_atomic_sectors", "lts__t_sectors_op_atom.sum", "sector", 1, "sectors of atomics with return value", kEveryChip},
-    {"dram_read_bytes", "dram__bytes_read.sum", "byte", 1, "bytes read from device memory", kEveryChip},
-    {"dram_write_bytes", "dram__bytes_write.sum", "byte", 1, "bytes written to device memory", kEveryChip},
+    {"dram_read_bytes", "dram__bytes_read.sum", "byte", 1, "bytes read from device memory", kHbmChips},
+    {"dram_read_bytes", "dram__bytes_op_read.sum", "byte", 1, "bytes read from device memory", "GB202"},
+    {"dram_write_bytes", "dram__bytes_write.sum", "byte", 1, "bytes written to device memory", kHbmChips},
+    {"dram_write_bytes", "dram__bytes_op_write.sum", "byte", 1, "bytes written to device memory", "GB202"},
     {"active_warps_fraction", "sm__warps_active.avg.pct_of_peak_sustained_active", "fraction", 0.01,
      "resident warps over the most that fit, while an SM is active", kEveryChip},
     {"gpu_time_ns", "gpu__time_duration.sum", "ns", 1, "from the start to the end of the range on the GPU", kEveryChip},
@@ -47,6 +50,14 @@ const CounterSpec& counter(std::string_view label) {
   }
   const std::string name(label);
   throw UnknownName("counter", name, closest_name(name, names), known);
+}
+
+const CounterSpec* counter_on(std::string_view label, std::string_view chip) {
+  (void)counter(label);
+  const auto* const found = std::find_if(std::begin(kCounters), std::end(kCounters), [&](const CounterSpec& spec) {
+    return spec.label == label && exists_on(spec, chip);
+  });
+  return found == std::end(kCounters) ? nullptr : found;
 }
 
 const CounterSpec* find_metric(std::string_view metric) noexcept {

@@ -21,6 +21,10 @@ std::unique_ptr<RangeProfiler> RangeProfiler::open(int, const std::vector<std::s
   reason = "this natten-sim was built without CUDA's headers";
   return nullptr;
 }
+std::string RangeProfiler::chip_name(int, std::string& reason) {
+  reason = "this natten-sim was built without CUDA's headers";
+  return "";
+}
 bool MetricCatalog::has(const std::string&) const { return false; }
 std::optional<std::size_t> MetricCatalog::passes(const std::vector<std::string>&) const { return std::nullopt; }
 const std::string& RangeProfiler::chip() const noexcept { return state_->chip; }

@@ -121,6 +121,16 @@ std::string RangeProfiler::State::prepare_counter_data() {
   return cupti->problem(cupti->cuptiRangeProfilerSetConfig(&set), "cuptiRangeProfilerSetConfig");
 }
 
+std::string RangeProfiler::chip_name(int gpu, std::string& reason) {
+  const Cupti* const cupti = Cupti::load(reason);
+  if (cupti == nullptr || !reason.empty()) return "";
+  CUpti_Device_GetChipName_Params name{};
+  name.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE;
+  name.deviceIndex = static_cast<std::size_t>(gpu);
+  reason = cupti->problem(cupti->cuptiDeviceGetChipName(&name), "cuptiDeviceGetChipName");
+  return reason.empty() ? name.pChipName : "";
+}
+
 std::unique_ptr<RangeProfiler> RangeProfiler::open(int gpu, const std::vector<std::string>& metrics,
                                                    std::string& reason) {
   const Cupti* const cupti = Cupti::load(reason);
@@ -138,12 +148,8 @@ std::unique_ptr<RangeProfiler> RangeProfiler::open(int gpu, const std::vector<st
     reason = "there is no CUDA context";
     return nullptr;
   }
-  CUpti_Device_GetChipName_Params name{};
-  name.structSize = CUpti_Device_GetChipName_Params_STRUCT_SIZE;
-  name.deviceIndex = static_cast<std::size_t>(gpu);
-  reason = cupti->problem(cupti->cuptiDeviceGetChipName(&name), "cuptiDeviceGetChipName");
+  state.chip = chip_name(gpu, reason);
   if (!reason.empty()) return nullptr;
-  state.chip = name.pChipName;
 
   CUpti_Profiler_GetCounterAvailability_Params availability{};
   availability.structSize = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE;

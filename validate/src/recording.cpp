@@ -102,18 +102,18 @@ RecordingHead parse_head(ObjectReader& reader) {
   return head;
 }
 
-/// The metric of each label, as it was read: a recording stays readable when the table changes.
-void check_metrics(ObjectReader& reader, const Recording& recording, const std::string& where) {
-  const ObjectReader metrics = reader.object("metrics");
-  for (const RecordedRow& row : recording.rows) {
-    for (const auto& [label, values] : row.counters) {
-      const auto found = metrics.json().find(label);
-      if (found == metrics.json().end() || *found != std::string(counter(label).metric)) {
-        throw MalformedData(where + ".metrics." + label, found == metrics.json().end() ? "absent" : found->dump(),
-                            std::string(counter(label).metric));
-      }
+/// The metric of each label, as it was read: one that the counter table has under this label.
+std::map<std::string, std::string> parse_metrics(ObjectReader metrics) {
+  std::map<std::string, std::string> parsed;
+  for (const auto& [label, unused] : metrics.json().items()) {
+    const auto metric = metrics.get<std::string>(label.c_str());
+    const CounterSpec* const spec = find_metric(metric);
+    if (spec == nullptr || spec->label != label) {
+      throw MalformedData(metrics.where() + "." + label, metric, "a metric of this counter");
     }
+    parsed[label] = metric;
   }
+  return parsed;
 }
 
 void write_atomically(const std::string& path, const std::string& text) {
@@ -154,11 +154,8 @@ std::string recording_json(const Recording& recording) {
                {"clocks_policy", head.clocks_policy},
                {"cache_control", head.cache_control},
                {"commit", head.commit}};
-  Json metrics = Json::object();
-  for (const RecordedRow& row : recording.rows) {
-    for (const auto& [label, values] : row.counters) metrics[label] = std::string(counter(label).metric);
-  }
-  json["metrics"] = metrics;
+  json["metrics"] = Json::object();
+  for (const auto& [label, metric] : head.metrics) json["metrics"][label] = metric;
   // One row a line: differences between recordings stay readable.
   std::string text = json.dump(2);
   text.resize(text.rfind('\n'));
@@ -177,13 +174,18 @@ Recording parse_recording(std::string_view json, const std::string& where) {
   }
   Recording recording;
   recording.head = parse_head(reader);
+  recording.head.metrics = parse_metrics(reader.object("metrics"));
   std::map<std::string, int> keys;
   for (const Json& row : reader.array("rows")) {
     recording.rows.push_back(parse_row(row, where + ".rows[" + std::to_string(recording.rows.size()) + "]"));
+    for (const auto& [label, values] : recording.rows.back().counters) {
+      if (!recording.head.metrics.contains(label)) {
+        throw MalformedData(where + ".metrics", "no '" + label + "'", "the metric of every counter");
+      }
+    }
     const std::string key = key_of(recording.rows.back().point);
     if (++keys[key] > 1) throw MalformedData(where + ".rows", key, "each point once");
   }
-  check_metrics(reader, recording, where);
   reader.finish();
   return recording;
 }

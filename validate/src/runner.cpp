@@ -36,10 +36,21 @@ Prepared prepare(const kernels::GpuInfo& gpu, const Point& point) {
   return std::visit([&](const auto& each) { return prepare(gpu, each); }, point);
 }
 
-std::vector<std::string> metrics_of(const Suite& suite) {
+/// A profiler for the suite's counters; null and `reason` when there is none.
+std::unique_ptr<RangeProfiler> open_profiler(int gpu, const Suite& suite, std::string& reason) {
+  if (suite.counters.empty()) {
+    reason = "this suite reads no counters";
+    return nullptr;
+  }
+  const std::string chip = RangeProfiler::chip_name(gpu, reason);
+  if (!reason.empty()) return nullptr;
   std::vector<std::string> metrics;
-  for (const std::string& label : suite.counters) metrics.emplace_back(counter(label).metric);
-  return metrics;
+  for (const std::string& label : suite.counters) {
+    // A chip newer than the table may well have the usual name.
+    const CounterSpec* const spec = counter_on(label, chip);
+    metrics.emplace_back(spec == nullptr ? counter(label).metric : spec->metric);
+  }
+  return RangeProfiler::open(gpu, metrics, reason);
 }
 
 /// Device profile named by a word of the GPU's name: "h200" for "NVIDIA H200".
@@ -148,11 +159,15 @@ RecordingHead recording_head(const kernels::GpuInfo& gpu, const Suite& suite) {
   head.toolkit = "nvcc " + cuda_toolkit() + ", runtime " + version_text(gpu.runtime_cuda_version) + ", driver supports " +
                  version_text(gpu.driver_cuda_version);
   std::string reason;
-  const auto profiler = suite.counters.empty() ? nullptr : RangeProfiler::open(gpu.index, metrics_of(suite), reason);
-  if (suite.counters.empty()) reason = "this suite reads no counters";
+  const auto profiler = open_profiler(gpu.index, suite, reason);
   head.profiler = profiler == nullptr ? "none: " + reason
                                       : "CUPTI " + std::to_string(profiler->version()) + " range profiler, one pass, " +
                                             profiler->chip();
+  for (const std::string& label : suite.counters) {
+    if (profiler == nullptr) break;
+    const CounterSpec* const spec = counter_on(label, profiler->chip());
+    head.metrics[label] = spec == nullptr ? counter(label).metric : spec->metric;
+  }
   head.commit = source_commit();
   return head;
 }
@@ -165,7 +180,7 @@ void run_suite(const kernels::GpuInfo& gpu, const Suite& suite, RecordingFile& f
   };
   std::string reason;
   if (options.counters && !suite.counters.empty()) {
-    const auto profiler = RangeProfiler::open(gpu.index, metrics_of(suite), reason);
+    const auto profiler = open_profiler(gpu.index, suite, reason);
     if (profiler != nullptr) {
       kernels::L2Flusher flusher(gpu);
       for_each_missing(

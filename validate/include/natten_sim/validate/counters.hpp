@@ -7,7 +7,8 @@
 
 namespace natten_sim::validate {
 
-/// Every hardware counter that this project reads, once. Recordings, comparisons and reports refer to `label`; the
+/// Every hardware counter that this project reads. A counter whose metric has another name on some chips has a row a
+/// name, the labels being the same. Recordings, comparisons and reports refer to `label`; the
 /// profiler to `metric`.
 struct CounterSpec {
   std::string_view label;     ///< "dram_read_bytes": unit included; the key in recordings
@@ -19,8 +20,10 @@ struct CounterSpec {
 };
 
 [[nodiscard]] std::span<const CounterSpec> counter_table() noexcept;
-/// @throws UnknownName with the closest label.
+/// The first row of that label. @throws UnknownName with the closest label.
 [[nodiscard]] const CounterSpec& counter(std::string_view label);
+/// The row of that label for a chip, or null when the chip has no such counter. @throws UnknownName.
+[[nodiscard]] const CounterSpec* counter_on(std::string_view label, std::string_view chip);
 /// The counter with that metric name, or null.
 [[nodiscard]] const CounterSpec* find_metric(std::string_view metric) noexcept;
 /// Whether the table says that the counter exists on that chip.

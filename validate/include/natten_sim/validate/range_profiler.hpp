@@ -37,6 +37,9 @@ class RangeProfiler {
                                                            std::string& reason);
   ~RangeProfiler();
 
+  /// CUPTI's name of a GPU's chip ("GH100"); empty and `reason` when it cannot be told.
+  [[nodiscard]] static std::string chip_name(int gpu, std::string& reason);
+
   [[nodiscard]] const std::string& chip() const noexcept;
   /// CUPTI's own version number: 130001 is 13.0 update 1.
   [[nodiscard]] unsigned version() const noexcept;

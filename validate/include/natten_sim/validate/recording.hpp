@@ -32,6 +32,7 @@ struct RecordingHead {
   std::string clocks_policy = "untouched";
   std::string cache_control = "L2 overwritten before each repetition";
   std::string commit;  ///< of the sources that measured
+  std::map<std::string, std::string> metrics;  ///< exact metric name of each label
   friend bool operator==(const RecordingHead&, const RecordingHead&) = default;
 };
 
