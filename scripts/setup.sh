@@ -37,7 +37,6 @@ libboost-dev|header boost/graph/adjacency_list.hpp
 libeigen3-dev|header eigen3/Eigen/QR Eigen/QR
 libfmt-dev|header fmt/format.h
 libtomlplusplus-dev|header toml++/toml.h
-libeigen3-dev|header eigen3/Eigen/Core Eigen/Core
 TABLE
   if [[ $1 == tests ]]; then
     cat <<'TABLE'

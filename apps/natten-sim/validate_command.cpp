@@ -52,6 +52,7 @@ Json input_json(const Arguments& arguments, const std::vector<Suite>& suites) {
           {"resume", arguments.has("resume")},
           {"check_only", arguments.has("check-only")},
           {"repetitions", parse_integer("repetitions", arguments.text("repetitions", "20"), 1, 100000)},
+          {"fidelity", arguments.text("fidelity", "closed-form")},
           {"l2", arguments.text("l2", "flushed")},
           {"seed", text("seed")}};
 }
@@ -65,7 +66,10 @@ void print(const Arguments& arguments, const std::string& text) {
 int report(const Arguments& arguments, const std::vector<Suite>& suites, const std::vector<Recording>& recordings) {
   ProgressBar bar("predicting", arguments.has("quiet"));
   const Comparison comparison =
-      compare(recordings, suites, builtin_catalog().devices, bar.callback());
+      compare(recordings, suites, builtin_catalog().devices,
+              arguments.text("fidelity", "closed-form") == "timed" ? validate::Fidelity::kTimed
+                                                                   : validate::Fidelity::kClosedForm,
+              bar.callback());
   bar.clear();
   if (arguments.has("report")) write_file(arguments.text("report"), html_report(recordings, comparison));
   if (arguments.has("json")) {
@@ -214,6 +218,8 @@ Command validate_command() {
       {"--seed", "N", "With --check-only: seed of the inputs [from the clock]", 1, ""},
       {"--repetitions", "N", "Timed repetitions of each point [20]", 1, ""},
       {"--l2", "STATE", "L2 before each timed repetition: flushed or warm [flushed]", 1, "flushed warm"},
+      {"--fidelity", "MODELS", "closed-form, or timed: also simulate in time (minutes) [closed-form]", 1,
+       "closed-form timed"},
       {"--report", "FILE", "Also write an HTML report: one self-contained file", 1, ""},
   };
   for (const OptionSpec& option : output_options()) command.options.push_back(option);

@@ -18,8 +18,8 @@ using namespace natten_sim::validate;
 Suite example_suite() {
   Suite suite;
   suite.name = "stream";
-  suite.tolerances = {{"dram_read_bytes", "sawtooth", 0.05}, {"dram_read_bytes", "", 0.10}};
-  suite.known_misses = {{"dram_read_bytes", "32 MiB", 0.5, "because"}};
+  suite.tolerances = {{"dram_read_bytes", "", "sawtooth", 0.05}, {"dram_read_bytes", "m", "", 0.10}};
+  suite.known_misses = {{"dram_read_bytes", "m", "32 MiB", 0.5, "because"}};
   return suite;
 }
 
@@ -62,6 +62,10 @@ TEST_CASE("a deviation that is no number is a miss") {
 TEST_CASE("without a tolerance nothing is judged") {
   ComparisonRow other = row("64 MiB", "stream", 9);
   other.counter = "l2_tex_sectors";
+  judge(example_suite(), other);
+  CHECK(other.verdict == Verdict::kNoTolerance);
+  other.counter = "dram_read_bytes";
+  other.model = "another";
   judge(example_suite(), other);
   CHECK(other.verdict == Verdict::kNoTolerance);
 }

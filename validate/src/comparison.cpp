@@ -34,13 +34,14 @@ const Device* device_of(const std::vector<Device>& devices, const std::string& p
   return found == devices.end() ? nullptr : &*found;
 }
 
-void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Comparison& comparison) {
+void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Fidelity fidelity,
+                 Comparison& comparison) {
   const std::string key = key_of(recorded.point);
   if (recorded.status != "measured") {
     comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
     return;
   }
-  for (const Prediction& prediction : predict(recorded.point, device)) {
+  for (const Prediction& prediction : predict(recorded.point, device, fidelity)) {
     const auto measured = recorded.counters.find(prediction.counter);
     if (measured == recorded.counters.end()) continue;
     const Spread& spread = measured->second.spread;
@@ -84,7 +85,8 @@ void judge(const Suite& suite, ComparisonRow& row) {
   const double error = std::abs(row.deviation);
   const auto tolerance =
       std::find_if(suite.tolerances.begin(), suite.tolerances.end(), [&](const Tolerance& each) {
-        return each.counter == row.counter && row.group.find(each.group) != std::string::npos;
+        return each.counter == row.counter && row.model.find(each.model) != std::string::npos &&
+               row.group.find(each.group) != std::string::npos;
       });
   if (tolerance == suite.tolerances.end()) return;
   row.tolerance = tolerance->relative;
@@ -92,7 +94,7 @@ void judge(const Suite& suite, ComparisonRow& row) {
   row.verdict = error <= tolerance->relative ? Verdict::kWithin : Verdict::kOutside;
   if (row.verdict == Verdict::kWithin) return;
   for (const KnownMiss& miss : suite.known_misses) {
-    if (miss.counter == row.counter && row.point.find(miss.point) != std::string::npos && error <= miss.worst) {
+    if (miss.counter == row.counter && row.model.find(miss.model) != std::string::npos && row.point.find(miss.point) != std::string::npos && error <= miss.worst) {
       row.verdict = Verdict::kKnownMiss;
       row.cause = miss.cause;
       return;
@@ -128,7 +130,8 @@ std::vector<GroupSummary> summarise(const std::vector<ComparisonRow>& rows) {
 }
 
 Comparison compare(const std::vector<Recording>& recordings, const std::vector<Suite>& suites,
-                   const std::vector<Device>& devices, const std::function<void(double)>& progress) {
+                   const std::vector<Device>& devices, Fidelity fidelity,
+                   const std::function<void(double)>& progress) {
   Comparison comparison;
   std::size_t all = 0, done = 0;
   for (const Recording& recording : recordings) all += recording.rows.size();
@@ -142,7 +145,7 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
     }
     for (const RecordedRow& row : recording.rows) {
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(all));
-      compare_row(suite, row, *device, comparison);
+      compare_row(suite, row, *device, fidelity, comparison);
     }
   }
   comparison.groups = summarise(comparison.rows);

@@ -58,13 +58,13 @@ Suite parse_suite(const Json& json, const std::string& where) {
   for (const Json& each : reader.array("tolerances")) {
     ObjectReader tolerance(each, where + ".tolerances");
     suite.tolerances.push_back({std::string(counter(tolerance.get<std::string>("counter")).label),
-                                tolerance.get<std::string>("group", ""), tolerance.get<double>("relative")});
+                                tolerance.get<std::string>("model", ""), tolerance.get<std::string>("group", ""), tolerance.get<double>("relative")});
     tolerance.finish();
   }
   for (const Json& each : reader.array("known_misses")) {
     ObjectReader miss(each, where + ".known_misses");
     suite.known_misses.push_back({std::string(counter(miss.get<std::string>("counter")).label),
-                                  miss.get<std::string>("point"), miss.get<double>("worst"),
+                                  miss.get<std::string>("model", ""), miss.get<std::string>("point"), miss.get<double>("worst"),
                                   miss.get<std::string>("cause")});
     miss.finish();
   }
@@ -86,8 +86,37 @@ std::vector<Suite> parse_suites(std::string_view json, const std::string& where)
     suites.push_back(parse_suite(each, where + ".suites[" + std::to_string(suites.size()) + "]"));
     if (!names.insert(suites.back().name).second) throw MalformedData(where, suites.back().name, "each suite once");
   }
+  if (reader.has("kernel_rates")) (void)reader.object("kernel_rates");
   reader.finish();
   return suites;
+}
+
+const std::vector<MeasuredRate>& builtin_rates() {
+  static const std::vector<MeasuredRate> rates = [] {
+    const std::string where = "data/validation.json";
+    const Json root = parse_object(embedded::validation, where);
+    ObjectReader all = ObjectReader(root, where).object("kernel_rates");
+    std::vector<MeasuredRate> read;
+    for (const Json& each : all.array("rates")) {
+      ObjectReader reader(each, where + ".kernel_rates.rates");
+      MeasuredRate rate;
+      rate.device = reader.get<std::string>("device");
+      rate.problem.head_dim = reader.get<std::int64_t>("head_dim");
+      rate.problem.heads = rate.problem.heads_kv = reader.get<std::int64_t>("heads");
+      rate.problem.tokens = reader.get<std::int64_t>("tokens");
+      rate.variant.q_tile = reader.get<int>("q_tile");
+      rate.variant.kv_tile = reader.get<int>("kv_tile");
+      rate.variant.stages = reader.get<int>("stages");
+      rate.variant.ctas_per_sm = reader.get<int>("ctas_per_sm");
+      rate.flops_per_s = reader.get<double>("flops_per_s");
+      reader.finish();
+      read.push_back(rate);
+    }
+    (void)all.get<std::string>("source");
+    all.finish();
+    return read;
+  }();
+  return rates;
 }
 
 const std::vector<Suite>& builtin_suites() {

@@ -66,7 +66,7 @@ struct Comparison {
 /// Compares every counter that was measured and is predicted. Tolerances and known misses come from the suite of the
 /// recording's name. @throws UnknownName when there is no such suite.
 [[nodiscard]] Comparison compare(const std::vector<Recording>& recordings, const std::vector<Suite>& suites,
-                                 const std::vector<Device>& devices,
+                                 const std::vector<Device>& devices, Fidelity fidelity = Fidelity::kClosedForm,
                                  const std::function<void(double)>& progress = {});
 
 /// Verdict of one deviation, by the suite's tolerances and known misses.

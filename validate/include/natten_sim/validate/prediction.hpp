@@ -20,10 +20,14 @@ struct Prediction {
 /// One model for one counter. Empty where the model has no answer for the point.
 using Predictor = std::function<std::vector<Prediction>(const Point&, const Device&)>;
 
+/// kClosedForm: microseconds a point. kTimed: also the simulation in time, seconds for long sequences.
+enum class Fidelity { kClosedForm, kTimed };
+
 /// Every model of the project that predicts a counter of a suite, in the order in which reports show them.
-[[nodiscard]] const std::vector<Predictor>& predictors();
+[[nodiscard]] const std::vector<Predictor>& predictors(Fidelity fidelity);
 
 /// All of their answers. @throws as the models do.
-[[nodiscard]] std::vector<Prediction> predict(const Point& point, const Device& device);
+[[nodiscard]] std::vector<Prediction> predict(const Point& point, const Device& device,
+                                              Fidelity fidelity = Fidelity::kClosedForm);
 
 }  // namespace natten_sim::validate

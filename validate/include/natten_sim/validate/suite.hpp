@@ -41,17 +41,20 @@ using Point = std::variant<StreamPoint, AttentionPoint>;
 /// Points of which errors are stated together: "stream cyclic, paced", "attention full cyclic".
 [[nodiscard]] std::string group_of(const Point& point);
 
-/// A tolerated relative deviation for points whose group contains `group` (empty: all of them). The first that fits
-/// counts.
+/// A tolerated relative deviation for models and groups whose names contain `model` and `group` (empty: all of them).
+/// The first that fits counts.
 struct Tolerance {
   std::string counter;
+  std::string model;
   std::string group;
   double relative = 0;
 };
 
-/// A miss that was looked into: points whose key contains `point` may deviate by up to `worst`.
+/// A miss that was looked into: points whose key contains `point` may deviate by up to `worst` from that model. The
+/// first that fits counts.
 struct KnownMiss {
   std::string counter;
+  std::string model;
   std::string point;
   double worst = 0;
   std::string cause;
@@ -71,6 +74,15 @@ struct Suite {
 
 /// What ships with the program.
 [[nodiscard]] const std::vector<Suite>& builtin_suites();
+
+/// Throughput of this project's attention kernel with a full mask, for models that need to know how fast it computes.
+struct MeasuredRate {
+  std::string device;  ///< profile name
+  kernels::AttentionProblem problem;
+  kernels::AttentionVariant variant;
+  double flops_per_s = 0;
+};
+[[nodiscard]] const std::vector<MeasuredRate>& builtin_rates();
 
 /// @throws UnknownName with the closest name.
 [[nodiscard]] const Suite& find_suite(const std::vector<Suite>& suites, const std::string& name);
