@@ -30,7 +30,8 @@ std::vector<Suite> chosen_suites(const Arguments& arguments) {
 
 void refuse_together(const Arguments& arguments, const char* one, const char* other) {
   if (!arguments.has(one) || !arguments.has(other)) return;
-  throw InvalidParameter(std::string("--") + other, std::string("given together with --") + one, "one of the two");
+  throw InvalidParameter(std::string("--") + other, std::string("given together with --") + one,
+                         "one of the two");
 }
 
 int gpu_index(const Arguments& arguments) {
@@ -41,7 +42,9 @@ int gpu_index(const Arguments& arguments) {
 Json input_json(const Arguments& arguments, const std::vector<Suite>& suites) {
   Json names = Json::array();
   for (const Suite& suite : suites) names.push_back(suite.name);
-  const auto text = [&](const char* name) { return arguments.has(name) ? Json(arguments.text(name)) : Json(nullptr); };
+  const auto text = [&](const char* name) {
+    return arguments.has(name) ? Json(arguments.text(name)) : Json(nullptr);
+  };
   return {{"suites", names},
           {"device", arguments.text("device", "auto")},
           {"recorded", text("recorded")},
@@ -63,7 +66,8 @@ void print(const Arguments& arguments, const std::string& text) {
   sink.commit();
 }
 
-int report(const Arguments& arguments, const std::vector<Suite>& suites, const std::vector<Recording>& recordings) {
+int report(const Arguments& arguments, const std::vector<Suite>& suites,
+           const std::vector<Recording>& recordings) {
   ProgressBar bar("predicting", arguments.has("quiet"));
   const Comparison comparison =
       compare(recordings, suites, builtin_catalog().devices,
@@ -73,7 +77,8 @@ int report(const Arguments& arguments, const std::vector<Suite>& suites, const s
   bar.clear();
   if (arguments.has("report")) write_file(arguments.text("report"), html_report(recordings, comparison));
   if (arguments.has("json")) {
-    print(arguments, envelope("validate", input_json(arguments, suites), validation_json(recordings, comparison)));
+    print(arguments,
+          envelope("validate", input_json(arguments, suites), validation_json(recordings, comparison)));
   } else if (arguments.has("csv")) {
     print(arguments, validation_csv(comparison));
   } else {
@@ -83,8 +88,9 @@ int report(const Arguments& arguments, const std::vector<Suite>& suites, const s
 }
 
 int run_list(const Arguments& arguments, const std::vector<Suite>& suites) {
-  print(arguments, arguments.has("json") ? envelope("validate", input_json(arguments, suites), suites_json(suites))
-                                         : suites_text(suites));
+  print(arguments, arguments.has("json")
+                       ? envelope("validate", input_json(arguments, suites), suites_json(suites))
+                       : suites_text(suites));
   return kExitDone;
 }
 
@@ -96,7 +102,8 @@ int run_recorded(const Arguments& arguments, const std::vector<Suite>& suites) {
     if (wanted) recordings.push_back(std::move(recording));
   }
   if (recordings.empty()) {
-    throw InvalidParameter("recorded", arguments.text("recorded"), "a folder with recordings of these suites");
+    throw InvalidParameter("recorded", arguments.text("recorded"),
+                           "a folder with recordings of these suites");
   }
   return report(arguments, suites, recordings);
 }
@@ -104,7 +111,8 @@ int run_recorded(const Arguments& arguments, const std::vector<Suite>& suites) {
 /// A profile of somebody's kernel beside what the models say of the point that `--point` describes.
 int run_ncu(const Arguments& arguments) {
   if (!arguments.has("point")) {
-    throw InvalidParameter("point", "absent", "what the profiled kernel computed, as tokens=65536 head_dim=128 ..");
+    throw InvalidParameter("point", "absent",
+                           "what the profiled kernel computed, as tokens=65536 head_dim=128 ..");
   }
   const std::string path = arguments.text("ncu-csv");
   const Point point = parse_point_words(arguments.values("point"));
@@ -126,8 +134,9 @@ int run_ncu(const Arguments& arguments) {
 int run_check(const Arguments& arguments, const std::vector<Suite>& suites, const kernels::GpuInfo& gpu) {
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
   const std::uint64_t seed =
-      arguments.has("seed") ? static_cast<std::uint64_t>(parse_integer("seed", arguments.text("seed"), 0, INT64_MAX))
-                            : static_cast<std::uint64_t>(now);
+      arguments.has("seed")
+          ? static_cast<std::uint64_t>(parse_integer("seed", arguments.text("seed"), 0, INT64_MAX))
+          : static_cast<std::uint64_t>(now);
   Notes(arguments).note("inputs from seed " + std::to_string(seed));
   std::vector<CheckedPoint> checks;
   ProgressBar bar("checking", arguments.has("quiet"));
@@ -137,16 +146,20 @@ int run_check(const Arguments& arguments, const std::vector<Suite>& suites, cons
     }
   }
   bar.clear();
-  print(arguments, arguments.has("json") ? envelope("validate", input_json(arguments, suites), checks_json(checks))
-                                         : checks_text(checks));
-  const bool passed = std::all_of(checks.begin(), checks.end(), [](const CheckedPoint& check) { return check.passed; });
+  print(arguments, arguments.has("json")
+                       ? envelope("validate", input_json(arguments, suites), checks_json(checks))
+                       : checks_text(checks));
+  const bool passed =
+      std::all_of(checks.begin(), checks.end(), [](const CheckedPoint& check) { return check.passed; });
   return passed ? kExitDone : kExitOutOfTolerance;
 }
 
 std::string recording_path(const std::string& folder, const RecordingHead& head) {
   std::string name;
   for (const char c : head.device.name + "-" + head.suite) {
-    name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '-';
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0
+                ? static_cast<char>(std::tolower(static_cast<unsigned char>(c)))
+                : '-';
   }
   return folder + "/" + name + ".json";
 }
@@ -154,7 +167,8 @@ std::string recording_path(const std::string& folder, const RecordingHead& head)
 int run_on_gpu(const Arguments& arguments, const std::vector<Suite>& suites) {
   const kernels::GpuInfo gpu = kernels::open_gpu(gpu_index(arguments));
   if (arguments.has("check-only")) return run_check(arguments, suites, gpu);
-  if (!arguments.has("out")) throw InvalidParameter("out", "absent", "a folder for the recordings (--out DIR)");
+  if (!arguments.has("out"))
+    throw InvalidParameter("out", "absent", "a folder for the recordings (--out DIR)");
   const std::string folder = arguments.text("out");
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -180,8 +194,13 @@ int run_on_gpu(const Arguments& arguments, const std::vector<Suite>& suites) {
 }
 
 int run_validate(const Arguments& arguments) {
-  for (const auto& [one, other] : {std::pair{"recorded", "ncu-csv"}, {"recorded", "check-only"}, {"ncu-csv", "check-only"},
-                                   {"recorded", "out"}, {"ncu-csv", "out"}, {"recorded", "device"}, {"ncu-csv", "device"}}) {
+  for (const auto& [one, other] : {std::pair{"recorded", "ncu-csv"},
+                                   {"recorded", "check-only"},
+                                   {"ncu-csv", "check-only"},
+                                   {"recorded", "out"},
+                                   {"ncu-csv", "out"},
+                                   {"recorded", "device"},
+                                   {"ncu-csv", "device"}}) {
     refuse_together(arguments, one, other);
   }
   if (arguments.has("point") && !arguments.has("ncu-csv")) {
@@ -207,9 +226,11 @@ Command validate_command() {
   command.options = {
       {"--list", "", "Print suites and counters, and stop", 1, ""},
       {"--recorded", "DIR", "Compare with the recordings in DIR instead of running kernels", 1, ""},
-      {"--ncu-csv", "FILE", "Compare with a profile that Nsight Compute wrote (ncu --csv), of any kernel", 1, ""},
+      {"--ncu-csv", "FILE", "Compare with a profile that Nsight Compute wrote (ncu --csv), of any kernel", 1,
+       ""},
       {"--ncu-kernel", "TEXT", "With --ncu-csv: only launches whose kernel name contains TEXT", 1, ""},
-      {"--point", "NAME=VALUE", "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128", 64, ""},
+      {"--point", "NAME=VALUE", "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128",
+       64, ""},
       {"--profile", "NAME", "With --ncu-csv: device profile of the GPU that was profiled [h200]", 1, ""},
       {"--device", "auto|N", "GPU to run on [auto: the first]", 1, ""},
       {"--out", "DIR", "Folder for the recordings, one file a suite", 1, ""},
@@ -228,7 +249,8 @@ Command validate_command() {
       "  natten-sim validate --recorded data/recordings\n"
       "  natten-sim validate stream reuse --out recordings --report report.html\n"
       "  natten-sim validate --check-only\n"
-      "  natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 \\\n"
+      "  natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 "
+      "\\\n"
       "      q_tile=128 kv_tile=64 ctas_per_sm=2 schedule=grid order=descending\n\n"
       "Exit codes: 0 done, 2 bad input, 3 a new miss past tolerance or a wrong kernel, 4 no GPU.";
   command.run = run_validate;

@@ -43,9 +43,9 @@ std::string count_text(double value) { return grouped(static_cast<std::int64_t>(
 
 std::string head_text(const Recording& recording) {
   const RecordingHead& head = recording.head;
-  return fmt::format("{}: {} points on {} ({} SMs), driver {}, {}; {}; clocks {}; {}; commit {}\n", head.suite,
-                     recording.rows.size(), head.device.name, head.device.sms, head.driver, head.toolkit, head.profiler,
-                     head.clocks_policy, head.cache_control, head.commit);
+  return fmt::format("{}: {} points on {} ({} SMs), driver {}, {}; {}; clocks {}; {}; commit {}\n",
+                     head.suite, recording.rows.size(), head.device.name, head.device.sms, head.driver,
+                     head.toolkit, head.profiler, head.clocks_policy, head.cache_control, head.commit);
 }
 
 std::string groups_text(const Comparison& comparison) {
@@ -55,16 +55,18 @@ std::string groups_text(const Comparison& comparison) {
     for (const bool fitted : {false, true}) {
       const std::optional<ErrorSummary>& errors = fitted ? group.fitted : group.not_fitted;
       if (!errors) continue;
-      table.push_back({group.group.empty() ? "all: " + group.model : "  " + group.group, group.suite, group.counter,
-                       fitted ? "yes" : "no", std::to_string(errors->points), percent(errors->mape),
-                       percent(errors->median), percent(errors->p95), percent(errors->worst)});
+      table.push_back({group.group.empty() ? "all: " + group.model : "  " + group.group, group.suite,
+                       group.counter, fitted ? "yes" : "no", std::to_string(errors->points),
+                       percent(errors->mape), percent(errors->median), percent(errors->p95),
+                       percent(errors->worst)});
     }
   }
   return table.size() == 1 ? "" : "\nAbsolute deviation of predicted from measured\n" + text_table(table);
 }
 
 std::string misses_text(const Comparison& comparison) {
-  std::vector<std::vector<std::string>> outside = {{"point", "counter", "predicted", "measured", "deviation", "tolerance"}};
+  std::vector<std::vector<std::string>> outside = {
+      {"point", "counter", "predicted", "measured", "deviation", "tolerance"}};
   std::map<std::string, std::pair<std::size_t, double>> known;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.verdict == Verdict::kOutside) {
@@ -85,8 +87,8 @@ std::string misses_text(const Comparison& comparison) {
   return text;
 }
 
-/// TFLOP/s by tile shape and sequence length, where a recording has several lengths of one configuration; the best of a
-/// length is marked.
+/// TFLOP/s by tile shape and sequence length, where a recording has several lengths of one configuration; the
+/// best of a length is marked.
 std::string throughput_text(const Recording& recording) {
   if (recording.head.suite != "tiles") return "";
   std::map<std::string, std::map<std::int64_t, std::map<std::string, std::string>>> tables;
@@ -108,12 +110,14 @@ std::string throughput_text(const Recording& recording) {
     const auto* const point = std::get_if<AttentionPoint>(&row.point);
     if (point == nullptr) continue;
     const std::string name = name_of(*point);
-    const std::string shape = fmt::format("{}x{}x{}", point->variant.q_tile, point->variant.kv_tile, point->variant.stages);
+    const std::string shape =
+        fmt::format("{}x{}x{}", point->variant.q_tile, point->variant.kv_tile, point->variant.stages);
     std::vector<std::string>& known = shapes[name];
     if (std::find(known.begin(), known.end(), shape) == known.end()) known.push_back(shape);
     const auto rate = teraflops(row);
     tables[name][point->problem.tokens][shape] =
-        rate ? fmt::format("{:.0f}{}", *rate, *rate == best[name][point->problem.tokens] ? "*" : " ") : row.status;
+        rate ? fmt::format("{:.0f}{}", *rate, *rate == best[name][point->problem.tokens] ? "*" : " ")
+             : row.status;
   }
   std::string text;
   for (const auto& [name, lengths] : tables) {
@@ -177,7 +181,8 @@ std::string validation_text(const std::vector<Recording>& recordings, const Comp
   for (const Recording& recording : recordings) text += throughput_text(recording);
   if (!comparison.notes.empty()) text += "\n";
   for (const std::string& note : comparison.notes) text += "not compared: " + note + "\n";
-  return text + fmt::format("\n{} comparisons, {} out of tolerance\n", comparison.rows.size(), comparison.outside);
+  return text +
+         fmt::format("\n{} comparisons, {} out of tolerance\n", comparison.rows.size(), comparison.outside);
 }
 
 std::string validation_csv(const Comparison& comparison) {
@@ -192,10 +197,15 @@ Json suites_json(const std::vector<Suite>& suites) {
     Json counters = Json::array();
     for (const std::string& label : suite.counters) {
       const CounterSpec& spec = counter(label);
-      counters.push_back({{"label", label}, {"metric", std::string(spec.metric)}, {"unit", std::string(spec.unit)},
+      counters.push_back({{"label", label},
+                          {"metric", std::string(spec.metric)},
+                          {"unit", std::string(spec.unit)},
                           {"meaning", std::string(spec.meaning)}});
     }
-    array.push_back({{"name", suite.name}, {"title", suite.title}, {"points", suite.points.size()}, {"counters", counters}});
+    array.push_back({{"name", suite.name},
+                     {"title", suite.title},
+                     {"points", suite.points.size()},
+                     {"counters", counters}});
   }
   return {{"suites", array}};
 }
@@ -205,11 +215,13 @@ std::string suites_text(const std::vector<Suite>& suites) {
   for (const Suite& suite : suites) {
     std::string counters;
     for (const std::string& label : suite.counters) counters += (counters.empty() ? "" : ", ") + label;
-    table.push_back({suite.name, std::to_string(suite.points.size()), counters.empty() ? "times only" : counters, suite.title});
+    table.push_back({suite.name, std::to_string(suite.points.size()),
+                     counters.empty() ? "times only" : counters, suite.title});
   }
   std::string text = text_table(table, LastColumn::kLeft) + "\n";
   for (const CounterSpec& spec : counter_table()) {
-    text += fmt::format("{} = {} [{}] on {}\n    {}\n", spec.label, spec.metric, spec.unit, spec.chips, spec.meaning);
+    text += fmt::format("{} = {} [{}] on {}\n    {}\n", spec.label, spec.metric, spec.unit, spec.chips,
+                        spec.meaning);
   }
   return text;
 }
@@ -234,9 +246,12 @@ std::string checks_text(const std::vector<CheckedPoint>& checks) {
   for (const CheckedPoint& check : checks) {
     failed += check.passed ? 0 : 1;
     table.push_back({check.key, fmt::format("{:.2e}", check.error), fmt::format("{:.2e}", check.naive_error),
-                     check.status != "checked" ? check.status : check.passed ? "agrees" : "WRONG"});
+                     check.status != "checked" ? check.status
+                     : check.passed            ? "agrees"
+                                               : "WRONG"});
   }
-  return text_table(table, LastColumn::kLeft) + fmt::format("\n{} points checked, {} wrong\n", checks.size(), failed);
+  return text_table(table, LastColumn::kLeft) +
+         fmt::format("\n{} points checked, {} wrong\n", checks.size(), failed);
 }
 
 }  // namespace natten_sim::cli

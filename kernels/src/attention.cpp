@@ -1,11 +1,10 @@
-#include <natten_sim/kernels/attention.hpp>
-
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/kernels/attention.hpp>
 
 #include "attention_tiles.hpp"
 #include "random_bits.hpp"
@@ -35,7 +34,8 @@ std::string shape_text(std::int64_t head_dim, int q_tile, int kv_tile, int stage
 std::string known_shapes() {
   std::string text;
   for (const AttentionTiles& tiles : kTiles) {
-    text += (text.empty() ? "" : ", ") + shape_text(tiles.head_dim, tiles.q_tile, tiles.kv_tile, tiles.stages);
+    text +=
+        (text.empty() ? "" : ", ") + shape_text(tiles.head_dim, tiles.q_tile, tiles.kv_tile, tiles.stages);
   }
   return text + " (head dim:Q tile x KV tile x stages)";
 }
@@ -62,7 +62,9 @@ double AttentionProblem::operations() const noexcept {
 const char* to_string(Dtype dtype) noexcept { return dtype == Dtype::kFp16 ? "fp16" : "bf16"; }
 
 const char* to_string(CtaSchedule schedule) noexcept {
-  return schedule == CtaSchedule::kPersistent ? "persistent" : schedule == CtaSchedule::kGrid ? "grid" : "tile";
+  return schedule == CtaSchedule::kPersistent ? "persistent"
+         : schedule == CtaSchedule::kGrid     ? "grid"
+                                              : "tile";
 }
 
 const char* to_string(KvWalk walk) noexcept {
@@ -74,7 +76,8 @@ Dtype dtype_of(const std::string& name) {
 }
 
 CtaSchedule cta_schedule_of(const std::string& name) {
-  return by_name("schedule", name, std::array{CtaSchedule::kPersistent, CtaSchedule::kGrid, CtaSchedule::kTile});
+  return by_name("schedule", name,
+                 std::array{CtaSchedule::kPersistent, CtaSchedule::kGrid, CtaSchedule::kTile});
 }
 
 KvWalk kv_walk_of(const std::string& name) {
@@ -98,17 +101,20 @@ void require_valid_sizes(const AttentionProblem& problem, const AttentionVariant
                            "a divisor of heads = " + std::to_string(problem.heads), "1");
   }
   const std::int64_t q_tiles = ceil_divide(problem.tokens, variant.q_tile);
-  require_range("Q tiles", checked_multiply(problem.batch * problem.heads, q_tiles, "Q tiles"), 1, kMostItems);
+  require_range("Q tiles", checked_multiply(problem.batch * problem.heads, q_tiles, "Q tiles"), 1,
+                kMostItems);
 }
 
 const AttentionTiles& require_valid(const AttentionProblem& problem, const AttentionVariant& variant) {
   require_valid_sizes(problem, variant);
-  const auto* const found = std::find_if(std::begin(kTiles), std::end(kTiles), [&](const AttentionTiles& tiles) {
-    return tiles.head_dim == problem.head_dim && tiles.q_tile == variant.q_tile && tiles.kv_tile == variant.kv_tile &&
-           tiles.stages == variant.stages;
-  });
+  const auto* const found =
+      std::find_if(std::begin(kTiles), std::end(kTiles), [&](const AttentionTiles& tiles) {
+        return tiles.head_dim == problem.head_dim && tiles.q_tile == variant.q_tile &&
+               tiles.kv_tile == variant.kv_tile && tiles.stages == variant.stages;
+      });
   if (found == std::end(kTiles)) {
-    throw InvalidParameter("tiles", shape_text(problem.head_dim, variant.q_tile, variant.kv_tile, variant.stages),
+    throw InvalidParameter("tiles",
+                           shape_text(problem.head_dim, variant.q_tile, variant.kv_tile, variant.stages),
                            known_shapes());
   }
   require_range("ctas_per_sm", variant.ctas_per_sm, 1, found->most_ctas_per_sm);
@@ -133,7 +139,8 @@ float random_element(std::uint64_t seed, std::int64_t position) noexcept {
   return random_value(seed, static_cast<std::uint64_t>(position));
 }
 
-std::vector<std::int64_t> sampled_rows(const AttentionProblem& problem, std::int64_t most, std::uint64_t seed) {
+std::vector<std::int64_t> sampled_rows(const AttentionProblem& problem, std::int64_t most,
+                                       std::uint64_t seed) {
   const std::int64_t all = problem.batch * problem.heads * problem.tokens;
   std::vector<std::int64_t> rows;
   if (all <= most) {

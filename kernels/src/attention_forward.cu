@@ -1,7 +1,7 @@
-#include <natten_sim/kernels/attention.hpp>
-
 #include <algorithm>
 #include <cmath>
+
+#include <natten_sim/kernels/attention.hpp>
 
 #include "attention_kernel.cuh"
 #include "attention_tiles.hpp"
@@ -18,9 +18,9 @@ struct Entry {
   Kernel bf16;
 };
 
-#define NATTEN_SIM_ENTRY(head_dim, q_tile, kv_tile, warps, stages, most)                            \
-  Entry{{head_dim, q_tile, kv_tile, warps, stages, most},                                           \
-        attention_kernel<__half, head_dim, q_tile, kv_tile, warps, stages, most>,                   \
+#define NATTEN_SIM_ENTRY(head_dim, q_tile, kv_tile, warps, stages, most)          \
+  Entry{{head_dim, q_tile, kv_tile, warps, stages, most},                         \
+        attention_kernel<__half, head_dim, q_tile, kv_tile, warps, stages, most>, \
         attention_kernel<__nv_bfloat16, head_dim, q_tile, kv_tile, warps, stages, most>},
 const Entry kEntries[] = {NATTEN_SIM_ATTENTION_TILES(NATTEN_SIM_ENTRY)};
 #undef NATTEN_SIM_ENTRY
@@ -36,8 +36,10 @@ Kernel kernel_of(const AttentionTiles& tiles, Dtype dtype) {
 /// Shared memory to ask for, so that no more than `ctas` CTAs fit on an SM.
 std::int64_t padded_shared_memory(std::int64_t needed, int ctas, int gpu_index) {
   int per_sm = 0, reserved = 0, most = 0;
-  NATTEN_SIM_CUDA_CHECK(cudaDeviceGetAttribute(&per_sm, cudaDevAttrMaxSharedMemoryPerMultiprocessor, gpu_index));
-  NATTEN_SIM_CUDA_CHECK(cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, gpu_index));
+  NATTEN_SIM_CUDA_CHECK(
+      cudaDeviceGetAttribute(&per_sm, cudaDevAttrMaxSharedMemoryPerMultiprocessor, gpu_index));
+  NATTEN_SIM_CUDA_CHECK(
+      cudaDeviceGetAttribute(&reserved, cudaDevAttrReservedSharedMemoryPerBlock, gpu_index));
   NATTEN_SIM_CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu_index));
   const std::int64_t too_much_for_another = per_sm / (ctas + 1) - reserved + 1024;
   return std::min<std::int64_t>(std::max(needed, too_much_for_another / 1024 * 1024), most);
@@ -59,7 +61,8 @@ void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const
                          gpu.name + " has " + std::to_string(gpu.shared_memory_per_block_bytes));
   }
   const Kernel kernel = kernel_of(tiles, problem.dtype);
-  const std::int64_t shared = padded_shared_memory(tiles.shared_memory_bytes(), variant.ctas_per_sm, gpu.index);
+  const std::int64_t shared =
+      padded_shared_memory(tiles.shared_memory_bytes(), variant.ctas_per_sm, gpu.index);
   NATTEN_SIM_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
   int resident = 0;
@@ -97,7 +100,8 @@ void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const
 AttentionBuffers random_attention_buffers(const AttentionProblem& problem, std::uint64_t seed) {
   const auto q_bytes = static_cast<std::size_t>(problem.query_elements()) * 2;
   const auto k_bytes = static_cast<std::size_t>(problem.key_elements()) * 2;
-  AttentionBuffers buffers{DeviceBuffer(q_bytes), DeviceBuffer(k_bytes), DeviceBuffer(k_bytes), DeviceBuffer(q_bytes)};
+  AttentionBuffers buffers{DeviceBuffer(q_bytes), DeviceBuffer(k_bytes), DeviceBuffer(k_bytes),
+                           DeviceBuffer(q_bytes)};
   fill_random(buffers.q, problem.query_elements(), problem.dtype, seed * 3);
   fill_random(buffers.k, problem.key_elements(), problem.dtype, seed * 3 + 1);
   fill_random(buffers.v, problem.key_elements(), problem.dtype, seed * 3 + 2);

@@ -1,23 +1,25 @@
 // Attention forward, split-Q, mma.sync (sm_80 and later).
 //
-// Variants (AttentionTiles, compiled) x (AttentionVariant, at run time): head dim 64 and 128; fp16 and bf16; Q tile, KV
-// tile, stages; persistent, grid or tile-based CTAs; cyclic, sawtooth or descending KV walk; full or causal.
+// Variants (AttentionTiles, compiled) x (AttentionVariant, at run time): head dim 64 and 128; fp16 and bf16;
+// Q tile, KV tile, stages; persistent, grid or tile-based CTAs; cyclic, sawtooth or descending KV walk; full
+// or causal.
 //
-// Floor: 4 * tokens^2 * head_dim operations a head (half if causal) over the tensor cores' rate. mma.sync reaches about
-// two thirds of what wgmma does on sm_90; the exponentials (one a score, 16 a cycle and SM quarter) do not overlap
-// fully with it. docs/validation.md states the distance as measured.
+// Floor: 4 * tokens^2 * head_dim operations a head (half if causal) over the tensor cores' rate. mma.sync
+// reaches about two thirds of what wgmma does on sm_90; the exponentials (one a score, 16 a cycle and SM
+// quarter) do not overlap fully with it. docs/validation.md states the distance as measured.
 //
-// A warp owns 16 or 32 rows of the Q tile. S and O stay in registers in the layout of mma.m16n8k16's accumulators,
-// which is also the layout of its A operand, so P needs no shared memory. K and V tiles arrive by cp.async in rings of
-// kStages; K of the next tile and V of this one travel while this one is multiplied. Rows in shared memory are split in
-// 16-byte chunks, chunk c of row r lies at c ^ (r % 8): no bank conflicts for cp.async, ldmatrix and the epilogue.
+// A warp owns 16 or 32 rows of the Q tile. S and O stay in registers in the layout of mma.m16n8k16's
+// accumulators, which is also the layout of its A operand, so P needs no shared memory. K and V tiles arrive
+// by cp.async in rings of kStages; K of the next tile and V of this one travel while this one is multiplied.
+// Rows in shared memory are split in 16-byte chunks, chunk c of row r lies at c ^ (r % 8): no bank conflicts
+// for cp.async, ldmatrix and the epilogue.
 #pragma once
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include <cstdint>
 #include <type_traits>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 namespace natten_sim::kernels {
 
@@ -33,7 +35,7 @@ struct AttentionArguments {
   int q_tiles;   // of one head
   int kv_tiles;  // of one head
   int items;
-  int resident;  // CTAs that run at once
+  int resident;      // CTAs that run at once
   float scale_log2;  // log2(e) / sqrt(head_dim)
   bool causal;
   bool last_q_tile_first;
@@ -50,7 +52,8 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
 /// 16 bytes, past L1; zeros when !valid.
 __device__ __forceinline__ void copy_async(std::uint32_t target, const void* source, bool valid) {
   const int bytes = valid ? 16 : 0;
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\n" ::"r"(target), "l"(source), "r"(bytes)
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;\n" ::"r"(target), "l"(source),
+               "r"(bytes)
                : "memory");
 }
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;\n" ::: "memory"); }
@@ -75,15 +78,16 @@ __device__ __forceinline__ void load_matrices_transposed(Fragment& f, std::uint3
 }
 
 template <typename Element>
-__device__ __forceinline__ void multiply(float (&c)[4], const Fragment& a, std::uint32_t b0, std::uint32_t b1) {
+__device__ __forceinline__ void multiply(float (&c)[4], const Fragment& a, std::uint32_t b0,
+                                         std::uint32_t b1) {
   if constexpr (std::is_same_v<Element, __half>) {
-    asm(
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};\n"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   } else {
-    asm(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};\n"
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   }
@@ -120,9 +124,9 @@ struct Cta {
   static constexpr int kRowBytes = kHeadDim * 2;
   static constexpr int kRowChunks = kRowBytes / 16;
   static constexpr int kWarpRows = kQTile / kWarps;
-  static constexpr int kM = kWarpRows / 16;   // row blocks of a warp
-  static constexpr int kN = kKvTile / 8;      // column blocks of S
-  static constexpr int kO = kHeadDim / 8;     // column blocks of O
+  static constexpr int kM = kWarpRows / 16;  // row blocks of a warp
+  static constexpr int kN = kKvTile / 8;     // column blocks of S
+  static constexpr int kO = kHeadDim / 8;    // column blocks of O
   static constexpr int kKvBytes = kKvTile * kRowBytes;
   static constexpr int kPending = 2 * (kStages - 1);
   static_assert(kWarpRows == 16 || kWarpRows == 32);
@@ -163,8 +167,10 @@ struct Cta {
       for (int n = 0; n < kN; ++n) s[m][n][0] = s[m][n][1] = s[m][n][2] = s[m][n][3] = 0;
     }
     // Tiles are aligned to their rows, so chunk 2 * d of a row is an exclusive or away from its first one.
-    const std::uint32_t q_first = q_shared + chunk_offset<kRowBytes>(warp * kWarpRows + (lane & 15), lane >> 4);
-    const std::uint32_t k_first = k_tile + chunk_offset<kRowBytes>((lane & 7) + ((lane >> 4) << 3), (lane >> 3) & 1);
+    const std::uint32_t q_first =
+        q_shared + chunk_offset<kRowBytes>(warp * kWarpRows + (lane & 15), lane >> 4);
+    const std::uint32_t k_first =
+        k_tile + chunk_offset<kRowBytes>((lane & 7) + ((lane >> 4) << 3), (lane >> 3) & 1);
 #pragma unroll
     for (int d = 0; d < kHeadDim / 16; ++d) {
       Fragment q[kM];
@@ -271,9 +277,11 @@ struct Cta {
     }
   }
 
-  /// Normalises and stores. The warp's own rows of the Q tile in shared memory serve to turn them into whole rows.
+  /// Normalises and stores. The warp's own rows of the Q tile in shared memory serve to turn them into whole
+  /// rows.
   __device__ void store(float (&o)[kM][kO][4], float (&sum)[kM][2], Element* output, int first_row) const {
-    std::uint8_t* const rows = static_cast<std::uint8_t*>(__cvta_shared_to_generic(q_shared)) + warp * kWarpRows * kRowBytes;
+    std::uint8_t* const rows =
+        static_cast<std::uint8_t*>(__cvta_shared_to_generic(q_shared)) + warp * kWarpRows * kRowBytes;
     __syncwarp();
 #pragma unroll
     for (int m = 0; m < kM; ++m) {
@@ -296,7 +304,8 @@ struct Cta {
     for (int i = lane; i < kWarpRows * kRowChunks; i += 32) {
       const int row = i / kRowChunks, chunk = i % kRowChunks;
       if (first_row + row < a.tokens) {
-        *reinterpret_cast<uint4*>(output + static_cast<std::int64_t>(first_row + row) * kHeadDim + chunk * 8) =
+        *reinterpret_cast<uint4*>(output + static_cast<std::int64_t>(first_row + row) * kHeadDim +
+                                  chunk * 8) =
             *reinterpret_cast<const uint4*>(rows + chunk_offset<kRowBytes>(row, chunk));
       }
     }
@@ -367,7 +376,8 @@ struct Cta {
 }  // namespace device
 
 template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages, int kMostCtas>
-__global__ void __launch_bounds__(kWarps * 32, kMostCtas) attention_kernel(const __grid_constant__ AttentionArguments a) {
+__global__ void __launch_bounds__(kWarps * 32, kMostCtas)
+    attention_kernel(const __grid_constant__ AttentionArguments a) {
   extern __shared__ __align__(1024) std::uint8_t shared[];
   using Cta = device::Cta<Element, kHeadDim, kQTile, kKvTile, kWarps, kStages>;
   const std::uint32_t q_shared = device::shared_address(shared);

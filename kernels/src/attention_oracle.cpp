@@ -1,10 +1,10 @@
-#include <natten_sim/kernels/attention.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include <Eigen/Core>
+
+#include <natten_sim/kernels/attention.hpp>
 
 namespace natten_sim::kernels {
 namespace {
@@ -53,8 +53,8 @@ struct Head {
 
 }  // namespace
 
-AttentionRow attention_row_oracle(std::span<const float> q, std::span<const float> k, std::span<const float> v,
-                                  Dtype dtype) {
+AttentionRow attention_row_oracle(std::span<const float> q, std::span<const float> k,
+                                  std::span<const float> v, Dtype dtype) {
   const auto dim = static_cast<Eigen::Index>(q.size());
   const Eigen::Index keys = static_cast<Eigen::Index>(k.size()) / dim;
   using MapF = Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
@@ -66,7 +66,8 @@ AttentionRow attention_row_oracle(std::span<const float> q, std::span<const floa
   const Eigen::VectorXd p = (s.array() - s.maxCoeff()).exp();
   const Eigen::VectorXd exact = v_matrix.cast<double>().transpose() * p / p.sum();
 
-  // The same steps in the precision of the kernel, without online rescaling: scores and sums in fp32, P and O rounded.
+  // The same steps in the precision of the kernel, without online rescaling: scores and sums in fp32, P and O
+  // rounded.
   const Eigen::VectorXf s32 = k_matrix * query * static_cast<float>(scale);
   Eigen::VectorXf p32 = (s32.array() - s32.maxCoeff()).exp();
   p32 /= p32.sum();

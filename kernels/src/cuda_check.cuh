@@ -1,8 +1,8 @@
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <string>
+
+#include <cuda_runtime.h>
 
 #include <natten_sim/kernels/gpu.hpp>
 
@@ -22,4 +22,5 @@ inline void throw_unless_success(cudaError_t status, const char* call, const cha
 }  // namespace natten_sim::kernels
 
 /// Every CUDA call goes through this.
-#define NATTEN_SIM_CUDA_CHECK(call) ::natten_sim::kernels::throw_unless_success((call), #call, __FILE__, __LINE__)
+#define NATTEN_SIM_CUDA_CHECK(call) \
+  ::natten_sim::kernels::throw_unless_success((call), #call, __FILE__, __LINE__)

@@ -1,7 +1,7 @@
+#include <algorithm>
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-
-#include <algorithm>
 
 #include "cuda_check.cuh"
 #include "random_bits.hpp"
@@ -12,7 +12,8 @@ namespace {
 template <typename Element>
 __global__ void fill_kernel(Element* elements, std::int64_t count, std::uint64_t seed) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += stride) {
     elements[i] = static_cast<Element>(random_value(seed, static_cast<std::uint64_t>(i)));
   }
 }
@@ -34,7 +35,8 @@ struct Events {
 
 void require_inside(const char* what, std::size_t offset, std::size_t bytes, std::size_t size) {
   if (offset <= size && bytes <= size - offset) return;
-  throw InvalidParameter(what, std::to_string(offset) + " + " + std::to_string(bytes), "up to " + std::to_string(size) + " bytes");
+  throw InvalidParameter(what, std::to_string(offset) + " + " + std::to_string(bytes),
+                         "up to " + std::to_string(size) + " bytes");
 }
 
 }  // namespace
@@ -44,21 +46,25 @@ bool built_with_cuda() noexcept { return true; }
 GpuInfo open_gpu(int index) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
+  if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice ||
+      (status == cudaSuccess && count == 0)) {
     (void)cudaGetLastError();
-    throw HardwareAbsent("a CUDA GPU", status == cudaErrorInsufficientDriver
-                                           ? "there is no NVIDIA driver, or it is older than this build's CUDA"
-                                           : "the driver reports no GPU");
+    throw HardwareAbsent("a CUDA GPU",
+                         status == cudaErrorInsufficientDriver
+                             ? "there is no NVIDIA driver, or it is older than this build's CUDA"
+                             : "the driver reports no GPU");
   }
   NATTEN_SIM_CUDA_CHECK(status);
   if (index < 0 || index >= count) {
-    throw HardwareAbsent("GPU " + std::to_string(index), "this machine has GPU 0.." + std::to_string(count - 1));
+    throw HardwareAbsent("GPU " + std::to_string(index),
+                         "this machine has GPU 0.." + std::to_string(count - 1));
   }
   cudaDeviceProp properties{};
   NATTEN_SIM_CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
   if (properties.major < 8) {
-    throw HardwareAbsent("a GPU of sm_80 or later", std::string(properties.name) + " is sm_" +
-                                                        std::to_string(properties.major * 10 + properties.minor));
+    throw HardwareAbsent(
+        "a GPU of sm_80 or later",
+        std::string(properties.name) + " is sm_" + std::to_string(properties.major * 10 + properties.minor));
   }
   NATTEN_SIM_CUDA_CHECK(cudaSetDevice(index));
   NATTEN_SIM_CUDA_CHECK(cudaFree(nullptr));  // creates the context

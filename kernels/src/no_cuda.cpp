@@ -18,13 +18,16 @@ DeviceBuffer::DeviceBuffer(std::size_t) { refuse(); }
 void DeviceBuffer::fill(std::uint8_t) { refuse(); }
 void DeviceBuffer::copy_from_host(const void*, std::size_t, std::size_t) { refuse(); }
 void DeviceBuffer::copy_to_host(void*, std::size_t, std::size_t) const { refuse(); }
-std::vector<float> time_with_events(const std::function<void()>&, int, const std::function<void()>&) { refuse(); }
+std::vector<float> time_with_events(const std::function<void()>&, int, const std::function<void()>&) {
+  refuse();
+}
 L2Flusher::L2Flusher(const GpuInfo&) { refuse(); }
 void L2Flusher::flush() { refuse(); }
 void fill_random(DeviceBuffer&, std::int64_t, Dtype, std::uint64_t) { refuse(); }
 void launch_stream(const StreamProblem&, const DeviceBuffer&, DeviceBuffer&) { refuse(); }
 AttentionBuffers random_attention_buffers(const AttentionProblem&, std::uint64_t) { refuse(); }
-void launch_attention(const GpuInfo&, const AttentionProblem&, const AttentionVariant&, const AttentionBuffers&) {
+void launch_attention(const GpuInfo&, const AttentionProblem&, const AttentionVariant&,
+                      const AttentionBuffers&) {
   refuse();
 }
 

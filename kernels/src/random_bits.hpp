@@ -18,8 +18,8 @@ NATTEN_SIM_HOST_DEVICE inline std::uint64_t random_bits(std::uint64_t seed, std:
   return z ^ (z >> 31);
 }
 
-/// Sum of four 16-bit uniforms, scaled to mean 0 and variance 1: close to normal, the same on host and device (integer
-/// sum, one exact conversion, one multiplication).
+/// Sum of four 16-bit uniforms, scaled to mean 0 and variance 1: close to normal, the same on host and device
+/// (integer sum, one exact conversion, one multiplication).
 NATTEN_SIM_HOST_DEVICE inline float random_value(std::uint64_t seed, std::uint64_t position) {
   const std::uint64_t bits = random_bits(seed, position);
   const int sum = static_cast<int>(bits & 0xffff) + static_cast<int>((bits >> 16) & 0xffff) +

@@ -1,10 +1,12 @@
-#include <natten_sim/kernels/stream.hpp>
-
 #include <string>
+
+#include <natten_sim/kernels/stream.hpp>
 
 namespace natten_sim::kernels {
 
-const char* to_string(StreamOrder order) noexcept { return order == StreamOrder::kCyclic ? "cyclic" : "sawtooth"; }
+const char* to_string(StreamOrder order) noexcept {
+  return order == StreamOrder::kCyclic ? "cyclic" : "sawtooth";
+}
 
 StreamOrder stream_order_of(const std::string& name) {
   if (name == "cyclic") return StreamOrder::kCyclic;

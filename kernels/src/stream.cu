@@ -1,8 +1,9 @@
 // Stream: every CTA walks one buffer, cyclic or sawtooth, P passes.
 //
 // Variants: passes, CTAs, order, pace (full speed, or a least number of cycles a step).
-// Floor at full speed: ctas * passes * bytes through the SMs' L2 ports of 64 bytes a cycle, 4.2 ms for 132 CTAs, 64 MiB
-// and 8 passes at 1.98 GHz. Measured on an H200: 6.4 ms on random data (1.5 times the floor), 4.1 ms on a constant.
+// Floor at full speed: ctas * passes * bytes through the SMs' L2 ports of 64 bytes a cycle, 4.2 ms for 132
+// CTAs, 64 MiB and 8 passes at 1.98 GHz. Measured on an H200: 6.4 ms on random data (1.5 times the
+// floor), 4.1 ms on a constant.
 #include <natten_sim/kernels/stream.hpp>
 
 #include "cuda_check.cuh"
@@ -19,9 +20,9 @@ __device__ __forceinline__ void add(std::uint32_t& sum, const uint4* source) {
   sum += words.x + words.y + words.z + words.w;
 }
 
-__global__ void __launch_bounds__(kThreads) stream_kernel(const uint4* __restrict__ buffer, std::int64_t steps,
-                                                          int passes, bool sawtooth, long long step_cycles,
-                                                          std::uint32_t* sums) {
+__global__ void __launch_bounds__(kThreads)
+    stream_kernel(const uint4* __restrict__ buffer, std::int64_t steps, int passes, bool sawtooth,
+                  long long step_cycles, std::uint32_t* sums) {
   std::uint32_t sum = 0;
   long long due = clock64();
   for (int pass = 0; pass < passes; ++pass) {
@@ -54,11 +55,12 @@ void launch_stream(const StreamProblem& problem, const DeviceBuffer& buffer, Dev
   require_valid(problem);
   if (buffer.bytes() < static_cast<std::size_t>(problem.bytes) ||
       sums.bytes() < static_cast<std::size_t>(problem.ctas) * sizeof(std::uint32_t)) {
-    throw InvalidParameter("buffer", std::to_string(buffer.bytes()), "at least the problem's bytes, and a word a CTA for the sums");
+    throw InvalidParameter("buffer", std::to_string(buffer.bytes()),
+                           "at least the problem's bytes, and a word a CTA for the sums");
   }
-  stream_kernel<<<problem.ctas, kThreads>>>(static_cast<const uint4*>(buffer.data()), problem.bytes / kStreamStepBytes,
-                                            problem.passes, problem.order == StreamOrder::kSawtooth, problem.step_cycles,
-                                            static_cast<std::uint32_t*>(sums.data()));
+  stream_kernel<<<problem.ctas, kThreads>>>(
+      static_cast<const uint4*>(buffer.data()), problem.bytes / kStreamStepBytes, problem.passes,
+      problem.order == StreamOrder::kSawtooth, problem.step_cycles, static_cast<std::uint32_t*>(sums.data()));
   NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
 }
 

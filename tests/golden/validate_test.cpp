@@ -28,8 +28,8 @@ TEST_CASE("validate's result has the fields that docs/cli.md names") {
     CHECK(result.contains(field));
   }
   CHECK(result["recordings"].size() == 1);
-  for (const char* field : {"suite", "point", "group", "counter", "model", "predicted", "measured", "deviation", "spread",
-                            "fitted", "tolerance", "verdict", "cause"}) {
+  for (const char* field : {"suite", "point", "group", "counter", "model", "predicted", "measured",
+                            "deviation", "spread", "fitted", "tolerance", "verdict", "cause"}) {
     CHECK(result["rows"][0].contains(field));
   }
   // The goal for sectors: within 1% everywhere.
@@ -59,7 +59,8 @@ TEST_CASE("damaged recordings and contradictory options are exit 2, with nothing
        {"validate --recorded '" + folder + "'", std::string("validate --recorded /no/such/folder"),
         std::string("validate nonsense --list"), "validate --recorded '" + kRecordings + "' --check-only",
         "validate --recorded '" + kRecordings + "' --out x", std::string("validate --point tokens=1 --list"),
-        std::string("validate --ncu-csv /no/such/file --point tokens=1"), std::string("validate --ncu-csv x")}) {
+        std::string("validate --ncu-csv /no/such/file --point tokens=1"),
+        std::string("validate --ncu-csv x")}) {
     INFO(line);
     const Run refused = run(line);
     CHECK(refused.exit_code == 2);
@@ -84,7 +85,8 @@ TEST_CASE("without a GPU validate is exit 4 and a sentence") {
 TEST_CASE("list names suites, counters and metrics") {
   const Run listed = run("validate --list");
   CHECK(listed.exit_code == 0);
-  for (const char* expected : {"stream", "reuse", "tiles", "l1tex__m_xbar2l1tex_read_sectors.sum", "dram__bytes_read.sum"}) {
+  for (const char* expected :
+       {"stream", "reuse", "tiles", "l1tex__m_xbar2l1tex_read_sectors.sum", "dram__bytes_read.sum"}) {
     CHECK(listed.out.find(expected) != std::string::npos);
   }
   CHECK(result_of("validate stream --list")["suites"].size() == 1);
@@ -96,9 +98,10 @@ TEST_CASE("a profile of somebody's kernel is held against the models") {
   write_text(folder + "/p.csv",
              "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
              "\"0\",\"flash_fwd\",\"l1tex__m_xbar2l1tex_read_sectors.sum\",\"sector\",\"2,129,920\"\n");
-  const Json result = result_of("validate --ncu-csv '" + folder +
-                                "/p.csv' --ncu-kernel flash --point tokens=4096 head_dim=128 q_tile=128 kv_tile=176 "
-                                "ctas_per_sm=1 schedule=persistent order=descending");
+  const Json result =
+      result_of("validate --ncu-csv '" + folder +
+                "/p.csv' --ncu-kernel flash --point tokens=4096 head_dim=128 q_tile=128 kv_tile=176 "
+                "ctas_per_sm=1 schedule=persistent order=descending");
   REQUIRE(result["rows"].size() == 1);
   CHECK(result["rows"][0]["deviation"] == 0.0);
   CHECK(result["rows"][0]["verdict"] == "not judged");
@@ -106,7 +109,8 @@ TEST_CASE("a profile of somebody's kernel is held against the models") {
 
 TEST_CASE("a report is written whole") {
   const std::string folder = scratch_folder();
-  CHECK(run("validate stream --quiet --recorded '" + kRecordings + "' --report '" + folder + "/r.html'").exit_code == 0);
+  CHECK(run("validate stream --quiet --recorded '" + kRecordings + "' --report '" + folder + "/r.html'")
+            .exit_code == 0);
   const std::string html = read_text(folder + "/r.html");
   CHECK(html.starts_with("<!doctype html>"));
   CHECK(html.ends_with("</html>\n"));

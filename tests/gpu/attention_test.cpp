@@ -13,7 +13,8 @@ using namespace natten_sim::kernels;
 
 /// A new seed a run, printed when a check fails.
 std::uint64_t fresh_seed() {
-  static std::uint64_t seed = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  static std::uint64_t seed =
+      static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
   return ++seed;
 }
 
@@ -27,13 +28,13 @@ void check(const AttentionProblem& problem, const AttentionVariant& variant, std
   const AttentionBuffers buffers = random_attention_buffers(problem, seed);
   launch_attention(gpu(), problem, variant, buffers);
   const AttentionError error = check_attention(problem, buffers, sampled_rows(problem, most_rows, seed));
-  INFO("seed " << seed << ", " << to_string(problem.dtype) << ", batch " << problem.batch << ", heads " << problem.heads
-               << "/" << problem.heads_kv << ", tokens " << problem.tokens << ", head dim " << problem.head_dim
-               << (problem.causal ? ", causal" : ", full") << ", tiles " << variant.q_tile << "x" << variant.kv_tile
-               << ", stages " << variant.stages << ", " << variant.ctas_per_sm << " CTAs an SM, "
-               << to_string(variant.schedule) << ", " << to_string(variant.walk)
-               << (variant.last_q_tile_first ? ", last first" : "") << ": error " << error.kernel << ", naive "
-               << error.naive << ", unwritten " << error.unwritten);
+  INFO("seed " << seed << ", " << to_string(problem.dtype) << ", batch " << problem.batch << ", heads "
+               << problem.heads << "/" << problem.heads_kv << ", tokens " << problem.tokens << ", head dim "
+               << problem.head_dim << (problem.causal ? ", causal" : ", full") << ", tiles " << variant.q_tile
+               << "x" << variant.kv_tile << ", stages " << variant.stages << ", " << variant.ctas_per_sm
+               << " CTAs an SM, " << to_string(variant.schedule) << ", " << to_string(variant.walk)
+               << (variant.last_q_tile_first ? ", last first" : "") << ": error " << error.kernel
+               << ", naive " << error.naive << ", unwritten " << error.unwritten);
   CHECK(error.unwritten == 0);
   CHECK(error.within_bound());
 }

@@ -1,4 +1,5 @@
-// The stream kernel against its oracle; with counters, against the figures that any GPU with L2 sectors must show.
+// The stream kernel against its oracle; with counters, against the figures that any GPU with L2 sectors must
+// show.
 #include <cstdint>
 #include <vector>
 
@@ -15,13 +16,15 @@ TEST_CASE("every CTA sums the buffer as often as it has passes", "[sanitize]") {
   (void)open_gpu();
   for (const std::int64_t steps : {1, 2, 3, 5, 8, 64}) {
     std::vector<std::uint32_t> words(static_cast<std::size_t>(steps * kStreamStepBytes / 4));
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint32_t>(i * 2654435761u + 12345u);
+    for (std::size_t i = 0; i < words.size(); ++i)
+      words[i] = static_cast<std::uint32_t>(i * 2654435761u + 12345u);
     DeviceBuffer buffer(words.size() * 4);
     buffer.copy_from_host(words.data(), words.size() * 4);
     for (const StreamOrder order : {StreamOrder::kCyclic, StreamOrder::kSawtooth}) {
       for (const int passes : {1, 2, 3}) {
         // Both paces.
-        const StreamProblem problem{steps * kStreamStepBytes, passes, 7, order, passes == 2 ? 0 : 100 * steps};
+        const StreamProblem problem{steps * kStreamStepBytes, passes, 7, order,
+                                    passes == 2 ? 0 : 100 * steps};
         DeviceBuffer sums(7 * 4);
         sums.fill(0xff);
         launch_stream(problem, buffer, sums);
@@ -36,8 +39,8 @@ TEST_CASE("every CTA sums the buffer as often as it has passes", "[sanitize]") {
 TEST_CASE("the counter of L2 read sectors sees every load of the stream") {
   const GpuInfo gpu = open_gpu();
   std::string reason;
-  const auto profiler = natten_sim::validate::RangeProfiler::open(
-      gpu.index, {"l1tex__m_xbar2l1tex_read_sectors.sum"}, reason);
+  const auto profiler =
+      natten_sim::validate::RangeProfiler::open(gpu.index, {"l1tex__m_xbar2l1tex_read_sectors.sum"}, reason);
   if (profiler == nullptr) {
     WARN("not checked, no counters: " << reason);
     return;

@@ -15,7 +15,8 @@ using namespace natten_sim;
 using namespace natten_sim::kernels;
 
 TEST_CASE("attention to one key is its value") {
-  const std::vector<float> q(16, 1.f), k(16, 0.5f), v = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  const std::vector<float> q(16, 1.f), k(16, 0.5f),
+      v = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   const AttentionRow row = attention_row_oracle(q, k, v, Dtype::kBf16);
   for (std::size_t i = 0; i < 16; ++i) {
     CHECK(row.exact[i] == static_cast<double>(v[i]));
@@ -117,7 +118,8 @@ TEST_CASE("the stream's sum is that of its words times its passes") {
   CHECK(stream_oracle({kStreamStepBytes, 3, 1}, {1, 2, 0xffffffffu}) == 6);
   CHECK_THROWS_AS(require_valid(StreamProblem{kStreamStepBytes + 16, 1, 1}), InvalidParameter);
   CHECK_THROWS_AS(require_valid(StreamProblem{kStreamStepBytes, 0, 1}), InvalidParameter);
-  CHECK_THROWS_AS(require_valid(StreamProblem{kStreamStepBytes, 1, 1, StreamOrder::kCyclic, -1}), InvalidParameter);
+  CHECK_THROWS_AS(require_valid(StreamProblem{kStreamStepBytes, 1, 1, StreamOrder::kCyclic, -1}),
+                  InvalidParameter);
 }
 
 TEST_CASE("without a GPU every entrance says so, and does not crash") {

@@ -71,7 +71,8 @@ TEST_CASE("without a tolerance nothing is judged") {
 }
 
 TEST_CASE("summaries keep fitted points apart and name the worst") {
-  std::vector<ComparisonRow> rows = {row("a", "g", 0.1), row("b", "g", -0.3), row("c", "h", 0.2), row("d", "g", 0.9)};
+  std::vector<ComparisonRow> rows = {row("a", "g", 0.1), row("b", "g", -0.3), row("c", "h", 0.2),
+                                     row("d", "g", 0.9)};
   rows[3].fitted = true;
   const std::vector<GroupSummary> groups = summarise(rows);
   REQUIRE(groups.size() == 3);
@@ -97,11 +98,12 @@ double predicted(const std::vector<std::string>& words, const std::string& count
   return -1;
 }
 
-TEST_CASE("sectors of split-Q attention are those of tables 1 and 2 of the Sawtooth paper, without the stores") {
+TEST_CASE(
+    "sectors of split-Q attention are those of tables 1 and 2 of the Sawtooth paper, without the stores") {
   // Table 2: 107,741,184 and 1,719,664,640 sectors, of which S * D * 2 / 32 are stores of O.
   for (const auto& [tokens, total] : {std::pair{32768, 107741184}, {131072, 1719664640}}) {
-    CHECK(predicted({"tokens=" + std::to_string(tokens), "head_dim=64", "q_tile=80", "kv_tile=80", "ctas_per_sm=1",
-                     "schedule=grid", "order=cyclic"},
+    CHECK(predicted({"tokens=" + std::to_string(tokens), "head_dim=64", "q_tile=80", "kv_tile=80",
+                     "ctas_per_sm=1", "schedule=grid", "order=cyclic"},
                     "l2_read_sectors") == total - tokens * 4);
   }
 }
@@ -119,11 +121,13 @@ TEST_CASE("a sawtooth stream rereads what exceeds the capacity, a cyclic one eve
   CHECK(predicted({"kernel=stream", "buffer_mib=64", "order=sawtooth"}, "dram_read_bytes") ==
         8 * bytes - 7 * capacity);
   CHECK(predicted({"kernel=stream", "buffer_mib=16", "order=cyclic"}, "dram_read_bytes") == 16 << 20);
-  CHECK(predicted({"kernel=stream", "buffer_mib=64", "order=cyclic"}, "l2_read_sectors") == 132.0 * 8 * bytes / 32);
+  CHECK(predicted({"kernel=stream", "buffer_mib=64", "order=cyclic"}, "l2_read_sectors") ==
+        132.0 * 8 * bytes / 32);
 }
 
 TEST_CASE("every shipped recording compares within tolerance or with a documented miss") {
-  const std::vector<Recording> recordings = read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
+  const std::vector<Recording> recordings =
+      read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
   const Comparison comparison = compare(recordings, builtin_suites(), builtin_catalog().devices);
   CHECK(comparison.rows.size() >= 320);
   for (const ComparisonRow& each : comparison.rows) {
@@ -134,7 +138,8 @@ TEST_CASE("every shipped recording compares within tolerance or with a documente
 }
 
 TEST_CASE("every point of the shipped suites is recorded on the H200, with at least 20 timed repetitions") {
-  for (const Recording& recording : read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
+  for (const Recording& recording :
+       read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
     const Suite& suite = find_suite(builtin_suites(), recording.head.suite);
     CHECK(recording.rows.size() == suite.points.size());
     for (const RecordedRow& each : recording.rows) {
@@ -148,7 +153,8 @@ TEST_CASE("every point of the shipped suites is recorded on the H200, with at le
 }
 
 TEST_CASE("a report is one file that names its data and refers to no other") {
-  const std::vector<Recording> recordings = read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
+  const std::vector<Recording> recordings =
+      read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
   const Comparison comparison = compare(recordings, builtin_suites(), builtin_catalog().devices);
   const std::string html = html_report(recordings, comparison);
   CHECK(html.find("<svg") != std::string::npos);

@@ -1,5 +1,6 @@
-// Every metric of the counter table exists on the chips that the table names, and on no other of those it speaks of;
-// the counters of each suite can be read in one pass. Asks CUPTI's host half: needs libcupti, no GPU.
+// Every metric of the counter table exists on the chips that the table names, and on no other of those it
+// speaks of; the counters of each suite can be read in one pass. Asks CUPTI's host half: needs libcupti, no
+// GPU.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -27,7 +28,8 @@ int main() {
     for (const CounterSpec& spec : counter_table()) {
       const std::string metric(spec.metric);
       const bool exists = catalog->has(metric) && catalog->passes({metric}).has_value();
-      expect(exists == exists_on(spec, chip), chip + (exists ? " has " : " lacks ") + metric + ", unlike the table");
+      expect(exists == exists_on(spec, chip),
+             chip + (exists ? " has " : " lacks ") + metric + ", unlike the table");
     }
     expect(!catalog->has("l1tex__no_such_metric.sum"), chip + " has no invented metric");
     expect(!catalog->passes({"l1tex__no_such_metric.sum"}).has_value(), chip + " reads no invented metric");
@@ -41,9 +43,11 @@ int main() {
       }
       if (suite.counters.empty()) continue;
       expect(all, chip + " has every counter of '" + suite.name + "'");
-      expect(catalog->passes(metrics) == std::size_t{1}, chip + " reads the counters of '" + suite.name + "' in one pass");
+      expect(catalog->passes(metrics) == std::size_t{1},
+             chip + " reads the counters of '" + suite.name + "' in one pass");
     }
   }
-  std::printf("%zu counters on %zu chips: %d failures\n", counter_table().size(), counter_chips().size(), failures);
+  std::printf("%zu counters on %zu chips: %d failures\n", counter_table().size(), counter_chips().size(),
+              failures);
   return failures == 0 ? 0 : 1;
 }

@@ -13,10 +13,14 @@ using namespace natten_sim::validate;
 
 const std::string kDetails =
     "==PROF== Connected to process 1\n"
-    "\"ID\",\"Process ID\",\"Kernel Name\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
-    "\"0\",\"1\",\"flash_fwd<A, \"\"B\"\">\",\"Command line profiler metrics\",\"dram__bytes_read.sum\",\"Mbyte\",\"1,234.5\"\n"
-    "\"0\",\"1\",\"flash_fwd<A, \"\"B\"\">\",\"Command line profiler metrics\",\"some__other.sum\",\"inst\",\"nan\"\n"
-    "\"0\",\"1\",\"flash_fwd<A, \"\"B\"\">\",\"Command line profiler metrics\",\"gpu__time_duration.sum\",\"us\",\"2\"\n"
+    "\"ID\",\"Process ID\",\"Kernel Name\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric "
+    "Value\"\n"
+    "\"0\",\"1\",\"flash_fwd<A, \"\"B\"\">\",\"Command line profiler "
+    "metrics\",\"dram__bytes_read.sum\",\"Mbyte\",\"1,234.5\"\n"
+    "\"0\",\"1\",\"flash_fwd<A, \"\"B\"\">\",\"Command line profiler "
+    "metrics\",\"some__other.sum\",\"inst\",\"nan\"\n"
+    "\"0\",\"1\",\"flash_fwd<A, \"\"B\"\">\",\"Command line profiler "
+    "metrics\",\"gpu__time_duration.sum\",\"us\",\"2\"\n"
     "\"1\",\"1\",\"copy\",\"Command line profiler metrics\",\"dram__bytes_read.sum\",\"byte\",\"7\"\n";
 
 const std::string kRaw =
@@ -43,8 +47,8 @@ TEST_CASE("the raw page has a column a metric and a row of units") {
 }
 
 TEST_CASE("launches of one kernel become one row with their median") {
-  const Point point = parse_point_words({"tokens=100", "head_dim=64", "q_tile=64", "kv_tile=64", "ctas_per_sm=1",
-                                         "schedule=grid", "order=cyclic"});
+  const Point point = parse_point_words({"tokens=100", "head_dim=64", "q_tile=64", "kv_tile=64",
+                                         "ctas_per_sm=1", "schedule=grid", "order=cyclic"});
   const RecordedRow row = row_of_launches(parse_ncu_csv(kRaw, "p.csv"), "flash", point);
   CHECK(row.counters.at("l2_read_sectors").spread.median == 200);
   CHECK(row.counters.at("l2_read_sectors").repetitions == 2);
@@ -60,8 +64,9 @@ TEST_CASE("damaged profiles are refused, never read wrongly") {
   CHECK_THROWS_AS(parse_ncu_csv(header + units + "\"0\",\"k\",\"1\"\n", "p.csv"), MalformedData);
   CHECK_THROWS_AS(parse_ncu_csv(header + units + "\"0\",\"k\",\"1x\",\"2\"\n", "p.csv"), MalformedData);
   CHECK_THROWS_AS(parse_ncu_csv(header + units + "\"0\",\"k\",\"1\",\"2\n", "p.csv"), MalformedData);
-  CHECK_THROWS_AS(parse_ncu_csv(header + "\"\",\"\",\"furlong\",\"sector\"\n\"0\",\"k\",\"1\",\"2\"\n", "p.csv"),
-                  MalformedData);
+  CHECK_THROWS_AS(
+      parse_ncu_csv(header + "\"\",\"\",\"furlong\",\"sector\"\n\"0\",\"k\",\"1\",\"2\"\n", "p.csv"),
+      MalformedData);
   // Every truncation is either refused or read as far as it goes.
   for (std::size_t n = 0; n < kDetails.size(); ++n) {
     std::size_t launches = 0;

@@ -130,9 +130,11 @@ TEST_CASE("damaged recordings are refused") {
   for (const std::string& damaged :
        {std::string(), std::string("[]"), text.substr(0, text.size() / 2), with("recording/1", "recording/2"),
         with("\"suite\"", "\"siute\""), with("\"repetitions\":3", "\"repetitions\":\"3\""),
-        with("\"repetitions\":3", "\"repetitions\":3,\"extra\":1"), with("dram__bytes_read.sum", "dram__bytes_write.sum"),
+        with("\"repetitions\":3", "\"repetitions\":3,\"extra\":1"),
+        with("dram__bytes_read.sum", "dram__bytes_write.sum"),
         with("\"order\":\"cyclic\"", "\"order\":\"zigzag\""), with("\"buffer_mib\":1", "\"buffer_mib\":0"),
-        with("\"buffer_mib\":1", "\"buffer_mib\":1,\"buffer_mib\":2"), with("\"passes\":8", "\"passes\":9999999999999")}) {
+        with("\"buffer_mib\":1", "\"buffer_mib\":1,\"buffer_mib\":2"),
+        with("\"passes\":8", "\"passes\":9999999999999")}) {
     INFO(damaged);
     CHECK_THROWS_AS(parse_recording(damaged, "r.json"), Error);
   }
@@ -143,7 +145,8 @@ TEST_CASE("damaged recordings are refused") {
 
 TEST_CASE("no truncation of a shipped recording is read as a whole one") {
   const std::string text = recording_json({example_head(), {example_row(1)}});
-  for (std::size_t n = 0; n + 2 < text.size(); ++n) CHECK_THROWS_AS(parse_recording(text.substr(0, n), "r"), MalformedData);
+  for (std::size_t n = 0; n + 2 < text.size(); ++n)
+    CHECK_THROWS_AS(parse_recording(text.substr(0, n), "r"), MalformedData);
 }
 
 TEST_CASE("a folder without recordings is refused; other JSON in it is left alone") {

@@ -21,7 +21,8 @@ std::string suites_with(const std::string& sweep) {
 
 TEST_CASE("a sweep stands for the product of its lists") {
   const auto suites = parse_suites(
-      suites_with(R"({"kernel": "stream", "buffer_mib": [1, 2, 3], "order": ["cyclic", "sawtooth"]})"), "v.json");
+      suites_with(R"({"kernel": "stream", "buffer_mib": [1, 2, 3], "order": ["cyclic", "sawtooth"]})"),
+      "v.json");
   REQUIRE(suites.size() == 1);
   CHECK(suites[0].points.size() == 6);
   std::set<std::string> keys;
@@ -30,13 +31,15 @@ TEST_CASE("a sweep stands for the product of its lists") {
 }
 
 TEST_CASE("suites are read strictly") {
-  for (const char* sweep :
-       {R"({"kernel": "stream", "buffer_mib": 1, "order": "cyclic", "colour": 1})",
-        R"({"kernel": "stream", "buffer_mib": [1, 1], "order": "cyclic"})",
-        R"({"kernel": "stream", "buffer_mib": [], "order": "cyclic"})", R"({"kernel": "stream", "order": "cyclic"})",
-        R"({"kernel": "cream", "buffer_mib": 1, "order": "cyclic"})", R"(7)",
-        R"({"kernel": "attention", "tokens": 64, "head_dim": 128, "q_tile": 77, "kv_tile": 64, "ctas_per_sm": 1, "schedule": "grid", "order": "cyclic"})",
-        R"({"kernel": "attention", "tokens": 1.5, "head_dim": 128, "q_tile": 128, "kv_tile": 64, "ctas_per_sm": 1, "schedule": "grid", "order": "cyclic"})"}) {
+  for (
+      const char* sweep :
+      {R"({"kernel": "stream", "buffer_mib": 1, "order": "cyclic", "colour": 1})",
+       R"({"kernel": "stream", "buffer_mib": [1, 1], "order": "cyclic"})",
+       R"({"kernel": "stream", "buffer_mib": [], "order": "cyclic"})",
+       R"({"kernel": "stream", "order": "cyclic"})",
+       R"({"kernel": "cream", "buffer_mib": 1, "order": "cyclic"})", R"(7)",
+       R"({"kernel": "attention", "tokens": 64, "head_dim": 128, "q_tile": 77, "kv_tile": 64, "ctas_per_sm": 1, "schedule": "grid", "order": "cyclic"})",
+       R"({"kernel": "attention", "tokens": 1.5, "head_dim": 128, "q_tile": 128, "kv_tile": 64, "ctas_per_sm": 1, "schedule": "grid", "order": "cyclic"})"}) {
     INFO(sweep);
     CHECK_THROWS_AS(parse_suites(suites_with(sweep), "v.json"), Error);
   }
@@ -50,8 +53,9 @@ TEST_CASE("the shipped suites have the points that the comparison needs") {
 }
 
 TEST_CASE("a point in words is the point of the data, with any tile shape") {
-  const Point point = parse_point_words({"tokens=4096", "head_dim=128", "q_tile=128", "kv_tile=176", "ctas_per_sm=1",
-                                         "schedule=persistent", "order=descending", "causal=true", "heads=8"});
+  const Point point =
+      parse_point_words({"tokens=4096", "head_dim=128", "q_tile=128", "kv_tile=176", "ctas_per_sm=1",
+                         "schedule=persistent", "order=descending", "causal=true", "heads=8"});
   CHECK(key_of(point) == "attention b1 h8/8 s4096 d128 bf16 causal 128x176x1 1 CTAs persistent descending");
   CHECK(group_of(point) == "attention causal persistent descending");
   CHECK_THROWS_AS(parse_point_words({"tokens"}), InvalidParameter);

@@ -26,18 +26,24 @@ class Axis {
  public:
   Axis(bool logarithmic, double from, double to) : logarithmic_(logarithmic), from_(from), to_(to) {}
 
-  [[nodiscard]] bool shows(double value) const { return std::isfinite(value) && (!logarithmic_ || value > 0); }
+  [[nodiscard]] bool shows(double value) const {
+    return std::isfinite(value) && (!logarithmic_ || value > 0);
+  }
   void include(double value) {
     low_ = std::min(low_, mapped(value));
     high_ = std::max(high_, mapped(value));
   }
   void widen() {
-    const double margin = high_ > low_ ? 0.04 * (high_ - low_) : logarithmic_ ? 0.3 : std::max(1.0, std::abs(low_) * 0.1);
+    const double margin = high_ > low_   ? 0.04 * (high_ - low_)
+                          : logarithmic_ ? 0.3
+                                         : std::max(1.0, std::abs(low_) * 0.1);
     low_ -= margin;
     high_ += margin;
   }
   [[nodiscard]] bool empty() const { return low_ > high_; }
-  [[nodiscard]] double place(double value) const { return from_ + (mapped(value) - low_) / (high_ - low_) * (to_ - from_); }
+  [[nodiscard]] double place(double value) const {
+    return from_ + (mapped(value) - low_) / (high_ - low_) * (to_ - from_);
+  }
   [[nodiscard]] std::vector<double> ticks() const {
     std::vector<double> ticks;
     if (logarithmic_) {
@@ -50,8 +56,12 @@ class Axis {
       }
     } else {
       const double raw = (high_ - low_) / 5, power = std::pow(10.0, std::floor(std::log10(raw)));
-      const double step = raw / power < 1.5 ? power : raw / power < 3.5 ? 2 * power : raw / power < 7.5 ? 5 * power : 10 * power;
-      for (double value = std::ceil(low_ / step) * step; value <= high_; value += step) ticks.push_back(value);
+      const double step = raw / power < 1.5   ? power
+                          : raw / power < 3.5 ? 2 * power
+                          : raw / power < 7.5 ? 5 * power
+                                              : 10 * power;
+      for (double value = std::ceil(low_ / step) * step; value <= high_; value += step)
+        ticks.push_back(value);
     }
     return ticks;
   }
@@ -76,17 +86,22 @@ std::string grid(const Axis& x, const Axis& y, const Chart& chart) {
   std::string svg;
   const double right = kWidth - kRight, bottom = kHeight - kBottom;
   for (const double tick : x.ticks()) {
-    svg += format("<line class='g' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/>", x.place(tick), x.place(tick), kTop, bottom);
-    svg += format("<text x='%.1f' y='%.1f' text-anchor='middle'>", x.place(tick), bottom + 16) + tick_text(tick) + "</text>";
+    svg += format("<line class='g' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/>", x.place(tick), x.place(tick),
+                  kTop, bottom);
+    svg += format("<text x='%.1f' y='%.1f' text-anchor='middle'>", x.place(tick), bottom + 16) +
+           tick_text(tick) + "</text>";
   }
   for (const double tick : y.ticks()) {
-    svg += format("<line class='g' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/>", kLeft, right, y.place(tick), y.place(tick));
-    svg += format("<text x='%.1f' y='%.1f' text-anchor='end'>", kLeft - 6, y.place(tick) + 4) + tick_text(tick) + "</text>";
+    svg += format("<line class='g' x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/>", kLeft, right, y.place(tick),
+                  y.place(tick));
+    svg += format("<text x='%.1f' y='%.1f' text-anchor='end'>", kLeft - 6, y.place(tick) + 4) +
+           tick_text(tick) + "</text>";
   }
   svg += format("<text x='%.1f' y='%.1f' text-anchor='middle'>", (kLeft + right) / 2, kHeight - 10) +
          escaped_html(chart.x_label) + "</text>";
-  svg += format("<text transform='translate(16 %.1f) rotate(-90)' text-anchor='middle'>", (kTop + bottom) / 2) +
-         escaped_html(chart.y_label) + "</text>";
+  svg +=
+      format("<text transform='translate(16 %.1f) rotate(-90)' text-anchor='middle'>", (kTop + bottom) / 2) +
+      escaped_html(chart.y_label) + "</text>";
   svg += format("<text class='t' x='%.1f' y='20'>", kLeft) + escaped_html(chart.title) + "</text>";
   return svg;
 }
@@ -109,11 +124,12 @@ std::string svg_chart(const Chart& chart) {
   if (x.empty()) throw InvalidParameter("chart", chart.title, "at least one point that its axes can show");
   x.widen();
   y.widen();
-  std::string svg = format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' width='%.0f' height='%.0f'>",
-                           kWidth, kHeight, kWidth, kHeight) +
-                    "<style>text{font:12px sans-serif;fill:#222}.t{font-weight:bold}.g{stroke:#ddd}</style>"
-                    "<rect width='100%' height='100%' fill='white'/>" +
-                    grid(x, y, chart);
+  std::string svg =
+      format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' width='%.0f' height='%.0f'>",
+             kWidth, kHeight, kWidth, kHeight) +
+      "<style>text{font:12px sans-serif;fill:#222}.t{font-weight:bold}.g{stroke:#ddd}</style>"
+      "<rect width='100%' height='100%' fill='white'/>" +
+      grid(x, y, chart);
   std::size_t colour = 0;
   for (const Series& series : chart.series) {
     const std::string paint = kColours[colour % kColours.size()];
@@ -129,8 +145,9 @@ std::string svg_chart(const Chart& chart) {
     if (series.line) svg += "<path d='" + path + "' fill='none' stroke='" + paint + "' stroke-width='1.5'/>";
     svg += marks;
     const double legend = kTop + 14 + 18 * static_cast<double>(colour);
-    svg += format("<circle cx='%.1f' cy='%.1f' r='4' ", kWidth - kRight + 14, legend - 4) + "fill='" + paint + "'/>" +
-           format("<text x='%.1f' y='%.1f'>", kWidth - kRight + 24, legend) + escaped_html(series.name) + "</text>";
+    svg += format("<circle cx='%.1f' cy='%.1f' r='4' ", kWidth - kRight + 14, legend - 4) + "fill='" + paint +
+           "'/>" + format("<text x='%.1f' y='%.1f'>", kWidth - kRight + 24, legend) +
+           escaped_html(series.name) + "</text>";
     ++colour;
   }
   if (chart.diagonal) {

@@ -1,13 +1,14 @@
-#include <natten_sim/validate/clocks.hpp>
-
 #include <array>
+
+#include <natten_sim/validate/clocks.hpp>
 
 #include "shared_library.hpp"
 
 namespace natten_sim::validate {
 namespace {
 
-// The few of NVML's declarations that are needed; its binary interface is stable, its header is not always there.
+// The few of NVML's declarations that are needed; its binary interface is stable, its header is not always
+// there.
 using NvmlDevice = void*;
 constexpr int kNvmlSuccess = 0;
 constexpr int kNvmlClockSm = 1;
@@ -27,7 +28,8 @@ struct ClockReader::State {
 
 ClockReader::ClockReader(int gpu) : state_(std::make_unique<State>()) {
   State& s = *state_;
-  const bool complete = s.library.find("nvmlInit_v2", s.initialize) && s.library.find("nvmlShutdown", s.shut_down) &&
+  const bool complete = s.library.find("nvmlInit_v2", s.initialize) &&
+                        s.library.find("nvmlShutdown", s.shut_down) &&
                         s.library.find("nvmlDeviceGetHandleByIndex_v2", s.handle_by_index) &&
                         s.library.find("nvmlDeviceGetClockInfo", s.clock_info) &&
                         s.library.find("nvmlSystemGetDriverVersion", s.driver_version);
@@ -52,7 +54,8 @@ std::optional<Clocks> ClockReader::read() const {
 
 std::string ClockReader::driver_version() const {
   std::array<char, 96> text{};
-  if (state_->device == nullptr || state_->driver_version(text.data(), text.size()) != kNvmlSuccess) return "unknown";
+  if (state_->device == nullptr || state_->driver_version(text.data(), text.size()) != kNvmlSuccess)
+    return "unknown";
   return text.data();
 }
 

@@ -1,8 +1,8 @@
-#include <natten_sim/validate/comparison.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
+
+#include <natten_sim/validate/comparison.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -30,7 +30,8 @@ std::optional<ErrorSummary> errors_of(const std::vector<const ComparisonRow*>& r
 }
 
 const Device* device_of(const std::vector<Device>& devices, const std::string& profile) {
-  const auto found = std::find_if(devices.begin(), devices.end(), [&](const Device& d) { return d.name == profile; });
+  const auto found =
+      std::find_if(devices.begin(), devices.end(), [&](const Device& d) { return d.name == profile; });
   return found == devices.end() ? nullptr : &*found;
 }
 
@@ -94,7 +95,8 @@ void judge(const Suite& suite, ComparisonRow& row) {
   row.verdict = error <= tolerance->relative ? Verdict::kWithin : Verdict::kOutside;
   if (row.verdict == Verdict::kWithin) return;
   for (const KnownMiss& miss : suite.known_misses) {
-    if (miss.counter == row.counter && row.model.find(miss.model) != std::string::npos && row.point.find(miss.point) != std::string::npos && error <= miss.worst) {
+    if (miss.counter == row.counter && row.model.find(miss.model) != std::string::npos &&
+        row.point.find(miss.point) != std::string::npos && error <= miss.worst) {
       row.verdict = Verdict::kKnownMiss;
       row.cause = miss.cause;
       return;

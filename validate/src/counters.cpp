@@ -1,10 +1,9 @@
-#include <natten_sim/validate/counters.hpp>
-
 #include <algorithm>
 #include <array>
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/validate/counters.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -15,25 +14,29 @@ constexpr std::string_view kHbmChips = "GA100,GH100,GB100";
 
 constexpr CounterSpec kCounters[] = {
     {"l2_read_sectors", "l1tex__m_xbar2l1tex_read_sectors.sum", "sector", 1,
-     "32-byte sectors that came back from the L2 to the L1s: every load that missed in L1, before and after any "
+     "32-byte sectors that came back from the L2 to the L1s: every load that missed in L1, before and after "
+     "any "
      "coalescing in between",
      kEveryChip},
     {"l2_tex_sectors", "lts__t_sectors_srcunit_tex.sum", "sector", 1,
-     "sectors of L1 requests that the L2 slices looked up; fewer than l2_read_sectors where identical requests of "
+     "sectors of L1 requests that the L2 slices looked up; fewer than l2_read_sectors where identical "
+     "requests of "
      "several SMs are merged on the way",
      kEveryChip},
     {"l2_tex_miss_sectors", "lts__t_sectors_srcunit_tex_lookup_miss.sum", "sector", 1,
      "of those, sectors that were not in the slice", kEveryChip},
-    {"l2_reduction_sectors", "lts__t_sectors_op_red.sum", "sector", 1, "sectors of reductions without return value",
+    {"l2_reduction_sectors", "lts__t_sectors_op_red.sum", "sector", 1,
+     "sectors of reductions without return value", kEveryChip},
+    {"l2_atomic_sectors", "lts__t_sectors_op_atom.sum", "sector", 1, "sectors of atomics with return value",
      kEveryChip},
-    {"l2_atomic_sectors", "lts__t_sectors_op_atom.sum", "sector", 1, "sectors of atomics with return value", kEveryChip},
     {"dram_read_bytes", "dram__bytes_read.sum", "byte", 1, "bytes read from device memory", kHbmChips},
     {"dram_read_bytes", "dram__bytes_op_read.sum", "byte", 1, "bytes read from device memory", "GB202"},
     {"dram_write_bytes", "dram__bytes_write.sum", "byte", 1, "bytes written to device memory", kHbmChips},
     {"dram_write_bytes", "dram__bytes_op_write.sum", "byte", 1, "bytes written to device memory", "GB202"},
     {"active_warps_fraction", "sm__warps_active.avg.pct_of_peak_sustained_active", "fraction", 0.01,
      "resident warps over the most that fit, while an SM is active", kEveryChip},
-    {"gpu_time_ns", "gpu__time_duration.sum", "ns", 1, "from the start to the end of the range on the GPU", kEveryChip},
+    {"gpu_time_ns", "gpu__time_duration.sum", "ns", 1, "from the start to the end of the range on the GPU",
+     kEveryChip},
 };
 
 }  // namespace
@@ -54,9 +57,9 @@ const CounterSpec& counter(std::string_view label) {
 
 const CounterSpec* counter_on(std::string_view label, std::string_view chip) {
   (void)counter(label);
-  const auto* const found = std::find_if(std::begin(kCounters), std::end(kCounters), [&](const CounterSpec& spec) {
-    return spec.label == label && exists_on(spec, chip);
-  });
+  const auto* const found =
+      std::find_if(std::begin(kCounters), std::end(kCounters),
+                   [&](const CounterSpec& spec) { return spec.label == label && exists_on(spec, chip); });
   return found == std::end(kCounters) ? nullptr : found;
 }
 

@@ -14,9 +14,13 @@ const Cupti* Cupti::load(std::string& reason) {
   static std::string problem;
   static const Cupti* const loaded = []() -> const Cupti* {
     static Cupti cupti;
-    cupti.library = SharedLibrary{std::getenv("NATTEN_SIM_CUPTI"), "libcupti.so.13", "libcupti.so.12",
-                                  "/usr/local/cuda/lib64/libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
-                                  "/usr/local/cuda/lib/libcupti.so", "libcupti.so"};
+    cupti.library = SharedLibrary{std::getenv("NATTEN_SIM_CUPTI"),
+                                  "libcupti.so.13",
+                                  "libcupti.so.12",
+                                  "/usr/local/cuda/lib64/libcupti.so",
+                                  "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+                                  "/usr/local/cuda/lib/libcupti.so",
+                                  "libcupti.so"};
     if (!cupti.library) {
       problem = "libcupti was not found (it comes with the CUDA toolkit; NATTEN_SIM_CUPTI may name it)";
       return nullptr;
@@ -27,7 +31,8 @@ const Cupti* Cupti::load(std::string& reason) {
     NATTEN_SIM_CUPTI_FUNCTIONS(NATTEN_SIM_CUPTI_FIND)
 #undef NATTEN_SIM_CUPTI_FIND
     std::uint32_t version = 0;
-    if (missing == nullptr && (cupti.cuptiGetVersion(&version) != CUPTI_SUCCESS || version < kOldestVersion)) {
+    if (missing == nullptr &&
+        (cupti.cuptiGetVersion(&version) != CUPTI_SUCCESS || version < kOldestVersion)) {
       missing = "a version of CUDA 12.8 or later";
     }
     if (missing != nullptr) {
@@ -49,7 +54,8 @@ std::string Cupti::problem(CUptiResult result, const char* call) const {
   (void)cuptiGetResultString(result, &text);
   std::string sentence = std::string(call) + " answered " + (text == nullptr ? "an unknown error" : text);
   if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES) {
-    sentence += " (the driver lets only administrators read counters; see its NVreg_RestrictProfilingToAdminUsers)";
+    sentence +=
+        " (the driver lets only administrators read counters; see its NVreg_RestrictProfilingToAdminUsers)";
   }
   return sentence;
 }
@@ -89,12 +95,14 @@ std::vector<std::uint8_t> CuptiHost::configure(const std::vector<std::string>& m
   add.pHostObject = object_;
   add.ppMetricNames = names.data();
   add.numMetrics = names.size();
-  problem = cupti_.problem(cupti_.cuptiProfilerHostConfigAddMetrics(&add), "cuptiProfilerHostConfigAddMetrics");
+  problem =
+      cupti_.problem(cupti_.cuptiProfilerHostConfigAddMetrics(&add), "cuptiProfilerHostConfigAddMetrics");
   if (!problem.empty()) return {};
   CUpti_Profiler_Host_GetConfigImageSize_Params size{};
   size.structSize = CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE;
   size.pHostObject = object_;
-  problem = cupti_.problem(cupti_.cuptiProfilerHostGetConfigImageSize(&size), "cuptiProfilerHostGetConfigImageSize");
+  problem = cupti_.problem(cupti_.cuptiProfilerHostGetConfigImageSize(&size),
+                           "cuptiProfilerHostGetConfigImageSize");
   if (!problem.empty()) return {};
   std::vector<std::uint8_t> image(size.configImageSize);
   CUpti_Profiler_Host_GetConfigImage_Params get{};
@@ -114,8 +122,8 @@ std::vector<std::uint8_t> CuptiHost::configure(const std::vector<std::string>& m
   return image;
 }
 
-std::string CuptiHost::evaluate(const std::vector<std::uint8_t>& counter_data, const std::vector<std::string>& metrics,
-                                std::vector<double>& values) const {
+std::string CuptiHost::evaluate(const std::vector<std::uint8_t>& counter_data,
+                                const std::vector<std::string>& metrics, std::vector<double>& values) const {
   std::vector<const char*> names = pointers(metrics);
   values.assign(metrics.size(), 0.0);
   CUpti_Profiler_Host_EvaluateToGpuValues_Params parameters{};
@@ -127,7 +135,8 @@ std::string CuptiHost::evaluate(const std::vector<std::uint8_t>& counter_data, c
   parameters.ppMetricNames = names.data();
   parameters.numMetrics = names.size();
   parameters.pMetricValues = values.data();
-  return cupti_.problem(cupti_.cuptiProfilerHostEvaluateToGpuValues(&parameters), "cuptiProfilerHostEvaluateToGpuValues");
+  return cupti_.problem(cupti_.cuptiProfilerHostEvaluateToGpuValues(&parameters),
+                        "cuptiProfilerHostEvaluateToGpuValues");
 }
 
 }  // namespace natten_sim::validate

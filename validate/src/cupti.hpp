@@ -1,12 +1,12 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
 #include <cupti_version.h>
-
-#include <string>
-#include <vector>
 
 #include "shared_library.hpp"
 
@@ -15,15 +15,19 @@ namespace natten_sim::validate {
 /// libcupti's functions, by their own names.
 struct Cupti {
   SharedLibrary library;
-#define NATTEN_SIM_CUPTI_FUNCTIONS(X)                                                                            \
-  X(cuptiGetVersion) X(cuptiGetResultString) X(cuptiProfilerInitialize) X(cuptiDeviceGetChipName)                \
-  X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize) X(cuptiProfilerHostDeinitialize)         \
-  X(cuptiProfilerHostGetSubMetrics) X(cuptiProfilerHostGetMetricProperties) X(cuptiProfilerHostConfigAddMetrics) \
-  X(cuptiProfilerHostGetConfigImageSize) X(cuptiProfilerHostGetConfigImage) X(cuptiProfilerHostGetNumOfPasses)   \
-  X(cuptiProfilerHostEvaluateToGpuValues) X(cuptiRangeProfilerEnable) X(cuptiRangeProfilerDisable)               \
-  X(cuptiRangeProfilerStart) X(cuptiRangeProfilerStop) X(cuptiRangeProfilerPushRange)                            \
-  X(cuptiRangeProfilerPopRange) X(cuptiRangeProfilerSetConfig) X(cuptiRangeProfilerDecodeData)                   \
-  X(cuptiRangeProfilerGetCounterDataSize) X(cuptiRangeProfilerCounterDataImageInitialize)
+#define NATTEN_SIM_CUPTI_FUNCTIONS(X)                                                                        \
+  X(cuptiGetVersion)                                                                                         \
+  X(cuptiGetResultString) X(cuptiProfilerInitialize) X(cuptiDeviceGetChipName)                               \
+      X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize) X(cuptiProfilerHostDeinitialize) \
+          X(cuptiProfilerHostGetSubMetrics) X(cuptiProfilerHostGetMetricProperties)                          \
+              X(cuptiProfilerHostConfigAddMetrics) X(cuptiProfilerHostGetConfigImageSize)                    \
+                  X(cuptiProfilerHostGetConfigImage) X(cuptiProfilerHostGetNumOfPasses)                      \
+                      X(cuptiProfilerHostEvaluateToGpuValues) X(cuptiRangeProfilerEnable)                    \
+                          X(cuptiRangeProfilerDisable) X(cuptiRangeProfilerStart) X(cuptiRangeProfilerStop)  \
+                              X(cuptiRangeProfilerPushRange) X(cuptiRangeProfilerPopRange)                   \
+                                  X(cuptiRangeProfilerSetConfig) X(cuptiRangeProfilerDecodeData)             \
+                                      X(cuptiRangeProfilerGetCounterDataSize)                                \
+                                          X(cuptiRangeProfilerCounterDataImageInitialize)
 #define NATTEN_SIM_CUPTI_DECLARE(name) decltype(::name)* name = nullptr;
   NATTEN_SIM_CUPTI_FUNCTIONS(NATTEN_SIM_CUPTI_DECLARE)
 #undef NATTEN_SIM_CUPTI_DECLARE
@@ -45,10 +49,11 @@ class CuptiHost {
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   [[nodiscard]] bool has(const std::string& metric) const;
   /// Empty, with `problem` set, when a metric is refused. May be called once.
-  [[nodiscard]] std::vector<std::uint8_t> configure(const std::vector<std::string>& metrics, std::size_t& passes,
-                                                    std::string& problem) const;
+  [[nodiscard]] std::vector<std::uint8_t> configure(const std::vector<std::string>& metrics,
+                                                    std::size_t& passes, std::string& problem) const;
   [[nodiscard]] std::string evaluate(const std::vector<std::uint8_t>& counter_data,
-                                     const std::vector<std::string>& metrics, std::vector<double>& values) const;
+                                     const std::vector<std::string>& metrics,
+                                     std::vector<double>& values) const;
 
  private:
   const Cupti& cupti_;

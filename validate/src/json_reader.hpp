@@ -64,7 +64,8 @@ class ObjectReader {
  private:
   [[nodiscard]] const Json& value(const char* key) {
     const auto found = json_.find(key);
-    if (found == json_.end()) throw MalformedData(where_, std::string("no key '") + key + "'", "all keys of this format");
+    if (found == json_.end())
+      throw MalformedData(where_, std::string("no key '") + key + "'", "all keys of this format");
     bool repeated = false;
     for (const std::string& name : seen_) repeated = repeated || name == key;
     if (!repeated) seen_.emplace_back(key);

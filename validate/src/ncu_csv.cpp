@@ -1,11 +1,10 @@
-#include <natten_sim/validate/ncu_csv.hpp>
-
 #include <algorithm>
 #include <charconv>
 #include <set>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/validate/counters.hpp>
+#include <natten_sim/validate/ncu_csv.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -52,10 +51,12 @@ double parse_value(const std::string& text, const std::string& where) {
   return value;
 }
 
-/// Factor from ncu's unit to the counter's: decimal prefixes of bytes and sectors, times to ns, percent as it is.
+/// Factor from ncu's unit to the counter's: decimal prefixes of bytes and sectors, times to ns, percent as it
+/// is.
 double unit_factor(const std::string& unit, const CounterSpec& spec, const std::string& where) {
-  static const std::map<std::string, double> kTimes = {{"ns", 1},      {"nsecond", 1},   {"us", 1e3},   {"usecond", 1e3},
-                                                       {"ms", 1e6},    {"msecond", 1e6}, {"s", 1e9},    {"second", 1e9}};
+  static const std::map<std::string, double> kTimes = {{"ns", 1},        {"nsecond", 1}, {"us", 1e3},
+                                                       {"usecond", 1e3}, {"ms", 1e6},    {"msecond", 1e6},
+                                                       {"s", 1e9},       {"second", 1e9}};
   static const std::map<char, double> kPrefixes = {{'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'T', 1e12}};
   const std::string base(spec.unit);
   if (unit == base || unit.empty() || unit == "%") return 1;
@@ -64,14 +65,16 @@ double unit_factor(const std::string& unit, const CounterSpec& spec, const std::
   } else if (unit.substr(1) == base) {
     if (const auto prefix = kPrefixes.find(unit.front()); prefix != kPrefixes.end()) return prefix->second;
   }
-  throw MalformedData(where, "unit '" + unit + "' of " + std::string(spec.metric), base + ", or a decimal multiple of it");
+  throw MalformedData(where, "unit '" + unit + "' of " + std::string(spec.metric),
+                      base + ", or a decimal multiple of it");
 }
 
-void store(ProfiledLaunch& launch, const std::string& metric, const std::string& unit, const std::string& value,
-           const std::string& where) {
+void store(ProfiledLaunch& launch, const std::string& metric, const std::string& unit,
+           const std::string& value, const std::string& where) {
   const CounterSpec* const spec = find_metric(metric);
   if (spec == nullptr) return;
-  launch.counters[std::string(spec->label)] = parse_value(value, where) * unit_factor(unit, *spec, where) * spec->scale;
+  launch.counters[std::string(spec->label)] =
+      parse_value(value, where) * unit_factor(unit, *spec, where) * spec->scale;
 }
 
 struct Header {
@@ -84,7 +87,11 @@ struct Header {
 std::optional<Header> as_header(const Cells& cells) {
   const auto id = column_of(cells, "ID"), kernel = column_of(cells, "Kernel Name");
   if (!id || !kernel) return std::nullopt;
-  return Header{cells, *id, *kernel, column_of(cells, "Metric Name"), column_of(cells, "Metric Unit"),
+  return Header{cells,
+                *id,
+                *kernel,
+                column_of(cells, "Metric Name"),
+                column_of(cells, "Metric Unit"),
                 column_of(cells, "Metric Value")};
 }
 
@@ -119,18 +126,21 @@ std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::stri
       launches.push_back({cells[header->kernel], cells[header->id], {}});
     }
     if (details) {
-      store(launches.back(), cells[*header->metric], header->unit ? cells[*header->unit] : "", cells[*header->value], place);
+      store(launches.back(), cells[*header->metric], header->unit ? cells[*header->unit] : "",
+            cells[*header->value], place);
     } else {
       for (std::size_t i = 0; i < cells.size(); ++i) {
         if (!cells[i].empty()) store(launches.back(), header->cells[i], (*units)[i], cells[i], place);
       }
     }
   }
-  if (!header) throw MalformedData(where, "no header with 'ID' and 'Kernel Name'", "CSV as ncu --csv writes it");
+  if (!header)
+    throw MalformedData(where, "no header with 'ID' and 'Kernel Name'", "CSV as ncu --csv writes it");
   return launches;
 }
 
-RecordedRow row_of_launches(const std::vector<ProfiledLaunch>& launches, const std::string& kernel, const Point& point) {
+RecordedRow row_of_launches(const std::vector<ProfiledLaunch>& launches, const std::string& kernel,
+                            const Point& point) {
   std::map<std::string, std::vector<double>> values;
   std::set<std::string> names;
   bool found = false;
@@ -143,10 +153,12 @@ RecordedRow row_of_launches(const std::vector<ProfiledLaunch>& launches, const s
   std::string known;
   for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
   if (!found) throw InvalidParameter("ncu-kernel", kernel, "part of a kernel's name: " + known);
-  if (values.empty()) throw InvalidParameter("ncu-csv", kernel, "a profile with a counter that natten-sim knows");
+  if (values.empty())
+    throw InvalidParameter("ncu-csv", kernel, "a profile with a counter that natten-sim knows");
   RecordedRow row;
   row.point = point;
-  for (const auto& [label, each] : values) row.counters[label] = {spread_of(each), static_cast<int>(each.size())};
+  for (const auto& [label, each] : values)
+    row.counters[label] = {spread_of(each), static_cast<int>(each.size())};
   return row;
 }
 

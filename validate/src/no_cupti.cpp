@@ -17,7 +17,8 @@ std::unique_ptr<MetricCatalog> MetricCatalog::open(const std::string&, std::stri
   reason = "this natten-sim was built without CUDA's headers";
   return nullptr;
 }
-std::unique_ptr<RangeProfiler> RangeProfiler::open(int, const std::vector<std::string>&, std::string& reason) {
+std::unique_ptr<RangeProfiler> RangeProfiler::open(int, const std::vector<std::string>&,
+                                                   std::string& reason) {
   reason = "this natten-sim was built without CUDA's headers";
   return nullptr;
 }
@@ -26,7 +27,9 @@ std::string RangeProfiler::chip_name(int, std::string& reason) {
   return "";
 }
 bool MetricCatalog::has(const std::string&) const { return false; }
-std::optional<std::size_t> MetricCatalog::passes(const std::vector<std::string>&) const { return std::nullopt; }
+std::optional<std::size_t> MetricCatalog::passes(const std::vector<std::string>&) const {
+  return std::nullopt;
+}
 const std::string& RangeProfiler::chip() const noexcept { return state_->chip; }
 unsigned RangeProfiler::version() const noexcept { return 0; }
 std::vector<double> RangeProfiler::measure(const std::function<void()>&) { return {}; }

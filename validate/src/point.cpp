@@ -10,38 +10,37 @@ using kernels::to_string;
 struct KeyText {
   std::string operator()(const StreamPoint& point) const {
     return "stream " + std::to_string(point.buffer_mib) + " MiB x" + std::to_string(point.passes) + " " +
-           (point.ctas == 0 ? "all SMs" : std::to_string(point.ctas) + " CTAs") + " " + to_string(point.order) +
+           (point.ctas == 0 ? "all SMs" : std::to_string(point.ctas) + " CTAs") + " " +
+           to_string(point.order) +
            (point.step_cycles == 0 ? " full speed" : " paced " + std::to_string(point.step_cycles));
   }
   std::string operator()(const AttentionPoint& point) const {
     const kernels::AttentionProblem& p = point.problem;
     const kernels::AttentionVariant& v = point.variant;
-    return "attention b" + std::to_string(p.batch) + " h" + std::to_string(p.heads) + "/" + std::to_string(p.heads_kv) +
-           " s" + std::to_string(p.tokens) + " d" + std::to_string(p.head_dim) + " " + to_string(p.dtype) + " " +
-           (p.causal ? "causal" : "full") + " " + std::to_string(v.q_tile) + "x" + std::to_string(v.kv_tile) + "x" +
-           std::to_string(v.stages) + " " + std::to_string(v.ctas_per_sm) + " CTAs " + to_string(v.schedule) + " " +
-           to_string(v.walk) + (v.last_q_tile_first ? " last first" : "");
+    return "attention b" + std::to_string(p.batch) + " h" + std::to_string(p.heads) + "/" +
+           std::to_string(p.heads_kv) + " s" + std::to_string(p.tokens) + " d" + std::to_string(p.head_dim) +
+           " " + to_string(p.dtype) + " " + (p.causal ? "causal" : "full") + " " + std::to_string(v.q_tile) +
+           "x" + std::to_string(v.kv_tile) + "x" + std::to_string(v.stages) + " " +
+           std::to_string(v.ctas_per_sm) + " CTAs " + to_string(v.schedule) + " " + to_string(v.walk) +
+           (v.last_q_tile_first ? " last first" : "");
   }
 };
 
 struct GroupText {
   std::string operator()(const StreamPoint& point) const {
-    return std::string("stream ") + (point.step_cycles == 0 ? "full speed" : "paced") + " " + to_string(point.order);
+    return std::string("stream ") + (point.step_cycles == 0 ? "full speed" : "paced") + " " +
+           to_string(point.order);
   }
   std::string operator()(const AttentionPoint& point) const {
-    return std::string("attention ") + (point.problem.causal ? "causal " : "full ") + to_string(point.variant.schedule) +
-           " " + to_string(point.variant.walk);
+    return std::string("attention ") + (point.problem.causal ? "causal " : "full ") +
+           to_string(point.variant.schedule) + " " + to_string(point.variant.walk);
   }
 };
 
 struct JsonOf {
   Json operator()(const StreamPoint& point) const {
-    return {{"kernel", "stream"},
-            {"buffer_mib", point.buffer_mib},
-            {"passes", point.passes},
-            {"ctas", point.ctas},
-            {"order", to_string(point.order)},
-            {"step_cycles", point.step_cycles}};
+    return {{"kernel", "stream"}, {"buffer_mib", point.buffer_mib},  {"passes", point.passes},
+            {"ctas", point.ctas}, {"order", to_string(point.order)}, {"step_cycles", point.step_cycles}};
   }
   Json operator()(const AttentionPoint& point) const {
     const kernels::AttentionProblem& p = point.problem;
@@ -75,8 +74,9 @@ Point parse_stream(ObjectReader& reader) {
   if (point.buffer_mib < 1 || point.buffer_mib > 1 << 20) {
     throw InvalidParameter("buffer_mib", std::to_string(point.buffer_mib), "1..1048576");
   }
-  kernels::require_valid(kernels::StreamProblem{point.buffer_mib << 20, point.passes, point.ctas == 0 ? 1 : point.ctas,
-                                                point.order, point.step_cycles});
+  kernels::require_valid(kernels::StreamProblem{point.buffer_mib << 20, point.passes,
+                                                point.ctas == 0 ? 1 : point.ctas, point.order,
+                                                point.step_cycles});
   return point;
 }
 
@@ -118,7 +118,8 @@ Point parse_point_words(const std::vector<std::string>& words) {
     }
     const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
     if (json.contains(name)) throw InvalidParameter("point", word, "each name once");
-    const bool digits = !value.empty() && value.size() < 16 && value.find_first_not_of("0123456789") == std::string::npos;
+    const bool digits =
+        !value.empty() && value.size() < 16 && value.find_first_not_of("0123456789") == std::string::npos;
     if (digits) {
       json[name] = std::stoll(value);
     } else if (value == "true" || value == "false") {

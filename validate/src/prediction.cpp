@@ -1,5 +1,3 @@
-#include <natten_sim/validate/prediction.hpp>
-
 #include <cmath>
 #include <optional>
 
@@ -8,6 +6,7 @@
 #include <natten_sim/models/attention_traffic.hpp>
 #include <natten_sim/models/scan_reuse.hpp>
 #include <natten_sim/sim/wavefront.hpp>
+#include <natten_sim/validate/prediction.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -17,7 +16,8 @@ constexpr std::int64_t kMiB = 1 << 20;
 /// A whole number of the device profile. @throws InvalidParameter when the profile lacks it.
 std::int64_t number_of(const Device& device, const char* name) {
   const DeviceValue* const value = find_value(device, name);
-  if (value == nullptr) throw InvalidParameter(name, "absent", "a device profile that has it (" + device.name + ")");
+  if (value == nullptr)
+    throw InvalidParameter(name, "absent", "a device profile that has it (" + device.name + ")");
   return std::llround(value->value);
 }
 
@@ -26,8 +26,9 @@ std::vector<Prediction> stream_sectors(const Point& point, const Device& device)
   const auto* const stream = std::get_if<StreamPoint>(&point);
   if (stream == nullptr) return {};
   const std::int64_t ctas = stream->ctas == 0 ? number_of(device, "sms") : stream->ctas;
-  const std::int64_t sectors = checked_multiply(ctas * stream->passes, stream->buffer_mib * kMiB, "stream bytes") /
-                               number_of(device, "l2_sector_bytes");
+  const std::int64_t sectors =
+      checked_multiply(ctas * stream->passes, stream->buffer_mib * kMiB, "stream bytes") /
+      number_of(device, "l2_sector_bytes");
   return {{"l2_read_sectors", "every load", static_cast<double>(sectors), false}};
 }
 
@@ -48,8 +49,13 @@ SplitQProblem split_q(const kernels::AttentionProblem& problem, const kernels::A
   SplitQProblem split;
   split.mask = {{problem.tokens, problem.tokens, 1, 1, problem.causal}};
   split.tiles = {{variant.q_tile}, {variant.kv_tile}};
-  split.sizes = {problem.batch,    problem.heads, problem.heads_kv,
-                 problem.head_dim, problem.head_dim, 2, number_of(device, "l2_sector_bytes")};
+  split.sizes = {problem.batch,
+                 problem.heads,
+                 problem.heads_kv,
+                 problem.head_dim,
+                 problem.head_dim,
+                 2,
+                 number_of(device, "l2_sector_bytes")};
   return split;
 }
 
@@ -62,8 +68,10 @@ Traversal traversal_of(kernels::KvWalk walk) {
 std::vector<Prediction> attention_sectors(const Point& point, const Device& device) {
   const auto* const attention = std::get_if<AttentionPoint>(&point);
   if (attention == nullptr) return {};
-  const SectorCounts sectors = attention_traffic(split_q(attention->problem, attention->variant, device)).sectors;
-  return {{"l2_read_sectors", "split-Q sectors, closed form", static_cast<double>(sectors.total - sectors.o), false}};
+  const SectorCounts sectors =
+      attention_traffic(split_q(attention->problem, attention->variant, device)).sectors;
+  return {{"l2_read_sectors", "split-Q sectors, closed form", static_cast<double>(sectors.total - sectors.o),
+           false}};
 }
 
 /// All CTAs in step in front of an LRU of the effective capacity: closed form, full masks.
@@ -74,9 +82,9 @@ std::vector<Prediction> attention_lockstep(const Point& point, const Device& dev
     return {};
   }
   const SplitQProblem problem = split_q(attention->problem, attention->variant, device);
-  const std::optional<LockstepReuse> reuse =
-      lockstep_reuse(problem, traversal_of(attention->variant.walk),
-                     number_of(device, "sms") * attention->variant.ctas_per_sm, number_of(device, "l2_effective_bytes"));
+  const std::optional<LockstepReuse> reuse = lockstep_reuse(
+      problem, traversal_of(attention->variant.walk),
+      number_of(device, "sms") * attention->variant.ctas_per_sm, number_of(device, "l2_effective_bytes"));
   if (!reuse) return {};
   // Stores are written, not read.
   const std::int64_t read = reuse->miss_sectors - attention_traffic(problem).sectors.o;
@@ -88,13 +96,15 @@ std::vector<Prediction> attention_lockstep(const Point& point, const Device& dev
 std::optional<double> flops_per_s_of(const AttentionPoint& point, const Device& device) {
   for (const MeasuredRate& rate : builtin_rates()) {
     const kernels::AttentionVariant &a = rate.variant, &b = point.variant;
-    if (rate.device != device.name || rate.problem.head_dim != point.problem.head_dim || a.q_tile != b.q_tile ||
-        a.kv_tile != b.kv_tile || a.stages != b.stages || a.ctas_per_sm != b.ctas_per_sm) {
+    if (rate.device != device.name || rate.problem.head_dim != point.problem.head_dim ||
+        a.q_tile != b.q_tile || a.kv_tile != b.kv_tile || a.stages != b.stages ||
+        a.ctas_per_sm != b.ctas_per_sm) {
       continue;
     }
     const std::int64_t slots = number_of(device, "sms") * a.ctas_per_sm;
     const std::int64_t items = ceil_divide(rate.problem.tokens, a.q_tile) * rate.problem.heads;
-    return rate.flops_per_s * static_cast<double>(ceil_divide(items, slots) * slots) / static_cast<double>(items);
+    return rate.flops_per_s * static_cast<double>(ceil_divide(items, slots) * slots) /
+           static_cast<double>(items);
   }
   return std::nullopt;
 }
@@ -103,8 +113,8 @@ std::optional<double> flops_per_s_of(const AttentionPoint& point, const Device& 
 std::vector<Prediction> attention_timed(const Point& point, const Device& device) {
   const auto* const attention = std::get_if<AttentionPoint>(&point);
   if (attention == nullptr) return {};
-  for (const char* name : {"l2_effective_bytes", "l2_hit_bandwidth_bytes_per_s", "l2_miss_bandwidth_bytes_per_s",
-                           "dram_bandwidth_bytes_per_s", "sms"}) {
+  for (const char* name : {"l2_effective_bytes", "l2_hit_bandwidth_bytes_per_s",
+                           "l2_miss_bandwidth_bytes_per_s", "dram_bandwidth_bytes_per_s", "sms"}) {
     if (find_value(device, name) == nullptr) return {};
   }
   const std::optional<double> flops_per_s = flops_per_s_of(*attention, device);
@@ -137,9 +147,10 @@ std::vector<Prediction> attention_timed(const Point& point, const Device& device
 }  // namespace
 
 const std::vector<Predictor>& predictors(Fidelity fidelity) {
-  static const std::vector<Predictor> closed = {stream_sectors, stream_dram, attention_sectors, attention_lockstep};
-  static const std::vector<Predictor> all = {stream_sectors, stream_dram, attention_sectors, attention_lockstep,
-                                             attention_timed};
+  static const std::vector<Predictor> closed = {stream_sectors, stream_dram, attention_sectors,
+                                                attention_lockstep};
+  static const std::vector<Predictor> all = {stream_sectors, stream_dram, attention_sectors,
+                                             attention_lockstep, attention_timed};
   return fidelity == Fidelity::kClosedForm ? closed : all;
 }
 

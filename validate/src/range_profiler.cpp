@@ -1,8 +1,7 @@
-#include <natten_sim/validate/range_profiler.hpp>
-
 #include <utility>
 
 #include <natten_sim/kernels/gpu.hpp>
+#include <natten_sim/validate/range_profiler.hpp>
 
 #include "cupti.hpp"
 
@@ -76,7 +75,8 @@ std::string RangeProfiler::State::enable(CUcontext context) {
   CUpti_RangeProfiler_Enable_Params parameters{};
   parameters.structSize = CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE;
   parameters.ctx = context;
-  std::string problem = cupti->problem(cupti->cuptiRangeProfilerEnable(&parameters), "cuptiRangeProfilerEnable");
+  std::string problem =
+      cupti->problem(cupti->cuptiRangeProfilerEnable(&parameters), "cuptiRangeProfilerEnable");
   if (problem.empty()) object = parameters.pRangeProfilerObject;
   return problem;
 }
@@ -91,8 +91,8 @@ std::string RangeProfiler::State::prepare_counter_data() {
     size.numMetrics = names.size();
     size.maxNumOfRanges = 1;
     size.maxNumRangeTreeNodes = 1;
-    std::string problem =
-        cupti->problem(cupti->cuptiRangeProfilerGetCounterDataSize(&size), "cuptiRangeProfilerGetCounterDataSize");
+    std::string problem = cupti->problem(cupti->cuptiRangeProfilerGetCounterDataSize(&size),
+                                         "cuptiRangeProfilerGetCounterDataSize");
     if (!problem.empty()) return problem;
     counter_data.resize(size.counterDataSize);
   }
@@ -144,7 +144,8 @@ std::unique_ptr<RangeProfiler> RangeProfiler::open(int gpu, const std::vector<st
   const SharedLibrary driver{"libcuda.so.1"};
   decltype(::cuCtxGetCurrent)* get_context = nullptr;
   CUcontext context = nullptr;
-  if (!driver.find("cuCtxGetCurrent", get_context) || get_context(&context) != CUDA_SUCCESS || context == nullptr) {
+  if (!driver.find("cuCtxGetCurrent", get_context) || get_context(&context) != CUDA_SUCCESS ||
+      context == nullptr) {
     reason = "there is no CUDA context";
     return nullptr;
   }
@@ -154,11 +155,13 @@ std::unique_ptr<RangeProfiler> RangeProfiler::open(int gpu, const std::vector<st
   CUpti_Profiler_GetCounterAvailability_Params availability{};
   availability.structSize = CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE;
   availability.ctx = context;
-  reason = cupti->problem(cupti->cuptiProfilerGetCounterAvailability(&availability), "cuptiProfilerGetCounterAvailability");
+  reason = cupti->problem(cupti->cuptiProfilerGetCounterAvailability(&availability),
+                          "cuptiProfilerGetCounterAvailability");
   if (!reason.empty()) return nullptr;
   std::vector<std::uint8_t> image(availability.counterAvailabilityImageSize);
   availability.pCounterAvailabilityImage = image.data();
-  reason = cupti->problem(cupti->cuptiProfilerGetCounterAvailability(&availability), "cuptiProfilerGetCounterAvailability");
+  reason = cupti->problem(cupti->cuptiProfilerGetCounterAvailability(&availability),
+                          "cuptiProfilerGetCounterAvailability");
   if (!reason.empty()) return nullptr;
 
   state.host = std::make_unique<CuptiHost>(*cupti, state.chip, std::move(image));
@@ -168,7 +171,8 @@ std::unique_ptr<RangeProfiler> RangeProfiler::open(int gpu, const std::vector<st
   state.config = state.host->configure(metrics, passes, reason);
   if (!reason.empty()) return nullptr;
   if (passes != 1) {
-    reason = "these counters take " + std::to_string(passes) + " passes; only values of one run are comparable";
+    reason =
+        "these counters take " + std::to_string(passes) + " passes; only values of one run are comparable";
     return nullptr;
   }
   reason = state.enable(context);

@@ -1,5 +1,3 @@
-#include <natten_sim/validate/recording.hpp>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include <natten_sim/validate/counters.hpp>
+#include <natten_sim/validate/recording.hpp>
 
 #include "point_json.hpp"
 
@@ -17,7 +16,10 @@ namespace fs = std::filesystem;
 constexpr const char* kSchema = "natten-sim.recording/1";
 
 Json spread_json(const Spread& spread) {
-  return {{"median", spread.median}, {"p95", spread.p95}, {"smallest", spread.smallest}, {"largest", spread.largest}};
+  return {{"median", spread.median},
+          {"p95", spread.p95},
+          {"smallest", spread.smallest},
+          {"largest", spread.largest}};
 }
 
 Spread parse_spread(ObjectReader& reader) {
@@ -25,7 +27,9 @@ Spread parse_spread(ObjectReader& reader) {
           reader.get<double>("largest")};
 }
 
-Json clocks_json(const Clocks& clocks) { return {{"sm_mhz", clocks.sm_mhz}, {"memory_mhz", clocks.memory_mhz}}; }
+Json clocks_json(const Clocks& clocks) {
+  return {{"sm_mhz", clocks.sm_mhz}, {"memory_mhz", clocks.memory_mhz}};
+}
 
 Clocks parse_clocks(ObjectReader clocks) {
   const Clocks result{clocks.get<int>("sm_mhz"), clocks.get<int>("memory_mhz")};
@@ -126,7 +130,8 @@ void write_atomically(const std::string& path, const std::string& text) {
   }
   std::error_code error;
   fs::rename(temporary, path, error);
-  if (error) throw InvalidParameter("recording", path, "a file that can be replaced (" + error.message() + ")");
+  if (error)
+    throw InvalidParameter("recording", path, "a file that can be replaced (" + error.message() + ")");
 }
 
 std::string read_whole(const std::string& path) {
@@ -190,7 +195,8 @@ Recording parse_recording(std::string_view json, const std::string& where) {
   return recording;
 }
 
-RecordingFile::RecordingFile(std::string path, const RecordingHead& head, IfExists if_exists) : path_(std::move(path)) {
+RecordingFile::RecordingFile(std::string path, const RecordingHead& head, IfExists if_exists)
+    : path_(std::move(path)) {
   if (!fs::exists(path_)) {
     recording_.head = head;
     return;
@@ -230,7 +236,8 @@ std::vector<Recording> read_recordings(const std::string& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".json") paths.push_back(entry.path());
   }
-  if (error) throw InvalidParameter("recorded", folder, "a folder that can be read (" + error.message() + ")");
+  if (error)
+    throw InvalidParameter("recorded", folder, "a folder that can be read (" + error.message() + ")");
   std::sort(paths.begin(), paths.end());
   std::vector<Recording> recordings;
   for (const fs::path& path : paths) {
@@ -240,7 +247,8 @@ std::vector<Recording> read_recordings(const std::string& folder) {
     if (schema == root.end() || *schema != kSchema) continue;
     recordings.push_back(parse_recording(text, path.string()));
   }
-  if (recordings.empty()) throw InvalidParameter("recorded", folder, "a folder with recordings (" + std::string(kSchema) + ")");
+  if (recordings.empty())
+    throw InvalidParameter("recorded", folder, "a folder with recordings (" + std::string(kSchema) + ")");
   return recordings;
 }
 

@@ -1,9 +1,9 @@
-#include <natten_sim/validate/report.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <map>
+
+#include <natten_sim/validate/report.hpp>
 
 #include "html.hpp"
 
@@ -31,31 +31,35 @@ std::string row_of(const std::vector<std::string>& cells, const char* tag, const
 }
 
 std::string head_table(const std::vector<Recording>& recordings) {
-  std::string html = "<h2>Measured where</h2><table>" +
-                     row_of({"suite", "points", "device", "driver", "toolkit", "counters", "clocks", "cache", "commit"}, "th");
+  std::string html =
+      "<h2>Measured where</h2><table>" +
+      row_of({"suite", "points", "device", "driver", "toolkit", "counters", "clocks", "cache", "commit"},
+             "th");
   for (const Recording& recording : recordings) {
     const RecordingHead& head = recording.head;
-    html += row_of({head.suite, std::to_string(recording.rows.size()), head.device.name, head.driver, head.toolkit,
-                    head.profiler, head.clocks_policy, head.cache_control, head.commit},
+    html += row_of({head.suite, std::to_string(recording.rows.size()), head.device.name, head.driver,
+                    head.toolkit, head.profiler, head.clocks_policy, head.cache_control, head.commit},
                    "td");
   }
   return html + "</table>\n";
 }
 
 std::string summary_table(const Comparison& comparison) {
-  std::string html = "<h2>Errors of the predictions</h2><p>Absolute relative deviations. Points that a model was fitted on "
-                     "are never counted with those that it was not.</p><table>" +
-                     row_of({"suite", "counter", "model", "group", "fitted", "points", "mean", "median", "95th percentile",
-                             "worst", "worst point"},
-                            "th");
+  std::string html =
+      "<h2>Errors of the predictions</h2><p>Absolute relative deviations. Points that a model was fitted on "
+      "are never counted with those that it was not.</p><table>" +
+      row_of({"suite", "counter", "model", "group", "fitted", "points", "mean", "median", "95th percentile",
+              "worst", "worst point"},
+             "th");
   for (const GroupSummary& group : comparison.groups) {
     for (const bool fitted : {false, true}) {
       const auto& errors = fitted ? group.fitted : group.not_fitted;
       if (!errors) continue;
-      html += row_of({group.suite, group.counter, group.model, group.group.empty() ? "all" : group.group,
-                      fitted ? "yes" : "no", std::to_string(errors->points), percent(errors->mape),
-                      percent(errors->median), percent(errors->p95), percent(errors->worst), errors->worst_point},
-                     "td", group.group.empty() ? "all" : "");
+      html +=
+          row_of({group.suite, group.counter, group.model, group.group.empty() ? "all" : group.group,
+                  fitted ? "yes" : "no", std::to_string(errors->points), percent(errors->mape),
+                  percent(errors->median), percent(errors->p95), percent(errors->worst), errors->worst_point},
+                 "td", group.group.empty() ? "all" : "");
     }
   }
   return html + "</table>\n";
@@ -63,15 +67,18 @@ std::string summary_table(const Comparison& comparison) {
 
 std::string rows_table(const Comparison& comparison) {
   std::string html = "<h2>Every point</h2><table>" +
-                     row_of({"suite", "point", "counter", "model", "predicted", "measured", "deviation", "spread",
-                             "tolerance", "fitted", "verdict", "cause"},
+                     row_of({"suite", "point", "counter", "model", "predicted", "measured", "deviation",
+                             "spread", "tolerance", "fitted", "verdict", "cause"},
                             "th");
   for (const ComparisonRow& row : comparison.rows) {
     html += row_of({row.suite, row.point, row.counter, row.model, number("%.0f", row.predicted),
                     number("%.0f", row.measured), percent(row.deviation), percent(row.spread),
-                    row.tolerance ? percent(*row.tolerance) : "", row.fitted ? "yes" : "no", to_string(row.verdict),
-                    row.cause},
-                   "td", row.verdict == Verdict::kOutside ? "bad" : row.verdict == Verdict::kKnownMiss ? "known" : "");
+                    row.tolerance ? percent(*row.tolerance) : "", row.fitted ? "yes" : "no",
+                    to_string(row.verdict), row.cause},
+                   "td",
+                   row.verdict == Verdict::kOutside     ? "bad"
+                   : row.verdict == Verdict::kKnownMiss ? "known"
+                                                        : "");
   }
   return html + "</table>\n";
 }
@@ -100,7 +107,8 @@ std::string scatter_charts(const Comparison& comparison) {
   return html;
 }
 
-/// Curves over the sequence length, one a group, of the single-head points with the default tiles of each head dim.
+/// Curves over the sequence length, one a group, of the single-head points with the default tiles of each
+/// head dim.
 std::string length_charts(const Recording& recording, const std::string& title, const std::string& y_label,
                           const std::function<std::optional<double>(const RecordedRow&)>& value) {
   std::map<std::string, Chart> charts;
@@ -120,7 +128,8 @@ std::string length_charts(const Recording& recording, const std::string& title, 
     chart.log_y = true;
     const std::string name = std::string(kernels::to_string(v.schedule)) + " " + kernels::to_string(v.walk) +
                              (v.last_q_tile_first ? ", last first" : "");
-    auto series = std::find_if(chart.series.begin(), chart.series.end(), [&](const Series& s) { return s.name == name; });
+    auto series = std::find_if(chart.series.begin(), chart.series.end(),
+                               [&](const Series& s) { return s.name == name; });
     if (series == chart.series.end()) series = chart.series.insert(series, Series{name, {}, true});
     series->points.emplace_back(static_cast<double>(point->problem.tokens), *y);
   }
@@ -148,16 +157,19 @@ std::string html_report(const std::vector<Recording>& recordings, const Comparis
   std::string html =
       "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>natten-sim validate</title><style>"
       "body{font:14px sans-serif;margin:2em;max-width:1400px}table{border-collapse:collapse;font-size:12px}"
-      "td,th{border:1px solid #ccc;padding:2px 6px;text-align:left}tr.all{font-weight:bold}tr.bad{background:#fdd}"
+      "td,th{border:1px solid #ccc;padding:2px "
+      "6px;text-align:left}tr.all{font-weight:bold}tr.bad{background:#fdd}"
       "tr.known{background:#ffd}</style></head><body>\n<h1>Predictions against measurements</h1>\n<p>" +
       std::to_string(comparison.rows.size()) + " comparisons, " + std::to_string(comparison.outside) +
-      " out of tolerance.</p>\n" + head_table(recordings) + summary_table(comparison) + scatter_charts(comparison);
+      " out of tolerance.</p>\n" + head_table(recordings) + summary_table(comparison) +
+      scatter_charts(comparison);
   for (const Recording& recording : recordings) {
-    html += length_charts(recording, "DRAM reads", "bytes", [](const RecordedRow& row) -> std::optional<double> {
-      const auto found = row.counters.find("dram_read_bytes");
-      if (found == row.counters.end()) return std::nullopt;
-      return found->second.spread.median;
-    });
+    html +=
+        length_charts(recording, "DRAM reads", "bytes", [](const RecordedRow& row) -> std::optional<double> {
+          const auto found = row.counters.find("dram_read_bytes");
+          if (found == row.counters.end()) return std::nullopt;
+          return found->second.spread.median;
+        });
     html += length_charts(recording, "Throughput", "TFLOP/s", teraflops);
   }
   html += rows_table(comparison);

@@ -1,5 +1,3 @@
-#include <natten_sim/validate/runner.hpp>
-
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -9,6 +7,7 @@
 #include <natten_sim/core/version.hpp>
 #include <natten_sim/validate/counters.hpp>
 #include <natten_sim/validate/range_profiler.hpp>
+#include <natten_sim/validate/runner.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -20,7 +19,8 @@ struct Prepared {
 
 Prepared prepare(const kernels::GpuInfo& gpu, const StreamPoint& point) {
   const int ctas = point.ctas == 0 ? gpu.sms : point.ctas;
-  const kernels::StreamProblem problem{point.buffer_mib << 20, point.passes, ctas, point.order, point.step_cycles};
+  const kernels::StreamProblem problem{point.buffer_mib << 20, point.passes, ctas, point.order,
+                                       point.step_cycles};
   kernels::DeviceBuffer buffer(static_cast<std::size_t>(problem.bytes));
   kernels::fill_random(buffer, problem.bytes / 2, kernels::Dtype::kFp16, 1);
   kernels::DeviceBuffer sums(static_cast<std::size_t>(ctas) * 4);
@@ -71,10 +71,12 @@ std::string profile_of(const std::string& gpu_name) {
   return "";
 }
 
-std::string version_text(int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); }
+std::string version_text(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
 
-void measure_counters(RangeProfiler& profiler, const Suite& suite, kernels::L2Flusher& flusher, const Prepared& prepared,
-                      int repetitions, RecordedRow& row) {
+void measure_counters(RangeProfiler& profiler, const Suite& suite, kernels::L2Flusher& flusher,
+                      const Prepared& prepared, int repetitions, RecordedRow& row) {
   std::vector<std::vector<double>> values(suite.counters.size());
   prepared.launch();  // loads the kernel
   for (int i = 0; i < repetitions; ++i) {
@@ -84,7 +86,8 @@ void measure_counters(RangeProfiler& profiler, const Suite& suite, kernels::L2Fl
       values[c].push_back(measured[c] * counter(suite.counters[c]).scale);
     }
   }
-  for (std::size_t c = 0; c < values.size(); ++c) row.counters[suite.counters[c]] = {spread_of(values[c]), repetitions};
+  for (std::size_t c = 0; c < values.size(); ++c)
+    row.counters[suite.counters[c]] = {spread_of(values[c]), repetitions};
 }
 
 /// Visits the points that `lacks` says so, keeps what fails for a reason of its own, and saves each.
@@ -110,7 +113,8 @@ void for_each_missing(const kernels::GpuInfo& gpu, const Suite& suite, Recording
   }
 }
 
-CheckedPoint check_attention_point(const kernels::GpuInfo& gpu, const AttentionPoint& point, std::uint64_t seed) {
+CheckedPoint check_attention_point(const kernels::GpuInfo& gpu, const AttentionPoint& point,
+                                   std::uint64_t seed) {
   CheckedPoint checked;
   checked.key = key_of(point);
   try {
@@ -130,7 +134,8 @@ CheckedPoint check_attention_point(const kernels::GpuInfo& gpu, const AttentionP
 
 CheckedPoint check_stream_point(const kernels::GpuInfo& gpu, const StreamPoint& point, std::uint64_t seed) {
   const int ctas = point.ctas == 0 ? gpu.sms : point.ctas;
-  const kernels::StreamProblem problem{point.buffer_mib << 20, point.passes, ctas, point.order, point.step_cycles};
+  const kernels::StreamProblem problem{point.buffer_mib << 20, point.passes, ctas, point.order,
+                                       point.step_cycles};
   kernels::DeviceBuffer buffer(static_cast<std::size_t>(problem.bytes));
   kernels::fill_random(buffer, problem.bytes / 2, kernels::Dtype::kBf16, seed);
   std::vector<std::uint32_t> words(static_cast<std::size_t>(problem.bytes / 4));
@@ -143,7 +148,8 @@ CheckedPoint check_stream_point(const kernels::GpuInfo& gpu, const StreamPoint& 
   const std::uint32_t expected = kernels::stream_oracle(problem, words);
   CheckedPoint checked;
   checked.key = key_of(point);
-  checked.passed = std::all_of(found.begin(), found.end(), [&](std::uint32_t sum) { return sum == expected; });
+  checked.passed =
+      std::all_of(found.begin(), found.end(), [&](std::uint32_t sum) { return sum == expected; });
   checked.error = checked.passed ? 0 : 1;
   return checked;
 }
@@ -153,16 +159,18 @@ CheckedPoint check_stream_point(const kernels::GpuInfo& gpu, const StreamPoint& 
 RecordingHead recording_head(const kernels::GpuInfo& gpu, const Suite& suite) {
   RecordingHead head;
   head.suite = suite.name;
-  head.device = {gpu.name,         profile_of(gpu.name), gpu.sms, gpu.l2_bytes, gpu.memory_bytes,
-                 std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor)};
+  head.device = {
+      gpu.name,         profile_of(gpu.name),
+      gpu.sms,          gpu.l2_bytes,
+      gpu.memory_bytes, std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor)};
   head.driver = ClockReader(gpu.index).driver_version();
-  head.toolkit = "nvcc " + cuda_toolkit() + ", runtime " + version_text(gpu.runtime_cuda_version) + ", driver supports " +
-                 version_text(gpu.driver_cuda_version);
+  head.toolkit = "nvcc " + cuda_toolkit() + ", runtime " + version_text(gpu.runtime_cuda_version) +
+                 ", driver supports " + version_text(gpu.driver_cuda_version);
   std::string reason;
   const auto profiler = open_profiler(gpu.index, suite, reason);
   head.profiler = profiler == nullptr ? "none: " + reason
-                                      : "CUPTI " + std::to_string(profiler->version()) + " range profiler, one pass, " +
-                                            profiler->chip();
+                                      : "CUPTI " + std::to_string(profiler->version()) +
+                                            " range profiler, one pass, " + profiler->chip();
   for (const std::string& label : suite.counters) {
     if (profiler == nullptr) break;
     const CounterSpec* const spec = counter_on(label, profiler->chip());
@@ -172,8 +180,8 @@ RecordingHead recording_head(const kernels::GpuInfo& gpu, const Suite& suite) {
   return head;
 }
 
-void run_suite(const kernels::GpuInfo& gpu, const Suite& suite, RecordingFile& file, const RunOptions& options,
-               const std::function<void(double, const std::string&)>& progress) {
+void run_suite(const kernels::GpuInfo& gpu, const Suite& suite, RecordingFile& file,
+               const RunOptions& options, const std::function<void(double, const std::string&)>& progress) {
   const auto count = static_cast<double>(std::max<std::size_t>(suite.points.size(), 1));
   const auto report = [&](double phase, std::size_t i, const std::string& key) {
     if (progress) progress((phase + static_cast<double>(i) / count) / 2, key);
@@ -202,8 +210,9 @@ void run_suite(const kernels::GpuInfo& gpu, const Suite& suite, RecordingFile& f
   }
 }
 
-std::vector<CheckedPoint> check_kernels(const kernels::GpuInfo& gpu, const Suite& suite, std::int64_t most_tokens,
-                                        std::uint64_t seed, const std::function<void(double)>& progress) {
+std::vector<CheckedPoint> check_kernels(const kernels::GpuInfo& gpu, const Suite& suite,
+                                        std::int64_t most_tokens, std::uint64_t seed,
+                                        const std::function<void(double)>& progress) {
   std::map<std::string, Point> distinct;
   for (Point point : suite.points) {
     if (auto* attention = std::get_if<AttentionPoint>(&point)) {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <dlfcn.h>
-
 #include <initializer_list>
 #include <memory>
 #include <string>
+
+#include <dlfcn.h>
 
 namespace natten_sim::validate {
 

@@ -1,10 +1,9 @@
-#include <natten_sim/validate/suite.hpp>
-
 #include <set>
 #include <utility>
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/validate/counters.hpp>
+#include <natten_sim/validate/suite.hpp>
 
 #include "embedded_validation.hpp"
 #include "point_json.hpp"
@@ -58,14 +57,15 @@ Suite parse_suite(const Json& json, const std::string& where) {
   for (const Json& each : reader.array("tolerances")) {
     ObjectReader tolerance(each, where + ".tolerances");
     suite.tolerances.push_back({std::string(counter(tolerance.get<std::string>("counter")).label),
-                                tolerance.get<std::string>("model", ""), tolerance.get<std::string>("group", ""), tolerance.get<double>("relative")});
+                                tolerance.get<std::string>("model", ""),
+                                tolerance.get<std::string>("group", ""), tolerance.get<double>("relative")});
     tolerance.finish();
   }
   for (const Json& each : reader.array("known_misses")) {
     ObjectReader miss(each, where + ".known_misses");
     suite.known_misses.push_back({std::string(counter(miss.get<std::string>("counter")).label),
-                                  miss.get<std::string>("model", ""), miss.get<std::string>("point"), miss.get<double>("worst"),
-                                  miss.get<std::string>("cause")});
+                                  miss.get<std::string>("model", ""), miss.get<std::string>("point"),
+                                  miss.get<double>("worst"), miss.get<std::string>("cause")});
     miss.finish();
   }
   reader.finish();
@@ -84,7 +84,8 @@ std::vector<Suite> parse_suites(std::string_view json, const std::string& where)
   std::set<std::string> names;
   for (const Json& each : reader.array("suites")) {
     suites.push_back(parse_suite(each, where + ".suites[" + std::to_string(suites.size()) + "]"));
-    if (!names.insert(suites.back().name).second) throw MalformedData(where, suites.back().name, "each suite once");
+    if (!names.insert(suites.back().name).second)
+      throw MalformedData(where, suites.back().name, "each suite once");
   }
   if (reader.has("kernel_rates")) (void)reader.object("kernel_rates");
   reader.finish();

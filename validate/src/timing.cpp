@@ -1,9 +1,8 @@
-#include <natten_sim/validate/timing.hpp>
-
 #include <algorithm>
 #include <cmath>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/validate/timing.hpp>
 
 namespace natten_sim::validate {
 

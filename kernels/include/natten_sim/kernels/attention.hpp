@@ -9,11 +9,11 @@
 
 namespace natten_sim::kernels {
 
-/// Attention forward, split-Q (FlashAttention): each CTA keeps a Q tile and streams K and V tiles past it with an
-/// online softmax, in fp32. Whatever the reuse models vary is a parameter here.
+/// Attention forward, split-Q (FlashAttention): each CTA keeps a Q tile and streams K and V tiles past it
+/// with an online softmax, in fp32. Whatever the reuse models vary is a parameter here.
 ///
-/// Tensors are contiguous: Q and O (batch, heads, tokens, head_dim), K and V (batch, heads_kv, tokens, head_dim).
-/// O = softmax(Q K^T / sqrt(head_dim)) V; causal: token i attends to tokens 0..i.
+/// Tensors are contiguous: Q and O (batch, heads, tokens, head_dim), K and V (batch, heads_kv, tokens,
+/// head_dim). O = softmax(Q K^T / sqrt(head_dim)) V; causal: token i attends to tokens 0..i.
 
 struct AttentionProblem {
   std::int64_t batch = 1;
@@ -35,8 +35,8 @@ struct AttentionProblem {
 /// kTile: one CTA takes two neighbouring Q tiles of a head, one after the other.
 enum class CtaSchedule { kPersistent, kGrid, kTile };
 
-/// In which order KV tiles are walked. kSawtooth ascends and descends in turn: from one Q tile of a CTA to its next
-/// (kPersistent, kTile), or from one wave of CTAs to the next (kGrid, where a CTA has one).
+/// In which order KV tiles are walked. kSawtooth ascends and descends in turn: from one Q tile of a CTA to
+/// its next (kPersistent, kTile), or from one wave of CTAs to the next (kGrid, where a CTA has one).
 enum class KvWalk { kCyclic, kSawtooth, kDescending };
 
 [[nodiscard]] const char* to_string(CtaSchedule schedule) noexcept;
@@ -78,10 +78,12 @@ struct AttentionTiles {
 void require_valid_sizes(const AttentionProblem& problem, const AttentionVariant& variant);
 
 /// The entry for problem and variant. @throws InvalidParameter naming those that exist.
-[[nodiscard]] const AttentionTiles& require_valid(const AttentionProblem& problem, const AttentionVariant& variant);
+[[nodiscard]] const AttentionTiles& require_valid(const AttentionProblem& problem,
+                                                  const AttentionVariant& variant);
 
 /// CTAs that the launch starts. Requires a valid variant.
-[[nodiscard]] std::int64_t grid_size(const AttentionProblem& problem, const AttentionVariant& variant, std::int32_t sms);
+[[nodiscard]] std::int64_t grid_size(const AttentionProblem& problem, const AttentionVariant& variant,
+                                     std::int32_t sms);
 
 struct AttentionBuffers {
   DeviceBuffer q, k, v, o;
@@ -89,7 +91,8 @@ struct AttentionBuffers {
 /// Allocates; Q, K, V random by seed, O poisoned with NaN. @throws OutOfDeviceMemory.
 [[nodiscard]] AttentionBuffers random_attention_buffers(const AttentionProblem& problem, std::uint64_t seed);
 
-/// Starts the kernel. @throws InvalidParameter, HardwareAbsent when the GPU lacks the shared memory, CudaError.
+/// Starts the kernel. @throws InvalidParameter, HardwareAbsent when the GPU lacks the shared memory,
+/// CudaError.
 void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const AttentionVariant& variant,
                       const AttentionBuffers& buffers);
 
@@ -99,15 +102,15 @@ void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const
 
 /// ||out - reference|| / ||reference|| over rows, the reference in double.
 struct AttentionError {
-  double kernel = 0;           ///< of O as the kernel wrote it
-  double naive = 0;            ///< of the same inputs done naively: fp32 scores, P rounded to the dtype, O rounded
+  double kernel = 0;  ///< of O as the kernel wrote it
+  double naive = 0;   ///< of the same inputs done naively: fp32 scores, P rounded to the dtype, O rounded
   std::int64_t unwritten = 0;  ///< elements of all of O that are NaN, as they were before the launch
   /// Everything written, and the kernel's error within twice the naive one.
   [[nodiscard]] bool within_bound() const noexcept { return unwritten == 0 && kernel <= 2 * naive; }
 };
 
-/// Compares rows of O with the CPU oracle (Eigen, double). Inputs are the buffers' own contents, copied back, so the
-/// check does not rest on how they were made. O(rows * tokens * head_dim). Waits.
+/// Compares rows of O with the CPU oracle (Eigen, double). Inputs are the buffers' own contents, copied back,
+/// so the check does not rest on how they were made. O(rows * tokens * head_dim). Waits.
 [[nodiscard]] AttentionError check_attention(const AttentionProblem& problem, const AttentionBuffers& buffers,
                                              const std::vector<std::int64_t>& rows);
 

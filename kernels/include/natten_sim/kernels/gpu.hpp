@@ -44,8 +44,8 @@ struct GpuInfo {
 /// Whether the kernels were compiled in.
 [[nodiscard]] bool built_with_cuda() noexcept;
 
-/// Makes GPU `index` the one of this process. @throws HardwareAbsent in a sentence: no CUDA in this build, no driver,
-/// no such GPU, or one older than sm_80.
+/// Makes GPU `index` the one of this process. @throws HardwareAbsent in a sentence: no CUDA in this build, no
+/// driver, no such GPU, or one older than sm_80.
 [[nodiscard]] GpuInfo open_gpu(int index = 0);
 
 /// Waits for all work. @throws CudaError with the first fault of that work.
@@ -69,8 +69,8 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-/// Milliseconds between two events around `work`, one value a repetition. `before_each` runs outside the timed
-/// region. Waits.
+/// Milliseconds between two events around `work`, one value a repetition. `before_each` runs outside the
+/// timed region. Waits.
 [[nodiscard]] std::vector<float> time_with_events(const std::function<void()>& work, int repetitions,
                                                   const std::function<void()>& before_each = {});
 
@@ -91,8 +91,8 @@ enum class Dtype { kFp16, kBf16 };
 /// @throws UnknownName.
 [[nodiscard]] Dtype dtype_of(const std::string& name);
 
-/// Fills `elements` elements with pseudo-random values of mean 0 and variance 1 that depend on seed and position
-/// alone: `random_element` gives the same on the host. Asynchronous.
+/// Fills `elements` elements with pseudo-random values of mean 0 and variance 1 that depend on seed and
+/// position alone: `random_element` gives the same on the host. Asynchronous.
 void fill_random(DeviceBuffer& buffer, std::int64_t elements, Dtype dtype, std::uint64_t seed);
 /// Before rounding to the dtype. O(1).
 [[nodiscard]] float random_element(std::uint64_t seed, std::int64_t position) noexcept;

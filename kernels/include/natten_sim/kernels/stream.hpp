@@ -7,15 +7,16 @@
 
 namespace natten_sim::kernels {
 
-/// Every CTA reads a whole buffer `passes` times, ascending each time or ascending and descending in turn: the reuse
-/// pattern of K and V in attention, and nothing else. Loads bypass L1.
+/// Every CTA reads a whole buffer `passes` times, ascending each time or ascending and descending in turn:
+/// the reuse pattern of K and V in attention, and nothing else. Loads bypass L1.
 ///
-/// A paced stream starts each step of a CTA no earlier than `step_cycles` SM cycles after the step before was due, as
-/// if the CTA computed that long on each step. CTAs then stay in step. At full speed (0) they do not: SMs get
-/// different shares of the L2's bandwidth, and a leader that turns around in a sawtooth finds what laggards keep alive.
+/// A paced stream starts each step of a CTA no earlier than `step_cycles` SM cycles after the step before was
+/// due, as if the CTA computed that long on each step. CTAs then stay in step. At full speed (0) they do not:
+/// SMs get different shares of the L2's bandwidth, and a leader that turns around in a sawtooth finds what
+/// laggards keep alive.
 ///
-/// Floor: ctas * passes * bytes through the L2, passes * bytes (cyclic) from DRAM once the buffer exceeds what the
-/// L2 keeps for all SMs.
+/// Floor: ctas * passes * bytes through the L2, passes * bytes (cyclic) from DRAM once the buffer exceeds
+/// what the L2 keeps for all SMs.
 
 enum class StreamOrder { kCyclic, kSawtooth };
 
@@ -42,6 +43,7 @@ void require_valid(const StreamProblem& problem);
 void launch_stream(const StreamProblem& problem, const DeviceBuffer& buffer, DeviceBuffer& sums);
 
 /// What each CTA must have summed. O(words).
-[[nodiscard]] std::uint32_t stream_oracle(const StreamProblem& problem, const std::vector<std::uint32_t>& words);
+[[nodiscard]] std::uint32_t stream_oracle(const StreamProblem& problem,
+                                          const std::vector<std::uint32_t>& words);
 
 }  // namespace natten_sim::kernels

@@ -58,15 +58,17 @@ struct GroupSummary {
 
 struct Comparison {
   std::vector<ComparisonRow> rows;
-  std::vector<GroupSummary> groups;  ///< all groups of a counter and model first, then each, in order of appearance
-  std::size_t outside = 0;           ///< new misses
-  std::vector<std::string> notes;    ///< points without measurement or prediction, and why
+  std::vector<GroupSummary>
+      groups;               ///< all groups of a counter and model first, then each, in order of appearance
+  std::size_t outside = 0;  ///< new misses
+  std::vector<std::string> notes;  ///< points without measurement or prediction, and why
 };
 
-/// Compares every counter that was measured and is predicted. Tolerances and known misses come from the suite of the
-/// recording's name. @throws UnknownName when there is no such suite.
+/// Compares every counter that was measured and is predicted. Tolerances and known misses come from the suite
+/// of the recording's name. @throws UnknownName when there is no such suite.
 [[nodiscard]] Comparison compare(const std::vector<Recording>& recordings, const std::vector<Suite>& suites,
-                                 const std::vector<Device>& devices, Fidelity fidelity = Fidelity::kClosedForm,
+                                 const std::vector<Device>& devices,
+                                 Fidelity fidelity = Fidelity::kClosedForm,
                                  const std::function<void(double)>& progress = {});
 
 /// Verdict of one deviation, by the suite's tolerances and known misses.

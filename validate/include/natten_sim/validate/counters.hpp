@@ -7,16 +7,16 @@
 
 namespace natten_sim::validate {
 
-/// Every hardware counter that this project reads. A counter whose metric has another name on some chips has a row a
-/// name, the labels being the same. Recordings, comparisons and reports refer to `label`; the
+/// Every hardware counter that this project reads. A counter whose metric has another name on some chips has
+/// a row a name, the labels being the same. Recordings, comparisons and reports refer to `label`; the
 /// profiler to `metric`.
 struct CounterSpec {
-  std::string_view label;     ///< "dram_read_bytes": unit included; the key in recordings
-  std::string_view metric;    ///< as CUPTI and Nsight Compute name it
-  std::string_view unit;      ///< of the value after scaling: "byte", "sector", "ns"
-  double scale = 1;           ///< label's value = scale * metric's value
-  std::string_view meaning;   ///< one sentence
-  std::string_view chips;     ///< comma-separated CUPTI chip names on which the metric exists
+  std::string_view label;    ///< "dram_read_bytes": unit included; the key in recordings
+  std::string_view metric;   ///< as CUPTI and Nsight Compute name it
+  std::string_view unit;     ///< of the value after scaling: "byte", "sector", "ns"
+  double scale = 1;          ///< label's value = scale * metric's value
+  std::string_view meaning;  ///< one sentence
+  std::string_view chips;    ///< comma-separated CUPTI chip names on which the metric exists
 };
 
 [[nodiscard]] std::span<const CounterSpec> counter_table() noexcept;

@@ -16,14 +16,15 @@ struct ProfiledLaunch {
   std::map<std::string, double> counters;  ///< by label of the counter table, in its unit
 };
 
-/// Reads `ncu --csv` output in either shape: the details page (a row a metric) or `--page raw` (a column a metric, a row
-/// of units). Lines before the header (ncu's own messages) are skipped. Metrics that the counter table does not have
-/// are left out. Scaled units (Mbyte, us, ..) are understood. @throws MalformedData naming the line.
+/// Reads `ncu --csv` output in either shape: the details page (a row a metric) or `--page raw` (a column a
+/// metric, a row of units). Lines before the header (ncu's own messages) are skipped. Metrics that the
+/// counter table does not have are left out. Scaled units (Mbyte, us, ..) are understood. @throws
+/// MalformedData naming the line.
 [[nodiscard]] std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::string& where);
 
 /// The launches whose kernel name contains `kernel`, as one measured row of `point`.
 /// @throws InvalidParameter when there is none, naming the kernels that there are.
-[[nodiscard]] RecordedRow row_of_launches(const std::vector<ProfiledLaunch>& launches, const std::string& kernel,
-                                          const Point& point);
+[[nodiscard]] RecordedRow row_of_launches(const std::vector<ProfiledLaunch>& launches,
+                                          const std::string& kernel, const Point& point);
 
 }  // namespace natten_sim::validate

@@ -9,8 +9,9 @@
 
 namespace natten_sim::validate {
 
-/// Hardware counters in process, through CUPTI's range profiler (user range, user replay). libcupti is loaded at run
-/// time: without it, a driver or permission, `open` says which is missing, and timing works all the same.
+/// Hardware counters in process, through CUPTI's range profiler (user range, user replay). libcupti is loaded
+/// at run time: without it, a driver or permission, `open` says which is missing, and timing works all the
+/// same.
 
 /// CUPTI's half that needs no GPU: which metrics a chip has, and in how many passes they can be read.
 class MetricCatalog {
@@ -31,8 +32,8 @@ class MetricCatalog {
 
 class RangeProfiler {
  public:
-  /// For the current GPU and these metrics. Null and `reason` when something is missing, or when the set takes more
-  /// than one pass: values of several passes come from different runs, and are not comparable.
+  /// For the current GPU and these metrics. Null and `reason` when something is missing, or when the set
+  /// takes more than one pass: values of several passes come from different runs, and are not comparable.
   [[nodiscard]] static std::unique_ptr<RangeProfiler> open(int gpu, const std::vector<std::string>& metrics,
                                                            std::string& reason);
   ~RangeProfiler();

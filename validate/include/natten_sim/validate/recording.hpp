@@ -31,7 +31,7 @@ struct RecordingHead {
   std::string profiler;  ///< "CUPTI 130001, GH100", or why there are no counters
   std::string clocks_policy = "untouched";
   std::string cache_control = "L2 overwritten before each repetition";
-  std::string commit;  ///< of the sources that measured
+  std::string commit;                          ///< of the sources that measured
   std::map<std::string, std::string> metrics;  ///< exact metric name of each label
   friend bool operator==(const RecordingHead&, const RecordingHead&) = default;
 };
@@ -44,7 +44,7 @@ struct CounterValues {
 
 struct RecordedRow {
   Point point;
-  std::string status = "measured";  ///< or why it could not run: "out of memory"
+  std::string status = "measured";                ///< or why it could not run: "out of memory"
   std::map<std::string, CounterValues> counters;  ///< by label
   std::optional<Timing> timing;
 };
@@ -60,18 +60,20 @@ struct Recording {
 
 enum class IfExists { kRefuse, kResume };
 
-/// A recording that grows on disk: after each `put` the file holds everything so far, written beside it and renamed, so
-/// that a killed run leaves the last complete state.
+/// A recording that grows on disk: after each `put` the file holds everything so far, written beside it and
+/// renamed, so that a killed run leaves the last complete state.
 class RecordingFile {
  public:
-  /// Refuses a file that is there already, or with kResume goes on from it, if its head is the same but for the commit.
+  /// Refuses a file that is there already, or with kResume goes on from it, if its head is the same but for
+  /// the commit.
   /// @throws InvalidParameter naming what differs, MalformedData.
   RecordingFile(std::string path, const RecordingHead& head, IfExists if_exists);
 
   [[nodiscard]] const Recording& recording() const noexcept { return recording_; }
   /// The row of that point, or null.
   [[nodiscard]] const RecordedRow* find(const Point& point) const;
-  /// Adds or replaces the row of its point, and writes the file. @throws InvalidParameter when it cannot be written.
+  /// Adds or replaces the row of its point, and writes the file. @throws InvalidParameter when it cannot be
+  /// written.
   void put(const RecordedRow& row);
 
  private:
@@ -80,8 +82,8 @@ class RecordingFile {
   std::map<std::string, std::size_t> by_key_;
 };
 
-/// Every *.json of a folder that is a recording, by file name; others are left out. @throws InvalidParameter when
-/// there is no such folder or no recording in it, MalformedData for a recording that is damaged.
+/// Every *.json of a folder that is a recording, by file name; others are left out. @throws InvalidParameter
+/// when there is no such folder or no recording in it, MalformedData for a recording that is damaged.
 [[nodiscard]] std::vector<Recording> read_recordings(const std::string& folder);
 
 }  // namespace natten_sim::validate

@@ -26,12 +26,12 @@ struct Chart {
   std::vector<Series> series;
 };
 
-/// A chart as one SVG element, 640 x 420. Series without points are left out; values that a logarithmic axis cannot show
-/// as well. @throws InvalidParameter when no point is left.
+/// A chart as one SVG element, 640 x 420. Series without points are left out; values that a logarithmic axis
+/// cannot show as well. @throws InvalidParameter when no point is left.
 [[nodiscard]] std::string svg_chart(const Chart& chart);
 
-/// One self-contained HTML file: what was measured where, summary of errors, predicted against measured, DRAM reads
-/// and throughput over the sequence length, every row, every miss and its cause.
+/// One self-contained HTML file: what was measured where, summary of errors, predicted against measured, DRAM
+/// reads and throughput over the sequence length, every row, every miss and its cause.
 [[nodiscard]] std::string html_report(const std::vector<Recording>& recordings, const Comparison& comparison);
 
 /// Throughput in TFLOP/s of an attention point's median time; empty for others and without timing.

@@ -19,10 +19,12 @@ struct RunOptions {
 /// Head of a recording made here and now.
 [[nodiscard]] RecordingHead recording_head(const kernels::GpuInfo& gpu, const Suite& suite);
 
-/// Measures what `file` lacks: counters of all points, then times of all points, since an open profiler may disturb
-/// times. Out of memory and unsupported points become rows with that status. `progress` gets 0..1 and the point's key.
+/// Measures what `file` lacks: counters of all points, then times of all points, since an open profiler may
+/// disturb times. Out of memory and unsupported points become rows with that status. `progress` gets 0..1 and
+/// the point's key.
 /// @throws CudaError when the GPU is lost: what was measured so far is in the file.
-void run_suite(const kernels::GpuInfo& gpu, const Suite& suite, RecordingFile& file, const RunOptions& options,
+void run_suite(const kernels::GpuInfo& gpu, const Suite& suite, RecordingFile& file,
+               const RunOptions& options,
                const std::function<void(double, const std::string&)>& progress = {});
 
 /// A kernel against its CPU oracle, on fresh inputs.

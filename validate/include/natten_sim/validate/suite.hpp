@@ -11,9 +11,9 @@
 
 namespace natten_sim::validate {
 
-/// What is run and measured: points (a kernel with all its parameters), collected in suites that state which counters
-/// are read, which deviation of a prediction is tolerated, and which misses are known. Suites are data
-/// (data/validation.json): a sweep lists values of parameters and stands for their product.
+/// What is run and measured: points (a kernel with all its parameters), collected in suites that state which
+/// counters are read, which deviation of a prediction is tolerated, and which misses are known. Suites are
+/// data (data/validation.json): a sweep lists values of parameters and stands for their product.
 
 struct StreamPoint {
   std::int64_t buffer_mib = 0;
@@ -34,15 +34,15 @@ using Point = std::variant<StreamPoint, AttentionPoint>;
 /// "attention b1 h1/1 s16384 d128 bf16 causal 128x64x2 2 CTAs persistent cyclic".
 [[nodiscard]] std::string key_of(const Point& point);
 
-/// A point in words, `name=value` each, with the names of data/validation.json: for kernels of others, so tiles need
-/// not be ones that are built. @throws InvalidParameter, MalformedData naming the word.
+/// A point in words, `name=value` each, with the names of data/validation.json: for kernels of others, so
+/// tiles need not be ones that are built. @throws InvalidParameter, MalformedData naming the word.
 [[nodiscard]] Point parse_point_words(const std::vector<std::string>& words);
 
 /// Points of which errors are stated together: "stream cyclic, paced", "attention full cyclic".
 [[nodiscard]] std::string group_of(const Point& point);
 
-/// A tolerated relative deviation for models and groups whose names contain `model` and `group` (empty: all of them).
-/// The first that fits counts.
+/// A tolerated relative deviation for models and groups whose names contain `model` and `group` (empty: all
+/// of them). The first that fits counts.
 struct Tolerance {
   std::string counter;
   std::string model;
@@ -50,8 +50,8 @@ struct Tolerance {
   double relative = 0;
 };
 
-/// A miss that was looked into: points whose key contains `point` may deviate by up to `worst` from that model. The
-/// first that fits counts.
+/// A miss that was looked into: points whose key contains `point` may deviate by up to `worst` from that
+/// model. The first that fits counts.
 struct KnownMiss {
   std::string counter;
   std::string model;
@@ -75,7 +75,8 @@ struct Suite {
 /// What ships with the program.
 [[nodiscard]] const std::vector<Suite>& builtin_suites();
 
-/// Throughput of this project's attention kernel with a full mask, for models that need to know how fast it computes.
+/// Throughput of this project's attention kernel with a full mask, for models that need to know how fast it
+/// computes.
 struct MeasuredRate {
   std::string device;  ///< profile name
   kernels::AttentionProblem problem;
