@@ -239,7 +239,7 @@ Command validate_command() {
       {"--seed", "N", "With --check-only: seed of the inputs [from the clock]", 1, ""},
       {"--repetitions", "N", "Timed repetitions of each point [20]", 1, ""},
       {"--l2", "STATE", "L2 before each timed repetition: flushed or warm [flushed]", 1, "flushed warm"},
-      {"--fidelity", "MODELS", "closed-form, or timed: also simulate in time (minutes) [closed-form]", 1,
+      {"--fidelity", "MODELS", "closed-form, or timed: also simulate in time (a minute) [closed-form]", 1,
        "closed-form timed"},
       {"--report", "FILE", "Also write an HTML report: one self-contained file", 1, ""},
   };
