@@ -5,28 +5,34 @@
 
 namespace natten_sim {
 
-/// Which tiles a fully associative LRU cache of so many bytes holds. O(1) a touch.
+/// Which tiles an LRU cache of so many bytes holds: fully associative, or divided in equal sets, each with an
+/// LRU order of its own. O(1) a touch.
 class LruList {
  public:
-  LruList(std::int64_t blocks, std::int64_t capacity_bytes)
-      : links_(static_cast<std::size_t>(blocks) + 1), capacity_(capacity_bytes) {
-    links_[0] = {0, 0, 0};
+  LruList(std::int64_t blocks, std::int64_t bytes_a_set, std::int64_t sets = 1)
+      : links_(static_cast<std::size_t>(blocks + sets)),
+        held_(static_cast<std::size_t>(sets)),
+        bytes_a_set_(bytes_a_set) {
+    for (std::uint32_t set = 0; set < held_.size(); ++set) links_[set] = {set, set, 0};
   }
 
-  /// True when the block is held; otherwise it is fetched and others make room. A block larger than the cache
-  /// is not held afterwards.
-  bool touch(std::int64_t block, std::int64_t bytes) {
-    const auto node = static_cast<std::uint32_t>(block + 1);
+  [[nodiscard]] std::int64_t sets() const noexcept { return static_cast<std::int64_t>(held_.size()); }
+
+  /// True when the block is held; otherwise it is fetched and others of its set make room. A block larger
+  /// than a set is not held afterwards. A block has one set, whatever the caller chose first.
+  bool touch(std::int64_t block, std::int64_t bytes, std::int64_t set = 0) {
+    const auto head = static_cast<std::uint32_t>(set);
+    const auto node = static_cast<std::uint32_t>(block + sets());
     const bool hit = links_[node].bytes != 0;
     if (hit) {
-      if (links_[0].next == node) return true;
+      if (links_[head].next == node) return true;
       unlink(node);
     } else {
-      held_ += bytes;
+      held_[head] += bytes;
       links_[node].bytes = static_cast<std::uint32_t>(bytes);
     }
-    link_front(node);
-    while (held_ > capacity_) evict(links_[0].previous);
+    link_front(head, node);
+    while (held_[head] > bytes_a_set_) evict(head, links_[head].previous);
     return hit;
   }
 
@@ -41,21 +47,21 @@ class LruList {
     links_[links_[node].previous].next = links_[node].next;
     links_[links_[node].next].previous = links_[node].previous;
   }
-  void link_front(std::uint32_t node) {
-    links_[node].previous = 0;
-    links_[node].next = links_[0].next;
-    links_[links_[0].next].previous = node;
-    links_[0].next = node;
+  void link_front(std::uint32_t head, std::uint32_t node) {
+    links_[node].previous = head;
+    links_[node].next = links_[head].next;
+    links_[links_[head].next].previous = node;
+    links_[head].next = node;
   }
-  void evict(std::uint32_t node) {
+  void evict(std::uint32_t head, std::uint32_t node) {
     unlink(node);
-    held_ -= links_[node].bytes;
+    held_[head] -= links_[node].bytes;
     links_[node].bytes = 0;
   }
 
-  std::vector<Link> links_;  // node 0 is the end of the ring
-  std::int64_t capacity_;
-  std::int64_t held_ = 0;
+  std::vector<Link> links_;  // nodes 0 .. sets - 1 are the ends of the sets' rings
+  std::vector<std::int64_t> held_;
+  std::int64_t bytes_a_set_;
 };
 
 }  // namespace natten_sim

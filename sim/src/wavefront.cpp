@@ -7,9 +7,8 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/sim/partitioned_l2.hpp>
 #include <natten_sim/sim/wavefront.hpp>
-
-#include "lru_list.hpp"
 
 namespace natten_sim {
 namespace {
@@ -23,12 +22,14 @@ void require_rate(const char* parameter, double value) {
 
 void require_valid(const WavefrontDevice& device, const WavefrontOptions& options) {
   if (device.sms < 1) throw InvalidParameter("sms", std::to_string(device.sms), "1 or more", "1");
-  if (device.capacity_bytes < 0)
-    throw InvalidParameter("capacity_bytes", std::to_string(device.capacity_bytes), "0 or more", "0");
   require_rate("hit_bytes_per_ns", device.hit_bytes_per_ns);
   require_rate("miss_bytes_per_ns", device.miss_bytes_per_ns);
   require_rate("dram_bytes_per_ns", device.dram_bytes_per_ns);
   require_rate("pairs_per_ns", device.pairs_per_ns);
+  if (!(device.lone_share > 0 && device.lone_share <= 1))
+    throw InvalidParameter("lone_share", std::to_string(device.lone_share), "more than 0, at most 1");
+  if (!(device.slot_skew > -1 && device.slot_skew < 1))
+    throw InvalidParameter("slot_skew", std::to_string(device.slot_skew), "more than -1, less than 1");
   if (options.lookahead_tiles < 0 || options.lookahead_tiles > kMostLookahead) {
     throw InvalidParameter("lookahead_tiles", std::to_string(options.lookahead_tiles),
                            "0.." + std::to_string(kMostLookahead));
@@ -46,12 +47,24 @@ struct Slot {
   std::array<double, kMostLookahead + 1> arrival{};  // of issued tiles, by tile mod the array
   std::array<std::int64_t, kMostLookahead + 1> pairs{};
   double query_arrival = 0;
-  bool waits_for_pipe = false;  // the event is an arrival of data, not the end of a multiplication
+  bool at_work = false;  // multiplies; otherwise waits for data, or has ended
+  double remaining = 0;  // pairs of the tile being multiplied, at time `settled`
+  double settled = 0;
+  std::uint32_t version = 0;  // of its next event: earlier ones are void
 };
 
 struct Sm {
   double port_free = 0;
-  double pipe_free = 0;
+  std::int32_t at_work = 0;  // slots
+};
+
+struct Event {
+  double time;
+  std::int32_t worker;
+  std::uint32_t version;
+  friend bool operator>(const Event& a, const Event& b) {
+    return std::pair(a.time, a.worker) > std::pair(b.time, b.worker);
+  }
 };
 
 class Simulation {
@@ -61,7 +74,8 @@ class Simulation {
         device_(device),
         options_(options),
         dispatcher_(work),
-        cache_(work.blocks(), device.capacity_bytes),
+        cache_(work.blocks(), work.items() == 0 ? 1 : work.key_value(work.item(0), 0, 0).bytes,
+               work.sector_bytes(), {device.capacity_bytes, device.l2_partitions, device.l2_ways}),
         ready_(static_cast<std::size_t>(work.blocks()), 0.0),
         slots_(static_cast<std::size_t>(work.schedule().workers)),
         sms_(static_cast<std::size_t>(device.sms)),
@@ -76,22 +90,30 @@ class Simulation {
 
  private:
   void start_item(std::int32_t worker, double now);
-  void issue(Slot& slot, Sm& sm, double now);
+  void issue(std::int32_t worker, double now);
   void advance(std::int32_t worker, double now);
   void multiply(std::int32_t worker, double now);
-  double load(const BlockAccess& access, Sm& sm, double now);
+  void stop_work(std::int32_t worker, double now);
+  void settle(std::int32_t sm, double now);
+  void reschedule(std::int32_t sm, double now);
+  [[nodiscard]] double pairs_per_ns(std::int32_t worker) const;
+  double load(const BlockAccess& access, std::int32_t worker, double now);
   void store(const BlockAccess& access, double now);
-  bool touch(const BlockAccess& access);
-  double jittered(double duration);
-  void wake(std::int32_t worker, double when) { events_.push({when, worker}); }
+  void record(const BlockAccess& access);
+  double jittered(double pairs);
+  Slot& slot(std::int32_t worker) { return slots_[static_cast<std::size_t>(worker)]; }
+  void wake(std::int32_t worker, double when) { events_.push({when, worker, ++slot(worker).version}); }
   Sm& sm_of(std::int32_t worker) { return sms_[static_cast<std::size_t>(worker % device_.sms)]; }
+  [[nodiscard]] std::int32_t partition_of(std::int32_t worker) const {
+    return static_cast<std::int32_t>(std::int64_t{worker % device_.sms} * device_.l2_partitions /
+                                     device_.sms);
+  }
 
-  using Event = std::pair<double, std::int32_t>;
   const AttentionWork& work_;
   const WavefrontDevice& device_;
   const WavefrontOptions& options_;
   Dispatcher dispatcher_;
-  LruList cache_;
+  PartitionedL2 cache_;
   StackDistances distances_;
   std::vector<double> ready_;  // of a held tile: when its data are in the cache
   std::vector<Slot> slots_;
@@ -103,36 +125,37 @@ class Simulation {
   WavefrontRun run_;
 };
 
-bool Simulation::touch(const BlockAccess& access) {
+void Simulation::record(const BlockAccess& access) {
   ++touched_;
-  if (run_.profile) {
-    run_.profile->add(distances_.access(access.block, access.bytes), access.bytes / work_.sector_bytes());
-  }
-  return cache_.touch(access.block, access.bytes);
+  if (!run_.profile) return;
+  run_.profile->add(distances_.access(access.block, access.bytes), access.bytes / work_.sector_bytes());
 }
 
 /// When the data of a load asked for at `now` have arrived in the SM.
-double Simulation::load(const BlockAccess& access, Sm& sm, double now) {
-  const auto bytes = static_cast<double>(access.bytes);
-  const std::int64_t sectors = access.bytes / work_.sector_bytes();
+double Simulation::load(const BlockAccess& access, std::int32_t worker, double now) {
+  record(access);
+  const PartitionedL2::Read read = cache_.read(access.block, access.bytes, partition_of(worker));
   double& ready = ready_[static_cast<std::size_t>(access.block)];
-  run_.load_sectors += sectors;
-  if (!touch(access)) {
-    run_.load_miss_sectors += sectors;
-    const double busy = bytes / device_.dram_bytes_per_ns;
+  run_.load_sectors += access.bytes / work_.sector_bytes();
+  run_.load_miss_sectors += read.dram_bytes / work_.sector_bytes();
+  run_.fabric_sectors += read.fabric_bytes / work_.sector_bytes();
+  if (read.dram_bytes > 0) {
+    const double busy = static_cast<double>(read.dram_bytes) / device_.dram_bytes_per_ns;
     dram_free_ = std::max(dram_free_, now) + busy;
     run_.dram_busy_ns += busy;
     ready = dram_free_;
   } else if (ready > now) {
-    run_.in_flight_sectors += sectors;
+    run_.in_flight_sectors += access.bytes / work_.sector_bytes();
   }
+  Sm& sm = sm_of(worker);
   const double rate = ready > now ? device_.miss_bytes_per_ns : device_.hit_bytes_per_ns;
-  sm.port_free = std::max(sm.port_free, now) + bytes / rate;
+  sm.port_free = std::max(sm.port_free, now) + static_cast<double>(access.bytes) / rate;
   return std::max(sm.port_free, ready);
 }
 
 void Simulation::store(const BlockAccess& access, double now) {
-  (void)touch(access);
+  record(access);
+  cache_.write(access.block, access.bytes);
   ready_[static_cast<std::size_t>(access.block)] = now;
   run_.store_sectors += access.bytes / work_.sector_bytes();
   const double busy = static_cast<double>(access.bytes) / device_.dram_bytes_per_ns;
@@ -140,47 +163,79 @@ void Simulation::store(const BlockAccess& access, double now) {
   run_.dram_busy_ns += busy;
 }
 
-double Simulation::jittered(double duration) {
-  if (options_.jitter == 0) return duration;
+double Simulation::jittered(double pairs) {
+  if (options_.jitter == 0) return pairs;
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
   const double uniform = static_cast<double>(random_ >> 11) * 0x1p-53 * 2 - 1;  // variance 1/3
-  return duration * (1 + options_.jitter * std::sqrt(3.0) * uniform);
+  return pairs * (1 + options_.jitter * std::sqrt(3.0) * uniform);
 }
 
-void Simulation::issue(Slot& slot, Sm& sm, double now) {
+/// A slot's share of its SM, which all that are at work there divide.
+double Simulation::pairs_per_ns(std::int32_t worker) const {
+  const std::int32_t slots = (work_.schedule().workers - 1) / device_.sms + 1;
+  if (slots == 1) return device_.pairs_per_ns;
+  const auto last = static_cast<double>(slots - 1);
+  const double at_work = sms_[static_cast<std::size_t>(worker % device_.sms)].at_work;
+  const double share = device_.lone_share + (1 - device_.lone_share) * (at_work - 1) / last;
+  const double slowness = 1 + device_.slot_skew * (worker / device_.sms / last - 0.5);
+  return device_.pairs_per_ns * share / at_work / slowness;
+}
+
+/// Counts what the slots of an SM did since they were last looked at.
+void Simulation::settle(std::int32_t sm, double now) {
+  for (std::int32_t w = sm; w < work_.schedule().workers; w += device_.sms) {
+    Slot& each = slot(w);
+    if (!each.at_work) continue;
+    each.remaining -= pairs_per_ns(w) * (now - each.settled);
+    each.settled = now;
+  }
+}
+
+/// The slots of an SM go on at the rates that hold from now on.
+void Simulation::reschedule(std::int32_t sm, double now) {
+  for (std::int32_t w = sm; w < work_.schedule().workers; w += device_.sms) {
+    if (slot(w).at_work) wake(w, now + std::max(0.0, slot(w).remaining) / pairs_per_ns(w));
+  }
+}
+
+void Simulation::issue(std::int32_t worker, double now) {
+  Slot& slot = this->slot(worker);
   const BlockAccess kv = work_.key_value(slot.item, slot.pass, slot.issued);
   const std::size_t at = static_cast<std::size_t>(slot.issued) % slot.arrival.size();
-  slot.arrival[at] = load(kv, sm, now);
+  slot.arrival[at] = load(kv, worker, now);
   slot.pairs[at] = work_.multiplied_pairs(slot.item, kv);
   ++slot.issued;
 }
 
 void Simulation::start_item(std::int32_t worker, double now) {
   const std::optional<std::int64_t> position = dispatcher_.next(worker);
-  if (!position) return;
-  Slot& slot = slots_[static_cast<std::size_t>(worker)];
+  if (!position) {
+    stop_work(worker, now);
+    return;
+  }
+  Slot& slot = this->slot(worker);
   slot.item = work_.item(*position);
   ++slot.pass;
   slot.issued = slot.computed = 0;
-  slot.query_arrival = load(work_.query(slot.item), sm_of(worker), now);
+  slot.query_arrival = load(work_.query(slot.item), worker, now);
   while (slot.issued < std::min<std::int64_t>(slot.item.kv_tiles, options_.lookahead_tiles))
-    issue(slot, sm_of(worker), now);
+    issue(worker, now);
   advance(worker, now);
 }
 
 /// At `now` the slot's last multiplication is over: a buffer is free, the next tile may be there.
 void Simulation::advance(std::int32_t worker, double now) {
-  Slot& slot = slots_[static_cast<std::size_t>(worker)];
+  Slot& slot = this->slot(worker);
   if (slot.computed == slot.item.kv_tiles) {
     store(work_.output(slot.item), now);
     start_item(worker, now);
     return;
   }
-  if (slot.issued < slot.item.kv_tiles) issue(slot, sm_of(worker), now);
+  if (slot.issued < slot.item.kv_tiles) issue(worker, now);
   const double arrival = slot.arrival[static_cast<std::size_t>(slot.computed) % slot.arrival.size()];
   const double ready = std::max(arrival, slot.query_arrival);
   if (ready > now) {
-    slot.waits_for_pipe = true;
+    stop_work(worker, now);
     wake(worker, ready);
   } else {
     multiply(worker, now);
@@ -188,27 +243,47 @@ void Simulation::advance(std::int32_t worker, double now) {
 }
 
 void Simulation::multiply(std::int32_t worker, double now) {
-  Slot& slot = slots_[static_cast<std::size_t>(worker)];
-  Sm& sm = sm_of(worker);
-  const auto pairs =
-      static_cast<double>(slot.pairs[static_cast<std::size_t>(slot.computed) % slot.pairs.size()]);
-  sm.pipe_free = std::max(sm.pipe_free, now) + jittered(pairs / device_.pairs_per_ns);
+  Slot& slot = this->slot(worker);
+  const std::size_t at = static_cast<std::size_t>(slot.computed) % slot.pairs.size();
   ++slot.computed;
-  slot.waits_for_pipe = false;
-  wake(worker, sm.pipe_free);
+  if (slot.at_work) {
+    slot.settled = now;
+    slot.remaining = jittered(static_cast<double>(slot.pairs[at]));
+    wake(worker, now + slot.remaining / pairs_per_ns(worker));
+    return;
+  }
+  const std::int32_t sm = worker % device_.sms;
+  settle(sm, now);
+  slot.at_work = true;
+  slot.settled = now;
+  slot.remaining = jittered(static_cast<double>(slot.pairs[at]));
+  ++sm_of(worker).at_work;
+  reschedule(sm, now);
+}
+
+/// The slot leaves its SM to the others.
+void Simulation::stop_work(std::int32_t worker, double now) {
+  Slot& slot = this->slot(worker);
+  if (!slot.at_work) return;
+  const std::int32_t sm = worker % device_.sms;
+  settle(sm, now);
+  slot.at_work = false;
+  --sm_of(worker).at_work;
+  reschedule(sm, now);
 }
 
 WavefrontRun Simulation::run(const std::function<void(double)>& progress) {
   for (std::int32_t worker = 0; worker < work_.schedule().workers; ++worker) start_item(worker, 0);
   std::int64_t shown = 0;
   while (!events_.empty()) {
-    const auto [now, worker] = events_.top();
+    const auto [now, worker, version] = events_.top();
     events_.pop();
+    if (version != slot(worker).version) continue;
     run_.time_ns = now;
-    if (slots_[static_cast<std::size_t>(worker)].waits_for_pipe) {
-      multiply(worker, now);
-    } else {
+    if (slot(worker).at_work) {
       advance(worker, now);
+    } else {
+      multiply(worker, now);
     }
     if (progress && touched_ - shown > (std::int64_t{1} << 20)) {
       shown = touched_;
