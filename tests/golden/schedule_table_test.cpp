@@ -133,7 +133,7 @@ TEST_CASE("a table with one thing wrong is refused with the reason") {
   refused([](Json& t) { t["chains"][0]["kv_tile"] = -1; }, {"chains", "KV tiles 0..2"});
   refused([](Json& t) { t["chains"][0]["worker"] = 3; }, {"worker", "0..2"});
   refused([](Json& t) { t["chains"][0]["worker"] = -1; }, {"worker", "0..2"});
-  refused([](Json& t) { t["chains"][0].erase("worker"); }, {"'worker' is missing in chain 0"});
+  refused([](Json& t) { t["chains"][0].erase("worker"); }, {"chain 0: 'worker' is missing"});
   refused([](Json& t) { t["chains"][0]["q_oder"] = 1; }, {"q_oder", "'q_order'"});
   refused([](Json& t) { t["dispatch"] = "dynamic"; },
           {"worker", "chain 0"});  // which has no assigned workers

@@ -207,7 +207,7 @@ TEST_CASE("schedule: a neighborhood mask has as many tasks as the counting modul
 }
 
 TEST_CASE(
-    "schedule: a mask file counts its tiles, whatever its line ends; partial ones have their own cost") {
+    "schedule: a mask file counts its tiles, whatever its line ends, partial ones have their own cost") {
   const std::string path = scratch_folder() + "/mask";
   for (const char* text : {"##.\n.#+\n", "##.\r\n.#+\r\n", "1 1 0\n0 1 +", "##.\n.#+\n\n\r\n"}) {
     write_text(path, text);

@@ -29,7 +29,7 @@ const std::string kRaw =
     "\"0\",\"flash_fwd\",\"1.5\",\"100\"\n"
     "\"1\",\"flash_fwd\",\"2.5\",\"300\"\n";
 
-TEST_CASE("the details page has a row a metric; scaled units and thousands are understood") {
+TEST_CASE("the details page has a row a metric, scaled units and thousands are understood") {
   const auto launches = parse_ncu_csv(kDetails, "p.csv");
   REQUIRE(launches.size() == 2);
   CHECK(launches[0].kernel == "flash_fwd<A, \"B\">");

@@ -33,10 +33,15 @@ Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks, const
   if (options.repetitions < 1 || options.repetitions > 100000) {
     throw InvalidParameter("repetitions", std::to_string(options.repetitions), "1..100000", "20");
   }
+  if (options.inputs < 1 || options.inputs > kMostInputs) {
+    throw InvalidParameter("inputs", std::to_string(options.inputs), "1.." + std::to_string(kMostInputs),
+                           "1");
+  }
   for (int i = 0; i < options.warm_up; ++i) work();
   kernels::synchronize();
   Timing timing;
   timing.repetitions = options.repetitions;
+  timing.inputs = options.inputs;
   timing.l2 = options.l2;
   timing.before = clocks.read();
   std::vector<float> milliseconds;
