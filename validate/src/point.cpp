@@ -22,18 +22,20 @@ struct KeyText {
            " " + to_string(p.dtype) + " " + (p.causal ? "causal" : "full") + " " + std::to_string(v.q_tile) +
            "x" + std::to_string(v.kv_tile) + "x" + std::to_string(v.stages) + " " +
            std::to_string(v.ctas_per_sm) + " CTAs " + to_string(v.schedule) + " " + to_string(v.walk) +
-           (v.last_q_tile_first ? " last first" : "");
+           (v.last_q_tile_first ? " last first" : "") +
+           (v.ctas == 0 ? "" : " " + std::to_string(v.ctas) + " in all");
   }
 };
 
 struct GroupText {
   std::string operator()(const StreamPoint& point) const {
     return std::string("stream ") + (point.step_cycles == 0 ? "full speed" : "paced") + " " +
-           to_string(point.order);
+           to_string(point.order) + (point.ctas == 0 ? "" : ", some SMs");
   }
   std::string operator()(const AttentionPoint& point) const {
     return std::string("attention ") + (point.problem.causal ? "causal " : "full ") +
-           to_string(point.variant.schedule) + " " + to_string(point.variant.walk);
+           to_string(point.variant.schedule) + " " + to_string(point.variant.walk) +
+           (point.variant.ctas == 0 ? "" : ", some SMs");
   }
 };
 
@@ -45,21 +47,23 @@ struct JsonOf {
   Json operator()(const AttentionPoint& point) const {
     const kernels::AttentionProblem& p = point.problem;
     const kernels::AttentionVariant& v = point.variant;
-    return {{"kernel", "attention"},
-            {"batch", p.batch},
-            {"heads", p.heads},
-            {"heads_kv", p.heads_kv},
-            {"tokens", p.tokens},
-            {"head_dim", p.head_dim},
-            {"dtype", to_string(p.dtype)},
-            {"causal", p.causal},
-            {"q_tile", v.q_tile},
-            {"kv_tile", v.kv_tile},
-            {"stages", v.stages},
-            {"ctas_per_sm", v.ctas_per_sm},
-            {"schedule", to_string(v.schedule)},
-            {"order", to_string(v.walk)},
-            {"last_q_tile_first", v.last_q_tile_first}};
+    Json json = {{"kernel", "attention"},
+                 {"batch", p.batch},
+                 {"heads", p.heads},
+                 {"heads_kv", p.heads_kv},
+                 {"tokens", p.tokens},
+                 {"head_dim", p.head_dim},
+                 {"dtype", to_string(p.dtype)},
+                 {"causal", p.causal},
+                 {"q_tile", v.q_tile},
+                 {"kv_tile", v.kv_tile},
+                 {"stages", v.stages},
+                 {"ctas_per_sm", v.ctas_per_sm},
+                 {"schedule", to_string(v.schedule)},
+                 {"order", to_string(v.walk)},
+                 {"last_q_tile_first", v.last_q_tile_first}};
+    if (v.ctas != 0) json["ctas"] = v.ctas;
+    return json;
   }
 };
 
@@ -98,6 +102,7 @@ Point parse_attention(ObjectReader& reader) {
   v.schedule = kernels::cta_schedule_of(reader.get<std::string>("schedule"));
   v.walk = kernels::kv_walk_of(reader.get<std::string>("order"));
   v.last_q_tile_first = reader.get<bool>("last_q_tile_first", false);
+  v.ctas = reader.get<int>("ctas", 0);
   reader.finish();
   kernels::require_valid_sizes(p, v);
   return point;

@@ -199,7 +199,7 @@ void run_suite(const kernels::GpuInfo& gpu, const Suite& suite, RecordingFile& f
           [&](std::size_t i, const std::string& key) { report(0, i, key); });
     }
   }
-  if (options.times) {
+  if (options.times && suite.timed) {
     const ClockReader clocks(gpu.index);
     for_each_missing(
         gpu, suite, file, [](const RecordedRow& row) { return !row.timing.has_value(); },
