@@ -96,6 +96,7 @@ void require_valid_sizes(const AttentionProblem& problem, const AttentionVariant
   require_range("kv_tile", variant.kv_tile, 1, 1 << 16);
   require_range("stages", variant.stages, 1, 16);
   require_range("ctas_per_sm", variant.ctas_per_sm, 1, 32);
+  require_range("ctas", variant.ctas, 0, variant.schedule == CtaSchedule::kPersistent ? 1 << 16 : 0);
   if (problem.heads % problem.heads_kv != 0) {
     throw InvalidParameter("heads_kv", std::to_string(problem.heads_kv),
                            "a divisor of heads = " + std::to_string(problem.heads), "1");
@@ -126,7 +127,7 @@ std::int64_t grid_size(const AttentionProblem& problem, const AttentionVariant& 
   const std::int64_t heads = problem.batch * problem.heads;
   switch (variant.schedule) {
     case CtaSchedule::kPersistent:
-      return std::min<std::int64_t>(q_tiles * heads, std::int64_t{sms} * variant.ctas_per_sm);
+      return std::min<std::int64_t>(q_tiles * heads, variant.resident_ctas(sms));
     case CtaSchedule::kGrid:
       return q_tiles * heads;
     case CtaSchedule::kTile:

@@ -72,6 +72,10 @@ void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const
     throw HardwareAbsent(std::to_string(variant.ctas_per_sm) + " CTAs an SM",
                          gpu.name + " holds " + std::to_string(resident) + " of this kernel");
   }
+  if (variant.resident_ctas(gpu.sms) > std::int64_t{gpu.sms} * variant.ctas_per_sm) {
+    throw HardwareAbsent(std::to_string(variant.ctas) + " CTAs at once",
+                         gpu.name + " has " + std::to_string(gpu.sms) + " SMs");
+  }
   const auto tokens = static_cast<int>(problem.tokens);
   AttentionArguments arguments{};
   arguments.q = buffers.q.data();
@@ -85,7 +89,7 @@ void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const
   arguments.q_tiles = (tokens - 1) / variant.q_tile + 1;
   arguments.kv_tiles = (tokens - 1) / variant.kv_tile + 1;
   arguments.items = arguments.q_tiles * arguments.batch * arguments.heads;
-  arguments.resident = gpu.sms * variant.ctas_per_sm;
+  arguments.resident = static_cast<int>(variant.resident_ctas(gpu.sms));
   arguments.scale_log2 =
       static_cast<float>(1.4426950408889634 / std::sqrt(static_cast<double>(problem.head_dim)));
   arguments.causal = problem.causal;

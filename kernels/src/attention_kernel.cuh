@@ -1,8 +1,8 @@
 // Attention forward, split-Q, mma.sync (sm_80 and later).
 //
-// Variants (AttentionTiles, compiled) x (AttentionVariant, at run time): head dim 64 and 128; fp16 and bf16;
-// Q tile, KV tile, stages; persistent, grid or tile-based CTAs; cyclic, sawtooth or descending KV walk; full
-// or causal.
+// Variants (AttentionTiles, compiled) x (AttentionVariant, at run time): head dim 64, 96, 128, 160; fp16 and
+// bf16; Q tile, KV tile, stages; persistent, grid or tile-based CTAs; cyclic, sawtooth or descending KV walk;
+// full or causal.
 //
 // Floor: 4 * tokens^2 * head_dim operations a head (half if causal) over the tensor cores' rate. mma.sync
 // reaches about two thirds of what wgmma does on sm_90; the exponentials (one a score, 16 a cycle and SM
@@ -11,8 +11,11 @@
 // A warp owns 16 or 32 rows of the Q tile. S and O stay in registers in the layout of mma.m16n8k16's
 // accumulators, which is also the layout of its A operand, so P needs no shared memory. K and V tiles arrive
 // by cp.async in rings of kStages; K of the next tile and V of this one travel while this one is multiplied.
-// Rows in shared memory are split in 16-byte chunks, chunk c of row r lies at c ^ (r % 8): no bank conflicts
-// for cp.async, ldmatrix and the epilogue.
+// Rows in shared memory are split in 16-byte chunks. Chunk c of row r lies at c ^ (r % 8) where rows are a
+// multiple of 8 chunks (head dim 64, 128): all rows start at bank 0, and chunk c of 8 rows in a row lies in 8
+// places of a line. Rows of an odd multiple of 4 chunks (96, 160) start at bank 0 and 16 in turn; there chunk
+// c lies at c ^ (r / 2 % 4), so that 8 rows in a row are again in 8 places. No bank conflicts for cp.async,
+// ldmatrix and the epilogue, and no padding.
 #pragma once
 
 #include <cstdint>
@@ -115,8 +118,24 @@ __device__ __forceinline__ float infinity() { return __int_as_float(0x7f800000);
 /// Byte offset of a 16-byte chunk in a tile of kRowBytes a row.
 template <int kRowBytes>
 __device__ __forceinline__ std::uint32_t chunk_offset(int row, int chunk) {
-  return static_cast<std::uint32_t>(row * kRowBytes + ((chunk ^ (row & 7)) << 4));
+  const int mask = kRowBytes % 128 == 0 ? row & 7 : (row >> 1) & 3;
+  return static_cast<std::uint32_t>(row * kRowBytes + ((chunk ^ mask) << 4));
 }
+
+/// Address of chunk c + 2 * `pair` of a row, given that of its chunk c < 2. Rows of a power of two lie at
+/// multiples of their size, so it is an exclusive or away; others at multiples of 64 bytes, so that only the
+/// chunk's place in its group of four is.
+template <int kRowBytes>
+__device__ __forceinline__ std::uint32_t chunk_pair(std::uint32_t first, int pair) {
+  if constexpr ((kRowBytes & (kRowBytes - 1)) == 0) {
+    return first ^ (pair * 32);
+  } else {
+    static_assert(kRowBytes % 128 == 64);
+    return (first ^ (pair % 2 * 32)) + pair / 2 * 64;
+  }
+}
+
+constexpr int greatest_common_divisor(int a, int b) { return b == 0 ? a : greatest_common_divisor(b, a % b); }
 
 template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages>
 struct Cta {
@@ -130,8 +149,11 @@ struct Cta {
   static constexpr int kKvBytes = kKvTile * kRowBytes;
   static constexpr int kPending = 2 * (kStages - 1);
   static_assert(kWarpRows == 16 || kWarpRows == 32);
-  static_assert(kKvTile % 16 == 0 && kHeadDim % 64 == 0);
-  static_assert(kThreads % kRowChunks == 0 && (kThreads / kRowChunks) % 8 == 0);
+  // All threads copy kPhases * kThreads chunks, that is kStep rows, before places repeat.
+  static constexpr int kPhases = kRowChunks / greatest_common_divisor(kThreads, kRowChunks);
+  static constexpr int kStep = kPhases * kThreads / kRowChunks;
+  static_assert(kKvTile % 16 == 0 && kHeadDim % 32 == 0);
+  static_assert(kStep % 8 == 0);
 
   const AttentionArguments& a;
   std::uint32_t q_shared, k_shared, v_shared;
@@ -140,22 +162,25 @@ struct Cta {
   /// Rows first .. first+kRows-1 of a (tokens, head_dim) matrix; rows past the end become zeros.
   template <int kRows>
   __device__ void load_tile(std::uint32_t target, const Element* matrix, int first) const {
-    constexpr int kStep = kThreads / kRowChunks;  // rows that all threads cover at once; a multiple of 8
     static_assert(kRows % kStep == 0);
-    const int row = static_cast<int>(threadIdx.x) / kRowChunks;
-    const int chunk = static_cast<int>(threadIdx.x) % kRowChunks;
-    const Element* source = matrix + static_cast<std::int64_t>(first + row) * kHeadDim + chunk * 8;
-    const std::uint32_t address = target + chunk_offset<kRowBytes>(row, chunk);
-    if (first + kRows <= a.tokens) {
 #pragma unroll
-      for (int i = 0; i < kRows / kStep; ++i) {
-        copy_async(address + i * kStep * kRowBytes, source + i * kStep * kHeadDim, true);
-      }
-    } else {
+    for (int phase = 0; phase < kPhases; ++phase) {
+      const int index = static_cast<int>(threadIdx.x) + phase * kThreads;
+      const int row = index / kRowChunks;
+      const int chunk = index % kRowChunks;
+      const Element* source = matrix + static_cast<std::int64_t>(first + row) * kHeadDim + chunk * 8;
+      const std::uint32_t address = target + chunk_offset<kRowBytes>(row, chunk);
+      if (first + kRows <= a.tokens) {
 #pragma unroll
-      for (int i = 0; i < kRows / kStep; ++i) {
-        const bool valid = first + row + i * kStep < a.tokens;
-        copy_async(address + i * kStep * kRowBytes, valid ? source + i * kStep * kHeadDim : matrix, valid);
+        for (int i = 0; i < kRows / kStep; ++i) {
+          copy_async(address + i * kStep * kRowBytes, source + i * kStep * kHeadDim, true);
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < kRows / kStep; ++i) {
+          const bool valid = first + row + i * kStep < a.tokens;
+          copy_async(address + i * kStep * kRowBytes, valid ? source + i * kStep * kHeadDim : matrix, valid);
+        }
       }
     }
   }
@@ -166,7 +191,6 @@ struct Cta {
 #pragma unroll
       for (int n = 0; n < kN; ++n) s[m][n][0] = s[m][n][1] = s[m][n][2] = s[m][n][3] = 0;
     }
-    // Tiles are aligned to their rows, so chunk 2 * d of a row is an exclusive or away from its first one.
     const std::uint32_t q_first =
         q_shared + chunk_offset<kRowBytes>(warp * kWarpRows + (lane & 15), lane >> 4);
     const std::uint32_t k_first =
@@ -176,12 +200,12 @@ struct Cta {
       Fragment q[kM];
 #pragma unroll
       for (int m = 0; m < kM; ++m) {
-        load_matrices(q[m], (q_first ^ (d * 32)) + m * 16 * kRowBytes);
+        load_matrices(q[m], chunk_pair<kRowBytes>(q_first, d) + m * 16 * kRowBytes);
       }
 #pragma unroll
       for (int n = 0; n < kN / 2; ++n) {
         Fragment k;
-        load_matrices(k, (k_first ^ (d * 32)) + n * 16 * kRowBytes);
+        load_matrices(k, chunk_pair<kRowBytes>(k_first, d) + n * 16 * kRowBytes);
 #pragma unroll
         for (int m = 0; m < kM; ++m) {
           multiply<Element>(s[m][2 * n], q[m], k[0], k[1]);
@@ -267,7 +291,7 @@ struct Cta {
 #pragma unroll
       for (int d = 0; d < kHeadDim / 16; ++d) {
         Fragment v;
-        load_matrices_transposed(v, (v_first ^ (d * 32)) + j * 16 * kRowBytes);
+        load_matrices_transposed(v, chunk_pair<kRowBytes>(v_first, d) + j * 16 * kRowBytes);
 #pragma unroll
         for (int m = 0; m < kM; ++m) {
           multiply<Element>(o[m][2 * d], probabilities[m], v[0], v[1]);

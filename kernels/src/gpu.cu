@@ -135,8 +135,10 @@ std::vector<float> time_with_events(const std::function<void()>& work, int repet
 
 L2Flusher::L2Flusher(const GpuInfo& gpu) : buffer_(static_cast<std::size_t>(2 * gpu.l2_bytes)) {}
 
+void L2Flusher::start() { buffer_.fill(byte_++); }
+
 void L2Flusher::flush() {
-  buffer_.fill(byte_++);
+  start();
   synchronize();
 }
 

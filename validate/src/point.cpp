@@ -22,18 +22,20 @@ struct KeyText {
            " " + to_string(p.dtype) + " " + (p.causal ? "causal" : "full") + " " + std::to_string(v.q_tile) +
            "x" + std::to_string(v.kv_tile) + "x" + std::to_string(v.stages) + " " +
            std::to_string(v.ctas_per_sm) + " CTAs " + to_string(v.schedule) + " " + to_string(v.walk) +
-           (v.last_q_tile_first ? " last first" : "");
+           (v.last_q_tile_first ? " last first" : "") +
+           (v.ctas == 0 ? "" : " " + std::to_string(v.ctas) + " in all");
   }
 };
 
 struct GroupText {
   std::string operator()(const StreamPoint& point) const {
     return std::string("stream ") + (point.step_cycles == 0 ? "full speed" : "paced") + " " +
-           to_string(point.order);
+           to_string(point.order) + (point.ctas == 0 ? "" : ", some SMs");
   }
   std::string operator()(const AttentionPoint& point) const {
     return std::string("attention ") + (point.problem.causal ? "causal " : "full ") +
-           to_string(point.variant.schedule) + " " + to_string(point.variant.walk);
+           to_string(point.variant.schedule) + " " + to_string(point.variant.walk) +
+           (point.variant.ctas == 0 ? "" : ", some SMs");
   }
 };
 
@@ -45,21 +47,23 @@ struct JsonOf {
   Json operator()(const AttentionPoint& point) const {
     const kernels::AttentionProblem& p = point.problem;
     const kernels::AttentionVariant& v = point.variant;
-    return {{"kernel", "attention"},
-            {"batch", p.batch},
-            {"heads", p.heads},
-            {"heads_kv", p.heads_kv},
-            {"tokens", p.tokens},
-            {"head_dim", p.head_dim},
-            {"dtype", to_string(p.dtype)},
-            {"causal", p.causal},
-            {"q_tile", v.q_tile},
-            {"kv_tile", v.kv_tile},
-            {"stages", v.stages},
-            {"ctas_per_sm", v.ctas_per_sm},
-            {"schedule", to_string(v.schedule)},
-            {"order", to_string(v.walk)},
-            {"last_q_tile_first", v.last_q_tile_first}};
+    Json json = {{"kernel", "attention"},
+                 {"batch", p.batch},
+                 {"heads", p.heads},
+                 {"heads_kv", p.heads_kv},
+                 {"tokens", p.tokens},
+                 {"head_dim", p.head_dim},
+                 {"dtype", to_string(p.dtype)},
+                 {"causal", p.causal},
+                 {"q_tile", v.q_tile},
+                 {"kv_tile", v.kv_tile},
+                 {"stages", v.stages},
+                 {"ctas_per_sm", v.ctas_per_sm},
+                 {"schedule", to_string(v.schedule)},
+                 {"order", to_string(v.walk)},
+                 {"last_q_tile_first", v.last_q_tile_first}};
+    if (v.ctas != 0) json["ctas"] = v.ctas;
+    return json;
   }
 };
 
@@ -81,7 +85,7 @@ Point parse_attention(const Json& json, const std::string& where) {
   const StrictObject fields(
       json, where,
       {"kernel", "batch", "heads", "heads_kv", "tokens", "head_dim", "dtype", "causal", "q_tile", "kv_tile",
-       "stages", "ctas_per_sm", "schedule", "order", "last_q_tile_first"});
+       "stages", "ctas_per_sm", "schedule", "order", "last_q_tile_first", "ctas"});
   AttentionPoint point;
   kernels::AttentionProblem& p = point.problem;
   p.batch = fields.integer_or("batch", 1);
@@ -99,6 +103,7 @@ Point parse_attention(const Json& json, const std::string& where) {
   v.schedule = kernels::cta_schedule_of(fields.text("schedule"));
   v.walk = kernels::kv_walk_of(fields.text("order"));
   v.last_q_tile_first = fields.boolean_or("last_q_tile_first", false);
+  v.ctas = fields.integer32_or("ctas", 0);
   kernels::require_valid_sizes(p, v);
   return point;
 }

@@ -84,7 +84,7 @@ std::vector<Prediction> attention_lockstep(const Point& point, const Device& dev
   const SplitQProblem problem = split_q(attention->problem, attention->variant, device);
   const std::optional<LockstepReuse> reuse = lockstep_reuse(
       problem, traversal_of(attention->variant.walk),
-      number_of(device, "sms") * attention->variant.ctas_per_sm, number_of(device, "l2_effective_bytes"));
+      attention->variant.resident_ctas(number_of(device, "sms")), number_of(device, "l2_effective_bytes"));
   if (!reuse) return {};
   // Stores are written, not read.
   const std::int64_t read = reuse->miss_sectors - attention_traffic(problem).sectors.o;
@@ -125,7 +125,7 @@ std::vector<Prediction> attention_timed(const Point& point, const Device& device
                       : variant.schedule == kernels::CtaSchedule::kGrid     ? Schedule::kGrid
                                                                             : Schedule::kTile;
   schedule.order = traversal_of(variant.walk);
-  schedule.workers = static_cast<std::int32_t>(number_of(device, "sms") * variant.ctas_per_sm);
+  schedule.workers = static_cast<std::int32_t>(variant.resident_ctas(number_of(device, "sms")));
   schedule.last_q_tile_first = variant.last_q_tile_first;
   const auto sms = static_cast<double>(number_of(device, "sms"));
   const auto per_ns = [&](const char* name) { return find_value(device, name)->value * 1e-9; };

@@ -53,7 +53,7 @@ void run_suite(Measurer& measurer, const Suite& suite, RecordingFile& file, cons
                          [&](RecordedRow& row) { row.counters = measurer.count(row.point); }};
     run_phase(suite, file, counting, failed, progress);
   }
-  if (options.times) {
+  if (options.times && suite.timed) {
     const Phase timing{0.5, 1, [](const RecordedRow& row) { return !row.timing.has_value(); },
                        [&](RecordedRow& row) { row.timing = measurer.time(row.point); }};
     run_phase(suite, file, timing, failed, progress);

@@ -43,6 +43,7 @@ Suite parse_suite(const Json& json, const std::string& where) {
   for (const Json& label : reader.array("counters")) {
     suite.counters.emplace_back(counter(label.is_string() ? label.get<std::string>() : label.dump()).label);
   }
+  suite.timed = reader.get<bool>("timed", true);
   std::set<std::string> keys;
   for (const Json& sweep : reader.array("sweeps")) {
     if (!sweep.is_object()) throw MalformedData(where + ".sweeps", sweep.dump(), "objects");

@@ -47,7 +47,7 @@ Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks, const
   std::vector<float> milliseconds;
   if (options.l2 == L2State::kFlushed) {
     kernels::L2Flusher flusher(gpu);
-    milliseconds = kernels::time_with_events(work, options.repetitions, [&] { flusher.flush(); });
+    milliseconds = kernels::time_with_events(work, options.repetitions, [&] { flusher.start(); });
   } else {
     milliseconds = kernels::time_with_events(work, options.repetitions);
   }

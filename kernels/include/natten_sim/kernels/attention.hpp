@@ -53,6 +53,12 @@ struct AttentionVariant {
   CtaSchedule schedule = CtaSchedule::kPersistent;
   KvWalk walk = KvWalk::kCyclic;
   bool last_q_tile_first = false;
+  int ctas = 0;  ///< kPersistent: CTAs in all, at most what runs at once; 0: as many as run at once
+
+  /// CTAs that run at once on a GPU with so many SMs. With one CTA an SM, `ctas` is the number of active SMs.
+  [[nodiscard]] constexpr std::int64_t resident_ctas(std::int64_t sms) const noexcept {
+    return ctas != 0 ? ctas : sms * ctas_per_sm;
+  }
 };
 
 /// A combination of compile-time parameters that is built, for both dtypes.

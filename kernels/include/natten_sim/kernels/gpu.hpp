@@ -75,10 +75,14 @@ class DeviceBuffer {
 [[nodiscard]] std::vector<float> time_with_events(const std::function<void()>& work, int repetitions,
                                                   const std::function<void()>& before_each = {});
 
-/// Writes twice the L2's size, so that nothing of earlier kernels is left in it. Waits.
+/// Writes twice the L2's size, so that nothing of earlier kernels is left in it.
 class L2Flusher {
  public:
   explicit L2Flusher(const GpuInfo& gpu);
+  /// Asynchronous. What is launched next meanwhile costs the host's time, not the GPU's, so events around it
+  /// see the kernel alone.
+  void start();
+  /// Waits.
   void flush();
 
  private:

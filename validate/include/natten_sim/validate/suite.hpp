@@ -65,6 +65,7 @@ struct Suite {
   std::string name;
   std::string title;
   std::vector<std::string> counters;  ///< labels; read together in one pass
+  bool timed = true;                  ///< whether times are measured too
   std::vector<Point> points;
   std::vector<Tolerance> tolerances;
   std::vector<KnownMiss> known_misses;

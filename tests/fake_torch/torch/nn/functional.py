@@ -1,0 +1,3 @@
+import torch
+
+scaled_dot_product_attention = torch.attention
