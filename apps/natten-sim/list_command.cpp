@@ -161,6 +161,9 @@ Json kernel_json(const AttentionKernel& kernel) {
                      {"flops_per_s", rate.flops_per_s},
                      {"tokens", rate.tokens},
                      {"heads", rate.heads},
+                     {"lone_share", rate.lone_share},
+                     {"slot_skew", rate.slot_skew},
+                     {"jitter", rate.jitter},
                      {"measured", rate.measured},
                      {"source", rate.source}});
   }

@@ -156,7 +156,7 @@ Json reuse_input(const ReuseRequest& request) {
     input["ctas_per_sm"] = request.ctas_per_sm;
     if (request.fidelity == Fidelity::kLru)
       input["granularity"] = request.granularity == Granularity::kTile ? "tile" : "sector";
-    if (request.fidelity == Fidelity::kTimed) input["jitter"] = request.jitter.value_or(0);
+    if (request.fidelity == Fidelity::kTimed) input["jitter"] = wavefront_device(request).jitter;
   }
   if (!request.trace_path) input["order"] = request.order.text;
   if (request.compare) input["compare"] = request.compare->text;

@@ -344,7 +344,8 @@ std::vector<OptionSpec> reuse_options() {
       {"--ways", "N", "lru: a set-associative cache of N ways instead of a fully associative one", 1, ""},
       {"--replacement", "KIND", "With --ways: what makes room in a set [lru]", 1, "lru fifo plru nru random"},
       {"--hashed", "", "With --ways: sets by a hash of the line instead of its number", 1, ""},
-      {"--jitter", "X", "timed: standard deviation of a tile's compute time, as a fraction [0]", 1, ""},
+      {"--jitter", "X",
+       "timed: standard deviation of a tile's compute time, as a fraction [the kernel's, else 0]", 1, ""},
       {"--stream-bytes", "N", "A plain buffer of N bytes that all workers read, instead of attention", 1, ""},
       {"--passes", "P", "How often the buffer is read [1]", 1, ""},
       {"--trace", "FILE",
@@ -426,6 +427,12 @@ WavefrontDevice wavefront_device(const ReuseRequest& request) {
   WavefrontDevice wavefront;
   wavefront.capacity_bytes = *request.capacity_bytes;
   wavefront.sms = static_cast<std::int32_t>(request.sms);
+  const auto count = [&](const char* name, std::int32_t fallback) {
+    return static_cast<std::int32_t>(device_integer(request.device, name).value_or(fallback));
+  };
+  wavefront.l2_partitions = count("l2_partitions", 1);
+  wavefront.l2_ways = count("l2_ways", 0);
+  wavefront.gpc_sms = count("gpc_sms", 0);
   wavefront.hit_bytes_per_ns = number("l2_hit_bandwidth_bytes_per_s") / sms * 1e-9;
   wavefront.miss_bytes_per_ns = number("l2_miss_bandwidth_bytes_per_s") / sms * 1e-9;
   wavefront.dram_bytes_per_ns = number("dram_bandwidth_bytes_per_s") * 1e-9;
@@ -439,6 +446,9 @@ WavefrontDevice wavefront_device(const ReuseRequest& request) {
       const std::int64_t items = ceil_divide(rate.tokens, request.kernel->q_tile) * rate.heads;
       flops_per_s = rate.flops_per_s * static_cast<double>(ceil_divide(items, slots) * slots) /
                     static_cast<double>(items);
+      wavefront.lone_share = rate.lone_share;
+      wavefront.slot_skew = rate.slot_skew;
+      wavefront.jitter = rate.jitter;
     }
     if (flops_per_s == 0) {
       throw InvalidParameter(
@@ -450,13 +460,13 @@ WavefrontDevice wavefront_device(const ReuseRequest& request) {
   }
   const auto flops_a_pair = static_cast<double>(2 * (sizes.head_dim + sizes.head_dim_value));
   wavefront.pairs_per_ns = flops_per_s / sms / flops_a_pair * 1e-9;
+  if (request.jitter) wavefront.jitter = *request.jitter;
   return wavefront;
 }
 
 /// As many KV tiles ahead as shared memory holds besides the Q tile and the KV tile in use.
 WavefrontOptions wavefront_options(const ReuseRequest& request) {
   WavefrontOptions options;
-  options.jitter = request.jitter.value_or(0);
   const std::optional<std::int64_t> shared = device_integer(request.device, "shared_memory_per_block_bytes");
   if (!shared) return options;
   const OperandSizes& sizes = request.problem.sizes;

@@ -151,9 +151,11 @@ Device read_device(const Json& entry, const std::string& where) {
 
 KernelRate read_rate(const Json& entry, const std::string& where) {
   const Reader fields(entry, where,
-                      {"device", "head_dim", "flops_per_s", "tokens", "heads", "measured", "source"});
-  const KernelRate rate{fields.text("device"),     fields.positive("head_dim"), fields.number("flops_per_s"),
-                        fields.positive("tokens"), fields.positive("heads"),    fields.boolean("measured"),
+                      {"device", "head_dim", "flops_per_s", "tokens", "heads", "lone_share", "slot_skew",
+                       "jitter", "measured", "source"});
+  const KernelRate rate{fields.text("device"),      fields.positive("head_dim"), fields.number("flops_per_s"),
+                        fields.positive("tokens"),  fields.positive("heads"),    fields.number("lone_share"),
+                        fields.number("slot_skew"), fields.number("jitter"),     fields.boolean("measured"),
                         fields.text("source")};
   if (!(rate.flops_per_s > 0)) fields.fail("flops_per_s", "a positive number");
   return rate;

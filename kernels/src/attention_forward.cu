@@ -48,7 +48,7 @@ std::int64_t padded_shared_memory(std::int64_t needed, int ctas, int gpu_index) 
 }  // namespace
 
 void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const AttentionVariant& variant,
-                      const AttentionBuffers& buffers) {
+                      const AttentionBuffers& buffers, DeviceBuffer* intervals) {
   const AttentionTiles& tiles = require_valid(problem, variant);
   const auto q_bytes = static_cast<std::size_t>(problem.query_elements()) * 2;
   const auto k_bytes = static_cast<std::size_t>(problem.key_elements()) * 2;
@@ -96,6 +96,13 @@ void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const
   arguments.last_q_tile_first = variant.last_q_tile_first;
   arguments.schedule = static_cast<int>(variant.schedule);
   arguments.walk = static_cast<int>(variant.walk);
+  if (intervals != nullptr) {
+    const std::size_t needed = static_cast<std::size_t>(arguments.items) * sizeof(ItemInterval);
+    if (intervals->bytes() < needed)
+      throw InvalidParameter("intervals", std::to_string(intervals->bytes()),
+                             std::to_string(needed) + " bytes");
+    arguments.intervals = static_cast<ItemInterval*>(intervals->data());
+  }
   const auto grid = static_cast<unsigned>(grid_size(problem, variant, gpu.sms));
   kernel<<<grid, tiles.warps * 32, static_cast<std::size_t>(shared)>>>(arguments);
   NATTEN_SIM_CUDA_CHECK(cudaGetLastError());

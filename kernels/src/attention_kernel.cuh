@@ -24,6 +24,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <natten_sim/kernels/attention.hpp>
+
 namespace natten_sim::kernels {
 
 struct AttentionArguments {
@@ -42,11 +44,24 @@ struct AttentionArguments {
   float scale_log2;  // log2(e) / sqrt(head_dim)
   bool causal;
   bool last_q_tile_first;
-  int schedule;  // CtaSchedule
-  int walk;      // KvWalk
+  int schedule;             // CtaSchedule
+  int walk;                 // KvWalk
+  ItemInterval* intervals;  // of each item, or null
 };
 
 namespace device {
+
+__device__ __forceinline__ std::uint64_t global_timer() {
+  std::uint64_t ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+__device__ __forceinline__ std::uint32_t sm_number() {
+  std::uint32_t number;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
+  return number;
+}
 
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
@@ -360,6 +375,12 @@ struct Cta {
       commit_copies();
     };
 
+    // Written at once: nothing of it stays in registers.
+    if (a.intervals != nullptr && threadIdx.x == 0) {
+      a.intervals[item].begin_ns = global_timer();
+      a.intervals[item].cta = blockIdx.x;
+      a.intervals[item].sm = sm_number();
+    }
     __syncthreads();  // the last item's tiles and rows of O are no longer read
     load_tile<kQTile>(q_shared, static_cast<const Element*>(a.q) + q_offset, first_row);
     load_k(0);
@@ -394,6 +415,7 @@ struct Cta {
       accumulate(o, s, v_shared + slot * kKvBytes);
     }
     store(o, sum, static_cast<Element*>(a.o) + q_offset, warp_row);
+    if (a.intervals != nullptr && threadIdx.x == 0) a.intervals[item].end_ns = global_timer();
   }
 };
 

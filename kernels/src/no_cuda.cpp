@@ -28,7 +28,7 @@ void fill_random(DeviceBuffer&, std::int64_t, Dtype, std::uint64_t) { refuse(); 
 void launch_stream(const StreamProblem&, const DeviceBuffer&, DeviceBuffer&) { refuse(); }
 AttentionBuffers random_attention_buffers(const AttentionProblem&, std::uint64_t) { refuse(); }
 void launch_attention(const GpuInfo&, const AttentionProblem&, const AttentionVariant&,
-                      const AttentionBuffers&) {
+                      const AttentionBuffers&, DeviceBuffer*) {
   refuse();
 }
 

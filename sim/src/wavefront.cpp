@@ -28,14 +28,15 @@ void require_valid(const WavefrontDevice& device, const WavefrontOptions& option
   require_rate("pairs_per_ns", device.pairs_per_ns);
   if (!(device.lone_share > 0 && device.lone_share <= 1))
     throw InvalidParameter("lone_share", std::to_string(device.lone_share), "more than 0, at most 1");
+  if (device.gpc_sms < 0) throw InvalidParameter("gpc_sms", std::to_string(device.gpc_sms), "0 or more", "0");
   if (!(device.slot_skew > -1 && device.slot_skew < 1))
     throw InvalidParameter("slot_skew", std::to_string(device.slot_skew), "more than -1, less than 1");
   if (options.lookahead_tiles < 0 || options.lookahead_tiles > kMostLookahead) {
     throw InvalidParameter("lookahead_tiles", std::to_string(options.lookahead_tiles),
                            "0.." + std::to_string(kMostLookahead));
   }
-  if (!(options.jitter >= 0 && options.jitter <= 0.5))
-    throw InvalidParameter("jitter", std::to_string(options.jitter), "0..0.5");
+  if (!(device.jitter >= 0 && device.jitter <= 0.5))
+    throw InvalidParameter("jitter", std::to_string(device.jitter), "0..0.5");
 }
 
 /// One CTA slot.
@@ -105,8 +106,9 @@ class Simulation {
   void wake(std::int32_t worker, double when) { events_.push({when, worker, ++slot(worker).version}); }
   Sm& sm_of(std::int32_t worker) { return sms_[static_cast<std::size_t>(worker % device_.sms)]; }
   [[nodiscard]] std::int32_t partition_of(std::int32_t worker) const {
-    return static_cast<std::int32_t>(std::int64_t{worker % device_.sms} * device_.l2_partitions /
-                                     device_.sms);
+    const std::int64_t sm = worker % device_.sms;
+    if (device_.gpc_sms == 0) return static_cast<std::int32_t>(sm * device_.l2_partitions / device_.sms);
+    return static_cast<std::int32_t>(sm / device_.gpc_sms % device_.l2_partitions);
   }
 
   const AttentionWork& work_;
@@ -164,10 +166,10 @@ void Simulation::store(const BlockAccess& access, double now) {
 }
 
 double Simulation::jittered(double pairs) {
-  if (options_.jitter == 0) return pairs;
+  if (device_.jitter == 0) return pairs;
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
   const double uniform = static_cast<double>(random_ >> 11) * 0x1p-53 * 2 - 1;  // variance 1/3
-  return pairs * (1 + options_.jitter * std::sqrt(3.0) * uniform);
+  return pairs * (1 + device_.jitter * std::sqrt(3.0) * uniform);
 }
 
 /// A slot's share of its SM, which all that are at work there divide.

@@ -67,6 +67,10 @@ struct FakeGpu : Measurer {
     timing.repetitions = 20;
     return timing;
   }
+  [[nodiscard]] CtaPace pace(const AttentionPoint& point) override {
+    log.push_back("pace " + std::to_string(point.problem.tokens));
+    return {{1000, 1100}, 0.02, 7};
+  }
   [[nodiscard]] CheckedPoint check(const Point&, std::uint64_t seed) override {
     if (before_check) before_check(static_cast<std::int64_t>(seed));
     CheckedPoint checked;

@@ -1,5 +1,7 @@
 // CTAs in time: small cases by hand, bounds that no run may break, and the causal explosion.
 #include <cmath>
+#include <functional>
+#include <vector>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/attention_traffic.hpp>
@@ -72,6 +74,33 @@ TEST_CASE("CTAs of one SM share its multiplications, those of two SMs do not") {
   CHECK(std::abs(run_wavefront(work, device).time_ns - 4 * 20) < 1e-3);
 }
 
+/// Nothing but compute counts; 20 x 10 pairs a tile, 10 pairs a ns: 20 ns.
+WavefrontDevice compute_only() {
+  WavefrontDevice device = kSlow;
+  device.dram_bytes_per_ns = device.hit_bytes_per_ns = device.miss_bytes_per_ns = 1e9;
+  return device;
+}
+
+TEST_CASE("a CTA alone on its SM reaches its lone share of the SM's rate, two together all of it") {
+  WavefrontDevice device = compute_only();
+  device.lone_share = 0.8;
+  // Three items of 6 tiles, two slots: two items together at 40 ns a tile, then the third alone at 25 ns.
+  const AttentionWork work(problem_1d(60, 20, 10, false), {.workers = 2});
+  CHECK(std::abs(run_wavefront(work, device).time_ns - (6 * 40 + 6 * 25)) < 1e-3);
+}
+
+TEST_CASE("slots of an SM drift apart as their skew says, and a slot left alone speeds up") {
+  WavefrontDevice device = compute_only();
+  device.slot_skew = 0.2;
+  // Tile times 0.9 and 1.1 of 40 ns. The first slot ends 6 tiles at 216; the second has done 216/44 of its 6
+  // and does the rest alone: 20 ns a tile, times its slowness.
+  const AttentionWork work(problem_1d(60, 30, 10, false), {.workers = 2});
+  const double tile = 2 * 30 * 10 / 10.0;
+  const double first = 6 * 0.9 * tile;
+  const double left = 6 - first / (1.1 * tile);
+  CHECK(std::abs(run_wavefront(work, device).time_ns - (first + left * 1.1 * tile / 2)) < 1e-3);
+}
+
 TEST_CASE("whatever the rates, loads are the traffic, misses lie between cold and loads, times have floors") {
   std::uint64_t state = 1;
   const auto random = [&](std::uint64_t below) {
@@ -95,9 +124,11 @@ TEST_CASE("whatever the rates, loads are the traffic, misses lie between cold an
                                  .hit_bytes_per_ns = 1.0 + static_cast<double>(random(50)),
                                  .miss_bytes_per_ns = 1.0 + static_cast<double>(random(50)),
                                  .dram_bytes_per_ns = 1.0 + static_cast<double>(random(50)),
-                                 .pairs_per_ns = 1.0 + static_cast<double>(random(50))};
+                                 .pairs_per_ns = 1.0 + static_cast<double>(random(50)),
+                                 .lone_share = random(2) == 0 ? 1 : 0.7,
+                                 .slot_skew = random(2) == 0 ? 0 : 0.1,
+                                 .jitter = random(2) == 0 ? 0 : 0.2};
     const WavefrontOptions options{.lookahead_tiles = static_cast<std::int32_t>(random(4)),
-                                   .jitter = random(2) == 0 ? 0 : 0.2,
                                    .seed = random(100),
                                    .record_distances = true};
     const AttentionWork work(problem, schedule);
@@ -116,6 +147,7 @@ TEST_CASE("whatever the rates, loads are the traffic, misses lie between cold an
       for (std::int64_t s = 0; s < item.kv_tiles; ++s)
         pairs += static_cast<double>(work.multiplied_pairs(item, work.key_value(item, 0, s)));
     }
+    // The slowest slot is faster than its share by no more than half the skew, a jittered tile by 0.35.
     CHECK(run.time_ns * 1.5 >= pairs / device.pairs_per_ns / device.sms);
     // The list of held tiles and the stack distances of the same accesses are two programs for one cache.
     CHECK(run.profile->misses(device.capacity_bytes) == run.load_miss_sectors + run.store_sectors);
@@ -187,7 +219,15 @@ TEST_CASE("a device that cannot be is refused") {
   device.sms = 0;
   CHECK_THROWS_AS(run_wavefront(work, device), InvalidParameter);
   CHECK_THROWS_AS(run_wavefront(work, kSlow, {.lookahead_tiles = -1}), InvalidParameter);
-  CHECK_THROWS_AS(run_wavefront(work, kSlow, {.jitter = 0.9}), InvalidParameter);
+  for (const auto& break_it : std::vector<std::function<void(WavefrontDevice&)>>{
+           [](WavefrontDevice& d) { d.jitter = 0.9; }, [](WavefrontDevice& d) { d.jitter = std::nan(""); },
+           [](WavefrontDevice& d) { d.lone_share = 0; }, [](WavefrontDevice& d) { d.lone_share = 1.1; },
+           [](WavefrontDevice& d) { d.slot_skew = 1; }, [](WavefrontDevice& d) { d.gpc_sms = -1; },
+           [](WavefrontDevice& d) { d.l2_partitions = 0; }, [](WavefrontDevice& d) { d.l2_ways = -1; }}) {
+    WavefrontDevice broken = kSlow;
+    break_it(broken);
+    CHECK_THROWS_AS(run_wavefront(work, broken), InvalidParameter);
+  }
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ constexpr CounterSpec kCounters[] = {
      kEveryChip},
     {"l2_tex_miss_sectors", "lts__t_sectors_srcunit_tex_lookup_miss.sum", "sector", 1,
      "of those, sectors that were not in the slice", kEveryChip},
+    {"l2_fabric_sectors", "lts__t_sectors_srcunit_ltcfabric.sum", "sector", 1,
+     "sectors that one partition of the L2 asked of another", kEveryChip},
     {"l2_reduction_sectors", "lts__t_sectors_op_red.sum", "sector", 1,
      "sectors of reductions without return value", kEveryChip},
     {"l2_atomic_sectors", "lts__t_sectors_op_atom.sum", "sector", 1, "sectors of atomics with return value",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <natten_sim/core/catalog.hpp>
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/version.hpp>
 #include <natten_sim/validate/counters.hpp>
 #include <natten_sim/validate/range_profiler.hpp>
@@ -157,6 +158,24 @@ Timing GpuMeasurer::time(const Point& point) {
   State& s = *state_;
   s.profiler.reset();
   return time_kernel(s.gpu, s.clocks, prepare(s.gpu, point, s.options.timing.inputs), s.options.timing);
+}
+
+CtaPace GpuMeasurer::pace(const AttentionPoint& point) {
+  State& s = *state_;
+  s.profiler.reset();
+  const kernels::AttentionBuffers buffers = kernels::random_attention_buffers(point.problem, 1);
+  const std::int64_t items =
+      ceil_divide(point.problem.tokens, point.variant.q_tile) * point.problem.heads * point.problem.batch;
+  std::vector<kernels::ItemInterval> intervals(static_cast<std::size_t>(items));
+  kernels::DeviceBuffer on_gpu(intervals.size() * sizeof(kernels::ItemInterval));
+  if (!s.flusher) s.flusher.emplace(s.gpu);
+  for (int launch = 0; launch < 2; ++launch) {  // the first loads the kernel
+    s.flusher->flush();
+    kernels::launch_attention(s.gpu, point.problem, point.variant, buffers, &on_gpu);
+    kernels::synchronize();
+  }
+  on_gpu.copy_to_host(intervals.data(), on_gpu.bytes());
+  return pace_of(intervals, point);
 }
 
 namespace {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -6,12 +7,14 @@
 #include <natten_sim/models/attention_traffic.hpp>
 #include <natten_sim/models/scan_reuse.hpp>
 #include <natten_sim/sim/wavefront.hpp>
+#include <natten_sim/validate/kernel_pace.hpp>
 #include <natten_sim/validate/prediction.hpp>
 
 namespace natten_sim::validate {
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
+constexpr const char* kTimedModel = "timed wavefronts";
 
 /// A whole number of the device profile. @throws InvalidParameter when the profile lacks it.
 std::int64_t number_of(const Device& device, const char* name) {
@@ -92,56 +95,71 @@ std::vector<Prediction> attention_lockstep(const Point& point, const Device& dev
            static_cast<double>(read * problem.sizes.sector_bytes), false}};
 }
 
-/// The rate at which one SM multiplies, from a measured whole-kernel rate whose last round left slots idle.
-std::optional<double> flops_per_s_of(const AttentionPoint& point, const Device& device) {
-  for (const MeasuredRate& rate : builtin_rates()) {
-    const kernels::AttentionVariant &a = rate.variant, &b = point.variant;
-    if (rate.device != device.name || rate.problem.head_dim != point.problem.head_dim ||
-        a.q_tile != b.q_tile || a.kv_tile != b.kv_tile || a.stages != b.stages ||
-        a.ctas_per_sm != b.ctas_per_sm) {
-      continue;
-    }
-    const std::int64_t slots = number_of(device, "sms") * a.ctas_per_sm;
-    const std::int64_t items = ceil_divide(rate.problem.tokens, a.q_tile) * rate.problem.heads;
-    return rate.flops_per_s * static_cast<double>(ceil_divide(items, slots) * slots) /
-           static_cast<double>(items);
-  }
-  return std::nullopt;
+/// The pace of the point's kernel, or null.
+const KernelPace* pace_of(const AttentionPoint& point, const Device& device) {
+  const std::vector<KernelPace>& paces = builtin_paces();
+  const auto found = std::find_if(paces.begin(), paces.end(), [&](const KernelPace& pace) {
+    const kernels::AttentionVariant &a = pace.variant, &b = point.variant;
+    return pace.device == device.name && pace.problem.head_dim == point.problem.head_dim &&
+           a.q_tile == b.q_tile && a.kv_tile == b.kv_tile && a.stages == b.stages &&
+           a.ctas_per_sm == b.ctas_per_sm;
+  });
+  return found == paces.end() ? nullptr : &*found;
 }
 
-/// CTAs as processes in time, in front of one LRU. Rates are measured; none is fitted to DRAM reads.
-std::vector<Prediction> attention_timed(const Point& point, const Device& device) {
-  const auto* const attention = std::get_if<AttentionPoint>(&point);
-  if (attention == nullptr) return {};
-  for (const char* name : {"l2_effective_bytes", "l2_hit_bandwidth_bytes_per_s",
-                           "l2_miss_bandwidth_bytes_per_s", "dram_bandwidth_bytes_per_s", "sms"}) {
-    if (find_value(device, name) == nullptr) return {};
+std::optional<WavefrontDevice> wavefront_device(const AttentionPoint& point, const Device& device) {
+  for (const char* name :
+       {"l2_effective_bytes", "l2_partitions", "l2_ways", "gpc_sms", "l2_hit_bandwidth_bytes_per_s",
+        "l2_miss_bandwidth_bytes_per_s", "dram_bandwidth_bytes_per_s", "sms"}) {
+    if (find_value(device, name) == nullptr) return std::nullopt;
   }
-  const std::optional<double> flops_per_s = flops_per_s_of(*attention, device);
-  if (!flops_per_s) return {};
-  const kernels::AttentionVariant& variant = attention->variant;
+  const KernelPace* const pace = pace_of(point, device);
+  if (pace == nullptr) return std::nullopt;
+  const auto sms = static_cast<double>(number_of(device, "sms"));
+  const auto per_ns = [&](const char* name) { return find_value(device, name)->value * 1e-9; };
+  WavefrontDevice wavefront;
+  wavefront.capacity_bytes = number_of(device, "l2_effective_bytes");
+  wavefront.l2_partitions = static_cast<std::int32_t>(number_of(device, "l2_partitions"));
+  wavefront.l2_ways = static_cast<std::int32_t>(number_of(device, "l2_ways"));
+  wavefront.sms = static_cast<std::int32_t>(sms);
+  wavefront.gpc_sms = static_cast<std::int32_t>(number_of(device, "gpc_sms"));
+  wavefront.hit_bytes_per_ns = per_ns("l2_hit_bandwidth_bytes_per_s") / sms;
+  wavefront.miss_bytes_per_ns = per_ns("l2_miss_bandwidth_bytes_per_s") / sms;
+  wavefront.dram_bytes_per_ns = per_ns("dram_bandwidth_bytes_per_s");
+  wavefront.pairs_per_ns = pace->sm_pairs_per_ns;
+  wavefront.lone_share = pace->lone_share;
+  wavefront.slot_skew = pace->slot_skew;
+  wavefront.jitter = pace->jitter;
+  return wavefront;
+}
+
+AttentionSchedule schedule_of(const kernels::AttentionVariant& variant, std::int64_t sms) {
   AttentionSchedule schedule;
   schedule.schedule = variant.schedule == kernels::CtaSchedule::kPersistent ? Schedule::kPersistent
                       : variant.schedule == kernels::CtaSchedule::kGrid     ? Schedule::kGrid
                                                                             : Schedule::kTile;
   schedule.order = traversal_of(variant.walk);
-  schedule.workers = static_cast<std::int32_t>(variant.resident_ctas(number_of(device, "sms")));
+  schedule.workers = static_cast<std::int32_t>(variant.resident_ctas(static_cast<std::int32_t>(sms)));
   schedule.last_q_tile_first = variant.last_q_tile_first;
-  const auto sms = static_cast<double>(number_of(device, "sms"));
-  const auto per_ns = [&](const char* name) { return find_value(device, name)->value * 1e-9; };
-  WavefrontDevice wavefront;
-  wavefront.capacity_bytes = number_of(device, "l2_effective_bytes");
-  wavefront.sms = static_cast<std::int32_t>(sms);
-  wavefront.hit_bytes_per_ns = per_ns("l2_hit_bandwidth_bytes_per_s") / sms;
-  wavefront.miss_bytes_per_ns = per_ns("l2_miss_bandwidth_bytes_per_s") / sms;
-  wavefront.dram_bytes_per_ns = per_ns("dram_bandwidth_bytes_per_s");
-  wavefront.pairs_per_ns = *flops_per_s / sms / static_cast<double>(4 * attention->problem.head_dim) * 1e-9;
+  return schedule;
+}
+
+/// CTAs as processes in time, in front of the L2's partitions. Paces are measured; nothing is fitted to what
+/// attention kernels read.
+std::vector<Prediction> attention_timed(const Point& point, const Device& device) {
+  const auto* const attention = std::get_if<AttentionPoint>(&point);
+  if (attention == nullptr) return {};
+  const std::optional<WavefrontDevice> wavefront = wavefront_device(*attention, device);
+  if (!wavefront) return {};
   WavefrontOptions options;
-  options.lookahead_tiles = variant.stages;
-  const SplitQProblem problem = split_q(attention->problem, variant, device);
-  const WavefrontRun run = run_wavefront(AttentionWork(problem, schedule), wavefront, options);
-  return {{"dram_read_bytes", "timed wavefronts",
-           static_cast<double>(run.load_miss_sectors * problem.sizes.sector_bytes), false}};
+  options.lookahead_tiles = attention->variant.stages;
+  options.seed = 1;
+  const SplitQProblem problem = split_q(attention->problem, attention->variant, device);
+  const AttentionWork work(problem, schedule_of(attention->variant, wavefront->sms));
+  const WavefrontRun run = run_wavefront(work, *wavefront, options);
+  return {{"dram_read_bytes", kTimedModel,
+           static_cast<double>(run.load_miss_sectors * problem.sizes.sector_bytes), false},
+          {"l2_fabric_sectors", kTimedModel, static_cast<double>(run.fabric_sectors), false}};
 }
 
 }  // namespace

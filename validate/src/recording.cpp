@@ -74,11 +74,27 @@ Json row_json(const RecordedRow& row) {
     if (row.timing->after) time["clocks_after"] = clocks_json(*row.timing->after);
     json["time_ms"] = time;
   }
+  if (row.pace) {
+    json["pace"] = {{"tile_ns", row.pace->tile_ns}, {"jitter", row.pace->jitter}, {"items", row.pace->items}};
+  }
   return json;
 }
 
+CtaPace parse_pace(const StrictObject& fields) {
+  CtaPace pace;
+  for (const Json& each : fields.array("tile_ns")) {
+    if (!each.is_number() || !(each.get<double>() > 0)) fields.fail("tile_ns", "times of more than 0 ns");
+    pace.tile_ns.push_back(each.get<double>());
+  }
+  if (pace.tile_ns.empty()) fields.fail("tile_ns", "one time a CTA of an SM");
+  pace.jitter = fields.number("jitter");
+  if (!(pace.jitter >= 0 && pace.jitter <= 0.5)) fields.fail("jitter", "0..0.5");
+  pace.items = static_cast<int>(fields.integer("items", {1, INT32_MAX}));
+  return pace;
+}
+
 RecordedRow parse_row(const Json& json, const std::string& where) {
-  const StrictObject fields(json, where, {"point", "status", "counters", "time_ms"});
+  const StrictObject fields(json, where, {"point", "status", "counters", "time_ms", "pace"});
   RecordedRow row;
   row.point = parse_recorded_point(fields.at("point"), where + ": 'point'");
   row.status = fields.text("status");
@@ -93,6 +109,7 @@ RecordedRow parse_row(const Json& json, const std::string& where) {
     row.timing = parse_timing(fields.object("time_ms", {"median", "p95", "smallest", "largest", "repetitions",
                                                         "inputs", "l2", "clocks_before", "clocks_after"}));
   }
+  if (fields.has("pace")) row.pace = parse_pace(fields.object("pace", {"tile_ns", "jitter", "items"}));
   return row;
 }
 

@@ -58,6 +58,15 @@ void run_suite(Measurer& measurer, const Suite& suite, RecordingFile& file, cons
                        [&](RecordedRow& row) { row.timing = measurer.time(row.point); }};
     run_phase(suite, file, timing, failed, progress);
   }
+  if (suite.paced) {
+    const auto lacks = [](const RecordedRow& row) {
+      return std::holds_alternative<AttentionPoint>(row.point) && !row.pace.has_value();
+    };
+    const Phase pacing{1, 1, lacks, [&](RecordedRow& row) {
+                         row.pace = measurer.pace(std::get<AttentionPoint>(row.point));
+                       }};
+    run_phase(suite, file, pacing, failed, progress);
+  }
 }
 
 std::map<std::string, Point> points_to_check(const Suite& suite, CheckLengths lengths) {

@@ -35,15 +35,16 @@ std::vector<Json> expand(const Json& sweep, const std::string& where) {
 }
 
 Suite parse_suite(const Json& json, const std::string& where) {
-  const StrictObject reader(json, where,
-                            {"name", "title", "counters", "sweeps", "tolerances", "known_misses"});
+  const StrictObject reader(
+      json, where, {"name", "title", "counters", "timed", "paced", "sweeps", "tolerances", "known_misses"});
   Suite suite;
   suite.name = reader.text("name");
   suite.title = reader.text("title");
   for (const Json& label : reader.array("counters")) {
     suite.counters.emplace_back(counter(label.is_string() ? label.get<std::string>() : label.dump()).label);
   }
-  suite.timed = reader.get<bool>("timed", true);
+  suite.timed = reader.boolean_or("timed", true);
+  suite.paced = reader.boolean_or("paced", false);
   std::set<std::string> keys;
   for (const Json& sweep : reader.array("sweeps")) {
     if (!sweep.is_object()) throw MalformedData(where + ".sweeps", sweep.dump(), "objects");
@@ -81,7 +82,7 @@ Suite parse_suite(const Json& json, const std::string& where) {
 
 std::vector<Suite> parse_suites(std::string_view json, const std::string& where) {
   const Json root = parse_strict(json, where, "natten-sim.validation/1");
-  const StrictObject reader(root, where, {"schema", "suites", "kernel_rates"});
+  const StrictObject reader(root, where, {"schema", "suites"});
   std::vector<Suite> suites;
   std::set<std::string> names;
   for (const Json& each : reader.array("suites")) {
@@ -90,34 +91,6 @@ std::vector<Suite> parse_suites(std::string_view json, const std::string& where)
       throw MalformedData(where, suites.back().name, "each suite once");
   }
   return suites;
-}
-
-const std::vector<MeasuredRate>& builtin_rates() {
-  static const std::vector<MeasuredRate> rates = [] {
-    const std::string where = "data/validation.json";
-    const Json root = parse_strict(embedded::validation, where);
-    const StrictObject all = StrictObject(root, where).object("kernel_rates", {"source", "rates"});
-    (void)all.text("source");
-    std::vector<MeasuredRate> read;
-    for (const Json& each : all.array("rates")) {
-      const StrictObject fields(each, all.where() + ".rates",
-                                {"device", "head_dim", "heads", "tokens", "q_tile", "kv_tile", "stages",
-                                 "ctas_per_sm", "flops_per_s"});
-      MeasuredRate rate;
-      rate.device = fields.text("device");
-      rate.problem.head_dim = fields.integer("head_dim");
-      rate.problem.heads = rate.problem.heads_kv = fields.integer("heads");
-      rate.problem.tokens = fields.integer("tokens");
-      rate.variant.q_tile = fields.integer32("q_tile");
-      rate.variant.kv_tile = fields.integer32("kv_tile");
-      rate.variant.stages = fields.integer32("stages");
-      rate.variant.ctas_per_sm = fields.integer32("ctas_per_sm");
-      rate.flops_per_s = fields.number("flops_per_s");
-      read.push_back(rate);
-    }
-    return read;
-  }();
-  return rates;
 }
 
 const std::vector<Suite>& builtin_suites() {

@@ -83,7 +83,10 @@ struct KernelRate {
   double flops_per_s = 0;
   std::int64_t tokens = 0;
   std::int64_t heads = 0;
-  bool measured = false;
+  double lone_share = 1;  ///< of its rate on an SM with all its CTAs, what one alone reaches
+  double slot_skew = 0;   ///< (last - first CTA of an SM) / mean time of a tile
+  double jitter = 0;      ///< standard deviation of a tile's time, as a fraction of it
+  bool measured = false;  ///< the rate; `source` says about the rest
   std::string source;
 };
 

@@ -97,10 +97,19 @@ struct AttentionBuffers {
 /// Allocates; Q, K, V random by seed, O poisoned with NaN. @throws OutOfDeviceMemory.
 [[nodiscard]] AttentionBuffers random_attention_buffers(const AttentionProblem& problem, std::uint64_t seed);
 
-/// Starts the kernel. @throws InvalidParameter, HardwareAbsent when the GPU lacks the shared memory,
-/// CudaError.
+/// When a CTA worked on a Q tile, and where. Times are those of the GPU's global timer.
+struct ItemInterval {
+  std::uint64_t begin_ns = 0;  ///< Q and the first K and V tiles have been asked for
+  std::uint64_t end_ns = 0;    ///< O has been stored
+  std::uint32_t cta = 0;
+  std::uint32_t sm = 0;
+};
+
+/// Starts the kernel. With `intervals`, room for one ItemInterval an item, it also writes those: item
+/// = (head * batches + batch) * Q tiles + Q tile in launch order.
+/// @throws InvalidParameter, HardwareAbsent when the GPU lacks the shared memory, CudaError.
 void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const AttentionVariant& variant,
-                      const AttentionBuffers& buffers);
+                      const AttentionBuffers& buffers, DeviceBuffer* intervals = nullptr);
 
 /// Rows of O to look at: (batch, head, token) in one number, row-major.
 [[nodiscard]] std::vector<std::int64_t> sampled_rows(const AttentionProblem& problem, std::int64_t most,

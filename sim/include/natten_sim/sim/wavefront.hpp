@@ -13,9 +13,10 @@ namespace natten_sim {
 ///
 /// Worker w is a CTA slot of SM `w mod sms`. A slot loads its Q tile and, `lookahead_tiles` KV tiles at a
 /// time, K and V; multiplies tile after tile once they have arrived; stores its O tile; takes its next item.
-/// - L2: LRU over tiles, in partitions (partitioned_l2.hpp); the first SMs, in launch order, are attached to
-///   the first partition, as many to the next. A tile is there from the moment it is asked for: a second
-///   request for a tile in flight waits for it and reads nothing from DRAM. Stores allocate without a read.
+/// - L2: LRU over tiles, in partitions (partitioned_l2.hpp). SMs are numbered in launch order: GPC after GPC,
+///   whose SMs are attached to one partition, the next GPC's to the next. A tile is there from the moment it
+///   is asked for: a second request for a tile in flight waits for it and reads nothing from DRAM. Stores
+///   allocate without a read.
 /// - DRAM: one queue at `dram_bytes_per_ns`, for loads in the order of their requests and for stores.
 /// - SM: loads pass one port at `hit_bytes_per_ns` when the tile is there, at `miss_bytes_per_ns` when it
 ///   is not there yet; the CTAs that multiply at a time share the SM, all of it or, alone, `lone_share` of
@@ -39,12 +40,13 @@ struct WavefrontDevice {
   /// Co-resident CTAs need not be served alike: the last slot of an SM takes so much longer for a tile than
   /// the first, relative to their mean, the slots between in equal steps. -1 < skew < 1.
   double slot_skew = 0;
+  double jitter = 0;         ///< standard deviation of a tile's compute time, as a fraction of it (uniform)
+  std::int32_t gpc_sms = 0;  ///< SMs of a GPC: see above; 0: a partition's SMs are one run
 };
 
 struct WavefrontOptions {
   std::int32_t lookahead_tiles = 1;  ///< KV tiles in flight besides the one in use
-  double jitter = 0;  ///< standard deviation of a tile's compute time, as a fraction of it (uniform)
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;            ///< of the jitter
   bool record_distances = false;
 };
 

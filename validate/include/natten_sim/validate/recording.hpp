@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <natten_sim/validate/pace.hpp>
 #include <natten_sim/validate/suite.hpp>
 #include <natten_sim/validate/timing.hpp>
 
@@ -48,6 +49,7 @@ struct RecordedRow {
   std::string status = "measured";                ///< or why it could not run: "out of memory"
   std::map<std::string, CounterValues> counters;  ///< by label
   std::optional<Timing> timing;
+  std::optional<CtaPace> pace;
 };
 
 struct Recording {

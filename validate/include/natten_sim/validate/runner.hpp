@@ -43,12 +43,14 @@ class Measurer {
   /// Counters of one point. Not called again after `time`: an open profiler may disturb times.
   [[nodiscard]] virtual std::map<std::string, CounterValues> count(const Point& point) = 0;
   [[nodiscard]] virtual Timing time(const Point& point) = 0;
+  /// Of attention points only.
+  [[nodiscard]] virtual CtaPace pace(const AttentionPoint& point) = 0;
   [[nodiscard]] virtual CheckedPoint check(const Point& point, std::uint64_t seed) = 0;
 };
 
-/// Measures what `file` lacks: counters of all points, then times of all points. Each point is saved as soon
-/// as it is measured. One that cannot run becomes a row with that status; what was out of memory is tried
-/// again by the next run. `progress` gets 0..1 and the point's key.
+/// Measures what `file` lacks: counters of all points, then times of all points, then paces if the suite asks
+/// for them. Each point is saved as soon as it is measured. One that cannot run becomes a row with that
+/// status; what was out of memory is tried again by the next run. `progress` gets 0..1 and the point's key.
 /// @throws CudaError when the GPU is lost, InvalidParameter when the file cannot be written: what was
 /// measured so far is in the file.
 void run_suite(Measurer& measurer, const Suite& suite, RecordingFile& file, const RunOptions& options,
@@ -80,6 +82,7 @@ class GpuMeasurer : public Measurer {
   [[nodiscard]] bool counts() const override;
   [[nodiscard]] std::map<std::string, CounterValues> count(const Point& point) override;
   [[nodiscard]] Timing time(const Point& point) override;
+  [[nodiscard]] CtaPace pace(const AttentionPoint& point) override;
   [[nodiscard]] CheckedPoint check(const Point& point, std::uint64_t seed) override;
 
  private:

@@ -66,6 +66,7 @@ struct Suite {
   std::string title;
   std::vector<std::string> counters;  ///< labels; read together in one pass
   bool timed = true;                  ///< whether times are measured too
+  bool paced = false;                 ///< whether the pace of CTAs is measured too
   std::vector<Point> points;
   std::vector<Tolerance> tolerances;
   std::vector<KnownMiss> known_misses;
@@ -76,16 +77,6 @@ struct Suite {
 
 /// What ships with the program.
 [[nodiscard]] const std::vector<Suite>& builtin_suites();
-
-/// Throughput of this project's attention kernel with a full mask, for models that need to know how fast it
-/// computes.
-struct MeasuredRate {
-  std::string device;  ///< profile name
-  kernels::AttentionProblem problem;
-  kernels::AttentionVariant variant;
-  double flops_per_s = 0;
-};
-[[nodiscard]] const std::vector<MeasuredRate>& builtin_rates();
 
 /// @throws UnknownName with the closest name.
 [[nodiscard]] const Suite& find_suite(const std::vector<Suite>& suites, const std::string& name);

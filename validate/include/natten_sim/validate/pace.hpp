@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <natten_sim/validate/suite.hpp>
+
+namespace natten_sim::validate {
+
+/// How fast the CTAs of a kernel work, by the GPU's own clock: what models in time need to know of a kernel,
+/// and what a whole kernel's time does not tell. CTAs of one SM need not be equally fast, a CTA alone is not
+/// as fast as several together, and no two tiles take the same time.
+struct CtaPace {
+  /// Median time of a KV tile in the first, second .. CTA of an SM (by CTA number), all of them at work, ns.
+  std::vector<double> tile_ns;
+  /// Standard deviation of a tile's time as a fraction of it, as if tiles were independent: from the
+  /// differences between successive items of a CTA, so that what distinguishes SMs does not count.
+  double jitter = 0;
+  int items = 0;  ///< that count
+};
+
+/// Of one launch with a full mask. Items count that began and ended while all CTAs of their SM were at work,
+/// the first item of each CTA excepted, unless it has no other. @throws InvalidParameter when no item counts,
+/// or the point is causal.
+[[nodiscard]] CtaPace pace_of(std::span<const kernels::ItemInterval> intervals, const AttentionPoint& point);
+
+}  // namespace natten_sim::validate

@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <variant>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/validate/kernel_pace.hpp>
+
+#include "embedded_validation.hpp"
+
+namespace natten_sim::validate {
+namespace {
+
+/// Whatever the CTAs an SM.
+bool same_kernel(const AttentionPoint& a, const AttentionPoint& b) {
+  return a.problem.head_dim == b.problem.head_dim && a.variant.q_tile == b.variant.q_tile &&
+         a.variant.kv_tile == b.variant.kv_tile && a.variant.stages == b.variant.stages;
+}
+
+double pairs_per_ns(const AttentionPoint& point, const CtaPace& pace) {
+  double sum = 0;
+  for (const double ns : pace.tile_ns) sum += double(point.variant.q_tile) * point.variant.kv_tile / ns;
+  return sum;
+}
+
+KernelPace kernel_pace(const RecordingHead& head, const RecordedRow& full, const RecordedRow& lone) {
+  const auto& point = std::get<AttentionPoint>(full.point);
+  KernelPace result;
+  result.device = head.device.profile;
+  result.problem = point.problem;
+  result.variant = point.variant;
+  result.sm_pairs_per_ns = pairs_per_ns(point, *full.pace);
+  result.lone_share =
+      std::min(1.0, pairs_per_ns(std::get<AttentionPoint>(lone.point), *lone.pace) / result.sm_pairs_per_ns);
+  const std::vector<double>& ns = full.pace->tile_ns;
+  double sum = 0;
+  for (const double each : ns) sum += each;
+  result.slot_skew = (ns.back() - ns.front()) / (sum / static_cast<double>(ns.size()));
+  result.jitter = full.pace->jitter;
+  return result;
+}
+
+}  // namespace
+
+std::vector<KernelPace> kernel_paces(const Recording& recording) {
+  std::vector<KernelPace> paces;
+  for (const RecordedRow& full : recording.rows) {
+    const auto* const point = std::get_if<AttentionPoint>(&full.point);
+    if (point == nullptr || !full.pace ||
+        full.pace->tile_ns.size() != static_cast<std::size_t>(point->variant.ctas_per_sm) ||
+        full.pace->jitter == 0) {
+      continue;
+    }
+    for (const RecordedRow& lone : recording.rows) {
+      const auto* const other = std::get_if<AttentionPoint>(&lone.point);
+      if (other == nullptr || !lone.pace || lone.pace->tile_ns.size() != 1 || !same_kernel(*point, *other))
+        continue;
+      paces.push_back(kernel_pace(recording.head, full, lone));
+      break;
+    }
+  }
+  if (paces.empty())
+    throw MalformedData("recording of " + recording.head.suite, "no paces", "the suite 'pace'");
+  return paces;
+}
+
+const std::vector<KernelPace>& builtin_paces() {
+  static const std::vector<KernelPace> paces =
+      kernel_paces(parse_recording(embedded::pace, "data/recordings/nvidia-h200-pace.json"));
+  return paces;
+}
+
+}  // namespace natten_sim::validate

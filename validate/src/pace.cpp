@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/validate/pace.hpp>
+#include <natten_sim/validate/timing.hpp>
+
+namespace natten_sim::validate {
+namespace {
+
+using kernels::ItemInterval;
+
+struct Cta {
+  std::vector<ItemInterval> items;  // in the order of time
+  std::size_t slot = 0;             // among the CTAs of its SM
+};
+
+using CtasOfSm = std::map<std::uint32_t, std::map<std::uint32_t, Cta>>;  // by SM, then by number
+
+CtasOfSm by_sm(std::span<const ItemInterval> intervals) {
+  CtasOfSm sms;
+  for (const ItemInterval& each : intervals) sms[each.sm][each.cta].items.push_back(each);
+  for (auto& [sm, ctas] : sms) {
+    std::size_t slot = 0;
+    for (auto& [number, cta] : ctas) {
+      std::sort(cta.items.begin(), cta.items.end(),
+                [](const ItemInterval& a, const ItemInterval& b) { return a.begin_ns < b.begin_ns; });
+      cta.slot = slot++;
+    }
+  }
+  return sms;
+}
+
+double nanoseconds(const ItemInterval& item) { return static_cast<double>(item.end_ns - item.begin_ns); }
+
+double median(std::vector<double> values) { return spread_of(values).median; }
+
+}  // namespace
+
+CtaPace pace_of(std::span<const ItemInterval> intervals, const AttentionPoint& point) {
+  if (point.problem.causal) throw InvalidParameter("causal", "true", "false: items of equal length", "false");
+  const auto tiles = static_cast<double>(ceil_divide(point.problem.tokens, point.variant.kv_tile));
+  std::vector<std::vector<double>> of_slot;
+  double squares = 0, mean = 0;
+  int differences = 0;
+  CtaPace pace;
+  for (const auto& [sm, ctas] : by_sm(intervals)) {
+    std::uint64_t all_begun = 0, first_over = UINT64_MAX;
+    for (const auto& [number, cta] : ctas) {
+      all_begun = std::max(all_begun, cta.items.front().begin_ns);
+      first_over = std::min(first_over, cta.items.back().end_ns);
+    }
+    for (const auto& [number, cta] : ctas) {
+      of_slot.resize(std::max(of_slot.size(), cta.slot + 1));
+      double before = 0;
+      for (std::size_t i = cta.items.size() > 1 ? 1 : 0; i < cta.items.size(); ++i) {
+        if (cta.items[i].begin_ns < all_begun || cta.items[i].end_ns > first_over) continue;
+        const double time = nanoseconds(cta.items[i]);
+        of_slot[cta.slot].push_back(time / tiles);
+        mean += time;
+        ++pace.items;
+        if (before > 0) {
+          squares += (time - before) * (time - before) / 2;
+          ++differences;
+        }
+        before = time;
+      }
+    }
+  }
+  for (std::vector<double>& values : of_slot) {
+    if (values.empty())
+      throw InvalidParameter("tokens", std::to_string(point.problem.tokens),
+                             "enough for several items a CTA, or for one CTA an SM");
+    pace.tile_ns.push_back(median(std::move(values)));
+  }
+  if (pace.tile_ns.empty()) throw InvalidParameter("intervals", "none", "those of one launch");
+  mean /= pace.items;
+  if (differences > 0) pace.jitter = std::sqrt(squares / differences) / mean * std::sqrt(tiles);
+  return pace;
+}
+
+}  // namespace natten_sim::validate
