@@ -23,11 +23,13 @@ std::string format(const char* pattern, double a, double b = 0, double c = 0, do
 }
 
 class Axis {
+  static constexpr double kMost = 1e300;  // differences of such values are still finite
+
  public:
   Axis(bool logarithmic, double from, double to) : logarithmic_(logarithmic), from_(from), to_(to) {}
 
   [[nodiscard]] bool shows(double value) const {
-    return std::isfinite(value) && (!logarithmic_ || value > 0);
+    return std::abs(value) <= kMost && (!logarithmic_ || value > 0);
   }
   void include(double value) {
     low_ = std::min(low_, mapped(value));
@@ -47,7 +49,9 @@ class Axis {
   [[nodiscard]] std::vector<double> ticks() const {
     std::vector<double> ticks;
     if (logarithmic_) {
-      for (int e = static_cast<int>(std::floor(low_)); e <= static_cast<int>(std::ceil(high_)); ++e) {
+      const int decades = std::max(1, static_cast<int>((high_ - low_) / 10));
+      for (int e = static_cast<int>(std::floor(low_)); e <= static_cast<int>(std::ceil(high_));
+           e += decades) {
         for (const double m : {1.0, 2.0, 5.0}) {
           if (m != 1 && high_ - low_ > 2.5) continue;
           const double value = m * std::pow(10.0, e);
@@ -60,8 +64,9 @@ class Axis {
                           : raw / power < 3.5 ? 2 * power
                           : raw / power < 7.5 ? 5 * power
                                               : 10 * power;
-      for (double value = std::ceil(low_ / step) * step; value <= high_; value += step)
-        ticks.push_back(value);
+      // By number: adding a step to a value much larger than it changes nothing.
+      const double first = std::ceil(low_ / step);
+      for (int i = 0; i < 16 && (first + i) * step <= high_; ++i) ticks.push_back((first + i) * step);
     }
     return ticks;
   }

@@ -17,7 +17,7 @@ namespace natten_sim::validate {
 struct RecordedDevice {
   std::string name;     ///< as the driver names it
   std::string profile;  ///< name of the device profile that predictions use; empty: none fits
-  std::int32_t sms = 0;
+  std::int32_t sms = 0;  ///< 0: not known, in memory only
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::string compute_capability;
