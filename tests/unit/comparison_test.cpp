@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include <natten_sim/core/catalog.hpp>
@@ -331,6 +332,24 @@ TEST_CASE("a chart of any finite values is finite, and is drawn in finite time")
   CHECK_THROWS_AS(
       svg_chart({"t", "x", "y", false, false, false, {{"s", {{infinity, 1}, {1, -infinity}}, true}}}),
       InvalidParameter);
+}
+
+TEST_CASE("no two series of a chart look alike, and each axis has three ticks or more") {
+  Chart chart{"t", "tokens", "TFLOP/s", true, true, false, {}};
+  for (int i = 0; i < 12; ++i)
+    chart.series.push_back({"s" + std::to_string(i), {{8192.0 + i, 110}, {262144, 390}}, true});
+  const std::string svg = svg_chart(chart);
+  std::set<std::string> looks;
+  for (std::size_t at = svg.find("r='4'"); at != std::string::npos; at = svg.find("r='4'", at + 1))
+    looks.insert(svg.substr(at, svg.find("/>", at) - at));
+  CHECK(looks.size() == 12);
+  const auto count = [&](const std::string& text) {
+    std::size_t n = 0;
+    for (std::size_t at = svg.find(text); at != std::string::npos; at = svg.find(text, at + 1)) ++n;
+    return n;
+  };
+  CHECK(count("text-anchor='end'") >= 3);         // of the y axis
+  CHECK(count("text-anchor='middle'") >= 3 + 2);  // of the x axis, and both labels
 }
 
 TEST_CASE("what comes from files is escaped in a report") {

@@ -49,11 +49,15 @@ class Axis {
   [[nodiscard]] std::vector<double> ticks() const {
     std::vector<double> ticks;
     if (logarithmic_) {
-      const int decades = std::max(1, static_cast<int>((high_ - low_) / 10));
+      const double range = high_ - low_;
+      const int decades = std::max(1, static_cast<int>(range / 10));
+      const std::vector<double> multiples = range > 2.5 ? std::vector<double>{1}
+                                            : range > 0.9
+                                                ? std::vector<double>{1, 2, 5}
+                                                : std::vector<double>{1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9};
       for (int e = static_cast<int>(std::floor(low_)); e <= static_cast<int>(std::ceil(high_));
            e += decades) {
-        for (const double m : {1.0, 2.0, 5.0}) {
-          if (m != 1 && high_ - low_ > 2.5) continue;
+        for (const double m : multiples) {
           const double value = m * std::pow(10.0, e);
           if (mapped(value) >= low_ && mapped(value) <= high_) ticks.push_back(value);
         }
@@ -135,25 +139,29 @@ std::string svg_chart(const Chart& chart) {
       "<style>text{font:12px sans-serif;fill:#222}.t{font-weight:bold}.g{stroke:#ddd}</style>"
       "<rect width='100%' height='100%' fill='white'/>" +
       grid(x, y, chart);
-  std::size_t colour = 0;
+  std::size_t place = 0;
   for (const Series& series : chart.series) {
-    const std::string paint = kColours[colour % kColours.size()];
+    // The second round of colours has hollow marks and dashed lines.
+    const std::string paint = kColours[place % kColours.size()];
+    const bool again = place >= kColours.size();
+    const std::string style = "fill='" + (again ? "white" : paint) + "' stroke='" + paint + "'/>";
     std::string marks, path;
     for (const auto& [px, py] : series.points) {
       if (!x.shows(px) || !y.shows(py)) continue;
-      const std::string at = format("%.1f %.1f", x.place(px), y.place(py));
-      path += (path.empty() ? "M" : "L") + at;
-      marks += format("<circle cx='%.1f' cy='%.1f' r='3' ", x.place(px), y.place(py)) + "fill='" + paint +
-               "' fill-opacity='.75'/>";
+      path += (path.empty() ? "M" : "L") + format("%.1f %.1f", x.place(px), y.place(py));
+      marks +=
+          format("<circle cx='%.1f' cy='%.1f' r='3' fill-opacity='.75' ", x.place(px), y.place(py)) + style;
     }
     if (marks.empty()) continue;
-    if (series.line) svg += "<path d='" + path + "' fill='none' stroke='" + paint + "' stroke-width='1.5'/>";
-    svg += marks;
-    const double legend = kTop + 14 + 18 * static_cast<double>(colour);
-    svg += format("<circle cx='%.1f' cy='%.1f' r='4' ", kWidth - kRight + 14, legend - 4) + "fill='" + paint +
-           "'/>" + format("<text x='%.1f' y='%.1f'>", kWidth - kRight + 24, legend) +
-           escaped_html(series.name) + "</text>";
-    ++colour;
+    if (series.line) {
+      svg += "<path d='" + path + "' fill='none' stroke='" + paint + "' stroke-width='1.5'" +
+             (again ? " stroke-dasharray='5 3'/>" : "/>");
+    }
+    const double legend = kTop + 14 + 18 * static_cast<double>(place);
+    svg += marks + format("<circle cx='%.1f' cy='%.1f' r='4' ", kWidth - kRight + 14, legend - 4) + style +
+           format("<text x='%.1f' y='%.1f'>", kWidth - kRight + 24, legend) + escaped_html(series.name) +
+           "</text>";
+    ++place;
   }
   if (chart.diagonal) {
     const auto corner = [&](double value) { return format("%.1f %.1f", x.place(value), y.place(value)); };

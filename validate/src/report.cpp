@@ -133,9 +133,11 @@ std::string length_charts(const Recording& recording, const std::string& title, 
     const std::optional<double> y = value(row);
     if (point == nullptr || !y || point->problem.heads != 1) continue;
     const kernels::AttentionVariant& v = point->variant;
-    const std::string tiles = std::to_string(v.q_tile) + "x" + std::to_string(v.kv_tile);
+    const std::string tiles =
+        std::to_string(v.q_tile) + "x" + std::to_string(v.kv_tile) + "x" + std::to_string(v.stages);
     const std::string key = title + ": head dim " + std::to_string(point->problem.head_dim) + ", " +
-                            (point->problem.causal ? "causal" : "full") + ", " + tiles + ", " +
+                            (point->problem.causal ? "causal" : "full") + ", " +
+                            kernels::to_string(point->problem.dtype) + ", " + tiles + ", " +
                             std::to_string(v.ctas_per_sm) + " CTAs an SM";
     Chart& chart = charts[key];
     chart.title = key;
