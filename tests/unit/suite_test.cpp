@@ -111,6 +111,14 @@ TEST_CASE("each metric is one counter's, and each counter has one metric a chip"
   CHECK(find_metric("dram__bytes") == nullptr);
 }
 
+TEST_CASE("sets of inputs are taken in turn") {
+  std::string order;
+  const auto next = in_turn({[&] { order += 'a'; }, [&] { order += 'b'; }, [&] { order += 'c'; }});
+  for (int i = 0; i < 7; ++i) next();
+  CHECK(order == "abcabca");
+  CHECK_THROWS_AS(in_turn({}), InvalidParameter);
+}
+
 TEST_CASE("median and 95th percentile are those of the sorted values") {
   std::vector<double> values;
   for (int i = 20; i >= 1; --i) values.push_back(i);
