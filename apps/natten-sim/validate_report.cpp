@@ -43,7 +43,10 @@ Json errors_json(const std::optional<ErrorSummary>& errors) {
           {"worst", finite(errors->worst)},   {"worst_point", errors->worst_point}};
 }
 
-std::string percent(double fraction) { return fmt::format("{:.3f}%", 100 * fraction); }
+std::string percent(double fraction) {
+  if (!std::isfinite(fraction)) return "nothing measured";
+  return fmt::format("{:.3f}%", 100 * fraction);
+}
 
 std::string count_text(double value) { return grouped(static_cast<std::int64_t>(value + 0.5)); }
 
@@ -78,8 +81,10 @@ std::string misses_text(const Comparison& comparison) {
   std::map<std::string, std::pair<std::size_t, double>> known;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.verdict == Verdict::kOutside) {
-      outside.push_back({row.point, row.counter, count_text(row.predicted), count_text(row.measured),
-                         fmt::format("{:+.2f}%", 100 * row.deviation), percent(*row.tolerance)});
+      outside.push_back(
+          {row.point, row.counter, count_text(row.predicted), count_text(row.measured),
+           std::isfinite(row.deviation) ? fmt::format("{:+.2f}%", 100 * row.deviation) : "nothing measured",
+           percent(*row.tolerance)});
     } else if (row.verdict == Verdict::kKnownMiss) {
       auto& [count, worst] = known[row.counter + ": " + row.cause];
       ++count;

@@ -38,6 +38,14 @@ const Device* device_of(const std::vector<Device>& devices, const std::string& p
   return found == devices.end() ? nullptr : &*found;
 }
 
+/// In words, when the GPU is a slice or a smaller sibling of what the profile describes; else empty.
+std::string other_size(const RecordedDevice& recorded, const Device& device) {
+  const DeviceValue* const sms = find_value(device, "sms");
+  if (sms == nullptr || recorded.sms == 0 || sms->value == static_cast<double>(recorded.sms)) return "";
+  return "device profile '" + device.name + "' has " + std::to_string(static_cast<std::int64_t>(sms->value)) +
+         " SMs, '" + recorded.name + "' has " + std::to_string(recorded.sms);
+}
+
 /// predicted / measured - 1. Nothing predicted and nothing seen agree.
 double deviation_of(double predicted, double measured) {
   if (measured > 0) return predicted / measured - 1;
@@ -47,10 +55,8 @@ double deviation_of(double predicted, double measured) {
 void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Fidelity fidelity,
                  Comparison& comparison) {
   const std::string key = key_of(recorded.point);
-  if (recorded.status != "measured") {
+  if (recorded.status != "measured")
     comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
-    return;
-  }
   for (const Prediction& prediction : predict(recorded.point, device, fidelity)) {
     const auto measured = recorded.counters.find(prediction.counter);
     if (measured == recorded.counters.end()) continue;
@@ -180,6 +186,10 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
     if (device == nullptr) {
       comparison.notes.push_back(suite.name + ": no device profile for '" + recording.head.device.name +
                                  "', so nothing is predicted");
+      continue;
+    }
+    if (const std::string other = other_size(recording.head.device, *device); !other.empty()) {
+      comparison.notes.push_back(suite.name + ": " + other + ", so nothing is predicted");
       continue;
     }
     const std::size_t first = comparison.rows.size();

@@ -41,7 +41,7 @@ Launch prepare(const kernels::GpuInfo& gpu, const Point& point, int inputs) {
     const auto seed = static_cast<std::uint64_t>(i) + 1;
     launches.push_back(std::visit([&](const auto& each) { return prepare(gpu, each, seed); }, point));
   }
-  return [launches, next = std::size_t{0}]() mutable { launches[next++ % launches.size()](); };
+  return in_turn(std::move(launches));
 }
 
 /// A profiler for the counters of the suite that the GPU has; null and `reason` when there is none.
