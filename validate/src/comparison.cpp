@@ -3,6 +3,7 @@
 #include <map>
 
 #include <natten_sim/validate/comparison.hpp>
+#include <natten_sim/validate/saving.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -145,10 +146,14 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
                                  "', so nothing is predicted");
       continue;
     }
+    const std::size_t first = comparison.rows.size();
     for (const RecordedRow& row : recording.rows) {
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(all));
       compare_row(suite, row, *device, fidelity, comparison);
     }
+    const std::vector<ComparisonRow> savings =
+        compare_savings(suite, recording, std::span(comparison.rows).subspan(first));
+    comparison.rows.insert(comparison.rows.end(), savings.begin(), savings.end());
   }
   comparison.groups = summarise(comparison.rows);
   comparison.outside = static_cast<std::size_t>(

@@ -3,6 +3,7 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/validate/counters.hpp>
+#include <natten_sim/validate/saving.hpp>
 #include <natten_sim/validate/suite.hpp>
 
 #include "embedded_validation.hpp"
@@ -57,14 +58,14 @@ Suite parse_suite(const Json& json, const std::string& where) {
   }
   for (const Json& each : reader.array("tolerances")) {
     ObjectReader tolerance(each, where + ".tolerances");
-    suite.tolerances.push_back({std::string(counter(tolerance.get<std::string>("counter")).label),
+    suite.tolerances.push_back({compared_quantity(tolerance.get<std::string>("counter")),
                                 tolerance.get<std::string>("model", ""),
                                 tolerance.get<std::string>("group", ""), tolerance.get<double>("relative")});
     tolerance.finish();
   }
   for (const Json& each : reader.array("known_misses")) {
     ObjectReader miss(each, where + ".known_misses");
-    suite.known_misses.push_back({std::string(counter(miss.get<std::string>("counter")).label),
+    suite.known_misses.push_back({compared_quantity(miss.get<std::string>("counter")),
                                   miss.get<std::string>("model", ""), miss.get<std::string>("point"),
                                   miss.get<double>("worst"), miss.get<std::string>("cause")});
     miss.finish();

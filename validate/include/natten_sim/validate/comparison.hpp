@@ -22,14 +22,14 @@ enum class Verdict {
 
 struct ComparisonRow {
   std::string suite;
-  std::string point;  ///< key_of
-  std::string group;  ///< group_of
-  std::string counter;
+  std::string point;    ///< key_of
+  std::string group;    ///< group_of
+  std::string counter;  ///< label, or kSaving (saving.hpp)
   std::string model;
   double predicted = 0;
   double measured = 0;   ///< median
   double spread = 0;     ///< of the measurement: (largest - smallest) / median
-  double deviation = 0;  ///< predicted / measured - 1
+  double deviation = 0;  ///< predicted / measured - 1; of a saving predicted - measured
   bool fitted = false;   ///< the model was calibrated on this point
   std::optional<double> tolerance;
   Verdict verdict = Verdict::kNoTolerance;
@@ -64,8 +64,8 @@ struct Comparison {
   std::vector<std::string> notes;  ///< points without measurement or prediction, and why
 };
 
-/// Compares every counter that was measured and is predicted. Tolerances and known misses come from the suite
-/// of the recording's name. @throws UnknownName when there is no such suite.
+/// Compares every counter that was measured and is predicted, and what sawtooths save. Tolerances and known
+/// misses come from the suite of the recording's name. @throws UnknownName when there is no such suite.
 [[nodiscard]] Comparison compare(const std::vector<Recording>& recordings, const std::vector<Suite>& suites,
                                  const std::vector<Device>& devices,
                                  Fidelity fidelity = Fidelity::kClosedForm,

@@ -14,6 +14,7 @@ struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
   bool line = false;  ///< joined, in the order given
+  bool marks = true;
 };
 
 struct Chart {
@@ -29,6 +30,9 @@ struct Chart {
 /// A chart as one SVG element, 640 x 420. Series without points are left out; values that a logarithmic axis
 /// cannot show as well. @throws InvalidParameter when no point is left.
 [[nodiscard]] std::string svg_chart(const Chart& chart);
+
+/// Several charts in one SVG, so many beside each other. @throws as svg_chart; on none at all.
+[[nodiscard]] std::string svg_charts(const std::vector<Chart>& charts, int columns);
 
 /// One self-contained HTML file: what was measured where, summary of errors, predicted against measured, DRAM
 /// reads and throughput over the sequence length, every row, every miss and its cause.
