@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "validate_report.hpp"
+#include "validate_views.hpp"
 #include "values.hpp"
 
 namespace natten_sim::cli {
@@ -57,6 +58,8 @@ Json input_json(const Arguments& arguments, const std::vector<Suite>& suites) {
           {"repetitions", parse_integer("repetitions", arguments.text("repetitions", "20"), 1, 100000)},
           {"fidelity", arguments.text("fidelity", "closed-form")},
           {"l2", arguments.text("l2", "flushed")},
+          {"view", arguments.text("view", "comparison")},
+          {"rows", arguments.has("rows")},
           {"seed", text("seed")}};
 }
 
@@ -66,8 +69,9 @@ void print(const Arguments& arguments, const std::string& text) {
   sink.commit();
 }
 
+/// `folder`: where the recordings are, if they are in one.
 int report(const Arguments& arguments, const std::vector<Suite>& suites,
-           const std::vector<Recording>& recordings) {
+           const std::vector<Recording>& recordings, const std::string& folder = "") {
   ProgressBar bar("predicting", arguments.has("quiet"));
   const Comparison comparison =
       compare(recordings, suites, builtin_catalog().devices,
@@ -75,14 +79,19 @@ int report(const Arguments& arguments, const std::vector<Suite>& suites,
                                                                    : validate::Fidelity::kClosedForm,
               bar.callback());
   bar.clear();
-  if (arguments.has("report")) write_file(arguments.text("report"), html_report(recordings, comparison));
+  if (arguments.has("report")) {
+    const std::string views =
+        folder.empty() ? "" : validate_views_html(folder, suites, builtin_catalog().devices);
+    write_file(arguments.text("report"), html_report(recordings, comparison, views));
+  }
   if (arguments.has("json")) {
     print(arguments,
           envelope("validate", input_json(arguments, suites), validation_json(recordings, comparison)));
   } else if (arguments.has("csv")) {
     print(arguments, validation_csv(comparison));
   } else {
-    print(arguments, validation_text(recordings, comparison));
+    print(arguments,
+          validation_text(recordings, comparison, arguments.has("rows") ? RowsText::kAll : RowsText::kNone));
   }
   return comparison.outside == 0 ? kExitDone : kExitOutOfTolerance;
 }
@@ -91,6 +100,23 @@ int run_list(const Arguments& arguments, const std::vector<Suite>& suites) {
   print(arguments, arguments.has("json")
                        ? envelope("validate", input_json(arguments, suites), suites_json(suites))
                        : suites_text(suites));
+  return kExitDone;
+}
+
+int run_view(const Arguments& arguments, const std::vector<Suite>& suites) {
+  const std::string name = arguments.text("view");
+  const ValidateView view =
+      validate_view(name, arguments.text("recorded"), suites, builtin_catalog().devices);
+  if (arguments.has("svg")) {
+    if (view.svg.empty()) throw InvalidParameter("svg", name, "a view that draws (see docs/cli.md)");
+    write_file(arguments.text("svg"), view.svg);
+  }
+  if (arguments.has("json")) {
+    print(arguments,
+          envelope("validate", input_json(arguments, suites), {{"view", name}, {"rows", view.rows}}));
+  } else {
+    print(arguments, arguments.has("csv") ? csv_table(view.empty_row, view.rows) : view.text);
+  }
   return kExitDone;
 }
 
@@ -105,7 +131,7 @@ int run_recorded(const Arguments& arguments, const std::vector<Suite>& suites) {
     throw InvalidParameter("recorded", arguments.text("recorded"),
                            "a folder with recordings of these suites");
   }
-  return report(arguments, suites, recordings);
+  return report(arguments, suites, recordings, arguments.text("recorded"));
 }
 
 /// A profile of somebody's kernel beside what the models say of the point that `--point` describes.
@@ -190,7 +216,7 @@ int run_on_gpu(const Arguments& arguments, const std::vector<Suite>& suites) {
     bar.clear();
     recordings.push_back(file.recording());
   }
-  return report(arguments, suites, recordings);
+  return report(arguments, suites, recordings, folder);
 }
 
 int run_validate(const Arguments& arguments) {
@@ -206,8 +232,19 @@ int run_validate(const Arguments& arguments) {
   if (arguments.has("point") && !arguments.has("ncu-csv")) {
     throw InvalidParameter("point", "given without --ncu-csv", "both, or neither");
   }
+  const bool view = arguments.text("view", "comparison") != "comparison";
+  if (view && !arguments.has("recorded")) {
+    throw InvalidParameter("view", "given without --recorded", "a folder with recordings");
+  }
+  if (view && arguments.has("report")) {
+    throw InvalidParameter("--report", "given together with --view",
+                           "one of the two: a report has every view");
+  }
+  if (arguments.has("svg") && !view)
+    throw InvalidParameter("svg", "given without --view", "a view that draws");
   const std::vector<Suite> suites = chosen_suites(arguments);
   if (arguments.has("list")) return run_list(arguments, suites);
+  if (view) return run_view(arguments, suites);
   if (arguments.has("recorded")) return run_recorded(arguments, suites);
   if (arguments.has("ncu-csv")) return run_ncu(arguments);
   return run_on_gpu(arguments, suites);
@@ -220,8 +257,8 @@ Command validate_command() {
   command.name = "validate";
   command.summary = "Hold predictions against hardware counters, on a GPU or on recordings";
   command.positional = "suite";
-  command.positional_help = "stream, reuse, tiles; several may be given [all]";
-  command.positional_choices = "stream reuse tiles";
+  command.positional_help = "stream, reuse, tiles, sawtooth, active-sms; several may be given [all]";
+  command.positional_choices = "stream reuse tiles sawtooth active-sms";
   command.most_positional = 16;
   command.options = {
       {"--list", "", "Print suites and counters, and stop", 1, ""},
@@ -241,6 +278,11 @@ Command validate_command() {
       {"--l2", "STATE", "L2 before each timed repetition: flushed or warm [flushed]", 1, "flushed warm"},
       {"--fidelity", "MODELS", "closed-form, or timed: also simulate in time (a minute) [closed-form]", 1,
        "closed-form timed"},
+      {"--rows", "", "Print every comparison, not only groups and misses", 1, ""},
+      {"--view", "NAME",
+       "With --recorded: another look at recordings than the comparison with predictions [comparison]", 1,
+       kValidateViews},
+      {"--svg", "FILE", "With --view: also draw it (heat-map, misses, throughput, active-sms)", 1, ""},
       {"--report", "FILE", "Also write an HTML report: one self-contained file", 1, ""},
   };
   for (const OptionSpec& option : output_options()) command.options.push_back(option);
@@ -249,6 +291,7 @@ Command validate_command() {
       "  natten-sim validate --recorded data/recordings\n"
       "  natten-sim validate stream reuse --out recordings --report report.html\n"
       "  natten-sim validate --check-only\n"
+      "  natten-sim validate --recorded data/recordings --view heat-map --svg heat-map.svg\n"
       "  natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 "
       "\\\n"
       "      q_tile=128 kv_tile=64 ctas_per_sm=2 schedule=grid order=descending\n\n"

@@ -61,7 +61,8 @@ class Axis {
                           : raw / power < 7.5 ? 5 * power
                                               : 10 * power;
       for (double value = std::ceil(low_ / step) * step; value <= high_; value += step)
-        ticks.push_back(value);
+        // Sums that should be 0 but are not.
+        ticks.push_back(std::abs(value) < step / 1000 ? 0 : value);
     }
     return ticks;
   }
@@ -122,6 +123,7 @@ std::string svg_chart(const Chart& chart) {
     }
   }
   if (x.empty()) throw InvalidParameter("chart", chart.title, "at least one point that its axes can show");
+  if (chart.y_from_zero && y.shows(0)) y.include(0);
   x.widen();
   y.widen();
   std::string svg =

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <set>
-#include <utility>
+#include <tuple>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/validate/regime_map.hpp>
@@ -61,16 +61,46 @@ std::string cell_svg(const RegimeCell& cell, std::size_t backend, Place place) {
          "</text>";
 }
 
-/// The panels of one dtype and mask start at `top`.
-std::string row_of_panels(const std::vector<const RegimeCell*>& cells,
-                          const std::vector<std::int64_t>& tokens, const std::vector<std::int64_t>& head_dims,
-                          const std::string& title, int top) {
-  std::string svg = format("<text class='b' x='8' y='%.0f'>", top + 11, 0) + title + "</text>";
+/// Cells of one dtype and mask.
+struct Group {
+  std::string title;
+  std::vector<std::int64_t> tokens;  ///< ascending
+  std::vector<const RegimeCell*> cells;
+
+  [[nodiscard]] int height() const { return static_cast<int>(tokens.size()) * kCellHeight + kHead + 12; }
+};
+
+/// @throws InvalidParameter when two cells would share a place.
+std::vector<Group> groups_of(const RegimeMap& map) {
+  std::vector<Group> groups;
+  std::set<std::tuple<std::string, std::int64_t, std::int64_t>> places;
+  for (const RegimeCell& cell : map.cells) {
+    const kernels::AttentionProblem& p = cell.problem;
+    const std::string title =
+        std::string(kernels::to_string(p.dtype)) + ", " + (p.causal ? "causal" : "full");
+    if (!places.emplace(title, p.head_dim, p.tokens).second) {
+      throw InvalidParameter("heat map",
+                             title + ", head dim " + std::to_string(p.head_dim) + ", " +
+                                 std::to_string(p.tokens) + " tokens twice",
+                             "one batch and number of heads for each head dim and length");
+    }
+    if (groups.empty() || groups.back().title != title) groups.push_back({title, {}, {}});
+    Group& group = groups.back();
+    group.cells.push_back(&cell);
+    const auto at = std::lower_bound(group.tokens.begin(), group.tokens.end(), p.tokens);
+    if (at == group.tokens.end() || *at != p.tokens) group.tokens.insert(at, p.tokens);
+  }
+  return groups;
+}
+
+/// The panels of one group start at `top`.
+std::string row_of_panels(const Group& group, const std::vector<std::int64_t>& head_dims, int top) {
+  std::string svg = format("<text class='b' x='8' y='%.0f'>", top + 11, 0) + group.title + "</text>";
   const int panel = static_cast<int>(head_dims.size()) * kCellWidth + kGap;
-  for (std::size_t t = 0; t < tokens.size(); ++t) {
+  for (std::size_t t = 0; t < group.tokens.size(); ++t) {
     svg += format("<text class='e' x='%.0f' y='%.0f'>", kLeft - 6,
                   top + kHead + 13 + kCellHeight * static_cast<int>(t)) +
-           std::to_string(tokens[t]) + "</text>";
+           std::to_string(group.tokens[t]) + "</text>";
   }
   for (std::size_t b = 0; b < sdpa_backends().size(); ++b) {
     const double left = kLeft + panel * static_cast<int>(b);
@@ -79,10 +109,11 @@ std::string row_of_panels(const std::vector<const RegimeCell*>& cells,
                     top + kHead - 5) +
              std::to_string(head_dims[d]) + "</text>";
     }
-    for (const RegimeCell* cell : cells) {
-      const auto t = std::find(tokens.begin(), tokens.end(), cell->problem.tokens) - tokens.begin();
+    for (const RegimeCell* cell : group.cells) {
+      const auto t = std::lower_bound(group.tokens.begin(), group.tokens.end(), cell->problem.tokens) -
+                     group.tokens.begin();
       const auto d =
-          std::find(head_dims.begin(), head_dims.end(), cell->problem.head_dim) - head_dims.begin();
+          std::lower_bound(head_dims.begin(), head_dims.end(), cell->problem.head_dim) - head_dims.begin();
       svg += cell_svg(
           *cell, b,
           {left + static_cast<double>(d) * kCellWidth, top + kHead + static_cast<double>(t) * kCellHeight});
@@ -91,43 +122,40 @@ std::string row_of_panels(const std::vector<const RegimeCell*>& cells,
   return svg + "\n";
 }
 
+/// Size, style and captions.
+std::string opening(const RegimeMap& map, int width, int height) {
+  return format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' ", width, height) +
+         format("width='%.0f' height='%.0f'>", width, height) +
+         "<style>text{font:11px sans-serif;text-anchor:middle}.b{font-weight:bold;text-anchor:start}"
+         ".e{text-anchor:end}.s{font-size:9px}</style><rect width='100%' height='100%' fill='white'/>\n"
+         "<text class='b' x='8' y='18'>This kernel with its best tiles, TFLOP/s in % of PyTorch's "
+         "backends: " +
+         escaped_html(map.device + ", " + map.framework) +
+         "</text>\n<text x='8' y='34' style='text-anchor:start'>Tokens down, head dims across; 100 is "
+         "parity, "
+         "blue is faster, orange slower, grey cannot be compared</text>\n";
+}
+
 }  // namespace
 
 std::string svg_heat_map(const RegimeMap& map) {
   if (map.cells.empty()) throw InvalidParameter("heat map", "no cell", "at least one problem");
-  std::set<std::int64_t> all_tokens, all_dims;
-  std::vector<std::pair<std::string, std::vector<const RegimeCell*>>> groups;
-  for (const RegimeCell& cell : map.cells) {
-    all_tokens.insert(cell.problem.tokens);
-    all_dims.insert(cell.problem.head_dim);
-    const std::string title = std::string(kernels::to_string(cell.problem.dtype)) + ", " +
-                              (cell.problem.causal ? "causal" : "full");
-    if (groups.empty() || groups.back().first != title) groups.push_back({title, {}});
-    groups.back().second.push_back(&cell);
-  }
-  const std::vector<std::int64_t> tokens(all_tokens.begin(), all_tokens.end());
-  const std::vector<std::int64_t> head_dims(all_dims.begin(), all_dims.end());
+  const std::vector<Group> groups = groups_of(map);
+  std::set<std::int64_t> dims;
+  for (const RegimeCell& cell : map.cells) dims.insert(cell.problem.head_dim);
+  const std::vector<std::int64_t> head_dims(dims.begin(), dims.end());
   const int panel = static_cast<int>(head_dims.size()) * kCellWidth + kGap;
-  const int high = static_cast<int>(tokens.size()) * kCellHeight + kHead + 12;
-  const int width = kLeft + panel * static_cast<int>(sdpa_backends().size());
-  const int height = kTop + high * static_cast<int>(groups.size());
-  std::string svg =
-      format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' ", width, height) +
-      format("width='%.0f' height='%.0f'>", width, height) +
-      "<style>text{font:11px sans-serif;text-anchor:middle}.b{font-weight:bold;text-anchor:start}"
-      ".e{text-anchor:end}.s{font-size:9px}</style><rect width='100%' height='100%' fill='white'/>\n"
-      "<text class='b' x='8' y='18'>This kernel with its best tiles, TFLOP/s in % of PyTorch's "
-      "backends: " +
-      escaped_html(map.device + ", " + map.framework) +
-      "</text>\n<text x='8' y='34' style='text-anchor:start'>Tokens down, head dims across; 100 is "
-      "parity, blue is faster, orange slower, grey cannot be compared</text>\n";
+  int height = kTop;
+  for (const Group& group : groups) height += group.height();
+  std::string svg = opening(map, kLeft + panel * static_cast<int>(sdpa_backends().size()), height);
   for (std::size_t b = 0; b < sdpa_backends().size(); ++b) {
     svg += format("<text class='b' x='%.0f' y='%.0f'>", kLeft + panel * static_cast<int>(b), kTop - 6) +
            sdpa_backends()[b] + "</text>";
   }
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    svg += row_of_panels(groups[g].second, tokens, head_dims, groups[g].first,
-                         kTop + high * static_cast<int>(g));
+  int top = kTop;
+  for (const Group& group : groups) {
+    svg += row_of_panels(group, head_dims, top);
+    top += group.height();
   }
   return svg + "</svg>\n";
 }

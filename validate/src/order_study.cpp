@@ -9,6 +9,7 @@ namespace natten_sim::validate {
 namespace {
 
 constexpr double kParted = 0.05;
+constexpr std::int64_t kMostPredicted = 250;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 22;
 constexpr double kSectorBytes = 32;
 constexpr std::int64_t kElementBytes = 2;
@@ -75,11 +76,40 @@ std::int64_t sms_of(const Device& device) {
   return sms == nullptr ? 0 : std::llround(sms->value);
 }
 
+/// Lengths between which the closed form may not answer: one head may end anywhere, several fill whole rounds
+/// of CTAs.
+std::int64_t step_of(const AttentionPoint& point, const Device& device) {
+  const std::int64_t q_tile = point.variant.q_tile;
+  return point.problem.batch * point.problem.heads == 1
+             ? q_tile
+             : point.variant.resident_ctas(sms_of(device)) * q_tile;
+}
+
+/// Predictions on at most kMostPredicted lengths, so that thresholds show between measured ones.
+std::vector<OrderedPoint> predicted_between(const OrderCurve& curve, const Device& device) {
+  const std::int64_t first = curve.points.front().tokens, last = curve.points.back().tokens;
+  const std::int64_t step = step_of(curve.configuration, device);
+  if (step <= 0) return {};
+  const std::int64_t stride = step * std::max<std::int64_t>((last - first) / step / kMostPredicted, 1);
+  std::vector<OrderedPoint> predicted;
+  for (std::int64_t tokens = first; tokens <= last; tokens += stride) {
+    AttentionPoint point = curve.configuration;
+    point.problem.tokens = tokens;
+    OrderedPoint at;
+    at.tokens = tokens;
+    at.cyclic_predicted = over_compulsory(predicted_reads(point, device), point.problem);
+    point.variant.walk = kernels::KvWalk::kSawtooth;
+    at.sawtooth_predicted = over_compulsory(predicted_reads(point, device), point.problem);
+    predicted.push_back(at);
+  }
+  return predicted;
+}
+
 Series series_of(const std::string& name, bool line,
                  const std::function<std::optional<double>(const OrderedPoint&)>& value,
-                 const OrderCurve& curve) {
+                 const std::vector<OrderedPoint>& points) {
   Series series{name, {}, line, !line};
-  for (const OrderedPoint& point : curve.points) {
+  for (const OrderedPoint& point : points) {
     if (const auto y = value(point)) series.points.emplace_back(static_cast<double>(point.tokens), *y);
   }
   return series;
@@ -135,6 +165,7 @@ std::vector<OrderCurve> order_curves(const Recording& recording, const Device& d
     curve.configuration.variant.walk = kernels::KvWalk::kCyclic;
   }
   std::erase_if(curves, [](const OrderCurve& curve) { return curve.points.size() < 3; });
+  for (OrderCurve& curve : curves) curve.predicted = predicted_between(curve, device);
   return curves;
 }
 
@@ -149,9 +180,8 @@ Parting parting_of(const OrderCurve& curve, const Device& device) {
     if (*predicted > kParted && !parting.predicted_apart) parting.predicted_apart = point.tokens;
     if (!parting.predicted_apart) parting.predicted_together = point.tokens;
   }
-  const kernels::AttentionVariant& variant = curve.configuration.variant;
-  const std::int64_t round = variant.resident_ctas(sms_of(device)) * variant.q_tile;
-  for (std::int64_t tokens = round; round > 0 && tokens <= kMostTokens; tokens += round) {
+  const std::int64_t step = step_of(curve.configuration, device);
+  for (std::int64_t tokens = step; step > 0 && tokens <= kMostTokens; tokens += step) {
     const std::optional<double> predicted = predicted_saving(curve.configuration, tokens, device);
     if (predicted && *predicted > kParted) {
       parting.predicted_tokens = tokens;
@@ -212,13 +242,14 @@ std::vector<Chart> miss_charts(std::span<const OrderCurve> curves) {
     Chart chart = chart_of(curve.name, "DRAM reads over the compulsory ones", false);
     chart.series = {
         series_of(
-            "cyclic, measured", false, [](const auto& p) { return p.cyclic_misses; }, curve),
+            "cyclic, measured", false, [](const auto& p) { return p.cyclic_misses; }, curve.points),
         series_of(
-            "sawtooth, measured", false, [](const auto& p) { return p.sawtooth_misses; }, curve),
+            "sawtooth, measured", false, [](const auto& p) { return p.sawtooth_misses; }, curve.points),
         series_of(
-            "cyclic, predicted", true, [](const auto& p) { return p.cyclic_predicted; }, curve),
+            "cyclic, predicted", true, [](const auto& p) { return p.cyclic_predicted; }, curve.predicted),
         series_of(
-            "sawtooth, predicted", true, [](const auto& p) { return p.sawtooth_predicted; }, curve)};
+            "sawtooth, predicted", true, [](const auto& p) { return p.sawtooth_predicted; },
+            curve.predicted)};
     charts.push_back(chart);
   }
   return charts;
@@ -229,12 +260,13 @@ std::vector<Chart> throughput_charts(std::span<const OrderCurve> curves) {
   for (const OrderCurve& curve : curves) {
     Chart chart = chart_of(curve.name, "TFLOP/s", false);
     Series cyclic = series_of(
-        "cyclic", true, [](const auto& p) { return p.cyclic_tflops; }, curve);
+        "cyclic", true, [](const auto& p) { return p.cyclic_tflops; }, curve.points);
     Series sawtooth = series_of(
-        "sawtooth", true, [](const auto& p) { return p.sawtooth_tflops; }, curve);
+        "sawtooth", true, [](const auto& p) { return p.sawtooth_tflops; }, curve.points);
     if (cyclic.points.empty() && sawtooth.points.empty()) continue;
     cyclic.marks = sawtooth.marks = true;
     chart.series = {cyclic, sawtooth};
+    chart.y_from_zero = true;
     charts.push_back(chart);
   }
   return charts;

@@ -31,9 +31,10 @@ struct OrderedPoint {
 
 /// A configuration over the lengths at which both orders were recorded.
 struct OrderCurve {
-  AttentionPoint configuration;      ///< at the first length, cyclic
-  std::string name;                  ///< "head dim 128, bf16, batch 4, 128x64x2, 1 CTA an SM"
-  std::vector<OrderedPoint> points;  ///< by length
+  AttentionPoint configuration;         ///< at the first length, cyclic
+  std::string name;                     ///< "head dim 128, bf16, batch 4, 128x64x2, 1 CTA an SM"
+  std::vector<OrderedPoint> points;     ///< by length
+  std::vector<OrderedPoint> predicted;  ///< between the first and last of them, without measurements
 };
 
 /// The orders part where the sawtooth saves more than 5% of the cyclic reads. Between the last recorded
@@ -41,7 +42,7 @@ struct OrderCurve {
 struct Parting {
   std::optional<std::int64_t> last_together, first_apart;           ///< measured
   std::optional<std::int64_t> predicted_together, predicted_apart;  ///< on the same lengths
-  std::optional<std::int64_t> predicted_tokens;  ///< the first length of whole rounds of CTAs, up to 2^22
+  std::optional<std::int64_t> predicted_tokens;  ///< the first that the closed form answers for
 };
 
 /// Configurations of full masks with a persistent launch on all SMs that were recorded in both orders at

@@ -23,7 +23,8 @@ struct Chart {
   std::string y_label;
   bool log_x = true;
   bool log_y = true;
-  bool diagonal = false;  ///< y = x, for predicted beside measured
+  bool y_from_zero = false;  ///< unless logarithmic
+  bool diagonal = false;     ///< y = x, for predicted beside measured
   std::vector<Series> series;
 };
 
@@ -35,8 +36,10 @@ struct Chart {
 [[nodiscard]] std::string svg_charts(const std::vector<Chart>& charts, int columns);
 
 /// One self-contained HTML file: what was measured where, summary of errors, predicted against measured, DRAM
-/// reads and throughput over the sequence length, every row, every miss and its cause.
-[[nodiscard]] std::string html_report(const std::vector<Recording>& recordings, const Comparison& comparison);
+/// reads and throughput over the sequence length, every row, every miss and its cause. `views`: HTML that
+/// goes before the rows.
+[[nodiscard]] std::string html_report(const std::vector<Recording>& recordings, const Comparison& comparison,
+                                      const std::string& views = "");
 
 /// Throughput in TFLOP/s of an attention point's median time; empty for others and without timing.
 [[nodiscard]] std::optional<double> teraflops(const RecordedRow& row);
