@@ -119,7 +119,8 @@ std::string envelope(const std::string& subcommand, Json input, Json result) {
   object["version"] = version();
   object["input"] = std::move(input);
   object["result"] = std::move(result);
-  return object.dump(2) + "\n";
+  // File names are bytes, JSON is Unicode.
+  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string csv_cell(const Json& value) {

@@ -1,5 +1,9 @@
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/error.hpp>
@@ -15,7 +19,15 @@ namespace natten_sim::cli {
 namespace {
 
 using namespace natten_sim::validate;
-constexpr std::int64_t kCheckedTokens = 2048;
+constexpr const char* kDefaultProfile = "h200";
+
+/// What validate does, and which options that takes besides those of every subcommand.
+struct Mode {
+  const char* chosen_by;  ///< an option; null: a run on the GPU, when there is none of the others
+  const char* what;
+  std::vector<std::string> options;
+  int (*run)(const Arguments&);
+};
 
 /// The suites that were named, in the order of the data; all without a name.
 std::vector<Suite> chosen_suites(const Arguments& arguments) {
@@ -29,38 +41,47 @@ std::vector<Suite> chosen_suites(const Arguments& arguments) {
   return suites;
 }
 
-void refuse_together(const Arguments& arguments, const char* one, const char* other) {
-  if (!arguments.has(one) || !arguments.has(other)) return;
-  throw InvalidParameter(std::string("--") + other, std::string("given together with --") + one,
-                         "one of the two");
-}
-
 int gpu_index(const Arguments& arguments) {
   const std::string text = arguments.text("device", "auto");
   return text == "auto" ? 0 : static_cast<int>(parse_integer("device", text, 0, 1024));
 }
 
-Json input_json(const Arguments& arguments, const std::vector<Suite>& suites) {
+RunOptions run_options(const Arguments& arguments) {
+  RunOptions options;
+  options.timing.repetitions =
+      static_cast<int>(parse_integer("repetitions", arguments.text("repetitions", "20"), 1, 100000));
+  options.timing.inputs =
+      static_cast<int>(parse_integer("inputs", arguments.text("inputs", "1"), 1, kMostInputs));
+  options.timing.l2 = l2_state_of(arguments.text("l2", "flushed"));
+  return options;
+}
+
+Json input_json(const Arguments& arguments, const std::vector<Suite>& suites,
+                std::optional<std::uint64_t> seed = std::nullopt) {
   Json names = Json::array();
   for (const Suite& suite : suites) names.push_back(suite.name);
   const auto text = [&](const char* name) {
     return arguments.has(name) ? Json(arguments.text(name)) : Json(nullptr);
   };
+  const RunOptions options = run_options(arguments);
   return {{"suites", names},
           {"device", arguments.text("device", "auto")},
           {"recorded", text("recorded")},
           {"ncu_csv", text("ncu-csv")},
           {"ncu_kernel", arguments.text("ncu-kernel", "")},
           {"point", arguments.values("point")},
+          {"profile",
+           arguments.has("ncu-csv") ? Json(arguments.text("profile", kDefaultProfile)) : Json(nullptr)},
           {"out", text("out")},
           {"resume", arguments.has("resume")},
           {"check_only", arguments.has("check-only")},
-          {"repetitions", parse_integer("repetitions", arguments.text("repetitions", "20"), 1, 100000)},
+          {"repetitions", options.timing.repetitions},
+          {"inputs", options.timing.inputs},
           {"fidelity", arguments.text("fidelity", "closed-form")},
-          {"l2", arguments.text("l2", "flushed")},
-          {"view", arguments.text("view", "comparison")},
+          {"l2", to_string(options.timing.l2)},
+          {"view", text("view")},
           {"rows", arguments.has("rows")},
-          {"seed", text("seed")}};
+          {"seed", seed ? Json(*seed) : Json(nullptr)}};
 }
 
 void print(const Arguments& arguments, const std::string& text) {
@@ -96,19 +117,26 @@ int report(const Arguments& arguments, const std::vector<Suite>& suites,
   return comparison.outside == 0 ? kExitDone : kExitOutOfTolerance;
 }
 
-int run_list(const Arguments& arguments, const std::vector<Suite>& suites) {
-  print(arguments, arguments.has("json")
-                       ? envelope("validate", input_json(arguments, suites), suites_json(suites))
-                       : suites_text(suites));
+int run_list(const Arguments& arguments) {
+  const std::vector<Suite> suites = chosen_suites(arguments);
+  if (arguments.has("json")) {
+    print(arguments, envelope("validate", input_json(arguments, suites), suites_json(suites)));
+  } else {
+    print(arguments, arguments.has("csv") ? suites_csv(suites) : suites_text(suites));
+  }
   return kExitDone;
 }
 
-int run_view(const Arguments& arguments, const std::vector<Suite>& suites) {
+int run_view(const Arguments& arguments) {
+  const std::vector<Suite> suites = chosen_suites(arguments);
   const std::string name = arguments.text("view");
+  if (!arguments.has("recorded")) {
+    throw InvalidParameter("--view", "given without --recorded", "a folder with recordings (--recorded DIR)");
+  }
   const ValidateView view =
       validate_view(name, arguments.text("recorded"), suites, builtin_catalog().devices);
   if (arguments.has("svg")) {
-    if (view.svg.empty()) throw InvalidParameter("svg", name, "a view that draws (see docs/cli.md)");
+    if (view.svg.empty()) throw InvalidParameter("svg", name, kDrawnViews);
     write_file(arguments.text("svg"), view.svg);
   }
   if (arguments.has("json")) {
@@ -120,12 +148,17 @@ int run_view(const Arguments& arguments, const std::vector<Suite>& suites) {
   return kExitDone;
 }
 
-int run_recorded(const Arguments& arguments, const std::vector<Suite>& suites) {
+int run_recorded(const Arguments& arguments) {
+  const std::vector<Suite> suites = chosen_suites(arguments);
   std::vector<Recording> recordings;
   for (Recording& recording : read_recordings(arguments.text("recorded"))) {
-    const bool wanted = std::any_of(suites.begin(), suites.end(),
-                                    [&](const Suite& suite) { return suite.name == recording.head.suite; });
-    if (wanted) recordings.push_back(std::move(recording));
+    const auto is_its = [&](const Suite& suite) { return suite.name == recording.head.suite; };
+    const std::vector<Suite>& all = builtin_suites();
+    if (std::none_of(all.begin(), all.end(), is_its)) {
+      Notes(arguments).note("left out: a recording of suite '" + recording.head.suite +
+                            "', which this program does not have");
+    }
+    if (std::any_of(suites.begin(), suites.end(), is_its)) recordings.push_back(std::move(recording));
   }
   if (recordings.empty()) {
     throw InvalidParameter("recorded", arguments.text("recorded"),
@@ -144,7 +177,7 @@ int run_ncu(const Arguments& arguments) {
   const Point point = parse_point_words(arguments.values("point"));
   Recording recording;
   recording.head.suite = "profile";
-  recording.head.device.profile = arguments.text("profile", "h200");
+  recording.head.device.profile = arguments.text("profile", kDefaultProfile);
   recording.head.device.name = builtin_catalog().device(recording.head.device.profile).title;
   recording.head.driver = recording.head.toolkit = recording.head.commit = "not recorded";
   recording.head.profiler = "Nsight Compute, " + path;
@@ -157,27 +190,43 @@ int run_ncu(const Arguments& arguments) {
   return report(arguments, {suite}, {recording});
 }
 
-int run_check(const Arguments& arguments, const std::vector<Suite>& suites, const kernels::GpuInfo& gpu) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  const std::uint64_t seed =
-      arguments.has("seed")
-          ? static_cast<std::uint64_t>(parse_integer("seed", arguments.text("seed"), 0, INT64_MAX))
-          : static_cast<std::uint64_t>(now);
+std::uint64_t check_seed(const Arguments& arguments) {
+  if (arguments.has("seed"))
+    return static_cast<std::uint64_t>(parse_integer("seed", arguments.text("seed"), 0, INT64_MAX));
+  return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+}
+
+void print_checks(const Arguments& arguments, const std::vector<Suite>& suites, std::uint64_t seed,
+                  const std::vector<CheckedPoint>& checks) {
+  if (arguments.has("json")) {
+    print(arguments, envelope("validate", input_json(arguments, suites, seed), checks_json(checks)));
+  } else {
+    print(arguments, arguments.has("csv") ? checks_csv(checks) : checks_text(checks));
+  }
+}
+
+bool is_wrong(const CheckedPoint& check) { return check.ran && !check.passed; }
+
+int run_check(const Arguments& arguments) {
+  const std::vector<Suite> suites = chosen_suites(arguments);
+  const std::uint64_t seed = check_seed(arguments);
+  const kernels::GpuInfo gpu = kernels::open_gpu(gpu_index(arguments));
   Notes(arguments).note("inputs from seed " + std::to_string(seed));
   std::vector<CheckedPoint> checks;
   ProgressBar bar("checking", arguments.has("quiet"));
   for (const Suite& suite : suites) {
-    for (CheckedPoint& check : check_kernels(gpu, suite, kCheckedTokens, seed, bar.callback())) {
+    GpuMeasurer measurer(gpu, suite, {});
+    for (CheckedPoint& check :
+         check_kernels(measurer, suite, CheckLengths::kShortAndLong, seed, bar.callback())) {
       checks.push_back(std::move(check));
     }
   }
   bar.clear();
-  print(arguments, arguments.has("json")
-                       ? envelope("validate", input_json(arguments, suites), checks_json(checks))
-                       : checks_text(checks));
-  const bool passed =
-      std::all_of(checks.begin(), checks.end(), [](const CheckedPoint& check) { return check.passed; });
-  return passed ? kExitDone : kExitOutOfTolerance;
+  print_checks(arguments, suites, seed, checks);
+  if (std::any_of(checks.begin(), checks.end(), is_wrong)) return kExitOutOfTolerance;
+  const bool any =
+      std::any_of(checks.begin(), checks.end(), [](const CheckedPoint& check) { return check.ran; });
+  return any ? kExitDone : kExitHardwareAbsent;
 }
 
 std::string recording_path(const std::string& folder, const RecordingHead& head) {
@@ -190,64 +239,133 @@ std::string recording_path(const std::string& folder, const RecordingHead& head)
   return folder + "/" + name + ".json";
 }
 
-int run_on_gpu(const Arguments& arguments, const std::vector<Suite>& suites) {
-  const kernels::GpuInfo gpu = kernels::open_gpu(gpu_index(arguments));
-  if (arguments.has("check-only")) return run_check(arguments, suites, gpu);
+/// Refused before a GPU is asked for, made after there is one.
+std::string recording_folder(const Arguments& arguments) {
   if (!arguments.has("out"))
     throw InvalidParameter("out", "absent", "a folder for the recordings (--out DIR)");
   const std::string folder = arguments.text("out");
+  std::error_code ignored;
+  if (folder.empty() ||
+      (std::filesystem::exists(folder, ignored) && !std::filesystem::is_directory(folder, ignored)))
+    throw InvalidParameter("out", "'" + folder + "'", "a folder");
+  return folder;
+}
+
+/// A suite that is about to be measured. The file is opened, and locked, before anything runs.
+struct Run {
+  const Suite* suite;
+  std::unique_ptr<GpuMeasurer> measurer;
+  RecordingFile file;
+};
+
+std::vector<Run> open_runs(const Arguments& arguments, const std::string& folder, const kernels::GpuInfo& gpu,
+                           const std::vector<Suite>& suites, const RunOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw InvalidParameter("out", folder, "a folder that can be made (" + error.message() + ")");
-  RunOptions options;
-  options.timing.repetitions =
-      static_cast<int>(parse_integer("repetitions", arguments.text("repetitions", "20"), 1, 100000));
-  options.timing.l2 = l2_state_of(arguments.text("l2", "flushed"));
-  std::vector<Recording> recordings;
+  std::vector<Run> runs;
   for (const Suite& suite : suites) {
-    const RecordingHead head = recording_head(gpu, suite);
-    if (head.profiler.starts_with("none") && !suite.counters.empty()) {
-      Notes(arguments).note(suite.name + ": times only, no counters: " + head.profiler.substr(6));
-    }
-    RecordingFile file(recording_path(folder, head), head,
+    auto measurer = std::make_unique<GpuMeasurer>(gpu, suite, options);
+    if (!measurer->counts())
+      Notes(arguments).note(suite.name + ": times only, no counters: " + measurer->counters_absent());
+    RecordingFile file(recording_path(folder, measurer->head()), measurer->head(),
                        arguments.has("resume") ? IfExists::kResume : IfExists::kRefuse);
-    ProgressBar bar(suite.name, arguments.has("quiet"));
-    run_suite(gpu, suite, file, options, [&](double fraction, const std::string&) { bar.show(fraction); });
-    bar.clear();
-    recordings.push_back(file.recording());
+    runs.push_back({&suite, std::move(measurer), std::move(file)});
   }
-  return report(arguments, suites, recordings, folder);
+  return runs;
+}
+
+/// Kernels that disagree with their oracle, on inputs from the seed.
+std::vector<CheckedPoint> wrong_kernels(const Arguments& arguments, const std::vector<Run>& runs,
+                                        std::uint64_t seed) {
+  ProgressBar bar("checking", arguments.has("quiet"));
+  std::vector<CheckedPoint> wrong;
+  for (const Run& run : runs) {
+    for (CheckedPoint& check :
+         check_kernels(*run.measurer, *run.suite, CheckLengths::kShort, seed, bar.callback())) {
+      if (is_wrong(check)) wrong.push_back(std::move(check));
+    }
+  }
+  return wrong;
+}
+
+int run_on_gpu(const Arguments& arguments) {
+  const std::vector<Suite> suites = chosen_suites(arguments);
+  const RunOptions options = run_options(arguments);
+  const int index = gpu_index(arguments);
+  const std::string folder = recording_folder(arguments);
+  const kernels::GpuInfo gpu = kernels::open_gpu(index);
+  std::vector<Run> runs = open_runs(arguments, folder, gpu, suites, options);
+  const std::uint64_t seed = check_seed(arguments);
+  if (const auto wrong = wrong_kernels(arguments, runs, seed); !wrong.empty()) {
+    print_checks(arguments, suites, seed, wrong);
+    return kExitOutOfTolerance;
+  }
+  std::vector<Recording> recordings;
+  bool counted = true;
+  for (Run& run : runs) {
+    ProgressBar bar(run.suite->name, arguments.has("quiet"));
+    try {
+      run_suite(*run.measurer, *run.suite, run.file, options,
+                [&](double fraction, const std::string&) { bar.show(fraction); });
+    } catch (const kernels::CudaError& lost) {
+      bar.clear();
+      throw std::runtime_error(std::string(lost.what()) + "; what was measured so far is in " +
+                               run.file.path() + ", and --resume goes on with it");
+    }
+    bar.clear();
+    counted = counted && run.measurer->counts();
+    recordings.push_back(run.file.recording());
+  }
+  runs.clear();  // other runs may write these files now
+  const int exit_code = report(arguments, suites, recordings, folder);
+  return exit_code == kExitDone && !counted ? kExitHardwareAbsent : exit_code;
+}
+
+const std::vector<Mode>& modes() {
+  static const std::vector<Mode> kModes = {
+      {"list", "--list", {"suite", "list"}, run_list},
+      {"view", "--view", {"suite", "recorded", "view", "svg"}, run_view},
+      {"recorded", "--recorded", {"suite", "recorded", "fidelity", "rows", "report"}, run_recorded},
+      {"ncu-csv",
+       "--ncu-csv",
+       {"ncu-csv", "ncu-kernel", "point", "profile", "fidelity", "rows", "report"},
+       run_ncu},
+      {"check-only", "--check-only", {"suite", "check-only", "device", "seed"}, run_check},
+      {nullptr,
+       "a run on the GPU",
+       {"suite", "device", "out", "resume", "repetitions", "inputs", "l2", "fidelity", "rows", "report"},
+       run_on_gpu}};
+  return kModes;
 }
 
 int run_validate(const Arguments& arguments) {
-  for (const auto& [one, other] : {std::pair{"recorded", "ncu-csv"},
-                                   {"recorded", "check-only"},
-                                   {"ncu-csv", "check-only"},
-                                   {"recorded", "out"},
-                                   {"ncu-csv", "out"},
-                                   {"recorded", "device"},
-                                   {"ncu-csv", "device"}}) {
-    refuse_together(arguments, one, other);
+  const Mode& mode = *std::find_if(modes().begin(), modes().end(), [&](const Mode& each) {
+    return each.chosen_by == nullptr || arguments.has(each.chosen_by);
+  });
+  for (const OptionSpec& option : validate_command().options) {
+    const std::string name = option.name();
+    const std::vector<OptionSpec> everywhere = output_options();
+    const bool known = std::find(mode.options.begin(), mode.options.end(), name) != mode.options.end() ||
+                       std::any_of(everywhere.begin(), everywhere.end(),
+                                   [&](const OptionSpec& o) { return o.name() == name; });
+    if (!known && arguments.has(name))
+      throw InvalidParameter("--" + name, "given", std::string("no such option with ") + mode.what);
   }
-  if (arguments.has("point") && !arguments.has("ncu-csv")) {
-    throw InvalidParameter("point", "given without --ncu-csv", "both, or neither");
+  if (arguments.has("suite") && mode.run == run_ncu)
+    throw InvalidParameter("suite", "given", "no suite with --ncu-csv: --point says what was run");
+  try {
+    return mode.run(arguments);
+  } catch (const kernels::CudaError& error) {  // nobody's input
+    throw std::runtime_error(error.what());
   }
-  const bool view = arguments.text("view", "comparison") != "comparison";
-  if (view && !arguments.has("recorded")) {
-    throw InvalidParameter("view", "given without --recorded", "a folder with recordings");
-  }
-  if (view && arguments.has("report")) {
-    throw InvalidParameter("--report", "given together with --view",
-                           "one of the two: a report has every view");
-  }
-  if (arguments.has("svg") && !view)
-    throw InvalidParameter("svg", "given without --view", "a view that draws");
-  const std::vector<Suite> suites = chosen_suites(arguments);
-  if (arguments.has("list")) return run_list(arguments, suites);
-  if (view) return run_view(arguments, suites);
-  if (arguments.has("recorded")) return run_recorded(arguments, suites);
-  if (arguments.has("ncu-csv")) return run_ncu(arguments);
-  return run_on_gpu(arguments, suites);
+}
+
+/// Names of all suites with something between them.
+std::string suite_names(const std::string& separator) {
+  std::string names;
+  for (const Suite& suite : builtin_suites()) names += (names.empty() ? "" : separator) + suite.name;
+  return names;
 }
 
 }  // namespace
@@ -257,8 +375,8 @@ Command validate_command() {
   command.name = "validate";
   command.summary = "Hold predictions against hardware counters, on a GPU or on recordings";
   command.positional = "suite";
-  command.positional_help = "stream, reuse, tiles, sawtooth, active-sms; several may be given [all]";
-  command.positional_choices = "stream reuse tiles sawtooth active-sms";
+  command.positional_help = suite_names(", ") + "; several may be given [all]";
+  command.positional_choices = suite_names(" ");
   command.most_positional = 16;
   command.options = {
       {"--list", "", "Print suites and counters, and stop", 1, ""},
@@ -275,12 +393,13 @@ Command validate_command() {
       {"--check-only", "", "Only check the kernels against their CPU oracles", 1, ""},
       {"--seed", "N", "With --check-only: seed of the inputs [from the clock]", 1, ""},
       {"--repetitions", "N", "Timed repetitions of each point [20]", 1, ""},
+      {"--inputs", "N", "Sets of inputs that the timed repetitions take in turn [1]", 1, ""},
       {"--l2", "STATE", "L2 before each timed repetition: flushed or warm [flushed]", 1, "flushed warm"},
       {"--fidelity", "MODELS", "closed-form, or timed: also simulate in time (a minute) [closed-form]", 1,
        "closed-form timed"},
       {"--rows", "", "Print every comparison, not only groups and misses", 1, ""},
       {"--view", "NAME",
-       "With --recorded: another look at recordings than the comparison with predictions [comparison]", 1,
+       "With --recorded: another look at the recordings than the comparison with predictions", 1,
        kValidateViews},
       {"--svg", "FILE", "With --view: also draw it (heat-map, misses, throughput, active-sms)", 1, ""},
       {"--report", "FILE", "Also write an HTML report: one self-contained file", 1, ""},
@@ -295,7 +414,8 @@ Command validate_command() {
       "  natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 "
       "\\\n"
       "      q_tile=128 kv_tile=64 ctas_per_sm=2 schedule=grid order=descending\n\n"
-      "Exit codes: 0 done, 2 bad input, 3 a new miss past tolerance or a wrong kernel, 4 no GPU.";
+      "Exit codes: 0 done, 1 the GPU failed (recordings keep what was measured), 2 bad input, 3 a new miss\n"
+      "past tolerance or a wrong kernel, 4 no GPU, or no counters (times are recorded then).";
   command.run = run_validate;
   return command;
 }

@@ -1,7 +1,9 @@
 #include "validate_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -15,15 +17,19 @@ namespace {
 
 using namespace natten_sim::validate;
 
+/// JSON knows no infinity.
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
 Json row_json(const ComparisonRow& row) {
   return {{"suite", row.suite},
+          {"device", row.device},
           {"point", row.point},
           {"group", row.group},
           {"counter", row.counter},
           {"model", row.model},
           {"predicted", row.predicted},
           {"measured", row.measured},
-          {"deviation", row.deviation},
+          {"deviation", finite(row.deviation)},
           {"spread", row.spread},
           {"fitted", row.fitted},
           {"tolerance", row.tolerance ? Json(*row.tolerance) : Json(nullptr)},
@@ -33,13 +39,16 @@ Json row_json(const ComparisonRow& row) {
 
 Json errors_json(const std::optional<ErrorSummary>& errors) {
   if (!errors) return nullptr;
-  return {{"points", errors->points}, {"mape", errors->mape},   {"median", errors->median},
-          {"p95", errors->p95},       {"worst", errors->worst}, {"worst_point", errors->worst_point}};
+  return {{"points", errors->points},         {"mape", finite(errors->mape)},
+          {"median", finite(errors->median)}, {"p95", finite(errors->p95)},
+          {"worst", finite(errors->worst)},   {"worst_point", errors->worst_point}};
 }
 
-std::string percent(double fraction) { return fmt::format("{:.3f}%", 100 * fraction); }
+std::string percent(double fraction) {
+  if (!std::isfinite(fraction)) return "nothing measured";
+  return fmt::format("{:.3f}%", 100 * fraction);
+}
 
-/// A big number in at most four digits and its unit.
 std::string count_text(double value) { return grouped(static_cast<std::int64_t>(value + 0.5)); }
 
 std::string head_text(const Recording& recording) {
@@ -50,16 +59,18 @@ std::string head_text(const Recording& recording) {
 }
 
 std::string groups_text(const Comparison& comparison) {
+  std::set<std::string> devices;
+  for (const GroupSummary& group : comparison.groups) devices.insert(group.device);
   std::vector<std::vector<std::string>> table = {
       {"group", "suite", "counter", "fitted", "points", "mean", "median", "p95", "worst"}};
   for (const GroupSummary& group : comparison.groups) {
     for (const bool fitted : {false, true}) {
       const std::optional<ErrorSummary>& errors = fitted ? group.fitted : group.not_fitted;
       if (!errors) continue;
-      table.push_back({group.group.empty() ? "all: " + group.model : "  " + group.group, group.suite,
-                       group.counter, fitted ? "yes" : "no", std::to_string(errors->points),
-                       percent(errors->mape), percent(errors->median), percent(errors->p95),
-                       percent(errors->worst)});
+      table.push_back({group.group.empty() ? "all: " + group.model : "  " + group.group,
+                       devices.size() > 1 ? group.suite + " on " + group.device : group.suite, group.counter,
+                       fitted ? "yes" : "no", std::to_string(errors->points), percent(errors->mape),
+                       percent(errors->median), percent(errors->p95), percent(errors->worst)});
     }
   }
   return table.size() == 1 ? "" : "\nAbsolute deviation of predicted from measured\n" + text_table(table);
@@ -107,9 +118,11 @@ std::string misses_text(const Comparison& comparison) {
   std::map<std::string, std::pair<std::size_t, double>> known;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.verdict == Verdict::kOutside) {
-      outside.push_back({row.point, row.counter, value_text(row.counter, row.predicted),
-                         value_text(row.counter, row.measured), fmt::format("{:+.2f}%", 100 * row.deviation),
-                         percent(*row.tolerance)});
+      outside.push_back(
+          {row.point, row.counter, value_text(row.counter, row.predicted),
+           value_text(row.counter, row.measured),
+           std::isfinite(row.deviation) ? fmt::format("{:+.2f}%", 100 * row.deviation) : "nothing measured",
+           percent(*row.tolerance)});
     } else if (row.verdict == Verdict::kKnownMiss) {
       auto& [count, worst] = known[row.counter + ": " + row.cause];
       ++count;
@@ -192,12 +205,14 @@ Json validation_json(const std::vector<Recording>& recordings, const Comparison&
                        {"median_ms", row.timing->milliseconds.median},
                        {"p95_ms", row.timing->milliseconds.p95},
                        {"repetitions", row.timing->repetitions},
+                       {"inputs", row.timing->inputs},
                        {"tflops", rate ? Json(*rate) : Json(nullptr)}});
     }
   }
   for (const ComparisonRow& row : comparison.rows) rows.push_back(row_json(row));
   for (const GroupSummary& group : comparison.groups) {
     groups.push_back({{"suite", group.suite},
+                      {"device", group.device},
                       {"counter", group.counter},
                       {"model", group.model},
                       {"group", group.group},
@@ -231,8 +246,10 @@ std::string validation_csv(const Comparison& comparison) {
   return csv_table(row_json(ComparisonRow{}), rows);
 }
 
-Json suites_json(const std::vector<Suite>& suites) {
-  Json array = Json::array();
+namespace {
+
+std::vector<Json> suite_rows(const std::vector<Suite>& suites) {
+  std::vector<Json> rows;
   for (const Suite& suite : suites) {
     Json counters = Json::array();
     for (const std::string& label : suite.counters) {
@@ -242,12 +259,46 @@ Json suites_json(const std::vector<Suite>& suites) {
                           {"unit", std::string(spec.unit)},
                           {"meaning", std::string(spec.meaning)}});
     }
-    array.push_back({{"name", suite.name},
-                     {"title", suite.title},
-                     {"points", suite.points.size()},
-                     {"counters", counters}});
+    rows.push_back({{"name", suite.name},
+                    {"title", suite.title},
+                    {"points", suite.points.size()},
+                    {"counters", counters}});
   }
-  return {{"suites", array}};
+  return rows;
+}
+
+/// Whether the check passed; null where it did not run.
+std::vector<Json> check_rows(const std::vector<CheckedPoint>& checks) {
+  std::vector<Json> rows;
+  for (const CheckedPoint& check : checks) {
+    rows.push_back({{"point", check.key},
+                    {"error", check.ran ? finite(check.error) : Json(nullptr)},
+                    {"naive_error", check.ran ? finite(check.naive_error) : Json(nullptr)},
+                    {"passed", check.ran ? Json(check.passed) : Json(nullptr)},
+                    {"status", check.status}});
+  }
+  return rows;
+}
+
+std::size_t count_wrong(const std::vector<CheckedPoint>& checks) {
+  return static_cast<std::size_t>(std::count_if(
+      checks.begin(), checks.end(), [](const CheckedPoint& check) { return check.ran && !check.passed; }));
+}
+
+}  // namespace
+
+Json suites_json(const std::vector<Suite>& suites) { return {{"suites", suite_rows(suites)}}; }
+
+std::string suites_csv(const std::vector<Suite>& suites) {
+  std::vector<Json> rows = suite_rows(suites);
+  for (Json& row : rows) {
+    std::string labels;
+    for (const Json& each : row["counters"]) {
+      labels += (labels.empty() ? "" : " ") + each["label"].get<std::string>();
+    }
+    row["counters"] = labels;
+  }
+  return csv_table({{"name", ""}, {"title", ""}, {"points", 0}, {"counters", ""}}, rows);
 }
 
 std::string suites_text(const std::vector<Suite>& suites) {
@@ -267,31 +318,27 @@ std::string suites_text(const std::vector<Suite>& suites) {
 }
 
 Json checks_json(const std::vector<CheckedPoint>& checks) {
-  Json array = Json::array();
-  std::size_t failed = 0;
-  for (const CheckedPoint& check : checks) {
-    failed += check.passed ? 0 : 1;
-    array.push_back({{"point", check.key},
-                     {"error", check.error},
-                     {"naive_error", check.naive_error},
-                     {"passed", check.passed},
-                     {"status", check.status}});
-  }
-  return {{"checks", array}, {"failed", failed}};
+  return {{"checks", check_rows(checks)}, {"failed", count_wrong(checks)}};
+}
+
+std::string checks_csv(const std::vector<CheckedPoint>& checks) {
+  return csv_table(check_rows({CheckedPoint{}}).front(), check_rows(checks));
 }
 
 std::string checks_text(const std::vector<CheckedPoint>& checks) {
   std::vector<std::vector<std::string>> table = {{"point", "error", "naive", "verdict"}};
-  std::size_t failed = 0;
+  std::size_t ran = 0;
   for (const CheckedPoint& check : checks) {
-    failed += check.passed ? 0 : 1;
-    table.push_back({check.key, fmt::format("{:.2e}", check.error), fmt::format("{:.2e}", check.naive_error),
-                     check.status != "checked" ? check.status
-                     : check.passed            ? "agrees"
-                                               : "WRONG"});
+    ran += check.ran ? 1 : 0;
+    if (check.ran) {
+      table.push_back({check.key, fmt::format("{:.2e}", check.error),
+                       fmt::format("{:.2e}", check.naive_error), check.passed ? "agrees" : "WRONG"});
+    } else {
+      table.push_back({check.key, "-", "-", "not run: " + check.status});
+    }
   }
-  return text_table(table, LastColumn::kLeft) +
-         fmt::format("\n{} points checked, {} wrong\n", checks.size(), failed);
+  return text_table(table, LastColumn::kLeft) + fmt::format("\n{} points checked, {} wrong, {} not run\n",
+                                                            ran, count_wrong(checks), checks.size() - ran);
 }
 
 }  // namespace natten_sim::cli

@@ -25,9 +25,11 @@ enum class RowsText { kNone, kAll };
 [[nodiscard]] std::string validation_csv(const validate::Comparison& comparison);
 
 [[nodiscard]] Json suites_json(const std::vector<validate::Suite>& suites);
+[[nodiscard]] std::string suites_csv(const std::vector<validate::Suite>& suites);
 [[nodiscard]] std::string suites_text(const std::vector<validate::Suite>& suites);
 
 [[nodiscard]] Json checks_json(const std::vector<validate::CheckedPoint>& checks);
+[[nodiscard]] std::string checks_csv(const std::vector<validate::CheckedPoint>& checks);
 [[nodiscard]] std::string checks_text(const std::vector<validate::CheckedPoint>& checks);
 
 }  // namespace natten_sim::cli

@@ -20,9 +20,10 @@ struct ValidateView {
   std::string svg;  ///< empty: this view is a table only
 };
 
-/// Space-separated, "comparison" (which is no view of this kind) first.
+/// Space-separated.
 inline constexpr const char* kValidateViews =
-    "comparison heat-map sensitivity decisions misses throughput parting active-sms capacity";
+    "heat-map sensitivity decisions misses throughput parting active-sms capacity";
+inline constexpr const char* kDrawnViews = "heat-map, misses, throughput, active-sms";
 
 /// @throws InvalidParameter when the folder lacks what the view shows.
 [[nodiscard]] ValidateView validate_view(const std::string& name, const std::string& folder,

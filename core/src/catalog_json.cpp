@@ -1,105 +1,32 @@
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/catalog.hpp>
-#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/core/unique_keys.hpp>
 
 #include "embedded_data.hpp"
+#include "strict_object.hpp"
 
 namespace natten_sim {
 namespace {
 
-using Json = nlohmann::ordered_json;  // tile tables are in the backends' order of preference
+using Json = StrictObject::Json;  // ordered: tile tables are in the backends' order of preference
 
-/// Reads fields of one object and names the object and the field when something is wrong.
-class Reader {
+/// Sizes and shapes, as presets and backends have them.
+class Reader : public StrictObject {
  public:
-  Reader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object()) throw MalformedData(where_, "not an object", "a JSON object");
-  }
+  using StrictObject::StrictObject;
 
-  /// Refuses keys that this version does not read: a typo must not silently take a default.
-  void allow_keys(const std::vector<std::string>& known) const {
-    for (const auto& [key, value] : object_.items()) {
-      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-      const std::string closest = closest_name(key, known);
-      throw MalformedData(
-          where_, "unknown key '" + key + "'" + (closest.empty() ? "" : ", did you mean '" + closest + "'?"),
-          "the keys of docs/cli.md");
-    }
-  }
-  [[nodiscard]] bool has(const char* key) const { return object_.contains(key) && !object_[key].is_null(); }
-  [[nodiscard]] const Json& at(const char* key) const {
-    if (!has(key))
-      throw MalformedData(where_, std::string("'") + key + "' is missing", "an object with this key");
-    return object_[key];
-  }
-  [[nodiscard]] std::string text(const char* key) const {
-    if (!at(key).is_string()) fail(key, "a string");
-    return at(key).get<std::string>();
-  }
-  [[nodiscard]] std::string text_or_empty(const char* key) const {
-    return has(key) ? text(key) : std::string();
-  }
-  [[nodiscard]] std::int64_t positive(const char* key) const { return positive_in(at(key), key); }
-  [[nodiscard]] std::int64_t count(const char* key) const { return at(key) == 0 ? 0 : positive(key); }
-  [[nodiscard]] double number(const char* key) const {
-    if (!at(key).is_number()) fail(key, "a number");
-    return at(key).get<double>();
-  }
-  [[nodiscard]] const Json& array(const char* key) const {
-    if (!at(key).is_array()) fail(key, "an array");
-    return at(key);
-  }
+  [[nodiscard]] std::int64_t positive(const char* key) const { return integer(key, {1, kMaxAxisLength}); }
+  [[nodiscard]] std::int64_t count(const char* key) const { return integer(key, {0, kMaxAxisLength}); }
   [[nodiscard]] Extents extents(const char* key) const { return extents_in(array(key), key); }
   [[nodiscard]] Extents extents_in(const Json& values, const char* key) const {
     if (!values.is_array() || values.empty() || values.size() > kMaxRank)
       fail(key, "an array of 1 to 4 sizes");
     Extents extents;
-    for (const Json& value : values) extents.push_back(positive_in(value, key));
+    for (const Json& value : values) extents.push_back(integer_in(value, key, {1, kMaxAxisLength}));
     return extents;
   }
-  [[nodiscard]] std::vector<std::string> texts(const char* key) const {
-    std::vector<std::string> values;
-    for (const Json& value : array(key)) {
-      if (!value.is_string()) fail(key, "an array of strings");
-      values.push_back(value.get<std::string>());
-    }
-    return values;
-  }
-  [[noreturn]] void fail(const char* key, const char* accepted) const {
-    throw MalformedData(where_, std::string("'") + key + "' is " + object_.value(key, Json()).dump(),
-                        accepted);
-  }
-  [[nodiscard]] const std::string& where() const { return where_; }
-
- private:
-  std::int64_t positive_in(const Json& value, const char* key) const {
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
-        value.get<std::int64_t>() > kMaxAxisLength) {
-      fail(key, "positive integers");
-    }
-    return value.get<std::int64_t>();
-  }
-
-  const Json& object_;
-  std::string where_;
 };
-
-Json parse(std::string_view json, const std::string& where) {
-  require_unique_keys(json, where);
-  return Json::parse(json);
-}
-
-/// `schema` must be exactly what this reader understands.
-const Json& entries(const Json& document, const char* schema, const char* key, const std::string& where) {
-  const Reader reader(document, where);
-  if (reader.text("schema") != schema) reader.fail("schema", schema);
-  return reader.array(key);
-}
 
 void append_tiles(const Json& table, std::optional<std::int64_t> head_dim, const std::string& variant,
                   const std::string& where, std::vector<BackendTiles>& tiles) {
@@ -108,7 +35,7 @@ void append_tiles(const Json& table, std::optional<std::int64_t> head_dim, const
       const Reader reader(entry, where);
       tiles.push_back({{reader.extents("q_tile"), reader.extents("kv_tile")},
                        head_dim,
-                       variant.empty() ? reader.text_or_empty("schedule") : variant});
+                       variant.empty() ? reader.text_or("schedule", "") : variant});
     }
     return;
   }
@@ -125,7 +52,7 @@ void append_tiles(const Json& table, std::optional<std::int64_t> head_dim, const
 }
 
 void add_backends(Catalog& catalog, std::string_view json, const std::string& where) {
-  const Json document = parse(json, where);
+  const Json document = parse_strict(json, where);
   const Reader reader(document, where);
   for (const auto& [name, entry] : reader.at("backends").items()) {
     const Reader fields(entry, where + ": backend '" + name + "'");
@@ -148,8 +75,7 @@ void add_backends(Catalog& catalog, std::string_view json, const std::string& wh
 }
 
 PublishedWindow read_window(const Json& entry, const Preset& preset, const std::string& where) {
-  const Reader fields(entry, where);
-  fields.allow_keys({"window", "dilation", "q_tile", "kv_tile", "strides", "source"});
+  const Reader fields(entry, where, {"window", "dilation", "q_tile", "kv_tile", "strides", "source"});
   PublishedWindow window;
   window.window = fields.extents("window");
   if (fields.has("dilation")) window.dilation = fields.extents("dilation");
@@ -165,18 +91,18 @@ PublishedWindow read_window(const Json& entry, const Preset& preset, const std::
       (void)make_mask(preset.layout, window.window, window.strides.back(), window.dilation);
     }
   }
-  window.source = fields.text_or_empty("source");
+  window.source = fields.text_or("source", "");
   return window;
 }
 
 Preset read_preset(const Json& entry, const std::string& where) {
-  const Reader fields(entry, where);
-  fields.allow_keys({"name", "description", "layout", "heads", "head_dim", "causal", "attention_share",
-                     "steps", "dense_steps", "windows", "sources"});
+  const Reader fields(entry, where,
+                      {"name", "description", "layout", "heads", "head_dim", "causal", "attention_share",
+                       "steps", "dense_steps", "windows", "sources"});
   Preset preset;
   preset.name = fields.text("name");
   if (preset.name.empty()) fields.fail("name", "a name");
-  preset.description = fields.text_or_empty("description");
+  preset.description = fields.text_or("description", "");
   preset.layout = fields.extents("layout");
   if (fields.has("heads")) preset.heads = fields.positive("heads");
   if (fields.has("head_dim")) preset.head_dim = fields.positive("head_dim");
@@ -198,9 +124,10 @@ Preset read_preset(const Json& entry, const std::string& where) {
     }
   }
   if (fields.has("sources")) {
-    const Reader sources(fields.at("sources"), where);
-    sources.allow_keys({"layout", "heads", "head_dim", "causal", "attention_share", "steps", "dense_steps"});
-    preset.source = sources.text_or_empty("layout");
+    const Reader sources(
+        fields.at("sources"), where,
+        {"layout", "heads", "head_dim", "causal", "attention_share", "steps", "dense_steps"});
+    preset.source = sources.text_or("layout", "");
   }
   return preset;
 }
@@ -208,7 +135,7 @@ Preset read_preset(const Json& entry, const std::string& where) {
 Device read_device(const Json& entry, const std::string& where) {
   const Reader fields(entry, where);
   Device device{fields.text("name"),
-                fields.text_or_empty("title"),
+                fields.text_or("title", ""),
                 fields.text("arch"),
                 fields.text("default_backend"),
                 {}};
@@ -223,28 +150,25 @@ Device read_device(const Json& entry, const std::string& where) {
 }
 
 KernelRate read_rate(const Json& entry, const std::string& where) {
-  const Reader fields(entry, where);
-  fields.allow_keys({"device", "head_dim", "flops_per_s", "tokens", "heads", "measured", "source"});
-  KernelRate rate{fields.text("device"),     fields.positive("head_dim"), fields.number("flops_per_s"),
-                  fields.positive("tokens"), fields.positive("heads"),    false,
-                  fields.text("source")};
-  if (!fields.at("measured").is_boolean()) fields.fail("measured", "true or false");
-  rate.measured = fields.at("measured").get<bool>();
+  const Reader fields(entry, where,
+                      {"device", "head_dim", "flops_per_s", "tokens", "heads", "measured", "source"});
+  const KernelRate rate{fields.text("device"),     fields.positive("head_dim"), fields.number("flops_per_s"),
+                        fields.positive("tokens"), fields.positive("heads"),    fields.boolean("measured"),
+                        fields.text("source")};
   if (!(rate.flops_per_s > 0)) fields.fail("flops_per_s", "a positive number");
   return rate;
 }
 
 AttentionKernel read_kernel(const Json& entry, const std::string& where) {
-  const Reader fields(entry, where);
-  fields.allow_keys(
+  const Reader fields(
+      entry, where,
       {"name", "title", "q_tile", "kv_tiles", "schedule", "order", "ctas_per_sm", "rates", "source"});
   AttentionKernel kernel;
   kernel.name = fields.text("name");
   kernel.title = fields.text("title");
   kernel.q_tile = fields.positive("q_tile");
   for (const Json& tile : fields.array("kv_tiles")) {
-    const Reader pair(tile, where);
-    pair.allow_keys({"head_dim", "kv_tile"});
+    const Reader pair(tile, where, {"head_dim", "kv_tile"});
     kernel.kv_tiles.push_back({pair.positive("head_dim"), pair.positive("kv_tile")});
   }
   if (kernel.kv_tiles.empty()) fields.fail("kv_tiles", "one KV tile or more");
@@ -264,8 +188,8 @@ AttentionKernel read_kernel(const Json& entry, const std::string& where) {
 }
 
 void add_kernels(Catalog& catalog, std::string_view json, const std::string& where) {
-  const Json document = parse(json, where);
-  for (const Json& entry : entries(document, "natten-sim.attention-kernels/1", "kernels", where))
+  const Json document = parse_strict(json, where, "natten-sim.attention-kernels/1");
+  for (const Json& entry : Reader(document, where).array("kernels"))
     catalog.kernels.push_back(read_kernel(entry, where));
 }
 
@@ -289,9 +213,9 @@ void replace_or_add(std::vector<T>& table, T entry, std::vector<std::string>& ad
 }  // namespace
 
 void add_presets(Catalog& catalog, std::string_view json, const std::string& where) {
-  const Json document = parse(json, where);
+  const Json document = parse_strict(json, where, "natten-sim.presets/1");
   std::vector<std::string> added;
-  for (const Json& entry : entries(document, "natten-sim.presets/1", "presets", where)) {
+  for (const Json& entry : Reader(document, where).array("presets")) {
     try {
       replace_or_add(catalog.presets, read_preset(entry, where), added, where);
     } catch (const InvalidParameter& error) {  // a window that the layout does not admit
@@ -301,9 +225,9 @@ void add_presets(Catalog& catalog, std::string_view json, const std::string& whe
 }
 
 void add_devices(Catalog& catalog, std::string_view json, const std::string& where) {
-  const Json document = parse(json, where);
+  const Json document = parse_strict(json, where, "natten-sim.devices/1");
   std::vector<std::string> added;
-  for (const Json& entry : entries(document, "natten-sim.devices/1", "devices", where)) {
+  for (const Json& entry : Reader(document, where).array("devices")) {
     Device device = read_device(entry, where);
     const bool known =
         std::any_of(catalog.backends.begin(), catalog.backends.end(),

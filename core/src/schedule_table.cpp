@@ -1,18 +1,15 @@
 #include <algorithm>
-#include <limits>
 
-#include <nlohmann/json.hpp>
-
-#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/schedule_table.hpp>
-#include <natten_sim/core/unique_keys.hpp>
 #include <natten_sim/core/version.hpp>
+
+#include "strict_object.hpp"
 
 namespace natten_sim {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = StrictObject::Json;
 
 constexpr const char* kSchema = "natten-sim.schedule-table/1";
 constexpr std::size_t kMostTiles = 65536;
@@ -21,57 +18,12 @@ char mask_character(TileWork work) {
   return work == TileWork::kNone ? '.' : work == TileWork::kPartial ? '+' : '#';
 }
 
-/// Reads fields of one object of a table; `place` names it in messages.
-class Fields {
- public:
-  Fields(const Json& object, std::string where, std::string place, const std::vector<std::string>& known)
-      : object_(object), where_(std::move(where)), place_(std::move(place)) {
-    if (!object.is_object()) throw MalformedData(where_, place_ + " is not an object", "a JSON object");
-    for (const auto& [key, value] : object.items()) {
-      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-      const std::string closest = closest_name(key, known);
-      throw MalformedData(where_, "unknown key '" + key + "' in " + place_,
-                          closest.empty() ? "the keys of docs/schedules.md" : "'" + closest + "'");
-    }
-  }
-  [[nodiscard]] const Json& at(const char* key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end())
-      throw MalformedData(where_, "'" + std::string(key) + "' is missing in " + place_, "this key");
-    return *found;
-  }
-  [[nodiscard]] const Json& array(const char* key) const {
-    if (!at(key).is_array()) fail(key, "an array");
-    return at(key);
-  }
-  [[nodiscard]] std::string text(const char* key) const {
-    if (!at(key).is_string()) fail(key, "a string");
-    return at(key).get<std::string>();
-  }
-  [[nodiscard]] std::int32_t integer(const char* key) const { return integer_in(at(key), key); }
-  [[nodiscard]] std::vector<std::int32_t> integers(const char* key) const {
-    std::vector<std::int32_t> values;
-    values.reserve(array(key).size());
-    for (const Json& value : at(key)) values.push_back(integer_in(value, key));
-    return values;
-  }
-
- private:
-  [[nodiscard]] std::int32_t integer_in(const Json& value, const char* key) const {
-    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-    const bool fits = value.is_number_unsigned()
-                          ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMost)
-                          : value.is_number_integer() && value.get<std::int64_t>() >= -kMost;
-    if (!fits) fail(key, "integers of 32 bits");
-    return static_cast<std::int32_t>(value.get<std::int64_t>());
-  }
-  [[noreturn]] void fail(const char* key, const char* accepted) const {
-    throw MalformedData(where_, "'" + std::string(key) + "' in " + place_ + " has another type", accepted);
-  }
-
-  const Json& object_;
-  std::string where_, place_;
-};
+std::vector<std::int32_t> integers(const StrictObject& fields, const char* key) {
+  std::vector<std::int32_t> values;
+  values.reserve(fields.array(key).size());
+  for (const Json& value : fields.array(key)) values.push_back(fields.integer32_in(value, key));
+  return values;
+}
 
 BlockMask mask_of_rows(const std::vector<std::string>& rows, const std::string& where) {
   BlockMask mask;
@@ -102,38 +54,33 @@ BlockMask mask_of_rows(const std::vector<std::string>& rows, const std::string& 
   return mask;
 }
 
-BlockMask read_mask(const Fields& table, const std::string& where) {
-  std::vector<std::string> rows;
-  for (const Json& row : table.array("mask")) {
-    if (!row.is_string())
-      throw MalformedData(where, "'mask' holds something else than strings", "one string a Q tile");
-    rows.push_back(row.get<std::string>());
-  }
-  BlockMask mask = mask_of_rows(rows, where);
+BlockMask read_mask(const StrictObject& table, const std::string& where) {
+  BlockMask mask = mask_of_rows(table.texts("mask"), where);
   for (const auto& [key, size] : {std::pair{"q_tiles", mask.q_tiles}, std::pair{"kv_tiles", mask.kv_tiles}}) {
-    if (table.integer(key) != size) {
-      throw InvalidParameter(key, std::to_string(table.integer(key)),
+    if (table.integer32(key) != size) {
+      throw InvalidParameter(key, std::to_string(table.integer32(key)),
                              std::to_string(size) + ", as the mask of " + where + " has");
     }
   }
   return mask;
 }
 
-void read_chains(const Fields& table, const std::string& where, BackwardSchedule& schedule) {
+void read_chains(const StrictObject& table, const std::string& where, BackwardSchedule& schedule) {
   const bool placed = schedule.dispatch == Dispatch::kStatic;
   std::vector<std::string> known = {"head", "kv_tile", "q_order"};
   if (placed) known.emplace_back("worker");
   std::size_t position = 0;
   for (const Json& entry : table.array("chains")) {
-    const Fields chain(entry, where, "chain " + std::to_string(position++), known);
-    schedule.chains.push_back({chain.integer("head"), chain.integer("kv_tile"), chain.integers("q_order")});
-    if (placed) schedule.worker.push_back(chain.integer("worker"));
+    const StrictObject chain(entry, where + ": chain " + std::to_string(position++), known);
+    schedule.chains.push_back(
+        {chain.integer32("head"), chain.integer32("kv_tile"), integers(chain, "q_order")});
+    if (placed) schedule.worker.push_back(chain.integer32("worker"));
   }
 }
 
-void read_dq_order(const Fields& table, const std::string& where, const BackwardProblem& problem,
+void read_dq_order(const StrictObject& table, const std::string& where, const BackwardProblem& problem,
                    BackwardSchedule& schedule) {
-  if (table.at("dq_order").is_null()) {
+  if (table.is_null("dq_order")) {
     schedule.dkv_order = DkvOrder::kUnordered;
     return;
   }
@@ -148,9 +95,9 @@ void read_dq_order(const Fields& table, const std::string& where, const Backward
   std::vector<bool> seen(cells, false);
   std::size_t position = 0;
   for (const Json& entry : entries) {
-    const Fields tile(entry, where, "dq_order entry " + std::to_string(position++),
-                      {"head", "q_tile", "kv_order"});
-    const std::int32_t head = tile.integer("head"), q = tile.integer("q_tile");
+    const StrictObject tile(entry, where + ": dq_order entry " + std::to_string(position++),
+                            {"head", "q_tile", "kv_order"});
+    const std::int32_t head = tile.integer32("head"), q = tile.integer32("q_tile");
     const std::string name = "head " + std::to_string(head) + ", Q tile " + std::to_string(q);
     if (head < 0 || head >= problem.heads || q < 0 || q >= problem.mask.q_tiles) {
       throw InvalidParameter("dq_order", name,
@@ -160,7 +107,7 @@ void read_dq_order(const Fields& table, const std::string& where, const Backward
     const std::size_t cell = static_cast<std::size_t>(head) * q_tiles + static_cast<std::size_t>(q);
     if (seen[cell]) throw InvalidParameter("dq_order", name + " twice", "each dQ tile once");
     seen[cell] = true;
-    schedule.dq_order[cell] = tile.integers("kv_order");
+    schedule.dq_order[cell] = integers(tile, "kv_order");
   }
 }
 
@@ -226,19 +173,15 @@ std::string to_json(const ScheduleTable& table) {
 }
 
 ScheduleTable parse_schedule_table(std::string_view json, const std::string& where) {
-  require_unique_keys(json, where);
-  const Json document = Json::parse(json);
-  const Fields fields(document, where, "the table",
-                      {"schema", "version", "q_tiles", "kv_tiles", "heads", "heads_per_kv_head", "workers",
-                       "dispatch", "mask", "chains", "dq_order"});
-  if (fields.text("schema") != kSchema)
-    throw MalformedData(where, "schema '" + fields.text("schema") + "'",
-                        std::string("schema '") + kSchema + "'");
+  const Json document = parse_strict(json, where, kSchema);
+  const StrictObject fields(document, where,
+                            {"schema", "version", "q_tiles", "kv_tiles", "heads", "heads_per_kv_head",
+                             "workers", "dispatch", "mask", "chains", "dq_order"});
   ScheduleTable table;
   table.problem.mask = read_mask(fields, where);
-  table.problem.heads = fields.integer("heads");
-  table.problem.heads_per_kv_head = fields.integer("heads_per_kv_head");
-  table.problem.workers = fields.integer("workers");
+  table.problem.heads = fields.integer32("heads");
+  table.problem.heads_per_kv_head = fields.integer32("heads_per_kv_head");
+  table.problem.workers = fields.integer32("workers");
   require_valid(table.problem);
   const std::string dispatch = fields.text("dispatch");
   if (dispatch != "dynamic" && dispatch != "static")

@@ -1,4 +1,8 @@
+// Memory, events and faults of one GPU, and the kernel that fills buffers: one variant a dtype, floor 2 bytes an
+// element written, not timed since no figure depends on it.
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -39,6 +43,12 @@ void require_inside(const char* what, std::size_t offset, std::size_t bytes, std
                          "up to " + std::to_string(size) + " bytes");
 }
 
+void require_available(cudaError_t status, const std::string& what) {
+  if (status == cudaSuccess) return;
+  throw HardwareAbsent(what, std::string("the driver answers ") + cudaGetErrorName(status) + ", " +
+                                 cudaGetErrorString(status));
+}
+
 }  // namespace
 
 bool built_with_cuda() noexcept { return true; }
@@ -46,15 +56,13 @@ bool built_with_cuda() noexcept { return true; }
 GpuInfo open_gpu(int index) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice ||
-      (status == cudaSuccess && count == 0)) {
-    (void)cudaGetLastError();
-    throw HardwareAbsent("a CUDA GPU",
-                         status == cudaErrorInsufficientDriver
-                             ? "there is no NVIDIA driver, or it is older than this build's CUDA"
-                             : "the driver reports no GPU");
+  if (status == cudaErrorInsufficientDriver) {
+    throw HardwareAbsent("a CUDA GPU", "there is no NVIDIA driver, or it is older than this build's CUDA");
   }
-  NATTEN_SIM_CUDA_CHECK(status);
+  if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
+    throw HardwareAbsent("a CUDA GPU", "the driver reports no GPU");
+  }
+  require_available(status, "a CUDA GPU");
   if (index < 0 || index >= count) {
     throw HardwareAbsent("GPU " + std::to_string(index),
                          "this machine has GPU 0.." + std::to_string(count - 1));
@@ -66,11 +74,16 @@ GpuInfo open_gpu(int index) {
         "a GPU of sm_80 or later",
         std::string(properties.name) + " is sm_" + std::to_string(properties.major * 10 + properties.minor));
   }
-  NATTEN_SIM_CUDA_CHECK(cudaSetDevice(index));
-  NATTEN_SIM_CUDA_CHECK(cudaFree(nullptr));  // creates the context
+  // A GPU may be there and yet not to be had: in exclusive use, full, or fallen off the bus.
+  const std::string name = "GPU " + std::to_string(index);
+  require_available(cudaSetDevice(index), name);
+  require_available(cudaFree(nullptr), name);  // creates the context
   GpuInfo info;
   info.index = index;
   info.name = properties.name;
+  std::array<char, 32> address{};
+  NATTEN_SIM_CUDA_CHECK(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), index));
+  info.pci_bus_id = address.data();
   info.compute_major = properties.major;
   info.compute_minor = properties.minor;
   info.sms = properties.multiProcessorCount;

@@ -5,9 +5,7 @@
 
 namespace {
 
-using natten_sim::test::Json;
-using natten_sim::test::result_of;
-using natten_sim::test::run;
+using namespace natten_sim::test;
 
 std::vector<Json> lines_of(const std::string& text) {
   std::vector<Json> objects;
@@ -110,7 +108,7 @@ TEST_CASE("bytes that are no text do not break the error object") {
   CHECK(lines_of(done.out).size() == 2);
 }
 
-TEST_CASE("blank lines at the end are no lines; an empty batch has an empty answer") {
+TEST_CASE("blank lines at the end are no lines, an empty batch has an empty answer") {
   CHECK(lines_of(run("count -i 64 -w 16 --q-tile 8 --kv-tile 4 --batch -", "{}\n\n  \n").out).size() == 1);
   const auto empty = run("count --batch -", "");
   CHECK(empty.exit_code == 0);

@@ -86,4 +86,21 @@ TEST_CASE("every public header lies in the folder of its room and starts with pr
   }
 }
 
+TEST_CASE("no test's name holds a semicolon, at which CMake would split it into two that match nothing") {
+  static const std::regex kName(
+      R"re((TEST_CASE|TEST_CASE_METHOD|SCENARIO)\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+))re");
+  std::size_t names = 0;
+  for (const fs::directory_entry& entry :
+       fs::recursive_directory_iterator(fs::path(NATTEN_SIM_SOURCE_DIR) / "tests")) {
+    if (!entry.is_regular_file() || !is_source(entry.path())) continue;
+    const std::string text = read(entry.path());
+    for (std::sregex_iterator match(text.begin(), text.end(), kName), end; match != end; ++match) {
+      ++names;
+      INFO(entry.path().string() << ": " << (*match)[2].str());
+      CHECK((*match)[2].str().find(';') == std::string::npos);
+    }
+  }
+  CHECK(names > 250);
+}
+
 }  // namespace

@@ -60,7 +60,7 @@ TEST_CASE("the tile schedule hands out two rows at a time and never pairs two he
                   InvalidParameter);
 }
 
-TEST_CASE("launch order: Q tiles, then batches, then heads; or heads and batches of each Q tile first") {
+TEST_CASE("launch order: Q tiles, then batches, then heads, or heads and batches of each Q tile first") {
   const SplitQProblem problem = problem_1d(20, 10, 10, false, {.batch = 2, .heads = 2, .heads_kv = 1});
   // Numbers count (batch, head, tile), tile fastest.
   const auto numbers = [&](const AttentionSchedule& schedule) {

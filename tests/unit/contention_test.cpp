@@ -199,7 +199,7 @@ TEST_CASE("on points that no constant rests on: the right bound, 1.5x under coll
 }
 
 TEST_CASE(
-    "fp32 is indifferent to contention; half precision collapses by two to three orders on A100 and H100") {
+    "fp32 is indifferent to contention, half precision collapses by two to three orders on A100 and H100") {
   for (const char* device : {"a100", "h100", "h200"}) {
     ContentionPoint point{device, "", 262144, 32768, 256, "uniform", "bf16", 23, 0, 0, false};
     const auto profile = contention_profile(device);

@@ -47,7 +47,7 @@ std::string npy(const std::string& descr, const std::string& shape, const std::s
   return file + header + data;
 }
 
-TEST_CASE("the same seed gives the same rows, whatever the pieces; another seed others") {
+TEST_CASE("the same seed gives the same rows, whatever the pieces, another seed others") {
   for (const IndexDistribution& distribution :
        {IndexDistribution(UniformRows{}), IndexDistribution(ZipfRows{1.2})}) {
     const GeneratedIndices request{distribution, 5000, 777, 64, 11};

@@ -70,7 +70,7 @@ TEST_CASE("bilinear corners reconstruct a linear function, and lie around the lo
   }
 }
 
-TEST_CASE("samples come query by query; corners outside a level are left out") {
+TEST_CASE("samples come query by query, corners outside a level are left out") {
   const MsdaConfig config = small();
   const std::vector<MsdaLevel> levels = pyramid(config);
   const std::int64_t pixels = pixels_per_image(config);
@@ -189,7 +189,7 @@ TEST_CASE("every order is a permutation, and changes nothing but the order of th
   }
 }
 
-TEST_CASE("neighbours on the Hilbert curve are neighbours in the plane; Morton jumps") {
+TEST_CASE("neighbours on the Hilbert curve are neighbours in the plane, Morton jumps") {
   std::vector<MsdaPoint> grid;
   for (int y = 0; y < 16; ++y) {
     for (int x = 0; x < 16; ++x) grid.push_back({(x + 0.5) / 16, (y + 0.5) / 16});

@@ -165,7 +165,7 @@ TEST_CASE("symmetric shift refuses masks that it cannot pair") {
 }
 
 TEST_CASE(
-    "Lemma 1: increasing depths mean no wait; with equal loads and r > 0 a violation lengthens the "
+    "Lemma 1: increasing depths mean no wait, with equal loads and r > 0 a violation lengthens the "
     "makespan") {
   for (const std::int32_t n : {2, 4, 5, 8}) {
     const ScheduleRequest request = request_of(Mask::kFull, n, n, 2, n, 7, 2);
@@ -340,7 +340,7 @@ TEST_CASE("fa2-split dispatches CTAs to the first free worker, waits for dK/dV i
   CHECK(makespan_of(plan) == 14 + 2 * 3);
 }
 
-TEST_CASE("unordered reduces dK/dV as atomics do too; two-pass keeps their order") {
+TEST_CASE("unordered reduces dK/dV as atomics do too, two-pass keeps their order") {
   ScheduleRequest request = request_of(Mask::kFull, 1, 1, 2, 2, 5, 0);
   request.problem.heads_per_kv_head = 2;
   request.costs.reduce_kv = 4;

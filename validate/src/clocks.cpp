@@ -21,21 +21,22 @@ struct ClockReader::State {
   NvmlDevice device = nullptr;
   int (*initialize)() = nullptr;
   int (*shut_down)() = nullptr;
-  int (*handle_by_index)(unsigned, NvmlDevice*) = nullptr;
+  int (*handle_by_pci_bus_id)(const char*, NvmlDevice*) = nullptr;
   int (*clock_info)(NvmlDevice, int, unsigned*) = nullptr;
   int (*driver_version)(char*, unsigned) = nullptr;
 };
 
-ClockReader::ClockReader(int gpu) : state_(std::make_unique<State>()) {
+ClockReader::ClockReader(const std::string& pci_bus_id) : state_(std::make_unique<State>()) {
   State& s = *state_;
   const bool complete = s.library.find("nvmlInit_v2", s.initialize) &&
                         s.library.find("nvmlShutdown", s.shut_down) &&
-                        s.library.find("nvmlDeviceGetHandleByIndex_v2", s.handle_by_index) &&
+                        s.library.find("nvmlDeviceGetHandleByPciBusId_v2", s.handle_by_pci_bus_id) &&
                         s.library.find("nvmlDeviceGetClockInfo", s.clock_info) &&
                         s.library.find("nvmlSystemGetDriverVersion", s.driver_version);
-  if (!complete || s.initialize() != kNvmlSuccess ||
-      s.handle_by_index(static_cast<unsigned>(gpu), &s.device) != kNvmlSuccess) {
+  if (!complete || pci_bus_id.empty() || s.initialize() != kNvmlSuccess) return;
+  if (s.handle_by_pci_bus_id(pci_bus_id.c_str(), &s.device) != kNvmlSuccess) {
     s.device = nullptr;
+    (void)s.shut_down();
   }
 }
 

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <set>
+#include <span>
 
 #include <natten_sim/validate/comparison.hpp>
 #include <natten_sim/validate/saving.hpp>
@@ -36,35 +39,71 @@ const Device* device_of(const std::vector<Device>& devices, const std::string& p
   return found == devices.end() ? nullptr : &*found;
 }
 
+/// In words, when the GPU is a slice or a smaller sibling of what the profile describes; else empty.
+std::string other_size(const RecordedDevice& recorded, const Device& device) {
+  const DeviceValue* const sms = find_value(device, "sms");
+  if (sms == nullptr || recorded.sms == 0 || sms->value == static_cast<double>(recorded.sms)) return "";
+  return "device profile '" + device.name + "' has " + std::to_string(static_cast<std::int64_t>(sms->value)) +
+         " SMs, '" + recorded.name + "' has " + std::to_string(recorded.sms);
+}
+
+/// predicted / measured - 1. Nothing predicted and nothing seen agree.
+double deviation_of(double predicted, double measured) {
+  if (measured > 0) return predicted / measured - 1;
+  return predicted == 0 ? 0 : std::numeric_limits<double>::infinity();
+}
+
 void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Fidelity fidelity,
                  Comparison& comparison) {
   const std::string key = key_of(recorded.point);
-  if (recorded.status != "measured") {
+  if (recorded.status != "measured")
     comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
-    return;
-  }
   for (const Prediction& prediction : predict(recorded.point, device, fidelity)) {
     const auto measured = recorded.counters.find(prediction.counter);
     if (measured == recorded.counters.end()) continue;
     const Spread& spread = measured->second.spread;
-    if (!(spread.median > 0)) {
-      comparison.notes.push_back(suite.name + ": " + key + ": " + prediction.counter + " measured as 0");
-      continue;
-    }
     ComparisonRow row;
     row.suite = suite.name;
+    row.device = device.name;
     row.point = key;
     row.group = group_of(recorded.point);
     row.counter = prediction.counter;
     row.model = prediction.model;
     row.predicted = prediction.value;
     row.measured = spread.median;
-    row.spread = (spread.largest - spread.smallest) / spread.median;
-    row.deviation = prediction.value / spread.median - 1;
+    row.spread = spread.median > 0 ? (spread.largest - spread.smallest) / spread.median : 0;
+    row.deviation = deviation_of(prediction.value, spread.median);
     row.fitted = prediction.fitted;
     judge(suite, row);
     comparison.rows.push_back(row);
   }
+}
+
+/// Takes back what known misses excused beyond their number of points, in the order of the recording.
+void limit_known_misses(const Suite& suite, std::span<ComparisonRow> rows) {
+  std::vector<std::size_t> excused(suite.known_misses.size(), 0);
+  for (ComparisonRow& row : rows) {
+    if (!row.known_miss) continue;
+    const KnownMiss& miss = suite.known_misses[*row.known_miss];
+    if (++excused[*row.known_miss] <= miss.points) continue;
+    row.verdict = Verdict::kOutside;
+    row.cause = "one more than the " + std::to_string(miss.points) + " points known for: " + miss.cause;
+    row.known_miss.reset();
+  }
+}
+
+/// What the recording lacks of its suite.
+void note_gaps(const Suite& suite, const Recording& recording, std::vector<std::string>& notes) {
+  std::set<std::string> wanted;
+  for (const Point& point : suite.points) wanted.insert(key_of(point));
+  std::size_t absent = wanted.size(), uncounted = 0;
+  for (const RecordedRow& row : recording.rows) {
+    if (wanted.contains(key_of(row.point))) --absent;
+    if (row.status == "measured" && row.counters.size() < suite.counters.size()) ++uncounted;
+  }
+  const std::string head = suite.name + ": ";
+  if (absent > 0) notes.push_back(head + std::to_string(absent) + " points of the suite are not recorded");
+  if (uncounted > 0) notes.push_back(head + std::to_string(uncounted) + " points lack counters");
 }
 
 }  // namespace
@@ -99,6 +138,7 @@ void judge(const Suite& suite, ComparisonRow& row) {
     if (miss.counter == row.counter && row.model.find(miss.model) != std::string::npos &&
         row.point.find(miss.point) != std::string::npos && error <= miss.worst) {
       row.verdict = Verdict::kKnownMiss;
+      row.known_miss = static_cast<std::size_t>(&miss - suite.known_misses.data());
       row.cause = miss.cause;
       return;
     }
@@ -110,11 +150,13 @@ std::vector<GroupSummary> summarise(const std::vector<ComparisonRow>& rows) {
   std::map<std::string, std::size_t> place;
   std::vector<std::vector<const ComparisonRow*>> members;
   const auto add = [&](const ComparisonRow& row, const std::string& group) {
-    const std::string key = row.suite + "\n" + row.counter + "\n" + row.model + "\n" + group;
+    const std::string key =
+        row.suite + "\n" + row.device + "\n" + row.counter + "\n" + row.model + "\n" + group;
     const auto [found, is_new] = place.try_emplace(key, order.size());
     if (is_new) {
       GroupSummary summary;
       summary.suite = row.suite;
+      summary.device = row.device;
       summary.counter = row.counter;
       summary.model = row.model;
       summary.group = group;
@@ -140,10 +182,15 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
   for (const Recording& recording : recordings) all += recording.rows.size();
   for (const Recording& recording : recordings) {
     const Suite& suite = find_suite(suites, recording.head.suite);
+    note_gaps(suite, recording, comparison.notes);
     const Device* const device = device_of(devices, recording.head.device.profile);
     if (device == nullptr) {
       comparison.notes.push_back(suite.name + ": no device profile for '" + recording.head.device.name +
                                  "', so nothing is predicted");
+      continue;
+    }
+    if (const std::string other = other_size(recording.head.device, *device); !other.empty()) {
+      comparison.notes.push_back(suite.name + ": " + other + ", so nothing is predicted");
       continue;
     }
     const std::size_t first = comparison.rows.size();
@@ -154,6 +201,7 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
     const std::vector<ComparisonRow> savings =
         compare_savings(suite, recording, std::span(comparison.rows).subspan(first));
     comparison.rows.insert(comparison.rows.end(), savings.begin(), savings.end());
+    limit_known_misses(suite, std::span(comparison.rows).subspan(first));
   }
   comparison.groups = summarise(comparison.rows);
   comparison.outside = static_cast<std::size_t>(

@@ -67,43 +67,43 @@ struct JsonOf {
   }
 };
 
-Point parse_stream(ObjectReader& reader) {
+Point parse_stream(const Json& json, const std::string& where) {
+  const StrictObject fields(json, where, {"kernel", "buffer_mib", "passes", "ctas", "order", "step_cycles"});
   StreamPoint point;
-  point.buffer_mib = reader.get<std::int64_t>("buffer_mib");
-  point.passes = reader.get<int>("passes", point.passes);
-  point.ctas = reader.get<int>("ctas", point.ctas);
-  point.order = kernels::stream_order_of(reader.get<std::string>("order"));
-  point.step_cycles = reader.get<std::int64_t>("step_cycles", point.step_cycles);
-  reader.finish();
-  if (point.buffer_mib < 1 || point.buffer_mib > 1 << 20) {
-    throw InvalidParameter("buffer_mib", std::to_string(point.buffer_mib), "1..1048576");
-  }
+  point.buffer_mib = fields.integer("buffer_mib", {1, 1 << 20});
+  point.passes = fields.integer32_or("passes", point.passes);
+  point.ctas = fields.integer32_or("ctas", point.ctas);
+  point.order = kernels::stream_order_of(fields.text("order"));
+  point.step_cycles = fields.integer_or("step_cycles", point.step_cycles);
   kernels::require_valid(kernels::StreamProblem{point.buffer_mib << 20, point.passes,
                                                 point.ctas == 0 ? 1 : point.ctas, point.order,
                                                 point.step_cycles});
   return point;
 }
 
-Point parse_attention(ObjectReader& reader) {
+Point parse_attention(const Json& json, const std::string& where) {
+  const StrictObject fields(
+      json, where,
+      {"kernel", "batch", "heads", "heads_kv", "tokens", "head_dim", "dtype", "causal", "q_tile", "kv_tile",
+       "stages", "ctas_per_sm", "schedule", "order", "last_q_tile_first", "ctas"});
   AttentionPoint point;
   kernels::AttentionProblem& p = point.problem;
-  p.batch = reader.get<std::int64_t>("batch", 1);
-  p.heads = reader.get<std::int64_t>("heads", 1);
-  p.heads_kv = reader.get<std::int64_t>("heads_kv", p.heads);
-  p.tokens = reader.get<std::int64_t>("tokens");
-  p.head_dim = reader.get<std::int64_t>("head_dim");
-  p.dtype = kernels::dtype_of(reader.get<std::string>("dtype", "bf16"));
-  p.causal = reader.get<bool>("causal", false);
+  p.batch = fields.integer_or("batch", 1);
+  p.heads = fields.integer_or("heads", 1);
+  p.heads_kv = fields.integer_or("heads_kv", p.heads);
+  p.tokens = fields.integer("tokens");
+  p.head_dim = fields.integer("head_dim");
+  p.dtype = kernels::dtype_of(fields.text_or("dtype", "bf16"));
+  p.causal = fields.boolean_or("causal", false);
   kernels::AttentionVariant& v = point.variant;
-  v.q_tile = reader.get<int>("q_tile");
-  v.kv_tile = reader.get<int>("kv_tile");
-  v.stages = reader.get<int>("stages", 1);
-  v.ctas_per_sm = reader.get<int>("ctas_per_sm");
-  v.schedule = kernels::cta_schedule_of(reader.get<std::string>("schedule"));
-  v.walk = kernels::kv_walk_of(reader.get<std::string>("order"));
-  v.last_q_tile_first = reader.get<bool>("last_q_tile_first", false);
-  v.ctas = reader.get<int>("ctas", 0);
-  reader.finish();
+  v.q_tile = fields.integer32("q_tile");
+  v.kv_tile = fields.integer32("kv_tile");
+  v.stages = fields.integer32_or("stages", 1);
+  v.ctas_per_sm = fields.integer32("ctas_per_sm");
+  v.schedule = kernels::cta_schedule_of(fields.text("schedule"));
+  v.walk = kernels::kv_walk_of(fields.text("order"));
+  v.last_q_tile_first = fields.boolean_or("last_q_tile_first", false);
+  v.ctas = fields.integer32_or("ctas", 0);
   kernels::require_valid_sizes(p, v);
   return point;
 }
@@ -138,11 +138,21 @@ Point parse_point_words(const std::vector<std::string>& words) {
 }
 
 Point parse_point(const Json& json, const std::string& where) {
-  ObjectReader reader(json, where);
-  const auto kernel = reader.get<std::string>("kernel");
-  if (kernel == "stream") return parse_stream(reader);
-  if (kernel == "attention") return parse_attention(reader);
-  throw MalformedData(where + ".kernel", kernel, "stream, attention");
+  const StrictObject fields(json, where);
+  const std::string kernel = fields.text("kernel");
+  if (kernel == "stream") return parse_stream(json, where);
+  if (kernel == "attention") return parse_attention(json, where);
+  fields.fail("kernel", "stream, attention");
+}
+
+Point parse_recorded_point(const Json& json, const std::string& where) {
+  try {
+    return parse_point(json, where);
+  } catch (const MalformedData&) {
+    throw;
+  } catch (const Error& error) {
+    throw MalformedData(where, error.what(), "a point that a kernel can have");
+  }
 }
 
 }  // namespace natten_sim::validate

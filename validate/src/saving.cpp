@@ -58,17 +58,18 @@ std::vector<ComparisonRow> compare_savings(const Suite& suite, const Recording& 
       const auto more = std::find_if(cyclic->second.begin(), cyclic->second.end(),
                                      [&](const ComparisonRow* row) { return row->model == less->model; });
       if (more == cyclic->second.end()) continue;
-      ComparisonRow row = *less;
-      row.point += " against cyclic";
+      ComparisonRow row;  // nothing of either verdict
+      row.suite = less->suite;
+      row.device = less->device;
+      row.point = less->point + " against cyclic";
+      row.group = less->group;
       row.counter = kSaving;
+      row.model = less->model;
       row.predicted = 1 - less->predicted / (*more)->predicted;
       row.measured = 1 - less->measured / (*more)->measured;
       row.spread = (1 - row.measured) * (less->spread + (*more)->spread);
       row.deviation = row.predicted - row.measured;
       row.fitted = less->fitted || (*more)->fitted;
-      row.tolerance.reset();
-      row.verdict = Verdict::kNoTolerance;
-      row.cause.clear();
       judge(suite, row);
       rows.push_back(row);
     }

@@ -36,14 +36,15 @@ std::vector<Json> expand(const Json& sweep, const std::string& where) {
 }
 
 Suite parse_suite(const Json& json, const std::string& where) {
-  ObjectReader reader(json, where);
+  const StrictObject reader(json, where,
+                            {"name", "title", "counters", "timed", "sweeps", "tolerances", "known_misses"});
   Suite suite;
-  suite.name = reader.get<std::string>("name");
-  suite.title = reader.get<std::string>("title");
+  suite.name = reader.text("name");
+  suite.title = reader.text("title");
   for (const Json& label : reader.array("counters")) {
     suite.counters.emplace_back(counter(label.is_string() ? label.get<std::string>() : label.dump()).label);
   }
-  suite.timed = reader.get<bool>("timed", true);
+  suite.timed = reader.boolean_or("timed", true);
   std::set<std::string> keys;
   for (const Json& sweep : reader.array("sweeps")) {
     if (!sweep.is_object()) throw MalformedData(where + ".sweeps", sweep.dump(), "objects");
@@ -57,31 +58,30 @@ Suite parse_suite(const Json& json, const std::string& where) {
     }
   }
   for (const Json& each : reader.array("tolerances")) {
-    ObjectReader tolerance(each, where + ".tolerances");
-    suite.tolerances.push_back({compared_quantity(tolerance.get<std::string>("counter")),
-                                tolerance.get<std::string>("model", ""),
-                                tolerance.get<std::string>("group", ""), tolerance.get<double>("relative")});
-    tolerance.finish();
+    const StrictObject fields(each, where + ".tolerances", {"counter", "model", "group", "relative"});
+    suite.tolerances.push_back({compared_quantity(fields.text("counter")), fields.text_or("model", ""),
+                                fields.text_or("group", ""), fields.number("relative")});
+    if (!(suite.tolerances.back().relative >= 0)) fields.fail("relative", "a deviation of 0 or more");
   }
   for (const Json& each : reader.array("known_misses")) {
-    ObjectReader miss(each, where + ".known_misses");
-    suite.known_misses.push_back({compared_quantity(miss.get<std::string>("counter")),
-                                  miss.get<std::string>("model", ""), miss.get<std::string>("point"),
-                                  miss.get<double>("worst"), miss.get<std::string>("cause")});
-    miss.finish();
+    const StrictObject fields(each, where + ".known_misses",
+                              {"counter", "model", "point", "worst", "points", "cause"});
+    suite.known_misses.push_back({compared_quantity(fields.text("counter")), fields.text_or("model", ""),
+                                  fields.text("point"), fields.number("worst"),
+                                  static_cast<std::size_t>(fields.integer("points", {1, 100000})),
+                                  fields.text("cause")});
+    if (suite.known_misses.back().point.empty()) fields.fail("point", "part of a point's key");
+    if (!(suite.known_misses.back().worst > 0)) fields.fail("worst", "a deviation of more than 0");
+    if (suite.known_misses.back().cause.empty()) fields.fail("cause", "what was found out");
   }
-  reader.finish();
   return suite;
 }
 
 }  // namespace
 
 std::vector<Suite> parse_suites(std::string_view json, const std::string& where) {
-  const Json root = parse_object(json, where);
-  ObjectReader reader(root, where);
-  if (const auto schema = reader.get<std::string>("schema"); schema != "natten-sim.validation/1") {
-    throw MalformedData(where + ".schema", schema, "natten-sim.validation/1");
-  }
+  const Json root = parse_strict(json, where, "natten-sim.validation/1");
+  const StrictObject reader(root, where, {"schema", "suites", "kernel_rates"});
   std::vector<Suite> suites;
   std::set<std::string> names;
   for (const Json& each : reader.array("suites")) {
@@ -89,34 +89,32 @@ std::vector<Suite> parse_suites(std::string_view json, const std::string& where)
     if (!names.insert(suites.back().name).second)
       throw MalformedData(where, suites.back().name, "each suite once");
   }
-  if (reader.has("kernel_rates")) (void)reader.object("kernel_rates");
-  reader.finish();
   return suites;
 }
 
 const std::vector<MeasuredRate>& builtin_rates() {
   static const std::vector<MeasuredRate> rates = [] {
     const std::string where = "data/validation.json";
-    const Json root = parse_object(embedded::validation, where);
-    ObjectReader all = ObjectReader(root, where).object("kernel_rates");
+    const Json root = parse_strict(embedded::validation, where);
+    const StrictObject all = StrictObject(root, where).object("kernel_rates", {"source", "rates"});
+    (void)all.text("source");
     std::vector<MeasuredRate> read;
     for (const Json& each : all.array("rates")) {
-      ObjectReader reader(each, where + ".kernel_rates.rates");
+      const StrictObject fields(each, all.where() + ".rates",
+                                {"device", "head_dim", "heads", "tokens", "q_tile", "kv_tile", "stages",
+                                 "ctas_per_sm", "flops_per_s"});
       MeasuredRate rate;
-      rate.device = reader.get<std::string>("device");
-      rate.problem.head_dim = reader.get<std::int64_t>("head_dim");
-      rate.problem.heads = rate.problem.heads_kv = reader.get<std::int64_t>("heads");
-      rate.problem.tokens = reader.get<std::int64_t>("tokens");
-      rate.variant.q_tile = reader.get<int>("q_tile");
-      rate.variant.kv_tile = reader.get<int>("kv_tile");
-      rate.variant.stages = reader.get<int>("stages");
-      rate.variant.ctas_per_sm = reader.get<int>("ctas_per_sm");
-      rate.flops_per_s = reader.get<double>("flops_per_s");
-      reader.finish();
+      rate.device = fields.text("device");
+      rate.problem.head_dim = fields.integer("head_dim");
+      rate.problem.heads = rate.problem.heads_kv = fields.integer("heads");
+      rate.problem.tokens = fields.integer("tokens");
+      rate.variant.q_tile = fields.integer32("q_tile");
+      rate.variant.kv_tile = fields.integer32("kv_tile");
+      rate.variant.stages = fields.integer32("stages");
+      rate.variant.ctas_per_sm = fields.integer32("ctas_per_sm");
+      rate.flops_per_s = fields.number("flops_per_s");
       read.push_back(rate);
     }
-    (void)all.get<std::string>("source");
-    all.finish();
     return read;
   }();
   return rates;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/validate/timing.hpp>
@@ -28,15 +29,25 @@ Spread spread_of(std::span<const double> values) {
   return spread;
 }
 
+std::function<void()> in_turn(std::vector<std::function<void()>> each) {
+  if (each.empty()) throw InvalidParameter("in_turn", "none", "one or more");
+  return [each = std::move(each), next = std::size_t{0}]() mutable { each[next++ % each.size()](); };
+}
+
 Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks, const std::function<void()>& work,
                    const TimingOptions& options) {
   if (options.repetitions < 1 || options.repetitions > 100000) {
     throw InvalidParameter("repetitions", std::to_string(options.repetitions), "1..100000", "20");
   }
+  if (options.inputs < 1 || options.inputs > kMostInputs) {
+    throw InvalidParameter("inputs", std::to_string(options.inputs), "1.." + std::to_string(kMostInputs),
+                           "1");
+  }
   for (int i = 0; i < options.warm_up; ++i) work();
   kernels::synchronize();
   Timing timing;
   timing.repetitions = options.repetitions;
+  timing.inputs = options.inputs;
   timing.l2 = options.l2;
   timing.before = clocks.read();
   std::vector<float> milliseconds;

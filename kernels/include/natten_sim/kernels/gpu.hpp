@@ -31,6 +31,7 @@ class OutOfDeviceMemory : public CudaError {
 struct GpuInfo {
   int index = 0;
   std::string name;
+  std::string pci_bus_id;  ///< "0000:1b:00.0"
   int compute_major = 0;
   int compute_minor = 0;
   std::int32_t sms = 0;
@@ -45,7 +46,7 @@ struct GpuInfo {
 [[nodiscard]] bool built_with_cuda() noexcept;
 
 /// Makes GPU `index` the one of this process. @throws HardwareAbsent in a sentence: no CUDA in this build, no
-/// driver, no such GPU, or one older than sm_80.
+/// driver, no such GPU, one older than sm_80, or one that the driver does not hand out.
 [[nodiscard]] GpuInfo open_gpu(int index = 0);
 
 /// Waits for all work. @throws CudaError with the first fault of that work.

@@ -14,8 +14,9 @@ struct Clocks {
 
 class ClockReader {
  public:
-  /// Without NVML every answer is empty.
-  explicit ClockReader(int gpu);
+  /// Of the GPU at that PCI address ("0000:1b:00.0"): NVML numbers GPUs otherwise than CUDA does. Without
+  /// NVML every answer is empty.
+  explicit ClockReader(const std::string& pci_bus_id);
   ~ClockReader();
   ClockReader(const ClockReader&) = delete;
   ClockReader& operator=(const ClockReader&) = delete;

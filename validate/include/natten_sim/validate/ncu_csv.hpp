@@ -17,13 +17,15 @@ struct ProfiledLaunch {
 };
 
 /// Reads `ncu --csv` output in either shape: the details page (a row a metric) or `--page raw` (a column a
-/// metric, a row of units). Lines before the header (ncu's own messages) are skipped. Metrics that the
-/// counter table does not have are left out. Scaled units (Mbyte, us, ..) are understood. @throws
-/// MalformedData naming the line.
+/// metric, a row of units), with either line end. Lines before the header and those that begin with "=="
+/// (ncu's own messages) are skipped. Metrics that the counter table does not have, and values that ncu does
+/// not have
+/// ("n/a"), are left out. Scaled units (Mbyte, us, ..) and thousands separators are understood; decimal
+/// commas are refused. @throws MalformedData naming the line.
 [[nodiscard]] std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::string& where);
 
 /// The launches whose kernel name contains `kernel`, as one measured row of `point`.
-/// @throws InvalidParameter when there is none, naming the kernels that there are.
+/// @throws InvalidParameter when there is none, or when they are of several kernels, naming those.
 [[nodiscard]] RecordedRow row_of_launches(const std::vector<ProfiledLaunch>& launches,
                                           const std::string& kernel, const Point& point);
 

@@ -23,9 +23,9 @@ struct Chart {
   std::string y_label;
   bool log_x = true;
   bool log_y = true;
-  bool y_from_zero = false;  ///< unless logarithmic
   bool diagonal = false;     ///< y = x, for predicted beside measured
   std::vector<Series> series;
+  bool y_from_zero = false;  ///< unless logarithmic
 };
 
 /// A chart as one SVG element, 640 x 420. Series without points are left out; values that a logarithmic axis

@@ -50,13 +50,14 @@ struct Tolerance {
   double relative = 0;
 };
 
-/// A miss that was looked into: points whose key contains `point` may deviate by up to `worst` from that
-/// model. The first that fits counts.
+/// A miss that was looked into: of the points whose key contains `point`, as many as `points` may deviate by
+/// up to `worst` from that model. The first that fits counts. One more than that was not looked into.
 struct KnownMiss {
   std::string counter;
   std::string model;
   std::string point;
   double worst = 0;
+  std::size_t points = 0;  ///< in one recording
   std::string cause;
 };
 

@@ -27,21 +27,29 @@ struct Spread {
 /// @throws InvalidParameter when `values` is empty.
 [[nodiscard]] Spread spread_of(std::span<const double> values);
 
+/// Calls the first, then the second, and so on, the first again after the last. Requires one or more.
+[[nodiscard]] std::function<void()> in_turn(std::vector<std::function<void()>> each);
+
+inline constexpr int kMostInputs = 64;
+
 struct TimingOptions {
   int repetitions = 20;  ///< at least 1; recordings that are compared need 20
   int warm_up = 3;
+  int inputs = 1;  ///< sets of inputs that repetitions take in turn, in 1..kMostInputs
   L2State l2 = L2State::kFlushed;
 };
 
 struct Timing {
   Spread milliseconds;
   int repetitions = 0;
+  int inputs = 1;  ///< sets of inputs that the repetitions took in turn
   L2State l2 = L2State::kFlushed;
   std::optional<Clocks> before;
   std::optional<Clocks> after;
 };
 
-/// Times `work`, which launches on the default stream, with CUDA events. @throws InvalidParameter, CudaError.
+/// Times `work`, which launches on the default stream and takes the next set of inputs each time it is
+/// called, with CUDA events. @throws InvalidParameter, CudaError.
 [[nodiscard]] Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks,
                                  const std::function<void()>& work, const TimingOptions& options);
 
