@@ -131,6 +131,7 @@ std::string svg_chart(const Chart& chart) {
     }
   }
   if (x.empty()) throw InvalidParameter("chart", chart.title, "at least one point that its axes can show");
+  if (chart.y_from_zero && y.shows(0)) y.include(0);
   x.widen();
   y.widen();
   std::string svg =
@@ -152,14 +153,18 @@ std::string svg_chart(const Chart& chart) {
       marks +=
           format("<circle cx='%.1f' cy='%.1f' r='3' fill-opacity='.75' ", x.place(px), y.place(py)) + style;
     }
-    if (marks.empty()) continue;
+    if (path.empty()) continue;
     if (series.line) {
       svg += "<path d='" + path + "' fill='none' stroke='" + paint + "' stroke-width='1.5'" +
              (again ? " stroke-dasharray='5 3'/>" : "/>");
     }
+    if (series.marks) svg += marks;
     const double legend = kTop + 14 + 18 * static_cast<double>(place);
-    svg += marks + format("<circle cx='%.1f' cy='%.1f' r='4' ", kWidth - kRight + 14, legend - 4) + style +
-           format("<text x='%.1f' y='%.1f'>", kWidth - kRight + 24, legend) + escaped_html(series.name) +
+    svg += series.marks
+               ? format("<circle cx='%.1f' cy='%.1f' r='4' ", kWidth - kRight + 14, legend - 4) + style
+               : format("<path d='M%.1f %.1fh8' ", kWidth - kRight + 10, legend - 4) + "stroke='" + paint +
+                     "' stroke-width='2'/>";
+    svg += format("<text x='%.1f' y='%.1f'>", kWidth - kRight + 24, legend) + escaped_html(series.name) +
            "</text>";
     ++place;
   }
@@ -172,6 +177,20 @@ std::string svg_chart(const Chart& chart) {
     }
   }
   return svg + "</svg>";
+}
+
+std::string svg_charts(const std::vector<Chart>& charts, int columns) {
+  if (charts.empty()) throw InvalidParameter("charts", "none", "at least one");
+  const auto count = static_cast<int>(charts.size());
+  const int across = std::clamp(columns, 1, count), down = (count + across - 1) / across;
+  std::string svg = format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' ",
+                           across * kWidth, down * kHeight) +
+                    format("width='%.0f' height='%.0f'>\n", across * kWidth, down * kHeight);
+  for (int i = 0; i < count; ++i) {
+    svg += format("<g transform='translate(%.0f %.0f)'>", i % across * kWidth, i / across * kHeight) +
+           svg_chart(charts[static_cast<std::size_t>(i)]) + "</g>\n";
+  }
+  return svg + "</svg>\n";
 }
 
 }  // namespace natten_sim::validate

@@ -6,6 +6,7 @@
 #include <span>
 
 #include <natten_sim/validate/comparison.hpp>
+#include <natten_sim/validate/saving.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -197,6 +198,9 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(all));
       compare_row(suite, row, *device, fidelity, comparison);
     }
+    const std::vector<ComparisonRow> savings =
+        compare_savings(suite, recording, std::span(comparison.rows).subspan(first));
+    comparison.rows.insert(comparison.rows.end(), savings.begin(), savings.end());
     limit_known_misses(suite, std::span(comparison.rows).subspan(first));
   }
   comparison.groups = summarise(comparison.rows);

@@ -18,8 +18,9 @@ struct Cupti {
 #define NATTEN_SIM_CUPTI_FUNCTIONS(X)                                                                     \
   X(cuptiGetVersion)                                                                                      \
   X(cuptiGetResultString)                                                                                 \
-  X(cuptiProfilerInitialize) X(cuptiDeviceGetChipName) X(cuptiProfilerGetCounterAvailability)             \
-      X(cuptiProfilerHostInitialize) X(cuptiProfilerHostDeinitialize) X(cuptiProfilerHostGetSubMetrics)   \
+  X(cuptiProfilerInitialize)                                                                              \
+  X(cuptiDeviceGetChipName) X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize)         \
+      X(cuptiProfilerHostDeinitialize) X(cuptiProfilerHostGetSubMetrics)                                  \
           X(cuptiProfilerHostGetMetricProperties) X(cuptiProfilerHostConfigAddMetrics)                    \
               X(cuptiProfilerHostGetConfigImageSize) X(cuptiProfilerHostGetConfigImage)                   \
                   X(cuptiProfilerHostGetNumOfPasses) X(cuptiProfilerHostEvaluateToGpuValues)              \

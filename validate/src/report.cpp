@@ -5,6 +5,7 @@
 #include <map>
 
 #include <natten_sim/validate/report.hpp>
+#include <natten_sim/validate/saving.hpp>
 
 #include "html.hpp"
 
@@ -74,8 +75,9 @@ std::string rows_table(const Comparison& comparison) {
                              "deviation", "spread", "tolerance", "fitted", "verdict", "cause"},
                             "th");
   for (const ComparisonRow& row : comparison.rows) {
-    html += row_of({row.suite, row.device, row.point, row.counter, row.model, number("%.0f", row.predicted),
-                    number("%.0f", row.measured), percent(row.deviation), percent(row.spread),
+    const char* const pattern = compares_by_difference(row.counter) ? "%.4f" : "%.0f";
+    html += row_of({row.suite, row.device, row.point, row.counter, row.model, number(pattern, row.predicted),
+                    number(pattern, row.measured), percent(row.deviation), percent(row.spread),
                     row.tolerance ? percent(*row.tolerance) : "", row.fitted ? "yes" : "no",
                     to_string(row.verdict), row.cause},
                    "td",
@@ -108,6 +110,7 @@ std::string scatter_charts(const Comparison& comparison) {
     chart.x_label = "measured";
     chart.y_label = "predicted";
     chart.diagonal = true;
+    chart.log_x = chart.log_y = !compares_by_difference(row.counter);
     const std::string name = row.model.substr(0, 22);
     if (chart.series.empty() || chart.series.back().name != name) {
       bool known = false;
@@ -171,7 +174,8 @@ std::optional<double> teraflops(const RecordedRow& row) {
   return point->problem.operations() / row.timing->milliseconds.median * 1e-9;
 }
 
-std::string html_report(const std::vector<Recording>& recordings, const Comparison& comparison) {
+std::string html_report(const std::vector<Recording>& recordings, const Comparison& comparison,
+                        const std::string& views) {
   std::string html =
       "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>natten-sim validate</title><style>"
       "body{font:14px sans-serif;margin:2em;max-width:1400px}table{border-collapse:collapse;font-size:12px}"
@@ -190,7 +194,7 @@ std::string html_report(const std::vector<Recording>& recordings, const Comparis
         });
     html += length_charts(recording, "Throughput", "TFLOP/s", teraflops);
   }
-  html += rows_table(comparison);
+  html += views + rows_table(comparison);
   if (!comparison.notes.empty()) {
     html += "<h2>Not compared</h2><ul>";
     for (const std::string& note : comparison.notes) html += "<li>" + escaped_html(note) + "</li>";
