@@ -1,10 +1,12 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/collision_count.hpp>
+#include <natten_sim/sim/random_bits.hpp>
 
 #include "catch.hpp"
 
@@ -161,10 +163,41 @@ TEST_CASE("collisions agree with counting by hand") {
   CHECK(count.rows_touched == 3);
   CHECK(count.max_multiplicity == 3);
   CHECK(count.hottest_row == 2);
-  CHECK(count.hottest_rows == 1);
+  CHECK(count.hottest_rows == 3);  // three updates and one differ by chance alone
   CHECK(count.serial_multiplicity == 3);
   CHECK(count.close_updates == 2.0 * 3 / 5);
   CHECK(count.histogram == std::vector<MultiplicityCount>{{1, 2}, {3, 1}});
+}
+
+TEST_CASE("touched words and sectors are exact, whatever the rows' size: neighbours may share one") {
+  std::uint64_t n = 0;
+  const auto below = [&](std::int64_t count) { return random_below(random_bits(23, n++), count); };
+  for (int repetition = 0; repetition < 300; ++repetition) {
+    const std::int64_t rows = 1 + below(60), row_bytes = 1 + below(100),
+                       unit_bytes = std::int64_t{1} << below(8);
+    RowTally tally(rows);
+    std::set<std::int64_t> units;
+    for (std::int64_t update = below(40); update > 0; --update) {
+      const std::int64_t row = below(rows);
+      tally.add(row);
+      for (std::int64_t byte = row * row_bytes; byte < (row + 1) * row_bytes; ++byte)
+        units.insert(byte / unit_bytes);
+    }
+    INFO("repetition " << repetition << " row_bytes " << row_bytes << " unit_bytes " << unit_bytes);
+    CHECK(touched_units(tally.result(), row_bytes, unit_bytes) == std::ssize(units));
+  }
+  CHECK_THROWS_AS(touched_units({}, 0, 4), InvalidParameter);
+  CHECK_THROWS_AS(touched_units({}, 4, 0), InvalidParameter);
+}
+
+TEST_CASE("rows that only chance tells apart are equally hot") {
+  // 40,000 updates of 128 rows: 312 of each, give or take 18; the hottest has some 360.
+  RowTally tally(129);
+  for (std::uint64_t i = 0; i < 40000; ++i) tally.add(random_below(random_bits(17, i), 128));
+  for (int i = 0; i < 100; ++i) tally.add(128);  // 100 are 12 deviations below 312
+  CHECK(tally.result().max_multiplicity > 340);
+  CHECK(tally.result().hottest_rows >= 120);
+  CHECK(tally.result().hottest_rows <= 128);
 }
 
 TEST_CASE("the serial multiplicity follows the hottest row as it changes") {
