@@ -74,7 +74,7 @@ std::vector<MsdaConfig> read_msda_configs(std::string_view json, const std::stri
     config.height = fields.integer("height");
     config.width = fields.integer("width");
     for (const Json& stride : fields.array("strides")) {
-      if (!stride.is_number_integer()) fields.fail("strides", "integers");
+      if (!StrictObject::is_integer(stride)) fields.fail("strides", "integers");
       config.strides.push_back(stride.get<std::int64_t>());
     }
     config.channels = fields.integer("channels");

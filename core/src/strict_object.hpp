@@ -39,8 +39,13 @@ class StrictObject {
     return at(key).get<std::string>();
   }
   [[nodiscard]] std::int64_t integer(const char* key) const {
-    if (!at(key).is_number_integer()) fail(key, "an integer");
+    if (!is_integer(at(key))) fail(key, "an integer");
     return at(key).get<std::int64_t>();
+  }
+  /// Whether it is an integer that 64 signed bits hold: the JSON library wraps those from 2^63 on.
+  [[nodiscard]] static bool is_integer(const Json& value) {
+    return value.is_number_integer() &&
+           (!value.is_number_unsigned() || value.get<std::uint64_t>() >> 63 == 0);
   }
   [[nodiscard]] double number(const char* key) const {
     if (!at(key).is_number() || !std::isfinite(at(key).get<double>())) fail(key, "a number");
