@@ -275,7 +275,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("no dispatch order changes the latency by 2%; with an L2 of 64 KiB they differ") {
+TEST_CASE("no dispatch order changes the latency by 2%; with an L2 of 4 MiB their misses differ") {
   const std::string line = "msda --config B4_800x1333_d256_L4 --device a100 --order all --json";
   const auto spread = [&](const std::string& options, const char* field) {
     const Json rows = Json::parse(run(line + options).out)["result"]["orders"];

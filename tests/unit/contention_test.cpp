@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <natten_sim/core/error.hpp>
@@ -334,13 +335,22 @@ TEST_CASE("pre-reduction also ends the retries of updates that come close togeth
 TEST_CASE("remedies state their memory") {
   ScatterLoad load = one_row(1000, ElementType::kBf16, InstructionPath::kCas);
   load.width = 256;
+  std::map<std::string, std::int64_t> bytes;
   for (const Remedy& remedy : compare_remedies(load, 1000, contention_profile("h200"), builtin_lowerings(),
-                                               "sm90", pre_reduction_costs("h200"))) {
-    INFO(remedy.name);
-    if (remedy.name == "fp32-accumulator") CHECK(remedy.extra_bytes == 1000 * 256 * 4);
-    if (remedy.name == "private-copies-8") CHECK(remedy.extra_bytes == 8 * 1000 * 256 * 2);
-    if (remedy.name == "packed-x2" || remedy.name == "vector") CHECK(remedy.extra_bytes == 0);
-  }
+                                               "sm90", pre_reduction_costs("h200")))
+    bytes[remedy.name] = remedy.extra_bytes;
+  const std::map<std::string, std::int64_t> expected = {
+      {"as-is", 0},
+      {"fp32-accumulator", 1000 * 256 * 4},
+      {"packed-x2", 0},
+      {"vector", 0},
+      {"relaxed-ordering", 0},
+      {"warp-pre-reduction", 0},
+      {"block-pre-reduction", 0},
+      {"sort-pre-reduction",
+       1000 * (16 + 256 * 2)},  // a key and a position of 8 bytes, and the sorted values
+      {"private-copies-8", 8 * 1000 * 256 * 2}};
+  CHECK(bytes == expected);
 }
 
 TEST_CASE("pre-reduction costs are the published slowdowns over the updated elements") {

@@ -147,12 +147,58 @@ TEST_CASE("ill-formed files are refused with the reason") {
                 "index 0 is -4");
   check_refused(npy("<u8", "1,", bytes_of(std::vector<std::uint64_t>{~0ull})), IndexFormat::kNpy,
                 "index 0 is -1");
+  check_refused("3,\x1b[2J\xff", IndexFormat::kCsv, "'?[2J?'");
+  check_refused("\x93NUMPY\x01\x01\x10", IndexFormat::kNpy, "does not start like one");
   check_refused("3,100", IndexFormat::kCsv, "index 1 is 100");
   check_refused("3,-1", IndexFormat::kCsv, "index 1 is -1");
   check_refused("3,nan", IndexFormat::kCsv, "'nan'");
   check_refused("3,2.5", IndexFormat::kCsv, "'2.5'");
   check_refused("99999999999999999999", IndexFormat::kCsv, "99999999999999999999");
   check_refused(std::string(11, 'x'), IndexFormat::kRaw, "");
+}
+
+std::string npy_with(const std::string& header, const std::string& data = "") {
+  std::string file("\x93NUMPY\x02\x00", 8);
+  for (int byte = 0; byte < 4; ++byte) file += static_cast<char>(header.size() >> (8 * byte) & 255);
+  return file + header + data;
+}
+
+TEST_CASE("headers of NumPy files are read as Python reads them, in any order of keys") {
+  const std::string two = bytes_of(std::vector<std::int64_t>{3, 7});
+  const std::vector<std::int64_t> rows = {3, 7};
+  CHECK(parse(npy_with("{'shape': (2,), 'fortran_order': False, 'descr': '<i8'}", two), IndexFormat::kNpy) ==
+        rows);
+  CHECK(parse(npy_with("{\"descr\":\"<i8\",\"fortran_order\":True,\"shape\":(2,),}  \n", two),
+              IndexFormat::kNpy) == rows);
+  CHECK(parse(npy_with("{'descr': '<i8', 'fortran_order': False, 'shape': (2, 1, 1)}", two),
+              IndexFormat::kNpy) == rows);
+  CHECK(parse(npy_with("{'descr': '<i8', 'fortran_order': False, 'shape': ()}", two.substr(0, 8)),
+              IndexFormat::kNpy) == std::vector<std::int64_t>{3});
+}
+
+TEST_CASE("ill-formed headers of NumPy files are refused, however long") {
+  const std::string start = "{'descr': '<i8', 'fortran_order': False, 'shape': ";
+  for (const char* end : {"(1 0,)}", "(1)}", "(01,)}", "(-1,)}", "(1,,)}", "(,)}", "(1,", "(1,)", "(1,)} x",
+                          "(1,), 'extra': 1}", "1}", "(1,) 'x'}"}) {
+    check_refused(npy_with(start + end, std::string(8, '\0')), IndexFormat::kNpy,
+                  "the header is not a dictionary");
+  }
+  check_refused(npy_with("{'descr': '<i8', 'descr': '<i4', 'fortran_order': False, 'shape': (1,)}"),
+                IndexFormat::kNpy, "names 'descr' twice");
+  for (const char* lacking : {"{'descr': '<i8', 'fortran_order': False}", "{}", "", "{'descr': <i8}",
+                              "{'descr': '<i8', 'fortran_order': 0, 'shape': (1,)}"})
+    check_refused(npy_with(lacking), IndexFormat::kNpy, "the header is not a dictionary");
+  // As long as a header may be: these once overran the stack.
+  const std::string rest = "', 'fortran_order': False, 'shape': (1,)}";
+  check_refused(npy_with("{'descr': '" + std::string(65000, 'a') + rest), IndexFormat::kNpy,
+                "elements of type 'aaaa");
+  std::string axes;
+  for (int axis = 0; axis < 30000; ++axis) axes += "1,";
+  CHECK(parse(npy_with("{'descr': " + std::string(4000, ' ') + "'<i8', 'fortran_order': False, 'shape': (" +
+                           axes + ")}",
+                       std::string(8, '\0')),
+              IndexFormat::kNpy) == std::vector<std::int64_t>{0});
+  check_refused(npy_with(std::string(70000, ' ')), IndexFormat::kNpy, "a header of 70000 bytes");
 }
 
 TEST_CASE("collisions agree with counting by hand") {
