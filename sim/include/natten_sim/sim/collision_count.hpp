@@ -79,7 +79,7 @@ class RowTally {
   std::uint32_t hottest_ = 0;
 };
 
-/// Consumes the stream. Time O(updates + rows), memory 20 bytes a row, whatever the number of updates.
+/// Consumes the stream. Time O(updates + rows), memory some 20 bytes a row, whatever the number of updates.
 /// `progress` hears of the updates consumed so far. @throws InvalidParameter for a row outside 0..rows-1 or
 /// more than 2^32 - 1 updates; what the stream throws.
 [[nodiscard]] CollisionCount count_collisions(IndexStream& stream, std::int64_t rows,
