@@ -27,8 +27,17 @@ struct Bench {
   kernels::GpuInfo gpu;
   std::optional<kernels::SmPartitions> partitions;
 
-  /// Delays that the point asks for; empty where all SMs read together. Measures the partitions at the first
-  /// such point. @throws HardwareAbsent on a GPU that has one.
+  /// Measures the partitions if the suite has a point that tells SMs apart.
+  void get_ready_for(const Suite& suite) {
+    for (const Point& point : suite.points) {
+      const auto* const stream = std::get_if<StreamPoint>(&point);
+      if (!partitions && stream != nullptr && stream->tells_sms_apart())
+        partitions = kernels::sm_partitions(gpu);
+    }
+  }
+
+  /// Delays that the point asks for; empty where all SMs read together. @throws HardwareAbsent on a GPU with
+  /// one partition.
   std::vector<std::int32_t> delays(const StreamPoint& point) {
     if (!point.tells_sms_apart()) return {};
     if (!partitions) partitions = kernels::sm_partitions(gpu);
@@ -160,13 +169,14 @@ bool GpuMeasurer::counts() const { return state_->counters_absent.empty(); }
 
 std::map<std::string, CounterValues> GpuMeasurer::count(const Point& point) {
   State& s = *state_;
-  const Launch launch = prepare(s.bench, point, 1);  // first of all: it may measure
   if (s.profiler == nullptr) {
+    s.bench.get_ready_for(s.suite);  // latencies are best measured with no profiler about
     std::string reason;
     s.profiler = open_profiler(s.bench.gpu.index, s.suite, reason);
     if (s.profiler == nullptr) throw kernels::CudaError("CUPTI", reason);
   }
   if (!s.flusher) s.flusher.emplace(s.bench.gpu);
+  const Launch launch = prepare(s.bench, point, 1);
   launch();  // loads the kernel
   std::vector<std::vector<double>> values(s.suite.counters.size());
   for (int i = 0; i < s.options.counter_repetitions; ++i) {
