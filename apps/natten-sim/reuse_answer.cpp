@@ -189,6 +189,20 @@ ReuseAnswer answer_best(const ReuseRequest& request, const Progress& progress) {
   return *best;
 }
 
+std::optional<SetAssociativeCache> cache_of(const ReuseRequest& request) {
+  if (!request.ways) return std::nullopt;
+  return SetAssociativeCache(
+      {.sets = sets_of_capacity(*request.capacity_bytes, *request.ways, request.line_bytes),
+       .ways = *request.ways,
+       .replacement = request.replacement,
+       .index = request.index});
+}
+
+std::optional<SampledStackDistances> sample_of(const ReuseRequest& request) {
+  if (!request.sample) return std::nullopt;
+  return SampledStackDistances(*request.sample);
+}
+
 /// A simulated stream: what its first reader sees; the others read the same sectors right behind it.
 void simulate_stream(const ReuseRequest& request, Traversal order, const Progress& progress,
                      ReuseAnswer& answer) {
@@ -203,16 +217,8 @@ void simulate_stream(const ReuseRequest& request, Traversal order, const Progres
     throw InvalidParameter("passes", std::to_string(stream.passes),
                            "at most 2^34 sectors read in all; closed-form beyond");
   }
-  std::optional<SetAssociativeCache> cache;
-  if (request.ways) {
-    cache.emplace(SetAssociativeGeometry{
-        .sets = sets_of_capacity(*request.capacity_bytes, *request.ways, request.line_bytes),
-        .ways = *request.ways,
-        .replacement = request.replacement,
-        .index = request.index});
-  }
-  std::optional<SampledStackDistances> sample;
-  if (request.sample) sample.emplace(*request.sample);
+  std::optional<SetAssociativeCache> cache = cache_of(request);
+  std::optional<SampledStackDistances> sample = sample_of(request);
   StackDistances distances(request.sample ? 0 : sectors);
   ReuseProfile profile;
   std::int64_t line_misses = 0, last_line = -1;
@@ -301,16 +307,8 @@ ReuseAnswer answer_stream(const ReuseRequest& request, const OrderChoice& order,
 ReuseAnswer answer_trace(const ReuseRequest& request, const Progress& progress) {
   const auto sector = static_cast<std::uint64_t>(request.sector_bytes);
   const auto line = static_cast<std::uint64_t>(request.line_bytes);
-  std::optional<SetAssociativeCache> cache;
-  if (request.ways) {
-    cache.emplace(SetAssociativeGeometry{
-        .sets = sets_of_capacity(*request.capacity_bytes, *request.ways, request.line_bytes),
-        .ways = *request.ways,
-        .replacement = request.replacement,
-        .index = request.index});
-  }
-  std::optional<SampledStackDistances> sample;
-  if (request.sample) sample.emplace(*request.sample);
+  std::optional<SetAssociativeCache> cache = cache_of(request);
+  std::optional<SampledStackDistances> sample = sample_of(request);
   std::unordered_map<std::uint64_t, std::int64_t> numbers;
   StackDistances distances;
   ReuseProfile profile;

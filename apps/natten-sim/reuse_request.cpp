@@ -12,6 +12,7 @@
 #include <natten_sim/core/error.hpp>
 
 #include "output.hpp"
+#include "setting.hpp"
 #include "values.hpp"
 
 namespace natten_sim::cli {
@@ -366,11 +367,7 @@ std::vector<OptionSpec> reuse_options() {
 
 ReuseRequest read_reuse_request(const Arguments& arguments) {
   ReuseRequest request;
-  Catalog catalog = builtin_catalog();
-  if (arguments.has("device-file")) {
-    const std::string path = arguments.text("device-file");
-    add_devices(catalog, read_file("device-file", path), "device file " + path);
-  }
+  const Catalog catalog = read_catalog(arguments);
   const std::string fidelity = arguments.text("fidelity", arguments.has("trace") ? "lru" : "closed-form");
   request.fidelity = fidelity == "lru"     ? Fidelity::kLru
                      : fidelity == "timed" ? Fidelity::kTimed

@@ -9,6 +9,7 @@
 
 #include "mask_text.hpp"
 #include "output.hpp"
+#include "setting.hpp"
 #include "values.hpp"
 
 namespace natten_sim::cli {
@@ -52,10 +53,7 @@ std::int32_t read_workers(const Arguments& arguments) {
     throw InvalidParameter("--device", "given together with --workers", "one of the two for 'schedule'");
   if (arguments.has("workers"))
     return static_cast<std::int32_t>(parse_integer("workers", arguments.text("workers"), 1, kMostWorkers));
-  Catalog catalog = builtin_catalog();
-  if (arguments.has("device-file"))
-    add_devices(catalog, read_file("device-file", arguments.text("device-file")),
-                "device file " + arguments.text("device-file"));
+  const Catalog catalog = read_catalog(arguments);
   const Device& device = catalog.device(arguments.text("device"));
   const auto sms = std::find_if(device.values.begin(), device.values.end(),
                                 [](const DeviceValue& value) { return value.name == "sms"; });

@@ -65,6 +65,19 @@ void require_supported(const Setting& setting, const Arguments& arguments) {
 
 }  // namespace
 
+Catalog read_catalog(const Arguments& arguments) {
+  Catalog catalog = builtin_catalog();
+  if (arguments.has("preset-file")) {
+    const std::string path = arguments.text("preset-file");
+    add_presets(catalog, read_file("preset-file", path), "preset file " + path);
+  }
+  if (arguments.has("device-file")) {
+    const std::string path = arguments.text("device-file");
+    add_devices(catalog, read_file("device-file", path), "device file " + path);
+  }
+  return catalog;
+}
+
 std::vector<OptionSpec> setting_options() {
   return {
       {"-i,--input,--input-size", "N", "Token layout, one size an axis (30 48 80, 30x48x80 or 30,48,80)", 4,
@@ -90,15 +103,7 @@ std::vector<OptionSpec> setting_options() {
 
 Setting read_setting(const Arguments& arguments) {
   Setting setting;
-  setting.catalog = builtin_catalog();
-  if (arguments.has("preset-file")) {
-    const std::string path = arguments.text("preset-file");
-    add_presets(setting.catalog, read_file("preset-file", path), "preset file " + path);
-  }
-  if (arguments.has("device-file")) {
-    const std::string path = arguments.text("device-file");
-    add_devices(setting.catalog, read_file("device-file", path), "device file " + path);
-  }
+  setting.catalog = read_catalog(arguments);
   if (arguments.has("preset")) setting.preset = setting.catalog.preset(arguments.text("preset"));
   if (arguments.has("input")) {
     setting.input = parse_extents("input", arguments.values("input"));

@@ -27,6 +27,9 @@ struct Setting {
 
 inline constexpr const char* kDefaultBackend = "blackwell-fna";
 
+/// What ships with the program, and what --preset-file and --device-file add to it.
+[[nodiscard]] Catalog read_catalog(const Arguments& arguments);
+
 [[nodiscard]] std::vector<OptionSpec> setting_options();
 [[nodiscard]] Setting read_setting(const Arguments& arguments);
 

@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "output.hpp"
 #include "validate_report.hpp"
+#include "validate_views.hpp"
 #include "values.hpp"
 
 namespace natten_sim::cli {
@@ -78,6 +79,8 @@ Json input_json(const Arguments& arguments, const std::vector<Suite>& suites,
           {"inputs", options.timing.inputs},
           {"fidelity", arguments.text("fidelity", "closed-form")},
           {"l2", to_string(options.timing.l2)},
+          {"view", text("view")},
+          {"rows", arguments.has("rows")},
           {"seed", seed ? Json(*seed) : Json(nullptr)}};
 }
 
@@ -87,8 +90,9 @@ void print(const Arguments& arguments, const std::string& text) {
   sink.commit();
 }
 
+/// `folder`: where the recordings are, if they are in one.
 int report(const Arguments& arguments, const std::vector<Suite>& suites,
-           const std::vector<Recording>& recordings) {
+           const std::vector<Recording>& recordings, const std::string& folder = "") {
   ProgressBar bar("predicting", arguments.has("quiet"));
   const Comparison comparison =
       compare(recordings, suites, builtin_catalog().devices,
@@ -96,14 +100,19 @@ int report(const Arguments& arguments, const std::vector<Suite>& suites,
                                                                    : validate::Fidelity::kClosedForm,
               bar.callback());
   bar.clear();
-  if (arguments.has("report")) write_file(arguments.text("report"), html_report(recordings, comparison));
+  if (arguments.has("report")) {
+    const std::string views =
+        folder.empty() ? "" : validate_views_html(folder, suites, builtin_catalog().devices);
+    write_file(arguments.text("report"), html_report(recordings, comparison, views));
+  }
   if (arguments.has("json")) {
     print(arguments,
           envelope("validate", input_json(arguments, suites), validation_json(recordings, comparison)));
   } else if (arguments.has("csv")) {
     print(arguments, validation_csv(comparison));
   } else {
-    print(arguments, validation_text(recordings, comparison));
+    print(arguments,
+          validation_text(recordings, comparison, arguments.has("rows") ? RowsText::kAll : RowsText::kNone));
   }
   return comparison.outside == 0 ? kExitDone : kExitOutOfTolerance;
 }
@@ -114,6 +123,27 @@ int run_list(const Arguments& arguments) {
     print(arguments, envelope("validate", input_json(arguments, suites), suites_json(suites)));
   } else {
     print(arguments, arguments.has("csv") ? suites_csv(suites) : suites_text(suites));
+  }
+  return kExitDone;
+}
+
+int run_view(const Arguments& arguments) {
+  const std::vector<Suite> suites = chosen_suites(arguments);
+  const std::string name = arguments.text("view");
+  if (!arguments.has("recorded")) {
+    throw InvalidParameter("--view", "given without --recorded", "a folder with recordings (--recorded DIR)");
+  }
+  const ValidateView view =
+      validate_view(name, arguments.text("recorded"), suites, builtin_catalog().devices);
+  if (arguments.has("svg")) {
+    if (view.svg.empty()) throw InvalidParameter("svg", name, kDrawnViews);
+    write_file(arguments.text("svg"), view.svg);
+  }
+  if (arguments.has("json")) {
+    print(arguments,
+          envelope("validate", input_json(arguments, suites), {{"view", name}, {"rows", view.rows}}));
+  } else {
+    print(arguments, arguments.has("csv") ? csv_table(view.empty_row, view.rows) : view.text);
   }
   return kExitDone;
 }
@@ -134,7 +164,7 @@ int run_recorded(const Arguments& arguments) {
     throw InvalidParameter("recorded", arguments.text("recorded"),
                            "a folder with recordings of these suites");
   }
-  return report(arguments, suites, recordings);
+  return report(arguments, suites, recordings, arguments.text("recorded"));
 }
 
 /// A profile of somebody's kernel beside what the models say of the point that `--point` describes.
@@ -288,38 +318,48 @@ int run_on_gpu(const Arguments& arguments) {
     recordings.push_back(run.file.recording());
   }
   runs.clear();  // other runs may write these files now
-  const int exit_code = report(arguments, suites, recordings);
+  const int exit_code = report(arguments, suites, recordings, folder);
   return exit_code == kExitDone && !counted ? kExitHardwareAbsent : exit_code;
 }
 
 const std::vector<Mode>& modes() {
   static const std::vector<Mode> kModes = {
       {"list", "--list", {"suite", "list"}, run_list},
-      {"recorded", "--recorded", {"suite", "recorded", "fidelity", "report"}, run_recorded},
-      {"ncu-csv", "--ncu-csv", {"ncu-csv", "ncu-kernel", "point", "profile", "fidelity", "report"}, run_ncu},
+      {"view", "--view", {"suite", "recorded", "view", "svg"}, run_view},
+      {"recorded", "--recorded", {"suite", "recorded", "fidelity", "rows", "report"}, run_recorded},
+      {"ncu-csv",
+       "--ncu-csv",
+       {"ncu-csv", "ncu-kernel", "point", "profile", "fidelity", "rows", "report"},
+       run_ncu},
       {"check-only", "--check-only", {"suite", "check-only", "device", "seed"}, run_check},
       {nullptr,
        "a run on the GPU",
-       {"suite", "device", "out", "resume", "repetitions", "inputs", "l2", "fidelity", "report"},
+       {"suite", "device", "out", "resume", "repetitions", "inputs", "l2", "fidelity", "rows", "report"},
        run_on_gpu}};
   return kModes;
+}
+
+void refuse_options_without_effect(const Arguments& arguments, const Mode& mode) {
+  std::vector<std::string> effective = mode.options;
+  for (const OptionSpec& option : output_options()) effective.push_back(option.name());
+  std::vector<std::string> possible = {"suite"};
+  for (const OptionSpec& option : validate_command().options) possible.push_back(option.name());
+  std::string accepted;
+  for (const std::string& name : mode.options)
+    accepted += (accepted.empty() ? "" : ", ") + (name == "suite" ? name : "--" + name);
+  for (const std::string& name : possible) {
+    if (!arguments.has(name) || std::find(effective.begin(), effective.end(), name) != effective.end())
+      continue;
+    throw InvalidParameter(name == "suite" ? name : "--" + name, std::string("given with ") + mode.what,
+                           accepted);
+  }
 }
 
 int run_validate(const Arguments& arguments) {
   const Mode& mode = *std::find_if(modes().begin(), modes().end(), [&](const Mode& each) {
     return each.chosen_by == nullptr || arguments.has(each.chosen_by);
   });
-  for (const OptionSpec& option : validate_command().options) {
-    const std::string name = option.name();
-    const std::vector<OptionSpec> everywhere = output_options();
-    const bool known = std::find(mode.options.begin(), mode.options.end(), name) != mode.options.end() ||
-                       std::any_of(everywhere.begin(), everywhere.end(),
-                                   [&](const OptionSpec& o) { return o.name() == name; });
-    if (!known && arguments.has(name))
-      throw InvalidParameter("--" + name, "given", std::string("no such option with ") + mode.what);
-  }
-  if (arguments.has("suite") && mode.run == run_ncu)
-    throw InvalidParameter("suite", "given", "no suite with --ncu-csv: --point says what was run");
+  refuse_options_without_effect(arguments, mode);
   try {
     return mode.run(arguments);
   } catch (const kernels::CudaError& error) {  // nobody's input
@@ -363,6 +403,11 @@ Command validate_command() {
       {"--l2", "STATE", "L2 before each timed repetition: flushed or warm [flushed]", 1, "flushed warm"},
       {"--fidelity", "MODELS", "closed-form, or timed: also simulate in time (a minute) [closed-form]", 1,
        "closed-form timed"},
+      {"--rows", "", "Print every comparison, not only groups and misses", 1, ""},
+      {"--view", "NAME",
+       "With --recorded: another look at the recordings than the comparison with predictions", 1,
+       kValidateViews},
+      {"--svg", "FILE", "With --view: also draw it (heat-map, misses, throughput, active-sms)", 1, ""},
       {"--report", "FILE", "Also write an HTML report: one self-contained file", 1, ""},
   };
   for (const OptionSpec& option : output_options()) command.options.push_back(option);
@@ -371,6 +416,7 @@ Command validate_command() {
       "  natten-sim validate --recorded data/recordings\n"
       "  natten-sim validate stream reuse --out recordings --report report.html\n"
       "  natten-sim validate --check-only\n"
+      "  natten-sim validate --recorded data/recordings --view heat-map --svg heat-map.svg\n"
       "  natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 "
       "\\\n"
       "      q_tile=128 kv_tile=64 ctas_per_sm=2 schedule=grid order=descending\n\n"

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/validate/counters.hpp>
+#include <natten_sim/validate/saving.hpp>
 
 #include "report_text.hpp"
 
@@ -43,7 +44,10 @@ Json errors_json(const std::optional<ErrorSummary>& errors) {
           {"worst", finite(errors->worst)},   {"worst_point", errors->worst_point}};
 }
 
-std::string percent(double fraction) { return fmt::format("{:.3f}%", 100 * fraction); }
+std::string percent(double fraction) {
+  if (!std::isfinite(fraction)) return "nothing measured";
+  return fmt::format("{:.3f}%", 100 * fraction);
+}
 
 std::string count_text(double value) { return grouped(static_cast<std::int64_t>(value + 0.5)); }
 
@@ -72,14 +76,53 @@ std::string groups_text(const Comparison& comparison) {
   return table.size() == 1 ? "" : "\nAbsolute deviation of predicted from measured\n" + text_table(table);
 }
 
+/// A counter's value, or a saving in percent.
+std::string value_text(const std::string& counter, double value) {
+  return compares_by_difference(counter) ? fmt::format("{:.2f}%", 100 * value) : count_text(value);
+}
+
+/// How many savings are predicted within the goal, by both readings of it.
+std::string savings_text(const Comparison& comparison) {
+  std::vector<std::string> models;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.counter == kSaving && std::find(models.begin(), models.end(), row.model) == models.end()) {
+      models.push_back(row.model);
+    }
+  }
+  std::string text;
+  for (const std::string& model : models) {
+    const SavingSummary summary = summarise_savings(comparison.rows, model);
+    text += fmt::format(
+        "  {}: {} of {} pairs within 5% of the cyclic reads; of {} that save more than 5%, {} within 5% of "
+        "the "
+        "saving\n",
+        model, summary.within_points, summary.pairs, summary.parted, summary.within_ratio);
+  }
+  return text.empty() ? "" : "\nWhat a sawtooth saves of the DRAM reads of a cyclic walk\n" + text;
+}
+
+std::string rows_text(const Comparison& comparison) {
+  std::vector<std::vector<std::string>> table = {
+      {"point", "counter", "model", "predicted", "measured", "deviation", "verdict"}};
+  for (const ComparisonRow& row : comparison.rows) {
+    table.push_back({row.point, row.counter, row.model, value_text(row.counter, row.predicted),
+                     value_text(row.counter, row.measured), fmt::format("{:+.2f}%", 100 * row.deviation),
+                     to_string(row.verdict)});
+  }
+  return "\nEvery comparison\n" + text_table(table, LastColumn::kLeft);
+}
+
 std::string misses_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> outside = {
       {"point", "counter", "predicted", "measured", "deviation", "tolerance"}};
   std::map<std::string, std::pair<std::size_t, double>> known;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.verdict == Verdict::kOutside) {
-      outside.push_back({row.point, row.counter, count_text(row.predicted), count_text(row.measured),
-                         fmt::format("{:+.2f}%", 100 * row.deviation), percent(*row.tolerance)});
+      outside.push_back(
+          {row.point, row.counter, value_text(row.counter, row.predicted),
+           value_text(row.counter, row.measured),
+           std::isfinite(row.deviation) ? fmt::format("{:+.2f}%", 100 * row.deviation) : "nothing measured",
+           percent(*row.tolerance)});
     } else if (row.verdict == Verdict::kKnownMiss) {
       auto& [count, worst] = known[row.counter + ": " + row.cause];
       ++count;
@@ -184,10 +227,12 @@ Json validation_json(const std::vector<Recording>& recordings, const Comparison&
           {"notes", comparison.notes}};
 }
 
-std::string validation_text(const std::vector<Recording>& recordings, const Comparison& comparison) {
+std::string validation_text(const std::vector<Recording>& recordings, const Comparison& comparison,
+                            RowsText rows) {
   std::string text;
   for (const Recording& recording : recordings) text += head_text(recording);
-  text += groups_text(comparison) + misses_text(comparison);
+  text += groups_text(comparison) + savings_text(comparison) + misses_text(comparison);
+  if (rows == RowsText::kAll) text += rows_text(comparison);
   for (const Recording& recording : recordings) text += throughput_text(recording);
   if (!comparison.notes.empty()) text += "\n";
   for (const std::string& note : comparison.notes) text += "not compared: " + note + "\n";

@@ -15,9 +15,11 @@ namespace natten_sim::cli {
 [[nodiscard]] Json validation_json(const std::vector<validate::Recording>& recordings,
                                    const validate::Comparison& comparison);
 
-/// The tables for people.
+enum class RowsText { kNone, kAll };
+/// The tables for people; with kAll every comparison too.
 [[nodiscard]] std::string validation_text(const std::vector<validate::Recording>& recordings,
-                                          const validate::Comparison& comparison);
+                                          const validate::Comparison& comparison,
+                                          RowsText rows = RowsText::kNone);
 
 /// One line a comparison.
 [[nodiscard]] std::string validation_csv(const validate::Comparison& comparison);

@@ -1,3 +1,5 @@
+// Launches of the attention kernel (attention_kernel.cuh: variants, floor, distance from it): which of the
+// compiled variants, how much shared memory so that exactly the CTAs asked for fit on an SM, which grid.
 #include <algorithm>
 #include <cmath>
 

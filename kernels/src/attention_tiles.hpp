@@ -1,6 +1,7 @@
 #pragma once
 
-/// What is compiled, for both dtypes: X(head_dim, q_tile, kv_tile, warps, stages, most_ctas_per_sm).
+/// What is compiled, for both dtypes: X(head_dim, q_tile, kv_tile, warps, stages, most_ctas_per_sm). Shared
+/// memory of a CTA is 2 * head_dim * (q_tile + 2 * stages * kv_tile) bytes: 24 to 96 KiB.
 #define NATTEN_SIM_ATTENTION_TILES(X) \
   X(64, 128, 64, 4, 1, 2)             \
   X(64, 128, 64, 4, 2, 2)             \

@@ -8,20 +8,7 @@
 
 namespace {
 
-using natten_sim::test::Json;
-using natten_sim::test::result_of;
-using natten_sim::test::run;
-
-void check_refused(const std::string& line, const std::vector<std::string>& words) {
-  const auto done = run(line);
-  INFO("natten-sim " << line << "\n" << done.err);
-  CHECK(done.exit_code == 2);
-  CHECK(done.out.empty());
-  for (const std::string& word : words) {
-    INFO("word: " << word);
-    CHECK(done.err.find(word) != std::string::npos);
-  }
-}
+using namespace natten_sim::test;
 
 TEST_CASE("atomics' result has the contract's fields, of the right kind") {
   const Json result = result_of(

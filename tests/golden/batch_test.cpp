@@ -5,9 +5,7 @@
 
 namespace {
 
-using natten_sim::test::Json;
-using natten_sim::test::result_of;
-using natten_sim::test::run;
+using namespace natten_sim::test;
 
 std::vector<Json> lines_of(const std::string& text) {
   std::vector<Json> objects;

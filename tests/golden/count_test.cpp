@@ -3,9 +3,7 @@
 
 namespace {
 
-using natten_sim::test::Json;
-using natten_sim::test::result_of;
-using natten_sim::test::run;
+using namespace natten_sim::test;
 
 const std::string kHunyuan = "count -i 30 48 80 -w 18 24 24 --q-tile 4 8 8 --kv-tile 2 8 8";
 

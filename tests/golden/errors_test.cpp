@@ -3,20 +3,7 @@
 
 namespace {
 
-using natten_sim::test::run;
-
-/// Exit 2, nothing on stdout, a message that holds each of the words.
-void check_refused(const std::string& line, const std::vector<std::string>& words) {
-  const auto done = run(line);
-  INFO("natten-sim " << line << "\n" << done.err);
-  CHECK(done.exit_code == 2);
-  CHECK(done.out.empty());
-  CHECK(done.err.starts_with("natten-sim: error: "));
-  for (const std::string& word : words) {
-    INFO("word: " << word);
-    CHECK(done.err.find(word) != std::string::npos);
-  }
-}
+using namespace natten_sim::test;
 
 TEST_CASE("bad input names parameter, value and accepted range") {
   const std::string tiles = " --q-tile 8 --kv-tile 4";

@@ -8,11 +8,7 @@
 
 namespace {
 
-using natten_sim::test::Json;
-using natten_sim::test::read_text;
-using natten_sim::test::run;
-using natten_sim::test::scratch_folder;
-using natten_sim::test::write_text;
+using namespace natten_sim::test;
 
 const std::string kSmall = "count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4";
 

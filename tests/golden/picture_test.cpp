@@ -3,9 +3,7 @@
 
 namespace {
 
-using natten_sim::test::read_text;
-using natten_sim::test::run;
-using natten_sim::test::scratch_folder;
+using namespace natten_sim::test;
 
 std::size_t occurrences(const std::string& text, const std::string& part) {
   std::size_t count = 0;

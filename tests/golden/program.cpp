@@ -67,6 +67,18 @@ int shell_exit_code(const std::string& command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+void check_refused(const std::string& line, const std::vector<std::string>& words, const std::string& input) {
+  const Run done = run(line, input);
+  INFO("natten-sim " << line << "\n" << done.err);
+  CHECK(done.exit_code == 2);
+  CHECK(done.out.empty());
+  CHECK(done.err.starts_with("natten-sim: error: "));
+  for (const std::string& word : words) {
+    INFO("word: " << word);
+    CHECK(done.err.find(word) != std::string::npos);
+  }
+}
+
 Json result_of(const std::string& line) {
   const Run done = run(line + " --json");
   INFO("natten-sim " << line << " --json\n" << done.err);

@@ -25,6 +25,10 @@ struct Run {
 /// Runs with --json, requires exit 0 and the envelope, returns `result`.
 [[nodiscard]] Json result_of(const std::string& line);
 
+/// Requires exit 2, nothing on stdout, and a message on stderr that holds each of the words.
+void check_refused(const std::string& line, const std::vector<std::string>& words,
+                   const std::string& input = "");
+
 /// A fresh folder that is removed at exit.
 [[nodiscard]] std::string scratch_folder();
 [[nodiscard]] std::string read_text(const std::string& path);

@@ -8,8 +8,7 @@
 
 namespace {
 
-using natten_sim::test::Json;
-using natten_sim::test::result_of;
+using namespace natten_sim::test;
 
 TEST_CASE(
     "all published figures are reproduced: 21 rows of tables 4.2-4.4 in both settings, ladders, figures 4.5 "

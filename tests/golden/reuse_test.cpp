@@ -8,23 +8,11 @@
 
 namespace {
 
-using natten_sim::test::Json;
-using natten_sim::test::read_text;
-using natten_sim::test::result_of;
-using natten_sim::test::run;
-using natten_sim::test::scratch_folder;
-using natten_sim::test::write_text;
+using namespace natten_sim::test;
 
 void check_refused(const std::string& line, const std::vector<std::string>& words,
                    const std::string& input = "") {
-  const auto done = run("reuse " + line, input);
-  INFO("natten-sim reuse " << line << "\n" << done.err);
-  CHECK(done.exit_code == 2);
-  CHECK(done.out.empty());
-  for (const std::string& word : words) {
-    INFO("word: " << word);
-    CHECK(done.err.find(word) != std::string::npos);
-  }
+  natten_sim::test::check_refused("reuse " + line, words, input);
 }
 
 TEST_CASE("the result has the fields of the contract, for every subject and fidelity") {

@@ -8,28 +8,14 @@
 
 namespace {
 
-using natten_sim::test::Json;
-using natten_sim::test::read_text;
-using natten_sim::test::result_of;
-using natten_sim::test::run;
-using natten_sim::test::scratch_folder;
-using natten_sim::test::write_text;
+using namespace natten_sim::test;
 
 const std::vector<std::string> kAlgorithms = {"ascending", "descending",      "spt",
                                               "shift",     "symmetric-shift", "fa2-split",
                                               "two-pass",  "unordered",       "best"};
 
-/// Exit 2, nothing on stdout, a message that holds each of the words.
 void check_refused(const std::string& line, const std::vector<std::string>& words) {
-  const auto done = run("schedule " + line);
-  INFO("natten-sim schedule " << line << "\n" << done.err);
-  CHECK(done.exit_code == 2);
-  CHECK(done.out.empty());
-  CHECK(done.err.starts_with("natten-sim: error: "));
-  for (const std::string& word : words) {
-    INFO("word: " << word);
-    CHECK(done.err.find(word) != std::string::npos);
-  }
+  natten_sim::test::check_refused("schedule " + line, words);
 }
 
 std::set<std::string> keys_of(const Json& object) {

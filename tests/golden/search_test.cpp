@@ -3,9 +3,7 @@
 
 namespace {
 
-using natten_sim::test::Json;
-using natten_sim::test::result_of;
-using natten_sim::test::run;
+using namespace natten_sim::test;
 
 /// The strides of the candidates, outermost first.
 std::vector<Json> strides_of(const Json& result) {

@@ -42,9 +42,12 @@ TEST_CASE("a new miss past tolerance is exit 3, and is shown") {
   const std::string folder = scratch_folder();
   std::string text = read_text(kRecordings + "/nvidia-h200-stream.json");
   // The first row's sectors, 132 * 8 * 16 MiB / 32, become 1% more.
-  const std::string measured = "\"l2_read_sectors\":{\"median\":553648128.0";
-  REQUIRE(text.find(measured) != std::string::npos);
-  text.replace(text.find(measured), measured.size(), "\"l2_read_sectors\":{\"median\":559184609.0");
+  const std::size_t sectors = text.find("\"l2_read_sectors\":{\"median\":553648128.0");
+  REQUIRE(sectors != std::string::npos);
+  for (std::size_t at = sectors; at < text.find('}', sectors);) {
+    at = text.find("553648128.0", at);
+    if (at < text.find('}', sectors)) text.replace(at, 11, "559184609.0");
+  }
   write_text(folder + "/r.json", text);
   const Run missed = run("validate --recorded '" + folder + "'");
   CHECK(missed.exit_code == 3);
@@ -55,12 +58,35 @@ TEST_CASE("a new miss past tolerance is exit 3, and is shown") {
 TEST_CASE("damaged recordings and contradictory options are exit 2, with nothing on stdout") {
   const std::string folder = scratch_folder();
   write_text(folder + "/r.json", "{\"schema\": \"natten-sim.recording/1\"");
-  for (const std::string& line :
-       {"validate --recorded '" + folder + "'", std::string("validate --recorded /no/such/folder"),
-        std::string("validate nonsense --list"), "validate --recorded '" + kRecordings + "' --check-only",
-        "validate --recorded '" + kRecordings + "' --out x", std::string("validate --point tokens=1 --list"),
-        std::string("validate --ncu-csv /no/such/file --point tokens=1"),
-        std::string("validate --ncu-csv x")}) {
+  for (const std::string& line : {"validate --recorded '" + folder + "'",
+                                  std::string("validate --recorded /no/such/folder"),
+                                  std::string("validate --list --recorded x"),
+                                  std::string("validate --list --repetitions 3"),
+                                  "validate --recorded '" + kRecordings + "' --repetitions 3",
+                                  "validate --recorded '" + kRecordings + "' --l2 warm",
+                                  "validate --recorded '" + kRecordings + "' --resume",
+                                  "validate --recorded '" + kRecordings + "' --seed 1",
+                                  "validate --recorded '" + kRecordings + "' --profile h200",
+                                  std::string("validate --check-only --out x"),
+                                  std::string("validate --check-only --report x"),
+                                  std::string("validate --out x --seed 1"),
+                                  std::string("validate --out x --ncu-kernel k"),
+                                  std::string("validate reuse --ncu-csv x --point tokens=1"),
+                                  std::string("validate --out x --inputs 0"),
+                                  std::string("validate --out x --inputs 65"),
+                                  std::string("validate --out x --repetitions 0"),
+                                  std::string("validate --out x --device -1"),
+                                  std::string("validate --out x --device first"),
+                                  std::string("validate --out ''"),
+                                  std::string("validate"),
+                                  "validate --out '" + folder + "/r.json'",
+                                  std::string("validate --recorded x --json --csv"),
+                                  std::string("validate nonsense --list"),
+                                  "validate --recorded '" + kRecordings + "' --check-only",
+                                  "validate --recorded '" + kRecordings + "' --out x",
+                                  std::string("validate --point tokens=1 --list"),
+                                  std::string("validate --ncu-csv /no/such/file --point tokens=1"),
+                                  std::string("validate --ncu-csv x")}) {
     INFO(line);
     const Run refused = run(line);
     CHECK(refused.exit_code == 2);
@@ -70,7 +96,9 @@ TEST_CASE("damaged recordings and contradictory options are exit 2, with nothing
 }
 
 TEST_CASE("without a GPU validate is exit 4 and a sentence") {
-  for (const char* line : {"validate --device auto --out /tmp", "validate --check-only"}) {
+  for (const char* line :
+       {"validate --device auto --out /tmp", "validate --check-only", "validate --device 7 --out /tmp",
+        "validate --check-only --device 1024 --json", "validate --out /no/such/folder --inputs 3"}) {
     // A machine may have one: then hide it.
     ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
     const Run absent = run(line);
@@ -80,6 +108,100 @@ TEST_CASE("without a GPU validate is exit 4 and a sentence") {
     CHECK(absent.out.empty());
     CHECK(absent.err.starts_with("natten-sim: error: this needs a CUDA GPU, but "));
   }
+}
+
+TEST_CASE("an option without effect is refused with those that have one") {
+  check_refused("validate --list --l2 warm", {"--l2: given with --list", "accepted: suite, --list"});
+  check_refused("validate --seed 1 --out x",
+                {"--seed: given with a run on the GPU", "--repetitions, --inputs"});
+  check_refused("validate reuse --ncu-csv x", {"suite: given with --ncu-csv", "--ncu-kernel, --point"});
+  check_refused("validate --check-only --recorded x", {"--check-only: given with --recorded"});
+}
+
+TEST_CASE("a suite's misspelt name is answered with the closest") {
+  const Run refused = run("validate resue --list");
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("did you mean 'reuse'?") != std::string::npos);
+}
+
+TEST_CASE("a recording of an unknown suite is left out with a remark") {
+  const std::string folder = scratch_folder();
+  std::string text = read_text(kRecordings + "/nvidia-h200-stream.json");
+  write_text(folder + "/a.json", text);
+  text.replace(text.find("\"suite\": \"stream\""), 17, "\"suite\": \"steam\"");
+  write_text(folder + "/b.json", text);
+  const Run done = run("validate --recorded '" + folder + "'");
+  CHECK(done.exit_code == 0);
+  CHECK(done.err.find("a recording of suite 'steam'") != std::string::npos);
+  CHECK(run("validate --quiet --recorded '" + folder + "'").err.empty());
+}
+
+TEST_CASE("a counter that reads nothing is exit 3, not silence") {
+  const std::string folder = scratch_folder();
+  std::string text = read_text(kRecordings + "/nvidia-h200-stream.json");
+  const std::size_t counter = text.find("\"dram_read_bytes\":{");
+  const std::size_t end = text.find("}", counter);
+  text.replace(
+      counter, end - counter,
+      "\"dram_read_bytes\":{\"median\":0.0,\"p95\":0.0,\"smallest\":0.0,\"largest\":0.0,\"repetitions\":3");
+  write_text(folder + "/a.json", text);
+  const Run done = run("validate --recorded '" + folder + "'");
+  CHECK(done.exit_code == 3);
+  CHECK(done.out.find("nothing measured") != std::string::npos);
+  const Json row = Json::parse(run("validate --json --recorded '" + folder + "'").out)["result"]["rows"];
+  bool found = false;
+  for (const Json& each : row) found = found || each["deviation"].is_null();
+  CHECK(found);
+}
+
+TEST_CASE("a folder with the name of a recording is no recording, and no internal error") {
+  const std::string folder = scratch_folder();
+  write_text(folder + "/a.json", read_text(kRecordings + "/nvidia-h200-stream.json"));
+  CHECK(std::system(("mkdir '" + folder + "/b.json'").c_str()) == 0);
+  CHECK(run("validate --recorded '" + folder + "'").exit_code == 0);
+}
+
+TEST_CASE("a recording whose own output cannot be written is exit 1, with nothing half done") {
+  const std::string recorded = "validate stream --recorded '" + kRecordings + "'";
+  CHECK(shell_exit_code("\"$PROGRAM\" " + recorded + " > /dev/full") == 1);
+  CHECK(run(recorded + " --report /dev/full").exit_code == 1);
+  const std::string folder = scratch_folder();
+  const Run refused = run(recorded + " --report '" + folder + "/no/such/r.html'");
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.out.empty());
+}
+
+TEST_CASE("input echoes what a run depends on, after defaults") {
+  const Json input = Json::parse(run("validate stream --json --recorded '" + kRecordings + "'").out)["input"];
+  for (const char* field :
+       {"suites", "device", "recorded", "ncu_csv", "ncu_kernel", "point", "profile", "out", "resume",
+        "check_only", "repetitions", "inputs", "fidelity", "l2", "seed"}) {
+    INFO(field);
+    CHECK(input.contains(field));
+  }
+  CHECK(input["suites"] == Json::array({"stream"}));
+  CHECK(input["inputs"] == 1);
+  CHECK(input["profile"].is_null());
+}
+
+TEST_CASE("a file's name that is not UTF-8 is echoed as well as can be") {
+  const std::string folder = scratch_folder();
+  write_text(folder + "/\xff.csv",
+             "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+             "0,k,dram__bytes_read.sum,byte,1\n");
+  const Run done = run("validate --json --ncu-csv '" + folder +
+                       "/\xff.csv' --point tokens=4096 head_dim=128 q_tile=128 "
+                       "kv_tile=64 ctas_per_sm=1 schedule=grid order=cyclic");
+  CHECK(done.exit_code == 0);
+  CHECK(Json::parse(done.out)["input"]["profile"] == "h200");
+}
+
+TEST_CASE("lists and rows come as CSV too") {
+  const Run listed = run("validate --list --csv");
+  CHECK(listed.exit_code == 0);
+  CHECK(listed.out.starts_with("name,title,points,counters\nstream,"));
+  const Run rows = run("validate stream --csv --recorded '" + kRecordings + "'");
+  CHECK(rows.out.starts_with("suite,device,point,group,counter,model,predicted,measured,deviation,"));
 }
 
 TEST_CASE("list names suites, counters and metrics") {

@@ -46,6 +46,29 @@ TEST_CASE("suites are read strictly") {
   CHECK_THROWS_AS(parse_suites("{}", "v.json"), MalformedData);
 }
 
+TEST_CASE("a known miss says where, by how much, how often and why") {
+  const auto with = [](const std::string& miss) {
+    return R"({"schema": "natten-sim.validation/1", "suites": [{"name": "s", "title": "t", "counters": [], "sweeps": [], "tolerances": [], "known_misses": [)" +
+           miss + "]}]}";
+  };
+  const std::string whole =
+      R"({"counter": "dram_read_bytes", "point": "p", "worst": 0.5, "points": 2, "cause": "c"})";
+  CHECK(parse_suites(with(whole), "v.json").at(0).known_misses.at(0).points == 2);
+  for (const auto& [from, to] : {std::pair{"\"points\": 2, ", ""},
+                                 {"\"points\": 2", "\"points\": 0"},
+                                 {"\"point\": \"p\"", "\"point\": \"\""},
+                                 {"0.5", "0"},
+                                 {"0.5", "-1"},
+                                 {"\"c\"", "\"\""},
+                                 {"dram_read_bytes", "dram"},
+                                 {"\"worst\"", "\"wrost\""}}) {
+    std::string damaged = whole;
+    damaged.replace(damaged.find(from), std::string(from).size(), to);
+    INFO(damaged);
+    CHECK_THROWS_AS(parse_suites(with(damaged), "v.json"), Error);
+  }
+}
+
 TEST_CASE("the shipped suites have the points that the comparison needs") {
   CHECK(find_suite(builtin_suites(), "reuse").points.size() >= 150);
   CHECK_FALSE(find_suite(builtin_suites(), "stream").points.empty());
@@ -86,6 +109,14 @@ TEST_CASE("each metric is one counter's, and each counter has one metric a chip"
   CHECK(counter_on("dram_read_bytes", "GB202")->metric == "dram__bytes_op_read.sum");
   CHECK(counter_on("dram_read_bytes", "AD102") == nullptr);
   CHECK(find_metric("dram__bytes") == nullptr);
+}
+
+TEST_CASE("sets of inputs are taken in turn") {
+  std::string order;
+  const auto next = in_turn({[&] { order += 'a'; }, [&] { order += 'b'; }, [&] { order += 'c'; }});
+  for (int i = 0; i < 7; ++i) next();
+  CHECK(order == "abcabca");
+  CHECK_THROWS_AS(in_turn({}), InvalidParameter);
 }
 
 TEST_CASE("median and 95th percentile are those of the sorted values") {

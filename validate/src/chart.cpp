@@ -23,11 +23,13 @@ std::string format(const char* pattern, double a, double b = 0, double c = 0, do
 }
 
 class Axis {
+  static constexpr double kMost = 1e300;  // differences of such values are still finite
+
  public:
   Axis(bool logarithmic, double from, double to) : logarithmic_(logarithmic), from_(from), to_(to) {}
 
   [[nodiscard]] bool shows(double value) const {
-    return std::isfinite(value) && (!logarithmic_ || value > 0);
+    return std::abs(value) <= kMost && (!logarithmic_ || value > 0);
   }
   void include(double value) {
     low_ = std::min(low_, mapped(value));
@@ -47,9 +49,15 @@ class Axis {
   [[nodiscard]] std::vector<double> ticks() const {
     std::vector<double> ticks;
     if (logarithmic_) {
-      for (int e = static_cast<int>(std::floor(low_)); e <= static_cast<int>(std::ceil(high_)); ++e) {
-        for (const double m : {1.0, 2.0, 5.0}) {
-          if (m != 1 && high_ - low_ > 2.5) continue;
+      const double range = high_ - low_;
+      const int decades = std::max(1, static_cast<int>(range / 10));
+      const std::vector<double> multiples = range > 2.5 ? std::vector<double>{1}
+                                            : range > 0.9
+                                                ? std::vector<double>{1, 2, 5}
+                                                : std::vector<double>{1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9};
+      for (int e = static_cast<int>(std::floor(low_)); e <= static_cast<int>(std::ceil(high_));
+           e += decades) {
+        for (const double m : multiples) {
           const double value = m * std::pow(10.0, e);
           if (mapped(value) >= low_ && mapped(value) <= high_) ticks.push_back(value);
         }
@@ -60,8 +68,9 @@ class Axis {
                           : raw / power < 3.5 ? 2 * power
                           : raw / power < 7.5 ? 5 * power
                                               : 10 * power;
-      for (double value = std::ceil(low_ / step) * step; value <= high_; value += step)
-        ticks.push_back(value);
+      // By number: adding a step to a value much larger than it changes nothing.
+      const double first = std::ceil(low_ / step);
+      for (int i = 0; i < 16 && (first + i) * step <= high_; ++i) ticks.push_back((first + i) * step);
     }
     return ticks;
   }
@@ -122,6 +131,7 @@ std::string svg_chart(const Chart& chart) {
     }
   }
   if (x.empty()) throw InvalidParameter("chart", chart.title, "at least one point that its axes can show");
+  if (chart.y_from_zero && y.shows(0)) y.include(0);
   x.widen();
   y.widen();
   std::string svg =
@@ -130,25 +140,33 @@ std::string svg_chart(const Chart& chart) {
       "<style>text{font:12px sans-serif;fill:#222}.t{font-weight:bold}.g{stroke:#ddd}</style>"
       "<rect width='100%' height='100%' fill='white'/>" +
       grid(x, y, chart);
-  std::size_t colour = 0;
+  std::size_t place = 0;
   for (const Series& series : chart.series) {
-    const std::string paint = kColours[colour % kColours.size()];
+    // The second round of colours has hollow marks and dashed lines.
+    const std::string paint = kColours[place % kColours.size()];
+    const bool again = place >= kColours.size();
+    const std::string style = "fill='" + (again ? "white" : paint) + "' stroke='" + paint + "'/>";
     std::string marks, path;
     for (const auto& [px, py] : series.points) {
       if (!x.shows(px) || !y.shows(py)) continue;
-      const std::string at = format("%.1f %.1f", x.place(px), y.place(py));
-      path += (path.empty() ? "M" : "L") + at;
-      marks += format("<circle cx='%.1f' cy='%.1f' r='3' ", x.place(px), y.place(py)) + "fill='" + paint +
-               "' fill-opacity='.75'/>";
+      path += (path.empty() ? "M" : "L") + format("%.1f %.1f", x.place(px), y.place(py));
+      marks +=
+          format("<circle cx='%.1f' cy='%.1f' r='3' fill-opacity='.75' ", x.place(px), y.place(py)) + style;
     }
-    if (marks.empty()) continue;
-    if (series.line) svg += "<path d='" + path + "' fill='none' stroke='" + paint + "' stroke-width='1.5'/>";
-    svg += marks;
-    const double legend = kTop + 14 + 18 * static_cast<double>(colour);
-    svg += format("<circle cx='%.1f' cy='%.1f' r='4' ", kWidth - kRight + 14, legend - 4) + "fill='" + paint +
-           "'/>" + format("<text x='%.1f' y='%.1f'>", kWidth - kRight + 24, legend) +
-           escaped_html(series.name) + "</text>";
-    ++colour;
+    if (path.empty()) continue;
+    if (series.line) {
+      svg += "<path d='" + path + "' fill='none' stroke='" + paint + "' stroke-width='1.5'" +
+             (again ? " stroke-dasharray='5 3'/>" : "/>");
+    }
+    if (series.marks) svg += marks;
+    const double legend = kTop + 14 + 18 * static_cast<double>(place);
+    svg += series.marks
+               ? format("<circle cx='%.1f' cy='%.1f' r='4' ", kWidth - kRight + 14, legend - 4) + style
+               : format("<path d='M%.1f %.1fh8' ", kWidth - kRight + 10, legend - 4) + "stroke='" + paint +
+                     "' stroke-width='2'/>";
+    svg += format("<text x='%.1f' y='%.1f'>", kWidth - kRight + 24, legend) + escaped_html(series.name) +
+           "</text>";
+    ++place;
   }
   if (chart.diagonal) {
     const auto corner = [&](double value) { return format("%.1f %.1f", x.place(value), y.place(value)); };
@@ -159,6 +177,20 @@ std::string svg_chart(const Chart& chart) {
     }
   }
   return svg + "</svg>";
+}
+
+std::string svg_charts(const std::vector<Chart>& charts, int columns) {
+  if (charts.empty()) throw InvalidParameter("charts", "none", "at least one");
+  const auto count = static_cast<int>(charts.size());
+  const int across = std::clamp(columns, 1, count), down = (count + across - 1) / across;
+  std::string svg = format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' ",
+                           across * kWidth, down * kHeight) +
+                    format("width='%.0f' height='%.0f'>\n", across * kWidth, down * kHeight);
+  for (int i = 0; i < count; ++i) {
+    svg += format("<g transform='translate(%.0f %.0f)'>", i % across * kWidth, i / across * kHeight) +
+           svg_chart(charts[static_cast<std::size_t>(i)]) + "</g>\n";
+  }
+  return svg + "</svg>\n";
 }
 
 }  // namespace natten_sim::validate

@@ -6,6 +6,7 @@
 #include <span>
 
 #include <natten_sim/validate/comparison.hpp>
+#include <natten_sim/validate/saving.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -38,6 +39,14 @@ const Device* device_of(const std::vector<Device>& devices, const std::string& p
   return found == devices.end() ? nullptr : &*found;
 }
 
+/// In words, when the GPU is a slice or a smaller sibling of what the profile describes; else empty.
+std::string other_size(const RecordedDevice& recorded, const Device& device) {
+  const DeviceValue* const sms = find_value(device, "sms");
+  if (sms == nullptr || recorded.sms == 0 || sms->value == static_cast<double>(recorded.sms)) return "";
+  return "device profile '" + device.name + "' has " + std::to_string(static_cast<std::int64_t>(sms->value)) +
+         " SMs, '" + recorded.name + "' has " + std::to_string(recorded.sms);
+}
+
 /// predicted / measured - 1. Nothing predicted and nothing seen agree.
 double deviation_of(double predicted, double measured) {
   if (measured > 0) return predicted / measured - 1;
@@ -47,10 +56,8 @@ double deviation_of(double predicted, double measured) {
 void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Fidelity fidelity,
                  Comparison& comparison) {
   const std::string key = key_of(recorded.point);
-  if (recorded.status != "measured") {
+  if (recorded.status != "measured")
     comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
-    return;
-  }
   for (const Prediction& prediction : predict(recorded.point, device, fidelity)) {
     const auto measured = recorded.counters.find(prediction.counter);
     if (measured == recorded.counters.end()) continue;
@@ -182,11 +189,18 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
                                  "', so nothing is predicted");
       continue;
     }
+    if (const std::string other = other_size(recording.head.device, *device); !other.empty()) {
+      comparison.notes.push_back(suite.name + ": " + other + ", so nothing is predicted");
+      continue;
+    }
     const std::size_t first = comparison.rows.size();
     for (const RecordedRow& row : recording.rows) {
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(all));
       compare_row(suite, row, *device, fidelity, comparison);
     }
+    const std::vector<ComparisonRow> savings =
+        compare_savings(suite, recording, std::span(comparison.rows).subspan(first));
+    comparison.rows.insert(comparison.rows.end(), savings.begin(), savings.end());
     limit_known_misses(suite, std::span(comparison.rows).subspan(first));
   }
   comparison.groups = summarise(comparison.rows);

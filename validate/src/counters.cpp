@@ -26,7 +26,7 @@ constexpr CounterSpec kCounters[] = {
     {"l2_tex_miss_sectors", "lts__t_sectors_srcunit_tex_lookup_miss.sum", "sector", 1,
      "of those, sectors that were not in the slice", kEveryChip},
     {"l2_fabric_sectors", "lts__t_sectors_srcunit_ltcfabric.sum", "sector", 1,
-     "sectors that one partition of the L2 asked of another", kEveryChip},
+     "sectors that one partition of the L2 asked of another", kHbmChips},
     {"l2_reduction_sectors", "lts__t_sectors_op_red.sum", "sector", 1,
      "sectors of reductions without return value", kEveryChip},
     {"l2_atomic_sectors", "lts__t_sectors_op_atom.sum", "sector", 1, "sectors of atomics with return value",
@@ -63,6 +63,16 @@ const CounterSpec* counter_on(std::string_view label, std::string_view chip) {
       std::find_if(std::begin(kCounters), std::end(kCounters),
                    [&](const CounterSpec& spec) { return spec.label == label && exists_on(spec, chip); });
   return found == std::end(kCounters) ? nullptr : found;
+}
+
+std::vector<const CounterSpec*> counters_on(const std::vector<std::string>& labels, std::string_view chip) {
+  const bool known = std::find(kChips.begin(), kChips.end(), chip) != kChips.end();
+  std::vector<const CounterSpec*> specs;
+  for (const std::string& label : labels) {
+    const CounterSpec* const spec = known ? counter_on(label, chip) : &counter(label);
+    if (spec != nullptr) specs.push_back(spec);
+  }
+  return specs;
 }
 
 const CounterSpec* find_metric(std::string_view metric) noexcept {

@@ -14,17 +14,22 @@ const Cupti* Cupti::load(std::string& reason) {
   static std::string problem;
   static const Cupti* const loaded = []() -> const Cupti* {
     static Cupti cupti;
-    cupti.library = SharedLibrary{std::getenv("NATTEN_SIM_CUPTI"),
-                                  "libcupti.so.13",
-                                  "libcupti.so.12",
-                                  "/usr/local/cuda/lib64/libcupti.so",
-                                  "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
-                                  "/usr/local/cuda/lib/libcupti.so",
-                                  "libcupti.so"};
-    if (!cupti.library) {
-      problem = "libcupti was not found (it comes with the CUDA toolkit; NATTEN_SIM_CUPTI may name it)";
-      return nullptr;
+    // Who names one means that one, and none beside it.
+    if (const char* const named = std::getenv("NATTEN_SIM_CUPTI")) {
+      cupti.library = SharedLibrary{named};
+      if (!cupti.library)
+        problem = std::string("NATTEN_SIM_CUPTI names no library that loads: '") + named + "'";
+    } else {
+      cupti.library = SharedLibrary{"libcupti.so.13",
+                                    "libcupti.so.12",
+                                    "/usr/local/cuda/lib64/libcupti.so",
+                                    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+                                    "/usr/local/cuda/lib/libcupti.so",
+                                    "libcupti.so"};
+      if (!cupti.library)
+        problem = "libcupti was not found (it comes with the CUDA toolkit; NATTEN_SIM_CUPTI may name it)";
     }
+    if (!cupti.library) return nullptr;
     const char* missing = nullptr;
 #define NATTEN_SIM_CUPTI_FIND(name) \
   if (!cupti.library.find(#name, cupti.name)) missing = #name;

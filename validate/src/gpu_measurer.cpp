@@ -77,19 +77,15 @@ Launch prepare(Bench& bench, const Point& point, int inputs) {
     const auto seed = static_cast<std::uint64_t>(i) + 1;
     launches.push_back(std::visit([&](const auto& each) { return prepare(bench, each, seed); }, point));
   }
-  return [launches, next = std::size_t{0}]() mutable { launches[next++ % launches.size()](); };
+  return in_turn(std::move(launches));
 }
 
-/// A profiler for the suite's counters; null and `reason` when there is none.
+/// A profiler for the counters of the suite that the GPU has; null and `reason` when there is none.
 std::unique_ptr<RangeProfiler> open_profiler(int gpu, const Suite& suite, std::string& reason) {
   const std::string chip = RangeProfiler::chip_name(gpu, reason);
   if (!reason.empty()) return nullptr;
   std::vector<std::string> metrics;
-  for (const std::string& label : suite.counters) {
-    // A chip newer than the table may well have the usual name.
-    const CounterSpec* const spec = counter_on(label, chip);
-    metrics.emplace_back(spec == nullptr ? counter(label).metric : spec->metric);
-  }
+  for (const CounterSpec* spec : counters_on(suite.counters, chip)) metrics.emplace_back(spec->metric);
   return RangeProfiler::open(gpu, metrics, reason);
 }
 
@@ -131,10 +127,9 @@ RecordingHead make_head(const kernels::GpuInfo& gpu, const Suite& suite, const R
     head.profiler = profiler == nullptr ? "none: " + absent
                                         : "CUPTI " + std::to_string(profiler->version()) +
                                               " range profiler, one pass, " + profiler->chip();
-    for (const std::string& label : suite.counters) {
-      if (profiler == nullptr) break;
-      const CounterSpec* const spec = counter_on(label, profiler->chip());
-      head.metrics[label] = spec == nullptr ? counter(label).metric : spec->metric;
+    if (profiler != nullptr) {
+      for (const CounterSpec* spec : counters_on(suite.counters, profiler->chip()))
+        head.metrics[std::string(spec->label)] = spec->metric;
     }
   }
   if (options.timing.l2 == L2State::kWarm) {
@@ -178,16 +173,17 @@ std::map<std::string, CounterValues> GpuMeasurer::count(const Point& point) {
   if (!s.flusher) s.flusher.emplace(s.bench.gpu);
   const Launch launch = prepare(s.bench, point, 1);
   launch();  // loads the kernel
-  std::vector<std::vector<double>> values(s.suite.counters.size());
+  const std::vector<const CounterSpec*> specs = counters_on(s.suite.counters, s.profiler->chip());
+  std::vector<std::vector<double>> values(specs.size());
   for (int i = 0; i < s.options.counter_repetitions; ++i) {
     s.flusher->flush();
     const std::vector<double> measured = s.profiler->measure(launch);
     for (std::size_t c = 0; c < measured.size(); ++c)
-      values[c].push_back(measured[c] * counter(s.suite.counters[c]).scale);
+      values[c].push_back(measured[c] * specs[c]->scale);
   }
   std::map<std::string, CounterValues> counters;
   for (std::size_t c = 0; c < values.size(); ++c)
-    counters[s.suite.counters[c]] = {spread_of(values[c]), s.options.counter_repetitions};
+    counters[std::string(specs[c]->label)] = {spread_of(values[c]), s.options.counter_repetitions};
   return counters;
 }
 

@@ -18,6 +18,9 @@ namespace natten_sim::validate {
       case '>':
         escaped += "&gt;";
         break;
+      case '"':
+        escaped += "&quot;";
+        break;
       case '\'':
         escaped += "&#39;";
         break;

@@ -14,6 +14,7 @@
 #include <natten_sim/validate/recording.hpp>
 
 #include "point_json.hpp"
+#include "recording_folder.hpp"
 
 namespace natten_sim::validate {
 namespace {
@@ -125,7 +126,7 @@ class RecordingFile::Lock {
 };
 
 RecordingFile::RecordingFile(std::string path, const RecordingHead& head, IfExists if_exists)
-    : path_(std::move(path)), lock_(std::make_unique<Lock>(path_)) {
+    : path_(std::move(path)), lock_(std::make_unique<Lock>(path_)), commit_(head.commit) {
   if (!fs::exists(path_)) {
     recording_.head = head;
     return;
@@ -138,7 +139,6 @@ RecordingFile::RecordingFile(std::string path, const RecordingHead& head, IfExis
   if (const std::string differs = difference(recording_.head, head); !differs.empty()) {
     throw InvalidParameter("recording", path_, "one made in the same way: " + differs, "another folder");
   }
-  recording_.head.commit = joined_commits(recording_.head.commit, head.commit);
   for (std::size_t i = 0; i < recording_.rows.size(); ++i) by_key_[key_of(recording_.rows[i].point)] = i;
 }
 
@@ -158,14 +158,14 @@ void RecordingFile::put(const RecordedRow& row) {
   } else {
     recording_.rows[place->second] = row;
   }
+  recording_.head.commit = joined_commits(recording_.head.commit, commit_);
   replace_file(path_, recording_json(recording_));
 }
 
-std::vector<Recording> read_recordings(const std::string& folder) {
+std::vector<FolderText> files_of_schema(const std::string& folder, const char* schema) {
   std::error_code error;
   std::vector<fs::path> paths;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    // Pipes and folders are no recordings, whatever their name.
     std::error_code unreadable;
     if (entry->path().extension() == ".json" && fs::is_regular_file(entry->path(), unreadable)) {
       paths.push_back(entry->path());
@@ -174,13 +174,20 @@ std::vector<Recording> read_recordings(const std::string& folder) {
   if (error)
     throw InvalidParameter("recorded", folder, "a folder that can be read (" + error.message() + ")");
   std::sort(paths.begin(), paths.end());
-  std::vector<Recording> recordings;
+  std::vector<FolderText> files;
   for (const fs::path& path : paths) {
-    const std::string text = read_whole(path);
+    std::string text = read_whole(path);
     const Json root = parse_strict(text, path.string());
-    const auto schema = root.find("schema");
-    if (schema == root.end() || *schema != kRecordingSchema) continue;
-    recordings.push_back(parse_recording(text, path.string()));
+    const auto found = root.find("schema");
+    if (found != root.end() && *found == schema) files.push_back({path.string(), std::move(text)});
+  }
+  return files;
+}
+
+std::vector<Recording> read_recordings(const std::string& folder) {
+  std::vector<Recording> recordings;
+  for (const FolderText& file : files_of_schema(folder, kRecordingSchema)) {
+    recordings.push_back(parse_recording(file.text, file.path));
   }
   if (recordings.empty())
     throw InvalidParameter("recorded", folder,

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
 #include <natten_sim/validate/report.hpp>
+#include <natten_sim/validate/saving.hpp>
 
 #include "html.hpp"
 
@@ -16,7 +18,9 @@ std::string number(const char* pattern, double value) {
   return text.data();
 }
 
-std::string percent(double fraction) { return number("%.3f %%", 100 * fraction); }
+std::string percent(double fraction) {
+  return std::isfinite(fraction) ? number("%.3f %%", 100 * fraction) : "nothing measured";
+}
 
 std::string row_of(const std::vector<std::string>& cells, const char* tag, const std::string& style = "") {
   std::string html = style.empty() ? "<tr>" : "<tr class='" + style + "'>";
@@ -48,18 +52,18 @@ std::string summary_table(const Comparison& comparison) {
   std::string html =
       "<h2>Errors of the predictions</h2><p>Absolute relative deviations. Points that a model was fitted on "
       "are never counted with those that it was not.</p><table>" +
-      row_of({"suite", "counter", "model", "group", "fitted", "points", "mean", "median", "95th percentile",
-              "worst", "worst point"},
+      row_of({"suite", "device", "counter", "model", "group", "fitted", "points", "mean", "median",
+              "95th percentile", "worst", "worst point"},
              "th");
   for (const GroupSummary& group : comparison.groups) {
     for (const bool fitted : {false, true}) {
       const auto& errors = fitted ? group.fitted : group.not_fitted;
       if (!errors) continue;
-      html +=
-          row_of({group.suite, group.counter, group.model, group.group.empty() ? "all" : group.group,
-                  fitted ? "yes" : "no", std::to_string(errors->points), percent(errors->mape),
-                  percent(errors->median), percent(errors->p95), percent(errors->worst), errors->worst_point},
-                 "td", group.group.empty() ? "all" : "");
+      html += row_of(
+          {group.suite, group.device, group.counter, group.model, group.group.empty() ? "all" : group.group,
+           fitted ? "yes" : "no", std::to_string(errors->points), percent(errors->mape),
+           percent(errors->median), percent(errors->p95), percent(errors->worst), errors->worst_point},
+          "td", group.group.empty() ? "all" : "");
     }
   }
   return html + "</table>\n";
@@ -67,12 +71,13 @@ std::string summary_table(const Comparison& comparison) {
 
 std::string rows_table(const Comparison& comparison) {
   std::string html = "<h2>Every point</h2><table>" +
-                     row_of({"suite", "point", "counter", "model", "predicted", "measured", "deviation",
-                             "spread", "tolerance", "fitted", "verdict", "cause"},
+                     row_of({"suite", "device", "point", "counter", "model", "predicted", "measured",
+                             "deviation", "spread", "tolerance", "fitted", "verdict", "cause"},
                             "th");
   for (const ComparisonRow& row : comparison.rows) {
-    html += row_of({row.suite, row.point, row.counter, row.model, number("%.0f", row.predicted),
-                    number("%.0f", row.measured), percent(row.deviation), percent(row.spread),
+    const char* const pattern = compares_by_difference(row.counter) ? "%.4f" : "%.0f";
+    html += row_of({row.suite, row.device, row.point, row.counter, row.model, number(pattern, row.predicted),
+                    number(pattern, row.measured), percent(row.deviation), percent(row.spread),
                     row.tolerance ? percent(*row.tolerance) : "", row.fitted ? "yes" : "no",
                     to_string(row.verdict), row.cause},
                    "td",
@@ -83,15 +88,29 @@ std::string rows_table(const Comparison& comparison) {
   return html + "</table>\n";
 }
 
+/// Nothing when all points are off its axes: zeros, on logarithmic ones.
+std::string chart_or_nothing(const Chart& chart) {
+  const auto shown = [&](const std::pair<double, double>& point) {
+    return std::isfinite(point.first) && std::isfinite(point.second) && (!chart.log_x || point.first > 0) &&
+           (!chart.log_y || point.second > 0);
+  };
+  const bool any = std::any_of(chart.series.begin(), chart.series.end(), [&](const Series& series) {
+    return std::any_of(series.points.begin(), series.points.end(), shown);
+  });
+  return any ? svg_chart(chart) + "\n" : "";
+}
+
 /// Predicted against measured, a chart a counter and suite.
 std::string scatter_charts(const Comparison& comparison) {
   std::map<std::string, Chart> charts;
   for (const ComparisonRow& row : comparison.rows) {
-    Chart& chart = charts[row.suite + ": " + row.counter];
-    chart.title = row.suite + ": " + row.counter;
+    const std::string title = row.suite + " on " + row.device + ": " + row.counter;
+    Chart& chart = charts[title];
+    chart.title = title;
     chart.x_label = "measured";
     chart.y_label = "predicted";
     chart.diagonal = true;
+    chart.log_x = chart.log_y = !compares_by_difference(row.counter);
     const std::string name = row.model.substr(0, 22);
     if (chart.series.empty() || chart.series.back().name != name) {
       bool known = false;
@@ -103,7 +122,7 @@ std::string scatter_charts(const Comparison& comparison) {
     }
   }
   std::string html;
-  for (const auto& [key, chart] : charts) html += svg_chart(chart) + "\n";
+  for (const auto& [key, chart] : charts) html += chart_or_nothing(chart);
   return html;
 }
 
@@ -117,9 +136,11 @@ std::string length_charts(const Recording& recording, const std::string& title, 
     const std::optional<double> y = value(row);
     if (point == nullptr || !y || point->problem.heads != 1) continue;
     const kernels::AttentionVariant& v = point->variant;
-    const std::string tiles = std::to_string(v.q_tile) + "x" + std::to_string(v.kv_tile);
+    const std::string tiles =
+        std::to_string(v.q_tile) + "x" + std::to_string(v.kv_tile) + "x" + std::to_string(v.stages);
     const std::string key = title + ": head dim " + std::to_string(point->problem.head_dim) + ", " +
-                            (point->problem.causal ? "causal" : "full") + ", " + tiles + ", " +
+                            (point->problem.causal ? "causal" : "full") + ", " +
+                            kernels::to_string(point->problem.dtype) + ", " + tiles + ", " +
                             std::to_string(v.ctas_per_sm) + " CTAs an SM";
     Chart& chart = charts[key];
     chart.title = key;
@@ -140,7 +161,7 @@ std::string length_charts(const Recording& recording, const std::string& title, 
       std::sort(series.points.begin(), series.points.end());
       most = std::max(most, series.points.size());
     }
-    if (most >= 3) html += svg_chart(chart) + "\n";
+    if (most >= 3) html += chart_or_nothing(chart);
   }
   return html;
 }
@@ -153,7 +174,8 @@ std::optional<double> teraflops(const RecordedRow& row) {
   return point->problem.operations() / row.timing->milliseconds.median * 1e-9;
 }
 
-std::string html_report(const std::vector<Recording>& recordings, const Comparison& comparison) {
+std::string html_report(const std::vector<Recording>& recordings, const Comparison& comparison,
+                        const std::string& views) {
   std::string html =
       "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>natten-sim validate</title><style>"
       "body{font:14px sans-serif;margin:2em;max-width:1400px}table{border-collapse:collapse;font-size:12px}"
@@ -172,7 +194,7 @@ std::string html_report(const std::vector<Recording>& recordings, const Comparis
         });
     html += length_charts(recording, "Throughput", "TFLOP/s", teraflops);
   }
-  html += rows_table(comparison);
+  html += views + rows_table(comparison);
   if (!comparison.notes.empty()) {
     html += "<h2>Not compared</h2><ul>";
     for (const std::string& note : comparison.notes) html += "<li>" + escaped_html(note) + "</li>";

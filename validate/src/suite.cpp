@@ -3,6 +3,7 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/validate/counters.hpp>
+#include <natten_sim/validate/saving.hpp>
 #include <natten_sim/validate/suite.hpp>
 
 #include "embedded_validation.hpp"
@@ -59,16 +60,15 @@ Suite parse_suite(const Json& json, const std::string& where) {
   }
   for (const Json& each : reader.array("tolerances")) {
     const StrictObject fields(each, where + ".tolerances", {"counter", "model", "group", "relative"});
-    suite.tolerances.push_back({std::string(counter(fields.text("counter")).label),
-                                fields.text_or("model", ""), fields.text_or("group", ""),
-                                fields.number("relative")});
+    suite.tolerances.push_back({compared_quantity(fields.text("counter")), fields.text_or("model", ""),
+                                fields.text_or("group", ""), fields.number("relative")});
     if (!(suite.tolerances.back().relative >= 0)) fields.fail("relative", "a deviation of 0 or more");
   }
   for (const Json& each : reader.array("known_misses")) {
     const StrictObject fields(each, where + ".known_misses",
                               {"counter", "model", "point", "worst", "points", "cause"});
-    suite.known_misses.push_back({std::string(counter(fields.text("counter")).label),
-                                  fields.text_or("model", ""), fields.text("point"), fields.number("worst"),
+    suite.known_misses.push_back({compared_quantity(fields.text("counter")), fields.text_or("model", ""),
+                                  fields.text("point"), fields.number("worst"),
                                   static_cast<std::size_t>(fields.integer("points", {1, 100000})),
                                   fields.text("cause")});
     if (suite.known_misses.back().point.empty()) fields.fail("point", "part of a point's key");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/validate/timing.hpp>
@@ -26,6 +27,11 @@ Spread spread_of(std::span<const double> values) {
   spread.smallest = sorted.front();
   spread.largest = sorted.back();
   return spread;
+}
+
+std::function<void()> in_turn(std::vector<std::function<void()>> each) {
+  if (each.empty()) throw InvalidParameter("in_turn", "none", "one or more");
+  return [each = std::move(each), next = std::size_t{0}]() mutable { each[next++ % each.size()](); };
 }
 
 Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks, const std::function<void()>& work,

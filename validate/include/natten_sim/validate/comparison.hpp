@@ -22,16 +22,17 @@ enum class Verdict {
 
 struct ComparisonRow {
   std::string suite;
-  std::string device;  ///< profile that the prediction is for
-  std::string point;   ///< key_of
-  std::string group;   ///< group_of
-  std::string counter;
+  std::string device;   ///< profile that the prediction is for
+  std::string point;    ///< key_of
+  std::string group;    ///< group_of
+  std::string counter;  ///< label, or kSaving (saving.hpp)
   std::string model;
   double predicted = 0;
   double measured = 0;  ///< median
   double spread = 0;    ///< of the measurement: (largest - smallest) / median
-  double deviation =
-      0;                ///< predicted / measured - 1: infinite where something was predicted and nothing seen
+  /// predicted / measured - 1, infinite where something was predicted and nothing seen; of a saving
+  /// predicted - measured.
+  double deviation = 0;
   bool fitted = false;  ///< the model was calibrated on this point
   std::optional<double> tolerance;
   Verdict verdict = Verdict::kNoTolerance;
@@ -68,9 +69,10 @@ struct Comparison {
   std::vector<std::string> notes;  ///< points without measurement or prediction, and why
 };
 
-/// Compares every counter that was measured and is predicted. Tolerances and known misses come from the suite
-/// of the recording's name; a known miss excuses no more points of a recording than it says. Notes say what a
-/// recording lacks of its suite. @throws UnknownName when there is no such suite.
+/// Compares every counter that was measured and is predicted, and what sawtooths save. Tolerances and known
+/// misses come from the suite of the recording's name; a known miss excuses no more points of a recording
+/// than it says. Notes say what a recording lacks of its suite. @throws UnknownName when there is no such
+/// suite.
 [[nodiscard]] Comparison compare(const std::vector<Recording>& recordings, const std::vector<Suite>& suites,
                                  const std::vector<Device>& devices,
                                  Fidelity fidelity = Fidelity::kClosedForm,

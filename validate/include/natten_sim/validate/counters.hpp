@@ -24,6 +24,10 @@ struct CounterSpec {
 [[nodiscard]] const CounterSpec& counter(std::string_view label);
 /// The row of that label for a chip, or null when the chip has no such counter. @throws UnknownName.
 [[nodiscard]] const CounterSpec* counter_on(std::string_view label, std::string_view chip);
+/// The rows of those labels that a chip has. A chip that the table does not speak of is taken to have all of
+/// them by their first names: newer ones mostly do. @throws UnknownName.
+[[nodiscard]] std::vector<const CounterSpec*> counters_on(const std::vector<std::string>& labels,
+                                                          std::string_view chip);
 /// The counter with that metric name, or null.
 [[nodiscard]] const CounterSpec* find_metric(std::string_view metric) noexcept;
 /// Whether the table says that the counter exists on that chip.

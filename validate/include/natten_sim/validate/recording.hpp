@@ -16,9 +16,9 @@ namespace natten_sim::validate {
 /// What was measured on one device for one suite, with all that is needed to judge it. JSON on disk.
 
 struct RecordedDevice {
-  std::string name;     ///< as the driver names it
-  std::string profile;  ///< name of the device profile that predictions use; empty: none fits
-  std::int32_t sms = 0;
+  std::string name;      ///< as the driver names it
+  std::string profile;   ///< name of the device profile that predictions use; empty: none fits
+  std::int32_t sms = 0;  ///< 0: not known, in memory only
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::string compute_capability;
@@ -72,7 +72,7 @@ enum class IfExists { kRefuse, kResume };
 class RecordingFile {
  public:
   /// Refuses a file that is there already, or with kResume goes on from it, if its head is the same but for
-  /// the commit; then the head names both commits.
+  /// the commit; once a row is added, the head names both commits.
   /// @throws InvalidParameter naming what differs, or that nothing can be written there; MalformedData.
   RecordingFile(std::string path, const RecordingHead& head, IfExists if_exists);
   RecordingFile(RecordingFile&&) noexcept;
@@ -93,6 +93,7 @@ class RecordingFile {
   std::string path_;
   std::unique_ptr<Lock> lock_;
   Recording recording_;
+  std::string commit_;  ///< of this run, for the head once a row is added
   std::map<std::string, std::size_t> by_key_;
 };
 

@@ -33,8 +33,8 @@ using Point = std::variant<StreamPoint, AttentionPoint>;
 /// Points of which errors are stated together: "stream cyclic, paced", "attention full cyclic".
 [[nodiscard]] std::string group_of(const Point& point);
 
-/// A tolerated relative deviation for models and groups whose names contain `model` and `group` (empty: all
-/// of them). The first that fits counts.
+/// A tolerated deviation (relative; of savings the difference) for models and groups whose names contain
+/// `model` and `group` (empty: all of them). The first that fits counts.
 struct Tolerance {
   std::string counter;
   std::string model;

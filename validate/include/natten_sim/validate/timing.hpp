@@ -27,6 +27,9 @@ struct Spread {
 /// @throws InvalidParameter when `values` is empty.
 [[nodiscard]] Spread spread_of(std::span<const double> values);
 
+/// Calls the first, then the second, and so on, the first again after the last. Requires one or more.
+[[nodiscard]] std::function<void()> in_turn(std::vector<std::function<void()>> each);
+
 inline constexpr int kMostInputs = 64;
 
 struct TimingOptions {
