@@ -35,6 +35,8 @@
 
 #include <natten_sim/kernels/attention.hpp>
 
+#include "sm_number.cuh"
+
 namespace natten_sim::kernels {
 
 struct AttentionArguments {
@@ -64,12 +66,6 @@ __device__ __forceinline__ std::uint64_t global_timer() {
   std::uint64_t ns;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
   return ns;
-}
-
-__device__ __forceinline__ std::uint32_t sm_number() {
-  std::uint32_t number;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
-  return number;
 }
 
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {

@@ -1,5 +1,6 @@
 // The GPU half of this room in a build without CUDA: every call says so.
 #include <natten_sim/kernels/attention.hpp>
+#include <natten_sim/kernels/partitions.hpp>
 #include <natten_sim/kernels/stream.hpp>
 
 namespace natten_sim::kernels {
@@ -25,7 +26,10 @@ L2Flusher::L2Flusher(const GpuInfo&) { refuse(); }
 void L2Flusher::start() { refuse(); }
 void L2Flusher::flush() { refuse(); }
 void fill_random(DeviceBuffer&, std::int64_t, Dtype, std::uint64_t) { refuse(); }
-void launch_stream(const StreamProblem&, const DeviceBuffer&, DeviceBuffer&) { refuse(); }
+void launch_stream(const StreamProblem&, const DeviceBuffer&, DeviceBuffer&, const DeviceBuffer*) {
+  refuse();
+}
+SmPartitions sm_partitions(const GpuInfo&) { refuse(); }
 AttentionBuffers random_attention_buffers(const AttentionProblem&, std::uint64_t) { refuse(); }
 void launch_attention(const GpuInfo&, const AttentionProblem&, const AttentionVariant&,
                       const AttentionBuffers&, DeviceBuffer*) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include <natten_sim/kernels/stream.hpp>
@@ -34,6 +35,24 @@ std::uint32_t stream_oracle(const StreamProblem& problem, const std::vector<std:
   std::uint32_t sum = 0;
   for (const std::uint32_t word : words) sum += word;
   return sum * static_cast<std::uint32_t>(problem.passes);
+}
+
+bool stream_sums_agree(const std::vector<std::uint32_t>& sums, std::uint32_t expected, std::int64_t readers) {
+  const std::int64_t right = std::count(sums.begin(), sums.end(), expected);
+  const std::int64_t idle = std::count(sums.begin(), sums.end(), 0u);
+  const auto ctas = static_cast<std::int64_t>(sums.size());
+  return expected == 0 ? right == ctas : right == readers && right + idle == ctas;
+}
+
+DeviceBuffer stream_delays(const std::vector<std::int32_t>& steps) {
+  if (steps.empty()) throw InvalidParameter("delays", "none", "one an SM");
+  for (const std::int32_t delay : steps) {
+    if (delay < kStreamIdle || delay > 1 << 24)
+      throw InvalidParameter("delays", std::to_string(delay), "-1..16777216 steps");
+  }
+  DeviceBuffer delays(steps.size() * sizeof(std::int32_t));
+  delays.copy_from_host(steps.data(), delays.bytes());
+  return delays;
 }
 
 }  // namespace natten_sim::kernels

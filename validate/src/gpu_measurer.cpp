@@ -7,6 +7,7 @@
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/version.hpp>
+#include <natten_sim/kernels/partitions.hpp>
 #include <natten_sim/validate/counters.hpp>
 #include <natten_sim/validate/range_profiler.hpp>
 #include <natten_sim/validate/runner.hpp>
@@ -21,25 +22,60 @@ kernels::StreamProblem problem_of(const kernels::GpuInfo& gpu, const StreamPoint
 
 using Launch = std::function<void()>;
 
-Launch prepare(const kernels::GpuInfo& gpu, const StreamPoint& point, std::uint64_t seed) {
-  const kernels::StreamProblem problem = problem_of(gpu, point);
-  kernels::DeviceBuffer buffer(static_cast<std::size_t>(problem.bytes));
-  kernels::fill_random(buffer, problem.bytes / 2, kernels::Dtype::kFp16, seed);
-  kernels::DeviceBuffer sums(static_cast<std::size_t>(problem.ctas) * 4);
-  return [=]() mutable { kernels::launch_stream(problem, buffer, sums); };
+/// A GPU and, once it was asked for, which SM is near which partition.
+struct Bench {
+  kernels::GpuInfo gpu;
+  std::optional<kernels::SmPartitions> partitions;
+
+  /// Measures the partitions if the suite has a point that tells SMs apart.
+  void get_ready_for(const Suite& suite) {
+    for (const Point& point : suite.points) {
+      const auto* const stream = std::get_if<StreamPoint>(&point);
+      if (!partitions && stream != nullptr && stream->tells_sms_apart())
+        partitions = kernels::sm_partitions(gpu);
+    }
+  }
+
+  /// Delays that the point asks for; empty where all SMs read together. @throws HardwareAbsent on a GPU with
+  /// one partition.
+  std::vector<std::int32_t> delays(const StreamPoint& point) {
+    if (!point.tells_sms_apart()) return {};
+    if (!partitions) partitions = kernels::sm_partitions(gpu);
+    if (partitions->partitions < 2) {
+      throw HardwareAbsent("an L2 of two partitions",
+                           gpu.name + " shows one: all SMs reach all addresses equally soon");
+    }
+    return sm_delays(point, partitions->partition);
+  }
+};
+
+/// Launches the stream into `sums` each time.
+Launch stream_launch(const kernels::StreamProblem& problem, const kernels::DeviceBuffer& buffer,
+                     kernels::DeviceBuffer sums, const std::vector<std::int32_t>& delays) {
+  if (delays.empty()) return [=]() mutable { kernels::launch_stream(problem, buffer, sums); };
+  const kernels::DeviceBuffer on_gpu = kernels::stream_delays(delays);
+  return [=]() mutable { kernels::launch_stream(problem, buffer, sums, &on_gpu); };
 }
 
-Launch prepare(const kernels::GpuInfo& gpu, const AttentionPoint& point, std::uint64_t seed) {
+Launch prepare(Bench& bench, const StreamPoint& point, std::uint64_t seed) {
+  const kernels::StreamProblem problem = problem_of(bench.gpu, point);
+  kernels::DeviceBuffer buffer(static_cast<std::size_t>(problem.bytes));
+  kernels::fill_random(buffer, problem.bytes / 2, kernels::Dtype::kFp16, seed);
+  const kernels::DeviceBuffer sums(static_cast<std::size_t>(problem.ctas) * 4);
+  return stream_launch(problem, buffer, sums, bench.delays(point));
+}
+
+Launch prepare(Bench& bench, const AttentionPoint& point, std::uint64_t seed) {
   const kernels::AttentionBuffers buffers = kernels::random_attention_buffers(point.problem, seed);
-  return [=] { kernels::launch_attention(gpu, point.problem, point.variant, buffers); };
+  return [=, gpu = bench.gpu] { kernels::launch_attention(gpu, point.problem, point.variant, buffers); };
 }
 
 /// Buffers allocated and filled; each call launches on the next of `inputs` sets.
-Launch prepare(const kernels::GpuInfo& gpu, const Point& point, int inputs) {
+Launch prepare(Bench& bench, const Point& point, int inputs) {
   std::vector<Launch> launches;
   for (int i = 0; i < inputs; ++i) {
     const auto seed = static_cast<std::uint64_t>(i) + 1;
-    launches.push_back(std::visit([&](const auto& each) { return prepare(gpu, each, seed); }, point));
+    launches.push_back(std::visit([&](const auto& each) { return prepare(bench, each, seed); }, point));
   }
   return in_turn(std::move(launches));
 }
@@ -106,7 +142,7 @@ RecordingHead make_head(const kernels::GpuInfo& gpu, const Suite& suite, const R
 }  // namespace
 
 struct GpuMeasurer::State {
-  kernels::GpuInfo gpu;
+  Bench bench;
   Suite suite;
   RunOptions options;
   std::string counters_absent;
@@ -117,7 +153,7 @@ struct GpuMeasurer::State {
 };
 
 GpuMeasurer::GpuMeasurer(const kernels::GpuInfo& gpu, const Suite& suite, const RunOptions& options)
-    : state_(new State{gpu, suite, options, {}, {}, ClockReader(gpu.pci_bus_id), {}, {}}) {
+    : state_(new State{{gpu, {}}, suite, options, {}, {}, ClockReader(gpu.pci_bus_id), {}, {}}) {
   state_->head = make_head(gpu, suite, options, state_->counters_absent);
 }
 GpuMeasurer::~GpuMeasurer() = default;
@@ -129,12 +165,13 @@ bool GpuMeasurer::counts() const { return state_->counters_absent.empty(); }
 std::map<std::string, CounterValues> GpuMeasurer::count(const Point& point) {
   State& s = *state_;
   if (s.profiler == nullptr) {
+    s.bench.get_ready_for(s.suite);  // latencies are best measured with no profiler about
     std::string reason;
-    s.profiler = open_profiler(s.gpu.index, s.suite, reason);
+    s.profiler = open_profiler(s.bench.gpu.index, s.suite, reason);
     if (s.profiler == nullptr) throw kernels::CudaError("CUPTI", reason);
   }
-  if (!s.flusher) s.flusher.emplace(s.gpu);
-  const Launch launch = prepare(s.gpu, point, 1);
+  if (!s.flusher) s.flusher.emplace(s.bench.gpu);
+  const Launch launch = prepare(s.bench, point, 1);
   launch();  // loads the kernel
   const std::vector<const CounterSpec*> specs = counters_on(s.suite.counters, s.profiler->chip());
   std::vector<std::vector<double>> values(specs.size());
@@ -153,7 +190,8 @@ std::map<std::string, CounterValues> GpuMeasurer::count(const Point& point) {
 Timing GpuMeasurer::time(const Point& point) {
   State& s = *state_;
   s.profiler.reset();
-  return time_kernel(s.gpu, s.clocks, prepare(s.gpu, point, s.options.timing.inputs), s.options.timing);
+  return time_kernel(s.bench.gpu, s.clocks, prepare(s.bench, point, s.options.timing.inputs),
+                     s.options.timing);
 }
 
 CtaPace GpuMeasurer::pace(const AttentionPoint& point) {
@@ -164,10 +202,10 @@ CtaPace GpuMeasurer::pace(const AttentionPoint& point) {
       ceil_divide(point.problem.tokens, point.variant.q_tile) * point.problem.heads * point.problem.batch;
   std::vector<kernels::ItemInterval> intervals(static_cast<std::size_t>(items));
   kernels::DeviceBuffer on_gpu(intervals.size() * sizeof(kernels::ItemInterval));
-  if (!s.flusher) s.flusher.emplace(s.gpu);
+  if (!s.flusher) s.flusher.emplace(s.bench.gpu);
   for (int launch = 0; launch < 2; ++launch) {  // the first loads the kernel
     s.flusher->flush();
-    kernels::launch_attention(s.gpu, point.problem, point.variant, buffers, &on_gpu);
+    kernels::launch_attention(s.bench.gpu, point.problem, point.variant, buffers, &on_gpu);
     kernels::synchronize();
   }
   on_gpu.copy_to_host(intervals.data(), on_gpu.bytes());
@@ -176,10 +214,10 @@ CtaPace GpuMeasurer::pace(const AttentionPoint& point) {
 
 namespace {
 
-CheckedPoint check(const kernels::GpuInfo& gpu, const AttentionPoint& point, std::uint64_t seed) {
+CheckedPoint check(const Bench& bench, const AttentionPoint& point, std::uint64_t seed) {
   constexpr std::int64_t kRows = 64;
   const kernels::AttentionBuffers buffers = kernels::random_attention_buffers(point.problem, seed);
-  kernels::launch_attention(gpu, point.problem, point.variant, buffers);
+  kernels::launch_attention(bench.gpu, point.problem, point.variant, buffers);
   const kernels::AttentionError error =
       kernels::check_attention(point.problem, buffers, kernels::sampled_rows(point.problem, kRows, seed));
   CheckedPoint checked;
@@ -190,8 +228,10 @@ CheckedPoint check(const kernels::GpuInfo& gpu, const AttentionPoint& point, std
   return checked;
 }
 
-CheckedPoint check(const kernels::GpuInfo& gpu, const StreamPoint& point, std::uint64_t seed) {
-  const kernels::StreamProblem problem = problem_of(gpu, point);
+CheckedPoint check(Bench& bench, const StreamPoint& point, std::uint64_t seed) {
+  const kernels::StreamProblem problem = problem_of(bench.gpu, point);
+  const std::vector<std::int32_t> delays = bench.delays(point);
+  const auto idle = std::count(delays.begin(), delays.end(), kernels::kStreamIdle);
   kernels::DeviceBuffer buffer(static_cast<std::size_t>(problem.bytes));
   kernels::fill_random(buffer, problem.bytes / 2, kernels::Dtype::kBf16, seed);
   std::vector<std::uint32_t> words(static_cast<std::size_t>(problem.bytes / 4));
@@ -200,13 +240,12 @@ CheckedPoint check(const kernels::GpuInfo& gpu, const StreamPoint& point, std::u
   const std::vector<std::uint32_t> poison(static_cast<std::size_t>(problem.ctas), ~expected);
   kernels::DeviceBuffer sums(poison.size() * 4);
   sums.copy_from_host(poison.data(), poison.size() * 4);
-  kernels::launch_stream(problem, buffer, sums);
+  stream_launch(problem, buffer, sums, delays)();
   std::vector<std::uint32_t> found(poison.size());
   sums.copy_to_host(found.data(), found.size() * 4);
   CheckedPoint checked;
   checked.ran = true;
-  checked.passed =
-      std::all_of(found.begin(), found.end(), [&](std::uint32_t sum) { return sum == expected; });
+  checked.passed = kernels::stream_sums_agree(found, expected, problem.ctas - idle);
   checked.error = checked.passed ? 0 : 1;
   return checked;
 }
@@ -214,7 +253,7 @@ CheckedPoint check(const kernels::GpuInfo& gpu, const StreamPoint& point, std::u
 }  // namespace
 
 CheckedPoint GpuMeasurer::check(const Point& point, std::uint64_t seed) {
-  return std::visit([&](const auto& each) { return validate::check(state_->gpu, each, seed); }, point);
+  return std::visit([&](const auto& each) { return validate::check(state_->bench, each, seed); }, point);
 }
 
 }  // namespace natten_sim::validate

@@ -7,12 +7,20 @@ namespace {
 
 using kernels::to_string;
 
+const char* words_of(StreamGroups groups) {
+  return groups == StreamGroups::kByPartition ? "by partition" : to_string(groups);
+}
+
 struct KeyText {
   std::string operator()(const StreamPoint& point) const {
     return "stream " + std::to_string(point.buffer_mib) + " MiB x" + std::to_string(point.passes) + " " +
            (point.ctas == 0 ? "all SMs" : std::to_string(point.ctas) + " CTAs") + " " +
            to_string(point.order) +
-           (point.step_cycles == 0 ? " full speed" : " paced " + std::to_string(point.step_cycles));
+           (point.step_cycles == 0 ? " full speed" : " paced " + std::to_string(point.step_cycles)) +
+           (point.readers == StreamReaderSet::kAll ? "" : ", one partition") +
+           (point.groups == StreamGroups::kTogether ? ""
+                                                    : std::string(", groups ") + words_of(point.groups) +
+                                                          " " + std::to_string(point.lag_mib) + " MiB apart");
   }
   std::string operator()(const AttentionPoint& point) const {
     const kernels::AttentionProblem& p = point.problem;
@@ -30,7 +38,9 @@ struct KeyText {
 struct GroupText {
   std::string operator()(const StreamPoint& point) const {
     return std::string("stream ") + (point.step_cycles == 0 ? "full speed" : "paced") + " " +
-           to_string(point.order) + (point.ctas == 0 ? "" : ", some SMs");
+           to_string(point.order) + (point.ctas == 0 ? "" : ", some SMs") +
+           (point.readers == StreamReaderSet::kAll ? "" : ", one partition") +
+           (point.groups == StreamGroups::kTogether ? "" : std::string(", groups ") + words_of(point.groups));
   }
   std::string operator()(const AttentionPoint& point) const {
     return std::string("attention ") + (point.problem.causal ? "causal " : "full ") +
@@ -41,8 +51,14 @@ struct GroupText {
 
 struct JsonOf {
   Json operator()(const StreamPoint& point) const {
-    return {{"kernel", "stream"}, {"buffer_mib", point.buffer_mib},  {"passes", point.passes},
-            {"ctas", point.ctas}, {"order", to_string(point.order)}, {"step_cycles", point.step_cycles}};
+    Json json = {{"kernel", "stream"}, {"buffer_mib", point.buffer_mib},  {"passes", point.passes},
+                 {"ctas", point.ctas}, {"order", to_string(point.order)}, {"step_cycles", point.step_cycles}};
+    if (point.readers != StreamReaderSet::kAll) json["readers"] = to_string(point.readers);
+    if (point.groups != StreamGroups::kTogether) {
+      json["groups"] = to_string(point.groups);
+      json["lag_mib"] = point.lag_mib;
+    }
+    return json;
   }
   Json operator()(const AttentionPoint& point) const {
     const kernels::AttentionProblem& p = point.problem;
@@ -68,16 +84,19 @@ struct JsonOf {
 };
 
 Point parse_stream(const Json& json, const std::string& where) {
-  const StrictObject fields(json, where, {"kernel", "buffer_mib", "passes", "ctas", "order", "step_cycles"});
+  const StrictObject fields(
+      json, where,
+      {"kernel", "buffer_mib", "passes", "ctas", "order", "step_cycles", "readers", "groups", "lag_mib"});
   StreamPoint point;
   point.buffer_mib = fields.integer("buffer_mib", {1, 1 << 20});
   point.passes = fields.integer32_or("passes", point.passes);
   point.ctas = fields.integer32_or("ctas", point.ctas);
   point.order = kernels::stream_order_of(fields.text("order"));
   point.step_cycles = fields.integer_or("step_cycles", point.step_cycles);
-  kernels::require_valid(kernels::StreamProblem{point.buffer_mib << 20, point.passes,
-                                                point.ctas == 0 ? 1 : point.ctas, point.order,
-                                                point.step_cycles});
+  point.readers = stream_readers_of(fields.text_or("readers", to_string(point.readers)));
+  point.groups = stream_groups_of(fields.text_or("groups", to_string(point.groups)));
+  point.lag_mib = fields.integer_or("lag_mib", point.lag_mib);
+  require_valid(point);
   return point;
 }
 

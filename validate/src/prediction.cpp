@@ -6,6 +6,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/attention_traffic.hpp>
 #include <natten_sim/models/scan_reuse.hpp>
+#include <natten_sim/sim/partitioned_stream.hpp>
 #include <natten_sim/sim/wavefront.hpp>
 #include <natten_sim/validate/kernel_pace.hpp>
 #include <natten_sim/validate/prediction.hpp>
@@ -28,7 +29,12 @@ std::int64_t number_of(const Device& device, const char* name) {
 std::vector<Prediction> stream_sectors(const Point& point, const Device& device) {
   const auto* const stream = std::get_if<StreamPoint>(&point);
   if (stream == nullptr) return {};
-  const std::int64_t ctas = stream->ctas == 0 ? number_of(device, "sms") : stream->ctas;
+  std::int64_t ctas = stream->ctas == 0 ? number_of(device, "sms") : stream->ctas;
+  if (stream->readers == StreamReaderSet::kOnePartition) {
+    // As many SMs near each.
+    if (find_value(device, "l2_partitions") == nullptr) return {};
+    ctas /= number_of(device, "l2_partitions");
+  }
   const std::int64_t sectors =
       checked_multiply(ctas * stream->passes, stream->buffer_mib * kMiB, "stream bytes") /
       number_of(device, "l2_sector_bytes");
@@ -38,13 +44,43 @@ std::vector<Prediction> stream_sectors(const Point& point, const Device& device)
 /// LRU of the effective capacity in front of repeated scans, all CTAs in step.
 std::vector<Prediction> stream_dram(const Point& point, const Device& device) {
   const auto* const stream = std::get_if<StreamPoint>(&point);
-  if (stream == nullptr || find_value(device, "l2_effective_bytes") == nullptr) return {};
+  if (stream == nullptr || stream->tells_sms_apart() || find_value(device, "l2_effective_bytes") == nullptr)
+    return {};
   RepeatedScan scan;
   scan.bytes = stream->buffer_mib * kMiB;
   scan.passes = stream->passes;
   scan.order = stream->order == kernels::StreamOrder::kSawtooth ? Traversal::kSawtooth : Traversal::kCyclic;
   return {{"dram_read_bytes", "LRU of the effective capacity, all CTAs in step",
            static_cast<double>(missed_bytes(scan, number_of(device, "l2_effective_bytes"))), false}};
+}
+
+/// SMs of one partition, or groups that lag, in step in front of the L2's partitions. Where all SMs read
+/// together, that is the LRU of the effective capacity above; what crosses between partitions is new.
+std::vector<Prediction> stream_partitions(const Point& point, const Device& device) {
+  constexpr std::int64_t kMostSteps = std::int64_t{1} << 22;  // of all passes: half a second
+  const auto* const stream = std::get_if<StreamPoint>(&point);
+  if (stream == nullptr || stream->step_cycles == 0 || stream->ctas != 0) return {};
+  for (const char* name : {"l2_effective_bytes", "l2_partitions", "l2_ways"}) {
+    if (find_value(device, name) == nullptr) return {};
+  }
+  PartitionedStream walk;
+  walk.step_bytes = kernels::kStreamStepBytes;
+  walk.steps = stream->buffer_mib * kMiB / walk.step_bytes;
+  walk.passes = stream->passes;
+  walk.sawtooth = stream->order == kernels::StreamOrder::kSawtooth;
+  const L2Shape shape = {number_of(device, "l2_effective_bytes"),
+                         static_cast<std::int32_t>(number_of(device, "l2_partitions")),
+                         static_cast<std::int32_t>(number_of(device, "l2_ways"))};
+  if (shape.partitions != 2 || walk.steps > kMostSteps / walk.passes) return {};
+  walk.readers = reading_groups(*stream, shape.partitions);
+  const std::int64_t sector_bytes = number_of(device, "l2_sector_bytes");
+  const PartitionedStreamReads reads = read_in_step(walk, sector_bytes, shape);
+  constexpr const char* kModel = "L2 partitions, readers in step";
+  std::vector<Prediction> predictions = {
+      {"l2_fabric_sectors", kModel, static_cast<double>(reads.fabric_bytes / sector_bytes), false}};
+  if (stream->tells_sms_apart())
+    predictions.push_back({"dram_read_bytes", kModel, static_cast<double>(reads.dram_bytes), false});
+  return predictions;
 }
 
 SplitQProblem split_q(const kernels::AttentionProblem& problem, const kernels::AttentionVariant& variant,
@@ -165,10 +201,10 @@ std::vector<Prediction> attention_timed(const Point& point, const Device& device
 }  // namespace
 
 const std::vector<Predictor>& predictors(Fidelity fidelity) {
-  static const std::vector<Predictor> closed = {stream_sectors, stream_dram, attention_sectors,
-                                                attention_lockstep};
-  static const std::vector<Predictor> all = {stream_sectors, stream_dram, attention_sectors,
-                                             attention_lockstep, attention_timed};
+  static const std::vector<Predictor> closed = {stream_sectors, stream_dram, stream_partitions,
+                                                attention_sectors, attention_lockstep};
+  static const std::vector<Predictor> all = {stream_sectors,    stream_dram,        stream_partitions,
+                                             attention_sectors, attention_lockstep, attention_timed};
   return fidelity == Fidelity::kClosedForm ? closed : all;
 }
 

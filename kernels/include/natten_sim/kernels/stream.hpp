@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <natten_sim/kernels/gpu.hpp>
@@ -14,6 +15,9 @@ namespace natten_sim::kernels {
 /// due, as if the CTA computed that long on each step. CTAs then stay in step. At full speed (0) they do not:
 /// SMs get different shares of the L2's bandwidth, and a leader that turns around in a sawtooth finds what
 /// laggards keep alive.
+///
+/// A paced stream may have a delay for each SM: what runs there starts so many steps late, and then lags
+/// behind the others all the way, or reads nothing. CTAs then have an SM each.
 ///
 /// Floor: ctas * passes * bytes through the L2, passes * bytes (cyclic) from DRAM once the buffer exceeds
 /// what the L2 keeps for all SMs.
@@ -39,11 +43,25 @@ inline constexpr std::int64_t kStreamStepBytes = 1024 * 16;
 /// step_cycles outside 0..2^30.
 void require_valid(const StreamProblem& problem);
 
-/// Starts the kernel; `sums` receives ctas 32-bit words: the sum of all words that the CTA read, mod 2^32.
-void launch_stream(const StreamProblem& problem, const DeviceBuffer& buffer, DeviceBuffer& sums);
+/// CTAs of an SM with this delay read nothing and sum to 0.
+inline constexpr std::int32_t kStreamIdle = -1;
 
-/// What each CTA must have summed. O(words).
+/// Delays in steps, one an SM by its number (%smid), on the GPU. Waits. @throws InvalidParameter on none, or
+/// one outside -1..2^24.
+[[nodiscard]] DeviceBuffer stream_delays(const std::vector<std::int32_t>& steps);
+
+/// Starts the kernel; `sums` receives ctas 32-bit words: the sum of all words that the CTA read, mod 2^32.
+/// `delays`: of `stream_delays`, or null; SMs beyond its end are idle. @throws InvalidParameter also on
+/// delays of a stream at full speed.
+void launch_stream(const StreamProblem& problem, const DeviceBuffer& buffer, DeviceBuffer& sums,
+                   const DeviceBuffer* delays = nullptr);
+
+/// What each CTA that reads must have summed. O(words).
 [[nodiscard]] std::uint32_t stream_oracle(const StreamProblem& problem,
                                           const std::vector<std::uint32_t>& words);
+
+/// Whether `readers` of the CTAs summed `expected`, and the others 0.
+[[nodiscard]] bool stream_sums_agree(const std::vector<std::uint32_t>& sums, std::uint32_t expected,
+                                     std::int64_t readers);
 
 }  // namespace natten_sim::kernels

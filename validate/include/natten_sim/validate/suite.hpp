@@ -7,21 +7,13 @@
 #include <vector>
 
 #include <natten_sim/kernels/attention.hpp>
-#include <natten_sim/kernels/stream.hpp>
+#include <natten_sim/validate/stream_point.hpp>
 
 namespace natten_sim::validate {
 
 /// What is run and measured: points (a kernel with all its parameters), collected in suites that state which
 /// counters are read, which deviation of a prediction is tolerated, and which misses are known. Suites are
 /// data (data/validation.json): a sweep lists values of parameters and stands for their product.
-
-struct StreamPoint {
-  std::int64_t buffer_mib = 0;
-  int passes = 8;
-  int ctas = 0;  ///< 0: one an SM
-  kernels::StreamOrder order = kernels::StreamOrder::kCyclic;
-  std::int64_t step_cycles = 0;
-};
 
 struct AttentionPoint {
   kernels::AttentionProblem problem;
