@@ -16,7 +16,6 @@ namespace natten_sim::validate {
 struct Cupti {
   SharedLibrary library;
 // clang-format off: it breaks these lines anew each time
-// clang-format off
 #define NATTEN_SIM_CUPTI_FUNCTIONS(X) \
   X(cuptiGetVersion) X(cuptiGetResultString) \
   X(cuptiProfilerInitialize) X(cuptiDeviceGetChipName) \
