@@ -43,8 +43,8 @@ CtaPace pace_of(std::span<const ItemInterval> intervals, const AttentionPoint& p
   if (point.problem.causal) throw InvalidParameter("causal", "true", "false: items of equal length", "false");
   const auto tiles = static_cast<double>(ceil_divide(point.problem.tokens, point.variant.kv_tile));
   std::vector<std::vector<double>> of_slot;
-  double squares = 0, mean = 0;
-  int differences = 0;
+  std::vector<double> differences;
+  double mean = 0;
   CtaPace pace;
   for (const auto& [sm, ctas] : by_sm(intervals)) {
     std::uint64_t all_begun = 0, first_over = UINT64_MAX;
@@ -61,10 +61,7 @@ CtaPace pace_of(std::span<const ItemInterval> intervals, const AttentionPoint& p
         of_slot[cta.slot].push_back(time / tiles);
         mean += time;
         ++pace.items;
-        if (before > 0) {
-          squares += (time - before) * (time - before) / 2;
-          ++differences;
-        }
+        if (before > 0) differences.push_back(std::abs(time - before));
         before = time;
       }
     }
@@ -77,7 +74,10 @@ CtaPace pace_of(std::span<const ItemInterval> intervals, const AttentionPoint& p
   }
   if (pace.tile_ns.empty()) throw InvalidParameter("intervals", "none", "those of one launch");
   mean /= pace.items;
-  if (differences > 0) pace.jitter = std::sqrt(squares / differences) / mean * std::sqrt(tiles);
+  if (!differences.empty()) {
+    // The median of |X - Y| is 0.9539 sigma for normal X, Y: what a few interrupted items took does not count.
+    pace.jitter = median(std::move(differences)) / 0.9539 / mean * std::sqrt(tiles);
+  }
   return pace;
 }
 

@@ -15,7 +15,8 @@ struct CtaPace {
   /// Median time of a KV tile in the first, second .. CTA of an SM (by CTA number), all of them at work, ns.
   std::vector<double> tile_ns;
   /// Standard deviation of a tile's time as a fraction of it, as if tiles were independent: from the
-  /// differences between successive items of a CTA, so that what distinguishes SMs does not count.
+  /// median difference between successive items of a CTA, so that neither what distinguishes SMs nor what
+  /// interrupts a few items counts.
   double jitter = 0;
   int items = 0;  ///< that count
 };
