@@ -162,7 +162,7 @@ std::string text_report(const AtomicsRequest& request, const ContentionReport& r
       time_text(p.dram_ns), time_text(p.launch_ns));
   text += fmt::format("hottest row         {:>12}   updates; {} of service each\n",
                       grouped(load.max_multiplicity), time_text(p.service_ns_per_update));
-  text += fmt::format("addresses           {:>12}   words in {} rows\n", grouped(p.words),
+  text += fmt::format("addresses           {:>12}   words in {} rows\n", grouped(words_touched(report)),
                       grouped(load.rows_touched));
   text += fmt::format("sectors atom, red   {:>12}   {}\n", grouped(p.atom_sectors), grouped(p.red_sectors));
   if (load.path == InstructionPath::kCas) {

@@ -21,6 +21,10 @@ void describe_collisions(const CollisionCount& collisions, ScatterLoad& load) {
   load.close_updates = collisions.close_updates;
 }
 
+std::int64_t words_touched(const ContentionReport& report) {
+  return touched_units(report.collisions, report.load.width * element_bytes(report.load.type), 4);
+}
+
 Json remedies_json(const std::vector<Remedy>& remedies) {
   Json array = Json::array();
   for (const Remedy& remedy : remedies) {
@@ -41,7 +45,7 @@ Json contention_fields(const ContentionReport& report) {
   fields["time_ns"] = prediction.time_ns;
   fields["bound"] = to_string(prediction.bound);
   fields["updates"] = report.load.updates;
-  fields["addresses"] = prediction.words;
+  fields["addresses"] = words_touched(report);
   fields["max_multiplicity"] = report.load.max_multiplicity;
   fields["cas_retries"] = prediction.cas_retries;
   fields["sectors"] = {{"atom", prediction.atom_sectors}, {"red", prediction.red_sectors}};

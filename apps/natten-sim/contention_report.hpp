@@ -25,6 +25,9 @@ struct ContentionReport {
 /// Fills the load's fields that come from the collisions.
 void describe_collisions(const CollisionCount& collisions, ScatterLoad& load);
 
+/// Distinct 32-bit words of the destination that are updated.
+[[nodiscard]] std::int64_t words_touched(const ContentionReport& report);
+
 /// The result fields of the contract; docs/cli.md has their meaning.
 [[nodiscard]] Json contention_fields(const ContentionReport& report);
 [[nodiscard]] Json remedies_json(const std::vector<Remedy>& remedies);

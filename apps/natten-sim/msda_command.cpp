@@ -43,12 +43,14 @@ MsdaRequest read_request(const Arguments& arguments) {
   request.phase =
       arguments.text("phase", "forward") == "forward" ? MsdaPhase::kForward : MsdaPhase::kBackward;
   request.tiling = arguments.text("tiling", "block");
-  request.accumulator = element_type(arguments.text("accumulator", "bf16"));
+  // One given without the other: gradients add up in the type of the tensors, or in fp32.
+  request.accumulator = element_type(arguments.text("accumulator", arguments.text("dtype", "bf16")));
   const char* tensors = request.accumulator == ElementType::kFp16 ? "fp16" : "bf16";
   request.type = element_type(arguments.text("dtype", tensors));
-  if (element_bytes(request.accumulator) < element_bytes(request.type)) {
-    throw InvalidParameter("accumulator", to_string(request.accumulator), "fp32 with tensors of fp32",
-                           "fp32");
+  if (request.accumulator != request.type && request.accumulator != ElementType::kFp32) {
+    throw InvalidParameter("accumulator", to_string(request.accumulator),
+                           "fp32, or the type of the tensors, " + to_string(request.type),
+                           to_string(request.type));
   }
   request.device = arguments.text("device", "h200");
   request.sampling.offsets = offset_distribution(arguments.text("offsets", "learned"));
@@ -71,7 +73,7 @@ Json input_fields(const MsdaRequest& request, const std::string& order) {
                 {"channels", config.channels},
                 {"heads", config.heads},
                 {"points", config.points},
-                {"queries", queries_per_image(config)},
+                {"queries", config.queries},
                 {"phase", request.phase == MsdaPhase::kForward ? "forward" : "backward"},
                 {"tiling", request.tiling},
                 {"dtype", to_string(request.type)},
@@ -278,7 +280,9 @@ Command msda_command() {
       {"--tiling", "KIND",
        "block: a program takes all points of a query; point: one (query, head, level, point) [block]", 1,
        "block point"},
-      {"--accumulator", "TYPE", "In which gradients of the value are added up [bf16]", 1, "bf16 fp16 fp32"},
+      {"--accumulator", "TYPE",
+       "In which gradients of the value are added up: the tensors' type, or fp32 [the tensors']", 1,
+       "bf16 fp16 fp32"},
       {"--dtype", "TYPE", "Of the tensors [fp16 with an fp16 accumulator, else bf16]", 1, "bf16 fp16 fp32"},
       {"--order", "NAME", "Dispatch order of the queries, or all [linear]", 1, orders},
       {"--device", "NAME", "A device with measured contention [h200]", 1, joined(contention_devices())},

@@ -96,7 +96,7 @@ MsdaReport report_msda(const MsdaRequest& request, QueryOrder order, MsdaTraffic
     report.bytes = checked_add(report.bytes + streams.parameters,
                                checked_multiply(2 * report.traffic.granules, gradient, "bytes"), "bytes");
   }
-  report.unique_sectors = report.traffic.rows * ceil_divide(row_bytes, kSectorBytes);
+  report.unique_sectors = touched_units(report.traffic.collisions, row_bytes, kSectorBytes);
   report.flops =
       checked_multiply(report.traffic.samples,
                        (backward ? kBackwardFlops : kForwardFlops) * request.config.head_channels(), "flops");

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include <sys/stat.h>
@@ -45,6 +46,12 @@ void release_temporary(const std::string& path) {
   }
 }
 
+/// Files that this run writes or has written.
+std::set<std::string>& claimed_paths() {
+  static std::set<std::string> paths;
+  return paths;
+}
+
 /// Creates the file that will replace `path`, readable by whom the old one was.
 std::FILE* create_temporary(const std::string& path, const std::string& temporary) {
   struct stat old {};
@@ -79,6 +86,8 @@ OutputSink::OutputSink(const std::optional<std::string>& path, Mode mode) : mode
   path_ = ignored ? *path : resolved.string();
   // Devices and pipes are written directly.
   const bool special = std::filesystem::exists(path_) && !std::filesystem::is_regular_file(path_);
+  if (!special && !claimed_paths().insert(path_).second)
+    throw InvalidParameter("output file", *path, "a file of its own: another option writes this one");
   temporary_ = special ? path_ : path_ + ".tmp" + std::to_string(getpid());
   file_ = special ? std::fopen(path_.c_str(), "wb") : create_temporary(path_, temporary_);
   if (file_ == nullptr) {

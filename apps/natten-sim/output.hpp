@@ -24,7 +24,8 @@ class OutputSink {
  public:
   enum class Mode { kBuffered, kStreamed };
 
-  /// No path: standard output. @throws InvalidParameter when the file cannot be created.
+  /// No path: standard output. @throws InvalidParameter when the file cannot be created, or when another
+  /// option of this run writes it.
   OutputSink(const std::optional<std::string>& path, Mode mode);
   ~OutputSink();
   OutputSink(const OutputSink&) = delete;

@@ -22,8 +22,8 @@ struct ReproducedRow {
   std::string note;
   /// Whether constants of ours were fitted to this figure; none: nothing in this reproduction is fitted.
   std::optional<bool> fitted = std::nullopt;
-  /// Times compare by their ratio: `deviation` is ours / published - 1; it, or what the larger of ratio and
-  /// inverse exceeds 1 by, may be the tolerance.
+  /// Times compare by their ratio: `deviation` is ours / published - 1. The tolerance bounds it, or, for
+  /// contended times, what the larger of ratio and inverse exceeds 1 by.
   bool relative = false;
 };
 

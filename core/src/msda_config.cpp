@@ -82,10 +82,8 @@ std::vector<MsdaConfig> read_msda_configs(std::string_view json, const std::stri
     config.batch = fields.integer("batch");
     config.height = fields.integer("height");
     config.width = fields.integer("width");
-    for (const Json& stride : fields.array("strides")) {
-      if (!stride.is_number_integer()) fields.fail("strides", "integers");
-      config.strides.push_back(stride.get<std::int64_t>());
-    }
+    for (const Json& stride : fields.array("strides"))
+      config.strides.push_back(fields.integer_in(stride, "strides"));
     config.channels = fields.integer("channels");
     config.heads = fields.integer("heads");
     config.points = fields.integer("points");

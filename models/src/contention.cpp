@@ -26,8 +26,18 @@ void require_valid(const ScatterLoad& load) {
           "max_multiplicity", std::to_string(load.max_multiplicity), "1..updates");
   require(load.serial_multiplicity >= load.max_multiplicity && load.serial_multiplicity <= load.updates,
           "serial_multiplicity", std::to_string(load.serial_multiplicity), "max_multiplicity..updates");
-  require(load.hottest_rows >= 1, "hottest_rows", std::to_string(load.hottest_rows), "1 or more");
+  require(load.hottest_rows >= 1 && load.hottest_rows <= std::max<std::int64_t>(load.rows_touched, 1),
+          "hottest_rows", std::to_string(load.hottest_rows), "1..rows_touched");
   require(load.prior_runs >= 0, "prior_runs", std::to_string(load.prior_runs), "0 or more");
+  require(load.close_updates >= 0 && load.close_updates < kCloseBlock, "close_updates",
+          std::to_string(load.close_updates), "0..1023");
+  const auto require_amount = [](const char* name, double value) {
+    require(std::isfinite(value) && value >= 0, name, std::to_string(value), "finite, 0 or more");
+  };
+  require_amount("streamed_bytes", load.streamed_bytes);
+  require_amount("warps_in_flight", load.warps_in_flight);
+  require_amount("resident_warps", load.resident_warps);
+  require(std::isfinite(load.issue_ns), "issue_ns", std::to_string(load.issue_ns), "finite");
 }
 
 std::int64_t row_bytes(const ScatterLoad& load) {
@@ -91,6 +101,21 @@ double others_in_flight(const ScatterLoad& load, const ContentionProfile& profil
   return load.close_updates * in_flight / warps_per_row / kCloseBlock;
 }
 
+/// 1 + 1/2 + .. + 1/n, within 0.02.
+double harmonic_number(double n) { return std::log(n) + 0.5772 + 0.4228 / n; }
+
+/// Whether one of the equally hot rows draws in the `in_flight` rows. A queue that is served within a round
+/// trip has a rate that does not depend on its length, so queues are as long as exponential variables: the
+/// longest of K holds H_K / K of all. It grows once it is served more slowly than updates come to it, that is
+/// than the other rows are served, each of which is busy W / (W + K - 1) of the time.
+bool queue_grows(const ScatterLoad& load, const ContentionProfile& profile, double in_flight,
+                 double requests) {
+  const double rows = static_cast<double>(load.hottest_rows);
+  const double longest = in_flight * harmonic_number(rows) / rows;
+  return longest * requests * profile.cas_service_ns * in_flight >
+         profile.round_trip_ns * (in_flight + rows - 1);
+}
+
 HotLine hottest_line(const ScatterLoad& load, const ContentionProfile& profile, double share,
                      double stream_ns) {
   HotLine line;
@@ -108,9 +133,7 @@ HotLine hottest_line(const ScatterLoad& load, const ContentionProfile& profile, 
   line.contenders = requests;
   line.ns = alone;
   const double most = most_contenders(load, profile) / requests;
-  // Split evenly over the hottest rows, the queues must outlast a round trip, else none of them grows.
-  const double shared = most / static_cast<double>(load.hottest_rows) * requests * profile.cas_service_ns;
-  line.collapsed = alone > stream_ns && shared > profile.round_trip_ns / 2;
+  line.collapsed = alone > stream_ns && queue_grows(load, profile, most, requests);
   if (!line.collapsed) return line;
   line.contenders = requests * gathered_rows(load, most);
   const double pass = (requests + line.share * (line.contenders - requests)) * profile.cas_service_ns;

@@ -30,12 +30,15 @@ ScatterLoad pre_reduced(ScatterLoad load, double group) {
   load.max_multiplicity = reduced(load.max_multiplicity, load.updates, group);
   load.serial_multiplicity =
       std::max(load.max_multiplicity, reduced(load.serial_multiplicity, load.updates, group));
+  load.close_updates = std::min(load.close_updates, kCloseBlock / group - 1);  // once a group at most
   return load;
 }
 
 ScatterLoad sorted(ScatterLoad load) {
   load.updates = load.rows_touched;
   load.max_multiplicity = load.serial_multiplicity = load.updates > 0 ? 1 : 0;
+  load.hottest_rows = std::max<std::int64_t>(load.rows_touched, 1);
+  load.close_updates = 0;
   return load;
 }
 
@@ -43,7 +46,8 @@ ScatterLoad privatised(ScatterLoad load, std::int64_t copies) {
   load.rows_touched = std::min(load.updates, checked_multiply(load.rows_touched, copies, "rows_touched"));
   load.max_multiplicity = ceil_divide(load.max_multiplicity, copies);
   load.serial_multiplicity = std::max(load.max_multiplicity, ceil_divide(load.serial_multiplicity, copies));
-  load.hottest_rows = checked_multiply(load.hottest_rows, copies, "hottest_rows");
+  load.hottest_rows = std::clamp<std::int64_t>(checked_multiply(load.hottest_rows, copies, "hottest_rows"), 1,
+                                               std::max<std::int64_t>(load.rows_touched, 1));
   load.close_updates /= static_cast<double>(copies);
   return load;
 }

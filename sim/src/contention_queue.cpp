@@ -30,7 +30,8 @@ void require_valid(const ContentionQueue& queue) {
           static_cast<double>(queue.lanes_per_word), "1 or 2");
   require(queue.changing_share >= 0 && queue.changing_share <= 1, "changing_share", queue.changing_share,
           "0..1");
-  require(queue.slices >= 1, "slices", static_cast<double>(queue.slices), "1 or more");
+  require(queue.slices >= 1 && queue.slices <= (1 << 24), "slices", static_cast<double>(queue.slices),
+          "1..2^24");
 }
 
 struct Address {
@@ -163,6 +164,7 @@ class Simulation {
 ContentionRun run_contention(std::span<const std::int64_t> addresses, std::int64_t count,
                              const ContentionQueue& queue) {
   require_valid(queue);
+  require(count >= 0, "count", static_cast<double>(count), "0 or more");
   for (const std::int64_t address : addresses) {
     if (address < 0 || address >= count)
       throw InvalidParameter("address", std::to_string(address), "0.." + std::to_string(count - 1));

@@ -4,11 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <regex>
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/index_stream.hpp>
+
+#include "npy_header.hpp"
 
 namespace natten_sim {
 namespace {
@@ -142,7 +143,8 @@ class TextStream final : public IndexStream {
     return !word_.empty();
   }
   [[noreturn]] void refuse() const {
-    throw MalformedData(where_, "value " + std::to_string(next_) + " is '" + word_ + "'", kIntegers);
+    throw MalformedData(where_, "value " + std::to_string(next_) + " is '" + printable(word_) + "'",
+                        kIntegers);
   }
   std::int64_t value() {
     std::int64_t row = 0;
@@ -163,31 +165,10 @@ void read_exactly(const ByteSource& bytes, std::span<char> buffer, const std::st
     throw MalformedData(where, "truncated within the header", "a NumPy file (.npy)");
 }
 
-struct Shape {
-  std::int64_t axes = 0, elements = 1;
-};
-
-Shape read_shape(const std::string& text, const std::string& where) {
-  Shape shape;
-  for (std::size_t i = 0; i < text.size();) {
-    if (text[i] < '0' || text[i] > '9') {
-      ++i;
-      continue;
-    }
-    std::int64_t extent = 0;
-    const auto [end, error] = std::from_chars(text.data() + i, text.data() + text.size(), extent);
-    i = static_cast<std::size_t>(end - text.data());
-    ++shape.axes;
-    if (error != std::errc() || __builtin_mul_overflow(shape.elements, extent, &shape.elements))
-      throw MalformedData(where, "the shape (" + text + ") is too large", "fewer than 2^63 elements");
-  }
-  return shape;
-}
-
 std::unique_ptr<IndexStream> open_npy(ByteSource bytes, std::int64_t rows, std::string where) {
   char start[8];
   read_exactly(bytes, start, where);
-  if (std::memcmp(start, "\x93NUMPY", 6) != 0 || start[6] < 1 || start[6] > 3)
+  if (std::memcmp(start, "\x93NUMPY", 6) != 0 || start[6] < 1 || start[6] > 3 || start[7] != 0)
     throw MalformedData(where, "does not start like one", "a NumPy file (.npy), version 1 to 3");
   unsigned char length_bytes[4] = {};
   read_exactly(
@@ -198,21 +179,10 @@ std::unique_ptr<IndexStream> open_npy(ByteSource bytes, std::int64_t rows, std::
     throw MalformedData(where, "a header of " + std::to_string(length) + " bytes", "at most 65536");
   std::string header(length, ' ');
   read_exactly(bytes, header, where);
-  static const std::regex kDescr(R"('descr'\s*:\s*'([^']*)')"),
-      kOrder(R"('fortran_order'\s*:\s*(True|False))"), kShape(R"('shape'\s*:\s*\(([0-9, ]*)\))");
-  std::smatch descr, order, shape;
-  if (!std::regex_search(header, descr, kDescr) || !std::regex_search(header, order, kOrder) ||
-      !std::regex_search(header, shape, kShape))
-    throw MalformedData(where, "the header lacks descr, fortran_order or shape", "a NumPy file (.npy)");
-  const std::string type = descr[1];
-  static const std::regex kType(R"([<|](i[1248]|u[1248]|f[48]))");
-  if (!std::regex_match(type, kType))
-    throw MalformedData(where, "elements of type '" + type + "'", "little-endian i1..i8, u1..u8, f4 or f8");
-  const Shape extents = read_shape(shape[1], where);
-  if (order[1] == "True" && extents.axes > 1)
-    throw MalformedData(where, "in Fortran order", "C order, or one axis");
-  return std::make_unique<BinaryStream>(std::move(bytes), type[1], static_cast<std::size_t>(type[2] - '0'),
-                                        extents.elements, rows, std::move(where));
+  const NpyHeader array = parse_npy_header(header, where);
+  if (array.fortran_order) throw MalformedData(where, "in Fortran order", "C order, or one axis");
+  return std::make_unique<BinaryStream>(std::move(bytes), array.kind, array.bytes, array.elements, rows,
+                                        std::move(where));
 }
 
 }  // namespace

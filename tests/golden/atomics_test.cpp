@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <map>
+#include <set>
 
 #include "catch.hpp"
 #include "program.hpp"
@@ -43,6 +45,66 @@ TEST_CASE("the echoed input of atomics alone reproduces the run") {
     line += " --" + flag + " " + (value.is_string() ? value.get<std::string>() : value.dump());
   }
   CHECK(run(line).out == first.out);
+}
+
+TEST_CASE("the echoed input of msda holds its configuration, encoders included") {
+  const std::string folder = natten_sim::test::scratch_folder();
+  const auto write_config = [&](const Json& fields) {
+    Json config = {{"name", "own"}, {"source", "test"}};
+    for (const char* field :
+         {"batch", "height", "width", "strides", "channels", "heads", "points", "queries"})
+      config[field] = fields.at(field);
+    const Json file = {{"schema", "natten-sim.msda-configs/1"}, {"configs", Json::array({config})}};
+    natten_sim::test::write_text(folder + "/own.json", file.dump());
+  };
+  write_config({{"batch", 1},
+                {"height", 64},
+                {"width", 48},
+                {"strides", {8, 16}},
+                {"channels", 64},
+                {"heads", 2},
+                {"points", 2},
+                {"queries", 0}});
+  const std::string line = "msda --phase backward --json --seed 3 --config " + folder + "/own.json";
+  const std::string first = run(line).out;
+  write_config(Json::parse(first)["input"]);
+  CHECK(run(line).out == first);
+  CHECK(Json::parse(first)["result"]["samples"] == (8 * 6 + 4 * 3) * 2 * 2 * 2);
+}
+
+TEST_CASE("gradients add up in the type of the tensors unless told otherwise") {
+  const auto input = [](const std::string& options) {
+    return Json::parse(run("msda --config B1_640_d256_L4 --phase backward --json " + options).out)["input"];
+  };
+  CHECK(input("")["accumulator"] == "bf16");
+  CHECK(input("--dtype fp16")["accumulator"] == "fp16");
+  CHECK(input("--dtype fp32")["accumulator"] == "fp32");
+  CHECK(input("--accumulator fp16")["dtype"] == "fp16");
+  CHECK(input("--accumulator fp32")["dtype"] == "bf16");
+  CHECK(input("--accumulator fp32 --dtype fp16")["dtype"] == "fp16");
+}
+
+TEST_CASE("two options do not write one file") {
+  const std::string folder = natten_sim::test::scratch_folder();
+  check_refused("atomics --updates 9 --output " + folder + "/x.svg --svg-histogram " + folder + "/x.svg",
+                {"output file", "another option writes this one"});
+  CHECK_FALSE(std::filesystem::exists(folder + "/x.svg"));
+  check_refused(
+      "atomics --updates 9 --svg-remedies " + folder + "/y.svg --svg-histogram " + folder + "/./y.svg",
+      {"output file", "another option writes this one"});
+}
+
+TEST_CASE("integers of configurations beyond 64 bits are refused as they are written") {
+  const std::string folder = natten_sim::test::scratch_folder();
+  const std::string start =
+      R"({"schema": "natten-sim.msda-configs/1", "configs": [{"name": "own", "height": 64,
+      "width": 64, "channels": 64, "heads": 2, "points": 2, "queries": 5, "source": "test", )";
+  natten_sim::test::write_text(folder + "/a.json",
+                               start + R"("strides": [8], "batch": 18446744073709551615}]})");
+  check_refused("msda --config " + folder + "/a.json", {"'batch' is 18446744073709551615", "an integer"});
+  natten_sim::test::write_text(folder + "/b.json",
+                               start + R"("strides": [9223372036854775808], "batch": 1}]})");
+  check_refused("msda --config " + folder + "/b.json", {"9223372036854775808", "integers"});
 }
 
 TEST_CASE("hot rows share updates evenly, and fp32 pays one service for each") {
@@ -99,6 +161,26 @@ TEST_CASE("rows come from files") {
   check_refused("atomics --distribution file:/no/such/file.npy", {"/no/such/file.npy"});
 }
 
+TEST_CASE("addresses and sectors are counted once, also where rows share them") {
+  const std::string folder = natten_sim::test::scratch_folder();
+  natten_sim::test::write_text(folder + "/ten.csv", "0,1,2,3,4,5,6,7,8,9");
+  const std::string line =
+      "atomics --distribution file:" + folder + "/ten.csv --rows 10 --dtype bf16 --width ";
+  CHECK(result_of(line + "1")["addresses"] == 5);   // 20 bytes
+  CHECK(result_of(line + "3")["addresses"] == 15);  // 60 bytes
+  CHECK(result_of(line + "2")["addresses"] == 10);
+  // One pixel, which all samples hit: eight heads of 2 bf16 channels are 32 bytes.
+  natten_sim::test::write_text(
+      folder + "/pixel.json",
+      R"({"schema": "natten-sim.msda-configs/1", "configs": [{"name": "pixel", "batch": 1, "height": 1, "width": 1,
+      "strides": [1], "channels": 16, "heads": 8, "points": 2, "queries": 0, "source": "test"}]})");
+  const Json pixel =
+      result_of("msda --phase backward --offsets uniform --spread 0 --config " + folder + "/pixel.json");
+  CHECK(pixel["reads"] == 16);
+  CHECK(pixel["unique_sectors"] == 1);
+  CHECK(pixel["addresses"] == 8);
+}
+
 TEST_CASE("bad input to atomics and msda names parameter, value and range") {
   check_refused("atomics --rows -5", {"rows", "-5", "1.."});
   check_refused("atomics --updates -1", {"updates", "-1", "0.."});
@@ -120,6 +202,7 @@ TEST_CASE("bad input to atomics and msda names parameter, value and range") {
   check_refused("msda --config B4_800x1333_d256_L", {"did you mean 'B4_800x1333_d256_L4'?"});
   check_refused("msda --config B4_800x1333_d256_L4 --spread -1", {"spread"});
   check_refused("msda --config B4_800x1333_d256_L4 --dtype fp32 --accumulator bf16", {"accumulator", "fp32"});
+  check_refused("msda --config B4_800x1333_d256_L4 --dtype fp16 --accumulator bf16", {"accumulator", "fp16"});
   check_refused("msda --config B4_800x1333_d256_L4 --order hilbrt", {"did you mean 'hilbert'?"});
   check_refused("msda --config B4_800x1333_d256_L4 --svg-remedies x.svg", {"svg-remedies", "backward"});
   check_refused("reproduce msd", {"did you mean 'msda'?"});
@@ -179,7 +262,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("no dispatch order changes the latency by 2%, with an L2 of 64 KiB they differ") {
+TEST_CASE("no dispatch order changes the latency by 2%, with an L2 of 4 MiB their misses differ") {
   const std::string line = "msda --config B4_800x1333_d256_L4 --device a100 --order all --json";
   const auto spread = [&](const std::string& options, const char* field) {
     const Json rows = Json::parse(run(line + options).out)["result"]["orders"];
@@ -230,6 +313,9 @@ TEST_CASE("pictures are SVG documents, the same for the same input") {
 
 TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a stated reason") {
   const Json rows = result_of("reproduce msda")["rows"];
+  const Json known = Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) +
+                                                             "/data/msda-paper.json"))["known_deviations"];
+  std::set<std::size_t> used;
   std::map<std::string, int> unfitted;
   double logs = 0;
   int cas_cells = 0;
@@ -237,6 +323,16 @@ TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a state
     INFO(row.dump());
     CHECK(row["verdict"] != "OUT OF TOLERANCE");
     REQUIRE(row.contains("fitted"));
+    // Goals, recomputed: 1.5x either way under collapse and for proxies, where half is as far off as twice.
+    const double ratio = 1 + row["deviation"].get<double>(), tolerance = row["tolerance"].get<double>();
+    const double miss = tolerance == 0.5 ? std::max(ratio, 1 / ratio) - 1 : std::abs(ratio - 1);
+    CHECK((miss <= tolerance) == (row["verdict"] == "within"));
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      const std::string note = row["note"];
+      if (row["verdict"] == "known deviation" && note.ends_with(known[i]["reason"].get<std::string>()) &&
+          ratio >= known[i]["ratio"][0].get<double>() && ratio <= known[i]["ratio"][1].get<double>())
+        used.insert(i);
+    }
     if (!row["fitted"]) ++unfitted[row["verdict"].get<std::string>()];
     if (row["verdict"] == "known deviation") CHECK_FALSE(row["fitted"].get<bool>());
     const std::string item = row["item"];
@@ -246,8 +342,9 @@ TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a state
     }
   }
   CHECK(rows.size() == 380);
-  CHECK(unfitted["within"] >= 279);
-  CHECK(unfitted["known deviation"] <= 37);
+  CHECK(used.size() == known.size());  // no reason is left for a miss that is none any more
+  CHECK(unfitted["within"] >= 276);
+  CHECK(unfitted["known deviation"] <= 38);
   // The CAS round trip is stored as the one that leaves these two cells without error in the mean.
   CHECK(cas_cells == 2);
   CHECK(std::abs(logs / 2) < 0.01);

@@ -114,6 +114,28 @@ TEST_CASE("equally hot rows: one of them draws in all warps, as the closed form 
   }
 }
 
+TEST_CASE("equally hot rows stop gathering where the event queue says, within a factor of 2") {
+  // 256 bf16 elements on an H200: 257 rows in flight, 25 ns a row and line, 450 ns a round trip. Between 32
+  // and 64 rows it takes the queue the whole run to gather.
+  for (const std::int64_t rows : {2, 8, 16, 24, 32, 64, 80, 96, 128, 256, 512}) {
+    Case test;
+    test.table = rows;
+    for (std::int64_t i = 0; i < 40000; ++i)
+      test.rows.push_back(random_below(random_bits(17, static_cast<std::uint64_t>(i)), rows));
+    test.queue = {QueuedUpdate::kCompareAndSwap, 257, 1.3, 25.3, 450, 2, 1, 1, 0, 0, 5};
+    const double simulated = run_contention(test.rows, rows, test.queue).time_ns;
+    const ContentionPrediction predicted = closed_form(test);
+    INFO(rows << " rows, ratio " << predicted.time_ns / simulated);
+    CHECK(predicted.collapsed == (rows <= 32));
+    CHECK(predicted.time_ns < 2 * simulated);
+    CHECK(simulated < 2 * predicted.time_ns);
+  }
+}
+
+TEST_CASE("stretches and blocks mean the same in counting and in the model") {
+  CHECK(kCloseBlock == static_cast<double>(kCollisionBlock));
+}
+
 TEST_CASE("the queue's arithmetic on loads that can be worked out by hand") {
   ContentionQueue queue;
   queue.warps = 4;
@@ -149,6 +171,10 @@ TEST_CASE("the queue's arithmetic on loads that can be worked out by hand") {
   CHECK(run_contention({}, 1, queue).time_ns == 0);
   CHECK_THROWS_AS(run_contention(std::vector<std::int64_t>{1}, 1, queue), InvalidParameter);
   queue.warps = 0;
+  CHECK_THROWS_AS(run_contention({}, 1, queue), InvalidParameter);
+  queue.warps = 1;
+  CHECK_THROWS_AS(run_contention({}, -1, queue), InvalidParameter);
+  queue.slices = std::int64_t{1} << 60;
   CHECK_THROWS_AS(run_contention({}, 1, queue), InvalidParameter);
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <natten_sim/core/error.hpp>
@@ -116,6 +117,28 @@ TEST_CASE("no updates cost a launch, and impossible loads are refused") {
   CHECK_THROWS_AS(predict_contention(load, round_profile()), InvalidParameter);
   load = one_row(std::int64_t{1} << 62, ElementType::kFp32, InstructionPath::kRed);
   CHECK_THROWS_AS(predict_contention(load, round_profile()), OverflowError);
+}
+
+TEST_CASE("a load with an amount that is not a number, or impossible, is refused by name") {
+  const auto refused = [](const std::string& name, void (*spoil)(ScatterLoad&)) {
+    ScatterLoad load = one_row(10, ElementType::kBf16, InstructionPath::kCas);
+    spoil(load);
+    try {
+      (void)predict_contention(load, round_profile());
+      FAIL_CHECK("accepted: " << name);
+    } catch (const InvalidParameter& error) {
+      CHECK(std::string(error.what()).starts_with(name + ":"));
+    }
+  };
+  refused("close_updates", [](ScatterLoad& load) { load.close_updates = std::nan(""); });
+  refused("close_updates", [](ScatterLoad& load) { load.close_updates = -1; });
+  refused("close_updates", [](ScatterLoad& load) { load.close_updates = 1024; });
+  refused("streamed_bytes", [](ScatterLoad& load) { load.streamed_bytes = HUGE_VAL; });
+  refused("streamed_bytes", [](ScatterLoad& load) { load.streamed_bytes = -1; });
+  refused("warps_in_flight", [](ScatterLoad& load) { load.warps_in_flight = std::nan(""); });
+  refused("resident_warps", [](ScatterLoad& load) { load.resident_warps = -1; });
+  refused("issue_ns", [](ScatterLoad& load) { load.issue_ns = std::nan(""); });
+  refused("hottest_rows", [](ScatterLoad& load) { load.hottest_rows = 2; });
 }
 
 TEST_CASE("adding a constant saturates: the CAS succeeds without retries and looks fast") {
@@ -279,16 +302,55 @@ TEST_CASE(
   CHECK(before(collapse, "private-copies-8", "as-is"));
 }
 
+double time_of(const std::vector<Remedy>& remedies, const std::string& name) {
+  for (const Remedy& remedy : remedies) {
+    if (remedy.name == name) return remedy.time_ns;
+  }
+  throw std::runtime_error(name);
+}
+
+TEST_CASE("pre-reduction also ends the retries of updates that come close together") {
+  ScatterLoad load;
+  load.updates = 1000000;
+  load.rows_touched = 100000;
+  load.max_multiplicity = load.serial_multiplicity = 12;
+  load.width = 32;
+  load.type = ElementType::kBf16;
+  load.path = InstructionPath::kCas;
+  const auto remedies = [&](double close_updates) {
+    load.close_updates = close_updates;
+    return compare_remedies(load, 100000, contention_profile("a100"), builtin_lowerings(), "sm80",
+                            pre_reduction_costs("a100"));
+  };
+  const auto apart = remedies(0), close = remedies(1000);
+  CHECK(time_of(close, "as-is") > 10 * time_of(apart, "as-is"));
+  // Sorted, every row is written once.
+  CHECK(time_of(close, "sort-pre-reduction") == time_of(apart, "sort-pre-reduction"));
+  // A group writes a row once: 32 or 4 groups in 1024 updates, of which one is the update itself.
+  CHECK(time_of(close, "warp-pre-reduction") == time_of(remedies(31), "warp-pre-reduction"));
+  CHECK(time_of(close, "block-pre-reduction") == time_of(remedies(3), "block-pre-reduction"));
+  CHECK(time_of(remedies(2), "block-pre-reduction") < time_of(close, "block-pre-reduction"));
+}
+
 TEST_CASE("remedies state their memory") {
   ScatterLoad load = one_row(1000, ElementType::kBf16, InstructionPath::kCas);
   load.width = 256;
+  std::map<std::string, std::int64_t> bytes;
   for (const Remedy& remedy : compare_remedies(load, 1000, contention_profile("h200"), builtin_lowerings(),
-                                               "sm90", pre_reduction_costs("h200"))) {
-    INFO(remedy.name);
-    if (remedy.name == "fp32-accumulator") CHECK(remedy.extra_bytes == 1000 * 256 * 4);
-    if (remedy.name == "private-copies-8") CHECK(remedy.extra_bytes == 8 * 1000 * 256 * 2);
-    if (remedy.name == "packed-x2" || remedy.name == "vector") CHECK(remedy.extra_bytes == 0);
-  }
+                                               "sm90", pre_reduction_costs("h200")))
+    bytes[remedy.name] = remedy.extra_bytes;
+  const std::map<std::string, std::int64_t> expected = {
+      {"as-is", 0},
+      {"fp32-accumulator", 1000 * 256 * 4},
+      {"packed-x2", 0},
+      {"vector", 0},
+      {"relaxed-ordering", 0},
+      {"warp-pre-reduction", 0},
+      {"block-pre-reduction", 0},
+      {"sort-pre-reduction",
+       1000 * (16 + 256 * 2)},  // a key and a position of 8 bytes, and the sorted values
+      {"private-copies-8", 8 * 1000 * 256 * 2}};
+  CHECK(bytes == expected);
 }
 
 TEST_CASE("pre-reduction costs are the published slowdowns over the updated elements") {

@@ -1,10 +1,12 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/collision_count.hpp>
+#include <natten_sim/sim/random_bits.hpp>
 
 #include "catch.hpp"
 
@@ -145,12 +147,58 @@ TEST_CASE("ill-formed files are refused with the reason") {
                 "index 0 is -4");
   check_refused(npy("<u8", "1,", bytes_of(std::vector<std::uint64_t>{~0ull})), IndexFormat::kNpy,
                 "index 0 is -1");
+  check_refused("3,\x1b[2J\xff", IndexFormat::kCsv, "'?[2J?'");
+  check_refused("\x93NUMPY\x01\x01\x10", IndexFormat::kNpy, "does not start like one");
   check_refused("3,100", IndexFormat::kCsv, "index 1 is 100");
   check_refused("3,-1", IndexFormat::kCsv, "index 1 is -1");
   check_refused("3,nan", IndexFormat::kCsv, "'nan'");
   check_refused("3,2.5", IndexFormat::kCsv, "'2.5'");
   check_refused("99999999999999999999", IndexFormat::kCsv, "99999999999999999999");
   check_refused(std::string(11, 'x'), IndexFormat::kRaw, "");
+}
+
+std::string npy_with(const std::string& header, const std::string& data = "") {
+  std::string file("\x93NUMPY\x02\x00", 8);
+  for (int byte = 0; byte < 4; ++byte) file += static_cast<char>(header.size() >> (8 * byte) & 255);
+  return file + header + data;
+}
+
+TEST_CASE("headers of NumPy files are read as Python reads them, in any order of keys") {
+  const std::string two = bytes_of(std::vector<std::int64_t>{3, 7});
+  const std::vector<std::int64_t> rows = {3, 7};
+  CHECK(parse(npy_with("{'shape': (2,), 'fortran_order': False, 'descr': '<i8'}", two), IndexFormat::kNpy) ==
+        rows);
+  CHECK(parse(npy_with("{\"descr\":\"<i8\",\"fortran_order\":True,\"shape\":(2,),}  \n", two),
+              IndexFormat::kNpy) == rows);
+  CHECK(parse(npy_with("{'descr': '<i8', 'fortran_order': False, 'shape': (2, 1, 1)}", two),
+              IndexFormat::kNpy) == rows);
+  CHECK(parse(npy_with("{'descr': '<i8', 'fortran_order': False, 'shape': ()}", two.substr(0, 8)),
+              IndexFormat::kNpy) == std::vector<std::int64_t>{3});
+}
+
+TEST_CASE("ill-formed headers of NumPy files are refused, however long") {
+  const std::string start = "{'descr': '<i8', 'fortran_order': False, 'shape': ";
+  for (const char* end : {"(1 0,)}", "(1)}", "(01,)}", "(-1,)}", "(1,,)}", "(,)}", "(1,", "(1,)", "(1,)} x",
+                          "(1,), 'extra': 1}", "1}", "(1,) 'x'}"}) {
+    check_refused(npy_with(start + end, std::string(8, '\0')), IndexFormat::kNpy,
+                  "the header is not a dictionary");
+  }
+  check_refused(npy_with("{'descr': '<i8', 'descr': '<i4', 'fortran_order': False, 'shape': (1,)}"),
+                IndexFormat::kNpy, "names 'descr' twice");
+  for (const char* lacking : {"{'descr': '<i8', 'fortran_order': False}", "{}", "", "{'descr': <i8}",
+                              "{'descr': '<i8', 'fortran_order': 0, 'shape': (1,)}"})
+    check_refused(npy_with(lacking), IndexFormat::kNpy, "the header is not a dictionary");
+  // As long as a header may be: these once overran the stack.
+  const std::string rest = "', 'fortran_order': False, 'shape': (1,)}";
+  check_refused(npy_with("{'descr': '" + std::string(65000, 'a') + rest), IndexFormat::kNpy,
+                "elements of type 'aaaa");
+  std::string axes;
+  for (int axis = 0; axis < 30000; ++axis) axes += "1,";
+  CHECK(parse(npy_with("{'descr': " + std::string(4000, ' ') + "'<i8', 'fortran_order': False, 'shape': (" +
+                           axes + ")}",
+                       std::string(8, '\0')),
+              IndexFormat::kNpy) == std::vector<std::int64_t>{0});
+  check_refused(npy_with(std::string(70000, ' ')), IndexFormat::kNpy, "a header of 70000 bytes");
 }
 
 TEST_CASE("collisions agree with counting by hand") {
@@ -161,10 +209,41 @@ TEST_CASE("collisions agree with counting by hand") {
   CHECK(count.rows_touched == 3);
   CHECK(count.max_multiplicity == 3);
   CHECK(count.hottest_row == 2);
-  CHECK(count.hottest_rows == 1);
+  CHECK(count.hottest_rows == 3);  // three updates and one differ by chance alone
   CHECK(count.serial_multiplicity == 3);
   CHECK(count.close_updates == 2.0 * 3 / 5);
   CHECK(count.histogram == std::vector<MultiplicityCount>{{1, 2}, {3, 1}});
+}
+
+TEST_CASE("touched words and sectors are exact, whatever the rows' size: neighbours may share one") {
+  std::uint64_t n = 0;
+  const auto below = [&](std::int64_t count) { return random_below(random_bits(23, n++), count); };
+  for (int repetition = 0; repetition < 300; ++repetition) {
+    const std::int64_t rows = 1 + below(60), row_bytes = 1 + below(100),
+                       unit_bytes = std::int64_t{1} << below(8);
+    RowTally tally(rows);
+    std::set<std::int64_t> units;
+    for (std::int64_t update = below(40); update > 0; --update) {
+      const std::int64_t row = below(rows);
+      tally.add(row);
+      for (std::int64_t byte = row * row_bytes; byte < (row + 1) * row_bytes; ++byte)
+        units.insert(byte / unit_bytes);
+    }
+    INFO("repetition " << repetition << " row_bytes " << row_bytes << " unit_bytes " << unit_bytes);
+    CHECK(touched_units(tally.result(), row_bytes, unit_bytes) == std::ssize(units));
+  }
+  CHECK_THROWS_AS(touched_units({}, 0, 4), InvalidParameter);
+  CHECK_THROWS_AS(touched_units({}, 4, 0), InvalidParameter);
+}
+
+TEST_CASE("rows that only chance tells apart are equally hot") {
+  // 40,000 updates of 128 rows: 312 of each, give or take 18; the hottest has some 360.
+  RowTally tally(129);
+  for (std::uint64_t i = 0; i < 40000; ++i) tally.add(random_below(random_bits(17, i), 128));
+  for (int i = 0; i < 100; ++i) tally.add(128);  // 100 are 12 deviations below 312
+  CHECK(tally.result().max_multiplicity > 340);
+  CHECK(tally.result().hottest_rows >= 120);
+  CHECK(tally.result().hottest_rows <= 128);
 }
 
 TEST_CASE("the serial multiplicity follows the hottest row as it changes") {

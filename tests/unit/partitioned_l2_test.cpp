@@ -97,7 +97,7 @@ double read_together(std::int64_t blocks, std::int64_t capacity_blocks, int pass
 }
 
 TEST_CASE(
-    "what all SMs read shares one partition's capacity; what one partition reads keeps half at the other") {
+    "what all SMs read shares one partition's capacity, what one partition reads keeps half at the other") {
   // Capacity 100 blocks a partition, 6 passes.
   CHECK(read_together(100, 100, 6, {0, 1}) == 1);
   CHECK(read_together(101, 100, 6, {0, 1}) == 6);

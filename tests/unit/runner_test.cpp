@@ -109,6 +109,14 @@ TEST_CASE("all points are counted, then all are timed, and the file has them") {
   }
 }
 
+TEST_CASE("a suite of counters alone is not timed") {
+  Session session;
+  session.suite.timed = false;
+  FakeGpu gpu;
+  CHECK_FALSE(session.run(gpu).rows.at(0).timing.has_value());
+  CHECK(gpu.log == Log{"count 1", "count 2", "count 3", "count 4"});
+}
+
 TEST_CASE("a run that has everything measures nothing") {
   const Session session;
   FakeGpu first, second;

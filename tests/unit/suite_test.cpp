@@ -46,6 +46,51 @@ TEST_CASE("suites are read strictly") {
   CHECK_THROWS_AS(parse_suites("{}", "v.json"), MalformedData);
 }
 
+TEST_CASE("a suite is timed unless it says no") {
+  const std::string sweep = R"({"kernel": "stream", "buffer_mib": 1, "order": "cyclic"})";
+  const auto with = [&](const std::string& timed) {
+    std::string text = suites_with(sweep);
+    return text.replace(text.find("\"counters\""), 0, "\"timed\": " + timed + ", ");
+  };
+  CHECK(parse_suites(suites_with(sweep), "v.json").at(0).timed);
+  CHECK_FALSE(parse_suites(with("false"), "v.json").at(0).timed);
+  CHECK_THROWS_AS(parse_suites(with("0"), "v.json"), MalformedData);
+}
+
+TEST_CASE("savings have tolerances and known misses as counters have") {
+  std::string text = suites_with(R"({"kernel": "stream", "buffer_mib": 1, "order": "cyclic"})");
+  const std::string none = "\"tolerances\": []";
+  text.replace(text.find(none), none.size(),
+               R"("tolerances": [{"counter": "dram_read_saving", "relative": 0.05}])");
+  CHECK(parse_suites(text, "v.json").at(0).tolerances.at(0).counter == "dram_read_saving");
+  text.replace(text.find("dram_read_saving"), 16, "dram_read_losing");
+  CHECK_THROWS_AS(parse_suites(text, "v.json"), UnknownName);
+}
+
+TEST_CASE("a launch on some SMs is another point, one on all of them the same as ever") {
+  const std::vector<std::string> words = {"tokens=65536", "head_dim=128",       "q_tile=128",
+                                          "kv_tile=64",   "ctas_per_sm=1",      "stages=2",
+                                          "order=cyclic", "schedule=persistent"};
+  const std::string all = "attention b1 h1/1 s65536 d128 bf16 full 128x64x2 1 CTAs persistent cyclic";
+  CHECK(key_of(parse_point_words(words)) == all);
+  const auto with = [&](const std::string& word) {
+    std::vector<std::string> more = words;
+    more.push_back(word);
+    return more;
+  };
+  CHECK(key_of(parse_point_words(with("ctas=0"))) == all);
+  const Point some = parse_point_words(with("ctas=8"));
+  CHECK(key_of(some) == all + " 8 in all");
+  CHECK(group_of(some) == "attention full persistent cyclic, some SMs");
+  CHECK(std::get<AttentionPoint>(some).variant.resident_ctas(132) == 8);
+  CHECK(std::get<AttentionPoint>(parse_point_words(words)).variant.resident_ctas(132) == 132);
+  CHECK_THROWS_AS(parse_point_words(with("ctas=65537")), InvalidParameter);
+  // Only a persistent launch has so many CTAs as one likes.
+  std::vector<std::string> grid = with("ctas=8");
+  grid[7] = "schedule=grid";
+  CHECK_THROWS_AS(parse_point_words(grid), InvalidParameter);
+}
+
 TEST_CASE("a known miss says where, by how much, how often and why") {
   const auto with = [](const std::string& miss) {
     return R"({"schema": "natten-sim.validation/1", "suites": [{"name": "s", "title": "t", "counters": [], "sweeps": [], "tolerances": [], "known_misses": [)" +

@@ -22,7 +22,7 @@ struct ScatterLoad {
   /// Sum over consecutive stretches of the stream of the largest multiplicity within each: what the hottest
   /// address at each time serves. At least max_multiplicity; equal when one row stays the hottest.
   std::int64_t serial_multiplicity = 0;
-  std::int64_t hottest_rows = 1;  ///< rows with at least nine tenths of the largest multiplicity
+  std::int64_t hottest_rows = 1;  ///< rows as hot as the hottest but for chance
   double close_updates = 0;       ///< other updates of the same row within 1024 consecutive ones, on average
   std::int64_t width = 1;
   ElementType type = ElementType::kFp32;
@@ -54,7 +54,7 @@ struct ContentionPrediction {
   std::int64_t cas_retries = 0;   ///< failed CAS attempts, counted once a word and warp
   std::int64_t atom_sectors = 0;  ///< 32-byte sectors that SMs send; the L2 counts l2_sector_ratio as many
   std::int64_t red_sectors = 0;
-  std::int64_t words = 0;  ///< distinct 32-bit words touched
+  std::int64_t words = 0;  ///< 32-bit words of the touched rows, as if each began on one
   double dram_bytes = 0;
 };
 
@@ -70,9 +70,11 @@ struct ContentionPrediction {
 ///
 /// with m the serial multiplicity, q the requests that cover the row's part of the line, n the contenders. If
 /// the hottest word keeps up with the stream, that is if m * lanes * share * round_trip_ns is below the other
-/// bounds, or if the warps in flight, split over the equally hot rows, queue for less than half a round trip,
-/// there is no collapse: a success takes one round trip. Else the queue grows, and since a longer one serves
-/// more slowly, it draws in every warp in flight: of W rows in flight on average
+/// bounds, there is no collapse: a success takes one round trip. Nor is there, of W rows in flight and K
+/// equally hot ones that updates visit at random, if the longest queue, W H_K / K with H_K = 1 + 1/2 + .. +
+/// 1/K, is served faster than updates come to it: W H_K / K * q * cas_service_ns <= round_trip_ns (1 + (K -
+/// 1) / W). Else that queue grows, and since a longer one serves more slowly, it draws in every warp in
+/// flight: on average
 ///
 ///     n / q = W (1 - eta W / 2 m)  for m >= eta W,  else  m / (2 eta)
 ///

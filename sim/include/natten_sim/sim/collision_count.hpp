@@ -20,14 +20,24 @@ struct CollisionCount {
   std::int64_t updates = 0;
   std::int64_t rows_touched = 0;
   std::int64_t max_multiplicity = 0;
-  std::int64_t hottest_row = 0;   ///< the smallest of those with max_multiplicity
-  std::int64_t hottest_rows = 0;  ///< rows with at least nine tenths of max_multiplicity
+  std::int64_t hottest_row = 0;  ///< the smallest of those with max_multiplicity
+  /// Rows that are as hot as the hottest but for chance: at least nine tenths of max_multiplicity, less three
+  /// standard deviations of a count (its square root).
+  std::int64_t hottest_rows = 0;
   /// Sum over stretches of `kCollisionStretch` updates of the largest multiplicity within the stretch.
   std::int64_t serial_multiplicity = 0;
   /// Other updates of the same row within the same `kCollisionBlock` updates, on average over updates.
   double close_updates = 0;
   std::vector<MultiplicityCount> histogram;  ///< ascending; rows that receive nothing are not in it
+  std::vector<bool> touched;                 ///< by row: whether it receives anything
 };
+
+/// Distinct aligned units of `unit_bytes` (32-bit words, sectors) that the touched rows cover, where row r
+/// holds the bytes r * row_bytes .. (r + 1) * row_bytes - 1: neighbours may share a unit, and a row may begin
+/// within one. O(rows); O(1) for rows of whole units. @throws InvalidParameter for sizes below 1,
+/// OverflowError.
+[[nodiscard]] std::int64_t touched_units(const CollisionCount& collisions, std::int64_t row_bytes,
+                                         std::int64_t unit_bytes);
 
 /// Many times the updates in flight, and short against a run: the hottest address may change between
 /// stretches.
@@ -69,7 +79,7 @@ class RowTally {
   std::uint32_t hottest_ = 0;
 };
 
-/// Consumes the stream. Time O(updates + rows), memory 20 bytes a row, whatever the number of updates.
+/// Consumes the stream. Time O(updates + rows), memory some 20 bytes a row, whatever the number of updates.
 /// `progress` hears of the updates consumed so far. @throws InvalidParameter for a row outside 0..rows-1 or
 /// more than 2^32 - 1 updates; what the stream throws.
 [[nodiscard]] CollisionCount count_collisions(IndexStream& stream, std::int64_t rows,

@@ -91,7 +91,7 @@ struct MsdaCache {
 };
 
 /// One pass over all samples: exact counts, and an exact LRU cache. Time O(samples), about 25 ns a corner;
-/// memory 29 bytes a row of the value tensor. `progress`: fraction of the queries done.
+/// memory 24 bytes a row of the value tensor and 10 a granule. `progress`: fraction of the queries done.
 [[nodiscard]] MsdaTraffic simulate_msda(const MsdaConfig& config, const MsdaSampling& sampling,
                                         QueryOrder order, const MsdaCache& cache,
                                         const std::function<void(double)>& progress = {});

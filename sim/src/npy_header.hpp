@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace natten_sim {
+
+/// What the header of a NumPy file (.npy) says about its elements.
+struct NpyHeader {
+  char kind = 0;               ///< i, u or f
+  std::size_t bytes = 0;       ///< of an element
+  bool fortran_order = false;  ///< and more than one axis
+  std::int64_t elements = 0;
+};
+
+/// Bytes of a file as an error message may hold them: what is not printable ASCII becomes '?'.
+[[nodiscard]] std::string printable(std::string_view bytes);
+
+/// Reads the dictionary of a header: the keys descr, fortran_order and shape, each once, in any order, as
+/// Python writes them. O(length), without recursion. @throws MalformedData.
+[[nodiscard]] NpyHeader parse_npy_header(std::string_view text, const std::string& where);
+
+}  // namespace natten_sim
