@@ -16,7 +16,7 @@ namespace natten_sim::kernels {
 namespace {
 
 constexpr int kAddresses = 256;
-constexpr std::size_t kStrideBytes = 20480;  // 5 * 4 KiB: homes that alternate every 4 KiB to 64 KiB all vary
+constexpr std::size_t kStrideBytes = 20480;  // 5 * 4 KiB: no power of two, so that homes vary
 constexpr int kChain = 8;                    // atomics between two looks at the clock
 constexpr int kChains = 4;                   // the first warms the TLB; of the others the shortest counts
 

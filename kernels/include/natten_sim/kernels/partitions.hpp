@@ -11,7 +11,8 @@ namespace natten_sim::kernels {
 ///
 /// A GPU whose L2 has two partitions does not say so; latencies do. An atomic is done where its address is at
 /// home, so a chain of dependent atomics takes longer from SMs of the other partition (on an H200 508 cycles
-/// an atomic against 310), and which SMs are far alternates with the address (every 4 KiB on an H200).
+/// an atomic against 310), and which SMs are far alternates with the address (by a hash, in units of 4 KiB,
+/// on an H200).
 
 struct SmPartitions {
   std::vector<std::int32_t> partition;  ///< of each SM, by its number (%smid); SM 0 is in partition 0
