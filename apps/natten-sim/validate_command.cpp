@@ -339,21 +339,27 @@ const std::vector<Mode>& modes() {
   return kModes;
 }
 
+void refuse_options_without_effect(const Arguments& arguments, const Mode& mode) {
+  std::vector<std::string> effective = mode.options;
+  for (const OptionSpec& option : output_options()) effective.push_back(option.name());
+  std::vector<std::string> possible = {"suite"};
+  for (const OptionSpec& option : validate_command().options) possible.push_back(option.name());
+  std::string accepted;
+  for (const std::string& name : mode.options)
+    accepted += (accepted.empty() ? "" : ", ") + (name == "suite" ? name : "--" + name);
+  for (const std::string& name : possible) {
+    if (!arguments.has(name) || std::find(effective.begin(), effective.end(), name) != effective.end())
+      continue;
+    throw InvalidParameter(name == "suite" ? name : "--" + name, std::string("given with ") + mode.what,
+                           accepted);
+  }
+}
+
 int run_validate(const Arguments& arguments) {
   const Mode& mode = *std::find_if(modes().begin(), modes().end(), [&](const Mode& each) {
     return each.chosen_by == nullptr || arguments.has(each.chosen_by);
   });
-  for (const OptionSpec& option : validate_command().options) {
-    const std::string name = option.name();
-    const std::vector<OptionSpec> everywhere = output_options();
-    const bool known = std::find(mode.options.begin(), mode.options.end(), name) != mode.options.end() ||
-                       std::any_of(everywhere.begin(), everywhere.end(),
-                                   [&](const OptionSpec& o) { return o.name() == name; });
-    if (!known && arguments.has(name))
-      throw InvalidParameter("--" + name, "given", std::string("no such option with ") + mode.what);
-  }
-  if (arguments.has("suite") && mode.run == run_ncu)
-    throw InvalidParameter("suite", "given", "no suite with --ncu-csv: --point says what was run");
+  refuse_options_without_effect(arguments, mode);
   try {
     return mode.run(arguments);
   } catch (const kernels::CudaError& error) {  // nobody's input

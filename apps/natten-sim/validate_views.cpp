@@ -177,12 +177,15 @@ struct Curves {
   std::vector<Parting> partings;
 };
 
-const Device& device_of(const Recording& recording, const std::vector<Device>& devices) {
+/// The profile of the recorded GPU. One of another size (a slice) or of no profile has no predictions, but
+/// is shown all the same: an empty profile.
+Device device_of(const Recording& recording, const std::vector<Device>& devices) {
   for (const Device& device : devices) {
-    if (device.name == recording.head.device.profile) return device;
+    if (device.name != recording.head.device.profile) continue;
+    const DeviceValue* const sms = find_value(device, "sms");
+    if (sms == nullptr || sms->value == static_cast<double>(recording.head.device.sms)) return device;
   }
-  throw InvalidParameter("recorded", recording.head.device.name,
-                         "a device with a profile, for the predictions");
+  return {};
 }
 
 std::vector<Recording> chosen(const std::string& folder, const std::vector<Suite>& suites) {
@@ -201,7 +204,7 @@ Curves curves_of(const std::string& folder, const std::vector<Suite>& suites,
   Curves all;
   for (const Recording& recording : chosen(folder, suites)) {
     if (recording.head.suite == "stream" || recording.head.suite == "tiles") continue;
-    const Device& device = device_of(recording, devices);
+    const Device device = device_of(recording, devices);
     for (const OrderCurve& curve : order_curves(recording, device)) {
       all.curves.push_back(curve);
       all.partings.push_back(parting_of(curve, device));

@@ -13,13 +13,19 @@ const char* const kWhere = "data/contention.json";
 
 Json parse_contention() { return parse_strict(embedded::contention, kWhere, "natten-sim.contention/1"); }
 
+constexpr NumberField<ContentionProfile> kFitted[] = {
+    {"launch_ns", &ContentionProfile::launch_ns},
+    {"issue_red_ns", &ContentionProfile::issue_red_ns},
+    {"issue_cas_ns", &ContentionProfile::issue_cas_ns},
+    {"red_service_ns", &ContentionProfile::red_service_ns},
+    {"cas_service_ns", &ContentionProfile::cas_service_ns},
+    {"warps_in_flight", &ContentionProfile::warps_in_flight},
+    {"slice_sectors_per_ns", &ContentionProfile::slice_sectors_per_ns}};
+
 ContentionProfile read_profile(const Json& entry, const Json& bare) {
   const StrictObject fields(entry, kWhere,
                             {"device", "sms", "clock_hz", "dram_bytes_per_s", "fp32_flops_per_s", "l2_bytes",
                              "warps_per_sm", "round_trip_cycles", "l2_sector_ratio", "fitted"});
-  const StrictObject fitted(fields.at("fitted"), std::string(kWhere) + ": fitted",
-                            {"launch_ns", "issue_red_ns", "issue_cas_ns", "red_service_ns", "cas_service_ns",
-                             "warps_in_flight", "slice_sectors_per_ns"});
   ContentionProfile profile;
   profile.device = fields.text("device");
   profile.sms = static_cast<std::int64_t>(fields.sourced("sms"));
@@ -34,13 +40,7 @@ ContentionProfile read_profile(const Json& entry, const Json& bare) {
   constexpr double kSchedulers = 4;  // of an SM, one warp instruction a cycle each
   profile.issue_bare_ns = kernel.number("instructions") / kSchedulers / static_cast<double>(profile.sms) /
                           (fields.sourced("clock_hz") * 1e-9);
-  profile.launch_ns = fitted.number("launch_ns");
-  profile.issue_red_ns = fitted.number("issue_red_ns");
-  profile.issue_cas_ns = fitted.number("issue_cas_ns");
-  profile.red_service_ns = fitted.number("red_service_ns");
-  profile.cas_service_ns = fitted.number("cas_service_ns");
-  profile.warps_in_flight = fitted.number("warps_in_flight");
-  profile.slice_sectors_per_ns = fitted.number("slice_sectors_per_ns");
+  fields.object("fitted", keys_of(kFitted)).numbers(kFitted, profile);
   return profile;
 }
 

@@ -14,6 +14,15 @@ namespace {
 
 using Json = StrictObject::Json;
 
+constexpr NumberField<MsdaKernel> kKernelNumbers[] = {{"occupancy", &MsdaKernel::occupancy},
+                                                      {"bytes_in_flight", &MsdaKernel::bytes_in_flight},
+                                                      {"sectors_per_sample", &MsdaKernel::sectors_per_sample},
+                                                      {"read_request_ns", &MsdaKernel::read_request_ns},
+                                                      {"read_byte_ns", &MsdaKernel::read_byte_ns},
+                                                      {"write_request_ns", &MsdaKernel::write_request_ns},
+                                                      {"host_forward_ns", &MsdaKernel::host_forward_ns},
+                                                      {"host_backward_ns", &MsdaKernel::host_backward_ns}};
+
 void require_range(const char* name, std::int64_t value, std::int64_t lo, std::int64_t hi) {
   if (value >= lo && value <= hi) return;
   throw InvalidParameter(name, std::to_string(value), std::to_string(lo) + ".." + std::to_string(hi),
@@ -102,25 +111,17 @@ MsdaKernel msda_kernel(std::string_view device, std::string_view tiling) {
   const Json document = parse_strict(embedded::msda_kernels, where, "natten-sim.msda-kernels/1");
   std::vector<std::string> known;
   for (const Json& entry : StrictObject(document, where, {"schema", "kernels"}).array("kernels")) {
-    const StrictObject fields(entry, where,
-                              {"device", "tiling", "borrowed_from", "occupancy", "bytes_in_flight",
-                               "sectors_per_sample", "dram_granule_bytes", "read_request_ns", "read_byte_ns",
-                               "write_request_ns", "host_forward_ns", "host_backward_ns", "source"});
+    const StrictObject fields(
+        entry, where,
+        keys_of(kKernelNumbers, {"device", "tiling", "borrowed_from", "dram_granule_bytes", "source"}));
     known.push_back(fields.text("device") + " " + fields.text("tiling"));
     if (fields.text("device") != device || fields.text("tiling") != tiling) continue;
     MsdaKernel kernel;
     kernel.device = device;
     kernel.tiling = tiling;
     kernel.borrowed_from = fields.text("borrowed_from");
-    kernel.occupancy = fields.number("occupancy");
-    kernel.bytes_in_flight = fields.number("bytes_in_flight");
-    kernel.sectors_per_sample = fields.number("sectors_per_sample");
     kernel.dram_granule_bytes = fields.integer("dram_granule_bytes");
-    kernel.read_request_ns = fields.number("read_request_ns");
-    kernel.read_byte_ns = fields.number("read_byte_ns");
-    kernel.write_request_ns = fields.number("write_request_ns");
-    kernel.host_forward_ns = fields.number("host_forward_ns");
-    kernel.host_backward_ns = fields.number("host_backward_ns");
+    fields.numbers(kKernelNumbers, kernel);
     return kernel;
   }
   const std::string name = std::string(device) + " " + std::string(tiling);

@@ -23,6 +23,13 @@ struct IntegerRange {
   std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 };
 
+/// A number of an object, and where it goes.
+template <typename Target>
+struct NumberField {
+  const char* key;
+  double Target::*member;
+};
+
 /// One JSON object of data/ or of a user's file, read strictly: unknown, missing and ill-typed keys are
 /// refused with the place and the key. A key whose value is null counts as absent. Private to the project's
 /// own rooms, since the library's users need no JSON.
@@ -104,6 +111,10 @@ class StrictObject {
     if (!at(key).is_number() || !std::isfinite(at(key).get<double>())) fail(key, "a number");
     return at(key).get<double>();
   }
+  template <typename Target, std::size_t kCount>
+  void numbers(const NumberField<Target> (&fields)[kCount], Target& target) const {
+    for (const NumberField<Target>& field : fields) target.*field.member = number(field.key);
+  }
   [[nodiscard]] bool boolean(const char* key) const {
     if (!at(key).is_boolean()) fail(key, "true or false");
     return at(key).get<bool>();
@@ -144,6 +155,14 @@ class StrictObject {
   const Json& object_;
   std::string where_;
 };
+
+/// Their keys, after `others`.
+template <typename Target, std::size_t kCount>
+[[nodiscard]] std::vector<std::string> keys_of(const NumberField<Target> (&fields)[kCount],
+                                               std::vector<std::string> others = {}) {
+  for (const NumberField<Target>& field : fields) others.emplace_back(field.key);
+  return others;
+}
 
 /// Parses one object; refuses repeated keys and deep nesting.
 [[nodiscard]] inline StrictObject::Json parse_strict(std::string_view json, const std::string& where) {

@@ -1,5 +1,5 @@
-// Memory, events and faults of one GPU, and the kernel that fills buffers: one variant a dtype, floor 2 bytes an
-// element written, not timed since no figure depends on it.
+// Memory, events and faults of one GPU, and the kernel that fills buffers: one variant a dtype, floor 2 bytes
+// an element written, not timed since no figure depends on it.
 #include <algorithm>
 #include <array>
 #include <string>

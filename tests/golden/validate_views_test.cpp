@@ -129,6 +129,18 @@ TEST_CASE("a view needs recordings that it can show, and no option of the compar
   check_refused("validate --recorded '" + folder + "' --view heat-map", {"sdpa.json", "device"});
 }
 
+TEST_CASE("recordings of a GPU without a profile have views without predictions") {
+  const std::string folder = scratch_folder();
+  std::string text = read_text(kRecordings + "/nvidia-h200-sawtooth.json");
+  const std::size_t profile = text.find("\"profile\": \"h200\"");
+  REQUIRE(profile != std::string::npos);
+  write_text(folder + "/r.json", text.replace(profile, 17, "\"profile\": \"\""));
+  const Json result = result_of("validate --recorded '" + folder + "' --view misses");
+  REQUIRE_FALSE(result["rows"].empty());
+  CHECK(result["rows"][0]["cyclic_misses"].is_number());
+  CHECK(result["rows"][0]["cyclic_predicted"].is_null());
+}
+
 TEST_CASE("every comparison is printed on demand, savings in percent") {
   const Run brief = run("validate stream --recorded '" + kRecordings + "'");
   const Run whole = run("validate stream --rows --recorded '" + kRecordings + "'");

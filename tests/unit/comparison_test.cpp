@@ -172,6 +172,34 @@ TEST_CASE("every known miss of the shipped suites excuses exactly the points tha
                                          [&](const ComparisonRow& each) { return each.known_miss == i; });
       INFO(suite.name << ": " << miss.point);
       CHECK(static_cast<std::size_t>(excused) == miss.points);
+      double worst = 0;
+      for (const ComparisonRow& each : comparison.rows) {
+        if (each.known_miss == i) worst = std::max(worst, std::abs(each.deviation));
+      }
+      CHECK(miss.worst <= 1.25 * worst);  // what was seen, and room for how runs differ
+    }
+  }
+}
+
+TEST_CASE("every shipped tolerance judges something, and every comparison has one") {
+  const std::vector<Recording> recordings =
+      read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
+  const Comparison comparison = compare(recordings, builtin_suites(), builtin_catalog().devices);
+  for (const ComparisonRow& each : comparison.rows) {
+    INFO(each.suite << ": " << each.counter << ", " << each.model);
+    CHECK(each.verdict != Verdict::kNoTolerance);
+  }
+  for (const Suite& suite : builtin_suites()) {
+    for (const Tolerance& tolerance : suite.tolerances) {
+      if (tolerance.model.find("timed") != std::string::npos) continue;
+      const auto judged =
+          std::count_if(comparison.rows.begin(), comparison.rows.end(), [&](const ComparisonRow& each) {
+            return each.suite == suite.name && each.counter == tolerance.counter &&
+                   each.model.find(tolerance.model) != std::string::npos &&
+                   each.group.find(tolerance.group) != std::string::npos;
+          });
+      INFO(suite.name << ": " << tolerance.counter << " " << tolerance.model << " " << tolerance.group);
+      CHECK(judged > 0);
     }
   }
 }

@@ -75,6 +75,12 @@ TEST_CASE("units are decimal multiples, thousands have commas") {
   CHECK(dram_bytes("byte", "0") == 0);
 }
 
+TEST_CASE("a count beyond 64 bits is refused, before and after its unit") {
+  CHECK(dram_bytes("Tbyte", "9000000") == 9e18);
+  CHECK_THROWS_AS(dram_bytes("Tbyte", "9000001"), MalformedData);
+  CHECK_THROWS_AS(dram_bytes("byte", "9100000000000000000"), MalformedData);
+}
+
 TEST_CASE("a decimal comma is refused, not read as thousands") {
   for (const char* value : {"1.234,5", "1,5", "12,34", ",123", "1234,567", "1,2345", "1,,234", "1,234,56",
                             "-1", "1e30", "inf", "0x10", "1 234", "1.2.3", "+1"}) {

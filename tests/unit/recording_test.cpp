@@ -102,6 +102,7 @@ TEST_CASE("a file holds every finished point after each, and resumes") {
   RecordingFile file(path, head, IfExists::kResume);
   CHECK(file.find(example_row(1).point) != nullptr);
   CHECK(file.find(example_row(3).point) == nullptr);
+  CHECK(file.recording().head.commit == "abc");  // nothing is of the other yet
   file.put(example_row(3));
   file.put(example_row(1));  // replaces
   CHECK(parse_recording(read(path), path).rows.size() == 3);

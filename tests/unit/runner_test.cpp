@@ -271,6 +271,13 @@ TEST_CASE("kernels are checked on each distinct variant, long ones also past 327
   std::sort(lengths.begin(), lengths.end());
   CHECK(lengths == std::vector<std::int64_t>{1, 1, 99, 99, 2047, 2047, 32769, 32769});
   CHECK(points_to_check(suite, CheckLengths::kShort).size() == 6);
+  Suite streams = example_suite();
+  for (const std::int64_t mib : {64, 96}) {
+    StreamPoint point;
+    point.buffer_mib = mib;
+    streams.points.emplace_back(point);
+  }
+  CHECK(points_to_check(streams, CheckLengths::kShort).size() == 5);  // 1 to 4 MiB, and 7
 }
 
 TEST_CASE("a check that cannot run is neither passed nor wrong") {

@@ -15,20 +15,22 @@ namespace natten_sim::validate {
 /// libcupti's functions, by their own names.
 struct Cupti {
   SharedLibrary library;
-#define NATTEN_SIM_CUPTI_FUNCTIONS(X)                                                                     \
-  X(cuptiGetVersion)                                                                                      \
-  X(cuptiGetResultString)                                                                                 \
-  X(cuptiProfilerInitialize)                                                                              \
-  X(cuptiDeviceGetChipName) X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize)         \
-      X(cuptiProfilerHostDeinitialize) X(cuptiProfilerHostGetSubMetrics)                                  \
-          X(cuptiProfilerHostGetMetricProperties) X(cuptiProfilerHostConfigAddMetrics)                    \
-              X(cuptiProfilerHostGetConfigImageSize) X(cuptiProfilerHostGetConfigImage)                   \
-                  X(cuptiProfilerHostGetNumOfPasses) X(cuptiProfilerHostEvaluateToGpuValues)              \
-                      X(cuptiRangeProfilerEnable) X(cuptiRangeProfilerDisable) X(cuptiRangeProfilerStart) \
-                          X(cuptiRangeProfilerStop) X(cuptiRangeProfilerPushRange)                        \
-                              X(cuptiRangeProfilerPopRange) X(cuptiRangeProfilerSetConfig)                \
-                                  X(cuptiRangeProfilerDecodeData) X(cuptiRangeProfilerGetCounterDataSize) \
-                                      X(cuptiRangeProfilerCounterDataImageInitialize)
+  // By hand: clang-format would break these lines anew each time.
+// clang-format off
+#define NATTEN_SIM_CUPTI_FUNCTIONS(X) \
+  X(cuptiGetVersion) X(cuptiGetResultString) \
+  X(cuptiProfilerInitialize) X(cuptiDeviceGetChipName) \
+  X(cuptiProfilerGetCounterAvailability) X(cuptiProfilerHostInitialize) \
+  X(cuptiProfilerHostDeinitialize) X(cuptiProfilerHostGetSubMetrics) \
+  X(cuptiProfilerHostGetMetricProperties) X(cuptiProfilerHostConfigAddMetrics) \
+  X(cuptiProfilerHostGetConfigImageSize) X(cuptiProfilerHostGetConfigImage) \
+  X(cuptiProfilerHostGetNumOfPasses) X(cuptiProfilerHostEvaluateToGpuValues) \
+  X(cuptiRangeProfilerEnable) X(cuptiRangeProfilerDisable) \
+  X(cuptiRangeProfilerStart) X(cuptiRangeProfilerStop) \
+  X(cuptiRangeProfilerPushRange) X(cuptiRangeProfilerPopRange) \
+  X(cuptiRangeProfilerSetConfig) X(cuptiRangeProfilerDecodeData) \
+  X(cuptiRangeProfilerGetCounterDataSize) X(cuptiRangeProfilerCounterDataImageInitialize)
+// clang-format on
 #define NATTEN_SIM_CUPTI_DECLARE(name) decltype(::name)* name = nullptr;
   NATTEN_SIM_CUPTI_FUNCTIONS(NATTEN_SIM_CUPTI_DECLARE)
 #undef NATTEN_SIM_CUPTI_DECLARE

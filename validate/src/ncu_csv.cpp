@@ -11,6 +11,7 @@ namespace natten_sim::validate {
 namespace {
 
 using Cells = std::vector<std::string>;
+constexpr double kMostCount = 9e18;  // and so in 64 bits
 
 /// Cells of one CSV line: quoted or not, doubled quotes inside quotes; empty when a quote does not close. ncu
 /// breaks no line inside a cell.
@@ -66,7 +67,7 @@ double parse_value(const std::string& text, const std::string& where) {
   const std::string digits = without_separators(text);
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size() || !(value >= 0 && value <= 9e18)) {
+  if (error != std::errc{} || end != digits.data() + digits.size() || !(value >= 0 && value <= kMostCount)) {
     throw MalformedData(where, "'" + text + "'",
                         "a count, with '.' before decimals and ',' between thousands if anywhere");
   }
@@ -104,8 +105,9 @@ void store(ProfiledLaunch& launch, const std::string& metric, const std::string&
            const std::string& value, const std::string& where) {
   const CounterSpec* const spec = find_metric(metric);
   if (spec == nullptr || is_absent(value)) return;
-  launch.counters[std::string(spec->label)] =
-      parse_value(value, where) * unit_factor(unit, *spec, where) * spec->scale;
+  const double scaled = parse_value(value, where) * unit_factor(unit, *spec, where) * spec->scale;
+  if (scaled > kMostCount) throw MalformedData(where, value + " " + unit, "a count of 64 bits");
+  launch.counters[std::string(spec->label)] = scaled;
 }
 
 struct Header {

@@ -126,7 +126,7 @@ class RecordingFile::Lock {
 };
 
 RecordingFile::RecordingFile(std::string path, const RecordingHead& head, IfExists if_exists)
-    : path_(std::move(path)), lock_(std::make_unique<Lock>(path_)) {
+    : path_(std::move(path)), lock_(std::make_unique<Lock>(path_)), commit_(head.commit) {
   if (!fs::exists(path_)) {
     recording_.head = head;
     return;
@@ -139,7 +139,6 @@ RecordingFile::RecordingFile(std::string path, const RecordingHead& head, IfExis
   if (const std::string differs = difference(recording_.head, head); !differs.empty()) {
     throw InvalidParameter("recording", path_, "one made in the same way: " + differs, "another folder");
   }
-  recording_.head.commit = joined_commits(recording_.head.commit, head.commit);
   for (std::size_t i = 0; i < recording_.rows.size(); ++i) by_key_[key_of(recording_.rows[i].point)] = i;
 }
 
@@ -159,6 +158,7 @@ void RecordingFile::put(const RecordedRow& row) {
   } else {
     recording_.rows[place->second] = row;
   }
+  recording_.head.commit = joined_commits(recording_.head.commit, commit_);
   replace_file(path_, recording_json(recording_));
 }
 

@@ -70,7 +70,7 @@ enum class IfExists { kRefuse, kResume };
 class RecordingFile {
  public:
   /// Refuses a file that is there already, or with kResume goes on from it, if its head is the same but for
-  /// the commit; then the head names both commits.
+  /// the commit; once a row is added, the head names both commits.
   /// @throws InvalidParameter naming what differs, or that nothing can be written there; MalformedData.
   RecordingFile(std::string path, const RecordingHead& head, IfExists if_exists);
   RecordingFile(RecordingFile&&) noexcept;
@@ -91,6 +91,7 @@ class RecordingFile {
   std::string path_;
   std::unique_ptr<Lock> lock_;
   Recording recording_;
+  std::string commit_;  ///< of this run, for the head once a row is added
   std::map<std::string, std::size_t> by_key_;
 };
 

@@ -54,8 +54,8 @@ class Measurer {
 void run_suite(Measurer& measurer, const Suite& suite, RecordingFile& file, const RunOptions& options,
                const std::function<void(double, const std::string&)>& progress = {});
 
-/// kShort: every distinct kernel of the suite on a ragged length of at most 2047. kLong: also on 32769
-/// tokens, where the suite goes that far.
+/// kShort: every distinct kernel of the suite, attention on a ragged length of at most 2047, streams on at
+/// most 7 MiB. kShortAndLong: attention also on 32769 tokens, where the suite goes that far.
 enum class CheckLengths { kShort, kShortAndLong };
 
 /// The points that `check_kernels` runs, by key.
