@@ -44,6 +44,7 @@ RegimeMap map_of(const std::string& folder) {
       map = regime_map(ours, each);
     }
   }
+  if (map && map->cells.empty()) throw InvalidParameter("recorded", folder, "recordings with points");
   if (map) return *map;
   throw InvalidParameter("recorded", folder,
                          "a recording of the suite tiles and one of scripts/time_pytorch_sdpa.py, of one "
