@@ -44,6 +44,7 @@ RegimeMap map_of(const std::string& folder) {
       map = regime_map(ours, each);
     }
   }
+  if (map && map->cells.empty()) throw InvalidParameter("recorded", folder, "recordings with points");
   if (map) return *map;
   throw InvalidParameter("recorded", folder,
                          "a recording of the suite tiles and one of scripts/time_pytorch_sdpa.py, of one "
@@ -172,17 +173,31 @@ ValidateView decisions_view(const std::string& folder) {
 
 // --- What the order of K and V does ------------------------------------------------------------------------
 
+/// A curve and where it was recorded.
+struct PlacedCurve {
+  std::string device;
+  OrderCurve curve;
+  Parting parting;
+};
 struct Curves {
-  std::vector<OrderCurve> curves;
-  std::vector<Parting> partings;
+  std::vector<PlacedCurve> placed;
+
+  [[nodiscard]] std::vector<OrderCurve> curves() const {
+    std::vector<OrderCurve> all;
+    for (const PlacedCurve& each : placed) all.push_back(each.curve);
+    return all;
+  }
 };
 
-const Device& device_of(const Recording& recording, const std::vector<Device>& devices) {
+/// The profile of the recorded GPU. One of another size (a slice) or of no profile has no predictions, but
+/// is shown all the same: an empty profile.
+Device device_of(const Recording& recording, const std::vector<Device>& devices) {
   for (const Device& device : devices) {
-    if (device.name == recording.head.device.profile) return device;
+    if (device.name != recording.head.device.profile) continue;
+    const DeviceValue* const sms = find_value(device, "sms");
+    if (sms == nullptr || sms->value == static_cast<double>(recording.head.device.sms)) return device;
   }
-  throw InvalidParameter("recorded", recording.head.device.name,
-                         "a device with a profile, for the predictions");
+  return {};
 }
 
 std::vector<Recording> chosen(const std::string& folder, const std::vector<Suite>& suites) {
@@ -201,13 +216,12 @@ Curves curves_of(const std::string& folder, const std::vector<Suite>& suites,
   Curves all;
   for (const Recording& recording : chosen(folder, suites)) {
     if (recording.head.suite == "stream" || recording.head.suite == "tiles") continue;
-    const Device& device = device_of(recording, devices);
+    const Device device = device_of(recording, devices);
     for (const OrderCurve& curve : order_curves(recording, device)) {
-      all.curves.push_back(curve);
-      all.partings.push_back(parting_of(curve, device));
+      all.placed.push_back({recording.head.device.name, curve, parting_of(curve, device)});
     }
   }
-  if (all.curves.empty()) {
+  if (all.placed.empty()) {
     throw InvalidParameter(
         "recorded", folder,
         "recordings with cyclic and sawtooth at three lengths or more (suites sawtooth, reuse)");
@@ -215,8 +229,9 @@ Curves curves_of(const std::string& folder, const std::vector<Suite>& suites,
   return all;
 }
 
-Json misses_row(const OrderCurve& curve, const OrderedPoint& point) {
-  return {{"configuration", curve.name},
+Json misses_row(const PlacedCurve& at, const OrderedPoint& point) {
+  return {{"device", at.device},
+          {"configuration", at.curve.name},
           {"tokens", point.tokens},
           {"kv_bytes", point.kv_bytes},
           {"cyclic_misses", optional_json(point.cyclic_misses)},
@@ -230,27 +245,28 @@ Json misses_row(const OrderCurve& curve, const OrderedPoint& point) {
 ValidateView misses_view(const Curves& all) {
   ValidateView view;
   view.empty_row = misses_row({}, {});
-  for (const OrderCurve& curve : all.curves) {
+  for (const PlacedCurve& at : all.placed) {
     Table table = {
         {"tokens", "K and V, MiB", "cyclic", "predicted", "sawtooth", "predicted", "saving", "predicted"}};
-    for (const OrderedPoint& p : curve.points) {
-      view.rows.push_back(misses_row(curve, p));
+    for (const OrderedPoint& p : at.curve.points) {
+      view.rows.push_back(misses_row(at, p));
       table.push_back(
           {std::to_string(p.tokens), fmt::format("{:.1f}", static_cast<double>(p.kv_bytes) / (1 << 20)),
            cell(p.cyclic_misses, "{:.3f}"), cell(p.cyclic_predicted, "{:.3f}"),
            cell(p.sawtooth_misses, "{:.3f}"), cell(p.sawtooth_predicted, "{:.3f}"),
            cell(p.measured_saving(), "{:.1f}%", 100), cell(p.predicted_saving(), "{:.1f}%", 100)});
     }
-    append(table, view.text, "DRAM reads over the compulsory ones, " + curve.name);
+    append(table, view.text, "DRAM reads over the compulsory ones, " + at.device + ", " + at.curve.name);
   }
-  view.svg = svg_charts(miss_charts(all.curves), 2);
+  view.svg = svg_charts(miss_charts(all.curves()), 2);
   return view;
 }
 
-Json throughput_row(const OrderCurve& curve, const OrderedPoint& point) {
+Json throughput_row(const PlacedCurve& at, const OrderedPoint& point) {
   std::optional<double> gain;
   if (point.cyclic_tflops && point.sawtooth_tflops) gain = *point.sawtooth_tflops / *point.cyclic_tflops - 1;
-  return {{"configuration", curve.name},
+  return {{"device", at.device},
+          {"configuration", at.curve.name},
           {"tokens", point.tokens},
           {"cyclic_tflops", optional_json(point.cyclic_tflops)},
           {"sawtooth_tflops", optional_json(point.sawtooth_tflops)},
@@ -260,24 +276,26 @@ Json throughput_row(const OrderCurve& curve, const OrderedPoint& point) {
 ValidateView throughput_view(const Curves& all) {
   ValidateView view;
   view.empty_row = throughput_row({}, {});
-  for (const OrderCurve& curve : all.curves) {
+  for (const PlacedCurve& at : all.placed) {
     Table table = {{"tokens", "cyclic", "sawtooth", "gain"}};
-    for (const OrderedPoint& p : curve.points) {
-      const Json row = throughput_row(curve, p);
+    for (const OrderedPoint& p : at.curve.points) {
+      const Json row = throughput_row(at, p);
       view.rows.push_back(row);
       table.push_back(
           {std::to_string(p.tokens), cell(p.cyclic_tflops, "{:.1f}"), cell(p.sawtooth_tflops, "{:.1f}"),
            row["gain"].is_null() ? "-" : fmt::format("{:+.1f}%", 100 * row["gain"].get<double>())});
     }
-    append(table, view.text, "TFLOP/s, " + curve.name);
+    append(table, view.text, "TFLOP/s, " + at.device + ", " + at.curve.name);
   }
-  const std::vector<Chart> charts = throughput_charts(all.curves);
+  const std::vector<Chart> charts = throughput_charts(all.curves());
   if (!charts.empty()) view.svg = svg_charts(charts, 2);
   return view;
 }
 
-Json parting_row(const OrderCurve& curve, const Parting& parting) {
-  return {{"configuration", curve.name},
+Json parting_row(const PlacedCurve& at) {
+  const Parting& parting = at.parting;
+  return {{"device", at.device},
+          {"configuration", at.curve.name},
           {"last_together", optional_json(parting.last_together)},
           {"first_apart", optional_json(parting.first_apart)},
           {"predicted_together", optional_json(parting.predicted_together)},
@@ -287,13 +305,14 @@ Json parting_row(const OrderCurve& curve, const Parting& parting) {
 
 ValidateView parting_view(const Curves& all) {
   ValidateView view;
-  view.empty_row = parting_row({}, {});
-  Table table = {{"configuration", "together at", "apart at", "predicted together", "apart", "from tokens"}};
-  for (std::size_t i = 0; i < all.curves.size(); ++i) {
-    const Parting& p = all.partings[i];
-    view.rows.push_back(parting_row(all.curves[i], p));
-    table.push_back({all.curves[i].name, cell(p.last_together), cell(p.first_apart),
-                     cell(p.predicted_together), cell(p.predicted_apart), cell(p.predicted_tokens)});
+  view.empty_row = parting_row({});
+  Table table = {
+      {"configuration", "together at", "apart at", "predicted together", "apart", "from tokens", "device"}};
+  for (const PlacedCurve& at : all.placed) {
+    view.rows.push_back(parting_row(at));
+    const Parting& p = at.parting;
+    table.push_back({at.curve.name, cell(p.last_together), cell(p.first_apart), cell(p.predicted_together),
+                     cell(p.predicted_apart), cell(p.predicted_tokens), at.device});
   }
   append(table, view.text, "Where a sawtooth begins to save more than 5% of the DRAM reads of a cyclic walk");
   return view;
@@ -301,8 +320,9 @@ ValidateView parting_view(const Curves& all) {
 
 // --- Few SMs -----------------------------------------------------------------------------------------------
 
-Json active_row(const ActiveSmsPoint& point) {
-  return {{"sms", point.sms},
+Json active_row(const std::string& device, const ActiveSmsPoint& point) {
+  return {{"device", device},
+          {"sms", point.sms},
           {"dram_hit_rate", point.dram_hit_rate},
           {"l2_hit_rate", optional_json(point.l2_hit_rate)},
           {"one_minus_1_over_sms", point.lockstep},
@@ -312,44 +332,51 @@ Json active_row(const ActiveSmsPoint& point) {
 
 ValidateView active_view(const std::vector<Recording>& recordings, const std::vector<Device>& devices) {
   ValidateView view;
-  view.empty_row = active_row({});
-  Table table = {{"SMs", "L2 hit rate", "1 - 1/SMs", "DRAM hit rate", "predicted", "reads / compulsory"}};
+  view.empty_row = active_row({}, {});
+  std::vector<Chart> charts;
+  Table table = {
+      {"SMs", "L2 hit rate", "1 - 1/SMs", "DRAM hit rate", "predicted", "reads / compulsory", "device"}};
   for (const Recording& recording : recordings) {
     const std::vector<ActiveSmsPoint> points = active_sms(recording, device_of(recording, devices));
     if (points.empty()) continue;
     for (const ActiveSmsPoint& p : points) {
-      view.rows.push_back(active_row(p));
+      view.rows.push_back(active_row(recording.head.device.name, p));
       table.push_back({std::to_string(p.sms), cell(p.l2_hit_rate, "{:.4f}"),
                        fmt::format("{:.4f}", p.lockstep), fmt::format("{:.4f}", p.dram_hit_rate),
-                       cell(p.predicted, "{:.4f}"), fmt::format("{:.2f}", p.misses)});
+                       cell(p.predicted, "{:.4f}"), fmt::format("{:.2f}", p.misses),
+                       recording.head.device.name});
     }
-    view.svg = svg_charts(active_sms_charts(points, stream_capacities(recording)), 2);
+    for (Chart& chart : active_sms_charts(points, stream_capacities(recording))) charts.push_back(chart);
   }
+  if (!charts.empty()) view.svg = svg_charts(charts, 2);
   append(table, view.text, "Hit rates of sectors that L1s load, over the SMs at work (one CTA each)");
   return view;
 }
 
-Json capacity_row(const StreamCapacity& each) {
-  return {{"sms", each.sms}, {"buffer_mib", each.buffer_mib}, {"kept_mib", each.kept_mib}};
+Json capacity_row(const std::string& device, const StreamCapacity& each) {
+  return {
+      {"device", device}, {"sms", each.sms}, {"buffer_mib", each.buffer_mib}, {"kept_mib", each.kept_mib}};
 }
 
 ValidateView capacity_view(const std::vector<Recording>& recordings) {
   ValidateView view;
-  view.empty_row = capacity_row({});
-  std::map<std::int64_t, std::map<std::int64_t, std::string>> cells;
+  view.empty_row = capacity_row({}, {});
+  std::map<std::pair<std::string, std::int64_t>, std::map<std::int64_t, std::string>> cells;
   std::map<std::int64_t, bool> buffers;
   for (const Recording& recording : recordings) {
     for (const StreamCapacity& each : stream_capacities(recording)) {
-      view.rows.push_back(capacity_row(each));
-      cells[each.sms][each.buffer_mib] = fmt::format("{:.1f}", each.kept_mib);
+      view.rows.push_back(capacity_row(recording.head.device.name, each));
+      cells[{recording.head.device.name, each.sms}][each.buffer_mib] = fmt::format("{:.1f}", each.kept_mib);
       buffers[each.buffer_mib] = true;
     }
   }
   Table table = {{"SMs"}};
   for (const auto& [mib, there] : buffers) table.front().push_back(fmt::format("of {}", mib));
-  for (const auto& [sms, kept] : cells) {
-    table.push_back({std::to_string(sms)});
+  table.front().emplace_back("device");
+  for (const auto& [at, kept] : cells) {
+    table.push_back({std::to_string(at.second)});
     for (const auto& [mib, there] : buffers) table.back().push_back(kept.contains(mib) ? kept.at(mib) : "-");
+    table.back().push_back(at.first);
   }
   append(table, view.text,
          "MiB that the L2 keeps of a paced sawtooth stream, over the SMs at work and the buffer");

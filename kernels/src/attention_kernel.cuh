@@ -8,8 +8,9 @@
 // (790 TFLOP/s dense bf16), 16384 tokens, 16 heads of 128: 2.2e12 operations, 2.8 ms full and 1.4 ms causal.
 // Floor, bytes: Q, K, V and O once, 268 MB there, 62 us of its DRAM; each Q tile's walk over K and V through
 // the L2, 17 GB with Q tiles of 128 rows, 2.0 ms at the 8.7 TB/s that its hits reach. So operations bind.
-// Measured there: 363 TFLOP/s full (6.1 ms, 2.2 times the floor), 334 causal (3.3 ms, 2.4 times); head dim
-// 64: 329 and 316. FlashAttention-2 in PyTorch reaches 354 and 311, cuDNN 681 and 630. mma.sync reaches about
+// Measured there: 367 TFLOP/s full (6.0 ms, 2.1 times the floor), 339 causal (3.2 ms, 2.3 times); head dim
+// 64: 326 and 314, 96: 346 and 316, 160: 306 and 297. FlashAttention-2 in PyTorch reaches 349 and 321 at head
+// dim 128, 243 and 231 at 160; cuDNN 651 and 630, 561 and 566. mma.sync reaches about
 // two thirds of what wgmma does on sm_90; the exponentials (one a score, 16 a cycle and SM quarter) do not
 // overlap fully with it. docs/validation.md has the table.
 //

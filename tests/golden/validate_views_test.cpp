@@ -28,15 +28,16 @@ TEST_CASE("every view has its documented fields, as many CSV lines as rows, and 
        {"head_dim", "dtype", "causal", "from_tokens", "to_tokens", "fastest", "fastest_tflops", "of_auto",
         "tiles", "own_least", "own_most"}},
       {"misses",
-       {"configuration", "tokens", "kv_bytes", "cyclic_misses", "cyclic_predicted", "sawtooth_misses",
-        "sawtooth_predicted", "saving", "saving_predicted"}},
-      {"throughput", {"configuration", "tokens", "cyclic_tflops", "sawtooth_tflops", "gain"}},
+       {"device", "configuration", "tokens", "kv_bytes", "cyclic_misses", "cyclic_predicted",
+        "sawtooth_misses", "sawtooth_predicted", "saving", "saving_predicted"}},
+      {"throughput", {"device", "configuration", "tokens", "cyclic_tflops", "sawtooth_tflops", "gain"}},
       {"parting",
-       {"configuration", "last_together", "first_apart", "predicted_together", "predicted_apart",
+       {"device", "configuration", "last_together", "first_apart", "predicted_together", "predicted_apart",
         "predicted_tokens"}},
       {"active-sms",
-       {"sms", "dram_hit_rate", "l2_hit_rate", "one_minus_1_over_sms", "predicted_dram_hit_rate", "misses"}},
-      {"capacity", {"sms", "buffer_mib", "kept_mib"}}};
+       {"device", "sms", "dram_hit_rate", "l2_hit_rate", "one_minus_1_over_sms", "predicted_dram_hit_rate",
+        "misses"}},
+      {"capacity", {"device", "sms", "buffer_mib", "kept_mib"}}};
   for (const auto& [view, fields] : views) {
     INFO(view);
     const Json result = result_of(of_shipped("--view " + view));
@@ -127,6 +128,18 @@ TEST_CASE("a view needs recordings that it can show, and no option of the compar
   check_refused("validate --recorded '" + folder + "' --view heat-map", {"of one device and driver"});
   write_text(folder + "/sdpa.json", "{\"schema\": \"natten-sim.sdpa-recording/1\"}");
   check_refused("validate --recorded '" + folder + "' --view heat-map", {"sdpa.json", "device"});
+}
+
+TEST_CASE("recordings of a GPU without a profile have views without predictions") {
+  const std::string folder = scratch_folder();
+  std::string text = read_text(kRecordings + "/nvidia-h200-sawtooth.json");
+  const std::size_t profile = text.find("\"profile\": \"h200\"");
+  REQUIRE(profile != std::string::npos);
+  write_text(folder + "/r.json", text.replace(profile, 17, "\"profile\": \"\""));
+  const Json result = result_of("validate --recorded '" + folder + "' --view misses");
+  REQUIRE_FALSE(result["rows"].empty());
+  CHECK(result["rows"][0]["cyclic_misses"].is_number());
+  CHECK(result["rows"][0]["cyclic_predicted"].is_null());
 }
 
 TEST_CASE("every comparison is printed on demand, savings in percent") {

@@ -100,6 +100,22 @@ TEST_CASE("long sequences agree with the oracle on sampled rows") {
   }
 }
 
+TEST_CASE("a persistent launch on some SMs agrees with the oracle, and one on too many is refused") {
+  AttentionVariant variant;
+  variant.ctas_per_sm = 1;
+  for (const int ctas : {1, 3, gpu().sms}) {
+    variant.ctas = ctas;
+    for (const KvWalk walk : {KvWalk::kCyclic, KvWalk::kSawtooth}) {
+      variant.walk = walk;
+      check({1, 2, 1, 1500, 128, Dtype::kBf16, false}, variant, 48);
+    }
+  }
+  variant.ctas = gpu().sms + 1;
+  const AttentionProblem problem{1, 1, 1, 200, 128, Dtype::kBf16, false};
+  const AttentionBuffers buffers = random_attention_buffers(problem, fresh_seed());
+  CHECK_THROWS_AS(launch_attention(gpu(), problem, variant, buffers), HardwareAbsent);
+}
+
 TEST_CASE("large scores neither overflow nor lose rows") {
   // All queries and keys alike and long: every score is the same and large, so O is the mean of V.
   const AttentionProblem problem{1, 1, 1, 300, 128, Dtype::kFp16, false};

@@ -104,6 +104,26 @@ TEST_CASE("a curve needs both orders at three lengths, full masks, all SMs and m
   CHECK(broken([&](RecordedRow& row) { point(row).variant.schedule = kernels::CtaSchedule::kGrid; }));
 }
 
+TEST_CASE("a GPU without a profile shows what was measured, without predictions") {
+  const auto curves = order_curves(both_orders({{33792, 1, 1}, {50688, 2, 1.92}, {67584, 3, 1.5}}), {});
+  REQUIRE(curves.size() == 1);
+  CHECK(curves[0].points[2].measured_saving() == 0.5);
+  CHECK_FALSE(curves[0].points[2].predicted_saving().has_value());
+  const Parting parting = parting_of(curves[0], {});
+  CHECK(parting.first_apart == 67584);
+  CHECK_FALSE(parting.predicted_apart.has_value());
+  CHECK_FALSE(parting.predicted_tokens.has_value());
+  CHECK_NOTHROW(svg_charts(miss_charts(curves), 2));
+  // A profile that lacks what the models need is the same.
+  Device bare;
+  bare.name = "bare";
+  bare.values.push_back({"sms", 132, false, "here"});
+  CHECK_FALSE(
+      parting_of(order_curves(both_orders({{33792, 1, 1}, {50688, 2, 1.92}, {67584, 3, 1.5}}), bare).at(0),
+                 bare)
+          .predicted_tokens.has_value());
+}
+
 TEST_CASE("predicted curves run between the first and last recorded length") {
   const auto curves = order_curves(both_orders({{1024, 1, 1}, {2048, 1, 1}, {4096, 1, 1}}), h200());
   const auto& predicted = curves.at(0).predicted;

@@ -15,7 +15,8 @@ namespace natten_sim::validate {
 /// libcupti's functions, by their own names.
 struct Cupti {
   SharedLibrary library;
-// clang-format off: it breaks these lines anew each time
+  // By hand: clang-format would break these lines anew each time.
+// clang-format off
 #define NATTEN_SIM_CUPTI_FUNCTIONS(X) \
   X(cuptiGetVersion) X(cuptiGetResultString) \
   X(cuptiProfilerInitialize) X(cuptiDeviceGetChipName) \

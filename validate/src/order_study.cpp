@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include <natten_sim/core/error.hpp>
 #include <natten_sim/validate/order_study.hpp>
 #include <natten_sim/validate/prediction.hpp>
 
@@ -25,9 +26,14 @@ double compulsory_bytes(const kernels::AttentionProblem& problem) {
   return static_cast<double>((problem.query_elements() + 2 * problem.key_elements()) * kElementBytes);
 }
 
+/// Empty as well where the profile lacks what the models need.
 std::optional<double> predicted_reads(const Point& point, const Device& device) {
-  for (const Prediction& prediction : predict(point, device)) {
-    if (prediction.counter == "dram_read_bytes") return prediction.value;
+  if (device.values.empty()) return std::nullopt;
+  try {
+    for (const Prediction& prediction : predict(point, device)) {
+      if (prediction.counter == "dram_read_bytes") return prediction.value;
+    }
+  } catch (const InvalidParameter&) {
   }
   return std::nullopt;
 }
@@ -180,7 +186,9 @@ Parting parting_of(const OrderCurve& curve, const Device& device) {
     if (*predicted > kParted && !parting.predicted_apart) parting.predicted_apart = point.tokens;
     if (!parting.predicted_apart) parting.predicted_together = point.tokens;
   }
-  const std::int64_t step = step_of(curve.configuration, device);
+  const std::int64_t step = parting.predicted_together || parting.predicted_apart
+                                ? step_of(curve.configuration, device)
+                                : 0;  // no model answers
   for (std::int64_t tokens = step; step > 0 && tokens <= kMostTokens; tokens += step) {
     const std::optional<double> predicted = predicted_saving(curve.configuration, tokens, device);
     if (predicted && *predicted > kParted) {

@@ -13,7 +13,8 @@ namespace natten_sim::validate {
 
 /// What the KV order does to misses and throughput, and what the number of working SMs does to the hit rate:
 /// figures 5 to 8 of the Sawtooth paper from recordings of another GPU, with the predictions beside them.
-/// Predictions are those of the closed forms (predict), so a curve ends where they have no answer.
+/// Predictions are those of the closed forms (predict), so a curve ends where they have no answer; for a
+/// profile without values there are none.
 
 /// One length of one configuration in both orders. Misses are DRAM reads in sectors over the compulsory ones,
 /// Q, K and V once: 1 is a cache that holds everything.

@@ -23,7 +23,7 @@ struct Chart {
   std::string y_label;
   bool log_x = true;
   bool log_y = true;
-  bool diagonal = false;     ///< y = x, for predicted beside measured
+  bool diagonal = false;  ///< y = x, for predicted beside measured
   std::vector<Series> series;
   bool y_from_zero = false;  ///< unless logarithmic
 };
