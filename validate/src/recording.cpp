@@ -88,7 +88,7 @@ CtaPace parse_pace(const StrictObject& fields) {
   }
   if (pace.tile_ns.empty()) fields.fail("tile_ns", "one time a CTA of an SM");
   pace.jitter = fields.number("jitter");
-  if (!(pace.jitter >= 0 && pace.jitter <= 0.5)) fields.fail("jitter", "0..0.5");
+  if (!(pace.jitter >= 0 && pace.jitter <= 1000)) fields.fail("jitter", "0..1000");
   pace.items = static_cast<int>(fields.integer("items", {1, INT32_MAX}));
   return pace;
 }
