@@ -101,7 +101,7 @@ TEST_CASE("integers of configurations beyond 64 bits are refused as they are wri
       "width": 64, "channels": 64, "heads": 2, "points": 2, "queries": 5, "source": "test", )";
   natten_sim::test::write_text(folder + "/a.json",
                                start + R"("strides": [8], "batch": 18446744073709551615}]})");
-  check_refused("msda --config " + folder + "/a.json", {"'batch' is 18446744073709551615", "an integer"});
+  check_refused("msda --config " + folder + "/a.json", {"'batch' is 18446744073709551615", "integers"});
   natten_sim::test::write_text(folder + "/b.json",
                                start + R"("strides": [9223372036854775808], "batch": 1}]})");
   check_refused("msda --config " + folder + "/b.json", {"9223372036854775808", "integers"});
