@@ -174,6 +174,26 @@ TEST_CASE("CTAs of equal length stay in lockstep and read one pass of K and V a 
   CHECK(run.load_miss_sectors == traffic.cold.q + 4 * (traffic.cold.k + traffic.cold.v));
 }
 
+TEST_CASE("in lockstep two partitions read what one cache of their size reads, and each byte crosses once") {
+  const SplitQProblem problem = problem_1d(32 * 16, 16, 16, false);
+  WavefrontDevice device = kSlow;
+  device.sms = 8;
+  device.capacity_bytes = 2048;
+  const AttentionWork work(problem, {.workers = 8});
+  const WavefrontRun one = run_wavefront(work, device, {.lookahead_tiles = 2});
+  CHECK(one.fabric_sectors == 0);
+  for (const std::int32_t gpc_sms : {0, 1, 2, 4}) {
+    device.l2_partitions = 2;
+    device.gpc_sms = gpc_sms;
+    const WavefrontRun two = run_wavefront(work, device, {.lookahead_tiles = 2});
+    INFO("GPCs of " << gpc_sms << " SMs");
+    CHECK(two.load_miss_sectors == one.load_miss_sectors);
+    // K and V are asked for by both sides, so each half crosses once a reading; half of each Q tile crosses.
+    const AttentionTraffic traffic = attention_traffic(problem);
+    CHECK(two.fabric_sectors == traffic.cold.q / 2 + 4 * (traffic.cold.k + traffic.cold.v));
+  }
+}
+
 /// An H200 at half its size in every respect: 66 SMs, half the cache, half the rates, so half the length.
 struct Explosion {
   double times_kv;
