@@ -132,7 +132,7 @@ std::vector<Prediction> attention_lockstep(const Point& point, const Device& dev
 }
 
 /// The pace of the point's kernel, or null.
-const KernelPace* pace_of(const AttentionPoint& point, const Device& device) {
+const KernelPace* find_pace(const AttentionPoint& point, const Device& device) {
   const std::vector<KernelPace>& paces = builtin_paces();
   const auto found = std::find_if(paces.begin(), paces.end(), [&](const KernelPace& pace) {
     const kernels::AttentionVariant &a = pace.variant, &b = point.variant;
@@ -149,7 +149,7 @@ std::optional<WavefrontDevice> wavefront_device(const AttentionPoint& point, con
         "l2_miss_bandwidth_bytes_per_s", "dram_bandwidth_bytes_per_s", "sms"}) {
     if (find_value(device, name) == nullptr) return std::nullopt;
   }
-  const KernelPace* const pace = pace_of(point, device);
+  const KernelPace* const pace = find_pace(point, device);
   if (pace == nullptr) return std::nullopt;
   const auto sms = static_cast<double>(number_of(device, "sms"));
   const auto per_ns = [&](const char* name) { return find_value(device, name)->value * 1e-9; };
