@@ -1,9 +1,11 @@
 // Goal: a stream of 10^8 updates is analysed in at most 5 s, in memory that the rows bound, not the updates.
 #include <benchmark/benchmark.h>
 
-#include <natten_sim/models/contention.hpp>
-#include <natten_sim/sim/collision_count.hpp>
-#include <natten_sim/sim/msda.hpp>
+#include <natten_sim/models/scatter/contention.hpp>
+#include <natten_sim/sim/scatter/collision_count.hpp>
+#include <natten_sim/sim/msda/msda.hpp>
+#include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/msda_data.hpp>
 
 namespace {
 
@@ -43,9 +45,9 @@ void closed_form(benchmark::State& state) {
   load.rows_touched = 4700;
   load.max_multiplicity = load.serial_multiplicity = 101286;
   load.width = 256;
-  load.type = ElementType::kBf16;
+  load.type = Dtype::kBf16;
   load.path = InstructionPath::kCas;
-  const ContentionProfile profile = contention_profile("h200");
+  const ContentionProfile profile = contention_profile(builtin_catalog().device("h200"));
   for (auto _ : state) benchmark::DoNotOptimize(predict_contention(load, profile));
 }
 BENCHMARK(closed_form);

@@ -8,8 +8,9 @@
 #include <benchmark/benchmark.h>
 
 #include <natten_sim/core/catalog.hpp>
-#include <natten_sim/models/tile_count.hpp>
-#include <natten_sim/sim/tile_walk.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
+#include <natten_sim/sim/tiles/tile_walk.hpp>
+#include <natten_sim/io/catalog.hpp>
 
 namespace {
 

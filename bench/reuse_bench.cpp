@@ -7,8 +7,8 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
-#include <natten_sim/sim/lockstep.hpp>
-#include <natten_sim/sim/wavefront.hpp>
+#include <natten_sim/sim/reuse/lockstep.hpp>
+#include <natten_sim/sim/reuse/wavefront.hpp>
 
 namespace {
 
@@ -49,7 +49,7 @@ void replay(benchmark::State& state, const std::vector<std::pair<std::int64_t, s
 void distances_causal(benchmark::State& state) {
   const SplitQProblem problem = attention(65536, 128, 32, 43, true);
   const AttentionWork work(problem,
-                           {.schedule = Schedule::kGrid, .order = Traversal::kDescending, .workers = 264});
+                           {.schedule = CtaSchedule::kGrid, .order = KvOrder::kDescending, .workers = 264});
   replay(state, trace_of(work, 40'000'000), work.blocks());
 }
 BENCHMARK(distances_causal)->Unit(benchmark::kMillisecond);
@@ -57,7 +57,7 @@ BENCHMARK(distances_causal)->Unit(benchmark::kMillisecond);
 /// Dense attention in lockstep: most accesses follow another CTA's.
 void distances_lockstep(benchmark::State& state) {
   const SplitQProblem problem = attention(65536, 128, 32, 43, false);
-  const AttentionWork work(problem, {.order = Traversal::kSawtooth, .workers = 132});
+  const AttentionWork work(problem, {.order = KvOrder::kSawtooth, .workers = 132});
   replay(state, trace_of(work, 40'000'000), work.blocks());
 }
 BENCHMARK(distances_lockstep)->Unit(benchmark::kMillisecond);
@@ -67,7 +67,7 @@ void distances_single_worker(benchmark::State& state) {
   const bool sawtooth = state.range(0) != 0;
   const SplitQProblem problem = attention(131072 * 2, 65536, 2, 1, false);  // 4 passes over 131,072 KV tiles
   const AttentionWork work(problem,
-                           {.order = sawtooth ? Traversal::kSawtooth : Traversal::kCyclic, .workers = 1});
+                           {.order = sawtooth ? KvOrder::kSawtooth : KvOrder::kCyclic, .workers = 1});
   replay(state, trace_of(work, 40'000'000), work.blocks());
 }
 BENCHMARK(distances_single_worker)->ArgName("sawtooth")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
@@ -75,7 +75,7 @@ BENCHMARK(distances_single_worker)->ArgName("sawtooth")->Arg(0)->Arg(1)->Unit(be
 void timed_causal(benchmark::State& state) {
   const SplitQProblem problem = attention(262144, 128, state.range(0), 4, true);
   const AttentionWork work(problem,
-                           {.schedule = Schedule::kGrid, .order = Traversal::kDescending, .workers = 264});
+                           {.schedule = CtaSchedule::kGrid, .order = KvOrder::kDescending, .workers = 264});
   const WavefrontDevice h200{.capacity_bytes = 30'723'277,
                              .sms = 132,
                              .hit_bytes_per_ns = 65.9,

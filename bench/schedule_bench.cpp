@@ -5,9 +5,9 @@
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
-#include <natten_sim/search/backward_schedules.hpp>
-#include <natten_sim/sim/block_mask.hpp>
-#include <natten_sim/sim/schedule_run.hpp>
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/sim/schedules/block_mask.hpp>
+#include <natten_sim/sim/schedules/schedule_run.hpp>
 
 namespace {
 
@@ -44,11 +44,11 @@ void best_causal(benchmark::State& state) {
   request.costs = {.compute = 7, .compute_partial = 7, .reduce = 2};
   request.effort = 0;
   PlanRun best;
-  for (auto _ : state) best = run_plan(plan_backward(BackwardAlgorithm::kBest, request));
+  for (auto _ : state) best = run_plan(plan_backward(schedule_algorithm("best"), request));
   double named = 0;
-  using enum BackwardAlgorithm;
-  for (const BackwardAlgorithm algorithm : {kAscending, kDescending, kSpt, kShift, kSymmetricShift}) {
-    const double makespan = run_plan(plan_backward(algorithm, request)).makespan;
+  for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
+    if (!algorithm->ordered || algorithm->searches) continue;
+    const double makespan = run_plan(plan_backward(*algorithm, request)).makespan;
     named = named == 0 ? makespan : std::min(named, makespan);
   }
   state.counters["gap"] = best.optimality_gap;

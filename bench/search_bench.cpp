@@ -9,8 +9,9 @@
 #include <sys/resource.h>
 
 #include <natten_sim/core/catalog.hpp>
-#include <natten_sim/models/tile_count.hpp>
-#include <natten_sim/search/search.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
+#include <natten_sim/search/windows/search.hpp>
+#include <natten_sim/io/catalog.hpp>
 
 namespace {
 
@@ -78,6 +79,36 @@ void pareto_front(benchmark::State& state) {
   state.counters["peak_MiB"] = peak_mib();
 }
 BENCHMARK(pareto_front)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+/// Spaces whose tables alone would take minutes: windows and strides are excluded before they are counted.
+void large_space(benchmark::State& state, const Extents& input, bool causal,
+                 const SearchConstraints& constraints) {
+  SearchSpace space = full_space(input);
+  space.causal = PerAxis<bool>(input.rank(), causal);
+  for (const TilePair& tiles :
+       tile_pairs(builtin_catalog().backend("blackwell-fna"), input.rank(), 128, Walk::kForward)) {
+    space.tiles.push_back({"blackwell-fna", tiles});
+  }
+  for (auto _ : state) {
+    const SearchResult result = search_best(space, constraints, Objective::kWork, 10);
+    state.counters["counted"] = static_cast<double>(result.evaluated);
+    state.counters["speedup"] =
+        result.candidates.empty() ? 0 : result.candidates.front().count.speedup_work();
+  }
+}
+const SearchConstraints kSparse = {.sparsity = SparsityRange{0.9, 0.92}};
+const SearchConstraints kBlockSparse = {
+    .sparsity = SparsityRange{0.9, 0.92}, .window_multiple_of_kv_tile = true, .fully_block_sparse = true};
+BENCHMARK_CAPTURE(large_space, image_4096, Extents{4096, 4096}, false, kSparse)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(large_space, image_4096_any, Extents{4096, 4096}, false, SearchConstraints{})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(large_space, cube_128_causal, Extents{128, 128, 128}, true, kSparse)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(large_space, text_65536, Extents{65536}, false, kBlockSparse)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(large_space, text_1048576, Extents{1 << 20}, false, kBlockSparse)
+    ->Unit(benchmark::kMillisecond);
 
 /// items_per_second: combinations that plain enumeration counts a second.
 void plain_enumeration(benchmark::State& state) {

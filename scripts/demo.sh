@@ -35,7 +35,7 @@ cd -P -- "$root"
 . scripts/setup.sh
 ensure_packages build "$packages"
 
-configure build/demo -DNATTEN_SIM_BUILD_TESTS=OFF -DNATTEN_SIM_BUILD_BENCH=OFF \
+configure build/demo -DNATTEN_SIM_BUILD_TESTS=OFF -DNATTEN_SIM_BUILD_BENCH=OFF -DNATTEN_SIM_CUDA=OFF \
   -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$PWD/build/demo/bin"
 run cmake --build build/demo --parallel "$(nproc)"
 PATH=$PWD/build/demo/bin:$PATH

@@ -44,6 +44,8 @@ catch2|header catch2/catch_all.hpp catch2/catch.hpp
 librapidcheck-dev|header rapidcheck.h
 libbenchmark-dev|header benchmark/benchmark.h
 git|command git
+python3|command python3
+python3-pip|command pip3 pip
 TABLE
   fi
 }
@@ -205,7 +207,7 @@ configure() {
   source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$build/CMakeCache.txt" 2>/dev/null || true)
   if [[ -n $source && $source != "$PWD" ]]; then fresh=(--fresh); fi
   if [[ -z ${CMAKE_CXX_COMPILER_LAUNCHER:-} ]]; then launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$(compiler_launcher)"); fi
-  run cmake --preset release -B "$build" ${fresh[@]+"${fresh[@]}"} ${launcher[@]+"${launcher[@]}"} "$@"
+  run cmake --preset release -B "$build" -DNATTEN_SIM_UNITY=ON ${fresh[@]+"${fresh[@]}"} ${launcher[@]+"${launcher[@]}"} "$@"
 }
 
 run() {

@@ -1,8 +1,8 @@
 // Counts the tiles that a video model's sparse attention visits, and what that is worth.
 #include <cstdio>
 
-#include <natten_sim/models/cost.hpp>
-#include <natten_sim/models/tile_count.hpp>
+#include <natten_sim/models/tiles/cost.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
 
 int main() {
   using namespace natten_sim;

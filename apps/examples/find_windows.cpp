@@ -2,7 +2,8 @@
 #include <cstdio>
 
 #include <natten_sim/core/catalog.hpp>
-#include <natten_sim/search/search.hpp>
+#include <natten_sim/search/windows/search.hpp>
+#include <natten_sim/io/catalog.hpp>
 
 int main() {
   using namespace natten_sim;

@@ -1,6 +1,6 @@
-#include "command.hpp"
+#include "cli/command.hpp"
+#include "cli/completion.hpp"
 #include "commands.hpp"
-#include "completion.hpp"
 
 int main(int argc, char** argv) {
   using namespace natten_sim::cli;

@@ -2,7 +2,6 @@
 #include <string>
 
 #include <natten_sim/core/backward_schedule.hpp>
-#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 
 namespace natten_sim {
@@ -43,59 +42,13 @@ void require_permutation(const char* parameter, const std::string& where,
 
 }  // namespace
 
-const char* to_string(Dispatch dispatch) noexcept {
-  return dispatch == Dispatch::kDynamic ? "dynamic" : "static";
-}
-
-const char* to_string(BackwardAlgorithm algorithm) noexcept {
-  switch (algorithm) {
-    case BackwardAlgorithm::kAscending:
-      return "ascending";
-    case BackwardAlgorithm::kDescending:
-      return "descending";
-    case BackwardAlgorithm::kSpt:
-      return "spt";
-    case BackwardAlgorithm::kShift:
-      return "shift";
-    case BackwardAlgorithm::kSymmetricShift:
-      return "symmetric-shift";
-    case BackwardAlgorithm::kFa2Split:
-      return "fa2-split";
-    case BackwardAlgorithm::kTwoPass:
-      return "two-pass";
-    case BackwardAlgorithm::kUnordered:
-      return "unordered";
-    case BackwardAlgorithm::kBest:
-      return "best";
-  }
-  return "";
-}
-
-const std::vector<BackwardAlgorithm>& backward_algorithms() {
-  using enum BackwardAlgorithm;
-  static const std::vector<BackwardAlgorithm> kAll = {
-      kAscending, kDescending, kSpt, kShift, kSymmetricShift, kFa2Split, kTwoPass, kUnordered, kBest};
-  return kAll;
-}
-
-BackwardAlgorithm parse_backward_algorithm(const std::string& name) {
-  std::vector<std::string> names;
-  std::string known;
-  for (const BackwardAlgorithm algorithm : backward_algorithms()) {
-    names.emplace_back(to_string(algorithm));
-    if (names.back() == name) return algorithm;
-    known += (known.empty() ? "" : ", ") + names.back();
-  }
-  throw UnknownName("algorithm", name, closest_name(name, names), known);
-}
-
 void require_valid(const BackwardProblem& problem) {
   require_positive("q_tiles", problem.mask.q_tiles);
   require_positive("kv_tiles", problem.mask.kv_tiles);
   require_positive("heads", problem.heads);
   require_positive("workers", problem.workers);
-  if (problem.workers > kMostWorkers) {
-    throw InvalidParameter("workers", std::to_string(problem.workers), "1.." + std::to_string(kMostWorkers));
+  if (problem.workers > kMaxWorkers) {
+    throw InvalidParameter("workers", std::to_string(problem.workers), "1.." + std::to_string(kMaxWorkers));
   }
   require_positive("heads_per_kv_head", problem.heads_per_kv_head);
   if (problem.heads % problem.heads_per_kv_head != 0) {

@@ -31,12 +31,6 @@ const AttentionKernel& Catalog::kernel(std::string_view name) const {
   return find_named(kernels, "kernel", name);
 }
 
-const DeviceValue* find_value(const Device& device, std::string_view name) noexcept {
-  const auto found = std::find_if(device.values.begin(), device.values.end(),
-                                  [&](const DeviceValue& value) { return value.name == name; });
-  return found == device.values.end() ? nullptr : &*found;
-}
-
 std::vector<TilePair> tile_pairs(const Backend& backend, std::size_t rank, std::int64_t head_dim, Walk pass) {
   const std::vector<BackendTiles>& table = pass == Walk::kForward ? backend.forward : backend.backward;
   const char* direction = pass == Walk::kForward ? " forward" : " backward";

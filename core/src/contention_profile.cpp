@@ -1,116 +1,63 @@
-#include <natten_sim/core/closest_name.hpp>
-#include <natten_sim/core/contention_profile.hpp>
-#include <natten_sim/core/error.hpp>
+#include <optional>
 
-#include "embedded_data.hpp"
-#include "strict_object.hpp"
+#include <natten_sim/core/contention_profile.hpp>
+#include <natten_sim/core/device.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/names.hpp>
 
 namespace natten_sim {
 namespace {
 
-using Json = StrictObject::Json;
-const char* const kWhere = "data/contention.json";
+/// What data that SMs of all partitions share find in the L2: measured, or one partition of it.
+std::optional<double> shared_l2_bytes(const DeviceL2& l2) {
+  if (l2.effective_bytes) return value_of<double>(l2.effective_bytes);
+  if (!l2.bytes || !l2.partitions) return std::nullopt;
+  return static_cast<double>(l2.bytes->value) / l2.partitions->value;
+}
 
-Json parse_contention() { return parse_strict(embedded::contention, kWhere, "natten-sim.contention/1"); }
-
-constexpr NumberField<ContentionProfile> kFitted[] = {
-    {"launch_ns", &ContentionProfile::launch_ns},
-    {"issue_red_ns", &ContentionProfile::issue_red_ns},
-    {"issue_cas_ns", &ContentionProfile::issue_cas_ns},
-    {"red_service_ns", &ContentionProfile::red_service_ns},
-    {"cas_service_ns", &ContentionProfile::cas_service_ns},
-    {"warps_in_flight", &ContentionProfile::warps_in_flight},
-    {"slice_sectors_per_ns", &ContentionProfile::slice_sectors_per_ns}};
-
-ContentionProfile read_profile(const Json& entry, const Json& bare) {
-  const StrictObject fields(entry, kWhere,
-                            {"device", "sms", "clock_hz", "dram_bytes_per_s", "fp32_flops_per_s", "l2_bytes",
-                             "warps_per_sm", "round_trip_cycles", "l2_sector_ratio", "fitted"});
-  ContentionProfile profile;
-  profile.device = fields.text("device");
-  profile.sms = static_cast<std::int64_t>(fields.sourced("sms"));
-  profile.dram_bytes_per_ns = fields.sourced("dram_bytes_per_s") * 1e-9;
-  profile.fp32_flops_per_ns = fields.sourced("fp32_flops_per_s") * 1e-9;
-  profile.l2_bytes = fields.sourced("l2_bytes");
-  profile.warps_per_sm = fields.sourced("warps_per_sm");
-  profile.round_trip_ns = fields.sourced("round_trip_cycles") / fields.sourced("clock_hz") * 1e9;
-  profile.l2_sector_ratio = fields.sourced("l2_sector_ratio");
-  const StrictObject kernel(bare, std::string(kWhere) + ": bare_kernel",
-                            {"instructions", "measured", "source"});
-  constexpr double kSchedulers = 4;  // of an SM, one warp instruction a cycle each
-  profile.issue_bare_ns = kernel.number("instructions") / kSchedulers / static_cast<double>(profile.sms) /
-                          (fields.sourced("clock_hz") * 1e-9);
-  fields.object("fitted", keys_of(kFitted)).numbers(kFitted, profile);
-  return profile;
+/// What runs of instructions take: SMs times clock.
+double instruction_rate(const Device& device) {
+  if (!device.sms || !device.boost_clock_hz)
+    throw InvalidParameter("device", "'" + device.name + "'", "a device with sms and boost_clock_hz");
+  return device.sms->value * device.boost_clock_hz->value;
 }
 
 }  // namespace
 
-ContentionProfile contention_profile(std::string_view device) {
-  const Json document = parse_contention();
-  for (const Json& entry : document["devices"]) {
-    if (entry["device"] == device) return read_profile(entry, document["bare_kernel"]);
-  }
-  const std::vector<std::string> names = contention_devices();
-  std::string known;
-  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
-  throw UnknownName("device", std::string(device), closest_name(device, names),
-                    known + " (only these have measured contention)");
+std::vector<std::string> missing_for_contention(const Device& device) {
+  std::vector<std::string> missing;
+  if (!device.sms) missing.emplace_back("sms");
+  if (!device.boost_clock_hz) missing.emplace_back("boost_clock_hz");
+  if (!device.dram_bytes_per_s) missing.emplace_back("dram_bandwidth_bytes_per_s");
+  if (!shared_l2_bytes(device.l2)) missing.emplace_back("l2_effective_bytes");
+  if (!device.atomics) missing.emplace_back("atomics");
+  return missing;
 }
 
-std::vector<std::string> contention_devices() {
-  std::vector<std::string> names;
-  const Json document = parse_contention();
-  for (const Json& entry : document["devices"]) names.push_back(entry["device"].get<std::string>());
-  return names;
+ContentionProfile contention_profile(const Device& device) {
+  const std::vector<std::string> missing = missing_for_contention(device);
+  if (!missing.empty())
+    throw InvalidParameter("device", "'" + device.name + "'", "a device with " + joined(missing));
+  const DeviceAtomics& atomics = *device.atomics;
+  constexpr double kSchedulers = 4;  // of an SM, one warp instruction a cycle each
+  const double clock_hz = device.boost_clock_hz->value;
+  ContentionProfile profile{atomics.fitted};
+  profile.device = device.name;
+  profile.sms = device.sms->value;
+  profile.dram_bytes_per_ns = device.dram_bytes_per_s->value * 1e-9;
+  profile.fp32_flops_per_ns = atomics.fp32_flops_per_s * 1e-9;
+  profile.l2_bytes = *shared_l2_bytes(device.l2);
+  profile.warps_per_sm = atomics.warps_per_sm;
+  profile.round_trip_ns = atomics.round_trip_cycles / clock_hz * 1e9;
+  profile.issue_bare_ns =
+      atomics.bare_instructions / kSchedulers / static_cast<double>(profile.sms) / (clock_hz * 1e-9);
+  profile.l2_sector_ratio = atomics.l2_sector_ratio;
+  return profile;
 }
 
-std::vector<ContentionPoint> contention_points() {
-  std::vector<ContentionPoint> points;
-  const Json document = parse_contention();
-  for (const Json& entry : document["points"]) {
-    const StrictObject fields(entry, kWhere,
-                              {"device", "source", "updates", "rows", "width", "distribution", "dtype",
-                               "max_multiplicity", "time_ms", "prior_runs", "fitted"});
-    points.push_back({fields.text("device"), fields.text("source"), fields.integer("updates"),
-                      fields.integer("rows"), fields.integer("width"), fields.text("distribution"),
-                      fields.text("dtype"), fields.integer("max_multiplicity"),
-                      fields.number("time_ms") * 1e6, fields.integer("prior_runs"),
-                      fields.boolean("fitted")});
-  }
-  return points;
+PreReductionCosts scaled_costs(const PreReductionCosts& costs, const Device& from, const Device& to) {
+  const double scale = instruction_rate(from) / instruction_rate(to);
+  return {to.name, costs.warp_ns * scale, costs.block_ns * scale, costs.sort_ns * scale};
 }
-
-std::vector<ContentionCounter> contention_counters() {
-  std::vector<ContentionCounter> counters;
-  const Json document = parse_contention();
-  for (const Json& entry : document["counters"]) {
-    const StrictObject fields(
-        entry, kWhere, {"device", "source", "updates", "width", "max_multiplicity", "dtype", "atom_sectors"});
-    counters.push_back({fields.text("device"), fields.text("source"), fields.integer("updates"),
-                        fields.integer("width"), fields.integer("max_multiplicity"), fields.text("dtype"),
-                        fields.number("atom_sectors")});
-  }
-  return counters;
-}
-
-PreReductionCosts pre_reduction_costs(std::string_view device) {
-  const Json document = parse_contention();
-  const StrictObject fields(document["pre_reduction"], kWhere,
-                            {"device", "source", "warp_ns", "block_ns", "sort_ns"});
-  double measured_rate = 0, rate = 0;
-  for (const Json& entry : document["devices"]) {
-    const double sms_times_clock =
-        entry["sms"]["value"].get<double>() * entry["clock_hz"]["value"].get<double>();
-    if (entry["device"] == fields.text("device")) measured_rate = sms_times_clock;
-    if (entry["device"] == device) rate = sms_times_clock;
-  }
-  if (rate == 0) (void)contention_profile(device);  // names the devices that are known
-  const double scale = measured_rate / rate;
-  return {fields.number("warp_ns") * scale, fields.number("block_ns") * scale,
-          fields.number("sort_ns") * scale};
-}
-
-std::string_view published_msda_figures() { return embedded::msda_paper; }
 
 }  // namespace natten_sim

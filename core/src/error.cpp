@@ -7,16 +7,35 @@ namespace {
 
 /// Values come from files too: a message shows only their beginning.
 std::string clipped(const std::string& value) {
-  constexpr std::size_t kMost = 200;
-  return value.size() <= kMost ? value : value.substr(0, kMost) + "..";
+  constexpr std::size_t kMax = 200;
+  return value.size() <= kMax ? value : value.substr(0, kMax) + "..";
+}
+
+constexpr char kMark = '\x1f';  // unit separator: no range holds one
+
+/// `text` with `prefix` for every mark.
+std::string spelled(const std::string& text, const std::string& prefix) {
+  std::string spelled;
+  for (const char c : text) spelled += c == kMark ? prefix : std::string(1, c);
+  return spelled;
 }
 
 }  // namespace
 
 Error::Error(const std::string& parameter, const std::string& value, const std::string& accepted,
              const std::string& hint)
-    : Error(Sentence{parameter + ": " + clipped(value) + " is not valid; accepted: " + accepted}, parameter,
-            clipped(value), accepted, hint) {}
+    : Error(Sentence{parameter + ": " + clipped(value) + " is not valid; accepted: " + spelled(accepted, "")},
+            parameter, clipped(value), spelled(accepted, ""), hint) {
+  if (accepted.find(kMark) != std::string::npos) marked_ = accepted;
+}
+
+std::string Error::sentence(const std::string& prefix) const {
+  const std::string plain = what();
+  if (marked_.empty()) return plain;
+  return plain.substr(0, plain.size() - accepted_.size()) + spelled(marked_, prefix);
+}
+
+std::string mention(const std::string& parameter) { return kMark + parameter; }
 
 Error::Error(const Sentence& sentence, std::string parameter, std::string value, std::string accepted,
              std::string hint)

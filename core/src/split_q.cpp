@@ -10,7 +10,7 @@
 namespace natten_sim {
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 62;
 
 void require_in(const char* parameter, std::int64_t value, std::int64_t hi) {
   if (value >= 1 && value <= hi) return;
@@ -19,9 +19,9 @@ void require_in(const char* parameter, std::int64_t value, std::int64_t hi) {
 }
 
 void require_valid(const OperandSizes& sizes) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  require_in("batch_size", sizes.batch, kMost);
-  require_in("heads", sizes.heads, kMost);
+  constexpr std::int64_t kMax = std::int64_t{1} << 31;
+  require_in("batch_size", sizes.batch, kMax);
+  require_in("heads", sizes.heads, kMax);
   require_in("heads_kv", sizes.heads_kv, sizes.heads);
   if (sizes.heads % sizes.heads_kv != 0) {
     throw InvalidParameter("heads_kv", std::to_string(sizes.heads_kv),
@@ -61,7 +61,7 @@ void require_valid(const SplitQProblem& problem) {
   const std::int64_t row = std::max(sizes.key_row_bytes(), sizes.value_row_bytes());
   const std::int64_t head = checked_multiply(tokens, row, "bytes of an operand");
   const std::int64_t slabs = checked_multiply(sizes.batch, sizes.heads, "bytes of an operand");
-  if (checked_multiply(head, slabs, "bytes of an operand") >= kMostBytes)
+  if (checked_multiply(head, slabs, "bytes of an operand") >= kMaxBytes)
     throw OverflowError("bytes of an operand");
 }
 
@@ -72,29 +72,6 @@ TileRange visited_kv_tiles(const AxisMask& axis, std::int64_t q_tile, std::int64
   const std::int64_t last = q_tile < axis.length - first ? first + q_tile - 1 : axis.length - 1;
   return {attended_range(group, first).begin / kv_tile,
           ceil_divide(attended_range(group, last).end, kv_tile)};
-}
-
-std::int64_t element_bytes(std::string_view dtype) {
-  static constexpr std::pair<const char*, std::int64_t> kSizes[] = {
-      {"fp16", 2}, {"bf16", 2}, {"fp32", 4}, {"e4m3", 1}, {"e5m2", 1}};
-  std::vector<std::string> names;
-  for (const auto& [name, bytes] : kSizes) {
-    if (dtype == name) return bytes;
-    names.emplace_back(name);
-  }
-  throw UnknownName("dtype", std::string(dtype), closest_name(dtype, names), "fp16, bf16, fp32, e4m3, e5m2");
-}
-
-const char* to_string(Traversal traversal) noexcept {
-  switch (traversal) {
-    case Traversal::kCyclic:
-      return "cyclic";
-    case Traversal::kSawtooth:
-      return "sawtooth";
-    case Traversal::kDescending:
-      return "descending";
-  }
-  return "";
 }
 
 }  // namespace natten_sim

@@ -9,12 +9,4 @@ void require_valid(const TilingProblem& problem) {
   require_extents("kv_tile", problem.tiles.kv_tile, rank, 1, kMaxAxisLength);
 }
 
-const char* to_string(KvTiling kv_tiling) noexcept {
-  return kv_tiling == KvTiling::kStatic ? "static" : "dynamic";
-}
-
-const char* to_string(Tiling tiling) noexcept {
-  return tiling == Tiling::kMultiDimensional ? "multi" : "single";
-}
-
 }  // namespace natten_sim

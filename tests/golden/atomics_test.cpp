@@ -123,7 +123,8 @@ TEST_CASE("a path can be forced, and constructs choose theirs") {
   CHECK(result_of(load + "--dtype fp32 --path cas")["sectors"]["red"] == 0);
   CHECK(result_of(load + "--dtype bf16 --construct cuda-atomicadd-bfloat162")["path"] == "atom");
   CHECK(result_of(load + "--dtype bf16 --construct triton-atomic-relaxed")["vector_width"] == 8);
-  CHECK(result_of(load + "--dtype bf16 --construct triton-atomic-relaxed --device a100")["path"] == "cas");
+  CHECK(result_of(load + "--dtype bf16 --construct triton-atomic-relaxed --device a100-40gb")["path"] ==
+        "cas");
 }
 
 TEST_CASE("the saturation trap is predicted and said") {
@@ -249,7 +250,7 @@ TEST_CASE("a configuration may come from a file, and options from another") {
 
 TEST_CASE(
     "proxies mislead: the tiling of five times the occupancy and twice the hit rate is seven times slower") {
-  for (const char* device : {"a100", "h100"}) {
+  for (const char* device : {"a100-40gb", "h100"}) {
     const std::string line =
         std::string("msda --config B4_800x1333_d256_L4 --device ") + device + " --tiling ";
     const Json block = result_of(line + "block"), point = result_of(line + "point");
@@ -263,7 +264,7 @@ TEST_CASE(
 }
 
 TEST_CASE("no dispatch order changes the latency by 2%, with an L2 of 4 MiB their misses differ") {
-  const std::string line = "msda --config B4_800x1333_d256_L4 --device a100 --order all --json";
+  const std::string line = "msda --config B4_800x1333_d256_L4 --device a100-40gb --order all --json";
   const auto spread = [&](const std::string& options, const char* field) {
     const Json rows = Json::parse(run(line + options).out)["result"]["orders"];
     CHECK(rows.size() == 7);
@@ -286,9 +287,9 @@ TEST_CASE(
                      device + " --accumulator " + accumulator)["time_ns"]
         .get<double>();
   };
-  CHECK(time("a100", "bf16") > 4 * time("a100", "fp32"));
+  CHECK(time("a100-40gb", "bf16") > 4 * time("a100-40gb", "fp32"));
   CHECK(time("h100", "bf16") < time("h100", "fp32"));
-  CHECK(time("a100", "bf16") > 10 * time("h100", "bf16"));
+  CHECK(time("a100-40gb", "bf16") > 10 * time("h100", "bf16"));
 }
 
 TEST_CASE("pictures are SVG documents, the same for the same input") {
@@ -305,10 +306,54 @@ TEST_CASE("pictures are SVG documents, the same for the same input") {
   CHECK(run(line).exit_code == 0);
   CHECK(natten_sim::test::read_text(folder + "/h.svg") == histogram);
   CHECK(run("msda --config B1_640_d256_L4 --svg-roofline " + folder + "/f.svg").exit_code == 0);
-  CHECK(natten_sim::test::read_text(folder + "/f.svg").find("DRAM bandwidth and fp32 peak") !=
-        std::string::npos);
+  const std::string roofline = natten_sim::test::read_text(folder + "/f.svg");
+  for (const char* label : {"DRAM bandwidth", "fp32 peak", "block tiling", "B1_640_d256_L4 forward"}) {
+    INFO(label);
+    CHECK(roofline.find(label) != std::string::npos);
+  }
   // Nothing to draw is no reason to fail.
   CHECK(run("atomics --updates 0 --svg-histogram " + folder + "/e.svg").exit_code == 0);
+}
+
+/// The entry of `name` in a list of data/`file`.
+Json shipped(const std::string& file, const char* list, const char* key, const std::string& name) {
+  const Json document =
+      Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/" + file));
+  for (const Json& entry : document[list]) {
+    if (entry[key] == name) return entry;
+  }
+  return {};
+}
+
+TEST_CASE("a device of a file is asked about like one that ships, and what it lacks is named") {
+  const std::string folder = natten_sim::test::scratch_folder();
+  Json own = shipped("devices.json", "devices", "name", "h100");
+  own["name"] = "own";
+  const auto options = [&](const char* name) {
+    const Json file = {{"schema", "natten-sim.devices/1"}, {"devices", Json::array({own})}};
+    natten_sim::test::write_text(folder + "/" + name, file.dump());
+    return std::string(" --device own --device-file ") + folder + "/" + name;
+  };
+  const std::string atomics = "atomics --updates 3000 --distribution zipf:1.2 --rows 500";
+  const std::string msda = "msda --config B1_640_d256_L4 --phase backward";
+  check_refused(atomics + options("bare.json"), {"device", "own", "atomics"});
+  check_refused(msda + options("bare.json"), {"device", "own", "atomics"});
+
+  own["atomics"] = shipped("contention.json", "devices", "device", "h100");
+  Json updates = result_of(atomics + options("atomics.json")),
+       shipped_updates = result_of(atomics + " --device h100");
+  CHECK(updates["calibration"]["fitted_points"] == 0);  // the points are another device's
+  CHECK(updates["calibration"]["unfitted_mean_ratio"].is_null());
+  updates.erase("calibration");
+  shipped_updates.erase("calibration");
+  CHECK(updates == shipped_updates);
+  check_refused(msda + options("atomics.json"), {"device", "own", "msda_kernels", "block"});
+
+  own["msda_kernels"] = Json::array({shipped("msda-kernels.json", "kernels", "device", "h100")});
+  CHECK(result_of(msda + options("both.json")) == result_of(msda + " --device h100"));
+  own["atomics"].erase("fitted");
+  check_refused(atomics + options("half.json"), {"atomics", "own", "'fitted' is missing"});
+  check_refused("atomics --updates 9 --device a100", {"a100", "atomics", "a100-40gb"});
 }
 
 TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a stated reason") {

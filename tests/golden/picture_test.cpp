@@ -62,7 +62,7 @@ TEST_CASE("dynamic tiles are drawn where they lie, token by token") {
   CHECK(shown.substr(13, 13) == "..++++++++..\n");
 }
 
-TEST_CASE("an SVG is written whole, with one rectangle a visited tile") {
+TEST_CASE("an SVG is written whole, with the problem and the coverage of its tiles") {
   const std::string path = scratch_folder() + "/mask.svg";
   const auto done = run("count -i 64 -w 16 -s 4 --q-tile 8 --kv-tile 4 --svg " + path);
   CHECK(done.exit_code == 0);
@@ -70,10 +70,11 @@ TEST_CASE("an SVG is written whole, with one rectangle a visited tile") {
   const std::string svg = read_text(path);
   CHECK(svg.starts_with("<svg "));
   CHECK(svg.ends_with("</svg>\n"));
-  const auto result = natten_sim::test::result_of("count -i 64 -w 16 -s 4 --q-tile 8 --kv-tile 4");
-  constexpr std::size_t kLegend = 1;
-  CHECK(occurrences(svg, "#1f6f8b") == result["full_tiles"].get<std::size_t>() + kLegend);
-  CHECK(occurrences(svg, "#f2a65a") == result["partial_tiles"].get<std::size_t>() + kLegend);
+  for (const char* part : {"Tiles visited", "input 64, window 16, stride 4", "Q tile 8", "KV tile 4",
+                           ">full<", ">partial<", ">skipped<", "prefers-color-scheme"}) {
+    INFO(part);
+    CHECK(svg.find(part) != std::string::npos);
+  }
 }
 
 TEST_CASE("pictures that cannot be drawn are refused") {

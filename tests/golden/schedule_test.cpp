@@ -348,102 +348,16 @@ TEST_CASE("schedule: malformed masks are refused in the unit that they are given
     check_refused(four + bad, {"mask window"});
   for (const std::string bad : {"document:", "document:4,0", "document:4,-1", "document:a"})
     check_refused(four + bad, {"mask document"});
-  check_refused(four + "document:1,2", {"mask document", "sum is 3", "a sum of 4", "--q-tiles"});
-  check_refused("--q-tiles 4 --kv-tiles 5 --mask document:4", {"a sum of 5", "--kv-tiles"});
-  check_refused("-i 100 --mask document:50,49", {"sum is 99", "a sum of 100", "--seqlen-q"});
-  check_refused("-i 100 --seqlen-k 90 --mask document:100", {"a sum of 90", "--seqlen-k"});
+  check_refused(four + "document:1,2", {"mask document", "sum is 3", "a sum of 4", "as --q-tiles says"});
+  check_refused("--q-tiles 4 --kv-tiles 5 --mask document:4", {"a sum of 5", "as --kv-tiles says"});
+  check_refused("-i 100 --mask document:50,49", {"sum is 99", "a sum of 100", "as --seqlen-q says"});
+  check_refused("-i 100 --seqlen-k 90 --mask document:100", {"a sum of 90", "as --seqlen-k says"});
   check_refused("--mask gna:w=8", {"mask gna", "i="});
   check_refused("--mask gna:i=8x8,w=9x9,q-tile=4x4,kv-tile=4x4", {"window", "1..8"});
   check_refused("--mask gna:i=8x8,w=4x4,q-tile=4x4", {"kv-tile="});
   check_refused("--mask gna:i=8x8,widow=4x4", {"did you mean 'window'?"});
   check_refused("--mask gna:i=8x8,w=4x4,w=2x2", {"twice"});
   check_refused("--mask gna:i=8x8,w=4x4 --q-tiles 3", {"--q-tiles", "this mask brings its own"});
-}
-
-// ---- pictures and traces
-
-TEST_CASE("schedule --perfetto: JSON with one track a worker and no overlapping slices on a track") {
-  for (const auto& [line, tracks] : std::map<std::string, std::size_t>{
-           {"--q-tiles 5 --heads 3 --workers 4 --mask causal --algorithm ascending --compute 7 --reduce 2",
-            4},
-           {"--q-tiles 5 --heads 3 --workers 4 --mask causal --algorithm best --compute 0.7 --reduce 0.2", 4},
-           {"--q-tiles 5 --heads 3 --workers 4 --mask causal --algorithm spt --compute 3 --overlap async:2",
-            8},
-           {"--q-tiles 5 --heads 3 --workers 4 --mask causal --algorithm fa2-split --compute 3", 4},
-           {"--q-tiles 5 --heads 3 --workers 4 --mask causal --algorithm two-pass --compute 3", 4}}) {
-    const std::string path = scratch_folder() + "/trace.json";
-    INFO(line);
-    const Json result = result_of("schedule " + line + " --perfetto " + path);
-    const Json trace = Json::parse(read_text(path));
-    std::set<std::int64_t> named;
-    std::map<std::int64_t, std::vector<std::pair<double, double>>> slices;
-    double work = 0, last = 0;
-    for (const Json& event : trace["traceEvents"]) {
-      if (event["ph"] == "M") {
-        if (event["name"] == "thread_name") CHECK(named.insert(event["tid"].get<std::int64_t>()).second);
-        continue;
-      }
-      REQUIRE(event["ph"] == "X");
-      const double start = event["ts"].get<double>(), time = event["dur"].get<double>();
-      CHECK(time > 0);
-      slices[event["tid"].get<std::int64_t>()].emplace_back(start, start + time);
-      work += time;
-      last = std::max(last, start + time);
-    }
-    CHECK(named.size() == tracks);
-    for (auto& [track, times] : slices) {
-      CHECK(named.contains(track));
-      std::sort(times.begin(), times.end());
-      for (std::size_t i = 1; i < times.size(); ++i) CHECK(times[i].first >= times[i - 1].second - 1e-9);
-    }
-    CHECK(std::abs(work - result["total_work"].get<double>()) < 1e-9);
-    CHECK(std::abs(last - result["makespan"].get<double>()) < 1e-9);
-  }
-}
-
-TEST_CASE("schedule --svg: a picture with every task, the critical path outlined") {
-  const std::string path = scratch_folder() + "/gantt.svg";
-  const Json result = result_of(
-      "schedule --q-tiles 4 --heads 2 --mask causal --algorithm spt --compute 7 --reduce 2 --critical-path "
-      "--svg " +
-      path);
-  const std::string svg = read_text(path);
-  CHECK(svg.starts_with("<svg "));
-  CHECK(svg.ends_with("</svg>\n"));
-  const auto occurrences = [&](const std::string& part) {
-    std::size_t count = 0;
-    for (std::size_t at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1)) ++count;
-    return count;
-  };
-  CHECK(occurrences(": computes ") == 2 * 10);
-  CHECK(occurrences(": reduces ") == 2 * 10);
-  CHECK(occurrences("stroke=\"#000\"") == result["critical_path"].size());
-  check_refused("-i 65536 --heads 1 --algorithm ascending --svg " + path + "2", {"svg", "50000"});
-}
-
-TEST_CASE("schedule --ascii: a column a unit for whole times, and no task lost for others") {
-  CHECK(run("schedule --q-tiles 2 --algorithm ascending --compute 2 --reduce 1 --ascii").out ==
-        "1 unit of time a column; digits: Q tile (last digit) computes, = reduces, . waits\n"
-        "0 |00=11= |\n"
-        "1 |00.=11=|\n");
-  const std::string halves =
-      run("schedule --q-tiles 3 --algorithm ascending --compute 0.5 --reduce 0.5 --ascii").out;
-  CHECK(halves.find("0 |0") !=
-        std::string::npos);  // makespan 4, yet a column a unit would hide every other phase
-  CHECK(halves.find("2 |0") != std::string::npos);
-}
-
-TEST_CASE("schedule: files are refused together, and one that is refused leaves none") {
-  const std::string folder = scratch_folder();
-  const std::string line = "--q-tiles 3 --algorithm best --svg " + folder + "/a.svg ";
-  check_refused(line + "--perfetto " + folder + "/a.svg", {"perfetto"});
-  check_refused(line + "--perfetto /nonexistent/x", {"/nonexistent/x"});
-  check_refused(line + "--emit-table /nonexistent/x", {"/nonexistent/x"});
-  check_refused(line + "--output /nonexistent/x", {"/nonexistent/x"});
-  check_refused("--q-tiles 3 --algorithm all --svg " + folder + "/a.svg", {"--svg", "one algorithm"});
-  check_refused("--q-tiles 3 --algorithm two-pass --emit-table " + folder + "/a", {"emit-table", "two-pass"});
-  check_refused("--q-tiles 3 --algorithm best --ascii --json", {"--ascii", "--json"});
-  CHECK(natten_sim::test::shell_exit_code("[ -z \"$(ls '" + folder + "')\" ]") == 0);
 }
 
 }  // namespace

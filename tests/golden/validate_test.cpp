@@ -234,7 +234,7 @@ TEST_CASE("a report is written whole") {
   CHECK(run("validate stream --quiet --recorded '" + kRecordings + "' --report '" + folder + "/r.html'")
             .exit_code == 0);
   const std::string html = read_text(folder + "/r.html");
-  CHECK(html.starts_with("<!doctype html>"));
+  CHECK(html.starts_with("<!DOCTYPE html>"));
   CHECK(html.ends_with("</html>\n"));
 }
 

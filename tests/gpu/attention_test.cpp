@@ -2,7 +2,7 @@
 #include <chrono>
 #include <string>
 
-#include <natten_sim/kernels/attention.hpp>
+#include <natten_sim/kernels/attention/attention.hpp>
 
 #include "catch.hpp"
 
@@ -43,7 +43,7 @@ template <typename Visit>
 void for_each_variant(Visit visit) {
   for (const AttentionTiles& tiles : attention_tiles()) {
     for (const CtaSchedule schedule : {CtaSchedule::kPersistent, CtaSchedule::kGrid, CtaSchedule::kTile}) {
-      for (const KvWalk walk : {KvWalk::kCyclic, KvWalk::kSawtooth, KvWalk::kDescending}) {
+      for (const KvOrder walk : {KvOrder::kCyclic, KvOrder::kSawtooth, KvOrder::kDescending}) {
         for (const bool causal : {false, true}) {
           AttentionVariant variant;
           variant.q_tile = tiles.q_tile;
@@ -51,8 +51,8 @@ void for_each_variant(Visit visit) {
           variant.stages = tiles.stages;
           variant.schedule = schedule;
           variant.walk = walk;
-          variant.ctas_per_sm = tiles.most_ctas_per_sm;
-          variant.last_q_tile_first = causal && walk == KvWalk::kDescending;
+          variant.ctas_per_sm = tiles.max_ctas_per_sm;
+          variant.last_q_tile_first = causal && walk == KvOrder::kDescending;
           visit(tiles, variant, causal);
         }
       }
@@ -105,7 +105,7 @@ TEST_CASE("a persistent launch on some SMs agrees with the oracle, and one on to
   variant.ctas_per_sm = 1;
   for (const int ctas : {1, 3, gpu().sms}) {
     variant.ctas = ctas;
-    for (const KvWalk walk : {KvWalk::kCyclic, KvWalk::kSawtooth}) {
+    for (const KvOrder walk : {KvOrder::kCyclic, KvOrder::kSawtooth}) {
       variant.walk = walk;
       check({1, 2, 1, 1500, 128, Dtype::kBf16, false}, variant, 48);
     }

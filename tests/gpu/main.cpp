@@ -8,7 +8,7 @@
 
 #include <cstdio>
 
-#include <natten_sim/kernels/gpu.hpp>
+#include <natten_sim/kernels/gpu/gpu.hpp>
 
 int main(int argc, char** argv) {
   try {

@@ -3,13 +3,15 @@
 #include <cstdint>
 #include <vector>
 
-#include <natten_sim/kernels/partitions.hpp>
-#include <natten_sim/kernels/stream.hpp>
+#include <natten_sim/core/kv_order.hpp>
+#include <natten_sim/kernels/partitions/partitions.hpp>
+#include <natten_sim/kernels/stream/stream.hpp>
 
 #include "catch.hpp"
 
 namespace {
 
+using namespace natten_sim;
 using namespace natten_sim::kernels;
 
 TEST_CASE("every SM of a GH100 is near one of two partitions, and half of them near each") {
@@ -38,7 +40,7 @@ TEST_CASE("SMs that start late sum the whole buffer, idle ones nothing", "[sanit
     words[i] = static_cast<std::uint32_t>(i * 2654435761u + 12345u);
   DeviceBuffer buffer(words.size() * 4);
   buffer.copy_from_host(words.data(), words.size() * 4);
-  for (const StreamOrder order : {StreamOrder::kCyclic, StreamOrder::kSawtooth}) {
+  for (const KvOrder order : {KvOrder::kCyclic, KvOrder::kSawtooth}) {
     for (const int idle_of_three : {0, 1, 3}) {
       std::vector<std::int32_t> delays;
       for (int sm = 0; sm < gpu.sms; ++sm)
@@ -56,7 +58,7 @@ TEST_CASE("SMs that start late sum the whole buffer, idle ones nothing", "[sanit
   }
   // Where the list of delays ends, SMs are idle.
   const DeviceBuffer first_only = stream_delays({3});
-  const StreamProblem problem{steps * kStreamStepBytes, 2, gpu.sms, StreamOrder::kCyclic, 500};
+  const StreamProblem problem{steps * kStreamStepBytes, 2, gpu.sms, KvOrder::kCyclic, 500};
   std::vector<std::uint32_t> found(static_cast<std::size_t>(gpu.sms));
   DeviceBuffer sums(found.size() * 4);
   launch_stream(problem, buffer, sums, &first_only);
@@ -68,7 +70,7 @@ TEST_CASE("SMs that start late sum the whole buffer, idle ones nothing", "[sanit
 
 TEST_CASE("a delay of an SM makes the launch so much longer") {
   const GpuInfo gpu = open_gpu();
-  const StreamProblem problem{4 * kStreamStepBytes, 1, gpu.sms, StreamOrder::kCyclic, 100000};
+  const StreamProblem problem{4 * kStreamStepBytes, 1, gpu.sms, KvOrder::kCyclic, 100000};
   DeviceBuffer buffer(static_cast<std::size_t>(problem.bytes));
   buffer.fill(1);
   DeviceBuffer sums(static_cast<std::size_t>(gpu.sms) * 4);

@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 
-#include <natten_sim/validate/runner.hpp>
+#include <natten_sim/validate/cases/attention.hpp>
+#include <natten_sim/validate/cases/stream.hpp>
+#include <natten_sim/validate/measure/runner.hpp>
 
 #include "catch.hpp"
 #include "trap.hpp"
@@ -29,16 +31,16 @@ Suite suite_of(std::vector<Point> points) {
   return suite;
 }
 
-StreamPoint stream_of(std::int64_t mib) {
-  StreamPoint point;
+StreamCase stream_of(std::int64_t mib) {
+  StreamCase point;
   point.buffer_mib = mib;
   point.passes = 2;
   return point;
 }
 
-AttentionPoint attention_of(std::int64_t batch, std::int64_t heads, std::int64_t tokens) {
-  AttentionPoint point;
-  point.problem = {batch, heads, heads, tokens, 128, kernels::Dtype::kBf16, false};
+AttentionCase attention_of(std::int64_t batch, std::int64_t heads, std::int64_t tokens) {
+  AttentionCase point;
+  point.problem = {batch, heads, heads, tokens, 128, Dtype::kBf16, false};
   return point;
 }
 

@@ -3,13 +3,14 @@
 #include <cstdint>
 #include <vector>
 
-#include <natten_sim/kernels/stream.hpp>
-#include <natten_sim/validate/range_profiler.hpp>
+#include <natten_sim/kernels/stream/stream.hpp>
+#include <natten_sim/validate/measure/range_profiler.hpp>
 
 #include "catch.hpp"
 
 namespace {
 
+using namespace natten_sim;
 using namespace natten_sim::kernels;
 
 TEST_CASE("every CTA sums the buffer as often as it has passes", "[sanitize]") {
@@ -20,7 +21,7 @@ TEST_CASE("every CTA sums the buffer as often as it has passes", "[sanitize]") {
       words[i] = static_cast<std::uint32_t>(i * 2654435761u + 12345u);
     DeviceBuffer buffer(words.size() * 4);
     buffer.copy_from_host(words.data(), words.size() * 4);
-    for (const StreamOrder order : {StreamOrder::kCyclic, StreamOrder::kSawtooth}) {
+    for (const KvOrder order : {KvOrder::kCyclic, KvOrder::kSawtooth}) {
       for (const int passes : {1, 2, 3}) {
         // Both paces.
         const StreamProblem problem{steps * kStreamStepBytes, passes, 7, order,
@@ -45,7 +46,7 @@ TEST_CASE("the counter of L2 read sectors sees every load of the stream") {
     WARN("not checked, no counters: " << reason);
     return;
   }
-  const StreamProblem problem{std::int64_t{64} << 20, 8, gpu.sms, StreamOrder::kSawtooth, 0};
+  const StreamProblem problem{std::int64_t{64} << 20, 8, gpu.sms, KvOrder::kSawtooth, 0};
   DeviceBuffer buffer(static_cast<std::size_t>(problem.bytes));
   buffer.fill(1);
   DeviceBuffer sums(static_cast<std::size_t>(gpu.sms) * 4);

@@ -8,10 +8,10 @@
 #include <rapidcheck.h>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/models/contention.hpp>
-#include <natten_sim/sim/collision_count.hpp>
-#include <natten_sim/sim/contention_queue.hpp>
-#include <natten_sim/sim/random_bits.hpp>
+#include <natten_sim/core/random_bits.hpp>
+#include <natten_sim/models/scatter/contention.hpp>
+#include <natten_sim/sim/scatter/collision_count.hpp>
+#include <natten_sim/sim/scatter/contention_queue.hpp>
 
 #include "catch.hpp"
 
@@ -48,7 +48,7 @@ ContentionPrediction closed_form(const Case& test) {
   load.width = 32;
   const bool cas = test.queue.kind == QueuedUpdate::kCompareAndSwap;
   load.path = cas ? InstructionPath::kCas : InstructionPath::kAtom;
-  load.type = test.queue.lanes_per_word == 2 ? ElementType::kBf16 : ElementType::kFp32;
+  load.type = test.queue.lanes_per_word == 2 ? Dtype::kBf16 : Dtype::kFp32;
   return predict_contention(load, profile);
 }
 

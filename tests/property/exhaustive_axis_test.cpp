@@ -2,8 +2,8 @@
 // stride, dilation, causal, static and dynamic, forward and backward.
 #include <vector>
 
-#include <natten_sim/models/tile_count.hpp>
-#include <natten_sim/sim/tile_walk.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
+#include <natten_sim/sim/tiles/tile_walk.hpp>
 
 #include "brute_force.hpp"
 #include "catch.hpp"

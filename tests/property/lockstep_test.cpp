@@ -2,9 +2,9 @@
 #include <list>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/models/attention_traffic.hpp>
-#include <natten_sim/models/scan_reuse.hpp>
-#include <natten_sim/sim/lockstep.hpp>
+#include <natten_sim/models/reuse/attention_traffic.hpp>
+#include <natten_sim/models/reuse/scan_reuse.hpp>
+#include <natten_sim/sim/reuse/lockstep.hpp>
 
 #include "catch.hpp"
 
@@ -32,12 +32,11 @@ TEST_CASE("where the closed form answers, it equals the lockstep replay: misses,
         for (const std::int64_t heads : {1, 2, 4}) {
           for (const std::int64_t heads_kv : {std::int64_t{1}, heads}) {
             for (const std::int32_t workers : {1, 2, 3, 5, 6}) {
-              for (const Traversal order :
-                   {Traversal::kCyclic, Traversal::kSawtooth, Traversal::kDescending}) {
+              for (const KvOrder order : {KvOrder::kCyclic, KvOrder::kSawtooth, KvOrder::kDescending}) {
                 const SplitQProblem problem = small(length, q_tile, kv_tile, heads, heads_kv);
                 ++asked;
                 if (!lockstep_reuse(problem, order, workers, 0)) continue;
-                for (const Schedule schedule : {Schedule::kPersistent, Schedule::kGrid}) {
+                for (const CtaSchedule schedule : {CtaSchedule::kPersistent, CtaSchedule::kGrid}) {
                   const AttentionWork work(problem,
                                            {.schedule = schedule, .order = order, .workers = workers});
                   const ReuseProfile profile = replay_lockstep(work);
@@ -48,15 +47,15 @@ TEST_CASE("where the closed form answers, it equals the lockstep replay: misses,
                     REQUIRE(lockstep_reuse(problem, order, workers, capacity)->miss_sectors ==
                             profile.misses(capacity));
                   }
-                  const auto reuse = lockstep_reuse(problem, order, workers, 0);
-                  REQUIRE(reuse->mean_distance_bytes.has_value() == profile.mean_bytes().has_value());
+                  const auto distances = lockstep_distances(problem, order, workers);
+                  REQUIRE(distances->mean_bytes.has_value() == profile.mean_bytes().has_value());
                   if (profile.mean_bytes())
-                    REQUIRE(std::abs(*reuse->mean_distance_bytes - *profile.mean_bytes()) < 1e-9);
+                    REQUIRE(std::abs(*distances->mean_bytes - *profile.mean_bytes()) < 1e-9);
                   const auto histogram = profile.histogram();
-                  REQUIRE(histogram.size() == reuse->histogram.size());
+                  REQUIRE(histogram.size() == distances->histogram.size());
                   for (std::size_t i = 0; i < histogram.size(); ++i) {
-                    REQUIRE(histogram[i].bytes == reuse->histogram[i].upto_bytes);
-                    REQUIRE(histogram[i].count == reuse->histogram[i].count);
+                    REQUIRE(histogram[i].bytes == distances->histogram[i].upto_bytes);
+                    REQUIRE(histogram[i].count == distances->histogram[i].count);
                   }
                 }
                 ++answered;
@@ -73,10 +72,9 @@ TEST_CASE("where the closed form answers, it equals the lockstep replay: misses,
 }
 
 TEST_CASE("the closed form stays silent where it is not exact") {
-  CHECK(lockstep_reuse(small(12, 2, 2, 1, 1, true), Traversal::kCyclic, 2, 10) == std::nullopt);  // causal
-  CHECK(lockstep_reuse(small(12, 2, 2, 2, 2), Traversal::kCyclic, 4, 10) ==
-        std::nullopt);  // waves span heads
-  CHECK_THROWS_AS(lockstep_reuse(small(12, 2, 2, 1, 1), Traversal::kCyclic, 0, 10), InvalidParameter);
+  CHECK(lockstep_reuse(small(12, 2, 2, 1, 1, true), KvOrder::kCyclic, 2, 10) == std::nullopt);  // causal
+  CHECK(lockstep_reuse(small(12, 2, 2, 2, 2), KvOrder::kCyclic, 4, 10) == std::nullopt);  // waves span heads
+  CHECK_THROWS_AS(lockstep_reuse(small(12, 2, 2, 1, 1), KvOrder::kCyclic, 0, 10), InvalidParameter);
 }
 
 TEST_CASE("workers in lockstep miss once a wave: 1 - 1 / N of the loads of K and V hit") {
@@ -94,7 +92,7 @@ TEST_CASE("workers in lockstep miss once a wave: 1 - 1 / N of the loads of K and
 
 TEST_CASE("profiles by tile and by sector count the same sectors, and agree on what is cold") {
   for (const bool causal : {false, true}) {
-    const AttentionWork work(small(24, 3, 4, 2, 1, causal), {.order = Traversal::kSawtooth, .workers = 3});
+    const AttentionWork work(small(24, 3, 4, 2, 1, causal), {.order = KvOrder::kSawtooth, .workers = 3});
     const ReuseProfile by_tile = replay_lockstep(work, Granularity::kTile);
     const ReuseProfile by_sector = replay_lockstep(work, Granularity::kSector);
     CHECK(by_tile.accesses() == by_sector.accesses());
@@ -105,10 +103,10 @@ TEST_CASE("profiles by tile and by sector count the same sectors, and agree on w
 }
 
 TEST_CASE("the replay equals a step-by-step list simulation with causal masks and every schedule") {
-  for (const Schedule schedule : {Schedule::kPersistent, Schedule::kGrid, Schedule::kTile}) {
+  for (const CtaSchedule schedule : {CtaSchedule::kPersistent, CtaSchedule::kGrid, CtaSchedule::kTile}) {
     for (const std::int32_t workers : {1, 2, 3, 7}) {
       const AttentionWork work(small(22, 3, 2, 2, 2, true),
-                               {.schedule = schedule, .order = Traversal::kSawtooth, .workers = workers});
+                               {.schedule = schedule, .order = KvOrder::kSawtooth, .workers = workers});
       std::list<BlockAccess> stack;
       std::int64_t misses = 0, visits = 0;
       constexpr std::int64_t kCapacity = 40;

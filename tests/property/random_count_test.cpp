@@ -4,9 +4,9 @@
 
 #include <rapidcheck.h>
 
-#include <natten_sim/models/fast_path.hpp>
-#include <natten_sim/models/tile_count.hpp>
-#include <natten_sim/sim/tile_walk.hpp>
+#include <natten_sim/models/tiles/fast_path.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
+#include <natten_sim/sim/tiles/tile_walk.hpp>
 
 #include "brute_force.hpp"
 #include "catch.hpp"

@@ -9,8 +9,9 @@
 
 #include <rapidcheck.h>
 
-#include <natten_sim/search/search.hpp>
-#include <natten_sim/sim/tile_walk.hpp>
+#include <natten_sim/models/tiles/fast_path.hpp>
+#include <natten_sim/search/windows/search.hpp>
+#include <natten_sim/sim/tiles/tile_walk.hpp>
 
 #include "catch.hpp"
 
@@ -30,6 +31,7 @@ struct Limits {
   std::int64_t sparsity_lo = 0, sparsity_hi = 1000;
   bool sparsity = false;
   std::int64_t imbalance = 0;  // 0: none
+  std::int64_t speedup = 0;    // 0: none
 };
 
 struct Case {
@@ -37,12 +39,14 @@ struct Case {
   SearchConstraints constraints;
   Limits limits;
   Objective objective = Objective::kWork;
+  TieBreak tie_break = TieBreak::kStrideProduct;
 };
 
 struct Point {
   Extents window, stride;
   std::size_t choice = 0;
   TileCount count;
+  bool fast_path = false;
 };
 
 Case random_case() {
@@ -91,6 +95,12 @@ Case random_case() {
   random.constraints.window_multiple_of_kv_tile = pick(0, 3) == 0;
   random.constraints.fully_block_sparse = pick(0, 3) == 0;
   random.constraints.no_padding = pick(0, 5) == 0;
+  random.constraints.natten_fast_path = pick(0, 5) == 0;
+  if (pick(0, 3) == 0) {
+    random.limits.speedup = pick(500, 4000);
+    random.constraints.min_speedup = static_cast<double>(random.limits.speedup) / 1000.0;
+  }
+  if (pick(0, 3) == 0) random.tie_break = TieBreak::kFastPath;
   return random;
 }
 
@@ -108,7 +118,14 @@ std::pair<std::int64_t, std::int64_t> unevenness(const SearchSpace& space, const
   return worst;
 }
 
+std::pair<std::int64_t, std::int64_t> objective_of(const Point& point, Objective objective);
+
 bool meets(const Case& random, const Point& point) {
+  if (random.constraints.natten_fast_path && !point.fast_path) return false;
+  if (random.limits.speedup > 0) {
+    const auto [faster, slower] = objective_of(point, random.objective);
+    if (static_cast<Wide>(faster) * 1000 < static_cast<Wide>(slower) * random.limits.speedup) return false;
+  }
   const SearchSpace& space = random.space;
   const TilePair& tiles = space.tiles[point.choice].tiles;
   for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
@@ -153,7 +170,8 @@ std::vector<Point> enumerate(const Case& random) {
       const NeighborhoodMask mask = make_mask(space.input, window, stride, space.dilation, space.causal);
       points.push_back(
           {window, stride, choice,
-           walk_tiles({.mask = mask, .tiles = space.tiles[choice].tiles, .kv_tiling = space.kv_tiling})});
+           walk_tiles({.mask = mask, .tiles = space.tiles[choice].tiles, .kv_tiling = space.kv_tiling}),
+           natten_fast_path({.mask = mask, .tiles = space.tiles[choice].tiles})});
     }
   }
   return points;
@@ -184,6 +202,7 @@ int compare_ratio(const std::pair<std::int64_t, std::int64_t>& a,
 bool better(const Case& random, Objective objective, const Point& a, const Point& b) {
   if (const int order = compare_ratio(objective_of(a, objective), objective_of(b, objective)); order != 0)
     return order > 0;
+  if (random.tie_break == TieBreak::kFastPath && a.fast_path != b.fast_path) return a.fast_path;
   const std::int64_t product_a = product(a.stride, "stride"), product_b = product(b.stride, "stride");
   if (product_a != product_b) return product_a < product_b;
   if (const int order = compare_ratio(unevenness(random.space, a.window), unevenness(random.space, b.window));
@@ -261,12 +280,13 @@ TEST_CASE("the search equals plain enumeration on random spaces, for any number 
     const std::size_t feasible = wanted.size();
     const auto top = static_cast<std::size_t>(pick(1, 12));
     if (wanted.size() > top) wanted.resize(top);
-    const SearchResult result = search_best(random.space, random.constraints, random.objective, top,
-                                            {.threads = static_cast<unsigned>(pick(1, 3))});
+    const SearchResult result = search_best(
+        random.space, random.constraints, random.objective, top,
+        {.threads = static_cast<unsigned>(pick(1, 3)), .progress = {}, .tie_break = random.tie_break});
     assert_equal(random, result.candidates, wanted);
     RC_ASSERT(result.space_size == static_cast<std::int64_t>(enumerate(random).size()));
-    if (feasible == 0 &&
-        random.limits.sparsity) {  // the nearest sparsity is that of some point without the range
+    if (feasible == 0 && random.limits.sparsity &&
+        random.limits.speedup == 0) {  // the nearest sparsity is that of some point without the range
       Case unbounded = random;
       unbounded.limits.sparsity = false;
       std::optional<double> nearest;
@@ -290,7 +310,8 @@ TEST_CASE("the search equals plain enumeration on random spaces, for any number 
 
 TEST_CASE("the Pareto front equals the undominated points of plain enumeration") {
   REQUIRE(rc::check("pareto == enumeration", [&] {
-    const Case random = random_case();
+    Case random = random_case();
+    random.tie_break = TieBreak::kStrideProduct;
     const std::vector<Point> points = feasible_in_order(random, random.objective);
     std::vector<Point> front;
     for (const Point& point : points) {
@@ -314,6 +335,7 @@ TEST_CASE("the Pareto front equals the undominated points of plain enumeration")
 TEST_CASE("the stride ladder equals the undominated strides of plain enumeration") {
   REQUIRE(rc::check("ladder == enumeration", [&] {
     Case random = random_case();
+    random.objective = Objective::kWorst;
     random.space.tiles.resize(1);
     for (std::size_t axis = 0; axis < random.space.input.rank(); ++axis) {
       const std::int64_t window = pick(random.space.window[axis].lo, random.space.window[axis].hi);

@@ -8,8 +8,8 @@
 #include <rapidcheck.h>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/search/backward_schedules.hpp>
-#include <natten_sim/sim/schedule_dag.hpp>
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/sim/schedules/schedule_dag.hpp>
 
 #include "catch.hpp"
 
@@ -126,10 +126,9 @@ class Enumeration {
     place(worker + 1, done);
   }
   void run() {
-    try {
-      best_ = std::min(best_, run_schedule(problem_, costs_, schedule_).makespan);
-    } catch (const DeadlockError&) {
-    }
+    const std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem_, costs_, schedule_);
+    if (const auto* finished = std::get_if<ScheduleRun>(&outcome))
+      best_ = std::min(best_, finished->makespan);
   }
 
   const BackwardProblem& problem_;
@@ -152,7 +151,7 @@ TEST_CASE(
     const double optimum = Enumeration(problem, costs).best();
     enumerated += static_cast<std::int64_t>(schedule_count(problem));
     const ScheduleRequest request{.problem = problem, .costs = costs};
-    const SchedulePlan plan = plan_backward(BackwardAlgorithm::kBest, request);
+    const SchedulePlan plan = plan_backward(schedule_algorithm("best"), request);
     const PlanRun run = run_plan(plan);
     RC_ASSERT(run.makespan == optimum);
     RC_ASSERT(run.optimality_gap == 0.0);
@@ -171,29 +170,34 @@ TEST_CASE(
     ScheduleRequest request{.problem = random_problem(7, 4, 6), .costs = random_costs()};
     request.effort = pick(0, 12);
     request.seed = static_cast<std::uint64_t>(pick(0, 1000));
-    const SchedulePlan plan = plan_backward(BackwardAlgorithm::kBest, request);
+    const SchedulePlan plan = plan_backward(schedule_algorithm("best"), request);
     const PlanRun best = run_plan(plan);
     RC_ASSERT(best.lower_bound <= best.makespan);
-    RC_ASSERT(run_plan(plan_backward(BackwardAlgorithm::kBest, request)).makespan == best.makespan);
+    RC_ASSERT(run_plan(plan_backward(schedule_algorithm("best"), request)).makespan == best.makespan);
     const SchedulePhase& phase = plan.phases.front();
     RC_ASSERT(
         solve_schedule_dag(phase.problem, phase.costs, phase.schedule, best.runs.front().worker).makespan ==
         best.makespan);
-    for (const BackwardAlgorithm algorithm : backward_algorithms()) {
+    for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
       for (const std::optional<Dispatch> dispatch :
            {std::optional<Dispatch>(), std::optional(Dispatch::kStatic), std::optional(Dispatch::kDynamic)}) {
         ScheduleRequest named = request;
         named.dispatch = dispatch;
-        try {
-          const PlanRun run = run_plan(plan_backward(algorithm, named));
-          RC_ASSERT(run.lower_bound <= run.makespan);
-          if (is_ordered(algorithm) && algorithm != BackwardAlgorithm::kBest)
-            RC_ASSERT(best.makespan <= run.makespan);
-        } catch (const DeadlockError&) {
-          RC_ASSERT(named.problem.heads_per_kv_head > 1 || dispatch == Dispatch::kDynamic);
-        } catch (const InvalidParameter& error) {
-          RC_ASSERT(error.parameter() == "algorithm");
+        const PlanOutcome planned = attempt_plan(*algorithm, named);
+        if (std::holds_alternative<NotApplicable>(planned)) {
+          RC_ASSERT(algorithm->not_applicable(named.problem).has_value());
+          continue;
         }
+        const auto* made = std::get_if<SchedulePlan>(&planned);
+        const auto outcome = made == nullptr ? std::variant<PlanRun, Deadlock>(std::get<Deadlock>(planned))
+                                             : attempt_run(*made);
+        const auto* run = std::get_if<PlanRun>(&outcome);
+        if (run == nullptr) {
+          RC_ASSERT(named.problem.heads_per_kv_head > 1 || dispatch == Dispatch::kDynamic);
+          continue;
+        }
+        RC_ASSERT(run->lower_bound <= run->makespan);
+        if (algorithm->ordered && !algorithm->searches) RC_ASSERT(best.makespan <= run->makespan);
       }
     }
   }));

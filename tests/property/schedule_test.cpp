@@ -8,7 +8,7 @@
 
 #include <rapidcheck.h>
 
-#include <natten_sim/sim/schedule_dag.hpp>
+#include <natten_sim/sim/schedules/schedule_dag.hpp>
 
 #include "catch.hpp"
 

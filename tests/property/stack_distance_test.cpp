@@ -5,9 +5,9 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/sim/sampled_stack_distance.hpp>
-#include <natten_sim/sim/set_associative_cache.hpp>
-#include <natten_sim/sim/stack_distance.hpp>
+#include <natten_sim/sim/reuse/sampled_stack_distance.hpp>
+#include <natten_sim/sim/reuse/set_associative_cache.hpp>
+#include <natten_sim/sim/reuse/stack_distance.hpp>
 
 #include "catch.hpp"
 

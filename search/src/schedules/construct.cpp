@@ -1,9 +1,10 @@
-#include "construct.hpp"
+#include "schedules/construct.hpp"
 
 #include <queue>
 
-#include "launch.hpp"
-#include "partial_schedule.hpp"
+#include <natten_sim/search/schedules/schedule_parts.hpp>
+
+#include "schedules/partial_schedule.hpp"
 
 namespace natten_sim::schedules {
 namespace {

@@ -1,18 +1,18 @@
-#include "exhaustive.hpp"
+#include "schedules/exhaustive.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include <natten_sim/models/schedule_bounds.hpp>
+#include <natten_sim/models/schedules/schedule_bounds.hpp>
+#include <natten_sim/search/schedules/schedule_parts.hpp>
 
-#include "launch.hpp"
-#include "partial_schedule.hpp"
+#include "schedules/partial_schedule.hpp"
 
 namespace natten_sim::schedules {
 namespace {
 
 using Step = PartialSchedule::Step;
-constexpr std::int32_t kNone = PartialSchedule::kNone;
+constexpr std::int32_t kNoChain = PartialSchedule::kNone;
 
 class Search {
  public:
@@ -76,10 +76,10 @@ class Search {
     for (std::int32_t worker = 0; worker < problem_.workers; ++worker) {
       const PartialSchedule::Worker& state = partial_.worker(worker);
       if (partial_.at_dkv(worker)) {
-        if (partial_.dkv_ready(worker)) consider({worker, state.chain, kNone});
+        if (partial_.dkv_ready(worker)) consider({worker, state.chain, kNoChain});
         continue;
       }
-      if (state.chain != kNone) {
+      if (state.chain != kNoChain) {
         consider_tiles(worker, state.chain, consider);
         continue;
       }
@@ -143,7 +143,7 @@ class Search {
   /// When the worker can be done with its present chain.
   [[nodiscard]] double worker_free(std::int32_t worker) const {
     const PartialSchedule::Worker& state = partial_.worker(worker);
-    if (state.chain == kNone) return state.free;
+    if (state.chain == kNoChain) return state.free;
     if (partial_.at_dkv(worker)) return state.writer + costs_.reduce_kv;
     double computes = 0, least = 0;
     std::int32_t tasks = 0;

@@ -1,4 +1,4 @@
-#include "partial_schedule.hpp"
+#include "schedules/partial_schedule.hpp"
 
 #include <algorithm>
 

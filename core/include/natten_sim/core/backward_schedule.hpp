@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/names.hpp>
+
 namespace natten_sim {
 
 /// How much of a pair of tiles attends: decides whether a task exists and what its compute costs.
@@ -32,10 +34,10 @@ struct BackwardProblem {
   /// Heads that share one KV head. Above 1 the dK/dV of a KV tile are reduced over the heads of its group in
   /// ascending order: one more reduction at the end of every chain.
   std::int32_t heads_per_kv_head = 1;
-  std::int32_t workers = 1;  ///< SMs times CTAs a SM, at most kMostWorkers
+  std::int32_t workers = 1;  ///< SMs times CTAs a SM, at most kMaxWorkers
 };
 
-inline constexpr std::int32_t kMostWorkers = 1 << 20;
+inline constexpr std::int32_t kMaxWorkers = 1 << 20;
 
 /// Costs in one arbitrary unit of time; finite, not negative. Sums stay exact while they are integers below
 /// 2^53.
@@ -63,7 +65,12 @@ struct ScheduledChain {
 
 enum class Dispatch { kDynamic, kStatic };
 
-[[nodiscard]] const char* to_string(Dispatch dispatch) noexcept;
+template <>
+struct NamesOf<Dispatch> {
+  static constexpr const char* kConcept = "dispatch";
+  static constexpr Name<Dispatch> kTable[] = {{Dispatch::kDynamic, "dynamic"},
+                                              {Dispatch::kStatic, "static"}};
+};
 
 /// How the dK/dV of one KV tile are reduced over the heads of its group, with heads_per_kv_head > 1.
 enum class DkvOrder { kByHead, kUnordered };
@@ -81,28 +88,6 @@ struct BackwardSchedule {
   std::vector<std::vector<std::int32_t>> dq_order;
   DkvOrder dkv_order = DkvOrder::kByHead;
 };
-
-/// The named ways to make a schedule; search/backward_schedules.hpp says what each does.
-enum class BackwardAlgorithm {
-  kAscending,
-  kDescending,
-  kSpt,
-  kShift,
-  kSymmetricShift,
-  kFa2Split,
-  kTwoPass,
-  kUnordered,
-  kBest
-};
-
-/// `ascending`, `symmetric-shift`, `fa2-split` ..
-[[nodiscard]] const char* to_string(BackwardAlgorithm algorithm) noexcept;
-
-/// In the order of the enumeration.
-[[nodiscard]] const std::vector<BackwardAlgorithm>& backward_algorithms();
-
-/// @throws UnknownName with the closest name.
-[[nodiscard]] BackwardAlgorithm parse_backward_algorithm(const std::string& name);
 
 /// Q tiles that a KV tile attends to, and KV tiles that a Q tile does; ascending.
 [[nodiscard]] std::vector<std::int32_t> attended_q_tiles(const BlockMask& mask, std::int32_t kv_tile);

@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include <natten_sim/core/cta_schedule.hpp>
+#include <natten_sim/core/device.hpp>
+#include <natten_sim/core/kv_order.hpp>
 #include <natten_sim/core/split_q.hpp>
 #include <natten_sim/core/tiling.hpp>
 
@@ -57,25 +60,6 @@ struct Preset {
   std::string source;
 };
 
-/// One number about a device; the name carries the unit (`l2_bytes`).
-struct DeviceValue {
-  std::string name;
-  double value = 0;
-  bool measured = false;
-  std::string source;
-};
-
-struct Device {
-  std::string name;
-  std::string title;
-  std::string architecture;
-  std::string default_backend;
-  std::vector<DeviceValue> values;
-};
-
-/// The value of that name, or null when the profile does not know it.
-[[nodiscard]] const DeviceValue* find_value(const Device& device, std::string_view name) noexcept;
-
 /// A whole-kernel rate, dense mask: `heads` heads of `tokens` tokens at once.
 struct KernelRate {
   std::string device;
@@ -101,8 +85,8 @@ struct AttentionKernel {
   std::string title;
   std::int64_t q_tile = 0;
   std::vector<KernelTile> kv_tiles;
-  std::string schedule;  ///< persistent, grid or tile
-  Traversal order = Traversal::kCyclic;
+  CtaSchedule schedule = CtaSchedule::kPersistent;
+  KvOrder order = KvOrder::kCyclic;
   std::int64_t ctas_per_sm = 1;
   std::vector<KernelRate> rates;
   std::string source;
@@ -121,25 +105,5 @@ struct Catalog {
   [[nodiscard]] const Device& device(std::string_view name) const;
   [[nodiscard]] const AttentionKernel& kernel(std::string_view name) const;
 };
-
-/// What ships with the library (data/ of the source tree).
-[[nodiscard]] Catalog builtin_catalog();
-
-/// Adds presets or devices from JSON text in the format of data/presets.json or data/devices.json; devices
-/// refer to backends of the catalog. Unknown keys are refused. An existing name is replaced. `where` names
-/// the text in errors. @throws MalformedData.
-void add_presets(Catalog& catalog, std::string_view json, const std::string& where);
-void add_devices(Catalog& catalog, std::string_view json, const std::string& where);
-
-/// Published figures of the dissertation on generalized neighborhood attention (data/gna-dissertation.json),
-/// as JSON.
-[[nodiscard]] std::string_view published_gna_figures();
-
-/// Published throughputs of FlashAttention-3's deterministic backward and the costs fitted to them
-/// (data/dash.json), as JSON.
-[[nodiscard]] std::string_view published_dash_figures();
-
-/// Published figures of the Sawtooth paper (data/sawtooth.json), as JSON.
-[[nodiscard]] std::string_view published_sawtooth_figures();
 
 }  // namespace natten_sim

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include <natten_sim/core/element_type.hpp>
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/index_distribution.hpp>
 
 namespace natten_sim {
 
@@ -17,9 +18,25 @@ enum class InstructionPath {
   kCas    ///< a loop around a 32-bit compare-and-swap
 };
 
-[[nodiscard]] std::string to_string(InstructionPath path);
-/// `red`, `atom` or `cas`. @throws UnknownName.
-[[nodiscard]] InstructionPath instruction_path(std::string_view name);
+template <>
+struct NamesOf<InstructionPath> {
+  static constexpr const char* kConcept = "path";
+  static constexpr Name<InstructionPath> kTable[] = {
+      {InstructionPath::kRed, "red"}, {InstructionPath::kAtom, "atom"}, {InstructionPath::kCas, "cas"}};
+};
+
+/// Which of a device's costs of issuing an update a construct pays.
+enum class IssueCost {
+  kOperator,  ///< what a framework's scatter_add was fitted to take
+  kBare       ///< what the instructions of a kernel of one's own take
+};
+
+template <>
+struct NamesOf<IssueCost> {
+  static constexpr const char* kConcept = "issue";
+  static constexpr Name<IssueCost> kTable[] = {{IssueCost::kOperator, "operator"},
+                                               {IssueCost::kBare, "bare"}};
+};
 
 /// One row of data/lowering.json: what a source construct becomes on one architecture. A row without
 /// `measured` rests on documentation or on a published statement; `evidence` says which.
@@ -27,16 +44,15 @@ struct Lowering {
   std::string construct;
   std::string architecture;  ///< sm80, sm90
   std::string toolkit;
-  ElementType type = ElementType::kFp32;
+  Dtype type = Dtype::kFp32;
   InstructionPath path = InstructionPath::kRed;
   std::int64_t vector_width = 1;  ///< elements that one lane adds at once
+  IndexLayout index = IndexLayout::kRow;
+  IssueCost issue = IssueCost::kBare;
   std::string instruction;
   std::string evidence;
   bool measured = false;
 };
-
-/// Every row, operators (torch-scatter-add first), then source constructs.
-[[nodiscard]] std::vector<Lowering> builtin_lowerings();
 
 /// Names of all constructs, each once, in the table's order.
 [[nodiscard]] std::vector<std::string> construct_names(const std::vector<Lowering>& table);
@@ -45,6 +61,6 @@ struct Lowering {
 /// @throws UnknownName for a name that no row has; InvalidParameter when the construct has no row for this
 /// architecture and type, naming those it has.
 [[nodiscard]] const Lowering& find_lowering(const std::vector<Lowering>& table, std::string_view construct,
-                                            std::string_view architecture, ElementType type);
+                                            std::string_view architecture, Dtype type);
 
 }  // namespace natten_sim

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/names.hpp>
 
 namespace natten_sim {
 
@@ -39,16 +42,30 @@ void require_valid(const MsdaConfig& config);
 [[nodiscard]] std::int64_t pixels_per_image(const MsdaConfig& config);
 [[nodiscard]] std::int64_t queries_per_image(const MsdaConfig& config);
 
-/// The configurations of the paper by its names (data/msda-configs.json).
-[[nodiscard]] std::vector<MsdaConfig> builtin_msda_configs();
-/// One configuration from JSON text in that file's format. @throws MalformedData.
-[[nodiscard]] std::vector<MsdaConfig> read_msda_configs(std::string_view json, const std::string& where);
+/// What one program of a kernel takes.
+enum class MsdaTiling {
+  kBlock,  ///< a query with all of its heads, levels and points
+  kPoint   ///< one (query, head, level, point)
+};
 
-/// How a kernel cuts the work, and what was measured of it (data/msda-kernels.json). A program of the point
-/// tiling takes one (query, head, level, point); one of the block tiling a query with all of them.
+template <>
+struct NamesOf<MsdaTiling> {
+  static constexpr const char* kConcept = "tiling";
+  static constexpr Name<MsdaTiling> kTable[] = {{MsdaTiling::kBlock, "block"}, {MsdaTiling::kPoint, "point"}};
+};
+
+enum class MsdaPhase { kForward, kBackward };
+
+template <>
+struct NamesOf<MsdaPhase> {
+  static constexpr const char* kConcept = "phase";
+  static constexpr Name<MsdaPhase> kTable[] = {{MsdaPhase::kForward, "forward"},
+                                               {MsdaPhase::kBackward, "backward"}};
+};
+
+/// What was measured of a kernel on one device (data/msda-kernels.json).
 struct MsdaKernel {
-  std::string device;
-  std::string tiling;          ///< point or block
+  MsdaTiling tiling = MsdaTiling::kBlock;
   std::string borrowed_from;   ///< the device whose constants these are, for want of measurements; or empty
   double occupancy = 0;        ///< resident warps over the most possible
   double bytes_in_flight = 0;  ///< that one warp keeps outstanding in DRAM over a round trip of 600 ns
@@ -60,19 +77,15 @@ struct MsdaKernel {
   double host_forward_ns = 0;   ///< fitted: floor of the eager-mode latency
   double host_backward_ns = 0;
 };
-/// @throws UnknownName for a device or tiling without constants.
-[[nodiscard]] MsdaKernel msda_kernel(std::string_view device, std::string_view tiling);
-
 /// One published latency (tables 10 and 11 of the MSDA paper).
 struct MsdaLatency {
-  std::string device;
+  std::string table;   ///< "table 10"
+  std::string device;  ///< of the catalog
   std::string config;
-  std::string type;    ///< fp32, fp16, bf16
-  std::string tiling;  ///< point or block (the Triton kernels), cuda
+  Dtype type = Dtype::kFp32;
+  std::optional<MsdaTiling> tiling;  ///< of a Triton kernel; none: the CUDA operator
   double forward_ns = 0;
   double backward_ns = 0;
   bool fitted = false;  ///< whether the constants rest on it
 };
-[[nodiscard]] std::vector<MsdaLatency> msda_latencies();
-
 }  // namespace natten_sim

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include <natten_sim/core/tiling.hpp>
 
@@ -58,14 +57,5 @@ struct TileRange {
                                                      std::int64_t sector_bytes) noexcept {
   return end_byte <= begin_byte ? 0 : (end_byte - 1) / sector_bytes - begin_byte / sector_bytes + 1;
 }
-
-/// Bytes of one element of `fp16`, `bf16`, `fp32`, `e4m3` or `e5m2`. @throws UnknownName.
-[[nodiscard]] std::int64_t element_bytes(std::string_view dtype);
-
-/// In which order a CTA walks the KV tiles of its consecutive Q tiles. Cyclic: ascending every time.
-/// Sawtooth: ascending and descending in turn. Descending: descending every time.
-enum class Traversal { kCyclic, kSawtooth, kDescending };
-
-[[nodiscard]] const char* to_string(Traversal traversal) noexcept;
 
 }  // namespace natten_sim

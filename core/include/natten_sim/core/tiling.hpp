@@ -1,6 +1,7 @@
 #pragma once
 
 #include <natten_sim/core/mask.hpp>
+#include <natten_sim/core/names.hpp>
 
 namespace natten_sim {
 
@@ -17,9 +18,23 @@ struct TilePair {
 /// first token that the Q tile attends to (Ampere FNA).
 enum class KvTiling { kStatic, kDynamic };
 
+template <>
+struct NamesOf<KvTiling> {
+  static constexpr const char* kConcept = "kv-tiling";
+  static constexpr Name<KvTiling> kTable[] = {{KvTiling::kStatic, "static"},
+                                              {KvTiling::kDynamic, "dynamic"}};
+};
+
 /// How tokens become tiles. Multi-dimensional: tiles are boxes of the layout, one dilation group at a time.
 /// Single-dimensional: tokens stay in row-major order, a tile is a run of them.
 enum class Tiling { kMultiDimensional, kSingleDimensional };
+
+template <>
+struct NamesOf<Tiling> {
+  static constexpr const char* kConcept = "tiling";
+  static constexpr Name<Tiling> kTable[] = {{Tiling::kMultiDimensional, "multi"},
+                                            {Tiling::kSingleDimensional, "single"}};
+};
 
 /// Which operand the kernel's outer loop walks. Forward: each Q tile streams KV tiles. Backward: each KV tile
 /// streams Q tiles (dK, dV stay resident); dynamic tiling then places Q tiles from the first query that
@@ -38,8 +53,5 @@ struct TilingProblem {
 
 /// @throws InvalidParameter naming `input`, `window`, `stride`, `dilation`, `q_tile` or `kv_tile`.
 void require_valid(const TilingProblem& problem);
-
-[[nodiscard]] const char* to_string(KvTiling kv_tiling) noexcept;
-[[nodiscard]] const char* to_string(Tiling tiling) noexcept;
 
 }  // namespace natten_sim

@@ -1,0 +1,262 @@
+#include "cli/command.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include <CLI/CLI.hpp>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/version.hpp>
+
+#include "cli/completion.hpp"
+#include "cli/config.hpp"
+#include "cli/option_value.hpp"
+#include "cli/output.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+void print_error(const std::string& message, const std::string& hint) {
+  std::fprintf(stderr, "natten-sim: error: %s\n", message.c_str());
+  if (!hint.empty()) std::fprintf(stderr, "natten-sim: hint: %s\n", hint.c_str());
+}
+
+std::string did_you_mean(const std::string& name) {
+  return name.empty() ? "" : "did you mean '" + name + "'?";
+}
+
+/// What CLI11 fills, by option name.
+struct ParsedOptions {
+  std::map<std::string, std::vector<std::string>> texts;
+  std::map<std::string, std::string> flags;  ///< "true", or what follows '='
+};
+
+void declare(CLI::App& app, const Command& command, ParsedOptions& parsed) {
+  for (const OptionSpec& spec : command.options) {
+    if (spec.value_name.empty()) {
+      app.add_flag(spec.flags, parsed.flags[spec.name()], spec.help);
+      continue;
+    }
+    CLI::Option* option = app.add_option(spec.flags, parsed.texts[spec.name()], spec.help);
+    option->type_name(spec.value_name);
+    // More values than axes are counted by our own reader, which says how many there may be.
+    option->expected(1, spec.max_values == 1 ? 1 : 64);
+    if (spec.max_values == 1) option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+  }
+  if (!command.positional.empty()) {
+    app.add_option(command.positional, parsed.texts[command.positional], command.positional_help)
+        ->expected(1, command.most_positional);
+  }
+  app.footer(command.footer);
+}
+
+bool flag_value(const std::string& name, const std::string& text) {
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  throw InvalidParameter(name, "'" + text + "'", "true, false, 1 or 0; without a value, true");
+}
+
+Arguments to_arguments(const Command& command, const CLI::App& app, ParsedOptions& parsed) {
+  Arguments arguments;
+  for (const OptionSpec& spec : command.options) {
+    const std::string name = spec.name();
+    if (app.count("--" + name) == 0) continue;
+    if (!spec.value_name.empty()) {
+      arguments.set(name, parsed.texts[name]);
+    } else if (flag_value(name, parsed.flags[name])) {
+      arguments.set(name, {});
+    } else {
+      arguments.turn_off(name);
+    }
+  }
+  if (!command.positional.empty() && !parsed.texts[command.positional].empty()) {
+    arguments.set(command.positional, parsed.texts[command.positional]);
+  }
+  return arguments;
+}
+
+/// CLI11 would join the values of a repeated flag, and `-w 3 -w 4` would become a window of two axes.
+void refuse_repeats(int argc, char** argv, const Command& command) {
+  std::map<std::string, int> seen;
+  for (int i = 2; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--") throw InvalidParameter("argument", "'--'", "options only: nothing follows them");
+    const std::string flag = word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2);
+    const auto spec = std::find_if(command.options.begin(), command.options.end(),
+                                   [&](const OptionSpec& option) { return option.has_flag(flag); });
+    if (spec == command.options.end()) continue;
+    if (++seen[spec->name()] == 2) throw InvalidParameter(spec->name(), "given twice", "each option once");
+    if (spec->value_name.empty() && word == flag + "=") (void)flag_value(spec->name(), "");
+  }
+}
+
+/// What the rows say about which options go together.
+void check_company(const Command& command, const Arguments& arguments) {
+  for (const OptionSpec& spec : command.options) {
+    if (!arguments.has(spec.name())) continue;
+    for (const std::string& other : spec.excludes) {
+      if (!arguments.has(other)) continue;
+      throw InvalidParameter("--" + spec.name(), "given together with --" + other,
+                             "one of the two for '" + command.name + "'");
+    }
+    for (const std::string& other : spec.rules_out.options) {
+      if (!arguments.has(other)) continue;
+      throw InvalidParameter("--" + other, "given together with --" + spec.name(), spec.rules_out.accepted);
+    }
+    for (const Need& need : spec.needs) {
+      if (arguments.has(need.option)) continue;
+      throw InvalidParameter((need.with_dashes ? "--" : "") + spec.name(), "given without --" + need.option,
+                             need.accepted);
+    }
+  }
+}
+
+void check_choices(const Command& command, const Arguments& arguments) {
+  for (const OptionSpec& spec : command.options) {
+    if (spec.choices.empty() || !arguments.has(spec.name())) continue;
+    for (const std::string& value : arguments.values(spec.name()))
+      require_choice(spec.name(), value, spec.choices);
+  }
+}
+
+/// Turns CLI11's complaint into ours, with the closest flag or subcommand as a hint.
+int report_usage(const CLI::ParseError& error, const std::vector<Command>& commands, const Command* chosen,
+                 const std::vector<std::string>& leftover) {
+  std::string hint;
+  std::string message = error.what();
+  if (!leftover.empty()) {
+    const std::string& word = leftover.front();
+    std::vector<std::string> names;
+    if (word.starts_with("-") && chosen != nullptr) {
+      for (const OptionSpec& spec : chosen->options) {
+        for (const std::string& flag : CLI::detail::split(spec.flags, ',')) names.push_back(flag);
+      }
+      message = word + ": unknown option of '" + chosen->name + "'";
+    } else if (chosen == nullptr) {
+      for (const Command& command : commands) names.push_back(command.name);
+      message = word + ": unknown subcommand";
+    } else {
+      message = word + ": unexpected argument";
+    }
+    const std::string closest = closest_name(word.substr(0, word.find('=')), names);
+    hint = did_you_mean(closest);
+  }
+  if (hint.empty())
+    hint = "see natten-sim " + (chosen != nullptr ? chosen->name + " " : std::string()) + "--help";
+  print_error(message, hint);
+  return kExitBadInput;
+}
+
+int guarded(const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const UnknownName& error) {
+    print_error(error.what(), did_you_mean(error.hint()));
+    return kExitBadInput;
+  } catch (const HardwareAbsent& error) {
+    print_error(error.what(), "");
+    return kExitHardwareAbsent;
+  } catch (const Error& error) {
+    print_error(error.sentence("--"),
+                error.hint().empty() ? "" : "the nearest valid value is " + error.hint());
+    return kExitBadInput;
+  } catch (const std::bad_alloc&) {
+    print_error("out of memory", "narrow the problem");
+    return kExitInternalError;
+  } catch (const std::exception& error) {
+    print_error(error.what(), "");
+    return kExitInternalError;
+  }
+}
+
+}  // namespace
+
+std::string OptionSpec::name() const {
+  const std::size_t begin = flags.find("--") + 2;
+  return flags.substr(begin, flags.find(',', begin) - begin);
+}
+
+bool OptionSpec::has_flag(const std::string& flag) const {
+  const std::vector<std::string> all = CLI::detail::split(flags, ',');
+  return std::find(all.begin(), all.end(), flag) != all.end();
+}
+
+const std::vector<std::string>& Arguments::values(const std::string& name) const {
+  static const std::vector<std::string> kNone;
+  const auto found = values_.find(name);
+  return found == values_.end() ? kNone : found->second;
+}
+
+std::string Arguments::text(const std::string& name, const std::string& fallback) const {
+  const std::vector<std::string>& found = values(name);
+  return found.empty() ? fallback : found.front();
+}
+
+std::vector<OptionSpec> output_options(const std::string& options_file) {
+  std::vector<OptionSpec> options = {
+      {"--json", "", "One JSON object on stdout", 1, ""},
+      {"--csv", "", "Comma-separated rows with a header on stdout", 1, "", {"json"}},
+      {"--output", "FILE", "Write to FILE instead of stdout (complete or not at all)", 1, ""},
+      {"--quiet", "", "No notes and no progress on stderr", 1, ""},
+      {"--" + options_file, "FILE", "Read options from a TOML file; the command line wins", 1, ""},
+  };
+  return options;
+}
+
+int run_program(int argc, char** argv, const std::vector<Command>& commands) {
+  return guarded([&]() -> int {
+    CLI::App app{
+        "Predicts how GPU attention kernels behave: exact tile counts and parameter search for\n"
+        "(generalized) neighborhood attention.",
+        "natten-sim"};
+    app.set_version_flag("--version",
+                         "natten-sim " + version() + "\ncompiler " + compiler() + "\nCUDA " + cuda_toolkit());
+    app.require_subcommand(1);
+    app.footer(
+        "Exit codes: 0 done, 1 internal error, 2 bad input or usage, 3 a comparison is out of tolerance,\n"
+        "4 the hardware or counter that was asked for is absent.\n"
+        "natten-sim SUBCOMMAND --help lists the options of a subcommand.");
+    std::vector<ParsedOptions> parsed(commands.size());
+    std::vector<CLI::App*> apps;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      apps.push_back(app.add_subcommand(commands[i].name, commands[i].summary));
+      declare(*apps.back(), commands[i], parsed[i]);
+    }
+    const auto chosen = [&]() -> std::size_t {
+      return static_cast<std::size_t>(
+          std::find_if(apps.begin(), apps.end(), [](CLI::App* sub) { return sub->parsed(); }) - apps.begin());
+    };
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success& success) {  // --help, --version
+      std::ostringstream text;
+      app.exit(success, text, text);
+      OutputSink sink(std::nullopt, OutputSink::Mode::kBuffered);
+      sink.write(text.str());
+      sink.commit();
+      return kExitDone;
+    } catch (const CLI::ParseError& error) {
+      const std::size_t index = chosen();
+      const Command* command = index < commands.size() ? &commands[index] : nullptr;
+      std::vector<std::string> leftover = app.remaining(true);
+      if (command == nullptr && argc > 1 && leftover.empty() && argv[1][0] != '-') leftover = {argv[1]};
+      return report_usage(error, commands, command, leftover);
+    }
+    const std::size_t index = chosen();
+    const Command& command = commands[index];
+    refuse_repeats(argc, argv, command);
+    Arguments arguments = to_arguments(command, *apps[index], parsed[index]);
+    if (arguments.has(command.options_file)) {
+      merge_config(arguments.text(command.options_file), command, commands, arguments);
+    }
+    check_company(command, arguments);
+    check_choices(command, arguments);
+    if (command.name == kCompletionCommand) return print_completion(arguments, commands);
+    return command.run(arguments);
+  });
+}
+
+}  // namespace natten_sim::cli

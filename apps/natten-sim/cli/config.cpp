@@ -1,0 +1,138 @@
+#include "cli/config.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+
+#define TOML_EXCEPTIONS 1
+#include <toml++/toml.h>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
+
+#include "cli/output.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+std::string scalar_text(const toml::node& node, const std::string& where) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* integer = node.as_integer()) return std::to_string(integer->get());
+  if (const auto* boolean = node.as_boolean()) return boolean->get() ? "true" : "false";
+  if (const auto* number = node.as_floating_point()) {
+    std::ostringstream text;
+    text.precision(17);
+    // The shortest text that reads back as the same number.
+    for (int digits = 1; digits <= 17; ++digits) {
+      std::ostringstream attempt;
+      attempt.precision(digits);
+      attempt << number->get();
+      if (std::stod(attempt.str()) == number->get()) return attempt.str();
+    }
+    text << number->get();
+    return text.str();
+  }
+  throw MalformedData(where, "a value of another kind", "a string, number, boolean or array of these");
+}
+
+const OptionSpec* find_option(const Command& command, const std::string& key) {
+  const auto found = std::find_if(command.options.begin(), command.options.end(),
+                                  [&](const OptionSpec& spec) { return spec.has_flag("--" + key); });
+  return found == command.options.end() ? nullptr : &*found;
+}
+
+/// The values of one key, checked against its option; none for a flag that is false.
+std::optional<std::vector<std::string>> read_values(const toml::node& node, const OptionSpec& option,
+                                                    const std::string& where) {
+  std::vector<std::string> values;
+  if (const auto* array = node.as_array()) {
+    for (const toml::node& element : *array) values.push_back(scalar_text(element, where));
+  } else {
+    values.push_back(scalar_text(node, where));
+  }
+  if (option.value_name.empty()) {
+    if (node.is_boolean()) {
+      return values.front() == "true" ? std::optional(std::vector<std::string>{}) : std::nullopt;
+    }
+    throw MalformedData(where, "not a boolean", "true or false");
+  }
+  if (values.empty() || values.size() > static_cast<std::size_t>(option.max_values)) {
+    throw MalformedData(where, std::to_string(values.size()) + " values",
+                        "1 to " + std::to_string(option.max_values));
+  }
+  return values;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& key,
+                         const std::vector<const Command*>& commands) {
+  std::vector<std::string> names;
+  for (const Command* command : commands) {
+    for (const OptionSpec& spec : command->options) names.push_back(spec.name());
+  }
+  throw UnknownName(
+      "option in " + path, key, closest_name(key, names),
+      commands.size() == 1 ? "options of " + commands.front()->name : "options of any subcommand");
+}
+
+/// The option, or one that excludes it, has its value already.
+bool decided(const std::string& option, const Command& command, const Arguments& arguments) {
+  if (arguments.has(option) || arguments.is_off(option)) return true;
+  for (const OptionSpec& spec : command.options) {
+    for (const std::string& other : spec.excludes) {
+      if ((spec.name() == option && arguments.has(other)) || (other == option && arguments.has(spec.name())))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// `known`: the subcommands whose options may stand in this table.
+void merge_table(const toml::table& table, const std::string& path, const Command& command,
+                 const std::vector<const Command*>& known, Arguments& arguments) {
+  const Arguments before = arguments;  // rivals within one table are a contradiction, found later
+  for (const auto& [key_node, node] : table) {
+    const std::string key(key_node.str());
+    if (node.is_table()) continue;  // checked by merge_config
+    const bool someones = std::any_of(known.begin(), known.end(), [&](const Command* other) {
+      return find_option(*other, key) != nullptr;
+    });
+    if (!someones) refuse(path, key, known);
+    const OptionSpec* option = find_option(command, key);
+    if (option == nullptr) continue;
+    if (option->name() == command.options_file)
+      throw MalformedData(path, "'" + option->name() + "' in a config file", "options, no further files");
+    std::optional<std::vector<std::string>> values = read_values(node, *option, path + ": '" + key + "'");
+    if (values && !decided(option->name(), command, before))
+      arguments.set(option->name(), std::move(*values));
+  }
+}
+
+}  // namespace
+
+void merge_config(const std::string& path, const Command& command, const std::vector<Command>& commands,
+                  Arguments& arguments) {
+  toml::table document;
+  try {
+    document = toml::parse(read_file("config", path), path);
+  } catch (const toml::parse_error& error) {
+    std::ostringstream place;
+    place << error.description() << " (line " << error.source().begin.line << ")";
+    throw MalformedData("config file " + path, place.str(), "a TOML file");
+  }
+  std::vector<std::string> names;
+  std::vector<const Command*> all;
+  for (const Command& other : commands) {
+    names.push_back(other.name);
+    all.push_back(&other);
+  }
+  for (const auto& [key, node] : document) {
+    if (!node.is_table() || std::find(names.begin(), names.end(), key.str()) != names.end()) continue;
+    throw UnknownName("table in " + path, std::string(key.str()), closest_name(key.str(), names),
+                      "a subcommand");
+  }
+  if (const toml::table* own = document[command.name].as_table())
+    merge_table(*own, path, command, {&command}, arguments);
+  merge_table(document, path, command, all, arguments);
+}
+
+}  // namespace natten_sim::cli

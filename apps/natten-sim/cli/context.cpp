@@ -1,0 +1,36 @@
+#include "cli/context.hpp"
+
+#include <natten_sim/io/catalog.hpp>
+
+#include "cli/output.hpp"
+
+namespace natten_sim::cli {
+
+Options<CatalogFiles> catalog_rows() {
+  Options<CatalogFiles> rows;
+  rows.add("--preset-file", &CatalogFiles::preset_file,
+           {.value = "FILE", .help = "More presets, as JSON", .echo = Echo::kNever});
+  return rows.include(device_file_rows(), [](CatalogFiles& files) -> CatalogFiles& { return files; });
+}
+
+Options<CatalogFiles> device_file_rows() {
+  Options<CatalogFiles> rows;
+  rows.add("--device-file", &CatalogFiles::device_file,
+           {.value = "FILE", .help = "More devices, as JSON", .echo = Echo::kNever});
+  return rows;
+}
+
+study::Context make_context(const CatalogFiles& files) {
+  study::Context context = study::default_context();
+  if (files.preset_file) {
+    add_presets(context.catalog, read_file("preset-file", *files.preset_file),
+                "preset file " + *files.preset_file);
+  }
+  if (files.device_file) {
+    add_devices(context.catalog, read_file("device-file", *files.device_file),
+                "device file " + *files.device_file);
+  }
+  return context;
+}
+
+}  // namespace natten_sim::cli

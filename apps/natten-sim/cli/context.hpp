@@ -1,0 +1,26 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <natten_sim/study/context.hpp>
+
+#include "cli/options.hpp"
+
+namespace natten_sim::cli {
+
+/// The user's own additions to the catalog.
+struct CatalogFiles {
+  std::optional<std::string> preset_file;
+  std::optional<std::string> device_file;
+};
+
+/// --preset-file and --device-file, for every subcommand that looks a name up.
+[[nodiscard]] Options<CatalogFiles> catalog_rows();
+/// --device-file alone, for subcommands without presets.
+[[nodiscard]] Options<CatalogFiles> device_file_rows();
+
+/// What ships with the program and what the files add. @throws MalformedData, InvalidParameter
+[[nodiscard]] study::Context make_context(const CatalogFiles& files);
+
+}  // namespace natten_sim::cli

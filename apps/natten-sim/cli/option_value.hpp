@@ -1,0 +1,263 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <natten_sim/core/mask.hpp>
+#include <natten_sim/core/names.hpp>
+#include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/search/windows/search.hpp>
+
+#include "cli/command.hpp"
+
+namespace natten_sim::cli {
+
+using Json = nlohmann::ordered_json;
+using Words = std::vector<std::string>;
+
+/// Whether the `input` object shows a member.
+enum class Echo {
+  kAlways,   ///< an empty std::optional as null
+  kWhenSet,  ///< an empty std::optional or PerAxis is left out
+  kNever     ///< a matter of output, not of the question
+};
+
+struct IntegerBounds {
+  std::int64_t lo = 1, hi = kMaxAxisLength;
+};
+struct NumberBounds {
+  double lo = 0, hi = 1;
+};
+
+/// What a row says about its option besides its flags and its member.
+struct About {
+  std::string value = {};  ///< what help calls the value: "N", "FILE"; empty for a flag
+  std::string help = {};
+  IntegerBounds range = {};        ///< of integers, and of the elements of Extents
+  NumberBounds interval = {};      ///< of numbers with a fraction; `accepted` says it in words
+  std::string accepted = {};       ///< instead of the words that the type finds by itself
+  std::string json_accepted = {};  ///< the same for a value in JSON
+  std::string choices = {};        ///< separated by spaces; empty: those of the type
+  std::string key = {};            ///< of JSON; empty: the name, with underscores
+  Echo echo = Echo::kAlways;
+  bool batch = false;                      ///< the key may stand in a line of --batch
+  std::vector<std::string> excludes = {};  ///< as in OptionSpec
+  std::vector<Need> needs = {};
+  RuledOut rules_out = {};
+};
+
+/// How a type is read and written. Specialise it for a type of your own:
+///     template <>
+///     struct OptionValue<Order> {
+///       static constexpr int kMaxValues = 1;
+///       static Order from_words(const std::string& name, const Words& words, const About& about);
+///       static Order from_json(const std::string& key, const Json& value, const About& about);
+///       static bool to_json(const Order& order, Json& out);  // false: has no value
+///       static std::string choices();                        // optional
+///     };
+/// Both readers throw InvalidParameter or UnknownName naming the option, the value and what is accepted.
+template <typename T>
+struct OptionValue;
+
+/// @throws UnknownName unless `text` is one of `choices` (separated by spaces), or `choices` is empty.
+void require_choice(const std::string& name, const std::string& text, const std::string& choices);
+
+// What the specialisations below are made of; the texts as messages have them.
+[[nodiscard]] std::int64_t integer_from_words(const std::string& name, const std::vector<std::string>& words,
+                                              const About& about);
+[[nodiscard]] std::int64_t integer_from_json(const std::string& key, const Json& value, const About& about);
+[[nodiscard]] std::string name_from_json(const std::string& key, const Json& value,
+                                         const std::vector<std::string>& names);
+void put_integer(std::int64_t value, Json& out);
+void put_unsigned(std::uint64_t value, Json& out);
+void put_text(const std::string& text, Json& out);
+void put_array(std::size_t size, const std::function<void(std::size_t, Json&)>& element, Json& out);
+void for_each_element(const std::string& key, const Json& value, const char* accepted,
+                      const std::function<void(const Json&)>& read);
+
+template <>
+struct OptionValue<bool> {
+  static constexpr int kMaxValues = 1;
+  static bool from_words(const std::string& name, const std::vector<std::string>& words, const About&);
+  static bool from_json(const std::string& key, const Json& value, const About&);
+  static bool to_json(bool value, Json& out);
+};
+
+template <std::integral T>
+requires(!std::same_as<T, bool>) struct OptionValue<T> {
+  static constexpr int kMaxValues = 1;
+  static About narrowed(About about) {
+    about.range.lo = std::max<std::int64_t>(about.range.lo, std::is_unsigned_v<T> ? 0 : lowest());
+    about.range.hi = std::min(about.range.hi, highest());
+    return about;
+  }
+  static T from_words(const std::string& name, const std::vector<std::string>& words, const About& about) {
+    return static_cast<T>(integer_from_words(name, words, narrowed(about)));
+  }
+  static T from_json(const std::string& key, const Json& value, const About& about) {
+    return static_cast<T>(integer_from_json(key, value, narrowed(about)));
+  }
+  static bool to_json(T value, Json& out) {
+    if constexpr (std::is_unsigned_v<T>) {
+      put_unsigned(value, out);
+    } else {
+      put_integer(value, out);
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::int64_t lowest() {
+    return sizeof(T) < 8 ? static_cast<std::int64_t>(std::numeric_limits<T>::min())
+                         : std::numeric_limits<std::int64_t>::min();
+  }
+  static constexpr std::int64_t highest() {
+    return sizeof(T) < 8 ? static_cast<std::int64_t>(std::numeric_limits<T>::max())
+                         : std::numeric_limits<std::int64_t>::max();
+  }
+};
+
+template <>
+struct OptionValue<double> {
+  static constexpr int kMaxValues = 1;
+  static double from_words(const std::string& name, const std::vector<std::string>& words, const About&);
+  static double from_json(const std::string& key, const Json& value, const About&);
+  static bool to_json(double value, Json& out);
+};
+
+/// Any text, or one of About::choices.
+template <>
+struct OptionValue<std::string> {
+  static constexpr int kMaxValues = 1;
+  static std::string from_words(const std::string& name, const std::vector<std::string>& words, const About&);
+  static std::string from_json(const std::string& key, const Json& value, const About&);
+  static bool to_json(const std::string& value, Json& out);
+};
+
+/// Words of one option, as they were given.
+template <>
+struct OptionValue<std::vector<std::string>> {
+  static constexpr int kMaxValues = 64;
+  static std::vector<std::string> from_words(const std::string& name, const std::vector<std::string>& words,
+                                             const About&);
+  static std::vector<std::string> from_json(const std::string& key, const Json& value, const About&);
+  static bool to_json(const std::vector<std::string>& value, Json& out);
+};
+
+template <Named E>
+struct OptionValue<E> {
+  static constexpr int kMaxValues = 1;
+  static std::string choices() { return joined(names_of<E>(), " "); }
+  static E from_words(const std::string& name, const std::vector<std::string>& words, const About& about) {
+    const std::string known = about.choices.empty() ? choices() : about.choices;
+    require_choice(name, words.front(), known);
+    return parse_name<E>(words.front(), name);
+  }
+  static E from_json(const std::string& key, const Json& value, const About&) {
+    return parse_name<E>(name_from_json(key, value, names_of<E>()), key);
+  }
+  static bool to_json(E value, Json& out) {
+    put_text(to_string(value), out);
+    return true;
+  }
+};
+
+/// 30 48 80, 30x48x80 or 30,48,80. About::range bounds each size.
+template <>
+struct OptionValue<Extents> {
+  static constexpr int kMaxValues = 4;
+  static Extents from_words(const std::string& name, const std::vector<std::string>& words, const About&);
+  static Extents from_json(const std::string& key, const Json& value, const About&);
+  static bool to_json(const Extents& value, Json& out);
+};
+
+template <>
+struct OptionValue<PerAxis<bool>> {
+  static constexpr int kMaxValues = 4;
+  static PerAxis<bool> from_words(const std::string& name, const std::vector<std::string>& words,
+                                  const About&);
+  static PerAxis<bool> from_json(const std::string& key, const Json& value, const About&);
+  static bool to_json(const PerAxis<bool>& value, Json& out);
+};
+
+/// LO:HI, one for all axes or one an axis.
+template <>
+struct OptionValue<PerAxis<IntRange>> {
+  static constexpr int kMaxValues = 4;
+  static PerAxis<IntRange> from_words(const std::string& name, const std::vector<std::string>& words,
+                                      const About&);
+  static PerAxis<IntRange> from_json(const std::string& key, const Json& value, const About&);
+  static bool to_json(const PerAxis<IntRange>& value, Json& out);
+};
+
+/// LO:HI of fractions.
+template <>
+struct OptionValue<SparsityRange> {
+  static constexpr int kMaxValues = 1;
+  static SparsityRange from_words(const std::string& name, const std::vector<std::string>& words,
+                                  const About&);
+  static SparsityRange from_json(const std::string& key, const Json& value, const About&);
+  static bool to_json(const SparsityRange& value, Json& out);
+};
+
+template <typename T>
+struct OptionValue<std::optional<T>> {
+  static constexpr int kMaxValues = OptionValue<T>::kMaxValues;
+  static std::string choices() requires requires { OptionValue<T>::choices(); }
+  { return OptionValue<T>::choices(); }
+  static std::optional<T> from_words(const std::string& name, const std::vector<std::string>& words,
+                                     const About& about) {
+    return OptionValue<T>::from_words(name, words, about);
+  }
+  static std::optional<T> from_json(const std::string& key, const Json& value, const About& about);
+  static bool to_json(const std::optional<T>& value, Json& out) {
+    return value && OptionValue<T>::to_json(*value, out);
+  }
+};
+
+[[nodiscard]] bool is_null(const Json& value);
+
+template <typename T>
+std::optional<T> OptionValue<std::optional<T>>::from_json(const std::string& key, const Json& value,
+                                                          const About& about) {
+  if (is_null(value)) return std::nullopt;
+  return OptionValue<T>::from_json(key, value, about);
+}
+
+template <typename T>
+bool write_value(const T& value, Json& out) {
+  return OptionValue<T>::to_json(value, out);
+}
+
+/// The part of a row that CLI11, help and completion need.
+[[nodiscard]] OptionSpec spec_of(const std::string& flags, const About& about, int max_values,
+                                 const std::string& choices);
+
+template <typename T>
+[[nodiscard]] OptionSpec make_spec(const std::string& flags, const About& about) {
+  std::string choices = about.choices;
+  if constexpr (requires { OptionValue<T>::choices(); }) {
+    if (choices.empty()) choices = OptionValue<T>::choices();
+  }
+  return spec_of(flags, about, OptionValue<T>::kMaxValues, choices);
+}
+
+[[nodiscard]] std::string json_key(const std::string& flags, const About& about);
+
+/// Calls `read` with each key of `object`. @throws UnknownName for one that is not in `known`.
+void for_each_key(const Json& object, const std::vector<std::string>& known,
+                  const std::function<void(const std::string&, const Json&)>& read);
+
+/// Sets `key` of `object` to what `write` writes. Where it returns false, `echo` decides.
+void echo_value(const std::string& key, Echo echo, const std::function<bool(Json&)>& write, Json& object);
+
+}  // namespace natten_sim::cli

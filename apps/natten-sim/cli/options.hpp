@@ -1,0 +1,196 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/option_value.hpp"
+
+namespace natten_sim::cli {
+
+/// The options of a subcommand as rows, each bound to a member of a struct. A row gives the parsing of the
+/// command line and of TOML, help, completion, and the JSON of `input`, in both directions. Rows stand in the
+/// order of help, which is also the order of the JSON keys. About (option_value.hpp) lists what a row can
+/// say: ranges, choices, which options exclude, need or rule out each other.
+///
+/// A subcommand in commands/<name>.cpp:
+///
+///     struct ReuseFlags {
+///       study::ReuseQuestion question;
+///       std::optional<std::string> svg;
+///       OutputFlags output;
+///     };
+///     Options<study::ReuseQuestion> question_rows() {
+///       using Question = study::ReuseQuestion;
+///       Options<Question> rows;
+///       rows.add("-w,--window", &Question::window, {.value = "N", .help = "Window [dense]"});
+///       rows.add("--sms", &Question::sms, {.value = "N", .help = "SMs", .range = {1, 1 << 20}});
+///       rows.add("-n,--heads", path(&Question::sizes, &Sizes::heads), {.value = "N", .help = "Heads"});
+///       rows.choose("--hashed", &Question::index, SetIndex::kHashed, {.help = "Sets by a hash"});
+///       return rows;
+///     }
+///     int run_reuse(const ReuseFlags& flags);  // echo: question_rows().echo(answer.question)
+///     Command reuse_command() {
+///       Options<ReuseFlags> rows;
+///       rows.include(question_rows(), &ReuseFlags::question);
+///       rows.add("--svg", &ReuseFlags::svg, {.value = "FILE", .help = "Draw", .echo = Echo::kNever});
+///       rows.include(output_rows(), &ReuseFlags::output);
+///       Command command{.name = "reuse", .summary = "...", .footer = "..."};
+///       bind(command, rows, run_reuse);
+///       return command;
+///     }
+template <typename Q>
+class Options {
+ public:
+  /// `flags` as CLI11 takes them: "-w,--window,--window-size"; the first long one names the option. `access`:
+  /// a pointer to a member, path(...), or a function from Q& to a reference.
+  template <typename Access>
+  Options& add(const std::string& flags, Access access, const About& about) {
+    using T = std::remove_cvref_t<std::invoke_result_t<Access, Q&>>;
+    Row row{.spec = make_spec<T>(flags, about), .key = json_key(flags, about), .about = about};
+    const std::string name = row.spec.name();
+    row.read_words = [=](Q& question, const std::vector<std::string>& words) {
+      std::invoke(access, question) = OptionValue<T>::from_words(name, words, about);
+    };
+    row.read_json = [=, key = row.key](Q& question, const Json& value) {
+      std::invoke(access, question) = OptionValue<T>::from_json(key, value, about);
+    };
+    row.write_json = [=](Q& question, Json& out) {
+      return write_value<T>(std::invoke(access, question), out);
+    };
+    rows_.push_back(std::move(row));
+    return *this;
+  }
+
+  /// A flag that sets its member to `value`. Its member is echoed by another row.
+  template <typename Access, typename T>
+  Options& choose(const std::string& flags, Access access, T value, const About& about) {
+    Row row{.spec = make_spec<bool>(flags, about), .key = json_key(flags, about), .about = about};
+    row.about.echo = Echo::kNever;
+    row.read_words = [=](Q& question, const std::vector<std::string>&) {
+      std::invoke(access, question) = value;
+    };
+    rows_.push_back(std::move(row));
+    return *this;
+  }
+
+  /// A key of JSON's `input` that no flag sets by itself.
+  template <typename Access>
+  Options& add_key(const std::string& key, Access access, About about = {}) {
+    about.key = key;
+    add("--" + key, std::move(access), about);
+    rows_.back().spec.flags.clear();
+    return *this;
+  }
+
+  /// The one positional argument.
+  template <typename Access>
+  Options& positional(const std::string& name, Access access, const About& about, int max_values = 1) {
+    add("--" + name, std::move(access), about);
+    rows_.back().spec.max_values = max_values;
+    rows_.back().positional = true;
+    return *this;
+  }
+
+  /// The rows of a member of Q, at this place.
+  template <typename P, typename Access>
+  Options& include(const Options<P>& part, Access access) {
+    for (const typename Options<P>::Row& from : part.rows()) {
+      Row row{.spec = from.spec, .key = from.key, .about = from.about, .positional = from.positional};
+      row.read_words = [=, read = from.read_words](Q& question, const std::vector<std::string>& words) {
+        read(std::invoke(access, question), words);
+      };
+      if (from.read_json) {
+        row.read_json = [=, read = from.read_json](Q& question, const Json& value) {
+          read(std::invoke(access, question), value);
+        };
+        row.write_json = [=, write = from.write_json](Q& question, Json& out) {
+          return write(std::invoke(access, question), out);
+        };
+      }
+      rows_.push_back(std::move(row));
+    }
+    return *this;
+  }
+
+  /// Reads what was given into a copy of `question`, in the order of the rows.
+  [[nodiscard]] Q read(const Arguments& arguments, Q question = {}) const {
+    for (const Row& row : rows_) {
+      if (!row.spec.flags.empty() && arguments.has(row.spec.name()))
+        row.read_words(question, arguments.values(row.spec.name()));
+    }
+    return question;
+  }
+
+  /// `question` with the keys of `object` in place of its own; only those of rows with About::batch when
+  /// `batch` is set. @throws UnknownName, InvalidParameter
+  [[nodiscard]] Q read_json(const Json& object, Q question = {}, bool batch = false) const {
+    std::vector<std::string> known;
+    for (const Row& row : rows_) {
+      if (row.read_json && (batch ? row.about.batch : row.about.echo != Echo::kNever))
+        known.push_back(row.key);
+    }
+    for_each_key(object, known, [&](const std::string& key, const Json& value) {
+      for (const Row& row : rows_) {
+        if (row.read_json && row.key == key) return row.read_json(question, value);
+      }
+    });
+    return question;
+  }
+
+  /// `input`: the question with all defaults, such that the object alone reproduces it.
+  template <typename J = Json>  // so that this header does without the whole of nlohmann/json.hpp
+  [[nodiscard]] J echo(Q question) const {
+    J object;
+    for (const Row& row : rows_) {
+      if (row.about.echo == Echo::kNever || !row.write_json) continue;
+      echo_value(
+          row.key, row.about.echo, [&](Json& out) { return row.write_json(question, out); }, object);
+    }
+    return object;
+  }
+
+  struct Row {
+    OptionSpec spec;  ///< without flags: JSON only
+    std::string key;  ///< of JSON
+    About about;
+    bool positional = false;
+    std::function<void(Q&, const std::vector<std::string>&)> read_words;
+    std::function<void(Q&, const Json&)> read_json;
+    std::function<bool(Q&, Json&)> write_json;  ///< false: there is no value
+  };
+  [[nodiscard]] const std::vector<Row>& rows() const& { return rows_; }
+  [[nodiscard]] std::vector<Row> rows() && { return std::move(rows_); }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+/// The member of a member: path(&Q::setting, &Setting::heads).
+template <typename First, typename Second>
+[[nodiscard]] auto path(First first, Second second) {
+  return [=](auto& question) -> auto& { return std::invoke(second, std::invoke(first, question)); };
+}
+
+/// Gives `command` its options and lets `run` answer what they say.
+template <typename Q, typename Run>
+void bind(Command& command, const Options<Q>& options, Run run) {
+  for (const typename Options<Q>::Row& row : options.rows()) {
+    if (row.spec.flags.empty()) continue;
+    if (!row.positional) {
+      command.options.push_back(row.spec);
+      continue;
+    }
+    command.positional = row.spec.name();
+    command.positional_help = row.spec.help;
+    command.positional_choices = row.spec.choices;
+    command.most_positional = row.spec.max_values;
+  }
+  command.run = [options, run](const Arguments& arguments) { return run(options.read(arguments)); };
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "cli/options.hpp"
+
+namespace natten_sim::cli {
+
+/// What every subcommand lets the user say about its output.
+struct OutputFlags {
+  bool json = false;
+  bool csv = false;
+  std::optional<std::string> output;  ///< none: standard output
+  bool quiet = false;
+  std::optional<std::string> options_file;  ///< merged before the rows are read
+};
+
+/// `options_file` as in Command.
+[[nodiscard]] Options<OutputFlags> output_rows(const std::string& options_file = "config");
+
+/// The device or disk refused what was written.
+class WriteError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Standard output or a file. A file is written under a temporary name beside it and renamed by commit();
+/// without commit() nothing remains. Buffered standard output appears whole at commit(); streamed, at once.
+class OutputSink {
+ public:
+  enum class Mode { kBuffered, kStreamed };
+
+  /// No path: standard output. @throws InvalidParameter when the file cannot be created, or when another
+  /// option of this run writes it.
+  OutputSink(const std::optional<std::string>& path, Mode mode);
+  ~OutputSink();
+  OutputSink(const OutputSink&) = delete;
+  OutputSink& operator=(const OutputSink&) = delete;
+
+  void write(std::string_view text);
+  /// @throws WriteError when anything could not be written.
+  void commit();
+
+ private:
+  void put(std::string_view text);
+  void discard();
+
+  std::string path_;
+  std::string temporary_;
+  Mode mode_;
+  std::FILE* file_ = nullptr;
+  std::string buffer_;
+};
+
+/// The argument of --output.
+[[nodiscard]] std::optional<std::string> output_path(const Arguments& arguments);
+
+/// Writes `text` to the file of --output, or to standard output.
+void write_output(const OutputFlags& flags, std::string_view text);
+
+/// Writes `text` to `path`, complete or not at all.
+void write_file(const std::string& path, std::string_view text);
+
+/// Whole file, or standard input for "-". @throws InvalidParameter naming `parameter`.
+[[nodiscard]] std::string read_file(const std::string& parameter, const std::string& path);
+
+/// Remarks on stderr, silent with --quiet.
+class Notes {
+ public:
+  explicit Notes(const OutputFlags& flags) : quiet_(flags.quiet) {}
+  explicit Notes(const Arguments& arguments) : quiet_(arguments.has("quiet")) {}
+  void note(const std::string& text) const;
+  [[nodiscard]] bool quiet() const { return quiet_; }
+
+ private:
+  bool quiet_;
+};
+
+/// A bar on stderr, once a task has taken a second and stderr is a terminal.
+class ProgressBar {
+ public:
+  ProgressBar(std::string label, bool quiet);
+  ~ProgressBar();
+  void show(double fraction);
+  /// Wipes the bar off the line, for what is printed next.
+  void clear();
+  /// For library calls; empty when nothing would ever be shown.
+  [[nodiscard]] std::function<void(double)> callback();
+
+ private:
+  std::string label_;
+  bool enabled_;
+  bool drawn_ = false;
+  int percent_ = -1;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,140 @@
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/scatter_picture.hpp>
+#include <natten_sim/report/scatter_report.hpp>
+#include <natten_sim/sim/scatter/index_stream.hpp>
+#include <natten_sim/study/scatter.hpp>
+
+#include "cli/context.hpp"
+#include "cli/output.hpp"
+#include "commands.hpp"
+#include "commands/row_source.hpp"
+
+namespace natten_sim::cli {
+
+/// `auto` is the construct's own path.
+template <>
+struct OptionValue<std::optional<InstructionPath>> {
+  static constexpr int kMaxValues = 1;
+  static std::string choices() { return "auto " + joined(names_of<InstructionPath>(), " "); }
+  static std::optional<InstructionPath> from_words(const std::string& name,
+                                                   const std::vector<std::string>& words, const About&) {
+    require_choice(name, words.front(), choices());
+    if (words.front() == "auto") return std::nullopt;
+    return parse_name<InstructionPath>(words.front(), name);
+  }
+  static std::optional<InstructionPath> from_json(const std::string& key, const Json& value,
+                                                  const About& about) {
+    std::vector<std::string> names = names_of<InstructionPath>();
+    names.insert(names.begin(), "auto");
+    return from_words(key, {name_from_json(key, value, names)}, about);
+  }
+  static bool to_json(std::optional<InstructionPath> path, Json& out) {
+    put_text(path ? to_string(*path) : "auto", out);
+    return true;
+  }
+};
+
+namespace {
+
+using study::ScatterAnswer;
+using study::ScatterQuestion;
+
+struct AtomicsFlags {
+  ScatterQuestion question;
+  CatalogFiles files;
+  std::optional<std::string> svg_histogram, svg_remedies;
+  OutputFlags output;
+};
+
+Options<ScatterQuestion> scatter_rows() {
+  Options<ScatterQuestion> rows;
+  rows.add("--updates", &ScatterQuestion::updates,
+           {.value = "N", .help = "Rows that are added [65536; all of a file]", .range = {0, kMaxUpdates}});
+  rows.add("--rows", &ScatterQuestion::rows,
+           {.value = "M", .help = "Rows of the destination [32768]", .range = {1, kMaxRows}});
+  rows.add("--width", &ScatterQuestion::width,
+           {.value = "D", .help = "Elements of a row [256]", .range = {1, 1 << 20}});
+  rows.add("--distribution", &ScatterQuestion::source,
+           {.value = "KIND",
+            .help = "uniform, zipf:S (row k with probability ~ 1/k^S), hot:K (evenly over K rows in distinct "
+                    "sectors) or file:PATH (.npy, .csv, .txt, else raw 64-bit integers) [uniform]"});
+  rows.add("--dtype", &ScatterQuestion::dtype,
+           {.value = "TYPE", .help = "Element type [bf16]", .choices = "fp32 fp16 bf16"});
+  rows.add("--path", &ScatterQuestion::path,
+           {.value = "PATH", .help = "What the hardware executes; auto: what the construct becomes [auto]"});
+  rows.add("--construct", &ScatterQuestion::construct,
+           {.value = "NAME",
+            .help = "Source construct or operator of the lowering table [torch-scatter-add]",
+            .choices = joined(study::scatter_constructs(), " ")});
+  rows.add("--device", &ScatterQuestion::device,
+           {.value = "NAME", .help = "Device with measured contention (see list devices) [h200]"});
+  rows.add("--seed", &ScatterQuestion::seed,
+           {.value = "K", .help = "Seed of the generated rows [0]", .range = {0, std::int64_t{1} << 62}});
+  rows.add("--prior-runs", &ScatterQuestion::prior_runs,
+           {.value = "R",
+            .help = "Equal runs that have added to the destination since it was zero [2]",
+            .range = {0, 1 << 20}});
+  rows.add(
+      "--values", &ScatterQuestion::values,
+      {.value = "KIND", .help = "normal, or constant: ones, which saturate half-precision sums [normal]"});
+  return rows;
+}
+
+Options<AtomicsFlags> atomics_rows() {
+  Options<AtomicsFlags> rows;
+  rows.include(scatter_rows(), &AtomicsFlags::question);
+  rows.include(device_file_rows(), &AtomicsFlags::files);
+  rows.add("--svg-histogram", &AtomicsFlags::svg_histogram,
+           {.value = "FILE", .help = "Draw the collision histogram", .echo = Echo::kNever});
+  rows.add("--svg-remedies", &AtomicsFlags::svg_remedies,
+           {.value = "FILE", .help = "Draw the remedies as bars", .echo = Echo::kNever});
+  return rows.include(output_rows(), &AtomicsFlags::output);
+}
+
+std::string render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
+  if (flags.output.json)
+    return report::envelope("atomics", scatter_rows().echo(answer.question), report::scatter_fields(answer));
+  if (!flags.output.csv) return report::scatter_text(answer);
+  const std::vector<Json> rows = report::remedy_rows(*answer.cost.remedies);
+  return report::csv_table(rows.front(), rows);
+}
+
+int run_atomics(const AtomicsFlags& flags) {
+  study::Context context = make_context(flags.files);
+  const Notes notes(flags.output);
+  ProgressBar bar("counting", notes.quiet());
+  context.progress = bar.callback();
+  ScatterQuestion question = flags.question;
+  question.details = {.addresses = !flags.output.csv, .remedies = true, .calibration = flags.output.json};
+  const ScatterAnswer answer = study::scatter(question, context);
+  bar.clear();
+  const std::string text = render(flags, answer);
+  if (const std::optional<std::string> note = report::saturation_note(answer)) notes.note(*note);
+  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the pictures: may be refused
+  const std::string title = report::scatter_title(answer);
+  if (flags.svg_histogram) write_file(*flags.svg_histogram, report::collision_svg(answer.collisions, title));
+  if (flags.svg_remedies) write_file(*flags.svg_remedies, report::remedies_svg(*answer.cost.remedies, title));
+  sink.write(text);
+  sink.commit();
+  return kExitDone;
+}
+
+}  // namespace
+
+Command atomics_command() {
+  Command command{.name = "atomics",
+                  .summary = "Predict what scattered atomic additions cost, and rank the remedies"};
+  command.footer =
+      "Examples:\n"
+      "  natten-sim atomics --updates 262144 --rows 32768 --width 256 --distribution zipf:1.5 --dtype bf16\n"
+      "  natten-sim atomics --distribution hot:4 --dtype fp32 --device a100-40gb --json\n"
+      "  natten-sim atomics --distribution file:index.npy --rows 100000 --svg-histogram collisions.svg\n"
+      "When you measure, add values that keep changing the sum. A constant saturates a half-precision word "
+      "(in\n"
+      "bf16, 256 + 1 = 256); the compare-and-swap then succeeds without retries, and the kernel looks fast.\n"
+      "Exit codes: 0 done, 1 internal error, 2 bad input.";
+  bind(command, atomics_rows(), run_atomics);
+  return command;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,251 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/unique_keys.hpp>
+#include <natten_sim/report/count_report.hpp>
+#include <natten_sim/report/tile_picture.hpp>
+#include <natten_sim/study/count.hpp>
+
+#include "cli/context.hpp"
+#include "cli/output.hpp"
+#include "commands.hpp"
+#include "commands/setting_rows.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+using study::CountAnswer;
+using study::CountQuestion;
+
+struct CountFlags {
+  CountQuestion question;
+  CatalogFiles files;
+  std::optional<std::string> batch;  ///< file of questions
+  std::optional<std::string> svg;
+  bool ascii = false;
+  Extents at_q_tile;
+  OutputFlags output;
+};
+
+Options<CountQuestion> question_rows() {
+  Options<CountQuestion> rows;
+  rows.include(layout_rows(), &CountQuestion::setting);
+  rows.add(
+      "-w,--window,--window-size", &CountQuestion::window,
+      {.value = "N", .help = "Window, one size an axis [the whole axis: dense attention]", .batch = true});
+  rows.add("-s,--stride", &CountQuestion::stride,
+           {.value = "N", .help = "Stride, one an axis, at most the window [1]", .batch = true});
+  rows.add(
+      "--dilation", &CountQuestion::dilation,
+      {.value = "N", .help = "Dilation, one an axis; window x dilation fits the axis [1]", .batch = true});
+  rows.add("-c,--causal", &CountQuestion::causal,
+           {.value = "BOOL", .help = "true/false/1/0, one an axis [false]", .batch = true});
+  rows.add(
+      "--q-tile", &CountQuestion::q_tile,
+      {.value = "N", .help = "Q tile shape, one size an axis [the backend's first pair]", .batch = true});
+  rows.add(
+      "--kv-tile", &CountQuestion::kv_tile,
+      {.value = "N", .help = "KV tile shape, one size an axis [the backend's first pair]", .batch = true});
+  rows.add("--kv-tiling", &CountQuestion::kv_tiling,
+           {.value = "KIND",
+            .help = "KV tiles on a fixed grid (static) or from each Q tile's first key (dynamic) [the chosen "
+                    "backend's, or static]",
+            .batch = true});
+  rows.add("--tiling", &CountQuestion::tiling,
+           {.value = "KIND",
+            .help = "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [multi]",
+            .batch = true});
+  rows.include(backend_rows(Echo::kAlways), &CountQuestion::setting);
+  rows.include(workload_rows(), &CountQuestion::setting);
+  rows.add("--backprop", &CountQuestion::backward,
+           {.help = "Count the backward pass too: Q tiles walked per KV tile", .echo = Echo::kNever});
+  rows.add("--backward-q-tile", &CountQuestion::backward_q_tile,
+           {.value = "N",
+            .help = "Q tile shape of the backward pass [the backend's first backward pair]",
+            .echo = Echo::kWhenSet});
+  rows.add("--backward-kv-tile", &CountQuestion::backward_kv_tile,
+           {.value = "N",
+            .help = "KV tile shape of the backward pass [the backend's first backward pair]",
+            .echo = Echo::kWhenSet});
+  return rows;
+}
+
+Options<CountFlags> count_rows() {
+  Options<CountFlags> rows;
+  rows.include(question_rows(), &CountFlags::question);
+  rows.include(catalog_rows(), &CountFlags::files);
+  rows.add("--batch", &CountFlags::batch,
+           {.value = "FILE",
+            .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
+            .echo = Echo::kNever,
+            .rules_out = {
+                {"svg", "ascii", "csv", "backprop", "backward-q-tile", "backward-kv-tile", "at-q-tile"}}});
+  rows.add("--svg", &CountFlags::svg,
+           {.value = "FILE", .help = "Draw the visited tiles", .echo = Echo::kNever});
+  rows.add(
+      "--ascii", &CountFlags::ascii,
+      {.help = "Draw the visited tiles in the terminal", .echo = Echo::kNever, .excludes = {"json", "csv"}});
+  rows.add("--at-q-tile", &CountFlags::at_q_tile,
+           {.value = "INDEX",
+            .help = "Q tile to draw in 2-D and 3-D, one index an axis from 0 [the middle one]",
+            .range = {.lo = 0},
+            .echo = Echo::kNever});
+  return rows.include(output_rows(), &CountFlags::output);
+}
+
+void say_defaults(const CountAnswer& answer, const Notes& notes) {
+  const study::Setting& setting = answer.question.setting;
+  const TilePair& tiles = answer.forward.problem.tiles;
+  if (answer.tiles_defaulted) {
+    notes.note(fmt::format("tiles of {}{}: Q {}, KV {}", *setting.backend,
+                           answer.chosen_backend ? "" : " (the default backend)", to_string(tiles.q_tile),
+                           to_string(tiles.kv_tile)));
+  } else if (!setting.backend && answer.chosen_backend) {
+    notes.note(fmt::format("{} does not implement Q {} with KV {} at head dim {}; counted all the same",
+                           *answer.chosen_backend, to_string(tiles.q_tile), to_string(tiles.kv_tile),
+                           *setting.head_dim));
+  }
+  if (answer.window_defaulted)
+    notes.note(fmt::format("no window given: {} (dense)", to_string(answer.question.window)));
+}
+
+Json error_object(const Error& error, std::int64_t line) {
+  Json object;
+  object["error"] = {{"line", line},
+                     {"message", error.what()},
+                     {"parameter", error.parameter()},
+                     {"value", error.value()},
+                     {"accepted", error.accepted()}};
+  if (!error.hint().empty()) object["error"]["hint"] = error.hint();
+  return object;
+}
+
+/// Answers lines one by one, each with a line: a result, or an error object.
+class Batch {
+ public:
+  Batch(const CountFlags& flags, const study::Context& context)
+      : base_(flags.question), context_(context), sink_(flags.output.output, OutputSink::Mode::kStreamed) {}
+
+  void answer(const std::string& line) {
+    ++lines_;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) {
+      ++blank_;
+      return;
+    }
+    for (; blank_ > 0; --blank_)
+      refuse(MalformedData("batch line", "blank", "a JSON object a line"), lines_ - blank_);
+    try {
+      require_unique_keys(line, "batch line");
+      const Json object = Json::parse(line);
+      if (!object.is_object()) throw MalformedData("batch line", "not an object", "a JSON object a line");
+      write(report::count_result(study::count(rows_.read_json(object, base_, true), context_)));
+    } catch (const Error& error) {
+      refuse(error, lines_);
+    } catch (const std::bad_alloc&) {
+      refuse(InvalidParameter("batch line", "too large for this machine's memory", "smaller problems"),
+             lines_);
+    }
+  }
+
+  /// Only blank lines at the very end go unanswered.
+  int finish(const Notes& notes) {
+    sink_.commit();
+    if (bad_ == 0) return kExitDone;
+    notes.note(fmt::format("{} of {} lines are bad; each has an error object in its place", bad_, lines_));
+    return kExitBadInput;
+  }
+
+ private:
+  void write(const Json& object) {
+    sink_.write(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+  void refuse(const Error& error, std::int64_t line) {
+    ++bad_;
+    write(error_object(error, line));
+  }
+
+  Options<CountQuestion> rows_ = question_rows();
+  CountQuestion base_;
+  const study::Context& context_;
+  OutputSink sink_;
+  std::int64_t lines_ = 0, bad_ = 0, blank_ = 0;
+};
+
+int run_batch(const CountFlags& flags, const study::Context& context) {
+  const std::string& path = *flags.batch;
+  std::ifstream file;
+  if (path != "-") {
+    file.open(path);
+    if (!file || file.peek() == std::ifstream::traits_type::eof()) {
+      if (!std::ifstream(path).good())
+        throw InvalidParameter("batch", path, "a readable file, or - for standard input");
+      file.clear();
+    }
+  }
+  std::istream& lines = path == "-" ? std::cin : file;
+  (void)study::resolved(flags.question.setting, context.catalog);  // what is wrong with every line
+  Batch batch(flags, context);
+  ProgressBar bar("answering", flags.output.quiet);
+  std::error_code unknown_size;  // a pipe has none: no bar
+  const auto bytes = path == "-" ? 0.0 : static_cast<double>(std::filesystem::file_size(path, unknown_size));
+  double read = 0;
+  for (std::string line; std::getline(lines, line);) {
+    read += static_cast<double>(line.size()) + 1;
+    if (bytes > 0 && !unknown_size) bar.show(std::min(1.0, read / bytes));
+    batch.answer(line);
+  }
+  bar.clear();
+  if (lines.bad()) throw InvalidParameter("batch", path, "a file that can be read to its end");
+  return batch.finish(Notes(flags.output));
+}
+
+std::string render(const CountFlags& flags, const CountAnswer& answer) {
+  if (flags.ascii) return report::tile_ascii(answer.forward.problem, flags.at_q_tile);
+  if (flags.output.json)
+    return report::envelope("count", question_rows().echo(answer.question), report::count_result(answer));
+  if (flags.output.csv) return report::count_csv(question_rows().echo(answer.question), answer);
+  return report::count_text(answer);
+}
+
+int run_count(const CountFlags& flags) {
+  study::Context context = make_context(flags.files);
+  if (flags.batch) return run_batch(flags, context);
+  if (flags.svg && flags.svg == flags.output.output)
+    throw InvalidParameter("svg", *flags.svg, "another file than --output");
+  const Notes notes(flags.output);
+  ProgressBar bar("counting", notes.quiet());
+  context.progress = bar.callback();
+  const CountAnswer answer = study::count(flags.question, context);
+  bar.clear();
+  const std::string text = render(flags, answer);
+  const std::string svg = flags.svg ? report::tile_svg(answer.forward.problem, flags.at_q_tile) : "";
+  say_defaults(answer, notes);
+  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the picture: may be refused
+  if (flags.svg) write_file(*flags.svg, svg);
+  sink.write(text);
+  sink.commit();
+  return kExitDone;
+}
+
+}  // namespace
+
+Command count_command() {
+  Command command{.name = "count", .summary = "Count exactly which tiles an attention problem visits"};
+  command.footer =
+      "Examples:\n"
+      "  natten-sim count -i 30 48 80 -w 18 24 24 -s 1 1 1 --q-tile 4 8 8 --kv-tile 2 8 8\n"
+      "  natten-sim count --preset flux1-dev-4k -w 80 80 -s 16 16 --json\n"
+      "  natten-sim count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4 --ascii\n"
+      "Exit codes: 0 done, 1 internal error, 2 bad input (with --batch: a line was bad).";
+  bind(command, count_rows(), run_count);
+  return command;
+}
+
+}  // namespace natten_sim::cli

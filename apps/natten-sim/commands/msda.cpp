@@ -1,0 +1,245 @@
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/msda_data.hpp>
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/msda_report.hpp>
+#include <natten_sim/report/scatter_picture.hpp>
+#include <natten_sim/study/msda.hpp>
+
+#include "cli/context.hpp"
+#include "cli/output.hpp"
+#include "commands.hpp"
+
+namespace natten_sim::cli {
+
+/// A name, or a JSON file with one configuration. In JSON the name alone: the other members are keys too.
+template <>
+struct OptionValue<MsdaConfig> {
+  static constexpr int kMaxValues = 1;
+  static MsdaConfig from_words(const std::string& name, const std::vector<std::string>& words, const About&) {
+    const std::string& text = words.front();
+    std::vector<std::string> names;
+    for (const MsdaConfig& config : builtin_msda_configs()) {
+      if (config.name == text) return config;
+      names.push_back(config.name);
+    }
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(text, ignored))
+      throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a file");
+    const std::vector<MsdaConfig> own = read_msda_configs(read_file(name, text), text);
+    if (own.size() != 1)
+      throw MalformedData(text, std::to_string(own.size()) + " configurations", "exactly one");
+    return own.front();
+  }
+  static MsdaConfig from_json(const std::string& key, const Json& value, const About&) {
+    if (!value.is_string()) throw InvalidParameter(key, json_text(value), "the name of a configuration");
+    for (const MsdaConfig& config : builtin_msda_configs()) {
+      if (value == config.name) return config;
+    }
+    MsdaConfig config;
+    config.name = value;
+    return config;
+  }
+  static bool to_json(const MsdaConfig& config, Json& out) {
+    put_text(config.name, out);
+    return true;
+  }
+};
+
+/// An array of integers, only in JSON.
+template <>
+struct OptionValue<std::vector<std::int64_t>> {
+  static constexpr int kMaxValues = 16;
+  static std::vector<std::int64_t> from_words(const std::string& name, const std::vector<std::string>& words,
+                                              const About& about) {
+    std::vector<std::int64_t> values;
+    for (const std::string& word : words) values.push_back(integer_from_words(name, {word}, about));
+    return values;
+  }
+  static std::vector<std::int64_t> from_json(const std::string& key, const Json& value, const About& about) {
+    std::vector<std::int64_t> values;
+    for_each_element(key, value, "an array of integers",
+                     [&](const Json& element) { values.push_back(integer_from_json(key, element, about)); });
+    return values;
+  }
+  static bool to_json(const std::vector<std::int64_t>& values, Json& out) {
+    out = values;
+    return true;
+  }
+};
+
+/// One order, or `all`.
+template <>
+struct OptionValue<std::vector<QueryOrder>> {
+  static constexpr int kMaxValues = 1;
+  static std::string choices() { return "all " + joined(names_of<QueryOrder>(), " "); }
+  static std::vector<QueryOrder> from_words(const std::string& name, const std::vector<std::string>& words,
+                                            const About&) {
+    require_choice(name, words.front(), choices());
+    if (words.front() == "all") return values_of<QueryOrder>();
+    return {parse_name<QueryOrder>(words.front(), name)};
+  }
+  static std::vector<QueryOrder> from_json(const std::string& key, const Json& value, const About& about) {
+    std::vector<std::string> names = names_of<QueryOrder>();
+    names.insert(names.begin(), "all");
+    return from_words(key, {name_from_json(key, value, names)}, about);
+  }
+  static bool to_json(const std::vector<QueryOrder>& orders, Json& out) {
+    put_text(orders.size() == 1 ? to_string(orders.front()) : "all", out);
+    return true;
+  }
+};
+
+namespace {
+
+using study::MsdaAnswer;
+using study::MsdaQuestion;
+
+struct MsdaFlags {
+  MsdaQuestion question;
+  CatalogFiles files;
+  std::optional<std::string> svg_roofline, svg_histogram, svg_remedies;
+  OutputFlags output;
+};
+
+Options<MsdaConfig> config_keys() {
+  Options<MsdaConfig> rows;
+  rows.add_key("batch", &MsdaConfig::batch);
+  rows.add_key("height", &MsdaConfig::height);
+  rows.add_key("width", &MsdaConfig::width);
+  rows.add_key("strides", &MsdaConfig::strides);
+  rows.add_key("channels", &MsdaConfig::channels);
+  rows.add_key("heads", &MsdaConfig::heads);
+  rows.add_key("points", &MsdaConfig::points);
+  rows.add_key("queries", &MsdaConfig::queries, {.range = {.lo = 0}});
+  return rows;
+}
+
+Options<MsdaQuestion> msda_question_rows() {
+  constexpr const char* kTypes = "bf16 fp16 fp32";
+  Options<MsdaQuestion> rows;
+  rows.add("--config", &MsdaQuestion::config,
+           {.value = "NAME", .help = "Configuration, or a JSON file with one"});
+  rows.include(config_keys(), &MsdaQuestion::config);
+  rows.add("--phase", &MsdaQuestion::phase, {.value = "PHASE", .help = "forward or backward [forward]"});
+  rows.add("--tiling", &MsdaQuestion::tiling,
+           {.value = "KIND",
+            .help = "block: a program takes all points of a query; point: one (query, head, level, point) "
+                    "[block]"});
+  rows.add("--dtype", &MsdaQuestion::dtype,
+           {.value = "TYPE",
+            .help = "Type of the tensors [fp16 with an fp16 accumulator, else bf16]",
+            .choices = kTypes});
+  rows.add("--accumulator", &MsdaQuestion::accumulator,
+           {.value = "TYPE",
+            .help = "Type in which gradients of the value add up: the tensors', or fp32 [the tensors']",
+            .choices = kTypes});
+  rows.add("--order", &MsdaQuestion::orders,
+           {.value = "NAME", .help = "Dispatch order of the queries, or all of them [linear]"});
+  rows.add("--device", &MsdaQuestion::device,
+           {.value = "NAME", .help = "Device with measured contention (see list devices) [h200]"});
+  rows.add("--offsets", path(&MsdaQuestion::sampling, &MsdaSampling::offsets),
+           {.value = "KIND",
+            .help = "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [learned]"});
+  rows.add("--spread", path(&MsdaQuestion::sampling, &MsdaSampling::spread),
+           {.value = "PIXELS",
+            .help = "Half edge (uniform) or standard deviation of the offsets [1]",
+            .interval = {0, 1e6},
+            .accepted = "0..1000000 pixels"});
+  rows.add("--seed", path(&MsdaQuestion::sampling, &MsdaSampling::seed),
+           {.value = "K",
+            .help = "Seed of reference points and offsets [0]",
+            .range = {0, std::int64_t{1} << 62}});
+  rows.add("--l2-bytes", &MsdaQuestion::l2_bytes,
+           {.value = "N",
+            .help = "L2 capacity instead of the device's",
+            .range = {0, std::int64_t{1} << 40},
+            .echo = Echo::kWhenSet});
+  return rows;
+}
+
+Options<MsdaFlags> msda_rows() {
+  Options<MsdaFlags> rows;
+  rows.include(msda_question_rows(), &MsdaFlags::question);
+  rows.include(device_file_rows(), &MsdaFlags::files);
+  rows.add("--svg-roofline", &MsdaFlags::svg_roofline,
+           {.value = "FILE", .help = "Draw the roofline", .echo = Echo::kNever});
+  rows.add("--svg-histogram", &MsdaFlags::svg_histogram,
+           {.value = "FILE",
+            .help = "Draw the collision histogram of the gradient updates",
+            .echo = Echo::kNever});
+  rows.add("--svg-remedies", &MsdaFlags::svg_remedies,
+           {.value = "FILE", .help = "Draw the remedies of a backward pass as bars", .echo = Echo::kNever});
+  return rows.include(output_rows("options"), &MsdaFlags::output);
+}
+
+void require_answerable(const MsdaFlags& flags) {
+  if (flags.question.config.name.empty())
+    throw InvalidParameter("config", "none",
+                           "--config with a name that natten-sim msda --help lists, or a JSON file");
+  if (flags.svg_remedies && flags.question.phase == MsdaPhase::kForward)
+    throw InvalidParameter("svg-remedies", "with --phase forward",
+                           "--phase backward: a forward pass adds nothing");
+}
+
+std::string render(const MsdaFlags& flags, const MsdaAnswer& answer) {
+  if (flags.output.json)
+    return report::envelope("msda", msda_question_rows().echo(answer.question), report::msda_fields(answer));
+  if (!flags.output.csv) return report::msda_text(answer);
+  const std::vector<Json> rows = report::msda_order_rows(answer);
+  return report::csv_table(rows.front(), rows);
+}
+
+void write_pictures(const MsdaFlags& flags, const MsdaAnswer& answer) {
+  const study::MsdaPass& pass = answer.passes.front();
+  const std::string& name = answer.question.config.name;
+  if (flags.svg_roofline) write_file(*flags.svg_roofline, report::msda_roofline_svg(answer));
+  if (flags.svg_histogram)
+    write_file(*flags.svg_histogram, report::collision_svg(pass.traffic.collisions, name));
+  if (flags.svg_remedies)
+    write_file(*flags.svg_remedies, report::remedies_svg(*pass.updates->remedies, name));
+}
+
+int run_msda(const MsdaFlags& flags) {
+  require_answerable(flags);
+  study::Context context = make_context(flags.files);
+  const Notes notes(flags.output);
+  ProgressBar bar("sampling", notes.quiet());
+  context.progress = bar.callback();
+  MsdaQuestion question = flags.question;
+  question.details = {.addresses = !flags.output.csv, .remedies = !flags.output.csv || flags.svg_remedies};
+  const MsdaAnswer answer = study::msda(question, context);
+  bar.clear();
+  if (const std::optional<std::string> note = report::borrowed_note(answer)) notes.note(*note);
+  const std::string text = render(flags, answer);
+  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the pictures: may be refused
+  write_pictures(flags, answer);
+  sink.write(text);
+  sink.commit();
+  return kExitDone;
+}
+
+}  // namespace
+
+Command msda_command() {
+  Command command{.name = "msda",
+                  .summary = "Predict multi-scale deformable attention: traffic, contention, time, memory",
+                  .options_file = "options"};
+  command.footer = "Configurations (or a JSON file with one, as docs/cli.md describes):\n";
+  for (const MsdaConfig& config : builtin_msda_configs()) command.footer += "  " + config.name + "\n";
+  command.footer +=
+      "Examples:\n"
+      "  natten-sim msda --config B4_800x1333_d256_L4 --phase forward --tiling point\n"
+      "  natten-sim msda --config B2_1536x2048_d256_L4_enc --phase backward --device a100-40gb "
+      "--accumulator fp32\n"
+      "  natten-sim msda --config B4_800x1333_d256_L4 --order all --json\n"
+      "Exit codes: 0 done, 1 internal error, 2 bad input.";
+  bind(command, msda_rows(), run_msda);
+  return command;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,100 @@
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/report/reuse_report.hpp>
+
+#include "commands.hpp"
+#include "commands/reuse_flags.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+using report::ReusePicture;
+using study::CapacitySource;
+using study::ReuseAnswer;
+
+/// What --svg draws and whose rows --csv prints; none: the rows of the answer.
+std::optional<ReusePicture> chosen_picture(const ReuseFlags& flags) {
+  if (!flags.picture) {
+    if (flags.sweep) return ReusePicture::kSweep;
+    return flags.svg && !flags.output.csv ? std::optional(ReusePicture::kHistogram) : std::nullopt;
+  }
+  const std::string name = to_string(*flags.picture);
+  if (!flags.svg && !flags.output.csv)
+    throw InvalidParameter("picture", name, "together with --svg FILE or --csv");
+  if ((*flags.picture == ReusePicture::kSweep) != flags.sweep.has_value())
+    throw InvalidParameter("picture", name,
+                           flags.sweep ? "sweep, with --sweep" : "histogram or curve, without --sweep");
+  return flags.picture;
+}
+
+/// What will be shown, and no more.
+study::ReuseDetails details_of(const ReuseFlags& flags, const std::optional<ReusePicture>& picture) {
+  const bool table = flags.sweep && !flags.output.json && !flags.output.csv;
+  const bool drawn = flags.svg.has_value();
+  const ReusePicture shown = picture.value_or(ReusePicture::kHistogram);
+  return {.mean_distance = !table,
+          .histogram = flags.output.json || ((picture || drawn) && shown == ReusePicture::kHistogram),
+          .curve = shown == ReusePicture::kCurve,
+          .first_noncompulsory_seqlen = !table || drawn};
+}
+
+std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer,
+                         const std::optional<ReusePicture>& picture) {
+  if (flags.output.json)
+    return report::envelope("reuse", report::reuse_input(answer), report::reuse_result(answer));
+  if (!flags.output.csv) return report::reuse_text(answer);
+  if (picture == ReusePicture::kHistogram) return report::reuse_histogram_csv(answer);
+  if (picture == ReusePicture::kCurve) return report::reuse_curve_csv(answer);
+  return report::reuse_csv(answer);
+}
+
+void say_capacity(const ReuseAnswer& answer, const Notes& notes) {
+  if (!answer.device) return;
+  const std::string& device = answer.device->name;
+  if (answer.capacity_source == CapacitySource::kWhole)
+    notes.note("the effective capacity of " + device + " is not known: the whole L2 is assumed");
+  if (answer.capacity_source == CapacitySource::kUnknown)
+    notes.note("the L2 of " + device + " is not known: no misses without --l2-bytes");
+}
+
+int run_reuse(const ReuseFlags& flags) {
+  if (flags.predictions) return print_predictions(flags);
+  study::ReuseQuestion question = question_of(flags);
+  if (flags.svg && flags.svg == flags.output.output)
+    throw InvalidParameter("svg", *flags.svg, "another file than --output");
+  const std::optional<ReusePicture> picture = chosen_picture(flags);
+  question.details = details_of(flags, picture);
+  study::Context context = make_context(flags.files);
+  ProgressBar bar("simulating", flags.output.quiet);
+  context.progress = bar.callback();
+  const ReuseAnswer answer = study::reuse(question, context);
+  bar.clear();
+  const std::string svg =
+      flags.svg ? report::reuse_svg(answer, picture.value_or(ReusePicture::kHistogram)) : "";
+  const std::string text = render_reuse(flags, answer, picture);
+  say_capacity(answer, Notes(flags.output));
+  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
+  if (flags.svg) write_file(*flags.svg, svg);
+  sink.write(text);
+  sink.commit();
+  return kExitDone;
+}
+
+}  // namespace
+
+Command reuse_command() {
+  Command command{.name = "reuse",
+                  .summary = "Predict the sectors, L2 misses and DRAM bytes of an attention kernel"};
+  command.footer =
+      "Examples:\n"
+      "  natten-sim reuse -i 32768 -d 64 --tile 80 --json\n"
+      "  natten-sim reuse -i 131072 -d 64 --tile 128 --device h200 --fidelity lru --compare sawtooth\n"
+      "  natten-sim reuse --kernel fa2 -i 196608 -d 128 --causal --device h200 --fidelity timed\n"
+      "  natten-sim reuse --stream-bytes 67108864 --passes 8 --device h200 --order sawtooth\n"
+      "Exit codes: 0 done, 1 internal error, 2 bad input.";
+  bind(command, reuse_rows(), run_reuse);
+  return command;
+}
+
+}  // namespace natten_sim::cli

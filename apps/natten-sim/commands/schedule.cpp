@@ -1,0 +1,150 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/schedule_table.hpp>
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/report/schedule_picture.hpp>
+#include <natten_sim/report/schedule_report.hpp>
+
+#include "commands.hpp"
+#include "commands/schedule_rows.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+using study::FinishedSchedule;
+using study::ScheduleAnswer;
+
+void refuse_with_all(const ScheduleFlags& flags) {
+  for (const auto& [name, given] :
+       {std::pair{"emit-table", flags.emit_table.has_value()},
+        std::pair{"critical-path", flags.critical_path}, std::pair{"ascii", flags.ascii},
+        std::pair{"svg", flags.svg.has_value()}, std::pair{"perfetto", flags.perfetto.has_value()}}) {
+    if (given) {
+      throw InvalidParameter(std::string("--") + name, "given with --algorithm all",
+                             "one algorithm, as --algorithm best");
+    }
+  }
+}
+
+/// The one file that each of these options writes must be its own.
+void refuse_shared_files(const ScheduleFlags& flags) {
+  const std::vector<std::pair<std::string, std::optional<std::string>>> files = {
+      {"output", flags.output.output},
+      {"svg", flags.svg},
+      {"perfetto", flags.perfetto},
+      {"emit-table", flags.emit_table}};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t j = i + 1; j < files.size(); ++j) {
+      if (files[i].second && files[i].second == files[j].second)
+        throw InvalidParameter(files[j].first, *files[j].second, "another file than --" + files[i].first);
+    }
+  }
+}
+
+/// A single schedule has to be made and to finish; among several it may say that it does not.
+const FinishedSchedule& require_finished(const study::ScheduleResult& result) {
+  if (const auto* reason = std::get_if<NotApplicable>(&result.outcome))
+    throw InvalidParameter("algorithm", result.name, reason->needs);
+  if (const auto* deadlock = std::get_if<Deadlock>(&result.outcome)) throw DeadlockError(deadlock->waits);
+  return std::get<FinishedSchedule>(result.outcome);
+}
+
+std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input) {
+  const report::CriticalPath path =
+      flags.critical_path ? report::CriticalPath::kShown : report::CriticalPath::kHidden;
+  if (flags.output.json) return report::envelope("schedule", input, report::schedule_result(answer, path));
+  if (flags.output.csv) return report::schedule_csv(answer);
+  if (answer.results.size() > 1) return report::schedule_comparison(answer);
+  return report::schedule_text(answer.results.front(), answer.problem, path);
+}
+
+/// The answer, and beside it each file that was asked for. Nothing is put in place before every file could be
+/// opened: one that is refused leaves none.
+void write_all(const ScheduleFlags& flags, const std::string& answer,
+               const std::vector<std::pair<std::optional<std::string>, std::string>>& texts) {
+  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
+  std::vector<std::unique_ptr<OutputSink>> files;
+  for (const auto& [path, text] : texts) {
+    if (!path) continue;
+    files.push_back(std::make_unique<OutputSink>(*path, OutputSink::Mode::kStreamed));
+    files.back()->write(text);
+  }
+  for (const std::unique_ptr<OutputSink>& file : files) file->commit();
+  sink.write(answer);
+  sink.commit();
+}
+
+void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input) {
+  const std::string& name = answer.results.front().name;
+  const FinishedSchedule& finished = require_finished(answer.results.front());
+  const std::string text = flags.ascii ? report::schedule_ascii(finished) : render(flags, answer, input);
+  const std::string svg = flags.svg ? report::schedule_svg(name, finished, answer.problem) : "";
+  const std::string table = flags.emit_table ? to_json(study::table_of(name, finished)) : "";
+  const std::string trace = flags.perfetto ? report::schedule_trace(finished) : "";
+  write_all(flags, text, {{flags.svg, svg}, {flags.perfetto, trace}, {flags.emit_table, table}});
+}
+
+void run_table(const ScheduleFlags& flags, const study::Context& context) {
+  const ScheduleAnswer answer = study::schedule(table_question(flags), context);
+  write_one(flags, answer, report::schedule_input(*flags.table, answer));
+}
+
+void run_algorithms(const ScheduleFlags& flags, study::Context context) {
+  const study::ScheduleQuestion question = schedule_question(flags);
+  if (question.algorithms.empty()) refuse_with_all(flags);
+  const Notes notes(flags.output);
+  ProgressBar bar("searching", notes.quiet());
+  context.progress = bar.callback();
+  const ScheduleAnswer answer = study::schedule(question, context);
+  bar.clear();
+  const report::Json input = report::schedule_input(question, answer);
+  if (question.algorithms.empty()) {
+    write_all(flags, render(flags, answer, input), {});
+  } else {
+    write_one(flags, answer, input);
+  }
+  if (std::holds_alternative<std::monostate>(question.workers))
+    notes.note(fmt::format("no workers given: {}, one a KV tile", answer.problem.workers));
+}
+
+int run_schedule(const ScheduleFlags& flags) {
+  refuse_shared_files(flags);
+  const study::Context context = make_context(flags.files);
+  flags.table ? run_table(flags, context) : run_algorithms(flags, context);
+  return kExitDone;
+}
+
+std::string algorithm_list() {
+  std::string list;
+  for (const ScheduleAlgorithm* algorithm : schedule_algorithms())
+    list += "  " + algorithm->name + " (" + algorithm->origin + ")\n";
+  return list;
+}
+
+}  // namespace
+
+Command schedule_command() {
+  Command command{.name = "schedule",
+                  .summary = "Simulate and search deterministic attention-backward schedules"};
+  command.footer =
+      "Algorithms:\n" + algorithm_list() +
+      "Masks: causal and window align the ends of both sequences (bottom-right).\n"
+      "Examples:\n"
+      "  natten-sim schedule --q-tiles 8 --kv-tiles 8 --heads 2 --mask causal --compute 7 --reduce 2\n"
+      "  natten-sim schedule -i 8192 --q-tile 64 --heads 16 -b 2 --device h200 --mask causal --algorithm spt "
+      "--json\n"
+      "  natten-sim schedule --q-tiles 7 --kv-tiles 7 --mask window:2,0 --algorithm best --emit-table "
+      "order.json --ascii\n"
+      "  natten-sim schedule --table order.json --compute 7 --reduce 2 --handoff 1\n"
+      "Exit codes: 0 done, 1 internal error, 2 bad input, or a schedule that deadlocks.";
+  bind(command, schedule_rows(), run_schedule);
+  return command;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,301 @@
+#include "commands/schedule_rows.hpp"
+
+#include <limits>
+#include <utility>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/schedule_table.hpp>
+
+#include "cli/values.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+constexpr double kMaxCost = 9007199254740992.0;  // 2^53
+constexpr const char* kCostRange = "a number from 0 to 2^53";
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxTiles = 65536;
+constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
+
+MaskOption parse_option(const std::string&, const std::string& text, MaskOption*) {
+  return {parse_schedule_mask(text)};
+}
+
+HandoffOption parse_option(const std::string& name, const std::string& text, HandoffOption*) {
+  const std::size_t comma = text.find(',');
+  HandoffOption handoff;
+  handoff.near =
+      parse_number(name, text.substr(0, comma), 0, kMaxCost, "a number from 0 to 2^53, or NEAR,FAR");
+  if (comma != std::string::npos)
+    handoff.far = parse_number(name, text.substr(comma + 1), 0, kMaxCost, kCostRange);
+  return handoff;
+}
+
+OverlapOption parse_option(const std::string& name, const std::string& text, OverlapOption*) {
+  if (text == "serial") return {};
+  if (!text.starts_with("async:"))
+    throw InvalidParameter(name, text, "serial, or async:K with 1 to 64 buffers");
+  return {static_cast<std::int32_t>(parse_integer(name, text.substr(6), 1, 64))};
+}
+
+HeadSections parse_option(const std::string& name, const std::string& text, HeadSections*) {
+  if (text == "heads") return {1};
+  if (!text.starts_with("sections:"))
+    throw InvalidParameter(name, text, "heads, or sections:K with K heads a section");
+  return {static_cast<std::int32_t>(parse_integer(name + " sections", text.substr(9), 1, 1 << 30))};
+}
+
+std::string option_text(const MaskOption& mask) {
+  if (const auto* file = std::get_if<MaskFile>(&mask.value)) return file->path;
+  return std::get<ScheduleMask>(mask.value).label;
+}
+std::string option_text(const HandoffOption& handoff) {
+  return std::to_string(handoff.near) + (handoff.far ? "," + std::to_string(*handoff.far) : "");
+}
+std::string option_text(const OverlapOption& overlap) {
+  return overlap.writer_stages == 0 ? "serial" : "async:" + std::to_string(overlap.writer_stages);
+}
+std::string option_text(const HeadSections& launch) {
+  return "sections:" + std::to_string(launch.heads_per_section);
+}
+
+/// An option that is one text with a grammar of its own.
+template <typename T>
+struct GrammarValue {
+  static constexpr int kMaxValues = 1;
+  static T from_words(const std::string& name, const std::vector<std::string>& words, const About&) {
+    return parse_option(name, words.front(), static_cast<T*>(nullptr));
+  }
+  static T from_json(const std::string& key, const Json& value, const About& about) {
+    return parse_option(key, OptionValue<std::string>::from_json(key, value, about),
+                        static_cast<T*>(nullptr));
+  }
+  static bool to_json(const T& value, Json& out) {
+    put_text(option_text(value), out);
+    return true;
+  }
+};
+
+}  // namespace
+
+template <>
+struct OptionValue<MaskOption> : GrammarValue<MaskOption> {};
+template <>
+struct OptionValue<HandoffOption> : GrammarValue<HandoffOption> {};
+template <>
+struct OptionValue<OverlapOption> : GrammarValue<OverlapOption> {};
+template <>
+struct OptionValue<HeadSections> : GrammarValue<HeadSections> {};
+
+namespace {
+
+using Flags = ScheduleFlags;
+
+About tiles_about(const char* help) { return {.value = "N", .help = help, .range = {1, kMaxTiles}}; }
+About tokens_about(const char* help) { return {.value = "N", .help = help, .range = {1, kMaxTokens}}; }
+About count_about(const char* help, std::int64_t hi = kMaxInt32) {
+  return {.value = "N", .help = help, .range = {1, hi}};
+}
+About cost_about(const char* value, const char* help) {
+  return {.value = value, .help = help, .interval = {0, kMaxCost}, .accepted = kCostRange};
+}
+
+void add_problem_rows(Options<Flags>& rows) {
+  rows.add("--q-tiles", &Flags::q_tiles, tiles_about("Q tiles of one head; mask lengths then count tiles"));
+  rows.add("--kv-tiles", &Flags::kv_tiles, tiles_about("KV tiles of one head [as --q-tiles]"));
+  rows.add("-i,--seqlen-q", &Flags::seqlen_q, tokens_about("Tokens of the queries, instead of --q-tiles"));
+  rows.add("--seqlen-k", &Flags::seqlen_k, tokens_about("Tokens of the keys [as --seqlen-q]"));
+  rows.add("--q-tile", &Flags::q_tile, tokens_about("Tokens of a Q tile [128]"));
+  rows.add("--kv-tile", &Flags::kv_tile, tokens_about("Tokens of a KV tile [128]"));
+  rows.add("-n,--heads", &Flags::heads, count_about("Query heads [1]"));
+  rows.add("--heads-kv", &Flags::heads_kv,
+           count_about("KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]"));
+  rows.add("-b,--batch-size", &Flags::batch, count_about("Batch [1]"));
+  rows.add("--workers", &Flags::workers,
+           count_about("CTAs that run at a time: SMs times CTAs a SM [KV tiles]", kMaxWorkers));
+  rows.add("--device", &Flags::device,
+           {.value = "NAME", .help = "Workers of a GPU (see list devices)", .excludes = {"workers"}});
+  rows.include(device_file_rows(), &Flags::files);
+  About ctas = count_about("With --device [1]", 32);
+  ctas.needs = {{.option = "device", .accepted = "--device too, or --workers alone", .with_dashes = true}};
+  rows.add("--ctas-per-sm", &Flags::ctas_per_sm, ctas);
+  rows.add("--mask", &Flags::mask,
+           {.value = "MASK",
+            .help = "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., or FILE [full]"});
+}
+
+void add_schedule_rows(Options<Flags>& rows) {
+  std::string algorithms = "all";
+  for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) algorithms += " " + algorithm->name;
+  rows.add(
+      "--algorithm", &Flags::algorithm,
+      {.value = "NAME", .help = "One schedule, or all of them side by side [all]", .choices = algorithms});
+  rows.add("--dispatch", &Flags::dispatch,
+           {.value = "WHERE",
+            .help = "dynamic: to the first free worker; static: assigned [the algorithm's own]"});
+  rows.add("--launch-order", &Flags::launch,
+           {.value = "ORDER",
+            .help = "heads, or sections:K: K heads interleaved, KV tiles slowest [the algorithm's own]"});
+}
+
+void add_cost_rows(Options<Flags>& rows) {
+  using study::ScheduleCosts;
+  rows.add("--compute", path(&Flags::costs, &ScheduleCosts::compute),
+           cost_about("C", "Cost of a task's compute [1]"));
+  rows.add("--compute-partial", path(&Flags::costs, &ScheduleCosts::compute_partial),
+           cost_about("C", "The same for a tile masked in part [as --compute]"));
+  rows.add("--reduce", path(&Flags::costs, &ScheduleCosts::reduce),
+           cost_about("R", "Cost of its reduction into dQ [1]"));
+  rows.add("--reduce-kv", path(&Flags::costs, &ScheduleCosts::reduce_kv),
+           cost_about("R", "Cost of a chain's reduction into dK/dV, with --heads-kv [as --reduce]"));
+  rows.add(
+      "--handoff", &Flags::handoff,
+      {.value = "H",
+       .help = "Latency between reductions of two workers into one dQ tile; NEAR,FAR by L2 partition [0]"});
+  rows.add("--tax", path(&Flags::costs, &ScheduleCosts::per_tile_tax),
+           cost_about("T", "The semaphore's cost, added to every ordered reduction [0]"));
+  rows.add("--overlap", &Flags::overlap,
+           {.value = "HOW", .help = "serial, or async:K: a dQ writer with K buffers [serial]"});
+  rows.add("--effort", &Flags::effort,
+           {.value = "N",
+            .help = "Iterations of a search [2^22 / tasks, 8 to 2000]",
+            .range = {0, 1'000'000'000}});
+  rows.add(
+      "--seed", &Flags::seed,
+      {.value = "N", .help = "Seed of a search [1]", .range = {0, std::numeric_limits<std::int64_t>::max()}});
+}
+
+void add_output_rows(Options<Flags>& rows) {
+  rows.add("--table", &Flags::table,
+           {.value = "FILE",
+            .help = "Check and run the schedule of FILE (- for standard input) instead of an algorithm's",
+            .rules_out = {{"mask", "q-tiles", "kv-tiles", "seqlen-q", "seqlen-k", "q-tile", "kv-tile",
+                           "heads", "heads-kv", "batch-size", "algorithm", "dispatch", "launch-order",
+                           "effort", "seed", "emit-table"},
+                          "costs and workers only: the table says the rest"}});
+  rows.add("--emit-table", &Flags::emit_table,
+           {.value = "FILE", .help = "Write the schedule for a kernel to load"});
+  rows.add("--critical-path", &Flags::critical_path, {.help = "Add the critical path"});
+  rows.add("--ascii", &Flags::ascii,
+           {.help = "Draw a Gantt chart in the terminal", .excludes = {"json", "csv"}});
+  rows.add("--svg", &Flags::svg,
+           {.value = "FILE", .help = "Draw a Gantt chart: heads coloured, the critical path outlined"});
+  rows.add("--perfetto", &Flags::perfetto,
+           {.value = "FILE", .help = "Write a trace for ui.perfetto.dev, one track a worker"});
+  rows.include(output_rows(), &Flags::output);
+}
+
+/// The size options that were given, by their names.
+std::vector<std::string> given_sizes(const Flags& flags) {
+  std::vector<std::string> names;
+  for (const auto& [name, size] :
+       {std::pair{"q-tiles", flags.q_tiles}, std::pair{"kv-tiles", flags.kv_tiles},
+        std::pair{"seqlen-q", flags.seqlen_q}, std::pair{"seqlen-k", flags.seqlen_k},
+        std::pair{"q-tile", flags.q_tile}, std::pair{"kv-tile", flags.kv_tile}}) {
+    if (size) names.emplace_back(name);
+  }
+  return names;
+}
+
+study::ScheduleSizes sizes_of(const Flags& flags) {
+  const bool tiles = flags.q_tiles || flags.kv_tiles, tokens = flags.seqlen_q || flags.seqlen_k;
+  if (tiles && tokens)
+    throw InvalidParameter("--q-tiles", "given together with --seqlen-q", "sizes in tiles or in tokens");
+  if (tiles) {
+    for (const auto& [name, size] :
+         {std::pair{"q-tile", flags.q_tile}, std::pair{"kv-tile", flags.kv_tile}}) {
+      if (size)
+        throw InvalidParameter(std::string("--") + name, "given together with --q-tiles",
+                               "tile sizes with --seqlen-q");
+    }
+    return study::TileSizes{flags.q_tiles, flags.kv_tiles};
+  }
+  if (!tokens) {
+    throw InvalidParameter("--q-tiles", "missing",
+                           "--q-tiles and --kv-tiles, or --seqlen-q, or a mask of gna: or a file");
+  }
+  if (!flags.seqlen_q) throw InvalidParameter("seqlen-q", "missing", "the tokens of the queries");
+  study::TokenSizes sizes{*flags.seqlen_q, flags.seqlen_k};
+  sizes.q_tile = flags.q_tile.value_or(sizes.q_tile);
+  sizes.kv_tile = flags.kv_tile.value_or(sizes.kv_tile);
+  return sizes;
+}
+
+void refuse_sizes(const Flags& flags, const std::string& mask) {
+  for (const std::string& name : given_sizes(flags))
+    throw InvalidParameter("--" + name, "given together with --mask " + mask,
+                           "no sizes: this mask brings its own");
+}
+
+study::ScheduleWorkers workers_flag(const Flags& flags) {
+  if (flags.workers) return *flags.workers;
+  if (flags.device) return study::WorkersOfDevice{*flags.device, flags.ctas_per_sm};
+  return {};
+}
+
+study::ScheduleCosts costs_of(const Flags& flags) {
+  study::ScheduleCosts costs = flags.costs;
+  costs.handoff = flags.handoff.near;
+  costs.handoff_far = flags.handoff.far;
+  costs.writer_stages = flags.overlap.writer_stages;
+  return costs;
+}
+
+study::ScheduleDetail detail_of(const Flags& flags) {
+  return {.plan = flags.table || flags.algorithm != "all",
+          .times = flags.svg || flags.ascii || flags.perfetto,
+          .critical_path = flags.critical_path || flags.svg};
+}
+
+/// The mask and, unless it brings them, its sizes.
+void put_mask(const Flags& flags, study::ScheduleQuestion& question) {
+  if (const auto* file = std::get_if<MaskFile>(&flags.mask.value)) {
+    refuse_sizes(flags, "FILE");
+    question.mask = {parse_block_mask(read_file("mask", file->path), "mask file " + file->path), file->path};
+    return;
+  }
+  question.mask = std::get<ScheduleMask>(flags.mask.value);
+  if (brings_sizes(question.mask)) {
+    refuse_sizes(flags, "gna:");
+  } else {
+    question.sizes = sizes_of(flags);
+  }
+}
+
+}  // namespace
+
+Options<ScheduleFlags> schedule_rows() {
+  Options<ScheduleFlags> rows;
+  add_problem_rows(rows);
+  add_schedule_rows(rows);
+  add_cost_rows(rows);
+  add_output_rows(rows);
+  return rows;
+}
+
+study::ScheduleQuestion schedule_question(const ScheduleFlags& flags) {
+  study::ScheduleQuestion question;
+  put_mask(flags, question);
+  question.heads = flags.heads;
+  question.heads_kv = flags.heads_kv;
+  question.batch = flags.batch;
+  question.workers = workers_flag(flags);
+  if (flags.algorithm != "all") question.algorithms = {flags.algorithm};
+  question.dispatch = flags.dispatch;
+  question.launch = flags.launch;
+  question.effort = flags.effort;
+  question.seed = flags.seed;
+  question.costs = costs_of(flags);
+  question.detail = detail_of(flags);
+  return question;
+}
+
+study::TableQuestion table_question(const ScheduleFlags& flags) {
+  const std::string& path = flags.table.value();
+  return {.table = parse_schedule_table(read_file("table", path), "table " + path),
+          .workers = workers_flag(flags),
+          .costs = costs_of(flags),
+          .detail = detail_of(flags)};
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <natten_sim/io/schedule_mask_text.hpp>
+#include <natten_sim/study/schedule.hpp>
+
+#include "cli/context.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+
+namespace natten_sim::cli {
+
+/// `--mask`: a rule, or a file that is still to be read.
+struct MaskOption {
+  std::variant<ScheduleMask, MaskFile> value = ScheduleMask{};
+};
+
+/// `--handoff NEAR` or `NEAR,FAR`.
+struct HandoffOption {
+  double near = 0;
+  std::optional<double> far;
+};
+
+/// `--overlap serial` or `async:K`.
+struct OverlapOption {
+  std::int32_t writer_stages = 0;
+};
+
+/// The flags of `schedule`.
+struct ScheduleFlags {
+  std::optional<std::int64_t> q_tiles, kv_tiles, seqlen_q, seqlen_k, q_tile, kv_tile;
+  std::int32_t heads = 1, batch = 1;
+  std::optional<std::int32_t> heads_kv, workers;
+  std::optional<std::string> device;
+  std::int32_t ctas_per_sm = 1;
+  MaskOption mask;
+  std::string algorithm = "all";
+  std::optional<Dispatch> dispatch;
+  std::optional<HeadSections> launch;
+  std::optional<std::int64_t> effort;
+  std::uint64_t seed = 1;
+  study::ScheduleCosts costs;
+  HandoffOption handoff;
+  OverlapOption overlap;
+  std::optional<std::string> table, emit_table, svg, perfetto;
+  bool critical_path = false, ascii = false;
+  CatalogFiles files;
+  OutputFlags output;
+};
+
+[[nodiscard]] Options<ScheduleFlags> schedule_rows();
+
+/// What the flags ask. Reads the mask's file. @throws InvalidParameter, UnknownName, MalformedData.
+[[nodiscard]] study::ScheduleQuestion schedule_question(const ScheduleFlags& flags);
+
+/// With --table. @throws InvalidParameter, MalformedData.
+[[nodiscard]] study::TableQuestion table_question(const ScheduleFlags& flags);
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,87 @@
+#include "commands/setting_rows.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/error.hpp>
+
+#include "cli/values.hpp"
+
+namespace natten_sim::cli {
+
+using study::Setting;
+using study::StepRatio;
+
+StepRatio OptionValue<StepRatio>::from_words(const std::string& name, const std::vector<std::string>& words,
+                                             const About&) {
+  const auto [part, whole] = parse_ratio(name, words.front());
+  return {part, whole};
+}
+
+StepRatio OptionValue<StepRatio>::from_json(const std::string& key, const Json& value, const About& about) {
+  if (!value.is_string())
+    throw InvalidParameter(key, value.dump(), "\"K/N\" with 0 <= K <= N, N of 1 or more");
+  return from_words(key, {value.get<std::string>()}, about);
+}
+
+bool OptionValue<StepRatio>::to_json(const StepRatio& value, Json& out) {
+  out = std::to_string(value.part) + "/" + std::to_string(value.whole);
+  return true;
+}
+
+Options<Setting> layout_rows() {
+  Options<Setting> rows;
+  rows.add("--preset", &Setting::preset,
+           {.value = "NAME",
+            .help = "Layout, heads, head dim and attention share of a known model (see list presets)",
+            .echo = Echo::kWhenSet});
+  rows.add("--device", &Setting::device,
+           {.value = "NAME",
+            .help = "Take the backend that suits a GPU (see list devices)",
+            .echo = Echo::kWhenSet});
+  rows.add("-i,--input,--input-size", &Setting::input,
+           {.value = "N",
+            .help = "Token layout, one size an axis (30 48 80, 30x48x80 or 30,48,80)",
+            .batch = true});
+  return rows;
+}
+
+Options<Setting> backend_rows(Echo echo) {
+  Options<Setting> rows;
+  rows.add("--backend", &Setting::backend,
+           {.value = "NAME",
+            .help = "Take tile shapes and KV tiling from a backend (see list backends) [blackwell-fna]",
+            .echo = echo});
+  return rows;
+}
+
+Options<Setting> workload_rows() {
+  Options<Setting> rows;
+  rows.add("--add-kv", &Setting::add_kv,
+           {.value = "N",
+            .help = "Extra KV tokens that every query attends to, reported apart [0]",
+            .range = {.lo = 0},
+            .json_accepted = "0 or more tokens",
+            .batch = true});
+  rows.add("-b,--batch-size", &Setting::batch, {.value = "N", .help = "Batch size [1]"});
+  rows.add("-n,--heads", &Setting::heads, {.value = "N", .help = "Heads [the preset's, or 1]"});
+  rows.add("--heads-kv", &Setting::heads_kv,
+           {.value = "N", .help = "KV heads, a divisor of the heads [heads]"});
+  rows.add("-d,--dim,--head-dim", &Setting::head_dim,
+           {.value = "D", .help = "Head dim of Q and K [the preset's, or 64]", .key = "head_dim"});
+  rows.add("--dim-value", &Setting::head_dim_value,
+           {.value = "D", .help = "Head dim of V [that of Q and K]"});
+  rows.add("--dtype", &Setting::dtype, {.value = "TYPE", .help = "Element type [fp16]"});
+  rows.add("--attention-share", &Setting::attention_share,
+           {.value = "P",
+            .help = "Attention's share of the end-to-end time, 0..1, for end-to-end speedups",
+            .interval = {0, 1},
+            .accepted = "a fraction in 0..1",
+            .echo = Echo::kWhenSet});
+  rows.add("--dense-steps", &Setting::dense_steps,
+           {.value = "K/N",
+            .help = "K of N steps keep dense attention, for end-to-end speedups [none]",
+            .echo = Echo::kWhenSet});
+  return rows;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <natten_sim/study/setting.hpp>
+
+#include "cli/options.hpp"
+
+namespace natten_sim::cli {
+
+/// K/N.
+template <>
+struct OptionValue<study::StepRatio> {
+  static constexpr int kMaxValues = 1;
+  static study::StepRatio from_words(const std::string& name, const std::vector<std::string>& words,
+                                     const About&);
+  static study::StepRatio from_json(const std::string& key, const Json& value, const About&);
+  static bool to_json(const study::StepRatio& value, Json& out);
+};
+
+// The options of a study::Setting, which `count` and `search` share, in three groups: their own options stand
+// between them.
+[[nodiscard]] Options<study::Setting> layout_rows();
+[[nodiscard]] Options<study::Setting> backend_rows(Echo echo);
+[[nodiscard]] Options<study::Setting> workload_rows();
+
+}  // namespace natten_sim::cli

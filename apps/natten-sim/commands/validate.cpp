@@ -1,0 +1,397 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <stdexcept>
+
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/validation_page.hpp>
+#include <natten_sim/report/validation_report.hpp>
+#include <natten_sim/report/validation_views.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/measure/session.hpp>
+#include <natten_sim/validate/record/ncu_csv.hpp>
+
+#include "cli/context.hpp"
+#include "cli/output.hpp"
+#include "cli/values.hpp"
+#include "commands.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+using namespace natten_sim::validate;
+
+struct ValidateFlags {
+  std::vector<std::string> suites;  ///< none: all
+  bool list = false;
+  std::string device = "auto";
+  std::optional<std::string> recorded, ncu_csv;
+  std::string ncu_kernel;
+  std::vector<std::string> point;
+  std::optional<std::string> profile;  ///< none: h200, of --ncu-csv
+  std::optional<std::string> out;
+  bool resume = false;
+  bool check_only = false;
+  RunOptions run;
+  Fidelity fidelity = Fidelity::kClosedForm;
+  std::optional<std::string> view;
+  bool rows = false;
+  std::optional<std::uint64_t> seed;  ///< none: from the clock
+  std::optional<std::string> svg, report;
+  CatalogFiles files;
+  OutputFlags output;
+};
+
+/// What a run works with: flags after defaults, the suites they choose, the catalog.
+struct Job {
+  ValidateFlags flags;
+  std::vector<Suite> suites;
+  study::Context context;
+};
+
+/// What validate does, and which options that takes besides those of every subcommand.
+struct Mode {
+  const char* chosen_by;  ///< an option; null: a run on the GPU, when there is none of the others
+  const char* what;
+  std::vector<std::string> options;
+  int (*run)(Job& job);
+};
+
+/// Names of all suites with something between them.
+std::string suite_names(const std::string& separator) {
+  std::vector<std::string> names;
+  for (const Suite& suite : builtin_suites()) names.push_back(suite.name);
+  return joined(names, separator);
+}
+
+std::string kernel_names() {
+  std::vector<std::string> names;
+  for (const CaseKind& kind : case_kinds()) names.push_back(kind.kernel);
+  return joined(names);
+}
+
+std::string view_names(const std::string& separator, bool drawn_alone) {
+  std::vector<std::string> names;
+  for (const report::ViewKind& kind : report::view_kinds()) {
+    if (kind.drawn || !drawn_alone) names.emplace_back(kind.name);
+  }
+  return joined(names, separator);
+}
+
+Options<ValidateFlags> validate_rows() {
+  using F = ValidateFlags;
+  const auto timing = [](auto member) { return path(path(&F::run, &RunOptions::timing), member); };
+  Options<F> rows;
+  rows.positional("suite", &F::suites,
+                  {.help = suite_names(", ") + "; several may be given [all]",
+                   .choices = suite_names(" "),
+                   .key = "suites"},
+                  16);
+  rows.add("--list", &F::list, {.help = "Print suites and counters, and stop", .echo = Echo::kNever});
+  rows.add("--device", &F::device, {.value = "auto|N", .help = "GPU to run on [auto: the first]"});
+  rows.add("--recorded", &F::recorded,
+           {.value = "DIR", .help = "Compare with the recordings in DIR instead of running kernels"});
+  rows.add("--ncu-csv", &F::ncu_csv,
+           {.value = "FILE",
+            .help = "Compare with a profile that Nsight Compute wrote (ncu --csv), of any kernel"});
+  rows.add("--ncu-kernel", &F::ncu_kernel,
+           {.value = "TEXT", .help = "With --ncu-csv: only launches whose kernel name contains TEXT"});
+  rows.add("--point", &F::point,
+           {.value = "NAME=VALUE",
+            .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
+                    "of " + kernel_names() + " [attention]"});
+  rows.add("--profile", &F::profile,
+           {.value = "NAME", .help = "With --ncu-csv: device profile of the GPU that was profiled [h200]"});
+  rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
+  rows.add("--resume", &F::resume, {.help = "Go on with recordings that are in the folder"});
+  rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
+  rows.add("--repetitions", timing(&TimingOptions::repetitions),
+           {.value = "N", .help = "Timed repetitions of each point [20]", .range = {1, 100000}});
+  rows.add("--inputs", timing(&TimingOptions::inputs),
+           {.value = "N",
+            .help = "Sets of inputs that the timed repetitions take in turn [1]",
+            .range = {1, kMaxInputs}});
+  rows.add("--fidelity", &F::fidelity,
+           {.value = "MODELS",
+            .help = "closed-form, or timed: also simulate in time (a minute) [closed-form]",
+            .choices = "closed-form timed"});
+  rows.add("--l2", timing(&TimingOptions::l2),
+           {.value = "STATE", .help = "L2 before each timed repetition: flushed or warm [flushed]"});
+  rows.add("--view", &F::view,
+           {.value = "NAME",
+            .help = "With --recorded: another look at the recordings than the comparison with predictions",
+            .choices = view_names(" ", false)});
+  rows.add("--rows", &F::rows, {.help = "Print every comparison, not only groups and misses"});
+  rows.add("--seed", &F::seed,
+           {.value = "N",
+            .help = "With --check-only: seed of the inputs [from the clock]",
+            .range = {0, INT64_MAX}});
+  rows.add("--svg", &F::svg,
+           {.value = "FILE",
+            .help = "With --view: also draw it (" + view_names(", ", true) + ")",
+            .echo = Echo::kNever});
+  rows.add("--report", &F::report,
+           {.value = "FILE",
+            .help = "Also write an HTML report: one self-contained file",
+            .echo = Echo::kNever});
+  rows.include(device_file_rows(), &F::files);
+  return rows.include(output_rows(), &F::output);
+}
+
+/// One of three functions: the `result` object, CSV, text.
+template <typename Result, typename Csv, typename Text>
+void print(const Job& job, Result result, Csv csv, Text text) {
+  const OutputFlags& output = job.flags.output;
+  write_output(output, output.json ? report::envelope("validate", validate_rows().echo(job.flags), result())
+                       : output.csv ? csv()
+                                    : text());
+}
+
+/// What the folder of recordings holds for views; nothing without a folder.
+report::RecordedData recorded_data(const Job& job, const std::string& folder) {
+  report::RecordedData data;
+  data.devices = job.context.catalog.devices;
+  data.suites = job.flags.suites;
+  if (folder.empty()) return data;
+  data.recordings = read_recordings(folder);
+  data.sdpa = read_sdpa_recordings(folder);
+  return data;
+}
+
+/// `folder`: where the recordings are, if they are in one.
+int print_comparison(const Job& job, const std::vector<Suite>& suites,
+                     const std::vector<Recording>& recordings, const std::string& folder = "") {
+  ProgressBar bar("predicting", job.flags.output.quiet);
+  const Comparison comparison =
+      compare(recordings, suites, job.context.catalog.devices, job.flags.fidelity, bar.callback());
+  bar.clear();
+  if (job.flags.report)
+    write_file(*job.flags.report,
+               report::validation_page(recordings, comparison, recorded_data(job, folder)));
+  const auto rows = job.flags.rows ? report::RowsText::kAll : report::RowsText::kNone;
+  print(
+      job, [&] { return report::validation_json(recordings, comparison); },
+      [&] { return report::validation_csv(comparison); },
+      [&] { return report::validation_text(recordings, comparison, rows); });
+  return comparison.outside == 0 ? kExitDone : kExitOutOfTolerance;
+}
+
+int run_list(Job& job) {
+  print(
+      job, [&] { return report::suites_json(job.suites); }, [&] { return report::suites_csv(job.suites); },
+      [&] { return report::suites_text(job.suites); });
+  return kExitDone;
+}
+
+int run_view(Job& job) {
+  const std::string& name = *job.flags.view;
+  if (!job.flags.recorded)
+    throw InvalidParameter("--view", "given without --recorded", "a folder with recordings (--recorded DIR)");
+  const report::ViewKind& kind = report::view_kind(name);
+  const std::optional<report::ValidationView> view = kind.make(recorded_data(job, *job.flags.recorded));
+  if (!view) throw InvalidParameter("recorded", *job.flags.recorded, kind.needs);
+  if (job.flags.svg) {
+    if (!view->picture) throw InvalidParameter("svg", name, view_names(", ", true));
+    write_file(*job.flags.svg, view->picture->svg);
+  }
+  print(
+      job, [&] { return report::Json{{"view", name}, {"rows", view->rows}}; },
+      [&] { return report::csv_table(view->empty_row, view->rows); }, [&] { return view->text; });
+  return kExitDone;
+}
+
+int run_recorded(Job& job) {
+  std::vector<Recording> recordings;
+  for (Recording& recording : read_recordings(*job.flags.recorded)) {
+    const auto is_its = [&](const Suite& suite) { return suite.name == recording.head.suite; };
+    const std::vector<Suite>& all = builtin_suites();
+    if (std::none_of(all.begin(), all.end(), is_its)) {
+      Notes(job.flags.output)
+          .note("left out: a recording of suite '" + recording.head.suite +
+                "', which this program does not have");
+    }
+    if (std::any_of(job.suites.begin(), job.suites.end(), is_its)) recordings.push_back(std::move(recording));
+  }
+  if (recordings.empty())
+    throw InvalidParameter("recorded", *job.flags.recorded, "a folder with recordings of these suites");
+  return print_comparison(job, job.suites, recordings, *job.flags.recorded);
+}
+
+/// A profile of somebody's kernel beside what the models say of the point that `--point` describes.
+int run_ncu(Job& job) {
+  ValidateFlags& flags = job.flags;
+  if (flags.point.empty()) {
+    throw InvalidParameter("point", "absent",
+                           "what the profiled kernel computed, as tokens=65536 head_dim=128 ..");
+  }
+  if (!flags.profile) flags.profile = "h200";
+  const Point point = parse_point_words(flags.point);
+  const Device& device = job.context.catalog.device(*flags.profile);
+  const RecordedRow row =
+      row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv), flags.ncu_kernel,
+                      point);
+  Suite suite;
+  suite.name = kProfileSuite;
+  flags.suites = {suite.name};
+  return print_comparison(job, {suite}, {recording_of_profile(device, *flags.ncu_csv, row)});
+}
+
+std::uint64_t seed_of(const ValidateFlags& flags) {
+  if (flags.seed) return *flags.seed;
+  return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+}
+
+int gpu_index(const ValidateFlags& flags) {
+  return flags.device == "auto" ? 0 : static_cast<int>(parse_integer("device", flags.device, 0, 1024));
+}
+
+void print_checks(Job& job, std::uint64_t seed, const std::vector<CheckedPoint>& checks) {
+  job.flags.seed = seed;
+  print(
+      job, [&] { return report::checks_json(checks); }, [&] { return report::checks_csv(checks); },
+      [&] { return report::checks_text(checks); });
+}
+
+int run_check(Job& job) {
+  const std::uint64_t seed = seed_of(job.flags);
+  const kernels::GpuInfo gpu = kernels::open_gpu(gpu_index(job.flags));
+  Notes(job.flags.output).note("inputs from seed " + std::to_string(seed));
+  ProgressBar bar("checking", job.flags.output.quiet);
+  const std::vector<CheckedPoint> checks =
+      check_suites(gpu, job.suites, seed, [&](const std::string&, double fraction) { bar.show(fraction); });
+  bar.clear();
+  print_checks(job, seed, checks);
+  if (std::any_of(checks.begin(), checks.end(), is_wrong)) return kExitOutOfTolerance;
+  const bool any =
+      std::any_of(checks.begin(), checks.end(), [](const CheckedPoint& check) { return check.ran; });
+  return any ? kExitDone : kExitHardwareAbsent;
+}
+
+/// Refused before a GPU is asked for, made after there is one.
+std::string recording_folder(const ValidateFlags& flags) {
+  if (!flags.out) throw InvalidParameter("out", "absent", "a folder for the recordings (--out DIR)");
+  std::error_code ignored;
+  if (flags.out->empty() || (std::filesystem::exists(*flags.out, ignored) &&
+                             !std::filesystem::is_directory(*flags.out, ignored)))
+    throw InvalidParameter("out", "'" + *flags.out + "'", "a folder");
+  return *flags.out;
+}
+
+/// One bar a suite.
+std::vector<Recording> measure(Session& session, bool quiet) {
+  std::optional<ProgressBar> bar;
+  std::string suite;
+  try {
+    return session.run([&](const std::string& name, double fraction) {
+      if (!bar || suite != name) bar.emplace(suite = name, quiet);
+      bar->show(fraction);
+    });
+  } catch (const kernels::CudaError& lost) {
+    bar.reset();
+    throw std::runtime_error(std::string(lost.what()) + "; what was measured so far is in " + session.path() +
+                             ", and --resume goes on with it");
+  }
+}
+
+int run_on_gpu(Job& job) {
+  const bool quiet = job.flags.output.quiet;
+  const int index = gpu_index(job.flags);
+  const std::string folder = recording_folder(job.flags);
+  Session session(kernels::open_gpu(index), job.suites, folder, job.flags.run,
+                  job.flags.resume ? IfExists::kResume : IfExists::kRefuse);
+  for (const std::string& remark : session.remarks()) Notes(job.flags.output).note(remark);
+  const std::uint64_t seed = seed_of(job.flags);
+  ProgressBar bar("checking", quiet);
+  const std::vector<CheckedPoint> wrong =
+      session.wrong_kernels(seed, [&](const std::string&, double fraction) { bar.show(fraction); });
+  bar.clear();
+  if (!wrong.empty()) {
+    print_checks(job, seed, wrong);
+    return kExitOutOfTolerance;
+  }
+  const int exit_code = print_comparison(job, job.suites, measure(session, quiet), folder);
+  return exit_code == kExitDone && !session.counts() ? kExitHardwareAbsent : exit_code;
+}
+
+const std::vector<Mode>& modes() {
+  static const std::vector<Mode> kModes = {
+      {"list", "--list", {"suite", "list"}, run_list},
+      {"view", "--view", {"suite", "recorded", "view", "svg"}, run_view},
+      {"recorded", "--recorded", {"suite", "recorded", "fidelity", "rows", "report"}, run_recorded},
+      {"ncu-csv",
+       "--ncu-csv",
+       {"ncu-csv", "ncu-kernel", "point", "profile", "fidelity", "rows", "report"},
+       run_ncu},
+      {"check-only", "--check-only", {"suite", "check-only", "device", "seed"}, run_check},
+      {nullptr,
+       "a run on the GPU",
+       {"suite", "device", "out", "resume", "repetitions", "inputs", "l2", "fidelity", "rows", "report"},
+       run_on_gpu}};
+  return kModes;
+}
+
+void refuse_options_without_effect(const Arguments& arguments, const Mode& mode) {
+  const auto shown = [](const std::string& name) { return name == "suite" ? name : "--" + name; };
+  std::vector<std::string> effective = mode.options, accepted;
+  for (const std::string& name : mode.options) accepted.push_back(shown(name));
+  for (const auto& row : output_rows().rows()) effective.push_back(row.spec.name());
+  for (const auto& row : device_file_rows().rows()) effective.push_back(row.spec.name());
+  for (const auto& row : validate_rows().rows()) {
+    const std::string name = row.spec.name();
+    if (!arguments.has(name) || std::find(effective.begin(), effective.end(), name) != effective.end())
+      continue;
+    throw InvalidParameter(shown(name), std::string("given with ") + mode.what, joined(accepted));
+  }
+}
+
+/// The suites that were named, in the order of the data; all without a name.
+std::vector<Suite> chosen_suites(const std::vector<std::string>& names) {
+  if (names.empty()) return builtin_suites();
+  std::vector<Suite> suites;
+  for (const std::string& name : names) (void)find_suite(builtin_suites(), name);
+  for (const Suite& suite : builtin_suites()) {
+    if (std::find(names.begin(), names.end(), suite.name) != names.end()) suites.push_back(suite);
+  }
+  return suites;
+}
+
+int run_validate(const Arguments& arguments) {
+  const Mode& mode = *std::find_if(modes().begin(), modes().end(), [&](const Mode& each) {
+    return each.chosen_by == nullptr || arguments.has(each.chosen_by);
+  });
+  refuse_options_without_effect(arguments, mode);
+  Job job;
+  job.flags = validate_rows().read(arguments);
+  job.suites = chosen_suites(job.flags.suites);
+  job.flags.suites.clear();
+  for (const Suite& suite : job.suites) job.flags.suites.push_back(suite.name);
+  job.context = make_context(job.flags.files);
+  try {
+    return mode.run(job);
+  } catch (const kernels::CudaError& error) {  // the GPU failed, not the input
+    throw std::runtime_error(error.what());
+  }
+}
+
+}  // namespace
+
+Command validate_command() {
+  Command command{.name = "validate",
+                  .summary = "Hold predictions against hardware counters, on a GPU or on recordings"};
+  bind(command, validate_rows(), [](const ValidateFlags&) { return kExitDone; });
+  command.run = run_validate;  // what the flags may be depends on which were given
+  command.footer =
+      "Examples:\n"
+      "  natten-sim validate --recorded data/recordings\n"
+      "  natten-sim validate stream reuse --out recordings --report report.html\n"
+      "  natten-sim validate --check-only\n"
+      "  natten-sim validate --recorded data/recordings --view heat-map --svg heat-map.svg\n"
+      "  natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 "
+      "\\\n"
+      "      q_tile=128 kv_tile=64 ctas_per_sm=2 schedule=grid order=descending\n\n"
+      "Exit codes: 0 done, 1 the GPU failed (recordings keep what was measured), 2 bad input, 3 a new miss\n"
+      "past tolerance or a wrong kernel, 4 no GPU, or no counters (times are recorded then).";
+  return command;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,40 @@
+// Checks attention forward against its oracles and times variants of it side by side.
+//
+//   attention_forward_bench check             whole outputs against the oracles, poisons, guards, repeats
+//   attention_forward_bench ladder [TOKENS]   steps of the version ladder: bf16, head dimension 128, 16 heads
+//   attention_forward_bench once [causal]     each of those once, for a profiler
+//   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 16384 of 16384 tokens in all, full and causal
+//   attention_forward_bench neighborhoods     published video and image problems
+//
+// Times are medians over repetitions in which the variants take turns on three input sets, the L2 flushed
+// before each launch. Exit 77 without an sm_90 GPU, 1 if a check fails.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "check.hpp"
+#include "timing.hpp"
+
+int main(int argc, char** argv) {
+  using namespace natten_sim::bench;
+  const std::string what = argc > 1 ? argv[1] : "";
+  try {
+    const natten_sim::kernels::GpuInfo gpu = natten_sim::kernels::open_gpu();
+    if (what == "check") return run_checks(gpu, argc > 2 ? argv[2] : "") ? 0 : 1;
+    if (what == "ladder") return time_ladder(gpu, argc > 2 ? std::atol(argv[2]) : 16384), 0;
+    if (what == "once")
+      return launch_ladder_once(gpu, 16384, argc > 2 && std::strcmp(argv[2], "causal") == 0), 0;
+    if (what == "sizes") return time_sizes(gpu, argc > 2 ? std::atol(argv[2]) : 128), 0;
+    if (what == "neighborhoods") return time_neighborhoods(gpu, argc > 2 ? argv[2] : ""), 0;
+  } catch (const natten_sim::HardwareAbsent& absent) {
+    std::fprintf(stderr, "skipped: %s\n", absent.what());
+    return 77;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "attention_forward_bench: %s\n", error.what());
+    return 1;
+  }
+  std::fprintf(stderr, "usage: attention_forward_bench check|ladder|once|sizes|neighborhoods\n");
+  return 2;
+}

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <natten_sim/kernels/gpu/gpu.hpp>
+
+namespace natten_sim::bench {
+
+/// Steps of the ladder that can still be built, bf16, head dimension 128, 16 heads; full and causal.
+void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens);
+/// Each step once, for a profiler.
+void launch_ladder_once(const kernels::GpuInfo& gpu, std::int64_t tokens, bool causal);
+/// Lengths 512 to 16384, 16384 tokens in all, hidden size 2048; full and causal.
+void time_sizes(const kernels::GpuInfo& gpu, std::int64_t head_dim);
+/// Published video and image problems whose name contains `filter`, and the dense time of the same tokens.
+void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter);
+
+}  // namespace natten_sim::bench

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <natten_sim/core/names.hpp>
+
+namespace natten_sim {
+
+/// Which worker (resident CTA) takes which Q tile. kPersistent: worker w takes w, w + workers, .. (static
+/// round-robin). kGrid: whoever is free takes the next one, in launch order; a grid launch, or a persistent
+/// kernel with an atomic counter. kTile: as kGrid, but two neighbouring Q tiles of a head at a time, one
+/// after the other (the Sawtooth paper's tile-based variant).
+enum class CtaSchedule { kPersistent, kGrid, kTile };
+
+template <>
+struct NamesOf<CtaSchedule> {
+  static constexpr const char* kConcept = "schedule";
+  static constexpr Name<CtaSchedule> kTable[] = {{CtaSchedule::kPersistent, "persistent"},
+                                                 {CtaSchedule::kGrid, "grid"},
+                                                 {CtaSchedule::kTile, "tile"}};
+};
+
+/// What varies fastest in launch order: the Q tiles of one head (batches, then heads, after them), or the
+/// heads and batches (all Q tiles of one index, then the next).
+enum class LaunchOrder { kTilesFirst, kHeadsFirst };
+
+template <>
+struct NamesOf<LaunchOrder> {
+  static constexpr const char* kConcept = "launch-order";
+  static constexpr Name<LaunchOrder> kTable[] = {{LaunchOrder::kTilesFirst, "tiles-first"},
+                                                 {LaunchOrder::kHeadsFirst, "heads-first"}};
+};
+
+}  // namespace natten_sim

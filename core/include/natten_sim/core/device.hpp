@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/contention_profile.hpp>
+#include <natten_sim/core/msda_config.hpp>
+
+namespace natten_sim {
+
+/// A number of a profile, and where it comes from.
+template <typename T>
+struct Sourced {
+  T value{};
+  bool measured = false;
+  std::string source;
+};
+
+/// Empty: the profile does not know it.
+template <typename T>
+using Known = std::optional<Sourced<T>>;
+
+/// The second-level cache, as far as it is known.
+struct DeviceL2 {
+  Known<std::int64_t> bytes;
+  Known<std::int64_t> effective_bytes;  ///< what survives of a buffer that all SMs read again and again
+  Known<std::int32_t> partitions;       ///< a line that SMs of several read has a copy in each
+  Known<std::int32_t> sector_bytes, line_bytes;
+  Known<std::int32_t> ways;
+  Known<double> hit_bytes_per_s, miss_bytes_per_s;  ///< arriving at all SMs together
+};
+
+/// A GPU: what data/devices.json or a user's file says about it. Whatever is unknown is absent; integers are
+/// 1 or more, other numbers positive.
+struct Device {
+  std::string name;
+  std::string title;
+  std::string architecture;
+  std::string default_backend;
+  Known<std::int32_t> sms;
+  Known<std::int32_t> gpc_sms;  ///< of one GPC
+  DeviceL2 l2;
+  Known<double> dram_bytes_per_s;
+  Known<std::int64_t> shared_memory_per_block_bytes;
+  Known<double> dense_bf16_flops_per_s;
+  Known<double> boost_clock_hz;
+  std::optional<DeviceAtomics> atomics;  ///< none: not measured
+  std::vector<MsdaKernel> msda_kernels;  ///< those that are known on it
+};
+
+/// Calls `visit(name, number)` for each number, known or not, in the order of the files. `device` may be
+/// const. The names are those of the JSON keys and carry the unit.
+template <typename D, typename Visit>
+void for_each_number(D& device, Visit&& visit) {
+  visit("sms", device.sms);
+  visit("l2_bytes", device.l2.bytes);
+  visit("l2_effective_bytes", device.l2.effective_bytes);
+  visit("l2_partitions", device.l2.partitions);
+  visit("gpc_sms", device.gpc_sms);
+  visit("l2_sector_bytes", device.l2.sector_bytes);
+  visit("l2_line_bytes", device.l2.line_bytes);
+  visit("l2_ways", device.l2.ways);
+  visit("l2_hit_bandwidth_bytes_per_s", device.l2.hit_bytes_per_s);
+  visit("l2_miss_bandwidth_bytes_per_s", device.l2.miss_bytes_per_s);
+  visit("dram_bandwidth_bytes_per_s", device.dram_bytes_per_s);
+  visit("shared_memory_per_block_bytes", device.shared_memory_per_block_bytes);
+  visit("dense_bf16_flops_per_s", device.dense_bf16_flops_per_s);
+  visit("boost_clock_hz", device.boost_clock_hz);
+}
+
+/// A known number by its name, for lists.
+struct DeviceNumber {
+  std::string name;
+  double value = 0;
+  bool measured = false;
+  std::string source;
+};
+[[nodiscard]] std::vector<DeviceNumber> known_numbers(const Device& device);
+
+/// The number without its source, in a type that holds it.
+template <typename To, typename T>
+[[nodiscard]] std::optional<To> value_of(const Known<T>& number) {
+  return number ? std::optional<To>(static_cast<To>(number->value)) : std::nullopt;
+}
+
+/// @throws InvalidParameter naming the device when the catalog has no such kernel for it.
+[[nodiscard]] const MsdaKernel& msda_kernel(const Device& device, MsdaTiling tiling);
+
+}  // namespace natten_sim

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace natten_sim {
+
+inline constexpr std::int64_t kMaxRows = std::int64_t{1} << 28;
+
+/// Rows that updates go to, in order, in pieces: a stream of any length needs bounded memory.
+class IndexStream {
+ public:
+  virtual ~IndexStream() = default;
+  /// Fills the front of `rows`; returns how many, 0 at the end.
+  /// @throws MalformedData for a stream that is read from a file.
+  [[nodiscard]] virtual std::size_t read(std::span<std::int64_t> rows) = 0;
+};
+
+}  // namespace natten_sim

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/core/names.hpp>
+
+namespace natten_sim {
+
+/// In which order a CTA walks the KV tiles of its consecutive Q tiles. Cyclic: ascending every time.
+/// Sawtooth: ascending and descending in turn. Descending: descending every time.
+enum class KvOrder { kCyclic, kSawtooth, kDescending };
+
+template <>
+struct NamesOf<KvOrder> {
+  static constexpr const char* kConcept = "order";
+  static constexpr Name<KvOrder> kTable[] = {{KvOrder::kCyclic, "cyclic"},
+                                             {KvOrder::kSawtooth, "sawtooth"},
+                                             {KvOrder::kDescending, "descending"}};
+};
+
+/// One permutation of the KV tiles a pass: a worker's pass p follows permutation p mod their number and
+/// leaves out tiles that the Q tile does not visit.
+struct KvPermutations {
+  std::vector<std::vector<std::int32_t>> passes;
+};
+using KvWalk = std::variant<KvOrder, KvPermutations>;
+
+}  // namespace natten_sim

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/catalog.hpp>
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/natten_backend.hpp>
+
+namespace natten_sim {
+
+/// A call of natten.na1d, na2d or na3d on a device. Any values: `refusal_of` judges them.
+struct NattenCall {
+  Extents input;
+  Extents window;
+  Extents stride;        ///< empty: 1
+  Extents dilation;      ///< empty: 1
+  PerAxis<bool> causal;  ///< empty: not causal
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t heads_kv = 1;
+  std::int64_t head_dim = 64;
+  std::int64_t head_dim_value = 64;
+  Dtype dtype = Dtype::kFp16;
+  std::int64_t compute_capability = 90;  ///< of the device: 90 for sm_90
+  bool requires_grad = false;
+  bool deterministic = false;              ///< PyTorch's deterministic algorithms are enabled
+  std::optional<NattenBackend> backend;    ///< none: NATTEN chooses
+  std::optional<TilePair> tiles;           ///< none: NATTEN's default
+  std::optional<TilePair> backward_tiles;  ///< none: NATTEN's default; flex-fna ignores them
+  std::string kernel_schedule;             ///< `non`, `coop`, `pp`; empty: NATTEN's default
+  std::int64_t additional_keys = 0;        ///< tokens of additional_keys and additional_values
+  bool torch_compile = false;              ///< compiles FlexAttention, after natten.allow_flex_compile()
+};
+
+/// Accepted head dims: those listed, or lowest .. highest under the conditions.
+struct HeadDimRule {
+  std::vector<std::int64_t> only;
+  std::int64_t lowest = 1;
+  std::int64_t highest = 0;
+  std::int64_t multiple = 1;
+  bool power_of_two = false;
+
+  [[nodiscard]] bool accepts(std::int64_t head_dim) const noexcept;
+  /// The accepted head dim nearest to `head_dim`; of two as near the larger.
+  [[nodiscard]] std::int64_t nearest(std::int64_t head_dim) const noexcept;
+  /// `8 to 128, multiples of 8`.
+  [[nodiscard]] std::string text() const;
+};
+
+struct NattenDefaultTiles {
+  std::optional<TilePair> forward;
+  std::optional<TilePair> backward;
+};
+
+struct NattenBackendRules {
+  NattenBackend backend = NattenBackend::kHopperFna;
+  std::vector<std::int64_t> compute_capabilities;  ///< empty: from the lowest one on
+  std::int64_t lowest_compute_capability = 0;
+  std::vector<Dtype> dtypes;
+  std::vector<Dtype> forward_dtypes;   ///< besides, without a gradient
+  std::vector<Dtype> compiled_dtypes;  ///< empty: as dtypes
+  HeadDimRule head_dims;
+  std::optional<HeadDimRule> fp8_head_dims;
+  std::optional<HeadDimRule> backward_head_dims;
+  std::optional<HeadDimRule> compiled_head_dims;
+  bool value_head_dim_may_differ = false;
+  bool backward_config_required = false;  ///< a head dim without a backward kernel fails in inference too
+  bool deterministic_backward = true;
+  bool deterministic_dense_backward = true;
+  std::vector<NattenDefaultTiles> default_tiles;  ///< by rank; empty: the first of the table
+  std::vector<BackendTiles> forward;
+  std::vector<BackendTiles> backward;
+};
+
+/// All rules that NATTEN's Python code checks, and the tiles that it knows.
+struct NattenRules {
+  std::vector<NattenBackendRules> backends;  ///< in the order in which NATTEN tries them
+  [[nodiscard]] const NattenBackendRules& of(NattenBackend backend) const;
+};
+
+/// Why NATTEN raises on a call.
+struct NattenRefusal {
+  std::string rule;       ///< `kernel sizes are 2 or more`
+  std::string parameter;  ///< `kernel_size`
+  std::string value;
+  std::string accepted;
+  std::string nearest;  ///< a value that this rule accepts; empty where none comes near
+};
+
+/// The first rule that the call breaks; none: NATTEN's checks accept it. Written from the Python checks of
+/// NATTEN 0.21.6 and run against them in tests/natten_checks. The device's memory is not looked at.
+[[nodiscard]] std::optional<NattenRefusal> refusal_of(const NattenRules& rules, const NattenCall& call);
+
+/// @throws InvalidParameter naming the parameter, the value and what is accepted.
+void require_accepted(const NattenRules& rules, const NattenCall& call);
+
+/// What NATTEN does with an accepted call.
+struct NattenDispatch {
+  NattenBackend backend = NattenBackend::kHopperFna;  ///< the family of the kernel that runs
+  bool dense_path = false;        ///< one FMHA call, whatever backend and tiles were given
+  std::optional<TilePair> tiles;  ///< none: flex-fna without tiles flattens the tokens, 64 a tile
+  std::optional<TilePair> backward_tiles;
+  std::string kernel_schedule;                     ///< of hopper-fna; empty: others
+  NattenBackend fmha = NattenBackend::kHopperFna;  ///< serves the dense path and additional keys
+  TilePair fmha_tiles;
+  TilePair fmha_backward_tiles;
+};
+
+/// @throws InvalidParameter when NATTEN refuses the call.
+[[nodiscard]] NattenDispatch dispatch_of(const NattenRules& rules, const NattenCall& call);
+
+}  // namespace natten_sim

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/core/backward_schedule.hpp>
+#include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/core/tiling.hpp>
+
+namespace natten_sim {
+
+/// Which keys the queries of a scheduled backward pass attend to. Causal and sliding-window masks align the
+/// ends of both sequences (bottom-right). Lengths count what the sizes count: tokens or tiles.
+
+struct FullMask {};
+
+struct CausalMask {};
+
+/// From `left` before the diagonal to `right` after it, 0 or more.
+struct SlidingWindowMask {
+  std::int64_t left = 0;
+  std::int64_t right = 0;
+};
+
+/// Documents of these lengths one after the other; a query attends to its own document. The lengths, 1 or
+/// more, must add up to both sequences.
+struct DocumentMask {
+  std::vector<std::int64_t> lengths;
+};
+
+/// Generalized neighborhood attention over `layout`, which brings its own sizes.
+struct GnaMask {
+  Extents layout;
+  Extents window;                 ///< empty: dense
+  Extents stride;                 ///< empty: 1
+  Extents dilation;               ///< empty: 1
+  PerAxis<bool> causal;           ///< empty: none
+  std::optional<TilePair> tiles;  ///< none: the backward tiles of the default backend at head dim 128
+};
+
+/// A rule, or the tiles themselves.
+struct ScheduleMask {
+  std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, GnaMask, BlockMask> rule = FullMask{};
+  std::string label = "full";  ///< as the user wrote it; answers repeat it
+};
+
+/// Whether the mask says how many tiles there are: gna and block masks do.
+[[nodiscard]] inline bool brings_sizes(const ScheduleMask& mask) {
+  return std::holds_alternative<GnaMask>(mask.rule) || std::holds_alternative<BlockMask>(mask.rule);
+}
+
+}  // namespace natten_sim

@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <bit>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/natten_call.hpp>
+
+#include "natten_checks.hpp"
+
+namespace natten_sim {
+
+bool HeadDimRule::accepts(std::int64_t head_dim) const noexcept {
+  if (!only.empty()) return std::find(only.begin(), only.end(), head_dim) != only.end();
+  if (head_dim < lowest || head_dim > highest || head_dim % multiple != 0) return false;
+  return !power_of_two || std::has_single_bit(static_cast<std::uint64_t>(head_dim));
+}
+
+std::int64_t HeadDimRule::nearest(std::int64_t head_dim) const noexcept {
+  if (!only.empty()) {
+    std::int64_t best = only.front();
+    for (const std::int64_t candidate : only) {
+      const std::int64_t distance = std::abs(candidate - head_dim), least = std::abs(best - head_dim);
+      if (distance < least || (distance == least && candidate > best)) best = candidate;
+    }
+    return best;
+  }
+  const std::int64_t inside = std::clamp(head_dim, lowest, highest);
+  for (std::int64_t distance = 0; distance <= highest - lowest; ++distance) {
+    if (accepts(inside + distance)) return inside + distance;
+    if (accepts(inside - distance)) return inside - distance;
+  }
+  return lowest;
+}
+
+std::string HeadDimRule::text() const {
+  if (!only.empty()) {
+    std::string text;
+    for (const std::int64_t head_dim : only) text += (text.empty() ? "" : ", ") + std::to_string(head_dim);
+    return text;
+  }
+  std::string text = std::to_string(lowest) + " to " + std::to_string(highest);
+  if (multiple > 1) text += ", multiples of " + std::to_string(multiple);
+  if (power_of_two) text += ", powers of two";
+  return text;
+}
+
+const NattenBackendRules& NattenRules::of(NattenBackend backend) const {
+  for (const NattenBackendRules& rules : backends) {
+    if (rules.backend == backend) return rules;
+  }
+  throw InvalidParameter("backend", to_string(backend), "a backend that the rules hold");
+}
+
+std::optional<NattenRefusal> refusal_of(const NattenRules& rules, const NattenCall& call) {
+  if (auto refusal = tensor_refusal(call)) return refusal;
+  if (auto refusal = mask_refusal(call)) return refusal;
+  if (takes_dense_path(call.input, call.window, causal_or_none(call), call.additional_keys > 0)) {
+    return choose_fmha(rules, call, causal_or_none(call)[0]).refusal;
+  }
+  const BackendChoice choice = choose_fna(rules, call);
+  if (choice.refusal) return choice.refusal;
+  if (auto refusal = tiles_refusal(rules.of(choice.backend), call)) return refusal;
+  if (call.additional_keys > 0) return choose_fmha(rules, call, false).refusal;
+  return std::nullopt;
+}
+
+void require_accepted(const NattenRules& rules, const NattenCall& call) {
+  const std::optional<NattenRefusal> refusal = refusal_of(rules, call);
+  if (!refusal) return;
+  throw InvalidParameter(refusal->parameter, refusal->value,
+                         refusal->accepted + " (NATTEN: " + refusal->rule + ")", refusal->nearest);
+}
+
+NattenDispatch dispatch_of(const NattenRules& rules, const NattenCall& call) {
+  require_accepted(rules, call);
+  NattenDispatch dispatch;
+  const PerAxis<bool> causal = causal_or_none(call);
+  dispatch.dense_path = takes_dense_path(call.input, call.window, causal, call.additional_keys > 0);
+  if (dispatch.dense_path || call.additional_keys > 0) {
+    dispatch.fmha = choose_fmha(rules, call, dispatch.dense_path && causal[0]).backend;
+    const DefaultConfig config = default_config(rules.of(dispatch.fmha), 1, call);
+    dispatch.fmha_tiles = config.forward.tiles;
+    dispatch.fmha_backward_tiles = config.backward.value_or(config.forward.tiles);
+  }
+  if (dispatch.dense_path) {
+    dispatch.backend = dispatch.fmha;
+    return dispatch;
+  }
+  dispatch.backend = choose_fna(rules, call).backend;
+  const DefaultConfig config = default_config(rules.of(dispatch.backend), call.input.rank(), call);
+  if (dispatch.backend == NattenBackend::kFlexFna) {  // without tiles the tokens stay in row-major order
+    dispatch.tiles = dispatch.backward_tiles = call.tiles;
+    return dispatch;
+  }
+  dispatch.tiles = call.tiles.value_or(config.forward.tiles);
+  dispatch.backward_tiles = call.backward_tiles ? call.backward_tiles : config.backward;
+  if (dispatch.backend == NattenBackend::kHopperFna) {
+    dispatch.kernel_schedule = schedule_of(rules.of(dispatch.backend), call, *dispatch.tiles);
+  }
+  return dispatch;
+}
+
+}  // namespace natten_sim

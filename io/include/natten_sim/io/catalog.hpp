@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <natten_sim/core/catalog.hpp>
+
+namespace natten_sim {
+
+/// What ships with the library (data/ of the source tree).
+[[nodiscard]] Catalog builtin_catalog();
+
+/// Adds presets or devices from JSON text in the format of data/presets.json or data/devices.json; devices
+/// refer to backends of the catalog. Unknown keys are refused. An existing name is replaced. `where` names
+/// the text in errors. @throws MalformedData.
+void add_presets(Catalog& catalog, std::string_view json, const std::string& where);
+void add_devices(Catalog& catalog, std::string_view json, const std::string& where);
+
+/// Published figures of the dissertation on generalized neighborhood attention (data/gna-dissertation.json),
+/// as JSON.
+[[nodiscard]] std::string_view published_gna_figures();
+
+/// Published throughputs of FlashAttention-3's deterministic backward and the costs fitted to them
+/// (data/dash.json), as JSON.
+[[nodiscard]] std::string_view published_dash_figures();
+
+/// Published figures of the Sawtooth paper (data/sawtooth.json), as JSON.
+[[nodiscard]] std::string_view published_sawtooth_figures();
+
+}  // namespace natten_sim

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <natten_sim/core/index_stream.hpp>
+
+namespace natten_sim {
+
+enum class IndexFormat {
+  kNpy,  ///< NumPy 1.0 to 3.0: integers, or floating-point numbers that are integers; C order, little-endian
+  kCsv,  ///< integers separated by commas, semicolons, spaces or line breaks
+  kRaw   ///< 64-bit little-endian integers
+};
+
+/// Fills a buffer from a file and returns how many bytes, fewer than asked only at the end.
+using ByteSource = std::function<std::size_t(std::span<char>)>;
+
+/// Reads rows from bytes. Every row must lie in 0 .. rows - 1; the error names the position.
+/// @throws MalformedData for a truncated or ill-formed file, NaN, fractions, rows out of range.
+[[nodiscard]] std::unique_ptr<IndexStream> parse_indices(ByteSource bytes, IndexFormat format,
+                                                         std::int64_t rows, std::string where);
+
+}  // namespace natten_sim

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace natten_sim {
+
+/// Keys stay in the order in which they are set. Only forward-declared here: whoever builds or reads values
+/// includes <nlohmann/json.hpp>; parsing and printing, which are slow to compile, are in one file.
+using Json = nlohmann::ordered_json;
+
+enum class JsonLayout { kOneLine, kIndented };
+
+/// JSON text without a line break at the end. File names are bytes and JSON is Unicode: what is not UTF-8
+/// becomes U+FFFD.
+[[nodiscard]] std::string json_text(const Json& value, JsonLayout layout = JsonLayout::kOneLine);
+
+/// Requires text that `require_unique_keys` accepts.
+[[nodiscard]] Json parse_json(std::string_view text);
+
+}  // namespace natten_sim

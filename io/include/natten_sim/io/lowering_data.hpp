@@ -1,0 +1,12 @@
+#pragma once
+
+#include <vector>
+
+#include <natten_sim/core/lowering.hpp>
+
+namespace natten_sim {
+
+/// Every row, operators (torch-scatter-add first), then source constructs.
+[[nodiscard]] std::vector<Lowering> builtin_lowerings();
+
+}  // namespace natten_sim

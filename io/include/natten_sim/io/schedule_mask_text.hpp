@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include <natten_sim/core/schedule_mask.hpp>
+
+namespace natten_sim {
+
+/// A file of tiles, see parse_block_mask; "-" is standard input.
+struct MaskFile {
+  std::string path;
+};
+
+/// A mask as text: `full`, `causal`, `window:LEFT,RIGHT`, `document:LEN,LEN,..`,
+/// `gna:i=30x48x80,w=18x24x24,s=..,dilation=..,c=0x0x1,q-tile=..,kv-tile=..` (i alone is needed), or the path
+/// of a file that exists.
+/// @throws InvalidParameter; UnknownName when it is none of them and no file has that name.
+[[nodiscard]] std::variant<ScheduleMask, MaskFile> parse_schedule_mask(const std::string& text);
+
+}  // namespace natten_sim

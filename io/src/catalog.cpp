@@ -1,0 +1,301 @@
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/strict_object.hpp>
+
+#include "device_atomics.hpp"
+#include "embedded_data.hpp"
+
+namespace natten_sim {
+namespace {
+
+using Json = StrictObject::Json;  // ordered: tile tables are in the backends' order of preference
+
+/// Sizes and shapes, as presets and backends have them.
+class Reader : public StrictObject {
+ public:
+  using StrictObject::StrictObject;
+
+  [[nodiscard]] std::int64_t positive(const char* key) const { return integer(key, {1, kMaxAxisLength}); }
+  [[nodiscard]] std::int64_t count(const char* key) const { return integer(key, {0, kMaxAxisLength}); }
+  [[nodiscard]] Extents extents(const char* key) const { return extents_in(array(key), key); }
+  [[nodiscard]] Extents extents_in(const Json& values, const char* key) const {
+    if (!values.is_array() || values.empty() || values.size() > kMaxRank)
+      fail(key, "an array of 1 to 4 sizes");
+    Extents extents;
+    for (const Json& value : values) extents.push_back(integer_in(value, key, {1, kMaxAxisLength}));
+    return extents;
+  }
+};
+
+void append_tiles(const Json& table, std::optional<std::int64_t> head_dim, const std::string& variant,
+                  const std::string& where, std::vector<BackendTiles>& tiles) {
+  if (table.is_array()) {
+    for (const Json& entry : table) {
+      const Reader reader(entry, where);
+      tiles.push_back({{reader.extents("q_tile"), reader.extents("kv_tile")},
+                       head_dim,
+                       variant.empty() ? reader.text_or("schedule", "") : variant});
+    }
+    return;
+  }
+  for (const auto& [key, value] : table.items()) {
+    constexpr std::string_view kHeadDim = "head_dim_";
+    if (key.starts_with(kHeadDim)) {
+      append_tiles(value, std::stoll(key.substr(kHeadDim.size())), variant, where, tiles);
+    } else if (key == "1d" || key == "2d" || key == "3d") {
+      append_tiles(value, head_dim, variant, where, tiles);
+    } else {
+      append_tiles(value, head_dim, key, where, tiles);  // a GEMM shape
+    }
+  }
+}
+
+void add_backends(Catalog& catalog, std::string_view json, const std::string& where) {
+  const Json document = parse_strict(json, where);
+  const Reader reader(document, where);
+  for (const auto& [name, entry] : reader.at("backends").items()) {
+    const Reader fields(entry, where + ": backend '" + name + "'");
+    Backend backend;
+    backend.name = name;
+    backend.source = reader.text("source");
+    backend.architectures = fields.texts("arch");
+    if (fields.has("dtypes")) backend.dtypes = fields.texts("dtypes");
+    const std::string kv_tiling = fields.text("kv_tiling");
+    if (kv_tiling != "static" && kv_tiling != "dynamic") fields.fail("kv_tiling", "static or dynamic");
+    backend.kv_tiling = kv_tiling == "static" ? KvTiling::kStatic : KvTiling::kDynamic;
+    for (const char* key : {"forward", "forward_by_gemm"}) {
+      if (fields.has(key)) append_tiles(fields.at(key), std::nullopt, "", fields.where(), backend.forward);
+    }
+    for (const char* key : {"backward", "backward_by_gemm"}) {
+      if (fields.has(key)) append_tiles(fields.at(key), std::nullopt, "", fields.where(), backend.backward);
+    }
+    catalog.backends.push_back(std::move(backend));
+  }
+}
+
+PublishedWindow read_window(const Json& entry, const Preset& preset, const std::string& where) {
+  const Reader fields(entry, where, {"window", "dilation", "q_tile", "kv_tile", "strides", "source"});
+  PublishedWindow window;
+  window.window = fields.extents("window");
+  if (fields.has("dilation")) window.dilation = fields.extents("dilation");
+  (void)make_mask(preset.layout, window.window, {}, window.dilation);
+  if (fields.has("q_tile") || fields.has("kv_tile")) {
+    window.tiles = TilePair{fields.extents("q_tile"), fields.extents("kv_tile")};
+    require_extents("q_tile", window.tiles->q_tile, preset.layout.rank(), 1, kMaxAxisLength);
+    require_extents("kv_tile", window.tiles->kv_tile, preset.layout.rank(), 1, kMaxAxisLength);
+  }
+  if (fields.has("strides")) {
+    for (const Json& stride : fields.array("strides")) {
+      window.strides.push_back(fields.extents_in(stride, "strides"));
+      (void)make_mask(preset.layout, window.window, window.strides.back(), window.dilation);
+    }
+  }
+  window.source = fields.text_or("source", "");
+  return window;
+}
+
+Preset read_preset(const Json& entry, const std::string& where) {
+  const Reader fields(entry, where,
+                      {"name", "description", "layout", "heads", "head_dim", "causal", "attention_share",
+                       "steps", "dense_steps", "windows", "sources"});
+  Preset preset;
+  preset.name = fields.text("name");
+  if (preset.name.empty()) fields.fail("name", "a name");
+  preset.description = fields.text_or("description", "");
+  preset.layout = fields.extents("layout");
+  if (fields.has("heads")) preset.heads = fields.positive("heads");
+  if (fields.has("head_dim")) preset.head_dim = fields.positive("head_dim");
+  if (fields.has("attention_share")) {
+    preset.attention_share = fields.number("attention_share");
+    if (!(*preset.attention_share >= 0 && *preset.attention_share <= 1))
+      fields.fail("attention_share", "a fraction in 0..1");
+  }
+  if (fields.has("steps")) preset.steps = fields.positive("steps");
+  if (fields.has("dense_steps")) {
+    preset.dense_steps = fields.count("dense_steps");
+    if (!preset.steps || *preset.dense_steps > *preset.steps)
+      fields.fail("dense_steps", "no more than 'steps'");
+  }
+  if (fields.has("windows")) {
+    for (const Json& window : fields.array("windows")) {
+      preset.windows.push_back(
+          read_window(window, preset, where + ": window of preset '" + preset.name + "'"));
+    }
+  }
+  if (fields.has("sources")) {
+    const Reader sources(
+        fields.at("sources"), where,
+        {"layout", "heads", "head_dim", "causal", "attention_share", "steps", "dense_steps"});
+    preset.source = sources.text_or("layout", "");
+  }
+  return preset;
+}
+
+/// Bytes, bytes a second and counts of SMs lie below this.
+constexpr std::int64_t kMaxDeviceNumber = std::int64_t{1} << 50;
+constexpr std::int64_t kMaxDeviceCount = std::int64_t{1} << 20;
+
+void read_value(const Reader& fields, std::int64_t& value) {
+  value = fields.integer("value", {1, kMaxDeviceNumber});
+}
+void read_value(const Reader& fields, std::int32_t& value) {
+  value = static_cast<std::int32_t>(fields.integer("value", {1, kMaxDeviceCount}));
+}
+void read_value(const Reader& fields, double& value) {
+  value = fields.number("value");
+  if (!(value > 0)) fields.fail("value", "a positive number");
+}
+
+Device read_device(const Json& entry, const std::string& where) {
+  Device device;
+  std::vector<std::string> keys = {"name", "title", "arch", "default_backend", "atomics", "msda_kernels"};
+  for_each_number(device, [&](const char* name, const auto&) { keys.emplace_back(name); });
+  const Reader fields(entry, where, keys);
+  device.name = fields.text("name");
+  device.title = fields.text_or("title", "");
+  device.architecture = fields.text("arch");
+  device.default_backend = fields.text("default_backend");
+  const auto place = [&](const std::string& key) {
+    return where + ": '" + key + "' of device '" + device.name + "'";
+  };
+  if (fields.has("atomics")) device.atomics = read_atomics(fields.at("atomics"), place("atomics"));
+  if (fields.has("msda_kernels")) {
+    for (const Json& kernel : fields.array("msda_kernels"))
+      device.msda_kernels.push_back(read_msda_kernel(kernel, place("msda_kernels")));
+  }
+  for_each_number(device, [&](const char* name, auto& number) {
+    if (!fields.has(name)) return;
+    const Reader sourced(fields.at(name), place(name), {"value", "measured", "source"});
+    number.emplace();
+    read_value(sourced, number->value);
+    number->measured = sourced.boolean_or("measured", false);
+    number->source = sourced.text("source");
+  });
+  return device;
+}
+
+KernelRate read_rate(const Json& entry, const std::string& where) {
+  const Reader fields(entry, where,
+                      {"device", "head_dim", "flops_per_s", "tokens", "heads", "lone_share", "slot_skew",
+                       "jitter", "measured", "source"});
+  const KernelRate rate{fields.text("device"),      fields.positive("head_dim"), fields.number("flops_per_s"),
+                        fields.positive("tokens"),  fields.positive("heads"),    fields.number("lone_share"),
+                        fields.number("slot_skew"), fields.number("jitter"),     fields.boolean("measured"),
+                        fields.text("source")};
+  if (!(rate.flops_per_s > 0)) fields.fail("flops_per_s", "a positive number");
+  return rate;
+}
+
+/// A value of an enumeration, by its name.
+template <Named E>
+E read_name(const Reader& fields, const char* key) {
+  const std::string text = fields.text(key);
+  for (const Name<E>& entry : NamesOf<E>::kTable) {
+    if (text == entry.name) return entry.value;
+  }
+  fields.fail(key, joined(names_of<E>()).c_str());
+}
+
+AttentionKernel read_kernel(const Json& entry, const std::string& where) {
+  const Reader fields(
+      entry, where,
+      {"name", "title", "q_tile", "kv_tiles", "schedule", "order", "ctas_per_sm", "rates", "source"});
+  AttentionKernel kernel;
+  kernel.name = fields.text("name");
+  kernel.title = fields.text("title");
+  kernel.q_tile = fields.positive("q_tile");
+  for (const Json& tile : fields.array("kv_tiles")) {
+    const Reader pair(tile, where, {"head_dim", "kv_tile"});
+    kernel.kv_tiles.push_back({pair.positive("head_dim"), pair.positive("kv_tile")});
+  }
+  if (kernel.kv_tiles.empty()) fields.fail("kv_tiles", "one KV tile or more");
+  kernel.schedule = read_name<CtaSchedule>(fields, "schedule");
+  kernel.order = read_name<KvOrder>(fields, "order");
+  kernel.ctas_per_sm = fields.positive("ctas_per_sm");
+  for (const Json& rate : fields.array("rates")) kernel.rates.push_back(read_rate(rate, where));
+  kernel.source = fields.text("source");
+  return kernel;
+}
+
+void add_kernels(Catalog& catalog, std::string_view json, const std::string& where) {
+  const Json document = parse_strict(json, where, "natten-sim.attention-kernels/1");
+  for (const Json& entry : Reader(document, where).array("kernels"))
+    catalog.kernels.push_back(read_kernel(entry, where));
+}
+
+/// Replaces an entry of an earlier file; `added` holds the names of this one.
+template <typename T>
+void replace_or_add(std::vector<T>& table, T entry, std::vector<std::string>& added,
+                    const std::string& where) {
+  if (std::find(added.begin(), added.end(), entry.name) != added.end()) {
+    throw MalformedData(where, "'" + entry.name + "' stands there twice", "each name once");
+  }
+  added.push_back(entry.name);
+  const auto same =
+      std::find_if(table.begin(), table.end(), [&](const T& old) { return old.name == entry.name; });
+  if (same != table.end()) {
+    *same = std::move(entry);
+  } else {
+    table.push_back(std::move(entry));
+  }
+}
+
+}  // namespace
+
+void add_presets(Catalog& catalog, std::string_view json, const std::string& where) {
+  const Json document = parse_strict(json, where, "natten-sim.presets/1");
+  std::vector<std::string> added;
+  for (const Json& entry : Reader(document, where).array("presets")) {
+    try {
+      replace_or_add(catalog.presets, read_preset(entry, where), added, where);
+    } catch (const InvalidParameter& error) {  // a window that the layout does not admit
+      throw MalformedData(where, error.what(), "windows that fit the preset's layout");
+    }
+  }
+}
+
+void add_devices(Catalog& catalog, std::string_view json, const std::string& where) {
+  const Json document = parse_strict(json, where, "natten-sim.devices/1");
+  std::vector<std::string> added;
+  for (const Json& entry : Reader(document, where).array("devices")) {
+    Device device = read_device(entry, where);
+    const bool known =
+        std::any_of(catalog.backends.begin(), catalog.backends.end(),
+                    [&](const Backend& backend) { return backend.name == device.default_backend; });
+    if (!known) {
+      throw MalformedData(
+          where, "device '" + device.name + "' has the unknown backend '" + device.default_backend + "'",
+          "a backend of the catalog");
+    }
+    replace_or_add(catalog.devices, std::move(device), added, where);
+  }
+}
+
+Device& device_to_join(Catalog& catalog, const std::string& name, const std::string& where) {
+  for (Device& device : catalog.devices) {
+    if (device.name == name) return device;
+  }
+  throw MalformedData(where, "device '" + name + "'", "a device of data/devices.json");
+}
+
+Catalog builtin_catalog() {
+  Catalog catalog;
+  add_backends(catalog, embedded::backends, "data/backends.json");
+  add_presets(catalog, embedded::presets, "data/presets.json");
+  add_devices(catalog, embedded::devices, "data/devices.json");
+  join_atomics(catalog);
+  join_msda_kernels(catalog);
+  add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");
+  return catalog;
+}
+
+std::string_view published_gna_figures() { return embedded::gna_dissertation; }
+std::string_view published_sawtooth_figures() { return embedded::sawtooth; }
+
+std::string_view published_dash_figures() { return embedded::dash; }
+
+}  // namespace natten_sim

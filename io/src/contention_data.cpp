@@ -1,0 +1,95 @@
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/catalog.hpp>
+#include <natten_sim/io/contention_data.hpp>
+#include <natten_sim/io/strict_object.hpp>
+
+#include "device_atomics.hpp"
+#include "embedded_data.hpp"
+
+namespace natten_sim {
+namespace {
+
+const char* const kContentionFile = "data/contention.json";
+
+Json parse_contention() {
+  return parse_strict(embedded::contention, kContentionFile, "natten-sim.contention/2");
+}
+
+constexpr NumberField<ContentionConstants> kFittedConstants[] = {
+    {"launch_ns", &ContentionConstants::launch_ns},
+    {"issue_red_ns", &ContentionConstants::issue_red_ns},
+    {"issue_cas_ns", &ContentionConstants::issue_cas_ns},
+    {"red_service_ns", &ContentionConstants::red_service_ns},
+    {"cas_service_ns", &ContentionConstants::cas_service_ns},
+    {"warps_in_flight", &ContentionConstants::warps_in_flight},
+    {"slice_sectors_per_ns", &ContentionConstants::slice_sectors_per_ns}};
+
+}  // namespace
+
+DeviceAtomics read_atomics(const Json& entry, const std::string& where) {
+  const StrictObject fields(entry, where,
+                            {"device", "fp32_flops_per_s", "warps_per_sm", "round_trip_cycles",
+                             "l2_sector_ratio", "bare_instructions", "fitted"});
+  DeviceAtomics atomics;
+  atomics.fp32_flops_per_s = fields.sourced("fp32_flops_per_s");
+  atomics.warps_per_sm = fields.sourced("warps_per_sm");
+  atomics.round_trip_cycles = fields.sourced("round_trip_cycles");
+  atomics.l2_sector_ratio = fields.sourced("l2_sector_ratio");
+  atomics.bare_instructions = fields.sourced("bare_instructions");
+  fields.object("fitted", keys_of(kFittedConstants)).numbers(kFittedConstants, atomics.fitted);
+  return atomics;
+}
+
+void join_atomics(Catalog& catalog) {
+  const Json document = parse_contention();
+  for (const Json& entry : document["devices"]) {
+    const std::string name = StrictObject(entry, kContentionFile).text("device");
+    device_to_join(catalog, name, kContentionFile).atomics = read_atomics(entry, kContentionFile);
+  }
+}
+
+std::vector<ContentionPoint> contention_points() {
+  std::vector<ContentionPoint> points;
+  const Json document = parse_contention();
+  for (const Json& entry : document["points"]) {
+    const StrictObject fields(entry, kContentionFile,
+                              {"device", "source", "updates", "rows", "width", "distribution", "dtype",
+                               "index", "max_multiplicity", "time_ms", "prior_runs", "fitted"});
+    points.push_back({fields.text("device"), fields.text("source"), fields.integer("updates"),
+                      fields.integer("rows"), fields.integer("width"),
+                      parse_index_distribution(fields.text("distribution")),
+                      parse_name<Dtype>(fields.text("dtype")), parse_name<IndexLayout>(fields.text("index")),
+                      fields.integer("max_multiplicity"), fields.number("time_ms") * 1e6,
+                      fields.integer("prior_runs"), fields.boolean("fitted")});
+  }
+  return points;
+}
+
+std::vector<ContentionCounter> contention_counters(const Catalog& catalog) {
+  std::vector<ContentionCounter> counters;
+  const Json document = parse_contention();
+  for (const Json& entry : document["counters"]) {
+    const StrictObject fields(
+        entry, kContentionFile,
+        {"device", "source", "updates", "width", "max_multiplicity", "dtype", "atom_sectors"});
+    counters.push_back({fields.text("device"), fields.text("source"),
+                        contention_profile(catalog.device(fields.text("device"))).sms,
+                        fields.integer("updates"), fields.integer("width"),
+                        fields.integer("max_multiplicity"), parse_name<Dtype>(fields.text("dtype")),
+                        fields.number("atom_sectors")});
+  }
+  return counters;
+}
+
+PreReductionCosts measured_pre_reduction() {
+  const Json document = parse_contention();
+  const StrictObject fields(document["pre_reduction"], kContentionFile,
+                            {"device", "source", "warp_ns", "block_ns", "sort_ns"});
+  return {fields.text("device"), fields.number("warp_ns"), fields.number("block_ns"),
+          fields.number("sort_ns")};
+}
+
+std::string_view published_msda_figures() { return embedded::msda_paper; }
+
+}  // namespace natten_sim

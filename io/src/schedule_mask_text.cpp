@@ -1,0 +1,90 @@
+#include <filesystem>
+#include <map>
+#include <system_error>
+#include <vector>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/schedule_mask_text.hpp>
+
+#include "number_text.hpp"
+
+namespace natten_sim {
+namespace {
+
+constexpr std::int64_t kMaxLength = std::int64_t{1} << 39;
+
+SlidingWindowMask parse_window(const std::string& text) {
+  const std::vector<std::string> sides = text::split(text, ',');
+  if (sides.size() != 2) {
+    throw InvalidParameter("mask", "window:" + text,
+                           "window:LEFT,RIGHT, tokens (or tiles) before and after the diagonal");
+  }
+  return {text::integer("mask window", sides[0], 0, kMaxLength),
+          text::integer("mask window", sides[1], 0, kMaxLength)};
+}
+
+DocumentMask parse_documents(const std::string& text) {
+  DocumentMask mask;
+  for (const std::string& length : text::split(text, ','))
+    mask.lengths.push_back(text::integer("mask document", length, 1, kMaxLength));
+  return mask;
+}
+
+/// The values of `i=30x48x80,w=18x24x24,..` by their long names.
+std::map<std::string, std::string> gna_values(const std::string& text) {
+  static const std::map<std::string, std::string> kLongNames = {
+      {"i", "input"},           {"w", "window"},      {"s", "stride"},      {"d", "dilation"},
+      {"c", "causal"},          {"input", "input"},   {"window", "window"}, {"stride", "stride"},
+      {"dilation", "dilation"}, {"causal", "causal"}, {"q-tile", "q-tile"}, {"kv-tile", "kv-tile"}};
+  std::map<std::string, std::string> values;
+  for (const std::string& part : text::split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    const auto known = kLongNames.find(part.substr(0, equals));
+    if (equals == std::string::npos || known == kLongNames.end()) {
+      std::vector<std::string> names;
+      for (const auto& [name, full] : kLongNames) names.push_back(name);
+      throw UnknownName("mask gna", part, closest_name(part.substr(0, equals), names),
+                        "i=, w=, s=, dilation=, c=, q-tile=, kv-tile=, each with a size an axis as 30x48x80");
+    }
+    if (!values.emplace(known->second, part.substr(equals + 1)).second)
+      throw InvalidParameter("mask gna", known->second + " twice", "each key once");
+  }
+  return values;
+}
+
+GnaMask parse_gna(const std::string& text) {
+  const std::map<std::string, std::string> values = gna_values(text);
+  const auto extents = [&](const char* key) {
+    const auto found = values.find(key);
+    return found == values.end() ? Extents{} : text::extents(std::string("mask gna ") + key, found->second);
+  };
+  if (!values.contains("input")) throw InvalidParameter("mask gna", text, "i= at least");
+  GnaMask mask{.layout = extents("input")};
+  if (values.contains("causal")) mask.causal = text::booleans("mask gna causal", values.at("causal"));
+  mask.window = extents("window");
+  mask.stride = extents("stride");
+  mask.dilation = extents("dilation");
+  if (values.contains("q-tile") != values.contains("kv-tile"))
+    throw InvalidParameter("mask gna", text, "q-tile= and kv-tile= together, or neither");
+  if (values.contains("q-tile")) mask.tiles = TilePair{extents("q-tile"), extents("kv-tile")};
+  return mask;
+}
+
+}  // namespace
+
+std::variant<ScheduleMask, MaskFile> parse_schedule_mask(const std::string& text) {
+  const auto after = [&](const char* prefix) { return text.substr(std::string(prefix).size()); };
+  if (text == "full") return ScheduleMask{FullMask{}, text};
+  if (text == "causal") return ScheduleMask{CausalMask{}, text};
+  if (text.starts_with("window:")) return ScheduleMask{parse_window(after("window:")), text};
+  if (text.starts_with("document:")) return ScheduleMask{parse_documents(after("document:")), text};
+  if (text.starts_with("gna:")) return ScheduleMask{parse_gna(after("gna:")), text};
+  std::error_code ignored;
+  if (text == "-" || std::filesystem::exists(text, ignored)) return MaskFile{text};
+  const std::vector<std::string> names = {"full", "causal", "window:", "document:", "gna:"};
+  throw UnknownName("mask", text, closest_name(text, names),
+                    "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.. or a file that exists");
+}
+
+}  // namespace natten_sim

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <natten_sim/core/cta_schedule.hpp>
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/kv_order.hpp>
+#include <natten_sim/kernels/gpu/gpu.hpp>
+#include <natten_sim/kernels/gpu/item_interval.hpp>
+
+namespace natten_sim::kernels {
+
+/// Attention forward, split-Q (FlashAttention): each CTA keeps a Q tile and streams K and V tiles past it
+/// with an online softmax, in fp32. Whatever the reuse models vary is a parameter here.
+///
+/// Tensors are contiguous: Q and O (batch, heads, tokens, head_dim), K and V (batch, heads_kv, tokens,
+/// head_dim). O = softmax(Q K^T / sqrt(head_dim)) V; causal: token i attends to tokens 0..i.
+
+struct AttentionProblem {
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t heads_kv = 1;  ///< divides heads
+  std::int64_t tokens = 0;    ///< any; the last tiles are masked
+  std::int64_t head_dim = 128;
+  Dtype dtype = Dtype::kBf16;  ///< or kFp16
+  bool causal = false;
+
+  [[nodiscard]] std::int64_t query_elements() const noexcept { return batch * heads * tokens * head_dim; }
+  [[nodiscard]] std::int64_t key_elements() const noexcept { return batch * heads_kv * tokens * head_dim; }
+  /// 4 * tokens^2 * head_dim a head, half of it if causal: what throughput is counted in.
+  [[nodiscard]] double operations() const noexcept;
+};
+
+struct AttentionVariant {
+  int q_tile = 128;
+  int kv_tile = 64;
+  int stages = 1;  ///< K and V tiles in shared memory
+  int ctas_per_sm = 2;
+  CtaSchedule schedule = CtaSchedule::kPersistent;
+  KvOrder walk = KvOrder::kCyclic;
+  bool last_q_tile_first = false;
+  int ctas = 0;  ///< kPersistent: CTAs in all, at most what runs at once; 0: as many as run at once
+
+  /// CTAs that run at once on a GPU with so many SMs. With one CTA an SM, `ctas` is the number of active SMs.
+  [[nodiscard]] constexpr std::int64_t resident_ctas(std::int64_t sms) const noexcept {
+    return ctas != 0 ? ctas : sms * ctas_per_sm;
+  }
+};
+
+/// A combination of compile-time parameters that is built, for both dtypes.
+struct AttentionTiles {
+  int head_dim = 0;
+  int q_tile = 0;
+  int kv_tile = 0;
+  int warps = 0;
+  int stages = 0;
+  int max_ctas_per_sm = 0;  ///< that registers and shared memory of sm_90 allow
+
+  /// Q tile, K and V stages.
+  [[nodiscard]] constexpr std::int64_t shared_memory_bytes() const noexcept {
+    return std::int64_t{2} * head_dim * (q_tile + 2 * stages * kv_tile);
+  }
+};
+
+/// Every combination that is built, whether or not this build has CUDA.
+[[nodiscard]] std::span<const AttentionTiles> attention_tiles() noexcept;
+
+/// Sizes alone, whether or not such a kernel is built: positive, in range, heads_kv divides heads.
+/// @throws InvalidParameter, OverflowError.
+void require_valid_sizes(const AttentionProblem& problem, const AttentionVariant& variant);
+
+/// The entry for problem and variant. @throws InvalidParameter naming those that exist.
+[[nodiscard]] const AttentionTiles& require_valid(const AttentionProblem& problem,
+                                                  const AttentionVariant& variant);
+
+/// CTAs that the launch starts. Requires a valid variant.
+[[nodiscard]] std::int64_t grid_size(const AttentionProblem& problem, const AttentionVariant& variant,
+                                     std::int32_t sms);
+
+struct AttentionBuffers {
+  DeviceBuffer q, k, v, o;
+};
+/// Allocates; Q, K, V random by seed, O poisoned with NaN. @throws OutOfDeviceMemory.
+[[nodiscard]] AttentionBuffers random_attention_buffers(const AttentionProblem& problem, std::uint64_t seed);
+
+/// Starts the kernel. With `intervals`, room for one ItemInterval an item, it also writes those: item
+/// = (head * batches + batch) * Q tiles + Q tile in launch order.
+/// @throws InvalidParameter, HardwareAbsent when the GPU lacks the shared memory, CudaError.
+void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const AttentionVariant& variant,
+                      const AttentionBuffers& buffers, DeviceBuffer* intervals = nullptr);
+
+/// Rows of O to look at: (batch, head, token) in one number, row-major.
+[[nodiscard]] std::vector<std::int64_t> sampled_rows(const AttentionProblem& problem, std::int64_t most,
+                                                     std::uint64_t seed);
+
+/// ||out - reference|| / ||reference|| over rows, the reference in double.
+struct AttentionError {
+  double kernel = 0;  ///< of O as the kernel wrote it
+  double naive = 0;   ///< of the same inputs done naively: fp32 scores, P rounded to the dtype, O rounded
+  std::int64_t unwritten = 0;  ///< elements of all of O that are NaN, as they were before the launch
+  /// Everything written, and the kernel's error within twice the naive one.
+  [[nodiscard]] bool within_bound() const noexcept { return unwritten == 0 && kernel <= 2 * naive; }
+};
+
+/// Compares rows of O with the CPU oracle (Eigen, double). Inputs are the buffers' own contents, copied back,
+/// so the check does not rest on how they were made. O(rows * tokens * head_dim). Waits.
+[[nodiscard]] AttentionError check_attention(const AttentionProblem& problem, const AttentionBuffers& buffers,
+                                             const std::vector<std::int64_t>& rows);
+
+/// One row by both methods, for tests: `q` has head_dim elements, `k` and `v` keys * head_dim.
+struct AttentionRow {
+  std::vector<double> exact;
+  std::vector<double> naive;
+};
+[[nodiscard]] AttentionRow attention_row_oracle(std::span<const float> q, std::span<const float> k,
+                                                std::span<const float> v, Dtype dtype);
+
+}  // namespace natten_sim::kernels

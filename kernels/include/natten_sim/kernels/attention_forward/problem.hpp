@@ -1,0 +1,144 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/core/mask.hpp>
+#include <natten_sim/core/cta_schedule.hpp>
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/kv_order.hpp>
+#include <natten_sim/kernels/gpu/gpu.hpp>
+
+namespace natten_sim::kernels::attention_forward {
+
+/// Attention forward for sm_90a: O = softmax(scale * Q K^T) V, and the log-sum-exp of every row. Sequences
+/// (full, causal, windows) and neighborhoods of one to three axes run in one engine, straight from the
+/// tensors as they lie in memory: nothing is permuted or padded.
+
+/// Elements from one batch element, head and token to the next. Elements of a head are contiguous. Multiples
+/// of 8.
+struct TensorStrides {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t token = 0;
+};
+/// (batch, heads, tokens, head_dim).
+[[nodiscard]] TensorStrides heads_first(std::int64_t heads, std::int64_t tokens,
+                                        std::int64_t head_dim) noexcept;
+/// (batch, tokens, heads, head_dim).
+[[nodiscard]] TensorStrides heads_last(std::int64_t heads, std::int64_t tokens,
+                                       std::int64_t head_dim) noexcept;
+
+/// A sequence. Query i sees keys d - left .. d + right around its diagonal d = i + kv_tokens - q_tokens (both
+/// ends aligned); none: no limit. Full: neither. Causal: right 0. Queries without a key get O = 0 and LSE =
+/// -inf.
+struct Band {
+  std::optional<std::int64_t> left;
+  std::optional<std::int64_t> right;
+};
+
+/// A pair of tiles that the kernel multiplies. Origins are coordinates of the dilation group. `full`: every
+/// query of the tile sees every key of it, and all of them exist.
+struct VisitedTile {
+  std::int64_t group = 0;  ///< row-major residue of the dilation
+  Extents q_origin;
+  Extents kv_origin;
+  bool full = false;
+};
+
+/// Neighborhood attention. `visits`: every pair of tiles in which some query sees some key, each once; pairs
+/// of a Q tile one after the other. A Q tile without any stays unwritten.
+struct Neighborhood {
+  NeighborhoodMask mask;
+  Extents q_tile;
+  Extents kv_tile;
+  std::vector<VisitedTile> visits;
+};
+
+struct Problem {
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t heads_kv = 1;   ///< divides heads
+  std::int64_t q_tokens = 0;   ///< any
+  std::int64_t kv_tokens = 0;  ///< any; equal to q_tokens for neighborhoods
+  std::int64_t head_dim = 128;
+  Dtype dtype = Dtype::kBf16;
+  std::optional<double> scale;  ///< positive; none: 1 / sqrt(head_dim)
+  TensorStrides q, k, v, o;
+  std::variant<Band, Neighborhood> mask;
+
+  [[nodiscard]] double softmax_scale() const noexcept;
+};
+
+/// How CTAs get Q tiles. kStatic: CTA w takes items w, w + CTAs, .. kTicket: whoever is free draws the next
+/// one. kGrid: a CTA an item.
+enum class Dispatch { kStatic, kTicket, kGrid };
+[[nodiscard]] const char* to_string(Dispatch dispatch) noexcept;
+
+/// What was compiled: one entry of `built_kernels`.
+struct KernelShape {
+  int head_dim = 128;
+  Dtype dtype = Dtype::kBf16;
+  bool neighborhood = false;
+  int q_tile = 128;
+  int kv_tile = 128;
+  int stages = 2;          ///< K and V tiles in shared memory
+  int q_stages = 2;        ///< Q tiles in shared memory
+  bool overlap = true;     ///< softmax of a tile runs beside the products of its neighbours, in one warpgroup
+  bool ping_pong = false;  ///< warpgroups issue their products in turns
+  bool skip_rescale = true;  ///< O is not rescaled when no maximum of a warp rose
+  int early = 1;             ///< rows whose exponentials come before the wait for the product beside them
+
+  friend bool operator==(const KernelShape&, const KernelShape&) = default;
+};
+[[nodiscard]] std::vector<KernelShape> built_kernels();
+
+/// Whatever the reuse models vary, at run time.
+struct Schedule {
+  Dispatch dispatch = Dispatch::kStatic;
+  KvOrder walk = KvOrder::kDescending;  ///< sequences; neighborhoods walk their lists
+  bool last_q_tile_first = false;
+  std::int64_t heads_a_section =
+      1;         ///< 1: all Q tiles of a head, then the next head; more: tile by tile over these
+  int ctas = 0;  ///< kStatic, kTicket: at most one an SM; 0: one an SM
+};
+
+/// Tensors on the GPU, in the problem's strides; LSE (batch, heads, q_tokens), fp32, natural logarithm.
+struct Tensors {
+  const void* q = nullptr;
+  const void* k = nullptr;
+  const void* v = nullptr;
+  void* o = nullptr;
+  float* lse = nullptr;
+};
+
+/// Sizes and strides in range, mask consistent with them. @throws InvalidParameter, OverflowError.
+void require_valid(const Problem& problem);
+
+/// The kernel and schedule that were fastest for such a problem on an H200. @throws InvalidParameter when no
+/// kernel has its head dimension or tiles.
+[[nodiscard]] KernelShape best_kernel(const Problem& problem);
+[[nodiscard]] Schedule best_schedule(const Problem& problem);
+
+/// A launch, prepared once: tensor maps, tables, grid. Tensors must outlive it.
+class Plan {
+ public:
+  /// @throws InvalidParameter, HardwareAbsent (not an sm_90 GPU), CudaError.
+  Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel, const Schedule& schedule,
+       const Tensors& tensors);
+  ~Plan();
+  Plan(Plan&&) noexcept;
+  Plan& operator=(Plan&&) noexcept;
+
+  /// Asynchronous, on the default stream. Launches of one plan must not overlap. @throws CudaError.
+  void launch() const;
+
+ private:
+  struct Prepared;
+  std::unique_ptr<Prepared> prepared_;
+};
+
+}  // namespace natten_sim::kernels::attention_forward

@@ -1,0 +1,20 @@
+#pragma once
+
+/// What is compiled, for both dtypes: X(head_dim, q_tile, kv_tile, warps, stages, max_ctas_per_sm). Shared
+/// memory of a CTA is 2 * head_dim * (q_tile + 2 * stages * kv_tile) bytes: 24 to 96 KiB.
+#define NATTEN_SIM_ATTENTION_TILES(X) \
+  X(64, 128, 64, 4, 1, 2)             \
+  X(64, 128, 64, 4, 2, 2)             \
+  X(64, 128, 128, 4, 1, 2)            \
+  X(64, 64, 64, 4, 1, 3)              \
+  X(96, 128, 64, 4, 1, 2)             \
+  X(96, 128, 64, 4, 2, 2)             \
+  X(96, 64, 64, 4, 1, 3)              \
+  X(128, 128, 64, 4, 1, 2)            \
+  X(128, 128, 64, 4, 2, 2)            \
+  X(128, 128, 32, 4, 2, 2)            \
+  X(128, 128, 128, 8, 1, 1)           \
+  X(128, 64, 64, 4, 1, 2)             \
+  X(160, 128, 32, 4, 2, 2)            \
+  X(160, 128, 64, 8, 1, 1)            \
+  X(160, 64, 64, 4, 1, 2)

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+
+#include <cuda.h>
+#include <vector_types.h>
+
+namespace natten_sim::kernels::attention_forward {
+
+/// What the kernel reads besides its tensors. Filled by launch.cpp; all sizes have been checked there.
+
+/// Where a head of a batch lies in a tensor map: head * each of these is added to the box's coordinates, and
+/// batch * batch_c4 to the last one. Which are not zero depends on the layout (heads first or last) and the
+/// rank.
+struct HeadPlacement {
+  int head_c0 = 0;
+  int head_c3 = 0;
+  int head_c4 = 0;
+  int batch_c4 = 0;
+
+  friend bool operator==(const HeadPlacement&, const HeadPlacement&) = default;
+};
+
+/// Which query tokens see which keys.
+enum class MaskKind {
+  kBand,  ///< one axis; key j is seen by query i iff i + offset - left <= j <= i + offset + right
+  kBox,   ///< up to three axes; each query sees a box of keys; lists of KV tiles
+};
+
+/// kBox: one Q tile. The masked tiles come first in its list.
+struct QTileRow {
+  int first_entry = 0;
+  int partial = 0;  ///< entries that need the mask
+  int count = 0;    ///< all entries
+  int group = 0;
+  int x = 0, y = 0, z = 0;  ///< first query, innermost axis first, coordinates of the group
+  int reserved = 0;
+};
+
+/// kBox: one KV tile of a list, in tiles along each axis, innermost first.
+struct KvTileEntry {
+  std::uint16_t y = 0;
+  std::uint16_t z = 0;
+  std::uint32_t x = 0;
+};
+
+/// kBox: one dilation group. Its own tensor maps, since its base address and lengths are its own.
+struct DilationGroup {
+  CUtensorMap q, k, v, o;
+  int length[3] = {1, 1, 1};       ///< tokens, innermost axis first
+  int first_range[3] = {0, 0, 0};  ///< of the axis, in `ranges`
+  std::int64_t first_row = 0;      ///< of LSE
+};
+
+struct Arguments {
+  // kBand's maps; kBox has those of the groups.
+  CUtensorMap q, k, v, o;
+  HeadPlacement q_at, kv_at, o_at;
+  float* lse = nullptr;  // (batch, heads, q_tokens)
+  float scale_log2 = 0;  // log2(e) * scale
+
+  // Items: Q tiles of all heads. See work.cuh.
+  int items = 0;
+  int q_tiles = 0;  // of one head
+  int heads = 1;
+  int heads_per_kv_head = 1;
+  int batch = 1;
+  int section = 1;
+  bool last_q_tile_first = false;
+  int walk = 0;                // KvOrder
+  int items_a_wave = 0;        // for the sawtooth's direction; 0: static, a CTA counts its own items
+  unsigned* ticket = nullptr;  // two counters, zero between launches; null: static
+
+  // kBand
+  int q_tokens = 0;
+  int kv_tokens = 0;
+  int left = 0;
+  int right = 0;
+
+  // kBox
+  const QTileRow* rows = nullptr;
+  const KvTileEntry* entries = nullptr;
+  const DilationGroup* groups = nullptr;
+  const int2* ranges = nullptr;  // by axis and query coordinate: keys begin, end
+  const std::uint32_t* prefix = nullptr;
+  int prefix_words = 0;
+  int first_prefix[3] = {0, 0, 0};
+  int q_tile[3] = {1, 1, 1};  // innermost axis first
+  int kv_tile[3] = {1, 1, 1};
+  int warpgroup_step[3] = {0, 0, 0};
+  std::int64_t row_stride[3] = {1, 0, 0};  // of LSE, a step of each axis
+};
+
+/// Tables of column masks: prefix_words = 4 * (sides + axes).
+inline constexpr int kMaxPrefixWords = 4 * (128 + 1 + 1 + 3);
+
+}  // namespace natten_sim::kernels::attention_forward

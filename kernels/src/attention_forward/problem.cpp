@@ -1,0 +1,126 @@
+#include <cmath>
+#include <string>
+
+#include <natten_sim/kernels/attention_forward/problem.hpp>
+
+namespace natten_sim::kernels::attention_forward {
+namespace {
+
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 28;
+
+void require(bool holds, const char* parameter, std::int64_t value, const char* accepted) {
+  if (!holds) throw InvalidParameter(parameter, std::to_string(value), accepted);
+}
+
+void require_strides(const char* name, const TensorStrides& strides) {
+  for (const std::int64_t stride : {strides.batch, strides.head, strides.token}) {
+    require(stride > 0 && stride % 8 == 0 && stride < (std::int64_t{1} << 38), name, stride,
+            "strides of a positive multiple of 8 elements");
+  }
+}
+
+}  // namespace
+
+TensorStrides heads_first(std::int64_t heads, std::int64_t tokens, std::int64_t head_dim) noexcept {
+  return {heads * tokens * head_dim, tokens * head_dim, head_dim};
+}
+
+TensorStrides heads_last(std::int64_t heads, std::int64_t tokens, std::int64_t head_dim) noexcept {
+  return {tokens * heads * head_dim, head_dim, heads * head_dim};
+}
+
+double Problem::softmax_scale() const noexcept {
+  return scale.value_or(1.0 / std::sqrt(static_cast<double>(head_dim)));
+}
+
+const char* to_string(Dispatch dispatch) noexcept {
+  switch (dispatch) {
+    case Dispatch::kStatic:
+      return "static";
+    case Dispatch::kTicket:
+      return "ticket";
+    case Dispatch::kGrid:
+      return "grid";
+  }
+  return "";
+}
+
+void require_valid(const Problem& problem) {
+  const auto at_most = [](std::int64_t value, std::int64_t limit) { return value >= 1 && value <= limit; };
+  require(at_most(problem.batch, 1 << 20), "batch", problem.batch, "1 to 1048576");
+  require(at_most(problem.heads, 1 << 16), "heads", problem.heads, "1 to 65536");
+  require(at_most(problem.heads_kv, problem.heads) && problem.heads % problem.heads_kv == 0, "heads_kv",
+          problem.heads_kv, "a divisor of heads");
+  require(at_most(problem.q_tokens, kMaxTokens), "q_tokens", problem.q_tokens, "1 to 2^28");
+  require(at_most(problem.kv_tokens, kMaxTokens), "kv_tokens", problem.kv_tokens, "1 to 2^28");
+  require_strides("q", problem.q);
+  require_strides("k", problem.k);
+  require_strides("v", problem.v);
+  require_strides("o", problem.o);
+  const double scale = problem.softmax_scale();
+  if (!(scale > 1e-20 && scale < 1e20)) {
+    throw InvalidParameter("scale", std::to_string(scale), "1e-20 to 1e20");
+  }
+  if (const Band* band = std::get_if<Band>(&problem.mask)) {
+    require(band->left.value_or(0) >= 0, "left", band->left.value_or(0), "0 or more");
+    require(band->right.value_or(0) >= 0, "right", band->right.value_or(0), "0 or more");
+    return;
+  }
+  const Neighborhood& neighborhood = std::get<Neighborhood>(problem.mask);
+  natten_sim::require_valid(neighborhood.mask);
+  const std::size_t rank = neighborhood.mask.rank();
+  require(rank >= 1 && rank <= 3, "rank", static_cast<std::int64_t>(rank), "1 to 3 axes");
+  require_extents("q_tile", neighborhood.q_tile, rank, 1, 256);
+  require_extents("kv_tile", neighborhood.kv_tile, rank, 1, 256);
+  const std::int64_t tokens = product(input_of(neighborhood.mask), "tokens");
+  require(problem.q_tokens == tokens && problem.kv_tokens == tokens, "q_tokens", problem.q_tokens,
+          "the tokens of the layout, as kv_tokens");
+}
+
+KernelShape best_kernel(const Problem& problem) {
+  KernelShape shape;
+  shape.head_dim = static_cast<int>(problem.head_dim);
+  shape.dtype = problem.dtype;
+  shape.neighborhood = std::holds_alternative<Neighborhood>(problem.mask);
+  switch (problem.head_dim) {
+    case 64:
+      shape.stages = 3;
+      if (!shape.neighborhood) {
+        shape.q_tile = 192;
+        shape.early = 0;
+      }
+      return shape;
+    case 96:
+    case 128:
+      return shape;
+    case 160:
+      shape.kv_tile = 112;
+      shape.q_stages = 1;
+      return shape;
+    case 192:
+      shape.kv_tile = 96;
+      shape.q_stages = 1;
+      return shape;
+    case 256:
+      shape.kv_tile = 64;
+      shape.q_stages = 1;
+      return shape;
+    default:
+      throw InvalidParameter("head_dim", std::to_string(problem.head_dim), "64, 96, 128, 160, 192 or 256");
+  }
+}
+
+Schedule best_schedule(const Problem& problem) {
+  Schedule schedule;
+  const Band* band = std::get_if<Band>(&problem.mask);
+  if (band == nullptr || (!band->left && !band->right)) return schedule;
+  // Q tiles differ in length: the longest first, over as many heads as half of the L2 holds K and V of.
+  schedule.dispatch = Dispatch::kTicket;
+  schedule.last_q_tile_first = true;
+  constexpr std::int64_t kSectionBytes = std::int64_t{32} << 20;
+  const std::int64_t head_bytes = problem.kv_tokens * problem.head_dim * 4;
+  while (2 * schedule.heads_a_section * head_bytes <= kSectionBytes) schedule.heads_a_section *= 2;
+  return schedule;
+}
+
+}  // namespace natten_sim::kernels::attention_forward

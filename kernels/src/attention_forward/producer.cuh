@@ -1,0 +1,146 @@
+// What every warpgroup of a CTA shares, and the producer: one thread that asks TMA for tiles.
+#pragma once
+
+#include <type_traits>
+
+#include "attention_forward/arguments.hpp"
+#include "attention_forward/ptx.cuh"
+#include "attention_forward/work.cuh"
+
+namespace natten_sim::kernels::attention_forward {
+
+/// What is fixed when a kernel is compiled; see KernelShape.
+template <typename ElementT, int kHeadDimV, int kKvTileV, int kConsumersV, int kStagesV, int kQStagesV,
+          MaskKind kMaskV, bool kOverlapV = true, bool kPingPongV = false, bool kSkipRescaleV = true,
+          int kEarlyV = 1>
+struct Traits {
+  using Element = ElementT;
+  static constexpr int kHeadDim = kHeadDimV;
+  static constexpr int kKvTile = kKvTileV;
+  static constexpr int kConsumers = kConsumersV;
+  static constexpr int kStages = kStagesV;
+  static constexpr int kQStages = kQStagesV;
+  static constexpr MaskKind kMask = kMaskV;
+  static constexpr bool kOverlap = kOverlapV;
+  static constexpr bool kPingPong = kPingPongV;
+  static constexpr bool kSkipRescale = kSkipRescaleV;
+  static constexpr int kEarly = kEarlyV;
+
+  static constexpr int kQTile = 64 * kConsumers;
+  static constexpr int kThreads = 128 * (kConsumers + 1);
+  static constexpr int kColumns = kHeadDim % 64 == 0 ? 64 : 32;  // of a TMA box
+  static constexpr int kRowBytes = 2 * kColumns;
+  static constexpr int kBoxes = kHeadDim / kColumns;
+  static constexpr int kQBytes = kQTile * kHeadDim * 2;
+  static constexpr int kKvBytes = kKvTile * kHeadDim * 2;
+  // What the launch allocates, shared out; the sum may not exceed it. Most producers need 40 registers.
+  static constexpr bool kLeanProducer = kMask == MaskKind::kBand && kHeadDim == 128;
+  static constexpr int kProducerRegisters = kConsumers == 1   ? 56
+                                            : kConsumers == 3 ? 32
+                                            : kLeanProducer   ? 24
+                                                              : 40;
+  static constexpr int kConsumerRegisters = kConsumers == 1   ? 256
+                                            : kConsumers == 3 ? 160
+                                            : kLeanProducer   ? 240
+                                                              : 232;
+  static constexpr int kConsumerWarps = 4 * kConsumers;
+};
+
+template <class T>
+struct Shared {
+  alignas(1024) std::uint8_t q[T::kQStages][T::kQBytes];
+  alignas(1024) std::uint8_t k[T::kStages][T::kKvBytes];
+  alignas(1024) std::uint8_t v[T::kStages][T::kKvBytes];
+  std::uint64_t q_full[T::kQStages], q_empty[T::kQStages];
+  std::uint64_t k_full[T::kStages], k_empty[T::kStages];
+  std::uint64_t v_full[T::kStages], v_empty[T::kStages];
+  int item[T::kQStages];
+  float sums[T::kConsumers][4];  // written, never read: see Consumer::hold
+  std::uint32_t prefix[T::kMask == MaskKind::kBox ? kMaxPrefixWords : 1];
+};
+
+/// A place in a ring of kDepth stages, and the parity of its round.
+template <int kDepth>
+struct Ring {
+  int stage = 0;
+  std::uint32_t parity = 0;
+  __device__ __forceinline__ void advance() {
+    if (++stage == kDepth) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+// --- producer -------------------------------------------------------------------------------------------
+
+template <class T>
+__device__ __forceinline__ void load_kv(const Arguments& a, const CUtensorMap* map, std::uint8_t* target,
+                                        std::uint64_t* full, const Work& work, int3 origin) {
+  barrier_arrive_expect(full, T::kKvBytes);
+  const int head = work.head / a.heads_per_kv_head;
+#pragma unroll
+  for (int box = 0; box < T::kBoxes; ++box) {
+    load_box(shared_address(target) + box * T::kKvTile * T::kRowBytes, map, full,
+             place(a.kv_at, head, work.batch, origin, box * T::kColumns));
+  }
+}
+
+template <class T>
+__device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
+  Ring<T::kStages> k_ring, v_ring;
+  Ring<T::kQStages> q_ring;
+  int item = blockIdx.x;
+  for (int pass = 0;; ++pass) {
+    barrier_wait(&s.q_empty[q_ring.stage], q_ring.parity ^ 1);
+    s.item[q_ring.stage] = item;
+    if (item >= a.items) {
+      barrier_arrive(&s.q_full[q_ring.stage]);
+      break;
+    }
+    const Work work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item, pass);
+    const CUtensorMap *q_map = &a.q, *k_map = &a.k, *v_map = &a.v;
+    if constexpr (T::kMask == MaskKind::kBox) {
+      q_map = &a.groups[work.group].q;
+      k_map = &a.groups[work.group].k;
+      v_map = &a.groups[work.group].v;
+    }
+    barrier_arrive_expect(&s.q_full[q_ring.stage], T::kQBytes);
+#pragma unroll
+    for (int box = 0; box < T::kBoxes; ++box) {
+      load_box(shared_address(s.q[q_ring.stage]) + box * T::kQTile * T::kRowBytes, q_map,
+               &s.q_full[q_ring.stage],
+               place(a.q_at, work.head, work.batch, {work.x, work.y, work.z}, box * T::kColumns));
+    }
+    q_ring.advance();
+    // V trails K by a tile, as the consumers want them.
+    int3 v_origin = {0, 0, 0};
+    for (int i = 0; i <= work.count; ++i) {
+      int3 k_origin = {0, 0, 0};
+      if (i < work.count) {
+        k_origin = kv_origin<T::kMask, T::kKvTile>(a, work, i);
+        barrier_wait(&s.k_empty[k_ring.stage], k_ring.parity ^ 1);
+        load_kv<T>(a, k_map, s.k[k_ring.stage], &s.k_full[k_ring.stage], work, k_origin);
+        k_ring.advance();
+      }
+      if (i > 0) {
+        barrier_wait(&s.v_empty[v_ring.stage], v_ring.parity ^ 1);
+        load_kv<T>(a, v_map, s.v[v_ring.stage], &s.v_full[v_ring.stage], work, v_origin);
+        v_ring.advance();
+      }
+      v_origin = k_origin;
+    }
+    if (a.ticket != nullptr) {
+      item = static_cast<int>(gridDim.x) + static_cast<int>(atomicAdd(a.ticket, 1));
+    } else {
+      item += static_cast<int>(gridDim.x);
+    }
+  }
+  if (a.ticket != nullptr && atomicAdd(a.ticket + 1, 1) == gridDim.x - 1) {
+    // All CTAs have drawn their last ticket: ready for the next launch.
+    a.ticket[0] = 0;
+    a.ticket[1] = 0;
+  }
+}
+
+}  // namespace natten_sim::kernels::attention_forward

@@ -1,0 +1,338 @@
+// Naive attention in double precision, and the comparison with it. One variant a head dimension and element
+// type; floor 4 * pairs * head_dim operations over the double-precision rate; not tuned.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <natten_sim/kernels/attention_forward/oracle.hpp>
+
+#include "gpu/cuda_check.cuh"
+
+namespace natten_sim::kernels::attention_forward {
+namespace {
+
+constexpr int kTile = 32;      // queries and keys of a block's step
+constexpr int kThreads = 256;  // 16 x 16, two rows and two columns of scores each
+
+struct OracleArguments {
+  const void *q, *k, *v;
+  double *o, *absolute, *lse;
+  TensorStrides q_strides, k_strides, v_strides;
+  int batch, heads, heads_per_kv_head;
+  int q_tokens, kv_tokens;
+  double scale;
+  int length[3] = {1, 1, 1};  // of the key layout, innermost first
+  int query_length[3] = {1, 1, 1};
+  int dilation[3] = {1, 1, 1};
+  int first_range[3] = {0, 0, 0};
+  const int2* ranges = nullptr;  // by axis and query coordinate: first and last key
+};
+
+__device__ bool sees(const OracleArguments& a, int query, int key) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const int i = query % a.query_length[axis], j = key % a.length[axis];
+    query /= a.query_length[axis];
+    key /= a.length[axis];
+    const int2 range = a.ranges[a.first_range[axis] + i];
+    if (j < range.x || j > range.y || (j - range.x) % a.dilation[axis] != 0) return false;
+  }
+  return true;
+}
+
+template <typename Element, int kHeadDim>
+__device__ void load_rows(double* target, const void* tensor, std::int64_t base, std::int64_t stride,
+                          int first, int rows) {
+  const Element* elements = static_cast<const Element*>(tensor);
+  for (int i = threadIdx.x; i < kTile * kHeadDim; i += kThreads) {
+    const int row = first + i / kHeadDim, column = i % kHeadDim;
+    // Rows beyond the end are never seen; zero keeps 0 * x finite.
+    target[i / kHeadDim * (kHeadDim + 1) + column] =
+        row < rows ? static_cast<double>(static_cast<float>(elements[base + row * stride + column])) : 0.0;
+  }
+}
+
+/// Which of two queries see which of two keys, 16 apart; whether any does.
+__device__ bool mark_seen(const OracleArguments& a, int first_query, int first_key, bool (&seen)[2][2]) {
+  bool any = false;
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 2; ++c) {
+      const int query = first_query + r, key = first_key + 16 * c;
+      seen[r][c] = query < a.q_tokens && key < a.kv_tokens && sees(a, query, key);
+      any |= seen[r][c];
+    }
+  }
+  return any;
+}
+
+/// One step of the online softmax of a row that 16 lanes share, two keys each, 16 apart: writes their
+/// probabilities and returns what earlier ones are multiplied by.
+__device__ double softmax_row(const double (&scores)[2], const bool (&seen)[2], double scale,
+                              double* probabilities, double& top, double& sum) {
+  double highest = top;
+  for (int c = 0; c < 2; ++c) {
+    if (seen[c]) highest = fmax(highest, scores[c] * scale);
+  }
+  for (int lane = 8; lane > 0; lane /= 2)
+    highest = fmax(highest, __shfl_xor_sync(0xffffffffu, highest, lane));
+  const double correction = highest == -INFINITY ? 1.0 : exp(top - highest);
+  top = highest;
+  double total = 0;
+  for (int c = 0; c < 2; ++c) {
+    const double probability = seen[c] ? exp(scores[c] * scale - highest) : 0.0;
+    probabilities[16 * c] = probability;
+    total += probability;
+  }
+  for (int lane = 8; lane > 0; lane /= 2) total += __shfl_xor_sync(0xffffffffu, total, lane);
+  sum = sum * correction + total;
+  return correction;
+}
+
+template <typename Element, int kHeadDim>
+__global__ void __launch_bounds__(kThreads) oracle_kernel(OracleArguments a) {
+  extern __shared__ double memory[];
+  constexpr int kPitch = kHeadDim + 1;
+  double *q = memory, *k = q + kTile * kPitch, *v = k + kTile * kPitch, *p = v + kTile * kPitch;
+  const int head = blockIdx.y % a.heads, batch = blockIdx.y / a.heads, kv_head = head / a.heads_per_kv_head;
+  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+  const int first_query = blockIdx.x * kTile;
+  load_rows<Element, kHeadDim>(q, a.q, batch * a.q_strides.batch + head * a.q_strides.head, a.q_strides.token,
+                               first_query, a.q_tokens);
+  constexpr int kMine = kHeadDim / 16;
+  double o[2][kMine] = {}, absolute[2][kMine] = {}, top[2] = {-INFINITY, -INFINITY}, sum[2] = {};
+  for (int first_key = 0; first_key < a.kv_tokens; first_key += kTile) {
+    bool seen[2][2];
+    if (__syncthreads_or(mark_seen(a, first_query + 2 * ty, first_key + tx, seen)) == 0) continue;  // also: everybody is done with the last K, V and P
+    load_rows<Element, kHeadDim>(k, a.k, batch * a.k_strides.batch + kv_head * a.k_strides.head,
+                                 a.k_strides.token, first_key, a.kv_tokens);
+    load_rows<Element, kHeadDim>(v, a.v, batch * a.v_strides.batch + kv_head * a.v_strides.head,
+                                 a.v_strides.token, first_key, a.kv_tokens);
+    __syncthreads();
+    double s[2][2] = {};
+    for (int d = 0; d < kHeadDim; ++d) {
+      for (int r = 0; r < 2; ++r) {
+        for (int c = 0; c < 2; ++c) s[r][c] += q[(2 * ty + r) * kPitch + d] * k[(tx + 16 * c) * kPitch + d];
+      }
+    }
+    for (int r = 0; r < 2; ++r) {
+      const double correction =
+          softmax_row(s[r], seen[r], a.scale, p + (2 * ty + r) * (kTile + 1) + tx, top[r], sum[r]);
+      for (int i = 0; i < kMine; ++i) {
+        o[r][i] *= correction;
+        absolute[r][i] *= correction;
+      }
+    }
+    __syncthreads();
+    for (int key = 0; key < kTile; ++key) {
+      const double p0 = p[2 * ty * (kTile + 1) + key], p1 = p[(2 * ty + 1) * (kTile + 1) + key];
+#pragma unroll
+      for (int i = 0; i < kMine; ++i) {
+        const double value = v[key * kPitch + tx + 16 * i];
+        o[0][i] += p0 * value;
+        o[1][i] += p1 * value;
+        absolute[0][i] += p0 * fabs(value);
+        absolute[1][i] += p1 * fabs(value);
+      }
+    }
+  }
+  for (int r = 0; r < 2; ++r) {
+    const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * a.q_tokens + first_query + 2 * ty + r;
+    if (first_query + 2 * ty + r >= a.q_tokens) continue;
+    const double scale = sum[r] > 0 ? 1 / sum[r] : 0;
+    for (int i = 0; i < kMine; ++i) {
+      a.o[row * kHeadDim + tx + 16 * i] = o[r][i] * scale;
+      a.absolute[row * kHeadDim + tx + 16 * i] = absolute[r][i] * scale;
+    }
+    if (tx == 0) a.lse[row] = sum[r] > 0 ? top[r] + log(sum[r]) : -INFINITY;
+  }
+}
+
+struct Totals {
+  double squared_error, squared_reference;
+  unsigned long long worst_element, worst_lse;  // bits of doubles that are not negative
+  unsigned long long wrong, wrong_lse;
+};
+
+__device__ void raise(unsigned long long* to, double value) {
+  const unsigned long long bits = __double_as_longlong(value);
+  if (bits > *reinterpret_cast<volatile unsigned long long*>(to)) atomicMax(to, bits);
+}
+
+template <typename Element>
+__global__ void compare_kernel(const Element* o, TensorStrides strides, const float* lse,
+                               const double* reference, const double* absolute, const double* reference_lse,
+                               int heads, int q_tokens, int head_dim, std::int64_t rows, double unit,
+                               Totals* totals) {
+  double error = 0, norm = 0;
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    const std::int64_t token = row % q_tokens, head = row / q_tokens % heads, batch = row / q_tokens / heads;
+    const Element* mine = o + batch * strides.batch + head * strides.head + token * strides.token;
+    for (int column = threadIdx.x; column < head_dim; column += blockDim.x) {
+      const double got = static_cast<float>(mine[column]), expected = reference[row * head_dim + column];
+      const double bound = unit * (fabs(expected) + absolute[row * head_dim + column]) +
+                           4e-6 * absolute[row * head_dim + column] + 1e-30;
+      const double off = fabs(got - expected);
+      if (!(off <= bound)) atomicAdd(&totals->wrong, 1ull);
+      if (off == off) raise(&totals->worst_element, off / bound);
+      error += off * off;
+      norm += expected * expected;
+    }
+    if (threadIdx.x == 0) {
+      const double expected = reference_lse[row], got = lse[row];
+      const double off = expected == got ? 0 : fabs(got - expected);
+      if (!(off <= kLseTolerance)) atomicAdd(&totals->wrong_lse, 1ull);
+      if (off == off) raise(&totals->worst_lse, off);
+    }
+  }
+  atomicAdd(&totals->squared_error, error);
+  atomicAdd(&totals->squared_reference, norm);
+}
+
+void add_axis(OracleArguments& a, std::vector<int2>& ranges, int axis, std::int64_t queries,
+              std::int64_t keys, std::int64_t dilation) {
+  a.length[axis] = static_cast<int>(keys);
+  a.query_length[axis] = static_cast<int>(queries);
+  a.dilation[axis] = static_cast<int>(dilation);
+  a.first_range[axis] = static_cast<int>(ranges.size());
+}
+
+std::vector<int2> range_table(const Problem& problem, OracleArguments& a) {
+  std::vector<int2> ranges;
+  if (const Band* band = std::get_if<Band>(&problem.mask)) {
+    add_axis(a, ranges, 0, problem.q_tokens, problem.kv_tokens, 1);
+    for (std::int64_t i = 0; i < problem.q_tokens; ++i) {
+      const std::int64_t diagonal = i + problem.kv_tokens - problem.q_tokens;
+      const std::int64_t first = band->left ? std::max<std::int64_t>(diagonal - *band->left, 0) : 0;
+      const std::int64_t last =
+          band->right ? std::min(diagonal + *band->right, problem.kv_tokens - 1) : problem.kv_tokens - 1;
+      ranges.push_back({static_cast<int>(first), static_cast<int>(std::max<std::int64_t>(last, -1))});
+    }
+  } else {
+    const NeighborhoodMask& mask = std::get<Neighborhood>(problem.mask).mask;
+    for (std::size_t i = 0; i < mask.rank(); ++i) {
+      const AxisMask& axis = mask[mask.rank() - 1 - i];
+      add_axis(a, ranges, static_cast<int>(i), axis.length, axis.length, axis.dilation);
+      for (std::int64_t query = 0; query < axis.length; ++query) {
+        const std::int64_t residue = query % axis.dilation;
+        const TokenRange range = attended_range(residue_class(axis, residue), query / axis.dilation);
+        ranges.push_back({static_cast<int>(range.begin * axis.dilation + residue),
+                          static_cast<int>((range.end - 1) * axis.dilation + residue)});
+      }
+    }
+  }
+  for (int axis = 0; axis < 3; ++axis) {  // axes that there are not
+    if (a.query_length[axis] != 1 || a.length[axis] != 1) continue;
+    a.first_range[axis] = static_cast<int>(ranges.size());
+    ranges.push_back({0, 0});
+  }
+  return ranges;
+}
+
+template <typename Element, int kHeadDim>
+void start(const OracleArguments& a, dim3 grid) {
+  const int bytes = static_cast<int>(sizeof(double)) * (3 * kTile * (kHeadDim + 1) + kTile * (kTile + 1));
+  NATTEN_SIM_CUDA_CHECK(cudaFuncSetAttribute(oracle_kernel<Element, kHeadDim>,
+                                             cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  oracle_kernel<Element, kHeadDim><<<grid, kThreads, bytes>>>(a);
+  NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
+}
+
+template <typename Element>
+void start(const OracleArguments& a, std::int64_t head_dim, dim3 grid) {
+  switch (head_dim) {
+    case 64:
+      return start<Element, 64>(a, grid);
+    case 96:
+      return start<Element, 96>(a, grid);
+    case 128:
+      return start<Element, 128>(a, grid);
+    case 160:
+      return start<Element, 160>(a, grid);
+    case 192:
+      return start<Element, 192>(a, grid);
+    case 256:
+      return start<Element, 256>(a, grid);
+    default:
+      throw InvalidParameter("head_dim", std::to_string(head_dim), "64, 96, 128, 160, 192 or 256");
+  }
+}
+
+}  // namespace
+
+Reference reference_on_gpu(const Problem& problem, const Tensors& tensors) {
+  require_valid(problem);
+  const std::size_t rows = static_cast<std::size_t>(problem.batch * problem.heads * problem.q_tokens);
+  Reference reference{DeviceBuffer(rows * static_cast<std::size_t>(problem.head_dim) * sizeof(double)),
+                      DeviceBuffer(rows * static_cast<std::size_t>(problem.head_dim) * sizeof(double)),
+                      DeviceBuffer(rows * sizeof(double))};
+  OracleArguments a{};
+  a.q = tensors.q;
+  a.k = tensors.k;
+  a.v = tensors.v;
+  a.o = static_cast<double*>(reference.o.data());
+  a.absolute = static_cast<double*>(reference.absolute.data());
+  a.lse = static_cast<double*>(reference.lse.data());
+  a.q_strides = problem.q;
+  a.k_strides = problem.k;
+  a.v_strides = problem.v;
+  a.batch = static_cast<int>(problem.batch);
+  a.heads = static_cast<int>(problem.heads);
+  a.heads_per_kv_head = static_cast<int>(problem.heads / problem.heads_kv);
+  a.q_tokens = static_cast<int>(problem.q_tokens);
+  a.kv_tokens = static_cast<int>(problem.kv_tokens);
+  a.scale = problem.softmax_scale();
+  const std::vector<int2> ranges = range_table(problem, a);
+  DeviceBuffer table(ranges.size() * sizeof(int2));
+  table.copy_from_host(ranges.data(), ranges.size() * sizeof(int2));
+  a.ranges = static_cast<const int2*>(table.data());
+  const dim3 grid(static_cast<unsigned>((problem.q_tokens + kTile - 1) / kTile),
+                  static_cast<unsigned>(problem.batch * problem.heads));
+  if (problem.dtype == Dtype::kFp16) {
+    start<__half>(a, problem.head_dim, grid);
+  } else {
+    start<__nv_bfloat16>(a, problem.head_dim, grid);
+  }
+  synchronize();  // before the table goes
+  return reference;
+}
+
+Deviation deviation(const Problem& problem, const Tensors& tensors, const Reference& reference) {
+  DeviceBuffer buffer(sizeof(Totals));
+  buffer.fill(0);
+  const std::int64_t rows = problem.batch * problem.heads * problem.q_tokens;
+  const auto compare = [&](const auto* o, double unit) {
+    compare_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(rows, 4096)), 64>>>(
+        o, problem.o, tensors.lse, static_cast<const double*>(reference.o.data()),
+        static_cast<const double*>(reference.absolute.data()),
+        static_cast<const double*>(reference.lse.data()), static_cast<int>(problem.heads),
+        static_cast<int>(problem.q_tokens), static_cast<int>(problem.head_dim), rows, unit,
+        static_cast<Totals*>(buffer.data()));
+    NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
+  };
+  if (problem.dtype == Dtype::kFp16) {
+    compare(static_cast<const __half*>(tensors.o), 0x1p-11);
+  } else {
+    compare(static_cast<const __nv_bfloat16*>(tensors.o), 0x1p-8);
+  }
+  Totals totals{};
+  buffer.copy_to_host(&totals, sizeof totals);
+  Deviation made;
+  made.relative_norm = std::sqrt(totals.squared_error / totals.squared_reference);
+  const auto value = [](unsigned long long bits) {
+    double number = 0;
+    static_assert(sizeof bits == sizeof number);
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
+  };
+  made.worst_element = value(totals.worst_element);
+  made.worst_lse = value(totals.worst_lse);
+  made.wrong = static_cast<std::int64_t>(totals.wrong);
+  made.wrong_lse = static_cast<std::int64_t>(totals.wrong_lse);
+  return made;
+}
+
+}  // namespace natten_sim::kernels::attention_forward

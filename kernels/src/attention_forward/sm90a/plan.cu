@@ -1,0 +1,360 @@
+// Tensor maps, tables and grid of a launch.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include <cuda_runtime.h>
+
+#include "gpu/cuda_check.cuh"
+#include "attention_forward/instances.hpp"
+#include "attention_forward/tensor_map.cuh"
+
+namespace natten_sim::kernels::attention_forward {
+namespace {
+
+std::array<int, 3> innermost_first(const Extents& extents) {
+  std::array<int, 3> made = {1, 1, 1};
+  for (std::size_t axis = 0; axis < extents.rank(); ++axis) {
+    made[extents.rank() - 1 - axis] = static_cast<int>(extents[axis]);
+  }
+  return made;
+}
+
+template <typename T>
+DeviceBuffer upload(const std::vector<T>& values) {
+  DeviceBuffer buffer(std::max<std::size_t>(values.size(), 1) * sizeof(T));
+  if (!values.empty()) buffer.copy_from_host(values.data(), values.size() * sizeof(T));
+  return buffer;
+}
+
+/// Rows of a warpgroup within the Q tile: a share of its outermost axis that is not 1.
+struct WarpgroupBox {
+  std::array<int, 3> box;
+  std::array<int, 3> step{0, 0, 0};
+};
+WarpgroupBox warpgroup_box(const std::array<int, 3>& q_tile, int consumers) {
+  WarpgroupBox made{q_tile};
+  for (int axis = 2; axis >= 0; --axis) {
+    if (q_tile[axis] == 1) continue;
+    if (q_tile[axis] % consumers != 0) break;
+    made.box[axis] = q_tile[axis] / consumers;
+    made.step[axis] = made.box[axis];
+    return made;
+  }
+  throw InvalidParameter("q_tile", std::to_string(q_tile[2]),
+                         "an outermost axis that " + std::to_string(consumers) + " warpgroups divide");
+}
+
+const Instance& find_instance(const KernelShape& shape) {
+  for (const auto& table :
+       {sequences_head_dim_64(), sequences_head_dim_96(), sequences_head_dim_128(), sequences_head_dim_160(),
+        sequences_head_dim_192(), sequences_head_dim_256(), neighborhoods(), ladder_steps()}) {
+    for (const Instance& instance : table) {
+      if (instance.shape == shape) return instance;
+    }
+  }
+  throw InvalidParameter("kernel",
+                         std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + ", head dim " +
+                             std::to_string(shape.head_dim),
+                         "one of built_kernels()");
+}
+
+/// Column masks by axis, coordinate 0..side and quarter of a warp's quad; see mask.cuh.
+std::vector<std::uint32_t> prefix_table(const std::array<int, 3>& tile, int (&first)[3]) {
+  std::vector<std::uint32_t> table;
+  const int columns = tile[0] * tile[1] * tile[2];
+  for (int axis = 0; axis < 3; ++axis) {
+    first[axis] = static_cast<int>(table.size()) / 4;
+    for (int before = 0; before <= tile[axis]; ++before) {
+      for (int quarter = 0; quarter < 4; ++quarter) {
+        std::uint32_t word = 0;
+        for (int bit = 0; bit < 32; ++bit) {
+          const int column = 8 * (bit / 2) + 2 * quarter + bit % 2;
+          if (column >= columns) continue;
+          const std::array<int, 3> at = {column % tile[0], column / tile[0] % tile[1],
+                                         column / tile[0] / tile[1]};
+          if (at[axis] < before) word |= 1u << bit;
+        }
+        table.push_back(word);
+      }
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+struct Plan::Prepared {
+  Arguments arguments;
+  const Instance* instance = nullptr;
+  int ctas = 0;
+  std::vector<DeviceBuffer> tables;
+
+  template <typename T>
+  const T* keep(const std::vector<T>& values) {
+    tables.push_back(upload(values));
+    return static_cast<const T*>(tables.back().data());
+  }
+
+  void prepare_band(const Problem& problem, const Tensors& tensors);
+  void prepare_box(const Problem& problem, const Tensors& tensors);
+  void prepare_groups(const Problem& problem, const Tensors& tensors, const WarpgroupBox& output_box);
+  void prepare_lists(const Neighborhood& neighborhood);
+  void prepare_items(const GpuInfo& gpu, const Problem& problem, const Schedule& schedule);
+};
+
+void Plan::Prepared::prepare_band(const Problem& problem, const Tensors& tensors) {
+  const KernelShape& shape = instance->shape;
+  Layout queries, keys;
+  queries.length[0] = problem.q_tokens;
+  keys.length[0] = problem.kv_tokens;
+  queries.step[0] = keys.step[0] = 1;
+  const int columns = instance->columns;
+  const Tensor q{tensors.q, problem.q, problem.heads}, k{tensors.k, problem.k, problem.heads_kv},
+      v{tensors.v, problem.v, problem.heads_kv}, o{tensors.o, problem.o, problem.heads};
+  arguments.q = encode(problem, q, queries, {shape.q_tile, 1, 1}, columns);
+  arguments.k = encode(problem, k, keys, {shape.kv_tile, 1, 1}, columns);
+  arguments.v = encode(problem, v, keys, {shape.kv_tile, 1, 1}, columns);
+  arguments.o = encode(problem, o, queries, {64, 1, 1}, columns);
+  arguments.q_at = arguments.kv_at = arguments.o_at = {0, 1, 0, 1};
+  const Band& band = std::get<Band>(problem.mask);
+  constexpr std::int64_t kNoLimit = 1 << 29;
+  arguments.left = static_cast<int>(std::min(band.left.value_or(kNoLimit), kNoLimit));
+  arguments.right = static_cast<int>(std::min(band.right.value_or(kNoLimit), kNoLimit));
+  const std::int64_t rows = shape.q_tile;
+  arguments.q_tiles = static_cast<int>((problem.q_tokens + rows - 1) / rows);
+}
+
+void Plan::Prepared::prepare_groups(const Problem& problem, const Tensors& tensors,
+                                    const WarpgroupBox& output_box) {
+  const Neighborhood& neighborhood = std::get<Neighborhood>(problem.mask);
+  const NeighborhoodMask& mask = neighborhood.mask;
+  const int rank = static_cast<int>(mask.rank());
+  std::array<AxisMask, 3> axes{};  // innermost first
+  for (int axis = 0; axis < 3; ++axis)
+    axes[axis] = axis < rank ? mask[rank - 1 - axis] : AxisMask{1, 1, 1, 1, false};
+  const std::array<std::int64_t, 3> step = {1, axes[0].length, axes[0].length * axes[1].length};
+  for (int axis = 0; axis < 3; ++axis) arguments.row_stride[axis] = step[axis] * axes[axis].dilation;
+
+  // Ranges of every axis and residue, from the rule itself.
+  std::vector<int2> ranges;
+  std::array<std::vector<int>, 3> first_range;
+  for (int axis = 0; axis < 3; ++axis) {
+    for (std::int64_t residue = 0; residue < axes[axis].dilation; ++residue) {
+      first_range[axis].push_back(static_cast<int>(ranges.size()));
+      const AxisGroup group = residue_class(axes[axis], residue);
+      for (std::int64_t query = 0; query < group.length; ++query) {
+        const TokenRange range = attended_range(group, query);
+        ranges.push_back(
+            {static_cast<int>(range.begin), static_cast<int>(std::min(range.end, group.length))});
+      }
+    }
+  }
+  arguments.ranges = keep(ranges);
+
+  const std::array<int, 3> q_box = innermost_first(neighborhood.q_tile);
+  const std::array<int, 3> kv_box = innermost_first(neighborhood.kv_tile);
+  const int columns = instance->columns;
+  std::vector<DilationGroup> groups;
+  for (std::int64_t z = 0; z < axes[2].dilation; ++z) {
+    for (std::int64_t y = 0; y < axes[1].dilation; ++y) {
+      for (std::int64_t x = 0; x < axes[0].dilation; ++x) {
+        const std::array<std::int64_t, 3> residue = {x, y, z};
+        Layout layout;
+        layout.rank = rank;
+        DilationGroup group;
+        for (int axis = 0; axis < 3; ++axis) {
+          layout.length[axis] = residue_class(axes[axis], residue[axis]).length;
+          layout.step[axis] = step[axis] * axes[axis].dilation;
+          layout.first += step[axis] * residue[axis];
+          group.length[axis] = static_cast<int>(layout.length[axis]);
+          group.first_range[axis] = first_range[axis][static_cast<std::size_t>(residue[axis])];
+        }
+        group.first_row = layout.first;
+        const Tensor q{tensors.q, problem.q, problem.heads}, k{tensors.k, problem.k, problem.heads_kv},
+            v{tensors.v, problem.v, problem.heads_kv}, o{tensors.o, problem.o, problem.heads};
+        group.q = encode(problem, q, layout, q_box, columns);
+        group.k = encode(problem, k, layout, kv_box, columns);
+        group.v = encode(problem, v, layout, kv_box, columns);
+        group.o = encode(problem, o, layout, output_box.box, columns);
+        arguments.q_at = head_dimensions(problem, q, layout).placement;
+        arguments.kv_at = head_dimensions(problem, k, layout).placement;
+        arguments.o_at = head_dimensions(problem, o, layout).placement;
+        if (!(head_dimensions(problem, v, layout).placement == arguments.kv_at)) {
+          throw InvalidParameter("v", std::to_string(problem.v.head), "heads and batches laid out as K's");
+        }
+        groups.push_back(group);
+      }
+    }
+  }
+  arguments.groups = keep(groups);
+}
+
+void Plan::Prepared::prepare_lists(const Neighborhood& neighborhood) {
+  const std::array<int, 3> kv_tile = innermost_first(neighborhood.kv_tile);
+  std::vector<QTileRow> rows;
+  std::vector<KvTileEntry> entries, full;
+  const auto close_row = [&] {
+    if (rows.empty()) return;
+    rows.back().partial = static_cast<int>(entries.size()) - rows.back().first_entry;
+    entries.insert(entries.end(), full.begin(), full.end());
+    rows.back().count = static_cast<int>(entries.size()) - rows.back().first_entry;
+    full.clear();
+  };
+  const VisitedTile* before = nullptr;
+  for (const VisitedTile& visit : neighborhood.visits) {
+    if (before == nullptr || before->group != visit.group || !(before->q_origin == visit.q_origin)) {
+      close_row();
+      const std::array<int, 3> origin = [&] {
+        std::array<int, 3> at = {0, 0, 0};
+        for (std::size_t axis = 0; axis < visit.q_origin.rank(); ++axis) {
+          at[visit.q_origin.rank() - 1 - axis] = static_cast<int>(visit.q_origin[axis]);
+        }
+        return at;
+      }();
+      QTileRow row;
+      row.first_entry = static_cast<int>(entries.size());
+      row.group = static_cast<int>(visit.group);
+      row.x = origin[0];
+      row.y = origin[1];
+      row.z = origin[2];
+      rows.push_back(row);
+    }
+    before = &visit;
+    std::array<std::int64_t, 3> tile = {0, 0, 0};
+    for (std::size_t axis = 0; axis < visit.kv_origin.rank(); ++axis) {
+      const std::size_t inner = visit.kv_origin.rank() - 1 - axis;
+      if (visit.kv_origin[axis] % kv_tile[inner] != 0) {
+        throw InvalidParameter("kv_origin", std::to_string(visit.kv_origin[axis]),
+                               "a multiple of the KV tile");
+      }
+      tile[inner] = visit.kv_origin[axis] / kv_tile[inner];
+      if (inner > 0 && tile[inner] > std::numeric_limits<std::uint16_t>::max()) {
+        throw InvalidParameter("kv_origin", std::to_string(visit.kv_origin[axis]),
+                               "65536 tiles an outer axis");
+      }
+    }
+    const KvTileEntry entry{static_cast<std::uint16_t>(tile[1]), static_cast<std::uint16_t>(tile[2]),
+                            static_cast<std::uint32_t>(tile[0])};
+    (visit.full ? full : entries).push_back(entry);
+  }
+  close_row();
+  arguments.rows = keep(rows);
+  arguments.entries = keep(entries);
+  arguments.q_tiles = static_cast<int>(rows.size());
+}
+
+void Plan::Prepared::prepare_box(const Problem& problem, const Tensors& tensors) {
+  const Neighborhood& neighborhood = std::get<Neighborhood>(problem.mask);
+  const KernelShape& shape = instance->shape;
+  const std::array<int, 3> q_tile = innermost_first(neighborhood.q_tile);
+  const std::array<int, 3> kv_tile = innermost_first(neighborhood.kv_tile);
+  const auto require_tokens = [](const char* name, const std::array<int, 3>& tile, int tokens) {
+    if (tile[0] * tile[1] * tile[2] != tokens) {
+      throw InvalidParameter(name, std::to_string(tile[0] * tile[1] * tile[2]) + " tokens",
+                             std::to_string(tokens) + " tokens");
+    }
+  };
+  require_tokens("q_tile", q_tile, shape.q_tile);
+  require_tokens("kv_tile", kv_tile, shape.kv_tile);
+  const WarpgroupBox output_box = warpgroup_box(q_tile, shape.q_tile / 64);
+  for (int axis = 0; axis < 3; ++axis) {
+    arguments.q_tile[axis] = q_tile[axis];
+    arguments.kv_tile[axis] = kv_tile[axis];
+    arguments.warpgroup_step[axis] = output_box.step[axis];
+  }
+  const std::vector<std::uint32_t> prefix = prefix_table(kv_tile, arguments.first_prefix);
+  arguments.prefix = keep(prefix);
+  arguments.prefix_words = static_cast<int>(prefix.size());
+  prepare_groups(problem, tensors, output_box);
+  prepare_lists(neighborhood);
+}
+
+void Plan::Prepared::prepare_items(const GpuInfo& gpu, const Problem& problem, const Schedule& schedule) {
+  const std::int64_t items = static_cast<std::int64_t>(arguments.q_tiles) * problem.heads * problem.batch;
+  if (items > std::numeric_limits<int>::max() / 2) {
+    throw InvalidParameter("items", std::to_string(items), "fewer than 2^30 Q tiles in all");
+  }
+  if (schedule.ctas < 0 || schedule.ctas > gpu.sms) {
+    throw InvalidParameter("ctas", std::to_string(schedule.ctas), "0 to " + std::to_string(gpu.sms));
+  }
+  if (schedule.heads_a_section < 1) {
+    throw InvalidParameter("heads_a_section", std::to_string(schedule.heads_a_section), "1 or more");
+  }
+  const int resident = schedule.ctas == 0 ? gpu.sms : schedule.ctas;
+  arguments.items = static_cast<int>(items);
+  arguments.section =
+      static_cast<int>(std::min<std::int64_t>(schedule.heads_a_section, problem.heads * problem.batch));
+  arguments.last_q_tile_first = schedule.last_q_tile_first;
+  arguments.walk = static_cast<int>(schedule.walk);
+  arguments.items_a_wave = schedule.dispatch == Dispatch::kStatic ? 0 : resident;
+  const bool grid = schedule.dispatch == Dispatch::kGrid;
+  ctas = grid ? arguments.items : std::min(arguments.items, resident);
+  if (schedule.dispatch == Dispatch::kTicket) {
+    arguments.ticket = const_cast<unsigned*>(keep(std::vector<unsigned>{0, 0}));
+  }
+}
+
+static_assert(static_cast<int>(KvOrder::kCyclic) == 0 && static_cast<int>(KvOrder::kSawtooth) == 1 &&
+              static_cast<int>(KvOrder::kDescending) == 2);
+
+Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel, const Schedule& schedule,
+           const Tensors& tensors)
+    : prepared_(std::make_unique<Prepared>()) {
+  require_valid(problem);
+  if (gpu.compute_major != 9 || gpu.compute_minor != 0) {
+    throw HardwareAbsent("an sm_90 GPU",
+                         gpu.name + " is sm_" + std::to_string(gpu.compute_major * 10 + gpu.compute_minor));
+  }
+  const bool neighborhood = std::holds_alternative<Neighborhood>(problem.mask);
+  if (kernel.neighborhood != neighborhood || kernel.dtype != problem.dtype ||
+      kernel.head_dim != problem.head_dim) {
+    throw InvalidParameter("kernel", std::to_string(kernel.head_dim),
+                           "the problem's head_dim, dtype and kind of mask");
+  }
+  Prepared& p = *prepared_;
+  p.instance = &find_instance(kernel);
+  p.arguments.lse = tensors.lse;
+  p.arguments.scale_log2 = static_cast<float>(problem.softmax_scale() * 1.4426950408889634);
+  p.arguments.heads = static_cast<int>(problem.heads);
+  p.arguments.heads_per_kv_head = static_cast<int>(problem.heads / problem.heads_kv);
+  p.arguments.batch = static_cast<int>(problem.batch);
+  p.arguments.q_tokens = static_cast<int>(problem.q_tokens);
+  p.arguments.kv_tokens = static_cast<int>(problem.kv_tokens);
+  if (neighborhood) {
+    p.prepare_box(problem, tensors);
+  } else {
+    p.prepare_band(problem, tensors);
+  }
+  p.prepare_items(gpu, problem, schedule);
+  NATTEN_SIM_CUDA_CHECK(cudaFuncSetAttribute(p.instance->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             p.instance->shared_bytes));
+}
+
+Plan::~Plan() = default;
+Plan::Plan(Plan&&) noexcept = default;
+Plan& Plan::operator=(Plan&&) noexcept = default;
+
+void Plan::launch() const {
+  const Prepared& p = *prepared_;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(p.ctas));
+  config.blockDim = dim3(static_cast<unsigned>(p.instance->threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(p.instance->shared_bytes);
+  void* arguments[] = {const_cast<Arguments*>(&p.arguments)};
+  NATTEN_SIM_CUDA_CHECK(cudaLaunchKernelExC(&config, p.instance->kernel, arguments));
+}
+
+std::vector<KernelShape> built_kernels() {
+  std::vector<KernelShape> shapes;
+  for (const auto& table :
+       {sequences_head_dim_64(), sequences_head_dim_96(), sequences_head_dim_128(), sequences_head_dim_160(),
+        sequences_head_dim_192(), sequences_head_dim_256(), neighborhoods(), ladder_steps()}) {
+    for (const Instance& instance : table) shapes.push_back(instance.shape);
+  }
+  return shapes;
+}
+
+}  // namespace natten_sim::kernels::attention_forward

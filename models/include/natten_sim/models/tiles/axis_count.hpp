@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+
+#include <natten_sim/core/mask.hpp>
+#include <natten_sim/core/tiling.hpp>
+
+namespace natten_sim {
+
+/// Tile sizes along one axis, in tokens: of the operand that the outer loop walks (Q forward, KV backward)
+/// and of the one that it streams.
+struct AxisTiles {
+  std::int64_t walked = 0;
+  std::int64_t streamed = 0;
+};
+
+/// Tile counts along one axis, summed over its dilation groups. Over a multi-dimensional layout every field
+/// but the maximum multiplies to the count of the whole problem, and so does the maximum: a pair of box tiles
+/// is visited (full) iff it is on every axis.
+struct AxisCount {
+  std::int64_t walked_tiles = 0;
+  std::int64_t visited_tiles = 0;
+  std::int64_t full_tiles = 0;
+  std::int64_t max_tiles_per_walked_tile = 0;
+  std::int64_t attended_pairs = 0;
+
+  friend constexpr bool operator==(const AxisCount&, const AxisCount&) = default;
+};
+
+/// Closed form of the counts along one axis. Requires a valid axis and tile sizes in 1..kMaxAxisLength.
+///
+/// The first and last attended tokens of consecutive tiles are staircases in the tile's position: flat near
+/// the borders, climbing by the stride between. Where the set of climbing staircases does not change, the
+/// counts repeat every lcm(tiles, stride) tokens, growing by a constant a period, so one period is evaluated
+/// and the rest is an arithmetic series. Cost: O(min(tiles on the axis, lcm(walked, streamed, stride) /
+/// walked)), whatever the number of tokens. At most two distinct group lengths exist, so dilation at most
+/// doubles it. Source of the counting rule: Hassani, section 4.2.3 (NATTENSim); the closed form is this
+/// project's.
+/// @throws OverflowError naming the count.
+[[nodiscard]] AxisCount count_axis(const AxisMask& axis, const AxisTiles& tiles, KvTiling kv_tiling,
+                                   Walk walk = Walk::kForward);
+
+/// Token pairs that attend along one valid axis, summed over its dilation groups; O(1).
+/// @throws OverflowError naming `attended_pairs`.
+[[nodiscard]] std::int64_t attended_pairs(const AxisMask& axis);
+
+/// Whether a fully block-sparse count can be ruled out by a few tiles, those where windows begin and stop to
+/// move; O(1). False says nothing.
+[[nodiscard]] bool has_partial_tile_near_breaks(const AxisMask& axis, const AxisTiles& tiles,
+                                                KvTiling kv_tiling);
+
+}  // namespace natten_sim

@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <cmath>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/models/scatter/remedies.hpp>
+
+namespace natten_sim {
+namespace {
+
+constexpr std::int64_t kCopies = 8;
+constexpr double kWarpGroup = 32, kBlockGroup = 256;
+
+/// Updates that are left of `multiplicity` out of `updates` when each group of `group` updates writes a row
+/// once: groups that hold the row at all.
+std::int64_t reduced(std::int64_t multiplicity, std::int64_t updates, double group) {
+  if (updates == 0) return 0;
+  const double share = static_cast<double>(multiplicity) / static_cast<double>(updates);
+  const double groups = std::max(1.0, static_cast<double>(updates) / group);
+  const double left = groups * (1 - std::pow(1 - share, group));
+  return std::clamp<std::int64_t>(std::llround(left), 1, multiplicity);
+}
+
+ScatterLoad pre_reduced(ScatterLoad load, double group) {
+  load.max_multiplicity = reduced(load.max_multiplicity, load.updates, group);
+  load.serial_multiplicity =
+      std::max(load.max_multiplicity, reduced(load.serial_multiplicity, load.updates, group));
+  load.close_updates = std::min(load.close_updates, kCloseBlock / group - 1);  // once a group at most
+  return load;
+}
+
+ScatterLoad sorted(ScatterLoad load) {
+  load.updates = load.rows_touched;
+  load.max_multiplicity = load.serial_multiplicity = load.updates > 0 ? 1 : 0;
+  load.hottest_rows = std::max<std::int64_t>(load.rows_touched, 1);
+  load.close_updates = 0;
+  return load;
+}
+
+ScatterLoad privatised(ScatterLoad load, std::int64_t copies) {
+  load.rows_touched = std::min(load.updates, checked_multiply(load.rows_touched, copies, "rows_touched"));
+  load.max_multiplicity = ceil_divide(load.max_multiplicity, copies);
+  load.serial_multiplicity = std::max(load.max_multiplicity, ceil_divide(load.serial_multiplicity, copies));
+  load.hottest_rows = std::clamp<std::int64_t>(checked_multiply(load.hottest_rows, copies, "hottest_rows"), 1,
+                                               std::max<std::int64_t>(load.rows_touched, 1));
+  load.close_updates /= static_cast<double>(copies);
+  return load;
+}
+
+/// The lowering of the remedy's construct, if the table has one for this architecture and type.
+const Lowering* lowering_of(const std::vector<Lowering>& table, std::string_view construct,
+                            std::string_view architecture, Dtype type) {
+  for (const Lowering& row : table) {
+    if (row.construct == construct && row.architecture == architecture && row.type == type) return &row;
+  }
+  return nullptr;
+}
+
+/// What all remedies are compared on.
+struct Comparison {
+  const ScatterLoad& load;
+  std::int64_t elements = 0;     ///< of the destination
+  std::int64_t destination = 0;  ///< its bytes
+  const ContentionProfile& profile;
+  std::vector<Remedy> remedies = {};
+
+  void add(std::string name, const ScatterLoad& changed, double extra_ns = 0, std::int64_t extra_bytes = 0) {
+    const ContentionPrediction prediction = predict_contention(changed, profile);
+    remedies.push_back({std::move(name), prediction.time_ns + extra_ns, extra_bytes, prediction.bound});
+  }
+};
+
+void add_fp32_accumulator(Comparison& comparison) {
+  ScatterLoad wide = comparison.load;
+  wide.type = Dtype::kFp32;
+  wide.path = InstructionPath::kRed;
+  wide.vector_width = 1;
+  // Zeroed, read back, and written in the narrow type; one more launch each.
+  const double conversion =
+      static_cast<double>(comparison.elements) * (4 + 4 + 2) / comparison.profile.dram_bytes_per_ns +
+      2 * comparison.profile.launch_ns;
+  comparison.add("fp32-accumulator", wide, conversion,
+                 checked_multiply(comparison.elements, 4, "extra_bytes"));
+}
+
+/// Other instructions for the same additions, as far as the table has them.
+void add_instructions(const std::vector<Lowering>& table, std::string_view architecture,
+                      Comparison& comparison) {
+  struct Form {
+    const char* remedy;
+    const char* construct;
+  };
+  const Dtype type = comparison.load.type;
+  std::vector<Form> forms;
+  if (type == Dtype::kFp32) {
+    forms = {{"vector", "ptx-red-relaxed-v4-f32"}};
+  } else if (type == Dtype::kFp16) {
+    forms = {{"packed-x2", "ptx-red-relaxed-f16x2"}, {"vector", "ptx-red-relaxed-v8-f16"}};
+  } else {
+    forms = {{"packed-x2", "cuda-atomicadd-bfloat162"}, {"vector", "ptx-red-relaxed-v8-bf16"}};
+  }
+  forms.push_back({"relaxed-ordering", "triton-atomic-relaxed"});
+  for (const Form& form : forms) {
+    const Lowering* row = lowering_of(table, form.construct, architecture, type);
+    if (row == nullptr || comparison.load.width % row->vector_width != 0) continue;
+    ScatterLoad changed = comparison.load;
+    changed.path = row->path;
+    changed.vector_width = row->vector_width;
+    comparison.add(form.remedy, changed);
+  }
+}
+
+void add_pre_reductions(const PreReductionCosts& costs, Comparison& comparison) {
+  const ScatterLoad& load = comparison.load;
+  const double updated = static_cast<double>(load.updates) * static_cast<double>(load.width);
+  comparison.add("warp-pre-reduction", pre_reduced(load, kWarpGroup), updated * costs.warp_ns);
+  comparison.add("block-pre-reduction", pre_reduced(load, kBlockGroup), updated * costs.block_ns);
+  const std::int64_t sorted_bytes =
+      checked_add(checked_multiply(load.updates, 16, "extra_bytes"),
+                  checked_multiply(checked_multiply(load.updates, load.width, "extra_bytes"),
+                                   element_bytes(load.type), "extra_bytes"),
+                  "extra_bytes");
+  comparison.add("sort-pre-reduction", sorted(load), updated * costs.sort_ns, sorted_bytes);
+}
+
+void add_private_copies(Comparison& comparison) {
+  const double adding_up =
+      static_cast<double>(comparison.destination) * (2 * kCopies + 1) / comparison.profile.dram_bytes_per_ns +
+      2 * comparison.profile.launch_ns;
+  comparison.add("private-copies-8", privatised(comparison.load, kCopies), adding_up,
+                 checked_multiply(comparison.destination, kCopies, "extra_bytes"));
+}
+
+}  // namespace
+
+std::vector<Remedy> compare_remedies(const ScatterLoad& load, std::int64_t table_rows,
+                                     const ContentionProfile& profile, const std::vector<Lowering>& table,
+                                     std::string_view architecture, const PreReductionCosts& costs) {
+  const std::int64_t elements = checked_multiply(table_rows, load.width, "table elements");
+  Comparison comparison{load, elements, checked_multiply(elements, element_bytes(load.type), "extra_bytes"),
+                        profile};
+  comparison.add(kAsIs, load);
+  if (load.type != Dtype::kFp32) add_fp32_accumulator(comparison);
+  add_instructions(table, architecture, comparison);
+  add_pre_reductions(costs, comparison);
+  add_private_copies(comparison);
+  std::sort(comparison.remedies.begin(), comparison.remedies.end());
+  return comparison.remedies;
+}
+
+}  // namespace natten_sim

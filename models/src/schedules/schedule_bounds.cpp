@@ -1,0 +1,218 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <vector>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/models/schedules/schedule_bounds.hpp>
+
+namespace natten_sim {
+namespace {
+
+/// Costs of one problem in the terms of ScheduleBounds.
+class Terms {
+ public:
+  Terms(const BackwardProblem& problem, const BackwardCosts& costs, ReductionOrder order)
+      : problem_(problem), costs_(costs) {
+    reduce = costs.reduce + (order == ReductionOrder::kPrescribed ? costs.per_tile_tax : 0.0);
+    reduce_kv = problem.heads_per_kv_head > 1 ? costs.reduce_kv : 0.0;
+    handoff = std::min(costs.handoff, costs.handoff_far.value_or(costs.handoff));
+    serial = costs.writer_stages == 0;
+  }
+  [[nodiscard]] double compute(std::int32_t q, std::int32_t kv) const {
+    return problem_.mask.at(q, kv) == TileWork::kPartial ? costs_.compute_partial : costs_.compute;
+  }
+
+  double reduce = 0, reduce_kv = 0, handoff = 0;
+  bool serial = true;
+
+ private:
+  const BackwardProblem& problem_;
+  const BackwardCosts& costs_;
+};
+
+struct ChainLoad {
+  std::int32_t tasks = 0;
+  double compute = 0;
+  double least_compute = 0;
+};
+
+ChainLoad load_of(const BackwardProblem& problem, const Terms& terms, std::int32_t kv) {
+  ChainLoad load;
+  for (std::int32_t q = 0; q < problem.mask.q_tiles; ++q) {
+    if (problem.mask.at(q, kv) == TileWork::kNone) continue;
+    const double compute = terms.compute(q, kv);
+    load.least_compute = load.tasks == 0 ? compute : std::min(load.least_compute, compute);
+    load.compute += compute;
+    ++load.tasks;
+  }
+  return load;
+}
+
+/// Without the reduction of dK/dV.
+double dq_time(const ChainLoad& load, const Terms& terms) {
+  if (load.tasks == 0) return 0;
+  if (terms.serial) return load.compute + load.tasks * terms.reduce;
+  return std::max(load.compute + terms.reduce, load.least_compute + load.tasks * terms.reduce);
+}
+
+double chain_time(const ChainLoad& load, const Terms& terms) {
+  return load.tasks == 0 ? 0 : dq_time(load, terms) + terms.reduce_kv;
+}
+
+/// Greatest common divisor of the costs that tasks or their waits may add; 0 unless all are whole.
+double grain_of(const BackwardProblem& problem, const BackwardCosts& costs, const Terms& terms) {
+  const auto holds = [&](TileWork work) {
+    return std::find(problem.mask.work.begin(), problem.mask.work.end(), work) != problem.mask.work.end();
+  };
+  std::int64_t grain = 0;
+  for (const double cost :
+       {holds(TileWork::kFull) ? costs.compute : 0.0, holds(TileWork::kPartial) ? costs.compute_partial : 0.0,
+        terms.reduce, terms.reduce_kv, costs.handoff, costs.handoff_far.value_or(0.0)}) {
+    constexpr double kExact = 9007199254740992.0;  // 2^53
+    if (cost != std::floor(cost) || cost >= kExact) return 0;
+    grain = std::gcd(grain, static_cast<std::int64_t>(cost));
+  }
+  return static_cast<double>(grain);
+}
+
+double chains_bound(const std::vector<double>& times, std::int64_t heads, std::int64_t workers) {
+  // Chain number i (0-based, longest first) of heads copies of each time; sums run over the k+1 shortest of
+  // the first k * workers + 1.
+  std::vector<double> sorted = times;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  const auto at = [&](std::int64_t i) { return sorted[static_cast<std::size_t>(i / heads)]; };
+  const std::int64_t count = heads * static_cast<std::int64_t>(sorted.size());
+  double best = 0;
+  for (std::int64_t k = 0; k * workers < count; ++k) {
+    const std::int64_t last = k * workers;
+    // The k + 1 shortest: chains last-k .. last, summed by runs of equal heads.
+    double sum = 0;
+    for (std::int64_t i = last - k; i <= last;) {
+      const std::int64_t run = std::min(last + 1, (i / heads + 1) * heads) - i;
+      sum += static_cast<double>(run) * at(i);
+      i += run;
+    }
+    best = std::max(best, sum);
+  }
+  return best;
+}
+
+double dq_bound(const BackwardProblem& problem, const Terms& terms) {
+  double best = 0;
+  for (std::int32_t q = 0; q < problem.mask.q_tiles; ++q) {
+    std::int32_t contributions = 0;
+    double least = 0;
+    for (std::int32_t kv = 0; kv < problem.mask.kv_tiles; ++kv) {
+      if (problem.mask.at(q, kv) == TileWork::kNone) continue;
+      least = contributions == 0 ? terms.compute(q, kv) : std::min(least, terms.compute(q, kv));
+      ++contributions;
+    }
+    if (contributions == 0) continue;
+    const double between = std::min(terms.handoff, terms.serial ? least : 0.0);
+    best = std::max(best, least + contributions * terms.reduce + (contributions - 1) * between);
+  }
+  return best;
+}
+
+double crowding_bound(const BackwardProblem& problem, const Terms& terms, const std::vector<ChainLoad>& loads,
+                      double least_compute) {
+  if (!terms.serial) return 0;
+  double best = 0;
+  for (std::int32_t q = 0; q < problem.mask.q_tiles; ++q) {
+    std::map<std::int32_t, std::int32_t> chains;  // contributing chains by their tasks
+    for (std::int32_t kv = 0; kv < problem.mask.kv_tiles; ++kv) {
+      if (problem.mask.at(q, kv) != TileWork::kNone) ++chains[loads[static_cast<std::size_t>(kv)].tasks];
+    }
+    for (const auto& [tasks, count] : chains) {
+      const std::int32_t crowd = (count + tasks - 1) / tasks;
+      best = std::max(best, tasks * (least_compute + terms.reduce) +
+                                (crowd - 1) * (terms.reduce + std::min(terms.handoff, least_compute)));
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+const char* to_string(BindingBound bound) noexcept {
+  switch (bound) {
+    case BindingBound::kWork:
+      return "work";
+    case BindingBound::kTasks:
+      return "tasks";
+    case BindingBound::kChains:
+      return "chains";
+    case BindingBound::kDqSequence:
+      return "dq-sequence";
+    case BindingBound::kCrowding:
+      return "crowding";
+    case BindingBound::kDkvSequence:
+      return "dkv-sequence";
+  }
+  return "";
+}
+
+double ScheduleBounds::largest() const {
+  return std::max({work, tasks, chains, dq_sequence, crowding, dkv_sequence});
+}
+
+double ScheduleBounds::best() const { return grain > 0 ? std::ceil(largest() / grain) * grain : largest(); }
+
+BindingBound ScheduleBounds::binding() const {
+  const double most = largest();
+  if (work == most) return BindingBound::kWork;
+  if (tasks == most) return BindingBound::kTasks;
+  if (chains == most) return BindingBound::kChains;
+  if (dq_sequence == most) return BindingBound::kDqSequence;
+  return crowding == most ? BindingBound::kCrowding : BindingBound::kDkvSequence;
+}
+
+double chain_time(const BackwardProblem& problem, const BackwardCosts& costs, std::int32_t kv_tile,
+                  ReductionOrder order) {
+  const Terms terms(problem, costs, order);
+  return chain_time(load_of(problem, terms, kv_tile), terms);
+}
+
+ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCosts& costs,
+                               ReductionOrder order) {
+  require_valid(problem);
+  const Terms terms(problem, costs, order);
+  std::vector<ChainLoad> loads;
+  std::vector<double> times;
+  double total = 0, least_compute = 0;
+  std::int64_t tasks = 0;
+  for (std::int32_t kv = 0; kv < problem.mask.kv_tiles; ++kv) {
+    loads.push_back(load_of(problem, terms, kv));
+    times.push_back(chain_time(loads.back(), terms));
+    total += times.back();
+    if (loads.back().tasks == 0) continue;
+    least_compute =
+        tasks == 0 ? loads.back().least_compute : std::min(least_compute, loads.back().least_compute);
+    tasks += loads.back().tasks;
+  }
+  ScheduleBounds bounds;
+  bounds.grain = grain_of(problem, costs, terms);
+  bounds.work = total * problem.heads / problem.workers;
+  if (terms.serial) {
+    const std::int64_t most = ceil_divide(tasks * problem.heads, problem.workers);
+    bounds.tasks = static_cast<double>(most) * (least_compute + terms.reduce);
+  }
+  bounds.chains = chains_bound(times, problem.heads, problem.workers);
+  if (problem.heads_per_kv_head > 1 && order != ReductionOrder::kUnordered) {
+    const std::int32_t heads = problem.heads_per_kv_head;
+    for (const ChainLoad& load : loads) {
+      if (load.tasks == 0) continue;
+      const double chain = dq_time(load, terms);
+      bounds.dkv_sequence = std::max(bounds.dkv_sequence, chain + heads * terms.reduce_kv +
+                                                              (heads - 1) * std::min(terms.handoff, chain));
+    }
+  }
+  if (order != ReductionOrder::kPrescribed) return bounds;
+  bounds.dq_sequence = dq_bound(problem, terms);
+  bounds.crowding = crowding_bound(problem, terms, loads, least_compute);
+  return bounds;
+}
+
+}  // namespace natten_sim

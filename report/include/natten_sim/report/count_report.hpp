@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/study/count.hpp>
+
+namespace natten_sim::report {
+
+/// Everything that `result` says about one forward problem; docs/cli.md describes the fields.
+[[nodiscard]] Json count_fields(const study::CountedTiles& counted);
+
+/// The `result` of `count`, with the `backward` object if that pass was counted.
+[[nodiscard]] Json count_result(const study::CountAnswer& answer);
+
+/// One row: the columns of `input`, then those of the result.
+[[nodiscard]] std::string count_csv(const Json& input, const study::CountAnswer& answer);
+
+/// For people:
+///
+///     layout 64   window 16   stride 8
+///     Q tile 8   KV tile 4   static KV tiling
+///     ...
+[[nodiscard]] std::string count_text(const study::CountAnswer& answer);
+
+/// Name and description of a preset, and whether the layout is another one.
+[[nodiscard]] std::string preset_line(const Preset& preset, const Extents& input);
+
+}  // namespace natten_sim::report

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <natten_sim/report/json.hpp>
+
+namespace natten_sim::report {
+
+/// One CSV cell: quoted when it needs to be; arrays become 30x48x80, null becomes empty.
+[[nodiscard]] std::string csv_cell(const Json& value);
+
+/// A header line with the columns of `header` (an object; its values do not matter) and a line a row; nested
+/// objects are flattened. A column that a row lacks is empty.
+///
+///     layout,visited_tiles,e2e_speedup_worst
+///     30x48x80,70056,
+[[nodiscard]] std::string csv_table(const Json& header, const std::vector<Json>& rows);
+
+}  // namespace natten_sim::report

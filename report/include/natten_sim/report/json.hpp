@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/io/json_text.hpp>
+
+namespace natten_sim::report {
+
+using natten_sim::Json;
+
+[[nodiscard]] Json to_json(const Extents& extents);
+[[nodiscard]] Json to_json(const PerAxis<bool>& values);
+
+/// Null for an empty one.
+template <typename T>
+[[nodiscard]] Json nullable(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+/// {"schema": "natten-sim.<subcommand>/1", "version", "input", "result"}, one line and a line break.
+[[nodiscard]] std::string envelope(const std::string& subcommand, Json input, Json result);
+
+/// Nested objects as `outer_inner` keys of one object.
+[[nodiscard]] Json flattened(const Json& object);
+
+}  // namespace natten_sim::report

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/validate/published/published_row.hpp>
+
+namespace natten_sim::report {
+
+/// Published figures beside ours. `fields` is the `result` of `reproduce`; `rows` one object a figure, which
+/// is also a line of CSV.
+[[nodiscard]] Json published_fields(const std::vector<validate::PublishedRow>& rows);
+[[nodiscard]] std::vector<Json> published_rows(const std::vector<validate::PublishedRow>& rows);
+
+/// The cells of a table, headers first: figure, published, ours, deviation, verdict, note.
+[[nodiscard]] std::vector<std::vector<std::string>> published_cells(
+    const std::vector<validate::PublishedRow>& rows);
+
+/// | figure | published | ours | deviation | verdict | note |
+[[nodiscard]] std::string published_markdown(const std::vector<validate::PublishedRow>& rows);
+
+/// Rows that are new misses.
+[[nodiscard]] std::size_t count_outside(const std::vector<validate::PublishedRow>& rows);
+
+}  // namespace natten_sim::report

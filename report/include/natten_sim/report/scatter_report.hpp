@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/study/scatter.hpp>
+
+namespace natten_sim::report {
+
+/// Views of what atomic updates cost. Text:
+///
+///     time                     580.3 ms   bound: hottest-address
+///       hottest address        580.3 ms
+///       ...
+///     remedy                   time  speedup  extra memory  bound
+
+/// The `result` object; docs/cli.md has the fields. What the answer leaves out is left out.
+[[nodiscard]] Json scatter_fields(const study::ScatterAnswer& answer);
+/// One object a remedy, which is also a line of CSV.
+[[nodiscard]] std::vector<Json> remedy_rows(const std::vector<Remedy>& remedies);
+[[nodiscard]] std::string scatter_text(const study::ScatterAnswer& answer);
+
+/// Whether most additions do not change their word, in a sentence; none: they do, or the values vary.
+[[nodiscard]] std::optional<std::string> saturation_note(const study::ScatterAnswer& answer);
+
+/// "65536 x 256 bf16, uniform, h200".
+[[nodiscard]] std::string scatter_title(const study::ScatterAnswer& answer);
+/// As the question names them: "zipf:1.5", "file:index.npy".
+[[nodiscard]] std::string source_name(const study::RowSource& source);
+
+// What the views of `msda` share with these.
+
+/// The fields that describe `cost` alone.
+[[nodiscard]] Json scatter_cost_fields(const study::ScatterCost& cost, const ContentionProfile& profile);
+/// The remedies as a table, with times over "as-is".
+[[nodiscard]] std::string remedies_text(const std::vector<Remedy>& remedies);
+/// "12.3 us", "4.0 KiB".
+[[nodiscard]] std::string time_text(double ns);
+[[nodiscard]] std::string bytes_text(double bytes);
+
+}  // namespace natten_sim::report

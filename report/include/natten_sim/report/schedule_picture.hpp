@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include <natten_sim/study/schedule.hpp>
+
+namespace natten_sim::report {
+
+/// Pictures of a schedule whose task times were kept (ScheduleDetail::times): one row a worker, passes one
+/// after the other.
+
+/// Gantt chart in characters: a unit of time a column, or 1/160 of the makespan.
+/// @throws InvalidParameter for more than 400 workers.
+[[nodiscard]] std::string schedule_ascii(const study::FinishedSchedule& finished);
+
+/// Gantt chart as SVG: a colour a head, the critical path outlined when it was asked for.
+/// @throws InvalidParameter for more than 50,000 tasks or 2,000 workers.
+[[nodiscard]] std::string schedule_svg(const std::string& name, const study::FinishedSchedule& finished,
+                                       const BackwardProblem& problem);
+
+/// Trace events in the JSON format that ui.perfetto.dev and chrome://tracing open: one track a worker, and
+/// one for its dQ writer when that is asynchronous; one unit of time is shown as a microsecond.
+[[nodiscard]] std::string schedule_trace(const study::FinishedSchedule& finished);
+
+}  // namespace natten_sim::report

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/study/schedule.hpp>
+
+namespace natten_sim::report {
+
+/// `input` of `schedule`: every parameter of the question after defaults.
+[[nodiscard]] Json schedule_input(const study::ScheduleQuestion& question,
+                                  const study::ScheduleAnswer& answer);
+/// The same of a foreign table, read from `path`.
+[[nodiscard]] Json schedule_input(const std::string& path, const study::ScheduleAnswer& answer);
+
+/// Shown critical paths need ScheduleDetail::critical_path.
+enum class CriticalPath { kHidden, kShown };
+
+/// `result` of one schedule; null where it was not made or never finishes. See docs/cli.md.
+[[nodiscard]] Json schedule_fields(const study::ScheduleResult& result, CriticalPath path);
+
+/// `result` of a question: the fields of the one schedule, or `algorithms` with those of each.
+[[nodiscard]] Json schedule_result(const study::ScheduleAnswer& answer, CriticalPath path);
+
+/// One row a schedule, without critical paths.
+[[nodiscard]] std::string schedule_csv(const study::ScheduleAnswer& answer);
+
+/// Requires the result to have finished.
+///
+///     schedule     spt, dynamic dispatch
+///     makespan     72
+///     lower bound  72 (work)
+[[nodiscard]] std::string schedule_text(const study::ScheduleResult& result, const BackwardProblem& problem,
+                                        CriticalPath path);
+
+/// All schedules side by side.
+///
+///     algorithm  dispatch  makespan  of fastest  lower bound    gap    busy  closed form
+///     ascending  dynamic        158       1.387          114  38.60%  51.27%          158
+[[nodiscard]] std::string schedule_comparison(const study::ScheduleAnswer& answer);
+
+/// A cost or time without needless digits.
+[[nodiscard]] std::string short_number(double value);
+
+}  // namespace natten_sim::report

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace natten_sim::report {
+
+/// `1,234,567`.
+[[nodiscard]] std::string grouped(std::int64_t value);
+
+enum class LastColumn { kRight, kLeft };
+
+/// Columns padded to their widest cell. The first column is aligned to the left, the others to the right; the
+/// last one as asked.
+///
+///     window    stride  worst
+///     18x24x24   1x1x1  5.30x
+[[nodiscard]] std::string text_table(const std::vector<std::vector<std::string>>& rows,
+                                     LastColumn last = LastColumn::kRight);
+
+}  // namespace natten_sim::report

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+#include <natten_sim/validate/measure/runner.hpp>
+
+namespace natten_sim::report {
+
+/// What `validate` prints: comparisons of predictions with measurements, suites, checks of kernels.
+///
+///     Absolute deviation of predicted from measured
+///     group                    suite   counter          fitted  points    mean  median     p95   worst
+///     all: lockstep LRU, ..    reuse   dram_read_bytes  no          93  5.203%  1.871%  ..
+
+/// The `result` of `validate`: rows, groups, throughput, out_of_tolerance, notes.
+[[nodiscard]] Json validation_json(const std::vector<validate::Recording>& recordings,
+                                   const validate::Comparison& comparison);
+
+enum class RowsText { kNone, kAll };
+/// The tables for people; with kAll every comparison too.
+[[nodiscard]] std::string validation_text(const std::vector<validate::Recording>& recordings,
+                                          const validate::Comparison& comparison,
+                                          RowsText rows = RowsText::kNone);
+
+/// One line a comparison.
+[[nodiscard]] std::string validation_csv(const validate::Comparison& comparison);
+
+[[nodiscard]] Json suites_json(const std::vector<validate::Suite>& suites);
+[[nodiscard]] std::string suites_csv(const std::vector<validate::Suite>& suites);
+[[nodiscard]] std::string suites_text(const std::vector<validate::Suite>& suites);
+
+[[nodiscard]] Json checks_json(const std::vector<validate::CheckedPoint>& checks);
+[[nodiscard]] std::string checks_csv(const std::vector<validate::CheckedPoint>& checks);
+[[nodiscard]] std::string checks_text(const std::vector<validate::CheckedPoint>& checks);
+
+}  // namespace natten_sim::report

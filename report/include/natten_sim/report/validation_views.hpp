@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/catalog.hpp>
+#include <natten_sim/report/draw/svg.hpp>
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/validate/record/recording.hpp>
+#include <natten_sim/validate/record/sdpa_recording.hpp>
+
+namespace natten_sim::report {
+
+/// Other looks at recordings than the comparison with predictions: one table each, as objects with the same
+/// keys, as text and, for some, as a picture. docs/cli.md names the fields.
+
+/// What a folder holds.
+struct RecordedData {
+  std::vector<validate::Recording> recordings;
+  std::vector<std::string> suites;  ///< those that views of any suite show
+  std::vector<validate::SdpaRecording> sdpa;
+  std::vector<Device> devices;  ///< profiles, for predictions
+
+  [[nodiscard]] bool shows(const validate::Recording& recording) const {
+    return std::find(suites.begin(), suites.end(), recording.head.suite) != suites.end();
+  }
+};
+
+struct ValidationView {
+  std::vector<Json> rows;
+  Json empty_row;  ///< the keys, for a header without rows
+  std::string text;
+  std::optional<draw::Picture> picture;  ///< none: this view is a table only
+};
+
+struct ViewKind {
+  const char* name;
+  bool drawn;         ///< whether there is a picture
+  const char* needs;  ///< which recordings it shows
+  /// Empty when `data` lacks them. @throws InvalidParameter when they contradict each other.
+  std::optional<ValidationView> (*make)(const RecordedData& data);
+};
+
+/// In the order of help.
+[[nodiscard]] const std::vector<ViewKind>& view_kinds();
+/// @throws UnknownName with the closest name.
+[[nodiscard]] const ViewKind& view_kind(const std::string& name);
+
+}  // namespace natten_sim::report

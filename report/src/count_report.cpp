@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <natten_sim/report/count_report.hpp>
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/text_table.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+Json flops_json(const std::optional<Flops>& flops) {
+  if (!flops) return {{"attended", nullptr}, {"mma", nullptr}, {"dense", nullptr}};
+  return {{"attended", flops->attended}, {"mma", flops->mma}, {"dense", flops->dense}};
+}
+
+/// The walk of Q tiles per KV tile.
+Json backward_fields(const study::BackwardCount& backward) {
+  const TilingProblem& problem = backward.problem;
+  const TileCount& count = backward.count;
+  Json fields;
+  fields["q_tile"] = to_json(problem.tiles.q_tile);
+  fields["kv_tile"] = to_json(problem.tiles.kv_tile);
+  fields["kv_tiles"] = count.kv_tiles;
+  fields["q_tiles"] = count.q_tiles;
+  fields["dense_tiles"] = count.dense_tiles;
+  fields["visited_tiles"] = count.visited_tiles;
+  fields["full_tiles"] = count.full_tiles;
+  fields["partial_tiles"] = count.partial_tiles();
+  fields["max_tiles_per_kv_tile"] = count.max_tiles_per_walked_tile;
+  fields["speedup_mean"] = count.speedup_mean();
+  fields["speedup_worst"] = count.speedup_worst();
+  fields["mma_pairs"] = count.mma_pairs;
+  fields["speedup_work"] = count.speedup_work();
+  fields["fully_block_sparse"] = count.fully_block_sparse();
+  fields["flops"] = flops_json(backward.flops);
+  fields["wasted_flop_share"] = count.wasted_share();
+  return fields;
+}
+
+std::string percent(std::int64_t part, std::int64_t whole) {
+  return fmt::format("{:.2f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string problem_line(const TilingProblem& problem) {
+  const NeighborhoodMask& mask = problem.mask;
+  std::string causal;
+  for (bool axis : causal_of(mask))
+    causal += (causal.empty() ? "" : " ") + std::string(axis ? "true" : "false");
+  std::string text = fmt::format("layout {}   window {}   stride {}", to_string(input_of(mask)),
+                                 to_string(window_of(mask)), to_string(stride_of(mask)));
+  if (dilation_of(mask) != Extents(mask.rank(), 1)) text += "   dilation " + to_string(dilation_of(mask));
+  if (causal.find("true") != std::string::npos) text += "   causal " + causal;
+  return text + "\n";
+}
+
+std::string tiles_line(const TilingProblem& problem) {
+  return fmt::format("Q tile {}   KV tile {}   {} KV tiling{}\n", to_string(problem.tiles.q_tile),
+                     to_string(problem.tiles.kv_tile), to_string(problem.kv_tiling),
+                     problem.tiling == Tiling::kSingleDimensional ? ", single-dimensional" : "");
+}
+
+std::vector<std::vector<std::string>> count_rows(const TileCount& count, const char* max_label) {
+  return {
+      {"visited tiles", grouped(count.visited_tiles),
+       percent(count.visited_tiles, count.dense_tiles) + " of dense"},
+      {"  full", grouped(count.full_tiles), percent(count.full_tiles, count.visited_tiles) + " of visited"},
+      {"  partial", grouped(count.partial_tiles()),
+       percent(count.partial_tiles(), count.visited_tiles) + " of visited"},
+      {max_label, grouped(count.max_tiles_per_walked_tile),
+       fmt::format("mean {:.2f}",
+                   static_cast<double>(count.visited_tiles) / static_cast<double>(count.walked_tiles()))},
+      {"dense tiles", grouped(count.dense_tiles), ""},
+  };
+}
+
+/// The speedups, alone and within the whole model.
+std::string speedup_text(const study::CountedTiles& counted) {
+  const TileCount& count = counted.count;
+  const std::optional<study::EndToEndSpeedup>& whole = counted.end_to_end;
+  std::vector<std::vector<std::string>> speedups = {{"speedup over dense attention", "operation"}};
+  if (whole)
+    speedups[0].push_back(fmt::format("end to end ({:.1f}% attention, {}/{} steps dense)",
+                                      100.0 * whole->share.share, whole->share.dense_steps,
+                                      whole->share.steps));
+  const auto add = [&](const char* label, double speedup, std::optional<double> end_to_end) {
+    speedups.push_back({label, fmt::format("{:.2f}x", speedup)});
+    if (whole) speedups.back().push_back(end_to_end ? fmt::format("{:.2f}x", *end_to_end) : "");
+  };
+  add("flop   what the mask saves", count.speedup_flop(), whole ? whole->flop : 1);
+  add("mean   by tiles visited", count.speedup_mean(), whole ? whole->mean : 1);
+  add("worst  by the busiest Q tile", count.speedup_worst(), whole ? whole->worst : 1);
+  add("work   by multiplied pairs, padding counted", count.speedup_work(), std::nullopt);
+  return text_table(speedups);
+}
+
+std::string backward_text(const study::BackwardCount& backward) {
+  const TileCount& count = backward.count;
+  std::vector<std::vector<std::string>> rows = count_rows(count, "largest for a KV tile");
+  rows.push_back({"backward TFLOPs", fmt::format("{:.4g}", 1e-12 * backward.approximate_mma_flops),
+                  fmt::format("{:.2f}% wasted on masked or padded pairs", 100.0 * count.wasted_share())});
+  rows.push_back({"speedup mean / worst", fmt::format("{:.2f}x", count.speedup_mean()),
+                  fmt::format("{:.2f}x", count.speedup_worst())});
+  return "\nbackward: " + tiles_line(backward.problem) + text_table(rows);
+}
+
+}  // namespace
+
+Json count_fields(const study::CountedTiles& counted) {
+  const TileCount& count = counted.count;
+  Json fields;
+  fields["q_tiles"] = count.q_tiles;
+  fields["kv_tiles"] = count.kv_tiles;
+  fields["dense_tiles"] = count.dense_tiles;
+  fields["visited_tiles"] = count.visited_tiles;
+  fields["full_tiles"] = count.full_tiles;
+  fields["partial_tiles"] = count.partial_tiles();
+  fields["max_tiles_per_q_tile"] = count.max_tiles_per_walked_tile;
+  fields["attended_pairs"] = count.attended_pairs;
+  fields["dense_pairs"] = count.dense_pairs;
+  fields["sparsity"] = count.sparsity();
+  fields["speedup_flop"] = count.speedup_flop();
+  fields["speedup_mean"] = count.speedup_mean();
+  fields["speedup_worst"] = count.speedup_worst();
+  fields["mma_pairs"] = count.mma_pairs;
+  fields["speedup_work"] = count.speedup_work();
+  fields["fully_block_sparse"] = count.fully_block_sparse();
+  fields["natten_fast_path"] = counted.natten_fast_path;
+  fields["flops"] = flops_json(counted.flops);
+  fields["wasted_flop_share"] = count.wasted_share();
+  if (counted.extra_kv) {
+    fields["add_kv"] = {{"tokens", counted.extra_kv->tokens},
+                        {"kv_tiles", counted.extra_kv->kv_tiles},
+                        {"visited_tiles", counted.extra_kv->visited_tiles},
+                        {"attended_pairs", counted.extra_kv->attended_pairs},
+                        {"mma_pairs", counted.extra_kv->mma_pairs}};
+  }
+  if (counted.end_to_end) {
+    fields["e2e_speedup"] = {{"flop", counted.end_to_end->flop},
+                             {"mean", counted.end_to_end->mean},
+                             {"worst", counted.end_to_end->worst}};
+  }
+  return fields;
+}
+
+Json count_result(const study::CountAnswer& answer) {
+  Json result = count_fields(answer.forward);
+  if (answer.backward) result["backward"] = backward_fields(*answer.backward);
+  return result;
+}
+
+std::string count_csv(const Json& input, const study::CountAnswer& answer) {
+  Json row = flattened(input);
+  row.update(flattened(count_result(answer)));
+  return csv_table(row, {row});
+}
+
+std::string preset_line(const Preset& preset, const Extents& input) {
+  std::string text = preset.name;
+  if (!preset.description.empty()) text += ": " + preset.description;
+  return text + (input == preset.layout ? "\n" : " (with another layout)\n");
+}
+
+std::string count_text(const study::CountAnswer& answer) {
+  const study::CountedTiles& forward = answer.forward;
+  const TilingProblem& problem = forward.problem;
+  const TileCount& count = forward.count;
+  std::string text;
+  if (answer.preset) text += preset_line(*answer.preset, input_of(problem.mask));
+  text += problem_line(problem) + tiles_line(problem) + "\n";
+
+  std::vector<std::vector<std::string>> rows = count_rows(count, "largest for a Q tile");
+  rows.insert(rows.begin(), {"Q tiles x KV tiles", grouped(count.q_tiles), "x " + grouped(count.kv_tiles)});
+  rows.push_back({"attended pairs", grouped(count.attended_pairs),
+                  fmt::format("sparsity {:.2f}%", 100.0 * count.sparsity())});
+  rows.push_back({"forward TFLOPs", fmt::format("{:.4g}", 1e-12 * forward.approximate_mma_flops),
+                  fmt::format("{:.2f}% wasted on masked or padded pairs", 100.0 * count.wasted_share())});
+  if (forward.extra_kv) {
+    rows.push_back({fmt::format("{} extra KV tokens", grouped(forward.extra_kv->tokens)),
+                    grouped(forward.extra_kv->visited_tiles), "dense tiles more, not counted above"});
+  }
+  text += text_table(rows) + "\n";
+
+  text += speedup_text(forward) + "\n";
+  text += fmt::format("fully block-sparse: {}; NATTEN skips fine-grained masking: {}\n",
+                      count.fully_block_sparse() ? "yes" : "no", forward.natten_fast_path ? "yes" : "no");
+  if (answer.backward) text += backward_text(*answer.backward);
+  return text;
+}
+
+}  // namespace natten_sim::report

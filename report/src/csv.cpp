@@ -1,0 +1,38 @@
+#include <natten_sim/report/csv.hpp>
+
+namespace natten_sim::report {
+
+std::string csv_cell(const Json& value) {
+  std::string text;
+  if (value.is_array()) {
+    for (const Json& element : value) text += (text.empty() ? "" : "x") + element.dump();
+  } else if (value.is_string()) {
+    text = value.get<std::string>();
+  } else if (!value.is_null()) {
+    text = value.dump();
+  }
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_table(const Json& header, const std::vector<Json>& rows) {
+  std::string text;
+  const Json columns = flattened(header);
+  for (const auto& [column, ignored] : columns.items()) text += (text.empty() ? "" : ",") + column;
+  text += "\n";
+  for (const Json& row : rows) {
+    const Json flat = flattened(row);
+    std::string line;
+    bool first = true;
+    for (const auto& [column, ignored] : columns.items()) {
+      line += (first ? "" : ",") + csv_cell(flat.contains(column) ? flat[column] : Json());
+      first = false;
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace natten_sim::report

@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include <natten_sim/report/draw/bar_chart.hpp>
+#include <natten_sim/report/draw/limit.hpp>
+#include <natten_sim/report/draw/text.hpp>
+
+#include "draw/page_sizes.hpp"
+
+namespace natten_sim::draw {
+namespace {
+
+constexpr double kRow = 24, kTextSize = 12;
+
+std::string note_of(const Bar& bar, Unit unit) {
+  return bar.note.empty() ? number_text(bar.value, unit) : bar.note;
+}
+
+/// The axis of the values; a logarithmic one starts below the smallest.
+Axis axis_of(const BarChart& chart, double left, double right) {
+  AxisSpec spec = chart.value;
+  Range range;
+  for (const Bar& bar : chart.bars) {
+    if (!std::isfinite(bar.value)) throw std::invalid_argument("a bar that is not finite: " + bar.label);
+    if (can_show(spec.scale, bar.value)) range.include(bar.value);
+  }
+  if (spec.scale == Scale::kLinear) {
+    spec.from_zero = true;
+  } else if (!range.empty()) {
+    range.low /= 2;
+  }
+  return {spec, range, left, right, Side::kBottom, kTickSize};
+}
+
+void draw_grid(Document& document, const Axis& axis, double top, double bottom) {
+  for (const Tick& tick : axis.ticks()) {
+    const double x = axis.place(tick.value);
+    document.line(x, top, x, bottom, {.stroke = Paint::role(Role::kGrid)});
+    document.text(x, bottom + 15, tick.label,
+                  {.size = kTickSize, .anchor = Anchor::kMiddle, .paint = Paint::role(Role::kMutedText)});
+  }
+}
+
+void draw_bar(Document& document, const BarChart& chart, const Bar& bar, const Axis& axis, double labels,
+              double y) {
+  const double zero = axis.clamped(0), end = axis.clamped(bar.value);
+  const bool shown = can_show(chart.value.scale, bar.value) && bar.value != 0;
+  if (shown) {
+    document.rect({std::min(zero, end), y + 4, std::max(std::abs(end - zero), 1.0), kRow - 8},
+                  {.fill = Paint::category(bar.category)}, bar.label + ": " + note_of(bar, chart.value.unit));
+  }
+  document.text(labels - 8, y + kRow / 2 + 4, shortened(bar.label, labels - kMargin - 8, kTextSize),
+                {.anchor = Anchor::kEnd});
+  document.text(std::max(zero, end) + 6, y + kRow / 2 + 4, note_of(bar, chart.value.unit),
+                {.paint = Paint::role(Role::kMutedText), .halo = true});
+}
+
+}  // namespace
+
+Picture render(const BarChart& chart) {
+  require_at_most("bars", static_cast<std::int64_t>(chart.bars.size()), kMaxBars);
+  if (!(chart.width >= 360)) throw std::invalid_argument("a bar chart needs a width of at least 360");
+  Document document(chart.heading.title);
+  const double inner = chart.width - 2 * kMargin;
+  std::vector<LegendEntry> legend;
+  for (std::size_t i = 0; i < chart.categories.size(); ++i)
+    legend.push_back({chart.categories[i], LegendKey::kSwatch, Paint::category(i)});
+  const double head = draw_heading(document, chart.heading, kMargin, inner);
+  const double top = draw_legend(document, legend, kMargin, head, inner);
+  double labels = 40, notes = 20;
+  for (const Bar& bar : chart.bars) {
+    labels = std::max(labels, text_width(bar.label, kTextSize));
+    notes = std::max(notes, text_width(note_of(bar, chart.value.unit), kTextSize));
+  }
+  const double left = kMargin + std::min(labels, 0.35 * inner) + 8;
+  const double right = chart.width - kMargin - std::min(notes, 0.3 * inner) - 10;
+  const double bottom = top + kRow * static_cast<double>(std::max<std::size_t>(chart.bars.size(), 1));
+  const Axis axis = axis_of(chart, left, right);
+  draw_grid(document, axis, top, bottom);
+  double y = top;
+  for (const Bar& bar : chart.bars) {
+    draw_bar(document, chart, bar, axis, left, y);
+    y += kRow;
+  }
+  const double zero = axis.clamped(0);
+  document.line(zero, top, zero, bottom, {.stroke = Paint::role(Role::kAxis)});
+  if (chart.bars.empty()) {
+    document.text((left + right) / 2, top + kRow / 2 + 4, "nothing to show",
+                  {.anchor = Anchor::kMiddle, .paint = Paint::role(Role::kMutedText), .halo = true});
+  }
+  document.text((left + right) / 2, bottom + 34, chart.value.label,
+                {.anchor = Anchor::kMiddle, .paint = Paint::role(Role::kMutedText)});
+  return std::move(document).finish(chart.width, bottom + (chart.value.label.empty() ? 26 : 46));
+}
+
+}  // namespace natten_sim::draw

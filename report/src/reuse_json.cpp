@@ -1,0 +1,178 @@
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/reuse_report.hpp>
+
+#include "reuse_numbers.hpp"
+
+namespace natten_sim::report {
+namespace {
+
+using study::AttentionSubject;
+using study::ReuseAnswer;
+using study::ReuseComparison;
+using study::ReuseQuestion;
+using study::ReuseResult;
+
+Json histogram_json(const std::vector<ReuseProfile::Point>& histogram) {
+  Json buckets = Json::array();
+  for (const ReuseProfile::Point& bucket : histogram)
+    buckets.push_back({{"upto_bytes", bucket.bytes}, {"count", bucket.count}});
+  return buckets;
+}
+
+Json result_fields(const ReuseQuestion& question, const ReuseResult& result) {
+  Json fields;
+  fields["sectors"] = {{"q", nullable(result.sectors.q)},
+                       {"k", nullable(result.sectors.k)},
+                       {"v", nullable(result.sectors.v)},
+                       {"o", nullable(result.sectors.o)},
+                       {"total", result.sectors.total}};
+  fields["cold_sectors"] = result.cold_sectors;
+  fields["miss_sectors"] = nullable(result.miss_sectors);
+  fields["hit_rate"] = nullable(result.hit_rate);
+  fields["dram_read_bytes"] = nullable(result.dram_read_bytes);
+  fields["dram_write_bytes"] = nullable(result.dram_write_bytes);
+  fields["effective_capacity_bytes"] = nullable(question.capacity_bytes);
+  fields["first_noncompulsory_seqlen"] = nullable(result.first_noncompulsory_seqlen);
+  fields["stack_distance"] = {{"mean_bytes", nullable(result.mean_distance_bytes)},
+                              {"histogram", histogram_json(result.histogram)}};
+  fields["order"] = walked_order(result);
+  if (result.time_ns) fields["time_ns"] = *result.time_ns;
+  if (result.miss_ratio_standard_error)
+    fields["miss_ratio_standard_error"] = *result.miss_ratio_standard_error;
+  return fields;
+}
+
+Json comparison_fields(const ReuseQuestion& question, const ReuseComparison& comparison) {
+  const ReuseResult& first = comparison.first;
+  Json fields = result_fields(question, first);
+  if (!comparison.second) return fields;
+  const ReuseResult& second = *comparison.second;
+  Json compare = result_fields(question, second);
+  compare["reduction"] = {
+      {"miss_sectors", nullable(reduction(first.miss_sectors, second.miss_sectors))},
+      {"noncompulsory_miss_sectors", nullable(reduction(noncompulsory(first), noncompulsory(second)))},
+      {"dram_read_bytes", nullable(reduction(first.dram_read_bytes, second.dram_read_bytes))}};
+  fields["compare"] = compare;
+  return fields;
+}
+
+void add_attention_input(const ReuseQuestion& question, const AttentionSubject& subject, Json& input) {
+  if (const auto* sweep = std::get_if<study::SeqlenSweep>(&subject.seqlen)) {
+    input["sweep"] = study::to_string(*sweep);
+  } else {
+    input["seqlen"] = to_json(std::get<Extents>(subject.seqlen));
+  }
+  input["window"] = subject.window ? to_json(*subject.window) : Json();
+  input["stride"] = to_json(subject.stride);
+  input["causal"] = subject.causal;
+  input["q_tile"] = to_json(*subject.q_tile);
+  input["kv_tile"] = to_json(*subject.kv_tile);
+  input["batch_size"] = subject.batch;
+  input["heads"] = subject.heads;
+  input["heads_kv"] = *subject.heads_kv;
+  input["head_dim"] = subject.head_dim;
+  input["dim_value"] = *subject.dim_value;
+  input["dtype"] = to_string(subject.dtype);
+  input["kernel"] = nullable(subject.kernel);
+  input["schedule"] = to_string(*subject.schedule);
+  input["interleave_heads"] = subject.launch == LaunchOrder::kHeadsFirst;
+  input["longest_first"] = subject.longest_first;
+  input["workers"] = *subject.workers;
+  input["ctas_per_sm"] = *subject.ctas_per_sm;
+  if (const auto* replay = std::get_if<study::LruReplay>(&*question.method))
+    input["granularity"] = to_string(replay->granularity);
+  if (const auto* timed = std::get_if<study::TimedRun>(&*question.method)) input["jitter"] = *timed->jitter;
+}
+
+void add_cache_input(const ReuseQuestion& question, Json& input) {
+  input["fidelity"] = to_string(study::fidelity_of(*question.method));
+  input["device"] = nullable(question.device);
+  input["l2_bytes"] = nullable(question.capacity_bytes);
+  input["sector_bytes"] = *question.sector_bytes;
+  input["sms"] = *question.sms;
+  const auto* replay = std::get_if<study::LruReplay>(&*question.method);
+  if (replay == nullptr) return;
+  if (const auto* sets = std::get_if<study::SetAssociative>(&replay->cache)) {
+    input["ways"] = sets->ways;
+    input["replacement"] = to_string(sets->replacement);
+    input["hashed"] = sets->index == SetIndex::kHashed;
+    input["line_bytes"] = *question.line_bytes;
+  }
+  if (const auto* sample = std::get_if<study::SampledLru>(&replay->cache)) input["sample"] = sample->rate;
+}
+
+std::string points_csv(const ReuseAnswer& answer, const char* bytes, const char* count,
+                       std::vector<ReuseProfile::Point> ReuseResult::*points) {
+  std::vector<Json> rows;
+  const auto add = [&](const ReuseResult& result) {
+    for (const ReuseProfile::Point& point : result.*points)
+      rows.push_back({{"order", walked_order(result)}, {bytes, point.bytes}, {count, point.count}});
+  };
+  const ReuseComparison& comparison = answer.results.front();
+  add(comparison.first);
+  if (comparison.second) add(*comparison.second);
+  return csv_table({{"order", nullptr}, {bytes, nullptr}, {count, nullptr}}, rows);
+}
+
+}  // namespace
+
+Json reuse_input(const ReuseAnswer& answer) {
+  const ReuseQuestion& question = answer.question;
+  Json input;
+  if (const auto* trace = std::get_if<study::TraceSubject>(&question.subject)) {
+    input["trace"] = trace->name;
+  } else if (const auto* stream = std::get_if<study::StreamSubject>(&question.subject)) {
+    input["stream_bytes"] = stream->bytes;
+    input["passes"] = stream->passes;
+    input["workers"] = *stream->workers;
+  } else {
+    add_attention_input(question, std::get<AttentionSubject>(question.subject), input);
+  }
+  if (question.order) input["order"] = study::name_of(*question.order);
+  if (question.compare) input["compare"] = study::name_of(*question.compare);
+  add_cache_input(question, input);
+  return input;
+}
+
+Json reuse_result(const ReuseAnswer& answer) {
+  if (sweep_of(answer) == nullptr) return comparison_fields(answer.question, answer.results.front());
+  Json rows = Json::array();
+  for (const ReuseComparison& comparison : answer.results) {
+    Json row = {{"seqlen", comparison.seqlen}};
+    row.update(comparison_fields(answer.question, comparison));
+    rows.push_back(row);
+  }
+  return {{"sweep", rows}};
+}
+
+std::string reuse_csv(const ReuseAnswer& answer) {
+  const bool sweep = sweep_of(answer) != nullptr;
+  Json input = reuse_input(answer);
+  std::vector<Json> rows;
+  for (const ReuseComparison& comparison : answer.results) {
+    Json row = input;
+    if (sweep) row["seqlen"] = comparison.seqlen;
+    Json fields = comparison_fields(answer.question, comparison);
+    fields["stack_distance"].erase("histogram");  // has a table of its own
+    if (fields.contains("compare")) fields["compare"]["stack_distance"].erase("histogram");
+    for (const char* same : {"order", "compare"}) {
+      if (row.contains(same)) row["input_" + std::string(same)] = row[same];
+      row.erase(same);
+    }
+    row.update(flattened(fields));
+    rows.push_back(flattened(row));
+  }
+  return csv_table(rows.front(), rows);
+}
+
+std::string reuse_histogram_csv(const ReuseAnswer& answer) {
+  return points_csv(answer, "upto_bytes", "count", &ReuseResult::histogram);
+}
+
+std::string reuse_curve_csv(const ReuseAnswer& answer) {
+  return points_csv(answer, "capacity_bytes", "miss_sectors", &ReuseResult::curve);
+}
+
+}  // namespace natten_sim::report

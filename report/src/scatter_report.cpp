@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/report/scatter_report.hpp>
+#include <natten_sim/report/text_table.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+std::string instruction_name(const study::ScatterCost& cost) { return cost.instruction.value_or("forced"); }
+
+Json calibration_fields(const CalibrationError& error) {
+  return {{"fitted_points", error.fitted_points},
+          {"unfitted_points", error.unfitted_points},
+          {"unfitted_worst_ratio", nullable(error.unfitted_worst_ratio)},
+          {"unfitted_mean_ratio", nullable(error.unfitted_mean_ratio)}};
+}
+
+std::string bounds_text(const ContentionPrediction& p) {
+  return fmt::format("time                {:>12}   bound: {}\n", time_text(p.time_ns), to_string(p.bound)) +
+         fmt::format(
+             "  hottest address   {:>12}\n  slice throughput  {:>12}\n  issue             {:>12}\n"
+             "  dram              {:>12}\n  launch            {:>12}\n",
+             time_text(p.hottest_address_ns), time_text(p.slice_throughput_ns), time_text(p.issue_ns),
+             time_text(p.dram_ns), time_text(p.launch_ns));
+}
+
+}  // namespace
+
+std::vector<Json> remedy_rows(const std::vector<Remedy>& remedies) {
+  std::vector<Json> rows;
+  for (const Remedy& remedy : remedies) {
+    rows.push_back({{"name", remedy.name},
+                    {"time_ns", remedy.time_ns},
+                    {"extra_bytes", remedy.extra_bytes},
+                    {"bound", to_string(remedy.bound)}});
+  }
+  return rows;
+}
+
+Json scatter_cost_fields(const study::ScatterCost& cost, const ContentionProfile& profile) {
+  const ContentionPrediction& prediction = cost.prediction;
+  const auto in_l2 = [&](std::int64_t sectors) {
+    return std::llround(static_cast<double>(sectors) * profile.l2_sector_ratio);
+  };
+  Json fields;
+  fields["time_ns"] = prediction.time_ns;
+  fields["bound"] = to_string(prediction.bound);
+  fields["updates"] = cost.load.updates;
+  if (cost.words) fields["addresses"] = *cost.words;
+  fields["max_multiplicity"] = cost.load.max_multiplicity;
+  fields["cas_retries"] = prediction.cas_retries;
+  fields["sectors"] = {{"atom", prediction.atom_sectors}, {"red", prediction.red_sectors}};
+  fields["service_ns_per_update"] = prediction.service_ns_per_update;
+  fields["bandwidth_utilization"] = prediction.dram_bytes / prediction.time_ns / profile.dram_bytes_per_ns;
+  if (cost.remedies) fields["remedies"] = remedy_rows(*cost.remedies);
+  fields["l2_sectors"] = {{"atom", in_l2(prediction.atom_sectors)}, {"red", in_l2(prediction.red_sectors)}};
+  fields["bounds_ns"] = {{"hottest_address", prediction.hottest_address_ns},
+                         {"slice_throughput", prediction.slice_throughput_ns},
+                         {"issue", prediction.issue_ns},
+                         {"dram", prediction.dram_ns}};
+  fields["launch_ns"] = prediction.launch_ns;
+  fields["path"] = to_string(cost.load.path);
+  fields["vector_width"] = cost.load.vector_width;
+  fields["instruction"] = instruction_name(cost);
+  fields["rows_touched"] = cost.load.rows_touched;
+  fields["serial_multiplicity"] = cost.load.serial_multiplicity;
+  fields["collapsed"] = prediction.collapsed;
+  fields["contenders"] = prediction.contenders;
+  fields["changing_share"] = prediction.changing_share;
+  return fields;
+}
+
+Json scatter_fields(const study::ScatterAnswer& answer) {
+  Json fields = scatter_cost_fields(answer.cost, answer.profile);
+  if (answer.calibration) fields["calibration"] = calibration_fields(*answer.calibration);
+  return fields;
+}
+
+std::string scatter_text(const study::ScatterAnswer& answer) {
+  const study::ScatterQuestion& question = answer.question;
+  const ScatterLoad& load = answer.cost.load;
+  const ContentionPrediction& p = answer.cost.prediction;
+  std::string text =
+      fmt::format("{} updates of {} x {} into {} rows, {}\n{} on {}: {} ({})\n\n", grouped(load.updates),
+                  load.width, to_string(load.type), grouped(question.rows), source_name(question.source),
+                  question.construct, question.device, to_string(load.path), instruction_name(answer.cost));
+  text += bounds_text(p);
+  text += fmt::format("hottest row         {:>12}   updates; {} of service each\n",
+                      grouped(load.max_multiplicity), time_text(p.service_ns_per_update));
+  if (answer.cost.words)
+    text += fmt::format("addresses           {:>12}   words in {} rows\n", grouped(*answer.cost.words),
+                        grouped(load.rows_touched));
+  text += fmt::format("sectors atom, red   {:>12}   {}\n", grouped(p.atom_sectors), grouped(p.red_sectors));
+  if (load.path == InstructionPath::kCas) {
+    text += fmt::format("CAS retries         {:>12}   {:.1f}% of the hottest row's updates change it\n",
+                        grouped(p.cas_retries), 100 * p.changing_share);
+  }
+  if (answer.cost.remedies) text += "\n" + remedies_text(*answer.cost.remedies);
+  return text;
+}
+
+std::optional<std::string> saturation_note(const study::ScatterAnswer& answer) {
+  const double share = answer.cost.prediction.changing_share;
+  if (answer.question.values != UpdateValues::kConstant || share > 0.5) return std::nullopt;
+  return fmt::format(
+      "constant updates saturate a {} word: only {:.1f}% of the hottest row's updates change it, the others "
+      "succeed without retries; use --values normal for gradients",
+      to_string(answer.cost.load.type), 100 * share);
+}
+
+std::string source_name(const study::RowSource& source) {
+  if (const auto* given = std::get_if<study::GivenRows>(&source)) return given->name;
+  return to_string(std::get<IndexDistribution>(source));
+}
+
+std::string scatter_title(const study::ScatterAnswer& answer) {
+  return fmt::format("{} x {} {}, {}, {}", answer.cost.load.updates, answer.question.width,
+                     to_string(answer.question.dtype), source_name(answer.question.source),
+                     answer.question.device);
+}
+
+std::string remedies_text(const std::vector<Remedy>& remedies) {
+  const auto as_is =
+      std::find_if(remedies.begin(), remedies.end(), [](const Remedy& r) { return r.name == kAsIs; });
+  std::vector<std::vector<std::string>> rows = {{"remedy", "time", "speedup", "extra memory", "bound"}};
+  for (const Remedy& remedy : remedies) {
+    rows.push_back({remedy.name, time_text(remedy.time_ns),
+                    fmt::format("{:.2f}x", as_is->time_ns / remedy.time_ns),
+                    bytes_text(static_cast<double>(remedy.extra_bytes)), to_string(remedy.bound)});
+  }
+  return text_table(rows, LastColumn::kLeft);
+}
+
+std::string time_text(double ns) {
+  if (ns < 1e3) return fmt::format("{:.1f} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.1f} us", ns * 1e-3);
+  return fmt::format("{:.{}f} ms", ns * 1e-6, ns < 1e7 ? 2 : 1);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr double kKib = 1024;
+  if (bytes < kKib) return fmt::format("{:.0f} B", bytes);
+  if (bytes < kKib * kKib) return fmt::format("{:.1f} KiB", bytes / kKib);
+  return fmt::format("{:.1f} MiB", bytes / kKib / kKib);
+}
+
+}  // namespace natten_sim::report

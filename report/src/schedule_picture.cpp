@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <functional>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/report/draw/gantt.hpp>
+#include <natten_sim/report/schedule_picture.hpp>
+#include <natten_sim/report/schedule_report.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+using study::FinishedSchedule;
+
+constexpr std::size_t kMaxSvgTasks = 50000;
+
+/// One compute or reduction as it ran.
+struct Bar {
+  TaskPhase phase = TaskPhase::kCompute;
+  std::size_t pass = 0;
+  std::int32_t worker = 0, head = 0, kv_tile = 0, q_tile = 0;
+  double start = 0, end = 0;
+  std::int32_t chain = 0, task = 0;
+};
+
+/// Calls `visit` for every bar that takes time: passes, chains in launch order, tasks in order.
+void for_each_bar(const FinishedSchedule& finished, const std::function<void(const Bar&)>& visit) {
+  double offset = 0;
+  for (std::size_t pass = 0; pass < finished.plan.phases.size(); ++pass) {
+    const SchedulePhase& phase = finished.plan.phases[pass];
+    const ScheduleRun& run = finished.run.runs[pass];
+    std::size_t index = 0;
+    for (std::size_t i = 0; i < phase.schedule.chains.size(); ++i) {
+      const ScheduledChain& chain = phase.schedule.chains[i];
+      for (std::size_t task = 0; task < chain.q_order.size(); ++task) {
+        const TaskTimes& times = run.tasks[index++];
+        Bar bar{TaskPhase::kCompute,
+                pass,
+                run.worker[i],
+                chain.head,
+                chain.kv_tile,
+                chain.q_order[task],
+                offset + times.compute_start,
+                offset + times.compute_end,
+                static_cast<std::int32_t>(i),
+                static_cast<std::int32_t>(task)};
+        if (bar.end > bar.start) visit(bar);
+        bar.phase = TaskPhase::kReduce;
+        bar.start = offset + times.reduce_start;
+        bar.end = offset + times.reduce_end;
+        if (bar.end > bar.start) visit(bar);
+      }
+    }
+    offset += run.makespan;
+  }
+}
+
+const SchedulePhase& first_phase(const FinishedSchedule& finished) { return finished.plan.phases.front(); }
+
+bool asynchronous(const FinishedSchedule& finished) { return first_phase(finished).costs.writer_stages > 0; }
+
+std::size_t count_tasks(const FinishedSchedule& finished) {
+  std::size_t tasks = 0;
+  for (const ScheduleRun& run : finished.run.runs) tasks += run.tasks.size();
+  return tasks;
+}
+
+/// Steps on the critical path.
+class CriticalSteps {
+ public:
+  explicit CriticalSteps(const FinishedSchedule& finished) {
+    for (std::size_t pass = 0; pass < finished.dags.size(); ++pass) {
+      for (const CriticalStep& step : finished.dags[pass].critical_path)
+        keys_.emplace_back(pass, step.chain, step.task, step.phase);
+    }
+    std::sort(keys_.begin(), keys_.end());
+  }
+  [[nodiscard]] bool has(const Bar& bar) const {
+    return std::binary_search(keys_.begin(), keys_.end(), Key{bar.pass, bar.chain, bar.task, bar.phase});
+  }
+
+ private:
+  using Key = std::tuple<std::size_t, std::int32_t, std::int32_t, TaskPhase>;
+  std::vector<Key> keys_;
+};
+
+enum class ShowWaits { kNo, kYes };
+
+draw::Interval interval_of(const Bar& bar, bool async, const CriticalSteps& critical) {
+  const bool reduces = bar.phase == TaskPhase::kReduce;
+  return {
+      .row = bar.worker,
+      .start = bar.start,
+      .end = bar.end,
+      .activity = reduces ? draw::Activity::kReduce : draw::Activity::kCompute,
+      .group = static_cast<std::size_t>(bar.head),
+      .label = std::to_string(bar.q_tile),
+      .detail = fmt::format("head {}, KV {}, Q {}: {} {} to {}", bar.head, bar.kv_tile, bar.q_tile,
+                            reduces ? "reduces" : "computes", short_number(bar.start), short_number(bar.end)),
+      .critical = critical.has(bar),
+      .second_lane = reduces && async};
+}
+
+/// Rows are workers. A worker that reduces by itself waits between a compute and its reduction.
+draw::Gantt gantt_of(const FinishedSchedule& finished, ShowWaits waits) {
+  const BackwardProblem& problem = first_phase(finished).problem;
+  const bool async = asynchronous(finished);
+  const CriticalSteps critical(finished);
+  draw::Gantt gantt{.rows = problem.workers, .groups = static_cast<std::size_t>(problem.heads)};
+  gantt.time_label = "time, in the unit of the costs";
+  gantt.span = finished.run.makespan;
+  std::vector<double> ready(static_cast<std::size_t>(problem.workers), 0.0);  // end of the last step
+  for_each_bar(finished, [&](const Bar& bar) {
+    double& since = ready[static_cast<std::size_t>(bar.worker)];
+    const bool waited = bar.phase == TaskPhase::kReduce && bar.start > since;
+    if (waits == ShowWaits::kYes && !async && waited) {
+      gantt.intervals.push_back({.row = bar.worker,
+                                 .start = since,
+                                 .end = bar.start,
+                                 .activity = draw::Activity::kWait,
+                                 .group = static_cast<std::size_t>(bar.head)});
+    }
+    gantt.intervals.push_back(interval_of(bar, async, critical));
+    since = bar.end;
+  });
+  return gantt;
+}
+
+void name_track(std::int64_t track, const std::string& name, std::string& text) {
+  text += fmt::format(
+      ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{0},\"name\":\"thread_name\",\"args\":{{\"name\":\"{1}\"}}}}",
+      track, name);
+  text += fmt::format(
+      ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{0},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{0}"
+      "}}}}",
+      track);
+}
+
+}  // namespace
+
+std::string schedule_ascii(const FinishedSchedule& finished) {
+  const std::int32_t workers = first_phase(finished).problem.workers;
+  if (workers > draw::kMaxAsciiRows) {
+    throw InvalidParameter(
+        "ascii", std::to_string(workers) + " workers",
+        "at most " + std::to_string(draw::kMaxAsciiRows) + "; --svg and --perfetto draw more");
+  }
+  return draw::ascii(gantt_of(finished, ShowWaits::kYes));
+}
+
+std::string schedule_svg(const std::string& name, const FinishedSchedule& finished,
+                         const BackwardProblem& problem) {
+  const std::size_t tasks = count_tasks(finished);
+  if (tasks > kMaxSvgTasks) {
+    throw InvalidParameter("svg", std::to_string(tasks) + " tasks",
+                           "at most " + std::to_string(kMaxSvgTasks) + "; --perfetto draws more");
+  }
+  if (problem.workers > draw::kMaxGanttRows) {
+    throw InvalidParameter("svg", std::to_string(problem.workers) + " workers",
+                           "at most " + std::to_string(draw::kMaxGanttRows) + "; --perfetto draws more");
+  }
+  // Beyond this many tasks waits are too thin to be seen, and a picture has room for computes and reductions.
+  const bool room = 3 * tasks <= static_cast<std::size_t>(draw::kMaxIntervals);
+  draw::Gantt gantt = gantt_of(finished, room ? ShowWaits::kYes : ShowWaits::kNo);
+  gantt.heading.title =
+      fmt::format("Backward schedule {}: makespan {}", name, short_number(finished.run.makespan));
+  gantt.heading.subtitle = fmt::format("{} Q x {} KV tiles, {} heads, {} workers", problem.mask.q_tiles,
+                                       problem.mask.kv_tiles, problem.heads, problem.workers);
+  return draw::render(gantt).svg;
+}
+
+std::string schedule_trace(const FinishedSchedule& finished) {
+  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+  text += R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"natten-sim schedule"}})";
+  const bool writers = asynchronous(finished);
+  const auto track_of = [&](const Bar& bar) {
+    const std::int64_t worker = bar.worker;
+    return writers ? 2 * worker + (bar.phase == TaskPhase::kReduce ? 1 : 0) : worker;
+  };
+  for (std::int32_t worker = 0; worker < first_phase(finished).problem.workers; ++worker) {
+    const std::int64_t track = writers ? 2 * std::int64_t{worker} : worker;
+    name_track(track, fmt::format("worker {}", worker), text);
+    if (writers) name_track(track + 1, fmt::format("worker {} dQ writer", worker), text);
+  }
+  for_each_bar(finished, [&](const Bar& bar) {
+    const char* what = bar.phase == TaskPhase::kReduce ? "reduce" : "compute";
+    text += fmt::format(
+        ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{},\"name\":\"{} h{} kv{} "
+        "q{}\",\"cat\":\"{}\","
+        "\"args\":{{\"head\":{},\"kv_tile\":{},\"q_tile\":{}}}}}",
+        track_of(bar), bar.start, bar.end - bar.start, what, bar.head, bar.kv_tile, bar.q_tile, what,
+        bar.head, bar.kv_tile, bar.q_tile);
+  });
+  return text + "\n]}\n";
+}
+
+}  // namespace natten_sim::report

@@ -1,0 +1,249 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/schedule_report.hpp>
+#include <natten_sim/report/text_table.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+using study::FinishedSchedule;
+using study::ScheduleAnswer;
+using study::ScheduleResult;
+
+const FinishedSchedule* finished_of(const ScheduleResult& result) {
+  return std::get_if<FinishedSchedule>(&result.outcome);
+}
+
+const char* phase_name(TaskPhase phase) {
+  switch (phase) {
+    case TaskPhase::kCompute:
+      return "compute";
+    case TaskPhase::kReduce:
+      return "reduce";
+    case TaskPhase::kReduceKv:
+      return "reduce_kv";
+  }
+  return "";
+}
+
+/// Visits every step of the critical path with the phase it belongs to and the time at which that starts.
+template <typename Visit>
+void for_each_critical_step(const FinishedSchedule& finished, const Visit& visit) {
+  double offset = 0;
+  for (std::size_t i = 0; i < finished.dags.size(); ++i) {
+    for (const CriticalStep& step : finished.dags[i].critical_path)
+      visit(finished.plan.phases[i], step, offset);
+    offset += finished.dags[i].makespan;
+  }
+}
+
+Json critical_path_fields(const FinishedSchedule& finished) {
+  Json steps = Json::array();
+  for_each_critical_step(finished, [&](const SchedulePhase& phase, const CriticalStep& step, double offset) {
+    const ScheduledChain& chain = phase.schedule.chains[static_cast<std::size_t>(step.chain)];
+    Json object = {{"head", chain.head}, {"kv_tile", chain.kv_tile}};
+    object["q_tile"] = step.phase == TaskPhase::kReduceKv
+                           ? Json()
+                           : Json(chain.q_order[static_cast<std::size_t>(step.task)]);
+    object["phase"] = phase_name(step.phase);
+    if (!phase.name.empty()) object["pass"] = phase.name;
+    object["start"] = offset + step.start;
+    object["end"] = offset + step.end;
+    steps.push_back(std::move(object));
+  });
+  return steps;
+}
+
+std::string schedule_percent(double fraction) { return fmt::format("{:.2f}%", 100 * fraction); }
+
+std::string bound_name(const FinishedSchedule& finished) {
+  if (finished.plan.exhausted_at && !finished.run.binding) return "every schedule searched";
+  return finished.run.binding ? to_string(*finished.run.binding) : "sum of passes";
+}
+
+/// Why a schedule has no numbers; null when it has.
+Json deadlock_text(const ScheduleResult& result) {
+  const auto* deadlock = std::get_if<Deadlock>(&result.outcome);
+  return deadlock == nullptr ? Json() : Json(deadlock->text());
+}
+Json not_applicable_text(const ScheduleResult& result) {
+  const auto* reason = std::get_if<NotApplicable>(&result.outcome);
+  return reason == nullptr ? Json() : Json(InvalidParameter("algorithm", result.name, reason->needs).what());
+}
+
+void add_costs(const ScheduleAnswer& answer, Json& input) {
+  const BackwardCosts& costs = answer.costs;
+  input["workers"] = answer.problem.workers;
+  input["compute"] = costs.compute;
+  input["compute_partial"] = costs.compute_partial;
+  input["reduce"] = costs.reduce;
+  input["reduce_kv"] = costs.reduce_kv;
+  input["handoff"] = costs.handoff;
+  input["handoff_far"] = costs.handoff_far.value_or(costs.handoff);
+  input["tax"] = costs.per_tile_tax;
+  input["overlap"] = costs.writer_stages == 0 ? "serial" : "async:" + std::to_string(costs.writer_stages);
+}
+
+/// Critical path as lines of a table.
+std::string critical_path_text(const FinishedSchedule& finished) {
+  std::vector<std::vector<std::string>> steps = {{"start", "end", "head", "KV tile", "Q tile", "phase"}};
+  for_each_critical_step(finished, [&](const SchedulePhase& phase, const CriticalStep& step, double offset) {
+    const ScheduledChain& chain = phase.schedule.chains[static_cast<std::size_t>(step.chain)];
+    steps.push_back({short_number(offset + step.start), short_number(offset + step.end),
+                     std::to_string(chain.head), std::to_string(chain.kv_tile),
+                     step.phase == TaskPhase::kReduceKv
+                         ? "-"
+                         : std::to_string(chain.q_order[static_cast<std::size_t>(step.task)]),
+                     phase_name(step.phase)});
+  });
+  return "\ncritical path\n" + text_table(steps);
+}
+
+}  // namespace
+
+std::string short_number(double value) {
+  if (value == std::clamp(value, -1e15, 1e15) &&
+      value == static_cast<double>(static_cast<std::int64_t>(value)))
+    return grouped(static_cast<std::int64_t>(value));
+  return fmt::format("{:.6g}", value);
+}
+
+Json schedule_input(const study::ScheduleQuestion& question, const ScheduleAnswer& answer) {
+  Json input;
+  input["mask"] = question.mask.label;
+  if (answer.tokens) {
+    input["seqlen_q"] = answer.tokens->q_tokens;
+    input["seqlen_k"] = answer.tokens->kv_tokens;
+    input["q_tile"] = answer.tokens->q_tile;
+    input["kv_tile"] = answer.tokens->kv_tile;
+  }
+  input["q_tiles"] = answer.problem.mask.q_tiles;
+  input["kv_tiles"] = answer.problem.mask.kv_tiles;
+  input["heads"] = answer.heads;
+  input["heads_kv"] = answer.heads_kv;
+  input["batch_size"] = answer.batch;
+  input["algorithm"] = question.algorithms.empty() ? "all" : joined(question.algorithms, ",");
+  input["dispatch"] = question.dispatch ? Json(to_string(*question.dispatch)) : Json();
+  input["launch_order"] =
+      question.launch ? Json("sections:" + std::to_string(question.launch->heads_per_section)) : Json();
+  input["effort"] = nullable(question.effort);
+  input["seed"] = question.seed;
+  add_costs(answer, input);
+  return input;
+}
+
+Json schedule_input(const std::string& path, const ScheduleAnswer& answer) {
+  Json input;
+  input["table"] = path;
+  input["q_tiles"] = answer.problem.mask.q_tiles;
+  input["kv_tiles"] = answer.problem.mask.kv_tiles;
+  input["heads"] = answer.heads;
+  input["heads_kv"] = answer.heads_kv;
+  add_costs(answer, input);
+  return input;
+}
+
+Json schedule_fields(const ScheduleResult& result, CriticalPath path) {
+  const FinishedSchedule* finished = finished_of(result);
+  const auto when_finished = [&](const auto& value_of) {
+    return finished == nullptr ? Json() : Json(value_of(*finished));
+  };
+  Json fields = {{"algorithm", result.name}, {"ordered", result.ordered}};
+  fields["makespan"] = when_finished([](const auto& f) { return f.run.makespan; });
+  fields["lower_bound"] = when_finished([](const auto& f) { return f.run.lower_bound; });
+  fields["lower_bound_by"] = when_finished(bound_name);
+  fields["optimality_gap"] = when_finished([](const auto& f) { return f.run.optimality_gap; });
+  fields["utilization"] = when_finished([](const auto& f) { return nullable(f.run.utilization); });
+  fields["total_work"] = when_finished([](const auto& f) { return f.run.total_work; });
+  fields["bubble"] = {
+      {"startup", when_finished([](const auto& f) { return f.run.bubble.startup; })},
+      {"wait_for_turn", when_finished([](const auto& f) { return f.run.bubble.wait_for_turn; })},
+      {"tail", when_finished([](const auto& f) { return f.run.bubble.tail; })}};
+  if (finished != nullptr && path == CriticalPath::kShown)
+    fields["critical_path"] = critical_path_fields(*finished);
+  fields["closed_form"] = when_finished([](const auto& f) { return nullable(f.closed_form); });
+  fields["deadlock"] = deadlock_text(result);
+  fields["hang_free"] = when_finished(
+      [](const auto& f) { return f.finishes_on_any_workers ? "any_workers" : "these_workers"; });
+  fields["not_applicable"] = not_applicable_text(result);
+  fields["dispatch"] = when_finished([](const auto& f) { return to_string(f.plan.dispatch); });
+  return fields;
+}
+
+Json schedule_result(const ScheduleAnswer& answer, CriticalPath path) {
+  if (answer.results.size() == 1) return schedule_fields(answer.results.front(), path);
+  Json algorithms = Json::array();
+  for (const ScheduleResult& result : answer.results) algorithms.push_back(schedule_fields(result, path));
+  return {{"algorithms", std::move(algorithms)}};
+}
+
+std::string schedule_csv(const ScheduleAnswer& answer) {
+  std::vector<Json> rows;
+  for (const ScheduleResult& result : answer.results) {
+    rows.push_back(flattened(schedule_fields(result, CriticalPath::kHidden)));
+  }
+  return csv_table(rows.front(), rows);
+}
+
+std::string schedule_text(const ScheduleResult& result, const BackwardProblem& problem, CriticalPath path) {
+  const FinishedSchedule& finished = std::get<FinishedSchedule>(result.outcome);
+  const PlanRun& run = finished.run;
+  const std::vector<std::vector<std::string>> rows = {
+      {"schedule", fmt::format("{}, {} dispatch{}", result.name, to_string(finished.plan.dispatch),
+                               result.ordered ? "" : ", reductions in no prescribed order")},
+      {"problem", fmt::format("{} Q x {} KV tiles, {} heads, {} workers", problem.mask.q_tiles,
+                              problem.mask.kv_tiles, problem.heads, problem.workers)},
+      {"makespan", short_number(run.makespan)},
+      {"lower bound", fmt::format("{} ({})", short_number(run.lower_bound), bound_name(finished))},
+      {"gap", run.optimality_gap == 0 ? "0: optimal" : schedule_percent(run.optimality_gap)},
+      {"utilization", run.utilization ? schedule_percent(*run.utilization) : "-"},
+      {"total work", short_number(run.total_work)},
+      {"bubbles", fmt::format("startup {}, wait for turn {}, tail {} (summed over workers)",
+                              short_number(run.bubble.startup), short_number(run.bubble.wait_for_turn),
+                              short_number(run.bubble.tail))},
+      {"closed form", finished.closed_form ? short_number(*finished.closed_form) : "-"},
+      {"deadlock", finished.finishes_on_any_workers ? "none, whatever the times and the number of workers"
+                                                    : "none, whatever the times"}};
+  const std::string text = text_table(rows, LastColumn::kLeft);
+  return path == CriticalPath::kHidden ? text : text + critical_path_text(finished);
+}
+
+std::string schedule_comparison(const ScheduleAnswer& answer) {
+  std::optional<double> fastest;
+  for (const ScheduleResult& result : answer.results) {
+    const FinishedSchedule* finished = finished_of(result);
+    if (finished == nullptr || !result.ordered) continue;
+    fastest = std::min(fastest.value_or(finished->run.makespan), finished->run.makespan);
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"algorithm", "dispatch", "makespan", "of fastest", "lower bound", "gap", "busy", "closed form"}};
+  std::string remarks;
+  for (const ScheduleResult& result : answer.results) {
+    const FinishedSchedule* finished = finished_of(result);
+    if (finished == nullptr) {
+      rows.push_back({result.name, "-", "-", "-", "-", "-", "-", "-"});
+      const Json deadlock = deadlock_text(result);
+      const Json reason = deadlock.is_null() ? not_applicable_text(result) : deadlock;
+      remarks += fmt::format("{}: {}\n", result.name, reason.get<std::string>());
+      continue;
+    }
+    const PlanRun& run = finished->run;
+    rows.push_back({result.name + (result.ordered ? "" : " *"), to_string(finished->plan.dispatch),
+                    short_number(run.makespan),
+                    fastest && *fastest > 0 ? fmt::format("{:.3f}", run.makespan / *fastest) : "-",
+                    short_number(run.lower_bound), schedule_percent(run.optimality_gap),
+                    run.utilization ? schedule_percent(*run.utilization) : "-",
+                    finished->closed_form ? short_number(*finished->closed_form) : "-"});
+  }
+  const BackwardProblem& problem = answer.problem;
+  return fmt::format("{} Q x {} KV tiles, {} heads, {} workers\n", problem.mask.q_tiles,
+                     problem.mask.kv_tiles, problem.heads, problem.workers) +
+         text_table(rows) + "* no prescribed dQ order in one pass; its bound is that of its own work\n" +
+         remarks;
+}
+
+}  // namespace natten_sim::report

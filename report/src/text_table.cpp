@@ -1,0 +1,38 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <natten_sim/report/text_table.hpp>
+
+namespace natten_sim::report {
+
+std::string grouped(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  for (std::size_t at = digits.size(); at > (value < 0 ? 4U : 3U);) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string text_table(const std::vector<std::vector<std::string>>& rows, LastColumn last) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool left = i == 0 || (last == LastColumn::kLeft && i + 1 == widths.size());
+      line += i == 0 ? "" : "  ";
+      line += left ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("{:>{}}", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace natten_sim::report

@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/validation_report.hpp>
+#include <natten_sim/validate/measure/counters.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+using namespace natten_sim::validate;
+
+/// JSON knows no infinity.
+Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+std::vector<Json> suite_rows(const std::vector<Suite>& suites) {
+  std::vector<Json> rows;
+  for (const Suite& suite : suites) {
+    Json counters = Json::array();
+    for (const std::string& label : suite.counters) {
+      const CounterSpec& spec = counter(label);
+      counters.push_back({{"label", label},
+                          {"metric", std::string(spec.metric)},
+                          {"unit", std::string(spec.unit)},
+                          {"meaning", std::string(spec.meaning)}});
+    }
+    rows.push_back({{"name", suite.name},
+                    {"title", suite.title},
+                    {"points", suite.points.size()},
+                    {"counters", counters}});
+  }
+  return rows;
+}
+
+/// Whether the check passed; null where it did not run.
+std::vector<Json> check_rows(const std::vector<CheckedPoint>& checks) {
+  std::vector<Json> rows;
+  for (const CheckedPoint& check : checks) {
+    rows.push_back({{"point", check.key},
+                    {"error", check.ran ? finite_or_null(check.error) : Json(nullptr)},
+                    {"naive_error", check.ran ? finite_or_null(check.naive_error) : Json(nullptr)},
+                    {"passed", check.ran ? Json(check.passed) : Json(nullptr)},
+                    {"status", check.status}});
+  }
+  return rows;
+}
+
+std::size_t count_wrong(const std::vector<CheckedPoint>& checks) {
+  return static_cast<std::size_t>(std::count_if(
+      checks.begin(), checks.end(), [](const CheckedPoint& check) { return check.ran && !check.passed; }));
+}
+
+}  // namespace
+
+Json suites_json(const std::vector<Suite>& suites) { return {{"suites", suite_rows(suites)}}; }
+
+std::string suites_csv(const std::vector<Suite>& suites) {
+  std::vector<Json> rows = suite_rows(suites);
+  for (Json& row : rows) {
+    std::string labels;
+    for (const Json& each : row["counters"]) {
+      labels += (labels.empty() ? "" : " ") + each["label"].get<std::string>();
+    }
+    row["counters"] = labels;
+  }
+  return csv_table({{"name", ""}, {"title", ""}, {"points", 0}, {"counters", ""}}, rows);
+}
+
+std::string suites_text(const std::vector<Suite>& suites) {
+  std::vector<std::vector<std::string>> table = {{"suite", "points", "counters", "what"}};
+  for (const Suite& suite : suites) {
+    std::string counters;
+    for (const std::string& label : suite.counters) counters += (counters.empty() ? "" : ", ") + label;
+    table.push_back({suite.name, std::to_string(suite.points.size()),
+                     counters.empty() ? "times only" : counters, suite.title});
+  }
+  std::string text = text_table(table, LastColumn::kLeft) + "\n";
+  for (const CounterSpec& spec : counter_table()) {
+    text += fmt::format("{} = {} [{}] on {}\n    {}\n", spec.label, spec.metric, spec.unit, spec.chips,
+                        spec.meaning);
+  }
+  return text;
+}
+
+Json checks_json(const std::vector<CheckedPoint>& checks) {
+  return {{"checks", check_rows(checks)}, {"failed", count_wrong(checks)}};
+}
+
+std::string checks_csv(const std::vector<CheckedPoint>& checks) {
+  return csv_table(check_rows({CheckedPoint{}}).front(), check_rows(checks));
+}
+
+std::string checks_text(const std::vector<CheckedPoint>& checks) {
+  std::vector<std::vector<std::string>> table = {{"point", "error", "naive", "verdict"}};
+  std::size_t ran = 0;
+  for (const CheckedPoint& check : checks) {
+    ran += check.ran ? 1 : 0;
+    if (check.ran) {
+      table.push_back({check.key, fmt::format("{:.2e}", check.error),
+                       fmt::format("{:.2e}", check.naive_error), check.passed ? "agrees" : "WRONG"});
+    } else {
+      table.push_back({check.key, "-", "-", "not run: " + check.status});
+    }
+  }
+  return text_table(table, LastColumn::kLeft) + fmt::format("\n{} points checked, {} wrong, {} not run\n",
+                                                            ran, count_wrong(checks), checks.size() - ran);
+}
+
+}  // namespace natten_sim::report

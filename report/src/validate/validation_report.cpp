@@ -1,0 +1,252 @@
+#include <natten_sim/report/validation_report.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/text_table.hpp>
+#include <natten_sim/validate/cases/attention.hpp>
+#include <natten_sim/validate/compare/saving.hpp>
+#include <natten_sim/validate/measure/counters.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+using namespace natten_sim::validate;
+
+/// JSON knows no infinity.
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json row_json(const ComparisonRow& row) {
+  return {{"suite", row.suite},
+          {"device", row.device},
+          {"point", row.point},
+          {"group", row.group},
+          {"counter", row.counter},
+          {"model", row.model},
+          {"predicted", row.predicted},
+          {"measured", row.measured},
+          {"deviation", finite(row.deviation)},
+          {"spread", row.spread},
+          {"fitted", row.fitted},
+          {"tolerance", row.tolerance ? Json(*row.tolerance) : Json(nullptr)},
+          {"verdict", to_string(row.verdict)},
+          {"cause", row.cause}};
+}
+
+Json errors_json(const std::optional<ErrorSummary>& errors) {
+  if (!errors) return nullptr;
+  return {{"points", errors->points},         {"mape", finite(errors->mape)},
+          {"median", finite(errors->median)}, {"p95", finite(errors->p95)},
+          {"worst", finite(errors->worst)},   {"worst_point", errors->worst_point}};
+}
+
+std::string percent(double fraction) {
+  if (!std::isfinite(fraction)) return "nothing measured";
+  return fmt::format("{:.3f}%", 100 * fraction);
+}
+
+std::string count_text(double value) { return grouped(static_cast<std::int64_t>(value + 0.5)); }
+
+std::string head_text(const Recording& recording) {
+  const RecordingHead& head = recording.head;
+  return fmt::format("{}: {} points on {} ({} SMs), driver {}, {}; {}; clocks {}; {}; commit {}\n",
+                     head.suite, recording.rows.size(), head.device.name, head.device.sms, head.driver,
+                     head.toolkit, head.profiler, head.clocks_policy, head.cache_control, head.commit);
+}
+
+std::string groups_text(const Comparison& comparison) {
+  std::set<std::string> devices;
+  for (const GroupSummary& group : comparison.groups) devices.insert(group.device);
+  std::vector<std::vector<std::string>> table = {
+      {"group", "suite", "counter", "fitted", "points", "mean", "median", "p95", "worst"}};
+  for (const GroupSummary& group : comparison.groups) {
+    for (const bool fitted : {false, true}) {
+      const std::optional<ErrorSummary>& errors = fitted ? group.fitted : group.not_fitted;
+      if (!errors) continue;
+      table.push_back({group.group.empty() ? "all: " + group.model : "  " + group.group,
+                       devices.size() > 1 ? group.suite + " on " + group.device : group.suite, group.counter,
+                       fitted ? "yes" : "no", std::to_string(errors->points), percent(errors->mape),
+                       percent(errors->median), percent(errors->p95), percent(errors->worst)});
+    }
+  }
+  return table.size() == 1 ? "" : "\nAbsolute deviation of predicted from measured\n" + text_table(table);
+}
+
+/// A counter's value, or a saving in percent.
+std::string value_text(const std::string& counter, double value) {
+  return compares_by_difference(counter) ? fmt::format("{:.2f}%", 100 * value) : count_text(value);
+}
+
+/// How many savings are predicted within the goal, by both readings of it.
+std::string savings_text(const Comparison& comparison) {
+  std::vector<std::string> models;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.counter == kSaving && std::find(models.begin(), models.end(), row.model) == models.end()) {
+      models.push_back(row.model);
+    }
+  }
+  std::string text;
+  for (const std::string& model : models) {
+    const SavingSummary summary = summarise_savings(comparison.rows, model);
+    text += fmt::format(
+        "  {}: {} of {} pairs within 5% of the cyclic reads; of {} that save more than 5%, {} within 5% of "
+        "the "
+        "saving\n",
+        model, summary.within_points, summary.pairs, summary.parted, summary.within_ratio);
+  }
+  return text.empty() ? "" : "\nWhat a sawtooth saves of the DRAM reads of a cyclic walk\n" + text;
+}
+
+std::string rows_text(const Comparison& comparison) {
+  std::vector<std::vector<std::string>> table = {
+      {"point", "counter", "model", "predicted", "measured", "deviation", "verdict"}};
+  for (const ComparisonRow& row : comparison.rows) {
+    table.push_back({row.point, row.counter, row.model, value_text(row.counter, row.predicted),
+                     value_text(row.counter, row.measured), fmt::format("{:+.2f}%", 100 * row.deviation),
+                     to_string(row.verdict)});
+  }
+  return "\nEvery comparison\n" + text_table(table, LastColumn::kLeft);
+}
+
+std::string misses_text(const Comparison& comparison) {
+  std::vector<std::vector<std::string>> outside = {
+      {"point", "counter", "predicted", "measured", "deviation", "tolerance"}};
+  std::map<std::string, std::pair<std::size_t, double>> known;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.verdict == Verdict::kOutside) {
+      outside.push_back(
+          {row.point, row.counter, value_text(row.counter, row.predicted),
+           value_text(row.counter, row.measured),
+           std::isfinite(row.deviation) ? fmt::format("{:+.2f}%", 100 * row.deviation) : "nothing measured",
+           percent(*row.tolerance)});
+    } else if (row.verdict == Verdict::kKnownMiss) {
+      auto& [count, worst] = known[row.counter + ": " + row.cause];
+      ++count;
+      worst = std::max(worst, std::abs(row.deviation));
+    }
+  }
+  std::string text;
+  if (!known.empty()) text += "\nKnown misses\n";
+  for (const auto& [cause, points] : known) {
+    text += fmt::format("  {} points, worst {}: {}\n", points.first, percent(points.second), cause);
+  }
+  if (outside.size() > 1) text += "\nOut of tolerance\n" + text_table(outside);
+  return text;
+}
+
+/// TFLOP/s of one configuration over lengths and tiles; the best of a length is marked.
+struct TilesTable {
+  std::vector<std::string> shapes;  // in the order of the recording
+  std::map<std::int64_t, std::map<std::string, const RecordedRow*>> rows;
+  std::map<std::int64_t, double> best;
+
+  void add(const AttentionCase& point, const RecordedRow& row) {
+    const std::string shape = point.tiles_text();
+    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+    rows[point.problem.tokens][shape] = &row;
+    double& top = best[point.problem.tokens];
+    top = std::max(top, teraflops(row).value_or(0));
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::vector<std::vector<std::string>> table = {{"tokens"}};
+    for (const std::string& shape : shapes) table.front().push_back(shape);
+    for (const auto& [tokens, cells] : rows) {
+      table.push_back({std::to_string(tokens)});
+      for (const std::string& shape : shapes) {
+        const auto found = cells.find(shape);
+        const auto rate = found == cells.end() ? std::nullopt : teraflops(*found->second);
+        table.back().push_back(found == cells.end() ? "-"
+                               : !rate              ? found->second->status
+                                       : fmt::format("{:.0f}{}", *rate, *rate == best.at(tokens) ? "*" : " "));
+      }
+    }
+    return text_table(table);
+  }
+};
+
+/// Of the suite that varies tiles.
+std::string throughput_text(const Recording& recording) {
+  if (recording.head.suite != "tiles") return "";
+  std::map<std::string, TilesTable> tables;
+  for (const RecordedRow& row : recording.rows) {
+    const auto* const point = row.point.as<AttentionCase>();
+    if (point == nullptr) continue;
+    const kernels::AttentionProblem& p = point->problem;
+    tables[fmt::format("head dim {}, {} heads, {}, {}", p.head_dim, p.heads, p.causal ? "causal" : "full",
+                       to_string(p.dtype))]
+        .add(*point, row);
+  }
+  std::string text;
+  for (const auto& [name, table] : tables)
+    text += "\nTFLOP/s, " + name + " (* the best tiles of a length)\n" + table.text();
+  return text;
+}
+
+}  // namespace
+
+Json validation_json(const std::vector<Recording>& recordings, const Comparison& comparison) {
+  Json heads = Json::array(), rows = Json::array(), groups = Json::array(), times = Json::array();
+  for (const Recording& recording : recordings) {
+    heads.push_back({{"suite", recording.head.suite},
+                     {"points", recording.rows.size()},
+                     {"device", recording.head.device.name},
+                     {"driver", recording.head.driver},
+                     {"toolkit", recording.head.toolkit},
+                     {"profiler", recording.head.profiler},
+                     {"commit", recording.head.commit}});
+    for (const RecordedRow& row : recording.rows) {
+      if (!row.timing) continue;
+      const auto rate = teraflops(row);
+      times.push_back({{"suite", recording.head.suite},
+                       {"point", key_of(row.point)},
+                       {"median_ms", row.timing->milliseconds.median},
+                       {"p95_ms", row.timing->milliseconds.p95},
+                       {"repetitions", row.timing->repetitions},
+                       {"inputs", row.timing->inputs},
+                       {"tflops", rate ? Json(*rate) : Json(nullptr)}});
+    }
+  }
+  for (const ComparisonRow& row : comparison.rows) rows.push_back(row_json(row));
+  for (const GroupSummary& group : comparison.groups) {
+    groups.push_back({{"suite", group.suite},
+                      {"device", group.device},
+                      {"counter", group.counter},
+                      {"model", group.model},
+                      {"group", group.group},
+                      {"not_fitted", errors_json(group.not_fitted)},
+                      {"fitted", errors_json(group.fitted)}});
+  }
+  return {{"recordings", heads},
+          {"rows", rows},
+          {"groups", groups},
+          {"throughput", times},
+          {"out_of_tolerance", comparison.outside},
+          {"notes", comparison.notes}};
+}
+
+std::string validation_text(const std::vector<Recording>& recordings, const Comparison& comparison,
+                            RowsText rows) {
+  std::string text;
+  for (const Recording& recording : recordings) text += head_text(recording);
+  text += groups_text(comparison) + savings_text(comparison) + misses_text(comparison);
+  if (rows == RowsText::kAll) text += rows_text(comparison);
+  for (const Recording& recording : recordings) text += throughput_text(recording);
+  if (!comparison.notes.empty()) text += "\n";
+  for (const std::string& note : comparison.notes) text += "not compared: " + note + "\n";
+  return text +
+         fmt::format("\n{} comparisons, {} out of tolerance\n", comparison.rows.size(), comparison.outside);
+}
+
+std::string validation_csv(const Comparison& comparison) {
+  std::vector<Json> rows;
+  for (const ComparisonRow& row : comparison.rows) rows.push_back(row_json(row));
+  return csv_table(row_json(ComparisonRow{}), rows);
+}
+
+}  // namespace natten_sim::report

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/validation_views.hpp>
+
+namespace natten_sim::report::views {
+
+using Cells = std::vector<std::vector<std::string>>;
+
+[[nodiscard]] inline std::string cell(const std::optional<double>& value, fmt::format_string<double> format,
+                                      double scale = 1) {
+  return value ? fmt::format(format, scale * *value) : "-";
+}
+[[nodiscard]] inline std::string cell(const std::optional<std::int64_t>& value) {
+  return value ? std::to_string(*value) : "-";
+}
+
+[[nodiscard]] inline const char* mask_word(bool causal) { return causal ? "causal" : "full"; }
+
+/// Below what is there already, with a title.
+inline void append_table(const Cells& cells, std::string& text, const std::string& title) {
+  text += (text.empty() ? "" : "\n") + title + "\n" + text_table(cells);
+}
+
+/// The profile of the recorded GPU. One of another size (a slice) or of no profile has no predictions, but
+/// is shown all the same: an empty profile.
+[[nodiscard]] Device device_of(const validate::Recording& recording, const std::vector<Device>& devices);
+
+[[nodiscard]] std::optional<ValidationView> heat_map(const RecordedData& data);
+[[nodiscard]] std::optional<ValidationView> sensitivity(const RecordedData& data);
+[[nodiscard]] std::optional<ValidationView> decision_table(const RecordedData& data);
+[[nodiscard]] std::optional<ValidationView> misses(const RecordedData& data);
+[[nodiscard]] std::optional<ValidationView> throughput(const RecordedData& data);
+[[nodiscard]] std::optional<ValidationView> partings(const RecordedData& data);
+[[nodiscard]] std::optional<ValidationView> active_sms(const RecordedData& data);
+[[nodiscard]] std::optional<ValidationView> capacities(const RecordedData& data);
+
+}  // namespace natten_sim::report::views

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Writes kernels/src/attention_forward/wgmma.cuh: one struct a width of the accumulator.
+
+    scripts/generate_wgmma.py > kernels/src/attention_forward/wgmma.cuh
+
+A wgmma instruction names every accumulator register, so C++ cannot write one for all widths.
+"""
+
+SCORE_WIDTHS = (64, 80, 96, 112, 128, 176)  # KV tiles
+OUTPUT_WIDTHS = (64, 96, 128, 160, 192, 256)  # head dimensions
+TYPES = (("__nv_bfloat16", "bf16"), ("__half", "f16"))
+
+HEADER = """\
+// Written by scripts/generate_wgmma.py: change that, not this.
+//
+// wgmma.mma_async m64 x width x k16 with fp32 accumulators. A warpgroup holds 64 rows: a thread has rows
+// 16 * warp + lane / 4 (+ 8) and columns 8 * j + 2 * (lane % 4) (+ 1), as accumulator[4 * j + 2 * (row + 8) + column].
+// `accumulate` 0 overwrites. The caller fences, commits and waits.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+// clang-format off
+namespace natten_sim::kernels::attention_forward {
+
+/// S = Q K^T: both operands in shared memory, head dimension contiguous.
+template <typename Element, int kWidth> struct ScoreProduct;
+/// O += P V: P in registers (4 packed pairs), V in shared memory with the head dimension contiguous.
+template <typename Element, int kWidth> struct OutputProduct;
+"""
+
+FOOTER = """
+}  // namespace natten_sim::kernels::attention_forward
+// clang-format on"""
+
+
+def registers(count, first=0):
+    return ",".join(f"%{i + first}" for i in range(count))
+
+
+def accumulators(count):
+    return ", ".join(f'"+f"(d[{i}])' for i in range(count))
+
+
+def score(element, name, width):
+    n = width // 2
+    return f"""
+template <> struct ScoreProduct<{element}, {width}> {{
+  static __device__ __forceinline__ void issue(float (&d)[{n}], std::uint64_t a, std::uint64_t b, int accumulate) {{
+    asm volatile("{{.reg .pred p; setp.ne.b32 p, %{n + 2}, 0;\\n"
+      "wgmma.mma_async.sync.aligned.m64n{width}k16.f32.{name}.{name} {{{registers(n)}}}, %{n}, %{n + 1}, p, 1, 1, 0, 0;}}"
+      : {accumulators(n)} : "l"(a), "l"(b), "r"(accumulate)); }}
+}};"""
+
+
+def output(element, name, width):
+    n = width // 2
+    return f"""
+template <> struct OutputProduct<{element}, {width}> {{
+  static __device__ __forceinline__ void issue(float (&d)[{n}], const std::uint32_t* a, std::uint64_t b) {{
+    asm volatile("{{.reg .pred p; setp.eq.u32 p, 0, 0;\\n"
+      "wgmma.mma_async.sync.aligned.m64n{width}k16.f32.{name}.{name} {{{registers(n)}}}, "
+      "{{{registers(4, n)}}}, %{n + 4}, p, 1, 1, 1;}}"
+      : {accumulators(n)} : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)); }}
+}};"""
+
+
+print(HEADER)
+for element, name in TYPES:
+    for width in SCORE_WIDTHS:
+        print(score(element, name, width))
+    for width in OUTPUT_WIDTHS:
+        print(output(element, name, width))
+print(FOOTER)

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+
+/// The parts of which constructions are made, for authors of algorithms.
+namespace natten_sim::schedules {
+
+enum class TileOrder { kAscending, kDescending };
+
+/// The attended Q tiles of every KV tile, ascending; the same for every head.
+using QTiles = std::vector<std::vector<std::int32_t>>;
+[[nodiscard]] QTiles attended_of_each_kv_tile(const BlockMask& mask);
+
+/// Chains in launch order; the Q order of KV tile j is `q_order(j)`.
+[[nodiscard]] std::vector<ScheduledChain> launch_chains(
+    const BackwardProblem& problem, const HeadSections& launch, TileOrder kv_tiles,
+    const std::function<std::vector<std::int32_t>(std::int32_t)>& q_order);
+
+/// Static dispatch: launch position modulo workers. Dynamic: none.
+[[nodiscard]] std::vector<std::int32_t> place_in_turn(const BackwardProblem& problem, Dispatch dispatch);
+
+/// Chains launched with KV tiles and Q tiles ascending, dispatched dynamically unless the request says
+/// otherwise; reductions in no order yet.
+[[nodiscard]] BackwardSchedule ascending_launch(const ScheduleRequest& request);
+
+/// For each head * q_tiles + Q tile, its KV tiles in the order of their reductions.
+using DqOrder = std::vector<std::vector<std::int32_t>>;
+
+/// Every dQ tile's KV tiles in one order.
+[[nodiscard]] DqOrder dq_by_kv_tile(const BackwardProblem& problem, TileOrder order);
+
+/// Every dQ tile's KV tiles in the order in which their reductions would start if none waited for another;
+/// ties by launch position. A static schedule with this order cannot deadlock: along every order edge (time,
+/// launch position, place in the chain) increases lexicographically. A deadlock is one of dK/dV.
+[[nodiscard]] std::variant<DqOrder, Deadlock> dq_by_visiting_time(const BackwardProblem& problem,
+                                                                  const BackwardCosts& costs,
+                                                                  const BackwardSchedule& schedule);
+
+/// One phase of a schedule whose dQ order is by visiting time.
+[[nodiscard]] PlanOutcome reduced_by_visiting_time(const ScheduleRequest& request, BackwardSchedule schedule);
+
+}  // namespace natten_sim::schedules

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/core/backward_schedule.hpp>
+#include <natten_sim/models/schedules/schedule_bounds.hpp>
+#include <natten_sim/sim/schedules/schedule_run.hpp>
+
+namespace natten_sim {
+
+/// Heads are launched in sections. Inside a section KV tiles advance slowest and heads fastest, as
+/// FlashAttention-3 launches its causal backward; a section of one head is head by head.
+struct HeadSections {
+  std::int32_t heads_per_section = 1;
+};
+
+/// What an algorithm may look at. Not every algorithm heeds all of it.
+struct ScheduleRequest {
+  BackwardProblem problem;
+  BackwardCosts costs;
+  std::optional<Dispatch> dispatch;    ///< none: the algorithm's own
+  std::optional<HeadSections> launch;  ///< none: the algorithm's own
+  /// Iterations of a search, 0 or more (0: constructions alone). None: 2^22 / tasks, between 8 and 2000.
+  std::optional<std::int64_t> effort;
+  std::uint64_t seed = 1;  ///< of a search
+  std::function<void(double)> progress = {};
+};
+
+/// Phases run one after the other, with a barrier between them; most algorithms have one. The algorithm says
+/// what a phase's chains and tasks stand for.
+struct SchedulePhase {
+  std::string name;
+  BackwardProblem problem;
+  BackwardCosts costs;
+  BackwardSchedule schedule;
+};
+
+struct SchedulePlan {
+  std::vector<SchedulePhase> phases;
+  /// How work reaches workers. fa2-split dispatches CTAs of several chains dynamically, which its phase,
+  /// being made of chains, can only hold as the static schedule that results.
+  Dispatch dispatch = Dispatch::kDynamic;
+  /// Set by a search that has covered every schedule: none finishes earlier.
+  std::optional<double> exhausted_at;
+};
+
+struct PlanRun {
+  double makespan = 0;
+  double total_work = 0;
+  ScheduleBubble bubble;
+  /// Of the time of all workers, the share spent computing, and reducing when that is serial; none when the
+  /// makespan is 0.
+  std::optional<double> utilization;
+  /// Sum over phases of the best bound of each; equal to the makespan when exhausted.
+  double lower_bound = 0;
+  std::optional<BindingBound> binding;  ///< of the only phase; none when exhausted or of several
+  double optimality_gap = 0;            ///< makespan / lower_bound - 1
+  std::vector<ScheduleRun> runs;        ///< one a phase
+};
+
+/// Simulates every phase; a deadlock of one is the answer. O(tasks log workers). @throws InvalidParameter.
+[[nodiscard]] std::variant<PlanRun, Deadlock> attempt_run(const SchedulePlan& plan,
+                                                          RecordTimes record = RecordTimes::kNo);
+
+/// The same for plans that are known to finish. @throws DeadlockError, InvalidParameter.
+[[nodiscard]] PlanRun run_plan(const SchedulePlan& plan, RecordTimes record = RecordTimes::kNo);
+
+/// A plan of one phase with the request's problem and costs.
+[[nodiscard]] SchedulePlan one_phase(const ScheduleRequest& request, BackwardSchedule schedule);
+
+/// @throws InvalidParameter on an invalid problem, more than 2^27 tasks, a negative effort or an empty
+/// section.
+void require_valid(const ScheduleRequest& request);
+
+}  // namespace natten_sim

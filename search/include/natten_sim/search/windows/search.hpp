@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/tile_count.hpp>
+
+namespace natten_sim {
+
+/// lo, lo+1, .., hi.
+struct IntRange {
+  std::int64_t lo = 1;
+  std::int64_t hi = 1;
+
+  friend constexpr bool operator==(const IntRange&, const IntRange&) = default;
+};
+
+/// A tile pair to try, and the backend that implements it (empty: none named).
+struct TileChoice {
+  std::string backend;
+  TilePair tiles;
+};
+
+/// Every combination of a window and a stride an axis and a tile pair. A stride above its window is left out;
+/// everything else in the ranges belongs to the space. Multi-dimensional tiling, forward walk.
+struct SearchSpace {
+  Extents input;
+  PerAxis<IntRange> window;
+  PerAxis<IntRange> stride;
+  Extents dilation;
+  PerAxis<bool> causal;
+  KvTiling kv_tiling = KvTiling::kStatic;
+  std::vector<TileChoice> tiles;
+};
+
+/// All windows 1..L/dilation, all strides, not causal, static tiling; no tiles yet.
+/// @throws InvalidParameter on an invalid input or dilation.
+[[nodiscard]] SearchSpace full_space(const Extents& input, const Extents& dilation = {});
+
+/// Fractions are read as the decimal number that prints them, so that 0.3 means 3/10 exactly; bounds are
+/// inclusive.
+struct SparsityRange {
+  double lo = 0.0;
+  double hi = 1.0;
+};
+
+struct SearchConstraints {
+  std::optional<SparsityRange> sparsity;
+  bool window_multiple_of_kv_tile = false;  ///< on every axis
+  std::optional<double> max_imbalance;      ///< largest over smallest L / window among the axes, >= 1
+  bool fully_block_sparse = false;          ///< no partially masked tile is visited
+  bool no_padding = false;                  ///< tiles divide every axis (of every dilation group)
+  bool natten_fast_path = false;            ///< NATTEN's kernels skip masking (models' natten_fast_path)
+  std::optional<double> min_speedup;        ///< of the objective, positive; read as a decimal, inclusive
+};
+
+/// What is maximised: the ratios of TileCount of the same name.
+enum class Objective { kWork, kWorst, kMean, kFlop };
+
+struct Candidate {
+  NeighborhoodMask mask;
+  std::size_t tile_choice = 0;  ///< index into SearchSpace::tiles
+  TileCount count;
+};
+
+struct SearchResult {
+  std::int64_t space_size = 0;  ///< combinations in the space, before constraints
+  std::int64_t evaluated = 0;   ///< (axis, window, stride, tile sizes) that were counted to cover all of them
+  std::vector<Candidate> candidates;
+  /// When a sparsity range left nothing: the attainable sparsity nearest to it under all other constraints.
+  /// None with min_speedup, and where too many options would have to be looked at.
+  std::optional<double> nearest_sparsity;
+};
+
+/// What is settled before the stride product when two combinations have the same objective.
+enum class TieBreak {
+  kStrideProduct,  ///< nothing
+  kFastPath,       ///< those that NATTEN runs without masking come first
+};
+
+struct SearchRun {
+  unsigned threads = 1;                  ///< the result does not depend on it
+  std::function<void(double)> progress;  ///< called with 0..1, from any of the threads, one call at a time
+  TieBreak tie_break = TieBreak::kStrideProduct;  ///< of search_best
+};
+
+/// The `top` best combinations, exactly: the result equals plain enumeration of the space.
+///
+/// Order: larger objective; then the tie break of `run`; then smaller product of strides; then less uneven
+/// windows (largest over smallest L / window, compared exactly); then lexicographically smaller (window,
+/// stride, Q tile, KV tile), then the earlier tile choice. Cost: one closed-form count for each axis, window,
+/// stride and pair of tile sizes that neither the constraints nor the best of a sketch of the space (windows
+/// and strides that tiles divide) exclude, then the classes of equal (window, attended, cost) of all axes but
+/// the last, each with a range-minimum query over the last.
+/// @throws InvalidParameter on an invalid space or constraint, or when more than 10^8 options remain
+///         (up to 14 bytes each); OverflowError, also when only an excluded combination overflows.
+[[nodiscard]] SearchResult search_best(const SearchSpace& space, const SearchConstraints& constraints,
+                                       Objective objective, std::size_t top, const SearchRun& run = {});
+
+/// The Pareto front over (lower sparsity, smaller stride product, larger objective), whole, in the order of
+/// `search_best`. Of combinations equal in all three the first in that order stays.
+/// @throws as search_best, and InvalidParameter when the space has more than 2^24 attended-pair combinations.
+[[nodiscard]] SearchResult search_pareto(const SearchSpace& space, const SearchConstraints& constraints,
+                                         Objective objective, const SearchRun& run = {});
+
+/// The stride ladder: the Pareto front over (smaller stride product, larger worst-case speedup) for one
+/// window and one tile pair, by stride product; of equal ones the lexicographically smallest stride.
+/// Tables 4.2 to 4.4 of Hassani's dissertation list such ladders.
+/// @throws InvalidParameter unless windows are fixed and there is one tile choice.
+[[nodiscard]] SearchResult stride_ladder(const SearchSpace& space, const SearchConstraints& constraints,
+                                         const SearchRun& run = {});
+
+}  // namespace natten_sim

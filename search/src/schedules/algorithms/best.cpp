@@ -1,0 +1,246 @@
+// Search for the earliest deterministic schedule of any mask, workers, heads and costs. Tries every ordered
+// algorithm of the table in both dispatches, then list schedules in several launch orders, then as many
+// random restarts and local changes as the effort says, and, up to 32 tasks, branch and bound of 500 nodes an
+// iteration, which may cover every schedule. It stops when the lower bound is met. With dynamic dispatch
+// requested, a searched schedule counts as it runs when dispatched dynamically.
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/search/schedules/schedule_parts.hpp>
+
+#include "schedules/construct.hpp"
+#include "schedules/exhaustive.hpp"
+
+namespace natten_sim::schedules {
+namespace {
+
+constexpr std::int64_t kExhaustiveTasks = 32;
+constexpr std::int64_t kNodesAnIteration = 500;
+
+/// 0 .. count-1. The standard's distributions differ between libraries; this does not.
+std::size_t pick(std::mt19937_64& random, std::size_t count) {
+  return static_cast<std::size_t>(random() % count);
+}
+double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
+
+class BestSearch {
+ public:
+  explicit BestSearch(const ScheduleRequest& request)
+      : request_(request),
+        problem_(request.problem),
+        bound_(schedule_bounds(request.problem, request.costs).best()),
+        random_(request.seed) {
+    std::vector<std::int64_t> tasks(static_cast<std::size_t>(problem_.mask.kv_tiles), 0);
+    for (std::size_t cell = 0; cell < problem_.mask.work.size(); ++cell)
+      tasks[cell % tasks.size()] += problem_.mask.work[cell] != TileWork::kNone ? 1 : 0;
+    for (std::int32_t head = 0; head < problem_.heads; ++head) {
+      for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv) {
+        if (tasks[static_cast<std::size_t>(kv)] > 0) chains_.push_back(head * problem_.mask.kv_tiles + kv);
+      }
+    }
+    tasks_ = problem_.heads * std::accumulate(tasks.begin(), tasks.end(), std::int64_t{0});
+    effort_ = request.effort.value_or(
+        std::clamp<std::int64_t>((std::int64_t{1} << 22) / std::max<std::int64_t>(tasks_, 1), 8, 2000));
+    for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv)
+      times_.push_back(chain_time(problem_, request.costs, kv));
+  }
+
+  SchedulePlan run() {
+    try_named();
+    try_list_schedules();
+    for (std::int64_t i = 0; i < effort_ && !proven(); ++i) {
+      if (request_.progress) request_.progress(static_cast<double>(i) / static_cast<double>(effort_));
+      i % 4 == 0 ? restart() : change();
+    }
+    SchedulePlan plan;
+    std::optional<double> exhausted;
+    if (!proven() && tasks_ <= kExhaustiveTasks && effort_ > 0) exhausted = exhaust();
+    plan = one_phase(request_, std::move(best_));
+    plan.exhausted_at = exhausted;
+    return plan;
+  }
+
+ private:
+  [[nodiscard]] bool proven() const { return found_ && makespan_ <= bound_; }
+  [[nodiscard]] double time_of(std::int32_t chain) const {
+    return times_[static_cast<std::size_t>(chain % problem_.mask.kv_tiles)];
+  }
+
+  /// Keeps the schedule if it finishes, and earlier than the best so far. Returns its makespan.
+  std::optional<double> offer(BackwardSchedule schedule) {
+    if (request_.dispatch && schedule.dispatch != *request_.dispatch) {
+      if (*request_.dispatch == Dispatch::kStatic) return std::nullopt;  // constructed schedules are static
+      schedule.dispatch = Dispatch::kDynamic;
+      schedule.worker.clear();
+    }
+    const std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem_, request_.costs, schedule);
+    const auto* run = std::get_if<ScheduleRun>(&outcome);
+    if (run == nullptr) return std::nullopt;
+    if (!found_ || run->makespan < makespan_) {
+      found_ = true;
+      makespan_ = run->makespan;
+      best_ = std::move(schedule);
+      best_worker_ = run->worker;
+      current_.reset();
+    }
+    return run->makespan;
+  }
+
+  /// Every ordered algorithm of the table, the last one first: it is the likeliest to meet the bound.
+  void try_named() {
+    const std::vector<const ScheduleAlgorithm*>& all = schedule_algorithms();
+    for (auto algorithm = all.rbegin(); algorithm != all.rend(); ++algorithm) {
+      if (!(*algorithm)->ordered || (*algorithm)->searches) continue;
+      for (const Dispatch dispatch : {Dispatch::kStatic, Dispatch::kDynamic}) {
+        if (request_.dispatch && dispatch != *request_.dispatch) continue;
+        try_named(**algorithm, dispatch);
+      }
+    }
+  }
+
+  /// In the launch order of the request and in the algorithm's own.
+  void try_named(const ScheduleAlgorithm& algorithm, Dispatch dispatch) {
+    for (const bool own_launch : {false, true}) {
+      if (own_launch && !request_.launch) continue;  // the same again
+      if (proven()) return;
+      ScheduleRequest named = request_;
+      named.progress = {};
+      named.dispatch = dispatch;
+      if (own_launch) named.launch.reset();
+      PlanOutcome outcome = attempt_plan(algorithm, named);
+      if (auto* plan = std::get_if<SchedulePlan>(&outcome)) offer(std::move(plan->phases.front().schedule));
+    }
+  }
+
+  void offer_list(const std::vector<std::int32_t>& chains, const std::vector<double>& preference) {
+    if (proven()) return;
+    std::optional<BackwardSchedule> schedule = list_schedule(problem_, request_.costs, chains, preference);
+    if (schedule) offer(std::move(*schedule));
+  }
+
+  void try_list_schedules() {
+    std::vector<std::int32_t> order = chains_;
+    offer_list(order, {});  // head by head
+    const auto sorted_by = [&](const auto& before) {
+      order = chains_;
+      std::stable_sort(order.begin(), order.end(), before);
+      return order;
+    };
+    const std::int32_t kv_tiles = problem_.mask.kv_tiles;
+    offer_list(sorted_by([&](std::int32_t a, std::int32_t b) { return time_of(a) > time_of(b); }), {});
+    offer_list(sorted_by([&](std::int32_t a, std::int32_t b) {
+                 return a / kv_tiles != b / kv_tiles ? a / kv_tiles < b / kv_tiles : time_of(a) > time_of(b);
+               }),
+               {});
+    offer_list(sorted_by([&](std::int32_t a, std::int32_t b) { return time_of(a) < time_of(b); }), {});
+    offer_list(sorted_by([&](std::int32_t a, std::int32_t b) { return a % kv_tiles < b % kv_tiles; }), {});
+  }
+
+  /// A list schedule with longest chains first, blurred, and random ties.
+  void restart() {
+    const double blur = unit(random_);
+    std::vector<std::pair<double, std::int32_t>> keyed;
+    const double longest = *std::max_element(times_.begin(), times_.end());
+    for (const std::int32_t chain : chains_)
+      keyed.emplace_back(-time_of(chain) + blur * longest * unit(random_), chain);
+    std::sort(keyed.begin(), keyed.end());
+    std::vector<std::int32_t> order;
+    for (const auto& [key, chain] : keyed) order.push_back(chain);
+    std::vector<double> preference(static_cast<std::size_t>(problem_.mask.q_tiles));
+    for (double& value : preference) value = unit(random_);
+    offer_list(order, preference);
+  }
+
+  /// One random change of the current assignment, kept unless it is later than before.
+  void change() {
+    if (!current_) {
+      current_ = assignment_of(problem_, best_, best_worker_);
+      const auto schedule = first_come_first_served(problem_, request_.costs, *current_);
+      current_makespan_ = schedule ? run_schedule(problem_, request_.costs, *schedule).makespan : makespan_;
+    }
+    Assignment changed = *current_;
+    const std::size_t changes = 1 + pick(random_, 3);
+    for (std::size_t i = 0; i < changes; ++i)
+      pick(random_, 4) == 0 ? move_chain(changed) : move_tile(changed);
+    std::optional<BackwardSchedule> schedule = first_come_first_served(problem_, request_.costs, changed);
+    if (!schedule) return;
+    const double before = makespan_;
+    const std::optional<double> makespan = offer(std::move(*schedule));
+    if (!makespan || *makespan > current_makespan_) return;
+    if (makespan_ < before) return;  // the new best is where the next change starts
+    current_ = std::move(changed);
+    current_makespan_ = *makespan;
+  }
+
+  /// A chain trades places with another, or goes to the end of another worker's list.
+  void move_chain(Assignment& assignment) {
+    auto& workers = assignment.of_worker;
+    auto& from = workers[pick(random_, workers.size())];
+    auto& to = workers[pick(random_, workers.size())];
+    if (from.empty()) return;
+    std::int32_t& chain = from[pick(random_, from.size())];
+    if (!to.empty() && pick(random_, 2) == 0) {
+      std::swap(chain, to[pick(random_, to.size())]);
+    } else {
+      const std::int32_t moved = chain;
+      from.erase(from.begin() + (&chain - from.data()));
+      to.insert(to.begin() + static_cast<std::ptrdiff_t>(pick(random_, to.size() + 1)), moved);
+    }
+  }
+
+  /// A Q tile of a chain goes to another place in it, or the whole order turns.
+  void move_tile(Assignment& assignment) {
+    if (chains_.empty()) return;
+    std::vector<std::int32_t>& order =
+        assignment.q_order[static_cast<std::size_t>(chains_[pick(random_, chains_.size())])];
+    const auto a = static_cast<std::ptrdiff_t>(pick(random_, order.size()));
+    const auto b = static_cast<std::ptrdiff_t>(pick(random_, order.size()));
+    switch (pick(random_, 3)) {
+      case 0:
+        std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
+        break;
+      case 1:
+        std::rotate(order.begin(), order.begin() + a, order.end());
+        break;
+      default:
+        if (a < b) std::rotate(order.begin() + a, order.begin() + a + 1, order.begin() + b + 1);
+        if (b < a) std::rotate(order.begin() + b, order.begin() + a, order.begin() + a + 1);
+    }
+  }
+
+  /// The optimum, if the budget covers all schedules.
+  std::optional<double> exhaust() {
+    ExhaustiveResult result =
+        search_exhaustively(problem_, request_.costs, makespan_, bound_, kNodesAnIteration * effort_);
+    if (result.better) offer(std::move(*result.better));
+    return result.complete ? std::optional(result.makespan) : std::nullopt;
+  }
+
+  const ScheduleRequest& request_;
+  const BackwardProblem& problem_;
+  double bound_;
+  std::mt19937_64 random_;
+  std::vector<std::int32_t> chains_;  // with tasks
+  std::vector<double> times_;         // of a chain, by KV tile
+  std::int64_t tasks_ = 0, effort_ = 0;
+  bool found_ = false;
+  double makespan_ = 0;
+  BackwardSchedule best_;
+  std::vector<std::int32_t> best_worker_;
+  std::optional<Assignment> current_;
+  double current_makespan_ = 0;
+};
+
+}  // namespace
+
+ScheduleAlgorithm best() {
+  return {.name = "best",
+          .origin = "search",
+          .position = 1000,
+          .plan = [](const ScheduleRequest& request) -> PlanOutcome { return BestSearch(request).run(); },
+          .searches = true};
+}
+
+}  // namespace natten_sim::schedules

@@ -1,0 +1,123 @@
+// DASH 3.4 for causal masks, for any number of KV tiles, heads and workers. Rows are blocks of `ratio` Q
+// tiles as long as one KV tile; n = KV tiles = rows, KV tile j attends to rows j and later. half = n / 2
+// (rounded down).
+//
+// Pairs: KV tiles j and n-1-j, j < half, one after the other on one worker: n + 1 rows, whatever j.
+//   KV j    visits rows half + (j + t) mod p, t < p, with p = n - half: the dense square below the middle,
+//   shifted;
+//           then rows j .. half - 1.
+//   KV n-1-j visits rows n-1, n-2, .., n-1-j.
+// Middle (odd n only): KV tile half has p rows. Two heads share one worker: the first head's visits
+//   half + (p - 1 + t) mod p, the place that the pairs leave free in the shifted square; the second head's
+//   visits n-1, .., half.
+//
+// Pairs and middles are bins of n + 1 rows; the bins of all heads run on the workers in turn. In step, no dQ
+// row is touched twice at one depth: in the square, columns differ by their shift; row i < half is touched by
+// KV j at depth p + i - j; row n-1-u by KV n-1-j at depth p + half - j + u > p + u, and by the second middle
+// at depth p + u. So the depth order of every dQ tile increases strictly, and nobody waits (Lemma 1). Rounds
+// do not overlap, so bins of one head may lie in different rounds.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <natten_sim/models/schedules/schedule_closed_form.hpp>
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/search/schedules/schedule_parts.hpp>
+
+namespace natten_sim::schedules {
+namespace {
+
+/// Q tiles a KV tile is as long as; none unless the mask is causal with such tiles.
+std::optional<std::int32_t> causal_ratio(const BlockMask& mask) {
+  const std::int32_t ratio = mask.q_tiles / mask.kv_tiles;
+  bool causal = mask.q_tiles % mask.kv_tiles == 0;
+  for (std::int32_t q = 0; q < mask.q_tiles && causal; ++q) {
+    for (std::int32_t kv = 0; kv < mask.kv_tiles && causal; ++kv)
+      causal = (mask.at(q, kv) != TileWork::kNone) == (q >= kv * ratio);
+  }
+  return causal ? std::optional(ratio) : std::nullopt;
+}
+
+std::optional<std::string> lacks_causal_tiles(const BackwardProblem& problem) {
+  if (causal_ratio(problem.mask)) return std::nullopt;
+  return "a causal mask of square shape whose KV tiles are as long as one or more Q tiles; best and shift "
+         "take any mask";
+}
+
+class Bins {
+ public:
+  Bins(const ScheduleRequest& request, std::int32_t ratio)
+      : workers_(request.problem.workers),
+        n_(request.problem.mask.kv_tiles),
+        half_(n_ / 2),
+        square_(n_ - half_),
+        ratio_(ratio) {}
+
+  void add_pair(std::int32_t head, std::int32_t j) {
+    std::vector<std::int32_t> rows = shifted(j);
+    for (std::int32_t row = j; row < half_; ++row) rows.push_back(row);
+    add(head, j, rows);
+    add(head, n_ - 1 - j, upwards(n_ - 1 - j));
+    ++bin_;
+  }
+  void add_middle(std::int32_t head, bool first) {
+    add(head, half_, first ? shifted(square_ - 1) : upwards(half_));
+    if (!first) ++bin_;
+  }
+
+  BackwardSchedule schedule;
+
+ private:
+  [[nodiscard]] std::vector<std::int32_t> shifted(std::int32_t shift) const {
+    std::vector<std::int32_t> rows;
+    for (std::int32_t t = 0; t < square_; ++t) rows.push_back(half_ + (shift + t) % square_);
+    return rows;
+  }
+  [[nodiscard]] std::vector<std::int32_t> upwards(std::int32_t last) const {
+    std::vector<std::int32_t> rows;
+    for (std::int32_t row = n_ - 1; row >= last; --row) rows.push_back(row);
+    return rows;
+  }
+  void add(std::int32_t head, std::int32_t kv, const std::vector<std::int32_t>& rows) {
+    ScheduledChain chain{head, kv, {}};
+    for (const std::int32_t row : rows) {
+      for (std::int32_t part = 0; part < ratio_; ++part) chain.q_order.push_back(row * ratio_ + part);
+    }
+    schedule.chains.push_back(std::move(chain));
+    schedule.worker.push_back(static_cast<std::int32_t>(bin_ % workers_));
+  }
+
+  std::int32_t workers_, n_, half_, square_, ratio_;
+  std::int64_t bin_ = 0;
+};
+
+PlanOutcome plan_symmetric_shift(const ScheduleRequest& request) {
+  const BackwardProblem& problem = request.problem;
+  Bins bins(request, causal_ratio(problem.mask).value());
+  const std::int32_t n = problem.mask.kv_tiles;
+  for (std::int32_t head = 0; head < problem.heads; ++head) {
+    for (std::int32_t j = 0; j < n / 2; ++j) bins.add_pair(head, j);
+    if (n % 2 == 1 && head % 2 == 1) {
+      bins.add_middle(head - 1, true);
+      bins.add_middle(head, false);
+    }
+  }
+  if (n % 2 == 1 && problem.heads % 2 == 1) bins.add_middle(problem.heads - 1, true);
+  BackwardSchedule& schedule = bins.schedule;
+  schedule.dispatch = request.dispatch.value_or(Dispatch::kStatic);
+  if (schedule.dispatch == Dispatch::kDynamic) schedule.worker.clear();
+  return reduced_by_visiting_time(request, std::move(schedule));
+}
+
+}  // namespace
+
+ScheduleAlgorithm symmetric_shift() {
+  return {.name = "symmetric-shift",
+          .origin = "DASH, section 3.4, causal masks",
+          .position = 50,
+          .plan = plan_symmetric_shift,
+          .lacks = lacks_causal_tiles,
+          .closed_form = symmetric_shift_closed_form};
+}
+
+}  // namespace natten_sim::schedules

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <utility>
+
+#include <natten_sim/search/schedules/schedule_parts.hpp>
+
+namespace natten_sim::schedules {
+
+QTiles attended_of_each_kv_tile(const BlockMask& mask) {
+  QTiles tiles(static_cast<std::size_t>(mask.kv_tiles));
+  for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
+    for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv) {
+      if (mask.at(q, kv) != TileWork::kNone) tiles[static_cast<std::size_t>(kv)].push_back(q);
+    }
+  }
+  return tiles;
+}
+
+std::vector<ScheduledChain> launch_chains(
+    const BackwardProblem& problem, const HeadSections& launch, TileOrder kv_tiles,
+    const std::function<std::vector<std::int32_t>(std::int32_t)>& q_order) {
+  const std::int32_t tiles = problem.mask.kv_tiles;
+  std::vector<std::vector<std::int32_t>> orders;
+  for (std::int32_t kv = 0; kv < tiles; ++kv) orders.push_back(q_order(kv));
+  std::vector<ScheduledChain> chains;
+  chains.reserve(static_cast<std::size_t>(problem.heads) * static_cast<std::size_t>(tiles));
+  for (std::int32_t first = 0; first < problem.heads;) {
+    const std::int32_t heads = std::min(launch.heads_per_section, problem.heads - first);
+    for (std::int32_t i = 0; i < tiles; ++i) {
+      const std::int32_t kv = kv_tiles == TileOrder::kAscending ? i : tiles - 1 - i;
+      for (std::int32_t head = first; head < first + heads; ++head)
+        chains.push_back({head, kv, orders[static_cast<std::size_t>(kv)]});
+    }
+    first += heads;
+  }
+  return chains;
+}
+
+std::vector<std::int32_t> place_in_turn(const BackwardProblem& problem, Dispatch dispatch) {
+  std::vector<std::int32_t> workers;
+  if (dispatch == Dispatch::kDynamic) return workers;
+  const std::int64_t chains = std::int64_t{problem.heads} * problem.mask.kv_tiles;
+  for (std::int64_t i = 0; i < chains; ++i) workers.push_back(static_cast<std::int32_t>(i % problem.workers));
+  return workers;
+}
+
+BackwardSchedule ascending_launch(const ScheduleRequest& request) {
+  const QTiles attended = attended_of_each_kv_tile(request.problem.mask);
+  BackwardSchedule schedule;
+  schedule.dispatch = request.dispatch.value_or(Dispatch::kDynamic);
+  schedule.chains =
+      launch_chains(request.problem, request.launch.value_or(HeadSections{}), TileOrder::kAscending,
+                    [&](std::int32_t kv) { return attended[static_cast<std::size_t>(kv)]; });
+  schedule.worker = place_in_turn(request.problem, schedule.dispatch);
+  return schedule;
+}
+
+DqOrder dq_by_kv_tile(const BackwardProblem& problem, TileOrder order) {
+  std::vector<std::vector<std::int32_t>> of_q_tile;
+  for (std::int32_t q = 0; q < problem.mask.q_tiles; ++q) {
+    of_q_tile.push_back(attended_kv_tiles(problem.mask, q));
+    if (order == TileOrder::kDescending) std::reverse(of_q_tile.back().begin(), of_q_tile.back().end());
+  }
+  DqOrder dq_order;
+  dq_order.reserve(static_cast<std::size_t>(problem.heads) * of_q_tile.size());
+  for (std::int32_t head = 0; head < problem.heads; ++head)
+    dq_order.insert(dq_order.end(), of_q_tile.begin(), of_q_tile.end());
+  return dq_order;
+}
+
+std::variant<DqOrder, Deadlock> dq_by_visiting_time(const BackwardProblem& problem,
+                                                    const BackwardCosts& costs,
+                                                    const BackwardSchedule& schedule) {
+  BackwardSchedule free = schedule;
+  free.dq_order.clear();
+  BackwardCosts taxed = costs;  // an unordered run would leave the tax out
+  taxed.reduce += taxed.per_tile_tax;
+  std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem, taxed, free, RecordTimes::kYes);
+  if (auto* deadlock = std::get_if<Deadlock>(&outcome)) return std::move(*deadlock);
+  const ScheduleRun& run = std::get<ScheduleRun>(outcome);
+  struct Visit {
+    double time;
+    std::size_t launch;
+    std::int32_t kv_tile;
+    bool operator<(const Visit& other) const {
+      return time != other.time ? time < other.time : launch < other.launch;
+    }
+  };
+  const auto q_tiles = static_cast<std::size_t>(problem.mask.q_tiles);
+  std::vector<std::vector<Visit>> visits(static_cast<std::size_t>(problem.heads) * q_tiles);
+  std::size_t task = 0;
+  for (std::size_t launch = 0; launch < schedule.chains.size(); ++launch) {
+    const ScheduledChain& chain = schedule.chains[launch];
+    for (const std::int32_t q : chain.q_order) {
+      visits[static_cast<std::size_t>(chain.head) * q_tiles + static_cast<std::size_t>(q)].push_back(
+          {run.tasks[task++].reduce_start, launch, chain.kv_tile});
+    }
+  }
+  DqOrder dq_order;
+  dq_order.reserve(visits.size());
+  for (std::vector<Visit>& cell : visits) {
+    std::sort(cell.begin(), cell.end());
+    dq_order.emplace_back();
+    for (const Visit& visit : cell) dq_order.back().push_back(visit.kv_tile);
+  }
+  return dq_order;
+}
+
+PlanOutcome reduced_by_visiting_time(const ScheduleRequest& request, BackwardSchedule schedule) {
+  std::variant<DqOrder, Deadlock> order = dq_by_visiting_time(request.problem, request.costs, schedule);
+  if (auto* deadlock = std::get_if<Deadlock>(&order)) return std::move(*deadlock);
+  schedule.dq_order = std::move(std::get<DqOrder>(order));
+  return one_phase(request, std::move(schedule));
+}
+
+}  // namespace natten_sim::schedules

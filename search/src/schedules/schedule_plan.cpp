@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/search/schedules/schedule_plan.hpp>
+
+namespace natten_sim {
+namespace {
+
+constexpr std::int64_t kMaxTasks = std::int64_t{1} << 27;
+
+}  // namespace
+
+void require_valid(const ScheduleRequest& request) {
+  require_valid(request.problem);
+  const auto& work = request.problem.mask.work;
+  const std::int64_t a_head =
+      static_cast<std::int64_t>(work.size()) - std::count(work.begin(), work.end(), TileWork::kNone);
+  // Chains count too: those without tasks are still launched.
+  const std::int64_t tasks = std::max<std::int64_t>(a_head, request.problem.mask.kv_tiles);
+  if (tasks > kMaxTasks / request.problem.heads) {
+    throw InvalidParameter("tasks",
+                           std::to_string(request.problem.heads) + " heads of " + std::to_string(tasks),
+                           "at most " + std::to_string(kMaxTasks) + " tasks: fewer heads, or larger tiles");
+  }
+  if (request.launch && request.launch->heads_per_section < 1) {
+    throw InvalidParameter("launch_order", std::to_string(request.launch->heads_per_section),
+                           "sections of 1 head or more");
+  }
+  if (request.effort && *request.effort < 0)
+    throw InvalidParameter("effort", std::to_string(*request.effort), "0 or more");
+}
+
+SchedulePlan one_phase(const ScheduleRequest& request, BackwardSchedule schedule) {
+  SchedulePlan plan;
+  plan.dispatch = schedule.dispatch;
+  plan.phases.push_back({"", request.problem, request.costs, std::move(schedule)});
+  return plan;
+}
+
+std::variant<PlanRun, Deadlock> attempt_run(const SchedulePlan& plan, RecordTimes record) {
+  PlanRun result;
+  double capacity = 0, busy = 0;
+  for (const SchedulePhase& phase : plan.phases) {
+    std::variant<ScheduleRun, Deadlock> outcome =
+        attempt_schedule(phase.problem, phase.costs, phase.schedule, record);
+    if (auto* deadlock = std::get_if<Deadlock>(&outcome)) return std::move(*deadlock);
+    ScheduleRun& run = std::get<ScheduleRun>(outcome);
+    const ReductionOrder order = !phase.schedule.dq_order.empty() ? ReductionOrder::kPrescribed
+                                 : phase.schedule.dkv_order == DkvOrder::kByHead
+                                     ? ReductionOrder::kUnorderedDq
+                                     : ReductionOrder::kUnordered;
+    const ScheduleBounds bounds = schedule_bounds(phase.problem, phase.costs, order);
+    result.makespan += run.makespan;
+    result.total_work += run.total_work;
+    result.bubble.startup += run.bubble.startup;
+    result.bubble.wait_for_turn += run.bubble.wait_for_turn;
+    result.bubble.tail += run.bubble.tail;
+    result.lower_bound += bounds.best();
+    if (plan.phases.size() == 1) result.binding = bounds.binding();
+    capacity += run.makespan * phase.problem.workers;
+    busy += phase.costs.writer_stages == 0 ? run.total_work : run.compute_work;
+    result.runs.push_back(std::move(run));
+  }
+  if (plan.exhausted_at && *plan.exhausted_at > result.lower_bound) {
+    result.lower_bound = *plan.exhausted_at;
+    result.binding.reset();
+  }
+  // Fractional costs: the bound and the run round differently.
+  if (result.lower_bound > result.makespan && result.lower_bound <= result.makespan * (1 + 1e-9))
+    result.lower_bound = result.makespan;
+  if (capacity > 0) result.utilization = busy / capacity;
+  result.optimality_gap = result.lower_bound > 0 ? result.makespan / result.lower_bound - 1 : 0.0;
+  return result;
+}
+
+PlanRun run_plan(const SchedulePlan& plan, RecordTimes record) {
+  std::variant<PlanRun, Deadlock> outcome = attempt_run(plan, record);
+  if (const auto* deadlock = std::get_if<Deadlock>(&outcome)) throw DeadlockError(deadlock->waits);
+  return std::move(std::get<PlanRun>(outcome));
+}
+
+}  // namespace natten_sim

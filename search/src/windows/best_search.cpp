@@ -1,0 +1,301 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <natten_sim/core/checked.hpp>
+
+#include "windows/axis_table.hpp"
+#include "windows/candidate_order.hpp"
+#include "windows/minimum_tree.hpp"
+#include "windows/nearest_sparsity.hpp"
+#include "windows/option_bounds.hpp"
+#include "windows/parallel.hpp"
+#include "windows/space.hpp"
+
+namespace natten_sim {
+namespace {
+
+/// The best points so far, at most `capacity`; a heap with the worst on top.
+class BestPoints {
+ public:
+  BestPoints(std::size_t capacity, CandidateOrder order) : capacity_(capacity), order_(order) {}
+
+  [[nodiscard]] bool full() const { return points_.size() >= capacity_; }
+  [[nodiscard]] const RankedPoint& worst() const { return points_.front(); }
+  void offer(const RankedPoint& point) {
+    if (full()) {
+      if (!order_(point, worst())) return;
+      std::pop_heap(points_.begin(), points_.end(), order_);
+      points_.pop_back();
+    }
+    points_.push_back(point);
+    std::push_heap(points_.begin(), points_.end(), order_);
+  }
+  [[nodiscard]] const std::vector<RankedPoint>& points() const { return points_; }
+
+ private:
+  std::size_t capacity_;
+  CandidateOrder order_;
+  std::vector<RankedPoint> points_;
+};
+
+/// What all workers read for one tile choice: the last axis ready for range-minimum queries, and what the
+/// axes behind each one can still contribute.
+struct ChoiceIndex {
+  const ChoiceTables* choice = nullptr;
+  std::vector<std::int64_t> last_attended;  // of the last axis' classes, ascending
+  MinimumTree last_cost;
+  PerAxis<Int128> rest_cost, rest_attended_lo, rest_attended_hi;  // products over the axes behind axis a
+  PerAxis<long double> rest_cost_per_pair;  // products of the least cost for each attended pair
+};
+
+ChoiceIndex make_index(const ChoiceTables& choice) {
+  ChoiceIndex index;
+  index.choice = &choice;
+  const std::size_t rank = choice.axes.rank();
+  std::vector<std::int64_t> costs;
+  for (const AxisClass& axis_class : choice.axes[rank - 1]->classes) {
+    index.last_attended.push_back(axis_class.attended);
+    costs.push_back(axis_class.cost);
+  }
+  index.last_cost = MinimumTree(costs);
+  index.rest_cost = index.rest_attended_lo = index.rest_attended_hi = PerAxis<Int128>(rank, 1);
+  index.rest_cost_per_pair = PerAxis<long double>(rank, 1);
+  for (std::size_t axis = rank; axis-- > 1;) {
+    const std::vector<AxisClass>& classes = choice.axes[axis]->classes;
+    std::int64_t cheapest = classes.front().cost;
+    auto per_pair = std::numeric_limits<long double>::max();
+    for (const AxisClass& axis_class : classes) {
+      cheapest = std::min(cheapest, axis_class.cost);
+      per_pair = std::min(per_pair, static_cast<long double>(axis_class.cost) /
+                                        static_cast<long double>(axis_class.attended));
+    }
+    index.rest_cost_per_pair[axis - 1] = index.rest_cost_per_pair[axis] * per_pair;
+    index.rest_cost[axis - 1] = index.rest_cost[axis] * cheapest;
+    index.rest_attended_lo[axis - 1] = index.rest_attended_lo[axis] * classes.front().attended;
+    index.rest_attended_hi[axis - 1] = index.rest_attended_hi[axis] * classes.back().attended;
+  }
+  return index;
+}
+
+/// Walks the classes of all axes of one choice depth-first and offers what can still be among the best.
+class ChoiceWalk {
+ public:
+  ChoiceWalk(const SearchSpace& space, const AttendedBounds& bounds, const ImbalanceLimit& imbalance,
+             const ChoiceIndex& index, const std::optional<Ratio>& limit, BestPoints& best)
+      : space_(space),
+        bounds_(bounds),
+        imbalance_(imbalance),
+        index_(index),
+        limit_(limit),
+        best_(best),
+        rank_(space.input.rank()),
+        classes_(rank_, nullptr) {
+    point_.tile_choice = index.choice->tile_choice;
+    point_.window = point_.stride = Extents(rank_, 1);
+    update_limit();
+  }
+
+  /// All tuples whose class on the first axis is `first`; rank 1 has no such tuple to fix, see walk_last.
+  void walk_from(std::size_t first) { enter(0, index_.choice->axes[0]->classes[first], {1, 1, {}}); }
+  void walk_last_axis_only() { walk_last({1, 1, {}}); }
+
+ private:
+  struct Prefix {
+    std::int64_t attended;
+    std::int64_t cost;
+    Unevenness unevenness;
+  };
+
+  void enter(std::size_t axis, const AxisClass& axis_class, Prefix prefix) {
+    prefix.attended *=
+        axis_class.attended;  // products of whole problems fit in 63 bits: checked in make_tables
+    prefix.cost *= axis_class.cost;
+    if (prefix.attended * index_.rest_attended_hi[axis] < bounds_.lo) return;
+    if (prefix.attended * index_.rest_attended_lo[axis] > bounds_.hi) return;
+    if (prefix.cost * index_.rest_cost[axis] > cost_limit_) return;
+    // The axes behind have to attend to at least bounds_.lo / prefix.attended pairs.
+    const long double least = static_cast<long double>(prefix.cost) * index_.rest_cost_per_pair[axis] *
+                              static_cast<long double>(bounds_.lo) /
+                              static_cast<long double>(prefix.attended);
+    if (least > static_cast<long double>(cost_limit_) * kBoundSlack) return;
+    prefix.unevenness.add_axis(space_.input[axis], axis_class.window);
+    if (!imbalance_.allows(prefix.unevenness)) return;  // further axes only add to it
+    classes_[axis] = &axis_class;
+    if (axis + 2 == rank_) {
+      walk_last(prefix);
+      return;
+    }
+    for (const AxisClass& next : index_.choice->axes[axis + 1]->classes) enter(axis + 1, next, prefix);
+  }
+
+  void walk_last(const Prefix& prefix) {
+    const std::vector<std::int64_t>& attended = index_.last_attended;
+    const auto begin =
+        std::lower_bound(attended.begin(), attended.end(), ceil_divide(bounds_.lo, prefix.attended));
+    const auto end = std::upper_bound(begin, attended.end(), bounds_.hi / prefix.attended);
+    const auto stop = static_cast<std::size_t>(end - attended.begin());
+    const std::size_t last = rank_ - 1;
+    for (std::size_t i = static_cast<std::size_t>(begin - attended.begin());; ++i) {
+      i = index_.last_cost.next_at_most(i, stop, cost_limit_ / prefix.cost);
+      if (i == stop) return;
+      const AxisClass& axis_class = index_.choice->axes[last]->classes[i];
+      Unevenness unevenness = prefix.unevenness;
+      unevenness.add_axis(space_.input[last], axis_class.window);
+      if (!imbalance_.allows(unevenness)) continue;
+      classes_[last] = &axis_class;
+      point_.cost = {prefix.cost * axis_class.cost * index_.choice->scale, index_.choice->base};
+      point_.attended = prefix.attended * axis_class.attended;
+      point_.unevenness = unevenness.ratio();
+      point_.stride_product = 1;
+      point_.fast_path = std::all_of(classes_.begin(), classes_.end(),
+                                     [](const AxisClass* chosen) { return chosen->fast_path; });
+      offer_strides(0);
+      update_limit();
+    }
+  }
+
+  /// Strides ascend on every axis, so the first one that cannot be among the best ends its loop.
+  void offer_strides(std::size_t axis) {
+    if (axis == rank_) {
+      best_.offer(point_);
+      return;
+    }
+    const std::int64_t before = point_.stride_product;
+    point_.window[axis] = classes_[axis]->window;
+    for (const std::int64_t stride : index_.choice->axes[axis]->strides_of(*classes_[axis])) {
+      point_.stride[axis] = stride;
+      point_.stride_product = before * stride;
+      if (hopeless(axis)) break;
+      offer_strides(axis + 1);
+    }
+    point_.stride_product = before;
+  }
+
+  /// No completion of the strides up to `axis` can displace the worst of the best.
+  [[nodiscard]] bool hopeless(std::size_t axis) const {
+    if (!best_.full()) return false;
+    const RankedPoint& worst = best_.worst();
+    if (point_.cost < worst.cost) return false;
+    if (worst.cost < point_.cost) return true;
+    if (point_.fast_path != worst.fast_path) return worst.fast_path;
+    std::int64_t least = point_.stride_product;
+    for (std::size_t behind = axis + 1; behind < rank_; ++behind) {
+      least *= index_.choice->axes[behind]->strides_of(*classes_[behind]).front();
+    }
+    if (least != worst.stride_product) return least > worst.stride_product;
+    return worst.unevenness < point_.unevenness;
+  }
+
+  /// Largest product of axis costs that can still be among the best.
+  void update_limit() {
+    if (limit_) lower_limit(*limit_);
+    if (best_.full()) lower_limit(best_.worst().cost);
+  }
+
+  void lower_limit(const Ratio& cost) {
+    const UInt128 limit =
+        static_cast<UInt128>(cost.numerator) * static_cast<UInt128>(index_.choice->base) /
+        (static_cast<UInt128>(cost.denominator) * static_cast<UInt128>(index_.choice->scale));
+    if (limit < static_cast<UInt128>(cost_limit_)) cost_limit_ = static_cast<std::int64_t>(limit);
+  }
+
+  static constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+  const SearchSpace& space_;
+  const AttendedBounds& bounds_;
+  const ImbalanceLimit& imbalance_;
+  const ChoiceIndex& index_;
+  const std::optional<Ratio>& limit_;
+  BestPoints& best_;
+  std::size_t rank_;
+  PerAxis<const AxisClass*> classes_;
+  RankedPoint point_;
+  std::int64_t cost_limit_ = kNoLimit;
+};
+
+struct BestRequest {
+  const SearchSpace& space;
+  const SearchConstraints& constraints;
+  std::size_t top = 1;
+  const SearchRun& run;
+  AttendedBounds bounds;
+  std::optional<Ratio> limit;
+  double from = 0.5, to = 1.0;
+};
+
+/// The best points of the tables, in order.
+std::vector<RankedPoint> best_points(const SearchTables& tables, const BestRequest& request) {
+  struct Task {
+    std::size_t index = 0;
+    std::size_t first_class = 0;
+    long double cost_per_pair = 0;
+  };
+  std::vector<ChoiceIndex> indices;
+  std::vector<Task> tasks;
+  const bool one_axis = request.space.input.rank() == 1;
+  for (const ChoiceTables& choice : tables.choices) {
+    const std::size_t first_classes = one_axis ? 1 : choice.axes[0]->classes.size();
+    for (std::size_t i = 0; i < first_classes; ++i) {
+      const AxisClass& first = choice.axes[0]->classes[i];
+      tasks.push_back({indices.size(), i,
+                       static_cast<long double>(first.cost) / static_cast<long double>(first.attended)});
+    }
+    indices.push_back(make_index(choice));
+  }
+  // Promising ones first: they lower the limit for the rest. The result does not depend on it.
+  if (request.bounds.lo > 0) {
+    std::stable_sort(tasks.begin(), tasks.end(),
+                     [](const Task& a, const Task& b) { return a.cost_per_pair < b.cost_per_pair; });
+  }
+  const ImbalanceLimit imbalance(request.constraints);
+  const CandidateOrder order(request.space);
+  std::vector<BestPoints> best(worker_count(request.run), BestPoints(request.top, order));
+  run_tasks(tasks.size(), request.run, request.from, request.to, [&](std::size_t task, std::size_t worker) {
+    ChoiceWalk walk(request.space, request.bounds, imbalance, indices[tasks[task].index], request.limit,
+                    best[worker]);
+    one_axis ? walk.walk_last_axis_only() : walk.walk_from(tasks[task].first_class);
+  });
+  std::vector<RankedPoint> points;
+  for (const BestPoints& of_worker : best) {
+    points.insert(points.end(), of_worker.points().begin(), of_worker.points().end());
+  }
+  std::sort(points.begin(), points.end(), order);
+  if (points.size() > request.top) points.resize(request.top);
+  return points;
+}
+
+}  // namespace
+
+SearchResult search_best(const SearchSpace& space, const SearchConstraints& constraints, Objective objective,
+                         std::size_t top, const SearchRun& run) {
+  require_valid(space, constraints);
+  if (top == 0) throw InvalidParameter("top", "0", "1 or more");
+  SearchResult result;
+  result.space_size = space_size(space);
+  BestRequest request{.space = space,
+                      .constraints = constraints,
+                      .top = top,
+                      .run = run,
+                      .bounds = attended_bounds(space, constraints),
+                      .limit = cost_limit(constraints),
+                      .from = 0.05,
+                      .to = 0.1};
+  TableRequest wanted{
+      .attended = request.bounds, .limit = request.limit, .sketch = true, .from = 0, .to = 0.05};
+  const std::vector<RankedPoint> sketched =
+      best_points(make_tables(space, constraints, objective, run, wanted), request);
+  if (sketched.size() == top) request.limit = sketched.back().cost;  // as good as this, or better
+  wanted = {.attended = request.bounds, .limit = request.limit, .from = 0.1, .to = 0.55};
+  request.from = 0.55;
+  request.to = 1;
+  const SearchTables tables = make_tables(space, constraints, objective, run, wanted);
+  result.evaluated = tables.evaluated;
+  result.candidates = to_candidates(space, best_points(tables, request));
+  if (result.candidates.empty()) {
+    result.nearest_sparsity = nearest_sparsity(space, constraints, objective, run);
+  }
+  return result;
+}
+
+}  // namespace natten_sim

@@ -1,0 +1,64 @@
+#include "windows/candidate_order.hpp"
+
+#include <natten_sim/models/tiles/tile_count.hpp>
+
+#include "windows/decimal.hpp"
+#include "windows/space.hpp"
+
+namespace natten_sim {
+
+bool CandidateOrder::operator()(const RankedPoint& a, const RankedPoint& b) const {
+  if (a.cost < b.cost) return true;
+  if (b.cost < a.cost) return false;
+  if (a.fast_path != b.fast_path) return a.fast_path;
+  if (a.stride_product != b.stride_product) return a.stride_product < b.stride_product;
+  if (a.unevenness < b.unevenness) return true;
+  if (b.unevenness < a.unevenness) return false;
+  if (!(a.window == b.window)) return a.window < b.window;
+  if (!(a.stride == b.stride)) return a.stride < b.stride;
+  const TilePair& tiles_a = space_->tiles[a.tile_choice].tiles;
+  const TilePair& tiles_b = space_->tiles[b.tile_choice].tiles;
+  if (!(tiles_a.q_tile == tiles_b.q_tile)) return tiles_a.q_tile < tiles_b.q_tile;
+  if (!(tiles_a.kv_tile == tiles_b.kv_tile)) return tiles_a.kv_tile < tiles_b.kv_tile;
+  return a.tile_choice < b.tile_choice;
+}
+
+AttendedBounds attended_bounds(const SearchSpace& space, const SearchConstraints& constraints) {
+  const std::int64_t tokens = product(space.input, "tokens");
+  const std::int64_t dense = checked_multiply(tokens, tokens, "dense_pairs");
+  if (!constraints.sparsity) return {0, dense};
+  return {ceil_of_complement(dense, to_decimal(constraints.sparsity->hi)),
+          floor_of_complement(dense, to_decimal(constraints.sparsity->lo))};
+}
+
+std::optional<Ratio> cost_limit(const SearchConstraints& constraints) {
+  if (!constraints.min_speedup) return std::nullopt;
+  const Decimal speedup = to_decimal(*constraints.min_speedup);
+  return Ratio{static_cast<std::int64_t>(power_of_ten(speedup.places)), speedup.digits};
+}
+
+ImbalanceLimit::ImbalanceLimit(const SearchConstraints& constraints) {
+  if (!constraints.max_imbalance) return;
+  limited_ = true;
+  const Decimal limit = to_decimal(*constraints.max_imbalance);
+  digits_ = limit.digits;
+  scale_ = power_of_ten(limit.places);
+}
+
+bool ImbalanceLimit::allows(const Unevenness& unevenness) const {
+  if (!limited_) return true;
+  const Ratio ratio = unevenness.ratio();
+  return static_cast<Int128>(ratio.numerator) * scale_ <= static_cast<Int128>(ratio.denominator) * digits_;
+}
+
+std::vector<Candidate> to_candidates(const SearchSpace& space, const std::vector<RankedPoint>& points) {
+  std::vector<Candidate> candidates;
+  candidates.reserve(points.size());
+  for (const RankedPoint& point : points) {
+    const NeighborhoodMask mask = mask_in(space, point.window, point.stride);
+    candidates.push_back({mask, point.tile_choice, count_tiles(problem_in(space, mask, point.tile_choice))});
+  }
+  return candidates;
+}
+
+}  // namespace natten_sim

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <natten_sim/models/tiles/axis_count.hpp>
+#include <natten_sim/search/windows/search.hpp>
+
+#include "windows/candidate_order.hpp"
+
+namespace natten_sim {
+
+/// What is known of the options of one axis under one pair of tile sizes before any is counted: sound bounds,
+/// so that what they exclude is never among the answers.
+class AxisBounds {
+ public:
+  AxisBounds(const SearchSpace& space, const SearchConstraints& constraints, Objective objective,
+             std::size_t axis, const AxisTiles& tiles);
+
+  /// Windows of the space that meet the constraints on windows alone: first, first + step, .. last.
+  [[nodiscard]] std::int64_t first_window() const noexcept { return first_; }
+  [[nodiscard]] std::int64_t last_window() const noexcept { return last_; }
+  [[nodiscard]] std::int64_t window_step() const noexcept { return step_; }
+  [[nodiscard]] bool empty() const noexcept { return first_ > last_; }
+  /// Keeps the windows that can attend to `lo` pairs and need not attend to more than `hi`.
+  void restrict_to_attended(std::int64_t lo, std::int64_t hi);
+
+  /// Attended pairs of a window lie between these for every stride; both do not decrease with the window.
+  [[nodiscard]] std::int64_t least_attended(std::int64_t window) const;
+  [[nodiscard]] std::int64_t most_attended(std::int64_t window) const;
+  /// No option of the window costs less; does not decrease with the window.
+  [[nodiscard]] std::int64_t least_cost(std::int64_t window) const;
+  /// No option costs less for each pair that it attends to.
+  [[nodiscard]] long double least_cost_per_pair() const noexcept { return cost_per_pair_; }
+  /// Smallest allowed window with `most_attended` of at least `attended`; none if there is none.
+  [[nodiscard]] std::optional<std::int64_t> smallest_window_attending(std::int64_t attended) const;
+
+ private:
+  /// Keeps the windows lo .. hi.
+  void restrict_windows(std::int64_t lo, std::int64_t hi);
+
+  AxisMask mask_;  // window and stride of 1
+  AxisTiles tiles_;
+  Objective objective_;
+  std::int64_t walked_tiles_ = 0;
+  std::int64_t first_ = 1, last_ = 0, step_ = 1;
+  long double cost_per_pair_ = 0;
+};
+
+/// The bounds of all axes under one tile choice.
+struct ChoiceBounds {
+  PerAxis<const AxisBounds*> axes;
+  long double limit = 0;  ///< largest product of axis costs that an answer can have; negative: no limit
+};
+
+/// Largest cost of an option of `window` on `axis` that can be part of an answer. `attended_lo`: the fewest
+/// pairs that an answer attends to.
+[[nodiscard]] long double largest_useful_cost(const ChoiceBounds& choice, std::size_t axis,
+                                              std::int64_t window, std::int64_t attended_lo);
+
+/// Relative slack that covers the rounding of the bounds.
+inline constexpr long double kBoundSlack = 1 + 1e-12L;
+
+}  // namespace natten_sim

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <natten_sim/search/windows/search.hpp>
+
+namespace natten_sim {
+
+/// @throws InvalidParameter naming what is wrong with the space or the constraints.
+void require_valid(const SearchSpace& space, const SearchConstraints& constraints);
+
+/// Number of (window, stride) pairs of one axis. @throws OverflowError.
+[[nodiscard]] std::int64_t axis_options(const SearchSpace& space, std::size_t axis);
+
+/// Product of axis_options times tile choices. @throws OverflowError.
+[[nodiscard]] std::int64_t space_size(const SearchSpace& space);
+
+/// Mask with these windows and strides in the space's layout.
+[[nodiscard]] NeighborhoodMask mask_in(const SearchSpace& space, const Extents& window,
+                                       const Extents& stride);
+
+/// The tiling problem of a choice.
+[[nodiscard]] TilingProblem problem_in(const SearchSpace& space, const NeighborhoodMask& mask,
+                                       std::size_t tile_choice);
+
+}  // namespace natten_sim

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <natten_sim/core/cta_schedule.hpp>
+#include <natten_sim/core/kv_order.hpp>
+#include <natten_sim/core/split_q.hpp>
+
+namespace natten_sim {
+
+struct AttentionSchedule {
+  CtaSchedule schedule = CtaSchedule::kPersistent;
+  KvWalk order = KvOrder::kCyclic;
+  std::int32_t workers = 1;
+  LaunchOrder launch = LaunchOrder::kTilesFirst;
+  bool last_q_tile_first = false;  ///< Q tiles in descending order: with a causal mask, the longest first
+};
+
+enum class Operand : std::uint8_t { kQuery, kKeyValue, kOutput };
+
+/// One tile that is loaded or stored. K and V of the same rows are one block: kernels load them together.
+struct BlockAccess {
+  std::int64_t block = 0;  ///< dense number among all tiles of all operands
+  std::int64_t bytes = 0;  ///< whole sectors
+  Operand operand = Operand::kQuery;
+};
+
+/// The Q tiles of split-Q attention in launch order, and the blocks that each loads and stores: O(Q tiles +
+/// KV tiles) of one head in memory, O(1) (rank 1) or O(rank) a question.
+class AttentionWork {
+ public:
+  /// One Q tile of one head.
+  struct Item {
+    std::int64_t number = 0;    ///< among all Q tiles of all heads, not in launch order
+    std::int64_t q_tile = 0;    ///< in its head
+    std::int64_t kv_base = 0;   ///< block number of its KV head's first tile
+    std::int64_t kv_tiles = 0;  ///< how many it visits
+  };
+
+  /// @throws InvalidParameter on an invalid problem, workers outside 1..2^20, more than 2^26 blocks in all
+  ///         or 2^30 bytes in a tile,
+  ///         or a list that is not a permutation of the KV tiles.
+  AttentionWork(const SplitQProblem& problem, const AttentionSchedule& schedule);
+
+  [[nodiscard]] std::int64_t items() const noexcept { return items_; }
+  [[nodiscard]] std::int64_t blocks() const noexcept { return blocks_; }
+  [[nodiscard]] std::int64_t q_tiles_per_head() const noexcept { return q_tiles_; }
+  [[nodiscard]] std::int64_t kv_tiles_per_head() const noexcept { return kv_tiles_; }
+  /// Loads and stores of all items.
+  [[nodiscard]] std::int64_t accesses() const noexcept { return accesses_; }
+  [[nodiscard]] std::int64_t sector_bytes() const noexcept { return sector_bytes_; }
+  [[nodiscard]] const AttentionSchedule& schedule() const noexcept { return schedule_; }
+
+  /// The `position`-th item in launch order.
+  [[nodiscard]] Item item(std::int64_t position) const;
+  [[nodiscard]] BlockAccess query(const Item& item) const;
+  [[nodiscard]] BlockAccess output(const Item& item) const;
+  /// The `step`-th KV tile that `item` walks when it is the `pass`-th of its worker.
+  [[nodiscard]] BlockAccess key_value(const Item& item, std::int64_t pass, std::int64_t step) const;
+  /// Token pairs that the item multiplies at that step: whole tiles, cut at the end of an axis.
+  [[nodiscard]] std::int64_t multiplied_pairs(const Item& item, const BlockAccess& kv) const;
+
+ private:
+  [[nodiscard]] std::int64_t kv_tile(const Item& item, std::int64_t pass, std::int64_t step) const;
+  [[nodiscard]] std::int64_t visited_tile(std::int64_t q_tile, std::int64_t index) const;
+  void lay_out_blocks(const SplitQProblem& problem);
+  void take_permutations(const KvPermutations& permutations);
+
+  struct Tile {
+    std::int64_t rows = 0;
+    std::int64_t bytes = 0;  // loaded: Q, or K and V
+    std::int64_t output_bytes = 0;
+  };
+  AttentionSchedule schedule_;
+  std::size_t rank_ = 1;
+  PerAxis<std::int64_t> q_grid_, kv_grid_;
+  PerAxis<std::vector<TileRange>> ranges_;  // of each axis, by Q tile index
+  std::vector<Tile> q_tile_;                // of one head
+  std::vector<Tile> kv_tile_;
+  std::vector<std::vector<std::vector<std::int32_t>>> walks_;  // (pass, Q tile): KV tiles, for permutations
+  std::int64_t heads_ = 1, group_ = 1, batch_ = 1, heads_kv_ = 1;
+  std::int64_t q_tiles_ = 0, kv_tiles_ = 0, items_ = 0, blocks_ = 0, accesses_ = 0, sector_bytes_ = 32;
+};
+
+/// Hands items to workers as the schedule says. One per run.
+class Dispatcher {
+ public:
+  explicit Dispatcher(const AttentionWork& work);
+  /// Position in launch order of the next item of `worker`; empty when there is none.
+  [[nodiscard]] std::optional<std::int64_t> next(std::int32_t worker);
+
+ private:
+  CtaSchedule schedule_;
+  std::int64_t items_;
+  std::int32_t workers_;
+  std::int64_t q_tiles_;
+  std::int64_t counter_ = 0;
+  std::vector<std::int64_t> own_;  // (worker): next static item, or the second row of a pair, or -1
+};
+
+}  // namespace natten_sim

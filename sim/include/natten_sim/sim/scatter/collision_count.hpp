@@ -1,0 +1,88 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <natten_sim/sim/scatter/index_stream.hpp>
+
+namespace natten_sim {
+
+/// So many rows receive exactly so many updates.
+struct MultiplicityCount {
+  std::int64_t multiplicity = 0;
+  std::int64_t rows = 0;
+  friend bool operator==(const MultiplicityCount&, const MultiplicityCount&) = default;
+};
+
+struct CollisionCount {
+  std::int64_t updates = 0;
+  std::int64_t rows_touched = 0;
+  std::int64_t max_multiplicity = 0;
+  std::int64_t hottest_row = 0;  ///< the smallest of those with max_multiplicity
+  /// Rows that are as hot as the hottest but for chance: at least nine tenths of max_multiplicity, less three
+  /// standard deviations of a count (its square root).
+  std::int64_t hottest_rows = 0;
+  /// Sum over stretches of `kCollisionStretch` updates of the largest multiplicity within the stretch.
+  std::int64_t serial_multiplicity = 0;
+  /// Other updates of the same row within the same `kCollisionBlock` updates, on average over updates.
+  double close_updates = 0;
+  std::vector<MultiplicityCount> histogram;  ///< ascending; rows that receive nothing are not in it
+  std::vector<bool> touched;                 ///< by row: whether it receives anything
+};
+
+/// Distinct aligned units of `unit_bytes` (32-bit words, sectors) that the touched rows cover, where row r
+/// holds the bytes r * row_bytes .. (r + 1) * row_bytes - 1: neighbours may share a unit, and a row may begin
+/// within one. O(rows); O(1) for rows of whole units. @throws InvalidParameter for sizes below 1,
+/// OverflowError.
+[[nodiscard]] std::int64_t touched_units(const CollisionCount& collisions, std::int64_t row_bytes,
+                                         std::int64_t unit_bytes);
+
+/// Many times the updates in flight, and short against a run: the hottest address may change between
+/// stretches.
+inline constexpr std::int64_t kCollisionStretch = 65536;
+
+/// Of the order of the updates in flight.
+inline constexpr std::int64_t kCollisionBlock = 1024;
+
+/// Updates of one row so far, in all and within the current stretch and block.
+class RowTally {
+ public:
+  explicit RowTally(std::int64_t rows) : rows_(static_cast<std::size_t>(rows)) {}
+  void add(std::int64_t row) {
+    Row& entry = rows_[static_cast<std::size_t>(row)];
+    ++entry.total;
+    const auto stretch = static_cast<std::uint32_t>(updates_ / kCollisionStretch);
+    const auto block = static_cast<std::uint32_t>(updates_ / kCollisionBlock);
+    if (entry.stretch != stretch) entry.in_stretch = 0;
+    if (entry.block != block) entry.in_block = 0;
+    entry.stretch = stretch;
+    entry.block = block;
+    hottest_ = std::max(hottest_, ++entry.in_stretch);
+    pairs_ += entry.in_block++;
+    if (++updates_ % kCollisionStretch == 0) {
+      serial_ += hottest_;
+      hottest_ = 0;
+    }
+  }
+  void prefetch(std::int64_t row) const { __builtin_prefetch(&rows_[static_cast<std::size_t>(row)], 1); }
+  [[nodiscard]] std::int64_t updates() const { return updates_; }
+  [[nodiscard]] CollisionCount result() const;
+
+ private:
+  struct Row {
+    std::uint32_t total = 0, stretch = 0, in_stretch = 0, block = 0, in_block = 0;
+  };
+  std::vector<Row> rows_;
+  std::int64_t updates_ = 0, serial_ = 0, pairs_ = 0;
+  std::uint32_t hottest_ = 0;
+};
+
+/// Consumes the stream. Time O(updates + rows), memory some 20 bytes a row, whatever the number of updates.
+/// `progress` hears of the updates consumed so far. @throws InvalidParameter for a row outside 0..rows-1 or
+/// more than 2^32 - 1 updates; what the stream throws.
+[[nodiscard]] CollisionCount count_collisions(IndexStream& stream, std::int64_t rows,
+                                              const std::function<void(std::int64_t)>& progress = {});
+
+}  // namespace natten_sim

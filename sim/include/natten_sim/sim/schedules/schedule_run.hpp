@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/core/backward_schedule.hpp>
+#include <natten_sim/core/error.hpp>
+
+namespace natten_sim {
+
+/// A schedule that never finishes. `waits` is the sequence of waits: which chain waits for which reduction of
+/// which other chain, until one that waits for an earlier one (a cycle of order edges) or one that no worker
+/// can start.
+struct Deadlock {
+  std::string waits;
+
+  /// "deadlock: " and the waits.
+  [[nodiscard]] std::string text() const { return "deadlock: " + waits; }
+};
+
+/// The same for callers who take it for granted that a schedule finishes; `what()` is Deadlock::text.
+class DeadlockError : public Error {
+ public:
+  explicit DeadlockError(const std::string& waits);
+};
+
+struct TaskTimes {
+  double compute_start = 0;
+  double compute_end = 0;
+  double reduce_start = 0;
+  double reduce_end = 0;  ///< tax included
+};
+
+/// Where the time of workers that do not compute or reduce goes; sums over workers.
+struct ScheduleBubble {
+  double startup = 0;        ///< waits before a worker's first reduction
+  double wait_for_turn = 0;  ///< waits before later ones
+  double tail = 0;           ///< after a worker's last chain, until the makespan
+};
+
+struct ScheduleRun {
+  double makespan = 0;
+  double total_work = 0;    ///< compute, reductions and tax of all tasks
+  double compute_work = 0;  ///< compute alone
+  ScheduleBubble bubble;
+  std::vector<std::int32_t> worker;  ///< of each chain, in launch order
+  /// Times of every task, chain by chain in launch order, tasks in q_order. Empty unless recorded.
+  std::vector<TaskTimes> tasks;
+};
+
+enum class RecordTimes { kNo, kYes };
+
+/// Runs a schedule event by event; a deadlock is one of the answers. One heap entry a busy worker: O(tasks
+/// log workers), and 5 bytes a task besides the schedule itself (32 more when times are recorded).
+/// Deterministic: simultaneous events are handled by worker number. Serial workers spend
+/// workers * makespan = total_work + bubble exactly for integer costs.
+/// @throws InvalidParameter on a schedule that does not fit its problem, or on costs that are negative, not
+/// finite, or whose sum could exceed 2^53.
+[[nodiscard]] std::variant<ScheduleRun, Deadlock> attempt_schedule(const BackwardProblem& problem,
+                                                                   const BackwardCosts& costs,
+                                                                   const BackwardSchedule& schedule,
+                                                                   RecordTimes record = RecordTimes::kNo);
+
+/// The same for schedules that are known to finish. @throws InvalidParameter, DeadlockError.
+[[nodiscard]] ScheduleRun run_schedule(const BackwardProblem& problem, const BackwardCosts& costs,
+                                       const BackwardSchedule& schedule,
+                                       RecordTimes record = RecordTimes::kNo);
+
+}  // namespace natten_sim

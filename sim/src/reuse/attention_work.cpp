@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <string>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/sim/reuse/attention_work.hpp>
+
+namespace natten_sim {
+namespace {
+
+constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 26;
+constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 31;
+constexpr std::int32_t kMaxWorkers = 1 << 20;
+constexpr std::int64_t kMaxWalkEntries = std::int64_t{1} << 26;
+
+std::int64_t rounded_to_sectors(std::int64_t begin_row, std::int64_t rows, std::int64_t row_bytes,
+                                std::int64_t sector_bytes) {
+  const std::int64_t bytes =
+      sector_bytes * touched_sectors(begin_row * row_bytes, (begin_row + rows) * row_bytes, sector_bytes);
+  if (bytes <= kMaxBlockBytes / 2) return bytes;  // K and V together are one block
+  throw InvalidParameter("tiles", std::to_string(bytes) + " bytes",
+                         "tiles of at most 2^30 bytes to simulate");
+}
+
+/// Rows of tile `index` of a row-major grid of tiles, cut at the ends of the axes.
+std::int64_t rows_of_tile(std::int64_t index, const NeighborhoodMask& mask, const Extents& tile,
+                          const Extents& grid) {
+  std::int64_t rows = 1;
+  for (std::size_t axis = grid.rank(); axis-- > 0;) {
+    const std::int64_t begin = index % grid[axis] * tile[axis];
+    rows *= std::min(tile[axis], mask[axis].length - begin);
+    index /= grid[axis];
+  }
+  return rows;
+}
+
+void require_permutation(const std::vector<std::int32_t>& pass, std::int64_t tiles, std::size_t number) {
+  const std::string where = "pass " + std::to_string(number);
+  if (static_cast<std::int64_t>(pass.size()) != tiles) {
+    throw InvalidParameter("order", where + " with " + std::to_string(pass.size()) + " tiles",
+                           "each of the " + std::to_string(tiles) + " KV tiles once");
+  }
+  std::vector<bool> seen(pass.size(), false);
+  for (const std::int32_t tile : pass) {
+    if (tile < 0 || tile >= tiles || seen[static_cast<std::size_t>(tile)]) {
+      throw InvalidParameter("order", where + ": tile " + std::to_string(tile),
+                             "each of 0.." + std::to_string(tiles - 1) + " once");
+    }
+    seen[static_cast<std::size_t>(tile)] = true;
+  }
+}
+
+}  // namespace
+
+AttentionWork::AttentionWork(const SplitQProblem& problem, const AttentionSchedule& schedule)
+    : schedule_(schedule), rank_(problem.mask.rank()) {
+  require_valid(problem);
+  if (schedule.workers < 1 || schedule.workers > kMaxWorkers) {
+    throw InvalidParameter("workers", std::to_string(schedule.workers), "1.." + std::to_string(kMaxWorkers),
+                           std::to_string(schedule.workers < 1 ? 1 : kMaxWorkers));
+  }
+  if (schedule.schedule == CtaSchedule::kTile && schedule.launch == LaunchOrder::kHeadsFirst)
+    throw InvalidParameter("schedule", "tile, heads first", "tile with the Q tiles of a head first");
+  const OperandSizes& sizes = problem.sizes;
+  heads_ = sizes.heads;
+  heads_kv_ = sizes.heads_kv;
+  group_ = sizes.group();
+  batch_ = sizes.batch;
+  sector_bytes_ = sizes.sector_bytes;
+  q_tiles_ = kv_tiles_ = 1;
+  for (std::size_t axis = 0; axis < rank_; ++axis) {
+    const AxisMask& mask = problem.mask[axis];
+    q_grid_.push_back(ceil_divide(mask.length, problem.tiles.q_tile[axis]));
+    kv_grid_.push_back(ceil_divide(mask.length, problem.tiles.kv_tile[axis]));
+    q_tiles_ = checked_multiply(q_tiles_, q_grid_[axis], "q_tiles");
+    kv_tiles_ = checked_multiply(kv_tiles_, kv_grid_[axis], "kv_tiles");
+  }
+  items_ = checked_multiply(checked_multiply(q_tiles_, heads_, "q_tiles"), batch_, "q_tiles");
+  blocks_ = checked_add(checked_multiply(checked_multiply(kv_tiles_, heads_kv_, "blocks"), batch_, "blocks"),
+                        checked_multiply(items_, 2, "blocks"), "blocks");
+  if (blocks_ > kMaxBlocks) {
+    throw InvalidParameter("tiles", std::to_string(blocks_) + " in all",
+                           "at most 2^26 tiles of Q, KV and O to simulate");
+  }
+  lay_out_blocks(problem);
+  if (const auto* permutations = std::get_if<KvPermutations>(&schedule.order))
+    take_permutations(*permutations);
+}
+
+void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
+  const std::int64_t key = problem.sizes.key_row_bytes(), value = problem.sizes.value_row_bytes();
+  const auto bytes = [&](std::int64_t begin, std::int64_t rows, std::int64_t row_bytes) {
+    return rounded_to_sectors(begin, rows, row_bytes, sector_bytes_);
+  };
+  for (std::int64_t i = 0, row = 0; i < q_tiles_; ++i) {
+    const std::int64_t rows = rows_of_tile(i, problem.mask, problem.tiles.q_tile, q_grid_);
+    q_tile_.push_back({rows, bytes(row, rows, key), bytes(row, rows, value)});
+    row += rows;
+  }
+  for (std::int64_t i = 0, row = 0; i < kv_tiles_; ++i) {
+    const std::int64_t rows = rows_of_tile(i, problem.mask, problem.tiles.kv_tile, kv_grid_);
+    kv_tile_.push_back({rows, bytes(row, rows, key) + bytes(row, rows, value), 0});
+    row += rows;
+  }
+  std::int64_t visits = 1;
+  for (std::size_t axis = 0; axis < rank_; ++axis) {
+    std::vector<TileRange> ranges;
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < q_grid_[axis]; ++i) {
+      ranges.push_back(
+          visited_kv_tiles(problem.mask[axis], problem.tiles.q_tile[axis], problem.tiles.kv_tile[axis], i));
+      sum += ranges.back().size();
+    }
+    visits = checked_multiply(visits, sum, "accesses");
+    ranges_.push_back(std::move(ranges));
+  }
+  accesses_ = checked_add(checked_multiply(checked_multiply(visits, heads_, "accesses"), batch_, "accesses"),
+                          2 * items_, "accesses");
+}
+
+void AttentionWork::take_permutations(const KvPermutations& permutations) {
+  if (permutations.passes.empty()) throw InvalidParameter("order", "no pass", "one permutation or more");
+  const std::int64_t entries =
+      accesses_ / (heads_ * batch_) * static_cast<std::int64_t>(permutations.passes.size());
+  if (entries > kMaxWalkEntries) {
+    throw InvalidParameter("order", std::to_string(entries) + " visits in all passes",
+                           "at most 2^26 of one head; fewer passes or larger tiles");
+  }
+  std::vector<std::int64_t> rank_of(static_cast<std::size_t>(kv_tiles_));
+  for (std::size_t pass = 0; pass < permutations.passes.size(); ++pass) {
+    const std::vector<std::int32_t>& order = permutations.passes[pass];
+    require_permutation(order, kv_tiles_, pass);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      rank_of[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+    auto& walks = walks_.emplace_back();
+    for (std::int64_t q = 0; q < q_tiles_; ++q) {
+      std::int64_t visited = 1, rest = q;
+      for (std::size_t axis = rank_; axis-- > 0; rest /= q_grid_[axis])
+        visited *= ranges_[axis][static_cast<std::size_t>(rest % q_grid_[axis])].size();
+      std::vector<std::int32_t>& walk = walks.emplace_back();
+      for (std::int64_t i = 0; i < visited; ++i)
+        walk.push_back(static_cast<std::int32_t>(visited_tile(q, i)));
+      std::sort(walk.begin(), walk.end(), [&](std::int32_t a, std::int32_t b) {
+        return rank_of[static_cast<std::size_t>(a)] < rank_of[static_cast<std::size_t>(b)];
+      });
+    }
+  }
+}
+
+AttentionWork::Item AttentionWork::item(std::int64_t position) const {
+  std::int64_t index = 0, batch = 0, head = 0;
+  if (schedule_.launch == LaunchOrder::kTilesFirst) {
+    index = position % q_tiles_;
+    batch = position / q_tiles_ % batch_;
+    head = position / q_tiles_ / batch_;
+  } else {
+    head = position % heads_;
+    batch = position / heads_ % batch_;
+    index = position / heads_ / batch_;
+  }
+  Item item;
+  item.q_tile = schedule_.last_q_tile_first ? q_tiles_ - 1 - index : index;
+  item.number = (batch * heads_ + head) * q_tiles_ + item.q_tile;
+  item.kv_base = (batch * heads_kv_ + head / group_) * kv_tiles_;
+  item.kv_tiles = 1;
+  for (std::size_t axis = rank_, rest = static_cast<std::size_t>(item.q_tile); axis-- > 0;) {
+    const auto grid = static_cast<std::size_t>(q_grid_[axis]);
+    item.kv_tiles *= ranges_[axis][rest % grid].size();
+    rest /= grid;
+  }
+  return item;
+}
+
+BlockAccess AttentionWork::query(const Item& item) const {
+  return {blocks_ - 2 * items_ + item.number, q_tile_[static_cast<std::size_t>(item.q_tile)].bytes,
+          Operand::kQuery};
+}
+
+BlockAccess AttentionWork::output(const Item& item) const {
+  return {blocks_ - items_ + item.number, q_tile_[static_cast<std::size_t>(item.q_tile)].output_bytes,
+          Operand::kOutput};
+}
+
+/// The `index`-th tile, in ascending order, of the box that a Q tile visits.
+std::int64_t AttentionWork::visited_tile(std::int64_t q_tile, std::int64_t index) const {
+  if (rank_ == 1) return ranges_[0][static_cast<std::size_t>(q_tile)].begin + index;
+  std::int64_t tile = 0, stride = 1;
+  for (std::size_t axis = rank_; axis-- > 0;) {
+    const TileRange range = ranges_[axis][static_cast<std::size_t>(q_tile % q_grid_[axis])];
+    tile += (range.begin + index % range.size()) * stride;
+    index /= range.size();
+    q_tile /= q_grid_[axis];
+    stride *= kv_grid_[axis];
+  }
+  return tile;
+}
+
+std::int64_t AttentionWork::kv_tile(const Item& item, std::int64_t pass, std::int64_t step) const {
+  const auto* order = std::get_if<KvOrder>(&schedule_.order);
+  if (order == nullptr) {
+    const auto& walks = walks_[static_cast<std::size_t>(pass) % walks_.size()];
+    return walks[static_cast<std::size_t>(item.q_tile)][static_cast<std::size_t>(step)];
+  }
+  const bool down = *order == KvOrder::kDescending || (*order == KvOrder::kSawtooth && pass % 2 != 0);
+  return visited_tile(item.q_tile, down ? item.kv_tiles - 1 - step : step);
+}
+
+BlockAccess AttentionWork::key_value(const Item& item, std::int64_t pass, std::int64_t step) const {
+  const std::int64_t tile = kv_tile(item, pass, step);
+  return {item.kv_base + tile, kv_tile_[static_cast<std::size_t>(tile)].bytes, Operand::kKeyValue};
+}
+
+std::int64_t AttentionWork::multiplied_pairs(const Item& item, const BlockAccess& kv) const {
+  return q_tile_[static_cast<std::size_t>(item.q_tile)].rows *
+         kv_tile_[static_cast<std::size_t>(kv.block - item.kv_base)].rows;
+}
+
+Dispatcher::Dispatcher(const AttentionWork& work)
+    : schedule_(work.schedule().schedule),
+      items_(work.items()),
+      workers_(work.schedule().workers),
+      q_tiles_(work.q_tiles_per_head()),
+      own_(static_cast<std::size_t>(workers_), -1) {
+  if (schedule_ != CtaSchedule::kPersistent) return;
+  for (std::int32_t worker = 0; worker < workers_; ++worker) own_[static_cast<std::size_t>(worker)] = worker;
+}
+
+std::optional<std::int64_t> Dispatcher::next(std::int32_t worker) {
+  std::int64_t& own = own_[static_cast<std::size_t>(worker)];
+  if (schedule_ == CtaSchedule::kPersistent) {
+    if (own >= items_) return std::nullopt;
+    const std::int64_t item = own;
+    own += workers_;
+    return item;
+  }
+  if (own >= 0) {
+    const std::int64_t second = own;
+    own = -1;
+    return second;
+  }
+  if (counter_ >= items_) return std::nullopt;
+  const std::int64_t item = counter_++;
+  if (schedule_ == CtaSchedule::kTile && item % q_tiles_ + 1 < q_tiles_) own = counter_++;
+  return item;
+}
+
+}  // namespace natten_sim

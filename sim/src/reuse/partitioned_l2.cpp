@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/sim/reuse/partitioned_l2.hpp>
+
+#include "reuse/lru_list.hpp"
+
+namespace natten_sim {
+namespace {
+
+constexpr std::int32_t kMaxPartitions = 8;
+constexpr std::int32_t kMaxWays = 1 << 16;
+
+void require_valid(const L2Shape& shape) {
+  if (shape.partition_bytes < 0)
+    throw InvalidParameter("capacity_bytes", std::to_string(shape.partition_bytes), "0 or more", "0");
+  if (shape.partitions < 1 || shape.partitions > kMaxPartitions) {
+    throw InvalidParameter("l2_partitions", std::to_string(shape.partitions),
+                           "1.." + std::to_string(kMaxPartitions));
+  }
+  if (shape.ways < 0 || shape.ways > kMaxWays)
+    throw InvalidParameter("l2_ways", std::to_string(shape.ways), "0.." + std::to_string(kMaxWays));
+}
+
+}  // namespace
+
+struct PartitionedL2::State {
+  std::vector<LruList> caches;  // one a partition; a part of a block is block * partitions + home
+  std::int64_t partitions = 1;
+  std::int64_t sector_bytes = 1;
+  std::int64_t sets = 1;
+
+  /// Bytes of a block that are at home in a partition: whole sectors, the first partitions take the rest.
+  [[nodiscard]] std::int64_t part_bytes(std::int64_t bytes, std::int64_t home) const {
+    const std::int64_t sectors = bytes / sector_bytes;
+    return (sectors / partitions + (home < sectors % partitions ? 1 : 0)) * sector_bytes;
+  }
+  bool touch(std::int64_t cache, std::int64_t block, std::int64_t home, std::int64_t bytes) {
+    // Parts of different homes start at different sets, so that neighbours fill all sets evenly.
+    const std::int64_t set = (block + home * sets / partitions) % sets;
+    return caches[static_cast<std::size_t>(cache)].touch(block * partitions + home, bytes, set);
+  }
+};
+
+PartitionedL2::PartitionedL2(std::int64_t blocks, std::int64_t usual_block_bytes, std::int64_t sector_bytes,
+                             const L2Shape& shape)
+    : state_(std::make_unique<State>()) {
+  require_valid(shape);
+  state_->partitions = shape.partitions;
+  state_->sector_bytes = sector_bytes;
+  std::int64_t set_bytes = shape.partition_bytes;
+  if (shape.ways > 0) {
+    const std::int64_t way_bytes = state_->part_bytes(usual_block_bytes, 0);
+    state_->sets = std::max<std::int64_t>(1, shape.partition_bytes / (way_bytes * shape.ways));
+    set_bytes = shape.partition_bytes / state_->sets;
+  }
+  for (std::int32_t p = 0; p < shape.partitions; ++p)
+    state_->caches.emplace_back(blocks * shape.partitions, set_bytes, state_->sets);
+}
+
+PartitionedL2::~PartitionedL2() = default;
+
+std::int32_t PartitionedL2::partitions() const noexcept {
+  return static_cast<std::int32_t>(state_->partitions);
+}
+
+PartitionedL2::Read PartitionedL2::read(std::int64_t block, std::int64_t bytes, std::int32_t partition) {
+  Read read;
+  for (std::int64_t home = 0; home < state_->partitions; ++home) {
+    const std::int64_t part = state_->part_bytes(bytes, home);
+    if (part == 0 || state_->touch(partition, block, home, part)) continue;
+    if (home != partition) {
+      read.fabric_bytes += part;
+      if (state_->touch(home, block, home, part)) continue;
+    }
+    read.dram_bytes += part;
+  }
+  return read;
+}
+
+void PartitionedL2::write(std::int64_t block, std::int64_t bytes) {
+  for (std::int64_t home = 0; home < state_->partitions; ++home) {
+    const std::int64_t part = state_->part_bytes(bytes, home);
+    if (part != 0) (void)state_->touch(home, block, home, part);
+  }
+}
+
+}  // namespace natten_sim

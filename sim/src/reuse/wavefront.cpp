@@ -1,0 +1,306 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/sim/reuse/partitioned_l2.hpp>
+#include <natten_sim/sim/reuse/wavefront.hpp>
+
+namespace natten_sim {
+namespace {
+
+constexpr std::int32_t kMaxLookahead = 15;
+
+void require_rate(const char* parameter, double value) {
+  if (value > 0 && std::isfinite(value)) return;
+  throw InvalidParameter(parameter, std::to_string(value), "a positive, finite rate");
+}
+
+void require_valid(const WavefrontDevice& device, const WavefrontOptions& options) {
+  if (device.sms < 1) throw InvalidParameter("sms", std::to_string(device.sms), "1 or more", "1");
+  require_rate("hit_bytes_per_ns", device.hit_bytes_per_ns);
+  require_rate("miss_bytes_per_ns", device.miss_bytes_per_ns);
+  require_rate("dram_bytes_per_ns", device.dram_bytes_per_ns);
+  require_rate("pairs_per_ns", device.pairs_per_ns);
+  if (!(device.lone_share > 0 && device.lone_share <= 1))
+    throw InvalidParameter("lone_share", std::to_string(device.lone_share), "more than 0, at most 1");
+  if (device.gpc_sms < 0) throw InvalidParameter("gpc_sms", std::to_string(device.gpc_sms), "0 or more", "0");
+  if (!(device.slot_skew > -1 && device.slot_skew < 1))
+    throw InvalidParameter("slot_skew", std::to_string(device.slot_skew), "more than -1, less than 1");
+  if (options.lookahead_tiles < 0 || options.lookahead_tiles > kMaxLookahead) {
+    throw InvalidParameter("lookahead_tiles", std::to_string(options.lookahead_tiles),
+                           "0.." + std::to_string(kMaxLookahead));
+  }
+  if (!(device.jitter >= 0 && device.jitter <= 0.5))
+    throw InvalidParameter("jitter", std::to_string(device.jitter), "0..0.5");
+}
+
+/// One CTA slot.
+struct Slot {
+  AttentionWork::Item item;
+  std::int64_t pass = -1;
+  std::int64_t issued = 0;                           // KV tiles asked for
+  std::int64_t computed = 0;                         // KV tiles multiplied or being multiplied
+  std::array<double, kMaxLookahead + 1> arrival{};  // of issued tiles, by tile mod the array
+  std::array<std::int64_t, kMaxLookahead + 1> pairs{};
+  double query_arrival = 0;
+  bool at_work = false;  // multiplies; otherwise waits for data, or has ended
+  double remaining = 0;  // pairs of the tile being multiplied, at time `settled`
+  double settled = 0;
+  std::uint32_t version = 0;  // of its next event: earlier ones are void
+};
+
+struct Sm {
+  double port_free = 0;
+  std::int32_t at_work = 0;  // slots
+};
+
+struct Event {
+  double time;
+  std::int32_t worker;
+  std::uint32_t version;
+  friend bool operator>(const Event& a, const Event& b) {
+    return std::pair(a.time, a.worker) > std::pair(b.time, b.worker);
+  }
+};
+
+class Simulation {
+ public:
+  Simulation(const AttentionWork& work, const WavefrontDevice& device, const WavefrontOptions& options)
+      : work_(work),
+        device_(device),
+        options_(options),
+        dispatcher_(work),
+        cache_(work.blocks(), work.items() == 0 ? 1 : work.key_value(work.item(0), 0, 0).bytes,
+               work.sector_bytes(), {device.capacity_bytes, device.l2_partitions, device.l2_ways}),
+        ready_(static_cast<std::size_t>(work.blocks()), 0.0),
+        slots_(static_cast<std::size_t>(work.schedule().workers)),
+        sms_(static_cast<std::size_t>(device.sms)),
+        random_(options.seed * 2 + 1) {
+    if (options.record_distances) {
+      run_.profile.emplace();
+      distances_ = StackDistances(work.blocks());
+    }
+  }
+
+  WavefrontRun run(const std::function<void(double)>& progress);
+
+ private:
+  void start_item(std::int32_t worker, double now);
+  void issue(std::int32_t worker, double now);
+  void advance(std::int32_t worker, double now);
+  void multiply(std::int32_t worker, double now);
+  void stop_work(std::int32_t worker, double now);
+  void settle(std::int32_t sm, double now);
+  void reschedule(std::int32_t sm, double now);
+  [[nodiscard]] double pairs_per_ns(std::int32_t worker) const;
+  double load(const BlockAccess& access, std::int32_t worker, double now);
+  void store(const BlockAccess& access, double now);
+  void record(const BlockAccess& access);
+  double jittered(double pairs);
+  Slot& slot(std::int32_t worker) { return slots_[static_cast<std::size_t>(worker)]; }
+  void wake(std::int32_t worker, double when) { events_.push({when, worker, ++slot(worker).version}); }
+  Sm& sm_of(std::int32_t worker) { return sms_[static_cast<std::size_t>(worker % device_.sms)]; }
+  [[nodiscard]] std::int32_t partition_of(std::int32_t worker) const {
+    const std::int64_t sm = worker % device_.sms;
+    if (device_.gpc_sms == 0) return static_cast<std::int32_t>(sm * device_.l2_partitions / device_.sms);
+    return static_cast<std::int32_t>(sm / device_.gpc_sms % device_.l2_partitions);
+  }
+
+  const AttentionWork& work_;
+  const WavefrontDevice& device_;
+  const WavefrontOptions& options_;
+  Dispatcher dispatcher_;
+  PartitionedL2 cache_;
+  StackDistances distances_;
+  std::vector<double> ready_;  // of a held tile: when its data are in the cache
+  std::vector<Slot> slots_;
+  std::vector<Sm> sms_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  double dram_free_ = 0;
+  std::uint64_t random_;
+  std::int64_t touched_ = 0;
+  WavefrontRun run_;
+};
+
+void Simulation::record(const BlockAccess& access) {
+  ++touched_;
+  if (!run_.profile) return;
+  run_.profile->add(distances_.access(access.block, access.bytes), access.bytes / work_.sector_bytes());
+}
+
+/// When the data of a load asked for at `now` have arrived in the SM.
+double Simulation::load(const BlockAccess& access, std::int32_t worker, double now) {
+  record(access);
+  const PartitionedL2::Read read = cache_.read(access.block, access.bytes, partition_of(worker));
+  double& ready = ready_[static_cast<std::size_t>(access.block)];
+  run_.load_sectors += access.bytes / work_.sector_bytes();
+  run_.load_miss_sectors += read.dram_bytes / work_.sector_bytes();
+  run_.fabric_sectors += read.fabric_bytes / work_.sector_bytes();
+  if (read.dram_bytes > 0) {
+    const double busy = static_cast<double>(read.dram_bytes) / device_.dram_bytes_per_ns;
+    dram_free_ = std::max(dram_free_, now) + busy;
+    run_.dram_busy_ns += busy;
+    ready = dram_free_;
+  } else if (ready > now) {
+    run_.in_flight_sectors += access.bytes / work_.sector_bytes();
+  }
+  Sm& sm = sm_of(worker);
+  const double rate = ready > now ? device_.miss_bytes_per_ns : device_.hit_bytes_per_ns;
+  sm.port_free = std::max(sm.port_free, now) + static_cast<double>(access.bytes) / rate;
+  return std::max(sm.port_free, ready);
+}
+
+void Simulation::store(const BlockAccess& access, double now) {
+  record(access);
+  cache_.write(access.block, access.bytes);
+  ready_[static_cast<std::size_t>(access.block)] = now;
+  run_.store_sectors += access.bytes / work_.sector_bytes();
+  const double busy = static_cast<double>(access.bytes) / device_.dram_bytes_per_ns;
+  dram_free_ = std::max(dram_free_, now) + busy;
+  run_.dram_busy_ns += busy;
+}
+
+double Simulation::jittered(double pairs) {
+  if (device_.jitter == 0) return pairs;
+  random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
+  const double uniform = static_cast<double>(random_ >> 11) * 0x1p-53 * 2 - 1;  // variance 1/3
+  return pairs * (1 + device_.jitter * std::sqrt(3.0) * uniform);
+}
+
+/// A slot's share of its SM, which all that are at work there divide.
+double Simulation::pairs_per_ns(std::int32_t worker) const {
+  const std::int32_t slots = (work_.schedule().workers - 1) / device_.sms + 1;
+  if (slots == 1) return device_.pairs_per_ns;
+  const auto last = static_cast<double>(slots - 1);
+  const double at_work = sms_[static_cast<std::size_t>(worker % device_.sms)].at_work;
+  const double share = device_.lone_share + (1 - device_.lone_share) * (at_work - 1) / last;
+  const double slowness = 1 + device_.slot_skew * (worker / device_.sms / last - 0.5);
+  return device_.pairs_per_ns * share / at_work / slowness;
+}
+
+/// Counts what the slots of an SM did since they were last looked at.
+void Simulation::settle(std::int32_t sm, double now) {
+  for (std::int32_t w = sm; w < work_.schedule().workers; w += device_.sms) {
+    Slot& each = slot(w);
+    if (!each.at_work) continue;
+    each.remaining -= pairs_per_ns(w) * (now - each.settled);
+    each.settled = now;
+  }
+}
+
+/// The slots of an SM go on at the rates that hold from now on.
+void Simulation::reschedule(std::int32_t sm, double now) {
+  for (std::int32_t w = sm; w < work_.schedule().workers; w += device_.sms) {
+    if (slot(w).at_work) wake(w, now + std::max(0.0, slot(w).remaining) / pairs_per_ns(w));
+  }
+}
+
+void Simulation::issue(std::int32_t worker, double now) {
+  Slot& slot = this->slot(worker);
+  const BlockAccess kv = work_.key_value(slot.item, slot.pass, slot.issued);
+  const std::size_t at = static_cast<std::size_t>(slot.issued) % slot.arrival.size();
+  slot.arrival[at] = load(kv, worker, now);
+  slot.pairs[at] = work_.multiplied_pairs(slot.item, kv);
+  ++slot.issued;
+}
+
+void Simulation::start_item(std::int32_t worker, double now) {
+  const std::optional<std::int64_t> position = dispatcher_.next(worker);
+  if (!position) {
+    stop_work(worker, now);
+    return;
+  }
+  Slot& slot = this->slot(worker);
+  slot.item = work_.item(*position);
+  ++slot.pass;
+  slot.issued = slot.computed = 0;
+  slot.query_arrival = load(work_.query(slot.item), worker, now);
+  while (slot.issued < std::min<std::int64_t>(slot.item.kv_tiles, options_.lookahead_tiles))
+    issue(worker, now);
+  advance(worker, now);
+}
+
+/// At `now` the slot's last multiplication is over: a buffer is free, the next tile may be there.
+void Simulation::advance(std::int32_t worker, double now) {
+  Slot& slot = this->slot(worker);
+  if (slot.computed == slot.item.kv_tiles) {
+    store(work_.output(slot.item), now);
+    start_item(worker, now);
+    return;
+  }
+  if (slot.issued < slot.item.kv_tiles) issue(worker, now);
+  const double arrival = slot.arrival[static_cast<std::size_t>(slot.computed) % slot.arrival.size()];
+  const double ready = std::max(arrival, slot.query_arrival);
+  if (ready > now) {
+    stop_work(worker, now);
+    wake(worker, ready);
+  } else {
+    multiply(worker, now);
+  }
+}
+
+void Simulation::multiply(std::int32_t worker, double now) {
+  Slot& slot = this->slot(worker);
+  const std::size_t at = static_cast<std::size_t>(slot.computed) % slot.pairs.size();
+  ++slot.computed;
+  if (slot.at_work) {
+    slot.settled = now;
+    slot.remaining = jittered(static_cast<double>(slot.pairs[at]));
+    wake(worker, now + slot.remaining / pairs_per_ns(worker));
+    return;
+  }
+  const std::int32_t sm = worker % device_.sms;
+  settle(sm, now);
+  slot.at_work = true;
+  slot.settled = now;
+  slot.remaining = jittered(static_cast<double>(slot.pairs[at]));
+  ++sm_of(worker).at_work;
+  reschedule(sm, now);
+}
+
+/// The slot leaves its SM to the others.
+void Simulation::stop_work(std::int32_t worker, double now) {
+  Slot& slot = this->slot(worker);
+  if (!slot.at_work) return;
+  const std::int32_t sm = worker % device_.sms;
+  settle(sm, now);
+  slot.at_work = false;
+  --sm_of(worker).at_work;
+  reschedule(sm, now);
+}
+
+WavefrontRun Simulation::run(const std::function<void(double)>& progress) {
+  for (std::int32_t worker = 0; worker < work_.schedule().workers; ++worker) start_item(worker, 0);
+  std::int64_t shown = 0;
+  while (!events_.empty()) {
+    const auto [now, worker, version] = events_.top();
+    events_.pop();
+    if (version != slot(worker).version) continue;
+    run_.time_ns = now;
+    if (slot(worker).at_work) {
+      advance(worker, now);
+    } else {
+      multiply(worker, now);
+    }
+    if (progress && touched_ - shown > (std::int64_t{1} << 20)) {
+      shown = touched_;
+      progress(static_cast<double>(touched_) / static_cast<double>(work_.accesses()));
+    }
+  }
+  return std::move(run_);
+}
+
+}  // namespace
+
+WavefrontRun run_wavefront(const AttentionWork& work, const WavefrontDevice& device,
+                           const WavefrontOptions& options, const std::function<void(double)>& progress) {
+  require_valid(device, options);
+  return Simulation(work, device, options).run(progress);
+}
+
+}  // namespace natten_sim

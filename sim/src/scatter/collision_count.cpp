@@ -1,0 +1,84 @@
+#include <cmath>
+#include <map>
+#include <string>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/sim/scatter/collision_count.hpp>
+
+namespace natten_sim {
+namespace {
+
+/// Rows are far apart in memory: the line of the one after so many is fetched early.
+constexpr std::size_t kAhead = 16;
+
+}  // namespace
+
+CollisionCount RowTally::result() const {
+  CollisionCount result;
+  result.updates = updates_;
+  result.serial_multiplicity = serial_ + hottest_;
+  if (updates_ > 0) result.close_updates = 2 * static_cast<double>(pairs_) / static_cast<double>(updates_);
+  std::map<std::int64_t, std::int64_t> histogram;
+  result.touched.resize(rows_.size());
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    const std::int64_t multiplicity = rows_[row].total;
+    if (multiplicity == 0) continue;
+    ++result.rows_touched;
+    result.touched[row] = true;
+    ++histogram[multiplicity];
+    if (multiplicity > result.max_multiplicity) {
+      result.max_multiplicity = multiplicity;
+      result.hottest_row = static_cast<std::int64_t>(row);
+    }
+  }
+  const double most = static_cast<double>(result.max_multiplicity);
+  const double as_hot = 0.9 * most - 3 * std::sqrt(most);  // as the header defines it
+  for (const auto& [multiplicity, count] : histogram) {
+    result.histogram.push_back({multiplicity, count});
+    if (static_cast<double>(multiplicity) >= as_hot) result.hottest_rows += count;
+  }
+  return result;
+}
+
+std::int64_t touched_units(const CollisionCount& collisions, std::int64_t row_bytes,
+                           std::int64_t unit_bytes) {
+  if (row_bytes < 1) throw InvalidParameter("row_bytes", std::to_string(row_bytes), "1 or more");
+  if (unit_bytes < 1) throw InvalidParameter("unit_bytes", std::to_string(unit_bytes), "1 or more");
+  if (row_bytes % unit_bytes == 0)
+    return checked_multiply(collisions.rows_touched, row_bytes / unit_bytes, "touched units");
+  (void)checked_multiply(std::ssize(collisions.touched), row_bytes, "bytes of the rows");
+  std::int64_t units = 0, counted_to = 0;  // units below `counted_to` are counted, or not touched
+  for (std::size_t row = 0; row < collisions.touched.size(); ++row) {
+    if (!collisions.touched[row]) continue;
+    const std::int64_t begin = static_cast<std::int64_t>(row) * row_bytes;
+    const std::int64_t end = ceil_divide(begin + row_bytes, unit_bytes);
+    units += end - std::max(begin / unit_bytes, counted_to);
+    counted_to = end;
+  }
+  return units;
+}
+
+CollisionCount count_collisions(IndexStream& stream, std::int64_t rows,
+                                const std::function<void(std::int64_t)>& progress) {
+  if (rows < 1 || rows > kMaxRows)
+    throw InvalidParameter("rows", std::to_string(rows), "1.." + std::to_string(kMaxRows));
+  RowTally tally(rows);
+  std::vector<std::int64_t> buffer(static_cast<std::size_t>(kCollisionStretch));
+  for (std::size_t got = 0; (got = stream.read(buffer)) > 0;) {
+    for (std::size_t i = 0; i < got; ++i) {
+      if (buffer[i] < 0 || buffer[i] >= rows)
+        throw InvalidParameter("row", std::to_string(buffer[i]), "0.." + std::to_string(rows - 1));
+    }
+    if (tally.updates() + static_cast<std::int64_t>(got) > kMaxUpdates)
+      throw InvalidParameter("updates", "more than " + std::to_string(kMaxUpdates), "at most 2^32 - 1");
+    for (std::size_t i = 0; i < got; ++i) {
+      if (i + kAhead < got) tally.prefetch(buffer[i + kAhead]);
+      tally.add(buffer[i]);
+    }
+    if (progress) progress(tally.updates());
+  }
+  return tally.result();
+}
+
+}  // namespace natten_sim

@@ -1,0 +1,336 @@
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+#include <natten_sim/sim/schedules/schedule_run.hpp>
+
+#include "schedules/schedule_costs.hpp"
+
+namespace natten_sim {
+namespace {
+
+constexpr std::int32_t kNobody = -1;
+
+/// Ordered reductions into one place: dQ of (head, Q tile), or dK/dV of (KV head, KV tile).
+struct Turn {
+  std::int32_t next = 0;               // position in the order whose reduction comes next
+  std::int32_t last_worker = kNobody;  // of the reduction before it
+  double last_end = 0;
+};
+
+/// What a worker is doing.
+struct WorkerState {
+  std::int32_t chain = kNobody;  // launch index
+  std::int32_t task = 0;         // whose reduction runs or waits; the task count stands for dK/dV
+  double handed = 0;             // when that task's result is ready to be reduced
+  double ready = 0;              // when its reduction may start but for its turn
+  bool waits = false;
+  bool reduced_before = false;  // has finished a reduction in its life
+  std::size_t first_task = 0;   // index of the chain's first task in the record
+  std::vector<double> ends;     // reduction ends of the last tasks, by task modulo stages
+};
+
+class Runner {
+ public:
+  Runner(const BackwardProblem& problem, const BackwardCosts& costs, const BackwardSchedule& schedule,
+         RecordTimes record)
+      : problem_(problem),
+        costs_(costs),
+        schedule_(schedule),
+        q_tiles_(static_cast<std::size_t>(problem.mask.q_tiles)),
+        kv_tiles_(static_cast<std::size_t>(problem.mask.kv_tiles)),
+        workers_(static_cast<std::size_t>(problem.workers)) {
+    const std::size_t chains = schedule.chains.size();
+    run_.worker.assign(chains, kNobody);
+    launch_of_.assign(chains, 0);
+    std::size_t tasks = 0;
+    for (std::size_t launch = 0; launch < chains; ++launch) {
+      launch_of_[chain_id(schedule.chains[launch])] = static_cast<std::int32_t>(launch);
+      first_task_.push_back(tasks);
+      tasks += schedule.chains[launch].q_order.size();
+    }
+    left_ = static_cast<std::int64_t>(chains);
+    ordered_ = !schedule.dq_order.empty();
+    if (ordered_) {
+      dq_turns_.resize(static_cast<std::size_t>(problem.heads) * q_tiles_);
+      rank_.resize(chains * q_tiles_);
+      for (std::size_t cell = 0; cell < schedule.dq_order.size(); ++cell) {
+        const std::size_t head = cell / q_tiles_, q = cell % q_tiles_;
+        for (std::size_t position = 0; position < schedule.dq_order[cell].size(); ++position) {
+          const auto kv = static_cast<std::size_t>(schedule.dq_order[cell][position]);
+          rank_[(head * kv_tiles_ + kv) * q_tiles_ + q] = static_cast<std::int32_t>(position);
+        }
+      }
+    }
+    if (problem.heads_per_kv_head > 1)
+      kv_turns_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head));
+    if (record == RecordTimes::kYes) run_.tasks.resize(tasks);
+    if (schedule.dispatch == Dispatch::kStatic) {
+      queue_of_.resize(workers_.size());
+      for (std::size_t launch = chains; launch-- > 0;) {
+        queue_of_[static_cast<std::size_t>(schedule.worker[launch])].push_back(
+            static_cast<std::int32_t>(launch));
+      }
+    }
+    for (WorkerState& worker : workers_)
+      worker.ends.assign(static_cast<std::size_t>(std::max(costs.writer_stages, 1)), 0.0);
+  }
+
+  std::variant<ScheduleRun, Deadlock> run() {
+    std::vector<double> free_at(workers_.size(), 0.0);
+    for (std::size_t worker = 0; worker < workers_.size(); ++worker)
+      start_chain(static_cast<std::int32_t>(worker), 0.0);
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      free_at[static_cast<std::size_t>(event.worker)] = event.time;
+      run_.makespan = event.time;
+      finish_reduction(event.worker, event.time);
+    }
+    if (left_ > 0) return describe_deadlock();
+    for (double time : free_at) run_.bubble.tail += run_.makespan - time;
+    return std::move(run_);
+  }
+
+ private:
+  /// A reduction ends.
+  struct Event {
+    double time;
+    std::int32_t worker;
+    bool operator<(
+        const Event& other) const {  // of a max-heap: the earliest, then the smallest worker on top
+      return time != other.time ? time > other.time : worker > other.worker;
+    }
+  };
+
+  [[nodiscard]] std::size_t chain_id(const ScheduledChain& chain) const {
+    return static_cast<std::size_t>(chain.head) * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile);
+  }
+  [[nodiscard]] const ScheduledChain& chain_of(const WorkerState& state) const {
+    return schedule_.chains[static_cast<std::size_t>(state.chain)];
+  }
+  [[nodiscard]] bool at_kv(const WorkerState& state) const {
+    return static_cast<std::size_t>(state.task) == chain_of(state).q_order.size();
+  }
+
+  /// Place and rank of the reduction that a worker is at; no place when reductions are unordered.
+  struct Slot {
+    Turn* turn = nullptr;
+    std::int32_t rank = 0;
+  };
+  [[nodiscard]] Slot slot_of(const WorkerState& state) {
+    const ScheduledChain& chain = chain_of(state);
+    if (at_kv(state)) {
+      if (schedule_.dkv_order == DkvOrder::kUnordered) return {};
+      const std::int32_t group = chain.head / problem_.heads_per_kv_head;
+      return {
+          &kv_turns_[static_cast<std::size_t>(group) * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile)],
+          chain.head % problem_.heads_per_kv_head};
+    }
+    if (!ordered_) return {};
+    const auto q = static_cast<std::size_t>(chain.q_order[static_cast<std::size_t>(state.task)]);
+    return {&dq_turns_[static_cast<std::size_t>(chain.head) * q_tiles_ + q],
+            rank_[chain_id(chain) * q_tiles_ + q]};
+  }
+
+  void start_chain(std::int32_t worker, double now) {
+    WorkerState& state = workers_[static_cast<std::size_t>(worker)];
+    state.chain = kNobody;
+    std::int32_t launch = kNobody;
+    do {  // a chain without tasks takes no time
+      launch = next_launch(worker);
+      if (launch == kNobody) return;
+      run_.worker[static_cast<std::size_t>(launch)] = worker;
+      if (schedule_.chains[static_cast<std::size_t>(launch)].q_order.empty()) --left_;
+    } while (schedule_.chains[static_cast<std::size_t>(launch)].q_order.empty());
+    state.chain = launch;
+    state.task = 0;
+    state.first_task = first_task_[static_cast<std::size_t>(launch)];
+    compute(worker, now, now, now);
+  }
+
+  std::int32_t next_launch(std::int32_t worker) {
+    if (schedule_.dispatch == Dispatch::kStatic) {
+      std::vector<std::int32_t>& queue = queue_of_[static_cast<std::size_t>(worker)];
+      if (queue.empty()) return kNobody;
+      const std::int32_t launch = queue.back();
+      queue.pop_back();
+      return launch;
+    }
+    return next_ < schedule_.chains.size() ? static_cast<std::int32_t>(next_++) : kNobody;
+  }
+
+  /// Computes the current task from `start` on. Its buffer is free at `buffer`, the writer at `writer`.
+  void compute(std::int32_t worker, double start, double buffer, double writer) {
+    WorkerState& state = workers_[static_cast<std::size_t>(worker)];
+    const ScheduledChain& chain = chain_of(state);
+    const std::int32_t q = chain.q_order[static_cast<std::size_t>(state.task)];
+    const double cost =
+        problem_.mask.at(q, chain.kv_tile) == TileWork::kPartial ? costs_.compute_partial : costs_.compute;
+    run_.total_work += cost;
+    run_.compute_work += cost;
+    const double end = start + cost;
+    state.handed = std::max(end, buffer);
+    state.ready = std::max(state.handed, writer);
+    if (!run_.tasks.empty()) {
+      TaskTimes& times = run_.tasks[state.first_task + static_cast<std::size_t>(state.task)];
+      times.compute_start = start;
+      times.compute_end = end;
+    }
+    take_turn(worker);
+  }
+
+  /// Starts the worker's reduction if it is its turn; else it waits to be woken.
+  void take_turn(std::int32_t worker) {
+    WorkerState& state = workers_[static_cast<std::size_t>(worker)];
+    const Slot slot = slot_of(state);
+    double start = state.ready;
+    if (slot.turn != nullptr) {
+      state.waits = slot.turn->next != slot.rank;
+      if (state.waits) return;
+      if (slot.turn->last_worker != kNobody) {
+        start = std::max(start, slot.turn->last_end + handoff(costs_, slot.turn->last_worker, worker));
+      }
+    }
+    const bool kv = at_kv(state);
+    const double cost = kv ? costs_.reduce_kv : costs_.reduce + (ordered_ ? costs_.per_tile_tax : 0.0);
+    run_.total_work += cost;
+    (state.reduced_before ? run_.bubble.wait_for_turn : run_.bubble.startup) += start - state.ready;
+    if (!kv && !run_.tasks.empty()) {
+      TaskTimes& times = run_.tasks[state.first_task + static_cast<std::size_t>(state.task)];
+      times.reduce_start = start;
+      times.reduce_end = start + cost;
+    }
+    events_.push({start + cost, worker});
+  }
+
+  void finish_reduction(std::int32_t worker, double now) {
+    WorkerState& state = workers_[static_cast<std::size_t>(worker)];
+    state.reduced_before = true;
+    const Slot slot = slot_of(state);
+    if (slot.turn != nullptr) {
+      ++slot.turn->next;
+      slot.turn->last_worker = worker;
+      slot.turn->last_end = now;
+      wake_next(state, slot);
+    }
+    const std::size_t tasks = chain_of(state).q_order.size();
+    if (!at_kv(state)) {
+      const auto stages = static_cast<std::size_t>(costs_.writer_stages);
+      state.ends[static_cast<std::size_t>(state.task) % state.ends.size()] = now;
+      ++state.task;
+      const auto task = static_cast<std::size_t>(state.task);
+      if (task < tasks) {
+        const double start = stages == 0 ? now : state.handed;
+        const double buffer = stages > 0 && task >= stages ? state.ends[task % stages] : 0.0;
+        compute(worker, start, buffer, now);
+        return;
+      }
+      if (problem_.heads_per_kv_head > 1) {
+        state.ready = now;
+        take_turn(worker);
+        return;
+      }
+    }
+    --left_;
+    start_chain(worker, now);
+  }
+
+  /// The chain whose turn it is now may be waiting on its worker.
+  void wake_next(const WorkerState& state, const Slot& slot) {
+    const ScheduledChain& chain = chain_of(state);
+    std::int32_t launch = kNobody;
+    if (at_kv(state)) {
+      if (slot.turn->next == problem_.heads_per_kv_head) return;
+      const std::size_t head = static_cast<std::size_t>(chain.head + 1);
+      launch = launch_of_[head * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile)];
+    } else {
+      const auto q = static_cast<std::size_t>(chain.q_order[static_cast<std::size_t>(state.task)]);
+      const std::vector<std::int32_t>& order =
+          schedule_.dq_order[static_cast<std::size_t>(chain.head) * q_tiles_ + q];
+      if (static_cast<std::size_t>(slot.turn->next) == order.size()) return;
+      const auto kv = static_cast<std::size_t>(order[static_cast<std::size_t>(slot.turn->next)]);
+      launch = launch_of_[static_cast<std::size_t>(chain.head) * kv_tiles_ + kv];
+    }
+    const std::int32_t sleeper = run_.worker[static_cast<std::size_t>(launch)];
+    if (sleeper == kNobody) return;
+    WorkerState& other = workers_[static_cast<std::size_t>(sleeper)];
+    if (other.chain == launch && other.waits && slot_of(other).turn == slot.turn) take_turn(sleeper);
+  }
+
+  Deadlock describe_deadlock() {
+    // Follow the waits from the first waiting worker until one repeats or was never started.
+    const auto first = std::find_if(workers_.begin(), workers_.end(),
+                                    [](const WorkerState& state) { return state.chain != kNobody; });
+    std::string text;
+    std::vector<bool> seen(schedule_.chains.size(), false);
+    std::int32_t launch = first == workers_.end() ? kNobody : first->chain;
+    while (launch != kNobody && !seen[static_cast<std::size_t>(launch)]) {
+      seen[static_cast<std::size_t>(launch)] = true;
+      const ScheduledChain& chain = schedule_.chains[static_cast<std::size_t>(launch)];
+      const std::string name =
+          "chain (head " + std::to_string(chain.head) + ", KV tile " + std::to_string(chain.kv_tile) + ")";
+      const std::int32_t worker = run_.worker[static_cast<std::size_t>(launch)];
+      text += text.empty() ? name : ", which is " + name;
+      if (worker == kNobody) {
+        text += ", which no worker can start";
+        break;
+      }
+      const WorkerState& state = workers_[static_cast<std::size_t>(worker)];
+      const Slot slot = slot_of(state);
+      if (at_kv(state)) {
+        const std::int32_t head = chain.head - chain.head % problem_.heads_per_kv_head + slot.turn->next;
+        text += " waits to reduce dK/dV behind head " + std::to_string(head);
+        launch =
+            launch_of_[static_cast<std::size_t>(head) * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile)];
+      } else {
+        const std::int32_t q = chain.q_order[static_cast<std::size_t>(state.task)];
+        const auto cell = static_cast<std::size_t>(chain.head) * q_tiles_ + static_cast<std::size_t>(q);
+        const std::int32_t kv = schedule_.dq_order[cell][static_cast<std::size_t>(slot.turn->next)];
+        text +=
+            " waits to reduce dQ of Q tile " + std::to_string(q) + " behind KV tile " + std::to_string(kv);
+        launch = launch_of_[static_cast<std::size_t>(chain.head) * kv_tiles_ + static_cast<std::size_t>(kv)];
+      }
+      if (seen[static_cast<std::size_t>(launch)]) text += ", which waits already: a cycle";
+    }
+    return {text};
+  }
+
+  const BackwardProblem& problem_;
+  const BackwardCosts& costs_;
+  const BackwardSchedule& schedule_;
+  std::size_t q_tiles_, kv_tiles_;
+  std::vector<WorkerState> workers_;
+  std::vector<std::int32_t> launch_of_;  // by chain id
+  std::vector<std::size_t> first_task_;  // by launch
+  std::vector<std::int32_t> rank_;       // by chain id and Q tile
+  std::vector<Turn> dq_turns_, kv_turns_;
+  std::vector<std::vector<std::int32_t>> queue_of_;  // static dispatch: launches of a worker, last first
+  std::size_t next_ = 0;
+  std::int64_t left_ = 0;
+  bool ordered_ = true;
+  std::priority_queue<Event> events_;
+  ScheduleRun run_;
+};
+
+}  // namespace
+
+DeadlockError::DeadlockError(const std::string& waits)
+    : Error(Sentence{Deadlock{waits}.text()}, "schedule", waits, "schedules that finish", "") {}
+
+std::variant<ScheduleRun, Deadlock> attempt_schedule(const BackwardProblem& problem,
+                                                     const BackwardCosts& costs,
+                                                     const BackwardSchedule& schedule, RecordTimes record) {
+  require_valid(problem, schedule);
+  require_valid_costs(problem, costs);
+  return Runner(problem, costs, schedule, record).run();
+}
+
+ScheduleRun run_schedule(const BackwardProblem& problem, const BackwardCosts& costs,
+                         const BackwardSchedule& schedule, RecordTimes record) {
+  std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem, costs, schedule, record);
+  if (const auto* deadlock = std::get_if<Deadlock>(&outcome)) throw DeadlockError(deadlock->waits);
+  return std::move(std::get<ScheduleRun>(outcome));
+}
+
+}  // namespace natten_sim

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+
+#include <natten_sim/core/catalog.hpp>
+
+namespace natten_sim::study {
+
+/// What every study may use besides its question: the catalog (backends, presets, devices, kernels, with
+/// whatever the user added) and where to report progress. A value: no globals.
+///
+///     study::Context context = study::default_context();
+///     study::CountAnswer answer = study::count(question, context);
+struct Context {
+  Catalog catalog;
+  unsigned threads = 1;                       ///< the answer never depends on it
+  std::function<void(double)> progress = {};  ///< called with 0..1
+};
+
+/// What ships with the library, one thread, no progress.
+[[nodiscard]] Context default_context();
+
+}  // namespace natten_sim::study

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+
+#include <natten_sim/core/tile_count.hpp>
+#include <natten_sim/core/tiling.hpp>
+#include <natten_sim/study/context.hpp>
+#include <natten_sim/study/counted_tiles.hpp>
+#include <natten_sim/study/setting.hpp>
+
+namespace natten_sim::study {
+
+/// Which tiles does this attention problem visit? Only the layout (or a preset) has no default.
+struct CountQuestion {
+  Setting setting;
+  Extents window;                     ///< empty: the whole axis (dense attention)
+  Extents stride;                     ///< empty: 1
+  Extents dilation;                   ///< empty: 1
+  PerAxis<bool> causal;               ///< empty: no axis is
+  Extents q_tile, kv_tile;            ///< empty: the backend's first pair
+  std::optional<KvTiling> kv_tiling;  ///< none: the chosen backend's, or static
+  Tiling tiling = Tiling::kMultiDimensional;
+  bool backward = false;                      ///< count the backward pass too
+  Extents backward_q_tile, backward_kv_tile;  ///< empty: the backend's first backward pair
+};
+
+struct BackwardCount {
+  TilingProblem problem;
+  TileCount count;
+  std::optional<Flops> flops;  ///< as in CountedTiles
+  double approximate_mma_flops = 0;
+};
+
+struct CountAnswer {
+  /// With every default filled in; `setting.backend` is the backend that implements the tile pair, if one
+  /// does, and the backward tiles are empty unless the backward pass was asked for.
+  CountQuestion question;
+  CountedTiles forward;
+  std::optional<BackwardCount> backward;  ///< when asked for
+  std::optional<Preset> preset;
+  std::optional<std::string> chosen_backend;  ///< named by the question, or the device's
+  bool tiles_defaulted = false;
+  bool window_defaulted = false;
+};
+
+/// Exact counts; the cost is that of natten_sim::count(). Setting one of the backward tiles asks for the
+/// backward pass. Calls `context.progress` for each pass.
+/// @throws InvalidParameter, UnknownName, OverflowError
+[[nodiscard]] CountAnswer count(const CountQuestion& question, const Context& context);
+
+}  // namespace natten_sim::study

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/contention_profile.hpp>
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/msda_config.hpp>
+#include <natten_sim/models/msda/msda_time.hpp>
+#include <natten_sim/sim/msda/msda.hpp>
+#include <natten_sim/study/context.hpp>
+#include <natten_sim/study/scatter.hpp>
+
+namespace natten_sim::study {
+
+/// Traffic, contention, time and memory of one pass of multi-scale deformable attention.
+///
+///     MsdaQuestion question{.config = builtin_msda_configs().front()};
+///     question.phase = MsdaPhase::kBackward;
+///     question.orders = {QueryOrder::kLinear, QueryOrder::kHilbert};
+///     MsdaAnswer answer = msda(question, default_context());
+///     answer.passes[1].time.time_ns / answer.passes[0].time.time_ns;  // Hilbert over linear
+///
+/// An empty optional of a question takes the default that stands beside it.
+
+/// What is left out of the answer unless set; addresses and remedies are those of the gradient updates of a
+/// backward pass.
+struct MsdaDetails {
+  bool addresses = false;  ///< distinct words, and distinct sectors that are read
+  bool remedies = false;
+};
+
+struct MsdaQuestion {
+  MsdaConfig config;
+  MsdaPhase phase = MsdaPhase::kForward;
+  MsdaTiling tiling = MsdaTiling::kBlock;
+  std::optional<Dtype>
+      accumulator;             ///< that value gradients add up in, the tensors' or fp32; none: the tensors'
+  std::optional<Dtype> dtype;  ///< of the tensors; none: fp16 with an fp16 accumulator, else bf16
+  std::vector<QueryOrder> orders = {QueryOrder::kLinear};  ///< of dispatch; a pass is answered for each
+  std::string device = "h200";                             ///< of the catalog, with atomics and MSDA kernels
+  MsdaSampling sampling;
+  std::optional<std::int64_t> l2_bytes;  ///< capacity; none: what scattered data find on the device
+  MsdaDetails details;
+};
+
+/// One pass in one dispatch order.
+struct MsdaPass {
+  QueryOrder order = QueryOrder::kLinear;
+  MsdaTraffic traffic;
+  MsdaWork work;
+  MsdaTime time;
+  std::int64_t bytes = 0;  ///< to and from DRAM
+  std::int64_t flops = 0;
+  double l2_hit_rate = 0;                      ///< 0..1
+  std::optional<std::int64_t> unique_sectors;  ///< distinct sectors of the value tensor that are read
+  std::optional<ScatterCost> updates;          ///< backward: of the value's gradient
+};
+
+struct MsdaAnswer {
+  MsdaQuestion question;  ///< with both types filled in
+  MsdaKernel kernel;
+  ContentionProfile profile;
+  std::int64_t peak_bytes = 0;   ///< of memory
+  std::vector<MsdaPass> passes;  ///< in the order of the question
+};
+
+/// Time O(samples) an order, about 25 ns a corner; the rest is closed form.
+/// @throws UnknownName or InvalidParameter naming a member of the question.
+[[nodiscard]] MsdaAnswer msda(const MsdaQuestion& question, const Context& context);
+
+/// The cache that the question's device puts in front of its DRAM.
+[[nodiscard]] MsdaCache msda_cache(const MsdaQuestion& question, const Context& context);
+
+/// The same answer from traffic that is known: what `simulate_msda` counts for the question's configuration,
+/// sampling and msda_cache, one entry an order.
+[[nodiscard]] MsdaAnswer msda_from_traffic(const MsdaQuestion& question, std::vector<MsdaTraffic> traffic,
+                                           const Context& context);
+
+}  // namespace natten_sim::study

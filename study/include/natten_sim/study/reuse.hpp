@@ -1,0 +1,194 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/core/catalog.hpp>
+#include <natten_sim/core/cta_schedule.hpp>
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/fidelity.hpp>
+#include <natten_sim/core/kv_order.hpp>
+#include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/core/trace_access.hpp>
+#include <natten_sim/sim/reuse/attention_work.hpp>
+#include <natten_sim/sim/reuse/lockstep.hpp>
+#include <natten_sim/sim/reuse/set_associative_cache.hpp>
+#include <natten_sim/sim/reuse/stack_distance.hpp>
+#include <natten_sim/study/context.hpp>
+
+namespace natten_sim::study {
+
+/// What a kernel reads and writes behind the L2: sectors, misses, DRAM bytes, stack distances and time.
+///
+///     ReuseQuestion question;
+///     question.subject = AttentionSubject{.seqlen = Extents{131072}, .head_dim = 128};
+///     question.device = "h200";
+///     question.method = LruReplay{};
+///     question.compare = KvOrder::kSawtooth;
+///     ReuseAnswer answer = reuse(question, default_context());
+///     answer.results.front().first.dram_read_bytes;
+///
+/// An empty optional of a question takes the default that stands beside it. Bytes and sectors are of the
+/// whole problem: all heads, all batches.
+
+// ---- What is read.
+
+/// The best of cyclic, sawtooth and descending, which must be known beforehand or simulated.
+struct BestOrder {};
+/// Permutations of the KV tiles, under the name by which answers show them.
+struct OwnOrder {
+  std::string name;
+  KvPermutations walk;
+};
+using ReuseOrder = std::variant<KvOrder, BestOrder, OwnOrder>;
+inline constexpr const char* kBestOrderName = "best";
+/// A name of KvOrder, "best", or one's own.
+[[nodiscard]] std::string name_of(const ReuseOrder& order);
+
+/// Sequence lengths lo, lo + step, .. up to hi.
+struct SeqlenSweep {
+  std::int64_t lo = 1, hi = 1, step = 1;
+};
+inline constexpr std::int64_t kMaxSweepLengths = 10000;
+/// @throws InvalidParameter unless 1 <= lo <= hi and step >= 1, with at most kMaxSweepLengths lengths.
+void require_valid(const SeqlenSweep& sweep);
+/// seqlen=LO:HI:STEP
+[[nodiscard]] std::string to_string(const SeqlenSweep& sweep);
+
+/// Forward attention whose CTAs keep a Q tile and stream K and V past it.
+struct AttentionSubject {
+  std::variant<Extents, SeqlenSweep> seqlen;  ///< 1 to 4 axes; a sweep has one
+  std::optional<Extents> window;              ///< none: dense
+  Extents stride;                             ///< of the window; empty: 1
+  bool causal = false;                        ///< on every axis
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::optional<std::int64_t> heads_kv;   ///< divides the heads; none: as many
+  std::int64_t head_dim = 64;             ///< of Q and K
+  std::optional<std::int64_t> dim_value;  ///< head dim of V and O; none: that of Q and K
+  Dtype dtype = Dtype::kFp16;
+  std::optional<std::string> kernel;       ///< of the catalog: fills the rest, and has a speed
+  std::optional<Extents> q_tile, kv_tile;  ///< none: the kernel's, else 128 (on one axis)
+  std::optional<CtaSchedule> schedule;     ///< none: the kernel's, else persistent
+  LaunchOrder launch = LaunchOrder::kTilesFirst;
+  bool longest_first = false;               ///< the last Q tile of a head is launched first
+  std::optional<std::int64_t> ctas_per_sm;  ///< none: the kernel's, else 1
+  std::optional<std::int64_t> workers;      ///< CTAs resident at once; none: SMs times CTAs an SM
+};
+
+/// A plain buffer that all `workers` read `passes` times, in step.
+struct StreamSubject {
+  std::int64_t bytes = 0;
+  std::int64_t passes = 1;
+  std::optional<std::int64_t> workers;  ///< none: the SMs
+};
+
+/// Accesses of one's own, in order. An access without a size is one byte, so one sector.
+struct TraceSubject {
+  std::string name;  ///< shown in answers and errors
+  std::function<void(const std::function<void(const TraceAccess&)>& visit,
+                     const std::function<void(double)>& progress)>
+      feed;
+};
+
+using ReuseSubject = std::variant<AttentionSubject, StreamSubject, TraceSubject>;
+
+// ---- How it is predicted.
+
+/// By formula: sectors always, misses where a formula is exact.
+struct ClosedForm {};
+
+struct FullyAssociative {};
+struct SetAssociative {
+  std::int32_t ways = 16;
+  Replacement replacement = Replacement::kLru;
+  SetIndex index = SetIndex::kModulo;
+};
+/// Follows this share of the sectors of a stream or trace only, 0 < rate <= 1.
+struct SampledLru {
+  double rate = 0.01;
+};
+/// Workers in lockstep in front of a cache.
+struct LruReplay {
+  std::variant<FullyAssociative, SetAssociative, SampledLru> cache;
+  Granularity granularity = Granularity::kTile;  ///< of attention
+};
+
+/// CTAs in time. Attention only; needs a device with its bandwidths.
+struct TimedRun {
+  std::optional<double> jitter;  ///< standard deviation of a tile's time, as a fraction; none: the kernel's
+};
+
+using ReuseMethod = std::variant<ClosedForm, LruReplay, TimedRun>;
+[[nodiscard]] Fidelity fidelity_of(const ReuseMethod& method);
+
+/// What costs time beyond the misses; left out of the answer unless set.
+struct ReuseDetails {
+  bool mean_distance = false;
+  bool histogram = false;
+  bool curve = false;
+  bool first_noncompulsory_seqlen = false;
+};
+
+struct ReuseQuestion {
+  ReuseSubject subject;
+  std::optional<std::string> device;           ///< of the catalog
+  std::optional<std::int64_t> capacity_bytes;  ///< none: what the device's L2 holds for all SMs; else unknown
+  std::optional<std::int64_t> sector_bytes;    ///< none: the device's, else 32
+  std::optional<std::int64_t> line_bytes;  ///< of a set-associative cache; none: the device's, else a sector
+  std::optional<std::int64_t> sms;         ///< none: the device's, else 1
+  std::optional<ReuseMethod> method;       ///< none: closed form; of a trace, LRU
+  std::optional<ReuseOrder> order;         ///< none: the kernel's, else cyclic; a trace has none
+  std::optional<ReuseOrder> compare;       ///< a second order, answered beside the first
+  ReuseDetails details;
+};
+
+// ---- What is answered.
+
+/// Sectors between L1 and L2; the operands only of attention.
+struct ReuseSectors {
+  std::optional<std::int64_t> q, k, v, o;
+  std::int64_t total = 0;
+};
+
+/// One subject, one order. Empty: the method does not tell, it does not apply, or it was not asked for.
+struct ReuseResult {
+  std::optional<ReuseOrder> order;  ///< the one that was walked; none for a trace
+  ReuseSectors sectors;
+  std::int64_t cold_sectors = 0;
+  std::optional<std::int64_t> miss_sectors;  ///< loads and stores
+  std::optional<double> hit_rate;            ///< 0..1, of all sectors
+  std::optional<std::int64_t> dram_read_bytes;
+  std::optional<std::int64_t> dram_write_bytes;
+  std::optional<double> time_ns;                    ///< of a timed run
+  std::optional<double> miss_ratio_standard_error;  ///< of a sample
+  std::optional<std::int64_t> first_noncompulsory_seqlen;
+  std::optional<double> mean_distance_bytes;
+  std::vector<ReuseProfile::Point> histogram;  ///< sectors in (upto / 2, upto] bytes
+  std::vector<ReuseProfile::Point> curve;      ///< misses at each capacity where they change
+};
+
+struct ReuseComparison {
+  std::int64_t seqlen = 0;  ///< of the first axis; 0: the subject has none
+  ReuseResult first;
+  std::optional<ReuseResult> second;  ///< of `compare`
+};
+
+enum class CapacitySource { kGiven, kEffective, kWhole, kUnknown };
+
+struct ReuseAnswer {
+  ReuseQuestion question;        ///< with every default filled in
+  std::optional<Device> device;  ///< that the question names
+  CapacitySource capacity_source = CapacitySource::kGiven;
+  std::vector<ReuseComparison> results;  ///< one, or one a length of the sweep
+};
+
+/// Cost: closed form O(log) a length (plus that of attention_traffic), LRU and timed as replay_lockstep and
+/// run_wavefront. @throws Error naming a member of the question, with dashes for underscores.
+[[nodiscard]] ReuseAnswer reuse(const ReuseQuestion& question, const Context& context);
+
+}  // namespace natten_sim::study

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/core/contention_profile.hpp>
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/index_distribution.hpp>
+#include <natten_sim/core/index_stream.hpp>
+#include <natten_sim/core/lowering.hpp>
+#include <natten_sim/models/scatter/contention.hpp>
+#include <natten_sim/models/scatter/contention_fit.hpp>
+#include <natten_sim/models/scatter/remedies.hpp>
+#include <natten_sim/sim/scatter/collision_count.hpp>
+#include <natten_sim/study/context.hpp>
+
+namespace natten_sim::study {
+
+/// What atomic additions of rows to rows of a table cost, and what would make them cheaper.
+///
+///     ScatterQuestion question;
+///     question.source = ZipfRows{1.5};
+///     question.device = "h200";
+///     question.details.remedies = true;
+///     ScatterAnswer answer = scatter(question, default_context());
+///     answer.cost.prediction.time_ns;
+///     answer.cost.remedies->front().name;  // the fastest
+///
+/// An empty optional of a question takes the default that stands beside it.
+
+/// Row numbers of the caller's own. `open` gives a stream that starts at the first; its numbers must lie in
+/// 0 .. rows - 1.
+struct GivenRows {
+  std::string name;  ///< for people: "file:index.npy"
+  std::function<std::unique_ptr<IndexStream>(std::int64_t rows)> open;
+};
+using RowSource = std::variant<IndexDistribution, GivenRows>;
+
+/// What is left out of the answer unless set.
+struct ScatterDetails {
+  bool addresses = false;  ///< distinct words; O(rows) where rows share words
+  bool remedies = false;
+  bool calibration = false;
+};
+
+struct ScatterQuestion {
+  std::optional<std::int64_t> updates;  ///< rows added; none: 65,536 generated, or all that are given
+  std::int64_t rows = 32768;            ///< of the destination, 1..kMaxRows
+  std::int64_t width = 256;             ///< elements of a row
+  RowSource source = IndexDistribution(UniformRows{});
+  Dtype dtype = Dtype::kBf16;
+  std::optional<InstructionPath> path;          ///< none: what the construct becomes
+  std::string construct = "torch-scatter-add";  ///< of data/lowering.json
+  std::string device = "h200";                  ///< of the catalog, with atomics
+  std::uint64_t seed = 0;                       ///< of generated rows
+  std::int64_t prior_runs = 2;  ///< equal runs that have added to the destination since it was zero
+  UpdateValues values = UpdateValues::kNormal;
+  ScatterDetails details;
+};
+
+/// Atomic additions and their time. `msda` has one for the gradients of a backward pass.
+struct ScatterCost {
+  ScatterLoad load;
+  std::optional<std::string>
+      instruction;  ///< of the lowering table; none: the path was forced to another one
+  ContentionPrediction prediction;
+  std::optional<std::int64_t> words;            ///< distinct 32-bit words that are updated
+  std::optional<std::vector<Remedy>> remedies;  ///< fastest first
+};
+
+struct ScatterAnswer {
+  ScatterQuestion question;  ///< with `updates` filled in
+  ContentionProfile profile;
+  CollisionCount collisions;
+  ScatterCost cost;
+  std::optional<CalibrationError> calibration;  ///< of the device's constants
+};
+
+/// Time O(updates + rows), memory some 20 bytes a row (and 12 for Zipf); the rest is closed form. Progress is
+/// told while updates are counted, if their number is known before.
+/// @throws UnknownName or InvalidParameter naming a member of the question; what the caller's stream throws.
+[[nodiscard]] ScatterAnswer scatter(const ScatterQuestion& question, const Context& context);
+
+/// Devices of the catalog that `scatter` and `msda` know enough about.
+[[nodiscard]] std::vector<std::string> scatter_devices(const Context& context);
+
+/// Constructs of the lowering table, each once.
+[[nodiscard]] std::vector<std::string> scatter_constructs();
+
+}  // namespace natten_sim::study

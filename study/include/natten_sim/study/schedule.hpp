@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/core/schedule_mask.hpp>
+#include <natten_sim/io/schedule_table.hpp>
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/sim/schedules/block_mask.hpp>
+#include <natten_sim/sim/schedules/schedule_dag.hpp>
+#include <natten_sim/study/context.hpp>
+
+namespace natten_sim::study {
+
+/// How long a deterministic attention backward takes under one schedule or each of several, how far that is
+/// from a lower bound, and whether it can hang.
+///
+///     study::ScheduleQuestion question;
+///     question.sizes = study::TileSizes{.q_tiles = 8};
+///     question.mask = {CausalMask{}, "causal"};
+///     question.algorithms = {"spt"};
+///     study::ScheduleAnswer answer = study::schedule(question, study::default_context());
+///     const auto* finished = std::get_if<study::FinishedSchedule>(&answer.results.front().outcome);
+
+/// Sizes in tiles, 1 to 65,536; one of the two stands for both. Lengths of the mask count tiles.
+struct TileSizes {
+  std::optional<std::int64_t> q_tiles;
+  std::optional<std::int64_t> kv_tiles;
+};
+
+/// Sizes in tokens, 1 to 2^40. Lengths of the mask count tokens.
+struct TokenSizes {
+  std::int64_t q_tokens = 1;
+  std::optional<std::int64_t> kv_tokens;  ///< none: as the queries
+  std::int64_t q_tile = 128;
+  std::int64_t kv_tile = 128;
+};
+
+/// None: the mask brings its own.
+using ScheduleSizes = std::variant<std::monostate, TileSizes, TokenSizes>;
+
+/// CTAs that run at a time: SMs times CTAs a SM.
+struct WorkersOfDevice {
+  std::string device;
+  std::int32_t ctas_per_sm = 1;  ///< 1 to 32
+};
+/// None: one a KV tile.
+using ScheduleWorkers = std::variant<std::monostate, std::int32_t, WorkersOfDevice>;
+
+/// In one unit of time of the caller's choice; 0 to 2^53. Decimals are exact: 0.3 and 0.1 schedule as 3
+/// and 1.
+struct ScheduleCosts {
+  double compute = 1;
+  std::optional<double> compute_partial;  ///< of a tile masked in part; none: as compute
+  double reduce = 1;
+  std::optional<double> reduce_kv;  ///< of a chain, with fewer KV heads than heads; none: as reduce
+  double per_tile_tax = 0;
+  double handoff = 0;
+  std::optional<double> handoff_far;  ///< between L2 partitions; none: as handoff
+  std::int32_t writer_stages = 0;     ///< buffers of an asynchronous dQ writer, 0 to 64; 0: serial
+};
+
+/// What an answer keeps besides its numbers.
+struct ScheduleDetail {
+  bool plan = true;            ///< chains and orders: for tables and pictures
+  bool times = false;          ///< of every task
+  bool critical_path = false;  ///< up to 2^22 tasks
+};
+
+struct ScheduleQuestion {
+  ScheduleSizes sizes;
+  ScheduleMask mask;
+  std::int32_t heads = 1;
+  std::optional<std::int32_t> heads_kv;  ///< a divisor of the heads; none: heads
+  std::int32_t batch = 1;
+  ScheduleWorkers workers;
+  std::vector<std::string> algorithms;  ///< names; none: all
+  std::optional<Dispatch> dispatch;     ///< none: the algorithm's own
+  std::optional<HeadSections> launch;   ///< none: the algorithm's own
+  std::optional<std::int64_t> effort;   ///< of a search; none: see ScheduleRequest
+  std::uint64_t seed = 1;               ///< of a search
+  ScheduleCosts costs;
+  ScheduleDetail detail;
+};
+
+/// A schedule that someone else made: is it valid, does it finish, and when?
+struct TableQuestion {
+  ScheduleTable table;
+  ScheduleWorkers workers;  ///< none: those of the table
+  ScheduleCosts costs;
+  ScheduleDetail detail;
+};
+
+/// Times in the unit of the costs. The plan's costs are whole parts of it.
+struct FinishedSchedule {
+  SchedulePlan plan;
+  PlanRun run;
+  std::optional<double> closed_form;
+  /// It finishes on any number of workers, not only on these: dispatched dynamically in the order of its
+  /// waits.
+  bool finishes_on_any_workers = false;
+  std::vector<DagSolution> dags;  ///< one a phase, when the critical path was asked for
+};
+
+struct ScheduleResult {
+  std::string name;  ///< of the algorithm; "table" for a foreign one
+  bool ordered = true;
+  std::variant<FinishedSchedule, NotApplicable, Deadlock> outcome;
+};
+
+struct ScheduleAnswer {
+  BackwardProblem problem;
+  std::optional<SequenceTiling> tokens;  ///< when the sizes were given in tokens
+  std::int32_t heads = 1, heads_kv = 1, batch = 1;
+  BackwardCosts costs;  ///< with every default, in the given unit
+  std::vector<ScheduleResult> results;
+};
+
+/// Makes and runs the schedules. An algorithm that cannot schedule the problem, or whose schedule never
+/// finishes, says so in its result. O(tasks log workers) an algorithm; a search takes seconds.
+/// @throws UnknownName for an algorithm or device; InvalidParameter for sizes, masks and costs out of range.
+[[nodiscard]] ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context);
+
+/// Runs a foreign schedule. @throws as schedule; InvalidParameter when its dispatch is static and there are
+/// fewer workers than it names.
+[[nodiscard]] ScheduleAnswer schedule(const TableQuestion& question, const Context& context);
+
+/// The schedule as a table for a kernel to load.
+/// @throws InvalidParameter for an algorithm of several passes; requires a plan.
+[[nodiscard]] ScheduleTable table_of(const std::string& name, const FinishedSchedule& finished);
+
+}  // namespace natten_sim::study

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <natten_sim/core/catalog.hpp>
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/tiling.hpp>
+#include <natten_sim/models/tiles/cost.hpp>
+
+namespace natten_sim::study {
+
+/// `part` of `whole` steps.
+struct StepRatio {
+  std::int64_t part = 0;
+  std::int64_t whole = 1;
+};
+
+/// What the questions `count` and `search` share: the layout, the multipliers, and where tile shapes come
+/// from. Everything may be left out; resolved() fills it in.
+struct Setting {
+  std::optional<std::string> preset;
+  std::optional<std::string> device;   ///< chooses the backend that suits it
+  std::optional<std::string> backend;  ///< of tile shapes and KV tiling
+  Extents input;                       ///< empty: the preset's layout
+  std::int64_t add_kv = 0;             ///< tokens that every query attends to besides, reported apart
+  std::int64_t batch = 1;
+  std::optional<std::int64_t> heads;           ///< none: the preset's, or 1
+  std::optional<std::int64_t> heads_kv;        ///< none: heads
+  std::optional<std::int64_t> head_dim;        ///< of Q and K; none: the preset's, or 64
+  std::optional<std::int64_t> head_dim_value;  ///< of V; none: head_dim
+  std::optional<Dtype> dtype;                  ///< none: fp16
+  std::optional<double> attention_share;       ///< of the end-to-end time, 0..1; none: the preset's
+  std::optional<StepRatio> dense_steps;        ///< that keep dense attention; none: 0 of the preset's
+};
+
+/// The backend whose tile shapes are taken when neither a backend nor a device is named.
+inline constexpr const char* kDefaultBackend = "blackwell-fna";
+
+/// Every member filled in, except for what stays unknown: preset, device, backend (none is chosen), the share
+/// (neither given nor the preset's), and the layout (lines of a batch may bring theirs).
+/// @throws UnknownName, InvalidParameter naming the option at fault.
+[[nodiscard]] Setting resolved(const Setting& setting, const Catalog& catalog);
+
+/// Of a resolved setting.
+[[nodiscard]] Workload workload_of(const Setting& setting);
+[[nodiscard]] std::optional<AttentionShare> share_of(const Setting& setting);
+
+/// The backend that tile shapes and KV tiling come from: the chosen one, or the default.
+[[nodiscard]] const Backend& effective_backend(const Setting& setting, const Catalog& catalog);
+
+/// `wanted`, else the chosen backend's, else static.
+[[nodiscard]] KvTiling effective_kv_tiling(std::optional<KvTiling> wanted, const Setting& setting,
+                                           const Catalog& catalog);
+
+/// A tile pair of given or default shapes.
+struct ChosenTiles {
+  TilePair tiles;
+  std::optional<std::string> backend;  ///< that implements the pair; none: the shapes were given, it does not
+  bool defaulted = false;
+};
+
+/// A missing shape is taken from the first pair of the effective backend that has the given one;
+/// single-dimensional tiling (`tile_rank` 1) takes the backend's 1-D pairs.
+/// @throws InvalidParameter when the backend has no such pair.
+[[nodiscard]] ChosenTiles choose_tiles(const Setting& setting, const Catalog& catalog, const Extents& q_tile,
+                                       const Extents& kv_tile, std::size_t tile_rank, Walk pass);
+
+}  // namespace natten_sim::study

@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/search/windows/count.hpp>
+#include <natten_sim/study/count.hpp>
+
+namespace natten_sim::study {
+namespace {
+
+/// The whole of every axis, or of each of its dilation groups.
+Extents dense_window(const Extents& input, const Extents& dilation) {
+  if (!dilation.empty()) require_extents("dilation", dilation, input.rank(), 1, kMaxAxisLength);
+  Extents window;
+  for (std::size_t axis = 0; axis < input.rank(); ++axis)
+    window.push_back(std::max<std::int64_t>(1, input[axis] / (dilation.empty() ? 1 : dilation[axis])));
+  return window;
+}
+
+std::size_t tile_rank(const TilingProblem& problem) {
+  return problem.tiling == Tiling::kSingleDimensional ? 1 : problem.mask.rank();
+}
+
+BackwardCount count_backward(const CountQuestion& question, const TilingProblem& forward,
+                             const Context& context) {
+  BackwardCount backward{.problem = forward};
+  backward.problem.walk = Walk::kBackward;
+  backward.problem.tiles = choose_tiles(question.setting, context.catalog, question.backward_q_tile,
+                                        question.backward_kv_tile, tile_rank(forward), Walk::kBackward)
+                               .tiles;
+  backward.count = natten_sim::count(backward.problem, context.progress);
+  const Workload workload = workload_of(question.setting);
+  backward.flops = flops_that_fit(backward.count, workload);
+  backward.approximate_mma_flops = approximate_mma_flops(backward.count, workload);
+  return backward;
+}
+
+/// What the question left out, from what it was taken to mean.
+void fill_in(const TilingProblem& problem, CountQuestion& question) {
+  question.window = window_of(problem.mask);
+  question.stride = stride_of(problem.mask);
+  question.dilation = dilation_of(problem.mask);
+  question.causal = causal_of(problem.mask);
+  question.q_tile = problem.tiles.q_tile;
+  question.kv_tile = problem.tiles.kv_tile;
+  question.kv_tiling = problem.kv_tiling;
+}
+
+}  // namespace
+
+CountAnswer count(const CountQuestion& question, const Context& context) {
+  CountAnswer answer;
+  CountQuestion& full = answer.question = question;
+  full.setting = resolved(question.setting, context.catalog);
+  if (full.setting.input.empty())
+    throw InvalidParameter("input", "none", "-i with one size an axis, or --preset NAME");
+  answer.window_defaulted = question.window.empty();
+  const Extents window =
+      answer.window_defaulted ? dense_window(full.setting.input, question.dilation) : question.window;
+  TilingProblem problem;
+  problem.mask = make_mask(full.setting.input, window, question.stride, question.dilation, question.causal);
+  problem.tiling = question.tiling;
+  problem.kv_tiling = effective_kv_tiling(question.kv_tiling, full.setting, context.catalog);
+  const ChosenTiles chosen = choose_tiles(full.setting, context.catalog, question.q_tile, question.kv_tile,
+                                          tile_rank(problem), Walk::kForward);
+  problem.tiles = chosen.tiles;
+  answer.tiles_defaulted = chosen.defaulted;
+  answer.forward = counted_tiles(problem, natten_sim::count(problem, context.progress), full.setting);
+  full.backward =
+      question.backward || !question.backward_q_tile.empty() || !question.backward_kv_tile.empty();
+  if (full.backward) {
+    answer.backward = count_backward(full, problem, context);
+    full.backward_q_tile = answer.backward->problem.tiles.q_tile;
+    full.backward_kv_tile = answer.backward->problem.tiles.kv_tile;
+  }
+  fill_in(problem, full);
+  if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
+  answer.chosen_backend = full.setting.backend;
+  full.setting.backend = chosen.backend;
+  return answer;
+}
+
+}  // namespace natten_sim::study

@@ -1,0 +1,23 @@
+#include "device_numbers.hpp"
+
+namespace natten_sim::study {
+
+DeviceNumbers numbers_of(const Device& device) {
+  DeviceNumbers numbers;
+  numbers.sector_bytes = value_of<std::int64_t>(device.l2.sector_bytes);
+  numbers.line_bytes = value_of<std::int64_t>(device.l2.line_bytes);
+  numbers.sms = value_of<std::int64_t>(device.sms);
+  numbers.l2_effective_bytes = value_of<std::int64_t>(device.l2.effective_bytes);
+  numbers.l2_bytes = value_of<std::int64_t>(device.l2.bytes);
+  numbers.l2_partitions = value_of<std::int64_t>(device.l2.partitions);
+  numbers.l2_ways = value_of<std::int64_t>(device.l2.ways);
+  numbers.gpc_sms = value_of<std::int64_t>(device.gpc_sms);
+  numbers.shared_memory_per_block_bytes = value_of<std::int64_t>(device.shared_memory_per_block_bytes);
+  numbers.hit_bytes_per_s = value_of<double>(device.l2.hit_bytes_per_s);
+  numbers.miss_bytes_per_s = value_of<double>(device.l2.miss_bytes_per_s);
+  numbers.dram_bytes_per_s = value_of<double>(device.dram_bytes_per_s);
+  numbers.bf16_flops_per_s = value_of<double>(device.dense_bf16_flops_per_s);
+  return numbers;
+}
+
+}  // namespace natten_sim::study

@@ -1,0 +1,224 @@
+#include "setting.hpp"
+
+#include <algorithm>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/mask.hpp>
+
+#include "device_numbers.hpp"
+#include "timed.hpp"
+
+namespace natten_sim::study {
+namespace {
+
+constexpr std::int64_t kMaxL2Bytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMaxCtas = std::int64_t{1} << 20;
+constexpr std::int64_t kDefaultTile = 128;
+
+/// The device's numbers where the question is silent.
+void fill_l2(const DeviceNumbers& device, ReuseSetting& setting) {
+  ReuseQuestion& question = setting.question;
+  if (!question.sector_bytes) question.sector_bytes = device.sector_bytes.value_or(32);
+  require_in("sector-bytes", *question.sector_bytes, 1, 1 << 20);
+  if (!question.line_bytes)
+    question.line_bytes = std::max(*question.sector_bytes, device.line_bytes.value_or(0));
+  require_in("line-bytes", *question.line_bytes, *question.sector_bytes, 1 << 20);
+  if (!question.sms) question.sms = device.sms.value_or(1);
+  require_in("sms", *question.sms, 1, kMaxCtas);
+  setting.capacity_source = question.capacity_bytes     ? CapacitySource::kGiven
+                            : device.l2_effective_bytes ? CapacitySource::kEffective
+                            : device.l2_bytes           ? CapacitySource::kWhole
+                                                        : CapacitySource::kUnknown;
+  if (setting.capacity_source == CapacitySource::kEffective)
+    question.capacity_bytes = device.l2_effective_bytes;
+  if (setting.capacity_source == CapacitySource::kWhole) question.capacity_bytes = device.l2_bytes;
+  if (question.capacity_bytes) require_in("l2-bytes", *question.capacity_bytes, 1, kMaxL2Bytes);
+}
+
+void fill_sizes(std::int64_t sector_bytes, AttentionSubject& subject, OperandSizes& sizes) {
+  if (!subject.heads_kv) subject.heads_kv = subject.heads;
+  if (*subject.heads_kv < 1 || subject.heads % *subject.heads_kv != 0) {
+    throw InvalidParameter("heads-kv", std::to_string(*subject.heads_kv),
+                           "a divisor of the heads (" + std::to_string(subject.heads) + ")");
+  }
+  if (!subject.dim_value) subject.dim_value = subject.head_dim;
+  sizes = {.batch = subject.batch,
+           .heads = subject.heads,
+           .heads_kv = *subject.heads_kv,
+           .head_dim = subject.head_dim,
+           .head_dim_value = *subject.dim_value,
+           .element_bytes = element_bytes(subject.dtype),
+           .sector_bytes = sector_bytes};
+}
+
+std::int64_t kernel_kv_tile(const AttentionKernel& kernel, std::int64_t head_dim) {
+  std::string known;
+  for (const KernelTile& tile : kernel.kv_tiles) {
+    if (tile.head_dim == head_dim) return tile.kv_tile;
+    known += (known.empty() ? "" : ", ") + std::to_string(tile.head_dim);
+  }
+  throw InvalidParameter("dim", std::to_string(head_dim),
+                         known + " (" + kernel.name + "), or " + mention("kv-tile"));
+}
+
+void fill_tiles(const AttentionKernel* kernel, std::size_t rank, AttentionSubject& subject) {
+  const auto one_axis = [&](const char* parameter, std::int64_t tile) {
+    if (rank != 1) throw InvalidParameter(parameter, "not given", "a tile shape for layouts of several axes");
+    return Extents{tile};
+  };
+  if (!subject.q_tile) subject.q_tile = one_axis("q-tile", kernel ? kernel->q_tile : kDefaultTile);
+  if (!subject.kv_tile) {
+    subject.kv_tile = one_axis("kv-tile", kernel ? kernel_kv_tile(*kernel, subject.head_dim) : kDefaultTile);
+  }
+}
+
+void require_named_orders(const ReuseQuestion& question) {
+  for (const auto& order : {question.order, question.compare}) {
+    if (const auto* own = order ? std::get_if<OwnOrder>(&*order) : nullptr) {
+      throw InvalidParameter("order", own->name,
+                             "a named order with " + mention("sweep") + ": a permutation fits one length");
+    }
+  }
+}
+
+/// The mask, and in the subject its stride. Windows of a sweep may be longer than its shortest sequence;
+/// each length cuts them for itself.
+NeighborhoodMask fill_mask(AttentionSubject& subject) {
+  const auto* layout = std::get_if<Extents>(&subject.seqlen);
+  const Extents input = layout ? *layout : Extents{kMaxAxisLength};
+  const Extents window = subject.window.value_or(input);
+  if (layout == nullptr && window.rank() != 1)
+    throw InvalidParameter("window", to_string(window), "one value with " + mention("sweep"));
+  NeighborhoodMask mask =
+      make_mask(input, window, subject.stride, {}, PerAxis<bool>(input.rank(), subject.causal));
+  subject.stride = stride_of(mask);
+  return mask;
+}
+
+void fill_attention(const Catalog& catalog, const DeviceNumbers& device, AttentionSubject& subject,
+                    ReuseSetting& setting) {
+  const auto* layout = std::get_if<Extents>(&subject.seqlen);
+  if (layout != nullptr && layout->empty()) throw InvalidParameter("seqlen", "not given", "1 to 4 axes");
+  ReuseQuestion& question = setting.question;
+  AttentionSetting attention;
+  fill_sizes(*question.sector_bytes, subject, attention.problem.sizes);
+  const AttentionKernel* kernel = subject.kernel ? &catalog.kernel(*subject.kernel) : nullptr;
+  fill_tiles(kernel, layout ? layout->rank() : 1, subject);
+  attention.problem.tiles = {*subject.q_tile, *subject.kv_tile};
+  attention.problem.mask = fill_mask(subject);
+  if (layout != nullptr) natten_sim::require_valid(attention.problem);
+  if (!subject.schedule) subject.schedule = kernel ? kernel->schedule : CtaSchedule::kPersistent;
+  if (!subject.ctas_per_sm) subject.ctas_per_sm = kernel ? kernel->ctas_per_sm : 1;
+  require_in("ctas-per-sm", *subject.ctas_per_sm, 1, 32);
+  if (!subject.workers) subject.workers = std::min(kMaxCtas, *question.sms * *subject.ctas_per_sm);
+  require_in("workers", *subject.workers, 1, kMaxCtas);
+  attention.schedule = {.schedule = *subject.schedule,
+                        .workers = static_cast<std::int32_t>(*subject.workers),
+                        .launch = subject.launch,
+                        .last_q_tile_first = subject.longest_first};
+  if (!question.order) question.order = kernel ? kernel->order : KvOrder::kCyclic;
+  if (const auto* sweep = std::get_if<SeqlenSweep>(&subject.seqlen)) {
+    require_valid(*sweep);
+    require_named_orders(question);
+  }
+  if (const auto* replay = std::get_if<LruReplay>(&*question.method)) {
+    if (const auto* sample = std::get_if<SampledLru>(&replay->cache); sample != nullptr)
+      throw InvalidParameter("sample", "with attention",
+                             "a stream or a trace; attention is simulated exactly");
+  }
+  if (auto* timed = std::get_if<TimedRun>(&*question.method)) {
+    attention.wavefront = wavefront_device(setting, device, kernel, subject, timed->jitter);
+    attention.wavefront_options = wavefront_options(device, attention.problem, *subject.ctas_per_sm);
+    timed->jitter = attention.wavefront->jitter;
+  }
+  setting.attention = attention;
+}
+
+void fill_stream(StreamSubject& stream, ReuseQuestion& question) {
+  require_in("stream-bytes", stream.bytes, 1, kMaxL2Bytes);
+  require_in("passes", stream.passes, 1, std::int64_t{1} << 40);
+  if (!stream.workers) stream.workers = question.sms;
+  require_in("workers", *stream.workers, 1, kMaxCtas);
+  if (!question.order) question.order = KvOrder::kCyclic;
+  for (const auto& order : {question.order, question.compare}) {
+    if (const auto* own = order ? std::get_if<OwnOrder>(&*order) : nullptr)
+      throw InvalidParameter("order", own->name, "cyclic, sawtooth, descending or best for a stream");
+  }
+}
+
+void require_method(const ReuseQuestion& question) {
+  const Fidelity fidelity = fidelity_of(*question.method);
+  const bool attention = std::holds_alternative<AttentionSubject>(question.subject);
+  if (fidelity == Fidelity::kTimed && !attention)
+    throw InvalidParameter("fidelity", "timed", "closed-form or lru for a stream, lru for a trace");
+  if (std::holds_alternative<TraceSubject>(question.subject)) {
+    if (fidelity != Fidelity::kLru)
+      throw InvalidParameter("fidelity", to_string(fidelity), "lru for a trace");
+    if (question.order || question.compare)
+      throw InvalidParameter("order", name_of(question.order ? *question.order : *question.compare),
+                             "none for a trace, which has its own");
+  }
+  const auto* replay = std::get_if<LruReplay>(&*question.method);
+  const auto* ways = replay ? std::get_if<SetAssociative>(&replay->cache) : nullptr;
+  if (ways != nullptr && !question.capacity_bytes)
+    throw InvalidParameter("ways", std::to_string(ways->ways),
+                           "together with " + mention("l2-bytes") + " or " + mention("device"));
+}
+
+}  // namespace
+
+std::string to_string(const SeqlenSweep& sweep) {
+  return "seqlen=" + std::to_string(sweep.lo) + ":" + std::to_string(sweep.hi) + ":" +
+         std::to_string(sweep.step);
+}
+
+void require_valid(const SeqlenSweep& sweep) {
+  const auto require = [&](bool holds, const std::string& accepted) {
+    if (!holds) throw InvalidParameter("sweep", to_string(sweep), accepted);
+  };
+  require(sweep.lo >= 1 && sweep.step >= 1, "LO and STEP of 1 or more");
+  require(sweep.lo <= sweep.hi, "LO <= HI");
+  require((sweep.hi - sweep.lo) / sweep.step < kMaxSweepLengths,
+          "at most " + std::to_string(kMaxSweepLengths) + " lengths");
+}
+
+void require_in(const char* parameter, std::int64_t value, std::int64_t lo, std::int64_t hi) {
+  if (value >= lo && value <= hi) return;
+  throw InvalidParameter(parameter, std::to_string(value),
+                         "integers in " + std::to_string(lo) + ".." + std::to_string(hi),
+                         std::to_string(value < lo ? lo : hi));
+}
+
+ReuseSetting resolve_reuse(const ReuseQuestion& question, const Catalog& catalog) {
+  ReuseSetting setting;
+  setting.question = question;
+  DeviceNumbers device;
+  if (question.device) {
+    setting.device = catalog.device(*question.device);
+    device = numbers_of(*setting.device);
+  }
+  fill_l2(device, setting);
+  ReuseQuestion& filled = setting.question;
+  if (!filled.method) {
+    const bool trace = std::holds_alternative<TraceSubject>(filled.subject);
+    filled.method = trace ? ReuseMethod(LruReplay{}) : ReuseMethod(ClosedForm{});
+  }
+  require_method(filled);
+  if (auto* attention = std::get_if<AttentionSubject>(&filled.subject)) {
+    fill_attention(catalog, device, *attention, setting);
+  } else if (auto* stream = std::get_if<StreamSubject>(&filled.subject)) {
+    fill_stream(*stream, filled);
+  }
+  return setting;
+}
+
+AttentionSetting at_length(const AttentionSetting& attention, std::int64_t seqlen) {
+  AttentionSetting at = attention;
+  AxisMask& axis = at.problem.mask[0];
+  axis.length = seqlen;
+  axis.window = std::min(axis.window, seqlen);
+  natten_sim::require_valid(at.problem);
+  return at;
+}
+
+}  // namespace natten_sim::study

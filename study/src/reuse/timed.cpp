@@ -1,0 +1,94 @@
+#include "timed.hpp"
+
+#include <algorithm>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/error.hpp>
+
+namespace natten_sim::study {
+namespace {
+
+/// The kernel's measured speed at this head dim. @throws InvalidParameter when it is not known.
+const KernelRate& rate_of(const AttentionKernel& kernel, const Device& device, std::int64_t head_dim) {
+  const auto rate = std::find_if(kernel.rates.begin(), kernel.rates.end(), [&](const KernelRate& at) {
+    return at.device == device.name && at.head_dim == head_dim;
+  });
+  if (rate != kernel.rates.end()) return *rate;
+  throw InvalidParameter(
+      "kernel", kernel.name,
+      "a kernel whose rate at head dim " + std::to_string(head_dim) + " on " + device.name + " is known");
+}
+
+/// The rate while all SMs are busy: the measured kernel ran in whole rounds, its last one left SMs idle.
+double busy_flops_per_s(const KernelRate& rate, const AttentionKernel& kernel, std::int64_t sms) {
+  const std::int64_t slots = sms * kernel.ctas_per_sm;
+  const std::int64_t items = ceil_divide(rate.tokens, kernel.q_tile) * rate.heads;
+  return rate.flops_per_s * static_cast<double>(ceil_divide(items, slots) * slots) /
+         static_cast<double>(items);
+}
+
+double known_number(const std::optional<double>& number, const Device& device, const char* name) {
+  if (number) return *number;
+  throw InvalidParameter("device", device.name + " without " + name,
+                         "a device whose profile has it, for " + mention("fidelity") + " timed (see " +
+                             mention("device-file") + ")");
+}
+
+}  // namespace
+
+WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumbers& numbers,
+                                 const AttentionKernel* kernel, const AttentionSubject& subject,
+                                 const std::optional<double>& jitter) {
+  if (!setting.device) {
+    throw InvalidParameter(
+        "device", "not given",
+        "a device whose profile has its bandwidths, for " + mention("fidelity") + " timed");
+  }
+  const Device& device = *setting.device;
+  const auto sms = known_number(numbers.sms, device, "sms");
+  if (!setting.capacity()) {
+    throw InvalidParameter("l2-bytes", "not given",
+                           "the effective capacity, for " + mention("fidelity") + " timed");
+  }
+  WavefrontDevice wavefront;
+  wavefront.capacity_bytes = *setting.capacity();
+  wavefront.sms = static_cast<std::int32_t>(*setting.question.sms);
+  wavefront.l2_partitions = static_cast<std::int32_t>(numbers.l2_partitions.value_or(1));
+  wavefront.l2_ways = static_cast<std::int32_t>(numbers.l2_ways.value_or(0));
+  wavefront.gpc_sms = static_cast<std::int32_t>(numbers.gpc_sms.value_or(0));
+  wavefront.hit_bytes_per_ns =
+      known_number(numbers.hit_bytes_per_s, device, "l2_hit_bandwidth_bytes_per_s") / sms * 1e-9;
+  wavefront.miss_bytes_per_ns =
+      known_number(numbers.miss_bytes_per_s, device, "l2_miss_bandwidth_bytes_per_s") / sms * 1e-9;
+  wavefront.dram_bytes_per_ns =
+      known_number(numbers.dram_bytes_per_s, device, "dram_bandwidth_bytes_per_s") * 1e-9;
+  double flops_per_s = 0;
+  if (kernel != nullptr) {
+    const KernelRate& rate = rate_of(*kernel, device, subject.head_dim);
+    flops_per_s = busy_flops_per_s(rate, *kernel, static_cast<std::int64_t>(sms));
+    wavefront.lone_share = rate.lone_share;
+    wavefront.slot_skew = rate.slot_skew;
+    wavefront.jitter = rate.jitter;
+  } else {
+    flops_per_s = known_number(numbers.bf16_flops_per_s, device, "dense_bf16_flops_per_s");
+  }
+  const auto flops_a_pair = static_cast<double>(2 * (subject.head_dim + *subject.dim_value));
+  wavefront.pairs_per_ns = flops_per_s / sms / flops_a_pair * 1e-9;
+  if (jitter) wavefront.jitter = *jitter;
+  return wavefront;
+}
+
+WavefrontOptions wavefront_options(const DeviceNumbers& numbers, const SplitQProblem& problem,
+                                   std::int64_t ctas_per_sm) {
+  WavefrontOptions options;
+  if (!numbers.shared_memory_per_block_bytes) return options;
+  const OperandSizes& sizes = problem.sizes;
+  const std::int64_t q = product(problem.tiles.q_tile, "q_tile") * sizes.key_row_bytes();
+  const std::int64_t kv =
+      product(problem.tiles.kv_tile, "kv_tile") * (sizes.key_row_bytes() + sizes.value_row_bytes());
+  const std::int64_t tiles = (*numbers.shared_memory_per_block_bytes / ctas_per_sm - q) / kv;
+  options.lookahead_tiles = static_cast<std::int32_t>(std::clamp<std::int64_t>(tiles - 1, 0, 15));
+  return options;
+}
+
+}  // namespace natten_sim::study

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+
+#include "device_numbers.hpp"
+#include "setting.hpp"
+
+namespace natten_sim::study {
+
+/// What the timed model needs of the device and the kernel (null: none, which is as fast as the device
+/// multiplies). `jitter` replaces the kernel's. @throws InvalidParameter naming what the profile lacks.
+[[nodiscard]] WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumbers& numbers,
+                                               const AttentionKernel* kernel, const AttentionSubject& subject,
+                                               const std::optional<double>& jitter);
+
+/// As many KV tiles ahead as shared memory holds besides the Q tile and the KV tile in use.
+[[nodiscard]] WavefrontOptions wavefront_options(const DeviceNumbers& numbers, const SplitQProblem& problem,
+                                                 std::int64_t ctas_per_sm);
+
+}  // namespace natten_sim::study

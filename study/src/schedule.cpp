@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/models/schedules/launch_monotone.hpp>
+#include <natten_sim/study/schedule.hpp>
+
+#include "schedules/schedule_problem.hpp"
+#include "schedules/whole_costs.hpp"
+
+namespace natten_sim::study {
+namespace {
+
+constexpr std::size_t kMaxDagTasks = std::size_t{1} << 22;  // about 1.1 KB a task
+constexpr std::int32_t kMaxCtasPerSm = 32;
+
+std::int32_t workers_of(const WorkersOfDevice& workers, const Catalog& catalog) {
+  const Device& device = catalog.device(workers.device);
+  if (!device.sms)
+    throw InvalidParameter("device", device.name,
+                           "a device whose profile has 'sms'; " + mention("workers") + " says it directly");
+  if (workers.ctas_per_sm < 1 || workers.ctas_per_sm > kMaxCtasPerSm)
+    throw InvalidParameter("ctas-per-sm", std::to_string(workers.ctas_per_sm), "integers in 1..32");
+  return device.sms->value * workers.ctas_per_sm;
+}
+
+std::int32_t count_workers(const ScheduleWorkers& workers, const Catalog& catalog, std::int32_t otherwise) {
+  if (const auto* count = std::get_if<std::int32_t>(&workers)) return *count;
+  if (const auto* device = std::get_if<WorkersOfDevice>(&workers)) return workers_of(*device, catalog);
+  return otherwise;
+}
+
+BackwardCosts resolve_costs(const ScheduleCosts& given, bool grouped_heads) {
+  BackwardCosts costs;
+  costs.compute = given.compute;
+  costs.compute_partial = given.compute_partial.value_or(given.compute);
+  costs.reduce = given.reduce;
+  costs.reduce_kv = grouped_heads ? given.reduce_kv.value_or(given.reduce) : 0.0;
+  costs.per_tile_tax = given.per_tile_tax;
+  costs.handoff = given.handoff;
+  costs.handoff_far = given.handoff_far;
+  costs.writer_stages = given.writer_stages;
+  return costs;
+}
+
+/// Everything of a question but its schedules.
+ScheduleAnswer describe_problem(const ScheduleQuestion& question, const Catalog& catalog) {
+  ScheduleAnswer answer;
+  MaskedTiles tiles = masked_tiles(question.sizes, question.mask, catalog);
+  answer.tokens = tiles.tokens;
+  answer.heads = question.heads;
+  answer.heads_kv = question.heads_kv.value_or(question.heads);
+  answer.batch = question.batch;
+  if (answer.heads_kv < 1 || answer.heads % answer.heads_kv != 0) {
+    throw InvalidParameter("heads-kv", std::to_string(answer.heads_kv),
+                           "a divisor of the heads, " + std::to_string(answer.heads));
+  }
+  const std::int64_t all = std::int64_t{answer.heads} * answer.batch;
+  if (all > std::numeric_limits<std::int32_t>::max())
+    throw InvalidParameter("heads", std::to_string(all) + " with the batch", "heads times batch below 2^31");
+  BackwardProblem& problem = answer.problem;
+  problem.mask = std::move(tiles.mask);
+  problem.heads = static_cast<std::int32_t>(all);
+  problem.heads_per_kv_head = answer.heads / answer.heads_kv;
+  problem.workers = count_workers(question.workers, catalog, problem.mask.kv_tiles);
+  answer.costs = resolve_costs(question.costs, problem.heads_per_kv_head > 1);
+  return answer;
+}
+
+bool finishes_on_any_workers(const SchedulePlan& plan) {
+  return plan.dispatch == Dispatch::kDynamic &&
+         std::all_of(plan.phases.begin(), plan.phases.end(), [](const SchedulePhase& phase) {
+           return !find_launch_violation(phase.problem, phase.schedule);
+         });
+}
+
+std::vector<DagSolution> solve_dags(const FinishedSchedule& finished) {
+  std::vector<DagSolution> dags;
+  for (std::size_t i = 0; i < finished.plan.phases.size(); ++i) {
+    const SchedulePhase& phase = finished.plan.phases[i];
+    std::size_t tasks = 0;
+    for (const ScheduledChain& chain : phase.schedule.chains) tasks += chain.q_order.size();
+    if (tasks > kMaxDagTasks) {
+      throw InvalidParameter("critical-path", std::to_string(tasks) + " tasks",
+                             "at most " + std::to_string(kMaxDagTasks));
+    }
+    dags.push_back(
+        solve_schedule_dag(phase.problem, phase.costs, phase.schedule, finished.run.runs[i].worker));
+  }
+  return dags;
+}
+
+/// Runs a plan whose costs are in parts, and keeps what was asked for.
+std::variant<FinishedSchedule, Deadlock> finish_plan(SchedulePlan plan, double parts,
+                                                     const std::optional<double>& form,
+                                                     const ScheduleDetail& detail) {
+  std::variant<PlanRun, Deadlock> run =
+      attempt_run(plan, detail.times ? RecordTimes::kYes : RecordTimes::kNo);
+  if (auto* deadlock = std::get_if<Deadlock>(&run)) return std::move(*deadlock);
+  FinishedSchedule finished;
+  finished.plan = std::move(plan);
+  finished.run = std::move(std::get<PlanRun>(run));
+  finished.closed_form = form;
+  finished.finishes_on_any_workers = finishes_on_any_workers(finished.plan);
+  if (detail.critical_path) finished.dags = solve_dags(finished);
+  if (!detail.plan) {
+    for (SchedulePhase& phase : finished.plan.phases) phase.schedule = {};
+    finished.run.runs.clear();
+  }
+  divide_times(finished, parts);
+  return finished;
+}
+
+ScheduleResult run_algorithm(const ScheduleAlgorithm& algorithm, const ScheduleRequest& request, double parts,
+                             const ScheduleDetail& detail) {
+  ScheduleResult result{algorithm.name, algorithm.ordered, {}};
+  PlanOutcome planned = attempt_plan(algorithm, request);
+  if (auto* reason = std::get_if<NotApplicable>(&planned)) {
+    result.outcome = std::move(*reason);
+  } else if (auto* deadlock = std::get_if<Deadlock>(&planned)) {
+    result.outcome = std::move(*deadlock);
+  } else {
+    SchedulePlan& plan = std::get<SchedulePlan>(planned);
+    const std::optional<double> form = closed_form(algorithm, request, plan.dispatch);
+    std::visit([&](auto outcome) { result.outcome = std::move(outcome); },
+               finish_plan(std::move(plan), parts, form, detail));
+  }
+  return result;
+}
+
+}  // namespace
+
+ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context) {
+  std::vector<const ScheduleAlgorithm*> algorithms;
+  for (const std::string& name : question.algorithms) algorithms.push_back(&schedule_algorithm(name));
+  if (algorithms.empty()) algorithms = schedule_algorithms();
+  ScheduleAnswer answer = describe_problem(question, context.catalog);
+  const WholeCosts whole = whole_costs(answer.problem, answer.costs);
+  const ScheduleRequest request{.problem = answer.problem,
+                                .costs = whole.costs,
+                                .dispatch = question.dispatch,
+                                .launch = question.launch,
+                                .effort = question.effort,
+                                .seed = question.seed,
+                                .progress = context.progress};
+  for (const ScheduleAlgorithm* algorithm : algorithms)
+    answer.results.push_back(run_algorithm(*algorithm, request, whole.parts, question.detail));
+  return answer;
+}
+
+ScheduleAnswer schedule(const TableQuestion& question, const Context& context) {
+  const ScheduleTable& table = question.table;
+  ScheduleAnswer answer;
+  answer.problem = table.problem;
+  answer.heads = table.problem.heads;
+  answer.heads_kv = table.problem.heads / table.problem.heads_per_kv_head;
+  answer.problem.workers = count_workers(question.workers, context.catalog, table.problem.workers);
+  if (table.schedule.dispatch == Dispatch::kStatic && answer.problem.workers < table.problem.workers) {
+    throw InvalidParameter(
+        "workers", std::to_string(answer.problem.workers),
+        std::to_string(table.problem.workers) + " or more: the table's dispatch is static");
+  }
+  answer.costs = resolve_costs(question.costs, table.problem.heads_per_kv_head > 1);
+  const WholeCosts whole = whole_costs(answer.problem, answer.costs);
+  SchedulePlan plan;
+  plan.dispatch = table.schedule.dispatch;
+  plan.phases.push_back({"", answer.problem, whole.costs, table.schedule});
+  ScheduleResult result{"table", !table.schedule.dq_order.empty(), {}};
+  std::visit([&](auto outcome) { result.outcome = std::move(outcome); },
+             finish_plan(std::move(plan), whole.parts, std::nullopt, question.detail));
+  answer.results.push_back(std::move(result));
+  return answer;
+}
+
+ScheduleTable table_of(const std::string& name, const FinishedSchedule& finished) {
+  if (finished.plan.phases.size() > 1) {
+    throw InvalidParameter("emit-table", name,
+                           "an algorithm of one pass: two passes have no dQ order that a kernel would need");
+  }
+  const SchedulePhase& phase = finished.plan.phases.front();
+  return {phase.problem, phase.schedule};
+}
+
+}  // namespace natten_sim::study

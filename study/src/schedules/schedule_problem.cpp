@@ -1,0 +1,111 @@
+#include "schedules/schedule_problem.hpp"
+
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/mask.hpp>
+
+namespace natten_sim::study {
+namespace {
+
+constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
+constexpr const char* kTilesBackend = "blackwell-fna";  // of GNA masks without tiles of their own
+constexpr std::int64_t kTilesHeadDim = 128;
+
+/// Sizes in tiles become tokens two a tile, so that a tile on the diagonal is partial, and lengths in tiles
+/// become lengths in tokens with the same factor.
+struct ScaledSizes {
+  SequenceTiling tiling;
+  std::int64_t unit = 1;
+};
+
+ScaledSizes scaled_sizes(const ScheduleSizes& sizes) {
+  if (const auto* tiles = std::get_if<TileSizes>(&sizes); tiles != nullptr) {
+    if (tiles->q_tiles || tiles->kv_tiles) {
+      const std::int64_t q = tiles->q_tiles ? *tiles->q_tiles : *tiles->kv_tiles;
+      return {{2 * q, 2 * tiles->kv_tiles.value_or(q), 2, 2}, 2};
+    }
+  }
+  if (const auto* tokens = std::get_if<TokenSizes>(&sizes); tokens != nullptr) {
+    return {{tokens->q_tokens, tokens->kv_tokens.value_or(tokens->q_tokens), tokens->q_tile, tokens->kv_tile},
+            1};
+  }
+  throw InvalidParameter("sizes", "missing", "tiles or tokens, or a mask that brings its sizes");
+}
+
+/// Builds the block mask of each rule.
+class MaskBuilder {
+ public:
+  MaskBuilder(ScaledSizes sizes, const Catalog& catalog) : sizes_(std::move(sizes)), catalog_(catalog) {}
+
+  BlockMask operator()(const FullMask&) const { return window_mask(sizes_.tiling, {}); }
+  BlockMask operator()(const CausalMask&) const { return window_mask(sizes_.tiling, {std::nullopt, 0}); }
+  BlockMask operator()(const SlidingWindowMask& mask) const {
+    for (const std::int64_t side : {mask.left, mask.right}) {
+      if (side < 0 || side > kMaxTokens / 2)
+        throw InvalidParameter("mask window", std::to_string(side), "0 to 2^39");
+    }
+    return window_mask(sizes_.tiling, {sizes_.unit * mask.left, sizes_.unit * mask.right});
+  }
+  BlockMask operator()(const DocumentMask& mask) const;
+  BlockMask operator()(const GnaMask& mask) const;
+  BlockMask operator()(const BlockMask& mask) const { return mask; }
+
+ private:
+  ScaledSizes sizes_;
+  const Catalog& catalog_;
+};
+
+BlockMask MaskBuilder::operator()(const DocumentMask& mask) const {
+  std::vector<std::int64_t> lengths;
+  std::int64_t sum = 0;
+  for (const std::int64_t length : mask.lengths) {
+    if (length < 1 || length > kMaxTokens / 2)
+      throw InvalidParameter("mask document", std::to_string(length), "lengths of 1 to 2^39");
+    lengths.push_back(sizes_.unit * length);
+    sum += lengths.back();
+    if (sum > kMaxTokens * sizes_.unit) break;  // no sequence is that long
+  }
+  const bool tiles = sizes_.unit != 1;
+  for (const auto& [tokens, in_tokens, in_tiles] :
+       {std::tuple{sizes_.tiling.q_tokens, "seqlen-q", "q-tiles"},
+        std::tuple{sizes_.tiling.kv_tokens, "seqlen-k", "kv-tiles"}}) {
+    if (sum == tokens) continue;
+    throw InvalidParameter("mask document", "lengths whose sum is " + std::to_string(sum / sizes_.unit),
+                           "a sum of " + std::to_string(tokens / sizes_.unit) + ", as " +
+                               mention(tiles ? in_tiles : in_tokens) + " says");
+  }
+  return document_mask(sizes_.tiling, lengths);
+}
+
+BlockMask MaskBuilder::operator()(const GnaMask& mask) const {
+  const std::size_t rank = mask.layout.rank();
+  const auto or_ones = [&](const Extents& extents) { return extents.empty() ? Extents(rank, 1) : extents; };
+  TilingProblem problem;
+  problem.mask =
+      make_mask(mask.layout, mask.window.empty() ? mask.layout : mask.window, or_ones(mask.stride),
+                or_ones(mask.dilation), mask.causal.empty() ? PerAxis<bool>(rank, false) : mask.causal);
+  problem.tiles =
+      mask.tiles ? *mask.tiles
+                 : tile_pairs(catalog_.backend(kTilesBackend), rank, kTilesHeadDim, Walk::kBackward).front();
+  return neighborhood_mask(problem);
+}
+
+}  // namespace
+
+MaskedTiles masked_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask, const Catalog& catalog) {
+  if (brings_sizes(mask)) {
+    if (!std::holds_alternative<std::monostate>(sizes))
+      throw InvalidParameter("sizes", "given together with mask " + mask.label,
+                             "none: this mask brings its own");
+    return {std::visit(MaskBuilder({}, catalog), mask.rule), std::nullopt};
+  }
+  const ScaledSizes scaled = scaled_sizes(sizes);
+  MaskedTiles tiles{std::visit(MaskBuilder(scaled, catalog), mask.rule), std::nullopt};
+  if (scaled.unit == 1) tiles.tokens = scaled.tiling;
+  return tiles;
+}
+
+}  // namespace natten_sim::study

@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/study/setting.hpp>
+
+namespace natten_sim::study {
+namespace {
+
+/// NATTEN's profiler has the same defaults: heads 1, head dim 64, fp16.
+void resolve_multipliers(const Preset* preset, Setting& setting) {
+  if (!setting.heads) setting.heads = preset ? preset->heads : 1;
+  if (!setting.head_dim) setting.head_dim = preset ? preset->head_dim : 64;
+  if (!setting.head_dim_value) setting.head_dim_value = setting.head_dim;
+  if (!setting.heads_kv) setting.heads_kv = setting.heads;
+  if (*setting.heads % *setting.heads_kv != 0) {
+    throw InvalidParameter("heads-kv", std::to_string(*setting.heads_kv),
+                           "a divisor of the heads, " + std::to_string(*setting.heads));
+  }
+}
+
+void resolve_share(const Preset* preset, Setting& setting) {
+  if (!setting.attention_share && preset) setting.attention_share = preset->attention_share;
+  if (!setting.attention_share) {
+    if (!setting.dense_steps) return;
+    throw InvalidParameter(
+        "dense-steps",
+        std::to_string(setting.dense_steps->part) + "/" + std::to_string(setting.dense_steps->whole),
+        "together with --attention-share");
+  }
+  // The preset's own dense steps are a choice that its users make, so they are not a default.
+  if (!setting.dense_steps) setting.dense_steps = {0, preset ? preset->steps.value_or(1) : 1};
+}
+
+void require_supported(Dtype dtype, const Backend& backend) {
+  if (backend.dtypes.empty() ||
+      std::find(backend.dtypes.begin(), backend.dtypes.end(), to_string(dtype)) != backend.dtypes.end())
+    return;
+  throw InvalidParameter("dtype", to_string(dtype), joined(backend.dtypes) + " (" + backend.name + ")");
+}
+
+}  // namespace
+
+Setting resolved(const Setting& setting, const Catalog& catalog) {
+  Setting result = setting;
+  const Preset* preset = setting.preset ? &catalog.preset(*setting.preset) : nullptr;
+  if (preset) result.preset = preset->name;
+  if (setting.input.empty() && preset) result.input = preset->layout;
+  if (setting.device) {
+    const Device& device = catalog.device(*setting.device);
+    result.device = device.name;
+    if (!setting.backend) result.backend = device.default_backend;
+  }
+  if (setting.backend) result.backend = catalog.backend(*setting.backend).name;
+  resolve_multipliers(preset, result);
+  resolve_share(preset, result);
+  if (result.backend && setting.dtype) require_supported(*setting.dtype, catalog.backend(*result.backend));
+  if (!result.dtype) result.dtype = Dtype::kFp16;
+  return result;
+}
+
+Workload workload_of(const Setting& setting) {
+  return {.batch = setting.batch,
+          .heads = setting.heads.value(),
+          .head_dim = setting.head_dim.value(),
+          .head_dim_value = setting.head_dim_value.value()};
+}
+
+std::optional<AttentionShare> share_of(const Setting& setting) {
+  if (!setting.attention_share) return std::nullopt;
+  const StepRatio steps = setting.dense_steps.value_or(StepRatio{});
+  return AttentionShare{*setting.attention_share, steps.part, steps.whole};
+}
+
+const Backend& effective_backend(const Setting& setting, const Catalog& catalog) {
+  return catalog.backend(setting.backend.value_or(kDefaultBackend));
+}
+
+KvTiling effective_kv_tiling(std::optional<KvTiling> wanted, const Setting& setting, const Catalog& catalog) {
+  if (wanted) return *wanted;
+  return setting.backend ? catalog.backend(*setting.backend).kv_tiling : KvTiling::kStatic;
+}
+
+ChosenTiles choose_tiles(const Setting& setting, const Catalog& catalog, const Extents& q_tile,
+                         const Extents& kv_tile, std::size_t tile_rank, Walk pass) {
+  const Backend& backend = effective_backend(setting, catalog);
+  if (!q_tile.empty() && !kv_tile.empty()) {
+    const TilePair tiles{q_tile, kv_tile};
+    const std::vector<BackendTiles>& table = pass == Walk::kForward ? backend.forward : backend.backward;
+    const bool known = std::any_of(table.begin(), table.end(), [&](const BackendTiles& entry) {
+      return entry.tiles == tiles && (!entry.head_dim || entry.head_dim == setting.head_dim);
+    });
+    return {tiles, known ? std::optional(backend.name) : std::nullopt, false};
+  }
+  const std::vector<TilePair> pairs = tile_pairs(backend, tile_rank, setting.head_dim.value(), pass);
+  const auto match = std::find_if(pairs.begin(), pairs.end(), [&](const TilePair& pair) {
+    return (q_tile.empty() || pair.q_tile == q_tile) && (kv_tile.empty() || pair.kv_tile == kv_tile);
+  });
+  if (match == pairs.end()) {
+    const bool has_q = !q_tile.empty();
+    throw InvalidParameter(has_q ? "q_tile" : "kv_tile", to_string(has_q ? q_tile : kv_tile),
+                           "both tile shapes, or one that " + backend.name + " implements");
+  }
+  return {*match, backend.name, true};
+}
+
+}  // namespace natten_sim::study

@@ -1,0 +1,112 @@
+// Gantt charts and traces of natten-sim schedule, and the files that it writes.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+
+/// Rectangles without a fill and with a thick border: steps on the critical path, and their key in the legend.
+std::size_t count_outlines(const std::string& svg) {
+  std::size_t count = 0;
+  const std::string part = " fill=\"none\" stroke-width=\"2\"/>";
+  for (std::size_t at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1)) ++count;
+  return count - 1;
+}
+
+void check_schedule_refused(const std::string& line, const std::vector<std::string>& words) {
+  check_refused("schedule " + line, words);
+}
+
+TEST_CASE("schedule --perfetto: JSON with one track a worker and no overlapping slices on a track") {
+  for (const auto& [line, tracks] : std::map<std::string, std::size_t>{
+           {"--q-tiles 5 --heads 3 --workers 4 --mask causal --algorithm ascending --compute 7 --reduce 2",
+            4},
+           {"--q-tiles 5 --heads 3 --workers 4 --mask causal --algorithm best --compute 0.7 --reduce 0.2", 4},
+           {"--q-tiles 5 --heads 3 --workers 4 --mask causal --algorithm spt --compute 3 --overlap async:2",
+            8},
+           {"--q-tiles 5 --heads 3 --workers 4 --mask causal --algorithm fa2-split --compute 3", 4},
+           {"--q-tiles 5 --heads 3 --workers 4 --mask causal --algorithm two-pass --compute 3", 4}}) {
+    const std::string path = scratch_folder() + "/trace.json";
+    INFO(line);
+    const Json result = result_of("schedule " + line + " --perfetto " + path);
+    const Json trace = Json::parse(read_text(path));
+    std::set<std::int64_t> named;
+    std::map<std::int64_t, std::vector<std::pair<double, double>>> slices;
+    double work = 0, last = 0;
+    for (const Json& event : trace["traceEvents"]) {
+      if (event["ph"] == "M") {
+        if (event["name"] == "thread_name") CHECK(named.insert(event["tid"].get<std::int64_t>()).second);
+        continue;
+      }
+      REQUIRE(event["ph"] == "X");
+      const double start = event["ts"].get<double>(), time = event["dur"].get<double>();
+      CHECK(time > 0);
+      slices[event["tid"].get<std::int64_t>()].emplace_back(start, start + time);
+      work += time;
+      last = std::max(last, start + time);
+    }
+    CHECK(named.size() == tracks);
+    for (auto& [track, times] : slices) {
+      CHECK(named.contains(track));
+      std::sort(times.begin(), times.end());
+      for (std::size_t i = 1; i < times.size(); ++i) CHECK(times[i].first >= times[i - 1].second - 1e-9);
+    }
+    CHECK(std::abs(work - result["total_work"].get<double>()) < 1e-9);
+    CHECK(std::abs(last - result["makespan"].get<double>()) < 1e-9);
+  }
+}
+
+TEST_CASE("schedule --svg: a picture with every task, the critical path outlined") {
+  const std::string path = scratch_folder() + "/gantt.svg";
+  const Json result = result_of(
+      "schedule --q-tiles 4 --heads 2 --mask causal --algorithm spt --compute 7 --reduce 2 --critical-path "
+      "--svg " +
+      path);
+  const std::string svg = read_text(path);
+  CHECK(svg.starts_with("<svg "));
+  CHECK(svg.ends_with("</svg>\n"));
+  const auto occurrences = [&](const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1)) ++count;
+    return count;
+  };
+  CHECK(occurrences(": computes ") == 2 * 10);
+  CHECK(occurrences(": reduces ") == 2 * 10);
+  // One outline each: a rectangle without fill in the outline's colour.
+  CHECK(svg.find("critical path</text>") != std::string::npos);
+  CHECK(count_outlines(svg) == result["critical_path"].size());
+  check_schedule_refused("-i 65536 --heads 1 --algorithm ascending --svg " + path + "2", {"svg", "50000"});
+}
+
+TEST_CASE("schedule --ascii: a column a unit for whole times, and no task lost for others") {
+  CHECK(run("schedule --q-tiles 2 --algorithm ascending --compute 2 --reduce 1 --ascii").out ==
+        "1 unit of time a column; digits: Q tile (last digit) computes, = reduces, . waits\n"
+        "0 |00=11= |\n"
+        "1 |00.=11=|\n");
+  const std::string halves =
+      run("schedule --q-tiles 3 --algorithm ascending --compute 0.5 --reduce 0.5 --ascii").out;
+  CHECK(halves.find("0 |0") !=
+        std::string::npos);  // makespan 4, yet a column a unit would hide every other phase
+  CHECK(halves.find("2 |0") != std::string::npos);
+}
+
+TEST_CASE("schedule: files are refused together, and one that is refused leaves none") {
+  const std::string folder = scratch_folder();
+  const std::string line = "--q-tiles 3 --algorithm best --svg " + folder + "/a.svg ";
+  check_schedule_refused(line + "--perfetto " + folder + "/a.svg", {"perfetto"});
+  check_schedule_refused(line + "--perfetto /nonexistent/x", {"/nonexistent/x"});
+  check_schedule_refused(line + "--emit-table /nonexistent/x", {"/nonexistent/x"});
+  check_schedule_refused(line + "--output /nonexistent/x", {"/nonexistent/x"});
+  check_schedule_refused("--q-tiles 3 --algorithm all --svg " + folder + "/a.svg", {"--svg", "one algorithm"});
+  check_schedule_refused("--q-tiles 3 --algorithm two-pass --emit-table " + folder + "/a", {"emit-table", "two-pass"});
+  check_schedule_refused("--q-tiles 3 --algorithm best --ascii --json", {"--ascii", "--json"});
+  CHECK(natten_sim::test::shell_exit_code("[ -z \"$(ls '" + folder + "')\" ]") == 0);
+}
+
+}  // namespace

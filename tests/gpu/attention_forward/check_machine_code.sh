@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Compiles attention forward for sm_90a and reads what ptxas says: no spills, no wgmma that is serialised or waits
+# where the source does not (C75xx). Then its machine code: wgmma (HGMMA), TMA loads and stores, no mma.sync (HMMA).
+#
+#   check_machine_code.sh NVCC SOURCE_DIR [FILE...]
+#
+# FILE: names below kernels/src/attention_forward. Exit 0 all well, 1 not, 77 nvcc or cuobjdump is missing.
+set -euo pipefail
+nvcc=$1 source=$2
+shift 2
+files=("$@")
+[ ${#files[@]} -gt 0 ] || files=(sequences_head_dim_{64,96,128,160,192,256}.cu neighborhoods.cu)
+command -v "$nvcc" >/dev/null || { echo "skipped: no nvcc at $nvcc"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+for file in "${files[@]}"; do
+  "$nvcc" -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -Xptxas -v -cubin -o "$work/kernels.cubin" \
+    -I"$source/kernels/include" -I"$source/core/include" -I"$source/kernels/src" \
+    "$source/kernels/src/attention_forward/sm90a/$file" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+  kernels=$(grep -c 'bytes spill stores' "$work/log" || true)
+  spilled=$(grep 'bytes spill stores' "$work/log" | grep -vc ' 0 bytes spill stores, 0 bytes spill loads' || true)
+  serialised=$(grep -c '(C75' "$work/log" || true)
+  echo "$file: $kernels kernels, $spilled spill, $serialised remarks about serialised wgmma"
+  if [ "$kernels" -eq 0 ] || [ "$spilled" -ne 0 ] || [ "$serialised" -ne 0 ]; then failed=1; fi
+  cuobjdump=${CUOBJDUMP:-$(dirname "$(command -v "$nvcc")")/cuobjdump}
+  if ! command -v "$cuobjdump" >/dev/null; then
+    no_disassembler=1
+    continue
+  fi
+  "$cuobjdump" -sass "$work/kernels.cubin" >"$work/sass"
+  for instruction in HGMMA UTMALDG UTMASTG SYNCS MUFU.EX2; do
+    grep -q "$instruction" "$work/sass" || { echo "$file: no $instruction"; failed=1; }
+  done
+  if grep -qE '[^G]HMMA' "$work/sass"; then echo "$file: mma.sync"; failed=1; fi
+done
+[ "$failed" -eq 0 ] || exit 1
+if [ -n "${no_disassembler:-}" ]; then echo "skipped: machine code not read, no cuobjdump"; exit 77; fi

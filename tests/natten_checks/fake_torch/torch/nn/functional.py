@@ -1,0 +1,5 @@
+def sigmoid(tensor):
+    return tensor
+
+
+logsigmoid = sigmoid

@@ -1,0 +1,204 @@
+// Rows of options: what each type accepts on the command line and in JSON, and what it echoes.
+#include "cli/options.hpp"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/error.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using namespace natten_sim::cli;
+
+struct Inner {
+  std::optional<std::int64_t> heads;
+};
+
+struct Question {
+  bool flag = false;
+  std::int64_t whole = 7;
+  std::int32_t small = 1;
+  std::uint64_t seed = 0;
+  double number = 0.5;
+  std::string text;
+  Dtype dtype = Dtype::kFp16;
+  std::optional<Dtype> other;
+  Extents shape;
+  PerAxis<bool> causal;
+  PerAxis<IntRange> ranges;
+  std::optional<SparsityRange> sparsity;
+  Inner inner;
+};
+
+Options<Question> rows() {
+  Options<Question> rows;
+  rows.add("--flag", &Question::flag, {.help = "A flag"});
+  rows.add("-w,--whole,--whole-number", &Question::whole,
+           {.value = "N", .help = "An integer", .range = {2, 9}});
+  rows.add("--small", &Question::small, {.value = "N", .help = "32 bits"});
+  rows.add("--seed", &Question::seed,
+           {.value = "N", .help = "64 bits", .range = {-5, std::numeric_limits<std::int64_t>::max()}});
+  rows.add("--number", &Question::number,
+           {.value = "X", .help = "A number", .interval = {0, 2}, .accepted = "a number in 0..2"});
+  rows.add("--text", &Question::text, {.value = "T", .help = "A text", .choices = "one two"});
+  rows.add("--dtype", &Question::dtype, {.value = "TYPE", .help = "A name"});
+  rows.add("--other", &Question::other,
+           {.value = "TYPE", .help = "A name", .choices = "bf16 fp32", .echo = Echo::kWhenSet});
+  rows.add("--shape", &Question::shape, {.value = "N", .help = "Sizes", .batch = true});
+  rows.add("--causal", &Question::causal, {.value = "BOOL", .help = "One an axis"});
+  rows.add("--ranges", &Question::ranges, {.value = "LO:HI", .help = "Ranges"});
+  rows.add("--sparsity", &Question::sparsity, {.value = "LO:HI", .help = "Fractions"});
+  rows.add("--heads", path(&Question::inner, &Inner::heads), {.value = "N", .help = "Nested"});
+  return rows;
+}
+
+Question read(const std::string& name, const std::vector<std::string>& words) {
+  Arguments arguments;
+  arguments.set(name, words);
+  return rows().read(arguments);
+}
+
+/// The error that reading throws.
+template <typename Read>
+std::string refusal(Read read) {
+  try {
+    (void)read();
+  } catch (const Error& error) {
+    return error.what() + (error.hint().empty() ? "" : "; nearest " + error.hint());
+  }
+  return "nothing was refused";
+}
+
+std::string refused(const std::string& name, const std::vector<std::string>& words) {
+  return refusal([&] { return read(name, words); });
+}
+
+std::string refused_json(const char* text) {
+  return refusal([&] { return rows().read_json(Json::parse(text)); });
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("words become values of the member's type") {
+  CHECK(read("flag", {}).flag);
+  CHECK(read("whole", {"2"}).whole == 2);
+  CHECK(read("whole", {"9"}).whole == 9);
+  CHECK(read("small", {"2147483647"}).small == 2147483647);
+  CHECK(read("seed", {"9223372036854775807"}).seed == 9223372036854775807U);
+  CHECK(read("number", {"1.25"}).number == 1.25);
+  CHECK(read("text", {"two"}).text == "two");
+  CHECK(read("dtype", {"e4m3"}).dtype == Dtype::kE4m3);
+  CHECK(read("other", {"bf16"}).other == Dtype::kBf16);
+  CHECK(read("shape", {"30", "48", "80"}).shape == Extents{30, 48, 80});
+  CHECK(read("shape", {"30x48x80"}).shape == Extents{30, 48, 80});
+  CHECK(read("shape", {"30,48,80"}).shape == Extents{30, 48, 80});
+  CHECK(read("causal", {"true", "0"}).causal == PerAxis<bool>{true, false});
+  CHECK(read("ranges", {"1:4", "2:2"}).ranges == PerAxis<IntRange>{{1, 4}, {2, 2}});
+  CHECK(read("sparsity", {"0.25:0.5"}).sparsity->hi == 0.5);
+  CHECK(read("heads", {"24"}).inner.heads == 24);
+}
+
+TEST_CASE("what is not given keeps the default of the struct") {
+  const Question question = rows().read(Arguments());
+  CHECK(question.whole == 7);
+  CHECK(question.number == 0.5);
+  CHECK_FALSE(question.other.has_value());
+  CHECK_FALSE(question.inner.heads.has_value());
+}
+
+TEST_CASE("integers are bounded by the row's range and by their type, with the nearest as a hint") {
+  CHECK(contains(refused("whole", {"1"}), "whole: '1' is not valid; accepted: integers in 2..9; nearest 2"));
+  CHECK(contains(refused("whole", {"10"}), "integers in 2..9; nearest 9"));
+  CHECK(contains(refused("whole", {"99999999999999999999"}), "nearest 9"));
+  CHECK(contains(refused("whole", {"2.5"}), "integers in 2..9"));
+  CHECK(contains(refused("whole", {""}), "integers in 2..9"));
+  CHECK(contains(refused("small", {"2147483648"}), "integers in 1..2147483647; nearest 2147483647"));
+  CHECK(contains(refused("small", {"0"}), "nearest 1"));
+  CHECK(contains(refused("seed", {"-1"}), "integers in 0.."));
+}
+
+TEST_CASE("numbers, names, shapes and ranges name what they accept") {
+  CHECK(contains(refused("number", {"2.0001"}), "number: '2.0001' is not valid; accepted: a number in 0..2"));
+  CHECK(contains(refused("number", {"nan"}), "a number in 0..2"));
+  CHECK(contains(refused("text", {"twoo"}), "nearest two"));
+  CHECK(contains(refused("dtype", {"bf61"}), "nearest bf16"));
+  CHECK(contains(refused("other", {"fp16"}), "bf16 fp32"));  // a dtype, but not one of this option's
+  CHECK(contains(refused("shape", {"1", "2", "3", "4", "5"}), "5 values"));
+  CHECK(contains(refused("shape", {"0"}), "nearest 1"));
+  CHECK(contains(refused("shape", {"3xx4"}), "30x48x80"));
+  CHECK(contains(refused("causal", {"maybe"}), "true, false, 1 or 0"));
+  CHECK(contains(refused("ranges", {"5:4"}), "LO <= HI"));
+  CHECK(contains(refused("ranges", {"5"}), "LO:HI"));
+  CHECK(contains(refused("sparsity", {"0.5:1.5"}), "0 <= LO <= HI <= 1"));
+}
+
+TEST_CASE("the echo has every key in the order of the rows, and reads back as the same question") {
+  Arguments arguments;
+  arguments.set("flag", {});
+  arguments.set("whole", {"3"});
+  arguments.set("number", {"0.25"});
+  arguments.set("text", {"one"});
+  arguments.set("shape", {"8x4"});
+  arguments.set("causal", {"1", "0"});
+  arguments.set("ranges", {"1:4"});
+  arguments.set("sparsity", {"0.5:0.75"});
+  const Json echo = rows().echo(rows().read(arguments));
+  CHECK(echo.dump() ==
+        R"({"flag":true,"whole":3,"small":1,"seed":0,"number":0.25,"text":"one","dtype":"fp16",)"
+        R"("shape":[8,4],"causal":[true,false],"ranges":[[1,4]],"sparsity":[0.5,0.75],"heads":null})");
+  CHECK(rows().echo(rows().read_json(echo)) == echo);
+}
+
+TEST_CASE("values in JSON are checked as strictly as words") {
+  CHECK(contains(refused_json(R"({"flag": 1})"), "flag: 1 is not valid; accepted: true or false"));
+  CHECK(contains(refused_json(R"({"whole": 1})"), "whole: 1 is not valid; accepted: integers in 2..9"));
+  CHECK(contains(refused_json(R"({"whole": 3.5})"), "integers in 2..9"));
+  CHECK(contains(refused_json(R"({"whole": "3"})"), "integers in 2..9"));
+  CHECK(contains(refused_json(R"({"seed": 18446744073709551615})"), "integers in 0.."));
+  CHECK(contains(refused_json(R"({"number": 3})"), "a number in 0..2"));
+  CHECK(contains(refused_json(R"({"text": "three"})"), "one or two"));
+  CHECK(contains(refused_json(R"({"dtype": 16})"), "fp16, bf16"));
+  CHECK(contains(refused_json(R"({"shape": []})"), "1 to 4 positive integers"));
+  CHECK(contains(refused_json(R"({"shape": [1, 0]})"), "1 to 4 positive integers"));
+  CHECK(contains(refused_json(R"({"causal": [2]})"), "true, false, 1 or 0"));
+  CHECK(contains(refused_json(R"({"ranges": [[4, 1]]})"), "lo <= hi"));
+  CHECK(contains(refused_json(R"({"sparsity": [0.5]})"), "lo <= hi"));
+  CHECK(contains(refused_json(R"({"widht": 1})"), "accepted: flag, whole, small"));
+  CHECK(contains(refused_json(R"({"shpae": [1]})"), "nearest shape"));
+}
+
+TEST_CASE("a batch line takes the keys of its rows alone") {
+  const Json shape = Json::parse(R"({"shape": [4]})"), whole = Json::parse(R"({"whole": 3})");
+  CHECK(rows().read_json(shape, {}, true).shape == Extents{4});
+  CHECK(contains(refusal([&] { return rows().read_json(whole, {}, true); }), "accepted: shape"));
+}
+
+TEST_CASE("a command has the rows' flags, choices and rules, and runs with what they read") {
+  Options<Question> options = rows();
+  options.choose("--half", &Question::number, 0.5, {.help = "Half", .excludes = {"number"}});
+  Command command{.name = "ask"};
+  bind(command, options, [](const Question& question) { return static_cast<int>(question.whole); });
+  REQUIRE(command.options.size() == 14);
+  CHECK(command.options[1].name() == "whole");
+  CHECK(command.options[1].has_flag("--whole-number"));
+  CHECK(command.options[0].value_name.empty());
+  CHECK(command.options[6].choices == "fp16 bf16 fp32 e4m3 e5m2");
+  CHECK(command.options[7].choices == "bf16 fp32");
+  CHECK(command.options[8].max_values == 4);
+  CHECK(command.options[13].excludes == std::vector<std::string>{"number"});
+  Arguments arguments;
+  arguments.set("whole", {"5"});
+  CHECK(command.run(arguments) == 5);
+}
+
+}  // namespace

@@ -1,0 +1,60 @@
+#include <filesystem>
+#include <fstream>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/schedule_mask_text.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+template <typename Rule>
+Rule rule_of(const std::string& text) {
+  const auto parsed = parse_schedule_mask(text);
+  const auto& mask = std::get<ScheduleMask>(parsed);
+  CHECK(mask.label == text);
+  return std::get<Rule>(mask.rule);
+}
+
+TEST_CASE("a mask as text names its rule and its lengths") {
+  (void)rule_of<FullMask>("full");
+  (void)rule_of<CausalMask>("causal");
+  CHECK(rule_of<SlidingWindowMask>("window:3,0").left == 3);
+  CHECK(rule_of<SlidingWindowMask>("window:3,0").right == 0);
+  CHECK(rule_of<DocumentMask>("document:3,5,1").lengths == std::vector<std::int64_t>{3, 5, 1});
+  const GnaMask gna = rule_of<GnaMask>("gna:i=12x10,w=5x4,s=2x1,dilation=2x1,c=0x1,q-tile=3x2,kv-tile=2x3");
+  CHECK(gna.layout == Extents{12, 10});
+  CHECK(gna.window == Extents{5, 4});
+  CHECK(gna.stride == Extents{2, 1});
+  CHECK(gna.dilation == Extents{2, 1});
+  CHECK(gna.causal == PerAxis<bool>{false, true});
+  CHECK(gna.tiles->kv_tile == Extents{2, 3});
+  CHECK(!rule_of<GnaMask>("gna:input=64").tiles);
+}
+
+TEST_CASE("any other text is the name of a file that exists, or a misspelt rule") {
+  CHECK(std::get<MaskFile>(parse_schedule_mask("-")).path == "-");
+  const auto path = std::filesystem::temp_directory_path() / "natten-sim-mask-text-test";
+  std::ofstream(path) << "#\n";
+  CHECK(std::get<MaskFile>(parse_schedule_mask(path.string())).path == path.string());
+  std::filesystem::remove(path);
+  try {
+    (void)parse_schedule_mask("casual");
+    FAIL("a name that is neither rule nor file was accepted");
+  } catch (const UnknownName& error) {
+    CHECK(error.hint() == "causal");
+  }
+}
+
+TEST_CASE("damaged masks are refused by the part at fault") {
+  for (const char* bad : {"window:1", "window:1,x", "window:-1,0", "window:1,2,3", "document:", "document:0",
+                          "gna:w=3", "gna:i=4,i=5", "gna:i=4x", "gna:i=4,q-tile=2", "gna:i=4,c=2"}) {
+    INFO(bad);
+    CHECK_THROWS_AS(parse_schedule_mask(bad), InvalidParameter);
+  }
+  CHECK_THROWS_AS(parse_schedule_mask("gna:i=4,tile=2"), UnknownName);
+}
+
+}  // namespace

@@ -1,0 +1,60 @@
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/token_permutation.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+TEST_CASE("token permutation pads every tensor to whole tiles and copies it once") {
+  // Hunyuan Video on a B200: 30 frames are padded to 32 for Q tiles of 4 frames, and fit KV tiles of 2.
+  const NeighborhoodMask mask = make_mask({30, 48, 80}, {18, 24, 24});
+  const OperandSizes sizes{.heads = 24, .heads_kv = 24, .head_dim = 128, .head_dim_value = 128};
+  const TokenPermutation copied =
+      token_permutation(mask, NattenBackend::kBlackwellFna, {{4, 8, 8}, {2, 8, 8}}, Walk::kForward, sizes);
+  const std::int64_t tokens = 30 * 48 * 80, padded = 32 * 48 * 80, row = 24 * 128 * 2;
+  REQUIRE(copied.copies.size() == 5);
+  REQUIRE(copied.copies[0].padded_tokens == padded);
+  REQUIRE(copied.copies[0].bytes_read == tokens * row);
+  REQUIRE(copied.copies[0].bytes_written == padded * row);
+  REQUIRE(copied.copies[1].padded_tokens == tokens);
+  REQUIRE(copied.copies[3].bytes_written == tokens * row);  // O comes back without padding
+  REQUIRE(copied.copies[4].bytes_written == tokens * 24 * 4);
+  REQUIRE(copied.bytes == (7 * tokens + padded) * row + 2 * tokens * 24 * 4);
+}
+
+TEST_CASE("token permutation pads every dilation group") {
+  // 33 tokens in two groups take two tiles of 16 each: 64 tokens.
+  const NeighborhoodMask mask = make_mask({33}, {8}, {}, {2});
+  const OperandSizes sizes{.head_dim = 1, .head_dim_value = 1, .element_bytes = 1};
+  const TokenPermutation copied =
+      token_permutation(mask, NattenBackend::kHopperFna, {{16}, {16}}, Walk::kBackward, sizes);
+  REQUIRE(copied.copies.size() == 9);
+  for (const PermutedTensor& tensor : copied.copies) REQUIRE(tensor.padded_tokens == 64);
+}
+
+TEST_CASE("hopper-fna copies keys and values of all heads, the others those of their own") {
+  const NeighborhoodMask mask = make_mask({128}, {64});
+  const OperandSizes sizes{.heads = 8, .heads_kv = 2};
+  const auto key_bytes = [&](NattenBackend backend) {
+    return token_permutation(mask, backend, {{64}, {128}}, Walk::kForward, sizes).copies[1].bytes_read;
+  };
+  REQUIRE(key_bytes(NattenBackend::kHopperFna) == 4 * key_bytes(NattenBackend::kBlackwellFna));
+  REQUIRE(key_bytes(NattenBackend::kFlexFna) == key_bytes(NattenBackend::kBlackwellFna));
+}
+
+TEST_CASE("cutlass-fna reads tokens where they are") {
+  const TokenPermutation copied = token_permutation(make_mask({128}, {64}), NattenBackend::kCutlassFna,
+                                                    {{64}, {64}}, Walk::kForward, OperandSizes{});
+  REQUIRE(copied.copies.empty());
+  REQUIRE(copied.bytes == 0);
+}
+
+TEST_CASE("token permutation refuses sizes that are not positive") {
+  REQUIRE_THROWS_AS(token_permutation(make_mask({128}, {64}), NattenBackend::kHopperFna, {{64}, {128}},
+                                      Walk::kForward, OperandSizes{.heads = 0}),
+                    InvalidParameter);
+}
+
+}  // namespace

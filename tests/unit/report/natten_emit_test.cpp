@@ -1,0 +1,71 @@
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/natten_rules.hpp>
+#include <natten_sim/report/natten_emit.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using namespace natten_sim::report;
+
+const NattenRules& rules() {
+  static const NattenRules loaded = natten_rules(builtin_catalog());
+  return loaded;
+}
+
+NattenCall flux_on_h100() {
+  NattenCall call;
+  call.input = {256, 256};
+  call.window = {80, 80};
+  call.stride = {16, 16};
+  call.heads = call.heads_kv = 24;
+  call.head_dim = call.head_dim_value = 128;
+  call.dtype = Dtype::kBf16;
+  return call;
+}
+
+TEST_CASE("calls are printed for Python, the profiler and programs") {
+  NattenCall call = flux_on_h100();
+  call.causal = {false, true};
+  call.additional_keys = 512;
+  call.tiles = TilePair{{16, 8}, {16, 8}};
+  call.backward_tiles = TilePair{{8, 8}, {8, 16}};
+  call.kernel_schedule = "pp";
+  call.requires_grad = true;
+  REQUIRE(natten_python(rules(), call) ==
+          "natten.na2d(query, key, value, kernel_size=(80, 80), stride=(16, 16), dilation=(1, 1), "
+          "is_causal=(False, True), additional_keys=additional_keys, additional_values=additional_values, "
+          "q_tile_shape=(16, 8), kv_tile_shape=(16, 8), backward_q_tile_shape=(8, 8), "
+          "backward_kv_tile_shape=(8, 16), kernel_schedule=\"pp\")");
+  REQUIRE(
+      natten_profiler_command(rules(), call) ==
+      "python -m natten.profiler -i 256 256 -w 80 80 -s 16 16 -c '' 1 -b 1 -n 24 -d 128 --dtype bf16 "
+      "--backprop --add-kv 512 --q-tile 16 8 --kv-tile 16 8 --backward-q-tile 8 8 --backward-kv-tile 8 16 "
+      "--schedule pp");
+  REQUIRE(
+      natten_path_note(rules(), call) ==
+      "NATTEN runs hopper-fna (Q tile 16x8, KV tile 16x8, schedule pp; backward Q tile 8x8, KV tile 8x16) "
+      "on tokens that it copies into tiles. The additional keys take a second pass, of hopper-fmha (Q tile "
+      "128, KV tile 128).");
+  const auto json = nlohmann::json::parse(natten_json(rules(), call));
+  REQUIRE(json.at("schema") == "natten-sim.natten-call/1");
+  REQUIRE(json.at("result").at("kernel") == "hopper-fna");
+  REQUIRE(json.at("result").at("fmha") == "hopper-fmha");
+  REQUIRE_THROWS_AS(flex_attention_script(call), InvalidParameter);
+  call.window = {1, 1};
+  REQUIRE_THROWS_AS(natten_python(rules(), call), InvalidParameter);
+  REQUIRE_THROWS_AS(natten_json(rules(), call), InvalidParameter);
+}
+
+TEST_CASE("the note of a call says when NATTEN runs its dense kernel instead") {
+  NattenCall call = flux_on_h100();
+  call.window = call.input;
+  call.backend = NattenBackend::kCutlassFna;
+  REQUIRE(natten_path_note(rules(), call).find("one dense call of hopper-fmha") != std::string::npos);
+}
+
+}  // namespace

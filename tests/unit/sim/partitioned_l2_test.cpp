@@ -1,0 +1,135 @@
+// The L2 in partitions against a slow one written from its description, and the streams that showed it.
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/sim/reuse/partitioned_l2.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+/// One partition's cache: lists of (block, home), most recent first.
+struct SlowPartition {
+  std::map<std::int64_t, std::deque<std::pair<std::int64_t, std::int64_t>>> sets;
+};
+
+/// Fully associative when `sets` is 1. Blocks of one size.
+struct SlowL2 {
+  std::int64_t partitions, sets, parts_a_set;
+  std::vector<SlowPartition> caches = std::vector<SlowPartition>(static_cast<std::size_t>(partitions));
+
+  bool look(std::int64_t at, std::int64_t block, std::int64_t home) {
+    auto& list = caches[static_cast<std::size_t>(at)].sets[(block + home * sets / partitions) % sets];
+    const std::pair part{block, home};
+    bool found = false;
+    for (auto it = list.begin(); it != list.end(); ++it) {
+      if (*it != part) continue;
+      list.erase(it);
+      found = true;
+      break;
+    }
+    list.push_front(part);
+    while (static_cast<std::int64_t>(list.size()) > parts_a_set) list.pop_back();
+    return found;
+  }
+  /// Parts from DRAM and over the fabric.
+  std::pair<std::int64_t, std::int64_t> read(std::int64_t block, std::int64_t at) {
+    std::int64_t dram = 0, fabric = 0;
+    for (std::int64_t home = 0; home < partitions; ++home) {
+      if (look(at, block, home)) continue;
+      fabric += home != at ? 1 : 0;
+      if (home != at && look(home, block, home)) continue;
+      ++dram;
+    }
+    return {dram, fabric};
+  }
+};
+
+TEST_CASE("reads hit, cross the fabric and miss as in the slow L2, with any partitions and ways") {
+  std::uint64_t state = 20261121;
+  INFO("seed 20261121");
+  const auto random = [&](std::uint64_t below) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<std::int64_t>((state >> 33) % below);
+  };
+  for (int round = 0; round < 200; ++round) {
+    const std::int64_t partitions = 1 + random(3), blocks = 2 + random(40), part = 4;
+    const std::int64_t ways = random(2) == 0 ? 0 : 1 + random(4), sets = ways == 0 ? 1 : 1 + random(6);
+    const std::int64_t parts_a_set = ways == 0 ? random(60) : ways;
+    PartitionedL2 fast(
+        blocks, partitions * part, part,
+        {parts_a_set * sets * part, static_cast<std::int32_t>(partitions), static_cast<std::int32_t>(ways)});
+    SlowL2 slow{partitions, sets, parts_a_set};
+    for (int i = 0; i < 400; ++i) {
+      const std::int64_t block = random(static_cast<std::uint64_t>(blocks)),
+                         at = random(static_cast<std::uint64_t>(partitions));
+      if (random(10) == 0) {
+        fast.write(block, partitions * part);
+        for (std::int64_t home = 0; home < partitions; ++home) (void)slow.look(home, block, home);
+        continue;
+      }
+      const PartitionedL2::Read read = fast.read(block, partitions * part, static_cast<std::int32_t>(at));
+      const auto [dram, fabric] = slow.read(block, at);
+      CHECK(read.dram_bytes == dram * part);
+      CHECK(read.fabric_bytes == fabric * part);
+    }
+  }
+}
+
+/// DRAM bytes over the buffer when readers of `partitions_reading` walk it together `passes` times.
+double read_together(std::int64_t blocks, std::int64_t capacity_blocks, int passes,
+                     const std::vector<std::int32_t>& partitions_reading) {
+  PartitionedL2 l2(blocks, 64, 32, {capacity_blocks * 64, 2, 0});
+  std::int64_t dram = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      for (const std::int32_t partition : partitions_reading)
+        dram += l2.read(block, 64, partition).dram_bytes;
+    }
+  }
+  return static_cast<double>(dram) / static_cast<double>(blocks * 64);
+}
+
+TEST_CASE(
+    "what all SMs read shares one partition's capacity, what one partition reads keeps half at the other") {
+  // Capacity 100 blocks a partition, 6 passes.
+  CHECK(read_together(100, 100, 6, {0, 1}) == 1);
+  CHECK(read_together(101, 100, 6, {0, 1}) == 6);
+  // Readers of one partition: what is at home there is lost from 101 blocks on, the other half is found at
+  // its home until that overflows too, at 200 blocks: 1 + 5/2 readings between.
+  for (const std::int32_t partition : {0, 1}) {
+    CHECK(read_together(100, 100, 6, {partition}) == 1);
+    CHECK(read_together(150, 100, 6, {partition}) == 3.5);
+    CHECK(read_together(200, 100, 6, {partition}) == 3.5);
+    CHECK(read_together(202, 100, 6, {partition}) == 6);
+  }
+}
+
+TEST_CASE(
+    "no bytes come from DRAM that were not asked of home, and a part crosses the fabric only from afar") {
+  PartitionedL2 one(4, 64, 32, {1 << 20, 1, 0});
+  CHECK(one.read(0, 64, 0).fabric_bytes == 0);
+  PartitionedL2 two(4, 96, 32, {1 << 20, 2, 0});
+  // 96 bytes: 64 at home in partition 0, 32 in partition 1.
+  const PartitionedL2::Read first = two.read(0, 96, 0);
+  CHECK(first.dram_bytes == 96);
+  CHECK(first.fabric_bytes == 32);
+  const PartitionedL2::Read other = two.read(0, 96, 1);
+  CHECK(other.dram_bytes == 0);
+  CHECK(other.fabric_bytes == 64);
+}
+
+TEST_CASE("shapes out of range are refused by name") {
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {-1, 1, 0}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 0, 0}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 9, 0}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 2, -1}), InvalidParameter);
+}
+
+}  // namespace

@@ -1,0 +1,74 @@
+#include <map>
+#include <tuple>
+
+#include <natten_sim/models/tiles/tile_count.hpp>
+#include <natten_sim/sim/tiles/tile_walk.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+TEST_CASE("the walk lists the tiles of figure 4.5 at stride 8") {
+  const std::vector<TileVisit> visits =
+      list_tile_visits({.mask = make_mask({64}, {16}, {8}), .tiles = {{8}, {4}}});
+  REQUIRE(visits.size() == 32);
+  // Four KV tiles a Q tile, all full; the first two Q tiles and the last two share theirs at the borders.
+  const std::int64_t first_kv_tile[] = {0, 1, 3, 5, 7, 9, 11, 12};
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    CHECK(visits[i].q_tile == static_cast<std::int64_t>(i / 4));
+    CHECK(visits[i].kv_tile == first_kv_tile[i / 4] + static_cast<std::int64_t>(i % 4));
+    CHECK(visits[i].coverage == TileCoverage::kFull);
+    CHECK(visits[i].q_origin == Extents{visits[i].q_tile * 8});
+    CHECK(visits[i].kv_origin == Extents{visits[i].kv_tile * 4});
+  }
+}
+
+TEST_CASE("no pair of tiles is visited twice, and groups, walked and streamed tiles come in order") {
+  const TilingProblem problem{.mask = make_mask({9, 12}, {3, 4}, {2, 1}, {2, 3}, {false, true}),
+                              .tiles = {{2, 2}, {2, 3}}};
+  std::tuple<std::int64_t, std::int64_t, std::int64_t> last{-1, -1, -1};
+  for_each_tile_visit(problem, [&](const TileVisit& visit) {
+    const std::tuple here{visit.group, visit.q_tile, visit.kv_tile};
+    CHECK(last < here);
+    last = here;
+  });
+  CHECK(std::get<0>(last) == 5);
+}
+
+TEST_CASE("backward visits are the forward ones, sorted by KV tile") {
+  TilingProblem problem{.mask = make_mask({10, 12}, {4, 5}, {3, 2}, {}, {true, false}),
+                        .tiles = {{3, 4}, {2, 5}}};
+  std::map<std::pair<std::int64_t, std::int64_t>, TileCoverage> forward, backward;
+  for_each_tile_visit(problem, [&](const TileVisit& visit) {
+    forward[{visit.q_tile, visit.kv_tile}] = visit.coverage;
+  });
+  problem.walk = Walk::kBackward;
+  for_each_tile_visit(problem, [&](const TileVisit& visit) {
+    backward[{visit.q_tile, visit.kv_tile}] = visit.coverage;
+  });
+  CHECK(forward == backward);
+}
+
+TEST_CASE("dynamic tiles start at the first key of their Q tile, whatever the grid") {
+  const TilingProblem problem{
+      .mask = make_mask({20}, {5}), .tiles = {{4}, {4}}, .kv_tiling = KvTiling::kDynamic};
+  for_each_tile_visit(problem, [&](const TileVisit& visit) {
+    const std::int64_t first_key = attended_range(residue_class(problem.mask[0], 0), visit.q_origin[0]).begin;
+    CHECK(visit.kv_origin[0] == first_key + visit.kv_tile * 4);
+  });
+}
+
+TEST_CASE("single-dimensional visits skip tiles in which no pair attends") {
+  // Row-major 4x8 layout, tiles of 4 tokens (half rows), window 1x2 at the left border: only the left half
+  // rows.
+  const TilingProblem problem{
+      .mask = make_mask({4, 8}, {3, 2}), .tiles = {{4}, {4}}, .tiling = Tiling::kSingleDimensional};
+  for (const TileVisit& visit : list_tile_visits(problem)) {
+    if (visit.q_tile % 2 == 0) CHECK(visit.kv_tile % 2 == 0);  // queries of a left half see only left halves
+  }
+  CHECK(walk_tiles(problem).visited_tiles == 4 * 3 + 4 * 3 * 2);
+}
+
+}  // namespace

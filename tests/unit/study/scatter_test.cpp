@@ -1,0 +1,203 @@
+#include <cmath>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/contention_data.hpp>
+#include <natten_sim/study/scatter.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using study::Context;
+using study::GivenRows;
+using study::ScatterAnswer;
+using study::ScatterQuestion;
+
+const Context& scatter_context() {
+  static const Context context = study::default_context();
+  return context;
+}
+
+/// Rows from memory.
+class VectorStream final : public IndexStream {
+ public:
+  explicit VectorStream(std::vector<std::int64_t> rows) : rows_(std::move(rows)) {}
+  std::size_t read(std::span<std::int64_t> out) override {
+    const std::size_t count = std::min(out.size(), rows_.size() - next_);
+    for (std::size_t i = 0; i < count; ++i) out[i] = rows_[next_ + i];
+    next_ += count;
+    return count;
+  }
+
+ private:
+  std::vector<std::int64_t> rows_;
+  std::size_t next_ = 0;
+};
+
+ScatterQuestion question_of(const std::vector<std::int64_t>& rows, std::int64_t table_rows) {
+  ScatterQuestion question;
+  question.rows = table_rows;
+  question.source =
+      GivenRows{"five rows", [rows](std::int64_t) { return std::make_unique<VectorStream>(rows); }};
+  return question;
+}
+
+TEST_CASE("a scatter question without numbers is 65,536 bf16 rows of 256 into 32,768, and says so") {
+  const ScatterAnswer answer = study::scatter({}, scatter_context());
+  CHECK(answer.question.updates == 65536);
+  CHECK(answer.collisions.updates == 65536);
+  CHECK(answer.cost.load.width == 256);
+  CHECK(answer.cost.load.type == Dtype::kBf16);
+  CHECK(answer.cost.load.path == InstructionPath::kCas);
+  CHECK(answer.profile.device == "h200");
+}
+
+TEST_CASE("what a scatter question does not ask for is not in the answer") {
+  ScatterQuestion question;
+  question.updates = 1000;
+  const ScatterAnswer plain = study::scatter(question, scatter_context());
+  CHECK_FALSE(plain.cost.remedies.has_value());
+  CHECK_FALSE(plain.cost.words.has_value());
+  CHECK_FALSE(plain.calibration.has_value());
+  question.details = {.addresses = true, .remedies = true, .calibration = true};
+  const ScatterAnswer all = study::scatter(question, scatter_context());
+  CHECK(all.cost.words == all.collisions.rows_touched * 256 / 2);
+  REQUIRE(all.cost.remedies.has_value());
+  CHECK(std::is_sorted(all.cost.remedies->begin(), all.cost.remedies->end()));
+  CHECK(all.cost.prediction.time_ns == plain.cost.prediction.time_ns);
+  REQUIRE(all.calibration.has_value());
+  std::int64_t fitted = 0, others = 0;
+  for (const ContentionPoint& point : contention_points()) {
+    if (point.device == "h200") ++(point.fitted ? fitted : others);
+  }
+  CHECK(all.calibration->fitted_points == fitted);
+  CHECK(all.calibration->unfitted_points == others);
+  REQUIRE(all.calibration->unfitted_worst_ratio.has_value());
+  CHECK(*all.calibration->unfitted_worst_ratio >= *all.calibration->unfitted_mean_ratio);
+}
+
+TEST_CASE("hot rows share updates evenly, and the hottest line serves each fp32 update once") {
+  ScatterQuestion question;
+  question.updates = 1000000;
+  question.source = IndexDistribution(HotRows{2});
+  question.dtype = Dtype::kFp32;
+  const ScatterAnswer answer = study::scatter(question, scatter_context());
+  CHECK(answer.collisions.max_multiplicity == 500000);
+  CHECK(answer.cost.prediction.bound == ContentionBound::kHottestAddress);
+  CHECK(answer.cost.prediction.red_sectors == 1000000 * 256 * 4 / 32);
+  const double served = 500000 * answer.profile.red_service_ns;
+  CHECK(std::abs(answer.cost.prediction.hottest_address_ns / served - 1) < 0.01);
+}
+
+TEST_CASE("rows of the caller's own are counted, all or the first") {
+  ScatterQuestion question = question_of({1, 1, 2, 3, 1}, 4);
+  for (int again = 0; again < 2; ++again) {  // a question may be asked twice
+    const ScatterAnswer all = study::scatter(question, scatter_context());
+    CHECK(all.question.updates == 5);
+    CHECK(all.collisions.max_multiplicity == 3);
+    CHECK(all.collisions.hottest_row == 1);
+    CHECK(all.collisions.rows_touched == 3);
+  }
+  question.updates = 2;
+  CHECK(study::scatter(question, scatter_context()).collisions.max_multiplicity == 2);
+  question.updates = 6;
+  CHECK_THROWS_AS(study::scatter(question, scatter_context()), InvalidParameter);
+  question = question_of({1, 1, 2, 3, 1}, 3);
+  CHECK_THROWS_AS(study::scatter(question, scatter_context()), InvalidParameter);
+}
+
+TEST_CASE("words are counted once where rows share them") {
+  ScatterQuestion question = question_of({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 10);
+  question.details.addresses = true;
+  // Ten rows of so many bf16, in 32-bit words: 20, 40 and 60 bytes.
+  for (const auto& [width, words] : {std::pair<std::int64_t, std::int64_t>{1, 5}, {2, 10}, {3, 15}}) {
+    question.width = width;
+    CHECK(study::scatter(question, scatter_context()).cost.words == words);
+  }
+}
+
+TEST_CASE("constructs choose a path, and a path can be forced") {
+  ScatterQuestion question;
+  question.updates = 2000;
+  const auto load = [&] { return study::scatter(question, scatter_context()).cost.load; };
+  CHECK(load().path == InstructionPath::kCas);
+  question.path = InstructionPath::kRed;
+  CHECK(load().path == InstructionPath::kRed);
+  CHECK(load().vector_width == 2);  // there is no scalar native form of 16 bits
+  CHECK_FALSE(study::scatter(question, scatter_context()).cost.instruction.has_value());
+  question.path.reset();
+  question.construct = "triton-atomic-relaxed";
+  CHECK(load().vector_width == 8);
+  question.device = "a100-40gb";
+  CHECK(load().path == InstructionPath::kCas);
+  question.device = "h200";
+  question.width = 12;
+  CHECK_THROWS_AS(load(), InvalidParameter);
+  question.construct = "torch-scater-add";
+  CHECK_THROWS_AS(load(), UnknownName);
+}
+
+TEST_CASE("an operator reads an index an element, a kernel of one's own one a row") {
+  ScatterQuestion question;
+  question.updates = 1000;
+  question.dtype = Dtype::kFp32;
+  const double values = 1000.0 * 256 * 4;
+  CHECK(study::scatter(question, scatter_context()).cost.load.streamed_bytes == values + 1000.0 * 256 * 8);
+  question.construct = "cuda-atomicadd-float";
+  const ScatterAnswer own = study::scatter(question, scatter_context());
+  CHECK(own.cost.load.streamed_bytes == values + 1000.0 * 8);
+  CHECK(own.cost.load.issue_ns == own.profile.issue_bare_ns);
+}
+
+TEST_CASE("a device of the caller's own is asked about like one that ships, once it has what is needed") {
+  Context context = study::default_context();
+  Device own = context.catalog.device("h200");
+  own.name = "own";
+  context.catalog.devices.push_back(own);
+  ScatterQuestion question;
+  question.updates = 3000;
+  const double shipped = study::scatter(question, context).cost.prediction.time_ns;
+  question.device = "own";
+  question.details.calibration = true;
+  const ScatterAnswer answer = study::scatter(question, context);
+  CHECK(answer.cost.prediction.time_ns == shipped);
+  CHECK(answer.calibration->fitted_points == 0);  // those of the H200 are not its own
+  CHECK_FALSE(answer.calibration->unfitted_mean_ratio.has_value());
+
+  context.catalog.devices.back().atomics.reset();
+  std::string message;
+  try {
+    (void)study::scatter(question, context);
+  } catch (const InvalidParameter& error) {
+    message = error.what();
+  }
+  INFO(message);
+  CHECK(message.find("'own'") != std::string::npos);
+  CHECK(message.find("a device with atomics") != std::string::npos);
+  question.device = "h2000";
+  CHECK_THROWS_AS(study::scatter(question, context), UnknownName);
+}
+
+TEST_CASE(
+    "the devices that can be asked about are those with measured contention, the smaller A100 among them") {
+  CHECK(study::scatter_devices(scatter_context()) == std::vector<std::string>{"a100-40gb", "h100", "h200"});
+}
+
+TEST_CASE("progress of a scatter question goes from above 0 to 1") {
+  Context context = study::default_context();
+  std::vector<double> heard;
+  context.progress = [&](double fraction) { heard.push_back(fraction); };
+  ScatterQuestion question;
+  question.updates = 200000;
+  (void)study::scatter(question, context);
+  REQUIRE(heard.size() > 1);
+  CHECK(std::is_sorted(heard.begin(), heard.end()));
+  CHECK(heard.front() > 0);
+  CHECK(heard.back() == 1);
+}
+
+}  // namespace

@@ -1,0 +1,346 @@
+// Deviations, verdicts and summaries by hand; predictors against sums by hand; the shipped recordings.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <natten_sim/core/catalog.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/cases/stream.hpp>
+#include <natten_sim/io/catalog.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using namespace natten_sim::validate;
+
+Suite example_suite() {
+  Suite suite;
+  suite.name = "stream";
+  suite.tolerances = {{"dram_read_bytes", "", "sawtooth", 0.05}, {"dram_read_bytes", "m", "", 0.10}};
+  suite.known_misses = {{"dram_read_bytes", "m", "32 MiB", 0.5, 1, "because"}};
+  return suite;
+}
+
+ComparisonRow row(const std::string& point, const std::string& group, double deviation) {
+  ComparisonRow result;
+  result.suite = "stream";
+  result.point = point;
+  result.group = group;
+  result.counter = "dram_read_bytes";
+  result.model = "m";
+  result.deviation = deviation;
+  return result;
+}
+
+Verdict verdict(const std::string& point, const std::string& group, double deviation) {
+  ComparisonRow judged = row(point, group, deviation);
+  judge(example_suite(), judged);
+  return judged.verdict;
+}
+
+TEST_CASE("a deviation is judged by the first tolerance whose group fits") {
+  CHECK(verdict("64 MiB", "stream cyclic", 0.10) == Verdict::kWithin);
+  CHECK(verdict("64 MiB", "stream cyclic", -0.10) == Verdict::kWithin);
+  CHECK(verdict("64 MiB", "stream cyclic", 0.1001) == Verdict::kOutside);
+  CHECK(verdict("64 MiB", "stream sawtooth", 0.06) == Verdict::kOutside);
+  CHECK(verdict("64 MiB", "stream sawtooth", -0.05) == Verdict::kWithin);
+}
+
+TEST_CASE("a known miss is excused up to its worst, and no further") {
+  CHECK(verdict("32 MiB", "stream sawtooth", 0.5) == Verdict::kKnownMiss);
+  CHECK(verdict("32 MiB", "stream sawtooth", -0.51) == Verdict::kOutside);
+  CHECK(verdict("64 MiB", "stream sawtooth", 0.5) == Verdict::kOutside);
+}
+
+/// A recording of streams of these sizes on an H200, read from DRAM as often as given.
+Recording recorded_streams(const std::vector<std::pair<std::int64_t, double>>& rows) {
+  Recording recording;
+  recording.head.suite = "stream";
+  recording.head.device = {"NVIDIA H200", "h200", 132, 1, 1, "9.0"};
+  for (const auto& [mib, passes] : rows) {
+    StreamCase point;
+    point.buffer_mib = mib;
+    const double bytes = passes * static_cast<double>(mib << 20);
+    recording.rows.push_back(
+        {point, "measured", {{"dram_read_bytes", {{bytes, bytes, bytes, bytes}, 3}}}, {}});
+  }
+  return recording;
+}
+
+Suite stream_suite(double tolerance, std::vector<KnownMiss> misses) {
+  Suite suite;
+  suite.name = "stream";
+  suite.counters = {"dram_read_bytes"};
+  suite.tolerances = {{"dram_read_bytes", "", "", tolerance}};
+  suite.known_misses = std::move(misses);
+  return suite;
+}
+
+std::vector<Verdict> verdicts(const Comparison& comparison) {
+  std::vector<Verdict> all;
+  for (const ComparisonRow& each : comparison.rows) all.push_back(each.verdict);
+  return all;
+}
+
+TEST_CASE("a known miss excuses as many points as it is known for, and the next one is new") {
+  // Eight passes are predicted, four were read: twice too much.
+  const Recording recording = recorded_streams({{64, 4}, {80, 8}, {96, 4}, {128, 4}});
+  const Suite suite = stream_suite(0.05, {{"dram_read_bytes", "", "stream ", 1.0, 2, "because"}});
+  const Comparison comparison = compare({recording}, {suite}, builtin_catalog().devices);
+  CHECK(verdicts(comparison) ==
+        std::vector<Verdict>{Verdict::kKnownMiss, Verdict::kWithin, Verdict::kKnownMiss, Verdict::kOutside});
+  CHECK(comparison.outside == 1);
+  CHECK(comparison.rows[3].cause == "one more than the 2 points known for: because");
+  // The number is of one recording: another machine has its own.
+  CHECK(compare({recording, recording}, {suite}, builtin_catalog().devices).outside == 2);
+}
+
+TEST_CASE("a counter that saw nothing of what was predicted is a miss") {
+  const Recording recording = recorded_streams({{64, 0}, {80, 8}});
+  const Comparison comparison = compare({recording}, {stream_suite(0.05, {})}, builtin_catalog().devices);
+  CHECK(verdicts(comparison) == std::vector<Verdict>{Verdict::kOutside, Verdict::kWithin});
+  CHECK(comparison.outside == 1);
+  CHECK(std::isinf(comparison.rows[0].deviation));
+  REQUIRE(comparison.groups.at(0).not_fitted);
+  CHECK(comparison.groups[0].not_fitted->points == 2);
+}
+
+TEST_CASE("GPUs are summed up apart") {
+  Recording other = recorded_streams({{64, 8}});
+  other.head.device = {"NVIDIA A100", "a100", 108, 1, 1, "8.0"};
+  other.rows[0].counters = {{"l2_read_sectors", {{1, 1, 1, 1}, 3}}};
+  Recording mine = recorded_streams({{64, 8}});
+  mine.rows[0].counters = other.rows[0].counters;
+  const Comparison comparison = compare({mine, other}, {stream_suite(0.05, {})}, builtin_catalog().devices);
+  REQUIRE(comparison.groups.size() == 4);
+  CHECK(comparison.groups[0].device == "h200");
+  CHECK(comparison.groups[1].device == "a100");
+  // Every CTA reads every sector: 132 of them on the one, 108 on the other.
+  CHECK(comparison.rows[0].predicted * 108 == comparison.rows[1].predicted * 132);
+}
+
+TEST_CASE("a slice of a GPU is not compared with predictions for the whole") {
+  Recording slice = recorded_streams({{64, 8}});
+  slice.head.device.name = "NVIDIA H200 MIG 1g.18gb";
+  slice.head.device.sms = 16;
+  const Comparison comparison = compare({slice}, {stream_suite(0.05, {})}, builtin_catalog().devices);
+  CHECK(comparison.rows.empty());
+  REQUIRE(comparison.notes.size() == 1);
+  CHECK(comparison.notes[0].find("has 132 SMs, 'NVIDIA H200 MIG 1g.18gb' has 16") != std::string::npos);
+}
+
+TEST_CASE("notes say what a recording lacks of its suite") {
+  Suite suite = stream_suite(0.05, {});
+  Recording recording = recorded_streams({{64, 8}, {80, 8}});
+  for (const std::int64_t mib : {64, 80, 96, 128}) {
+    StreamCase point;
+    point.buffer_mib = mib;
+    suite.points.emplace_back(point);
+  }
+  recording.rows[0].counters.clear();
+  recording.rows[1].status = "out of memory";  // when it was timed: its counters stand
+  const Comparison comparison = compare({recording}, {suite}, builtin_catalog().devices);
+  CHECK(comparison.rows.size() == 1);
+  CHECK(comparison.notes ==
+        std::vector<std::string>{"stream: 2 points of the suite are not recorded",
+                                 "stream: 1 points lack counters",
+                                 "stream: stream 80 MiB x8 all SMs cyclic full speed: out of memory"});
+}
+
+TEST_CASE("every known miss of the shipped suites excuses exactly the points that it says") {
+  for (const Recording& recording :
+       read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
+    const Suite& suite = find_suite(builtin_suites(), recording.head.suite);
+    const Comparison comparison = compare({recording}, builtin_suites(), builtin_catalog().devices);
+    for (std::size_t i = 0; i < suite.known_misses.size(); ++i) {
+      const KnownMiss& miss = suite.known_misses[i];
+      if (miss.model.find("timed") != std::string::npos) continue;  // simulated on request only: a minute
+      const auto excused = std::count_if(comparison.rows.begin(), comparison.rows.end(),
+                                         [&](const ComparisonRow& each) { return each.known_miss == i; });
+      INFO(suite.name << ": " << miss.point);
+      CHECK(static_cast<std::size_t>(excused) == miss.points);
+      double worst = 0;
+      for (const ComparisonRow& each : comparison.rows) {
+        if (each.known_miss == i) worst = std::max(worst, std::abs(each.deviation));
+      }
+      CHECK(miss.worst <= 1.25 * worst);  // what was seen, and room for how runs differ
+    }
+  }
+}
+
+/// Predictions for the points of a suite that a tolerance would judge.
+std::size_t judged_once_recorded(const Suite& suite, const Tolerance& tolerance) {
+  static const Catalog catalog = builtin_catalog();
+  const auto h200 = std::find_if(catalog.devices.begin(), catalog.devices.end(),
+                                 [](const Device& each) { return each.name == "h200"; });
+  REQUIRE(h200 != catalog.devices.end());
+  std::size_t judged = 0;
+  for (const Point& point : suite.points) {
+    if (group_of(point).find(tolerance.group) == std::string::npos) continue;
+    for (const Prediction& each : predict(point, *h200)) {
+      judged += each.counter == tolerance.counter && each.model.find(tolerance.model) != std::string::npos;
+    }
+  }
+  return judged;
+}
+
+TEST_CASE("every shipped tolerance judges something, and every comparison has one") {
+  const std::vector<Recording> recordings =
+      read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
+  const Comparison comparison = compare(recordings, builtin_suites(), builtin_catalog().devices);
+  for (const ComparisonRow& each : comparison.rows) {
+    INFO(each.suite << ": " << each.counter << ", " << each.model);
+    CHECK(each.verdict != Verdict::kNoTolerance);
+  }
+  for (const Suite& suite : builtin_suites()) {
+    const bool recorded = std::any_of(recordings.begin(), recordings.end(),
+                                      [&](const Recording& each) { return each.head.suite == suite.name; });
+    for (const Tolerance& tolerance : suite.tolerances) {
+      if (tolerance.model.find("timed") != std::string::npos) continue;
+      if (!recorded) {
+        INFO(suite.name << ", not recorded: " << tolerance.counter << " " << tolerance.model);
+        CHECK(judged_once_recorded(suite, tolerance) > 0);
+        continue;
+      }
+      const auto judged =
+          std::count_if(comparison.rows.begin(), comparison.rows.end(), [&](const ComparisonRow& each) {
+            return each.suite == suite.name && each.counter == tolerance.counter &&
+                   each.model.find(tolerance.model) != std::string::npos &&
+                   each.group.find(tolerance.group) != std::string::npos;
+          });
+      INFO(suite.name << ": " << tolerance.counter << " " << tolerance.model << " " << tolerance.group);
+      CHECK(judged > 0);
+    }
+  }
+}
+
+TEST_CASE("no known miss of the timed model excuses points that were not looked into") {
+  for (const KnownMiss& miss : find_suite(builtin_suites(), "reuse").known_misses) {
+    std::size_t fits = 0;
+    for (const Point& point : find_suite(builtin_suites(), "reuse").points)
+      fits += key_of(point).find(miss.point) != std::string::npos ? 1 : 0;
+    INFO(miss.model << ": " << miss.point);
+    CHECK(fits >= miss.points);          // none is there for points that there are not
+    CHECK(fits <= 2 * miss.points + 2);  // nor is its pattern much broader than what it excuses
+  }
+}
+
+TEST_CASE("a deviation that is no number is a miss") {
+  CHECK(verdict("64 MiB", "stream", std::numeric_limits<double>::quiet_NaN()) == Verdict::kOutside);
+  CHECK(verdict("32 MiB", "stream", std::numeric_limits<double>::quiet_NaN()) == Verdict::kOutside);
+}
+
+TEST_CASE("without a tolerance nothing is judged") {
+  ComparisonRow other = row("64 MiB", "stream", 9);
+  other.counter = "l2_tex_sectors";
+  judge(example_suite(), other);
+  CHECK(other.verdict == Verdict::kNoTolerance);
+  other.counter = "dram_read_bytes";
+  other.model = "another";
+  judge(example_suite(), other);
+  CHECK(other.verdict == Verdict::kNoTolerance);
+}
+
+TEST_CASE("of few points the 95th percentile is the worst, of twenty the second worst") {
+  for (const std::size_t n : {1u, 2u, 5u, 19u, 20u, 40u, 100u}) {
+    std::vector<ComparisonRow> rows;
+    for (std::size_t i = 1; i <= n; ++i) rows.push_back(row("p", "g", static_cast<double>(i) / 128));
+    const ErrorSummary errors = *summarise(rows).at(0).not_fitted;
+    // Nearest rank: the smallest i with i / n >= 0.95.
+    std::size_t rank = 1;
+    while (rank * 100 < 95 * n) ++rank;
+    CHECK(errors.p95 * 128 == static_cast<double>(rank));
+    CHECK(errors.worst * 128 == static_cast<double>(n));
+    CHECK(errors.mape * 128 == static_cast<double>(n + 1) / 2);
+    CHECK(errors.median * 128 == static_cast<double>(n + 1) / 2);
+  }
+}
+
+TEST_CASE("summaries keep fitted points apart and name the worst") {
+  std::vector<ComparisonRow> rows = {row("a", "g", 0.1), row("b", "g", -0.3), row("c", "h", 0.2),
+                                     row("d", "g", 0.9)};
+  rows[3].fitted = true;
+  const std::vector<GroupSummary> groups = summarise(rows);
+  REQUIRE(groups.size() == 3);
+  CHECK(groups[0].group.empty());
+  CHECK(groups[1].group == "g");
+  CHECK(groups[2].group == "h");
+  REQUIRE(groups[0].not_fitted);
+  CHECK(groups[0].not_fitted->points == 3);
+  CHECK(std::abs(groups[0].not_fitted->mape - 0.2) < 1e-12);
+  CHECK(std::abs(groups[0].not_fitted->median - 0.2) < 1e-12);
+  CHECK(groups[0].not_fitted->worst == 0.3);
+  CHECK(groups[0].not_fitted->worst_point == "b");
+  REQUIRE(groups[0].fitted);
+  CHECK(groups[0].fitted->points == 1);
+  CHECK_FALSE(groups[2].fitted);
+}
+
+double predicted(const std::vector<std::string>& words, const std::string& counter) {
+  const Catalog catalog = builtin_catalog();
+  for (const Prediction& prediction : predict(parse_point_words(words), catalog.device("h200"))) {
+    if (prediction.counter == counter) return prediction.value;
+  }
+  return -1;
+}
+
+TEST_CASE(
+    "sectors of split-Q attention are those of tables 1 and 2 of the Sawtooth paper, without the stores") {
+  // Table 2: 107,741,184 and 1,719,664,640 sectors, of which S * D * 2 / 32 are stores of O.
+  for (const auto& [tokens, total] : {std::pair{32768, 107741184}, {131072, 1719664640}}) {
+    CHECK(predicted({"tokens=" + std::to_string(tokens), "head_dim=64", "q_tile=80", "kv_tile=80",
+                     "ctas_per_sm=1", "schedule=grid", "order=cyclic"},
+                    "l2_read_sectors") == total - tokens * 4);
+  }
+}
+
+TEST_CASE("causal sectors are summed over the tiles up to the diagonal") {
+  // 300 tokens, Q tiles 128, KV tiles 64, 4 sectors a row: Q 300 rows; K and V 128, 256 and 300 rows.
+  CHECK(predicted({"tokens=300", "head_dim=64", "causal=true", "q_tile=128", "kv_tile=64", "ctas_per_sm=1",
+                   "schedule=grid", "order=cyclic", "heads=3", "batch=2"},
+                  "l2_read_sectors") == 6 * 4 * (300 + 2 * (128 + 256 + 300)));
+}
+
+TEST_CASE("a sawtooth stream rereads what exceeds the capacity, a cyclic one everything") {
+  const double capacity = 30723277, bytes = 64 << 20;
+  CHECK(predicted({"kernel=stream", "buffer_mib=64", "order=cyclic"}, "dram_read_bytes") == 8 * bytes);
+  CHECK(predicted({"kernel=stream", "buffer_mib=64", "order=sawtooth"}, "dram_read_bytes") ==
+        8 * bytes - 7 * capacity);
+  CHECK(predicted({"kernel=stream", "buffer_mib=16", "order=cyclic"}, "dram_read_bytes") == 16 << 20);
+  CHECK(predicted({"kernel=stream", "buffer_mib=64", "order=cyclic"}, "l2_read_sectors") ==
+        132.0 * 8 * bytes / 32);
+}
+
+TEST_CASE("every shipped recording compares within tolerance or with a documented miss") {
+  const std::vector<Recording> recordings =
+      read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
+  const Comparison comparison = compare(recordings, builtin_suites(), builtin_catalog().devices);
+  CHECK(comparison.rows.size() >= 320);
+  for (const ComparisonRow& each : comparison.rows) {
+    INFO(each.point << ": " << each.counter << " deviates by " << each.deviation);
+    CHECK(each.verdict != Verdict::kOutside);
+  }
+  CHECK(comparison.outside == 0);
+}
+
+TEST_CASE("every point of the shipped suites is recorded on the H200, with at least 20 timed repetitions") {
+  for (const Recording& recording :
+       read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
+    const Suite& suite = find_suite(builtin_suites(), recording.head.suite);
+    CHECK(recording.rows.size() == suite.points.size());
+    for (const RecordedRow& each : recording.rows) {
+      INFO(key_of(each.point));
+      CHECK(each.status == "measured");
+      CHECK(each.counters.size() == suite.counters.size());
+      CHECK(each.timing.has_value() == suite.timed);
+      CHECK(each.pace.has_value() == suite.paced);
+      if (each.timing) CHECK(each.timing->repetitions >= 20);
+    }
+  }
+}
+
+}  // namespace

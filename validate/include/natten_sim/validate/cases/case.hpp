@@ -1,0 +1,134 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/core/catalog.hpp>
+#include <natten_sim/core/fidelity.hpp>
+#include <natten_sim/validate/cases/bench.hpp>
+
+namespace natten_sim::validate {
+
+/// A kernel with all its parameters: what is run, measured and predicted. Suites, recordings, comparisons and
+/// reports know this interface alone. A new kernel is a class derived from Case and a CaseKind that reads it
+/// (registry.hpp), in one file.
+
+class Point;
+struct CtaPace;
+
+/// Of one point, as JSON has it: a name and a value.
+struct Parameter {
+  std::string name;
+  std::variant<std::int64_t, bool, std::string> value;
+};
+/// Starts the kernel on the default stream; what it needs is allocated and filled.
+using Launch = std::function<void()>;
+
+/// What a model says a counter will show.
+struct Prediction {
+  std::string counter;  ///< label in the counter table
+  std::string model;    ///< "sectors, closed form"
+  double value = 0;     ///< in the counter's unit
+  bool fitted = false;  ///< the model was calibrated on this very point
+};
+
+/// A kernel against its oracle, on fresh inputs.
+struct CheckedPoint {
+  std::string key;
+  bool ran = false;  ///< false: this GPU cannot; `status` says why
+  double error = 0;  ///< relative; of a kernel whose result is exact 0 or 1
+  double naive_error = 0;
+  bool passed = false;
+  std::string status = "checked";
+};
+
+/// kShort: sizes that an oracle checks in a moment. kShortAndLong: also long ones, where the point is long.
+enum class CheckLengths { kShort, kShortAndLong };
+
+/// Where a point belongs in curves of a report: one chart a `chart`, one curve a `series`.
+struct CurvePlace {
+  std::string chart;    ///< "head dim 128, causal, bf16, 128x64x2, 2 CTAs an SM"
+  std::string series;   ///< "persistent cyclic"
+  std::string x_label;  ///< "tokens"
+  double x = 0;
+};
+
+class Case {
+ public:
+  virtual ~Case() = default;
+
+  /// One line that names kernel and parameters, and nothing else: equal for equal points, the identity in
+  /// recordings. "attention b1 h1/1 s16384 d128 bf16 causal 128x64x2 2 CTAs persistent cyclic".
+  [[nodiscard]] virtual std::string key() const = 0;
+  /// Points of which errors are stated together: "attention full persistent cyclic".
+  [[nodiscard]] virtual std::string group() const = 0;
+  /// What the kernel's CaseKind reads back, in the order of recordings; "kernel" comes first.
+  [[nodiscard]] virtual std::vector<Parameter> parameters() const = 0;
+
+  /// Answers of all models, in the order in which reports show them; none where no model answers.
+  /// kClosedForm: microseconds. kTimed: also simulations in time, seconds for long sequences.
+  [[nodiscard]] virtual std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const = 0;
+
+  /// Allocates and fills. @throws OutOfDeviceMemory, HardwareAbsent, as everything with a Bench.
+  [[nodiscard]] virtual Launch prepare(Bench& bench, std::uint64_t seed) const = 0;
+  /// Runs once and compares with the oracle; `key` is left empty.
+  [[nodiscard]] virtual CheckedPoint check(Bench& bench, std::uint64_t seed) const = 0;
+  /// The same kernel on sizes that an oracle can follow.
+  [[nodiscard]] virtual std::vector<Point> to_check(CheckLengths lengths) const = 0;
+
+  // What only some kernels have.
+
+  /// Whether this build has the kernel, wherever it runs. @throws InvalidParameter naming those that it has.
+  virtual void require_built() const {}
+  /// Called before a profiler is opened: for what is best measured without one.
+  virtual void get_ready(Bench&) const {}
+  /// Operations of one launch, what throughput is counted in.
+  [[nodiscard]] virtual std::optional<double> operations() const { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<CurvePlace> curve() const { return std::nullopt; }
+  /// Of a sawtooth walk the same point with a cyclic one, against which savings are counted.
+  [[nodiscard]] virtual std::optional<Point> cyclic_partner() const;
+  /// Whether the kernel records when each CTA worked; `pace` then measures a launch.
+  [[nodiscard]] virtual bool has_pace() const { return false; }
+  /// @throws InvalidParameter unless has_pace().
+  [[nodiscard]] virtual CtaPace pace(Bench& bench) const;
+
+ protected:
+  Case() = default;
+  Case(const Case&) = default;
+  Case(Case&&) = default;
+  Case& operator=(const Case&) = default;
+  Case& operator=(Case&&) = default;
+};
+
+/// A case as a value: cheap to copy, immutable.
+class Point {
+ public:
+  Point() = default;  ///< no point yet: may be assigned to and nothing else
+  template <std::derived_from<Case> Kernel>
+  Point(Kernel parameters) : case_(std::make_shared<const Kernel>(std::move(parameters))) {}
+
+  [[nodiscard]] const Case* operator->() const noexcept { return case_.get(); }
+  /// The parameters of that kernel, or null when this is another one.
+  template <std::derived_from<Case> Kernel>
+  [[nodiscard]] const Kernel* as() const noexcept {
+    return dynamic_cast<const Kernel*>(case_.get());
+  }
+
+ private:
+  std::shared_ptr<const Case> case_;
+};
+
+[[nodiscard]] inline std::string key_of(const Point& point) { return point->key(); }
+[[nodiscard]] inline std::string group_of(const Point& point) { return point->group(); }
+/// @throws InvalidParameter for Fidelity::kLru, which no case offers; as the models do.
+[[nodiscard]] std::vector<Prediction> predict(const Point& point, const Device& device,
+                                              Fidelity fidelity = Fidelity::kClosedForm);
+
+}  // namespace natten_sim::validate

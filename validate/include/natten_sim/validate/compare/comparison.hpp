@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/validate/compare/suite.hpp>
+#include <natten_sim/validate/compare/verdict.hpp>
+#include <natten_sim/validate/record/recording.hpp>
+
+namespace natten_sim::validate {
+
+/// Predictions beside measurements, point by point, and what that says of each model.
+
+struct ComparisonRow {
+  std::string suite;
+  std::string device;   ///< profile that the prediction is for
+  std::string point;    ///< key_of
+  std::string group;    ///< group_of
+  std::string counter;  ///< label, or kSaving (saving.hpp)
+  std::string model;
+  double predicted = 0;
+  double measured = 0;  ///< median
+  double spread = 0;    ///< of the measurement: (largest - smallest) / median
+  /// predicted / measured - 1, infinite where something was predicted and nothing seen; of a saving
+  /// predicted - measured.
+  double deviation = 0;
+  bool fitted = false;  ///< the model was calibrated on this point
+  std::optional<double> tolerance;
+  Verdict verdict = Verdict::kNoTolerance;
+  std::optional<std::size_t> known_miss;  ///< of the suite's, that excuses this row
+  std::string cause;                      ///< of a known miss
+};
+
+/// Absolute relative deviations of some rows. Requires at least one.
+struct ErrorSummary {
+  std::size_t points = 0;
+  double mape = 0;  ///< mean
+  double median = 0;
+  double p95 = 0;
+  double worst = 0;
+  std::string worst_point;
+};
+
+/// Rows of one suite, device, counter, model and group; fitted points never count with those that were not.
+struct GroupSummary {
+  std::string suite;
+  std::string device;
+  std::string counter;
+  std::string model;
+  std::string group;  ///< empty: all groups together
+  std::optional<ErrorSummary> not_fitted;
+  std::optional<ErrorSummary> fitted;
+};
+
+struct Comparison {
+  std::vector<ComparisonRow> rows;
+  std::vector<GroupSummary>
+      groups;               ///< all groups of a counter and model first, then each, in order of appearance
+  std::size_t outside = 0;  ///< new misses
+  std::vector<std::string> notes;  ///< points without measurement or prediction, and why
+};
+
+/// Compares every counter that was measured and is predicted, and what sawtooths save. Tolerances and known
+/// misses come from the suite of the recording's name; a known miss excuses no more points of a recording
+/// than it says. Notes say what a recording lacks of its suite. @throws UnknownName when there is no such
+/// suite.
+[[nodiscard]] Comparison compare(const std::vector<Recording>& recordings, const std::vector<Suite>& suites,
+                                 const std::vector<Device>& devices,
+                                 Fidelity fidelity = Fidelity::kClosedForm,
+                                 const std::function<void(double)>& progress = {});
+
+/// Verdict of one deviation, by the suite's tolerances and known misses, whose number of points `compare`
+/// counts.
+void judge(const Suite& suite, ComparisonRow& row);
+
+/// Sums up rows as Comparison::groups does.
+[[nodiscard]] std::vector<GroupSummary> summarise(const std::vector<ComparisonRow>& rows);
+
+}  // namespace natten_sim::validate

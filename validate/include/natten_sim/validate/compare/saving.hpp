@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <natten_sim/validate/compare/comparison.hpp>
+
+namespace natten_sim::validate {
+
+/// What a sawtooth saves of the DRAM reads that a cyclic walk makes: 1 - sawtooth / cyclic, for every pair of
+/// measured points that differ in their KV order alone.
+///
+/// A saving is a fraction of the cyclic reads already, and below the capacity it is 0, so its deviation is
+/// the plain difference, predicted - measured: 0.05 are five percent of what the cyclic walk reads.
+inline constexpr std::string_view kSaving = "dram_read_saving";
+
+/// Whether deviations of a compared quantity are differences, not ratios: savings only.
+[[nodiscard]] constexpr bool compares_by_difference(std::string_view quantity) noexcept {
+  return quantity == kSaving;
+}
+
+/// `name`, if it is a counter's label or `kSaving`. @throws UnknownName with the closest.
+[[nodiscard]] std::string compared_quantity(const std::string& name);
+
+/// One row a pair and model that predicts both. `compared`: rows of that recording's counters. The point is
+/// the sawtooth's key and " against cyclic", the group the sawtooth's, the spread the sum of both relative
+/// spreads, as if they never cancelled, in units of the saving. O(rows log rows).
+[[nodiscard]] std::vector<ComparisonRow> compare_savings(const Suite& suite, const Recording& recording,
+                                                         std::span<const ComparisonRow> compared);
+
+/// Of rows of savings: those that are measured to part (saving above 5%), and how many of these are predicted
+/// within 5% of the saving itself, the stricter reading.
+struct SavingSummary {
+  std::size_t pairs = 0;
+  std::size_t within_points = 0;  ///< |predicted - measured| <= 0.05
+  std::size_t parted = 0;
+  std::size_t within_ratio = 0;  ///< of `parted`: |predicted / measured - 1| <= 0.05
+};
+[[nodiscard]] SavingSummary summarise_savings(std::span<const ComparisonRow> rows, std::string_view model);
+
+}  // namespace natten_sim::validate

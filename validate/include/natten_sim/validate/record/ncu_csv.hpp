@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <natten_sim/validate/record/recording.hpp>
+
+namespace natten_sim::validate {
+
+/// Counters of one kernel launch, as Nsight Compute's command line exports them.
+struct ProfiledLaunch {
+  std::string kernel;
+  std::string id;
+  std::map<std::string, double> counters;  ///< by label of the counter table, in its unit
+};
+
+/// Reads `ncu --csv` output in either shape: the details page (a row a metric) or `--page raw` (a column a
+/// metric, a row of units), with either line end. Lines before the header and those that begin with "=="
+/// (ncu's own messages) are skipped. Metrics that the counter table does not have, and values that ncu does
+/// not have ("n/a"), are left out. Scaled units (Mbyte, us, ..) and thousands separators are understood; decimal
+/// commas are refused. @throws MalformedData naming the line.
+[[nodiscard]] std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::string& where);
+
+/// The launches whose kernel name contains `kernel`, as one measured row of `point`.
+/// @throws InvalidParameter when there is none, or when they are of several kernels, naming those.
+[[nodiscard]] RecordedRow row_of_launches(const std::vector<ProfiledLaunch>& launches,
+                                          const std::string& kernel, const Point& point);
+
+inline constexpr const char* kProfileSuite = "profile";
+
+/// That row as a recording of the suite kProfileSuite. `device`: the profile of the GPU; `where`: the file.
+[[nodiscard]] Recording recording_of_profile(const Device& device, const std::string& where,
+                                             const RecordedRow& row);
+
+}  // namespace natten_sim::validate

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/catalog.hpp>
+#include <natten_sim/validate/cases/attention.hpp>
+#include <natten_sim/validate/record/recording.hpp>
+
+namespace natten_sim::validate {
+
+/// What the KV order does to misses and throughput, and what the number of working SMs does to the hit rate:
+/// figures 5 to 8 of the Sawtooth paper from recordings of another GPU, with the predictions beside them.
+/// Predictions are those of the closed forms (predict), so a curve ends where they have no answer; for a
+/// profile without values there are none.
+
+/// One length of one configuration in both orders. Misses are DRAM reads in sectors over the compulsory ones,
+/// Q, K and V once: 1 is a cache that holds everything.
+struct OrderedPoint {
+  std::int64_t tokens = 0;
+  std::int64_t kv_bytes = 0;  ///< K and V of one head
+  std::optional<double> cyclic_misses, sawtooth_misses;
+  std::optional<double> cyclic_predicted, sawtooth_predicted;
+  std::optional<double> cyclic_tflops, sawtooth_tflops;
+
+  /// 1 - sawtooth / cyclic, of what was measured or predicted.
+  [[nodiscard]] std::optional<double> measured_saving() const;
+  [[nodiscard]] std::optional<double> predicted_saving() const;
+};
+
+/// A configuration over the lengths at which both orders were recorded.
+struct OrderCurve {
+  AttentionCase configuration;         ///< at the first length, cyclic
+  std::string name;                     ///< "head dim 128, bf16, batch 4, 128x64x2, 1 CTA an SM"
+  std::vector<OrderedPoint> points;     ///< by length
+  std::vector<OrderedPoint> predicted;  ///< between the first and last of them, without measurements
+};
+
+/// The orders part where the sawtooth saves more than 5% of the cyclic reads. Between the last recorded
+/// length below and the first above it; empty where all lengths are on one side.
+struct Parting {
+  std::optional<std::int64_t> last_together, first_apart;           ///< measured
+  std::optional<std::int64_t> predicted_together, predicted_apart;  ///< on the same lengths
+  std::optional<std::int64_t> predicted_tokens;  ///< the first that the closed form answers for
+};
+
+/// Configurations of full masks with a persistent launch on all SMs that were recorded in both orders at
+/// three lengths or more, in the order of the recording. Points that were not measured are left out.
+[[nodiscard]] std::vector<OrderCurve> order_curves(const Recording& recording, const Device& device);
+[[nodiscard]] Parting parting_of(const OrderCurve& curve, const Device& device);
+
+/// One number of working CTAs, one an SM.
+struct ActiveSmsPoint {
+  std::int64_t sms = 0;
+  double dram_hit_rate = 0;           ///< 1 - DRAM sectors / sectors that the L1s loaded
+  std::optional<double> l2_hit_rate;  ///< 1 - lookup misses of the L2 slices / the same
+  std::optional<double> predicted;    ///< by the lockstep closed form, the same as the first
+  double lockstep = 0;                ///< 1 - 1 / sms
+  double misses = 0;                  ///< DRAM sectors over the compulsory ones
+};
+/// Attention points with one CTA an SM on some SMs, by their number. Empty without any.
+[[nodiscard]] std::vector<ActiveSmsPoint> active_sms(const Recording& recording, const Device& device);
+
+/// What the L2 keeps of a buffer for so many readers: (passes * bytes - DRAM reads) / (passes - 1) of a
+/// sawtooth stream, which is the capacity of an LRU where the buffer exceeds it.
+struct StreamCapacity {
+  std::int64_t sms = 0;
+  std::int64_t buffer_mib = 0;
+  double kept_mib = 0;
+};
+/// Paced sawtooth streams on some SMs. By their number, then by buffer.
+[[nodiscard]] std::vector<StreamCapacity> stream_capacities(const Recording& recording);
+
+}  // namespace natten_sim::validate

@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <optional>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/models/reuse/attention_traffic.hpp>
+#include <natten_sim/models/reuse/scan_reuse.hpp>
+#include <natten_sim/sim/reuse/wavefront.hpp>
+#include <natten_sim/validate/cases/attention.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/measure/pace.hpp>
+#include <natten_sim/validate/record/kernel_pace.hpp>
+
+#include "device_number.hpp"
+
+namespace natten_sim::validate {
+namespace {
+
+const char* mask_word(const AttentionCase& point) { return point.problem.causal ? "causal" : "full"; }
+
+Point read_attention(const StrictObject& fields) {
+  AttentionCase point;
+  kernels::AttentionProblem& p = point.problem;
+  p.batch = fields.integer_or("batch", 1);
+  p.heads = fields.integer_or("heads", 1);
+  p.heads_kv = fields.integer_or("heads_kv", p.heads);
+  p.tokens = fields.integer("tokens");
+  p.head_dim = fields.integer("head_dim");
+  p.dtype = parse_name<Dtype>(fields.text_or("dtype", "bf16"));
+  p.causal = fields.boolean_or("causal", false);
+  kernels::AttentionVariant& v = point.variant;
+  v.q_tile = fields.integer32("q_tile");
+  v.kv_tile = fields.integer32("kv_tile");
+  v.stages = fields.integer32_or("stages", 1);
+  v.ctas_per_sm = fields.integer32("ctas_per_sm");
+  v.schedule = parse_name<CtaSchedule>(fields.text("schedule"));
+  v.walk = parse_name<KvOrder>(fields.text("order"));
+  v.last_q_tile_first = fields.boolean_or("last_q_tile_first", false);
+  v.ctas = fields.integer32_or("ctas", 0);
+  kernels::require_valid_sizes(p, v);
+  return point;
+}
+
+SplitQProblem split_q(const AttentionCase& point, const Device& device) {
+  const kernels::AttentionProblem& p = point.problem;
+  SplitQProblem split;
+  split.mask = {{p.tokens, p.tokens, 1, 1, p.causal}};
+  split.tiles = {{point.variant.q_tile}, {point.variant.kv_tile}};
+  split.sizes = {p.batch,
+                 p.heads,
+                 p.heads_kv,
+                 p.head_dim,
+                 p.head_dim,
+                 element_bytes(p.dtype),
+                 number(device, device.l2.sector_bytes, "l2_sector_bytes")};
+  return split;
+}
+
+Prediction sectors(const AttentionCase& point, const Device& device) {
+  const SectorCounts counted = attention_traffic(split_q(point, device)).sectors;
+  return {"l2_read_sectors", "split-Q sectors, closed form", static_cast<double>(counted.total - counted.o),
+          false};
+}
+
+/// All CTAs in step in front of an LRU of the effective capacity: closed form, full masks.
+std::optional<Prediction> lockstep(const AttentionCase& point, const Device& device) {
+  if (point.variant.schedule == CtaSchedule::kTile || !device.l2.effective_bytes) return std::nullopt;
+  const SplitQProblem problem = split_q(point, device);
+  const std::optional<LockstepReuse> reuse = lockstep_reuse(
+      problem, point.variant.walk, point.variant.resident_ctas(number(device, device.sms, "sms")),
+      device.l2.effective_bytes->value);
+  if (!reuse) return std::nullopt;
+  // Stores are written, not read.
+  const std::int64_t read = reuse->miss_sectors - attention_traffic(problem).sectors.o;
+  return Prediction{"dram_read_bytes", "lockstep LRU, closed form",
+                    static_cast<double>(read * problem.sizes.sector_bytes), false};
+}
+
+/// The pace of the point's kernel, or null.
+const KernelPace* find_pace(const AttentionCase& point, const Device& device) {
+  const std::vector<KernelPace>& paces = builtin_paces();
+  const auto found = std::find_if(paces.begin(), paces.end(), [&](const KernelPace& pace) {
+    const kernels::AttentionVariant &a = pace.variant, &b = point.variant;
+    return pace.device == device.name && pace.problem.head_dim == point.problem.head_dim &&
+           a.q_tile == b.q_tile && a.kv_tile == b.kv_tile && a.stages == b.stages &&
+           a.ctas_per_sm == b.ctas_per_sm;
+  });
+  return found == paces.end() ? nullptr : &*found;
+}
+
+std::optional<WavefrontDevice> wavefront_device(const AttentionCase& point, const Device& device) {
+  const KernelPace* const pace = find_pace(point, device);
+  if (pace == nullptr || !device.l2.effective_bytes || !device.l2.partitions || !device.l2.ways ||
+      !device.gpc_sms || !device.l2.hit_bytes_per_s || !device.l2.miss_bytes_per_s ||
+      !device.dram_bytes_per_s || !device.sms) {
+    return std::nullopt;
+  }
+  const double sms = device.sms->value;
+  WavefrontDevice wavefront;
+  wavefront.capacity_bytes = device.l2.effective_bytes->value;
+  wavefront.l2_partitions = device.l2.partitions->value;
+  wavefront.l2_ways = device.l2.ways->value;
+  wavefront.sms = device.sms->value;
+  wavefront.gpc_sms = device.gpc_sms->value;
+  wavefront.hit_bytes_per_ns = device.l2.hit_bytes_per_s->value * 1e-9 / sms;
+  wavefront.miss_bytes_per_ns = device.l2.miss_bytes_per_s->value * 1e-9 / sms;
+  wavefront.dram_bytes_per_ns = device.dram_bytes_per_s->value * 1e-9;
+  wavefront.pairs_per_ns = pace->sm_pairs_per_ns;
+  wavefront.lone_share = pace->lone_share;
+  wavefront.slot_skew = pace->slot_skew;
+  wavefront.jitter = pace->jitter;
+  return wavefront;
+}
+
+/// CTAs as processes in time, in front of the L2's partitions. Paces are measured; nothing is fitted to what
+/// attention kernels read.
+void add_timed(const AttentionCase& point, const Device& device, std::vector<Prediction>& predictions) {
+  constexpr const char* kModel = "timed wavefronts";
+  const std::optional<WavefrontDevice> wavefront = wavefront_device(point, device);
+  if (!wavefront) return;
+  const kernels::AttentionVariant& v = point.variant;
+  AttentionSchedule schedule;
+  schedule.schedule = v.schedule;
+  schedule.order = v.walk;
+  schedule.workers = static_cast<std::int32_t>(v.resident_ctas(wavefront->sms));
+  schedule.last_q_tile_first = v.last_q_tile_first;
+  WavefrontOptions options;
+  options.lookahead_tiles = v.stages;
+  options.seed = 1;
+  const SplitQProblem problem = split_q(point, device);
+  const WavefrontRun run = run_wavefront(AttentionWork(problem, schedule), *wavefront, options);
+  predictions.push_back({"dram_read_bytes", kModel,
+                         static_cast<double>(run.load_miss_sectors * problem.sizes.sector_bytes), false});
+  predictions.push_back({"l2_fabric_sectors", kModel, static_cast<double>(run.fabric_sectors), false});
+}
+
+}  // namespace
+
+namespace cases {
+
+CaseKind attention();
+CaseKind attention() {
+  return {"attention",
+          {"batch", "heads", "heads_kv", "tokens", "head_dim", "dtype", "causal", "q_tile", "kv_tile",
+           "stages", "ctas_per_sm", "schedule", "order", "last_q_tile_first", "ctas"},
+          read_attention};
+}
+
+}  // namespace cases
+
+std::string AttentionCase::tiles_text() const {
+  return std::to_string(variant.q_tile) + "x" + std::to_string(variant.kv_tile) + "x" +
+         std::to_string(variant.stages);
+}
+
+std::string AttentionCase::key() const {
+  const kernels::AttentionProblem& p = problem;
+  const kernels::AttentionVariant& v = variant;
+  return "attention b" + std::to_string(p.batch) + " h" + std::to_string(p.heads) + "/" +
+         std::to_string(p.heads_kv) + " s" + std::to_string(p.tokens) + " d" + std::to_string(p.head_dim) +
+         " " + to_string(p.dtype) + " " + mask_word(*this) + " " + tiles_text() + " " +
+         std::to_string(v.ctas_per_sm) + " CTAs " + to_string(v.schedule) + " " + to_string(v.walk) +
+         (v.last_q_tile_first ? " last first" : "") +
+         (v.ctas == 0 ? "" : " " + std::to_string(v.ctas) + " in all");
+}
+
+std::string AttentionCase::group() const {
+  return std::string("attention ") + mask_word(*this) + " " + to_string(variant.schedule) + " " +
+         to_string(variant.walk) + (variant.ctas == 0 ? "" : ", some SMs");
+}
+
+std::vector<Parameter> AttentionCase::parameters() const {
+  const kernels::AttentionProblem& p = problem;
+  const kernels::AttentionVariant& v = variant;
+  std::vector<Parameter> all = {{"kernel", "attention"},
+                                {"batch", p.batch},
+                                {"heads", p.heads},
+                                {"heads_kv", p.heads_kv},
+                                {"tokens", p.tokens},
+                                {"head_dim", p.head_dim},
+                                {"dtype", to_string(p.dtype)},
+                                {"causal", p.causal},
+                                {"q_tile", v.q_tile},
+                                {"kv_tile", v.kv_tile},
+                                {"stages", v.stages},
+                                {"ctas_per_sm", v.ctas_per_sm},
+                                {"schedule", to_string(v.schedule)},
+                                {"order", to_string(v.walk)},
+                                {"last_q_tile_first", v.last_q_tile_first}};
+  if (v.ctas != 0) all.push_back({"ctas", v.ctas});
+  return all;
+}
+
+std::vector<Prediction> AttentionCase::predict(const Device& device, Fidelity fidelity) const {
+  std::vector<Prediction> predictions = {sectors(*this, device)};
+  if (std::optional<Prediction> in_step = lockstep(*this, device)) predictions.push_back(std::move(*in_step));
+  if (fidelity == Fidelity::kTimed) add_timed(*this, device, predictions);
+  return predictions;
+}
+
+Launch AttentionCase::prepare(Bench& bench, std::uint64_t seed) const {
+  return [gpu = bench.gpu(), point = *this, buffers = kernels::random_attention_buffers(problem, seed)] {
+    kernels::launch_attention(gpu, point.problem, point.variant, buffers);
+  };
+}
+
+CheckedPoint AttentionCase::check(Bench& bench, std::uint64_t seed) const {
+  constexpr std::int64_t kRows = 64;
+  const kernels::AttentionBuffers buffers = kernels::random_attention_buffers(problem, seed);
+  kernels::launch_attention(bench.gpu(), problem, variant, buffers);
+  const kernels::AttentionError error =
+      kernels::check_attention(problem, buffers, kernels::sampled_rows(problem, kRows, seed));
+  CheckedPoint checked;
+  checked.ran = true;
+  checked.error = error.kernel;
+  checked.naive_error = error.naive;
+  checked.passed = error.within_bound();
+  return checked;
+}
+
+std::vector<Point> AttentionCase::to_check(CheckLengths lengths) const {
+  // Odd lengths, so that tails are checked too.
+  constexpr std::int64_t kShort = 2047, kLong = 32769;
+  AttentionCase checked = *this;
+  checked.problem.tokens = std::min(kShort, std::max<std::int64_t>(problem.tokens - 1, 1));
+  std::vector<Point> points = {checked};
+  if (lengths == CheckLengths::kShortAndLong && problem.tokens >= kLong - 1) {
+    checked.problem.tokens = kLong;
+    points.emplace_back(checked);
+  }
+  return points;
+}
+
+void AttentionCase::require_built() const { (void)kernels::require_valid(problem, variant); }
+
+std::optional<double> AttentionCase::operations() const { return problem.operations(); }
+
+std::optional<CurvePlace> AttentionCase::curve() const {
+  if (problem.heads != 1) return std::nullopt;
+  CurvePlace place;
+  place.chart = "head dim " + std::to_string(problem.head_dim) + ", " + mask_word(*this) + ", " +
+                to_string(problem.dtype) + ", " + tiles_text() + ", " + std::to_string(variant.ctas_per_sm) +
+                " CTAs an SM";
+  place.series = std::string(to_string(variant.schedule)) + " " + to_string(variant.walk) +
+                 (variant.last_q_tile_first ? ", last first" : "");
+  place.x_label = "tokens";
+  place.x = static_cast<double>(problem.tokens);
+  return place;
+}
+
+std::optional<Point> AttentionCase::cyclic_partner() const {
+  if (variant.walk != KvOrder::kSawtooth) return std::nullopt;
+  AttentionCase cyclic = *this;
+  cyclic.variant.walk = KvOrder::kCyclic;
+  return cyclic;
+}
+
+CtaPace AttentionCase::pace(Bench& bench) const {
+  if (problem.causal) throw InvalidParameter("causal", "true", "false: items of equal length", "false");
+  const kernels::AttentionBuffers buffers = kernels::random_attention_buffers(problem, 1);
+  const std::int64_t items = ceil_divide(problem.tokens, variant.q_tile) * problem.heads * problem.batch;
+  std::vector<kernels::ItemInterval> intervals(static_cast<std::size_t>(items));
+  kernels::DeviceBuffer on_gpu(intervals.size() * sizeof(kernels::ItemInterval));
+  for (int launch = 0; launch < 2; ++launch) {  // the first loads the kernel
+    bench.flusher().flush();
+    kernels::launch_attention(bench.gpu(), problem, variant, buffers, &on_gpu);
+    kernels::synchronize();
+  }
+  on_gpu.copy_to_host(intervals.data(), on_gpu.bytes());
+  return pace_of(intervals, ceil_divide(problem.tokens, variant.kv_tile));
+}
+
+}  // namespace natten_sim::validate

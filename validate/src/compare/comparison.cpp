@@ -1,0 +1,198 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <span>
+
+#include <natten_sim/validate/compare/comparison.hpp>
+#include <natten_sim/validate/compare/saving.hpp>
+
+namespace natten_sim::validate {
+namespace {
+
+std::optional<ErrorSummary> errors_of(const std::vector<const ComparisonRow*>& rows, bool fitted) {
+  std::vector<double> errors;
+  ErrorSummary summary;
+  for (const ComparisonRow* row : rows) {
+    if (row->fitted != fitted) continue;
+    const double error = std::abs(row->deviation);
+    if (errors.empty() || error > summary.worst) {
+      summary.worst = error;
+      summary.worst_point = row->point;
+    }
+    summary.mape += error;
+    errors.push_back(error);
+  }
+  if (errors.empty()) return std::nullopt;
+  const Spread spread = spread_of(errors);
+  summary.points = errors.size();
+  summary.mape /= static_cast<double>(errors.size());
+  summary.median = spread.median;
+  summary.p95 = spread.p95;
+  return summary;
+}
+
+const Device* device_of(const std::vector<Device>& devices, const std::string& profile) {
+  const auto found =
+      std::find_if(devices.begin(), devices.end(), [&](const Device& d) { return d.name == profile; });
+  return found == devices.end() ? nullptr : &*found;
+}
+
+/// In words, when the GPU is a slice or a smaller sibling of what the profile describes; else empty.
+std::string other_size(const RecordedDevice& recorded, const Device& device) {
+  if (!device.sms || recorded.sms == 0 || device.sms->value == recorded.sms) return "";
+  return "device profile '" + device.name + "' has " + std::to_string(device.sms->value) +
+         " SMs, '" + recorded.name + "' has " + std::to_string(recorded.sms);
+}
+
+/// predicted / measured - 1. Nothing predicted and nothing seen agree.
+double deviation_of(double predicted, double measured) {
+  if (measured > 0) return predicted / measured - 1;
+  return predicted == 0 ? 0 : std::numeric_limits<double>::infinity();
+}
+
+void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Fidelity fidelity,
+                 Comparison& comparison) {
+  const std::string key = key_of(recorded.point);
+  if (recorded.status != "measured")
+    comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
+  for (const Prediction& prediction : predict(recorded.point, device, fidelity)) {
+    const auto measured = recorded.counters.find(prediction.counter);
+    if (measured == recorded.counters.end()) continue;
+    const Spread& spread = measured->second.spread;
+    ComparisonRow row;
+    row.suite = suite.name;
+    row.device = device.name;
+    row.point = key;
+    row.group = group_of(recorded.point);
+    row.counter = prediction.counter;
+    row.model = prediction.model;
+    row.predicted = prediction.value;
+    row.measured = spread.median;
+    row.spread = spread.median > 0 ? (spread.largest - spread.smallest) / spread.median : 0;
+    row.deviation = deviation_of(prediction.value, spread.median);
+    row.fitted = prediction.fitted;
+    judge(suite, row);
+    comparison.rows.push_back(row);
+  }
+}
+
+/// Takes back what known misses excused beyond their number of points, in the order of the recording.
+void limit_known_misses(const Suite& suite, std::span<ComparisonRow> rows) {
+  std::vector<std::size_t> excused(suite.known_misses.size(), 0);
+  for (ComparisonRow& row : rows) {
+    if (!row.known_miss) continue;
+    const KnownMiss& miss = suite.known_misses[*row.known_miss];
+    if (++excused[*row.known_miss] <= miss.points) continue;
+    row.verdict = Verdict::kOutside;
+    row.cause = "one more than the " + std::to_string(miss.points) + " points known for: " + miss.cause;
+    row.known_miss.reset();
+  }
+}
+
+/// What the recording lacks of its suite.
+void note_gaps(const Suite& suite, const Recording& recording, std::vector<std::string>& notes) {
+  std::set<std::string> wanted;
+  for (const Point& point : suite.points) wanted.insert(key_of(point));
+  std::size_t absent = wanted.size(), uncounted = 0;
+  for (const RecordedRow& row : recording.rows) {
+    if (wanted.contains(key_of(row.point))) --absent;
+    if (row.status == "measured" && row.counters.size() < suite.counters.size()) ++uncounted;
+  }
+  const std::string head = suite.name + ": ";
+  if (absent > 0) notes.push_back(head + std::to_string(absent) + " points of the suite are not recorded");
+  if (uncounted > 0) notes.push_back(head + std::to_string(uncounted) + " points lack counters");
+}
+
+}  // namespace
+
+void judge(const Suite& suite, ComparisonRow& row) {
+  const double error = std::abs(row.deviation);
+  const auto tolerance =
+      std::find_if(suite.tolerances.begin(), suite.tolerances.end(), [&](const Tolerance& each) {
+        return each.counter == row.counter && row.model.find(each.model) != std::string::npos &&
+               row.group.find(each.group) != std::string::npos;
+      });
+  if (tolerance == suite.tolerances.end()) return;
+  row.tolerance = tolerance->relative;
+  // A NaN is no deviation that anybody tolerates.
+  row.verdict = error <= tolerance->relative ? Verdict::kWithin : Verdict::kOutside;
+  if (row.verdict == Verdict::kWithin) return;
+  for (const KnownMiss& miss : suite.known_misses) {
+    if (miss.counter == row.counter && row.model.find(miss.model) != std::string::npos &&
+        row.point.find(miss.point) != std::string::npos && error <= miss.worst) {
+      row.verdict = Verdict::kKnownMiss;
+      row.known_miss = static_cast<std::size_t>(&miss - suite.known_misses.data());
+      row.cause = miss.cause;
+      return;
+    }
+  }
+}
+
+std::vector<GroupSummary> summarise(const std::vector<ComparisonRow>& rows) {
+  std::vector<GroupSummary> order;
+  std::map<std::string, std::size_t> place;
+  std::vector<std::vector<const ComparisonRow*>> members;
+  const auto add = [&](const ComparisonRow& row, const std::string& group) {
+    const std::string key =
+        row.suite + "\n" + row.device + "\n" + row.counter + "\n" + row.model + "\n" + group;
+    const auto [found, is_new] = place.try_emplace(key, order.size());
+    if (is_new) {
+      GroupSummary summary;
+      summary.suite = row.suite;
+      summary.device = row.device;
+      summary.counter = row.counter;
+      summary.model = row.model;
+      summary.group = group;
+      order.push_back(summary);
+      members.emplace_back();
+    }
+    members[found->second].push_back(&row);
+  };
+  for (const ComparisonRow& row : rows) add(row, "");
+  for (const ComparisonRow& row : rows) add(row, row.group);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i].not_fitted = errors_of(members[i], false);
+    order[i].fitted = errors_of(members[i], true);
+  }
+  return order;
+}
+
+Comparison compare(const std::vector<Recording>& recordings, const std::vector<Suite>& suites,
+                   const std::vector<Device>& devices, Fidelity fidelity,
+                   const std::function<void(double)>& progress) {
+  Comparison comparison;
+  std::size_t all = 0, done = 0;
+  for (const Recording& recording : recordings) all += recording.rows.size();
+  for (const Recording& recording : recordings) {
+    const Suite& suite = find_suite(suites, recording.head.suite);
+    note_gaps(suite, recording, comparison.notes);
+    const Device* const device = device_of(devices, recording.head.device.profile);
+    if (device == nullptr) {
+      comparison.notes.push_back(suite.name + ": no device profile for '" + recording.head.device.name +
+                                 "', so nothing is predicted");
+      continue;
+    }
+    if (const std::string other = other_size(recording.head.device, *device); !other.empty()) {
+      comparison.notes.push_back(suite.name + ": " + other + ", so nothing is predicted");
+      continue;
+    }
+    const std::size_t first = comparison.rows.size();
+    for (const RecordedRow& row : recording.rows) {
+      if (progress) progress(static_cast<double>(done++) / static_cast<double>(all));
+      compare_row(suite, row, *device, fidelity, comparison);
+    }
+    const std::vector<ComparisonRow> savings =
+        compare_savings(suite, recording, std::span(comparison.rows).subspan(first));
+    comparison.rows.insert(comparison.rows.end(), savings.begin(), savings.end());
+    limit_known_misses(suite, std::span(comparison.rows).subspan(first));
+  }
+  comparison.groups = summarise(comparison.rows);
+  comparison.outside = static_cast<std::size_t>(
+      std::count_if(comparison.rows.begin(), comparison.rows.end(),
+                    [](const ComparisonRow& row) { return row.verdict == Verdict::kOutside; }));
+  return comparison;
+}
+
+}  // namespace natten_sim::validate

@@ -1,0 +1,97 @@
+#include "published/msda_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/contention_data.hpp>
+#include <natten_sim/io/json_text.hpp>
+#include <natten_sim/io/msda_data.hpp>
+#include <natten_sim/models/scatter/contention_fit.hpp>
+
+namespace natten_sim::validate {
+
+PublishedRow ratio_row(RatioCell cell) {
+  const double ratio = cell.ours / cell.published;
+  PublishedRow row;
+  row.figure = std::move(cell.figure);
+  row.item = std::move(cell.item);
+  row.published = fmt::format("{:g} {}", cell.published, cell.unit);
+  row.ours = fmt::format("{:.4g} {}", cell.ours, cell.unit);
+  row.deviation = ratio - 1;
+  row.tolerance = cell.goal.tolerance;
+  row.relative = true;
+  row.fitted = cell.fitted;
+  row.note = std::move(cell.note);
+  const double miss =
+      cell.goal.is_factor ? std::max(ratio, cell.published / cell.ours) - 1 : std::abs(row.deviation);
+  if (!(miss <= cell.goal.tolerance)) row.verdict = Verdict::kOutside;
+  return row;
+}
+
+MsdaTables::MsdaTables(const study::Context& context)
+    : published_(parse_json(published_msda_figures())), context_(context), configs_(builtin_msda_configs()) {
+  context_.progress = {};  // of the whole, not of one simulation
+}
+
+const MsdaConfig& MsdaTables::config(const std::string& name) const {
+  for (const MsdaConfig& config : configs_) {
+    if (config.name == name) return config;
+  }
+  throw InvalidParameter("configuration", name, "one of data/msda-configs.json");
+}
+
+double MsdaTables::value(const std::string& table, const std::string& row, const std::string& column) const {
+  const Json& columns = published_.at(table)["columns"];
+  const auto place = std::find(columns.begin(), columns.end(), column) - columns.begin();
+  for (const Json& line : published_.at(table)["rows"]) {
+    if (line[0] == row) return line.at(static_cast<std::size_t>(place));
+  }
+  throw InvalidParameter(table, row + ", " + column, "a row and a column of the table");
+}
+
+ContentionPrediction MsdaTables::predict(const ContentionPoint& point) const {
+  return predict_contention(load_of(point), contention_profile(context_.catalog.device(point.device)));
+}
+
+MsdaTables::Key MsdaTables::key(const MsdaCell& cell, const MsdaCache& cache) {
+  return {cell.config, cache.capacity_granules, cache.rows_per_granule, cell.order};
+}
+
+study::MsdaQuestion MsdaTables::question_of(const MsdaCell& cell) const {
+  return {.config = config(cell.config),
+          .phase = cell.phase,
+          .tiling = cell.tiling,
+          .accumulator = cell.accumulator,
+          .dtype = cell.dtype,
+          .orders = {cell.order},
+          .device = cell.device};
+}
+
+study::MsdaAnswer MsdaTables::answer(const MsdaCell& cell) {
+  const study::MsdaQuestion question = question_of(cell);
+  const Key wanted = key(cell, study::msda_cache(question, context_));
+  if (!traffic_.contains(wanted)) simulate(cell);
+  return study::msda_from_traffic(question, {traffic_.at(wanted)}, context_);
+}
+
+/// Samples are the costly part: the caches of all devices and element sizes in one pass.
+void MsdaTables::simulate(const MsdaCell& cell) {
+  study::MsdaQuestion question = question_of(cell);
+  std::vector<MsdaCache> caches;
+  for (const auto& [card, device] : published_["devices"].items()) {
+    for (const Dtype size : {Dtype::kBf16, Dtype::kFp32}) {
+      question.device = device;
+      question.dtype = question.accumulator = size;
+      caches.push_back(study::msda_cache(question, context_));
+    }
+  }
+  const std::vector<MsdaTraffic> traffic =
+      simulate_msda(question.config, question.sampling, cell.order, caches);
+  for (std::size_t i = 0; i < caches.size(); ++i) traffic_[key(cell, caches[i])] = traffic[i];
+}
+
+}  // namespace natten_sim::validate
