@@ -21,7 +21,7 @@ using study::SeqlenSweep;
 
 namespace {
 
-std::string json_text(const std::string& key, const Json& value, const char* accepted) {
+std::string json_word(const std::string& key, const Json& value, const char* accepted) {
   if (!value.is_string()) throw InvalidParameter(key, value.dump(), accepted);
   return value.get<std::string>();
 }
@@ -223,7 +223,7 @@ ReuseOrder OptionValue<ReuseOrder>::from_words(const std::string& name, const st
 }
 
 ReuseOrder OptionValue<ReuseOrder>::from_json(const std::string& key, const Json& value, const About& about) {
-  return from_words(key, {json_text(key, value, "the name of an order, or a file")}, about);
+  return from_words(key, {json_word(key, value, "the name of an order, or a file")}, about);
 }
 
 bool OptionValue<ReuseOrder>::to_json(const ReuseOrder& order, Json& out) {
@@ -250,7 +250,7 @@ SeqlenSweep OptionValue<SeqlenSweep>::from_words(const std::string& name,
 
 SeqlenSweep OptionValue<SeqlenSweep>::from_json(const std::string& key, const Json& value,
                                                 const About& about) {
-  return from_words(key, {json_text(key, value, "\"seqlen=LO:HI:STEP\"")}, about);
+  return from_words(key, {json_word(key, value, "\"seqlen=LO:HI:STEP\"")}, about);
 }
 
 bool OptionValue<SeqlenSweep>::to_json(const SeqlenSweep& sweep, Json& out) {

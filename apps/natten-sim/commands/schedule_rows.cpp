@@ -59,6 +59,8 @@ std::string option_text(const HeadSections& launch) {
   return "sections:" + std::to_string(launch.heads_per_section);
 }
 
+}  // namespace
+
 /// An option that is one text with a grammar of its own.
 template <typename T>
 struct GrammarValue {
@@ -75,8 +77,6 @@ struct GrammarValue {
     return true;
   }
 };
-
-}  // namespace
 
 template <>
 struct OptionValue<MaskOption> : GrammarValue<MaskOption> {};
