@@ -7,5 +7,5 @@ int main(int argc, char** argv) {
   return run_program(
       argc, argv,
       {count_command(), search_command(), schedule_command(), reuse_command(), atomics_command(),
-       msda_command(), list_command(), reproduce_command(), validate_command(), completion_command()});
+       msda_command(), list_command(), calibrate_command(), reproduce_command(), validate_command(), completion_command()});
 }
