@@ -201,7 +201,10 @@ std::vector<double> profiler_times_ms(std::string_view text) {
     double value = 0;
     (void)std::from_chars(line.data() + begin, line.data() + last + 1, value);
     const std::string_view unit = line.substr(last + 1);
-    const double scale = unit.starts_with("ms") ? 1 : unit.starts_with("us") ? 1e-3 : unit.starts_with("s") ? 1e3 : 0;
+    const double scale = unit.starts_with("ms")   ? 1
+                         : unit.starts_with("us") ? 1e-3
+                         : unit.starts_with("s")  ? 1e3
+                                                  : 0;
     if (scale > 0 && value > 0) times.push_back(scale * value);
   }
   return times;

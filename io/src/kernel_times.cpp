@@ -37,8 +37,8 @@ CostEvidence read_evidence(const StrictObject& fields) {
 
 PassCosts read_pass(const Json& entry, const std::string& where, Walk pass) {
   const StrictObject fields(entry, where,
-                            keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "masked_tile_us", "runs", "kinds",
-                                             "left_out", "interval", "source"}));
+                            keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "masked_tile_us", "runs",
+                                             "kinds", "left_out", "interval", "source"}));
   PassCosts costs;
   costs.pass = pass;
   costs.q_tile_tokens = fields.integer("q_tile_tokens", {1, 1 << 20});

@@ -1,10 +1,9 @@
-#include <natten_sim/report/calibrate_report.hpp>
-
 #include <fmt/format.h>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/io/natten_rules.hpp>
+#include <natten_sim/report/calibrate_report.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/natten_emit.hpp>
 #include <natten_sim/report/text_table.hpp>
@@ -40,9 +39,9 @@ Json calibrated_json(const study::CalibratedRun& run) {
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f}%", 100 * fraction); }
 
 std::string title_of(const study::CalibratedPass& pass) {
-  std::string text = fmt::format("{} on {}, {}, head dim {}: {} run{}", pass.kernel, pass.device,
-                                 pass_name(pass.costs.pass), pass.head_dim, pass.runs.size(),
-                                 pass.runs.size() == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{} on {}, {}, head dim {}: {} run{}", pass.kernel, pass.device, pass_name(pass.costs.pass),
+                  pass.head_dim, pass.runs.size(), pass.runs.size() == 1 ? "" : "s");
   const CostEvidence& evidence = pass.costs.evidence;
   if (evidence.left_out) {
     text += fmt::format("; predicted without itself, a run is off by {:.1f}% on average, {:.1f}% at worst",
@@ -134,8 +133,8 @@ std::string calibrate_text(const study::CalibrateAnswer& answer, const study::Co
     text += text_table(rows);
     if (!pass.suggestions.empty()) text += "these runs would sharpen the costs most:\n";
     for (const study::SuggestedRun& suggested : pass.suggestions) {
-      text += fmt::format("  {:.3g} ms +- {:.1f}%: {}\n", suggested.predicted_ms,
-                          100 * suggested.uncertainty, profiler_command(suggested.run, context));
+      text += fmt::format("  {:.3g} ms +- {:.1f}%: {}\n", suggested.predicted_ms, 100 * suggested.uncertainty,
+                          profiler_command(suggested.run, context));
     }
     text += "\n";
   }

@@ -1,11 +1,10 @@
-#include <natten_sim/study/calibrate.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/token_permutation.hpp>
+#include <natten_sim/study/calibrate.hpp>
 
 #include "timed_kernel.hpp"
 
@@ -38,15 +37,19 @@ std::string kind_of(const LaunchWork& work) {
 void require_one_tile_size(const std::vector<KernelRun>& runs) {
   for (const KernelRun& run : runs) {
     const auto tokens = [](const Extents& tile) { return product(tile, "tile"); };
-    if (tokens(run.q_tile) == tokens(runs[0].q_tile) && tokens(run.kv_tile) == tokens(runs[0].kv_tile)) continue;
-    throw InvalidParameter("runs", run.kernel + " with tiles " + to_string(run.q_tile) + " and " + to_string(run.kv_tile),
-                           "tiles of " + std::to_string(tokens(runs[0].q_tile)) + " and " +
-                               std::to_string(tokens(runs[0].kv_tile)) + " tokens, as the first run of this pass");
+    if (tokens(run.q_tile) == tokens(runs[0].q_tile) && tokens(run.kv_tile) == tokens(runs[0].kv_tile))
+      continue;
+    throw InvalidParameter(
+        "runs", run.kernel + " with tiles " + to_string(run.q_tile) + " and " + to_string(run.kv_tile),
+        "tiles of " + std::to_string(tokens(runs[0].q_tile)) + " and " +
+            std::to_string(tokens(runs[0].kv_tile)) + " tokens, as the first run of this pass");
   }
 }
 
 MeasuredLaunch launch_of_run(const KernelRun& run, const Context& context) {
-  if (!run.ms) throw InvalidParameter("runs", run.kernel + " on " + to_string(run.input) + " without a time", "a time for every run");
+  if (!run.ms)
+    throw InvalidParameter("runs", run.kernel + " on " + to_string(run.input) + " without a time",
+                           "a time for every run");
   MeasuredLaunch launch;
   launch.work = work_of(time_question(run), relative_costs(run), 1, context);
   launch.ms = *run.ms;
@@ -101,17 +104,19 @@ std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& cont
 
 std::vector<SuggestedRun> suggest(const KernelRun& like, const CostFit& fit, std::size_t most,
                                   const Context& context) {
-  constexpr double kLongest_ms = 400;  // of a candidate: a run that nobody waits for
+  constexpr double kShortest_ms = 0.5, kLongest_ms = 400;  // of a candidate: neither noise nor a long wait
   std::vector<KernelRun> candidates;
   std::vector<LaunchWork> works;
   for (const KernelRun& run : candidate_runs(like, context)) {
     const LaunchWork work = work_of(time_question(run), fit.costs, 1, context);
-    if (launch_time(work, fit.costs).total_ms > kLongest_ms) continue;
+    const double ms = launch_time(work, fit.costs).total_ms;
+    if (ms < kShortest_ms || ms > kLongest_ms) continue;
     candidates.push_back(run);
     works.push_back(work);
   }
   std::vector<SuggestedRun> suggestions;
-  for (const SharpeningRun& chosen : sharpening_runs(fit, context.catalog.cost_priors.of(like.pass), works, most)) {
+  for (const SharpeningRun& chosen :
+       sharpening_runs(fit, context.catalog.cost_priors.of(like.pass), works, most)) {
     suggestions.push_back({candidates[chosen.candidate],
                            launch_time(works[chosen.candidate], fit.costs).total_ms, chosen.uncertainty});
   }
@@ -156,7 +161,9 @@ std::vector<PermutationRate> permutation_rates(const std::vector<KernelRun>& run
       for (const PermutedTensor& copy :
            token_permutation(question.mask, kernel.family, question.tiles, run.pass, question.sizes).copies) {
         const std::string name = copy.name;
-        const std::optional<double>& ms = name == "q" ? run.perm_q_ms : name == "k" ? run.perm_kv_ms : run.unperm_o_ms;
+        const std::optional<double>& ms = name == "q"   ? run.perm_q_ms
+                                          : name == "k" ? run.perm_kv_ms
+                                                        : run.unperm_o_ms;
         if (!ms || name == "v" || name == "lse") continue;
         const double bytes = static_cast<double>(copy.bytes_read) + static_cast<double>(copy.bytes_written);
         (copy.into_tiles ? into : out) += std::log(1e3 * bytes / *ms);

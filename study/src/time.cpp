@@ -1,5 +1,3 @@
-#include <natten_sim/study/time.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +6,7 @@
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/models/tiles/token_permutation.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
+#include <natten_sim/study/time.hpp>
 
 #include "timed_kernel.hpp"
 
@@ -37,15 +36,15 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
                        const LaunchWork& work) {
   const double masked_us = costs.masked_tile_us[work.axes - 1];
   const bool mixed = kernel.family == NattenBackend::kFlexFna;  // masks tile by tile
-  const double tile_us = (work.unmasked_tiles * costs.unmasked_tile_us +
-                          work.bounds_masked_tiles * costs.bounds_masked_tile_us +
-                          work.masked_tiles * masked_us) /
-                         std::max(1.0, work.tiles());
+  const double tile_us =
+      (work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +
+       work.masked_tiles * masked_us) /
+      std::max(1.0, work.tiles());
   std::vector<double> times;
   for (const CtaVisits& cta : list_ctas(question.mask, question.tiles, kernel.family, question.pass)) {
     const auto tiles = static_cast<double>(cta.tiles), full = static_cast<double>(cta.full);
-    times.push_back(costs.cta_us + (mixed ? full * costs.unmasked_tile_us + (tiles - full) * masked_us
-                                          : tiles * tile_us));
+    times.push_back(costs.cta_us +
+                    (mixed ? full * costs.unmasked_tile_us + (tiles - full) * masked_us : tiles * tile_us));
   }
   const std::int64_t repeats = question.sizes.batch * question.sizes.heads;
   const GridRun run = run_grid(times, repeats, work.workers, launch_of(question.schedule));
@@ -81,7 +80,8 @@ std::variant<const KernelCosts*, MissingTime> find_costs(const TimeQuestion& que
     return missing("no measured backward times of " + kernel.name + " on " + device.name + "; " +
                    measurement(question, kernel.name));
   if (kernel.dense) return costs;
-  const std::int64_t q = product(question.tiles.q_tile, "q_tile"), kv = product(question.tiles.kv_tile, "kv_tile");
+  const std::int64_t q = product(question.tiles.q_tile, "q_tile"),
+                     kv = product(question.tiles.kv_tile, "kv_tile");
   if (q == pass->q_tile_tokens && kv == pass->kv_tile_tokens) return costs;
   return missing(kernel.name + " is calibrated on " + device.name + " with tiles of " +
                  std::to_string(pass->q_tile_tokens) + " x " + std::to_string(pass->kv_tile_tokens) +
@@ -95,8 +95,8 @@ std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKe
   if (kernel.dense || !permutes_tokens(kernel.family)) return 0.0;
   // One axis without dilation is in order already.
   if (question.mask.rank() == 1 && question.mask[0].dilation == 1) return 0.0;
-  const auto rate = std::find_if(
-      costs.permutation.begin(), costs.permutation.end(), [&](const PermutationRate& each) {
+  const auto rate =
+      std::find_if(costs.permutation.begin(), costs.permutation.end(), [&](const PermutationRate& each) {
         return each.axes == static_cast<std::int64_t>(question.mask.rank());
       });
   if (rate == costs.permutation.end()) return std::nullopt;
@@ -112,8 +112,8 @@ std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKe
 
 std::string largest_part(const LaunchTime& parts, double permutation_ms) {
   const std::pair<const char*, double> named[] = {
-      {"tiles", parts.tiles_ms}, {"masking", parts.masking_ms}, {"prologue", parts.prologue_ms},
-      {"tail", parts.tail_ms},   {"launch", parts.launch_ms},   {"power", parts.slowdown_ms},
+      {"tiles", parts.tiles_ms},      {"masking", parts.masking_ms}, {"prologue", parts.prologue_ms},
+      {"tail", parts.tail_ms},        {"launch", parts.launch_ms},   {"power", parts.slowdown_ms},
       {"permutation", permutation_ms}};
   return std::max_element(std::begin(named), std::end(named),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
@@ -125,30 +125,45 @@ double flops_a_pair(const TimeQuestion& question) {
   return question.pass == Walk::kForward ? 4 * d : 10 * d;
 }
 
-/// The dense kernel over all tokens, or over `keys` additional ones.
+/// `pass` of a kernel of `family` with no tile masked, all tokens against `keys`.
+double unmasked_ms(const TimeQuestion& question, const KernelCosts& costs, const PassCosts& pass,
+                   const Device& device, NattenBackend family, std::int64_t keys) {
+  const std::int64_t tokens = product(input_of(question.mask), "tokens");
+  const KernelVisits visits =
+      fmha_visits({family, pass.q_tile_tokens, pass.kv_tile_tokens}, tokens, keys, false, question.pass);
+  LaunchWork work = launch_work(visits, 1, question.sizes.batch * question.sizes.heads,
+                                device.sms->value * costs.ctas_per_sm);
+  work.waves = even_waves(work.ctas, work.workers);
+  return launch_time(work, pass).total_ms;
+}
+
+std::int64_t all_keys(const TimeQuestion& question) {
+  return checked_add(product(input_of(question.mask), "tokens"), question.additional_keys, "tokens");
+}
+
 std::optional<double> dense_ms(const TimeQuestion& question, const TimedKernel& dense, const Device& device,
-                               const Context& context, std::optional<std::int64_t> keys) {
+                               const Context& context, std::int64_t keys) {
   const KernelCosts* costs =
       context.catalog.costs_of(dense.name, device.name, question.sizes.head_dim, question.dtype);
   const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(question.pass);
   if (pass == nullptr) return std::nullopt;
-  const std::int64_t tokens = product(input_of(question.mask), "tokens");
-  const KernelVisits visits =
-      fmha_visits({dense.family, pass->q_tile_tokens, pass->kv_tile_tokens}, tokens,
-                  keys.value_or(checked_add(tokens, question.additional_keys, "tokens")), false, question.pass);
-  LaunchWork work = launch_work(visits, 1, question.sizes.batch * question.sizes.heads,
-                                device.sms->value * costs->ctas_per_sm);
-  work.waves = even_waves(work.ctas, work.workers);
-  return launch_time(work, *pass).total_ms;
+  return unmasked_ms(question, *costs, *pass, device, dense.family, keys);
 }
 
-void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const Device& device,
-                 const Context& context, PassTime& time) {
-  const std::optional<TimedKernel> dense = dense_kernel(kernel, device, question.sizes.head_dim,
-                                                        question.dtype, context.catalog);
-  if (!dense) return;
-  time.dense_kernel = dense->name;
-  time.dense_ms = dense_ms(question, *dense, device, context, std::nullopt);
+/// A backward pass is counted over the same kernel without a mask: no dense backward kernel is calibrated.
+void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const KernelCosts& costs,
+                 const Device& device, const Context& context, PassTime& time) {
+  const std::optional<TimedKernel> dense =
+      dense_kernel(kernel, device, question.sizes.head_dim, question.dtype, context.catalog);
+  if (dense) {
+    time.dense_kernel = dense->name;
+    time.dense_ms = dense_ms(question, *dense, device, context, all_keys(question));
+  }
+  if (!time.dense_ms && question.pass == Walk::kBackward) {
+    time.dense_kernel = kernel.name + " without a mask";
+    time.dense_ms = unmasked_ms(question, costs, *costs.costs_of(question.pass), device, kernel.family,
+                                all_keys(question));
+  }
   if (!time.dense_ms) return;
   time.speedup = *time.dense_ms / time.total_ms;
   time.speedup_kernel = *time.dense_ms / time.kernel_ms;
@@ -163,8 +178,7 @@ LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, std::in
   if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
   const KernelVisits visits = visits_of(question, kernel, costs);
   const std::int64_t repeats = checked_multiply(question.sizes.batch, question.sizes.heads, "heads");
-  LaunchWork work =
-      launch_work(visits, question.mask.rank(), repeats, device.sms->value * ctas_per_sm);
+  LaunchWork work = launch_work(visits, question.mask.rank(), repeats, device.sms->value * ctas_per_sm);
   const bool even = kernel.dense;
   const bool listed = kernel.family != NattenBackend::kCutlassFna &&
                       checked_multiply(visits.launched_tiles, repeats, "ctas") <= kMostSimulated;
@@ -186,12 +200,13 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
   time.parts = launch_time(work, pass);
   time.kernel_ms = time.parts.total_ms;
   if (!kernel.dense && question.additional_keys > 0) {
-    const std::optional<TimedKernel> dense = dense_kernel(kernel, device, question.sizes.head_dim,
-                                                          question.dtype, context.catalog);
+    const std::optional<TimedKernel> dense =
+        dense_kernel(kernel, device, question.sizes.head_dim, question.dtype, context.catalog);
     const std::optional<double> added =
         dense ? dense_ms(question, *dense, device, context, question.additional_keys) : std::nullopt;
-    if (!added) return missing("no measured times of the dense kernel that serves additional keys; " +
-                               measurement(question, fmha_name(kernel.family)));
+    if (!added)
+      return missing("no measured times of the dense kernel that serves additional keys; " +
+                     measurement(question, fmha_name(kernel.family)));
     time.kernel_ms += *added;
   }
   time.permutation_ms = permutation_ms(question, kernel, costs);
@@ -204,7 +219,7 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
   time.tflops_per_s = 1e-9 * work.tiles() * static_cast<double>(pass.q_tile_tokens * pass.kv_tile_tokens) *
                       flops_a_pair(question) / time.parts.total_ms;
   time.evidence = pass.evidence;
-  add_speedup(question, kernel, device, context, time);
+  add_speedup(question, kernel, costs, device, context, time);
   return time;
 }
 

@@ -45,7 +45,8 @@ std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device&
   const auto family = kernel.family == NattenBackend::kFlexFna
                           ? parse_name<NattenBackend>(device.default_backend)
                           : kernel.family;
-  for (const TimedKernel& dense : {TimedKernel{fmha_name(family), family, true}, TimedKernel{kCudnn, family, true}}) {
+  for (const TimedKernel& dense :
+       {TimedKernel{fmha_name(family), family, true}, TimedKernel{kCudnn, family, true}}) {
     if (catalog.costs_of(dense.name, device.name, head_dim, dtype) != nullptr) return dense;
   }
   return std::nullopt;

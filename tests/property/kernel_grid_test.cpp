@@ -71,14 +71,12 @@ TEST_CASE("CTAs listed one by one visit what the closed form counts") {
         std::int64_t tiles = 0, full = 0;
         const std::vector<CtaVisits> ctas = list_ctas(drawn.mask, drawn.tiles, backend, pass);
         for (const CtaVisits& cta : ctas) tiles += cta.tiles, full += cta.full;
-        INFO(to_string(input_of(drawn.mask)) << " window " << to_string(window_of(drawn.mask)) << " stride "
-                                             << to_string(stride_of(drawn.mask)) << " dilation "
-                                             << to_string(dilation_of(drawn.mask)) << " tiles "
-                                             << to_string(drawn.tiles.q_tile) << " "
-                                             << to_string(drawn.tiles.kv_tile) << " backend "
-                                             << to_string(backend) << " backward "
-                                             << (pass == Walk::kBackward) << " causal "
-                                             << causal_of(drawn.mask)[0]);
+        INFO(to_string(input_of(drawn.mask))
+             << " window " << to_string(window_of(drawn.mask)) << " stride "
+             << to_string(stride_of(drawn.mask)) << " dilation " << to_string(dilation_of(drawn.mask))
+             << " tiles " << to_string(drawn.tiles.q_tile) << " " << to_string(drawn.tiles.kv_tile)
+             << " backend " << to_string(backend) << " backward " << (pass == Walk::kBackward) << " causal "
+             << causal_of(drawn.mask)[0]);
         REQUIRE(static_cast<std::int64_t>(ctas.size()) == visits.launched_tiles);
         REQUIRE(tiles == visits.visited_tiles);
         if (backend == NattenBackend::kFlexFna) REQUIRE(full == visits.unmasked_tiles);

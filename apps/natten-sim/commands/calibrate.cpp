@@ -33,16 +33,21 @@ Options<CalibrateFlags> calibrate_rows() {
   rows.positional("runs", &F::runs, {.help = "CSV file of measured runs (data/kernel-runs has two)"});
   rows.add("--kernel", &F::kernel,
            {.value = "NAME", .help = "Kernel of runs that name none: hopper-fna, flexattention, fmha, .."});
-  rows.add("--device", &F::device, {.value = "NAME", .help = "Device of runs that name none (see list devices)"});
+  rows.add("--device", &F::device,
+           {.value = "NAME", .help = "Device of runs that name none (see list devices)"});
   rows.add("-d,--dim,--head-dim", &F::head_dim,
-           {.value = "D", .help = "Head dim of runs that state none [128]", .range = {1, 4096}, .key = "head_dim"});
+           {.value = "D",
+            .help = "Head dim of runs that state none [128]",
+            .range = {1, 4096},
+            .key = "head_dim"});
   rows.add("--dtype", &F::dtype, {.value = "TYPE", .help = "Element type of runs that state none [bf16]"});
   rows.add("--times", &F::times,
            {.value = "FILE",
             .help = "Times of the runs without one, in their order: what NATTEN's profiler printed, or a "
                     "profile of Nsight Compute (ncu --csv)"});
   rows.add("--ncu-kernel", &F::ncu_kernel,
-           {.value = "TEXT", .help = "With --times of Nsight Compute: only launches whose kernel name contains TEXT"});
+           {.value = "TEXT",
+            .help = "With --times of Nsight Compute: only launches whose kernel name contains TEXT"});
   rows.add("--source", &F::source,
            {.value = "TEXT", .help = "Where the runs come from, stored with the costs [the file's name]"});
   rows.add("--save", &F::save,
@@ -60,7 +65,8 @@ std::vector<double> profiled_times(const CalibrateFlags& flags) {
   if (!times.empty()) return times;
   for (const validate::ProfiledLaunch& launch : validate::parse_ncu_csv(text, *flags.times)) {
     const auto duration = launch.counters.find("gpu_time_ns");
-    if (launch.kernel.find(flags.ncu_kernel) == std::string::npos || duration == launch.counters.end()) continue;
+    if (launch.kernel.find(flags.ncu_kernel) == std::string::npos || duration == launch.counters.end())
+      continue;
     times.push_back(1e-6 * duration->second);
   }
   return times;
@@ -102,11 +108,10 @@ int run_calibrate(const CalibrateFlags& given) {
   const study::CalibrateAnswer answer = study::calibrate(question, context);
   if (flags.save)
     write_file(*flags.save, json_text(kernel_times_file(answer.entries), JsonLayout::kIndented) + "\n");
-  write_output(flags.output,
-               flags.output.json  ? report::envelope("calibrate", calibrate_rows().echo(flags),
-                                                     report::calibrate_result(answer, context))
-               : flags.output.csv ? report::calibrate_csv(answer)
-                                  : report::calibrate_text(answer, context));
+  write_output(flags.output, flags.output.json  ? report::envelope("calibrate", calibrate_rows().echo(flags),
+                                                                   report::calibrate_result(answer, context))
+                             : flags.output.csv ? report::calibrate_csv(answer)
+                                                : report::calibrate_text(answer, context));
   return kExitDone;
 }
 
@@ -118,7 +123,8 @@ Command calibrate_command() {
   command.footer =
       "Examples:\n"
       "  natten-sim calibrate data/kernel-runs/natten-h200.csv\n"
-      "  natten-sim calibrate runs.csv --kernel hopper-fna --device h100 --times profiler.txt --save costs.json\n"
+      "  natten-sim calibrate runs.csv --kernel hopper-fna --device h100 --times profiler.txt --save "
+      "costs.json\n"
       "  natten-sim count -i 30 48 80 -w 18 24 24 -d 128 --device h100 --costs costs.json\n"
       "Exit codes: 0 done, 1 internal error, 2 bad input.";
   bind(command, calibrate_rows(), run_calibrate);

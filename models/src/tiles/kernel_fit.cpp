@@ -13,8 +13,8 @@ namespace {
 
 /// Of a run that does not scatter: timers, clocks, and what the model leaves out.
 constexpr double kRunSigma = 0.02;
-constexpr const char* kNames[] = {"bounds_masked", "masked", "axis", "cta_tiles", "launch_us", "slowdown",
-                                  "slowdown_ms"};
+constexpr const char* kNames[] = {"bounds_masked", "masked",   "axis",       "cta_tiles",
+                                  "launch_us",     "slowdown", "slowdown_ms"};
 constexpr std::size_t kRequired = 5;
 
 /// The first fitted number multiplies a guess of the unmasked tile, the others their priors.
@@ -26,7 +26,8 @@ class CostModel {
       const auto found = std::find_if(priors.begin(), priors.end(),
                                       [&](const CostPrior& prior) { return prior.name == kNames[i]; });
       if (found == priors.end()) {
-        if (i < kRequired) throw InvalidParameter("priors", std::string("without ") + kNames[i], "all of them");
+        if (i < kRequired)
+          throw InvalidParameter("priors", std::string("without ") + kNames[i], "all of them");
         break;
       }
       priors_.push_back(*found);
@@ -132,7 +133,8 @@ CostFit fit_costs(const std::vector<MeasuredLaunch>& runs, const std::vector<Cos
   CostFit fit;
   fit.costs = model.costs(factors);
   fit.costs.evidence.runs = static_cast<std::int64_t>(runs.size());
-  for (const MeasuredLaunch& run : runs) fit.predicted_ms.push_back(launch_time(run.work, fit.costs).total_ms);
+  for (const MeasuredLaunch& run : runs)
+    fit.predicted_ms.push_back(launch_time(run.work, fit.costs).total_ms);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     std::vector<MeasuredLaunch> others = runs;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
@@ -144,8 +146,9 @@ CostFit fit_costs(const std::vector<MeasuredLaunch>& runs, const std::vector<Cos
   state_errors(runs, fit);
   const Eigen::MatrixXd jacobian =
       model.derivatives(factors, [&](const std::vector<double>& f) { return model.residuals(runs, f); });
-  const Eigen::MatrixXd covariance = (jacobian.transpose() * jacobian).ldlt().solve(
-      Eigen::MatrixXd::Identity(jacobian.cols(), jacobian.cols()));
+  const Eigen::MatrixXd covariance = (jacobian.transpose() * jacobian)
+                                         .ldlt()
+                                         .solve(Eigen::MatrixXd::Identity(jacobian.cols(), jacobian.cols()));
   fit.covariance.assign(covariance.data(), covariance.data() + covariance.size());  // symmetric
   return fit;
 }
@@ -159,8 +162,13 @@ std::vector<SharpeningRun> sharpening_runs(const CostFit& fit, const std::vector
   const double unmasked = costs.unmasked_tile_us;
   const double masked = costs.masked_tile_us[1] / unmasked;
   const double axis = (costs.masked_tile_us[2] / unmasked - 1) / (masked - 1);
-  const double values[] = {costs.bounds_masked_tile_us / unmasked, masked, axis, costs.cta_us / unmasked,
-                           costs.launch_us, costs.slowdown, costs.slowdown_ms};
+  const double values[] = {costs.bounds_masked_tile_us / unmasked,
+                           masked,
+                           axis,
+                           costs.cta_us / unmasked,
+                           costs.launch_us,
+                           costs.slowdown,
+                           costs.slowdown_ms};
   for (CostPrior& prior : fitted) {
     for (std::size_t i = 0; i < std::size(kNames); ++i) {
       if (prior.name == kNames[i]) prior.value = values[i];

@@ -12,7 +12,9 @@ LaunchWork launch_work(const KernelVisits& visits, std::size_t axes, std::int64_
   if (axes < 1 || axes > 3) throw InvalidParameter("input", std::to_string(axes) + " axes", "1 to 3 axes");
   if (repeats < 1) throw InvalidParameter("heads", std::to_string(repeats), "1 or more");
   if (workers < 1) throw InvalidParameter("workers", std::to_string(workers), "1 or more");
-  const auto all = [&](std::int64_t count) { return static_cast<double>(count) * static_cast<double>(repeats); };
+  const auto all = [&](std::int64_t count) {
+    return static_cast<double>(count) * static_cast<double>(repeats);
+  };
   LaunchWork work;
   work.ctas = all(visits.launched_tiles);
   work.unmasked_tiles = all(visits.unmasked_tiles);
@@ -23,7 +25,9 @@ LaunchWork launch_work(const KernelVisits& visits, std::size_t axes, std::int64_
   return work;
 }
 
-double even_waves(double ctas, std::int64_t workers) { return std::ceil(ctas / static_cast<double>(workers)); }
+double even_waves(double ctas, std::int64_t workers) {
+  return std::ceil(ctas / static_cast<double>(workers));
+}
 
 WaveBounds uneven_waves(double ctas, std::int64_t workers, double longest) {
   const double mean = ctas / static_cast<double>(workers);

@@ -68,7 +68,8 @@ CtaVisits visits_of_kv_tile(const AxisGroup& group, const Viewers& viewers, std:
   // Full: Q tiles whose queries all see the first and the last key.
   const std::int64_t first_of_all = viewers.first_query[static_cast<std::size_t>(end - 1)];
   const std::int64_t end_of_all = viewers.end_query[static_cast<std::size_t>(first)];
-  const std::int64_t end_tile = end_of_all == group.length ? ceil_divide(end_of_all, tile) : end_of_all / tile;
+  const std::int64_t end_tile =
+      end_of_all == group.length ? ceil_divide(end_of_all, tile) : end_of_all / tile;
   visits.full = std::max<std::int64_t>(0, end_tile - ceil_divide(first_of_all, tile));
   return visits;
 }
@@ -79,7 +80,8 @@ std::vector<CtaVisits> along_axis(const AxisMask& axis, std::int64_t residue, co
   const bool flex = backend == NattenBackend::kFlexFna;
   const AxisGroup group = residue_class(axis, flex ? 0 : residue);
   const std::int64_t tiles = ceil_divide(group.length, tile.walked);
-  const std::int64_t launched = flex ? tiles : ceil_divide(ceil_divide(axis.length, tile.walked), axis.dilation);
+  const std::int64_t launched =
+      flex ? tiles : ceil_divide(ceil_divide(axis.length, tile.walked), axis.dilation);
   const Viewers viewers = pass == Walk::kBackward ? viewers_of(group) : Viewers{};
   std::vector<CtaVisits> ctas;
   ctas.reserve(static_cast<std::size_t>(launched));
@@ -113,7 +115,8 @@ std::vector<CtaVisits> list_ctas(const NeighborhoodMask& mask, const TilePair& t
   std::int64_t groups = 1, most = 1;
   for (std::size_t axis = 0; axis < mask.rank(); ++axis) {
     std::vector<std::vector<CtaVisits>> residues;
-    if (mask[axis].length > kMostCtas) throw InvalidParameter("input", to_string(input_of(mask)), "fewer tokens");
+    if (mask[axis].length > kMostCtas)
+      throw InvalidParameter("input", to_string(input_of(mask)), "fewer tokens");
     for (std::int64_t residue = 0; residue < mask[axis].dilation; ++residue)
       residues.push_back(along_axis(mask[axis], residue, axis_tile(tiles, axis, pass), backend, pass));
     groups = checked_multiply(groups, mask[axis].dilation, "ctas");

@@ -79,8 +79,12 @@ const std::vector<CostPrior> kPriors = {{"bounds_masked", 1.2, 0.1, ""}, {"maske
 
 MeasuredLaunch run(double ctas, double unmasked, double bounds, double masked, std::size_t axes) {
   MeasuredLaunch launch;
-  launch.work = {.ctas = ctas, .unmasked_tiles = unmasked, .bounds_masked_tiles = bounds,
-                 .masked_tiles = masked, .axes = axes, .workers = 132};
+  launch.work = {.ctas = ctas,
+                 .unmasked_tiles = unmasked,
+                 .bounds_masked_tiles = bounds,
+                 .masked_tiles = masked,
+                 .axes = axes,
+                 .workers = 132};
   launch.work.waves = ctas / 132 + 0.5;
   launch.ms = launch_time(launch.work, costs()).total_ms;
   return launch;

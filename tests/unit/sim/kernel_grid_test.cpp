@@ -29,10 +29,10 @@ TEST_CASE("a free worker takes the next CTA, a persistent one keeps its stride")
 }
 
 TEST_CASE("Q tiles in the middle of an axis see one KV tile more than those at its ends") {
-  // 64 tokens, window 16, Q tiles of 8, KV tiles of 8: inner Q tile [8i, 8i+8) sees tokens 8i-8 .. 8i+14, three
-  // tiles; the first and the last windows are shifted inwards: tokens 0..14 and 49-.. .
-  const std::vector<CtaVisits> ctas = list_ctas(make_mask({64}, {16}), {{8}, {8}}, NattenBackend::kHopperFna,
-                                                Walk::kForward);
+  // 64 tokens, window 16, Q tiles of 8, KV tiles of 8: inner Q tile [8i, 8i+8) sees tokens 8i-8 .. 8i+14,
+  // three tiles; the first and the last windows are shifted inwards: tokens 0..14 and 49-.. .
+  const std::vector<CtaVisits> ctas =
+      list_ctas(make_mask({64}, {16}), {{8}, {8}}, NattenBackend::kHopperFna, Walk::kForward);
   std::vector<std::int64_t> tiles;
   for (const CtaVisits& cta : ctas) tiles.push_back(cta.tiles);
   // Query 0 and 7 see 0..15 and 0..15 (7-8 < 0): two tiles. Query 8: 0..15; 15: 7..22: three. Query 56 sees
@@ -42,8 +42,8 @@ TEST_CASE("Q tiles in the middle of an axis see one KV tile more than those at i
 
 TEST_CASE("a dilation group that is a tile short runs an empty tile") {
   // 33 tokens, dilation 2, tiles of 4: groups of 17 and 16 tokens, both padded to ceil(33 / 8) = 5 tiles.
-  const std::vector<CtaVisits> ctas = list_ctas(make_mask({33}, {8}, {}, {2}), {{4}, {4}},
-                                                NattenBackend::kHopperFna, Walk::kForward);
+  const std::vector<CtaVisits> ctas =
+      list_ctas(make_mask({33}, {8}, {}, {2}), {{4}, {4}}, NattenBackend::kHopperFna, Walk::kForward);
   REQUIRE(ctas.size() == 10);
   CHECK(ctas.back().tiles == 2);  // the window of the last of 16 tokens: 8..15
 }

@@ -41,10 +41,10 @@ struct FitErrors {
 
 /// What the costs of one pass rest on.
 struct CostEvidence {
-  std::int64_t runs = 0;             ///< measured runs that were fitted; 0: the costs are derived
-  std::vector<std::string> kinds;    ///< of those runs: "unmasked", "bounds-masked", "masked 2-D"
-  std::optional<FitErrors> left_out; ///< each run predicted without itself; none for a single run
-  double interval = 0;               ///< half width of the stated interval, as a fraction
+  std::int64_t runs = 0;              ///< measured runs that were fitted; 0: the costs are derived
+  std::vector<std::string> kinds;     ///< of those runs: "unmasked", "bounds-masked", "masked 2-D"
+  std::optional<FitErrors> left_out;  ///< each run predicted without itself; none for a single run
+  double interval = 0;                ///< half width of the stated interval, as a fraction
   std::string source;
 
   friend bool operator==(const CostEvidence&, const CostEvidence&) = default;
@@ -84,7 +84,7 @@ struct KernelCosts {
   std::int64_t head_dim = 0;
   std::vector<Dtype> dtypes;
   std::int64_t ctas_per_sm = 1;
-  std::vector<PassCosts> passes;              ///< one or two
+  std::vector<PassCosts> passes;             ///< one or two
   std::vector<PermutationRate> permutation;  ///< one a number of axes; none: not measured
 
   friend bool operator==(const KernelCosts&, const KernelCosts&) = default;

@@ -25,8 +25,8 @@ struct KernelRun {
   std::int64_t batch = 1, heads = 1;
   std::int64_t head_dim = 128;
   Dtype dtype = Dtype::kBf16;
-  std::optional<double> ms;              ///< median; none: still to be filled in
-  std::optional<double> min_ms, max_ms;  ///< of the repetitions
+  std::optional<double> ms;                                  ///< median; none: still to be filled in
+  std::optional<double> min_ms, max_ms;                      ///< of the repetitions
   std::optional<double> perm_q_ms, perm_kv_ms, unperm_o_ms;  ///< copies of one tensor
 };
 

@@ -26,7 +26,7 @@ struct CalibratedRun {
 
 /// A run that would tell most about the costs that are still uncertain.
 struct SuggestedRun {
-  KernelRun run;           ///< without a time
+  KernelRun run;  ///< without a time
   double predicted_ms = 0;
   double uncertainty = 0;  ///< standard deviation of the prediction, as a fraction
 };

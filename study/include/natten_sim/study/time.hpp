@@ -15,8 +15,8 @@ namespace natten_sim::study {
 
 /// How many milliseconds does one pass of a kernel take?
 struct TimeQuestion {
-  /// `hopper-fna`, `blackwell-fna`, `cutlass-fna`, `flexattention`, or a dense kernel: `hopper-fmha`, `cudnn`;
-  /// `fmha` is that of the device's backend.
+  /// `hopper-fna`, `blackwell-fna`, `cutlass-fna`, `flexattention`, or a dense kernel: `hopper-fmha`,
+  /// `cudnn`; `fmha` is that of the device's backend.
   std::string kernel;
   std::string device;
   KernelSchedule schedule = KernelSchedule::kCooperative;
@@ -38,11 +38,11 @@ struct PassTime {
   LaunchTime parts;        ///< of the kernel, without the pass over additional keys
   double waves = 0;        ///< CTAs over workers
   std::int64_t ctas = 0;
-  double tflops_per_s = 0;  ///< of what the kernel multiplies, over its time
-  std::string dense_kernel;             ///< empty: none is calibrated
-  std::optional<double> dense_ms;       ///< the same tokens without a mask
-  std::optional<double> speedup;        ///< dense_ms / total_ms
-  std::optional<double> speedup_kernel; ///< dense_ms / kernel_ms
+  double tflops_per_s = 0;               ///< of what the kernel multiplies, over its time
+  std::string dense_kernel;              ///< empty: none is calibrated
+  std::optional<double> dense_ms;        ///< the same tokens without a mask
+  std::optional<double> speedup;         ///< dense_ms / total_ms
+  std::optional<double> speedup_kernel;  ///< dense_ms / kernel_ms
   CostEvidence evidence;
 };
 

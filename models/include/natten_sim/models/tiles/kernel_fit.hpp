@@ -26,16 +26,17 @@ struct MeasuredLaunch {
 };
 
 struct CostFit {
-  PassCosts costs;                            ///< `evidence.left_out` and `interval` are set
-  std::vector<double> predicted_ms;           ///< one a run
+  PassCosts costs;                                 ///< `evidence.left_out` and `interval` are set
+  std::vector<double> predicted_ms;                ///< one a run
   std::vector<std::optional<double>> left_out_ms;  ///< predicted by the other runs; none for a single one
-  std::vector<double> covariance;  ///< of the logarithms of the fitted numbers, row-major
+  std::vector<double> covariance;                  ///< of the logarithms of the fitted numbers, row-major
 };
 
 /// Runs of one pass, at least one; `priors` name bounds_masked, masked, axis, cta_tiles, launch_us, slowdown
 /// and slowdown_ms; without the last two long runs are not slower. Microseconds a run and cost.
 /// @throws InvalidParameter when there is no run, a time is not positive, or a prior is missing.
-[[nodiscard]] CostFit fit_costs(const std::vector<MeasuredLaunch>& runs, const std::vector<CostPrior>& priors);
+[[nodiscard]] CostFit fit_costs(const std::vector<MeasuredLaunch>& runs,
+                                const std::vector<CostPrior>& priors);
 
 /// Runs that would sharpen a fit most: greedily, the candidate whose predicted time is the least certain,
 /// then the next once that one is measured. Indices into `candidates`, with the standard deviation of the
