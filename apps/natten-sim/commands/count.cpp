@@ -1,18 +1,19 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/emit.hpp>
+#include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/tile_picture.hpp>
 #include <natten_sim/study/count.hpp>
 
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/output.hpp"
-#include "commands.hpp"
-#include "commands/setting_rows.hpp"
+#include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -176,8 +177,9 @@ int run_count(const CountFlags& flags) {
 
 }  // namespace
 
+Command count_command();
 Command count_command() {
-  Command command{.name = "count", .summary = "Count exactly which tiles an attention problem visits"};
+  Command command{.name = "count", .position = 10, .summary = "Count exactly which tiles an attention problem visits"};
   command.footer =
       "Examples:\n"
       "  natten-sim count -i 30 48 80 -w 18 24 24 -s 1 1 1 --q-tile 4 8 8 --kv-tile 2 8 8\n"

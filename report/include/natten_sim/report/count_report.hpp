@@ -4,10 +4,11 @@
 #include <vector>
 
 #include <natten_sim/report/json.hpp>
-#include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/study/count.hpp>
 
 namespace natten_sim::report {
+
+class JsonMembers;
 
 /// Everything that `result` says about one forward problem; docs/cli.md describes the fields.
 [[nodiscard]] Json count_fields(const study::CountedTiles& counted);
