@@ -1,7 +1,9 @@
-#include "commands/schedule_rows.hpp"
+#include "commands/rows/schedule_rows.hpp"
 
 #include <limits>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_table.hpp>
