@@ -145,7 +145,8 @@ std::int64_t packing_bound(const std::vector<ChainCount>& chains, std::int64_t w
   const std::vector<ChainCount> distinct = merged(chains, unit);
   std::int64_t low = std::max(ceil_divide(least, unit), distinct.back().length);
   std::int64_t high = longest_first(distinct, workers);
-  if (low >= high || static_cast<std::int64_t>(distinct.size()) > kMaxPackingCells / high) return std::max(least, low * unit);
+  if (low >= high || static_cast<std::int64_t>(distinct.size()) > kMaxPackingCells / high)
+    return std::max(least, low * unit);
   while (low < high) {  // invariant: below low refuted, high not
     const std::int64_t middle = low + (high - low) / 2;
     if (CuttingStock(distinct, workers, middle).refuted()) {

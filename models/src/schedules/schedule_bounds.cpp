@@ -105,7 +105,8 @@ double packed_chains(const std::vector<double>& times, const BackwardProblem& pr
   for (const double time : times) {
     if (time > 0) chains.push_back({static_cast<std::int64_t>(time), problem.heads});
   }
-  return static_cast<double>(packing_bound(chains, problem.workers, static_cast<std::int64_t>(std::ceil(least))));
+  return static_cast<double>(
+      packing_bound(chains, problem.workers, static_cast<std::int64_t>(std::ceil(least))));
 }
 
 double dq_bound(const BackwardProblem& problem, const Terms& terms) {
@@ -144,26 +145,6 @@ double crowding_bound(const BackwardProblem& problem, const Terms& terms, const 
 }
 
 }  // namespace
-
-const char* to_string(BindingBound bound) noexcept {
-  switch (bound) {
-    case BindingBound::kWork:
-      return "work";
-    case BindingBound::kTasks:
-      return "tasks";
-    case BindingBound::kChains:
-      return "chains";
-    case BindingBound::kPacking:
-      return "packing";
-    case BindingBound::kDqSequence:
-      return "dq-sequence";
-    case BindingBound::kCrowding:
-      return "crowding";
-    case BindingBound::kDkvSequence:
-      return "dkv-sequence";
-  }
-  return "";
-}
 
 double ScheduleBounds::largest() const {
   return std::max({work, tasks, chains, packing, dq_sequence, crowding, dkv_sequence});

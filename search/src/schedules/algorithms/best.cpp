@@ -1,8 +1,8 @@
 // Search for the earliest deterministic schedule of any mask, workers, heads and costs. Tries every ordered
-// algorithm of the table in both dispatches, then list schedules in several launch orders, then as many
-// random restarts and local changes as the effort says, and, up to 32 tasks, branch and bound of 500 nodes an
-// iteration, which may cover every schedule. It stops when the lower bound is met. With dynamic dispatch
-// requested, a searched schedule counts as it runs when dispatched dynamically.
+// algorithm of the table in both dispatches, then list schedules in several launch orders and of packed
+// chains, then as many random restarts and local changes as the effort says, and, up to 32 tasks, branch and
+// bound of 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. With
+// dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -12,6 +12,7 @@
 
 #include "schedules/construct.hpp"
 #include "schedules/exhaustive.hpp"
+#include "schedules/packing.hpp"
 
 namespace natten_sim::schedules {
 namespace {
@@ -50,9 +51,20 @@ class BestSearch {
   SchedulePlan run() {
     try_named();
     try_list_schedules();
+    try_packed_lists();
     for (std::int64_t i = 0; i < effort_ && !proven(); ++i) {
       if (request_.progress) request_.progress(static_cast<double>(i) / static_cast<double>(effort_));
-      i % 4 == 0 ? restart() : change();
+      switch (i % 4) {
+        case 0:
+          restart();
+          break;
+        case 1:
+        case 2:
+          change_packed_lists();
+          break;
+        default:
+          change();
+      }
     }
     SchedulePlan plan;
     std::optional<double> exhausted;
@@ -136,6 +148,53 @@ class BestSearch {
                {});
     offer_list(sorted_by([&](std::int32_t a, std::int32_t b) { return time_of(a) < time_of(b); }), {});
     offer_list(sorted_by([&](std::int32_t a, std::int32_t b) { return a % kv_tiles < b % kv_tiles; }), {});
+  }
+
+  /// Lists of chains that load the workers evenly, each longest first and shortest first.
+  void try_packed_lists() {
+    if (proven() || chains_.empty()) return;
+    std::vector<double> times;
+    for (const std::int32_t chain : chains_) times.push_back(time_of(chain));
+    packed_ = multifit(chains_, times, problem_.workers, bound_);
+    packed_makespan_ = offer_lists(packed_, {});
+    std::vector<std::vector<std::int32_t>> reversed = packed_;
+    for (std::vector<std::int32_t>& list : reversed) std::reverse(list.begin(), list.end());
+    keep_packed(std::move(reversed), {});
+  }
+
+  std::optional<double> offer_lists(const std::vector<std::vector<std::int32_t>>& lists,
+                                    const std::vector<double>& preference) {
+    std::optional<BackwardSchedule> schedule = list_schedule(problem_, request_.costs, lists, preference);
+    return schedule ? offer(std::move(*schedule)) : std::nullopt;
+  }
+
+  /// Goes on from these lists if they are not later than those before.
+  void keep_packed(std::vector<std::vector<std::int32_t>> lists, const std::vector<double>& preference) {
+    const std::optional<double> makespan = offer_lists(lists, preference);
+    if (!makespan || (packed_makespan_ && *makespan > *packed_makespan_)) return;
+    packed_ = std::move(lists);
+    packed_preference_ = preference;
+    packed_makespan_ = makespan;
+  }
+
+  /// A change that keeps the loads: chains of equal time trade places between workers, chains of one worker
+  /// trade places, or other Q tiles are preferred. Q orders are built anew.
+  void change_packed_lists() {
+    if (packed_.empty()) return;
+    std::vector<std::vector<std::int32_t>> lists = packed_;
+    std::vector<double> preference = packed_preference_;
+    preference.resize(static_cast<std::size_t>(problem_.mask.q_tiles));
+    const std::size_t changes = 1 + pick(random_, 4);
+    for (std::size_t i = 0; i < changes; ++i) {
+      std::vector<std::int32_t>& from = lists[pick(random_, lists.size())];
+      std::vector<std::int32_t>& to = lists[pick(random_, lists.size())];
+      if (from.empty() || to.empty()) continue;
+      std::int32_t& a = from[pick(random_, from.size())];
+      std::int32_t& b = to[pick(random_, to.size())];
+      if (&from == &to || time_of(a) == time_of(b)) std::swap(a, b);
+    }
+    if (pick(random_, 4) == 0) preference[pick(random_, preference.size())] = unit(random_);
+    keep_packed(std::move(lists), preference);
   }
 
   /// A list schedule with longest chains first, blurred, and random ties.
@@ -229,6 +288,9 @@ class BestSearch {
   double makespan_ = 0;
   BackwardSchedule best_;
   std::vector<std::int32_t> best_worker_;
+  std::vector<std::vector<std::int32_t>> packed_;  // chains by worker
+  std::vector<double> packed_preference_;          // of Q tiles
+  std::optional<double> packed_makespan_;
   std::optional<Assignment> current_;
   double current_makespan_ = 0;
 };

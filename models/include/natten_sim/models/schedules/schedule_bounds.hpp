@@ -11,8 +11,17 @@ enum class ReductionOrder { kPrescribed, kUnorderedDq, kUnordered };
 
 enum class BindingBound { kWork, kTasks, kChains, kPacking, kDqSequence, kCrowding, kDkvSequence };
 
-/// `work`, `tasks`, `chains`, `packing`, `dq-sequence`, `crowding`, `dkv-sequence`.
-[[nodiscard]] const char* to_string(BindingBound bound) noexcept;
+template <>
+struct NamesOf<BindingBound> {
+  static constexpr const char* kConcept = "bound";
+  static constexpr Name<BindingBound> kTable[] = {{BindingBound::kWork, "work"},
+                                                  {BindingBound::kTasks, "tasks"},
+                                                  {BindingBound::kChains, "chains"},
+                                                  {BindingBound::kPacking, "packing"},
+                                                  {BindingBound::kDqSequence, "dq-sequence"},
+                                                  {BindingBound::kCrowding, "crowding"},
+                                                  {BindingBound::kDkvSequence, "dkv-sequence"}};
+};
 
 /// Times below which no schedule of a problem can finish, static or dynamic, whatever its orders. c is a
 /// task's compute, r its reduction with the tax (none of the tax, and none of the dQ bounds, when those
@@ -53,7 +62,8 @@ struct ScheduleBounds {
   [[nodiscard]] BindingBound binding() const;
 };
 
-/// O(cells of the mask + KV tiles log KV tiles + chains / workers), and packing_bound. @throws InvalidParameter on an invalid problem.
+/// O(cells of the mask + KV tiles log KV tiles + chains / workers), and packing_bound. @throws
+/// InvalidParameter on an invalid problem.
 [[nodiscard]] ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCosts& costs,
                                              ReductionOrder order = ReductionOrder::kPrescribed);
 
