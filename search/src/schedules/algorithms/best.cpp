@@ -32,7 +32,8 @@ class BestSearch {
       : request_(request),
         problem_(request.problem),
         bound_(schedule_bounds(request.problem, request.costs).best()),
-        random_(request.seed) {
+        random_(request.seed),
+        packing_random_(request.seed) {
     std::vector<std::int64_t> tasks(static_cast<std::size_t>(problem_.mask.kv_tiles), 0);
     for (std::size_t cell = 0; cell < problem_.mask.work.size(); ++cell)
       tasks[cell % tasks.size()] += problem_.mask.work[cell] != TileWork::kNone ? 1 : 0;
@@ -54,18 +55,10 @@ class BestSearch {
     try_packed_lists();
     for (std::int64_t i = 0; i < effort_ && !proven(); ++i) {
       if (request_.progress) request_.progress(static_cast<double>(i) / static_cast<double>(effort_));
-      switch (i % 4) {
-        case 0:
-          restart();
-          break;
-        case 1:
-        case 2:
-          change_packed_lists();
-          break;
-        default:
-          change();
-      }
+      i % 4 == 0 ? restart() : change();
+      if (!proven()) change_packed_lists();
     }
+    if (packed_best_makespan_) offer(std::move(packed_best_));
     SchedulePlan plan;
     std::optional<double> exhausted;
     if (!proven() && tasks_ <= kExhaustiveTasks && effort_ > 0) exhausted = exhaust();
@@ -75,21 +68,29 @@ class BestSearch {
   }
 
  private:
-  [[nodiscard]] bool proven() const { return found_ && makespan_ <= bound_; }
+  [[nodiscard]] bool proven() const {
+    return (found_ && makespan_ <= bound_) || (packed_best_makespan_ && *packed_best_makespan_ <= bound_);
+  }
   [[nodiscard]] double time_of(std::int32_t chain) const {
     return times_[static_cast<std::size_t>(chain % problem_.mask.kv_tiles)];
   }
 
-  /// Keeps the schedule if it finishes, and earlier than the best so far. Returns its makespan.
-  std::optional<double> offer(BackwardSchedule schedule) {
+  /// Runs the schedule as the request has it dispatched; none when it may not be, or never finishes.
+  std::optional<ScheduleRun> run_offered(BackwardSchedule& schedule) const {
     if (request_.dispatch && schedule.dispatch != *request_.dispatch) {
       if (*request_.dispatch == Dispatch::kStatic) return std::nullopt;  // constructed schedules are static
       schedule.dispatch = Dispatch::kDynamic;
       schedule.worker.clear();
     }
-    const std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem_, request_.costs, schedule);
-    const auto* run = std::get_if<ScheduleRun>(&outcome);
-    if (run == nullptr) return std::nullopt;
+    std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem_, request_.costs, schedule);
+    auto* run = std::get_if<ScheduleRun>(&outcome);
+    return run == nullptr ? std::nullopt : std::optional(std::move(*run));
+  }
+
+  /// Keeps the schedule if it finishes, and earlier than the best so far. Returns its makespan.
+  std::optional<double> offer(BackwardSchedule schedule) {
+    const std::optional<ScheduleRun> run = run_offered(schedule);
+    if (!run) return std::nullopt;
     if (!found_ || run->makespan < makespan_) {
       found_ = true;
       makespan_ = run->makespan;
@@ -165,7 +166,14 @@ class BestSearch {
   std::optional<double> offer_lists(const std::vector<std::vector<std::int32_t>>& lists,
                                     const std::vector<double>& preference) {
     std::optional<BackwardSchedule> schedule = list_schedule(problem_, request_.costs, lists, preference);
-    return schedule ? offer(std::move(*schedule)) : std::nullopt;
+    if (!schedule) return std::nullopt;
+    const std::optional<ScheduleRun> run = run_offered(*schedule);
+    if (!run) return std::nullopt;
+    if (!packed_best_makespan_ || run->makespan < *packed_best_makespan_) {
+      packed_best_ = std::move(*schedule);
+      packed_best_makespan_ = run->makespan;
+    }
+    return run->makespan;
   }
 
   /// Goes on from these lists if they are not later than those before.
@@ -184,16 +192,17 @@ class BestSearch {
     std::vector<std::vector<std::int32_t>> lists = packed_;
     std::vector<double> preference = packed_preference_;
     preference.resize(static_cast<std::size_t>(problem_.mask.q_tiles));
-    const std::size_t changes = 1 + pick(random_, 4);
+    const std::size_t changes = 1 + pick(packing_random_, 4);
     for (std::size_t i = 0; i < changes; ++i) {
-      std::vector<std::int32_t>& from = lists[pick(random_, lists.size())];
-      std::vector<std::int32_t>& to = lists[pick(random_, lists.size())];
+      std::vector<std::int32_t>& from = lists[pick(packing_random_, lists.size())];
+      std::vector<std::int32_t>& to = lists[pick(packing_random_, lists.size())];
       if (from.empty() || to.empty()) continue;
-      std::int32_t& a = from[pick(random_, from.size())];
-      std::int32_t& b = to[pick(random_, to.size())];
+      std::int32_t& a = from[pick(packing_random_, from.size())];
+      std::int32_t& b = to[pick(packing_random_, to.size())];
       if (&from == &to || time_of(a) == time_of(b)) std::swap(a, b);
     }
-    if (pick(random_, 4) == 0) preference[pick(random_, preference.size())] = unit(random_);
+    if (pick(packing_random_, 4) == 0)
+      preference[pick(packing_random_, preference.size())] = unit(packing_random_);
     keep_packed(std::move(lists), preference);
   }
 
@@ -212,13 +221,15 @@ class BestSearch {
     offer_list(order, preference);
   }
 
+  void start_from_best() {
+    current_ = assignment_of(problem_, best_, best_worker_);
+    const auto schedule = first_come_first_served(problem_, request_.costs, *current_);
+    current_makespan_ = schedule ? run_schedule(problem_, request_.costs, *schedule).makespan : makespan_;
+  }
+
   /// One random change of the current assignment, kept unless it is later than before.
   void change() {
-    if (!current_) {
-      current_ = assignment_of(problem_, best_, best_worker_);
-      const auto schedule = first_come_first_served(problem_, request_.costs, *current_);
-      current_makespan_ = schedule ? run_schedule(problem_, request_.costs, *schedule).makespan : makespan_;
-    }
+    if (!current_) start_from_best();
     Assignment changed = *current_;
     const std::size_t changes = 1 + pick(random_, 3);
     for (std::size_t i = 0; i < changes; ++i)
@@ -280,7 +291,7 @@ class BestSearch {
   const ScheduleRequest& request_;
   const BackwardProblem& problem_;
   double bound_;
-  std::mt19937_64 random_;
+  std::mt19937_64 random_, packing_random_;
   std::vector<std::int32_t> chains_;  // with tasks
   std::vector<double> times_;         // of a chain, by KV tile
   std::int64_t tasks_ = 0, effort_ = 0;
@@ -291,6 +302,8 @@ class BestSearch {
   std::vector<std::vector<std::int32_t>> packed_;  // chains by worker
   std::vector<double> packed_preference_;          // of Q tiles
   std::optional<double> packed_makespan_;
+  BackwardSchedule packed_best_;  // a search of its own beside the local one
+  std::optional<double> packed_best_makespan_;
   std::optional<Assignment> current_;
   double current_makespan_ = 0;
 };
