@@ -10,12 +10,6 @@
 
 namespace natten_sim::kernels::device {
 
-__device__ __forceinline__ std::uint64_t global_timer() {
-  std::uint64_t ns;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-  return ns;
-}
-
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }

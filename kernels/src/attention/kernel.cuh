@@ -33,6 +33,7 @@
 #include <natten_sim/kernels/attention/attention.hpp>
 
 #include "attention/instructions.cuh"
+#include "gpu/global_timer.cuh"
 #include "gpu/sm_number.cuh"
 
 namespace natten_sim::kernels {
