@@ -4,6 +4,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/kernels/attention_forward/attention_engine.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
 #include <natten_sim/models/reuse/scan_reuse.hpp>
 #include <natten_sim/sim/reuse/wavefront.hpp>
@@ -16,6 +17,10 @@
 
 namespace natten_sim::validate {
 namespace {
+
+bool on_wgmma(const AttentionCase& point) {
+  return point.variant.engine == kernels::AttentionEngine::kWgmma;
+}
 
 const char* mask_word(const AttentionCase& point) { return point.problem.causal ? "causal" : "full"; }
 
@@ -38,6 +43,7 @@ Point read_attention(const StrictObject& fields) {
   v.walk = parse_name<KvOrder>(fields.text("order"));
   v.last_q_tile_first = fields.boolean_or("last_q_tile_first", false);
   v.ctas = fields.integer32_or("ctas", 0);
+  v.engine = parse_name<kernels::AttentionEngine>(fields.text_or("engine", "mma.sync"));
   kernels::require_valid_sizes(p, v);
   return point;
 }
@@ -82,7 +88,7 @@ const KernelPace* find_pace(const AttentionCase& point, const Device& device) {
   const std::vector<KernelPace>& paces = builtin_paces();
   const auto found = std::find_if(paces.begin(), paces.end(), [&](const KernelPace& pace) {
     const kernels::AttentionVariant &a = pace.variant, &b = point.variant;
-    return pace.device == device.name && pace.problem.head_dim == point.problem.head_dim &&
+    return pace.device == device.name && a.engine == b.engine && pace.problem.head_dim == point.problem.head_dim &&
            a.q_tile == b.q_tile && a.kv_tile == b.kv_tile && a.stages == b.stages &&
            a.ctas_per_sm == b.ctas_per_sm;
   });
@@ -143,15 +149,15 @@ CaseKind attention();
 CaseKind attention() {
   return {"attention",
           {"batch", "heads", "heads_kv", "tokens", "head_dim", "dtype", "causal", "q_tile", "kv_tile",
-           "stages", "ctas_per_sm", "schedule", "order", "last_q_tile_first", "ctas"},
+           "stages", "ctas_per_sm", "schedule", "order", "last_q_tile_first", "ctas", "engine"},
           read_attention};
 }
 
 }  // namespace cases
 
 std::string AttentionCase::tiles_text() const {
-  return std::to_string(variant.q_tile) + "x" + std::to_string(variant.kv_tile) + "x" +
-         std::to_string(variant.stages);
+  return (on_wgmma(*this) ? "wgmma " : "") + std::to_string(variant.q_tile) + "x" +
+         std::to_string(variant.kv_tile) + "x" + std::to_string(variant.stages);
 }
 
 std::string AttentionCase::key() const {
@@ -167,7 +173,7 @@ std::string AttentionCase::key() const {
 
 std::string AttentionCase::group() const {
   return std::string("attention ") + mask_word(*this) + " " + to_string(variant.schedule) + " " +
-         to_string(variant.walk) + (variant.ctas == 0 ? "" : ", some SMs");
+         to_string(variant.walk) + (variant.ctas == 0 ? "" : ", some SMs") + (on_wgmma(*this) ? ", wgmma" : "");
 }
 
 std::vector<Parameter> AttentionCase::parameters() const {
@@ -189,6 +195,7 @@ std::vector<Parameter> AttentionCase::parameters() const {
                                 {"order", to_string(v.walk)},
                                 {"last_q_tile_first", v.last_q_tile_first}};
   if (v.ctas != 0) all.push_back({"ctas", v.ctas});
+  if (on_wgmma(*this)) all.push_back({"engine", to_string(v.engine)});
   return all;
 }
 
@@ -200,8 +207,9 @@ std::vector<Prediction> AttentionCase::predict(const Device& device, Fidelity fi
 }
 
 Launch AttentionCase::prepare(Bench& bench, std::uint64_t seed) const {
-  return [gpu = bench.gpu(), point = *this, buffers = kernels::random_attention_buffers(problem, seed)] {
-    kernels::launch_attention(gpu, point.problem, point.variant, buffers);
+  const kernels::AttentionBuffers buffers = kernels::random_attention_buffers(problem, seed);
+  return [launch = kernels::prepare_attention(bench.gpu(), problem, variant, buffers), buffers] {
+    launch(nullptr);
   };
 }
 
@@ -216,6 +224,11 @@ CheckedPoint AttentionCase::check(Bench& bench, std::uint64_t seed) const {
   checked.error = error.kernel;
   checked.naive_error = error.naive;
   checked.passed = error.within_bound();
+  if (on_wgmma(*this)) {
+    const auto whole = kernels::attention_forward::check_whole(problem, buffers);
+    checked.error = std::max(checked.error, whole.relative_norm);
+    checked.passed = checked.passed && whole.within_bound();
+  }
   return checked;
 }
 

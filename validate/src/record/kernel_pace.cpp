@@ -13,7 +13,8 @@ constexpr double kMaxJitter = 0.5;  // that the timed model takes
 
 /// Whatever the CTAs an SM.
 bool same_kernel(const AttentionCase& a, const AttentionCase& b) {
-  return a.problem.head_dim == b.problem.head_dim && a.variant.q_tile == b.variant.q_tile &&
+  return a.variant.engine == b.variant.engine && a.problem.head_dim == b.problem.head_dim &&
+         a.variant.q_tile == b.variant.q_tile &&
          a.variant.kv_tile == b.variant.kv_tile && a.variant.stages == b.variant.stages;
 }
 
