@@ -141,10 +141,15 @@ struct Consumer {
     return correction;
   }
 
-  /// ptxas would sink the exponentials behind the next wait; a store of their sum holds them before it.
+  /// ptxas would sink the exponentials behind the next wait; a store of their sum holds them before it. One lane
+  /// stores, since racecheck takes the same word from all for a race.
   __device__ __forceinline__ void hold(float sum) {
-    asm volatile("st.shared.f32 [%0], %1;" ::"r"(shared_address(&s.sums[warpgroup][warp])), "f"(sum)
-                 : "memory");
+    asm volatile(
+        "{.reg .pred first;\n"
+        "setp.eq.s32 first, %2, 0;\n"
+        "@first st.shared.f32 [%0], %1;}" ::"r"(shared_address(&s.sums[warpgroup][warp])),
+        "f"(sum), "r"(lane)
+        : "memory");
   }
 
   __device__ __forceinline__ void pack_probabilities(const float (&scores)[kScores]) {
@@ -317,8 +322,8 @@ struct Consumer {
       }
       store_commit();
       store_wait_read();
-      barrier_arrive(&s.q_empty[q_stage]);
     }
+    release(&s.q_empty[q_stage]);
   }
 
   __device__ __forceinline__ void finish(const Work& work, int q_stage) {
@@ -338,7 +343,8 @@ struct Consumer {
     if (T::kPingPong && warpgroup == T::kConsumers - 1) pass_turn();
     for (int pass = 0;; ++pass) {
       barrier_wait(&s.q_full[q_ring.stage], q_ring.parity);
-      const int item = s.item[q_ring.stage];
+      // Read by the lane that arrives at "empty", before which nobody may write it again.
+      const int item = __shfl_sync(0xffffffffu, lane == 0 ? s.item[q_ring.stage] : 0, 0);
       if (item >= a.items) break;
       const Work work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item, pass);
       begin(work);
