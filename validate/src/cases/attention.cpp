@@ -83,47 +83,11 @@ std::optional<Prediction> lockstep(const AttentionCase& point, const Device& dev
                     static_cast<double>(read * problem.sizes.sector_bytes), false};
 }
 
-/// The pace of the point's kernel, or null.
-const KernelPace* find_pace(const AttentionCase& point, const Device& device) {
-  const std::vector<KernelPace>& paces = builtin_paces();
-  const auto found = std::find_if(paces.begin(), paces.end(), [&](const KernelPace& pace) {
-    const kernels::AttentionVariant &a = pace.variant, &b = point.variant;
-    return pace.device == device.name && a.engine == b.engine && pace.problem.head_dim == point.problem.head_dim &&
-           a.q_tile == b.q_tile && a.kv_tile == b.kv_tile && a.stages == b.stages &&
-           a.ctas_per_sm == b.ctas_per_sm;
-  });
-  return found == paces.end() ? nullptr : &*found;
-}
-
-std::optional<WavefrontDevice> wavefront_device(const AttentionCase& point, const Device& device) {
-  const KernelPace* const pace = find_pace(point, device);
-  if (pace == nullptr || !device.l2.effective_bytes || !device.l2.partitions || !device.l2.ways ||
-      !device.gpc_sms || !device.l2.hit_bytes_per_s || !device.l2.miss_bytes_per_s ||
-      !device.dram_bytes_per_s || !device.sms) {
-    return std::nullopt;
-  }
-  const double sms = device.sms->value;
-  WavefrontDevice wavefront;
-  wavefront.capacity_bytes = device.l2.effective_bytes->value;
-  wavefront.l2_partitions = device.l2.partitions->value;
-  wavefront.l2_ways = device.l2.ways->value;
-  wavefront.sms = device.sms->value;
-  wavefront.gpc_sms = device.gpc_sms->value;
-  wavefront.hit_bytes_per_ns = device.l2.hit_bytes_per_s->value * 1e-9 / sms;
-  wavefront.miss_bytes_per_ns = device.l2.miss_bytes_per_s->value * 1e-9 / sms;
-  wavefront.dram_bytes_per_ns = device.dram_bytes_per_s->value * 1e-9;
-  wavefront.pairs_per_ns = pace->sm_pairs_per_ns;
-  wavefront.lone_share = pace->lone_share;
-  wavefront.slot_skew = pace->slot_skew;
-  wavefront.jitter = pace->jitter;
-  return wavefront;
-}
-
 /// CTAs as processes in time, in front of the L2's partitions. Paces are measured; nothing is fitted to what
 /// attention kernels read.
 void add_timed(const AttentionCase& point, const Device& device, std::vector<Prediction>& predictions) {
   constexpr const char* kModel = "timed wavefronts";
-  const std::optional<WavefrontDevice> wavefront = wavefront_device(point, device);
+  const std::optional<WavefrontDevice> wavefront = wavefront_device(device, point.problem, point.variant);
   if (!wavefront) return;
   const kernels::AttentionVariant& v = point.variant;
   AttentionSchedule schedule;

@@ -52,15 +52,28 @@ double deviation_of(double predicted, double measured) {
   return predicted == 0 ? 0 : std::numeric_limits<double>::infinity();
 }
 
+/// A counter's values, or those of the time by events; null without.
+std::optional<Spread> measured_of(const RecordedRow& recorded, const std::string& quantity) {
+  if (quantity == kLaunchTime) {
+    if (!recorded.timing) return std::nullopt;
+    constexpr double kNs = 1e6;  // a millisecond
+    const Spread& ms = recorded.timing->milliseconds;
+    return Spread{ms.median * kNs, ms.p95 * kNs, ms.smallest * kNs, ms.largest * kNs};
+  }
+  const auto counter = recorded.counters.find(quantity);
+  if (counter == recorded.counters.end()) return std::nullopt;
+  return counter->second.spread;
+}
+
 void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Fidelity fidelity,
                  Comparison& comparison) {
   const std::string key = key_of(recorded.point);
   if (recorded.status != "measured")
     comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
   for (const Prediction& prediction : predict(recorded.point, device, fidelity)) {
-    const auto measured = recorded.counters.find(prediction.counter);
-    if (measured == recorded.counters.end()) continue;
-    const Spread& spread = measured->second.spread;
+    const std::optional<Spread> measured = measured_of(recorded, prediction.counter);
+    if (!measured) continue;
+    const Spread& spread = *measured;
     ComparisonRow row;
     row.suite = suite.name;
     row.device = device.name;

@@ -17,8 +17,8 @@ constexpr const char* kReads = "dram_read_bytes";
 }  // namespace
 
 std::string compared_quantity(const std::string& name) {
-  std::vector<std::string> names = {std::string(kSaving)};
-  std::string known = names.front();
+  std::vector<std::string> names = {std::string(kSaving), std::string(kLaunchTime)};
+  std::string known = joined(names);
   for (const CounterSpec& spec : counter_table()) {
     names.emplace_back(spec.label);
     known += ", " + names.back();

@@ -10,7 +10,8 @@ namespace natten_sim::validate::embedded {
 /// Every file of data/suites, compiled in.
 [[nodiscard]] std::vector<SuiteText> suites();
 
-/// data/recordings/nvidia-h200-pace.json, compiled in.
-extern const std::string_view pace;
+/// Every recording of data/recordings that is of paces, and of costs of neighborhood attention.
+[[nodiscard]] std::vector<SuiteText> paces();
+[[nodiscard]] std::vector<SuiteText> gna_costs();
 
 }  // namespace natten_sim::validate::embedded
