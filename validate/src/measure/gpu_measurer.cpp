@@ -79,6 +79,8 @@ RecordingHead make_head(const kernels::GpuInfo& gpu, const Suite& suite, const R
   if (options.timing.l2 == L2State::kWarm) {
     head.cache_control = "L2 overwritten before each counted repetition, warm before each timed one";
   }
+  if (options.timing.warm_up_ms > 0)
+    head.clocks_policy += "; launches for " + std::to_string(options.timing.warm_up_ms) + " ms before each timed point";
   head.commit = source_commit();
   return head;
 }
