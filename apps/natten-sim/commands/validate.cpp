@@ -329,7 +329,7 @@ const std::vector<Mode>& modes() {
       {"check-only", "--check-only", {"suite", "check-only", "device", "seed"}, run_check},
       {nullptr,
        "a run on the GPU",
-       {"suite", "device", "out", "resume", "repetitions", "inputs", "l2", "fidelity", "rows", "report"},
+       {"suite", "device", "out", "resume", "repetitions", "warm-up-ms", "inputs", "l2", "fidelity", "rows", "report"},
        run_on_gpu}};
   return kModes;
 }
