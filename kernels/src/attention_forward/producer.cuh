@@ -58,6 +58,8 @@ struct Shared {
   std::uint64_t k_full[T::kStages], k_empty[T::kStages];
   std::uint64_t v_full[T::kStages], v_empty[T::kStages];
   int item[T::kQStages];
+  Work work[T::kQStages];
+  BoxPlace place[T::kMask == MaskKind::kBox ? T::kQStages : 1];
   float sums[T::kConsumers][4];  // written, never read: see Consumer::hold
   std::uint32_t prefix[T::kMask == MaskKind::kBox ? kMaxPrefixWords : 1];
 };
@@ -117,11 +119,18 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
       break;
     }
     const Work work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item, pass);
+    s.work[q_ring.stage()] = work;
     const CUtensorMap *q_map = &a.q, *k_map = &a.k, *v_map = &a.v;
     if constexpr (T::kMask == MaskKind::kBox) {
       q_map = &a.groups[work.group].q;
       k_map = &a.groups[work.group].k;
       v_map = &a.groups[work.group].v;
+      BoxPlace& place = s.place[q_ring.stage()];
+      for (int axis = 0; axis < 3; ++axis) {
+        place.length[axis] = a.groups[work.group].length[axis];
+        place.first_range[axis] = a.groups[work.group].first_range[axis];
+      }
+      place.first_row = a.groups[work.group].first_row;
     }
     barrier_arrive_expect(&s.q_full[q_ring.stage()], T::kQBytes);
 #pragma unroll
