@@ -108,9 +108,7 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--repetitions", timing(&TimingOptions::repetitions),
            {.value = "N", .help = "Timed repetitions of each point [20]", .range = {1, 100000}});
   rows.add("--warm-up-ms", timing(&TimingOptions::warm_up_ms),
-           {.value = "N",
-            .help = "Launches for N ms before each timed point, so that clocks settle [0]",
-            .range = {0, 60000}});
+           {.value = "N", .help = "Launches before each timed point, to let clocks settle [0]", .range = {0, 60000}});
   rows.add("--inputs", timing(&TimingOptions::inputs),
            {.value = "N",
             .help = "Sets of inputs that the timed repetitions take in turn [1]",

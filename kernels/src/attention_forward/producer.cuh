@@ -106,6 +106,32 @@ __device__ __forceinline__ void load_kv(const Arguments& a, const CUtensorMap* m
   }
 }
 
+/// What the consumers of an item want to know of it.
+template <class T>
+__device__ __forceinline__ void publish(const Arguments& a, Shared<T>& s, const Work& work, int stage) {
+  s.work[stage] = work;
+  if constexpr (T::kMask == MaskKind::kBox) {
+    BoxPlace& place = s.place[stage];
+    const DilationGroup& group = a.groups[work.group];
+    for (int axis = 0; axis < 3; ++axis) {
+      place.length[axis] = group.length[axis];
+      place.first_range[axis] = group.first_range[axis];
+    }
+    place.first_row = group.first_row;
+  }
+}
+
+template <class T>
+__device__ __forceinline__ void load_q(const Arguments& a, Shared<T>& s, const CUtensorMap* map, const Work& work,
+                                       int stage) {
+  barrier_arrive_expect(&s.q_full[stage], T::kQBytes);
+#pragma unroll
+  for (int box = 0; box < T::kBoxes; ++box) {
+    load_box(shared_address(s.q[stage]) + box * T::kQTile * T::kRowBytes, map, &s.q_full[stage],
+             place(a.q_at, work.head, work.batch, {work.x, work.y, work.z}, box * T::kColumns));
+  }
+}
+
 template <class T>
 __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
   CountedRing<T::kStages> k_ring, v_ring;
@@ -119,26 +145,14 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
       break;
     }
     const Work work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item, pass);
-    s.work[q_ring.stage()] = work;
+    publish<T>(a, s, work, q_ring.stage());
     const CUtensorMap *q_map = &a.q, *k_map = &a.k, *v_map = &a.v;
     if constexpr (T::kMask == MaskKind::kBox) {
       q_map = &a.groups[work.group].q;
       k_map = &a.groups[work.group].k;
       v_map = &a.groups[work.group].v;
-      BoxPlace& place = s.place[q_ring.stage()];
-      for (int axis = 0; axis < 3; ++axis) {
-        place.length[axis] = a.groups[work.group].length[axis];
-        place.first_range[axis] = a.groups[work.group].first_range[axis];
-      }
-      place.first_row = a.groups[work.group].first_row;
     }
-    barrier_arrive_expect(&s.q_full[q_ring.stage()], T::kQBytes);
-#pragma unroll
-    for (int box = 0; box < T::kBoxes; ++box) {
-      load_box(shared_address(s.q[q_ring.stage()]) + box * T::kQTile * T::kRowBytes, q_map,
-               &s.q_full[q_ring.stage()],
-               place(a.q_at, work.head, work.batch, {work.x, work.y, work.z}, box * T::kColumns));
-    }
+    load_q<T>(a, s, q_map, work, q_ring.stage());
     q_ring.advance();
     // V trails K by a tile, as the consumers want them.
     int3 v_origin = {0, 0, 0};

@@ -3,6 +3,8 @@
 #include <memory>
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>
@@ -22,8 +24,9 @@ namespace {
 
 namespace forward = kernels::attention_forward;
 
-/// "16x8".
+/// "16x8"; of one axis also a number.
 Extents read_extents(const StrictObject& fields, const char* key) {
+  if (fields.at(key).is_number()) return {fields.integer(key)};
   const std::string text = fields.text(key);
   Extents extents;
   const char* at = text.data();
@@ -119,6 +122,13 @@ forward::Plan plan_of(const Bench& bench, const GnaCase& point, const forward::P
   return forward::Plan(bench.gpu(), problem, forward::best_kernel(problem), schedule, storage.tensors());
 }
 
+/// What is read where K and V of a head stay in the L2: everything once. Empty where they take more than half of it.
+std::optional<std::int64_t> cold_bytes(const GnaCase& point, const Device& device) {
+  const std::int64_t operand = tokens_of(point) * point.head_dim * element_bytes(point.dtype);
+  if (!device.l2.effective_bytes || 4 * operand > device.l2.effective_bytes->value) return std::nullopt;
+  return 3 * point.heads * operand;
+}
+
 /// CTAs in time, at the pace of the same tiles in sequences; for layouts that the simulation takes.
 void add_timed(const GnaCase& point, const Device& device, std::vector<Prediction>& predictions) {
   if (dilated(point)) return;
@@ -175,15 +185,14 @@ std::vector<forward::VisitedTile> visited_tiles(const NeighborhoodMask& mask, co
 
 std::int64_t loaded_sectors(const GnaCase& point, const std::vector<forward::VisitedTile>& visits,
                             std::int64_t sector_bytes) {
-  const NeighborhoodMask mask = point.mask();
-  std::int64_t rows = 0;
+  std::int64_t q_tiles = 0;
   const forward::VisitedTile* before = nullptr;
   for (const forward::VisitedTile& visit : visits) {
-    if (before == nullptr || before->group != visit.group || !(before->q_origin == visit.q_origin))
-      rows += tokens_in_box(mask, visit.group, visit.q_origin, point.q_tile);
-    rows += 2 * tokens_in_box(mask, visit.group, visit.kv_origin, point.kv_tile);
+    if (before == nullptr || before->group != visit.group || !(before->q_origin == visit.q_origin)) ++q_tiles;
     before = &visit;
   }
+  const std::int64_t rows = q_tiles * product(point.q_tile, "q_tile") +
+                            2 * static_cast<std::int64_t>(visits.size()) * product(point.kv_tile, "kv_tile");
   const std::int64_t row_bytes = point.head_dim * element_bytes(point.dtype);
   return checked_multiply(checked_multiply(rows, point.heads, "sectors"), row_bytes, "sectors") / sector_bytes;
 }
@@ -230,10 +239,10 @@ std::vector<Prediction> GnaCase::predict(const Device& device, Fidelity fidelity
   const std::vector<forward::VisitedTile> visits = visited_tiles(mask(), q_tile, kv_tile);
   const std::int64_t sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
   std::vector<Prediction> predictions = {
-      {"l2_read_sectors", "visited tiles, exact",
-       static_cast<double>(loaded_sectors(*this, visits, sector_bytes)), false},
-      {"dram_read_bytes", "every operand once",
-       static_cast<double>(3 * heads * tokens_of(*this) * head_dim * element_bytes(dtype)), false}};
+      {"l2_read_sectors", "visited tiles, whole boxes",
+       static_cast<double>(loaded_sectors(*this, visits, sector_bytes)), false}};
+  if (const std::optional<std::int64_t> bytes = cold_bytes(*this, device))
+    predictions.push_back({"dram_read_bytes", "every operand once", static_cast<double>(*bytes), false});
   if (const std::optional<GnaTime> time = predicted_time(*this, visits, device))
     predictions.push_back({std::string(kLaunchTime), "item costs", time->ns, time->fitted});
   if (fidelity == Fidelity::kTimed) add_timed(*this, device, predictions);

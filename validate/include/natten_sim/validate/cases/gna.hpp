@@ -43,7 +43,8 @@ struct GnaCase final : Case {
                                                                                  const Extents& q_tile,
                                                                                  const Extents& kv_tile);
 
-/// Sectors of Q, K and V that `visits` load: whole rows of the tokens that exist, a Q tile once.
+/// Sectors of Q, K and V that `visits` load: whole boxes, a Q tile once. What of a box lies outside of the tensor
+/// comes back as zeros, and the counter counts it like the rest (docs/kernels.md).
 [[nodiscard]] std::int64_t loaded_sectors(const GnaCase& point,
                                           const std::vector<kernels::attention_forward::VisitedTile>& visits,
                                           std::int64_t sector_bytes);
