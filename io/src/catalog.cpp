@@ -4,10 +4,12 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/io/strict_object.hpp>
 
 #include "device_atomics.hpp"
 #include "embedded_data.hpp"
+#include "natten_defaults.hpp"
 
 namespace natten_sim {
 namespace {
@@ -279,17 +281,22 @@ Device& device_to_join(Catalog& catalog, const std::string& name, const std::str
   for (Device& device : catalog.devices) {
     if (device.name == name) return device;
   }
-  throw MalformedData(where, "device '" + name + "'", "a device of data/devices.json");
+  throw MalformedData(where, "device '" + name + "'", "a device of data/devices/");
 }
 
 Catalog builtin_catalog() {
   Catalog catalog;
   add_backends(catalog, embedded::backends, "data/backends.json");
+  add_default_tiles(catalog);
   add_presets(catalog, embedded::presets, "data/presets.json");
-  add_devices(catalog, embedded::devices, "data/devices.json");
+  for (const embedded::File& file : embedded::devices)
+    add_devices(catalog, file.text, std::string(file.path));
+  std::sort(catalog.devices.begin(), catalog.devices.end(),
+            [](const Device& a, const Device& b) { return a.name < b.name; });
   join_atomics(catalog);
   join_msda_kernels(catalog);
   add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");
+  add_kernel_times(catalog, embedded::kernel_times, "data/kernel-times.json");
   return catalog;
 }
 

@@ -25,7 +25,7 @@ void resolve_share(const Preset* preset, Setting& setting) {
     throw InvalidParameter(
         "dense-steps",
         std::to_string(setting.dense_steps->part) + "/" + std::to_string(setting.dense_steps->whole),
-        "together with --attention-share");
+        "together with " + mention("attention-share"));
   }
   // The preset's own dense steps are a choice that its users make, so they are not a default.
   if (!setting.dense_steps) setting.dense_steps = {0, preset ? preset->steps.value_or(1) : 1};
@@ -90,6 +90,11 @@ ChosenTiles choose_tiles(const Setting& setting, const Catalog& catalog, const E
       return entry.tiles == tiles && (!entry.head_dim || entry.head_dim == setting.head_dim);
     });
     return {tiles, known ? std::optional(backend.name) : std::nullopt, false};
+  }
+  if (q_tile.empty() && kv_tile.empty() && tile_rank <= backend.default_tiles.size()) {
+    const NattenDefaultTiles& tiles = backend.default_tiles[tile_rank - 1];
+    if (const std::optional<TilePair>& own = pass == Walk::kForward ? tiles.forward : tiles.backward)
+      return {*own, backend.name, true};
   }
   const std::vector<TilePair> pairs = tile_pairs(backend, tile_rank, setting.head_dim.value(), pass);
   const auto match = std::find_if(pairs.begin(), pairs.end(), [&](const TilePair& pair) {

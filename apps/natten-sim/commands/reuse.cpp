@@ -3,8 +3,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/reuse_report.hpp>
 
-#include "commands.hpp"
-#include "commands/reuse_flags.hpp"
+#include "commands/rows/reuse_flags.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -42,11 +41,11 @@ study::ReuseDetails details_of(const ReuseFlags& flags, const std::optional<Reus
 std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer,
                          const std::optional<ReusePicture>& picture) {
   if (flags.output.json)
-    return report::envelope("reuse", report::reuse_input(answer), report::reuse_result(answer));
+    return report::envelope("reuse", reuse_input(answer.question), report::reuse_result(answer));
   if (!flags.output.csv) return report::reuse_text(answer);
   if (picture == ReusePicture::kHistogram) return report::reuse_histogram_csv(answer);
   if (picture == ReusePicture::kCurve) return report::reuse_curve_csv(answer);
-  return report::reuse_csv(answer);
+  return report::reuse_csv(answer, reuse_input(answer.question));
 }
 
 void say_capacity(const ReuseAnswer& answer, const Notes& notes) {
@@ -83,8 +82,10 @@ int run_reuse(const ReuseFlags& flags) {
 
 }  // namespace
 
+Command reuse_command();
 Command reuse_command() {
   Command command{.name = "reuse",
+                  .position = 40,
                   .summary = "Predict the sectors, L2 misses and DRAM bytes of an attention kernel"};
   command.footer =
       "Examples:\n"

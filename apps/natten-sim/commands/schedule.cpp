@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_table.hpp>
@@ -11,8 +12,7 @@
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>
 
-#include "commands.hpp"
-#include "commands/schedule_rows.hpp"
+#include "commands/rows/schedule_rows.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -92,7 +92,7 @@ void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const r
 
 void run_table(const ScheduleFlags& flags, const study::Context& context) {
   const ScheduleAnswer answer = study::schedule(table_question(flags), context);
-  write_one(flags, answer, report::schedule_input(*flags.table, answer));
+  write_one(flags, answer, schedule_input(flags, answer));
 }
 
 void run_algorithms(const ScheduleFlags& flags, study::Context context) {
@@ -103,7 +103,7 @@ void run_algorithms(const ScheduleFlags& flags, study::Context context) {
   context.progress = bar.callback();
   const ScheduleAnswer answer = study::schedule(question, context);
   bar.clear();
-  const report::Json input = report::schedule_input(question, answer);
+  const report::Json input = schedule_input(flags, answer);
   if (question.algorithms.empty()) {
     write_all(flags, render(flags, answer, input), {});
   } else {
@@ -129,8 +129,10 @@ std::string algorithm_list() {
 
 }  // namespace
 
+Command schedule_command();
 Command schedule_command() {
   Command command{.name = "schedule",
+                  .position = 30,
                   .summary = "Simulate and search deterministic attention-backward schedules"};
   command.footer =
       "Algorithms:\n" + algorithm_list() +

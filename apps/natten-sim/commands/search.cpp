@@ -7,39 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/report/natten_call.hpp>
+#include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/study/search.hpp>
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/values.hpp"
-#include "commands.hpp"
-#include "commands/setting_rows.hpp"
+#include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
-
-/// Axis numbers, which the search checks against the rank of the layout.
-template <>
-struct OptionValue<std::vector<std::int64_t>> {
-  static constexpr int kMaxValues = 4;
-  static std::vector<std::int64_t> from_words(const std::string& name, const std::vector<std::string>& words,
-                                              const About&) {
-    const Extents axes = parse_extents(name, words, std::numeric_limits<std::int64_t>::min(),
-                                       std::numeric_limits<std::int64_t>::max());
-    return {axes.begin(), axes.end()};
-  }
-  static std::vector<std::int64_t> from_json(const std::string& key, const Json& value, const About& about) {
-    std::vector<std::int64_t> axes;
-    for_each_element(key, value, "an array of axis numbers",
-                     [&](const Json& element) { axes.push_back(integer_from_json(key, element, about)); });
-    return axes;
-  }
-  static bool to_json(const std::vector<std::int64_t>& axes, Json& out) {
-    out = axes;
-    return true;
-  }
-};
 
 /// Tile pairs with their backends: JSON only.
 template <>
@@ -84,7 +61,7 @@ using study::SearchQuestion;
 struct SearchFlags {
   SearchQuestion question;
   CatalogFiles files;
-  std::optional<std::string> emit;
+  std::optional<report::EmitKind> emit;
   std::optional<unsigned> threads;  ///< none: all cores
   bool timing = false;
   OutputFlags output;
@@ -148,7 +125,8 @@ Options<SearchQuestion> question_rows() {
                     "one tile pair]"});
   rows.choose(
       "--ladder", &SearchQuestion::kind, SearchKind::kLadder,
-      {.help = "Stride ladder of a fixed window: the front over stride product and worst-case speedup"});
+      {.help = "Stride ladder of a fixed window: the front over stride product and worst-case speedup",
+       .echo = Echo::kNever});
   rows.choose("--pareto", &SearchQuestion::kind, SearchKind::kPareto,
               {.help = "Whole Pareto front over lower sparsity, smaller stride product, higher speedup",
                .excludes = {"ladder"}});
@@ -163,12 +141,13 @@ Options<SearchFlags> search_rows() {
   Options<SearchFlags> rows;
   rows.include(question_rows(), &SearchFlags::question);
   rows.include(catalog_rows(), &SearchFlags::files);
-  rows.add("--emit", &SearchFlags::emit,
-           {.value = "KIND",
-            .help = "Print the Python call of the winner (natten)",
-            .choices = "natten",
-            .echo = Echo::kNever,
-            .excludes = {"csv"}});
+  rows.add(
+      "--emit", &SearchFlags::emit,
+      {.value = "KIND",
+       .help = "Print what runs the winner: NATTEN's Python call, its profiler's command, a FlexAttention "
+               "script, or the call as JSON",
+       .echo = Echo::kNever,
+       .excludes = {"csv"}});
   rows.add("--threads", &SearchFlags::threads,
            {.value = "N",
             .help = "Threads; the output is the same for any number [all cores]",
@@ -179,17 +158,20 @@ Options<SearchFlags> search_rows() {
   return rows.include(output_rows(), &SearchFlags::output);
 }
 
-std::string render(const SearchFlags& flags, const SearchAnswer& answer) {
+std::string emitted(const SearchFlags& flags, const SearchAnswer& answer, const study::Context& context) {
+  if (!flags.emit || answer.candidates.empty()) return "";
+  const TilingProblem& best = answer.candidates.front().counted.problem;
+  return report::emitted(*flags.emit, answer.question.setting, best, nullptr, context);
+}
+
+std::string render(const SearchFlags& flags, const SearchAnswer& answer, const study::Context& context) {
+  const std::string call = emitted(flags, answer, context);
   if (flags.output.json) {
-    const auto call = flags.emit ? report::NattenCall::kShown : report::NattenCall::kHidden;
-    return report::envelope("search", question_rows().echo(answer.question),
-                            report::search_result(answer, call));
+    report::Json result = report::search_result(answer);
+    if (!call.empty()) report::add_emitted(*flags.emit, call, result);
+    return report::envelope("search", question_rows().echo(answer.question), std::move(result));
   }
-  if (flags.emit) {
-    if (answer.candidates.empty()) return "";
-    const study::SearchCandidate& best = answer.candidates.front();
-    return report::natten_call(best.counted.problem.mask, best.tiles) + "\n";
-  }
+  if (flags.emit) return call;
   return flags.output.csv ? report::search_csv(answer) : report::search_text(answer);
 }
 
@@ -216,7 +198,7 @@ int run_search(const SearchFlags& flags) {
   const SearchAnswer answer = study::search(flags.question, context);
   bar.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::string text = render(flags, answer);
+  const std::string text = render(flags, answer, context);
   say_defaults(answer, notes);
   if (answer.candidates.empty())
     std::fprintf(stderr, "natten-sim: %s\n", report::nothing_found(answer).c_str());
@@ -227,8 +209,9 @@ int run_search(const SearchFlags& flags) {
 
 }  // namespace
 
+Command search_command();
 Command search_command() {
-  Command command{.name = "search", .summary = "Find the best windows, strides and tile shapes, exactly"};
+  Command command{.name = "search", .position = 20, .summary = "Find the best windows, strides and tile shapes, exactly"};
   command.footer =
       "Order: larger objective, then smaller stride product, then less uneven windows, then lexicographic.\n"
       "Examples:\n"
