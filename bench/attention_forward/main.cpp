@@ -2,8 +2,8 @@
 //
 //   attention_forward_bench check             whole outputs against the oracles, poisons, guards, repeats
 //   attention_forward_bench ladder [TOKENS]   steps of the version ladder: bf16, head dimension 128, 16 heads
-//   attention_forward_bench engines [TOKENS]  the mma.sync engine and this one, one behind the other's interface
-//   attention_forward_bench once [causal]     each of those once, for a profiler
+//   attention_forward_bench engines [TOKENS]  the mma.sync engine and this one, one behind the other's
+//   interface attention_forward_bench once [causal]     each of those once, for a profiler
 //   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 16384 of 16384 tokens in all, full and causal
 //   attention_forward_bench neighborhoods     published video and image problems
 //

@@ -31,9 +31,9 @@ void check(const AttentionProblem& problem, const AttentionVariant& variant, std
   INFO("seed " << seed << ", " << to_string(problem.dtype) << ", batch " << problem.batch << ", heads "
                << problem.heads << "/" << problem.heads_kv << ", tokens " << problem.tokens << ", head dim "
                << problem.head_dim << (problem.causal ? ", causal" : ", full") << ", "
-               << to_string(variant.engine) << ", tiles " << variant.q_tile
-               << "x" << variant.kv_tile << ", stages " << variant.stages << ", " << variant.ctas_per_sm
-               << " CTAs an SM, " << to_string(variant.schedule) << ", " << to_string(variant.walk)
+               << to_string(variant.engine) << ", tiles " << variant.q_tile << "x" << variant.kv_tile
+               << ", stages " << variant.stages << ", " << variant.ctas_per_sm << " CTAs an SM, "
+               << to_string(variant.schedule) << ", " << to_string(variant.walk)
                << (variant.last_q_tile_first ? ", last first" : "") << ": error " << error.kernel
                << ", naive " << error.naive << ", unwritten " << error.unwritten);
   CHECK(error.unwritten == 0);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The PTX instructions of the attention kernel, and where chunks of 16 bytes lie in its tiles (kernel.cuh says
-// why there).
+// The PTX instructions of the attention kernel, and where chunks of 16 bytes lie in its tiles (kernel.cuh
+// says why there).
 #include <cstdint>
 #include <type_traits>
 

@@ -103,7 +103,7 @@ AttentionLaunch prepare_attention(const GpuInfo& gpu, const AttentionProblem& pr
                                   const AttentionVariant& variant, const AttentionBuffers& buffers) {
   const AttentionTiles& tiles = require_valid(problem, variant);
   require_buffers(problem, buffers);
-  if (variant.engine == AttentionEngine::kWgmma) 
+  if (variant.engine == AttentionEngine::kWgmma)
     return attention_forward::prepare(gpu, problem, variant, buffers);
   const Kernel kernel = kernel_of(tiles, problem.dtype);
   const std::size_t shared =

@@ -70,8 +70,7 @@ void require_valid_sizes(const AttentionProblem& problem, const AttentionVariant
                            "a divisor of heads = " + std::to_string(problem.heads), "1");
   }
   const std::int64_t q_tiles = ceil_divide(problem.tokens, variant.q_tile);
-  require_range("Q tiles", checked_multiply(problem.batch * problem.heads, q_tiles, "Q tiles"), 1,
-                kMaxItems);
+  require_range("Q tiles", checked_multiply(problem.batch * problem.heads, q_tiles, "Q tiles"), 1, kMaxItems);
 }
 
 const AttentionTiles& require_valid(const AttentionProblem& problem, const AttentionVariant& variant) {

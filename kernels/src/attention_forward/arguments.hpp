@@ -69,9 +69,9 @@ struct Arguments {
   int batch = 1;
   int section = 1;
   bool last_q_tile_first = false;
-  int walk = 0;                // KvOrder
-  int items_a_wave = 0;        // for the sawtooth's direction; 0: static, a CTA counts its own items
-  unsigned* ticket = nullptr;  // two counters, zero between launches; null: static
+  int walk = 0;                       // KvOrder
+  int items_a_wave = 0;               // for the sawtooth's direction; 0: static, a CTA counts its own items
+  unsigned* ticket = nullptr;         // two counters, zero between launches; null: static
   ItemInterval* intervals = nullptr;  // of each item, or null
 
   // kBand

@@ -1,6 +1,6 @@
-#include <natten_sim/kernels/attention_forward/attention_engine.hpp>
-
 #include <string>
+
+#include <natten_sim/kernels/attention_forward/attention_engine.hpp>
 
 namespace natten_sim::kernels::attention_forward {
 

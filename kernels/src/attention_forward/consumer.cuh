@@ -140,8 +140,8 @@ struct Consumer {
     return correction;
   }
 
-  /// ptxas would sink the exponentials behind the next wait; a store of their sum holds them before it. One lane
-  /// stores, since racecheck takes the same word from all for a race.
+  /// ptxas would sink the exponentials behind the next wait; a store of their sum holds them before it. One
+  /// lane stores, since racecheck takes the same word from all for a race.
   __device__ __forceinline__ void hold(float sum) {
     asm volatile(
         "{.reg .pred first;\n"
@@ -250,7 +250,8 @@ struct Consumer {
     }
   }
 
-  /// A word of shared memory, read by the lane that arrives at "empty", before which nobody may write it again.
+  /// A word of shared memory, read by the lane that arrives at "empty", before which nobody may write it
+  /// again.
   template <typename Word>
   __device__ __forceinline__ Word from_lane_0(const Word& word) const {
     Word read = 0;

@@ -1,5 +1,5 @@
-// What every warpgroup of a CTA shares, the producer: one thread that asks TMA for tiles, and the observer: another
-// one, that notes when items begin and end where that is asked for.
+// What every warpgroup of a CTA shares, the producer: one thread that asks TMA for tiles, and the observer:
+// another one, that notes when items begin and end where that is asked for.
 #pragma once
 
 #include <type_traits>
@@ -81,7 +81,9 @@ struct Ring {
 template <int kDepth>
 struct CountedRing {
   std::uint32_t rounds = 0;  // tiles; of other depths than powers of two, the parity in bit 8
-  __device__ __forceinline__ int stage() const { return static_cast<int>(kPower ? rounds % kDepth : rounds & 255); }
+  __device__ __forceinline__ int stage() const {
+    return static_cast<int>(kPower ? rounds % kDepth : rounds & 255);
+  }
   __device__ __forceinline__ std::uint32_t parity() const {
     return kPower ? rounds / kDepth & 1 : rounds >> 8;
   }
@@ -122,8 +124,8 @@ __device__ __forceinline__ void publish(const Arguments& a, Shared<T>& s, const 
 }
 
 template <class T>
-__device__ __forceinline__ void load_q(const Arguments& a, Shared<T>& s, const CUtensorMap* map, const Work& work,
-                                       int stage) {
+__device__ __forceinline__ void load_q(const Arguments& a, Shared<T>& s, const CUtensorMap* map,
+                                       const Work& work, int stage) {
   barrier_arrive_expect(&s.q_full[stage], T::kQBytes);
 #pragma unroll
   for (int box = 0; box < T::kBoxes; ++box) {
@@ -186,8 +188,8 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
 
 // --- observer -------------------------------------------------------------------------------------------
 
-/// An item begins when its Q tile is there and the item before has ended, and ends when its O tile is stored. The
-/// observer arrives at "empty" like a consumer: so no round passes it by.
+/// An item begins when its Q tile is there and the item before has ended, and ends when its O tile is stored.
+/// The observer arrives at "empty" like a consumer: so no round passes it by.
 template <class T>
 __device__ __forceinline__ void observe(const Arguments& a, Shared<T>& s) {
   CountedRing<T::kQStages> q_ring;

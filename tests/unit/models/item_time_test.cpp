@@ -44,7 +44,8 @@ TEST_CASE("costs are found again from the times that they make") {
     launch.heads = 1 + i % 3;
     launch.workers = 7;
     launch.dispatch = i % 2 == 0 ? ItemDispatch::kRoundRobin : ItemDispatch::kWhoeverIsFree;
-    for (int item = 0; item < 20 + 11 * i; ++item) launch.head.push_back({(item * 5 + i) % 9, (item * i) % 4});
+    for (int item = 0; item < 20 + 11 * i; ++item)
+      launch.head.push_back({(item * 5 + i) % 9, (item * i) % 4});
     const double time = item_time_ns(launch, truth);
     timed.push_back({std::move(launch), time});
   }

@@ -6,8 +6,8 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
-#include <natten_sim/validate/compare/suite.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
+#include <natten_sim/validate/compare/suite.hpp>
 
 #include "catch.hpp"
 

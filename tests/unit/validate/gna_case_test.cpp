@@ -1,4 +1,5 @@
-// The case of neighborhood attention: what it counts, worked by hand, what it refuses, and the frozen predictions.
+// The case of neighborhood attention: what it counts, worked by hand, what it refuses, and the frozen
+// predictions.
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -49,8 +50,8 @@ TEST_CASE("a KV tile that sticks out of the layout is not full, the others of a 
 
 TEST_CASE("items of a launch are Q tiles with their full and partial tiles") {
   // Blocked attention: windows of 128 in strides of 128, each its own tile.
-  const GnaCase blocked =
-      case_of({"heads=2", "input=512", "window=128", "stride=128", "q_tile=128", "kv_tile=128", "dispatch=static"});
+  const GnaCase blocked = case_of(
+      {"heads=2", "input=512", "window=128", "stride=128", "q_tile=128", "kv_tile=128", "dispatch=static"});
   const ItemLaunch launch =
       item_launch(blocked, visited_tiles(blocked.mask(), blocked.q_tile, blocked.kv_tile), 132);
   REQUIRE(launch.head.size() == 4);
@@ -66,8 +67,8 @@ TEST_CASE("items of a launch are Q tiles with their full and partial tiles") {
 }
 
 TEST_CASE("operations are four times head dim of every pair that attends, counted one by one") {
-  const GnaCase point = case_of({"heads=2", "head_dim=64", "input=13x9", "window=4x3", "stride=2x1", "dilation=2x3",
-                                 "q_tile=16x8", "kv_tile=16x8"});
+  const GnaCase point = case_of({"heads=2", "head_dim=64", "input=13x9", "window=4x3", "stride=2x1",
+                                 "dilation=2x3", "q_tile=16x8", "kv_tile=16x8"});
   std::int64_t pairs = 0;
   const NeighborhoodMask mask = point.mask();
   for (std::int64_t q = 0; q < 13 * 9; ++q) {
@@ -78,8 +79,8 @@ TEST_CASE("operations are four times head dim of every pair that attends, counte
         const std::int64_t dilation = mask[axis].dilation;
         const TokenRange range =
             attended_range(residue_class(mask[axis], query[axis] % dilation), query[axis] / dilation);
-        sees = sees && query[axis] % dilation == key[axis] % dilation && key[axis] / dilation >= range.begin &&
-               key[axis] / dilation < range.end;
+        sees = sees && query[axis] % dilation == key[axis] % dilation &&
+               key[axis] / dilation >= range.begin && key[axis] / dilation < range.end;
       }
       pairs += sees ? 1 : 0;
     }
@@ -90,8 +91,9 @@ TEST_CASE("operations are four times head dim of every pair that attends, counte
 TEST_CASE("tiles that no kernel has, axes that do not fit each other and a fourth axis are refused") {
   CHECK_THROWS_AS(case_of({"input=512", "window=128", "q_tile=64", "kv_tile=128"}).require_built(),
                   InvalidParameter);
-  CHECK_THROWS_AS(case_of({"input=512", "window=128", "head_dim=80", "q_tile=128", "kv_tile=128"}).require_built(),
-                  InvalidParameter);
+  CHECK_THROWS_AS(
+      case_of({"input=512", "window=128", "head_dim=80", "q_tile=128", "kv_tile=128"}).require_built(),
+      InvalidParameter);
   CHECK_NOTHROW(case_of({"input=512", "window=128", "q_tile=128", "kv_tile=128"}).require_built());
   CHECK_THROWS_AS(case_of({"input=512", "window=513", "q_tile=128", "kv_tile=128"}), Error);
   CHECK_THROWS_AS(case_of({"input=512x4", "window=128", "q_tile=128", "kv_tile=128"}), Error);
@@ -118,7 +120,9 @@ TEST_CASE("costs are fitted to other points than those that they are held agains
   CHECK(4 * costed == judged);  // a fifth of all
 }
 
-TEST_CASE("times and DRAM reads that the program predicts are those that were frozen before anything was measured") {
+TEST_CASE(
+    "times and DRAM reads that the program predicts are those that were frozen before anything was "
+    "measured") {
   std::ifstream file(NATTEN_SIM_SOURCE_DIR "/data/predictions/h200_forward_gna.json");
   const nlohmann::json frozen = nlohmann::json::parse(file);
   std::map<std::string, double> values;
@@ -139,7 +143,8 @@ TEST_CASE("times and DRAM reads that the program predicts are those that were fr
       }
     }
   }
-  CHECK(compared == 82 + 66 + 60 + 16);  // sectors and lockstep of forward; times of gna, reads of small heads
+  CHECK(compared ==
+        82 + 66 + 60 + 16);  // sectors and lockstep of forward; times of gna, reads of small heads
 }
 
 }  // namespace

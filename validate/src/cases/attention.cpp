@@ -18,9 +18,7 @@
 namespace natten_sim::validate {
 namespace {
 
-bool on_wgmma(const AttentionCase& point) {
-  return point.variant.engine == kernels::AttentionEngine::kWgmma;
-}
+bool on_wgmma(const AttentionCase& point) { return point.variant.engine == kernels::AttentionEngine::kWgmma; }
 
 const char* mask_word(const AttentionCase& point) { return point.problem.causal ? "causal" : "full"; }
 
@@ -135,7 +133,8 @@ std::string AttentionCase::key() const {
 
 std::string AttentionCase::group() const {
   return std::string("attention ") + mask_word(*this) + " " + to_string(variant.schedule) + " " +
-         to_string(variant.walk) + (variant.ctas == 0 ? "" : ", some SMs") + (on_wgmma(*this) ? ", wgmma" : "");
+         to_string(variant.walk) + (variant.ctas == 0 ? "" : ", some SMs") +
+         (on_wgmma(*this) ? ", wgmma" : "");
 }
 
 std::vector<Parameter> AttentionCase::parameters() const {

@@ -78,9 +78,7 @@ Point read_gna(const StrictObject& fields) {
 
 std::int64_t tokens_of(const GnaCase& point) { return product(point.input, "tokens"); }
 
-bool dilated(const GnaCase& point) {
-  return !(point.dilation == ones(point.input.rank()));
-}
+bool dilated(const GnaCase& point) { return !(point.dilation == ones(point.input.rank())); }
 
 /// Tokens of a box that lie within its dilation group.
 std::int64_t tokens_in_box(const NeighborhoodMask& mask, std::int64_t group, const Extents& origin,
@@ -122,7 +120,8 @@ forward::Plan plan_of(const Bench& bench, const GnaCase& point, const forward::P
   return forward::Plan(bench.gpu(), problem, forward::best_kernel(problem), schedule, storage.tensors());
 }
 
-/// What is read where K and V of a head stay in the L2: everything once. Empty where they take more than half of it.
+/// What is read where K and V of a head stay in the L2: everything once. Empty where they take more than half
+/// of it.
 std::optional<std::int64_t> cold_bytes(const GnaCase& point, const Device& device) {
   const std::int64_t operand = tokens_of(point) * point.head_dim * element_bytes(point.dtype);
   if (!device.l2.effective_bytes || 4 * operand > device.l2.effective_bytes->value) return std::nullopt;
@@ -142,7 +141,12 @@ void add_timed(const GnaCase& point, const Device& device, std::vector<Predictio
   SplitQProblem problem;
   problem.mask = point.mask();
   problem.tiles = {point.q_tile, point.kv_tile};
-  problem.sizes = {1, point.heads, point.heads, point.head_dim, point.head_dim, element_bytes(point.dtype),
+  problem.sizes = {1,
+                   point.heads,
+                   point.heads,
+                   point.head_dim,
+                   point.head_dim,
+                   element_bytes(point.dtype),
                    number(device, device.l2.sector_bytes, "l2_sector_bytes")};
   AttentionSchedule schedule;
   if (point.dispatch != forward::Dispatch::kStatic) schedule.schedule = CtaSchedule::kGrid;
@@ -162,7 +166,8 @@ namespace cases {
 CaseKind gna();
 CaseKind gna() {
   return {"gna",
-          {"heads", "head_dim", "dtype", "input", "window", "stride", "dilation", "q_tile", "kv_tile", "dispatch"},
+          {"heads", "head_dim", "dtype", "input", "window", "stride", "dilation", "q_tile", "kv_tile",
+           "dispatch"},
           read_gna};
 }
 
@@ -194,7 +199,8 @@ std::int64_t loaded_sectors(const GnaCase& point, const std::vector<forward::Vis
   const std::int64_t rows = q_tiles * product(point.q_tile, "q_tile") +
                             2 * static_cast<std::int64_t>(visits.size()) * product(point.kv_tile, "kv_tile");
   const std::int64_t row_bytes = point.head_dim * element_bytes(point.dtype);
-  return checked_multiply(checked_multiply(rows, point.heads, "sectors"), row_bytes, "sectors") / sector_bytes;
+  return checked_multiply(checked_multiply(rows, point.heads, "sectors"), row_bytes, "sectors") /
+         sector_bytes;
 }
 
 NeighborhoodMask GnaCase::mask() const { return make_mask(input, window, stride, dilation); }
@@ -238,9 +244,9 @@ std::vector<Parameter> GnaCase::parameters() const {
 std::vector<Prediction> GnaCase::predict(const Device& device, Fidelity fidelity) const {
   const std::vector<forward::VisitedTile> visits = visited_tiles(mask(), q_tile, kv_tile);
   const std::int64_t sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
-  std::vector<Prediction> predictions = {
-      {"l2_read_sectors", "visited tiles, whole boxes",
-       static_cast<double>(loaded_sectors(*this, visits, sector_bytes)), false}};
+  std::vector<Prediction> predictions = {{"l2_read_sectors", "visited tiles, whole boxes",
+                                          static_cast<double>(loaded_sectors(*this, visits, sector_bytes)),
+                                          false}};
   if (const std::optional<std::int64_t> bytes = cold_bytes(*this, device))
     predictions.push_back({"dram_read_bytes", "every operand once", static_cast<double>(*bytes), false});
   if (const std::optional<GnaTime> time = predicted_time(*this, visits, device))

@@ -42,8 +42,8 @@ const Device* device_of(const std::vector<Device>& devices, const std::string& p
 /// In words, when the GPU is a slice or a smaller sibling of what the profile describes; else empty.
 std::string other_size(const RecordedDevice& recorded, const Device& device) {
   if (!device.sms || recorded.sms == 0 || device.sms->value == recorded.sms) return "";
-  return "device profile '" + device.name + "' has " + std::to_string(device.sms->value) +
-         " SMs, '" + recorded.name + "' has " + std::to_string(recorded.sms);
+  return "device profile '" + device.name + "' has " + std::to_string(device.sms->value) + " SMs, '" +
+         recorded.name + "' has " + std::to_string(recorded.sms);
 }
 
 /// predicted / measured - 1. Nothing predicted and nothing seen agree.

@@ -5,8 +5,8 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/validate/measure/counters.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
+#include <natten_sim/validate/measure/counters.hpp>
 
 namespace natten_sim::validate {
 namespace {

@@ -38,8 +38,7 @@ Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks, const
     throw InvalidParameter("repetitions", std::to_string(options.repetitions), "1..100000", "20");
   }
   if (options.inputs < 1 || options.inputs > kMaxInputs) {
-    throw InvalidParameter("inputs", std::to_string(options.inputs), "1.." + std::to_string(kMaxInputs),
-                           "1");
+    throw InvalidParameter("inputs", std::to_string(options.inputs), "1.." + std::to_string(kMaxInputs), "1");
   }
   for (int i = 0; i < options.warm_up; ++i) work();
   kernels::synchronize();

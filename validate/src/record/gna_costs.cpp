@@ -18,7 +18,8 @@ using kernels::attention_forward::VisitedTile;
 const std::vector<Recording>& builtin_costs() {
   static const std::vector<Recording> recordings = [] {
     std::vector<Recording> parsed;
-    for (const SuiteText& text : embedded::gna_costs()) parsed.push_back(parse_recording(text.json, text.where));
+    for (const SuiteText& text : embedded::gna_costs())
+      parsed.push_back(parse_recording(text.json, text.where));
     return parsed;
   }();
   return recordings;
@@ -71,8 +72,8 @@ std::optional<ItemCosts> gna_costs(const Recording& recording, std::int64_t head
     const auto* const point = row.point.as<GnaCase>();
     if (point == nullptr || !row.timing || point->head_dim != head_dim || point->dtype != dtype) continue;
     const std::vector<VisitedTile> visits = visited_tiles(point->mask(), point->q_tile, point->kv_tile);
-    timed.push_back({item_launch(*point, visits, recording.head.device.sms),
-                     row.timing->milliseconds.median * 1e6});
+    timed.push_back(
+        {item_launch(*point, visits, recording.head.device.sms), row.timing->milliseconds.median * 1e6});
   }
   if (timed.size() < 4) return std::nullopt;
   return fit_item_costs(timed);

@@ -14,8 +14,8 @@ constexpr double kMaxJitter = 0.5;  // that the timed model takes
 /// Whatever the CTAs an SM.
 bool same_kernel(const AttentionCase& a, const AttentionCase& b) {
   return a.variant.engine == b.variant.engine && a.problem.head_dim == b.problem.head_dim &&
-         a.variant.q_tile == b.variant.q_tile &&
-         a.variant.kv_tile == b.variant.kv_tile && a.variant.stages == b.variant.stages;
+         a.variant.q_tile == b.variant.q_tile && a.variant.kv_tile == b.variant.kv_tile &&
+         a.variant.stages == b.variant.stages;
 }
 
 double pairs_per_ns(const AttentionCase& point, const CtaPace& pace) {
@@ -77,7 +77,8 @@ const std::vector<KernelPace>& builtin_paces() {
   return paces;
 }
 
-std::optional<WavefrontDevice> wavefront_device(const Device& device, const kernels::AttentionProblem& problem,
+std::optional<WavefrontDevice> wavefront_device(const Device& device,
+                                                const kernels::AttentionProblem& problem,
                                                 const kernels::AttentionVariant& variant) {
   const std::vector<KernelPace>& paces = builtin_paces();
   const auto pace = std::find_if(paces.begin(), paces.end(), [&](const KernelPace& each) {

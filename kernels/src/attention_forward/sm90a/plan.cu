@@ -7,9 +7,9 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/cuda_check.cuh"
 #include "attention_forward/instances.hpp"
 #include "attention_forward/tensor_map.cuh"
+#include "gpu/cuda_check.cuh"
 
 namespace natten_sim::kernels::attention_forward {
 namespace {
@@ -343,7 +343,8 @@ void Plan::launch(DeviceBuffer* intervals) const {
   if (intervals != nullptr) {
     const std::size_t needed = static_cast<std::size_t>(taken.items) * sizeof(ItemInterval);
     if (intervals->bytes() < needed)
-      throw InvalidParameter("intervals", std::to_string(intervals->bytes()), std::to_string(needed) + " bytes");
+      throw InvalidParameter("intervals", std::to_string(intervals->bytes()),
+                             std::to_string(needed) + " bytes");
     taken.intervals = static_cast<ItemInterval*>(intervals->data());
   }
   cudaLaunchConfig_t config{};

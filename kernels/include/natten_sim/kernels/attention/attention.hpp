@@ -21,8 +21,9 @@ namespace natten_sim::kernels {
 /// Tensors are contiguous: Q and O (batch, heads, tokens, head_dim), K and V (batch, heads_kv, tokens,
 /// head_dim). O = softmax(Q K^T / sqrt(head_dim)) V; causal: token i attends to tokens 0..i.
 ///
-/// Two engines run the same problems and variants. kMmaSync: mma.sync and cp.async, from sm_80 on, one to three
-/// CTAs an SM. kWgmma: wgmma and TMA, sm_90 alone, one CTA an SM; of attention_forward, which takes more problems.
+/// Two engines run the same problems and variants. kMmaSync: mma.sync and cp.async, from sm_80 on, one to
+/// three CTAs an SM. kWgmma: wgmma and TMA, sm_90 alone, one CTA an SM; of attention_forward, which takes
+/// more problems.
 enum class AttentionEngine { kMmaSync, kWgmma };
 
 struct AttentionProblem {
@@ -100,7 +101,8 @@ struct AttentionBuffers {
 using AttentionLaunch = std::function<void(DeviceBuffer* intervals)>;
 
 /// Everything that can be made once for many launches. `buffers` must outlive it.
-/// @throws InvalidParameter, HardwareAbsent when the GPU lacks the instructions or the shared memory, CudaError.
+/// @throws InvalidParameter, HardwareAbsent when the GPU lacks the instructions or the shared memory,
+/// CudaError.
 [[nodiscard]] AttentionLaunch prepare_attention(const GpuInfo& gpu, const AttentionProblem& problem,
                                                 const AttentionVariant& variant,
                                                 const AttentionBuffers& buffers);

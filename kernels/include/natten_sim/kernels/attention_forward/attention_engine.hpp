@@ -5,8 +5,8 @@
 
 namespace natten_sim::kernels::attention_forward {
 
-/// Attention forward for sm_90a as an engine of `attention`: what one calls a problem, a variant and buffers in the
-/// words of the other.
+/// Attention forward for sm_90a as an engine of `attention`: what one calls a problem, a variant and buffers
+/// in the words of the other.
 
 /// Contiguous, (batch, heads, tokens, head_dim).
 [[nodiscard]] Problem problem_of(const AttentionProblem& problem);

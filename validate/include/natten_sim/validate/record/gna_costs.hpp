@@ -10,8 +10,8 @@
 
 namespace natten_sim::validate {
 
-/// What launches of neighborhood attention cost, fitted to the recordings of the suite gna-costs that are compiled
-/// in (data/recordings/*-gna-costs.json): points that no other suite has.
+/// What launches of neighborhood attention cost, fitted to the recordings of the suite gna-costs that are
+/// compiled in (data/recordings/*-gna-costs.json): points that no other suite has.
 
 struct GnaTime {
   double ns = 0;
@@ -24,7 +24,8 @@ struct GnaTime {
                                      std::int64_t sms);
 
 /// Of points with this head dimension and dtype. Empty with fewer than four.
-[[nodiscard]] std::optional<ItemCosts> gna_costs(const Recording& recording, std::int64_t head_dim, Dtype dtype);
+[[nodiscard]] std::optional<ItemCosts> gna_costs(const Recording& recording, std::int64_t head_dim,
+                                                 Dtype dtype);
 
 /// Empty where no recording tells the device's costs of that kernel.
 [[nodiscard]] std::optional<GnaTime> predicted_time(

@@ -29,8 +29,8 @@ struct KernelPace {
 /// Of the recordings data/recordings/*-pace.json, compiled in.
 [[nodiscard]] const std::vector<KernelPace>& builtin_paces();
 
-/// The device in front of that kernel's CTAs, at the built-in pace. Empty where the kernel has no pace there, or the
-/// device's profile lacks what the timed model needs.
+/// The device in front of that kernel's CTAs, at the built-in pace. Empty where the kernel has no pace there,
+/// or the device's profile lacks what the timed model needs.
 [[nodiscard]] std::optional<WavefrontDevice> wavefront_device(const Device& device,
                                                               const kernels::AttentionProblem& problem,
                                                               const kernels::AttentionVariant& variant);
