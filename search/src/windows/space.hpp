@@ -17,8 +17,8 @@ void require_valid(const SearchSpace& space, const SearchConstraints& constraint
 [[nodiscard]] NeighborhoodMask mask_in(const SearchSpace& space, const Extents& window,
                                        const Extents& stride);
 
-/// The tiling problem of a choice.
+/// The tiling problem of a choice in a pass of the space.
 [[nodiscard]] TilingProblem problem_in(const SearchSpace& space, const NeighborhoodMask& mask,
-                                       std::size_t tile_choice);
+                                       std::size_t tile_choice, Walk walk);
 
 }  // namespace natten_sim
