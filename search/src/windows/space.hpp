@@ -10,9 +10,6 @@ void require_valid(const SearchSpace& space, const SearchConstraints& constraint
 /// Number of (window, stride) pairs of one axis. @throws OverflowError.
 [[nodiscard]] std::int64_t axis_options(const SearchSpace& space, std::size_t axis);
 
-/// Product of axis_options times tile choices. @throws OverflowError.
-[[nodiscard]] std::int64_t space_size(const SearchSpace& space);
-
 /// Mask with these windows and strides in the space's layout.
 [[nodiscard]] NeighborhoodMask mask_in(const SearchSpace& space, const Extents& window,
                                        const Extents& stride);

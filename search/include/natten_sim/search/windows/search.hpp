@@ -65,6 +65,9 @@ struct SearchSpace {
 /// @throws InvalidParameter on an invalid input or dilation.
 [[nodiscard]] SearchSpace full_space(const Extents& input, const Extents& dilation = {});
 
+/// Number of combinations in the space. @throws OverflowError.
+[[nodiscard]] std::int64_t space_size(const SearchSpace& space);
+
 /// Fractions are read as the decimal number that prints them, so that 0.3 means 3/10 exactly; bounds are
 /// inclusive.
 struct SparsityRange {
