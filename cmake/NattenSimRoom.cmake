@@ -27,6 +27,12 @@ function(natten_sim_batches target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
 endfunction()
 
+# natten_sim_optimise_lightly(<target>): for code that prints, and for tests. It takes little time when it runs
+# and most of the time of a build.
+function(natten_sim_optimise_lightly target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>>:-O1>)
+endfunction()
+
 # natten_sim_room(<room> [SUBFOLDER <folder>] [SOURCES <file>...] [EXCLUDE <regex>...] [DEPENDS <room>...]
 #                 [BATCH <size>] [NO_INSTALL]): a library room, natten_sim::<room>, made of src/<folder>/**/*.cpp
 # without those that match, and SOURCES (generated or CUDA files), with public headers in

@@ -58,51 +58,6 @@ Json comparison_fields(const ReuseQuestion& question, const ReuseComparison& com
   return fields;
 }
 
-void add_attention_input(const ReuseQuestion& question, const AttentionSubject& subject, Json& input) {
-  if (const auto* sweep = std::get_if<study::SeqlenSweep>(&subject.seqlen)) {
-    input["sweep"] = study::to_string(*sweep);
-  } else {
-    input["seqlen"] = to_json(std::get<Extents>(subject.seqlen));
-  }
-  input["window"] = subject.window ? to_json(*subject.window) : Json();
-  input["stride"] = to_json(subject.stride);
-  input["causal"] = subject.causal;
-  input["q_tile"] = to_json(*subject.q_tile);
-  input["kv_tile"] = to_json(*subject.kv_tile);
-  input["batch_size"] = subject.batch;
-  input["heads"] = subject.heads;
-  input["heads_kv"] = *subject.heads_kv;
-  input["head_dim"] = subject.head_dim;
-  input["dim_value"] = *subject.dim_value;
-  input["dtype"] = to_string(subject.dtype);
-  input["kernel"] = nullable(subject.kernel);
-  input["schedule"] = to_string(*subject.schedule);
-  input["interleave_heads"] = subject.launch == LaunchOrder::kHeadsFirst;
-  input["longest_first"] = subject.longest_first;
-  input["workers"] = *subject.workers;
-  input["ctas_per_sm"] = *subject.ctas_per_sm;
-  if (const auto* replay = std::get_if<study::LruReplay>(&*question.method))
-    input["granularity"] = to_string(replay->granularity);
-  if (const auto* timed = std::get_if<study::TimedRun>(&*question.method)) input["jitter"] = *timed->jitter;
-}
-
-void add_cache_input(const ReuseQuestion& question, Json& input) {
-  input["fidelity"] = to_string(study::fidelity_of(*question.method));
-  input["device"] = nullable(question.device);
-  input["l2_bytes"] = nullable(question.capacity_bytes);
-  input["sector_bytes"] = *question.sector_bytes;
-  input["sms"] = *question.sms;
-  const auto* replay = std::get_if<study::LruReplay>(&*question.method);
-  if (replay == nullptr) return;
-  if (const auto* sets = std::get_if<study::SetAssociative>(&replay->cache)) {
-    input["ways"] = sets->ways;
-    input["replacement"] = to_string(sets->replacement);
-    input["hashed"] = sets->index == SetIndex::kHashed;
-    input["line_bytes"] = *question.line_bytes;
-  }
-  if (const auto* sample = std::get_if<study::SampledLru>(&replay->cache)) input["sample"] = sample->rate;
-}
-
 std::string points_csv(const ReuseAnswer& answer, const char* bytes, const char* count,
                        std::vector<ReuseProfile::Point> ReuseResult::*points) {
   std::vector<Json> rows;
@@ -118,24 +73,6 @@ std::string points_csv(const ReuseAnswer& answer, const char* bytes, const char*
 
 }  // namespace
 
-Json reuse_input(const ReuseAnswer& answer) {
-  const ReuseQuestion& question = answer.question;
-  Json input;
-  if (const auto* trace = std::get_if<study::TraceSubject>(&question.subject)) {
-    input["trace"] = trace->name;
-  } else if (const auto* stream = std::get_if<study::StreamSubject>(&question.subject)) {
-    input["stream_bytes"] = stream->bytes;
-    input["passes"] = stream->passes;
-    input["workers"] = *stream->workers;
-  } else {
-    add_attention_input(question, std::get<AttentionSubject>(question.subject), input);
-  }
-  if (question.order) input["order"] = study::name_of(*question.order);
-  if (question.compare) input["compare"] = study::name_of(*question.compare);
-  add_cache_input(question, input);
-  return input;
-}
-
 Json reuse_result(const ReuseAnswer& answer) {
   if (sweep_of(answer) == nullptr) return comparison_fields(answer.question, answer.results.front());
   Json rows = Json::array();
@@ -147,9 +84,8 @@ Json reuse_result(const ReuseAnswer& answer) {
   return {{"sweep", rows}};
 }
 
-std::string reuse_csv(const ReuseAnswer& answer) {
+std::string reuse_csv(const ReuseAnswer& answer, const Json& input) {
   const bool sweep = sweep_of(answer) != nullptr;
-  Json input = reuse_input(answer);
   std::vector<Json> rows;
   for (const ReuseComparison& comparison : answer.results) {
     Json row = input;

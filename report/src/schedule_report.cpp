@@ -75,19 +75,6 @@ Json not_applicable_text(const ScheduleResult& result) {
   return reason == nullptr ? Json() : Json(InvalidParameter("algorithm", result.name, reason->needs).what());
 }
 
-void add_costs(const ScheduleAnswer& answer, Json& input) {
-  const BackwardCosts& costs = answer.costs;
-  input["workers"] = answer.problem.workers;
-  input["compute"] = costs.compute;
-  input["compute_partial"] = costs.compute_partial;
-  input["reduce"] = costs.reduce;
-  input["reduce_kv"] = costs.reduce_kv;
-  input["handoff"] = costs.handoff;
-  input["handoff_far"] = costs.handoff_far.value_or(costs.handoff);
-  input["tax"] = costs.per_tile_tax;
-  input["overlap"] = costs.writer_stages == 0 ? "serial" : "async:" + std::to_string(costs.writer_stages);
-}
-
 /// Critical path as lines of a table.
 std::string critical_path_text(const FinishedSchedule& finished) {
   std::vector<std::vector<std::string>> steps = {{"start", "end", "head", "KV tile", "Q tile", "phase"}};
@@ -110,41 +97,6 @@ std::string short_number(double value) {
       value == static_cast<double>(static_cast<std::int64_t>(value)))
     return grouped(static_cast<std::int64_t>(value));
   return fmt::format("{:.6g}", value);
-}
-
-Json schedule_input(const study::ScheduleQuestion& question, const ScheduleAnswer& answer) {
-  Json input;
-  input["mask"] = question.mask.label;
-  if (answer.tokens) {
-    input["seqlen_q"] = answer.tokens->q_tokens;
-    input["seqlen_k"] = answer.tokens->kv_tokens;
-    input["q_tile"] = answer.tokens->q_tile;
-    input["kv_tile"] = answer.tokens->kv_tile;
-  }
-  input["q_tiles"] = answer.problem.mask.q_tiles;
-  input["kv_tiles"] = answer.problem.mask.kv_tiles;
-  input["heads"] = answer.heads;
-  input["heads_kv"] = answer.heads_kv;
-  input["batch_size"] = answer.batch;
-  input["algorithm"] = question.algorithms.empty() ? "all" : joined(question.algorithms, ",");
-  input["dispatch"] = question.dispatch ? Json(to_string(*question.dispatch)) : Json();
-  input["launch_order"] =
-      question.launch ? Json("sections:" + std::to_string(question.launch->heads_per_section)) : Json();
-  input["effort"] = nullable(question.effort);
-  input["seed"] = question.seed;
-  add_costs(answer, input);
-  return input;
-}
-
-Json schedule_input(const std::string& path, const ScheduleAnswer& answer) {
-  Json input;
-  input["table"] = path;
-  input["q_tiles"] = answer.problem.mask.q_tiles;
-  input["kv_tiles"] = answer.problem.mask.kv_tiles;
-  input["heads"] = answer.heads;
-  input["heads_kv"] = answer.heads_kv;
-  add_costs(answer, input);
-  return input;
 }
 
 Json schedule_fields(const ScheduleResult& result, CriticalPath path) {

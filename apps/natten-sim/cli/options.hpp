@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -66,13 +68,19 @@ class Options {
     return *this;
   }
 
-  /// A flag that sets its member to `value`. Its member is echoed by another row.
+  /// A flag that sets its member to `value`; true or false in JSON. Where several flags set one member, they
+  /// say Echo::kNever and a key of its own echoes it.
   template <typename Access, typename T>
   Options& choose(const std::string& flags, Access access, T value, const About& about) {
     Row row{.spec = make_spec<bool>(flags, about), .key = json_key(flags, about), .about = about};
-    row.about.echo = Echo::kNever;
     row.read_words = [=](Q& question, const std::vector<std::string>&) {
       std::invoke(access, question) = value;
+    };
+    row.read_json = [=, key = row.key](Q& question, const Json& given) {
+      if (OptionValue<bool>::from_json(key, given, about)) std::invoke(access, question) = value;
+    };
+    row.write_json = [=](Q& question, Json& out) {
+      return OptionValue<bool>::to_json(std::invoke(access, question) == value, out);
     };
     rows_.push_back(std::move(row));
     return *this;
@@ -93,6 +101,12 @@ class Options {
     add("--" + name, std::move(access), about);
     rows_.back().spec.max_values = max_values;
     rows_.back().positional = true;
+    return *this;
+  }
+
+  /// More rows, at this place.
+  Options& include(Options part) {
+    std::move(part.rows_.begin(), part.rows_.end(), std::back_inserter(rows_));
     return *this;
   }
 
@@ -145,7 +159,7 @@ class Options {
   /// `input`: the question with all defaults, such that the object alone reproduces it.
   template <typename J = Json>  // so that this header does without the whole of nlohmann/json.hpp
   [[nodiscard]] J echo(Q question) const {
-    J object;
+    J object = J::object();
     for (const Row& row : rows_) {
       if (row.about.echo == Echo::kNever || !row.write_json) continue;
       echo_value(

@@ -42,11 +42,11 @@ study::ReuseDetails details_of(const ReuseFlags& flags, const std::optional<Reus
 std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer,
                          const std::optional<ReusePicture>& picture) {
   if (flags.output.json)
-    return report::envelope("reuse", report::reuse_input(answer), report::reuse_result(answer));
+    return report::envelope("reuse", reuse_input(answer.question), report::reuse_result(answer));
   if (!flags.output.csv) return report::reuse_text(answer);
   if (picture == ReusePicture::kHistogram) return report::reuse_histogram_csv(answer);
   if (picture == ReusePicture::kCurve) return report::reuse_curve_csv(answer);
-  return report::reuse_csv(answer);
+  return report::reuse_csv(answer, reuse_input(answer.question));
 }
 
 void say_capacity(const ReuseAnswer& answer, const Notes& notes) {

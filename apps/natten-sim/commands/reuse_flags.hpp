@@ -43,7 +43,7 @@ struct ReuseFlags {
   std::optional<study::SeqlenSweep> sweep;
   std::optional<std::int64_t> workers;  ///< of attention or of a stream
   std::optional<std::int64_t> stream_bytes;
-  std::int64_t passes = 1;
+  study::StreamSubject stream;  ///< without its bytes and workers
   std::optional<std::string> trace;  ///< a file
 
   std::optional<Fidelity> fidelity;
@@ -63,6 +63,9 @@ struct ReuseFlags {
 
 /// What the flags ask, without details. @throws InvalidParameter for flags that contradict each other.
 [[nodiscard]] study::ReuseQuestion question_of(const ReuseFlags& flags);
+
+/// `input`: the question with all defaults, by the rows of its flags.
+[[nodiscard]] Json reuse_input(const study::ReuseQuestion& question);
 
 /// The table of predictions for fa2 and cudnn. Returns the exit code.
 int print_predictions(const ReuseFlags& flags);

@@ -92,7 +92,7 @@ void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const r
 
 void run_table(const ScheduleFlags& flags, const study::Context& context) {
   const ScheduleAnswer answer = study::schedule(table_question(flags), context);
-  write_one(flags, answer, report::schedule_input(*flags.table, answer));
+  write_one(flags, answer, schedule_input(flags, answer));
 }
 
 void run_algorithms(const ScheduleFlags& flags, study::Context context) {
@@ -103,7 +103,7 @@ void run_algorithms(const ScheduleFlags& flags, study::Context context) {
   context.progress = bar.callback();
   const ScheduleAnswer answer = study::schedule(question, context);
   bar.clear();
-  const report::Json input = report::schedule_input(question, answer);
+  const report::Json input = schedule_input(flags, answer);
   if (question.algorithms.empty()) {
     write_all(flags, render(flags, answer, input), {});
   } else {

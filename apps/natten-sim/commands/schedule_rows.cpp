@@ -59,6 +59,8 @@ std::string option_text(const HeadSections& launch) {
   return "sections:" + std::to_string(launch.heads_per_section);
 }
 
+}  // namespace
+
 /// An option that is one text with a grammar of its own.
 template <typename T>
 struct GrammarValue {
@@ -76,8 +78,6 @@ struct GrammarValue {
   }
 };
 
-}  // namespace
-
 template <>
 struct OptionValue<MaskOption> : GrammarValue<MaskOption> {};
 template <>
@@ -91,8 +91,12 @@ namespace {
 
 using Flags = ScheduleFlags;
 
-About tiles_about(const char* help) { return {.value = "N", .help = help, .range = {1, kMaxTiles}}; }
-About tokens_about(const char* help) { return {.value = "N", .help = help, .range = {1, kMaxTokens}}; }
+About tiles_about(const char* help) {
+  return {.value = "N", .help = help, .range = {1, kMaxTiles}, .echo = Echo::kWhenSet};
+}
+About tokens_about(const char* help) {
+  return {.value = "N", .help = help, .range = {1, kMaxTokens}, .echo = Echo::kWhenSet};
+}
 About count_about(const char* help, std::int64_t hi = kMaxInt32) {
   return {.value = "N", .help = help, .range = {1, hi}};
 }
@@ -100,7 +104,8 @@ About cost_about(const char* value, const char* help) {
   return {.value = value, .help = help, .interval = {0, kMaxCost}, .accepted = kCostRange};
 }
 
-void add_problem_rows(Options<Flags>& rows) {
+Options<Flags> size_rows() {
+  Options<Flags> rows;
   rows.add("--q-tiles", &Flags::q_tiles, tiles_about("Q tiles of one head; mask lengths then count tiles"));
   rows.add("--kv-tiles", &Flags::kv_tiles, tiles_about("KV tiles of one head [as --q-tiles]"));
   rows.add("-i,--seqlen-q", &Flags::seqlen_q, tokens_about("Tokens of the queries, instead of --q-tiles"));
@@ -110,21 +115,38 @@ void add_problem_rows(Options<Flags>& rows) {
   rows.add("-n,--heads", &Flags::heads, count_about("Query heads [1]"));
   rows.add("--heads-kv", &Flags::heads_kv,
            count_about("KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]"));
+  return rows;
+}
+
+Options<Flags> batch_rows() {
+  Options<Flags> rows;
   rows.add("-b,--batch-size", &Flags::batch, count_about("Batch [1]"));
+  return rows;
+}
+
+/// `input` echoes the number of workers alone: with it, the run does not depend on a device.
+Options<Flags> worker_rows() {
+  Options<Flags> rows;
   rows.add("--workers", &Flags::workers,
            count_about("CTAs that run at a time: SMs times CTAs a SM [KV tiles]", kMaxWorkers));
   rows.add("--device", &Flags::device,
-           {.value = "NAME", .help = "Workers of a GPU (see list devices)", .excludes = {"workers"}});
+           {.value = "NAME",
+            .help = "Workers of a GPU (see list devices)",
+            .echo = Echo::kNever,
+            .excludes = {"workers"}});
   rows.include(device_file_rows(), &Flags::files);
   About ctas = count_about("With --device [1]", 32);
+  ctas.echo = Echo::kNever;
   ctas.needs = {{.option = "device", .accepted = "--device too, or --workers alone", .with_dashes = true}};
   rows.add("--ctas-per-sm", &Flags::ctas_per_sm, ctas);
+  return rows;
+}
+
+Options<Flags> schedule_choice_rows() {
+  Options<Flags> rows;
   rows.add("--mask", &Flags::mask,
            {.value = "MASK",
             .help = "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., or FILE [full]"});
-}
-
-void add_schedule_rows(Options<Flags>& rows) {
   std::string algorithms = "all";
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) algorithms += " " + algorithm->name;
   rows.add(
@@ -136,10 +158,19 @@ void add_schedule_rows(Options<Flags>& rows) {
   rows.add("--launch-order", &Flags::launch,
            {.value = "ORDER",
             .help = "heads, or sections:K: K heads interleaved, KV tiles slowest [the algorithm's own]"});
+  rows.add("--effort", &Flags::effort,
+           {.value = "N",
+            .help = "Iterations of a search [2^22 / tasks, 8 to 2000]",
+            .range = {0, 1'000'000'000}});
+  rows.add(
+      "--seed", &Flags::seed,
+      {.value = "N", .help = "Seed of a search [1]", .range = {0, std::numeric_limits<std::int64_t>::max()}});
+  return rows;
 }
 
-void add_cost_rows(Options<Flags>& rows) {
+Options<Flags> cost_rows() {
   using study::ScheduleCosts;
+  Options<Flags> rows;
   rows.add("--compute", path(&Flags::costs, &ScheduleCosts::compute),
            cost_about("C", "Cost of a task's compute [1]"));
   rows.add("--compute-partial", path(&Flags::costs, &ScheduleCosts::compute_partial),
@@ -151,28 +182,32 @@ void add_cost_rows(Options<Flags>& rows) {
   rows.add(
       "--handoff", &Flags::handoff,
       {.value = "H",
-       .help = "Latency between reductions of two workers into one dQ tile; NEAR,FAR by L2 partition [0]"});
+       .help = "Latency between reductions of two workers into one dQ tile; NEAR,FAR by L2 partition [0]",
+       .echo = Echo::kNever});
+  rows.add_key("handoff", path(&Flags::handoff, &HandoffOption::near));
+  rows.add_key("handoff_far", path(&Flags::handoff, &HandoffOption::far));
   rows.add("--tax", path(&Flags::costs, &ScheduleCosts::per_tile_tax),
            cost_about("T", "The semaphore's cost, added to every ordered reduction [0]"));
   rows.add("--overlap", &Flags::overlap,
            {.value = "HOW", .help = "serial, or async:K: a dQ writer with K buffers [serial]"});
-  rows.add("--effort", &Flags::effort,
-           {.value = "N",
-            .help = "Iterations of a search [2^22 / tasks, 8 to 2000]",
-            .range = {0, 1'000'000'000}});
-  rows.add(
-      "--seed", &Flags::seed,
-      {.value = "N", .help = "Seed of a search [1]", .range = {0, std::numeric_limits<std::int64_t>::max()}});
+  return rows;
 }
 
-void add_output_rows(Options<Flags>& rows) {
+Options<Flags> table_rows() {
+  Options<Flags> rows;
   rows.add("--table", &Flags::table,
            {.value = "FILE",
             .help = "Check and run the schedule of FILE (- for standard input) instead of an algorithm's",
+            .echo = Echo::kWhenSet,
             .rules_out = {{"mask", "q-tiles", "kv-tiles", "seqlen-q", "seqlen-k", "q-tile", "kv-tile",
                            "heads", "heads-kv", "batch-size", "algorithm", "dispatch", "launch-order",
                            "effort", "seed", "emit-table"},
                           "costs and workers only: the table says the rest"}});
+  return rows;
+}
+
+Options<Flags> file_rows() {
+  Options<Flags> rows;
   rows.add("--emit-table", &Flags::emit_table,
            {.value = "FILE", .help = "Write the schedule for a kernel to load"});
   rows.add("--critical-path", &Flags::critical_path, {.help = "Add the critical path"});
@@ -183,6 +218,7 @@ void add_output_rows(Options<Flags>& rows) {
   rows.add("--perfetto", &Flags::perfetto,
            {.value = "FILE", .help = "Write a trace for ui.perfetto.dev, one track a worker"});
   rows.include(output_rows(), &Flags::output);
+  return rows;
 }
 
 /// The size options that were given, by their names.
@@ -247,6 +283,31 @@ study::ScheduleDetail detail_of(const Flags& flags) {
           .critical_path = flags.critical_path || flags.svg};
 }
 
+/// The flags with what the answer filled in.
+Flags resolved_flags(Flags flags, const study::ScheduleAnswer& answer) {
+  if (answer.tokens) {
+    flags.seqlen_q = answer.tokens->q_tokens;
+    flags.seqlen_k = answer.tokens->kv_tokens;
+    flags.q_tile = answer.tokens->q_tile;
+    flags.kv_tile = answer.tokens->kv_tile;
+  }
+  flags.q_tiles = answer.problem.mask.q_tiles;
+  flags.kv_tiles = answer.problem.mask.kv_tiles;
+  flags.heads = answer.heads;
+  flags.heads_kv = answer.heads_kv;
+  flags.batch = answer.batch;
+  flags.workers = answer.problem.workers;
+  const BackwardCosts& costs = answer.costs;
+  flags.costs.compute = costs.compute;
+  flags.costs.compute_partial = costs.compute_partial;
+  flags.costs.reduce = costs.reduce;
+  flags.costs.reduce_kv = costs.reduce_kv;
+  flags.costs.per_tile_tax = costs.per_tile_tax;
+  flags.handoff = {costs.handoff, costs.handoff_far.value_or(costs.handoff)};
+  flags.overlap = {costs.writer_stages};
+  return flags;
+}
+
 /// The mask and, unless it brings them, its sizes.
 void put_mask(const Flags& flags, study::ScheduleQuestion& question) {
   if (const auto* file = std::get_if<MaskFile>(&flags.mask.value)) {
@@ -266,11 +327,22 @@ void put_mask(const Flags& flags, study::ScheduleQuestion& question) {
 
 Options<ScheduleFlags> schedule_rows() {
   Options<ScheduleFlags> rows;
-  add_problem_rows(rows);
-  add_schedule_rows(rows);
-  add_cost_rows(rows);
-  add_output_rows(rows);
+  for (auto part : {size_rows(), batch_rows(), worker_rows(), schedule_choice_rows(), cost_rows(),
+                    table_rows(), file_rows()})
+    rows.include(part);
   return rows;
+}
+
+Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& answer) {
+  const ScheduleFlags resolved = resolved_flags(flags, answer);
+  Options<ScheduleFlags> rows;
+  if (flags.table) {
+    for (auto part : {table_rows(), size_rows()}) rows.include(part);
+  } else {
+    for (auto part : {size_rows(), batch_rows(), schedule_choice_rows()}) rows.include(part);
+  }
+  for (auto part : {worker_rows(), cost_rows()}) rows.include(part);
+  return rows.echo(resolved);
 }
 
 study::ScheduleQuestion schedule_question(const ScheduleFlags& flags) {

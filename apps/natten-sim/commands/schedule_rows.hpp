@@ -54,6 +54,9 @@ struct ScheduleFlags {
 
 [[nodiscard]] Options<ScheduleFlags> schedule_rows();
 
+/// `input`: the flags with what `answer` filled in, by their rows.
+[[nodiscard]] Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& answer);
+
 /// What the flags ask. Reads the mask's file. @throws InvalidParameter, UnknownName, MalformedData.
 [[nodiscard]] study::ScheduleQuestion schedule_question(const ScheduleFlags& flags);
 

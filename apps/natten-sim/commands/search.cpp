@@ -148,7 +148,8 @@ Options<SearchQuestion> question_rows() {
                     "one tile pair]"});
   rows.choose(
       "--ladder", &SearchQuestion::kind, SearchKind::kLadder,
-      {.help = "Stride ladder of a fixed window: the front over stride product and worst-case speedup"});
+      {.help = "Stride ladder of a fixed window: the front over stride product and worst-case speedup",
+       .echo = Echo::kNever});
   rows.choose("--pareto", &SearchQuestion::kind, SearchKind::kPareto,
               {.help = "Whole Pareto front over lower sparsity, smaller stride product, higher speedup",
                .excludes = {"ladder"}});

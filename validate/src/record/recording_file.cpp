@@ -17,12 +17,8 @@
 #include "registry/point_json.hpp"
 
 namespace natten_sim::validate {
-namespace {
 
-namespace fs = std::filesystem;
-
-std::string last_error() { return std::strerror(errno); }
-
+/// A file that is closed at the end. Named, because the lock below has one as a member.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int number) : number_(number) {}
@@ -36,6 +32,12 @@ class FileDescriptor {
  private:
   int number_;
 };
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string last_error() { return std::strerror(errno); }
 
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {

@@ -10,9 +10,6 @@ namespace natten_sim::report {
 
 /// Views of what `reuse` answers.
 
-/// The question with its defaults: `input`.
-[[nodiscard]] Json reuse_input(const study::ReuseAnswer& answer);
-
 /// `result`: the fields of one result, with `compare` and its reductions beside them; of a sweep, an array.
 [[nodiscard]] Json reuse_result(const study::ReuseAnswer& answer);
 
@@ -25,8 +22,8 @@ namespace natten_sim::report {
 ///     sectors                     107,741,184
 [[nodiscard]] std::string reuse_text(const study::ReuseAnswer& answer);
 
-/// A row a length, input and result side by side.
-[[nodiscard]] std::string reuse_csv(const study::ReuseAnswer& answer);
+/// A row a length: `input`, which echoes the question, and the result side by side.
+[[nodiscard]] std::string reuse_csv(const study::ReuseAnswer& answer, const Json& input);
 
 /// A row a point of the histogram or of the miss curve, for each order.
 ///

@@ -8,12 +8,6 @@
 
 namespace natten_sim::report {
 
-/// `input` of `schedule`: every parameter of the question after defaults.
-[[nodiscard]] Json schedule_input(const study::ScheduleQuestion& question,
-                                  const study::ScheduleAnswer& answer);
-/// The same of a foreign table, read from `path`.
-[[nodiscard]] Json schedule_input(const std::string& path, const study::ScheduleAnswer& answer);
-
 /// Shown critical paths need ScheduleDetail::critical_path.
 enum class CriticalPath { kHidden, kShown };
 
