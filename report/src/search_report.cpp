@@ -4,6 +4,7 @@
 
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -14,7 +15,10 @@ using study::SearchAnswer;
 using study::SearchCandidate;
 using study::SearchQuestion;
 
-Json candidate_fields(const SearchQuestion& question, const SearchCandidate& candidate) {
+/// What NATTEN's kernels do: too much for a table.
+enum class KernelFields { kHidden, kShown };
+
+Json candidate_fields(const SearchQuestion& question, const SearchCandidate& candidate, KernelFields kernel) {
   const TilingProblem& problem = candidate.counted.problem;
   const std::string& backend = candidate.tiles.backend;
   Json fields;
@@ -29,17 +33,21 @@ Json candidate_fields(const SearchQuestion& question, const SearchCandidate& can
   fields["tile_size"] = candidate.tile_size;
   fields["speedup"] = candidate.speedup;
   fields["dense_path"] = candidate.dense_path;
+  fields["fast_path"] = candidate.fast_path;
   if (has_pass(question.phase, Walk::kForward)) {
     fields.update(count_fields(candidate.counted));
+    if (kernel == KernelFields::kShown) add_kernel_fields(candidate.kernel, Walk::kForward, fields);
   } else {
     const TileCount& count = candidate.counted.count;
     fields["attended_pairs"] = count.attended_pairs;
     fields["dense_pairs"] = count.dense_pairs;
     fields["sparsity"] = count.sparsity();
     fields["speedup_flop"] = count.speedup_flop();
-    fields["natten_fast_path"] = candidate.counted.natten_fast_path;
   }
-  if (candidate.backward) fields["backward"] = backward_fields(*candidate.backward);
+  if (!candidate.backward) return fields;
+  fields["backward"] = backward_fields(*candidate.backward);
+  if (kernel == KernelFields::kShown)
+    add_kernel_fields(candidate.kernel, Walk::kBackward, fields["backward"]);
   return fields;
 }
 
@@ -54,7 +62,7 @@ Json columns_of(const SearchQuestion& question) {
     candidate.backward.emplace();
     candidate.backward->flops = Flops{};
   }
-  return candidate_fields(question, candidate);
+  return candidate_fields(question, candidate, KernelFields::kHidden);
 }
 
 std::string times(double factor) { return fmt::format("{:.2f}x", factor); }
@@ -104,17 +112,15 @@ Cells row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
   const std::string sparsity = fmt::format("{:.2f}%", 100.0 * count.sparsity());
   if (question.phase == SearchPhase::kBoth) {
     const TilePair& tiles = candidate.backward->problem.tiles;
-    row.insert(row.end(), {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity,
-                           times(speedup_in(count, *question.objective)),
-                           times(speedup_in(candidate.backward->count, *question.objective)),
-                           times(candidate.speedup)});
+    row.insert(row.end(),
+               {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity,
+                times(speedup_in(count, *question.objective)),
+                times(speedup_in(candidate.backward->count, *question.objective)), times(candidate.speedup)});
   } else {
     row.push_back(sparsity);
     add_speedups(count, row);
   }
-  row.emplace_back(candidate.dense_path         ? "dense"
-                   : fast_path_of(candidate)    ? "yes"
-                                                : "no");
+  row.emplace_back(candidate.dense_path ? "dense" : candidate.fast_path ? "yes" : "no");
   if (candidate.counted.end_to_end) row.push_back(times(candidate.counted.end_to_end->worst));
   return row;
 }
@@ -146,7 +152,10 @@ std::string kind_line(const SearchAnswer& answer) {
     case Distinct::kNone:
       break;
   }
-  return fmt::format("best {}{} by {} speedup{}", answer.candidates.size(), what, objective, passes);
+  const bool one_size = answer.tile_sizes.size() == 1;
+  return fmt::format("best {}{} by {} speedup{}{}",
+                     one_size ? static_cast<std::int64_t>(answer.candidates.size()) : *question.top, what,
+                     objective, passes, one_size ? "" : ", for each tile size");
 }
 
 /// What the reader should know of how the space was cut.
@@ -160,8 +169,7 @@ std::string space_lines(const SearchAnswer& answer) {
     text += fmt::format("length/window differs by at most {:g} between axes (--max-imbalance)\n",
                         *answer.question.constraints.max_imbalance);
   }
-  if (!answer.complete)
-    text += "more than 65,536 combinations are alike: fewer answers than asked for\n";
+  if (!answer.complete) text += "more than 65,536 combinations are alike: fewer answers than asked for\n";
   return text;
 }
 
@@ -174,6 +182,10 @@ std::string heading_of(const study::HeldTiles& held) {
   return text + ":\n";
 }
 
+std::string size_note() {
+  return "Tiles of different size are not compared: a smaller one visits less, and takes longer a token.\n";
+}
+
 /// One table, or one for each tile size.
 std::string tables_of(const SearchAnswer& answer) {
   if (answer.tile_sizes.size() == 1) {
@@ -182,8 +194,7 @@ std::string tables_of(const SearchAnswer& answer) {
       rows.push_back(row_of(answer.question, candidate));
     return text_table(rows);
   }
-  std::string text =
-      "Tiles of different size are not compared: a smaller one visits less, and takes longer a token.\n";
+  std::string text = size_note();
   for (std::size_t size = 0; size < answer.tile_sizes.size(); ++size) {
     std::vector<Cells> rows = {header_of(answer.question)};
     for (const SearchCandidate& candidate : answer.candidates) {
@@ -194,9 +205,7 @@ std::string tables_of(const SearchAnswer& answer) {
   return text;
 }
 
-}  // namespace
-
-Json search_result(const SearchAnswer& answer) {
+Json result_of(const SearchAnswer& answer) {
   Json fields;
   fields["space_size"] = answer.space_size;
   fields["evaluated"] = answer.evaluated;
@@ -215,18 +224,11 @@ Json search_result(const SearchAnswer& answer) {
   fields["complete"] = answer.complete;
   fields["candidates"] = Json::array();
   for (const SearchCandidate& candidate : answer.candidates)
-    fields["candidates"].push_back(candidate_fields(answer.question, candidate));
+    fields["candidates"].push_back(candidate_fields(answer.question, candidate, KernelFields::kShown));
   return fields;
 }
 
-std::string search_csv(const SearchAnswer& answer) {
-  std::vector<Json> rows;
-  for (const SearchCandidate& candidate : answer.candidates)
-    rows.push_back(candidate_fields(answer.question, candidate));
-  return csv_table(columns_of(answer.question), rows);
-}
-
-std::string search_text(const SearchAnswer& answer) {
+std::string text_of(const SearchAnswer& answer) {
   if (answer.candidates.empty()) return "";
   const Extents& input = answer.question.setting.input;
   std::string text;
@@ -234,6 +236,71 @@ std::string search_text(const SearchAnswer& answer) {
   text += fmt::format("layout {}   {} combinations   {}\n", to_string(input), grouped(answer.space_size),
                       kind_line(answer));
   return text + space_lines(answer) + "\n" + tables_of(answer);
+}
+
+const std::string& device_of(const SearchAnswer& answer) { return *answer.question.setting.device; }
+
+/// All devices in one table: each has its own backend, tiles and answers.
+std::string text_side_by_side(std::span<const SearchAnswer> answers) {
+  const SearchAnswer& first = answers.front();
+  const Extents& input = first.question.setting.input;
+  std::string text;
+  if (first.preset) text += preset_line(*first.preset, input);
+  text += fmt::format("layout {}   {} devices, speedups over dense attention on the same one\n",
+                      to_string(input), answers.size());
+  std::vector<Cells> rows;
+  bool several_sizes = false;
+  for (const SearchAnswer& answer : answers) {
+    text += fmt::format("\n{}: {} combinations   {}\n", device_of(answer), grouped(answer.space_size),
+                        kind_line(answer)) +
+            space_lines(answer);
+    several_sizes = several_sizes || answer.tile_sizes.size() > 1;
+    for (const SearchCandidate& candidate : answer.candidates) {
+      rows.push_back(row_of(answer.question, candidate));
+      rows.back().insert(rows.back().begin(), {device_of(answer), candidate.tiles.backend});
+    }
+  }
+  if (rows.empty()) return "";
+  Cells header = header_of(first.question);
+  header.insert(header.begin(), {"device", "backend"});
+  rows.insert(rows.begin(), header);
+  return text + "\n" + (several_sizes ? size_note() + "\n" : "") + text_table(rows);
+}
+
+}  // namespace
+
+Json search_result(std::span<const SearchAnswer> answers) {
+  if (answers.size() == 1) return result_of(answers.front());
+  Json fields;
+  fields["devices"] = Json::array();
+  for (const SearchAnswer& answer : answers) {
+    Json of_device = {{"device", device_of(answer)}};
+    of_device.update(result_of(answer));
+    fields["devices"].push_back(std::move(of_device));
+  }
+  return fields;
+}
+
+std::string search_csv(std::span<const SearchAnswer> answers) {
+  const bool several = answers.size() > 1;
+  const auto with_device = [&](const SearchAnswer& answer, Json fields) {
+    if (!several) return fields;
+    Json row = {{"device", device_of(answer)}};
+    row.update(std::move(fields));
+    return row;
+  };
+  std::vector<Json> rows;
+  for (const SearchAnswer& answer : answers) {
+    for (const SearchCandidate& candidate : answer.candidates) {
+      rows.push_back(
+          with_device(answer, candidate_fields(answer.question, candidate, KernelFields::kHidden)));
+    }
+  }
+  return csv_table(with_device(answers.front(), columns_of(answers.front().question)), rows);
+}
+
+std::string search_text(std::span<const SearchAnswer> answers) {
+  return answers.size() == 1 ? text_of(answers.front()) : text_side_by_side(answers);
 }
 
 std::string nothing_found(const SearchAnswer& answer) {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/fast_path.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 #include <natten_sim/study/search.hpp>
 
@@ -13,7 +14,8 @@ namespace {
 HeldTiles held_tiles(const SearchSpace& space, const TileChoice& choice) {
   HeldTiles held;
   if (has_pass(space.phase, Walk::kForward)) held.forward = product(choice.tiles.q_tile, "q_tile");
-  if (has_pass(space.phase, Walk::kBackward)) held.backward = product(choice.backward_tiles.kv_tile, "kv_tile");
+  if (has_pass(space.phase, Walk::kBackward))
+    held.backward = product(choice.backward_tiles.kv_tile, "kv_tile");
   return held;
 }
 
@@ -28,8 +30,8 @@ std::vector<TileSize> tile_sizes(const SearchSpace& space, SearchObjective objec
   std::vector<TileSize> sizes;
   for (const TileChoice& choice : space.tiles) {
     const HeldTiles held = row_of(objective).compares_tile_sizes ? HeldTiles{} : held_tiles(space, choice);
-    auto size = std::find_if(sizes.begin(), sizes.end(),
-                             [&](const TileSize& other) { return other.held == held; });
+    auto size =
+        std::find_if(sizes.begin(), sizes.end(), [&](const TileSize& other) { return other.held == held; });
     if (size == sizes.end()) {
       size = sizes.insert(sizes.end(), {held, space});
       size->space.tiles.clear();
@@ -73,21 +75,43 @@ double speedup_of(const TileCount& count, Objective objective) {
   return count.speedup_worst();
 }
 
-double speedup_of(const SearchCandidate& candidate, const SearchQuestion& question, const PassWeights& weights) {
+double speedup_of(const SearchCandidate& candidate, const SearchQuestion& question,
+                  const PassWeights& weights) {
   if (*question.objective == SearchObjective::kEndToEnd) return candidate.counted.end_to_end->worst;
   const Objective objective = row_of(*question.objective).ranks_by;
   const double first = speedup_of(candidate.counted.count, objective);
   if (question.phase != SearchPhase::kBoth) return first;
   const auto forward = static_cast<double>(weights.forward), backward = static_cast<double>(weights.backward);
-  return (forward + backward) / (forward / first + backward / speedup_of(candidate.backward->count, objective));
+  return (forward + backward) /
+         (forward / first + backward / speedup_of(candidate.backward->count, objective));
 }
 
-SearchCandidate candidate_of(const Candidate& found, const SearchSpace& space, const SearchQuestion& question) {
+/// NATTEN always has a forward pass; its tiles are NATTEN's own where the backward pass is searched alone.
+KernelAnswer kernel_of(const SearchCandidate& candidate, const SearchSpace& space,
+                       const SearchQuestion& question, const Context& context) {
+  const CallParts parts =
+      call_parts_in(question, space, candidate.counted.problem.mask, candidate.tiles, context.catalog);
+  const bool backward_alone = space.phase == SearchPhase::kBackward;
+  const TileCount forward = backward_alone ? count_tiles(parts.forward) : candidate.counted.count;
+  KernelAnswer answer =
+      kernel_answer({.setting = parts.setting,
+                     .forward = parts.forward,
+                     .forward_count = forward,
+                     .backward = parts.backward ? &*parts.backward : nullptr,
+                     .backward_count = candidate.backward ? &candidate.backward->count : nullptr},
+                    context);
+  if (backward_alone) answer.forward.reset();
+  return answer;
+}
+
+SearchCandidate candidate_of(const Candidate& found, const SearchSpace& space, const SearchQuestion& question,
+                             const Context& context) {
   const TileChoice& tiles = space.tiles[found.tile_choice];
   Setting setting = setting_of(question.setting, tiles);
   const Walk walk = space.phase == SearchPhase::kBackward ? Walk::kBackward : Walk::kForward;
   if (walk == Walk::kBackward) setting.add_kv = 0;  // counted with the forward pass
-  if (space.phase != SearchPhase::kForward) setting.attention_share.reset();  // the share is that of inference
+  if (space.phase != SearchPhase::kForward)
+    setting.attention_share.reset();  // the share is that of inference
   SearchCandidate candidate{
       .counted = counted_tiles(problem_of(space, found.mask, tiles, walk), found.count, setting),
       .tiles = tiles,
@@ -100,9 +124,12 @@ SearchCandidate candidate_of(const Candidate& found, const SearchSpace& space, c
                                        .flops = flops_that_fit(count, workload),
                                        .approximate_mma_flops = approximate_mma_flops(count, workload)};
   }
+  candidate.fast_path = candidate.counted.natten_fast_path &&
+                        (!candidate.backward || natten_fast_path(candidate.backward->problem));
+  candidate.kernel = kernel_of(candidate, space, question, context);
   candidate.speedup = speedup_of(candidate, question, space.weights);
-  candidate.dense_path = takes_dense_path(space.input, window_of(found.mask), space.causal,
-                                          question.setting.add_kv > 0);
+  candidate.dense_path =
+      takes_dense_path(space.input, window_of(found.mask), space.causal, question.setting.add_kv > 0);
   return candidate;
 }
 
@@ -141,7 +168,7 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
     answer.tile_sizes.push_back(sizes[index].held);
     if (!answer.nearest_sparsity) answer.nearest_sparsity = found.search.nearest_sparsity;
     for (const Candidate& candidate : found.search.candidates) {
-      answer.candidates.push_back(candidate_of(candidate, of_size, question));
+      answer.candidates.push_back(candidate_of(candidate, of_size, question, context));
       answer.candidates.back().tile_size = index;
     }
   }
@@ -167,6 +194,22 @@ SearchAnswer search(const SearchQuestion& question, const Context& context) {
   search_sizes(space, context, answer);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   return answer;
+}
+
+std::vector<SearchAnswer> search_on(const SearchQuestion& question, const std::vector<std::string>& devices,
+                                    const Context& context) {
+  if (devices.empty()) return {search(question, context)};
+  std::vector<SearchAnswer> answers;
+  const auto parts = static_cast<double>(devices.size());
+  for (const std::string& device : devices) {
+    SearchQuestion on_device = question;
+    on_device.setting.device = device;
+    Context part = context;
+    const auto before = static_cast<double>(answers.size());
+    if (context.progress) part.progress = [&](double done) { context.progress((before + done) / parts); };
+    answers.push_back(search(on_device, part));
+  }
+  return answers;
 }
 
 }  // namespace natten_sim::study

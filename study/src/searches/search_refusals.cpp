@@ -12,7 +12,9 @@ std::optional<NattenRefusal> refusal_in(const SearchQuestion& question, const Se
                                         const Extents& window, const TileChoice& choice,
                                         const Context& context) {
   const NeighborhoodMask mask = make_mask(space.input, window, {}, space.dilation, space.causal);
-  const std::optional<NattenCall> call = call_of(question, space, mask, choice, context);
+  const CallParts parts = call_parts_in(question, space, mask, choice, context.catalog);
+  const std::optional<NattenCall> call =
+      natten_call_of(parts.setting, parts.forward, parts.backward ? &*parts.backward : nullptr, context);
   if (call) return refusal_of(context.natten, *call);
   if (space.input.rank() > 3)
     return NattenRefusal{"layouts have 1 to 3 axes", "input", to_string(space.input), "1 to 3 axes", ""};
@@ -23,7 +25,8 @@ std::optional<NattenRefusal> refusal_in(const SearchQuestion& question, const Se
 }
 
 /// Adds to the exclusion with the same rule, or makes one.
-void exclude(const NattenRefusal& refusal, std::int64_t combinations, std::vector<SearchExclusion>& excluded) {
+void exclude(const NattenRefusal& refusal, std::int64_t combinations,
+             std::vector<SearchExclusion>& excluded) {
   for (SearchExclusion& known : excluded) {
     if (known.refusal.rule != refusal.rule) continue;
     known.combinations += combinations;
@@ -57,20 +60,27 @@ TilingProblem problem_of(const SearchSpace& space, const NeighborhoodMask& mask,
           .walk = walk};
 }
 
-std::optional<NattenCall> call_of(const SearchQuestion& question, const SearchSpace& space,
-                                  const NeighborhoodMask& mask, const TileChoice& choice,
-                                  const Context& context) {
-  const Setting setting = setting_of(question.setting, choice);
-  TilingProblem forward = problem_of(space, mask, choice, Walk::kForward);
-  const TilingProblem backward = problem_of(space, mask, choice, Walk::kBackward);
-  KernelQuestion asked{.setting = setting, .forward = forward, .forward_count = {}};
-  if (has_pass(space.phase, Walk::kBackward)) asked.backward = &backward;
-  if (!has_pass(space.phase, Walk::kForward)) {
-    forward.tiles =
-        choose_tiles(setting, context.catalog, {}, {}, space.input.rank(), Walk::kForward).tiles;
-    forward.kv_tiling = effective_kv_tiling({}, setting, context.catalog);
-  }
-  return natten_call_of(asked, context);
+CallParts call_parts_in(const SearchQuestion& question, const SearchSpace& space,
+                        const NeighborhoodMask& mask, const TileChoice& choice, const Catalog& catalog) {
+  CallParts parts{.setting = setting_of(question.setting, choice),
+                  .forward = problem_of(space, mask, choice, Walk::kForward),
+                  .backward = {}};
+  if (has_pass(space.phase, Walk::kBackward))
+    parts.backward = problem_of(space, mask, choice, Walk::kBackward);
+  if (has_pass(space.phase, Walk::kForward)) return parts;
+  parts.forward.tiles =
+      choose_tiles(parts.setting, catalog, {}, {}, space.input.rank(), Walk::kForward).tiles;
+  parts.forward.kv_tiling = effective_kv_tiling({}, parts.setting, catalog);
+  return parts;
+}
+
+CallParts call_parts(const SearchAnswer& answer, const SearchCandidate& candidate, const Catalog& catalog) {
+  const NeighborhoodMask& mask = candidate.counted.problem.mask;
+  SearchSpace space = full_space(input_of(mask));
+  space.phase = answer.question.phase;
+  space.kv_tiling = candidate.counted.problem.kv_tiling;
+  if (candidate.backward) space.backward_kv_tiling = candidate.backward->problem.kv_tiling;
+  return call_parts_in(answer.question, space, mask, candidate.tiles, catalog);
 }
 
 std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question, const Context& context,

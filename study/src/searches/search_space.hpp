@@ -21,10 +21,9 @@ namespace natten_sim::study {
 [[nodiscard]] TilingProblem problem_of(const SearchSpace& space, const NeighborhoodMask& mask,
                                        const TileChoice& choice, Walk walk);
 
-/// The call of a combination; none: NATTEN has no such call. A search of the backward pass alone leaves the
-/// forward tiles to NATTEN.
-[[nodiscard]] std::optional<NattenCall> call_of(const SearchQuestion& question, const SearchSpace& space,
-                                                const NeighborhoodMask& mask, const TileChoice& choice,
-                                                const Context& context);
+/// A combination as a call.
+[[nodiscard]] CallParts call_parts_in(const SearchQuestion& question, const SearchSpace& space,
+                                      const NeighborhoodMask& mask, const TileChoice& choice,
+                                      const Catalog& catalog);
 
 }  // namespace natten_sim::study

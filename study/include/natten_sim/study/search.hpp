@@ -11,6 +11,7 @@
 #include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/study/context.hpp>
 #include <natten_sim/study/count.hpp>
+#include <natten_sim/study/kernel.hpp>
 #include <natten_sim/study/setting.hpp>
 
 namespace natten_sim::study {
@@ -21,9 +22,9 @@ enum class SearchObjective { kWork, kWorst, kMean, kFlop, kEndToEnd };
 struct SearchObjectiveRow {
   SearchObjective objective;
   const char* name;
-  Objective ranks_by;          ///< of the search
-  bool needs_share;            ///< attention's share of the end-to-end time
-  bool compares_tile_sizes;    ///< else tiles of different size are listed apart
+  Objective ranks_by;        ///< of the search
+  bool needs_share;          ///< attention's share of the end-to-end time
+  bool compares_tile_sizes;  ///< else tiles of different size are listed apart
 };
 
 /// All objectives: a new one is a row.
@@ -56,9 +57,9 @@ struct SearchQuestion {
   std::vector<TileChoice> tiles;              ///< empty: those that the shapes above leave
   /// An imbalance that is not given is kPresetMaxImbalance where a preset is used and windows are free.
   SearchConstraints constraints;
-  bool any = false;                 ///< combinations that NATTEN refuses too
-  std::optional<Distinct> distinct; ///< of kBest; none: kWindow where windows are searched, else kTiles
-  std::vector<std::int64_t> dense_axes;      ///< whose window is the whole axis
+  bool any = false;                      ///< combinations that NATTEN refuses too
+  std::optional<Distinct> distinct;      ///< of kBest; none: kWindow where windows are searched, else kTiles
+  std::vector<std::int64_t> dense_axes;  ///< whose window is the whole axis
   std::optional<SearchObjective> objective;  ///< none: work; worst for one tile pair
   SearchKind kind = SearchKind::kBest;
   std::optional<std::int64_t> top;  ///< candidates of kBest; none: 10
@@ -73,7 +74,9 @@ struct SearchCandidate {
   TileChoice tiles;
   std::optional<BackwardCount> backward;  ///< where a backward pass is searched
   double speedup = 1;                     ///< what was maximised
+  KernelAnswer kernel;                    ///< what NATTEN does
   bool dense_path = false;                ///< NATTEN runs it as one dense call, whatever the tiles
+  bool fast_path = false;                 ///< NATTEN masks no tile, in any pass
   std::size_t tile_size = 0;              ///< index into SearchAnswer::tile_sizes
 };
 
@@ -94,10 +97,10 @@ struct SearchAnswer {
   SearchQuestion question;  ///< with every default filled in: ranges and tiles say what was searched
   std::int64_t space_size = 0;
   std::int64_t evaluated = 0;
-  std::vector<SearchExclusion> excluded;  ///< parts of the space that were not searched
-  std::vector<HeldTiles> tile_sizes;      ///< the larger first; candidates are compared within one
+  std::vector<SearchExclusion> excluded;    ///< parts of the space that were not searched
+  std::vector<HeldTiles> tile_sizes;        ///< the larger first; candidates are compared within one
   std::vector<SearchCandidate> candidates;  ///< by tile size, then best first
-  std::optional<double> nearest_sparsity;  ///< as in SearchResult
+  std::optional<double> nearest_sparsity;   ///< as in SearchResult
   std::optional<Preset> preset;
   bool tiles_defaulted = false;
   bool imbalance_defaulted = false;
@@ -106,12 +109,29 @@ struct SearchAnswer {
 };
 
 /// What NATTEN refuses is left out, if the context has its rules: kernel sizes of 1, tile pairs and head dims
-/// that its backends lack. Tiles that hold a different number of tokens are not compared: a smaller one visits
-/// less and takes longer a token, which a count of tiles does not know.
+/// that its backends lack. Tiles that hold a different number of tokens are not compared: a smaller one
+/// visits less and takes longer a token, which a count of tiles does not know.
 ///
 /// Exact, whatever `context.threads`; cost and ties as search_best(), search_pareto(), stride_ladder().
 /// @throws InvalidParameter, UnknownName, OverflowError
 [[nodiscard]] SearchAnswer search(const SearchQuestion& question, const Context& context);
+
+/// The same question for several devices by name, each with its own backend and tiles; none: as search().
+[[nodiscard]] std::vector<SearchAnswer> search_on(const SearchQuestion& question,
+                                                  const std::vector<std::string>& devices,
+                                                  const Context& context);
+
+/// What natten_call_of() makes a call of.
+struct CallParts {
+  Setting setting;  ///< with the backend of the candidate
+  TilingProblem forward;
+  std::optional<TilingProblem> backward;
+};
+
+/// A candidate as a call. A search of the backward pass alone leaves the forward tiles to NATTEN.
+/// @throws InvalidParameter when the backend has no forward tiles for the layout.
+[[nodiscard]] CallParts call_parts(const SearchAnswer& answer, const SearchCandidate& candidate,
+                                   const Catalog& catalog);
 
 }  // namespace natten_sim::study
 
