@@ -220,6 +220,7 @@ Options<SearchQuestion> space_rows() {
        .echo = Echo::kNever});
   rows.choose("--pareto", &SearchQuestion::kind, SearchKind::kPareto,
               {.help = "Whole Pareto front over lower sparsity, smaller stride product, higher speedup",
+               .echo = Echo::kNever,
                .excludes = {"ladder"}});
   rows.add_key("answer", &SearchQuestion::kind);
   rows.add(
