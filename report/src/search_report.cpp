@@ -162,8 +162,9 @@ std::string kind_line(const SearchAnswer& answer) {
 std::string space_lines(const SearchAnswer& answer) {
   std::string text;
   for (const study::SearchExclusion& excluded : answer.excluded) {
-    text += fmt::format("left out: {} combinations that NATTEN refuses: {} (--any keeps them)\n",
-                        grouped(excluded.combinations), excluded.refusal.rule);
+    text += fmt::format("left out: {} combination{} that NATTEN refuses: {} (--any keeps them)\n",
+                        grouped(excluded.combinations), excluded.combinations == 1 ? "" : "s",
+                        excluded.refusal.rule);
   }
   if (answer.imbalance_defaulted) {
     text += fmt::format("length/window differs by at most {:g} between axes (--max-imbalance)\n",
