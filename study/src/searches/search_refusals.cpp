@@ -37,7 +37,8 @@ void exclude(const NattenRefusal& refusal, std::int64_t combinations,
 
 [[noreturn]] void refuse(const NattenRefusal& refusal) {
   throw InvalidParameter(refusal.parameter, refusal.value,
-                         refusal.accepted + " (NATTEN: " + refusal.rule + "), or --any", refusal.nearest);
+                         refusal.accepted + " (NATTEN: " + refusal.rule + "), or " + mention("any"),
+                         refusal.nearest);
 }
 
 /// The smallest window that NATTEN takes on an axis of any length.

@@ -186,13 +186,13 @@ void resolve_objective(const SearchSpace& space, SearchQuestion& question) {
                            "with the forward phase: the share is that of inference", "work");
   }
   if (row_of(*question.objective).needs_share && !question.setting.attention_share) {
-    throw InvalidParameter(
-        "objective", to_string(*question.objective),
-        "together with --attention-share or a preset that has one; else work, worst, mean or flop");
+    throw InvalidParameter("objective", to_string(*question.objective),
+                           "together with " + mention("attention-share") +
+                               " or a preset that has one; else work, worst, mean or flop");
   }
   if (ladder && question.objective != SearchObjective::kWorst) {
     throw InvalidParameter("objective", to_string(*question.objective),
-                           "worst for --ladder: a ladder is over worst-case speedups");
+                           "worst for " + mention("ladder") + ": a ladder is over worst-case speedups");
   }
 }
 
@@ -217,7 +217,8 @@ SearchSpace space_of(const Catalog& catalog, SearchAnswer& answer) {
   SearchQuestion& question = answer.question;
   Setting& setting = question.setting;
   if (setting.input.empty())
-    throw InvalidParameter("input", "none", "-i with one size an axis, or --preset NAME");
+    throw InvalidParameter("input", "none",
+                           mention("input") + " with one size an axis, or " + mention("preset"));
   SearchSpace space = full_space(setting.input, question.dilation);
   if (!question.causal.empty()) {
     space.causal = question.causal;
@@ -238,7 +239,7 @@ SearchSpace space_of(const Catalog& catalog, SearchAnswer& answer) {
                                  : KvTiling::kStatic;
   set_windows(question, space);
   if (question.kind == SearchKind::kLadder && question.window.empty() && !fixed_windows(space))
-    throw InvalidParameter("window", "none", "one fixed window (-w) for --ladder");
+    throw InvalidParameter("window", "none", "one fixed " + mention("window") + " for " + mention("ladder"));
   set_strides(question, space);
   set_tiles(catalog, answer, space);
   resolve_objective(space, question);
