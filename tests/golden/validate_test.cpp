@@ -113,7 +113,7 @@ TEST_CASE("without a GPU validate is exit 4 and a sentence") {
 TEST_CASE("an option without effect is refused with those that have one") {
   check_refused("validate --list --l2 warm", {"--l2: given with --list", "accepted: suite, --list"});
   check_refused("validate --seed 1 --out x",
-                {"--seed: given with a run on the GPU", "--repetitions, --inputs"});
+                {"--seed: given with a run on the GPU", "--repetitions, --warm-up-ms, --inputs"});
   check_refused("validate reuse --ncu-csv x", {"suite: given with --ncu-csv", "--ncu-kernel, --point"});
   check_refused("validate --check-only --recorded x", {"--check-only: given with --recorded"});
 }
