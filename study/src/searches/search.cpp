@@ -115,7 +115,8 @@ SearchCandidate candidate_of(const Candidate& found, const SearchSpace& space, c
   SearchCandidate candidate{
       .counted = counted_tiles(problem_of(space, found.mask, tiles, walk), found.count, setting),
       .tiles = tiles,
-      .backward = {}};
+      .backward = {},
+      .kernel = {}};
   if (has_pass(space.phase, Walk::kBackward)) {
     const TileCount& count = found.backward_count.value_or(found.count);
     const Workload workload = workload_of(setting);
