@@ -6,6 +6,7 @@
 #include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/time_report.hpp>
 
 #include "kernel_fields.hpp"
 
@@ -89,14 +90,25 @@ void write_backward(const study::BackwardCount& backward, Sink& sink) {
   sink.put("wasted_flop_share", count.wasted_share());
 }
 
+/// Times come with a device or a kernel only.
+template <typename Sink>
+void write_time(const std::optional<study::TimeAnswer>& time, Sink& sink) {
+  if (!time) return;
+  Json fields = Json::object();
+  add_time_fields(time, fields);
+  for (const auto& [key, value] : fields.items()) sink.put_json(key.c_str(), value);
+}
+
 template <typename Sink>
 void write_result(const study::CountAnswer& answer, Sink& sink) {
   write_count(answer.forward, sink);
   write_kernel(answer.kernel, Walk::kForward, sink);
+  write_time(answer.time, sink);
   if (!answer.backward) return;
   sink.object("backward", [&](Sink& fields) {
     write_backward(*answer.backward, fields);
     write_kernel(answer.kernel, Walk::kBackward, fields);
+    write_time(answer.backward->time, fields);
   });
 }
 
@@ -195,10 +207,18 @@ std::string backward_text(const study::CountAnswer& answer) {
                   fmt::format("{:.2f}x", kernel ? kernel->speedup.worst : count.speedup_worst())});
   std::string text = "\nbackward: " + tiles_line(backward.problem) + text_table(rows);
   const std::string does = kernel_text(answer.kernel, Walk::kBackward, count);
-  return does.empty() ? text : text + "\n" + does;
+  if (!does.empty()) text += "\n" + does;
+  return text + time_text(backward.time);
 }
 
 }  // namespace
+
+Json backward_fields(const study::BackwardCount& backward) {
+  Json fields;
+  JsonTree sink(fields);
+  write_backward(backward, sink);
+  return fields;
+}
 
 Json count_fields(const study::CountedTiles& counted) {
   Json fields;
@@ -224,8 +244,11 @@ std::vector<std::string> count_result_keys() {
   answer.forward.end_to_end.emplace();
   answer.backward.emplace();
   answer.kernel.refusal.emplace();
+  answer.time = study::PassTime{};
+  Json result = count_result(answer);
+  add_time_fields(study::TimeAnswer{study::MissingTime{}}, result);
+  for (const char* key : {"natten_call", "natten_profiler", "flex", "natten_json"}) result[key] = nullptr;
   std::vector<std::string> keys;
-  const Json result = count_result(answer);
   for (const auto& [key, ignored] : result.items()) keys.push_back(key);
   return keys;
 }
@@ -267,6 +290,7 @@ std::string count_text(const study::CountAnswer& answer) {
                       count.fully_block_sparse() ? "yes" : "no", forward.natten_fast_path ? "yes" : "no");
   const std::string does = kernel_text(answer.kernel, Walk::kForward, count);
   if (!does.empty()) text += "\n" + does;
+  text += time_text(answer.time);
   if (answer.backward) text += backward_text(answer);
   return text;
 }

@@ -176,6 +176,15 @@ class Answers {
 
 void LineKeys::add(Key key) { keys_.push_back(std::move(key)); }
 
+void LineKeys::pass_over(const std::string& name) {
+  for (Key& key : keys_) {
+    if (key.name != name) continue;
+    key.of_results = true;
+    return;
+  }
+  keys_.push_back({.name = name, .meaning = Meaning::kPassedOver});
+}
+
 const LineKeys::Key* LineKeys::find(std::string_view name, std::size_t guess) const {
   if (guess < keys_.size() && keys_[guess].name == name) return &keys_[guess];
   for (const Key& key : keys_) {

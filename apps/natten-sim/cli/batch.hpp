@@ -27,9 +27,12 @@ class LineKeys {
     std::string name;
     Meaning meaning = Meaning::kUnknown;
     std::size_t row = 0;
+    bool of_results = false;  ///< results have an object of this name, which is passed over
   };
 
   void add(Key key);
+  /// Results have this key too.
+  void pass_over(const std::string& name);
   /// The key of this name, tried first at `guess`, since lines repeat the order of their keys; none: unknown.
   [[nodiscard]] const Key* find(std::string_view name, std::size_t guess) const;
   [[nodiscard]] std::size_t position(const Key& key) const {
@@ -78,9 +81,7 @@ class LineReader {
     keys_.add({"id", LineKeys::Meaning::kId});
     for (const char* name : {"schema", "version", "result"})
       keys_.add({name, LineKeys::Meaning::kPassedOver});
-    for (const std::string& name : passed_over) {
-      if (keys_.find(name, 0) == nullptr) keys_.add({name, LineKeys::Meaning::kPassedOver});
-    }
+    for (const std::string& name : passed_over) keys_.pass_over(name);
   }
 
   /// `id` gets the text of the member of that name, empty without one. @throws Error
@@ -126,6 +127,10 @@ class LineReader {
       return true;
     }
     const Row& row = options_.rows()[key.row];
+    if (structure && key.of_results && row.about.within.empty()) {
+      require_structure(member.value);
+      return true;
+    }
     if (structure) {  // a whole object of --json
       return outermost && key.name == "input" && member.value.front() == '{' &&
              read_members(LineScanner(member.value), false, question, id);
@@ -148,7 +153,7 @@ class LineReader {
       const Row& row = options_.rows()[key->row];
       if (outermost && name == "input" && is_object(value)) {
         read_object(value, false, question, id);
-      } else {
+      } else if (!(key->of_results && row.about.within.empty() && is_object(value))) {
         row.read_json(question, value_within(value, row.about.within));
       }
     });

@@ -43,7 +43,7 @@ struct ValidateFlags {
   OutputFlags output;
 };
 
-/// What a run works with: flags after defaults, the suites they choose, the catalog.
+/// The input of a run: flags with defaults, the chosen suites, the catalog.
 struct Job {
   ValidateFlags flags;
   std::vector<Suite> suites;
@@ -100,41 +100,39 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--point", &F::point,
            {.value = "NAME=VALUE",
             .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
-                    "of " + kernel_names() + " [attention]"});
+                    "of " +
+                    kernel_names() + " [attention]"});
   rows.add("--profile", &F::profile,
            {.value = "NAME", .help = "With --ncu-csv: device profile of the GPU that was profiled [h200]"});
   rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
-  rows.add("--resume", &F::resume, {.help = "Go on with recordings that are in the folder"});
+  rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
   rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
   rows.add("--repetitions", timing(&TimingOptions::repetitions),
            {.value = "N", .help = "Timed repetitions of each point [20]", .range = {1, 100000}});
+  rows.add("--warm-up-ms", timing(&TimingOptions::warm_up_ms),
+           {.value = "N", .help = "Launch for N ms before a point is timed [0]", .range = {0, 60000}});
   rows.add("--inputs", timing(&TimingOptions::inputs),
-           {.value = "N",
-            .help = "Sets of inputs that the timed repetitions take in turn [1]",
-            .range = {1, kMaxInputs}});
+           {.value = "N", .help = "Sets of inputs, taken in turn [1]", .range = {1, kMaxInputs}});
   rows.add("--fidelity", &F::fidelity,
            {.value = "MODELS",
             .help = "closed-form, or timed: also simulate in time (a minute) [closed-form]",
             .choices = "closed-form timed"});
   rows.add("--l2", timing(&TimingOptions::l2),
-           {.value = "STATE", .help = "L2 before each timed repetition: flushed or warm [flushed]"});
+           {.value = "STATE", .help = "State of the L2 before each timed repetition: flushed or warm [flushed]"});
   rows.add("--view", &F::view,
            {.value = "NAME",
-            .help = "With --recorded: another look at the recordings than the comparison with predictions",
+            .help = "With --recorded: a table of the recordings instead of the comparison with predictions",
             .choices = view_names(" ", false)});
   rows.add("--rows", &F::rows, {.help = "Print every comparison, not only groups and misses"});
   rows.add("--seed", &F::seed,
-           {.value = "N",
-            .help = "With --check-only: seed of the inputs [from the clock]",
-            .range = {0, INT64_MAX}});
+           {.value = "N", .help = "With --check-only: their seed [from the clock]", .range = {0, INT64_MAX}});
   rows.add("--svg", &F::svg,
            {.value = "FILE",
             .help = "With --view: also draw it (" + view_names(", ", true) + ")",
             .echo = Echo::kNever});
-  rows.add("--report", &F::report,
-           {.value = "FILE",
-            .help = "Also write an HTML report: one self-contained file",
-            .echo = Echo::kNever});
+  rows.add(
+      "--report", &F::report,
+      {.value = "FILE", .help = "Also write an HTML report: one self-contained file", .echo = Echo::kNever});
   rows.include(device_file_rows(), &F::files);
   return rows.include(output_rows(), &F::output);
 }
@@ -218,7 +216,7 @@ int run_recorded(Job& job) {
   return print_comparison(job, job.suites, recordings, *job.flags.recorded);
 }
 
-/// A profile of somebody's kernel beside what the models say of the point that `--point` describes.
+/// A profile of any kernel beside the models' predictions for the point that `--point` describes.
 int run_ncu(Job& job) {
   ValidateFlags& flags = job.flags;
   if (flags.point.empty()) {
@@ -228,9 +226,8 @@ int run_ncu(Job& job) {
   if (!flags.profile) flags.profile = "h200";
   const Point point = parse_point_words(flags.point);
   const Device& device = job.context.catalog.device(*flags.profile);
-  const RecordedRow row =
-      row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv), flags.ncu_kernel,
-                      point);
+  const RecordedRow row = row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),
+                                          flags.ncu_kernel, point);
   Suite suite;
   suite.name = kProfileSuite;
   flags.suites = {suite.name};
@@ -272,8 +269,8 @@ int run_check(Job& job) {
 std::string recording_folder(const ValidateFlags& flags) {
   if (!flags.out) throw InvalidParameter("out", "absent", "a folder for the recordings (--out DIR)");
   std::error_code ignored;
-  if (flags.out->empty() || (std::filesystem::exists(*flags.out, ignored) &&
-                             !std::filesystem::is_directory(*flags.out, ignored)))
+  if (flags.out->empty() ||
+      (std::filesystem::exists(*flags.out, ignored) && !std::filesystem::is_directory(*flags.out, ignored)))
     throw InvalidParameter("out", "'" + *flags.out + "'", "a folder");
   return *flags.out;
 }
@@ -326,7 +323,8 @@ const std::vector<Mode>& modes() {
       {"check-only", "--check-only", {"suite", "check-only", "device", "seed"}, run_check},
       {nullptr,
        "a run on the GPU",
-       {"suite", "device", "out", "resume", "repetitions", "inputs", "l2", "fidelity", "rows", "report"},
+       {"suite", "device", "out", "resume", "repetitions", "warm-up-ms", "inputs", "l2", "fidelity", "rows",
+        "report"},
        run_on_gpu}};
   return kModes;
 }
@@ -380,7 +378,7 @@ Command validate_command();
 Command validate_command() {
   Command command{.name = "validate",
                   .position = 90,
-                  .summary = "Hold predictions against hardware counters, on a GPU or on recordings"};
+                  .summary = "Compare predictions with hardware counters, on a GPU or from recordings"};
   bind(command, validate_rows(), [](const ValidateFlags&) { return kExitDone; });
   command.run = run_validate;  // what the flags may be depends on which were given
   command.footer =

@@ -35,6 +35,7 @@ class JsonTree {
   }
   void put(const char* key, const Extents& value) { object_[key] = to_json(value); }
   void put(const char* key, Int128 value) { object_[key] = wide_integer(value); }
+  void put_json(const char* key, const Json& value) { object_[key] = value; }
   void null(const char* key) { object_[key] = nullptr; }
   template <typename Write>
   void object(const char* key, const Write& write) {
@@ -67,6 +68,7 @@ class JsonMembers {
   void put(std::string_view key, const std::string& any);
   void put(std::string_view key, const Extents& value);
   void null(std::string_view key) { put_raw(key, "null"); }
+  void put_json(std::string_view key, const Json& value) { put_raw(key, json_text(value)); }
   /// A value that is JSON already.
   void put_raw(std::string_view key, std::string_view json);
   template <typename Write>

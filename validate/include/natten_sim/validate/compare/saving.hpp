@@ -20,7 +20,7 @@ inline constexpr std::string_view kSaving = "dram_read_saving";
   return quantity == kSaving;
 }
 
-/// `name`, if it is a counter's label or `kSaving`. @throws UnknownName with the closest.
+/// `name`, if it is a counter's label, `kLaunchTime` or `kSaving`. @throws UnknownName with the closest.
 [[nodiscard]] std::string compared_quantity(const std::string& name);
 
 /// One row a pair and model that predicts both. `compared`: rows of that recording's counters. The point is
