@@ -13,7 +13,7 @@ class Error : public std::runtime_error {
         const std::string& hint = "");
 
   [[nodiscard]] const std::string& parameter() const noexcept { return parameter_; }
-  /// Cut off behind 200 bytes.
+  /// The value as given; text beyond 200 bytes is cut off.
   [[nodiscard]] const std::string& value() const noexcept { return value_; }
   [[nodiscard]] const std::string& accepted() const noexcept { return accepted_; }
   /// The nearest valid value or the closest known name; empty when there is none.
@@ -67,8 +67,8 @@ class MalformedData : public Error {
   MalformedData(const std::string& where, const std::string& problem, const std::string& accepted);
 };
 
-/// Hardware, a driver or a counter that was asked for is not there. `what` is needed, `reason` says in a sentence why
-/// there is none.
+/// Hardware, a driver or a counter that was asked for is not there. `what` names what is needed; `reason`
+/// says in a sentence why it is absent.
 class HardwareAbsent : public Error {
  public:
   HardwareAbsent(const std::string& what, const std::string& reason);
