@@ -8,10 +8,11 @@
 
 namespace natten_sim::report {
 
-/// What `list` lists.
+/// The tables of `list`.
 enum class CatalogTable { kPresets, kBackends, kDevices, kKernels };
 
-/// The entries in the order of the catalog, each with its source: an array, one row a fact, or for people.
+/// The entries in the order of the catalog, each with its source: as a JSON array, as CSV with one row a
+/// fact, or as text.
 [[nodiscard]] Json catalog_json(const Catalog& catalog, CatalogTable table);
 [[nodiscard]] std::string catalog_csv(const Catalog& catalog, CatalogTable table);
 [[nodiscard]] std::string catalog_text(const Catalog& catalog, CatalogTable table);

@@ -23,7 +23,7 @@ enum class NattenCall { kHidden, kShown };
 ///     18x24x24     1x1x1   8x4x8    4x4x8    91.00%  7.01x  ...
 [[nodiscard]] std::string search_text(const study::SearchAnswer& answer);
 
-/// Why there is no candidate, and the nearest sparsity that can be had.
+/// Says why there is no candidate, and which sparsity comes nearest.
 [[nodiscard]] std::string nothing_found(const study::SearchAnswer& answer);
 
 }  // namespace natten_sim::report
