@@ -8,6 +8,7 @@
 
 #include "device_atomics.hpp"
 #include "embedded_data.hpp"
+#include "natten_defaults.hpp"
 
 namespace natten_sim {
 namespace {
@@ -285,6 +286,7 @@ Device& device_to_join(Catalog& catalog, const std::string& name, const std::str
 Catalog builtin_catalog() {
   Catalog catalog;
   add_backends(catalog, embedded::backends, "data/backends.json");
+  add_default_tiles(catalog);
   add_presets(catalog, embedded::presets, "data/presets.json");
   add_devices(catalog, embedded::devices, "data/devices.json");
   join_atomics(catalog);

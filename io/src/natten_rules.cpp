@@ -7,6 +7,7 @@
 #include <natten_sim/io/strict_object.hpp>
 
 #include "embedded_data.hpp"
+#include "natten_defaults.hpp"
 
 namespace natten_sim {
 namespace {
@@ -104,15 +105,28 @@ int preference(NattenBackend backend) {
   return 4;
 }
 
-}  // namespace
-
-NattenRules natten_rules(const Catalog& catalog) {
+std::vector<NattenBackendRules> read_backends() {
   const std::string where = "data/natten-calls.json";
   const Json document = parse_strict(embedded::natten_calls, where, "natten-sim.natten-calls/1");
   const StrictObject fields(document, where, {"schema", "source", "backends"});
+  std::vector<NattenBackendRules> backends;
+  for (const Json& entry : fields.array("backends")) backends.push_back(read_backend(entry, where));
+  return backends;
+}
+
+}  // namespace
+
+void add_default_tiles(Catalog& catalog) {
+  for (const NattenBackendRules& rules : read_backends()) {
+    for (Backend& backend : catalog.backends) {
+      if (backend.name == to_string(rules.backend)) backend.default_tiles = rules.default_tiles;
+    }
+  }
+}
+
+NattenRules natten_rules(const Catalog& catalog) {
   NattenRules rules;
-  for (const Json& entry : fields.array("backends")) {
-    NattenBackendRules backend = read_backend(entry, where);
+  for (NattenBackendRules& backend : read_backends()) {
     const Backend& tables = catalog.backend(to_string(backend.backend));
     backend.forward = tables.forward;
     backend.backward = tables.backward;

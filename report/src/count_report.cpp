@@ -2,6 +2,7 @@
 
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
@@ -53,8 +54,9 @@ std::string problem_line(const TilingProblem& problem) {
 }
 
 std::string tiles_line(const TilingProblem& problem) {
-  return fmt::format("Q tile {}   KV tile {}   {} KV tiling{}\n", to_string(problem.tiles.q_tile),
+  return fmt::format("Q tile {}   KV tile {}   {} {} tiling{}\n", to_string(problem.tiles.q_tile),
                      to_string(problem.tiles.kv_tile), to_string(problem.kv_tiling),
+                     problem.walk == Walk::kForward ? "KV" : "Q",
                      problem.tiling == Tiling::kSingleDimensional ? ", single-dimensional" : "");
 }
 
@@ -72,34 +74,65 @@ std::vector<std::vector<std::string>> count_rows(const TileCount& count, const c
   };
 }
 
-/// The speedups, alone and within the whole model.
-std::string speedup_text(const study::CountedTiles& counted) {
-  const TileCount& count = counted.count;
-  const std::optional<study::EndToEndSpeedup>& whole = counted.end_to_end;
-  std::vector<std::vector<std::string>> speedups = {{"speedup over dense attention", "operation"}};
-  if (whole)
-    speedups[0].push_back(fmt::format("end to end ({:.1f}% attention, {}/{} steps dense)",
-                                      100.0 * whole->share.share, whole->share.dense_steps,
-                                      whole->share.steps));
-  const auto add = [&](const char* label, double speedup, std::optional<double> end_to_end) {
-    speedups.push_back({label, fmt::format("{:.2f}x", speedup)});
-    if (whole) speedups.back().push_back(end_to_end ? fmt::format("{:.2f}x", *end_to_end) : "");
+/// One row of the table of speedups.
+struct SpeedupRow {
+  const char* label;
+  double operation = 1;
+  std::optional<double> with_copies, end_to_end;
+};
+
+/// The speedups, alone and within the whole model: by what NATTEN's kernel does, where there is one.
+std::string speedup_text(const study::CountAnswer& answer) {
+  const TileCount& count = answer.forward.count;
+  const std::optional<study::EndToEndSpeedup>& whole = answer.forward.end_to_end;
+  SpeedupRow flop{"flop   what the mask saves", count.speedup_flop()};
+  SpeedupRow mean{"mean   by tiles visited", count.speedup_mean()};
+  SpeedupRow worst{"worst  by the busiest Q tile", count.speedup_worst()};
+  SpeedupRow work{"work   by multiplied pairs, padding counted", count.speedup_work()};
+  if (whole) flop.end_to_end = whole->flop, mean.end_to_end = whole->mean, worst.end_to_end = whole->worst;
+  const std::optional<study::KernelPass>& kernel = answer.kernel.forward;
+  if (kernel) {
+    mean.operation = kernel->speedup.mean, worst.operation = kernel->speedup.worst;
+    work.operation = kernel->speedup.work;
+    if (answer.kernel.end_to_end)
+      mean.end_to_end = answer.kernel.end_to_end->mean, worst.end_to_end = answer.kernel.end_to_end->worst;
+  }
+  const bool copies = kernel && kernel->with_permutation && kernel->permutation->bytes > 0;
+  if (copies) {
+    mean.with_copies = kernel->with_permutation->mean, worst.with_copies = kernel->with_permutation->worst;
+    work.with_copies = kernel->with_permutation->work;
+  }
+  std::vector<std::vector<std::string>> table = {{"speedup over dense attention", "operation"}};
+  if (copies) table[0].push_back("with copies");
+  if (whole) table[0].push_back("end to end");
+  const auto cell = [](std::optional<double> speedup) {
+    return speedup ? fmt::format("{:.2f}x", *speedup) : std::string();
   };
-  add("flop   what the mask saves", count.speedup_flop(), whole ? whole->flop : 1);
-  add("mean   by tiles visited", count.speedup_mean(), whole ? whole->mean : 1);
-  add("worst  by the busiest Q tile", count.speedup_worst(), whole ? whole->worst : 1);
-  add("work   by multiplied pairs, padding counted", count.speedup_work(), std::nullopt);
-  return text_table(speedups);
+  for (const SpeedupRow& row : {flop, mean, worst, work}) {
+    table.push_back({row.label, cell(row.operation)});
+    if (copies) table.back().push_back(cell(row.with_copies));
+    if (whole) table.back().push_back(cell(row.end_to_end));
+  }
+  const std::string text = text_table(table);
+  if (!whole) return text;
+  const AttentionShare& share = whole->share;
+  return text + fmt::format("end to end: {:.1f}% of the time is attention, {}/{} steps stay dense\n",
+                            100.0 * share.share, share.dense_steps, share.steps);
 }
 
-std::string backward_text(const study::BackwardCount& backward) {
+std::string backward_text(const study::CountAnswer& answer) {
+  const study::BackwardCount& backward = *answer.backward;
   const TileCount& count = backward.count;
   std::vector<std::vector<std::string>> rows = count_rows(count, "largest for a KV tile");
   rows.push_back({"backward TFLOPs", fmt::format("{:.4g}", 1e-12 * backward.approximate_mma_flops),
                   fmt::format("{:.2f}% wasted on masked or padded pairs", 100.0 * count.wasted_share())});
-  rows.push_back({"speedup mean / worst", fmt::format("{:.2f}x", count.speedup_mean()),
-                  fmt::format("{:.2f}x", count.speedup_worst())});
-  return "\nbackward: " + tiles_line(backward.problem) + text_table(rows);
+  const std::optional<study::KernelPass>& kernel = answer.kernel.backward;
+  rows.push_back({"speedup mean / worst",
+                  fmt::format("{:.2f}x", kernel ? kernel->speedup.mean : count.speedup_mean()),
+                  fmt::format("{:.2f}x", kernel ? kernel->speedup.worst : count.speedup_worst())});
+  std::string text = "\nbackward: " + tiles_line(backward.problem) + text_table(rows);
+  const std::string does = kernel_text(answer.kernel, Walk::kBackward, count);
+  return does.empty() ? text : text + "\n" + does;
 }
 
 }  // namespace
@@ -143,7 +176,11 @@ Json count_fields(const study::CountedTiles& counted) {
 
 Json count_result(const study::CountAnswer& answer) {
   Json result = count_fields(answer.forward);
-  if (answer.backward) result["backward"] = backward_fields(*answer.backward);
+  add_kernel_fields(answer.kernel, Walk::kForward, result);
+  if (answer.backward) {
+    result["backward"] = backward_fields(*answer.backward);
+    add_kernel_fields(answer.kernel, Walk::kBackward, result["backward"]);
+  }
   return result;
 }
 
@@ -179,10 +216,12 @@ std::string count_text(const study::CountAnswer& answer) {
   }
   text += text_table(rows) + "\n";
 
-  text += speedup_text(forward) + "\n";
+  text += speedup_text(answer) + "\n";
   text += fmt::format("fully block-sparse: {}; NATTEN skips fine-grained masking: {}\n",
                       count.fully_block_sparse() ? "yes" : "no", forward.natten_fast_path ? "yes" : "no");
-  if (answer.backward) text += backward_text(*answer.backward);
+  const std::string does = kernel_text(answer.kernel, Walk::kForward, count);
+  if (!does.empty()) text += "\n" + does;
+  if (answer.backward) text += backward_text(answer);
   return text;
 }
 

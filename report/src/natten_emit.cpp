@@ -14,18 +14,18 @@ PerAxis<bool> causal_of_call(const NattenCall& call) {
 }
 
 template <typename T, typename Format>
-std::string emitted_tuple(const PerAxis<T>& values, const Format& format) {
+std::string python_tuple(const PerAxis<T>& values, const Format& format) {
   std::string text;
   for (const T& value : values) text += (text.empty() ? "" : ", ") + format(value);
   return "(" + text + (values.rank() == 1 ? ",)" : ")");
 }
 
 std::string tuple(const Extents& values) {
-  return emitted_tuple(values, [](std::int64_t value) { return std::to_string(value); });
+  return python_tuple(values, [](std::int64_t value) { return std::to_string(value); });
 }
 
 std::string truths(const PerAxis<bool>& values) {
-  return emitted_tuple(values, [](bool value) { return std::string(value ? "True" : "False"); });
+  return python_tuple(values, [](bool value) { return std::string(value ? "True" : "False"); });
 }
 
 std::string spaced(const Extents& values) {
@@ -195,6 +195,9 @@ std::string flex_attention_script(const NattenCall& call) {
   if (call.additional_keys > 0) {
     throw InvalidParameter("additional_keys", std::to_string(call.additional_keys),
                            "0: FlexAttention takes one set of keys", "0");
+  }
+  if (call.dtype == Dtype::kE4m3 || call.dtype == Dtype::kE5m2) {
+    throw InvalidParameter("dtype", to_string(call.dtype), "fp16, bf16, fp32 (FlexAttention)", "fp16");
   }
   const char* dtype = call.dtype == Dtype::kBf16   ? "bfloat16"
                       : call.dtype == Dtype::kFp32 ? "float32"

@@ -4,7 +4,6 @@
 
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/csv.hpp>
-#include <natten_sim/report/natten_call.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -68,17 +67,13 @@ std::string kind_line(const study::SearchAnswer& answer) {
 
 }  // namespace
 
-Json search_result(const study::SearchAnswer& answer, NattenCall call) {
+Json search_result(const study::SearchAnswer& answer) {
   Json fields;
   fields["space_size"] = answer.space_size;
   fields["evaluated"] = answer.evaluated;
   fields["candidates"] = Json::array();
   for (const study::SearchCandidate& candidate : answer.candidates)
     fields["candidates"].push_back(candidate_fields(candidate));
-  if (call == NattenCall::kShown && !answer.candidates.empty()) {
-    const study::SearchCandidate& best = answer.candidates.front();
-    fields["natten_call"] = natten_call(best.counted.problem.mask, best.tiles);
-  }
   return fields;
 }
 

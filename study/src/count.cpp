@@ -20,18 +20,40 @@ std::size_t tile_rank(const TilingProblem& problem) {
   return problem.tiling == Tiling::kSingleDimensional ? 1 : problem.mask.rank();
 }
 
+/// FlexAttention runs the backward pass with the blocks of the forward one.
+TilePair backward_tiles(const CountQuestion& question, const TilingProblem& forward, const Catalog& catalog) {
+  const bool open = question.backward_q_tile.empty() && question.backward_kv_tile.empty();
+  if (open && effective_backend(question.setting, catalog).backward.empty()) return forward.tiles;
+  return choose_tiles(question.setting, catalog, question.backward_q_tile, question.backward_kv_tile,
+                      tile_rank(forward), Walk::kBackward)
+      .tiles;
+}
+
 BackwardCount count_backward(const CountQuestion& question, const TilingProblem& forward,
                              const Context& context) {
   BackwardCount backward{.problem = forward};
   backward.problem.walk = Walk::kBackward;
-  backward.problem.tiles = choose_tiles(question.setting, context.catalog, question.backward_q_tile,
-                                        question.backward_kv_tile, tile_rank(forward), Walk::kBackward)
-                               .tiles;
+  backward.problem.kv_tiling = question.backward_q_tiling.value_or(KvTiling::kStatic);
+  backward.problem.tiles = backward_tiles(question, forward, context.catalog);
   backward.count = natten_sim::count(backward.problem, context.progress);
   const Workload workload = workload_of(question.setting);
   backward.flops = flops_that_fit(backward.count, workload);
   backward.approximate_mma_flops = approximate_mma_flops(backward.count, workload);
   return backward;
+}
+
+/// blackwell-fna takes fp8 forward alone.
+void require_backward_dtype(const Setting& setting, const Context& context) {
+  if (!setting.backend) return;
+  for (const NattenBackendRules& rules : context.natten.backends) {
+    if (*setting.backend != to_string(rules.backend)) continue;
+    if (std::find(rules.dtypes.begin(), rules.dtypes.end(), *setting.dtype) != rules.dtypes.end()) continue;
+    std::vector<std::string> accepted;
+    for (const Dtype dtype : rules.dtypes) accepted.emplace_back(to_string(dtype));
+    throw InvalidParameter("dtype", to_string(*setting.dtype),
+                           joined(accepted) + " (" + *setting.backend + " with a backward pass)",
+                           accepted.front());
+  }
 }
 
 /// What the question left out, from what it was taken to mean.
@@ -65,13 +87,21 @@ CountAnswer count(const CountQuestion& question, const Context& context) {
   problem.tiles = chosen.tiles;
   answer.tiles_defaulted = chosen.defaulted;
   answer.forward = counted_tiles(problem, natten_sim::count(problem, context.progress), full.setting);
-  full.backward =
-      question.backward || !question.backward_q_tile.empty() || !question.backward_kv_tile.empty();
+  full.backward = question.backward || !question.backward_q_tile.empty() ||
+                  !question.backward_kv_tile.empty() || question.backward_q_tiling.has_value();
   if (full.backward) {
+    require_backward_dtype(full.setting, context);
     answer.backward = count_backward(full, problem, context);
     full.backward_q_tile = answer.backward->problem.tiles.q_tile;
     full.backward_kv_tile = answer.backward->problem.tiles.kv_tile;
+    full.backward_q_tiling = answer.backward->problem.kv_tiling;
   }
+  answer.kernel = kernel_answer({.setting = full.setting,
+                                 .forward = problem,
+                                 .forward_count = answer.forward.count,
+                                 .backward = answer.backward ? &answer.backward->problem : nullptr,
+                                 .backward_count = answer.backward ? &answer.backward->count : nullptr},
+                                context);
   fill_in(problem, full);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   answer.chosen_backend = full.setting.backend;

@@ -91,6 +91,11 @@ ChosenTiles choose_tiles(const Setting& setting, const Catalog& catalog, const E
     });
     return {tiles, known ? std::optional(backend.name) : std::nullopt, false};
   }
+  if (q_tile.empty() && kv_tile.empty() && tile_rank <= backend.default_tiles.size()) {
+    const NattenDefaultTiles& tiles = backend.default_tiles[tile_rank - 1];
+    if (const std::optional<TilePair>& own = pass == Walk::kForward ? tiles.forward : tiles.backward)
+      return {*own, backend.name, true};
+  }
   const std::vector<TilePair> pairs = tile_pairs(backend, tile_rank, setting.head_dim.value(), pass);
   const auto match = std::find_if(pairs.begin(), pairs.end(), [&](const TilePair& pair) {
     return (q_tile.empty() || pair.q_tile == q_tile) && (kv_tile.empty() || pair.kv_tile == kv_tile);

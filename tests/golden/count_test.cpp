@@ -70,15 +70,16 @@ TEST_CASE("the echoed input alone reproduces the run") {
         std::pair{"--attention-share", "attention_share"}}) {
     line += std::string(" ") + flag + " " + input[key].dump();
   }
-  for (const auto& [flag, key] : {std::pair{"--kv-tiling", "kv_tiling"}, std::pair{"--tiling", "tiling"},
-                                  std::pair{"--backend", "backend"}, std::pair{"--dtype", "dtype"},
-                                  std::pair{"--dense-steps", "dense_steps"}}) {
+  for (const auto& [flag, key] :
+       {std::pair{"--kv-tiling", "kv_tiling"}, std::pair{"--tiling", "tiling"},
+        std::pair{"--backend", "backend"}, std::pair{"--dtype", "dtype"},
+        std::pair{"--backward-q-tiling", "backward_q_tiling"}, std::pair{"--dense-steps", "dense_steps"}}) {
     line += std::string(" ") + flag + " " + input[key].get<std::string>();
   }
   CHECK(run(line).out == first.out);
 }
 
-TEST_CASE("without tile shapes the backend's first pair is used, and said") {
+TEST_CASE("without tile shapes NATTEN's own default of the backend is used, and said") {
   const auto done = run("count -i 30 48 80 -w 18 24 24 --json");
   CHECK(Json::parse(done.out)["input"]["q_tile"] == Json({8, 4, 8}));
   CHECK(Json::parse(done.out)["input"]["backend"] == "blackwell-fna");
@@ -92,14 +93,17 @@ TEST_CASE("without tile shapes the backend's first pair is used, and said") {
         Json({4, 4, 4}));
   const Json ampere = Json::parse(run("count -i 64 -w 8 --device a100 --json").out)["input"];
   CHECK(ampere["kv_tiling"] == "dynamic");
-  CHECK(ampere["q_tile"] == Json({32}));
+  CHECK(ampere["q_tile"] == Json({64}));  // NATTEN's default, not the first of the list
 }
 
-TEST_CASE("heads and batch multiply FLOPs, and nothing else") {
+TEST_CASE("heads and batch multiply FLOPs and the bytes of copies, and nothing else") {
   Json one = result_of(kHunyuan), many = result_of(kHunyuan + " -n 24 -b 2");
-  CHECK(many["flops"]["mma"] == one["flops"]["mma"].get<std::int64_t>() * 48);
-  one.erase("flops");
-  many.erase("flops");
+  for (const auto& [object, number] : {std::pair{"flops", "mma"}, std::pair{"kernel", "permutation_bytes"}}) {
+    CHECK(many[object][number] == one[object][number].get<std::int64_t>() * 48);
+    one[object].erase(number);
+    many[object].erase(number);
+  }
+  for (Json* result : {&one, &many}) result->erase("flops");
   CHECK(one == many);
 }
 
@@ -115,8 +119,15 @@ TEST_CASE("extra KV tokens are reported apart and change no other field") {
   CHECK(with["add_kv"]["kv_tiles"] == 3);
   CHECK(with["add_kv"]["visited_tiles"] == 3 * 480);
   CHECK(with["add_kv"]["attended_pairs"] == 300 * 115200);
-  with.erase("add_kv");
-  CHECK(with == result_of(kHunyuan));
+  CHECK(with["kernel"]["additional"]["name"] == "blackwell-fmha");
+  CHECK(with["kernel"]["additional"]["visited_tiles"] == 450 * 3);  // 115,200 / 256 Q tiles, ceil(300 / 128)
+  Json without = result_of(kHunyuan);
+  CHECK(without["kernel"]["additional"].is_null());
+  for (Json* result : {&with, &without}) {
+    result->erase("add_kv");
+    for (const char* field : {"additional", "speedup"}) (*result)["kernel"].erase(field);
+  }
+  CHECK(with == without);
 }
 
 TEST_CASE("the backward pass has its own tiles and direction") {
@@ -125,6 +136,67 @@ TEST_CASE("the backward pass has its own tiles and direction") {
   CHECK(backward["q_tiles"] == 15 * 6 * 10);
   CHECK(backward["q_tile"] == Json({2, 8, 8}));
   CHECK(result_of(kHunyuan + " --backprop")["backward"]["q_tile"] == Json({4, 4, 8}));
+}
+
+TEST_CASE("what the mask needs and what the kernel does stand side by side") {
+  const std::string line = "count -i 33 -w 8 --dilation 2 --q-tile 16 --kv-tile 16 --backend hopper-fna";
+  const Json result = result_of(line);
+  CHECK(result["q_tiles"] == 3);
+  CHECK(result["visited_tiles"] == 5);
+  CHECK(result["kernel"]["launched_tiles"] == 4);
+  CHECK(result["kernel"]["visited_tiles"] == 6);
+  CHECK(result["kernel_refusal"]["parameter"] == "q_tile_shape, kv_tile_shape");
+  const std::string text = run(line).out;
+  for (const char* row : {"Q tiles launched", "tiles visited", "NATTEN refuses the call"})
+    CHECK(text.find(row) != std::string::npos);
+  // Tiles of no backend, and none named: nothing is said of NATTEN.
+  CHECK(result_of("count -i 33 -w 8 --q-tile 16 --kv-tile 16")["kernel"].is_null());
+}
+
+TEST_CASE("the kernel's block has the contract's fields, forward and backward") {
+  const Json result =
+      result_of("count -i 64 64 -w 16 16 -d 128 --device h200 --attention-share 0.5 --backprop");
+  for (const Json* kernel : {&result["kernel"], &result["backward"]["kernel"]}) {
+    for (const char* field :
+         {"launched_tiles", "empty_tiles", "visited_tiles", "empty_visits", "unmasked_tiles",
+          "bounds_masked_tiles", "masked_tiles", "mma_pairs", "permutation_bytes"}) {
+      INFO(field);
+      CHECK((*kernel)[field].is_number_integer());
+    }
+    CHECK((*kernel)["name"] == "hopper-fna");
+    CHECK((*kernel)["masking"] == "elements");
+    CHECK((*kernel)["natten_fast_path"] == false);
+    CHECK((*kernel)["dense_path"] == false);
+    for (const char* field : {"permutation_ms", "dense_ms"}) CHECK((*kernel)[field].is_number());
+    for (const char* field : {"mean", "worst", "work"}) {
+      CHECK((*kernel)["speedup"][field].is_number());
+      CHECK((*kernel)["speedup_with_permutation"][field].is_number());
+    }
+  }
+  CHECK(result["kernel"]["schedule"] == "coop");
+  CHECK(result["kernel"]["e2e_speedup"]["mean"] <= result["e2e_speedup"]["mean"]);
+}
+
+TEST_CASE("emit prints calls that NATTEN accepts, with what it would fill in") {
+  const std::string flux = "count -i 256 256 -w 80 80 -s 16 16 -d 128 -n 24 --device h200 --quiet ";
+  CHECK(
+      run(flux + "--backprop --add-kv 10 --emit natten").out ==
+      "# NATTEN runs hopper-fna (Q tile 16x8, KV tile 16x8, schedule coop; backward Q tile 8x8, KV tile "
+      "16x8) on tokens that it copies into tiles. The additional keys take a second pass, of hopper-fmha (Q "
+      "tile 128, KV tile 128).\n"
+      "natten.na2d(query, key, value, kernel_size=(80, 80), stride=(16, 16), dilation=(1, 1), "
+      "is_causal=(False, False), additional_keys=additional_keys, additional_values=additional_values, "
+      "backend=\"hopper-fna\", q_tile_shape=(16, 8), kv_tile_shape=(16, 8), backward_q_tile_shape=(8, 8), "
+      "backward_kv_tile_shape=(16, 8), kernel_schedule=\"coop\")\n");
+  CHECK(
+      run(flux + "--emit natten-profiler").out ==
+      "python -m natten.profiler -i 256 256 -w 80 80 -s 16 16 --dilation 1 1 -b 1 -n 24 -d 128 --dtype fp16 "
+      "--backend hopper-fna --q-tile 16 8 --kv-tile 16 8 --schedule coop\n");
+  CHECK(run(flux + "--emit flex").out.find("create_block_mask") != std::string::npos);
+  CHECK(Json::parse(run(flux + "--emit json").out)["result"]["kernel"] == "hopper-fna");
+  CHECK(result_of(flux + "--emit natten")["natten_call"] == run(flux + "--emit natten").out);
+  CHECK(run("count -i 4096 --device h100 -d 128 --quiet --emit natten")
+            .out.find("# The window covers the input") == 0);
 }
 
 TEST_CASE("dilation: Q tiles and visits over groups, KV and dense tiles of the undilated layout") {

@@ -65,7 +65,8 @@ TEST_CASE("usage errors are exit 2 too") {
   check_refused("count -i 64 -w 16 -n 6 --heads-kv 4", {"heads-kv", "4", "divisor"});
   check_refused("count -i 64 -w 16 --backend hopper-fna -d 80", {"head_dim", "80", "32, 64, 128, 256"});
   check_refused("count -i 64 -w 16 --backend hopper-fna -d 64 --dtype fp32", {"dtype", "fp32", "bf16"});
-  check_refused("count -i 64 -w 16 --backend flex-fna --backprop", {"backend", "flex-fna"});
+  check_refused("count -i 64 -w 16 --backend blackwell-fna --dtype e5m2 --backprop",
+                {"dtype", "e5m2", "bf16"});
   check_refused("count -i 4 4 4 4 -w 2 2 2 2", {"backend"});
 }
 
@@ -108,7 +109,16 @@ TEST_CASE("search refuses contradictions and values out of range") {
   check_refused("search -i 64 --objective e2e", {"objective", "attention-share"});
   check_refused("search -i 64 --ladder", {"window"});
   check_refused("search -i 64 --ladder --pareto -w 8", {"pareto"});
+  check_refused("count -i 64 64 -w 1 8 --device h100 --emit natten", {"kernel_size", "1x8", "2 or more"});
+  check_refused("count -i 64 64 -w 8 8 --device b200 --backend hopper-fna --emit natten",
+                {"compute_capability", "100", "90"});
+  check_refused("count -i 64 64 -w 8 8 --device h100 --q-tile 8 8 --kv-tile 8 8 --emit natten-profiler",
+                {"q_tile_shape", "compiled"});
+  check_refused("count -i 64 64 -w 8 8 --device h100 -d 256 --emit json", {"dim", "256", "128"});
+  check_refused("count -i 64 -w 8 --dtype e4m3 --emit flex", {"dtype", "e4m3", "FlexAttention"});
+  check_refused("count -i 64 -w 8 --tiling single --emit natten", {"emit", "natten"});
   check_refused("search -i 8 8 8 8 --q-tile 2 2 2 2 --kv-tile 2 2 2 2 --emit natten", {"emit"});
+  check_refused("search -i 64 -w 16 -s 8 --q-tile 3 --kv-tile 5 --emit natten", {"q_tile_shape", "compiled"});
   check_refused("search -i 300000 --pareto", {"search space", "--window-range"});
 }
 

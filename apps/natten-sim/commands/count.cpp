@@ -10,6 +10,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/unique_keys.hpp>
 #include <natten_sim/report/count_report.hpp>
+#include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/tile_picture.hpp>
 #include <natten_sim/study/count.hpp>
 
@@ -28,6 +29,7 @@ struct CountFlags {
   CountQuestion question;
   CatalogFiles files;
   std::optional<std::string> batch;  ///< file of questions
+  std::optional<report::EmitKind> emit;
   std::optional<std::string> svg;
   bool ascii = false;
   Extents at_q_tile;
@@ -47,16 +49,18 @@ Options<CountQuestion> question_rows() {
       {.value = "N", .help = "Dilation, one an axis; window x dilation fits the axis [1]", .batch = true});
   rows.add("-c,--causal", &CountQuestion::causal,
            {.value = "BOOL", .help = "true/false/1/0, one an axis [false]", .batch = true});
-  rows.add(
-      "--q-tile", &CountQuestion::q_tile,
-      {.value = "N", .help = "Q tile shape, one size an axis [the backend's first pair]", .batch = true});
-  rows.add(
-      "--kv-tile", &CountQuestion::kv_tile,
-      {.value = "N", .help = "KV tile shape, one size an axis [the backend's first pair]", .batch = true});
+  rows.add("--q-tile", &CountQuestion::q_tile,
+           {.value = "N",
+            .help = "Q tile shape, one size an axis [NATTEN's default of the backend]",
+            .batch = true});
+  rows.add("--kv-tile", &CountQuestion::kv_tile,
+           {.value = "N",
+            .help = "KV tile shape, one size an axis [NATTEN's default of the backend]",
+            .batch = true});
   rows.add("--kv-tiling", &CountQuestion::kv_tiling,
            {.value = "KIND",
-            .help = "KV tiles on a fixed grid (static) or from each Q tile's first key (dynamic) [the chosen "
-                    "backend's, or static]",
+            .help = "KV tiles of the forward pass on a fixed grid (static) or from each Q tile's first key "
+                    "(dynamic) [the chosen backend's, or static]",
             .batch = true});
   rows.add("--tiling", &CountQuestion::tiling,
            {.value = "KIND",
@@ -68,12 +72,18 @@ Options<CountQuestion> question_rows() {
            {.help = "Count the backward pass too: Q tiles walked per KV tile", .echo = Echo::kNever});
   rows.add("--backward-q-tile", &CountQuestion::backward_q_tile,
            {.value = "N",
-            .help = "Q tile shape of the backward pass [the backend's first backward pair]",
+            .help = "Q tile shape of the backward pass [NATTEN's default of the backend]",
             .echo = Echo::kWhenSet});
   rows.add("--backward-kv-tile", &CountQuestion::backward_kv_tile,
            {.value = "N",
-            .help = "KV tile shape of the backward pass [the backend's first backward pair]",
+            .help = "KV tile shape of the backward pass [NATTEN's default of the backend]",
             .echo = Echo::kWhenSet});
+  rows.add(
+      "--backward-q-tiling", &CountQuestion::backward_q_tiling,
+      {.value = "KIND",
+       .help = "Q tiles of the backward pass on a fixed grid (static) or from each KV tile's first query "
+               "(dynamic) [static, as in all of NATTEN's kernels]",
+       .echo = Echo::kWhenSet});
   return rows;
 }
 
@@ -87,6 +97,13 @@ Options<CountFlags> count_rows() {
             .echo = Echo::kNever,
             .rules_out = {
                 {"svg", "ascii", "csv", "backprop", "backward-q-tile", "backward-kv-tile", "at-q-tile"}}});
+  rows.add(
+      "--emit", &CountFlags::emit,
+      {.value = "KIND",
+       .help = "Print what runs the problem: NATTEN's Python call, its profiler's command, a FlexAttention "
+               "script, or the call as JSON",
+       .echo = Echo::kNever,
+       .excludes = {"csv", "ascii", "batch"}});
   rows.add("--svg", &CountFlags::svg,
            {.value = "FILE", .help = "Draw the visited tiles", .echo = Echo::kNever});
   rows.add(
@@ -206,10 +223,24 @@ int run_batch(const CountFlags& flags, const study::Context& context) {
   return batch.finish(Notes(flags.output));
 }
 
-std::string render(const CountFlags& flags, const CountAnswer& answer) {
+std::string emitted(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
+  if (!flags.emit) return "";
+  // The backend that was chosen, whether or not it has these tiles: the rules say so.
+  study::Setting setting = answer.question.setting;
+  setting.backend = answer.chosen_backend;
+  return report::emitted(*flags.emit, setting, answer.forward.problem,
+                         answer.backward ? &answer.backward->problem : nullptr, context);
+}
+
+std::string render(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
   if (flags.ascii) return report::tile_ascii(answer.forward.problem, flags.at_q_tile);
-  if (flags.output.json)
-    return report::envelope("count", question_rows().echo(answer.question), report::count_result(answer));
+  const std::string call = emitted(flags, answer, context);
+  if (flags.output.json) {
+    report::Json result = report::count_result(answer);
+    if (flags.emit) report::add_emitted(*flags.emit, call, result);
+    return report::envelope("count", question_rows().echo(answer.question), std::move(result));
+  }
+  if (flags.emit) return call;
   if (flags.output.csv) return report::count_csv(question_rows().echo(answer.question), answer);
   return report::count_text(answer);
 }
@@ -224,7 +255,7 @@ int run_count(const CountFlags& flags) {
   context.progress = bar.callback();
   const CountAnswer answer = study::count(flags.question, context);
   bar.clear();
-  const std::string text = render(flags, answer);
+  const std::string text = render(flags, answer, context);
   const std::string svg = flags.svg ? report::tile_svg(answer.forward.problem, flags.at_q_tile) : "";
   say_defaults(answer, notes);
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the picture: may be refused

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/report/natten_call.hpp>
+#include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/study/search.hpp>
 
@@ -84,7 +84,7 @@ using study::SearchQuestion;
 struct SearchFlags {
   SearchQuestion question;
   CatalogFiles files;
-  std::optional<std::string> emit;
+  std::optional<report::EmitKind> emit;
   std::optional<unsigned> threads;  ///< none: all cores
   bool timing = false;
   OutputFlags output;
@@ -164,12 +164,13 @@ Options<SearchFlags> search_rows() {
   Options<SearchFlags> rows;
   rows.include(question_rows(), &SearchFlags::question);
   rows.include(catalog_rows(), &SearchFlags::files);
-  rows.add("--emit", &SearchFlags::emit,
-           {.value = "KIND",
-            .help = "Print the Python call of the winner (natten)",
-            .choices = "natten",
-            .echo = Echo::kNever,
-            .excludes = {"csv"}});
+  rows.add(
+      "--emit", &SearchFlags::emit,
+      {.value = "KIND",
+       .help = "Print what runs the winner: NATTEN's Python call, its profiler's command, a FlexAttention "
+               "script, or the call as JSON",
+       .echo = Echo::kNever,
+       .excludes = {"csv"}});
   rows.add("--threads", &SearchFlags::threads,
            {.value = "N",
             .help = "Threads; the output is the same for any number [all cores]",
@@ -180,17 +181,20 @@ Options<SearchFlags> search_rows() {
   return rows.include(output_rows(), &SearchFlags::output);
 }
 
-std::string render(const SearchFlags& flags, const SearchAnswer& answer) {
+std::string emitted(const SearchFlags& flags, const SearchAnswer& answer, const study::Context& context) {
+  if (!flags.emit || answer.candidates.empty()) return "";
+  const TilingProblem& best = answer.candidates.front().counted.problem;
+  return report::emitted(*flags.emit, answer.question.setting, best, nullptr, context);
+}
+
+std::string render(const SearchFlags& flags, const SearchAnswer& answer, const study::Context& context) {
+  const std::string call = emitted(flags, answer, context);
   if (flags.output.json) {
-    const auto call = flags.emit ? report::NattenCall::kShown : report::NattenCall::kHidden;
-    return report::envelope("search", question_rows().echo(answer.question),
-                            report::search_result(answer, call));
+    report::Json result = report::search_result(answer);
+    if (!call.empty()) report::add_emitted(*flags.emit, call, result);
+    return report::envelope("search", question_rows().echo(answer.question), std::move(result));
   }
-  if (flags.emit) {
-    if (answer.candidates.empty()) return "";
-    const study::SearchCandidate& best = answer.candidates.front();
-    return report::natten_call(best.counted.problem.mask, best.tiles) + "\n";
-  }
+  if (flags.emit) return call;
   return flags.output.csv ? report::search_csv(answer) : report::search_text(answer);
 }
 
@@ -217,7 +221,7 @@ int run_search(const SearchFlags& flags) {
   const SearchAnswer answer = study::search(flags.question, context);
   bar.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::string text = render(flags, answer);
+  const std::string text = render(flags, answer, context);
   say_defaults(answer, notes);
   if (answer.candidates.empty())
     std::fprintf(stderr, "natten-sim: %s\n", report::nothing_found(answer).c_str());

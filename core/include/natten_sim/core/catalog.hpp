@@ -21,6 +21,12 @@ struct BackendTiles {
   std::string variant;                   ///< GEMM shape or kernel schedule, if the backend names one
 };
 
+/// What NATTEN takes when a call names no tiles.
+struct NattenDefaultTiles {
+  std::optional<TilePair> forward;
+  std::optional<TilePair> backward;
+};
+
 /// An attention backend of NATTEN and the tile shapes it implements.
 struct Backend {
   std::string name;
@@ -29,6 +35,7 @@ struct Backend {
   KvTiling kv_tiling = KvTiling::kStatic;
   std::vector<BackendTiles> forward;
   std::vector<BackendTiles> backward;
+  std::vector<NattenDefaultTiles> default_tiles;  ///< by rank, 1-D first; empty: the first pair that fits
   std::string source;
 };
 

@@ -50,11 +50,6 @@ struct HeadDimRule {
   [[nodiscard]] std::string text() const;
 };
 
-struct NattenDefaultTiles {
-  std::optional<TilePair> forward;
-  std::optional<TilePair> backward;
-};
-
 struct NattenBackendRules {
   NattenBackend backend = NattenBackend::kHopperFna;
   std::vector<std::int64_t> compute_capabilities;  ///< empty: every one from the lowest on

@@ -24,7 +24,7 @@ namespace natten_sim::report {
 [[nodiscard]] std::string natten_json(const NattenRules& rules, const NattenCall& call);
 
 /// A Python script that runs the same mask by PyTorch's FlexAttention alone, tokens in row-major order.
-/// @throws InvalidParameter on a mask that is not valid, and on additional keys.
+/// @throws InvalidParameter on a mask that is not valid, on additional keys and on fp8.
 [[nodiscard]] std::string flex_attention_script(const NattenCall& call);
 
 }  // namespace natten_sim::report

@@ -7,10 +7,7 @@
 
 namespace natten_sim::report {
 
-/// Whether `result` shows the call of the first candidate.
-enum class NattenCall { kHidden, kShown };
-
-[[nodiscard]] Json search_result(const study::SearchAnswer& answer, NattenCall call);
+[[nodiscard]] Json search_result(const study::SearchAnswer& answer);
 
 /// One row a candidate; only the header where there is none.
 [[nodiscard]] std::string search_csv(const study::SearchAnswer& answer);

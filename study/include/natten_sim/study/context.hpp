@@ -3,6 +3,7 @@
 #include <functional>
 
 #include <natten_sim/core/catalog.hpp>
+#include <natten_sim/core/natten_call.hpp>
 
 namespace natten_sim::study {
 
@@ -14,6 +15,7 @@ namespace natten_sim::study {
 ///     study::CountAnswer answer = study::count(question, context);
 struct Context {
   Catalog catalog;
+  NattenRules natten = {};                    ///< what NATTEN accepts; empty: answers say nothing of it
   unsigned threads = 1;                       ///< the answer never depends on it
   std::function<void(double)> progress = {};  ///< called with 0..1
 };

@@ -6,6 +6,7 @@
 #include <natten_sim/core/tiling.hpp>
 #include <natten_sim/study/context.hpp>
 #include <natten_sim/study/counted_tiles.hpp>
+#include <natten_sim/study/kernel.hpp>
 #include <natten_sim/study/setting.hpp>
 
 namespace natten_sim::study {
@@ -17,11 +18,13 @@ struct CountQuestion {
   Extents stride;                     ///< empty: 1
   Extents dilation;                   ///< empty: 1
   PerAxis<bool> causal;               ///< empty: no axis is
-  Extents q_tile, kv_tile;            ///< empty: the backend's first pair
-  std::optional<KvTiling> kv_tiling;  ///< none: the chosen backend's, or static
+  Extents q_tile, kv_tile;            ///< empty: NATTEN's default of the backend
+  std::optional<KvTiling> kv_tiling;  ///< of the forward pass; none: the chosen backend's, or static
   Tiling tiling = Tiling::kMultiDimensional;
   bool backward = false;                      ///< count the backward pass too
-  Extents backward_q_tile, backward_kv_tile;  ///< empty: the backend's first backward pair
+  Extents backward_q_tile, backward_kv_tile;  ///< empty: NATTEN's default of the backend
+  std::optional<KvTiling>
+      backward_q_tiling;  ///< where the streamed Q tiles lie; none: static, as in all kernels
 };
 
 struct BackwardCount {
@@ -37,14 +40,15 @@ struct CountAnswer {
   CountQuestion question;
   CountedTiles forward;
   std::optional<BackwardCount> backward;  ///< when asked for
+  KernelAnswer kernel;                    ///< what NATTEN does, where `forward` says what the mask needs
   std::optional<Preset> preset;
   std::optional<std::string> chosen_backend;  ///< named by the question, or the device's
   bool tiles_defaulted = false;
   bool window_defaulted = false;
 };
 
-/// Exact counts; the cost is that of natten_sim::count(). Setting one of the backward tiles asks for the
-/// backward pass. Calls `context.progress` for each pass.
+/// Exact counts; the cost is that of natten_sim::count() and kernel_answer(). Setting one of the backward
+/// members asks for the backward pass. Calls `context.progress` for each pass.
 /// @throws InvalidParameter, UnknownName, OverflowError
 [[nodiscard]] CountAnswer count(const CountQuestion& question, const Context& context);
 

@@ -63,8 +63,8 @@ struct ChosenTiles {
   bool defaulted = false;
 };
 
-/// A missing shape is taken from the first pair of the effective backend that has the given one;
-/// single-dimensional tiling (`tile_rank` 1) takes the backend's 1-D pairs.
+/// Without shapes: NATTEN's own default of the effective backend. A missing shape is taken from its first pair
+/// that has the given one; single-dimensional tiling (`tile_rank` 1) takes the backend's 1-D pairs.
 /// @throws InvalidParameter when the backend has no such pair.
 [[nodiscard]] ChosenTiles choose_tiles(const Setting& setting, const Catalog& catalog, const Extents& q_tile,
                                        const Extents& kv_tile, std::size_t tile_rank, Walk pass);

@@ -1,0 +1,60 @@
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/report/emit.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+/// What NATTEN would fill in by itself stands in the call, so that it says what runs.
+NattenCall complete_call(const study::Setting& setting, const TilingProblem& forward,
+                         const TilingProblem* backward, const study::Context& context, EmitKind kind) {
+  std::optional<NattenCall> call = study::natten_call_of(setting, forward, backward, context);
+  if (!call) {
+    throw InvalidParameter(
+        "emit", to_string(kind),
+        "layouts of 1 to 3 axes, multi-dimensional tiling and the KV tiling of a backend of "
+        "NATTEN; else flex");
+  }
+  const NattenDispatch dispatch = dispatch_of(context.natten, *call);
+  if (!dispatch.dense_path) call->kernel_schedule = dispatch.kernel_schedule;
+  return *call;
+}
+
+}  // namespace
+
+std::string emitted(EmitKind kind, const study::Setting& setting, const TilingProblem& forward,
+                    const TilingProblem* backward, const study::Context& context) {
+  if (kind == EmitKind::kFlex)
+    return flex_attention_script(study::attention_call_of(setting, forward, backward));
+  const NattenCall call = complete_call(setting, forward, backward, context, kind);
+  const NattenRules& rules = context.natten;
+  switch (kind) {
+    case EmitKind::kNatten:
+      return "# " + natten_path_note(rules, call) + "\n" + natten_python(rules, call) + "\n";
+    case EmitKind::kNattenProfiler:
+      return natten_profiler_command(rules, call) + "\n";
+    case EmitKind::kJson:
+      return natten_json(rules, call) + "\n";
+    case EmitKind::kFlex:
+      break;
+  }
+  return "";
+}
+
+void add_emitted(EmitKind kind, const std::string& text, Json& result) {
+  switch (kind) {
+    case EmitKind::kNatten:
+      result["natten_call"] = text;
+      break;
+    case EmitKind::kNattenProfiler:
+      result["natten_profiler"] = text;
+      break;
+    case EmitKind::kFlex:
+      result["flex"] = text;
+      break;
+    case EmitKind::kJson:
+      result["natten_json"] = parse_json(text);
+      break;
+  }
+}
+
+}  // namespace natten_sim::report
