@@ -18,8 +18,8 @@ namespace {
 
 /// Temporary files that a signal must not leave behind. Fixed memory, since a handler may touch nothing else.
 constexpr std::size_t kMaxTemporaries = 4;
-constexpr std::size_t kLongestPath = 4096;
-char temporaries[kMaxTemporaries][kLongestPath];
+constexpr std::size_t kMaxPathBytes = 4096;
+char temporaries[kMaxTemporaries][kMaxPathBytes];
 volatile std::sig_atomic_t temporary_used[kMaxTemporaries];
 
 extern "C" void remove_temporaries(int signal) {
@@ -32,7 +32,7 @@ extern "C" void remove_temporaries(int signal) {
 
 void guard_temporary(const std::string& path) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, remove_temporaries);
-  for (std::size_t i = 0; i < kMaxTemporaries && path.size() < kLongestPath; ++i) {
+  for (std::size_t i = 0; i < kMaxTemporaries && path.size() < kMaxPathBytes; ++i) {
     if (temporary_used[i]) continue;
     std::strcpy(temporaries[i], path.c_str());
     temporary_used[i] = 1;

@@ -99,11 +99,12 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--point", &F::point,
            {.value = "NAME=VALUE",
             .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
-                    "of " + kernel_names() + " [attention]"});
+                    "of " +
+                    kernel_names() + " [attention]"});
   rows.add("--profile", &F::profile,
            {.value = "NAME", .help = "With --ncu-csv: device profile of the GPU that was profiled [h200]"});
   rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
-  rows.add("--resume", &F::resume, {.help = "Go on with recordings that are in the folder"});
+  rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
   rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
   rows.add("--repetitions", timing(&TimingOptions::repetitions),
            {.value = "N", .help = "Timed repetitions of each point [20]", .range = {1, 100000}});
@@ -115,11 +116,12 @@ Options<ValidateFlags> validate_rows() {
            {.value = "MODELS",
             .help = "closed-form, or timed: also simulate in time (a minute) [closed-form]",
             .choices = "closed-form timed"});
-  rows.add("--l2", timing(&TimingOptions::l2),
-           {.value = "STATE", .help = "L2 before each timed repetition: flushed or warm [flushed]"});
+  rows.add(
+      "--l2", timing(&TimingOptions::l2),
+      {.value = "STATE", .help = "State of the L2 before each timed repetition: flushed or warm [flushed]"});
   rows.add("--view", &F::view,
            {.value = "NAME",
-            .help = "With --recorded: another look at the recordings than the comparison with predictions",
+            .help = "With --recorded: a table of the recordings instead of the comparison with predictions",
             .choices = view_names(" ", false)});
   rows.add("--rows", &F::rows, {.help = "Print every comparison, not only groups and misses"});
   rows.add("--seed", &F::seed,
@@ -130,10 +132,9 @@ Options<ValidateFlags> validate_rows() {
            {.value = "FILE",
             .help = "With --view: also draw it (" + view_names(", ", true) + ")",
             .echo = Echo::kNever});
-  rows.add("--report", &F::report,
-           {.value = "FILE",
-            .help = "Also write an HTML report: one self-contained file",
-            .echo = Echo::kNever});
+  rows.add(
+      "--report", &F::report,
+      {.value = "FILE", .help = "Also write an HTML report: one self-contained file", .echo = Echo::kNever});
   rows.include(device_file_rows(), &F::files);
   return rows.include(output_rows(), &F::output);
 }
@@ -142,7 +143,7 @@ Options<ValidateFlags> validate_rows() {
 template <typename Result, typename Csv, typename Text>
 void print(const Job& job, Result result, Csv csv, Text text) {
   const OutputFlags& output = job.flags.output;
-  write_output(output, output.json ? report::envelope("validate", validate_rows().echo(job.flags), result())
+  write_output(output, output.json  ? report::envelope("validate", validate_rows().echo(job.flags), result())
                        : output.csv ? csv()
                                     : text());
 }
@@ -195,7 +196,10 @@ int run_view(Job& job) {
     write_file(*job.flags.svg, view->picture->svg);
   }
   print(
-      job, [&] { return report::Json{{"view", name}, {"rows", view->rows}}; },
+      job,
+      [&] {
+        return report::Json{{"view", name}, {"rows", view->rows}};
+      },
       [&] { return report::csv_table(view->empty_row, view->rows); }, [&] { return view->text; });
   return kExitDone;
 }
@@ -227,9 +231,8 @@ int run_ncu(Job& job) {
   if (!flags.profile) flags.profile = "h200";
   const Point point = parse_point_words(flags.point);
   const Device& device = job.context.catalog.device(*flags.profile);
-  const RecordedRow row =
-      row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv), flags.ncu_kernel,
-                      point);
+  const RecordedRow row = row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),
+                                          flags.ncu_kernel, point);
   Suite suite;
   suite.name = kProfileSuite;
   flags.suites = {suite.name};
@@ -271,8 +274,8 @@ int run_check(Job& job) {
 std::string recording_folder(const ValidateFlags& flags) {
   if (!flags.out) throw InvalidParameter("out", "absent", "a folder for the recordings (--out DIR)");
   std::error_code ignored;
-  if (flags.out->empty() || (std::filesystem::exists(*flags.out, ignored) &&
-                             !std::filesystem::is_directory(*flags.out, ignored)))
+  if (flags.out->empty() ||
+      (std::filesystem::exists(*flags.out, ignored) && !std::filesystem::is_directory(*flags.out, ignored)))
     throw InvalidParameter("out", "'" + *flags.out + "'", "a folder");
   return *flags.out;
 }
@@ -377,7 +380,7 @@ int run_validate(const Arguments& arguments) {
 
 Command validate_command() {
   Command command{.name = "validate",
-                  .summary = "Hold predictions against hardware counters, on a GPU or on recordings"};
+                  .summary = "Compare predictions with hardware counters, on a GPU or from recordings"};
   bind(command, validate_rows(), [](const ValidateFlags&) { return kExitDone; });
   command.run = run_validate;  // what the flags may be depends on which were given
   command.footer =

@@ -15,7 +15,7 @@ using Vector = Eigen::VectorXd;
 using Matrix = Eigen::MatrixXd;
 
 constexpr int kMaxIterations = 60;
-constexpr double kLargestDamping = 1e8;
+constexpr double kMaxDamping = 1e8;
 constexpr double kSmallestStep = 1e-6;
 /// Of the sum of squares in one iteration, relative.
 constexpr double kSmallestDecrease = 1e-6;
@@ -93,7 +93,7 @@ class Solver {
       if (point.parameters[j] == 0 && gradient[j] > 0) jacobian.col(j).setZero();  // held at its bound
     }
     const Eigen::Index rows = jacobian.rows(), columns = jacobian.cols();
-    for (; damping <= kLargestDamping; damping *= 10) {
+    for (; damping <= kMaxDamping; damping *= 10) {
       Matrix damped = Matrix::Zero(rows + columns, columns);
       damped.topRows(rows) = jacobian;
       for (Eigen::Index j = 0; j < columns; ++j) {
