@@ -42,7 +42,7 @@ struct ValidateFlags {
   OutputFlags output;
 };
 
-/// What a run works with: flags after defaults, the suites they choose, the catalog.
+/// The input of a run: flags with defaults, the chosen suites, the catalog.
 struct Job {
   ValidateFlags flags;
   std::vector<Suite> suites;
@@ -221,7 +221,7 @@ int run_recorded(Job& job) {
   return print_comparison(job, job.suites, recordings, *job.flags.recorded);
 }
 
-/// A profile of somebody's kernel beside what the models say of the point that `--point` describes.
+/// Compares a profile of any kernel with the models' predictions for the point that `--point` describes.
 int run_ncu(Job& job) {
   ValidateFlags& flags = job.flags;
   if (flags.point.empty()) {
