@@ -13,5 +13,6 @@ namespace natten_sim::cli {
 [[nodiscard]] Command reproduce_command();
 [[nodiscard]] Command schedule_command();
 [[nodiscard]] Command validate_command();
+[[nodiscard]] Command calibrate_command();
 
 }  // namespace natten_sim::cli

@@ -4,6 +4,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/io/strict_object.hpp>
 
 #include "device_atomics.hpp"
@@ -292,6 +293,7 @@ Catalog builtin_catalog() {
   join_atomics(catalog);
   join_msda_kernels(catalog);
   add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");
+  add_kernel_times(catalog, embedded::kernel_times, "data/kernel-times.json");
   return catalog;
 }
 

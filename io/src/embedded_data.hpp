@@ -18,5 +18,6 @@ extern const std::string_view contention;
 extern const std::string_view msda_configs;
 extern const std::string_view msda_kernels;
 extern const std::string_view msda_paper;
+extern const std::string_view kernel_times;
 
 }  // namespace natten_sim::embedded

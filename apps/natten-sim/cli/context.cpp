@@ -1,6 +1,7 @@
 #include "cli/context.hpp"
 
 #include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/kernel_times.hpp>
 
 #include "cli/output.hpp"
 
@@ -10,7 +11,11 @@ Options<CatalogFiles> catalog_rows() {
   Options<CatalogFiles> rows;
   rows.add("--preset-file", &CatalogFiles::preset_file,
            {.value = "FILE", .help = "More presets, as JSON", .echo = Echo::kNever});
-  return rows.include(device_file_rows(), [](CatalogFiles& files) -> CatalogFiles& { return files; });
+  rows.include(device_file_rows(), [](CatalogFiles& files) -> CatalogFiles& { return files; });
+  return rows.add("--costs", &CatalogFiles::costs,
+                  {.value = "FILE",
+                   .help = "More times of kernels, as `calibrate --save` writes them",
+                   .echo = Echo::kNever});
 }
 
 Options<CatalogFiles> device_file_rows() {
@@ -30,6 +35,8 @@ study::Context make_context(const CatalogFiles& files) {
     add_devices(context.catalog, read_file("device-file", *files.device_file),
                 "device file " + *files.device_file);
   }
+  if (files.costs)
+    add_kernel_times(context.catalog, read_file("costs", *files.costs), "costs file " + *files.costs);
   return context;
 }
 

@@ -13,9 +13,10 @@ namespace natten_sim::cli {
 struct CatalogFiles {
   std::optional<std::string> preset_file;
   std::optional<std::string> device_file;
+  std::optional<std::string> costs;  ///< of kernels, as `calibrate` writes them
 };
 
-/// --preset-file and --device-file, for every subcommand that looks a name up.
+/// --preset-file, --device-file and --costs, for every subcommand that looks a name up.
 [[nodiscard]] Options<CatalogFiles> catalog_rows();
 /// --device-file alone, for subcommands without presets.
 [[nodiscard]] Options<CatalogFiles> device_file_rows();

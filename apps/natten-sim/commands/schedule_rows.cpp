@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_table.hpp>
 

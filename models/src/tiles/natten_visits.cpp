@@ -162,8 +162,9 @@ NattenVisits natten_visits(const NattenProblem& problem) {
   const std::int64_t tokens = product(input_of(problem.mask), "tokens");
   const std::int64_t keys = checked_add(tokens, problem.additional_keys, "tokens");
   NattenVisits visits;
-  visits.dense_path = takes_dense_path(input_of(problem.mask), window_of(problem.mask),
-                                       causal_of(problem.mask), problem.additional_keys > 0);
+  visits.dense_path =
+      !problem.kernel_alone && takes_dense_path(input_of(problem.mask), window_of(problem.mask),
+                                                causal_of(problem.mask), problem.additional_keys > 0);
   if (visits.dense_path) {
     visits.attention = fmha_visits(problem.fmha, tokens, keys, problem.mask[0].causal, problem.pass);
     return visits;

@@ -8,6 +8,7 @@
 
 #include <natten_sim/core/cta_schedule.hpp>
 #include <natten_sim/core/device.hpp>
+#include <natten_sim/core/kernel_costs.hpp>
 #include <natten_sim/core/kv_order.hpp>
 #include <natten_sim/core/split_q.hpp>
 #include <natten_sim/core/tiling.hpp>
@@ -106,12 +107,17 @@ struct Catalog {
   std::vector<Preset> presets;
   std::vector<Device> devices;
   std::vector<AttentionKernel> kernels;
+  std::vector<KernelCosts> kernel_costs;  ///< calibrated times, those of a user's file first
+  CostPriors cost_priors;
 
   /// @throws UnknownName with the closest known name as a hint.
   [[nodiscard]] const Backend& backend(std::string_view name) const;
   [[nodiscard]] const Preset& preset(std::string_view name) const;
   [[nodiscard]] const Device& device(std::string_view name) const;
   [[nodiscard]] const AttentionKernel& kernel(std::string_view name) const;
+  /// The first that fits; null when nobody has calibrated it.
+  [[nodiscard]] const KernelCosts* costs_of(std::string_view kernel, std::string_view device,
+                                            std::int64_t head_dim, Dtype dtype) const;
 };
 
 }  // namespace natten_sim

@@ -63,6 +63,8 @@ struct NattenProblem {
   FmhaKernel fmha;  ///< serves additional keys and windows that cover the input
   Walk pass = Walk::kForward;
   std::int64_t additional_keys = 0;
+  /// The FNA kernel itself, even where NATTEN hands the call to its dense kernel.
+  bool kernel_alone = false;
 };
 
 struct NattenVisits {

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/cta_schedule.hpp>
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/names.hpp>
+#include <natten_sim/core/tiling.hpp>
+
+namespace natten_sim {
+
+/// What an attention kernel's work costs on a device: a few times, measured once, that turn visited tiles
+/// into milliseconds. Shipped in data/kernel-times.json; `natten-sim calibrate` makes more.
+
+/// How the workgroups of a NATTEN kernel take Q tiles. Cooperative: a grid launch, whoever is free takes the
+/// next tile. Pingpong: persistent, each SM has every so many-th tile.
+enum class KernelSchedule { kCooperative, kPingpong };
+
+template <>
+struct NamesOf<KernelSchedule> {
+  static constexpr const char* kConcept = "kernel-schedule";
+  static constexpr Name<KernelSchedule> kTable[] = {{KernelSchedule::kCooperative, "cooperative"},
+                                                    {KernelSchedule::kPingpong, "pingpong"}};
+};
+
+[[nodiscard]] constexpr CtaSchedule launch_of(KernelSchedule schedule) noexcept {
+  return schedule == KernelSchedule::kPingpong ? CtaSchedule::kPersistent : CtaSchedule::kGrid;
+}
+
+/// Relative errors of a fit. Those that count are of runs that were left out when the costs were fitted.
+struct FitErrors {
+  double mean = 0;
+  double worst = 0;
+
+  friend bool operator==(const FitErrors&, const FitErrors&) = default;
+};
+
+/// What the costs of one pass rest on.
+struct CostEvidence {
+  std::int64_t runs = 0;              ///< measured runs that were fitted; 0: the costs are derived
+  std::vector<std::string> kinds;     ///< of those runs: "unmasked", "bounds-masked", "masked 2-D"
+  std::optional<FitErrors> left_out;  ///< each run predicted without itself; none for a single run
+  double interval = 0;                ///< half width of the stated interval, as a fraction
+  std::string source;
+
+  friend bool operator==(const CostEvidence&, const CostEvidence&) = default;
+};
+
+/// Times of one pass. A CTA takes `cta_us` and, for each pair of tiles that it multiplies, the time of that
+/// pair's masking.
+struct PassCosts {
+  Walk pass = Walk::kForward;
+  std::int64_t q_tile_tokens = 0, kv_tile_tokens = 0;  ///< of the pairs that the times are for
+  double unmasked_tile_us = 0;
+  double bounds_masked_tile_us = 0;
+  std::array<double, 3> masked_tile_us = {};  ///< in layouts of 1, 2 and 3 axes
+  double cta_us = 0;                          ///< prologue and epilogue
+  double launch_us = 0;                       ///< once
+  double slowdown = 0;     ///< of runs much longer than `slowdown_ms`: power, as a fraction
+  double slowdown_ms = 0;  ///< a run of this length has half of it
+  CostEvidence evidence;
+
+  friend bool operator==(const PassCosts&, const PassCosts&) = default;
+};
+
+/// Rates of copying tokens into tiles and back, bytes read and written together.
+struct PermutationRate {
+  std::int64_t axes = 0;
+  double into_bytes_per_s = 0;
+  double out_bytes_per_s = 0;
+  std::string source;
+
+  friend bool operator==(const PermutationRate&, const PermutationRate&) = default;
+};
+
+/// A kernel on a device, for one head dim and types of one size.
+struct KernelCosts {
+  std::string kernel;  ///< `hopper-fna`; `hopper-fmha`, the dense kernel of the same family
+  std::string device;
+  std::int64_t head_dim = 0;
+  std::vector<Dtype> dtypes;
+  std::int64_t ctas_per_sm = 1;
+  std::vector<PassCosts> passes;             ///< one or two
+  std::vector<PermutationRate> permutation;  ///< one a number of axes; none: not measured
+
+  friend bool operator==(const KernelCosts&, const KernelCosts&) = default;
+
+  [[nodiscard]] const PassCosts* costs_of(Walk pass) const noexcept {
+    for (const PassCosts& costs : passes) {
+      if (costs.pass == pass) return &costs;
+    }
+    return nullptr;
+  }
+};
+
+/// What is assumed of a cost before anything is measured: about `value`, within a factor of exp(spread) in
+/// two cases of three. Few runs cannot tell all costs apart; what they leave open stays near this.
+struct CostPrior {
+  std::string name;
+  double value = 0;
+  double spread = 0;
+  std::string reason;
+};
+
+/// One list a pass. Their names: docs/time.md.
+struct CostPriors {
+  std::vector<CostPrior> forward, backward;
+  [[nodiscard]] const std::vector<CostPrior>& of(Walk pass) const noexcept {
+    return pass == Walk::kForward ? forward : backward;
+  }
+};
+
+}  // namespace natten_sim

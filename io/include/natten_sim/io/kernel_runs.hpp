@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/kernel_costs.hpp>
+#include <natten_sim/core/per_axis.hpp>
+
+namespace natten_sim {
+
+/// One measured launch of an attention kernel: a row of data/kernel-runs/*.csv.
+struct KernelRun {
+  std::string kernel;
+  std::string device;
+  Walk pass = Walk::kForward;
+  Extents input, window;
+  Extents stride, dilation;  ///< empty: 1
+  PerAxis<bool> causal;      ///< empty: no axis is
+  Extents q_tile, kv_tile;
+  KernelSchedule schedule = KernelSchedule::kCooperative;
+  std::int64_t batch = 1, heads = 1;
+  std::int64_t head_dim = 128;
+  Dtype dtype = Dtype::kBf16;
+  std::optional<double> ms;                                  ///< median; none: still to be filled in
+  std::optional<double> min_ms, max_ms;                      ///< of the repetitions
+  std::optional<double> perm_q_ms, perm_kv_ms, unperm_o_ms;  ///< copies of one tensor
+};
+
+/// CSV with a header. Columns: kernel, device, pass (forward, backward), input, window, stride, dilation,
+/// causal, q_tile, kv_tile, schedule, batch, heads, head_dim, dtype, ms, min_ms, max_ms, perm_q_ms,
+/// perm_kv_ms, unperm_o_ms; also layout for input, median_ms for ms, sched for schedule, and op (fwd, bwd,
+/// fmha) for pass and kernel. Only input, window, q_tile and kv_tile are required; an empty cell and a column
+/// that is absent take the value of `defaults`; other columns are ignored. Sizes are written 30x48x80.
+/// @throws MalformedData naming the line.
+[[nodiscard]] std::vector<KernelRun> parse_kernel_runs(std::string_view csv, const std::string& where,
+                                                       const KernelRun& defaults);
+
+/// Times of the attention kernels in the tables that NATTEN's profiler prints (operations FnaForward,
+/// FnaBackward, FmhaForward, FmhaBackward), in milliseconds and in order; other text is skipped.
+[[nodiscard]] std::vector<double> profiler_times_ms(std::string_view text);
+
+}  // namespace natten_sim

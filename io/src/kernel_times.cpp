@@ -1,0 +1,176 @@
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/kernel_times.hpp>
+#include <natten_sim/io/strict_object.hpp>
+
+namespace natten_sim {
+namespace {
+
+constexpr const char* kTimesSchema = "natten-sim.kernel-times/1";
+
+constexpr NumberField<PassCosts> kCosts[] = {{"unmasked_tile_us", &PassCosts::unmasked_tile_us},
+                                             {"bounds_masked_tile_us", &PassCosts::bounds_masked_tile_us},
+                                             {"cta_us", &PassCosts::cta_us},
+                                             {"launch_us", &PassCosts::launch_us},
+                                             {"slowdown", &PassCosts::slowdown},
+                                             {"slowdown_ms", &PassCosts::slowdown_ms}};
+
+/// Of one tile pair, and longest run that is half slowed down.
+constexpr double kMostMicroseconds = 1e9;
+
+CostEvidence read_evidence(const StrictObject& fields) {
+  CostEvidence evidence;
+  evidence.runs = fields.integer("runs", {0, 1'000'000});
+  evidence.kinds = fields.texts("kinds");
+  evidence.interval = fields.number("interval");
+  if (!(evidence.interval >= 0 && evidence.interval < 1)) fields.fail("interval", "a fraction below 1");
+  evidence.source = fields.text("source");
+  if (fields.has("left_out")) {
+    const StrictObject errors = fields.object("left_out", {"mean", "worst"});
+    evidence.left_out = FitErrors{errors.number("mean"), errors.number("worst")};
+  }
+  return evidence;
+}
+
+PassCosts read_pass(const Json& entry, const std::string& where, Walk pass) {
+  const StrictObject fields(entry, where,
+                            keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "masked_tile_us", "runs",
+                                             "kinds", "left_out", "interval", "source"}));
+  PassCosts costs;
+  costs.pass = pass;
+  costs.q_tile_tokens = fields.integer("q_tile_tokens", {1, 1 << 20});
+  costs.kv_tile_tokens = fields.integer("kv_tile_tokens", {1, 1 << 20});
+  fields.numbers(kCosts, costs);
+  const Json& masked = fields.array("masked_tile_us");
+  if (masked.size() != costs.masked_tile_us.size())
+    fields.fail("masked_tile_us", "three times: for layouts of 1, 2 and 3 axes");
+  for (std::size_t axes = 0; axes < masked.size(); ++axes) {
+    if (!masked[axes].is_number()) fields.fail("masked_tile_us", "numbers");
+    costs.masked_tile_us[axes] = masked[axes].get<double>();
+    if (!(costs.masked_tile_us[axes] > 0 && costs.masked_tile_us[axes] < kMostMicroseconds))
+      fields.fail("masked_tile_us", "positive times");
+  }
+  for (const NumberField<PassCosts>& field : kCosts) {
+    const double value = costs.*field.member;
+    if (!(value >= 0 && value < kMostMicroseconds)) fields.fail(field.key, "0 or more");
+  }
+  if (!(costs.unmasked_tile_us > 0)) fields.fail("unmasked_tile_us", "a positive time");
+  if (!(costs.slowdown_ms > 0)) fields.fail("slowdown_ms", "a positive time");
+  costs.evidence = read_evidence(fields);
+  return costs;
+}
+
+KernelCosts read_costs(const Json& entry, const std::string& where) {
+  const StrictObject fields(
+      entry, where,
+      {"kernel", "device", "head_dim", "dtypes", "ctas_per_sm", "forward", "backward", "permutation"});
+  KernelCosts costs;
+  costs.kernel = fields.text("kernel");
+  costs.device = fields.text("device");
+  costs.head_dim = fields.integer("head_dim", {1, 1 << 16});
+  for (const std::string& name : fields.texts("dtypes")) costs.dtypes.push_back(parse_name<Dtype>(name));
+  costs.ctas_per_sm = fields.integer("ctas_per_sm", {1, 64});
+  if (fields.has("forward")) costs.passes.push_back(read_pass(fields.at("forward"), where, Walk::kForward));
+  if (fields.has("backward"))
+    costs.passes.push_back(read_pass(fields.at("backward"), where, Walk::kBackward));
+  if (costs.passes.empty()) fields.fail("forward", "costs of one pass or both");
+  if (!fields.has("permutation")) return costs;
+  for (const Json& rate : fields.array("permutation")) {
+    const StrictObject numbers(rate, where, {"axes", "into_bytes_per_s", "out_bytes_per_s", "source"});
+    costs.permutation.push_back({numbers.integer("axes", {1, 3}), numbers.number("into_bytes_per_s"),
+                                 numbers.number("out_bytes_per_s"), numbers.text("source")});
+    if (!(costs.permutation.back().into_bytes_per_s > 0)) numbers.fail("into_bytes_per_s", "a positive rate");
+    if (!(costs.permutation.back().out_bytes_per_s > 0)) numbers.fail("out_bytes_per_s", "a positive rate");
+  }
+  return costs;
+}
+
+std::vector<CostPrior> read_priors(const Json& list, const std::string& where) {
+  std::vector<CostPrior> priors;
+  for (const Json& entry : list) {
+    const StrictObject fields(entry, where, {"name", "value", "spread", "reason"});
+    priors.push_back(
+        {fields.text("name"), fields.number("value"), fields.number("spread"), fields.text("reason")});
+    if (!(priors.back().value > 0)) fields.fail("value", "a positive number");
+    if (!(priors.back().spread > 0)) fields.fail("spread", "a positive number");
+  }
+  return priors;
+}
+
+/// Four significant digits: more than the measurements have.
+double rounded(double value) {
+  if (value == 0) return 0;
+  const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
+  return std::round(value * scale) / scale;
+}
+
+Json pass_json(const PassCosts& costs) {
+  Json fields;
+  fields["q_tile_tokens"] = costs.q_tile_tokens;
+  fields["kv_tile_tokens"] = costs.kv_tile_tokens;
+  for (const NumberField<PassCosts>& field : kCosts) fields[field.key] = rounded(costs.*field.member);
+  fields["masked_tile_us"] = Json::array();
+  for (const double time : costs.masked_tile_us) fields["masked_tile_us"].push_back(rounded(time));
+  const CostEvidence& evidence = costs.evidence;
+  fields["runs"] = evidence.runs;
+  fields["kinds"] = evidence.kinds;
+  fields["left_out"] = nullptr;
+  if (evidence.left_out)
+    fields["left_out"] = {{"mean", rounded(evidence.left_out->mean)},
+                          {"worst", rounded(evidence.left_out->worst)}};
+  fields["interval"] = rounded(evidence.interval);
+  fields["source"] = evidence.source;
+  return fields;
+}
+
+}  // namespace
+
+void add_kernel_times(Catalog& catalog, std::string_view json, const std::string& where) {
+  const Json document = parse_strict(json, where, kTimesSchema);
+  const StrictObject fields(document, where, {"schema", "kernels", "priors"});
+  std::vector<KernelCosts> added;
+  for (const Json& entry : fields.array("kernels")) {
+    try {
+      added.push_back(read_costs(entry, where));
+    } catch (const UnknownName& error) {
+      throw MalformedData(where, error.what(), "names of element types");
+    }
+  }
+  catalog.kernel_costs.insert(catalog.kernel_costs.begin(), added.begin(), added.end());
+  if (!fields.has("priors")) return;
+  const StrictObject priors = fields.object("priors", {"forward", "backward"});
+  catalog.cost_priors.forward = read_priors(priors.array("forward"), where);
+  catalog.cost_priors.backward = read_priors(priors.array("backward"), where);
+}
+
+Json to_json(const KernelCosts& costs) {
+  Json fields;
+  fields["kernel"] = costs.kernel;
+  fields["device"] = costs.device;
+  fields["head_dim"] = costs.head_dim;
+  fields["dtypes"] = Json::array();
+  for (const Dtype dtype : costs.dtypes) fields["dtypes"].push_back(to_string(dtype));
+  fields["ctas_per_sm"] = costs.ctas_per_sm;
+  for (const PassCosts& pass : costs.passes)
+    fields[pass.pass == Walk::kForward ? "forward" : "backward"] = pass_json(pass);
+  if (costs.permutation.empty()) return fields;
+  fields["permutation"] = Json::array();
+  for (const PermutationRate& rate : costs.permutation) {
+    fields["permutation"].push_back({{"axes", rate.axes},
+                                     {"into_bytes_per_s", rounded(rate.into_bytes_per_s)},
+                                     {"out_bytes_per_s", rounded(rate.out_bytes_per_s)},
+                                     {"source", rate.source}});
+  }
+  return fields;
+}
+
+Json kernel_times_file(const std::vector<KernelCosts>& entries) {
+  Json kernels = Json::array();
+  for (const KernelCosts& entry : entries) kernels.push_back(to_json(entry));
+  return {{"schema", kTimesSchema}, {"kernels", kernels}};
+}
+
+}  // namespace natten_sim

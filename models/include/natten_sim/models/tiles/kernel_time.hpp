@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+
+#include <natten_sim/core/kernel_costs.hpp>
+#include <natten_sim/models/tiles/natten_visits.hpp>
+
+namespace natten_sim {
+
+/// From visited tiles to milliseconds. A launch runs CTAs on workers (SMs times the CTAs that fit on one);
+/// a CTA takes a constant and, for every pair of tiles, the time of that pair's masking class. The launch is
+/// over when its longest worker is; long runs slow down under the power limit.
+///
+/// Not modelled: DRAM and L2 (the tiles of one head stay in L2, and the kernels are bound by arithmetic),
+/// CTAs of one SM that slow each other down, clocks that differ from those of the calibration.
+
+/// What one launch does: all heads and batch elements.
+struct LaunchWork {
+  double ctas = 0;
+  double unmasked_tiles = 0, bounds_masked_tiles = 0, masked_tiles = 0;  ///< pairs that are multiplied
+  std::size_t axes = 1;  ///< 1 to 3; decides what evaluating the mask costs
+  std::int64_t workers = 1;
+  /// The load of the longest worker, in mean CTAs: `even_waves`, `uneven_waves` or a simulation.
+  double waves = 0;
+
+  [[nodiscard]] double tiles() const noexcept { return unmasked_tiles + bounds_masked_tiles + masked_tiles; }
+};
+
+/// Work of `repeats` heads and batch elements, `waves` still to be set. @throws InvalidParameter when
+/// `axes` is not 1 to 3, `workers` or `repeats` not positive.
+[[nodiscard]] LaunchWork launch_work(const KernelVisits& visits, std::size_t axes, std::int64_t repeats,
+                                     std::int64_t workers);
+
+/// CTAs of equal length: ceil(ctas / workers), exact for both schedules.
+[[nodiscard]] double even_waves(double ctas, std::int64_t workers);
+
+/// CTAs of different length that are taken one after the other by whoever is free (Graham's list
+/// scheduling). With the longest CTA `longest` times the mean one, the answer lies between max(ctas /
+/// workers, longest) and ctas / workers + (1 - 1 / workers) longest. Behind many waves the workers are out
+/// of step, so the last CTA ends half a CTA after the mean worker: the estimate.
+struct WaveBounds {
+  double least = 0, estimate = 0, most = 0;
+};
+[[nodiscard]] WaveBounds uneven_waves(double ctas, std::int64_t workers, double longest);
+
+/// Where the time of a launch goes; the parts add up to `total_ms`.
+struct LaunchTime {
+  double tiles_ms = 0;     ///< multiplying, as if nothing were masked
+  double masking_ms = 0;   ///< what bounds and element masks add
+  double prologue_ms = 0;  ///< of CTAs, epilogues included
+  double tail_ms = 0;      ///< workers that wait for the longest one
+  double launch_ms = 0;
+  double slowdown_ms = 0;  ///< power
+  double total_ms = 0;
+};
+
+/// O(1). Linear in all costs but the slow-down.
+[[nodiscard]] LaunchTime launch_time(const LaunchWork& work, const PassCosts& costs);
+
+/// `ms` of work when power is no limit, as it takes: ms (1 + s ms / (ms + h)).
+[[nodiscard]] double slowed_ms(double ms, const PassCosts& costs) noexcept;
+
+}  // namespace natten_sim

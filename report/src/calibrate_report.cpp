@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/kernel_times.hpp>
+#include <natten_sim/io/natten_rules.hpp>
+#include <natten_sim/report/calibrate_report.hpp>
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/natten_emit.hpp>
+#include <natten_sim/report/text_table.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+const char* pass_name(Walk pass) { return pass == Walk::kForward ? "forward" : "backward"; }
+
+Json run_json(const KernelRun& run) {
+  Json fields = {{"kernel", run.kernel}, {"device", run.device}, {"pass", pass_name(run.pass)}};
+  fields["input"] = to_json(run.input);
+  fields["window"] = to_json(run.window);
+  fields["stride"] = run.stride.empty() ? Json() : to_json(run.stride);
+  fields["q_tile"] = to_json(run.q_tile);
+  fields["kv_tile"] = to_json(run.kv_tile);
+  fields["heads"] = run.heads;
+  fields["head_dim"] = run.head_dim;
+  return fields;
+}
+
+Json calibrated_json(const study::CalibratedRun& run) {
+  Json fields = run_json(run.run);
+  fields["kind"] = run.kind;
+  fields["measured_ms"] = nullable(run.run.ms);
+  fields["predicted_ms"] = run.predicted_ms;
+  fields["deviation"] = run.predicted_ms / *run.run.ms - 1;
+  fields["left_out_ms"] = nullable(run.left_out_ms);
+  fields["left_out_deviation"] = run.left_out_ms ? Json(*run.left_out_ms / *run.run.ms - 1) : Json();
+  return fields;
+}
+
+std::string signed_percent(double fraction) { return fmt::format("{:+.1f}%", 100 * fraction); }
+
+std::string title_of(const study::CalibratedPass& pass) {
+  std::string text =
+      fmt::format("{} on {}, {}, head dim {}: {} run{}", pass.kernel, pass.device, pass_name(pass.costs.pass),
+                  pass.head_dim, pass.runs.size(), pass.runs.size() == 1 ? "" : "s");
+  const CostEvidence& evidence = pass.costs.evidence;
+  if (evidence.left_out) {
+    text += fmt::format("; predicted without itself, a run is off by {:.1f}% on average, {:.1f}% at worst",
+                        100 * evidence.left_out->mean, 100 * evidence.left_out->worst);
+  } else {
+    text += "; nothing to hold the costs against";
+  }
+  return text + "\n";
+}
+
+std::string costs_text(const PassCosts& costs) {
+  std::string text = fmt::format(
+      "a pair of tiles takes {:.3g} us unmasked, {:.3g} us with bounds, {:.3g} / {:.3g} / {:.3g} us masked "
+      "on 1 / 2 / 3 axes;\na CTA {:.3g} us besides, a launch {:.3g} us",
+      costs.unmasked_tile_us, costs.bounds_masked_tile_us, costs.masked_tile_us[0], costs.masked_tile_us[1],
+      costs.masked_tile_us[2], costs.cta_us, costs.launch_us);
+  if (costs.slowdown > 0)
+    text += fmt::format("; long runs up to {:.0f}% slower, half of it at {:.0f} ms", 100 * costs.slowdown,
+                        costs.slowdown_ms);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string profiler_command(const KernelRun& run, const study::Context& context) {
+  NattenCall call{.input = run.input, .window = run.window, .stride = run.stride, .dilation = run.dilation};
+  call.causal = run.causal;
+  call.batch = run.batch;
+  call.heads = call.heads_kv = run.heads;
+  call.head_dim = call.head_dim_value = run.head_dim;
+  call.dtype = run.dtype;
+  call.requires_grad = run.pass == Walk::kBackward;
+  const NattenRules rules = natten_rules(context.catalog);
+  for (const NattenBackend backend : values_of<NattenBackend>()) {
+    if (run.kernel != to_string(backend)) continue;
+    call.backend = backend;
+    for (const NattenBackendRules& rule : rules.backends) {
+      if (rule.backend == backend && !rule.compute_capabilities.empty())
+        call.compute_capability = rule.compute_capabilities.front();
+    }
+    (run.pass == Walk::kForward ? call.tiles : call.backward_tiles) = TilePair{run.q_tile, run.kv_tile};
+  }
+  try {
+    return natten_profiler_command(rules, call);
+  } catch (const InvalidParameter&) {  // a call that only the kernel itself accepts: dense, or another GPU
+    call.backend = std::nullopt;
+    call.tiles = call.backward_tiles = std::nullopt;
+    return natten_profiler_command(rules, call);
+  }
+}
+
+Json calibrate_result(const study::CalibrateAnswer& answer, const study::Context& context) {
+  Json result = kernel_times_file(answer.entries);
+  result["runs"] = Json::array();
+  result["suggestions"] = Json::array();
+  for (const study::CalibratedPass& pass : answer.passes) {
+    for (const study::CalibratedRun& run : pass.runs) result["runs"].push_back(calibrated_json(run));
+    for (const study::SuggestedRun& suggested : pass.suggestions) {
+      Json fields = run_json(suggested.run);
+      fields["predicted_ms"] = suggested.predicted_ms;
+      fields["uncertainty"] = suggested.uncertainty;
+      fields["command"] = profiler_command(suggested.run, context);
+      result["suggestions"].push_back(fields);
+    }
+  }
+  return result;
+}
+
+std::string calibrate_csv(const study::CalibrateAnswer& answer) {
+  std::vector<Json> rows;
+  for (const study::CalibratedPass& pass : answer.passes) {
+    for (const study::CalibratedRun& run : pass.runs) rows.push_back(calibrated_json(run));
+  }
+  return csv_table(rows.front(), rows);
+}
+
+std::string calibrate_text(const study::CalibrateAnswer& answer, const study::Context& context) {
+  std::string text;
+  for (const study::CalibratedPass& pass : answer.passes) {
+    text += title_of(pass) + costs_text(pass.costs);
+    std::vector<std::vector<std::string>> rows = {
+        {"layout", "window", "stride", "masking", "measured ms", "fitted", "left out"}};
+    for (const study::CalibratedRun& run : pass.runs) {
+      rows.push_back({to_string(run.run.input), to_string(run.run.window),
+                      run.run.stride.empty() ? "" : to_string(run.run.stride), run.kind,
+                      fmt::format("{:.3f}", *run.run.ms), signed_percent(run.predicted_ms / *run.run.ms - 1),
+                      run.left_out_ms ? signed_percent(*run.left_out_ms / *run.run.ms - 1) : ""});
+    }
+    text += text_table(rows);
+    if (!pass.suggestions.empty()) text += "these runs would sharpen the costs most:\n";
+    for (const study::SuggestedRun& suggested : pass.suggestions) {
+      text += fmt::format("  {:.3g} ms +- {:.1f}%: {}\n", suggested.predicted_ms, 100 * suggested.uncertainty,
+                          profiler_command(suggested.run, context));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace natten_sim::report

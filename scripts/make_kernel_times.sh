@@ -1,0 +1,32 @@
+#!/bin/sh
+# Fits data/kernel-times.json anew from the runs in data/kernel-runs; the priors stay as they are.
+#   scripts/make_kernel_times.sh build/apps/natten-sim/natten-sim
+set -eu
+program=${1:?the natten-sim program}
+folder=$(cd "$(dirname "$0")/.." && pwd)/data
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$program" calibrate "$folder/kernel-runs/natten-h200.csv" --quiet --save "$work/a.json" \
+  --source "measured on an H200, medians (data/kernel-runs/natten-h200.csv)" > /dev/null
+"$program" calibrate "$folder/kernel-runs/natten-published.csv" --quiet --save "$work/b.json" \
+  --source "few runs: sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)" \
+  > /dev/null
+for more in "$folder"/kernel-runs/flex-*.csv; do
+  [ -e "$more" ] || continue
+  "$program" calibrate "$more" --quiet --save "$work/c.json" \
+    --source "measured with PyTorch's FlexAttention on an H200 (data/kernel-runs/$(basename "$more"))" > /dev/null
+done
+python3 - "$folder/kernel-times.json" "$work"/?.json <<'PY'
+import json, sys
+target, *parts = sys.argv[1:]
+data = json.load(open(target))
+kernels = [entry for part in parts for entry in json.load(open(part))["kernels"]]
+priors = data["priors"]
+lines = ",\n".join("    " + json.dumps(entry) for entry in kernels)
+by_pass = ",\n".join(
+    '    "%s": [\n%s\n    ]' % (name, ",\n".join("      " + json.dumps(prior) for prior in priors[name]))
+    for name in priors)
+open(target, "w").write(
+    '{\n  "schema": "natten-sim.kernel-times/1",\n  "kernels": [\n%s\n  ],\n  "priors": {\n%s\n  }\n}\n'
+    % (lines, by_pass))
+PY

@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <string>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/sim/tiles/kernel_grid.hpp>
+
+namespace natten_sim {
+namespace {
+
+struct AxisTile {
+  std::int64_t walked = 0, streamed = 0;
+};
+
+/// The window of the last token serves Q tiles behind the end; a KV tile there sees the queries from the
+/// first that could have a window behind the end.
+std::int64_t visits_of_empty(const AxisGroup& group, std::int64_t streamed, Walk pass) {
+  std::int64_t begin = group.length;
+  if (pass == Walk::kForward) {
+    begin = attended_range(group, group.length - 1).begin;
+    if (group.causal) begin = group.length - group.window;
+  } else if (!group.causal) {
+    const std::int64_t right = group.window / 2 + group.window % 2 - 1;
+    begin = (group.length - right + (group.stride + 1) / 2 - 1) / group.stride * group.stride;
+  }
+  return ceil_divide(group.length, streamed) - begin / streamed;
+}
+
+CtaVisits visits_of_q_tile(const AxisGroup& group, std::int64_t first, std::int64_t end, std::int64_t tile) {
+  const TokenRange at_first = attended_range(group, first), at_last = attended_range(group, end - 1);
+  CtaVisits visits;
+  visits.tiles = ceil_divide(at_last.end, tile) - at_first.begin / tile;
+  // Tiles that lie within the windows of all queries: begin and end never decrease.
+  visits.full = std::max<std::int64_t>(0, at_first.end / tile - ceil_divide(at_last.begin, tile));
+  return visits;
+}
+
+/// `first_query[k]`: the first query that sees key k or a later one; `end_query[k]`: behind the last that
+/// sees key k or an earlier one.
+struct Viewers {
+  std::vector<std::int64_t> first_query, end_query;
+};
+
+Viewers viewers_of(const AxisGroup& group) {
+  Viewers viewers;
+  const auto length = static_cast<std::size_t>(group.length);
+  viewers.first_query.assign(length, group.length);
+  viewers.end_query.assign(length, 0);
+  std::int64_t behind = 0;  // keys before it have their first query
+  for (std::int64_t query = 0; query < group.length; ++query) {
+    const TokenRange range = attended_range(group, query);
+    for (; behind < range.end; ++behind) viewers.first_query[static_cast<std::size_t>(behind)] = query;
+    viewers.end_query[static_cast<std::size_t>(range.begin)] = query + 1;
+  }
+  for (std::size_t key = 1; key < length; ++key)
+    viewers.end_query[key] = std::max(viewers.end_query[key], viewers.end_query[key - 1]);
+  return viewers;
+}
+
+CtaVisits visits_of_kv_tile(const AxisGroup& group, const Viewers& viewers, std::int64_t first,
+                            std::int64_t end, std::int64_t tile) {
+  const std::int64_t begin_query = viewers.first_query[static_cast<std::size_t>(first)];
+  const std::int64_t end_query = viewers.end_query[static_cast<std::size_t>(end - 1)];
+  CtaVisits visits;
+  if (end_query <= begin_query) return visits;
+  visits.tiles = (end_query - 1) / tile - begin_query / tile + 1;
+  // Full: Q tiles whose queries all see the first and the last key.
+  const std::int64_t first_of_all = viewers.first_query[static_cast<std::size_t>(end - 1)];
+  const std::int64_t end_of_all = viewers.end_query[static_cast<std::size_t>(first)];
+  const std::int64_t end_tile =
+      end_of_all == group.length ? ceil_divide(end_of_all, tile) : end_of_all / tile;
+  visits.full = std::max<std::int64_t>(0, end_tile - ceil_divide(first_of_all, tile));
+  return visits;
+}
+
+/// CTAs along one axis of one group.
+std::vector<CtaVisits> along_axis(const AxisMask& axis, std::int64_t residue, const AxisTile& tile,
+                                  NattenBackend backend, Walk pass) {
+  const bool flex = backend == NattenBackend::kFlexFna;
+  const AxisGroup group = residue_class(axis, flex ? 0 : residue);
+  const std::int64_t tiles = ceil_divide(group.length, tile.walked);
+  const std::int64_t launched =
+      flex ? tiles : ceil_divide(ceil_divide(axis.length, tile.walked), axis.dilation);
+  const Viewers viewers = pass == Walk::kBackward ? viewers_of(group) : Viewers{};
+  std::vector<CtaVisits> ctas;
+  ctas.reserve(static_cast<std::size_t>(launched));
+  for (std::int64_t index = 0; index < launched; ++index) {
+    const std::int64_t first = index * tile.walked, end = std::min(first + tile.walked, group.length);
+    if (first >= group.length) {
+      ctas.push_back({visits_of_empty(group, tile.streamed, pass), 0});
+    } else if (pass == Walk::kForward) {
+      ctas.push_back(visits_of_q_tile(group, first, end, tile.streamed));
+    } else {
+      ctas.push_back(visits_of_kv_tile(group, viewers, first, end, tile.streamed));
+      if (end - first < tile.walked) ctas.back().full = 0;  // padded keys do not attend
+    }
+  }
+  return ctas;
+}
+
+AxisTile axis_tile(const TilePair& tiles, std::size_t axis, Walk pass) {
+  return pass == Walk::kForward ? AxisTile{tiles.q_tile[axis], tiles.kv_tile[axis]}
+                                : AxisTile{tiles.kv_tile[axis], tiles.q_tile[axis]};
+}
+
+}  // namespace
+
+std::vector<CtaVisits> list_ctas(const NeighborhoodMask& mask, const TilePair& tiles, NattenBackend backend,
+                                 Walk pass) {
+  require_valid(TilingProblem{.mask = mask, .tiles = tiles});
+  if (backend == NattenBackend::kCutlassFna)
+    throw InvalidParameter("backend", "cutlass-fna", "a backend whose tiles lie on a grid");
+  PerAxis<std::vector<std::vector<CtaVisits>>> axes;  // [axis][residue][tile]
+  std::int64_t groups = 1, most = 1;
+  for (std::size_t axis = 0; axis < mask.rank(); ++axis) {
+    std::vector<std::vector<CtaVisits>> residues;
+    if (mask[axis].length > kMostCtas)
+      throw InvalidParameter("input", to_string(input_of(mask)), "fewer tokens");
+    for (std::int64_t residue = 0; residue < mask[axis].dilation; ++residue)
+      residues.push_back(along_axis(mask[axis], residue, axis_tile(tiles, axis, pass), backend, pass));
+    groups = checked_multiply(groups, mask[axis].dilation, "ctas");
+    most = checked_multiply(most, static_cast<std::int64_t>(residues.front().size()), "ctas");
+    axes.push_back(std::move(residues));
+  }
+  if (checked_multiply(groups, most, "ctas") > kMostCtas)
+    throw InvalidParameter("input", to_string(input_of(mask)), "at most 4194304 CTAs a head");
+  std::vector<CtaVisits> all;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    std::vector<CtaVisits> boxes = {{1, 1}};
+    std::int64_t rest = group, below = groups;
+    for (std::size_t axis = 0; axis < mask.rank(); ++axis) {
+      below /= mask[axis].dilation;
+      const std::vector<CtaVisits>& line = axes[axis][static_cast<std::size_t>(rest / below)];
+      rest %= below;
+      std::vector<CtaVisits> next;
+      next.reserve(boxes.size() * line.size());
+      for (const CtaVisits& box : boxes) {
+        for (const CtaVisits& tile : line) next.push_back({box.tiles * tile.tiles, box.full * tile.full});
+      }
+      boxes = std::move(next);
+    }
+    all.insert(all.end(), boxes.begin(), boxes.end());
+  }
+  return all;
+}
+
+GridRun run_grid(std::span<const double> costs, std::int64_t repeats, std::int64_t workers,
+                 CtaSchedule schedule) {
+  if (costs.empty() || repeats < 1) throw InvalidParameter("ctas", "0", "1 or more");
+  if (workers < 1) throw InvalidParameter("workers", std::to_string(workers), "1 or more");
+  if (schedule == CtaSchedule::kTile) throw InvalidParameter("schedule", "tile", "grid, persistent");
+  GridRun run;
+  run.ctas = checked_multiply(static_cast<std::int64_t>(costs.size()), repeats, "ctas");
+  run.busy = std::accumulate(costs.begin(), costs.end(), 0.0) * static_cast<double>(repeats) /
+             static_cast<double>(workers);
+  if (schedule == CtaSchedule::kPersistent) {
+    std::vector<double> ends(static_cast<std::size_t>(std::min(workers, run.ctas)), 0.0);
+    for (std::int64_t cta = 0; cta < run.ctas; ++cta)
+      ends[static_cast<std::size_t>(cta % workers)] += costs[static_cast<std::size_t>(cta) % costs.size()];
+    run.makespan = *std::max_element(ends.begin(), ends.end());
+    return run;
+  }
+  // Workers are alike, so only the times at which they become free matter.
+  std::priority_queue<double, std::vector<double>, std::greater<>> free_at;
+  for (std::int64_t cta = 0; cta < run.ctas; ++cta) {
+    double start = 0;
+    if (static_cast<std::int64_t>(free_at.size()) == workers) {
+      start = free_at.top();
+      free_at.pop();
+    }
+    const double end = start + costs[static_cast<std::size_t>(cta) % costs.size()];
+    free_at.push(end);
+    run.makespan = std::max(run.makespan, end);
+  }
+  return run;
+}
+
+}  // namespace natten_sim

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <natten_sim/core/kernel_costs.hpp>
+#include <natten_sim/core/mask.hpp>
+#include <natten_sim/core/split_q.hpp>
+#include <natten_sim/models/tiles/kernel_time.hpp>
+#include <natten_sim/study/context.hpp>
+
+namespace natten_sim::study {
+
+/// How many milliseconds does one pass of a kernel take?
+struct TimeQuestion {
+  /// `hopper-fna`, `blackwell-fna`, `cutlass-fna`, `flexattention`, or a dense kernel: `hopper-fmha`,
+  /// `cudnn`; `fmha` is that of the device's backend.
+  std::string kernel;
+  std::string device;
+  KernelSchedule schedule = KernelSchedule::kCooperative;
+  NeighborhoodMask mask;  ///< 1 to 3 axes; of a dense kernel only the number of tokens matters
+  TilePair tiles;         ///< of this pass; ignored by a dense kernel
+  Walk pass = Walk::kForward;
+  OperandSizes sizes;  ///< batch, heads and head dims
+  Dtype dtype = Dtype::kBf16;
+  std::int64_t additional_keys = 0;  ///< which every query sees besides, in a dense pass of their own
+};
+
+/// A prediction, where it comes from, and how far it may be off.
+struct PassTime {
+  double kernel_ms = 0;
+  std::optional<double> permutation_ms;  ///< copies into tiles and back; none: their rate is not known
+  double total_ms = 0;                   ///< the kernel, and the copies where their rate is known
+  double low_ms = 0, high_ms = 0;        ///< of the total
+  std::string limited_by;  ///< the largest part: tiles, masking, prologue, tail, launch, power, permutation
+  LaunchTime parts;        ///< of the kernel, without the pass over additional keys
+  double waves = 0;        ///< CTAs over workers
+  std::int64_t ctas = 0;
+  double tflops_per_s = 0;               ///< of what the kernel multiplies, over its time
+  std::string dense_kernel;              ///< empty: none is calibrated
+  std::optional<double> dense_ms;        ///< the same tokens without a mask
+  std::optional<double> speedup;         ///< dense_ms / total_ms
+  std::optional<double> speedup_kernel;  ///< dense_ms / kernel_ms
+  CostEvidence evidence;
+};
+
+/// Why there is no prediction, and what measurement would give one.
+struct MissingTime {
+  std::string sentence;
+};
+
+using TimeAnswer = std::variant<PassTime, MissingTime>;
+
+/// Microseconds to milliseconds. @throws InvalidParameter, UnknownName on a question that makes no sense.
+[[nodiscard]] TimeAnswer time(const TimeQuestion& question, const Context& context);
+
+/// What one launch of the question does, with the waves of `costs`; the kernel itself, even where NATTEN
+/// would call its dense one. Calibration fits on these.
+[[nodiscard]] LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs,
+                                 std::int64_t ctas_per_sm, const Context& context);
+
+/// The names that `kernel` may have.
+[[nodiscard]] std::vector<std::string> timed_kernels();
+
+}  // namespace natten_sim::study

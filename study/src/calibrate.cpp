@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/token_permutation.hpp>
+#include <natten_sim/study/calibrate.hpp>
+
+#include "timed_kernel.hpp"
+
+namespace natten_sim::study {
+namespace {
+
+/// Costs that only say how long CTAs are against each other, for the waves of a run before any fit.
+PassCosts relative_costs(const KernelRun& run) {
+  PassCosts costs;
+  costs.pass = run.pass;
+  costs.q_tile_tokens = product(run.q_tile, "q_tile");
+  costs.kv_tile_tokens = product(run.kv_tile, "kv_tile");
+  costs.unmasked_tile_us = 1;
+  costs.bounds_masked_tile_us = 1.25;
+  costs.masked_tile_us = {1.5, 1.5, 1.5};
+  costs.cta_us = 2;
+  return costs;
+}
+
+bool same_pass(const KernelRun& a, const KernelRun& b) {
+  return a.kernel == b.kernel && a.device == b.device && a.head_dim == b.head_dim && a.pass == b.pass &&
+         element_bytes(a.dtype) == element_bytes(b.dtype);
+}
+
+std::string kind_of(const LaunchWork& work) {
+  if (work.masked_tiles > 0.5 * work.tiles()) return "masked " + std::to_string(work.axes) + "-D";
+  return work.bounds_masked_tiles > 0.5 * work.tiles() ? "bounds-masked" : "unmasked";
+}
+
+void require_one_tile_size(const std::vector<KernelRun>& runs) {
+  for (const KernelRun& run : runs) {
+    const auto tokens = [](const Extents& tile) { return product(tile, "tile"); };
+    if (tokens(run.q_tile) == tokens(runs[0].q_tile) && tokens(run.kv_tile) == tokens(runs[0].kv_tile))
+      continue;
+    throw InvalidParameter(
+        "runs", run.kernel + " with tiles " + to_string(run.q_tile) + " and " + to_string(run.kv_tile),
+        "tiles of " + std::to_string(tokens(runs[0].q_tile)) + " and " +
+            std::to_string(tokens(runs[0].kv_tile)) + " tokens, as the first run of this pass");
+  }
+}
+
+MeasuredLaunch launch_of_run(const KernelRun& run, const Context& context) {
+  if (!run.ms)
+    throw InvalidParameter("runs", run.kernel + " on " + to_string(run.input) + " without a time",
+                           "a time for every run");
+  MeasuredLaunch launch;
+  launch.work = work_of(time_question(run), relative_costs(run), 1, context);
+  launch.ms = *run.ms;
+  if (run.min_ms && run.max_ms) launch.spread = std::max(0.0, *run.max_ms - *run.min_ms) / *run.ms;
+  return launch;
+}
+
+/// Published windows of all presets, at their first and last stride, with the backend's tiles.
+std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& context) {
+  std::vector<KernelRun> candidates;
+  const TimedKernel kernel = timed_kernel(like.kernel, context.catalog.device(like.device));
+  for (const Preset& preset : context.catalog.presets) {
+    if (preset.layout.rank() > 3) continue;
+    KernelRun run = like;
+    run.input = preset.layout;
+    run.heads = preset.heads;
+    run.batch = 1;
+    run.dilation = {};
+    run.causal = {};
+    run.ms = run.min_ms = run.max_ms = run.perm_q_ms = run.perm_kv_ms = run.unperm_o_ms = std::nullopt;
+    if (kernel.dense) {
+      run.window = preset.layout;
+      run.stride = {};
+      candidates.push_back(run);
+      continue;
+    }
+    const Backend& backend = context.catalog.backend(to_string(kernel.family));
+    std::vector<TilePair> pairs;
+    for (const BackendTiles& entry : run.pass == Walk::kForward ? backend.forward : backend.backward) {
+      if (entry.tiles.q_tile.rank() == preset.layout.rank() &&
+          (!entry.head_dim || *entry.head_dim == run.head_dim) &&
+          product(entry.tiles.q_tile, "q_tile") == product(like.q_tile, "q_tile") &&
+          product(entry.tiles.kv_tile, "kv_tile") == product(like.kv_tile, "kv_tile") &&
+          std::find(pairs.begin(), pairs.end(), entry.tiles) == pairs.end())
+        pairs.push_back(entry.tiles);
+    }
+    for (const PublishedWindow& published : preset.windows) {
+      if (!published.dilation.empty() || published.strides.empty()) continue;
+      for (const TilePair& pair : pairs) {
+        run.window = published.window;
+        run.q_tile = pair.q_tile;
+        run.kv_tile = pair.kv_tile;
+        for (const Extents& stride : {published.strides.front(), published.strides.back()}) {
+          run.stride = stride;
+          candidates.push_back(run);
+        }
+      }
+    }
+  }
+  return candidates;
+}
+
+std::vector<SuggestedRun> suggest(const KernelRun& like, const CostFit& fit, std::size_t most,
+                                  const Context& context) {
+  constexpr double kShortest_ms = 0.5, kLongest_ms = 400;  // of a candidate: neither noise nor a long wait
+  std::vector<KernelRun> candidates;
+  std::vector<LaunchWork> works;
+  for (const KernelRun& run : candidate_runs(like, context)) {
+    const LaunchWork work = work_of(time_question(run), fit.costs, 1, context);
+    const double ms = launch_time(work, fit.costs).total_ms;
+    if (ms < kShortest_ms || ms > kLongest_ms) continue;
+    candidates.push_back(run);
+    works.push_back(work);
+  }
+  std::vector<SuggestedRun> suggestions;
+  for (const SharpeningRun& chosen :
+       sharpening_runs(fit, context.catalog.cost_priors.of(like.pass), works, most)) {
+    suggestions.push_back({candidates[chosen.candidate],
+                           launch_time(works[chosen.candidate], fit.costs).total_ms, chosen.uncertainty});
+  }
+  return suggestions;
+}
+
+CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const CalibrateQuestion& question,
+                              const Context& context) {
+  require_one_tile_size(runs);
+  std::vector<MeasuredLaunch> launches;
+  for (const KernelRun& run : runs) launches.push_back(launch_of_run(run, context));
+  CostFit fit = fit_costs(launches, context.catalog.cost_priors.of(runs[0].pass));
+  const PassCosts relative = relative_costs(runs[0]);
+  fit.costs.pass = relative.pass;
+  fit.costs.q_tile_tokens = relative.q_tile_tokens;
+  fit.costs.kv_tile_tokens = relative.kv_tile_tokens;
+  fit.costs.evidence.source = question.source;
+  CalibratedPass pass{.kernel = runs[0].kernel, .device = runs[0].device, .head_dim = runs[0].head_dim};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    pass.runs.push_back({runs[i], kind_of(launches[i].work), fit.predicted_ms[i], fit.left_out_ms[i]});
+    std::vector<std::string>& kinds = fit.costs.evidence.kinds;
+    if (std::find(kinds.begin(), kinds.end(), pass.runs.back().kind) == kinds.end())
+      kinds.push_back(pass.runs.back().kind);
+  }
+  pass.suggestions = suggest(runs[0], fit, question.suggestions, context);
+  pass.costs = std::move(fit.costs);
+  return pass;
+}
+
+/// Geometric means of the rates of all runs that timed copies, by the number of axes.
+std::vector<PermutationRate> permutation_rates(const std::vector<KernelRun>& runs, const std::string& source,
+                                               const Context& context) {
+  std::vector<PermutationRate> rates;
+  for (std::size_t axes = 1; axes <= 3; ++axes) {
+    double into = 0, out = 0;
+    std::int64_t into_count = 0, out_count = 0;
+    for (const KernelRun& run : runs) {
+      if (run.input.rank() != axes || run.pass != Walk::kForward) continue;
+      const TimeQuestion question = time_question(run);
+      const TimedKernel kernel = timed_kernel(run.kernel, context.catalog.device(run.device));
+      if (kernel.dense || !(run.perm_q_ms || run.perm_kv_ms || run.unperm_o_ms)) continue;
+      for (const PermutedTensor& copy :
+           token_permutation(question.mask, kernel.family, question.tiles, run.pass, question.sizes).copies) {
+        const std::string name = copy.name;
+        const std::optional<double>& ms = name == "q"   ? run.perm_q_ms
+                                          : name == "k" ? run.perm_kv_ms
+                                                        : run.unperm_o_ms;
+        if (!ms || name == "v" || name == "lse") continue;
+        const double bytes = static_cast<double>(copy.bytes_read) + static_cast<double>(copy.bytes_written);
+        (copy.into_tiles ? into : out) += std::log(1e3 * bytes / *ms);
+        ++(copy.into_tiles ? into_count : out_count);
+      }
+    }
+    if (into_count == 0 || out_count == 0) continue;
+    rates.push_back({static_cast<std::int64_t>(axes), std::exp(into / static_cast<double>(into_count)),
+                     std::exp(out / static_cast<double>(out_count)), source});
+  }
+  return rates;
+}
+
+KernelCosts& entry_of(const CalibratedPass& pass, const KernelRun& run, std::vector<KernelCosts>& entries) {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const KernelCosts& entry) {
+    return entry.kernel == pass.kernel && entry.device == pass.device && entry.head_dim == pass.head_dim &&
+           element_bytes(entry.dtypes.front()) == element_bytes(run.dtype);
+  });
+  if (found != entries.end()) return *found;
+  KernelCosts entry{.kernel = pass.kernel, .device = pass.device, .head_dim = pass.head_dim};
+  // Types of one size share the tensor cores' rate and the bytes.
+  for (const Dtype dtype : values_of<Dtype>()) {
+    if (element_bytes(dtype) == element_bytes(run.dtype)) entry.dtypes.push_back(dtype);
+  }
+  entries.push_back(std::move(entry));
+  return entries.back();
+}
+
+}  // namespace
+
+TimeQuestion time_question(const KernelRun& run) {
+  TimeQuestion question{.kernel = run.kernel, .device = run.device, .schedule = run.schedule};
+  question.mask = make_mask(run.input, run.window, run.stride, run.dilation, run.causal);
+  question.tiles = {run.q_tile, run.kv_tile};
+  question.pass = run.pass;
+  question.sizes = {.batch = run.batch,
+                    .heads = run.heads,
+                    .heads_kv = run.heads,
+                    .head_dim = run.head_dim,
+                    .head_dim_value = run.head_dim,
+                    .element_bytes = element_bytes(run.dtype)};
+  question.dtype = run.dtype;
+  return question;
+}
+
+CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& context) {
+  if (question.runs.empty()) throw InvalidParameter("runs", "0", "1 measured run or more");
+  std::vector<std::vector<KernelRun>> groups;
+  for (KernelRun run : question.runs) {
+    const Device& device = context.catalog.device(run.device);
+    run.kernel = timed_kernel(run.kernel, device).name;
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<KernelRun>& runs) {
+      return same_pass(runs.front(), run);
+    });
+    if (group == groups.end()) {
+      groups.push_back({run});
+    } else {
+      group->push_back(run);
+    }
+  }
+  CalibrateAnswer answer;
+  for (const std::vector<KernelRun>& runs : groups) {
+    answer.passes.push_back(calibrate_pass(runs, question, context));
+    KernelCosts& entry = entry_of(answer.passes.back(), runs.front(), answer.entries);
+    entry.passes.push_back(answer.passes.back().costs);
+    for (PermutationRate& rate : permutation_rates(runs, question.source, context))
+      entry.permutation.push_back(std::move(rate));
+  }
+  return answer;
+}
+
+}  // namespace natten_sim::study

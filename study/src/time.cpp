@@ -1,0 +1,226 @@
+#include <algorithm>
+#include <utility>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/natten_visits.hpp>
+#include <natten_sim/models/tiles/token_permutation.hpp>
+#include <natten_sim/sim/tiles/kernel_grid.hpp>
+#include <natten_sim/study/time.hpp>
+
+#include "timed_kernel.hpp"
+
+namespace natten_sim::study {
+namespace {
+
+/// Launches with more CTAs take the closed form: behind so many waves it is as good.
+constexpr std::int64_t kMostSimulated = std::int64_t{1} << 20;
+
+KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
+  if (kernel.dense) {
+    const std::int64_t tokens = product(input_of(question.mask), "tokens");
+    return fmha_visits({kernel.family, costs.q_tile_tokens, costs.kv_tile_tokens}, tokens,
+                       checked_add(tokens, question.additional_keys, "tokens"), false, question.pass);
+  }
+  NattenProblem problem{.mask = question.mask, .backend = kernel.family, .tiles = question.tiles};
+  problem.fmha.family = kernel.family;
+  problem.fmha.q_tile = costs.q_tile_tokens;
+  problem.fmha.kv_tile = costs.kv_tile_tokens;
+  problem.pass = question.pass;
+  problem.kernel_alone = true;
+  return natten_visits(problem).attention;
+}
+
+/// The longest worker's load in mean CTAs, CTA by CTA.
+double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
+                       const LaunchWork& work) {
+  const double masked_us = costs.masked_tile_us[work.axes - 1];
+  const bool mixed = kernel.family == NattenBackend::kFlexFna;  // masks tile by tile
+  const double tile_us =
+      (work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +
+       work.masked_tiles * masked_us) /
+      std::max(1.0, work.tiles());
+  std::vector<double> times;
+  for (const CtaVisits& cta : list_ctas(question.mask, question.tiles, kernel.family, question.pass)) {
+    const auto tiles = static_cast<double>(cta.tiles), full = static_cast<double>(cta.full);
+    times.push_back(costs.cta_us +
+                    (mixed ? full * costs.unmasked_tile_us + (tiles - full) * masked_us : tiles * tile_us));
+  }
+  const std::int64_t repeats = question.sizes.batch * question.sizes.heads;
+  const GridRun run = run_grid(times, repeats, work.workers, launch_of(question.schedule));
+  return run.busy > 0 ? run.makespan / run.busy * work.ctas / static_cast<double>(work.workers) : 0;
+}
+
+MissingTime missing(std::string sentence) { return {std::move(sentence)}; }
+
+std::string measurement(const TimeQuestion& question, const std::string& kernel) {
+  std::string command = "natten-sim calibrate RUNS.csv --device " + question.device +
+                        " with a few measured times of " + kernel + " at head dim " +
+                        std::to_string(question.sizes.head_dim);
+  return command + (question.pass == Walk::kBackward ? " (backward)" : "") + " gives one";
+}
+
+/// The costs of the question's kernel, or what is missing.
+std::variant<const KernelCosts*, MissingTime> find_costs(const TimeQuestion& question,
+                                                         const TimedKernel& kernel, const Device& device,
+                                                         const Catalog& catalog) {
+  if (question.mask.rank() > 3) return missing("NATTEN's kernels have at most three axes");
+  if (question.sizes.head_dim != question.sizes.head_dim_value)
+    return missing("no kernel is calibrated with head dims of V that differ from those of Q and K");
+  if (!device.sms) return missing("the number of SMs of " + device.name + " is not known");
+  const KernelCosts* costs =
+      catalog.costs_of(kernel.name, device.name, question.sizes.head_dim, question.dtype);
+  if (costs == nullptr) {
+    return missing("no measured times of " + kernel.name + " on " + device.name + " at head dim " +
+                   std::to_string(question.sizes.head_dim) + " with " + to_string(question.dtype) + "; " +
+                   measurement(question, kernel.name));
+  }
+  const PassCosts* pass = costs->costs_of(question.pass);
+  if (pass == nullptr)
+    return missing("no measured backward times of " + kernel.name + " on " + device.name + "; " +
+                   measurement(question, kernel.name));
+  if (kernel.dense) return costs;
+  const std::int64_t q = product(question.tiles.q_tile, "q_tile"),
+                     kv = product(question.tiles.kv_tile, "kv_tile");
+  if (q == pass->q_tile_tokens && kv == pass->kv_tile_tokens) return costs;
+  return missing(kernel.name + " is calibrated on " + device.name + " with tiles of " +
+                 std::to_string(pass->q_tile_tokens) + " x " + std::to_string(pass->kv_tile_tokens) +
+                 " tokens, not " + std::to_string(q) + " x " + std::to_string(kv) + "; " +
+                 measurement(question, kernel.name));
+}
+
+/// None where copies are made and nobody has measured them.
+std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKernel& kernel,
+                                     const KernelCosts& costs) {
+  if (kernel.dense || !permutes_tokens(kernel.family)) return 0.0;
+  // One axis without dilation is in order already.
+  if (question.mask.rank() == 1 && question.mask[0].dilation == 1) return 0.0;
+  const auto rate =
+      std::find_if(costs.permutation.begin(), costs.permutation.end(), [&](const PermutationRate& each) {
+        return each.axes == static_cast<std::int64_t>(question.mask.rank());
+      });
+  if (rate == costs.permutation.end()) return std::nullopt;
+  const TokenPermutation permutation =
+      token_permutation(question.mask, kernel.family, question.tiles, question.pass, question.sizes);
+  double seconds = 0;
+  for (const PermutedTensor& copy : permutation.copies) {
+    const double bytes = static_cast<double>(copy.bytes_read) + static_cast<double>(copy.bytes_written);
+    seconds += bytes / (copy.into_tiles ? rate->into_bytes_per_s : rate->out_bytes_per_s);
+  }
+  return 1e3 * seconds;
+}
+
+std::string largest_part(const LaunchTime& parts, double permutation_ms) {
+  const std::pair<const char*, double> named[] = {
+      {"tiles", parts.tiles_ms},      {"masking", parts.masking_ms}, {"prologue", parts.prologue_ms},
+      {"tail", parts.tail_ms},        {"launch", parts.launch_ms},   {"power", parts.slowdown_ms},
+      {"permutation", permutation_ms}};
+  return std::max_element(std::begin(named), std::end(named),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+double flops_a_pair(const TimeQuestion& question) {
+  const auto d = static_cast<double>(question.sizes.head_dim);
+  return question.pass == Walk::kForward ? 4 * d : 10 * d;
+}
+
+/// `pass` of a kernel of `family` with no tile masked, all tokens against `keys`.
+double unmasked_ms(const TimeQuestion& question, const KernelCosts& costs, const PassCosts& pass,
+                   const Device& device, NattenBackend family, std::int64_t keys) {
+  const std::int64_t tokens = product(input_of(question.mask), "tokens");
+  const KernelVisits visits =
+      fmha_visits({family, pass.q_tile_tokens, pass.kv_tile_tokens}, tokens, keys, false, question.pass);
+  LaunchWork work = launch_work(visits, 1, question.sizes.batch * question.sizes.heads,
+                                device.sms->value * costs.ctas_per_sm);
+  work.waves = even_waves(work.ctas, work.workers);
+  return launch_time(work, pass).total_ms;
+}
+
+std::int64_t all_keys(const TimeQuestion& question) {
+  return checked_add(product(input_of(question.mask), "tokens"), question.additional_keys, "tokens");
+}
+
+std::optional<double> dense_ms(const TimeQuestion& question, const TimedKernel& dense, const Device& device,
+                               const Context& context, std::int64_t keys) {
+  const KernelCosts* costs =
+      context.catalog.costs_of(dense.name, device.name, question.sizes.head_dim, question.dtype);
+  const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(question.pass);
+  if (pass == nullptr) return std::nullopt;
+  return unmasked_ms(question, *costs, *pass, device, dense.family, keys);
+}
+
+/// A backward pass is counted over the same kernel without a mask: no dense backward kernel is calibrated.
+void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const KernelCosts& costs,
+                 const Device& device, const Context& context, PassTime& time) {
+  const std::optional<TimedKernel> dense =
+      dense_kernel(kernel, device, question.sizes.head_dim, question.dtype, context.catalog);
+  if (dense) {
+    time.dense_kernel = dense->name;
+    time.dense_ms = dense_ms(question, *dense, device, context, all_keys(question));
+  }
+  if (!time.dense_ms && question.pass == Walk::kBackward) {
+    time.dense_kernel = kernel.name + " without a mask";
+    time.dense_ms = unmasked_ms(question, costs, *costs.costs_of(question.pass), device, kernel.family,
+                                all_keys(question));
+  }
+  if (!time.dense_ms) return;
+  time.speedup = *time.dense_ms / time.total_ms;
+  time.speedup_kernel = *time.dense_ms / time.kernel_ms;
+}
+
+}  // namespace
+
+LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, std::int64_t ctas_per_sm,
+                   const Context& context) {
+  const Device& device = context.catalog.device(question.device);
+  const TimedKernel kernel = timed_kernel(question.kernel, device);
+  if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
+  const KernelVisits visits = visits_of(question, kernel, costs);
+  const std::int64_t repeats = checked_multiply(question.sizes.batch, question.sizes.heads, "heads");
+  LaunchWork work = launch_work(visits, question.mask.rank(), repeats, device.sms->value * ctas_per_sm);
+  const bool even = kernel.dense;
+  const bool listed = kernel.family != NattenBackend::kCutlassFna &&
+                      checked_multiply(visits.launched_tiles, repeats, "ctas") <= kMostSimulated;
+  work.waves = even     ? even_waves(work.ctas, work.workers)
+               : listed ? simulated_waves(question, kernel, costs, work)
+                        : uneven_waves(work.ctas, work.workers, 1).estimate;
+  return work;
+}
+
+TimeAnswer time(const TimeQuestion& question, const Context& context) {
+  const Device& device = context.catalog.device(question.device);
+  const TimedKernel kernel = timed_kernel(question.kernel, device);
+  const auto found = find_costs(question, kernel, device, context.catalog);
+  if (const auto* none = std::get_if<MissingTime>(&found)) return *none;
+  const KernelCosts& costs = *std::get<const KernelCosts*>(found);
+  const PassCosts& pass = *costs.costs_of(question.pass);
+  const LaunchWork work = work_of(question, pass, costs.ctas_per_sm, context);
+  PassTime time;
+  time.parts = launch_time(work, pass);
+  time.kernel_ms = time.parts.total_ms;
+  if (!kernel.dense && question.additional_keys > 0) {
+    const std::optional<TimedKernel> dense =
+        dense_kernel(kernel, device, question.sizes.head_dim, question.dtype, context.catalog);
+    const std::optional<double> added =
+        dense ? dense_ms(question, *dense, device, context, question.additional_keys) : std::nullopt;
+    if (!added)
+      return missing("no measured times of the dense kernel that serves additional keys; " +
+                     measurement(question, fmha_name(kernel.family)));
+    time.kernel_ms += *added;
+  }
+  time.permutation_ms = permutation_ms(question, kernel, costs);
+  time.total_ms = time.kernel_ms + time.permutation_ms.value_or(0);
+  time.low_ms = time.total_ms * (1 - pass.evidence.interval);
+  time.high_ms = time.total_ms * (1 + pass.evidence.interval);
+  time.limited_by = largest_part(time.parts, time.permutation_ms.value_or(0));
+  time.waves = work.ctas / static_cast<double>(work.workers);
+  time.ctas = static_cast<std::int64_t>(work.ctas);
+  time.tflops_per_s = 1e-9 * work.tiles() * static_cast<double>(pass.q_tile_tokens * pass.kv_tile_tokens) *
+                      flops_a_pair(question) / time.parts.total_ms;
+  time.evidence = pass.evidence;
+  add_speedup(question, kernel, costs, device, context, time);
+  return time;
+}
+
+}  // namespace natten_sim::study

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <natten_sim/core/natten_backend.hpp>
+#include <natten_sim/study/context.hpp>
+
+namespace natten_sim::study {
+
+/// A kernel that times are known by.
+struct TimedKernel {
+  std::string name;
+  NattenBackend family = NattenBackend::kHopperFna;
+  bool dense = false;
+};
+
+/// @throws UnknownName. `device` decides what `fmha` means.
+[[nodiscard]] TimedKernel timed_kernel(const std::string& name, const Device& device);
+
+/// The dense kernel that the family's speedups are counted over: NATTEN's own if it is calibrated on the
+/// device, else cuDNN's, else none.
+[[nodiscard]] std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device& device,
+                                                      std::int64_t head_dim, Dtype dtype,
+                                                      const Catalog& catalog);
+
+}  // namespace natten_sim::study

@@ -1,0 +1,147 @@
+#include <cmath>
+#include <random>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/kernel_fit.hpp>
+#include <natten_sim/models/tiles/kernel_time.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+/// 2 us an unmasked tile, 2.5 with bounds, 3 masked; 4 us a CTA, 6 a launch; 10% slower when long.
+PassCosts costs() {
+  PassCosts costs;
+  costs.unmasked_tile_us = 2;
+  costs.bounds_masked_tile_us = 2.5;
+  costs.masked_tile_us = {2.8, 3.0, 3.2};
+  costs.cta_us = 4;
+  costs.launch_us = 6;
+  costs.slowdown = 0.1;
+  costs.slowdown_ms = 30;
+  return costs;
+}
+
+TEST_CASE("a launch takes waves times a CTA") {
+  // 20 CTAs of 10 unmasked tiles on 8 workers: ceil(20 / 8) = 3 waves of 10 * 2 + 4 = 24 us, and the launch.
+  LaunchWork work = launch_work({.launched_tiles = 10, .visited_tiles = 100, .unmasked_tiles = 100}, 1, 2, 8);
+  work.waves = even_waves(work.ctas, work.workers);
+  PassCosts even = costs();
+  even.slowdown = 0;
+  const LaunchTime time = launch_time(work, even);
+  CHECK(time.total_ms == Approx(1e-3 * (3 * 24 + 6)));
+  CHECK(time.tiles_ms == Approx(1e-3 * 200 * 2 / 8));
+  CHECK(time.prologue_ms == Approx(1e-3 * 20 * 4 / 8));
+  CHECK(time.tail_ms == Approx(1e-3 * (3 - 2.5) * 24));
+  CHECK(time.masking_ms == 0);
+}
+
+TEST_CASE("a masked tile costs more on more axes, and the parts add up") {
+  for (const std::size_t axes : {1, 2, 3}) {
+    LaunchWork work = launch_work({.launched_tiles = 8, .visited_tiles = 80, .masked_tiles = 80}, axes, 1, 8);
+    work.waves = 1;
+    const LaunchTime time = launch_time(work, costs());
+    CHECK(time.masking_ms == Approx(1e-3 * 10 * (0.6 + 0.2 * static_cast<double>(axes))));
+    CHECK(time.total_ms == Approx(time.tiles_ms + time.masking_ms + time.prologue_ms + time.tail_ms +
+                                  time.launch_ms + time.slowdown_ms));
+  }
+}
+
+TEST_CASE("long runs slow down, by half of the limit at the stated length") {
+  CHECK(slowed_ms(30, costs()) == Approx(30 * 1.05));
+  CHECK(slowed_ms(3e5, costs()) == Approx(3e5 * 1.1).epsilon(1e-4));
+  CHECK(slowed_ms(0, costs()) == 0);
+}
+
+TEST_CASE("uneven waves lie between Graham's bounds") {
+  const WaveBounds bounds = uneven_waves(1000, 100, 1.5);
+  CHECK(bounds.least == 10);
+  CHECK(bounds.estimate == 10.5);
+  CHECK(bounds.most == Approx(10 + 0.99 * 1.5));
+  const WaveBounds one = uneven_waves(4, 100, 2);  // fewer CTAs than workers: the longest
+  CHECK(one.least == 2);
+  CHECK(one.estimate >= one.least);
+}
+
+TEST_CASE("a launch without axes, heads or workers is refused") {
+  CHECK_THROWS_AS(launch_work({}, 0, 1, 1), InvalidParameter);
+  CHECK_THROWS_AS(launch_work({}, 4, 1, 1), InvalidParameter);
+  CHECK_THROWS_AS(launch_work({}, 1, 0, 1), InvalidParameter);
+  CHECK_THROWS_AS(launch_work({}, 1, 1, 0), InvalidParameter);
+}
+
+const std::vector<CostPrior> kPriors = {{"bounds_masked", 1.2, 0.1, ""}, {"masked", 1.5, 0.1, ""},
+                                        {"axis", 1.1, 0.15, ""},         {"cta_tiles", 2, 0.4, ""},
+                                        {"launch_us", 4, 0.5, ""},       {"slowdown", 0.1, 0.35, ""},
+                                        {"slowdown_ms", 30, 0.5, ""}};
+
+MeasuredLaunch run(double ctas, double unmasked, double bounds, double masked, std::size_t axes) {
+  MeasuredLaunch launch;
+  launch.work = {.ctas = ctas,
+                 .unmasked_tiles = unmasked,
+                 .bounds_masked_tiles = bounds,
+                 .masked_tiles = masked,
+                 .axes = axes,
+                 .workers = 132};
+  launch.work.waves = ctas / 132 + 0.5;
+  launch.ms = launch_time(launch.work, costs()).total_ms;
+  return launch;
+}
+
+std::vector<MeasuredLaunch> runs_of_known_costs() {
+  std::vector<MeasuredLaunch> runs;
+  for (const double tiles : {12.0, 60.0, 400.0}) {
+    const double ctas = 12000;
+    runs.push_back(run(ctas, tiles * ctas, 0, 0, 2));
+    runs.push_back(run(ctas, 0, tiles * ctas, 0, 2));
+    runs.push_back(run(ctas, 0, 0, tiles * ctas, 2));
+    runs.push_back(run(ctas, 0, 0, tiles * ctas, 3));
+  }
+  return runs;
+}
+
+TEST_CASE("costs that made the times are found again") {
+  const CostFit fit = fit_costs(runs_of_known_costs(), kPriors);
+  // The priors still pull: within 3% of what made the times, far nearer than the priors are.
+  CHECK(fit.costs.unmasked_tile_us == Approx(2).epsilon(0.03));
+  CHECK(fit.costs.bounds_masked_tile_us == Approx(2.5).epsilon(0.03));
+  CHECK(fit.costs.masked_tile_us[1] == Approx(3.0).epsilon(0.03));
+  CHECK(fit.costs.masked_tile_us[2] == Approx(3.2).epsilon(0.03));
+  REQUIRE(fit.costs.evidence.left_out);
+  CHECK(fit.costs.evidence.left_out->worst < 0.02);
+}
+
+TEST_CASE("one run of three that is half as slow again moves its class by less than a twentieth") {
+  // Least squares would move it by a third of the error, 14%.
+  std::vector<MeasuredLaunch> runs = runs_of_known_costs();
+  const CostFit clean = fit_costs(runs, kPriors);
+  runs[4].ms *= 1.5;
+  const CostFit bent = fit_costs(runs, kPriors);
+  CHECK(std::abs(bent.costs.unmasked_tile_us / clean.costs.unmasked_tile_us - 1) < 0.05);
+  CHECK(std::abs(bent.costs.masked_tile_us[1] / clean.costs.masked_tile_us[1] - 1) < 0.05);
+  // Its own prediction by the others says that it is off.
+  CHECK(*bent.left_out_ms[4] / runs[4].ms == Approx(1 / 1.5).epsilon(0.03));
+}
+
+TEST_CASE("the run that would sharpen most is of the class that was not measured") {
+  std::vector<MeasuredLaunch> runs;
+  for (const double tiles : {12.0, 60.0, 400.0}) runs.push_back(run(12000, tiles * 12000, 0, 0, 2));
+  const CostFit fit = fit_costs(runs, kPriors);
+  const std::vector<LaunchWork> candidates = {runs[1].work, run(12000, 0, 0, 60 * 12000, 3).work};
+  const std::vector<SharpeningRun> chosen = sharpening_runs(fit, kPriors, candidates, 2);
+  REQUIRE(chosen.size() == 2);
+  CHECK(chosen[0].candidate == 1);
+  CHECK(chosen[0].uncertainty > 2 * chosen[1].uncertainty);
+}
+
+TEST_CASE("nothing measured, or no prior, is refused") {
+  CHECK_THROWS_AS(fit_costs({}, kPriors), InvalidParameter);
+  CHECK_THROWS_AS(fit_costs(runs_of_known_costs(), {}), InvalidParameter);
+  std::vector<MeasuredLaunch> runs = runs_of_known_costs();
+  runs[0].ms = 0;
+  CHECK_THROWS_AS(fit_costs(runs, kPriors), InvalidParameter);
+}
+
+}  // namespace

@@ -1,0 +1,205 @@
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/kernel_times.hpp>
+#include <natten_sim/study/calibrate.hpp>
+#include <natten_sim/study/time.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using study::MissingTime;
+using study::PassTime;
+using study::TimeQuestion;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(std::string(NATTEN_SIM_SOURCE_DIR) + "/" + path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<KernelRun> shipped_runs(const std::string& name) {
+  return parse_kernel_runs(text_of("data/kernel-runs/" + name), name, {});
+}
+
+/// FLUX at 4k, 80x80 windows.
+TimeQuestion flux(std::int64_t stride) {
+  TimeQuestion question{.kernel = "hopper-fna", .device = "h200"};
+  question.mask = make_mask({256, 256}, {80, 80}, {stride, stride});
+  question.tiles = {{16, 8}, {16, 8}};
+  question.sizes = {.heads = 24, .heads_kv = 24, .head_dim = 128, .head_dim_value = 128};
+  return question;
+}
+
+PassTime predicted(const TimeQuestion& question) {
+  const study::TimeAnswer answer = study::time(question, study::default_context());
+  REQUIRE(std::holds_alternative<PassTime>(answer));
+  return std::get<PassTime>(answer);
+}
+
+std::string missing(const TimeQuestion& question) {
+  const study::TimeAnswer answer = study::time(question, study::default_context());
+  REQUIRE(std::holds_alternative<MissingTime>(answer));
+  return std::get<MissingTime>(answer).sentence;
+}
+
+TEST_CASE("shipped costs are those that the shipped runs give") {
+  const study::Context context = study::default_context();
+  for (const char* file : {"natten-h200.csv", "natten-published.csv"}) {
+    for (KernelCosts fitted : study::calibrate({.runs = shipped_runs(file)}, context).entries) {
+      const KernelCosts* shipped =
+          context.catalog.costs_of(fitted.kernel, fitted.device, fitted.head_dim, fitted.dtypes[0]);
+      REQUIRE(shipped != nullptr);
+      for (PassCosts& pass : fitted.passes)
+        pass.evidence.source = shipped->costs_of(pass.pass)->evidence.source;
+      for (std::size_t i = 0; i < fitted.permutation.size(); ++i)
+        fitted.permutation[i].source = shipped->permutation.at(i).source;
+      CHECK(to_json(fitted).dump() == to_json(*shipped).dump());
+    }
+  }
+}
+
+TEST_CASE("a run is predicted without itself within 4% on average and 12% at worst") {
+  for (const study::CalibratedPass& pass :
+       study::calibrate({.runs = shipped_runs("natten-h200.csv")}, study::default_context()).passes) {
+    if (pass.kernel != "hopper-fna") continue;
+    REQUIRE(pass.costs.evidence.left_out);
+    CHECK(pass.costs.evidence.left_out->mean < 0.04);
+    CHECK(pass.costs.evidence.left_out->worst < 0.12);
+  }
+}
+
+TEST_CASE("the published H100 samples, which the H200's costs have not seen, are within 10%") {
+  // The same SM; 16.201 and 7.914 ms for FLUX, 79.043 and 23.359 ms for Hunyuan Video.
+  CHECK(predicted(flux(1)).kernel_ms == Approx(16.201).epsilon(0.1));
+  CHECK(predicted(flux(16)).kernel_ms == Approx(7.914).epsilon(0.1));
+  TimeQuestion hunyuan = flux(1);
+  hunyuan.mask = make_mask({30, 48, 80}, {18, 24, 24});
+  hunyuan.tiles = {{2, 8, 8}, {2, 8, 8}};
+  CHECK(predicted(hunyuan).kernel_ms == Approx(79.043).epsilon(0.1));
+  hunyuan.mask = make_mask({30, 48, 80}, {18, 24, 24}, {16, 8, 8});
+  CHECK(predicted(hunyuan).kernel_ms == Approx(23.359).epsilon(0.1));
+}
+
+TEST_CASE("a time says what it consists of and how sure it is") {
+  const PassTime masked = predicted(flux(1)), skipped = predicted(flux(16));
+  CHECK(masked.parts.masking_ms > 0);
+  CHECK(skipped.parts.masking_ms == 0);
+  // 24 heads of 512 Q tiles on 132 SMs.
+  CHECK(masked.ctas == 12288);
+  CHECK(masked.waves == Approx(12288.0 / 132));
+  REQUIRE(masked.permutation_ms);
+  CHECK(masked.total_ms == Approx(masked.kernel_ms + *masked.permutation_ms));
+  CHECK(masked.low_ms < masked.total_ms);
+  CHECK(masked.high_ms > masked.total_ms);
+  CHECK(masked.limited_by == "tiles");
+  REQUIRE(masked.speedup);
+  CHECK(masked.dense_kernel == "hopper-fmha");
+  CHECK(*masked.speedup == Approx(*masked.dense_ms / masked.total_ms));
+  // 25,600 visited tiles of 128 x 128, 4 * 128 operations a pair, 24 heads.
+  CHECK(skipped.tflops_per_s == Approx(25600.0 * 16384 * 512 * 24 / (1e9 * skipped.kernel_ms)));
+}
+
+TEST_CASE("copies take what was measured") {
+  // 0.3293 ms for each of Q, K and V, 0.4174 ms for O, and the log-sum-exp besides.
+  CHECK(*predicted(flux(1)).permutation_ms == Approx(3 * 0.3293 + 0.4174).epsilon(0.02));
+  TimeQuestion line = flux(1);
+  line.mask = make_mask({32768}, {2048});
+  line.tiles = {{128}, {128}};
+  CHECK(*predicted(line).permutation_ms == 0);  // tokens are in order
+}
+
+TEST_CASE("a backward pass has costs of its own, and is counted over the same kernel without a mask") {
+  TimeQuestion question = flux(16);
+  question.pass = Walk::kBackward;
+  question.tiles = {{8, 8}, {16, 8}};
+  const PassTime time = predicted(question);
+  CHECK(time.kernel_ms > 3 * predicted(flux(16)).kernel_ms);
+  CHECK(time.dense_kernel == "hopper-fna without a mask");
+  CHECK(time.speedup_kernel);
+}
+
+TEST_CASE("a persistent launch never ends before a grid one with equal CTAs") {
+  TimeQuestion question = flux(16);
+  question.schedule = KernelSchedule::kPingpong;
+  CHECK(predicted(question).kernel_ms >= predicted(flux(16)).kernel_ms * (1 - 1e-12));
+}
+
+TEST_CASE("additional keys take a dense pass more") {
+  TimeQuestion question = flux(16);
+  question.additional_keys = 512;
+  // 512 Q tiles a head see 4 more KV tiles each: 2048 of 27,648.
+  CHECK(predicted(question).kernel_ms > predicted(flux(16)).kernel_ms);
+  CHECK(predicted(question).kernel_ms < 1.15 * predicted(flux(16)).kernel_ms);
+}
+
+TEST_CASE("what nobody has measured is not predicted, and the missing measurement is named") {
+  TimeQuestion question = flux(1);
+  question.sizes.head_dim = question.sizes.head_dim_value = 64;
+  CHECK(missing(question).find("head dim 64") != std::string::npos);
+  question = flux(1);
+  question.device = "a100";
+  CHECK(missing(question).find("natten-sim calibrate RUNS.csv --device a100") != std::string::npos);
+  question = flux(1);
+  question.tiles = {{8, 8}, {8, 8}};
+  CHECK(missing(question).find("64 x 64") != std::string::npos);
+  question = flux(1);
+  question.dtype = Dtype::kFp32;
+  CHECK(missing(question).find("fp32") != std::string::npos);
+  question = flux(1);
+  question.kernel = "hoper-fna";
+  CHECK_THROWS_AS(study::time(question, study::default_context()), UnknownName);
+}
+
+TEST_CASE("costs of a user come before those that ship") {
+  study::Context context = study::default_context();
+  KernelCosts mine = *context.catalog.costs_of("hopper-fna", "h200", 128, Dtype::kBf16);
+  for (PassCosts& pass : mine.passes) {
+    pass.unmasked_tile_us *= 2;
+    for (double& time : pass.masked_tile_us) time *= 2;
+  }
+  add_kernel_times(context.catalog, kernel_times_file({mine}).dump(), "test");
+  const auto answer = std::get<PassTime>(study::time(flux(1), context));
+  CHECK(answer.kernel_ms > 1.8 * predicted(flux(1)).kernel_ms);
+}
+
+TEST_CASE("NATTEN's profiler tables give the times of attention kernels alone") {
+  const char* text =
+      "| CUTLASS | attention | Sm90 | FnaForward | 1 | 7.914ms |\n"
+      "| PyTorch | elementwise | - | elementwise_kernel | 4 | 2.687ms |\n"
+      "| CUTLASS | attention | Sm80 | FnaBackward | 1 | 1.445s |\n"
+      "| CUTLASS | attention | Sm90 | FnaForward | 1 | 94.848us |\n";
+  CHECK(profiler_times_ms(text) == std::vector<double>{7.914, 1445.0, 0.094848});
+}
+
+TEST_CASE("a table of runs may leave out what all runs share, and is refused where it makes no sense") {
+  KernelRun defaults;
+  defaults.kernel = "hopper-fna";
+  const auto runs = parse_kernel_runs(
+      "op,layout,window,stride,causal,q_tile,kv_tile,sched,heads,median_ms,note\n"
+      "fwd,16x44x80,16x24x16,1x8x16,0x0x1,4x4x8,4x4x8,coop,32,10.1,x\n"
+      "fmha,256x256,256x256,-,,128,128,pp,24,83.2,\n",
+      "runs", defaults);
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0].input == Extents{16, 44, 80});
+  CHECK(runs[0].stride == Extents{1, 8, 16});
+  CHECK(runs[0].causal[2]);
+  CHECK(runs[0].kernel == "hopper-fna");
+  CHECK(runs[1].kernel == "fmha");
+  CHECK(runs[1].stride.empty());
+  CHECK(runs[1].schedule == KernelSchedule::kPingpong);
+  for (const char* bad : {"input,window\n1,1\n", "input,window,q_tile,kv_tile\n4,4,2\n",
+                          "input,window,q_tile,kv_tile,ms\n4,4,2,2,-1\n", "input,window,q_tile,kv_tile\n",
+                          "input,window,q_tile,kv_tile,pass\n4,4,2,2,sideways\n"})
+    CHECK_THROWS_AS(parse_kernel_runs(bad, "runs", {}), MalformedData);
+}
+
+}  // namespace
