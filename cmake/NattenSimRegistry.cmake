@@ -1,18 +1,18 @@
 # natten_sim_registry(<variable> FOLDER <folder> TYPE <type> HEADER <header> FUNCTION <function>
-#                     NAMESPACE <namespace>): writes a source file, whose path goes to <variable>, with
+#                     NAMESPACE <namespace> [SUFFIX <suffix>]): writes a source file, whose path goes to <variable>, with
 #   std::vector<TYPE> NAMESPACE::FUNCTION();
-# It calls one function for each file of the folder, named like the file (`spt.cpp` defines `TYPE spt()` in
-# NAMESPACE). So one new file is all that a new entry takes: a static library would drop an object that nothing
+# It calls one function for each file of the folder, named like the file and SUFFIX (`spt.cpp` defines
+# `TYPE spt()` in NAMESPACE). So one new file is all that a new entry takes: a static library would drop an object that nothing
 # refers to, and with it an entry that registers itself.
 function(natten_sim_registry variable)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "FOLDER;TYPE;HEADER;FUNCTION;NAMESPACE" "")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "FOLDER;TYPE;HEADER;FUNCTION;NAMESPACE;SUFFIX" "")
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_FOLDER}/*.cpp)
   set(declarations "")
   set(calls "")
   foreach(file IN LISTS files)
     cmake_path(GET file STEM name)
-    string(APPEND declarations "${ARG_TYPE} ${name}();\n")
-    string(APPEND calls "  entries.push_back(${name}());\n")
+    string(APPEND declarations "${ARG_TYPE} ${name}${ARG_SUFFIX}();\n")
+    string(APPEND calls "  entries.push_back(${name}${ARG_SUFFIX}());\n")
   endforeach()
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${ARG_FUNCTION}.cpp)
   file(CONFIGURE OUTPUT ${source} @ONLY CONTENT

@@ -1,18 +1,17 @@
 #pragma once
 
+#include <vector>
+
 #include "cli/command.hpp"
 
 namespace natten_sim::cli {
 
-[[nodiscard]] Command count_command();
-[[nodiscard]] Command search_command();
-[[nodiscard]] Command reuse_command();
-[[nodiscard]] Command list_command();
-[[nodiscard]] Command atomics_command();
-[[nodiscard]] Command msda_command();
-[[nodiscard]] Command reproduce_command();
-[[nodiscard]] Command schedule_command();
-[[nodiscard]] Command validate_command();
-[[nodiscard]] Command calibrate_command();
+/// The subcommands, by position: one a file of commands/ (`count.cpp` defines `Command count_command()`), and
+/// those that were registered besides.
+[[nodiscard]] const std::vector<Command>& commands();
+
+/// Adds a subcommand from elsewhere, before the first call of commands(): a test's, say.
+///     [[maybe_unused]] const bool kAdded = add_command(greet_command);
+bool add_command(Command (*make)());
 
 }  // namespace natten_sim::cli

@@ -281,7 +281,7 @@ Device& device_to_join(Catalog& catalog, const std::string& name, const std::str
   for (Device& device : catalog.devices) {
     if (device.name == name) return device;
   }
-  throw MalformedData(where, "device '" + name + "'", "a device of data/devices.json");
+  throw MalformedData(where, "device '" + name + "'", "a device of data/devices/");
 }
 
 Catalog builtin_catalog() {
@@ -289,7 +289,10 @@ Catalog builtin_catalog() {
   add_backends(catalog, embedded::backends, "data/backends.json");
   add_default_tiles(catalog);
   add_presets(catalog, embedded::presets, "data/presets.json");
-  add_devices(catalog, embedded::devices, "data/devices.json");
+  for (const embedded::File& file : embedded::devices)
+    add_devices(catalog, file.text, std::string(file.path));
+  std::sort(catalog.devices.begin(), catalog.devices.end(),
+            [](const Device& a, const Device& b) { return a.name < b.name; });
   join_atomics(catalog);
   join_msda_kernels(catalog);
   add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");

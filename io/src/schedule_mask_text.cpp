@@ -6,8 +6,7 @@
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
-
-#include "number_text.hpp"
+#include <natten_sim/io/value_text.hpp>
 
 namespace natten_sim {
 namespace {
@@ -15,19 +14,19 @@ namespace {
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 39;
 
 SlidingWindowMask parse_window(const std::string& text) {
-  const std::vector<std::string> sides = text::split(text, ',');
+  const std::vector<std::string> sides = split_text(text, ',');
   if (sides.size() != 2) {
     throw InvalidParameter("mask", "window:" + text,
                            "window:LEFT,RIGHT, tokens (or tiles) before and after the diagonal");
   }
-  return {text::integer("mask window", sides[0], 0, kMaxLength),
-          text::integer("mask window", sides[1], 0, kMaxLength)};
+  return {parse_integer("mask window", sides[0], 0, kMaxLength),
+          parse_integer("mask window", sides[1], 0, kMaxLength)};
 }
 
 DocumentMask parse_documents(const std::string& text) {
   DocumentMask mask;
-  for (const std::string& length : text::split(text, ','))
-    mask.lengths.push_back(text::integer("mask document", length, 1, kMaxLength));
+  for (const std::string& length : split_text(text, ','))
+    mask.lengths.push_back(parse_integer("mask document", length, 1, kMaxLength));
   return mask;
 }
 
@@ -38,7 +37,7 @@ std::map<std::string, std::string> gna_values(const std::string& text) {
       {"c", "causal"},          {"input", "input"},   {"window", "window"}, {"stride", "stride"},
       {"dilation", "dilation"}, {"causal", "causal"}, {"q-tile", "q-tile"}, {"kv-tile", "kv-tile"}};
   std::map<std::string, std::string> values;
-  for (const std::string& part : text::split(text, ',')) {
+  for (const std::string& part : split_text(text, ',')) {
     const std::size_t equals = part.find('=');
     const auto known = kLongNames.find(part.substr(0, equals));
     if (equals == std::string::npos || known == kLongNames.end()) {
@@ -57,11 +56,11 @@ GnaMask parse_gna(const std::string& text) {
   const std::map<std::string, std::string> values = gna_values(text);
   const auto extents = [&](const char* key) {
     const auto found = values.find(key);
-    return found == values.end() ? Extents{} : text::extents(std::string("mask gna ") + key, found->second);
+    return found == values.end() ? Extents{} : parse_extents(std::string("mask gna ") + key, {found->second});
   };
   if (!values.contains("input")) throw InvalidParameter("mask gna", text, "i= at least");
   GnaMask mask{.layout = extents("input")};
-  if (values.contains("causal")) mask.causal = text::booleans("mask gna causal", values.at("causal"));
+  if (values.contains("causal")) mask.causal = parse_booleans("mask gna causal", {values.at("causal")});
   mask.window = extents("window");
   mask.stride = extents("stride");
   mask.dilation = extents("dilation");

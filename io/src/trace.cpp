@@ -12,7 +12,7 @@
 namespace natten_sim {
 namespace {
 
-constexpr std::size_t kLongestLine = 256;
+constexpr std::size_t kMaxLineBytes = 256;
 constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMaxAccessBytes = std::uint64_t{1} << 20;
 
@@ -80,14 +80,14 @@ void read_trace(const std::string& path, const std::function<void(const TraceAcc
   std::int64_t number = 1;
   double read = 0;
   const auto take = [&](std::string_view part) {
-    if (partial.size() + part.size() > kLongestLine)
+    if (partial.size() + part.size() > kMaxLineBytes)
       LineParser("", number, path).fail("longer than 256 characters");
     partial += part;
   };
   while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
     std::string_view chunk(buffer.data(), got);
     for (std::size_t end = 0; (end = chunk.find('\n')) != std::string_view::npos;) {
-      if (partial.empty() && end <= kLongestLine) {
+      if (partial.empty() && end <= kMaxLineBytes) {
         parse_line(chunk.substr(0, end), number, path, visit);
       } else {
         take(chunk.substr(0, end));

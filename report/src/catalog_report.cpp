@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <natten_sim/report/catalog_report.hpp>
 #include <natten_sim/report/csv.hpp>

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/report/csv.hpp>
 
 namespace natten_sim::report {

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/emit.hpp>
 

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/core/version.hpp>
 #include <natten_sim/report/json.hpp>
 

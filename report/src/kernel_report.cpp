@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/text_table.hpp>
@@ -53,7 +54,7 @@ std::string tiles_text(const TilePair& tiles) {
   return "Q tile " + to_string(tiles.q_tile) + ", KV tile " + to_string(tiles.kv_tile);
 }
 
-std::string bytes_text(std::int64_t bytes) {
+std::string decimal_bytes_text(std::int64_t bytes) {
   const double value = static_cast<double>(bytes);
   if (value >= 1e9) return fmt::format("{:.3g} GB", 1e-9 * value);
   return value >= 1e6 ? fmt::format("{:.3g} MB", 1e-6 * value) : fmt::format("{:.3g} kB", 1e-3 * value);
@@ -71,7 +72,7 @@ std::string head_line(const KernelPass& pass) {
 std::vector<std::vector<std::string>> copy_rows(const KernelPass& pass) {
   if (!pass.permutation || pass.permutation->bytes == 0) return {};
   std::vector<std::vector<std::string>> rows = {
-      {"copies into tiles and back", "", bytes_text(pass.permutation->bytes)}};
+      {"copies into tiles and back", "", decimal_bytes_text(pass.permutation->bytes)}};
   if (pass.floors)
     rows.push_back(
         {"  at the device's bandwidth", "", fmt::format("{:.3g} ms", pass.floors->permutation_ms)});

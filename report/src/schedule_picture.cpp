@@ -146,7 +146,7 @@ std::string schedule_ascii(const FinishedSchedule& finished) {
   if (workers > draw::kMaxAsciiRows) {
     throw InvalidParameter(
         "ascii", std::to_string(workers) + " workers",
-        "at most " + std::to_string(draw::kMaxAsciiRows) + "; --svg and --perfetto draw more");
+        "at most " + std::to_string(draw::kMaxAsciiRows) + "; " + mention("svg") + " and " + mention("perfetto") + " draw more");
   }
   return draw::ascii(gantt_of(finished, ShowWaits::kYes));
 }
@@ -156,11 +156,11 @@ std::string schedule_svg(const std::string& name, const FinishedSchedule& finish
   const std::size_t tasks = count_tasks(finished);
   if (tasks > kMaxSvgTasks) {
     throw InvalidParameter("svg", std::to_string(tasks) + " tasks",
-                           "at most " + std::to_string(kMaxSvgTasks) + "; --perfetto draws more");
+                           "at most " + std::to_string(kMaxSvgTasks) + "; " + mention("perfetto") + " draws more");
   }
   if (problem.workers > draw::kMaxGanttRows) {
     throw InvalidParameter("svg", std::to_string(problem.workers) + " workers",
-                           "at most " + std::to_string(draw::kMaxGanttRows) + "; --perfetto draws more");
+                           "at most " + std::to_string(draw::kMaxGanttRows) + "; " + mention("perfetto") + " draws more");
   }
   // Beyond this many tasks waits are too thin to be seen, and a picture has room for computes and reductions.
   const bool room = 3 * tasks <= static_cast<std::size_t>(draw::kMaxIntervals);

@@ -65,8 +65,9 @@ std::string tile_ascii(const TilingProblem& problem, const Extents& at_q_tile) {
       visited.slices > draw::kMaxAsciiLines) {
     throw InvalidParameter("ascii picture",
                            fmt::format("{} of {} x {} characters", visited.slices, lines, columns),
-                           fmt::format("{} columns, {} lines and {} slices or fewer; --svg draws larger ones",
-                                       draw::kMaxAsciiColumns, draw::kMaxAsciiLines, draw::kMaxAsciiLines));
+                           fmt::format("{} columns, {} lines and {} slices or fewer; {} draws larger ones",
+                                       draw::kMaxAsciiColumns, draw::kMaxAsciiLines, draw::kMaxAsciiLines,
+                                       mention("svg")));
   }
   study::walk_visited_tiles(visited);
   return draw::ascii(to_map("", problem, visited));

@@ -74,7 +74,7 @@ CountAnswer count(const CountQuestion& question, const Context& context) {
   CountQuestion& full = answer.question = question;
   full.setting = resolved(question.setting, context.catalog);
   if (full.setting.input.empty())
-    throw InvalidParameter("input", "none", "-i with one size an axis, or --preset NAME");
+    throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
   answer.window_defaulted = question.window.empty();
   const Extents window =
       answer.window_defaulted ? dense_window(full.setting.input, question.dilation) : question.window;

@@ -116,11 +116,12 @@ void resolve_objective(const SearchSpace& space, SearchQuestion& question) {
   if (question.objective == SearchObjective::kEndToEnd && !question.setting.attention_share) {
     throw InvalidParameter(
         "objective", "e2e",
-        "together with --attention-share or a preset that has one; else work, worst, mean or flop");
+        "together with " + mention("attention-share") +
+            " or a preset that has one; else work, worst, mean or flop");
   }
   if (ladder && question.objective != SearchObjective::kWorst) {
     throw InvalidParameter("objective", to_string(*question.objective),
-                           "worst for --ladder: a ladder is over worst-case speedups");
+                           "worst for " + mention("ladder") + ": a ladder is over worst-case speedups");
   }
 }
 
@@ -158,7 +159,8 @@ SearchResult run(const SearchQuestion& question, const SearchSpace& space, const
 SearchSpace space_of(SearchQuestion& question, const Catalog& catalog, SearchAnswer& answer) {
   const Setting& setting = question.setting;
   if (setting.input.empty())
-    throw InvalidParameter("input", "none", "-i with one size an axis, or --preset NAME");
+    throw InvalidParameter("input", "none",
+                           mention("input") + " with one size an axis, or " + mention("preset"));
   SearchSpace space = full_space(setting.input, question.dilation);
   if (!question.causal.empty()) {
     space.causal = question.causal;
@@ -167,7 +169,7 @@ SearchSpace space_of(SearchQuestion& question, const Catalog& catalog, SearchAns
   space.kv_tiling = effective_kv_tiling(question.kv_tiling, setting, catalog);
   set_windows(question, space);
   if (question.kind == SearchKind::kLadder && question.window.empty())
-    throw InvalidParameter("window", "none", "one fixed window (-w) for --ladder");
+    throw InvalidParameter("window", "none", "one fixed " + mention("window") + " for " + mention("ladder"));
   set_strides(question, space);
   set_tiles(question, setting, catalog, answer, space);
   question.top = question.kind == SearchKind::kBest ? std::optional(question.top.value_or(kDefaultTop))

@@ -25,7 +25,7 @@ void resolve_share(const Preset* preset, Setting& setting) {
     throw InvalidParameter(
         "dense-steps",
         std::to_string(setting.dense_steps->part) + "/" + std::to_string(setting.dense_steps->whole),
-        "together with --attention-share");
+        "together with " + mention("attention-share"));
   }
   // The preset's own dense steps are a choice that its users make, so they are not a default.
   if (!setting.dense_steps) setting.dense_steps = {0, preset ? preset->steps.value_or(1) : 1};

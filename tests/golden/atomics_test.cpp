@@ -327,7 +327,7 @@ Json shipped(const std::string& file, const char* list, const char* key, const s
 
 TEST_CASE("a device of a file is asked about like one that ships, and what it lacks is named") {
   const std::string folder = natten_sim::test::scratch_folder();
-  Json own = shipped("devices.json", "devices", "name", "h100");
+  Json own = shipped("devices/h100.json", "devices", "name", "h100");
   own["name"] = "own";
   const auto options = [&](const char* name) {
     const Json file = {{"schema", "natten-sim.devices/1"}, {"devices", Json::array({own})}};

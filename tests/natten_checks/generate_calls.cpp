@@ -6,6 +6,8 @@
 #include <iostream>
 #include <random>
 
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/natten_call.hpp>

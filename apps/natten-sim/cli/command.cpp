@@ -11,7 +11,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/version.hpp>
 
-#include "cli/completion.hpp"
 #include "cli/config.hpp"
 #include "cli/option_value.hpp"
 #include "cli/output.hpp"
@@ -48,7 +47,7 @@ void declare(CLI::App& app, const Command& command, ParsedOptions& parsed) {
   }
   if (!command.positional.empty()) {
     app.add_option(command.positional, parsed.texts[command.positional], command.positional_help)
-        ->expected(1, command.most_positional);
+        ->expected(1, command.max_positional);
   }
   app.footer(command.footer);
 }
@@ -195,17 +194,6 @@ std::string Arguments::text(const std::string& name, const std::string& fallback
   return found.empty() ? fallback : found.front();
 }
 
-std::vector<OptionSpec> output_options(const std::string& options_file) {
-  std::vector<OptionSpec> options = {
-      {"--json", "", "One JSON object on stdout", 1, ""},
-      {"--csv", "", "Comma-separated rows with a header on stdout", 1, "", {"json"}},
-      {"--output", "FILE", "Write to FILE instead of stdout (complete or not at all)", 1, ""},
-      {"--quiet", "", "No notes and no progress on stderr", 1, ""},
-      {"--" + options_file, "FILE", "Read options from a TOML file; the command line wins", 1, ""},
-  };
-  return options;
-}
-
 int run_program(int argc, char** argv, const std::vector<Command>& commands) {
   return guarded([&]() -> int {
     CLI::App app{
@@ -254,7 +242,6 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
     }
     check_company(command, arguments);
     check_choices(command, arguments);
-    if (command.name == kCompletionCommand) return print_completion(arguments, commands);
     return command.run(arguments);
   });
 }

@@ -65,6 +65,7 @@ class Arguments {
 
 struct Command {
   std::string name;
+  int position = 75;    ///< in help: smaller first; the built-in ones are 10 to 100
   std::string summary;
   std::string footer;  ///< examples and exit codes, below the options of --help
   std::vector<OptionSpec> options;
@@ -74,14 +75,11 @@ struct Command {
   std::string positional_choices;
   /// The option that names a TOML file of options: `msda` has another use for --config.
   std::string options_file = "config";
-  int most_positional = 1;  ///< how many of it may be given
+  int max_positional = 1;  ///< how many of it may be given
 };
 
 /// Parses, merges --config, runs the subcommand and maps every failure to an exit code and a message on
 /// stderr.
 int run_program(int argc, char** argv, const std::vector<Command>& commands);
-
-/// Options that every subcommand has; `options_file` as in Command.
-[[nodiscard]] std::vector<OptionSpec> output_options(const std::string& options_file = "config");
 
 }  // namespace natten_sim::cli

@@ -123,32 +123,11 @@ std::string fish_script(const std::vector<Command>& commands) {
 
 }  // namespace
 
-Command completion_command() {
-  Command command;
-  command.name = kCompletionCommand;
-  command.summary = "Print the completion script of a shell";
-  command.positional = "shell";
-  command.positional_help = "bash, zsh or fish";
-  command.positional_choices = "bash zsh fish";
-  command.options = {{"--output", "FILE", "Write to FILE instead of stdout (complete or not at all)", 1, ""}};
-  command.footer = "Example: source <(natten-sim completion bash)";
-  return command;
-}
-
-int print_completion(const Arguments& arguments, const std::vector<Command>& commands) {
-  const std::string shell = arguments.text("shell");
-  OutputSink sink(output_path(arguments), OutputSink::Mode::kBuffered);
-  if (shell == "bash") {
-    sink.write(bash_script(commands));
-  } else if (shell == "zsh") {
-    sink.write(zsh_script(commands));
-  } else if (shell == "fish") {
-    sink.write(fish_script(commands));
-  } else {
-    throw InvalidParameter("shell", shell.empty() ? "none" : "'" + shell + "'", "bash, zsh or fish");
-  }
-  sink.commit();
-  return kExitDone;
+std::string completion_script(const std::string& shell, const std::vector<Command>& commands) {
+  if (shell == "bash") return bash_script(commands);
+  if (shell == "zsh") return zsh_script(commands);
+  if (shell == "fish") return fish_script(commands);
+  throw InvalidParameter("shell", shell.empty() ? "none" : "'" + shell + "'", "bash, zsh or fish");
 }
 
 }  // namespace natten_sim::cli

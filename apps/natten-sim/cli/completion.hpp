@@ -1,15 +1,14 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "cli/command.hpp"
 
 namespace natten_sim::cli {
 
-inline constexpr const char* kCompletionCommand = "completion";
-
-[[nodiscard]] Command completion_command();
-
-/// Writes the completion script of the shell that the arguments name, made from the option tables of all
-/// subcommands.
-int print_completion(const Arguments& arguments, const std::vector<Command>& commands);
+/// The completion script of `shell` (bash, zsh or fish), made from the option tables of `commands`.
+/// @throws InvalidParameter for another shell.
+[[nodiscard]] std::string completion_script(const std::string& shell, const std::vector<Command>& commands);
 
 }  // namespace natten_sim::cli

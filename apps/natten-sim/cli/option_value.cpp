@@ -73,15 +73,6 @@ void put_integer(std::int64_t value, Json& out) { out = value; }
 void put_unsigned(std::uint64_t value, Json& out) { out = value; }
 void put_text(const std::string& text, Json& out) { out = text; }
 
-void put_array(std::size_t size, const std::function<void(std::size_t, Json&)>& element, Json& out) {
-  out = Json::array();
-  for (std::size_t i = 0; i < size; ++i) {
-    Json value;
-    element(i, value);
-    out.push_back(std::move(value));
-  }
-}
-
 void for_each_element(const std::string& key, const Json& value, const char* accepted,
                       const std::function<void(const Json&)>& read) {
   if (!value.is_array()) refuse(key, value, accepted);
@@ -104,6 +95,25 @@ bool OptionValue<bool>::from_json(const std::string& key, const Json& value, con
 
 bool OptionValue<bool>::to_json(bool value, Json& out) {
   out = value;
+  return true;
+}
+
+std::vector<std::int64_t> OptionValue<std::vector<std::int64_t>>::from_words(
+    const std::string& name, const std::vector<std::string>& words, const About& about) {
+  return parse_integers(name, words, about.range.lo, about.range.hi);
+}
+
+std::vector<std::int64_t> OptionValue<std::vector<std::int64_t>>::from_json(const std::string& key,
+                                                                            const Json& value,
+                                                                            const About& about) {
+  std::vector<std::int64_t> values;
+  for_each_element(key, value, "an array of integers",
+                   [&](const Json& element) { values.push_back(integer_from_json(key, element, about)); });
+  return values;
+}
+
+bool OptionValue<std::vector<std::int64_t>>::to_json(const std::vector<std::int64_t>& values, Json& out) {
+  out = values;
   return true;
 }
 

@@ -80,7 +80,6 @@ void require_choice(const std::string& name, const std::string& text, const std:
 void put_integer(std::int64_t value, Json& out);
 void put_unsigned(std::uint64_t value, Json& out);
 void put_text(const std::string& text, Json& out);
-void put_array(std::size_t size, const std::function<void(std::size_t, Json&)>& element, Json& out);
 void for_each_element(const std::string& key, const Json& value, const char* accepted,
                       const std::function<void(const Json&)>& read);
 
@@ -124,6 +123,16 @@ requires(!std::same_as<T, bool>) struct OptionValue<T> {
     return sizeof(T) < 8 ? static_cast<std::int64_t>(std::numeric_limits<T>::max())
                          : std::numeric_limits<std::int64_t>::max();
   }
+};
+
+/// A list of any length, each in About::range.
+template <>
+struct OptionValue<std::vector<std::int64_t>> {
+  static constexpr int kMaxValues = 16;
+  static std::vector<std::int64_t> from_words(const std::string& name, const std::vector<std::string>& words,
+                                              const About& about);
+  static std::vector<std::int64_t> from_json(const std::string& key, const Json& value, const About& about);
+  static bool to_json(const std::vector<std::int64_t>& values, Json& out);
 };
 
 template <>

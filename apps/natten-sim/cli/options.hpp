@@ -202,7 +202,7 @@ void bind(Command& command, const Options<Q>& options, Run run) {
     command.positional = row.spec.name();
     command.positional_help = row.spec.help;
     command.positional_choices = row.spec.choices;
-    command.most_positional = row.spec.max_values;
+    command.max_positional = row.spec.max_values;
   }
   command.run = [options, run](const Arguments& arguments) { return run(options.read(arguments)); };
 }

@@ -159,11 +159,6 @@ void OutputSink::commit() {
   release_temporary(temporary_);
 }
 
-std::optional<std::string> output_path(const Arguments& arguments) {
-  if (!arguments.has("output")) return std::nullopt;
-  return arguments.text("output");
-}
-
 void write_output(const OutputFlags& flags, std::string_view text) {
   OutputSink sink(flags.output, OutputSink::Mode::kBuffered);
   sink.write(text);

@@ -58,9 +58,6 @@ class OutputSink {
   std::string buffer_;
 };
 
-/// The argument of --output.
-[[nodiscard]] std::optional<std::string> output_path(const Arguments& arguments);
-
 /// Writes `text` to the file of --output, or to standard output.
 void write_output(const OutputFlags& flags, std::string_view text);
 

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/scatter_picture.hpp>
 #include <natten_sim/report/scatter_report.hpp>
@@ -6,8 +8,7 @@
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
-#include "commands.hpp"
-#include "commands/row_source.hpp"
+#include "commands/rows/row_source.hpp"
 
 namespace natten_sim::cli {
 
@@ -127,8 +128,10 @@ int run_atomics(const AtomicsFlags& flags) {
 
 }  // namespace
 
+Command atomics_command();
 Command atomics_command() {
   Command command{.name = "atomics",
+                  .position = 50,
                   .summary = "Predict what scattered atomic additions cost, and rank the remedies"};
   command.footer =
       "Examples:\n"

@@ -7,7 +7,6 @@
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
-#include "commands.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -117,6 +116,7 @@ int run_calibrate(const CalibrateFlags& given) {
 
 }  // namespace
 
+Command calibrate_command();
 Command calibrate_command() {
   Command command{.name = "calibrate",
                   .summary = "Fit what the tiles of an attention kernel cost, from a few measured times"};

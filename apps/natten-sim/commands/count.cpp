@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/unique_keys.hpp>
@@ -16,8 +17,7 @@
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
-#include "commands.hpp"
-#include "commands/setting_rows.hpp"
+#include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -267,8 +267,9 @@ int run_count(const CountFlags& flags) {
 
 }  // namespace
 
+Command count_command();
 Command count_command() {
-  Command command{.name = "count", .summary = "Count exactly which tiles an attention problem visits"};
+  Command command{.name = "count", .position = 10, .summary = "Count exactly which tiles an attention problem visits"};
   command.footer =
       "Examples:\n"
       "  natten-sim count -i 30 48 80 -w 18 24 24 -s 1 1 1 --q-tile 4 8 8 --kv-tile 2 8 8\n"

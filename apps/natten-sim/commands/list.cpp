@@ -1,9 +1,10 @@
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
-#include "commands.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -36,8 +37,10 @@ int run_list(const ListFlags& flags) {
 
 }  // namespace
 
+Command list_command();
 Command list_command() {
   Command command{.name = "list",
+                  .position = 70,
                   .summary =
                       "List the presets, backends, devices or kernels that options take by name, with "
                       "their sources",

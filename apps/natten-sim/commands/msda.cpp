@@ -12,7 +12,6 @@
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
-#include "commands.hpp"
 
 namespace natten_sim::cli {
 
@@ -46,28 +45,6 @@ struct OptionValue<MsdaConfig> {
   }
   static bool to_json(const MsdaConfig& config, Json& out) {
     put_text(config.name, out);
-    return true;
-  }
-};
-
-/// An array of integers, only in JSON.
-template <>
-struct OptionValue<std::vector<std::int64_t>> {
-  static constexpr int kMaxValues = 16;
-  static std::vector<std::int64_t> from_words(const std::string& name, const std::vector<std::string>& words,
-                                              const About& about) {
-    std::vector<std::int64_t> values;
-    for (const std::string& word : words) values.push_back(integer_from_words(name, {word}, about));
-    return values;
-  }
-  static std::vector<std::int64_t> from_json(const std::string& key, const Json& value, const About& about) {
-    std::vector<std::int64_t> values;
-    for_each_element(key, value, "an array of integers",
-                     [&](const Json& element) { values.push_back(integer_from_json(key, element, about)); });
-    return values;
-  }
-  static bool to_json(const std::vector<std::int64_t>& values, Json& out) {
-    out = values;
     return true;
   }
 };
@@ -225,8 +202,10 @@ int run_msda(const MsdaFlags& flags) {
 
 }  // namespace
 
+Command msda_command();
 Command msda_command() {
   Command command{.name = "msda",
+                  .position = 60,
                   .summary = "Predict multi-scale deformable attention: traffic, contention, time, memory",
                   .options_file = "options"};
   command.footer = "Configurations (or a JSON file with one, as docs/cli.md describes):\n";

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/csv.hpp>
@@ -9,7 +10,6 @@
 #include "cli/context.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "commands.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -75,8 +75,10 @@ Options<ReproduceFlags> reproduce_rows() {
 
 }  // namespace
 
+Command reproduce_command();
 Command reproduce_command() {
   Command command{.name = "reproduce",
+                  .position = 80,
                   .summary = "Recompute published figures and print the deviation of each"};
   command.footer =
       "Exit codes: 0 all within tolerance (or a documented deviation), 2 bad input, 3 out of tolerance.";

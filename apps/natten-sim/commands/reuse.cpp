@@ -3,8 +3,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/reuse_report.hpp>
 
-#include "commands.hpp"
-#include "commands/reuse_flags.hpp"
+#include "commands/rows/reuse_flags.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -83,8 +82,10 @@ int run_reuse(const ReuseFlags& flags) {
 
 }  // namespace
 
+Command reuse_command();
 Command reuse_command() {
   Command command{.name = "reuse",
+                  .position = 40,
                   .summary = "Predict the sectors, L2 misses and DRAM bytes of an attention kernel"};
   command.footer =
       "Examples:\n"

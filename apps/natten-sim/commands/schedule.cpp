@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_table.hpp>
@@ -11,8 +12,7 @@
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>
 
-#include "commands.hpp"
-#include "commands/schedule_rows.hpp"
+#include "commands/rows/schedule_rows.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -129,8 +129,10 @@ std::string algorithm_list() {
 
 }  // namespace
 
+Command schedule_command();
 Command schedule_command() {
   Command command{.name = "schedule",
+                  .position = 30,
                   .summary = "Simulate and search deterministic attention-backward schedules"};
   command.footer =
       "Algorithms:\n" + algorithm_list() +

@@ -14,32 +14,9 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/values.hpp"
-#include "commands.hpp"
-#include "commands/setting_rows.hpp"
+#include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
-
-/// Axis numbers, which the search checks against the rank of the layout.
-template <>
-struct OptionValue<std::vector<std::int64_t>> {
-  static constexpr int kMaxValues = 4;
-  static std::vector<std::int64_t> from_words(const std::string& name, const std::vector<std::string>& words,
-                                              const About&) {
-    const Extents axes = parse_extents(name, words, std::numeric_limits<std::int64_t>::min(),
-                                       std::numeric_limits<std::int64_t>::max());
-    return {axes.begin(), axes.end()};
-  }
-  static std::vector<std::int64_t> from_json(const std::string& key, const Json& value, const About& about) {
-    std::vector<std::int64_t> axes;
-    for_each_element(key, value, "an array of axis numbers",
-                     [&](const Json& element) { axes.push_back(integer_from_json(key, element, about)); });
-    return axes;
-  }
-  static bool to_json(const std::vector<std::int64_t>& axes, Json& out) {
-    out = axes;
-    return true;
-  }
-};
 
 /// Tile pairs with their backends: JSON only.
 template <>
@@ -232,8 +209,9 @@ int run_search(const SearchFlags& flags) {
 
 }  // namespace
 
+Command search_command();
 Command search_command() {
-  Command command{.name = "search", .summary = "Find the best windows, strides and tile shapes, exactly"};
+  Command command{.name = "search", .position = 20, .summary = "Find the best windows, strides and tile shapes, exactly"};
   command.footer =
       "Order: larger objective, then smaller stride product, then less uneven windows, then lexicographic.\n"
       "Examples:\n"

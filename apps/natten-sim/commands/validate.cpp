@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>
@@ -14,7 +16,6 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/values.hpp"
-#include "commands.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -378,8 +379,10 @@ int run_validate(const Arguments& arguments) {
 
 }  // namespace
 
+Command validate_command();
 Command validate_command() {
   Command command{.name = "validate",
+                  .position = 90,
                   .summary = "Compare predictions with hardware counters, on a GPU or from recordings"};
   bind(command, validate_rows(), [](const ValidateFlags&) { return kExitDone; });
   command.run = run_validate;  // what the flags may be depends on which were given

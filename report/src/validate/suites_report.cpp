@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/text_table.hpp>

@@ -364,7 +364,8 @@ SearchTables make_tables(const SearchSpace& space, const SearchConstraints& cons
   if (plan.options() > kMaxOptions) {
     throw InvalidParameter(
         "search space", std::to_string(plan.options()) + " (axis, window, stride, tile) options",
-        std::to_string(kMaxOptions) + " or fewer: narrow it with --window-range or --stride-max");
+        std::to_string(kMaxOptions) + " or fewer: narrow it with " + mention("window-range") + " or " +
+            mention("stride-max"));
   }
   return plan.tabulate();
 }

@@ -105,7 +105,8 @@ class FrontBuilder {
       if (++count <= kMaxTuples) return;
       throw InvalidParameter("search space",
                              "more than " + std::to_string(kMaxTuples) + " window combinations",
-                             "fewer for a Pareto front: narrow it with --window-range or --sparsity");
+                             "fewer for a Pareto front: narrow it with " + mention("window-range") +
+                                 " or " + mention("sparsity"));
     });
     tuples_.reserve(count);
     for_each_tuple([&](const WindowTuple& tuple) { tuples_.push_back(tuple); });

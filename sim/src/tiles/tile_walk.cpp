@@ -12,13 +12,13 @@ namespace {
 /// The walk keeps a range for each token of an axis and, for single-dimensional tiling, a number for each
 /// tile.
 void require_enumerable(const TilingProblem& problem) {
-  constexpr std::int64_t kMaxAxisTokens = std::int64_t{1} << 26, kMaxTiles = std::int64_t{1} << 27;
+  constexpr std::int64_t kMaxWalkedAxis = std::int64_t{1} << 26, kMaxTiles = std::int64_t{1} << 27;
   for (const AxisMask& axis : problem.mask) {
-    if (axis.length > kMaxAxisTokens) {
+    if (axis.length > kMaxWalkedAxis) {
       throw InvalidParameter(
           "input", std::to_string(axis.length) + " tokens on an axis",
           "up to 67108864 tokens an axis where tiles are enumerated, as for single-dimensional tiling",
-          std::to_string(kMaxAxisTokens));
+          std::to_string(kMaxWalkedAxis));
     }
   }
   const std::int64_t tokens = product(input_of(problem.mask), "tokens");

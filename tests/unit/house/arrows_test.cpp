@@ -30,7 +30,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"kernels", {"core"}},
     {"validate", {"kernels", "study", "search", "models", "sim", "io", "core"}},
     {"report/draw", {}},
-    {"report", {"report/draw", "study", "validate", "kernels", "search", "models", "sim", "io", "core"}},
+    {"report", {"report/draw", "study", "validate", "io", "core"}},
     {"apps",
      {"report", "report/draw", "validate", "kernels", "study", "search", "models", "sim", "io", "core"}},
 };

@@ -71,10 +71,8 @@ std::optional<Prediction> lockstep(const AttentionCase& point, const Device& dev
       problem, point.variant.walk, point.variant.resident_ctas(number(device, device.sms, "sms")),
       device.l2.effective_bytes->value);
   if (!reuse) return std::nullopt;
-  // Stores are written, not read.
-  const std::int64_t read = reuse->miss_sectors - attention_traffic(problem).sectors.o;
   return Prediction{"dram_read_bytes", "lockstep LRU, closed form",
-                    static_cast<double>(read * problem.sizes.sector_bytes), false};
+                    static_cast<double>(reuse->load_miss_sectors * problem.sizes.sector_bytes), false};
 }
 
 /// The pace of the point's kernel, or null.

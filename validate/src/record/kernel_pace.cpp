@@ -65,9 +65,15 @@ std::vector<KernelPace> kernel_paces(const Recording& recording) {
 }
 
 const std::vector<KernelPace>& builtin_paces() {
-  static const std::vector<KernelPace> paces =
-      kernel_paces(parse_recording(embedded::pace, "data/recordings/nvidia-h200-pace.json"));
-  return paces;
+  static const std::vector<KernelPace> all = [] {
+    std::vector<KernelPace> paces;
+    for (const SuiteText& recording : embedded::paces()) {
+      const std::vector<KernelPace> read = kernel_paces(parse_recording(recording.json, recording.where));
+      paces.insert(paces.end(), read.begin(), read.end());
+    }
+    return paces;
+  }();
+  return all;
 }
 
 }  // namespace natten_sim::validate

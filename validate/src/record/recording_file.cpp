@@ -134,7 +134,7 @@ RecordingFile::RecordingFile(std::string path, const RecordingHead& head, IfExis
     return;
   }
   if (if_exists == IfExists::kRefuse) {
-    throw InvalidParameter("recording", path_, "a file that is not there yet, or --resume to go on with it");
+    throw InvalidParameter("recording", path_, "a file that is not there yet, or " + mention("resume") + " to go on with it");
   }
   recording_ = parse_recording(read_whole(path_), path_);
   // Rows of different sources may be mixed only with resume; rows of different machines never.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include <natten_sim/validate/cases/registry.hpp>
@@ -10,7 +9,7 @@ namespace natten_sim::validate::embedded {
 /// Every file of data/suites, compiled in.
 [[nodiscard]] std::vector<SuiteText> suites();
 
-/// data/recordings/nvidia-h200-pace.json, compiled in.
-extern const std::string_view pace;
+/// Every recording of data/recordings whose name ends in -pace.json, compiled in.
+[[nodiscard]] std::vector<SuiteText> paces();
 
 }  // namespace natten_sim::validate::embedded

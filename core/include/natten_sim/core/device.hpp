@@ -32,7 +32,7 @@ struct DeviceL2 {
   Known<double> hit_bytes_per_s, miss_bytes_per_s;  ///< rates at which data arrive at all SMs together
 };
 
-/// A GPU: what data/devices.json or a user's file says about it. Whatever is unknown is absent; integers are
+/// A GPU: what data/devices/ or a user's file says about it. Whatever is unknown is absent; integers are
 /// 1 or more, other numbers positive.
 struct Device {
   std::string name;

@@ -67,8 +67,8 @@ class MalformedData : public Error {
   MalformedData(const std::string& where, const std::string& problem, const std::string& accepted);
 };
 
-/// Hardware, a driver or a counter that was asked for is not there. `what` names what is needed; `reason`
-/// says in a sentence why it is absent.
+/// Hardware, a driver or a counter that was asked for is not there. `what` is needed, `reason` says in a sentence why
+/// there is none.
 class HardwareAbsent : public Error {
  public:
   HardwareAbsent(const std::string& what, const std::string& reason);

@@ -10,7 +10,7 @@ namespace natten_sim {
 /// The catalog that ships with the library (data/ of the source tree).
 [[nodiscard]] Catalog builtin_catalog();
 
-/// Adds presets or devices from JSON text in the format of data/presets.json or data/devices.json; devices
+/// Adds presets or devices from JSON text in the format of data/presets.json or data/devices/; devices
 /// refer to backends of the catalog. Unknown keys are refused. An existing name is replaced. `where` names
 /// the text in errors. @throws MalformedData.
 void add_presets(Catalog& catalog, std::string_view json, const std::string& where);

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <natten_sim/core/per_axis.hpp>
 #include <natten_sim/io/json_text.hpp>
@@ -16,9 +16,9 @@ using natten_sim::Json;
 [[nodiscard]] Json to_json(const PerAxis<bool>& values);
 
 /// The value, or null for an empty optional.
-template <typename T>
-[[nodiscard]] Json nullable(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
+template <typename T, typename J = Json>  // so that this header does without the whole of nlohmann/json.hpp
+[[nodiscard]] J nullable(const std::optional<T>& value) {
+  return value ? J(*value) : J();
 }
 
 /// {"schema": "natten-sim.<subcommand>/1", "version", "input", "result"}, one line and a line break.

@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <natten_sim/models/scatter/remedies.hpp>
-#include <natten_sim/sim/scatter/collision_count.hpp>
+#include <natten_sim/study/scatter.hpp>
 
 namespace natten_sim::report {
 

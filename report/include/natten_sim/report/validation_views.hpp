@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/report/draw/svg.hpp>
 #include <natten_sim/report/json.hpp>

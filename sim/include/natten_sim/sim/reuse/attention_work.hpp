@@ -47,7 +47,6 @@ class AttentionWork {
   [[nodiscard]] std::int64_t items() const noexcept { return items_; }
   [[nodiscard]] std::int64_t blocks() const noexcept { return blocks_; }
   [[nodiscard]] std::int64_t q_tiles_per_head() const noexcept { return q_tiles_; }
-  [[nodiscard]] std::int64_t kv_tiles_per_head() const noexcept { return kv_tiles_; }
   /// Loads and stores of all items.
   [[nodiscard]] std::int64_t accesses() const noexcept { return accesses_; }
   [[nodiscard]] std::int64_t sector_bytes() const noexcept { return sector_bytes_; }

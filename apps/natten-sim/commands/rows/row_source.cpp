@@ -1,4 +1,4 @@
-#include "commands/row_source.hpp"
+#include "commands/rows/row_source.hpp"
 
 #include <cerrno>
 #include <cstdio>

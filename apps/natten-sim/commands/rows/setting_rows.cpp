@@ -1,4 +1,4 @@
-#include "commands/setting_rows.hpp"
+#include "commands/rows/setting_rows.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "commands/reuse_flags.hpp"
+#include "commands/rows/reuse_flags.hpp"
 
 #include <filesystem>
 

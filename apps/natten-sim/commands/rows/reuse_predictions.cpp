@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.hpp"
-#include "commands/reuse_flags.hpp"
+#include "commands/rows/reuse_flags.hpp"
 
 namespace natten_sim::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "commands/schedule_rows.hpp"
+#include "commands/rows/schedule_rows.hpp"
 
 #include <limits>
 #include <utility>

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/mask.hpp>
+#include <natten_sim/core/per_axis.hpp>
+
+namespace natten_sim {
+
+/// Text to numbers, one by one or one an axis. Every function throws InvalidParameter naming `parameter`, the
+/// text and what is accepted.
+
+[[nodiscard]] std::vector<std::string> split_text(const std::string& text, char separator);
+
+[[nodiscard]] std::int64_t parse_integer(const std::string& parameter, const std::string& text,
+                                         std::int64_t lo, std::int64_t hi);
+
+/// `30 48 80`, `30x48x80` or `30,48,80`: one integer or more, each in lo..hi.
+[[nodiscard]] std::vector<std::int64_t> parse_integers(const std::string& parameter,
+                                                       const std::vector<std::string>& texts,
+                                                       std::int64_t lo, std::int64_t hi);
+
+/// The same: 1 to 4 sizes.
+[[nodiscard]] Extents parse_extents(const std::string& parameter, const std::vector<std::string>& texts,
+                                    std::int64_t lo = 1, std::int64_t hi = kMaxAxisLength);
+
+/// true, false, 1 or 0 in the same spellings, one an axis.
+[[nodiscard]] PerAxis<bool> parse_booleans(const std::string& parameter,
+                                           const std::vector<std::string>& texts);
+
+}  // namespace natten_sim

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/value_text.hpp>
+
+namespace natten_sim {
+namespace {
+
+/// One word a value: also splits at 'x' and ','.
+std::vector<std::string> value_words(const std::string& parameter, const std::vector<std::string>& texts) {
+  std::vector<std::string> words;
+  for (const std::string& text : texts) {
+    std::string spaced = text;
+    std::replace_if(
+        spaced.begin(), spaced.end(), [](char c) { return c == ',' || c == 'X'; }, 'x');
+    for (std::string& word : split_text(spaced, 'x')) {
+      if (word.empty())
+        throw InvalidParameter(parameter, "'" + text + "'", "values like 30 48 80, 30x48x80 or 30,48,80");
+      words.push_back(std::move(word));
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> split_text(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, start), text.size());
+    parts.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return parts;
+}
+
+std::int64_t parse_integer(const std::string& parameter, const std::string& text, std::int64_t lo,
+                           std::int64_t hi) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || value < lo || value > hi) {
+    const bool number = whole || error == std::errc::result_out_of_range;
+    const bool low = whole ? value < lo : text.starts_with('-');
+    throw InvalidParameter(parameter, "'" + text + "'",
+                           "integers in " + std::to_string(lo) + ".." + std::to_string(hi),
+                           number ? std::to_string(low ? lo : hi) : "");
+  }
+  return value;
+}
+
+std::vector<std::int64_t> parse_integers(const std::string& parameter, const std::vector<std::string>& texts,
+                                         std::int64_t lo, std::int64_t hi) {
+  std::vector<std::int64_t> values;
+  for (const std::string& word : value_words(parameter, texts))
+    values.push_back(parse_integer(parameter, word, lo, hi));
+  return values;
+}
+
+Extents parse_extents(const std::string& parameter, const std::vector<std::string>& texts, std::int64_t lo,
+                      std::int64_t hi) {
+  const std::vector<std::string> words = value_words(parameter, texts);
+  if (words.empty() || words.size() > kMaxRank)
+    throw InvalidParameter(parameter, std::to_string(words.size()) + " values", "1 to 4 values, one an axis");
+  Extents sizes;
+  for (const std::string& word : words) sizes.push_back(parse_integer(parameter, word, lo, hi));
+  return sizes;
+}
+
+PerAxis<bool> parse_booleans(const std::string& parameter, const std::vector<std::string>& texts) {
+  PerAxis<bool> values;
+  for (std::string word : value_words(parameter, texts)) {
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (word != "true" && word != "false" && word != "1" && word != "0")
+      throw InvalidParameter(parameter, "'" + word + "'", "true, false, 1 or 0, one an axis");
+    values.push_back(word == "true" || word == "1");
+  }
+  return values;
+}
+
+}  // namespace natten_sim

@@ -1,0 +1,62 @@
+// What a compiler does not see: flags named below the program, and a type that two files specialise.
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "catch.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = NATTEN_SIM_SOURCE_DIR;
+
+template <typename Visit>
+void for_each_line(const fs::path& folder, const std::string& extension, const Visit& visit) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file() || entry.path().extension() != extension) continue;
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);)
+      visit(fs::relative(entry.path(), kRoot).generic_string(), line);
+  }
+}
+
+/// A text that names an option of the program. `ncu --csv` is another program's.
+bool names_a_flag(const std::string& line) {
+  static const std::regex kFlag(R"re("[^"]*--[a-z][a-z-]+[^"]*")re");
+  return std::regex_search(line, kFlag) && line.find("ncu --") == std::string::npos;
+}
+
+TEST_CASE("libraries name parameters, not flags: the program alone knows how they are spelled") {
+  int lines = 0;
+  for (const char* room : {"core", "io", "sim", "models", "search", "study", "kernels", "validate"}) {
+    for_each_line(kRoot / room, ".cpp", [&](const std::string& file, const std::string& line) {
+      ++lines;
+      if (names_a_flag(line)) FAIL_CHECK(file << ": " << line);
+    });
+  }
+  CHECK(lines > 5000);
+  CHECK(names_a_flag(R"(throw InvalidParameter("input", "none", "give --preset NAME");)"));
+  CHECK_FALSE(names_a_flag(R"(mention("preset") + " NAME"; --count;)"));
+}
+
+TEST_CASE("no two files say how the same type is read from an option") {
+  static const std::regex kSpecialised(R"(^struct OptionValue<(.+)> )");
+  std::map<std::string, std::set<std::string>> files;
+  for (const char* extension : {".cpp", ".hpp"}) {
+    for_each_line(kRoot / "apps", extension, [&](const std::string& file, const std::string& line) {
+      std::smatch match;
+      if (std::regex_search(line, match, kSpecialised)) files[match[1].str()].insert(file);
+    });
+  }
+  for (const auto& [type, places] : files) {
+    INFO(type);
+    CHECK(places.size() == 1);
+  }
+  CHECK(files.contains("std::vector<std::int64_t>"));
+}
+
+}  // namespace
