@@ -100,8 +100,7 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--point", &F::point,
            {.value = "NAME=VALUE",
             .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
-                    "of " +
-                    kernel_names() + " [attention]"});
+                    "of " + kernel_names() + " [attention]"});
   rows.add("--profile", &F::profile,
            {.value = "NAME", .help = "With --ncu-csv: device profile of the GPU that was profiled [h200]"});
   rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
@@ -117,9 +116,8 @@ Options<ValidateFlags> validate_rows() {
            {.value = "MODELS",
             .help = "closed-form, or timed: also simulate in time (a minute) [closed-form]",
             .choices = "closed-form timed"});
-  rows.add(
-      "--l2", timing(&TimingOptions::l2),
-      {.value = "STATE", .help = "State of the L2 before each timed repetition: flushed or warm [flushed]"});
+  rows.add("--l2", timing(&TimingOptions::l2),
+           {.value = "STATE", .help = "State of the L2 before each timed repetition: flushed or warm [flushed]"});
   rows.add("--view", &F::view,
            {.value = "NAME",
             .help = "With --recorded: a table of the recordings instead of the comparison with predictions",
@@ -133,9 +131,10 @@ Options<ValidateFlags> validate_rows() {
            {.value = "FILE",
             .help = "With --view: also draw it (" + view_names(", ", true) + ")",
             .echo = Echo::kNever});
-  rows.add(
-      "--report", &F::report,
-      {.value = "FILE", .help = "Also write an HTML report: one self-contained file", .echo = Echo::kNever});
+  rows.add("--report", &F::report,
+           {.value = "FILE",
+            .help = "Also write an HTML report: one self-contained file",
+            .echo = Echo::kNever});
   rows.include(device_file_rows(), &F::files);
   return rows.include(output_rows(), &F::output);
 }
@@ -144,7 +143,7 @@ Options<ValidateFlags> validate_rows() {
 template <typename Result, typename Csv, typename Text>
 void print(const Job& job, Result result, Csv csv, Text text) {
   const OutputFlags& output = job.flags.output;
-  write_output(output, output.json  ? report::envelope("validate", validate_rows().echo(job.flags), result())
+  write_output(output, output.json ? report::envelope("validate", validate_rows().echo(job.flags), result())
                        : output.csv ? csv()
                                     : text());
 }
@@ -197,10 +196,7 @@ int run_view(Job& job) {
     write_file(*job.flags.svg, view->picture->svg);
   }
   print(
-      job,
-      [&] {
-        return report::Json{{"view", name}, {"rows", view->rows}};
-      },
+      job, [&] { return report::Json{{"view", name}, {"rows", view->rows}}; },
       [&] { return report::csv_table(view->empty_row, view->rows); }, [&] { return view->text; });
   return kExitDone;
 }
@@ -222,7 +218,7 @@ int run_recorded(Job& job) {
   return print_comparison(job, job.suites, recordings, *job.flags.recorded);
 }
 
-/// Compares a profile of any kernel with the models' predictions for the point that `--point` describes.
+/// A profile of any kernel beside the models' predictions for the point that `--point` describes.
 int run_ncu(Job& job) {
   ValidateFlags& flags = job.flags;
   if (flags.point.empty()) {
@@ -232,8 +228,9 @@ int run_ncu(Job& job) {
   if (!flags.profile) flags.profile = "h200";
   const Point point = parse_point_words(flags.point);
   const Device& device = job.context.catalog.device(*flags.profile);
-  const RecordedRow row = row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),
-                                          flags.ncu_kernel, point);
+  const RecordedRow row =
+      row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv), flags.ncu_kernel,
+                      point);
   Suite suite;
   suite.name = kProfileSuite;
   flags.suites = {suite.name};
@@ -275,8 +272,8 @@ int run_check(Job& job) {
 std::string recording_folder(const ValidateFlags& flags) {
   if (!flags.out) throw InvalidParameter("out", "absent", "a folder for the recordings (--out DIR)");
   std::error_code ignored;
-  if (flags.out->empty() ||
-      (std::filesystem::exists(*flags.out, ignored) && !std::filesystem::is_directory(*flags.out, ignored)))
+  if (flags.out->empty() || (std::filesystem::exists(*flags.out, ignored) &&
+                             !std::filesystem::is_directory(*flags.out, ignored)))
     throw InvalidParameter("out", "'" + *flags.out + "'", "a folder");
   return *flags.out;
 }
