@@ -2,7 +2,8 @@
 //
 //   attention_forward_bench check             whole outputs against the oracles, poisons, guards, repeats
 //   attention_forward_bench ladder [TOKENS]   steps of the version ladder: bf16, head dimension 128, 16 heads
-//   attention_forward_bench once [causal]     each of those once, for a profiler
+//   attention_forward_bench engines [TOKENS]  the mma.sync engine and this one, one behind the other's
+//   interface attention_forward_bench once [causal]     each of those once, for a profiler
 //   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 16384 of 16384 tokens in all, full and causal
 //   attention_forward_bench neighborhoods     published video and image problems
 //
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
     const natten_sim::kernels::GpuInfo gpu = natten_sim::kernels::open_gpu();
     if (what == "check") return run_checks(gpu, argc > 2 ? argv[2] : "") ? 0 : 1;
     if (what == "ladder") return time_ladder(gpu, argc > 2 ? std::atol(argv[2]) : 16384), 0;
+    if (what == "engines") return time_engines(gpu, argc > 2 ? std::atol(argv[2]) : 16384), 0;
     if (what == "once")
       return launch_ladder_once(gpu, 16384, argc > 2 && std::strcmp(argv[2], "causal") == 0), 0;
     if (what == "sizes") return time_sizes(gpu, argc > 2 ? std::atol(argv[2]) : 128), 0;
@@ -35,6 +37,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "attention_forward_bench: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: attention_forward_bench check|ladder|once|sizes|neighborhoods\n");
+  std::fprintf(stderr, "usage: attention_forward_bench check|ladder|engines|once|sizes|neighborhoods\n");
   return 2;
 }

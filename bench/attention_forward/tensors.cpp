@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <natten_sim/validate/cases/gna.hpp>
+
 namespace natten_sim::bench {
 namespace {
 
@@ -107,26 +109,6 @@ std::uint64_t Storage::output_bits() const {
   return hash;
 }
 
-std::vector<forward::VisitedTile> visited_tiles(const NeighborhoodMask& mask, const Extents& q_tile,
-                                                const Extents& kv_tile) {
-  TilingProblem problem;
-  problem.mask = mask;
-  problem.tiles = {q_tile, kv_tile};
-  std::vector<forward::VisitedTile> tiles;
-  for_each_tile_visit(problem, [&](const TileVisit& visit) {
-    bool inside = true;
-    std::int64_t group = visit.group;
-    for (std::size_t axis = mask.rank(); axis-- > 0;) {
-      const std::int64_t length = residue_class(mask[axis], group % mask[axis].dilation).length;
-      group /= mask[axis].dilation;
-      inside = inside && visit.kv_origin[axis] + kv_tile[axis] <= length;
-    }
-    tiles.push_back(
-        {visit.group, visit.q_origin, visit.kv_origin, inside && visit.coverage == TileCoverage::kFull});
-  });
-  return tiles;
-}
-
 forward::Problem sequence(std::int64_t heads, std::int64_t tokens, std::int64_t head_dim, bool causal) {
   forward::Problem problem;
   problem.heads = problem.heads_kv = heads;
@@ -144,7 +126,7 @@ forward::Problem neighborhood(std::int64_t heads, std::int64_t head_dim, const N
   problem.heads = problem.heads_kv = heads;
   problem.q_tokens = problem.kv_tokens = product(input_of(mask), "tokens");
   problem.head_dim = head_dim;
-  problem.mask = forward::Neighborhood{mask, q_tile, kv_tile, visited_tiles(mask, q_tile, kv_tile)};
+  problem.mask = forward::Neighborhood{mask, q_tile, kv_tile, validate::visited_tiles(mask, q_tile, kv_tile)};
   return problem;
 }
 

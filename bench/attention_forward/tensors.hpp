@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include <natten_sim/kernels/attention_forward/oracle.hpp>
-#include <natten_sim/sim/tiles/tile_walk.hpp>
 
 namespace natten_sim::bench {
 
@@ -30,11 +29,6 @@ class Storage {
  private:
   kernels::DeviceBuffer q_, k_, v_, o_, lse_;
 };
-
-/// The lists of a neighborhood problem from sim's enumeration. A KV tile that sticks out of its group is not
-/// full.
-[[nodiscard]] std::vector<forward::VisitedTile> visited_tiles(const NeighborhoodMask& mask,
-                                                              const Extents& q_tile, const Extents& kv_tile);
 
 /// One head's worth of a sequence or a neighborhood; strides are set by Storage.
 [[nodiscard]] forward::Problem sequence(std::int64_t heads, std::int64_t tokens, std::int64_t head_dim,

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <memory>
 
+#include <natten_sim/kernels/attention/attention.hpp>
+
 #include "tensors.hpp"
 
 namespace natten_sim::bench {
@@ -132,6 +134,34 @@ void launch_ladder_once(const kernels::GpuInfo& gpu, std::int64_t tokens, bool c
     forward::Plan(gpu, problem, variant.kernel, variant.schedule, storage.tensors()).launch();
     kernels::synchronize();
     std::printf("%s\n", variant.name.c_str());
+  }
+}
+
+void time_engines(const kernels::GpuInfo& gpu, std::int64_t tokens) {
+  for (const bool causal : {false, true}) {
+    const kernels::AttentionProblem problem{1, 16, 16, tokens, 128, Dtype::kBf16, causal};
+    const kernels::AttentionBuffers buffers = kernels::random_attention_buffers(problem, 17);
+    kernels::AttentionVariant mma_sync, wgmma;
+    mma_sync.stages = 2;
+    mma_sync.schedule = wgmma.schedule = CtaSchedule::kGrid;
+    mma_sync.walk = wgmma.walk = KvOrder::kDescending;
+    mma_sync.last_q_tile_first = wgmma.last_q_tile_first = causal;
+    wgmma.kv_tile = 128;
+    wgmma.stages = 2;
+    wgmma.ctas_per_sm = 1;
+    wgmma.engine = kernels::AttentionEngine::kWgmma;
+    kernels::L2Flusher flusher(gpu);
+    for (const kernels::AttentionVariant& variant : {mma_sync, wgmma}) {
+      const kernels::AttentionLaunch launch = kernels::prepare_attention(gpu, problem, variant, buffers);
+      launch(nullptr);
+      std::vector<float> ms =
+          kernels::time_with_events([&] { launch(nullptr); }, 15, [&] { flusher.start(); });
+      std::sort(ms.begin(), ms.end());
+      std::printf("engine %-8s %-6s %lld  %.4f ms  %.1f TFLOP/s\n", to_string(variant.engine),
+                  causal ? "causal" : "full", static_cast<long long>(tokens), ms[ms.size() / 2],
+                  problem.operations() / ms[ms.size() / 2] / 1e9);
+      std::fflush(stdout);
+    }
   }
 }
 

@@ -11,6 +11,8 @@ namespace natten_sim::bench {
 void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens);
 /// Each step once, for a profiler.
 void launch_ladder_once(const kernels::GpuInfo& gpu, std::int64_t tokens, bool causal);
+/// Both engines of `attention` through its interface, 16 heads, head dimension 128, grid, descending.
+void time_engines(const kernels::GpuInfo& gpu, std::int64_t tokens);
 /// Lengths 512 to 16384, 16384 tokens in all, hidden size 2048; full and causal.
 void time_sizes(const kernels::GpuInfo& gpu, std::int64_t head_dim);
 /// Published video and image problems whose name contains `filter`, and the dense time of the same tokens.

@@ -30,28 +30,42 @@ void check(const AttentionProblem& problem, const AttentionVariant& variant, std
   const AttentionError error = check_attention(problem, buffers, sampled_rows(problem, most_rows, seed));
   INFO("seed " << seed << ", " << to_string(problem.dtype) << ", batch " << problem.batch << ", heads "
                << problem.heads << "/" << problem.heads_kv << ", tokens " << problem.tokens << ", head dim "
-               << problem.head_dim << (problem.causal ? ", causal" : ", full") << ", tiles " << variant.q_tile
-               << "x" << variant.kv_tile << ", stages " << variant.stages << ", " << variant.ctas_per_sm
-               << " CTAs an SM, " << to_string(variant.schedule) << ", " << to_string(variant.walk)
+               << problem.head_dim << (problem.causal ? ", causal" : ", full") << ", "
+               << to_string(variant.engine) << ", tiles " << variant.q_tile << "x" << variant.kv_tile
+               << ", stages " << variant.stages << ", " << variant.ctas_per_sm << " CTAs an SM, "
+               << to_string(variant.schedule) << ", " << to_string(variant.walk)
                << (variant.last_q_tile_first ? ", last first" : "") << ": error " << error.kernel
                << ", naive " << error.naive << ", unwritten " << error.unwritten);
   CHECK(error.unwritten == 0);
   CHECK(error.within_bound());
 }
 
+/// wgmma runs on sm_90 alone.
+bool runs_here(const AttentionTiles& tiles) {
+  return tiles.engine != AttentionEngine::kWgmma || (gpu().compute_major == 9 && gpu().compute_minor == 0);
+}
+
+AttentionVariant variant_of(const AttentionTiles& tiles) {
+  AttentionVariant variant;
+  variant.q_tile = tiles.q_tile;
+  variant.kv_tile = tiles.kv_tile;
+  variant.stages = tiles.stages;
+  variant.ctas_per_sm = tiles.max_ctas_per_sm;
+  variant.engine = tiles.engine;
+  return variant;
+}
+
 template <typename Visit>
 void for_each_variant(Visit visit) {
   for (const AttentionTiles& tiles : attention_tiles()) {
+    if (!runs_here(tiles)) continue;
     for (const CtaSchedule schedule : {CtaSchedule::kPersistent, CtaSchedule::kGrid, CtaSchedule::kTile}) {
+      if (tiles.engine == AttentionEngine::kWgmma && schedule == CtaSchedule::kTile) continue;
       for (const KvOrder walk : {KvOrder::kCyclic, KvOrder::kSawtooth, KvOrder::kDescending}) {
         for (const bool causal : {false, true}) {
-          AttentionVariant variant;
-          variant.q_tile = tiles.q_tile;
-          variant.kv_tile = tiles.kv_tile;
-          variant.stages = tiles.stages;
+          AttentionVariant variant = variant_of(tiles);
           variant.schedule = schedule;
           variant.walk = walk;
-          variant.ctas_per_sm = tiles.max_ctas_per_sm;
           variant.last_q_tile_first = causal && walk == KvOrder::kDescending;
           visit(tiles, variant, causal);
         }
@@ -77,13 +91,11 @@ TEST_CASE("every variant agrees with the oracle on several waves of Q tiles, wit
 
 TEST_CASE("every length from one token on agrees with the oracle") {
   for (const AttentionTiles& tiles : attention_tiles()) {
+    if (!runs_here(tiles)) continue;
     for (const std::int64_t tokens : {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 640}) {
       for (const bool causal : {false, true}) {
         for (const Dtype dtype : {Dtype::kFp16, Dtype::kBf16}) {
-          AttentionVariant variant;
-          variant.q_tile = tiles.q_tile;
-          variant.kv_tile = tiles.kv_tile;
-          variant.stages = tiles.stages;
+          AttentionVariant variant = variant_of(tiles);
           variant.ctas_per_sm = 1;
           check({1, 3, 1, tokens, tiles.head_dim, dtype, causal}, variant, 64);
         }
@@ -114,6 +126,32 @@ TEST_CASE("a persistent launch on some SMs agrees with the oracle, and one on to
   const AttentionProblem problem{1, 1, 1, 200, 128, Dtype::kBf16, false};
   const AttentionBuffers buffers = random_attention_buffers(problem, fresh_seed());
   CHECK_THROWS_AS(launch_attention(gpu(), problem, variant, buffers), HardwareAbsent);
+}
+
+TEST_CASE("intervals of the wgmma engine are of every item, in order of time, on the SM that ran it") {
+  AttentionVariant variant;
+  for (const AttentionTiles& tiles : attention_tiles()) {
+    if (tiles.engine != AttentionEngine::kWgmma || !runs_here(tiles)) continue;
+    variant = variant_of(tiles);
+    const AttentionProblem problem{2, 3, 3, 3000, tiles.head_dim, Dtype::kBf16, false};
+    const AttentionBuffers buffers = random_attention_buffers(problem, fresh_seed());
+    const std::int64_t items = (3000 + tiles.q_tile - 1) / tiles.q_tile * 6;
+    DeviceBuffer on_gpu(static_cast<std::size_t>(items) * sizeof(ItemInterval));
+    on_gpu.fill(0xff);
+    variant.ctas = 7;
+    launch_attention(gpu(), problem, variant, buffers, &on_gpu);
+    synchronize();
+    std::vector<ItemInterval> intervals(static_cast<std::size_t>(items));
+    on_gpu.copy_to_host(intervals.data(), on_gpu.bytes());
+    for (std::size_t i = 0; i < intervals.size(); ++i) {
+      INFO("head dim " << tiles.head_dim << ", item " << i);
+      CHECK(intervals[i].cta == i % 7);
+      CHECK(intervals[i].sm < static_cast<std::uint32_t>(gpu().sms));
+      CHECK(intervals[i].begin_ns < intervals[i].end_ns);
+      if (i >= 7) CHECK(intervals[i - 7].end_ns <= intervals[i].begin_ns);
+    }
+    CHECK(check_attention(problem, buffers, sampled_rows(problem, 24, 1)).within_bound());
+  }
 }
 
 TEST_CASE("large scores neither overflow nor lose rows") {

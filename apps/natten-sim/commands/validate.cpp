@@ -100,7 +100,8 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--point", &F::point,
            {.value = "NAME=VALUE",
             .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
-                    "of " + kernel_names() + " [attention]"});
+                    "of " +
+                    kernel_names() + " [attention]"});
   rows.add("--profile", &F::profile,
            {.value = "NAME", .help = "With --ncu-csv: device profile of the GPU that was profiled [h200]"});
   rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
@@ -108,10 +109,10 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
   rows.add("--repetitions", timing(&TimingOptions::repetitions),
            {.value = "N", .help = "Timed repetitions of each point [20]", .range = {1, 100000}});
+  rows.add("--warm-up-ms", timing(&TimingOptions::warm_up_ms),
+           {.value = "N", .help = "Launch for N ms before a point is timed [0]", .range = {0, 60000}});
   rows.add("--inputs", timing(&TimingOptions::inputs),
-           {.value = "N",
-            .help = "Sets of inputs that the timed repetitions take in turn [1]",
-            .range = {1, kMaxInputs}});
+           {.value = "N", .help = "Sets of inputs, taken in turn [1]", .range = {1, kMaxInputs}});
   rows.add("--fidelity", &F::fidelity,
            {.value = "MODELS",
             .help = "closed-form, or timed: also simulate in time (a minute) [closed-form]",
@@ -124,17 +125,14 @@ Options<ValidateFlags> validate_rows() {
             .choices = view_names(" ", false)});
   rows.add("--rows", &F::rows, {.help = "Print every comparison, not only groups and misses"});
   rows.add("--seed", &F::seed,
-           {.value = "N",
-            .help = "With --check-only: seed of the inputs [from the clock]",
-            .range = {0, INT64_MAX}});
+           {.value = "N", .help = "With --check-only: their seed [from the clock]", .range = {0, INT64_MAX}});
   rows.add("--svg", &F::svg,
            {.value = "FILE",
             .help = "With --view: also draw it (" + view_names(", ", true) + ")",
             .echo = Echo::kNever});
-  rows.add("--report", &F::report,
-           {.value = "FILE",
-            .help = "Also write an HTML report: one self-contained file",
-            .echo = Echo::kNever});
+  rows.add(
+      "--report", &F::report,
+      {.value = "FILE", .help = "Also write an HTML report: one self-contained file", .echo = Echo::kNever});
   rows.include(device_file_rows(), &F::files);
   return rows.include(output_rows(), &F::output);
 }
@@ -228,9 +226,8 @@ int run_ncu(Job& job) {
   if (!flags.profile) flags.profile = "h200";
   const Point point = parse_point_words(flags.point);
   const Device& device = job.context.catalog.device(*flags.profile);
-  const RecordedRow row =
-      row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv), flags.ncu_kernel,
-                      point);
+  const RecordedRow row = row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),
+                                          flags.ncu_kernel, point);
   Suite suite;
   suite.name = kProfileSuite;
   flags.suites = {suite.name};
@@ -272,8 +269,8 @@ int run_check(Job& job) {
 std::string recording_folder(const ValidateFlags& flags) {
   if (!flags.out) throw InvalidParameter("out", "absent", "a folder for the recordings (--out DIR)");
   std::error_code ignored;
-  if (flags.out->empty() || (std::filesystem::exists(*flags.out, ignored) &&
-                             !std::filesystem::is_directory(*flags.out, ignored)))
+  if (flags.out->empty() ||
+      (std::filesystem::exists(*flags.out, ignored) && !std::filesystem::is_directory(*flags.out, ignored)))
     throw InvalidParameter("out", "'" + *flags.out + "'", "a folder");
   return *flags.out;
 }
@@ -326,7 +323,8 @@ const std::vector<Mode>& modes() {
       {"check-only", "--check-only", {"suite", "check-only", "device", "seed"}, run_check},
       {nullptr,
        "a run on the GPU",
-       {"suite", "device", "out", "resume", "repetitions", "inputs", "l2", "fidelity", "rows", "report"},
+       {"suite", "device", "out", "resume", "repetitions", "warm-up-ms", "inputs", "l2", "fidelity", "rows",
+        "report"},
        run_on_gpu}};
   return kModes;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The PTX instructions of the attention kernel, and where chunks of 16 bytes lie in its tiles (kernel.cuh says
-// why there).
+// The PTX instructions of the attention kernel, and where chunks of 16 bytes lie in its tiles (kernel.cuh
+// says why there).
 #include <cstdint>
 #include <type_traits>
 
@@ -9,12 +9,6 @@
 #include <cuda_fp16.h>
 
 namespace natten_sim::kernels::device {
-
-__device__ __forceinline__ std::uint64_t global_timer() {
-  std::uint64_t ns;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-  return ns;
-}
 
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));

@@ -33,6 +33,7 @@
 #include <natten_sim/kernels/attention/attention.hpp>
 
 #include "attention/instructions.cuh"
+#include "gpu/global_timer.cuh"
 #include "gpu/sm_number.cuh"
 
 namespace natten_sim::kernels {
@@ -279,8 +280,7 @@ struct Cta {
     const int first_row = q_tile * kQTile;
     return {(static_cast<std::int64_t>(batch) * a.heads + head) * head_elements,
             static_cast<const Element*>(a.k) + kv_offset, static_cast<const Element*>(a.v) + kv_offset,
-            first_row,
-            a.causal ? (min(first_row + kQTile, a.tokens) - 1) / kKvTile + 1 : a.kv_tiles};
+            first_row, a.causal ? (min(first_row + kQTile, a.tokens) - 1) / kKvTile + 1 : a.kv_tiles};
   }
 
   __device__ void process(int item, bool odd_pass) const {

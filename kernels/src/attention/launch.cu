@@ -1,9 +1,10 @@
-// Launches of the attention kernel (kernel.cuh: variants, floor, distance from it): which of the
+// Launches of attention. Of the mma.sync kernel (kernel.cuh: variants, floor, distance from it): which of the
 // compiled variants, how much shared memory so that exactly the CTAs asked for fit on an SM, which grid.
 #include <algorithm>
 #include <cmath>
 
 #include <natten_sim/kernels/attention/attention.hpp>
+#include <natten_sim/kernels/attention_forward/attention_engine.hpp>
 
 #include "attention/kernel.cuh"
 #include "attention/tiles.hpp"
@@ -98,35 +99,48 @@ AttentionArguments arguments_of(const GpuInfo& gpu, const AttentionProblem& prob
 
 }  // namespace
 
-void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const AttentionVariant& variant,
-                      const AttentionBuffers& buffers, DeviceBuffer* intervals) {
+AttentionLaunch prepare_attention(const GpuInfo& gpu, const AttentionProblem& problem,
+                                  const AttentionVariant& variant, const AttentionBuffers& buffers) {
   const AttentionTiles& tiles = require_valid(problem, variant);
   require_buffers(problem, buffers);
+  if (variant.engine == AttentionEngine::kWgmma)
+    return attention_forward::prepare(gpu, problem, variant, buffers);
   const Kernel kernel = kernel_of(tiles, problem.dtype);
   const std::size_t shared =
       fitting_shared_memory(gpu, tiles, variant, reinterpret_cast<const void*>(kernel));
-  AttentionArguments arguments = arguments_of(gpu, problem, variant, buffers);
-  if (intervals != nullptr) {
-    const std::size_t needed = static_cast<std::size_t>(arguments.items) * sizeof(ItemInterval);
-    if (intervals->bytes() < needed)
-      throw InvalidParameter("intervals", std::to_string(intervals->bytes()),
-                             std::to_string(needed) + " bytes");
-    arguments.intervals = static_cast<ItemInterval*>(intervals->data());
-  }
+  const AttentionArguments prepared = arguments_of(gpu, problem, variant, buffers);
   const auto grid = static_cast<unsigned>(grid_size(problem, variant, gpu.sms));
-  kernel<<<grid, tiles.warps * 32, shared>>>(arguments);
-  NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
+  const int threads = tiles.warps * 32;
+  return [=](DeviceBuffer* intervals) {
+    AttentionArguments arguments = prepared;
+    if (intervals != nullptr) {
+      const std::size_t needed = static_cast<std::size_t>(arguments.items) * sizeof(ItemInterval);
+      if (intervals->bytes() < needed)
+        throw InvalidParameter("intervals", std::to_string(intervals->bytes()),
+                               std::to_string(needed) + " bytes");
+      arguments.intervals = static_cast<ItemInterval*>(intervals->data());
+    }
+    kernel<<<grid, threads, shared>>>(arguments);
+    NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
+  };
+}
+
+void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const AttentionVariant& variant,
+                      const AttentionBuffers& buffers, DeviceBuffer* intervals) {
+  prepare_attention(gpu, problem, variant, buffers)(intervals);
 }
 
 AttentionBuffers random_attention_buffers(const AttentionProblem& problem, std::uint64_t seed) {
   const auto q_bytes = static_cast<std::size_t>(problem.query_elements()) * 2;
   const auto k_bytes = static_cast<std::size_t>(problem.key_elements()) * 2;
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
   AttentionBuffers buffers{DeviceBuffer(q_bytes), DeviceBuffer(k_bytes), DeviceBuffer(k_bytes),
-                           DeviceBuffer(q_bytes)};
+                           DeviceBuffer(q_bytes), DeviceBuffer(q_bytes / 2 / head_dim * sizeof(float))};
   fill_random(buffers.q, problem.query_elements(), problem.dtype, seed * 3);
   fill_random(buffers.k, problem.key_elements(), problem.dtype, seed * 3 + 1);
   fill_random(buffers.v, problem.key_elements(), problem.dtype, seed * 3 + 2);
   buffers.o.fill(0xff);  // NaN in both dtypes
+  buffers.lse.fill(0xff);
   synchronize();
   return buffers;
 }

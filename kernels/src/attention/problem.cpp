@@ -12,8 +12,12 @@ namespace {
 
 #define NATTEN_SIM_TILES(head_dim, q_tile, kv_tile, warps, stages, most) \
   AttentionTiles{head_dim, q_tile, kv_tile, warps, stages, most},
-constexpr AttentionTiles kTiles[] = {NATTEN_SIM_ATTENTION_TILES(NATTEN_SIM_TILES)};
+#define NATTEN_SIM_WGMMA_TILES(head_dim, q_tile, kv_tile, warps, stages) \
+  AttentionTiles{head_dim, q_tile, kv_tile, warps, stages, 1, AttentionEngine::kWgmma},
+constexpr AttentionTiles kTiles[] = {NATTEN_SIM_ATTENTION_TILES(NATTEN_SIM_TILES)
+                                         NATTEN_SIM_ATTENTION_WGMMA_TILES(NATTEN_SIM_WGMMA_TILES)};
 #undef NATTEN_SIM_TILES
+#undef NATTEN_SIM_WGMMA_TILES
 
 // Q tiles are numbered in 32 bits on the device, with room for one grid stride.
 constexpr std::int64_t kMaxItems = std::int64_t{1} << 30;
@@ -29,13 +33,14 @@ std::string shape_text(std::int64_t head_dim, int q_tile, int kv_tile, int stage
          std::to_string(stages);
 }
 
-std::string known_shapes() {
+std::string known_shapes(AttentionEngine engine) {
   std::string text;
   for (const AttentionTiles& tiles : kTiles) {
+    if (tiles.engine != engine) continue;
     text +=
         (text.empty() ? "" : ", ") + shape_text(tiles.head_dim, tiles.q_tile, tiles.kv_tile, tiles.stages);
   }
-  return text + " (head dim:Q tile x KV tile x stages)";
+  return text + " (head dim:Q tile x KV tile x stages, engine " + to_string(engine) + ")";
 }
 
 }  // namespace
@@ -65,23 +70,25 @@ void require_valid_sizes(const AttentionProblem& problem, const AttentionVariant
                            "a divisor of heads = " + std::to_string(problem.heads), "1");
   }
   const std::int64_t q_tiles = ceil_divide(problem.tokens, variant.q_tile);
-  require_range("Q tiles", checked_multiply(problem.batch * problem.heads, q_tiles, "Q tiles"), 1,
-                kMaxItems);
+  require_range("Q tiles", checked_multiply(problem.batch * problem.heads, q_tiles, "Q tiles"), 1, kMaxItems);
 }
 
 const AttentionTiles& require_valid(const AttentionProblem& problem, const AttentionVariant& variant) {
   require_valid_sizes(problem, variant);
   const auto* const found =
       std::find_if(std::begin(kTiles), std::end(kTiles), [&](const AttentionTiles& tiles) {
-        return tiles.head_dim == problem.head_dim && tiles.q_tile == variant.q_tile &&
-               tiles.kv_tile == variant.kv_tile && tiles.stages == variant.stages;
+        return tiles.engine == variant.engine && tiles.head_dim == problem.head_dim &&
+               tiles.q_tile == variant.q_tile && tiles.kv_tile == variant.kv_tile &&
+               tiles.stages == variant.stages;
       });
   if (found == std::end(kTiles)) {
     throw InvalidParameter("tiles",
                            shape_text(problem.head_dim, variant.q_tile, variant.kv_tile, variant.stages),
-                           known_shapes());
+                           known_shapes(variant.engine));
   }
   require_range("ctas_per_sm", variant.ctas_per_sm, 1, found->max_ctas_per_sm);
+  if (variant.engine == AttentionEngine::kWgmma && variant.schedule == CtaSchedule::kTile)
+    throw InvalidParameter("schedule", to_string(variant.schedule), "persistent, grid", "grid");
   return *found;
 }
 

@@ -18,3 +18,13 @@
   X(160, 128, 32, 4, 2, 2)            \
   X(160, 128, 64, 8, 1, 1)            \
   X(160, 64, 64, 4, 1, 2)
+
+/// Of the engine for sm_90a, one CTA an SM: X(head_dim, q_tile, kv_tile, warps, stages). The fastest of
+/// attention_forward's instances of each head dimension.
+#define NATTEN_SIM_ATTENTION_WGMMA_TILES(X) \
+  X(64, 192, 128, 16, 3)                    \
+  X(96, 128, 128, 12, 2)                    \
+  X(128, 128, 128, 12, 2)                   \
+  X(160, 128, 112, 12, 2)                   \
+  X(192, 128, 96, 12, 2)                    \
+  X(256, 128, 64, 12, 2)

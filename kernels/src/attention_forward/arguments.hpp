@@ -5,6 +5,8 @@
 #include <cuda.h>
 #include <vector_types.h>
 
+#include <natten_sim/kernels/gpu/item_interval.hpp>
+
 namespace natten_sim::kernels::attention_forward {
 
 /// What the kernel reads besides its tensors. Filled by launch.cpp; all sizes have been checked there.
@@ -67,9 +69,10 @@ struct Arguments {
   int batch = 1;
   int section = 1;
   bool last_q_tile_first = false;
-  int walk = 0;                // KvOrder
-  int items_a_wave = 0;        // for the sawtooth's direction; 0: static, a CTA counts its own items
-  unsigned* ticket = nullptr;  // two counters, zero between launches; null: static
+  int walk = 0;                       // KvOrder
+  int items_a_wave = 0;               // for the sawtooth's direction; 0: static, a CTA counts its own items
+  unsigned* ticket = nullptr;         // two counters, zero between launches; null: static
+  ItemInterval* intervals = nullptr;  // of each item, or null
 
   // kBand
   int q_tokens = 0;

@@ -102,8 +102,7 @@ struct Consumer {
     v_ring.advance();
   }
 
-  __device__ __forceinline__ void mask(float (&scores)[kScores], const Work& work, int index) {
-    const int3 origin = kv_origin<T::kMask, T::kKvTile>(a, work, index);
+  __device__ __forceinline__ void mask(float (&scores)[kScores], int3 origin) {
     if constexpr (T::kMask == MaskKind::kBand) {
       hide_band<T::kKvTile>(scores, ranges, origin.x, lane & 3);
     } else {
@@ -141,10 +140,15 @@ struct Consumer {
     return correction;
   }
 
-  /// ptxas would sink the exponentials behind the next wait; a store of their sum holds them before it.
+  /// ptxas would sink the exponentials behind the next wait; a store of their sum holds them before it. One
+  /// lane stores, since racecheck takes the same word from all for a race.
   __device__ __forceinline__ void hold(float sum) {
-    asm volatile("st.shared.f32 [%0], %1;" ::"r"(shared_address(&s.sums[warpgroup][warp])), "f"(sum)
-                 : "memory");
+    asm volatile(
+        "{.reg .pred first;\n"
+        "setp.eq.s32 first, %2, 0;\n"
+        "@first st.shared.f32 [%0], %1;}" ::"r"(shared_address(&s.sums[warpgroup][warp])),
+        "f"(sum), "r"(lane)
+        : "memory");
   }
 
   __device__ __forceinline__ void pack_probabilities(const float (&scores)[kScores]) {
@@ -165,6 +169,8 @@ struct Consumer {
   __device__ __forceinline__ void step(const Work& work, int index, int q_stage) {
     float scores[kScores];
     float correction[2];
+    int3 origin = {0, 0, 0};  // asked for long before it is needed
+    if constexpr (kMasked) origin = kv_origin<T::kMask, T::kKvTile>(a, work, index);
     if (!k_ready) wait_for_k();
     if (T::kOverlap && !v_ready) wait_for_v();
     take_turn();
@@ -175,7 +181,7 @@ struct Consumer {
       product_wait<1>();
       scores_done(scores);
       test_k();
-      if constexpr (kMasked) mask(scores, work, index);
+      if constexpr (kMasked) mask(scores, origin);
       correction[0] = softmax_row(scores, 0);
       if constexpr (T::kEarly == 1) hold(row_sum[0]);
       correction[1] = softmax_row(scores, 1);
@@ -190,7 +196,7 @@ struct Consumer {
       product_wait<0>();
       scores_done(scores);
       pass_turn();
-      if constexpr (kMasked) mask(scores, work, index);
+      if constexpr (kMasked) mask(scores, origin);
       correction[0] = softmax_row(scores, 0);
       correction[1] = softmax_row(scores, 1);
       pack_probabilities(scores);
@@ -205,11 +211,14 @@ struct Consumer {
   /// The first tile with overlap: nothing to multiply V with yet.
   __device__ __forceinline__ void first_step(const Work& work, int q_stage) {
     float scores[kScores];
+    const bool masked = work.full_begin > 0 || work.full_end == 0;
+    int3 origin = {0, 0, 0};
+    if (masked) origin = kv_origin<T::kMask, T::kKvTile>(a, work, 0);
     wait_for_k();
     issue_scores(scores, q_stage);
     product_wait<0>();
     scores_done(scores);
-    if (work.full_begin > 0 || work.full_end == 0) mask(scores, work, 0);
+    if (masked) mask(scores, origin);
     softmax_row(scores, 0);
     softmax_row(scores, 1);
     pack_probabilities(scores);
@@ -241,7 +250,35 @@ struct Consumer {
     }
   }
 
-  __device__ __forceinline__ void begin(const Work& work) {
+  /// A word of shared memory, read by the lane that arrives at "empty", before which nobody may write it
+  /// again.
+  template <typename Word>
+  __device__ __forceinline__ Word from_lane_0(const Word& word) const {
+    Word read = 0;
+    if (lane == 0) read = word;
+    return __shfl_sync(0xffffffffu, read, 0);
+  }
+
+  __device__ __forceinline__ Work work_of(int q_stage) const {
+    int words[kWorkWords];
+    int4 quads[kWorkWords / 4] = {};
+    if (lane == 0) {
+#pragma unroll
+      for (int i = 0; i < kWorkWords / 4; ++i) quads[i] = reinterpret_cast<const int4*>(&s.work[q_stage])[i];
+    }
+#pragma unroll
+    for (int i = 0; i < kWorkWords / 4; ++i) {
+      words[4 * i] = __shfl_sync(0xffffffffu, quads[i].x, 0);
+      words[4 * i + 1] = __shfl_sync(0xffffffffu, quads[i].y, 0);
+      words[4 * i + 2] = __shfl_sync(0xffffffffu, quads[i].z, 0);
+      words[4 * i + 3] = __shfl_sync(0xffffffffu, quads[i].w, 0);
+    }
+    Work work;
+    memcpy(&work, words, sizeof work);
+    return work;
+  }
+
+  __device__ __forceinline__ void begin(const Work& work, int q_stage) {
 #pragma unroll
     for (int i = 0; i < kOutputs; ++i) o[i] = 0;
 #pragma unroll
@@ -250,13 +287,14 @@ struct Consumer {
       row_sum[h] = 0;
       if constexpr (T::kMask == MaskKind::kBand) {
         ranges.of[h][0] = band(a, work.x + row(h));
-      } else {
+      } else if (work.full_begin > 0) {  // ranges are for masks
         const int3 token = query(work, row(h));
-        const DilationGroup& group = a.groups[work.group];
+        const BoxPlace& place = s.place[q_stage];
         const int at[3] = {token.x, token.y, token.z};
 #pragma unroll
         for (int axis = 0; axis < 3; ++axis) {
-          ranges.of[h][axis] = a.ranges[group.first_range[axis] + min(at[axis], group.length[axis] - 1)];
+          const int last = from_lane_0(place.length[axis]) - 1;
+          ranges.of[h][axis] = a.ranges[from_lane_0(place.first_range[axis]) + min(at[axis], last)];
         }
       }
     }
@@ -269,7 +307,7 @@ struct Consumer {
     return {work.x + r - y * a.q_tile[0], work.y + y - z * a.q_tile[1], work.z + z};
   }
 
-  __device__ __forceinline__ void store_lse(const Work& work, const float (&sum)[2]) {
+  __device__ __forceinline__ void store_lse(const Work& work, const BoxPlace& place, const float (&sum)[2]) {
     if ((lane & 3) != 0) return;
     const std::int64_t head = (static_cast<std::int64_t>(work.batch) * a.heads + work.head) * a.q_tokens;
 #pragma unroll
@@ -280,9 +318,8 @@ struct Consumer {
         if (work.x + row(h) < a.q_tokens) a.lse[head + work.x + row(h)] = lse;
       } else {
         const int3 token = query(work, row(h));
-        const DilationGroup& group = a.groups[work.group];
-        if (token.x < group.length[0] && token.y < group.length[1] && token.z < group.length[2]) {
-          a.lse[head + group.first_row + token.x * a.row_stride[0] + token.y * a.row_stride[1] +
+        if (token.x < place.length[0] && token.y < place.length[1] && token.z < place.length[2]) {
+          a.lse[head + place.first_row + token.x * a.row_stride[0] + token.y * a.row_stride[1] +
                 token.z * a.row_stride[2]] = lse;
         }
       }
@@ -317,8 +354,8 @@ struct Consumer {
       }
       store_commit();
       store_wait_read();
-      barrier_arrive(&s.q_empty[q_stage]);
     }
+    release(&s.q_empty[q_stage]);
   }
 
   __device__ __forceinline__ void finish(const Work& work, int q_stage) {
@@ -329,19 +366,24 @@ struct Consumer {
       row_sum[h] += __shfl_xor_sync(0xffffffffu, row_sum[h], 2);
       scale[h] = row_sum[h] > 0 ? 1.0f / row_sum[h] : 0.0f;
     }
+    BoxPlace place;  // before the Q tile is given back
+    if constexpr (T::kMask == MaskKind::kBox) {
+#pragma unroll
+      for (int axis = 0; axis < 3; ++axis) place.length[axis] = from_lane_0(s.place[q_stage].length[axis]);
+      place.first_row = from_lane_0(s.place[q_stage].first_row);
+    }
     store_output(work, q_stage, scale);
-    store_lse(work, row_sum);
+    store_lse(work, place, row_sum);
   }
 
   __device__ __forceinline__ void run() {
     Ring<T::kQStages> q_ring;
     if (T::kPingPong && warpgroup == T::kConsumers - 1) pass_turn();
-    for (int pass = 0;; ++pass) {
+    for (;;) {
       barrier_wait(&s.q_full[q_ring.stage], q_ring.parity);
-      const int item = s.item[q_ring.stage];
-      if (item >= a.items) break;
-      const Work work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item, pass);
-      begin(work);
+      if (from_lane_0(s.item[q_ring.stage]) >= a.items) break;
+      const Work work = work_of(q_ring.stage);
+      begin(work, q_ring.stage);
       if (work.count > 0) walk(work, q_ring.stage);
       finish(work, q_ring.stage);
       q_ring.advance();

@@ -23,7 +23,7 @@ __device__ __forceinline__ void initialize(const Arguments& a, Shared<T>& s) {
     if ((shared_address(&s) & 1023) != 0) __trap();
     for (int i = 0; i < T::kQStages; ++i) {
       barrier_init(&s.q_full[i], 1);
-      barrier_init(&s.q_empty[i], T::kConsumers);
+      barrier_init(&s.q_empty[i], T::kConsumerWarps + (a.intervals != nullptr ? 1 : 0));
     }
     for (int i = 0; i < T::kStages; ++i) {
       barrier_init(&s.k_full[i], 1);
@@ -55,6 +55,10 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) >> 7, 0);
   if (warpgroup == 0) {
     give_registers<T::kProducerRegisters>();
+    if (threadIdx.x == 32 && a.intervals != nullptr) {
+      observe<T>(a, s);
+      return;
+    }
     if (threadIdx.x == 0) produce<T>(a, s);
   } else {
     take_registers<T::kConsumerRegisters>();

@@ -1,4 +1,5 @@
-// What every warpgroup of a CTA shares, and the producer: one thread that asks TMA for tiles.
+// What every warpgroup of a CTA shares, the producer: one thread that asks TMA for tiles, and the observer:
+// another one, that notes when items begin and end where that is asked for.
 #pragma once
 
 #include <type_traits>
@@ -6,6 +7,8 @@
 #include "attention_forward/arguments.hpp"
 #include "attention_forward/ptx.cuh"
 #include "attention_forward/work.cuh"
+#include "gpu/global_timer.cuh"
+#include "gpu/sm_number.cuh"
 
 namespace natten_sim::kernels::attention_forward {
 
@@ -55,6 +58,8 @@ struct Shared {
   std::uint64_t k_full[T::kStages], k_empty[T::kStages];
   std::uint64_t v_full[T::kStages], v_empty[T::kStages];
   int item[T::kQStages];
+  Work work[T::kQStages];
+  BoxPlace place[T::kMask == MaskKind::kBox ? T::kQStages : 1];
   float sums[T::kConsumers][4];  // written, never read: see Consumer::hold
   std::uint32_t prefix[T::kMask == MaskKind::kBox ? kMaxPrefixWords : 1];
 };
@@ -72,6 +77,23 @@ struct Ring {
   }
 };
 
+/// The same in one register where that is enough: the producer has few.
+template <int kDepth>
+struct CountedRing {
+  std::uint32_t rounds = 0;  // tiles; of other depths than powers of two, the parity in bit 8
+  __device__ __forceinline__ int stage() const {
+    return static_cast<int>(kPower ? rounds % kDepth : rounds & 255);
+  }
+  __device__ __forceinline__ std::uint32_t parity() const {
+    return kPower ? rounds / kDepth & 1 : rounds >> 8;
+  }
+  __device__ __forceinline__ void advance() {
+    ++rounds;
+    if (!kPower && stage() == kDepth) rounds ^= 256 | kDepth;
+  }
+  static constexpr bool kPower = (kDepth & (kDepth - 1)) == 0;
+};
+
 // --- producer -------------------------------------------------------------------------------------------
 
 template <class T>
@@ -86,32 +108,53 @@ __device__ __forceinline__ void load_kv(const Arguments& a, const CUtensorMap* m
   }
 }
 
+/// What the consumers of an item want to know of it.
+template <class T>
+__device__ __forceinline__ void publish(const Arguments& a, Shared<T>& s, const Work& work, int stage) {
+  s.work[stage] = work;
+  if constexpr (T::kMask == MaskKind::kBox) {
+    BoxPlace& place = s.place[stage];
+    const DilationGroup& group = a.groups[work.group];
+    for (int axis = 0; axis < 3; ++axis) {
+      place.length[axis] = group.length[axis];
+      place.first_range[axis] = group.first_range[axis];
+    }
+    place.first_row = group.first_row;
+  }
+}
+
+template <class T>
+__device__ __forceinline__ void load_q(const Arguments& a, Shared<T>& s, const CUtensorMap* map,
+                                       const Work& work, int stage) {
+  barrier_arrive_expect(&s.q_full[stage], T::kQBytes);
+#pragma unroll
+  for (int box = 0; box < T::kBoxes; ++box) {
+    load_box(shared_address(s.q[stage]) + box * T::kQTile * T::kRowBytes, map, &s.q_full[stage],
+             place(a.q_at, work.head, work.batch, {work.x, work.y, work.z}, box * T::kColumns));
+  }
+}
+
 template <class T>
 __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
-  Ring<T::kStages> k_ring, v_ring;
-  Ring<T::kQStages> q_ring;
+  CountedRing<T::kStages> k_ring, v_ring;
+  CountedRing<T::kQStages> q_ring;
   int item = blockIdx.x;
   for (int pass = 0;; ++pass) {
-    barrier_wait(&s.q_empty[q_ring.stage], q_ring.parity ^ 1);
-    s.item[q_ring.stage] = item;
+    barrier_wait(&s.q_empty[q_ring.stage()], q_ring.parity() ^ 1);
+    s.item[q_ring.stage()] = item;
     if (item >= a.items) {
-      barrier_arrive(&s.q_full[q_ring.stage]);
+      barrier_arrive(&s.q_full[q_ring.stage()]);
       break;
     }
     const Work work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item, pass);
+    publish<T>(a, s, work, q_ring.stage());
     const CUtensorMap *q_map = &a.q, *k_map = &a.k, *v_map = &a.v;
     if constexpr (T::kMask == MaskKind::kBox) {
       q_map = &a.groups[work.group].q;
       k_map = &a.groups[work.group].k;
       v_map = &a.groups[work.group].v;
     }
-    barrier_arrive_expect(&s.q_full[q_ring.stage], T::kQBytes);
-#pragma unroll
-    for (int box = 0; box < T::kBoxes; ++box) {
-      load_box(shared_address(s.q[q_ring.stage]) + box * T::kQTile * T::kRowBytes, q_map,
-               &s.q_full[q_ring.stage],
-               place(a.q_at, work.head, work.batch, {work.x, work.y, work.z}, box * T::kColumns));
-    }
+    load_q<T>(a, s, q_map, work, q_ring.stage());
     q_ring.advance();
     // V trails K by a tile, as the consumers want them.
     int3 v_origin = {0, 0, 0};
@@ -119,13 +162,13 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
       int3 k_origin = {0, 0, 0};
       if (i < work.count) {
         k_origin = kv_origin<T::kMask, T::kKvTile>(a, work, i);
-        barrier_wait(&s.k_empty[k_ring.stage], k_ring.parity ^ 1);
-        load_kv<T>(a, k_map, s.k[k_ring.stage], &s.k_full[k_ring.stage], work, k_origin);
+        barrier_wait(&s.k_empty[k_ring.stage()], k_ring.parity() ^ 1);
+        load_kv<T>(a, k_map, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], work, k_origin);
         k_ring.advance();
       }
       if (i > 0) {
-        barrier_wait(&s.v_empty[v_ring.stage], v_ring.parity ^ 1);
-        load_kv<T>(a, v_map, s.v[v_ring.stage], &s.v_full[v_ring.stage], work, v_origin);
+        barrier_wait(&s.v_empty[v_ring.stage()], v_ring.parity() ^ 1);
+        load_kv<T>(a, v_map, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], work, v_origin);
         v_ring.advance();
       }
       v_origin = k_origin;
@@ -140,6 +183,27 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
     // All CTAs have drawn their last ticket: ready for the next launch.
     a.ticket[0] = 0;
     a.ticket[1] = 0;
+  }
+}
+
+// --- observer -------------------------------------------------------------------------------------------
+
+/// An item begins when its Q tile is there and the item before has ended, and ends when its O tile is stored.
+/// The observer arrives at "empty" like a consumer: so no round passes it by.
+template <class T>
+__device__ __forceinline__ void observe(const Arguments& a, Shared<T>& s) {
+  CountedRing<T::kQStages> q_ring;
+  for (;;) {
+    barrier_wait(&s.q_full[q_ring.stage()], q_ring.parity());
+    const int item = s.item[q_ring.stage()];
+    if (item >= a.items) return;
+    a.intervals[item].begin_ns = global_timer();
+    barrier_arrive(&s.q_empty[q_ring.stage()]);
+    barrier_wait(&s.q_empty[q_ring.stage()], q_ring.parity());
+    a.intervals[item].end_ns = global_timer();
+    a.intervals[item].cta = blockIdx.x;
+    a.intervals[item].sm = sm_number();
+    q_ring.advance();
   }
 }
 

@@ -1,9 +1,11 @@
 // Which Q tile an item is, and which KV tiles it visits, in which order.
 //
+// The producer decodes items, ahead of the consumers, which find the result in shared memory: decoding takes
+// several divisions and, for boxes, loads that wait for each other.
+//
 // Items are numbered by section (this many heads of all batches), then Q tile, then head of the section, so
 // that 1 head a section is "all tiles of a head, then the next head" and all heads in one section is "one
-// tile of all heads, then the next tile". Producer and consumers decode the same item and so agree on
-// everything.
+// tile of all heads, then the next tile".
 #pragma once
 
 #include "attention_forward/arguments.hpp"
@@ -11,7 +13,7 @@
 
 namespace natten_sim::kernels::attention_forward {
 
-struct Work {
+struct alignas(16) Work {
   int x = 0, y = 0, z = 0;  // first query of the tile
   int head = 0;
   int batch = 0;
@@ -20,6 +22,15 @@ struct Work {
   int count = 0;                     // KV tiles
   int step = 1;                      // kBand: +1 ascending, -1 descending
   int full_begin = 0, full_end = 0;  // positions on the walk of the tiles that need no mask
+  int reserved = 0;
+};
+inline constexpr int kWorkWords = sizeof(Work) / 4;
+
+/// kBox: what of the item's dilation group its consumers need.
+struct BoxPlace {
+  int length[3] = {1, 1, 1};
+  int first_range[3] = {0, 0, 0};
+  std::int64_t first_row = 0;
 };
 
 /// Keys [begin, end) of query `row`, on one axis, before and after the last key is cut off.

@@ -31,6 +31,10 @@ void launch_stream(const StreamProblem&, const DeviceBuffer&, DeviceBuffer&, con
 }
 SmPartitions sm_partitions(const GpuInfo&) { refuse(); }
 AttentionBuffers random_attention_buffers(const AttentionProblem&, std::uint64_t) { refuse(); }
+AttentionLaunch prepare_attention(const GpuInfo&, const AttentionProblem&, const AttentionVariant&,
+                                  const AttentionBuffers&) {
+  refuse();
+}
 void launch_attention(const GpuInfo&, const AttentionProblem&, const AttentionVariant&,
                       const AttentionBuffers&, DeviceBuffer*) {
   refuse();

@@ -18,8 +18,12 @@ namespace natten_sim::schedules {
                                                             const std::vector<std::int32_t>& chains,
                                                             const std::vector<double>& preference);
 
-/// Which worker runs which chains in which order, and the Q order of each chain. The order of reductions is
-/// open.
+/// The same, but every worker takes the chains of its own list.
+[[nodiscard]] std::optional<BackwardSchedule> list_schedule(
+    const BackwardProblem& problem, const BackwardCosts& costs,
+    const std::vector<std::vector<std::int32_t>>& chains_of_worker, const std::vector<double>& preference);
+
+/// Which worker runs which chains in which order, and the Q order of each chain. The order of reductions is open.
 struct Assignment {
   std::vector<std::vector<std::int32_t>> of_worker;  ///< chains
   std::vector<std::vector<std::int32_t>> q_order;    ///< of each chain

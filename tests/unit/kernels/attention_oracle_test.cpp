@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <natten_sim/kernels/attention/attention.hpp>
+#include <natten_sim/kernels/attention_forward/attention_engine.hpp>
 #include <natten_sim/kernels/stream/stream.hpp>
 
 #include "catch.hpp"
@@ -41,16 +42,42 @@ TEST_CASE("every attention variant of the table fits the shared memory of sm_90 
   for (const AttentionTiles& tiles : attention_tiles()) {
     // 228 KiB an SM, 1 KiB of it reserved for each CTA (CUDA programming guide, compute capability 9.0).
     CHECK(tiles.max_ctas_per_sm * (tiles.shared_memory_bytes() + 1024) <= 228 * 1024);
-    CHECK(tiles.q_tile % (16 * tiles.warps) == 0);
+    // Warps of 16 rows each; of the wgmma engine four besides, that fetch tiles.
+    const int idle = tiles.engine == AttentionEngine::kWgmma ? 4 : 0;
+    CHECK(tiles.q_tile % (16 * (tiles.warps - idle)) == 0);
     CHECK(seen.insert(std::to_string(tiles.head_dim) + " " + std::to_string(tiles.q_tile) + " " +
-                      std::to_string(tiles.kv_tile) + " " + std::to_string(tiles.stages))
+                      std::to_string(tiles.kv_tile) + " " + std::to_string(tiles.stages) + " " +
+                      to_string(tiles.engine))
               .second);
     AttentionProblem problem;
     problem.tokens = 1000;
     problem.head_dim = tiles.head_dim;
-    const AttentionVariant variant{tiles.q_tile, tiles.kv_tile, tiles.stages, 1};
+    AttentionVariant variant{tiles.q_tile, tiles.kv_tile, tiles.stages, 1};
+    variant.engine = tiles.engine;
     CHECK(&require_valid(problem, variant) == &tiles);
   }
+}
+
+TEST_CASE("the table's wgmma tiles are those of attention_forward's best kernels, and of nothing else") {
+  std::set<std::int64_t> head_dims;
+  for (const AttentionTiles& tiles : attention_tiles()) {
+    if (tiles.engine != AttentionEngine::kWgmma) continue;
+    AttentionProblem problem;
+    problem.tokens = 1000;
+    problem.head_dim = tiles.head_dim;
+    AttentionVariant variant{tiles.q_tile, tiles.kv_tile, tiles.stages, 1};
+    variant.engine = tiles.engine;
+    const attention_forward::KernelShape shape = attention_forward::shape_of(problem, variant);
+    CHECK(shape.q_tile + 64 == 16 * tiles.warps);
+    head_dims.insert(tiles.head_dim);
+    variant.kv_tile += 16;
+    CHECK_THROWS_AS(attention_forward::shape_of(problem, variant), InvalidParameter);
+    variant.kv_tile -= 16;
+    variant.schedule = CtaSchedule::kTile;
+    CHECK_THROWS_AS(require_valid(problem, variant), InvalidParameter);
+    CHECK_THROWS_AS(attention_forward::schedule_of(variant), InvalidParameter);
+  }
+  CHECK(head_dims == std::set<std::int64_t>{64, 96, 128, 160, 192, 256});
 }
 
 TEST_CASE("impossible problems and variants are refused by name") {

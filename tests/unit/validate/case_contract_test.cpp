@@ -6,8 +6,8 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/compare/saving.hpp>
 #include <natten_sim/validate/compare/suite.hpp>
-#include <natten_sim/validate/measure/counters.hpp>
 
 #include "catch.hpp"
 
@@ -70,13 +70,13 @@ TEST_CASE("a parameter that a kernel does not have is refused") {
   }
 }
 
-TEST_CASE("predictions are of counters that there are, positive, and name their model") {
+TEST_CASE("predictions are of quantities that are measured, positive, and name their model") {
   const Device device = builtin_catalog().device("h200");
   std::size_t answered = 0;
   for (const Point& point : some_points()) {
     for (const Prediction& prediction : predict(point, device)) {
       INFO(key_of(point) << ": " << prediction.model);
-      CHECK_NOTHROW(counter(prediction.counter));
+      CHECK_NOTHROW(compared_quantity(prediction.counter));
       CHECK_FALSE(prediction.model.empty());
       CHECK(prediction.value >= 0);
       ++answered;

@@ -4,6 +4,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/kernels/attention_forward/attention_engine.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
 #include <natten_sim/models/reuse/scan_reuse.hpp>
 #include <natten_sim/sim/reuse/wavefront.hpp>
@@ -16,6 +17,8 @@
 
 namespace natten_sim::validate {
 namespace {
+
+bool on_wgmma(const AttentionCase& point) { return point.variant.engine == kernels::AttentionEngine::kWgmma; }
 
 const char* mask_word(const AttentionCase& point) { return point.problem.causal ? "causal" : "full"; }
 
@@ -38,6 +41,7 @@ Point read_attention(const StrictObject& fields) {
   v.walk = parse_name<KvOrder>(fields.text("order"));
   v.last_q_tile_first = fields.boolean_or("last_q_tile_first", false);
   v.ctas = fields.integer32_or("ctas", 0);
+  v.engine = parse_name<kernels::AttentionEngine>(fields.text_or("engine", "mma.sync"));
   kernels::require_valid_sizes(p, v);
   return point;
 }
@@ -75,47 +79,11 @@ std::optional<Prediction> lockstep(const AttentionCase& point, const Device& dev
                     static_cast<double>(reuse->load_miss_sectors * problem.sizes.sector_bytes), false};
 }
 
-/// The pace of the point's kernel, or null.
-const KernelPace* find_pace(const AttentionCase& point, const Device& device) {
-  const std::vector<KernelPace>& paces = builtin_paces();
-  const auto found = std::find_if(paces.begin(), paces.end(), [&](const KernelPace& pace) {
-    const kernels::AttentionVariant &a = pace.variant, &b = point.variant;
-    return pace.device == device.name && pace.problem.head_dim == point.problem.head_dim &&
-           a.q_tile == b.q_tile && a.kv_tile == b.kv_tile && a.stages == b.stages &&
-           a.ctas_per_sm == b.ctas_per_sm;
-  });
-  return found == paces.end() ? nullptr : &*found;
-}
-
-std::optional<WavefrontDevice> wavefront_device(const AttentionCase& point, const Device& device) {
-  const KernelPace* const pace = find_pace(point, device);
-  if (pace == nullptr || !device.l2.effective_bytes || !device.l2.partitions || !device.l2.ways ||
-      !device.gpc_sms || !device.l2.hit_bytes_per_s || !device.l2.miss_bytes_per_s ||
-      !device.dram_bytes_per_s || !device.sms) {
-    return std::nullopt;
-  }
-  const double sms = device.sms->value;
-  WavefrontDevice wavefront;
-  wavefront.capacity_bytes = device.l2.effective_bytes->value;
-  wavefront.l2_partitions = device.l2.partitions->value;
-  wavefront.l2_ways = device.l2.ways->value;
-  wavefront.sms = device.sms->value;
-  wavefront.gpc_sms = device.gpc_sms->value;
-  wavefront.hit_bytes_per_ns = device.l2.hit_bytes_per_s->value * 1e-9 / sms;
-  wavefront.miss_bytes_per_ns = device.l2.miss_bytes_per_s->value * 1e-9 / sms;
-  wavefront.dram_bytes_per_ns = device.dram_bytes_per_s->value * 1e-9;
-  wavefront.pairs_per_ns = pace->sm_pairs_per_ns;
-  wavefront.lone_share = pace->lone_share;
-  wavefront.slot_skew = pace->slot_skew;
-  wavefront.jitter = pace->jitter;
-  return wavefront;
-}
-
 /// CTAs as processes in time, in front of the L2's partitions. Paces are measured; nothing is fitted to what
 /// attention kernels read.
 void add_timed(const AttentionCase& point, const Device& device, std::vector<Prediction>& predictions) {
   constexpr const char* kModel = "timed wavefronts";
-  const std::optional<WavefrontDevice> wavefront = wavefront_device(point, device);
+  const std::optional<WavefrontDevice> wavefront = wavefront_device(device, point.problem, point.variant);
   if (!wavefront) return;
   const kernels::AttentionVariant& v = point.variant;
   AttentionSchedule schedule;
@@ -141,15 +109,15 @@ CaseKind attention();
 CaseKind attention() {
   return {"attention",
           {"batch", "heads", "heads_kv", "tokens", "head_dim", "dtype", "causal", "q_tile", "kv_tile",
-           "stages", "ctas_per_sm", "schedule", "order", "last_q_tile_first", "ctas"},
+           "stages", "ctas_per_sm", "schedule", "order", "last_q_tile_first", "ctas", "engine"},
           read_attention};
 }
 
 }  // namespace cases
 
 std::string AttentionCase::tiles_text() const {
-  return std::to_string(variant.q_tile) + "x" + std::to_string(variant.kv_tile) + "x" +
-         std::to_string(variant.stages);
+  return (on_wgmma(*this) ? "wgmma " : "") + std::to_string(variant.q_tile) + "x" +
+         std::to_string(variant.kv_tile) + "x" + std::to_string(variant.stages);
 }
 
 std::string AttentionCase::key() const {
@@ -165,7 +133,8 @@ std::string AttentionCase::key() const {
 
 std::string AttentionCase::group() const {
   return std::string("attention ") + mask_word(*this) + " " + to_string(variant.schedule) + " " +
-         to_string(variant.walk) + (variant.ctas == 0 ? "" : ", some SMs");
+         to_string(variant.walk) + (variant.ctas == 0 ? "" : ", some SMs") +
+         (on_wgmma(*this) ? ", wgmma" : "");
 }
 
 std::vector<Parameter> AttentionCase::parameters() const {
@@ -187,6 +156,7 @@ std::vector<Parameter> AttentionCase::parameters() const {
                                 {"order", to_string(v.walk)},
                                 {"last_q_tile_first", v.last_q_tile_first}};
   if (v.ctas != 0) all.push_back({"ctas", v.ctas});
+  if (on_wgmma(*this)) all.push_back({"engine", to_string(v.engine)});
   return all;
 }
 
@@ -198,8 +168,9 @@ std::vector<Prediction> AttentionCase::predict(const Device& device, Fidelity fi
 }
 
 Launch AttentionCase::prepare(Bench& bench, std::uint64_t seed) const {
-  return [gpu = bench.gpu(), point = *this, buffers = kernels::random_attention_buffers(problem, seed)] {
-    kernels::launch_attention(gpu, point.problem, point.variant, buffers);
+  const kernels::AttentionBuffers buffers = kernels::random_attention_buffers(problem, seed);
+  return [launch = kernels::prepare_attention(bench.gpu(), problem, variant, buffers), buffers] {
+    launch(nullptr);
   };
 }
 
@@ -214,6 +185,11 @@ CheckedPoint AttentionCase::check(Bench& bench, std::uint64_t seed) const {
   checked.error = error.kernel;
   checked.naive_error = error.naive;
   checked.passed = error.within_bound();
+  if (on_wgmma(*this)) {
+    const auto whole = kernels::attention_forward::check_whole(problem, buffers);
+    checked.error = std::max(checked.error, whole.relative_norm);
+    checked.passed = checked.passed && whole.within_bound();
+  }
   return checked;
 }
 

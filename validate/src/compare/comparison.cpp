@@ -42,8 +42,8 @@ const Device* device_of(const std::vector<Device>& devices, const std::string& p
 /// Says so if the GPU is a slice or a smaller sibling of what the profile describes; else empty.
 std::string other_size(const RecordedDevice& recorded, const Device& device) {
   if (!device.sms || recorded.sms == 0 || device.sms->value == recorded.sms) return "";
-  return "device profile '" + device.name + "' has " + std::to_string(device.sms->value) +
-         " SMs, '" + recorded.name + "' has " + std::to_string(recorded.sms);
+  return "device profile '" + device.name + "' has " + std::to_string(device.sms->value) + " SMs, '" +
+         recorded.name + "' has " + std::to_string(recorded.sms);
 }
 
 /// predicted / measured - 1. Nothing predicted and nothing seen agree.
@@ -52,15 +52,28 @@ double deviation_of(double predicted, double measured) {
   return predicted == 0 ? 0 : std::numeric_limits<double>::infinity();
 }
 
+/// A counter's values, or those of the time by events; null without.
+std::optional<Spread> measured_of(const RecordedRow& recorded, const std::string& quantity) {
+  if (quantity == kLaunchTime) {
+    if (!recorded.timing) return std::nullopt;
+    constexpr double kNs = 1e6;  // a millisecond
+    const Spread& ms = recorded.timing->milliseconds;
+    return Spread{ms.median * kNs, ms.p95 * kNs, ms.smallest * kNs, ms.largest * kNs};
+  }
+  const auto counter = recorded.counters.find(quantity);
+  if (counter == recorded.counters.end()) return std::nullopt;
+  return counter->second.spread;
+}
+
 void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Fidelity fidelity,
                  Comparison& comparison) {
   const std::string key = key_of(recorded.point);
   if (recorded.status != "measured")
     comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
   for (const Prediction& prediction : predict(recorded.point, device, fidelity)) {
-    const auto measured = recorded.counters.find(prediction.counter);
-    if (measured == recorded.counters.end()) continue;
-    const Spread& spread = measured->second.spread;
+    const std::optional<Spread> measured = measured_of(recorded, prediction.counter);
+    if (!measured) continue;
+    const Spread& spread = *measured;
     ComparisonRow row;
     row.suite = suite.name;
     row.device = device.name;

@@ -5,8 +5,8 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/validate/measure/counters.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
+#include <natten_sim/validate/measure/counters.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -17,8 +17,8 @@ constexpr const char* kReads = "dram_read_bytes";
 }  // namespace
 
 std::string compared_quantity(const std::string& name) {
-  std::vector<std::string> names = {std::string(kSaving)};
-  std::string known = names.front();
+  std::vector<std::string> names = {std::string(kSaving), std::string(kLaunchTime)};
+  std::string known = joined(names);
   for (const CounterSpec& spec : counter_table()) {
     names.emplace_back(spec.label);
     known += ", " + names.back();

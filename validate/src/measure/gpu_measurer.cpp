@@ -5,10 +5,10 @@
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/version.hpp>
+#include <natten_sim/io/catalog.hpp>
 #include <natten_sim/validate/measure/counters.hpp>
 #include <natten_sim/validate/measure/range_profiler.hpp>
 #include <natten_sim/validate/measure/runner.hpp>
-#include <natten_sim/io/catalog.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -79,6 +79,9 @@ RecordingHead make_head(const kernels::GpuInfo& gpu, const Suite& suite, const R
   if (options.timing.l2 == L2State::kWarm) {
     head.cache_control = "L2 overwritten before each counted repetition, warm before each timed one";
   }
+  if (options.timing.warm_up_ms > 0)
+    head.clocks_policy +=
+        "; launches for " + std::to_string(options.timing.warm_up_ms) + " ms before each timed point";
   head.commit = source_commit();
   return head;
 }
@@ -120,8 +123,7 @@ std::map<std::string, CounterValues> GpuMeasurer::count(const Point& point) {
   for (int i = 0; i < s.options.counter_repetitions; ++i) {
     s.bench.flusher().flush();
     const std::vector<double> measured = s.profiler->measure(launch);
-    for (std::size_t c = 0; c < measured.size(); ++c)
-      values[c].push_back(measured[c] * specs[c]->scale);
+    for (std::size_t c = 0; c < measured.size(); ++c) values[c].push_back(measured[c] * specs[c]->scale);
   }
   std::map<std::string, CounterValues> counters;
   for (std::size_t c = 0; c < values.size(); ++c)

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -6,6 +7,11 @@
 #include <natten_sim/validate/measure/timing.hpp>
 
 namespace natten_sim::validate {
+namespace {
+
+constexpr int kLaunchesAtOnce = 5;  // while clocks settle
+
+}  // namespace
 
 Spread spread_of(std::span<const double> values) {
   if (values.empty()) throw InvalidParameter("values", "none", "at least one value");
@@ -32,11 +38,16 @@ Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks, const
     throw InvalidParameter("repetitions", std::to_string(options.repetitions), "1..100000", "20");
   }
   if (options.inputs < 1 || options.inputs > kMaxInputs) {
-    throw InvalidParameter("inputs", std::to_string(options.inputs), "1.." + std::to_string(kMaxInputs),
-                           "1");
+    throw InvalidParameter("inputs", std::to_string(options.inputs), "1.." + std::to_string(kMaxInputs), "1");
   }
   for (int i = 0; i < options.warm_up; ++i) work();
   kernels::synchronize();
+  using Clock = std::chrono::steady_clock;
+  const auto warm_at = Clock::now() + std::chrono::milliseconds(options.warm_up_ms);
+  while (Clock::now() < warm_at) {
+    for (int i = 0; i < kLaunchesAtOnce; ++i) work();
+    kernels::synchronize();
+  }
   Timing timing;
   timing.repetitions = options.repetitions;
   timing.inputs = options.inputs;

@@ -13,8 +13,9 @@ constexpr double kMaxJitter = 0.5;  // that the timed model takes
 
 /// Whatever the CTAs an SM.
 bool same_kernel(const AttentionCase& a, const AttentionCase& b) {
-  return a.problem.head_dim == b.problem.head_dim && a.variant.q_tile == b.variant.q_tile &&
-         a.variant.kv_tile == b.variant.kv_tile && a.variant.stages == b.variant.stages;
+  return a.variant.engine == b.variant.engine && a.problem.head_dim == b.problem.head_dim &&
+         a.variant.q_tile == b.variant.q_tile && a.variant.kv_tile == b.variant.kv_tile &&
+         a.variant.stages == b.variant.stages;
 }
 
 double pairs_per_ns(const AttentionCase& point, const CtaPace& pace) {
@@ -65,15 +66,47 @@ std::vector<KernelPace> kernel_paces(const Recording& recording) {
 }
 
 const std::vector<KernelPace>& builtin_paces() {
-  static const std::vector<KernelPace> all = [] {
-    std::vector<KernelPace> paces;
-    for (const SuiteText& recording : embedded::paces()) {
-      const std::vector<KernelPace> read = kernel_paces(parse_recording(recording.json, recording.where));
-      paces.insert(paces.end(), read.begin(), read.end());
+  static const std::vector<KernelPace> paces = [] {
+    std::vector<KernelPace> all;
+    for (const SuiteText& text : embedded::paces()) {
+      const std::vector<KernelPace> some = kernel_paces(parse_recording(text.json, text.where));
+      all.insert(all.end(), some.begin(), some.end());
     }
-    return paces;
+    return all;
   }();
-  return all;
+  return paces;
+}
+
+std::optional<WavefrontDevice> wavefront_device(const Device& device,
+                                                const kernels::AttentionProblem& problem,
+                                                const kernels::AttentionVariant& variant) {
+  const std::vector<KernelPace>& paces = builtin_paces();
+  const auto pace = std::find_if(paces.begin(), paces.end(), [&](const KernelPace& each) {
+    const kernels::AttentionVariant &a = each.variant, &b = variant;
+    return each.device == device.name && a.engine == b.engine && each.problem.head_dim == problem.head_dim &&
+           a.q_tile == b.q_tile && a.kv_tile == b.kv_tile && a.stages == b.stages &&
+           a.ctas_per_sm == b.ctas_per_sm;
+  });
+  if (pace == paces.end() || !device.l2.effective_bytes || !device.l2.partitions || !device.l2.ways ||
+      !device.gpc_sms || !device.l2.hit_bytes_per_s || !device.l2.miss_bytes_per_s ||
+      !device.dram_bytes_per_s || !device.sms) {
+    return std::nullopt;
+  }
+  const double sms = device.sms->value;
+  WavefrontDevice wavefront;
+  wavefront.capacity_bytes = device.l2.effective_bytes->value;
+  wavefront.l2_partitions = device.l2.partitions->value;
+  wavefront.l2_ways = device.l2.ways->value;
+  wavefront.sms = device.sms->value;
+  wavefront.gpc_sms = device.gpc_sms->value;
+  wavefront.hit_bytes_per_ns = device.l2.hit_bytes_per_s->value * 1e-9 / sms;
+  wavefront.miss_bytes_per_ns = device.l2.miss_bytes_per_s->value * 1e-9 / sms;
+  wavefront.dram_bytes_per_ns = device.dram_bytes_per_s->value * 1e-9;
+  wavefront.pairs_per_ns = pace->sm_pairs_per_ns;
+  wavefront.lone_share = pace->lone_share;
+  wavefront.slot_skew = pace->slot_skew;
+  wavefront.jitter = pace->jitter;
+  return wavefront;
 }
 
 }  // namespace natten_sim::validate

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include <natten_sim/validate/cases/registry.hpp>
@@ -9,7 +10,8 @@ namespace natten_sim::validate::embedded {
 /// Every file of data/suites, compiled in.
 [[nodiscard]] std::vector<SuiteText> suites();
 
-/// Every recording of data/recordings whose name ends in -pace.json, compiled in.
+/// Every recording of data/recordings that is of paces, and of costs of neighborhood attention.
 [[nodiscard]] std::vector<SuiteText> paces();
+[[nodiscard]] std::vector<SuiteText> gna_costs();
 
 }  // namespace natten_sim::validate::embedded

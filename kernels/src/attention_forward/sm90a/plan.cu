@@ -7,9 +7,9 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/cuda_check.cuh"
 #include "attention_forward/instances.hpp"
 #include "attention_forward/tensor_map.cuh"
+#include "gpu/cuda_check.cuh"
 
 namespace natten_sim::kernels::attention_forward {
 namespace {
@@ -337,13 +337,21 @@ Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 
-void Plan::launch() const {
+void Plan::launch(DeviceBuffer* intervals) const {
   const Prepared& p = *prepared_;
+  Arguments taken = p.arguments;
+  if (intervals != nullptr) {
+    const std::size_t needed = static_cast<std::size_t>(taken.items) * sizeof(ItemInterval);
+    if (intervals->bytes() < needed)
+      throw InvalidParameter("intervals", std::to_string(intervals->bytes()),
+                             std::to_string(needed) + " bytes");
+    taken.intervals = static_cast<ItemInterval*>(intervals->data());
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(p.ctas));
   config.blockDim = dim3(static_cast<unsigned>(p.instance->threads));
   config.dynamicSmemBytes = static_cast<std::size_t>(p.instance->shared_bytes);
-  void* arguments[] = {const_cast<Arguments*>(&p.arguments)};
+  void* arguments[] = {&taken};
   NATTEN_SIM_CUDA_CHECK(cudaLaunchKernelExC(&config, p.instance->kernel, arguments));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <natten_sim/core/cta_schedule.hpp>
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/kv_order.hpp>
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/kernels/gpu/gpu.hpp>
 #include <natten_sim/kernels/gpu/item_interval.hpp>
 
@@ -18,6 +20,11 @@ namespace natten_sim::kernels {
 ///
 /// Tensors are contiguous: Q and O (batch, heads, tokens, head_dim), K and V (batch, heads_kv, tokens,
 /// head_dim). O = softmax(Q K^T / sqrt(head_dim)) V; causal: token i attends to tokens 0..i.
+///
+/// Two engines run the same problems and variants. kMmaSync: mma.sync and cp.async, from sm_80 on, one to
+/// three CTAs an SM. kWgmma: wgmma and TMA, sm_90 alone, one CTA an SM; of attention_forward, which takes
+/// more problems.
+enum class AttentionEngine { kMmaSync, kWgmma };
 
 struct AttentionProblem {
   std::int64_t batch = 1;
@@ -43,6 +50,7 @@ struct AttentionVariant {
   KvOrder walk = KvOrder::kCyclic;
   bool last_q_tile_first = false;
   int ctas = 0;  ///< kPersistent: CTAs in all, at most what runs at once; 0: as many as run at once
+  AttentionEngine engine = AttentionEngine::kMmaSync;
 
   /// CTAs that run at once on a GPU with so many SMs. With one CTA an SM, `ctas` is the number of active SMs.
   [[nodiscard]] constexpr std::int64_t resident_ctas(std::int64_t sms) const noexcept {
@@ -58,8 +66,9 @@ struct AttentionTiles {
   int warps = 0;
   int stages = 0;
   int max_ctas_per_sm = 0;  ///< CTAs an SM that the registers and shared memory of sm_90 allow
+  AttentionEngine engine = AttentionEngine::kMmaSync;
 
-  /// Q tile, K and V stages.
+  /// Q tile, K and V stages; what kWgmma has besides is not counted.
   [[nodiscard]] constexpr std::int64_t shared_memory_bytes() const noexcept {
     return std::int64_t{2} * head_dim * (q_tile + 2 * stages * kv_tile);
   }
@@ -82,14 +91,24 @@ void require_valid_sizes(const AttentionProblem& problem, const AttentionVariant
 
 struct AttentionBuffers {
   DeviceBuffer q, k, v, o;
+  DeviceBuffer lse;  ///< (batch, heads, tokens), fp32, which kWgmma writes
 };
-/// Allocates the tensors, fills Q, K and V with random values from the seed, and poisons O with NaN. @throws
-/// OutOfDeviceMemory.
+/// Allocates the tensors, fills Q, K and V with random values from the seed, and poisons O and LSE with NaN.
+/// @throws OutOfDeviceMemory.
 [[nodiscard]] AttentionBuffers random_attention_buffers(const AttentionProblem& problem, std::uint64_t seed);
 
-/// Starts the kernel. With `intervals`, room for one ItemInterval an item, it also writes those: item
-/// = (head * batches + batch) * Q tiles + Q tile in launch order.
-/// @throws InvalidParameter, HardwareAbsent when the GPU lacks the shared memory, CudaError.
+/// Starts the kernel; with a buffer that has room for one ItemInterval an item, it also writes those: item
+/// = (head * batches + batch) * Q tiles + Q tile in launch order. @throws InvalidParameter, CudaError.
+using AttentionLaunch = std::function<void(DeviceBuffer* intervals)>;
+
+/// Everything that can be made once for many launches. `buffers` must outlive it.
+/// @throws InvalidParameter, HardwareAbsent when the GPU lacks the instructions or the shared memory,
+/// CudaError.
+[[nodiscard]] AttentionLaunch prepare_attention(const GpuInfo& gpu, const AttentionProblem& problem,
+                                                const AttentionVariant& variant,
+                                                const AttentionBuffers& buffers);
+
+/// The same for one launch.
 void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const AttentionVariant& variant,
                       const AttentionBuffers& buffers, DeviceBuffer* intervals = nullptr);
 
@@ -121,3 +140,14 @@ struct AttentionRow {
                                                 std::span<const float> v, Dtype dtype);
 
 }  // namespace natten_sim::kernels
+
+namespace natten_sim {
+
+template <>
+struct NamesOf<kernels::AttentionEngine> {
+  using Engine = kernels::AttentionEngine;
+  static constexpr const char* kConcept = "engine";
+  static constexpr Name<Engine> kTable[] = {{Engine::kMmaSync, "mma.sync"}, {Engine::kWgmma, "wgmma"}};
+};
+
+}  // namespace natten_sim

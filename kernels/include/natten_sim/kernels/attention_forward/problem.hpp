@@ -6,11 +6,12 @@
 #include <variant>
 #include <vector>
 
-#include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/cta_schedule.hpp>
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/kv_order.hpp>
+#include <natten_sim/core/mask.hpp>
 #include <natten_sim/kernels/gpu/gpu.hpp>
+#include <natten_sim/kernels/gpu/item_interval.hpp>
 
 namespace natten_sim::kernels::attention_forward {
 
@@ -133,8 +134,10 @@ class Plan {
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
 
-  /// Asynchronous, on the default stream. Launches of one plan must not overlap. @throws CudaError.
-  void launch() const;
+  /// Asynchronous, on the default stream. Launches of one plan must not overlap. With `intervals`, room for
+  /// one ItemInterval an item, it also writes those, by item: (head * batches + batch) * Q tiles + Q tile in
+  /// launch order, where heads_a_section is 1. @throws InvalidParameter, CudaError.
+  void launch(DeviceBuffer* intervals = nullptr) const;
 
  private:
   struct Prepared;

@@ -31,9 +31,9 @@ struct Parameter {
 /// Starts the kernel on the default stream. Its memory is allocated and filled by then.
 using Launch = std::function<void()>;
 
-/// What a model says a counter will show.
+/// What a model says a counter will show, or how long a launch takes.
 struct Prediction {
-  std::string counter;  ///< label in the counter table
+  std::string counter;  ///< label in the counter table, or kLaunchTime (comparison.hpp)
   std::string model;    ///< "sectors, closed form"
   double value = 0;     ///< in the counter's unit
   bool fitted = false;  ///< the model was calibrated on this very point

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <natten_sim/validate/compare/suite.hpp>
@@ -13,12 +14,15 @@ namespace natten_sim::validate {
 
 /// Compares predictions with measurements, point by point, and sums up the errors of each model.
 
+/// What is compared besides counters and savings: the time of a launch by events, in ns.
+inline constexpr std::string_view kLaunchTime = "launch_time_ns";
+
 struct ComparisonRow {
   std::string suite;
   std::string device;   ///< profile that the prediction is for
   std::string point;    ///< key_of
   std::string group;    ///< group_of
-  std::string counter;  ///< label, or kSaving (saving.hpp)
+  std::string counter;  ///< label, kLaunchTime or kSaving (saving.hpp)
   std::string model;
   double predicted = 0;
   double measured = 0;  ///< median

@@ -34,6 +34,8 @@ inline constexpr int kMaxInputs = 64;
 struct TimingOptions {
   int repetitions = 20;  ///< at least 1; recordings that are compared need 20
   int warm_up = 3;
+  int warm_up_ms =
+      0;           ///< launches before go on for so long: until clocks have settled for this kernel's power
   int inputs = 1;  ///< sets of inputs that repetitions take in turn, in 1..kMaxInputs
   L2State l2 = L2State::kFlushed;
 };

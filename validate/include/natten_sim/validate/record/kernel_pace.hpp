@@ -1,9 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/catalog.hpp>
 #include <natten_sim/kernels/attention/attention.hpp>
+#include <natten_sim/sim/reuse/wavefront.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 
 namespace natten_sim::validate {
@@ -23,7 +26,13 @@ struct KernelPace {
 /// MalformedData on a suite without paces.
 [[nodiscard]] std::vector<KernelPace> kernel_paces(const Recording& recording);
 
-/// The paces of data/recordings/nvidia-h200-pace.json, which is compiled in.
+/// The paces of data/recordings/*-pace.json, which are compiled in.
 [[nodiscard]] const std::vector<KernelPace>& builtin_paces();
+
+/// The device in front of that kernel's CTAs, at the built-in pace. Empty where the kernel has no pace there,
+/// or the device's profile lacks what the timed model needs.
+[[nodiscard]] std::optional<WavefrontDevice> wavefront_device(const Device& device,
+                                                              const kernels::AttentionProblem& problem,
+                                                              const kernels::AttentionVariant& variant);
 
 }  // namespace natten_sim::validate

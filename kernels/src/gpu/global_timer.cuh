@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+
+namespace natten_sim::kernels {
+
+/// Nanoseconds of the GPU's global timer: one for all SMs.
+__device__ __forceinline__ std::uint64_t global_timer() {
+  std::uint64_t ns = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+}  // namespace natten_sim::kernels

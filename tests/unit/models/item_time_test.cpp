@@ -1,0 +1,67 @@
+// Launches of unequal items: who ends last, worked by hand, and costs found again from times.
+#include <cmath>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/item_time.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+constexpr ItemCosts kCosts{100, 10, 2, 3};
+
+TEST_CASE("round robin: the second of two workers has items 1 and 3, whatever they cost") {
+  // Costs: 10+2*8, 10, 10+3*1, 10+2*1+3*2: worker 0 does 26+13 = 39, worker 1 does 10+18 = 28.
+  ItemLaunch launch{{{8, 0}, {0, 0}, {0, 1}, {1, 2}}, 1, 2, ItemDispatch::kRoundRobin};
+  CHECK(last_worker(launch, kCosts) == WorkerLoad{2, 8, 1});
+  CHECK(item_time_ns(launch, kCosts) == 100 + 39);
+  // Two heads: twice of each.
+  launch.heads = 2;
+  CHECK(last_worker(launch, kCosts) == WorkerLoad{4, 16, 2});
+}
+
+TEST_CASE("whoever is free: the worker with the long first item gets no other") {
+  // Worker 0 is busy until 26; worker 1 does 10 + 13 = 23, is free first and ends at 23 + 18 = 41.
+  const ItemLaunch launch{{{8, 0}, {0, 0}, {0, 1}, {1, 2}}, 1, 2, ItemDispatch::kWhoeverIsFree};
+  CHECK(last_worker(launch, kCosts) == WorkerLoad{3, 1, 3});
+  CHECK(item_time_ns(launch, kCosts) == 100 + 41);
+}
+
+TEST_CASE("workers without items end at once, and ties go to the smaller number") {
+  const ItemLaunch launch{{{1, 0}, {0, 0}}, 1, 5, ItemDispatch::kWhoeverIsFree};
+  CHECK(last_worker(launch, kCosts) == WorkerLoad{1, 1, 0});
+  const ItemLaunch even{{{1, 0}, {0, 1}}, 1, 2, ItemDispatch::kRoundRobin};
+  CHECK(last_worker(even, {0, 1, 5, 5}) == WorkerLoad{1, 1, 0});
+}
+
+TEST_CASE("costs are found again from the times that they make") {
+  const ItemCosts truth{5000, 2000, 1700, 1900};
+  std::vector<TimedItems> timed;
+  for (int i = 0; i < 12; ++i) {
+    ItemLaunch launch;
+    launch.heads = 1 + i % 3;
+    launch.workers = 7;
+    launch.dispatch = i % 2 == 0 ? ItemDispatch::kRoundRobin : ItemDispatch::kWhoeverIsFree;
+    for (int item = 0; item < 20 + 11 * i; ++item)
+      launch.head.push_back({(item * 5 + i) % 9, (item * i) % 4});
+    const double time = item_time_ns(launch, truth);
+    timed.push_back({std::move(launch), time});
+  }
+  const ItemCosts found = fit_item_costs(timed);
+  CHECK(std::abs(found.launch / truth.launch - 1) < 1e-6);
+  CHECK(std::abs(found.item / truth.item - 1) < 1e-6);
+  CHECK(std::abs(found.full / truth.full - 1) < 1e-6);
+  CHECK(std::abs(found.partial / truth.partial - 1) < 1e-6);
+}
+
+TEST_CASE("a launch without items or workers, and fewer times than costs, are refused") {
+  CHECK_THROWS_AS(last_worker({}, kCosts), InvalidParameter);
+  CHECK_THROWS_AS(last_worker({{{1, 0}}, 1, 0, {}}, kCosts), InvalidParameter);
+  CHECK_THROWS_AS(last_worker({{{1, 0}}, 0, 1, {}}, kCosts), InvalidParameter);
+  const std::vector<TimedItems> three(3, {{{{1, 0}}, 1, 1, {}}, 10});
+  CHECK_THROWS_AS(fit_item_costs(three), InvalidParameter);
+}
+
+}  // namespace

@@ -1,0 +1,324 @@
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/kernels/attention_forward/oracle.hpp>
+#include <natten_sim/sim/reuse/wavefront.hpp>
+#include <natten_sim/sim/tiles/tile_walk.hpp>
+#include <natten_sim/validate/cases/gna.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+#include <natten_sim/validate/record/gna_costs.hpp>
+#include <natten_sim/validate/record/kernel_pace.hpp>
+
+#include "device_number.hpp"
+
+namespace natten_sim::validate {
+namespace {
+
+namespace forward = kernels::attention_forward;
+
+/// "16x8"; of one axis also a number.
+Extents read_extents(const StrictObject& fields, const char* key) {
+  if (fields.at(key).is_number()) return {fields.integer(key)};
+  const std::string text = fields.text(key);
+  Extents extents;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    std::int64_t size = 0;
+    const auto [after, error] = std::from_chars(at, end, size);
+    if (error != std::errc() || extents.rank() == 3 || (after != end && *after != 'x'))
+      fields.fail(key, "sizes of one to three axes, as 16x8");
+    extents.push_back(size);
+    if (after == end) return extents;
+    at = after + 1;
+  }
+}
+
+Extents ones(std::size_t rank) {
+  Extents extents;
+  for (std::size_t axis = 0; axis < rank; ++axis) extents.push_back(1);
+  return extents;
+}
+
+forward::Dispatch read_dispatch(const StrictObject& fields) {
+  const std::string name = fields.text_or("dispatch", "ticket");
+  for (const forward::Dispatch each :
+       {forward::Dispatch::kStatic, forward::Dispatch::kTicket, forward::Dispatch::kGrid}) {
+    if (name == to_string(each)) return each;
+  }
+  fields.fail("dispatch", "static, ticket, grid");
+}
+
+Point read_gna(const StrictObject& fields) {
+  GnaCase point;
+  point.heads = fields.integer_or("heads", 1, {1, 1 << 16});
+  point.head_dim = fields.integer_or("head_dim", 128, {16, 1024});
+  point.dtype = parse_name<Dtype>(fields.text_or("dtype", "bf16"));
+  point.input = read_extents(fields, "input");
+  const std::size_t rank = point.input.rank();
+  point.window = read_extents(fields, "window");
+  point.stride = fields.has("stride") ? read_extents(fields, "stride") : ones(rank);
+  point.dilation = fields.has("dilation") ? read_extents(fields, "dilation") : ones(rank);
+  point.q_tile = read_extents(fields, "q_tile");
+  point.kv_tile = read_extents(fields, "kv_tile");
+  point.dispatch = read_dispatch(fields);
+  require_valid(point.mask());
+  require_extents("q_tile", point.q_tile, rank, 1, 256);
+  require_extents("kv_tile", point.kv_tile, rank, 1, 256);
+  return point;
+}
+
+std::int64_t tokens_of(const GnaCase& point) { return product(point.input, "tokens"); }
+
+bool dilated(const GnaCase& point) { return !(point.dilation == ones(point.input.rank())); }
+
+/// Tokens of a box that lie within its dilation group.
+std::int64_t tokens_in_box(const NeighborhoodMask& mask, std::int64_t group, const Extents& origin,
+                           const Extents& tile) {
+  std::int64_t tokens = 1;
+  for (std::size_t axis = mask.rank(); axis-- > 0; group /= mask[axis].dilation) {
+    const std::int64_t length = residue_class(mask[axis], group % mask[axis].dilation).length;
+    tokens *= std::clamp<std::int64_t>(length - origin[axis], 0, tile[axis]);
+  }
+  return tokens;
+}
+
+struct Storage {
+  kernels::DeviceBuffer q, k, v, o, lse;
+
+  [[nodiscard]] forward::Tensors tensors() const {
+    return {q.data(), k.data(), v.data(), o.data(), static_cast<float*>(lse.data())};
+  }
+};
+
+Storage random_storage(const GnaCase& point, std::uint64_t seed) {
+  const std::int64_t rows = point.heads * tokens_of(point);
+  const std::int64_t elements = rows * point.head_dim;
+  const auto bytes = static_cast<std::size_t>(elements) * 2;
+  Storage made{kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(bytes),
+               kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(static_cast<std::size_t>(rows) * 4)};
+  kernels::fill_random(made.q, elements, point.dtype, seed * 3);
+  kernels::fill_random(made.k, elements, point.dtype, seed * 3 + 1);
+  kernels::fill_random(made.v, elements, point.dtype, seed * 3 + 2);
+  made.o.fill(0xff);  // NaN
+  made.lse.fill(0xff);
+  return made;
+}
+
+forward::Plan plan_of(const Bench& bench, const GnaCase& point, const forward::Problem& problem,
+                      const Storage& storage) {
+  forward::Schedule schedule;
+  schedule.dispatch = point.dispatch;
+  return forward::Plan(bench.gpu(), problem, forward::best_kernel(problem), schedule, storage.tensors());
+}
+
+/// What is read where K and V of a head stay in the L2: everything once. Empty where they take more than half
+/// of it.
+std::optional<std::int64_t> cold_bytes(const GnaCase& point, const Device& device) {
+  const std::int64_t operand = tokens_of(point) * point.head_dim * element_bytes(point.dtype);
+  if (!device.l2.effective_bytes || 4 * operand > device.l2.effective_bytes->value) return std::nullopt;
+  return 3 * point.heads * operand;
+}
+
+/// CTAs in time, at the pace of the same tiles in sequences; for layouts that the simulation takes.
+void add_timed(const GnaCase& point, const Device& device, std::vector<Prediction>& predictions) {
+  if (dilated(point)) return;
+  kernels::AttentionProblem sequence;
+  sequence.head_dim = point.head_dim;
+  const forward::KernelShape shape = forward::best_kernel(point.problem());
+  kernels::AttentionVariant variant{shape.q_tile, shape.kv_tile, shape.stages, 1};
+  variant.engine = kernels::AttentionEngine::kWgmma;
+  const std::optional<WavefrontDevice> wavefront = wavefront_device(device, sequence, variant);
+  if (!wavefront) return;
+  SplitQProblem problem;
+  problem.mask = point.mask();
+  problem.tiles = {point.q_tile, point.kv_tile};
+  problem.sizes = {1,
+                   point.heads,
+                   point.heads,
+                   point.head_dim,
+                   point.head_dim,
+                   element_bytes(point.dtype),
+                   number(device, device.l2.sector_bytes, "l2_sector_bytes")};
+  AttentionSchedule schedule;
+  if (point.dispatch != forward::Dispatch::kStatic) schedule.schedule = CtaSchedule::kGrid;
+  schedule.workers = wavefront->sms;
+  WavefrontOptions options;
+  options.lookahead_tiles = shape.stages;
+  options.seed = 1;
+  const WavefrontRun run = run_wavefront(AttentionWork(problem, schedule), *wavefront, options);
+  predictions.push_back({"dram_read_bytes", "timed wavefronts",
+                         static_cast<double>(run.load_miss_sectors * problem.sizes.sector_bytes), false});
+}
+
+}  // namespace
+
+namespace cases {
+
+CaseKind gna();
+CaseKind gna() {
+  return {"gna",
+          {"heads", "head_dim", "dtype", "input", "window", "stride", "dilation", "q_tile", "kv_tile",
+           "dispatch"},
+          read_gna};
+}
+
+}  // namespace cases
+
+std::vector<forward::VisitedTile> visited_tiles(const NeighborhoodMask& mask, const Extents& q_tile,
+                                                const Extents& kv_tile) {
+  TilingProblem problem;
+  problem.mask = mask;
+  problem.tiles = {q_tile, kv_tile};
+  std::vector<forward::VisitedTile> tiles;
+  for_each_tile_visit(problem, [&](const TileVisit& visit) {
+    const bool inside =
+        tokens_in_box(mask, visit.group, visit.kv_origin, kv_tile) == product(kv_tile, "kv_tile");
+    tiles.push_back(
+        {visit.group, visit.q_origin, visit.kv_origin, inside && visit.coverage == TileCoverage::kFull});
+  });
+  return tiles;
+}
+
+std::int64_t loaded_sectors(const GnaCase& point, const std::vector<forward::VisitedTile>& visits,
+                            std::int64_t sector_bytes) {
+  std::int64_t q_tiles = 0;
+  const forward::VisitedTile* before = nullptr;
+  for (const forward::VisitedTile& visit : visits) {
+    if (before == nullptr || before->group != visit.group || !(before->q_origin == visit.q_origin)) ++q_tiles;
+    before = &visit;
+  }
+  const std::int64_t rows = q_tiles * product(point.q_tile, "q_tile") +
+                            2 * static_cast<std::int64_t>(visits.size()) * product(point.kv_tile, "kv_tile");
+  const std::int64_t row_bytes = point.head_dim * element_bytes(point.dtype);
+  return checked_multiply(checked_multiply(rows, point.heads, "sectors"), row_bytes, "sectors") /
+         sector_bytes;
+}
+
+NeighborhoodMask GnaCase::mask() const { return make_mask(input, window, stride, dilation); }
+
+forward::Problem GnaCase::problem() const {
+  forward::Problem made;
+  made.heads = made.heads_kv = heads;
+  made.q_tokens = made.kv_tokens = tokens_of(*this);
+  made.head_dim = head_dim;
+  made.dtype = dtype;
+  made.q = made.k = made.v = made.o = forward::heads_last(heads, made.q_tokens, head_dim);
+  made.mask = forward::Neighborhood{mask(), q_tile, kv_tile, visited_tiles(mask(), q_tile, kv_tile)};
+  return made;
+}
+
+std::string GnaCase::key() const {
+  return "gna h" + std::to_string(heads) + " d" + std::to_string(head_dim) + " " + to_string(dtype) + " " +
+         to_string(input) + " window " + to_string(window) + " stride " + to_string(stride) +
+         (dilated(*this) ? " dilation " + to_string(dilation) : "") + " tiles " + to_string(q_tile) + "/" +
+         to_string(kv_tile) + " " + to_string(dispatch);
+}
+
+std::string GnaCase::group() const {
+  return "gna " + std::to_string(input.rank()) + "-D" + (dilated(*this) ? ", dilated" : "");
+}
+
+std::vector<Parameter> GnaCase::parameters() const {
+  return {{"kernel", "gna"},
+          {"heads", heads},
+          {"head_dim", head_dim},
+          {"dtype", to_string(dtype)},
+          {"input", to_string(input)},
+          {"window", to_string(window)},
+          {"stride", to_string(stride)},
+          {"dilation", to_string(dilation)},
+          {"q_tile", to_string(q_tile)},
+          {"kv_tile", to_string(kv_tile)},
+          {"dispatch", to_string(dispatch)}};
+}
+
+std::vector<Prediction> GnaCase::predict(const Device& device, Fidelity fidelity) const {
+  const std::vector<forward::VisitedTile> visits = visited_tiles(mask(), q_tile, kv_tile);
+  const std::int64_t sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
+  std::vector<Prediction> predictions = {{"l2_read_sectors", "visited tiles, whole boxes",
+                                          static_cast<double>(loaded_sectors(*this, visits, sector_bytes)),
+                                          false}};
+  if (const std::optional<std::int64_t> bytes = cold_bytes(*this, device))
+    predictions.push_back({"dram_read_bytes", "every operand once", static_cast<double>(*bytes), false});
+  if (const std::optional<GnaTime> time = predicted_time(*this, visits, device))
+    predictions.push_back({std::string(kLaunchTime), "item costs", time->ns, time->fitted});
+  if (fidelity == Fidelity::kTimed) add_timed(*this, device, predictions);
+  return predictions;
+}
+
+Launch GnaCase::prepare(Bench& bench, std::uint64_t seed) const {
+  const Storage storage = random_storage(*this, seed);
+  const auto plan = std::make_shared<const forward::Plan>(plan_of(bench, *this, problem(), storage));
+  return [plan, storage] { plan->launch(); };
+}
+
+CheckedPoint GnaCase::check(Bench& bench, std::uint64_t seed) const {
+  const forward::Problem whole = problem();
+  const Storage storage = random_storage(*this, seed);
+  const forward::Plan plan = plan_of(bench, *this, whole, storage);
+  plan.launch();
+  const forward::Deviation off =
+      forward::deviation(whole, storage.tensors(), forward::reference_on_gpu(whole, storage.tensors()));
+  CheckedPoint checked;
+  checked.ran = true;
+  checked.error = off.relative_norm;
+  checked.passed = off.within_bound();
+  return checked;
+}
+
+std::vector<Point> GnaCase::to_check(CheckLengths) const {
+  const std::size_t rank = input.rank();
+  const std::int64_t most = rank == 1 ? 1000 : rank == 2 ? 45 : 20;
+  GnaCase checked = *this;
+  checked.heads = std::min<std::int64_t>(heads, 3);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    checked.input[axis] = std::min(input[axis], most - static_cast<std::int64_t>(axis));
+    checked.dilation[axis] = std::min<std::int64_t>(dilation[axis], 3);
+    checked.window[axis] =
+        std::min(window[axis], std::max<std::int64_t>(checked.input[axis] / checked.dilation[axis] / 2, 1));
+    checked.stride[axis] = std::min(stride[axis], checked.window[axis]);
+  }
+  return {checked};
+}
+
+void GnaCase::require_built() const {
+  forward::Problem shape;
+  shape.head_dim = head_dim;
+  shape.dtype = dtype;
+  shape.mask = forward::Neighborhood{};
+  const forward::KernelShape kernel = forward::best_kernel(shape);
+  const auto require_tokens = [](const char* name, const Extents& tile, int tokens) {
+    if (product(tile, name) != tokens)
+      throw InvalidParameter(name, to_string(tile), std::to_string(tokens) + " tokens");
+  };
+  require_tokens("q_tile", q_tile, kernel.q_tile);
+  require_tokens("kv_tile", kv_tile, kernel.kv_tile);
+}
+
+std::optional<double> GnaCase::operations() const {
+  double pairs = 1;
+  const NeighborhoodMask axes = mask();
+  for (std::size_t axis = 0; axis < axes.rank(); ++axis) {
+    double of_axis = 0;
+    for (std::int64_t residue = 0; residue < axes[axis].dilation; ++residue) {
+      const AxisGroup group = residue_class(axes[axis], residue);
+      for (std::int64_t query = 0; query < group.length; ++query) {
+        const TokenRange range = attended_range(group, query);
+        of_axis += static_cast<double>(range.end - range.begin);
+      }
+    }
+    pairs *= of_axis;
+  }
+  return 4 * pairs * static_cast<double>(head_dim * heads);
+}
+
+}  // namespace natten_sim::validate
