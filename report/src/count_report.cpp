@@ -5,6 +5,7 @@
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/time_report.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -133,7 +134,8 @@ std::string backward_text(const study::CountAnswer& answer) {
                   fmt::format("{:.2f}x", kernel ? kernel->speedup.worst : count.speedup_worst())});
   std::string text = "\nbackward: " + tiles_line(backward.problem) + text_table(rows);
   const std::string does = kernel_text(answer.kernel, Walk::kBackward, count);
-  return does.empty() ? text : text + "\n" + does;
+  if (!does.empty()) text += "\n" + does;
+  return text + time_text(backward.time);
 }
 
 }  // namespace
@@ -178,9 +180,11 @@ Json count_fields(const study::CountedTiles& counted) {
 Json count_result(const study::CountAnswer& answer) {
   Json result = count_fields(answer.forward);
   add_kernel_fields(answer.kernel, Walk::kForward, result);
+  add_time_fields(answer.time, result);
   if (answer.backward) {
     result["backward"] = backward_fields(*answer.backward);
     add_kernel_fields(answer.kernel, Walk::kBackward, result["backward"]);
+    add_time_fields(answer.backward->time, result["backward"]);
   }
   return result;
 }
@@ -222,6 +226,7 @@ std::string count_text(const study::CountAnswer& answer) {
                       count.fully_block_sparse() ? "yes" : "no", forward.natten_fast_path ? "yes" : "no");
   const std::string does = kernel_text(answer.kernel, Walk::kForward, count);
   if (!does.empty()) text += "\n" + does;
+  text += time_text(answer.time);
   if (answer.backward) text += backward_text(answer);
   return text;
 }

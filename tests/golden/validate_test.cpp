@@ -38,6 +38,33 @@ TEST_CASE("validate's result has the fields that docs/cli.md names") {
   }
 }
 
+TEST_CASE(
+    "the wgmma engine and neighborhood attention: sectors exact, times within 4% on average, on unfitted "
+    "points") {
+  const Json result = result_of("validate forward gna --fidelity timed --recorded '" + kRecordings + "'");
+  CHECK(result["recordings"].size() == 2);
+  CHECK(result["out_of_tolerance"] == 0);
+  double time = 0, dram = 0;
+  int times = 0, reads = 0;
+  for (const Json& row : result["rows"]) {
+    INFO(row.dump());
+    CHECK(row["fitted"] == false);
+    const double deviation = std::abs(row["deviation"].get<double>());
+    const std::string counter = row["counter"], model = row["model"], group = row["group"];
+    if (counter == "l2_read_sectors") CHECK(deviation < 0.002);
+    if (counter == "launch_time_ns") time += deviation, ++times;
+    if (row["suite"] == "forward" && model == "timed wavefronts" && counter == "dram_read_bytes" &&
+        group.find("full") != std::string::npos) {
+      CHECK(deviation < 0.1);
+      dram += deviation, ++reads;
+    }
+  }
+  CHECK(times == 60);
+  CHECK(time / times < 0.04);
+  CHECK(reads == 74);
+  CHECK(dram / reads < 0.02);
+}
+
 TEST_CASE("a new miss past tolerance is exit 3, and is shown") {
   const std::string folder = scratch_folder();
   std::string text = read_text(kRecordings + "/nvidia-h200-stream.json");
