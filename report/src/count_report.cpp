@@ -5,6 +5,7 @@
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/time_report.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -12,30 +13,6 @@ namespace {
 Json flops_json(const std::optional<Flops>& flops) {
   if (!flops) return {{"attended", nullptr}, {"mma", nullptr}, {"dense", nullptr}};
   return {{"attended", flops->attended}, {"mma", flops->mma}, {"dense", flops->dense}};
-}
-
-/// The walk of Q tiles per KV tile.
-Json backward_fields(const study::BackwardCount& backward) {
-  const TilingProblem& problem = backward.problem;
-  const TileCount& count = backward.count;
-  Json fields;
-  fields["q_tile"] = to_json(problem.tiles.q_tile);
-  fields["kv_tile"] = to_json(problem.tiles.kv_tile);
-  fields["kv_tiles"] = count.kv_tiles;
-  fields["q_tiles"] = count.q_tiles;
-  fields["dense_tiles"] = count.dense_tiles;
-  fields["visited_tiles"] = count.visited_tiles;
-  fields["full_tiles"] = count.full_tiles;
-  fields["partial_tiles"] = count.partial_tiles();
-  fields["max_tiles_per_kv_tile"] = count.max_tiles_per_walked_tile;
-  fields["speedup_mean"] = count.speedup_mean();
-  fields["speedup_worst"] = count.speedup_worst();
-  fields["mma_pairs"] = count.mma_pairs;
-  fields["speedup_work"] = count.speedup_work();
-  fields["fully_block_sparse"] = count.fully_block_sparse();
-  fields["flops"] = flops_json(backward.flops);
-  fields["wasted_flop_share"] = count.wasted_share();
-  return fields;
 }
 
 std::string percent(std::int64_t part, std::int64_t whole) {
@@ -133,10 +110,34 @@ std::string backward_text(const study::CountAnswer& answer) {
                   fmt::format("{:.2f}x", kernel ? kernel->speedup.worst : count.speedup_worst())});
   std::string text = "\nbackward: " + tiles_line(backward.problem) + text_table(rows);
   const std::string does = kernel_text(answer.kernel, Walk::kBackward, count);
-  return does.empty() ? text : text + "\n" + does;
+  if (!does.empty()) text += "\n" + does;
+  return text + time_text(backward.time);
 }
 
 }  // namespace
+
+Json backward_fields(const study::BackwardCount& backward) {
+  const TilingProblem& problem = backward.problem;
+  const TileCount& count = backward.count;
+  Json fields;
+  fields["q_tile"] = to_json(problem.tiles.q_tile);
+  fields["kv_tile"] = to_json(problem.tiles.kv_tile);
+  fields["kv_tiles"] = count.kv_tiles;
+  fields["q_tiles"] = count.q_tiles;
+  fields["dense_tiles"] = count.dense_tiles;
+  fields["visited_tiles"] = count.visited_tiles;
+  fields["full_tiles"] = count.full_tiles;
+  fields["partial_tiles"] = count.partial_tiles();
+  fields["max_tiles_per_kv_tile"] = count.max_tiles_per_walked_tile;
+  fields["speedup_mean"] = count.speedup_mean();
+  fields["speedup_worst"] = count.speedup_worst();
+  fields["mma_pairs"] = count.mma_pairs;
+  fields["speedup_work"] = count.speedup_work();
+  fields["fully_block_sparse"] = count.fully_block_sparse();
+  fields["flops"] = flops_json(backward.flops);
+  fields["wasted_flop_share"] = count.wasted_share();
+  return fields;
+}
 
 Json count_fields(const study::CountedTiles& counted) {
   const TileCount& count = counted.count;
@@ -178,9 +179,11 @@ Json count_fields(const study::CountedTiles& counted) {
 Json count_result(const study::CountAnswer& answer) {
   Json result = count_fields(answer.forward);
   add_kernel_fields(answer.kernel, Walk::kForward, result);
+  add_time_fields(answer.time, result);
   if (answer.backward) {
     result["backward"] = backward_fields(*answer.backward);
     add_kernel_fields(answer.kernel, Walk::kBackward, result["backward"]);
+    add_time_fields(answer.backward->time, result["backward"]);
   }
   return result;
 }
@@ -222,6 +225,7 @@ std::string count_text(const study::CountAnswer& answer) {
                       count.fully_block_sparse() ? "yes" : "no", forward.natten_fast_path ? "yes" : "no");
   const std::string does = kernel_text(answer.kernel, Walk::kForward, count);
   if (!does.empty()) text += "\n" + does;
+  text += time_text(answer.time);
   if (answer.backward) text += backward_text(answer);
   return text;
 }

@@ -4,6 +4,8 @@
 #include <natten_sim/search/windows/count.hpp>
 #include <natten_sim/study/count.hpp>
 
+#include "count_time.hpp"
+
 namespace natten_sim::study {
 namespace {
 
@@ -72,7 +74,7 @@ void fill_in(const TilingProblem& problem, CountQuestion& question) {
 CountAnswer count(const CountQuestion& question, const Context& context) {
   CountAnswer answer;
   CountQuestion& full = answer.question = question;
-  full.setting = resolved(question.setting, context.catalog);
+  full.setting = resolved(setting_of_kernel(question, context.catalog), context.catalog);
   if (full.setting.input.empty())
     throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
   answer.window_defaulted = question.window.empty();
@@ -102,6 +104,11 @@ CountAnswer count(const CountQuestion& question, const Context& context) {
                                  .backward = answer.backward ? &answer.backward->problem : nullptr,
                                  .backward_count = answer.backward ? &answer.backward->count : nullptr},
                                 context);
+  answer.time = time_of_count(full, problem, answer.kernel.forward, context);
+  if (answer.backward) {
+    answer.backward->time =
+        time_of_count(full, answer.backward->problem, answer.kernel.backward, context);
+  }
   fill_in(problem, full);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   answer.chosen_backend = full.setting.backend;

@@ -54,10 +54,9 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
 MissingTime missing(std::string sentence) { return {std::move(sentence)}; }
 
 std::string measurement(const TimeQuestion& question, const std::string& kernel) {
-  std::string command = "natten-sim calibrate RUNS.csv --device " + question.device +
-                        " with a few measured times of " + kernel + " at head dim " +
-                        std::to_string(question.sizes.head_dim);
-  return command + (question.pass == Walk::kBackward ? " (backward)" : "") + " gives one";
+  return "a few measured times of " + kernel + " at head dim " + std::to_string(question.sizes.head_dim) +
+         (question.pass == Walk::kBackward ? " (backward)" : "") + " on " + question.device +
+         " calibrate it";
 }
 
 /// The costs of the question's kernel, or what is missing.

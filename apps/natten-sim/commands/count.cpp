@@ -68,6 +68,17 @@ Options<CountQuestion> question_rows() {
             .batch = true});
   rows.include(backend_rows(Echo::kAlways), &CountQuestion::setting);
   rows.include(workload_rows(), &CountQuestion::setting);
+  rows.add("--kernel", &CountQuestion::kernel,
+           {.value = "NAME",
+            .help = "Kernel whose time is predicted: hopper-fna, blackwell-fna, cutlass-fna, flexattention, "
+                    "fmha or cudnn (dense) [what NATTEN runs on the device]",
+            .echo = Echo::kWhenSet,
+            .batch = true});
+  rows.add("--kernel-schedule", &CountQuestion::kernel_schedule,
+           {.value = "KIND",
+            .help = "How it takes Q tiles: cooperative (a grid) or pingpong (persistent) [cooperative]",
+            .echo = Echo::kWhenSet,
+            .batch = true});
   rows.add("--backprop", &CountQuestion::backward,
            {.help = "Count the backward pass too: Q tiles walked per KV tile", .echo = Echo::kNever});
   rows.add("--backward-q-tile", &CountQuestion::backward_q_tile,

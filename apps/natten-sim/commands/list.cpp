@@ -25,8 +25,9 @@ int run_list(const ListFlags& flags) {
   const Catalog catalog = make_context(flags.files).catalog;
   if (flags.output.json) {
     const report::Json entries = report::catalog_json(catalog, table);
-    write_output(flags.output,
-                 report::envelope("list", {{"what", flags.what}}, {{to_string(table), entries}}));
+    report::Json result = {{to_string(table), entries}};
+    if (table == report::CatalogTable::kKernels) result["times"] = report::kernel_times_json(catalog);
+    write_output(flags.output, report::envelope("list", {{"what", flags.what}}, result));
   } else if (flags.output.csv) {
     write_output(flags.output, report::catalog_csv(catalog, table));
   } else {

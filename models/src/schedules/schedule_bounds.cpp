@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <natten_sim/core/checked.hpp>
+#include <natten_sim/models/schedules/packing_bound.hpp>
 #include <natten_sim/models/schedules/schedule_bounds.hpp>
 
 namespace natten_sim {
@@ -82,21 +83,30 @@ double chains_bound(const std::vector<double>& times, std::int64_t heads, std::i
   // the first k * workers + 1.
   std::vector<double> sorted = times;
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
-  const auto at = [&](std::int64_t i) { return sorted[static_cast<std::size_t>(i / heads)]; };
+  std::vector<double> sums = {0};  // of all heads of the first times
+  for (const double time : sorted) sums.push_back(sums.back() + time * static_cast<double>(heads));
+  const auto sum_of_first = [&](std::int64_t chains) {
+    const auto whole = static_cast<std::size_t>(chains / heads);
+    const std::int64_t rest = chains % heads;
+    return sums[whole] + (rest == 0 ? 0.0 : static_cast<double>(rest) * sorted[whole]);
+  };
   const std::int64_t count = heads * static_cast<std::int64_t>(sorted.size());
   double best = 0;
   for (std::int64_t k = 0; k * workers < count; ++k) {
     const std::int64_t last = k * workers;
-    // The k + 1 shortest: chains last-k .. last, summed by runs of equal heads.
-    double sum = 0;
-    for (std::int64_t i = last - k; i <= last;) {
-      const std::int64_t run = std::min(last + 1, (i / heads + 1) * heads) - i;
-      sum += static_cast<double>(run) * at(i);
-      i += run;
-    }
-    best = std::max(best, sum);
+    best = std::max(best, sum_of_first(last + 1) - sum_of_first(last - k));
   }
   return best;
+}
+
+/// Requires whole costs.
+double packed_chains(const std::vector<double>& times, const BackwardProblem& problem, double least) {
+  std::vector<ChainCount> chains;
+  for (const double time : times) {
+    if (time > 0) chains.push_back({static_cast<std::int64_t>(time), problem.heads});
+  }
+  return static_cast<double>(
+      packing_bound(chains, problem.workers, static_cast<std::int64_t>(std::ceil(least))));
 }
 
 double dq_bound(const BackwardProblem& problem, const Terms& terms) {
@@ -136,26 +146,8 @@ double crowding_bound(const BackwardProblem& problem, const Terms& terms, const 
 
 }  // namespace
 
-const char* to_string(BindingBound bound) noexcept {
-  switch (bound) {
-    case BindingBound::kWork:
-      return "work";
-    case BindingBound::kTasks:
-      return "tasks";
-    case BindingBound::kChains:
-      return "chains";
-    case BindingBound::kDqSequence:
-      return "dq-sequence";
-    case BindingBound::kCrowding:
-      return "crowding";
-    case BindingBound::kDkvSequence:
-      return "dkv-sequence";
-  }
-  return "";
-}
-
 double ScheduleBounds::largest() const {
-  return std::max({work, tasks, chains, dq_sequence, crowding, dkv_sequence});
+  return std::max({work, tasks, chains, packing, dq_sequence, crowding, dkv_sequence});
 }
 
 double ScheduleBounds::best() const { return grain > 0 ? std::ceil(largest() / grain) * grain : largest(); }
@@ -165,6 +157,7 @@ BindingBound ScheduleBounds::binding() const {
   if (work == most) return BindingBound::kWork;
   if (tasks == most) return BindingBound::kTasks;
   if (chains == most) return BindingBound::kChains;
+  if (packing == most) return BindingBound::kPacking;
   if (dq_sequence == most) return BindingBound::kDqSequence;
   return crowding == most ? BindingBound::kCrowding : BindingBound::kDkvSequence;
 }
@@ -200,6 +193,7 @@ ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCos
     bounds.tasks = static_cast<double>(most) * (least_compute + terms.reduce);
   }
   bounds.chains = chains_bound(times, problem.heads, problem.workers);
+  if (bounds.grain > 0) bounds.packing = packed_chains(times, problem, std::max(bounds.work, bounds.chains));
   if (problem.heads_per_kv_head > 1 && order != ReductionOrder::kUnordered) {
     const std::int32_t heads = problem.heads_per_kv_head;
     for (const ChainLoad& load : loads) {

@@ -1,6 +1,7 @@
 #include "schedules/construct.hpp"
 
 #include <queue>
+#include <span>
 
 #include <natten_sim/search/schedules/schedule_parts.hpp>
 
@@ -42,9 +43,13 @@ class Parking {
 
 class ListScheduler {
  public:
-  ListScheduler(const BackwardProblem& problem, const BackwardCosts& costs,
-                const std::vector<std::int32_t>& chains, const std::vector<double>& preference)
-      : chains_(chains),
+  using Lists = std::span<const std::vector<std::int32_t>>;
+
+  /// One list for all workers, or one a worker.
+  ListScheduler(const BackwardProblem& problem, const BackwardCosts& costs, Lists lists,
+                const std::vector<double>& preference)
+      : lists_(lists),
+        next_(lists.size(), 0),
         preference_(preference),
         attended_(attended_of_each_kv_tile(problem.mask)),
         partial_(problem, costs) {
@@ -66,8 +71,9 @@ class ListScheduler {
       } else {
         std::int32_t chain = partial_.worker(worker).chain;
         if (chain == kNone) {
-          if (next_ == chains_.size()) continue;  // nothing left for this worker
-          chain = chains_[next_++];
+          const std::size_t list = lists_.size() == 1 ? 0 : static_cast<std::size_t>(worker);
+          if (next_[list] == lists_[list].size()) continue;  // nothing left for this worker
+          chain = lists_[list][next_[list]++];
         }
         append({worker, chain, choose(worker, chain)});
       }
@@ -103,13 +109,13 @@ class ListScheduler {
     return best;
   }
 
-  const std::vector<std::int32_t>& chains_;
+  Lists lists_;
+  std::vector<std::size_t> next_;
   const std::vector<double>& preference_;
   QTiles attended_;
   PartialSchedule partial_;
   std::priority_queue<Waiting> queue_;
   Parking parking_;
-  std::size_t next_ = 0;
 };
 
 }  // namespace
@@ -117,7 +123,13 @@ class ListScheduler {
 std::optional<BackwardSchedule> list_schedule(const BackwardProblem& problem, const BackwardCosts& costs,
                                               const std::vector<std::int32_t>& chains,
                                               const std::vector<double>& preference) {
-  return ListScheduler(problem, costs, chains, preference).run();
+  return ListScheduler(problem, costs, {&chains, 1}, preference).run();
+}
+
+std::optional<BackwardSchedule> list_schedule(const BackwardProblem& problem, const BackwardCosts& costs,
+                                              const std::vector<std::vector<std::int32_t>>& chains_of_worker,
+                                              const std::vector<double>& preference) {
+  return ListScheduler(problem, costs, chains_of_worker, preference).run();
 }
 
 std::optional<BackwardSchedule> first_come_first_served(const BackwardProblem& problem,

@@ -18,6 +18,11 @@ namespace natten_sim::schedules {
                                                             const std::vector<std::int32_t>& chains,
                                                             const std::vector<double>& preference);
 
+/// The same, but every worker takes the chains of its own list.
+[[nodiscard]] std::optional<BackwardSchedule> list_schedule(
+    const BackwardProblem& problem, const BackwardCosts& costs,
+    const std::vector<std::vector<std::int32_t>>& chains_of_worker, const std::vector<double>& preference);
+
 /// Who runs which chains in which order, and the Q order of each chain; the order of reductions is left open.
 struct Assignment {
   std::vector<std::vector<std::int32_t>> of_worker;  ///< chains

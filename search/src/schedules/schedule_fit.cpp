@@ -76,13 +76,13 @@ double& cost(BackwardCosts& costs, CostParameter parameter) {
   return costs.handoff;
 }
 
-BackwardCosts with_parameters(const CostFitRequest& request, const std::vector<double>& parameters) {
+BackwardCosts with_parameters(const ScheduleCostFitRequest& request, const std::vector<double>& parameters) {
   BackwardCosts costs = request.costs;
   for (std::size_t i = 0; i < parameters.size(); ++i) cost(costs, request.fitted[i]) = parameters[i];
   return costs;
 }
 
-void require_valid(const CostFitRequest& request) {
+void require_valid(const ScheduleCostFitRequest& request) {
   for (auto it = request.fitted.begin(); it != request.fitted.end(); ++it) {
     if (std::find(request.fitted.begin(), it, *it) != it)
       throw InvalidParameter("fitted", "a parameter twice", "each parameter once");
@@ -107,7 +107,7 @@ ComparedThroughput compare_throughput(const ThroughputComparison& comparison, co
   return TimedComparison(comparison).compare(costs);
 }
 
-CostFit fit_costs(const CostFitRequest& request) {
+ScheduleCostFit fit_costs(const ScheduleCostFitRequest& request) {
   require_valid(request);
   LevenbergMarquardtProblem problem;
   problem.starts = request.starts;
@@ -124,7 +124,7 @@ CostFit fit_costs(const CostFitRequest& request) {
     }
     return ratios;
   };
-  CostFit result;
+  ScheduleCostFit result;
   result.fit = levenberg_marquardt(problem);
   result.costs = with_parameters(request, result.fit.parameters);
   return result;

@@ -11,6 +11,9 @@ namespace natten_sim::report {
 /// What `list` lists.
 enum class CatalogTable { kPresets, kBackends, kDevices, kKernels };
 
+/// The calibrated times of kernels, as data/kernel-times.json has them.
+[[nodiscard]] Json kernel_times_json(const Catalog& catalog);
+
 /// The entries in the order of the catalog, each with its source: an array, one row a fact, or for people.
 [[nodiscard]] Json catalog_json(const Catalog& catalog, CatalogTable table);
 [[nodiscard]] std::string catalog_csv(const Catalog& catalog, CatalogTable table);

@@ -1,8 +1,8 @@
 // Search for the earliest deterministic schedule of any mask, workers, heads and costs. Tries every ordered
-// algorithm of the table in both dispatches, then list schedules in several launch orders, then as many
-// random restarts and local changes as the effort says, and, up to 32 tasks, branch and bound of 500 nodes an
-// iteration, which may cover every schedule. It stops when the lower bound is met. With dynamic dispatch
-// requested, a searched schedule counts as it runs when dispatched dynamically.
+// algorithm of the table in both dispatches, then list schedules in several launch orders and of packed
+// chains, then as many random restarts and local changes as the effort says, and, up to 32 tasks, branch and
+// bound of 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. With
+// dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -12,6 +12,7 @@
 
 #include "schedules/construct.hpp"
 #include "schedules/exhaustive.hpp"
+#include "schedules/packing.hpp"
 
 namespace natten_sim::schedules {
 namespace {
@@ -31,7 +32,8 @@ class BestSearch {
       : request_(request),
         problem_(request.problem),
         bound_(schedule_bounds(request.problem, request.costs).best()),
-        random_(request.seed) {
+        random_(request.seed),
+        packing_random_(request.seed) {
     std::vector<std::int64_t> tasks(static_cast<std::size_t>(problem_.mask.kv_tiles), 0);
     for (std::size_t cell = 0; cell < problem_.mask.work.size(); ++cell)
       tasks[cell % tasks.size()] += problem_.mask.work[cell] != TileWork::kNone ? 1 : 0;
@@ -50,10 +52,13 @@ class BestSearch {
   SchedulePlan run() {
     try_named();
     try_list_schedules();
+    try_packed_lists();
     for (std::int64_t i = 0; i < effort_ && !proven(); ++i) {
       if (request_.progress) request_.progress(static_cast<double>(i) / static_cast<double>(effort_));
       i % 4 == 0 ? restart() : change();
+      if (!proven()) change_packed_lists();
     }
+    if (packed_best_makespan_) offer(std::move(packed_best_));
     SchedulePlan plan;
     std::optional<double> exhausted;
     if (!proven() && tasks_ <= kExhaustiveTasks && effort_ > 0) exhausted = exhaust();
@@ -63,21 +68,29 @@ class BestSearch {
   }
 
  private:
-  [[nodiscard]] bool proven() const { return found_ && makespan_ <= bound_; }
+  [[nodiscard]] bool proven() const {
+    return (found_ && makespan_ <= bound_) || (packed_best_makespan_ && *packed_best_makespan_ <= bound_);
+  }
   [[nodiscard]] double time_of(std::int32_t chain) const {
     return times_[static_cast<std::size_t>(chain % problem_.mask.kv_tiles)];
   }
 
-  /// Keeps the schedule if it finishes, and earlier than the best so far. Returns its makespan.
-  std::optional<double> offer(BackwardSchedule schedule) {
+  /// Runs the schedule as the request has it dispatched; none when it may not be, or never finishes.
+  std::optional<ScheduleRun> run_offered(BackwardSchedule& schedule) const {
     if (request_.dispatch && schedule.dispatch != *request_.dispatch) {
       if (*request_.dispatch == Dispatch::kStatic) return std::nullopt;  // constructed schedules are static
       schedule.dispatch = Dispatch::kDynamic;
       schedule.worker.clear();
     }
-    const std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem_, request_.costs, schedule);
-    const auto* run = std::get_if<ScheduleRun>(&outcome);
-    if (run == nullptr) return std::nullopt;
+    std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem_, request_.costs, schedule);
+    auto* run = std::get_if<ScheduleRun>(&outcome);
+    return run == nullptr ? std::nullopt : std::optional(std::move(*run));
+  }
+
+  /// Keeps the schedule if it finishes, and earlier than the best so far. Returns its makespan.
+  std::optional<double> offer(BackwardSchedule schedule) {
+    const std::optional<ScheduleRun> run = run_offered(schedule);
+    if (!run) return std::nullopt;
     if (!found_ || run->makespan < makespan_) {
       found_ = true;
       makespan_ = run->makespan;
@@ -138,6 +151,61 @@ class BestSearch {
     offer_list(sorted_by([&](std::int32_t a, std::int32_t b) { return a % kv_tiles < b % kv_tiles; }), {});
   }
 
+  /// Lists of chains that load the workers evenly, each longest first and shortest first.
+  void try_packed_lists() {
+    if (proven() || chains_.empty()) return;
+    std::vector<double> times;
+    for (const std::int32_t chain : chains_) times.push_back(time_of(chain));
+    packed_ = multifit(chains_, times, problem_.workers, bound_);
+    packed_makespan_ = offer_lists(packed_, {});
+    std::vector<std::vector<std::int32_t>> reversed = packed_;
+    for (std::vector<std::int32_t>& list : reversed) std::reverse(list.begin(), list.end());
+    keep_packed(std::move(reversed), {});
+  }
+
+  std::optional<double> offer_lists(const std::vector<std::vector<std::int32_t>>& lists,
+                                    const std::vector<double>& preference) {
+    std::optional<BackwardSchedule> schedule = list_schedule(problem_, request_.costs, lists, preference);
+    if (!schedule) return std::nullopt;
+    const std::optional<ScheduleRun> run = run_offered(*schedule);
+    if (!run) return std::nullopt;
+    if (!packed_best_makespan_ || run->makespan < *packed_best_makespan_) {
+      packed_best_ = std::move(*schedule);
+      packed_best_makespan_ = run->makespan;
+    }
+    return run->makespan;
+  }
+
+  /// Goes on from these lists if they are not later than those before.
+  void keep_packed(std::vector<std::vector<std::int32_t>> lists, const std::vector<double>& preference) {
+    const std::optional<double> makespan = offer_lists(lists, preference);
+    if (!makespan || (packed_makespan_ && *makespan > *packed_makespan_)) return;
+    packed_ = std::move(lists);
+    packed_preference_ = preference;
+    packed_makespan_ = makespan;
+  }
+
+  /// A change that keeps the loads: chains of equal time trade places between workers, chains of one worker
+  /// trade places, or other Q tiles are preferred. Q orders are built anew.
+  void change_packed_lists() {
+    if (packed_.empty()) return;
+    std::vector<std::vector<std::int32_t>> lists = packed_;
+    std::vector<double> preference = packed_preference_;
+    preference.resize(static_cast<std::size_t>(problem_.mask.q_tiles));
+    const std::size_t changes = 1 + pick(packing_random_, 4);
+    for (std::size_t i = 0; i < changes; ++i) {
+      std::vector<std::int32_t>& from = lists[pick(packing_random_, lists.size())];
+      std::vector<std::int32_t>& to = lists[pick(packing_random_, lists.size())];
+      if (from.empty() || to.empty()) continue;
+      std::int32_t& a = from[pick(packing_random_, from.size())];
+      std::int32_t& b = to[pick(packing_random_, to.size())];
+      if (&from == &to || time_of(a) == time_of(b)) std::swap(a, b);
+    }
+    if (pick(packing_random_, 4) == 0)
+      preference[pick(packing_random_, preference.size())] = unit(packing_random_);
+    keep_packed(std::move(lists), preference);
+  }
+
   /// A list schedule with longest chains first, blurred, and random ties.
   void restart() {
     const double blur = unit(random_);
@@ -153,13 +221,15 @@ class BestSearch {
     offer_list(order, preference);
   }
 
+  void start_from_best() {
+    current_ = assignment_of(problem_, best_, best_worker_);
+    const auto schedule = first_come_first_served(problem_, request_.costs, *current_);
+    current_makespan_ = schedule ? run_schedule(problem_, request_.costs, *schedule).makespan : makespan_;
+  }
+
   /// One random change of the current assignment, kept unless it is later than before.
   void change() {
-    if (!current_) {
-      current_ = assignment_of(problem_, best_, best_worker_);
-      const auto schedule = first_come_first_served(problem_, request_.costs, *current_);
-      current_makespan_ = schedule ? run_schedule(problem_, request_.costs, *schedule).makespan : makespan_;
-    }
+    if (!current_) start_from_best();
     Assignment changed = *current_;
     const std::size_t changes = 1 + pick(random_, 3);
     for (std::size_t i = 0; i < changes; ++i)
@@ -221,7 +291,7 @@ class BestSearch {
   const ScheduleRequest& request_;
   const BackwardProblem& problem_;
   double bound_;
-  std::mt19937_64 random_;
+  std::mt19937_64 random_, packing_random_;
   std::vector<std::int32_t> chains_;  // with tasks
   std::vector<double> times_;         // of a chain, by KV tile
   std::int64_t tasks_ = 0, effort_ = 0;
@@ -229,6 +299,11 @@ class BestSearch {
   double makespan_ = 0;
   BackwardSchedule best_;
   std::vector<std::int32_t> best_worker_;
+  std::vector<std::vector<std::int32_t>> packed_;  // chains by worker
+  std::vector<double> packed_preference_;          // of Q tiles
+  std::optional<double> packed_makespan_;
+  BackwardSchedule packed_best_;  // a search of its own beside the local one
+  std::optional<double> packed_best_makespan_;
   std::optional<Assignment> current_;
   double current_makespan_ = 0;
 };

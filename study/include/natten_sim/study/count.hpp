@@ -8,6 +8,7 @@
 #include <natten_sim/study/counted_tiles.hpp>
 #include <natten_sim/study/kernel.hpp>
 #include <natten_sim/study/setting.hpp>
+#include <natten_sim/study/time.hpp>
 
 namespace natten_sim::study {
 
@@ -25,6 +26,8 @@ struct CountQuestion {
   Extents backward_q_tile, backward_kv_tile;  ///< empty: NATTEN's default of the backend
   std::optional<KvTiling>
       backward_q_tiling;  ///< where the streamed Q tiles lie; none: static, as in all kernels
+  std::optional<std::string> kernel;  ///< whose time is asked for; none: what NATTEN runs on the device
+  std::optional<KernelSchedule> kernel_schedule;  ///< none: cooperative
 };
 
 struct BackwardCount {
@@ -32,6 +35,7 @@ struct BackwardCount {
   TileCount count;
   std::optional<Flops> flops;  ///< as in CountedTiles
   double approximate_mma_flops = 0;
+  std::optional<TimeAnswer> time;  ///< as in CountAnswer
 };
 
 struct CountAnswer {
@@ -41,6 +45,7 @@ struct CountAnswer {
   CountedTiles forward;
   std::optional<BackwardCount> backward;  ///< when asked for
   KernelAnswer kernel;                    ///< what NATTEN does, where `forward` says what the mask needs
+  std::optional<TimeAnswer> time;         ///< of the forward pass; none: neither a device nor a kernel is named
   std::optional<Preset> preset;
   std::optional<std::string> chosen_backend;  ///< named by the question, or the device's
   bool tiles_defaulted = false;

@@ -210,14 +210,14 @@ double held_out_rms(const DashFigures& dash, const BackwardCosts& costs, double 
 void add_fit(const DashFigures& dash, const std::string& figure, const Json& stored, BackwardCosts costs,
              bool whole_call, const std::vector<std::vector<double>>& starts,
              std::vector<PublishedRow>& rows) {
-  CostFitRequest request;
+  ScheduleCostFitRequest request;
   request.published = {{training_comparison(dash), training_ratios(dash)}};
   const double outside = whole_call ? dash.other_kernels_ms / unit_ms(dash, costs) : 0;
   request.published.front().comparison.elsewhere = outside;
   request.costs = costs;
   request.fitted = {CostParameter::kPerTileTax, CostParameter::kHandoff};
   request.starts = starts;
-  const CostFit found = fit_costs(request);
+  const ScheduleCostFit found = fit_costs(request);
   const auto add = [&](const char* name, double ours, bool fitted, double tolerance, std::string note) {
     rows.push_back(dash_row(fitted, figure, name, stored[name], std::round(ours * 1e4) / 1e4, tolerance,
                             std::move(note)));

@@ -9,10 +9,19 @@ namespace natten_sim {
 /// Which reductions wait for their turn: dQ and dK/dV, dK/dV alone, or none.
 enum class ReductionOrder { kPrescribed, kUnorderedDq, kUnordered };
 
-enum class BindingBound { kWork, kTasks, kChains, kDqSequence, kCrowding, kDkvSequence };
+enum class BindingBound { kWork, kTasks, kChains, kPacking, kDqSequence, kCrowding, kDkvSequence };
 
-/// `work`, `tasks`, `chains`, `dq-sequence`, `crowding`, `dkv-sequence`.
-[[nodiscard]] const char* to_string(BindingBound bound) noexcept;
+template <>
+struct NamesOf<BindingBound> {
+  static constexpr const char* kConcept = "bound";
+  static constexpr Name<BindingBound> kTable[] = {{BindingBound::kWork, "work"},
+                                                  {BindingBound::kTasks, "tasks"},
+                                                  {BindingBound::kChains, "chains"},
+                                                  {BindingBound::kPacking, "packing"},
+                                                  {BindingBound::kDqSequence, "dq-sequence"},
+                                                  {BindingBound::kCrowding, "crowding"},
+                                                  {BindingBound::kDkvSequence, "dkv-sequence"}};
+};
 
 /// Times below which no schedule of a problem can finish, static or dynamic, whatever its orders. c is a
 /// task's compute, r its reduction with the tax (none of the tax, and none of the dQ bounds, when those
@@ -28,6 +37,8 @@ struct ScheduleBounds {
   /// With chains sorted by T, longest first: some worker gets k + 1 of the first k * workers + 1 chains, so
   /// at least the k + 1 shortest of them, for every k. k = 0: the longest chain.
   double chains = 0;
+  /// Whole costs only. Chains as they pack on workers (packing_bound.hpp); 0 when the costs are not whole.
+  double packing = 0;
   /// Some dQ tile with p contributions: its first reduction waits for a compute, then p reductions follow one
   /// another; between two of different workers lies the handoff, between two of one worker a compute
   /// (serial): c + p * r + (p - 1) * min(h, c), with the least c (0 in place of the last c with a writer).
@@ -51,7 +62,8 @@ struct ScheduleBounds {
   [[nodiscard]] BindingBound binding() const;
 };
 
-/// O(cells of the mask + chains log chains). @throws InvalidParameter on an invalid problem.
+/// O(cells of the mask + KV tiles log KV tiles + chains / workers), and packing_bound. @throws
+/// InvalidParameter on an invalid problem.
 [[nodiscard]] ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCosts& costs,
                                              ReductionOrder order = ReductionOrder::kPrescribed);
 

@@ -48,14 +48,14 @@ struct PublishedRatios {
   std::vector<double> ratios;  ///< one a schedule
 };
 
-struct CostFitRequest {
+struct ScheduleCostFitRequest {
   std::vector<PublishedRatios> published;
   BackwardCosts costs;                ///< what is not fitted
   std::vector<CostParameter> fitted;  ///< each once
   std::vector<std::vector<double>> starts;
 };
 
-struct CostFit {
+struct ScheduleCostFit {
   BackwardCosts costs;        ///< of the request, with the fitted ones put in
   LevenbergMarquardtFit fit;  ///< parameters in the order of `fitted`
 };
@@ -68,6 +68,6 @@ struct CostFit {
 /// ratio
 /// a
 ///         schedule, or a parameter is named twice.
-[[nodiscard]] CostFit fit_costs(const CostFitRequest& request);
+[[nodiscard]] ScheduleCostFit fit_costs(const ScheduleCostFitRequest& request);
 
 }  // namespace natten_sim

@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/report/time_report.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+Json evidence_json(const CostEvidence& evidence) {
+  Json fields = {{"runs", evidence.runs}, {"kinds", evidence.kinds}};
+  fields["left_out_mean_error"] = evidence.left_out ? Json(evidence.left_out->mean) : Json();
+  fields["left_out_worst_error"] = evidence.left_out ? Json(evidence.left_out->worst) : Json();
+  fields["interval"] = evidence.interval;
+  fields["source"] = evidence.source;
+  return fields;
+}
+
+Json details_json(const study::PassTime& time) {
+  const LaunchTime& parts = time.parts;
+  Json fields = {{"ctas", time.ctas}, {"waves", time.waves}, {"tflops_per_s", time.tflops_per_s}};
+  fields["parts_ms"] = {{"tiles", parts.tiles_ms},       {"masking", parts.masking_ms},
+                        {"prologue", parts.prologue_ms}, {"tail", parts.tail_ms},
+                        {"launch", parts.launch_ms},     {"power", parts.slowdown_ms}};
+  fields["dense_kernel"] = time.dense_kernel.empty() ? Json() : Json(time.dense_kernel);
+  fields["dense_ms"] = nullable(time.dense_ms);
+  fields["speedup_kernel"] = nullable(time.speedup_kernel);
+  fields["costs"] = evidence_json(time.evidence);
+  return fields;
+}
+
+std::string evidence_text(const CostEvidence& evidence) {
+  std::string text = fmt::format("costs of {} measured run{}", evidence.runs, evidence.runs == 1 ? "" : "s");
+  if (evidence.left_out)
+    text += fmt::format(", off by {:.1f}% on runs left out", 100 * evidence.left_out->mean);
+  return text;
+}
+
+}  // namespace
+
+std::string duration_text(double ms) {
+  if (ms >= 1000) return fmt::format("{:.3g} s", 1e-3 * ms);
+  return ms >= 0.1 ? fmt::format("{:.3g} ms", ms) : fmt::format("{:.3g} us", 1e3 * ms);
+}
+
+void add_time_fields(const std::optional<study::TimeAnswer>& answer, Json& fields) {
+  if (!answer) return;
+  if (const auto* missing = std::get_if<study::MissingTime>(&*answer)) {
+    fields["time_ms"] = nullptr;
+    fields["speedup_time"] = nullptr;
+    fields["time_missing"] = missing->sentence;
+    return;
+  }
+  const auto& time = std::get<study::PassTime>(*answer);
+  fields["time_ms"] = {{"kernel", time.kernel_ms}, {"permutation", nullable(time.permutation_ms)},
+                       {"total", time.total_ms},   {"low", time.low_ms},
+                       {"high", time.high_ms},     {"limited_by", time.limited_by}};
+  fields["speedup_time"] = nullable(time.speedup);
+  fields["time"] = details_json(time);
+}
+
+std::string time_text(const std::optional<study::TimeAnswer>& answer) {
+  if (!answer) return "";
+  if (const auto* missing = std::get_if<study::MissingTime>(&*answer))
+    return "no time: " + missing->sentence + "\n";
+  const auto& time = std::get<study::PassTime>(*answer);
+  std::string text = fmt::format("time {} ({} .. {})", duration_text(time.total_ms),
+                                 duration_text(time.low_ms), duration_text(time.high_ms));
+  if (!time.permutation_ms) {
+    text += ", copies not known";
+  } else if (*time.permutation_ms > 0) {
+    text += fmt::format(", copies {} of it", duration_text(*time.permutation_ms));
+  }
+  if (time.speedup)
+    text += fmt::format("; {:.2f}x over {} ({})", *time.speedup, time.dense_kernel,
+                        duration_text(*time.dense_ms));
+  text += fmt::format("\n  most of it: {}; {:.4g} waves, {:.3g} TFLOP/s; {}\n", time.limited_by, time.waves,
+                      time.tflops_per_s, evidence_text(time.evidence));
+  return text;
+}
+
+}  // namespace natten_sim::report

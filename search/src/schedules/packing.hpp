@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace natten_sim::schedules {
+
+/// Chains on workers such that the busiest has little to do: MULTIFIT (Coffman, Garey and Johnson 1978).
+/// `chains` with their `times`, each list longest first. Bisects the time that no worker may exceed, from
+/// `least`, and packs first fit decreasing; never later than 13/11 of the optimum.
+/// O(chains * log chains + steps * chains * workers).
+[[nodiscard]] std::vector<std::vector<std::int32_t>> multifit(const std::vector<std::int32_t>& chains,
+                                                              const std::vector<double>& times,
+                                                              std::int32_t workers, double least);
+
+}  // namespace natten_sim::schedules
