@@ -9,9 +9,10 @@
 #include <sys/resource.h>
 
 #include <natten_sim/core/catalog.hpp>
-#include <natten_sim/models/tiles/tile_count.hpp>
-#include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/io/catalog.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
+#include <natten_sim/search/windows/distinct.hpp>
+#include <natten_sim/search/windows/search.hpp>
 
 namespace {
 
@@ -69,6 +70,29 @@ BENCHMARK(joint_search_causal)
     ->Arg(3)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+/// Ten windows that differ, for one pass (0: forward, 1: backward) or both (2) with every pair of tile pairs.
+void distinct_windows(benchmark::State& state) {
+  SearchSpace space = hunyuan_space();
+  space.phase = static_cast<SearchPhase>(state.range(0));
+  std::vector<TileChoice> choices;
+  for (const TileChoice& forward : space.tiles) {
+    for (const TilePair& backward :
+         tile_pairs(builtin_catalog().backend("blackwell-fna"), 3, 128, Walk::kBackward))
+      choices.push_back({forward.backend, forward.tiles, backward});
+  }
+  space.tiles = choices;
+  const SearchConstraints constraints{.sparsity = SparsityRange{0.9, 0.92}, .max_imbalance = 2.5};
+  SearchRun run;
+  run.tie_break = TieBreak::kFastPath;
+  for (auto _ : state) {
+    const DistinctResult result =
+        search_distinct(space, constraints, Objective::kWork, 10, Distinct::kWindow, run);
+    state.counters["space"] = static_cast<double>(result.search.space_size);
+    state.counters["rows"] = static_cast<double>(result.search.candidates.size());
+  }
+}
+BENCHMARK(distinct_windows)->ArgName("phase")->DenseRange(0, 2)->Unit(benchmark::kMillisecond);
 
 void pareto_front(benchmark::State& state) {
   const SearchSpace space = hunyuan_space();

@@ -44,7 +44,7 @@ printf '\nHunyuan Video, 91%% sparsity: what one configuration costs.\n'
 run natten-sim count --preset hunyuan-video -w 18 24 24 --q-tile 4 8 8 --kv-tile 2 8 8
 
 printf '\nThe best configurations between 90%% and 92%% sparsity.\n'
-run natten-sim search --preset hunyuan-video --sparsity 0.90:0.92 --window-multiple-of-kv-tile --max-imbalance 2.5 --top 5
+run natten-sim search --preset hunyuan-video --sparsity 0.90:0.92 --top 5
 
 printf '\nThe strides worth trying for that window and those tiles.\n'
 run natten-sim search --preset hunyuan-video -w 18 24 24 --q-tile 4 8 8 --kv-tile 2 8 8 --ladder

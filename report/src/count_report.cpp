@@ -15,30 +15,6 @@ Json flops_json(const std::optional<Flops>& flops) {
   return {{"attended", flops->attended}, {"mma", flops->mma}, {"dense", flops->dense}};
 }
 
-/// The walk of Q tiles per KV tile.
-Json backward_fields(const study::BackwardCount& backward) {
-  const TilingProblem& problem = backward.problem;
-  const TileCount& count = backward.count;
-  Json fields;
-  fields["q_tile"] = to_json(problem.tiles.q_tile);
-  fields["kv_tile"] = to_json(problem.tiles.kv_tile);
-  fields["kv_tiles"] = count.kv_tiles;
-  fields["q_tiles"] = count.q_tiles;
-  fields["dense_tiles"] = count.dense_tiles;
-  fields["visited_tiles"] = count.visited_tiles;
-  fields["full_tiles"] = count.full_tiles;
-  fields["partial_tiles"] = count.partial_tiles();
-  fields["max_tiles_per_kv_tile"] = count.max_tiles_per_walked_tile;
-  fields["speedup_mean"] = count.speedup_mean();
-  fields["speedup_worst"] = count.speedup_worst();
-  fields["mma_pairs"] = count.mma_pairs;
-  fields["speedup_work"] = count.speedup_work();
-  fields["fully_block_sparse"] = count.fully_block_sparse();
-  fields["flops"] = flops_json(backward.flops);
-  fields["wasted_flop_share"] = count.wasted_share();
-  return fields;
-}
-
 std::string percent(std::int64_t part, std::int64_t whole) {
   return fmt::format("{:.2f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
@@ -139,6 +115,29 @@ std::string backward_text(const study::CountAnswer& answer) {
 }
 
 }  // namespace
+
+Json backward_fields(const study::BackwardCount& backward) {
+  const TilingProblem& problem = backward.problem;
+  const TileCount& count = backward.count;
+  Json fields;
+  fields["q_tile"] = to_json(problem.tiles.q_tile);
+  fields["kv_tile"] = to_json(problem.tiles.kv_tile);
+  fields["kv_tiles"] = count.kv_tiles;
+  fields["q_tiles"] = count.q_tiles;
+  fields["dense_tiles"] = count.dense_tiles;
+  fields["visited_tiles"] = count.visited_tiles;
+  fields["full_tiles"] = count.full_tiles;
+  fields["partial_tiles"] = count.partial_tiles();
+  fields["max_tiles_per_kv_tile"] = count.max_tiles_per_walked_tile;
+  fields["speedup_mean"] = count.speedup_mean();
+  fields["speedup_worst"] = count.speedup_worst();
+  fields["mma_pairs"] = count.mma_pairs;
+  fields["speedup_work"] = count.speedup_work();
+  fields["fully_block_sparse"] = count.fully_block_sparse();
+  fields["flops"] = flops_json(backward.flops);
+  fields["wasted_flop_share"] = count.wasted_share();
+  return fields;
+}
 
 Json count_fields(const study::CountedTiles& counted) {
   const TileCount& count = counted.count;

@@ -5,101 +5,307 @@
 
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
 namespace {
 
-Json candidate_fields(const study::SearchCandidate& candidate) {
+using study::SearchAnswer;
+using study::SearchCandidate;
+using study::SearchQuestion;
+
+/// What NATTEN's kernels do: too much for a table.
+enum class KernelFields { kHidden, kShown };
+
+Json candidate_fields(const SearchQuestion& question, const SearchCandidate& candidate, KernelFields kernel) {
   const TilingProblem& problem = candidate.counted.problem;
   const std::string& backend = candidate.tiles.backend;
   Json fields;
   fields["window"] = to_json(window_of(problem.mask));
   fields["stride"] = to_json(stride_of(problem.mask));
   fields["dilation"] = to_json(dilation_of(problem.mask));
-  fields["q_tile"] = to_json(problem.tiles.q_tile);
-  fields["kv_tile"] = to_json(problem.tiles.kv_tile);
+  if (has_pass(question.phase, Walk::kForward)) {
+    fields["q_tile"] = to_json(problem.tiles.q_tile);
+    fields["kv_tile"] = to_json(problem.tiles.kv_tile);
+  }
   fields["backend"] = backend.empty() ? Json() : Json(backend);
-  fields.update(count_fields(candidate.counted));
+  fields["tile_size"] = candidate.tile_size;
+  fields["speedup"] = candidate.speedup;
+  fields["dense_path"] = candidate.dense_path;
+  fields["fast_path"] = candidate.fast_path;
+  if (has_pass(question.phase, Walk::kForward)) {
+    fields.update(count_fields(candidate.counted));
+    if (kernel == KernelFields::kShown) add_kernel_fields(candidate.kernel, Walk::kForward, fields);
+  } else {
+    const TileCount& count = candidate.counted.count;
+    fields["attended_pairs"] = count.attended_pairs;
+    fields["dense_pairs"] = count.dense_pairs;
+    fields["sparsity"] = count.sparsity();
+    fields["speedup_flop"] = count.speedup_flop();
+  }
+  if (!candidate.backward) return fields;
+  fields["backward"] = backward_fields(*candidate.backward);
+  if (kernel == KernelFields::kShown)
+    add_kernel_fields(candidate.kernel, Walk::kBackward, fields["backward"]);
   return fields;
 }
 
 /// The columns of the candidates that the question would have: only their names matter.
-Json columns_of(const study::SearchQuestion& question) {
-  study::SearchCandidate candidate;
+Json columns_of(const SearchQuestion& question) {
+  SearchCandidate candidate;
   candidate.counted.flops = Flops{};
   if (question.setting.add_kv > 0) candidate.counted.extra_kv = ExtraKvCount{};
-  if (question.setting.attention_share) candidate.counted.end_to_end = study::EndToEndSpeedup{};
-  return candidate_fields(candidate);
+  if (question.setting.attention_share && question.phase == SearchPhase::kForward)
+    candidate.counted.end_to_end = study::EndToEndSpeedup{};
+  if (has_pass(question.phase, Walk::kBackward)) {
+    candidate.backward.emplace();
+    candidate.backward->flops = Flops{};
+  }
+  return candidate_fields(question, candidate, KernelFields::kHidden);
 }
 
-std::vector<std::string> candidate_row(const study::SearchCandidate& candidate) {
+std::string times(double factor) { return fmt::format("{:.2f}x", factor); }
+
+using Cells = std::vector<std::string>;
+
+void add_speedups(const TileCount& count, Cells& row) {
+  for (const double speedup :
+       {count.speedup_work(), count.speedup_worst(), count.speedup_mean(), count.speedup_flop()})
+    row.push_back(times(speedup));
+}
+
+Cells header_of(const SearchQuestion& question) {
+  const std::string objective = to_string(*question.objective);
+  Cells header = {"window", "stride"};
+  if (question.phase == SearchPhase::kBoth) {
+    header.insert(header.end(), {"Q tile", "KV tile", "backward Q", "backward KV", "sparsity",
+                                 "forward " + objective, "backward " + objective, "both"});
+  } else {
+    header.insert(header.end(), {"Q tile", "KV tile", "sparsity", "work", "worst", "mean", "flop"});
+  }
+  header.emplace_back("fast path");
+  if (question.setting.attention_share && question.phase == SearchPhase::kForward)
+    header.emplace_back("e2e worst");
+  return header;
+}
+
+double speedup_in(const TileCount& count, study::SearchObjective objective) {
+  switch (study::row_of(objective).ranks_by) {
+    case Objective::kWork:
+      return count.speedup_work();
+    case Objective::kMean:
+      return count.speedup_mean();
+    case Objective::kFlop:
+      return count.speedup_flop();
+    case Objective::kWorst:
+      break;
+  }
+  return count.speedup_worst();
+}
+
+Cells row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
   const TilingProblem& problem = candidate.counted.problem;
   const TileCount& count = candidate.counted.count;
-  std::vector<std::string> row = {to_string(window_of(problem.mask)),
-                                  to_string(stride_of(problem.mask)),
-                                  to_string(problem.tiles.q_tile),
-                                  to_string(problem.tiles.kv_tile),
-                                  fmt::format("{:.2f}%", 100.0 * count.sparsity()),
-                                  fmt::format("{:.2f}x", count.speedup_work()),
-                                  fmt::format("{:.2f}x", count.speedup_worst()),
-                                  fmt::format("{:.2f}x", count.speedup_mean()),
-                                  fmt::format("{:.2f}x", count.speedup_flop()),
-                                  count.fully_block_sparse() ? "yes" : "no"};
-  if (candidate.counted.end_to_end)
-    row.push_back(fmt::format("{:.2f}x", candidate.counted.end_to_end->worst));
+  Cells row = {to_string(window_of(problem.mask)), to_string(stride_of(problem.mask)),
+               to_string(problem.tiles.q_tile), to_string(problem.tiles.kv_tile)};
+  const std::string sparsity = fmt::format("{:.2f}%", 100.0 * count.sparsity());
+  if (question.phase == SearchPhase::kBoth) {
+    const TilePair& tiles = candidate.backward->problem.tiles;
+    row.insert(row.end(),
+               {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity,
+                times(speedup_in(count, *question.objective)),
+                times(speedup_in(candidate.backward->count, *question.objective)), times(candidate.speedup)});
+  } else {
+    row.push_back(sparsity);
+    add_speedups(count, row);
+  }
+  row.emplace_back(candidate.dense_path ? "dense" : candidate.fast_path ? "yes" : "no");
+  if (candidate.counted.end_to_end) row.push_back(times(candidate.counted.end_to_end->worst));
   return row;
 }
 
-std::string kind_line(const study::SearchAnswer& answer) {
-  const char* objective = to_string(*answer.question.objective);
-  switch (answer.question.kind) {
+std::string kind_line(const SearchAnswer& answer) {
+  const SearchQuestion& question = answer.question;
+  const std::string passes = question.phase == SearchPhase::kForward    ? ""
+                             : question.phase == SearchPhase::kBackward ? ", backward pass"
+                                                                        : ", forward and backward pass";
+  const std::string objective = to_string(*question.objective);
+  switch (question.kind) {
     case study::SearchKind::kLadder:
-      return "stride ladder: best worst-case speedup for each product of strides";
+      return "stride ladder: best worst-case speedup for each product of strides" + passes;
     case study::SearchKind::kPareto:
-      return fmt::format("Pareto front over sparsity, stride product and {} speedup: {} points", objective,
-                         answer.candidates.size());
+      return fmt::format("Pareto front over sparsity, stride product and {} speedup: {} points{}", objective,
+                         answer.candidates.size(), passes);
     case study::SearchKind::kBest:
       break;
   }
-  return fmt::format("best {} by {} speedup", answer.candidates.size(), objective);
+  const char* what = "";
+  switch (*question.distinct) {
+    case Distinct::kWindow:
+      what = " windows";
+      break;
+    case Distinct::kStride:
+      what = " windows and strides";
+      break;
+    case Distinct::kTiles:
+    case Distinct::kNone:
+      break;
+  }
+  const bool one_size = answer.tile_sizes.size() == 1;
+  return fmt::format("best {}{} by {} speedup{}{}",
+                     one_size ? static_cast<std::int64_t>(answer.candidates.size()) : *question.top, what,
+                     objective, passes, one_size ? "" : ", for each tile size");
+}
+
+/// What the reader should know of how the space was cut.
+std::string space_lines(const SearchAnswer& answer) {
+  std::string text;
+  for (const study::SearchExclusion& excluded : answer.excluded) {
+    text += fmt::format("left out: {} combination{} that NATTEN refuses: {} (--any keeps them)\n",
+                        grouped(excluded.combinations), excluded.combinations == 1 ? "" : "s",
+                        excluded.refusal.rule);
+  }
+  if (answer.imbalance_defaulted) {
+    text += fmt::format("length/window differs by at most {:g} between axes (--max-imbalance)\n",
+                        *answer.question.constraints.max_imbalance);
+  }
+  if (!answer.complete) text += "more than 65,536 combinations are alike: fewer answers than asked for\n";
+  return text;
+}
+
+std::string heading_of(const study::HeldTiles& held) {
+  std::string text;
+  if (held.forward) text += fmt::format("Q tiles of {} tokens", *held.forward);
+  if (held.backward)
+    text += fmt::format("{}KV tiles of {} tokens{}", text.empty() ? "" : ", ", *held.backward,
+                        text.empty() ? "" : " in the backward pass");
+  return text + ":\n";
+}
+
+std::string size_note() {
+  return "Tiles of different size are not compared: a smaller one visits less, and takes longer a token.\n";
+}
+
+/// One table, or one for each tile size.
+std::string tables_of(const SearchAnswer& answer) {
+  if (answer.tile_sizes.size() == 1) {
+    std::vector<Cells> rows = {header_of(answer.question)};
+    for (const SearchCandidate& candidate : answer.candidates)
+      rows.push_back(row_of(answer.question, candidate));
+    return text_table(rows);
+  }
+  std::string text = size_note();
+  for (std::size_t size = 0; size < answer.tile_sizes.size(); ++size) {
+    std::vector<Cells> rows = {header_of(answer.question)};
+    for (const SearchCandidate& candidate : answer.candidates) {
+      if (candidate.tile_size == size) rows.push_back(row_of(answer.question, candidate));
+    }
+    if (rows.size() > 1) text += "\n" + heading_of(answer.tile_sizes[size]) + text_table(rows);
+  }
+  return text;
+}
+
+Json result_of(const SearchAnswer& answer) {
+  Json fields;
+  fields["space_size"] = answer.space_size;
+  fields["evaluated"] = answer.evaluated;
+  fields["excluded"] = Json::array();
+  for (const study::SearchExclusion& excluded : answer.excluded) {
+    fields["excluded"].push_back({{"rule", excluded.refusal.rule},
+                                  {"parameter", excluded.refusal.parameter},
+                                  {"accepted", excluded.refusal.accepted},
+                                  {"combinations", excluded.combinations}});
+  }
+  fields["tile_sizes"] = Json::array();
+  for (const study::HeldTiles& held : answer.tile_sizes) {
+    fields["tile_sizes"].push_back({{"forward", held.forward ? Json(*held.forward) : Json()},
+                                    {"backward", held.backward ? Json(*held.backward) : Json()}});
+  }
+  fields["complete"] = answer.complete;
+  fields["candidates"] = Json::array();
+  for (const SearchCandidate& candidate : answer.candidates)
+    fields["candidates"].push_back(candidate_fields(answer.question, candidate, KernelFields::kShown));
+  return fields;
+}
+
+std::string text_of(const SearchAnswer& answer) {
+  if (answer.candidates.empty()) return "";
+  const Extents& input = answer.question.setting.input;
+  std::string text;
+  if (answer.preset) text += preset_line(*answer.preset, input);
+  text += fmt::format("layout {}   {} combinations   {}\n", to_string(input), grouped(answer.space_size),
+                      kind_line(answer));
+  return text + space_lines(answer) + "\n" + tables_of(answer);
+}
+
+const std::string& device_of(const SearchAnswer& answer) { return *answer.question.setting.device; }
+
+/// All devices in one table: each has its own backend, tiles and answers.
+std::string text_side_by_side(std::span<const SearchAnswer> answers) {
+  const SearchAnswer& first = answers.front();
+  const Extents& input = first.question.setting.input;
+  std::string text;
+  if (first.preset) text += preset_line(*first.preset, input);
+  text += fmt::format("layout {}   {} devices, speedups over dense attention on the same one\n",
+                      to_string(input), answers.size());
+  std::vector<Cells> rows;
+  bool several_sizes = false;
+  for (const SearchAnswer& answer : answers) {
+    text += fmt::format("\n{}: {} combinations   {}\n", device_of(answer), grouped(answer.space_size),
+                        kind_line(answer)) +
+            space_lines(answer);
+    several_sizes = several_sizes || answer.tile_sizes.size() > 1;
+    for (const SearchCandidate& candidate : answer.candidates) {
+      rows.push_back(row_of(answer.question, candidate));
+      rows.back().insert(rows.back().begin(), {device_of(answer), candidate.tiles.backend});
+    }
+  }
+  if (rows.empty()) return "";
+  Cells header = header_of(first.question);
+  header.insert(header.begin(), {"device", "backend"});
+  rows.insert(rows.begin(), header);
+  return text + "\n" + (several_sizes ? size_note() + "\n" : "") + text_table(rows);
 }
 
 }  // namespace
 
-Json search_result(const study::SearchAnswer& answer) {
+Json search_result(std::span<const SearchAnswer> answers) {
+  if (answers.size() == 1) return result_of(answers.front());
   Json fields;
-  fields["space_size"] = answer.space_size;
-  fields["evaluated"] = answer.evaluated;
-  fields["candidates"] = Json::array();
-  for (const study::SearchCandidate& candidate : answer.candidates)
-    fields["candidates"].push_back(candidate_fields(candidate));
+  fields["devices"] = Json::array();
+  for (const SearchAnswer& answer : answers) {
+    Json of_device = {{"device", device_of(answer)}};
+    of_device.update(result_of(answer));
+    fields["devices"].push_back(std::move(of_device));
+  }
   return fields;
 }
 
-std::string search_csv(const study::SearchAnswer& answer) {
+std::string search_csv(std::span<const SearchAnswer> answers) {
+  const bool several = answers.size() > 1;
+  const auto with_device = [&](const SearchAnswer& answer, Json fields) {
+    if (!several) return fields;
+    Json row = {{"device", device_of(answer)}};
+    row.update(std::move(fields));
+    return row;
+  };
   std::vector<Json> rows;
-  for (const study::SearchCandidate& candidate : answer.candidates)
-    rows.push_back(candidate_fields(candidate));
-  return csv_table(columns_of(answer.question), rows);
+  for (const SearchAnswer& answer : answers) {
+    for (const SearchCandidate& candidate : answer.candidates) {
+      rows.push_back(
+          with_device(answer, candidate_fields(answer.question, candidate, KernelFields::kHidden)));
+    }
+  }
+  return csv_table(with_device(answers.front(), columns_of(answers.front().question)), rows);
 }
 
-std::string search_text(const study::SearchAnswer& answer) {
-  if (answer.candidates.empty()) return "";
-  std::vector<std::vector<std::string>> rows = {
-      {"window", "stride", "Q tile", "KV tile", "sparsity", "work", "worst", "mean", "flop", "block-sparse"}};
-  if (answer.question.setting.attention_share) rows[0].push_back("e2e worst");
-  for (const study::SearchCandidate& candidate : answer.candidates) rows.push_back(candidate_row(candidate));
-  const Extents& input = answer.question.setting.input;
-  std::string text;
-  if (answer.preset) text += preset_line(*answer.preset, input);
-  text += fmt::format("layout {}   {} combinations   {}\n\n", to_string(input), grouped(answer.space_size),
-                      kind_line(answer));
-  return text + text_table(rows);
+std::string search_text(std::span<const SearchAnswer> answers) {
+  return answers.size() == 1 ? text_of(answers.front()) : text_side_by_side(answers);
 }
 
-std::string nothing_found(const study::SearchAnswer& answer) {
+std::string nothing_found(const SearchAnswer& answer) {
   const std::optional<SparsityRange>& sparsity = answer.question.constraints.sparsity;
   if (answer.nearest_sparsity && sparsity) {
     // Bounds of six digits around it, so that what is printed can be asked for.

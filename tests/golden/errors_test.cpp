@@ -117,7 +117,7 @@ TEST_CASE("search refuses contradictions and values out of range") {
   check_refused("count -i 64 64 -w 8 8 --device h100 -d 256 --emit json", {"dim", "256", "128"});
   check_refused("count -i 64 -w 8 --dtype e4m3 --emit flex", {"dtype", "e4m3", "FlexAttention"});
   check_refused("count -i 64 -w 8 --tiling single --emit natten", {"emit", "natten"});
-  check_refused("search -i 8 8 8 8 --q-tile 2 2 2 2 --kv-tile 2 2 2 2 --emit natten", {"emit"});
+  check_refused("search -i 8 8 8 8 --q-tile 2 2 2 2 --kv-tile 2 2 2 2 --emit natten", {"1 to 3 axes"});
   check_refused("search -i 64 -w 16 -s 8 --q-tile 3 --kv-tile 5 --emit natten", {"q_tile_shape", "compiled"});
   check_refused("search -i 300000 --pareto", {"search space", "--window-range"});
 }

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <set>
+
 #include "catch.hpp"
 #include "program.hpp"
 
@@ -74,12 +77,12 @@ TEST_CASE("end to end ranks as worst does") {
 }
 
 TEST_CASE("nothing feasible: exit 0, no candidates, the nearest feasible sparsity on stderr") {
-  const auto done = run("search -i 10 --q-tile 1 --kv-tile 1 --sparsity 0.41:0.42 --json");
+  const auto done = run("search -i 10 --q-tile 1 --kv-tile 1 --any --sparsity 0.41:0.42 --json");
   CHECK(done.exit_code == 0);
   CHECK(Json::parse(done.out)["result"]["candidates"].empty());
   CHECK(done.err.find("0.4") != std::string::npos);
   CHECK(done.err.find("nearest feasible sparsity is 0.4,") != std::string::npos);
-  CHECK(run("search -i 10 --q-tile 4 --kv-tile 4 --no-padding").out.empty());
+  CHECK(run("search -i 10 --q-tile 4 --kv-tile 4 --any --no-padding").out.empty());
 }
 
 TEST_CASE("a Pareto front and a ladder without points name the nearest feasible sparsity too") {
@@ -100,12 +103,12 @@ TEST_CASE("a CSV without rows keeps its header") {
 TEST_CASE("the nearest feasible sparsity can be asked for as it is printed") {
   for (const std::string layout : {"64 64 --q-tile 4 4 --kv-tile 4 4", "30 48 --q-tile 4 4 --kv-tile 4 4",
                                    "7 11 13 --q-tile 2 2 2 --kv-tile 2 2 2"}) {
-    const auto none = run("search -i " + layout + " --sparsity 0.33333:0.33333");
+    const auto none = run("search -i " + layout + " --any --sparsity 0.33333:0.33333");
     const std::size_t at = none.err.find("--sparsity ");
     INFO(none.err);
     REQUIRE(at != std::string::npos);
-    CHECK_FALSE(
-        run("search -i " + layout + " " + none.err.substr(at, none.err.find('\n', at) - at)).out.empty());
+    CHECK_FALSE(run("search -i " + layout + " --any " + none.err.substr(at, none.err.find('\n', at) - at))
+                    .out.empty());
   }
 }
 
@@ -152,7 +155,8 @@ TEST_CASE("timing goes to stderr and changes nothing else") {
 }
 
 TEST_CASE("a Pareto front is never truncated, and no point of it dominates another") {
-  const Json front = result_of("search -i 24 24 --q-tile 4 4 --kv-tile 2 4 --pareto --top 2")["candidates"];
+  const Json front =
+      result_of("search -i 24 24 --q-tile 4 4 --kv-tile 2 4 --any --pareto --top 2")["candidates"];
   CHECK(front.size() > 2);
   for (const Json& a : front) {
     for (const Json& b : front) {
@@ -165,6 +169,112 @@ TEST_CASE("a Pareto front is never truncated, and no point of it dominates anoth
       CHECK_FALSE(dominates);
     }
   }
+}
+
+TEST_CASE("what NATTEN refuses is left out, counted, and kept by --any") {
+  // One axis of 16: pairs of window and stride 16 * 17 / 2 = 136, of which one has a window of 1.
+  const Json result = result_of("search -i 16");
+  REQUIRE(result["excluded"].size() == 1);
+  CHECK(result["excluded"][0]["rule"] == "kernel sizes are 2 or more");
+  CHECK(result["excluded"][0]["combinations"] == 1);
+  CHECK(result["space_size"] == 136);
+  CHECK(result_of("search -i 16 --any")["excluded"].empty());
+  CHECK(run("search -i 16").out.find("left out: 1 combination that NATTEN refuses") != std::string::npos);
+  check_refused("search -i 64 -w 1", {"kernel_size", "--any"});
+  check_refused("search -i 64 -w 16 --q-tile 8 --kv-tile 4", {"blackwell-fna was compiled for", "--any"});
+  check_refused("search -i 64 --backend cutlass-fna -d 12", {"multiples of 8", "--any"});
+}
+
+TEST_CASE("a search of both passes has the counts of the backward pass of count") {
+  const Json result = result_of("search -i 64 64 --sparsity 0.6:0.7 --phase both --top 2");
+  REQUIRE(result["candidates"].size() == 2);
+  for (const Json& candidate : result["candidates"]) {
+    const auto list = [](const Json& shape) {
+      std::string text;
+      for (const Json& value : shape) text += " " + value.dump();
+      return text;
+    };
+    const Json count =
+        result_of("count -i 64 64 -w" + list(candidate["window"]) + " -s" + list(candidate["stride"]) +
+                  " --q-tile" + list(candidate["q_tile"]) + " --kv-tile" + list(candidate["kv_tile"]) +
+                  " --backward-q-tile" + list(candidate["backward"]["q_tile"]) + " --backward-kv-tile" +
+                  list(candidate["backward"]["kv_tile"]));
+    for (const auto& [key, value] : count.items()) {
+      INFO(key);
+      CHECK(candidate[key] == value);
+    }
+    // Equal head dims: 2 products forward, 5 backward.
+    const double both = 7.0 / (2.0 / candidate["speedup_work"].get<double>() +
+                               5.0 / candidate["backward"]["speedup_work"].get<double>());
+    CHECK(std::abs(candidate["speedup"].get<double>() - both) < 1e-9);
+  }
+  const Json backward = result_of("search -i 64 64 --sparsity 0.6:0.7 --phase backward --top 1");
+  CHECK_FALSE(backward["candidates"][0].contains("q_tile"));
+  CHECK(backward["candidates"][0]["speedup"] == backward["candidates"][0]["backward"]["speedup_work"]);
+}
+
+TEST_CASE("emit after a search of both passes names the backward tiles") {
+  const std::string call =
+      run("search -i 64 64 --sparsity 0.6:0.7 --phase both --device h100 --top 1 --emit natten").out;
+  CHECK(call.find("backward_q_tile_shape=") != std::string::npos);
+  check_refused("search -i 64 64 --device h100 b200 --emit natten", {"emit", "one device"});
+}
+
+TEST_CASE("several devices side by side have the answers that each has alone") {
+  const std::string question = "search -i 64 64 --sparsity 0.6:0.7 --top 2 --device ";
+  const Json both = result_of(question + "h100 b200")["devices"];
+  REQUIRE(both.size() == 2);
+  CHECK(both[0]["device"] == "h100");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Json alone = result_of(question + (i == 0 ? "h100" : "b200"));
+    for (const auto& [key, value] : alone.items()) CHECK(both[i][key] == value);
+  }
+  const std::string text = run(question + "h100 b200").out;
+  CHECK(text.find("hopper-fna") != std::string::npos);
+  CHECK(text.find("blackwell-fna") != std::string::npos);
+}
+
+TEST_CASE("tile sizes are listed apart, the larger first, and the text says why") {
+  const auto done = run("search -i 64 64 --backend cutlass-fna --sparsity 0.6:0.7 --top 1");
+  CHECK(done.out.find("Tiles of different size are not compared") != std::string::npos);
+  CHECK(done.out.find("Q tiles of 64 tokens") < done.out.find("Q tiles of 32 tokens"));
+}
+
+TEST_CASE("the default imbalance of a preset is said and echoed, and a given one wins") {
+  const auto done = run("search --preset hunyuan-video --sparsity 0.9:0.92 --top 1");
+  CHECK(done.out.find("length/window differs by at most 2.5 between axes") != std::string::npos);
+  const Json input = Json::parse(run("search --preset hunyuan-video --top 1 --json --quiet").out)["input"];
+  CHECK(input["max_imbalance"] == 2.5);
+  CHECK(Json::parse(run("search --preset hunyuan-video --top 1 --max-imbalance 9 --json --quiet")
+                        .out)["input"]["max_imbalance"] == 9.0);
+  CHECK(
+      Json::parse(run("search -i 30 48 80 --top 1 --json --quiet").out)["input"]["max_imbalance"].is_null());
+}
+
+TEST_CASE("distinct says what a row is") {
+  const auto windows = [](const std::string& distinct) {
+    const Json candidates =
+        result_of("search -i 256 256 --sparsity 0.6:0.7 --top 40 --distinct " + distinct)["candidates"];
+    std::set<std::string> seen;
+    for (const Json& candidate : candidates) seen.insert(candidate["window"].dump());
+    CHECK(candidates.size() == 40);
+    return seen.size();
+  };
+  CHECK(windows("window") == 40);
+  CHECK(windows("none") < 40);
+  CHECK(windows("none") <= windows("tiles"));
+  CHECK(windows("stride") < 40);
+}
+
+TEST_CASE("a smallest speedup and the fast path hold for every candidate") {
+  const Json result = result_of(
+      "search -i 64 64 --sparsity 0.5:0.8 --min-speedup 2.5 --natten-fast-path --objective mean --top 50");
+  REQUIRE(result["candidates"].size() > 0);
+  for (const Json& candidate : result["candidates"]) {
+    CHECK(candidate["natten_fast_path"] == true);
+    CHECK(candidate["speedup_mean"] >= 2.5);
+  }
+  check_refused("search -i 64 --min-speedup 0", {"min-speedup"});
 }
 
 }  // namespace

@@ -36,16 +36,29 @@ std::set<std::vector<std::int64_t>> visited_by_tokens(const Candidate& candidate
   return visited;
 }
 
-std::set<std::vector<std::int64_t>> key_by_tokens(const SearchSpace& space, const Candidate& candidate,
-                                                  Distinct distinct) {
-  if (distinct == Distinct::kTiles)
-    return visited_by_tokens(candidate, space.tiles[candidate.tile_choice].tiles);
+/// Window, or window and stride.
+std::vector<std::int64_t> mask_key(const Candidate& candidate, Distinct distinct) {
   std::vector<std::int64_t> key;
   for (const AxisMask& axis : candidate.mask) {
     key.push_back(axis.window);
     if (distinct == Distinct::kStride) key.push_back(axis.stride);
   }
-  return {key};
+  return key;
+}
+
+std::set<std::vector<std::int64_t>> tiles_of_all_passes(const SearchSpace& space,
+                                                        const Candidate& candidate) {
+  const TileChoice& choice = space.tiles[candidate.tile_choice];
+  std::set<std::vector<std::int64_t>> visited;
+  for (const Walk pass : {Walk::kForward, Walk::kBackward}) {
+    if (!has_pass(space.phase, pass)) continue;
+    for (std::vector<std::int64_t> entry :
+         visited_by_tokens(candidate, pass == Walk::kForward ? choice.tiles : choice.backward_tiles)) {
+      entry.push_back(pass == Walk::kForward ? 0 : 1);
+      visited.insert(entry);
+    }
+  }
+  return visited;
 }
 
 TEST_CASE("distinct answers are the first of each kind in the order of the search") {
@@ -72,25 +85,33 @@ TEST_CASE("distinct answers are the first of each kind in the order of the searc
         tiles.q_tile.push_back(pick(1, 4));
         tiles.kv_tile.push_back(pick(1, 4));
       }
-      space.tiles.push_back({"", tiles});
+      TilePair backward_tiles = tiles;
+      for (std::int64_t& size : backward_tiles.q_tile) size = pick(1, 4);
+      space.tiles.push_back({"", tiles, backward_tiles});
     }
+    space.phase = values_of<SearchPhase>()[static_cast<std::size_t>(pick(0, 2))];
+    const Objective objective = pick(0, 2) == 0 ? Objective::kWorst : Objective::kWork;
+    const SearchRun run{.tie_break = pick(0, 1) == 0 ? TieBreak::kFastPath : TieBreak::kStrideProduct};
     SearchConstraints constraints;
     if (pick(0, 1) == 0) constraints.sparsity = SparsityRange{0.2, 0.8};
-    const std::vector<Candidate> all =
-        search_best(space, constraints, Objective::kWork, 1'000'000).candidates;
+    const std::vector<Candidate> all = search_best(space, constraints, objective, 1'000'000, run).candidates;
     for (const Distinct distinct :
          {Distinct::kNone, Distinct::kTiles, Distinct::kStride, Distinct::kWindow}) {
       const auto top = static_cast<std::size_t>(pick(1, 20));
       std::vector<Candidate> wanted;
-      std::set<std::set<std::vector<std::int64_t>>> seen;
+      std::set<std::vector<std::int64_t>> masks;
+      std::set<std::set<std::vector<std::int64_t>>> tiles;
       for (const Candidate& candidate : all) {
         if (wanted.size() == top) break;
+        const bool by_mask = distinct == Distinct::kWindow || distinct == Distinct::kStride;
+        if (by_mask && !masks.insert(mask_key(candidate, distinct)).second) continue;
         const bool is_new =
-            distinct == Distinct::kNone || seen.insert(key_by_tokens(space, candidate, distinct)).second;
+            distinct == Distinct::kNone || tiles.insert(tiles_of_all_passes(space, candidate)).second;
         if (is_new) wanted.push_back(candidate);
       }
-      const DistinctResult result = search_distinct(space, constraints, Objective::kWork, top, distinct);
-      INFO("input " << to_string(input) << " distinct " << static_cast<int>(distinct) << " top " << top);
+      const DistinctResult result = search_distinct(space, constraints, objective, top, distinct, run);
+      INFO("input " << to_string(input) << " distinct " << to_string(distinct) << " phase "
+                    << to_string(space.phase) << " top " << top);
       REQUIRE(result.complete);
       REQUIRE(result.search.candidates.size() == wanted.size());
       for (std::size_t k = 0; k < wanted.size(); ++k) {

@@ -45,8 +45,9 @@ struct Case {
 struct Point {
   Extents window, stride;
   std::size_t choice = 0;
-  TileCount count;
+  TileCount count;  // of the backward pass, where it is alone
   bool fast_path = false;
+  std::optional<TileCount> backward = {};  // where both are searched
 };
 
 Case random_case() {
@@ -71,13 +72,17 @@ Case random_case() {
     }
   }
   if (pick(0, 3) == 0) random.space.kv_tiling = KvTiling::kDynamic;
+  if (pick(0, 3) == 0) random.space.backward_kv_tiling = KvTiling::kDynamic;
+  random.space.phase = *rc::gen::element(SearchPhase::kForward, SearchPhase::kBackward, SearchPhase::kBoth);
+  if (pick(0, 1) == 0) random.space.weights = {pick(1, 7), pick(1, 7)};
   for (std::int64_t choice = pick(1, 3); choice > 0; --choice) {
-    TilePair tiles;
+    TileChoice tiles;
     for (std::size_t axis = 0; axis < input.rank(); ++axis) {
-      tiles.q_tile.push_back(pick(1, 4));
-      tiles.kv_tile.push_back(pick(1, 4));
+      for (Extents* sizes : {&tiles.tiles.q_tile, &tiles.tiles.kv_tile, &tiles.backward_tiles.q_tile,
+                             &tiles.backward_tiles.kv_tile})
+        sizes->push_back(pick(1, 4));
     }
-    random.space.tiles.push_back({"", tiles});
+    random.space.tiles.push_back(tiles);
   }
   random.objective =
       *rc::gen::element(Objective::kWork, Objective::kWorst, Objective::kMean, Objective::kFlop);
@@ -118,27 +123,37 @@ std::pair<std::int64_t, std::int64_t> unevenness(const SearchSpace& space, const
   return worst;
 }
 
-std::pair<std::int64_t, std::int64_t> objective_of(const Point& point, Objective objective);
+std::pair<std::int64_t, std::int64_t> objective_of(const Case& random, const Point& point,
+                                                   Objective objective);
+
+std::vector<TilePair> tiles_in_passes(const SearchSpace& space, std::size_t choice) {
+  const TileChoice& tiles = space.tiles[choice];
+  if (space.phase == SearchPhase::kBoth) return {tiles.tiles, tiles.backward_tiles};
+  return {space.phase == SearchPhase::kForward ? tiles.tiles : tiles.backward_tiles};
+}
 
 bool meets(const Case& random, const Point& point) {
   if (random.constraints.natten_fast_path && !point.fast_path) return false;
   if (random.limits.speedup > 0) {
-    const auto [faster, slower] = objective_of(point, random.objective);
+    const auto [faster, slower] = objective_of(random, point, random.objective);
     if (static_cast<Wide>(faster) * 1000 < static_cast<Wide>(slower) * random.limits.speedup) return false;
   }
   const SearchSpace& space = random.space;
-  const TilePair& tiles = space.tiles[point.choice].tiles;
-  for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
-    if (random.constraints.window_multiple_of_kv_tile && point.window[axis] % tiles.kv_tile[axis] != 0)
-      return false;
-    for (std::int64_t residue = 0; random.constraints.no_padding && residue < space.dilation[axis];
-         ++residue) {
-      std::int64_t length = 0;
-      for (std::int64_t i = residue; i < space.input[axis]; i += space.dilation[axis]) ++length;
-      if (length % tiles.q_tile[axis] != 0 || length % tiles.kv_tile[axis] != 0) return false;
+  for (const TilePair& tiles : tiles_in_passes(space, point.choice)) {
+    for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
+      if (random.constraints.window_multiple_of_kv_tile && point.window[axis] % tiles.kv_tile[axis] != 0)
+        return false;
+      for (std::int64_t residue = 0; random.constraints.no_padding && residue < space.dilation[axis];
+           ++residue) {
+        std::int64_t length = 0;
+        for (std::int64_t i = residue; i < space.input[axis]; i += space.dilation[axis]) ++length;
+        if (length % tiles.q_tile[axis] != 0 || length % tiles.kv_tile[axis] != 0) return false;
+      }
     }
   }
   if (random.constraints.fully_block_sparse && point.count.partial_tiles() != 0) return false;
+  if (random.constraints.fully_block_sparse && point.backward && point.backward->partial_tiles() != 0)
+    return false;
   const auto [larger, smaller] = unevenness(space, point.window);
   if (random.limits.imbalance > 0 &&
       static_cast<Wide>(larger) * 1000 > static_cast<Wide>(smaller) * random.limits.imbalance)
@@ -168,29 +183,46 @@ std::vector<Point> enumerate(const Case& random) {
   for (const auto& [window, stride] : pairs) {
     for (std::size_t choice = 0; choice < space.tiles.size(); ++choice) {
       const NeighborhoodMask mask = make_mask(space.input, window, stride, space.dilation, space.causal);
-      points.push_back(
-          {window, stride, choice,
-           walk_tiles({.mask = mask, .tiles = space.tiles[choice].tiles, .kv_tiling = space.kv_tiling}),
-           natten_fast_path({.mask = mask, .tiles = space.tiles[choice].tiles})});
+      const TilingProblem forward{
+          .mask = mask, .tiles = space.tiles[choice].tiles, .kv_tiling = space.kv_tiling};
+      const TilingProblem backward{.mask = mask,
+                                   .tiles = space.tiles[choice].backward_tiles,
+                                   .kv_tiling = space.backward_kv_tiling,
+                                   .walk = Walk::kBackward};
+      const bool one = space.phase != SearchPhase::kBoth;
+      const TilingProblem& first = space.phase == SearchPhase::kBackward ? backward : forward;
+      points.push_back({window, stride, choice, walk_tiles(first), natten_fast_path(first)});
+      if (one) continue;
+      points.back().backward = walk_tiles(backward);
+      points.back().fast_path = natten_fast_path(forward) && natten_fast_path(backward);
     }
   }
   return points;
 }
 
-/// objective = numerator / denominator.
-std::pair<std::int64_t, std::int64_t> objective_of(const Point& point, Objective objective) {
-  const TileCount& count = point.count;
+/// speedup = numerator / denominator.
+std::pair<std::int64_t, std::int64_t> speedup_of(const TileCount& count, Objective objective) {
   switch (objective) {
     case Objective::kWork:
       return {count.dense_pairs, count.mma_pairs};
     case Objective::kWorst:
-      return {count.dense_tiles, count.q_tiles * count.max_tiles_per_walked_tile};
+      return {count.dense_tiles, count.walked_tiles() * count.max_tiles_per_walked_tile};
     case Objective::kMean:
       return {count.dense_tiles, count.visited_tiles};
     case Objective::kFlop:
       return {count.dense_pairs, count.attended_pairs};
   }
   return {};
+}
+
+std::pair<std::int64_t, std::int64_t> objective_of(const Case& random, const Point& point,
+                                                   Objective objective) {
+  const auto [dense, work] = speedup_of(point.count, objective);
+  if (!point.backward) return {dense, work};
+  // (a + b) / (a / forward + b / backward)
+  const auto [backward_dense, backward_work] = speedup_of(*point.backward, objective);
+  const auto [a, b] = random.space.weights;
+  return {(a + b) * dense * backward_dense, a * work * backward_dense + b * backward_work * dense};
 }
 
 int compare_ratio(const std::pair<std::int64_t, std::int64_t>& a,
@@ -200,7 +232,8 @@ int compare_ratio(const std::pair<std::int64_t, std::int64_t>& a,
 }
 
 bool better(const Case& random, Objective objective, const Point& a, const Point& b) {
-  if (const int order = compare_ratio(objective_of(a, objective), objective_of(b, objective)); order != 0)
+  if (const int order = compare_ratio(objective_of(random, a, objective), objective_of(random, b, objective));
+      order != 0)
     return order > 0;
   if (random.tie_break == TieBreak::kFastPath && a.fast_path != b.fast_path) return a.fast_path;
   const std::int64_t product_a = product(a.stride, "stride"), product_b = product(b.stride, "stride");
@@ -208,16 +241,16 @@ bool better(const Case& random, Objective objective, const Point& a, const Point
   if (const int order = compare_ratio(unevenness(random.space, a.window), unevenness(random.space, b.window));
       order != 0)
     return order < 0;
-  const TilePair& tiles_a = random.space.tiles[a.choice].tiles;
-  const TilePair& tiles_b = random.space.tiles[b.choice].tiles;
-  const auto key = [](const Point& point, const TilePair& tiles) {
+  const auto key = [&](const Point& point) {
+    std::vector<Extents> shapes = {point.window, point.stride};
+    for (const TilePair& tiles : tiles_in_passes(random.space, point.choice))
+      shapes.insert(shapes.end(), {tiles.q_tile, tiles.kv_tile});
     std::vector<std::int64_t> values;
-    for (const Extents* extents : {&point.window, &point.stride, &tiles.q_tile, &tiles.kv_tile})
-      values.insert(values.end(), extents->begin(), extents->end());
+    for (const Extents& shape : shapes) values.insert(values.end(), shape.begin(), shape.end());
     values.push_back(static_cast<std::int64_t>(point.choice));
     return values;
   };
-  return key(a, tiles_a) < key(b, tiles_b);
+  return key(a) < key(b);
 }
 
 std::string describe_case(const Case& random) {
@@ -237,7 +270,7 @@ std::string describe_case(const Case& random) {
           (random.constraints.window_multiple_of_kv_tile ? " multiple" : "") +
           (random.constraints.fully_block_sparse ? " block-sparse" : "") +
           (random.constraints.no_padding ? " no-padding" : "") + " objective " +
-          std::to_string(static_cast<int>(random.objective));
+          std::to_string(static_cast<int>(random.objective)) + " phase " + to_string(random.space.phase);
   return text;
 }
 
@@ -245,7 +278,8 @@ void assert_equal(const Case& random, const std::vector<Candidate>& found, const
   bool same = found.size() == wanted.size();
   for (std::size_t i = 0; same && i < found.size(); ++i) {
     same = window_of(found[i].mask) == wanted[i].window && stride_of(found[i].mask) == wanted[i].stride &&
-           found[i].tile_choice == wanted[i].choice && found[i].count == wanted[i].count;
+           found[i].tile_choice == wanted[i].choice && found[i].count == wanted[i].count &&
+           found[i].backward_count == wanted[i].backward;
   }
   if (same) return;
   std::string text = describe_case(random);
@@ -318,8 +352,8 @@ TEST_CASE("the Pareto front equals the undominated points of plain enumeration")
       const std::int64_t strides = product(point.stride, "stride");
       const bool dominated = std::any_of(points.begin(), points.end(), [&](const Point& other) {
         const std::int64_t other_strides = product(other.stride, "stride");
-        const int speed =
-            compare_ratio(objective_of(other, random.objective), objective_of(point, random.objective));
+        const int speed = compare_ratio(objective_of(random, other, random.objective),
+                                        objective_of(random, point, random.objective));
         const bool as_good = other.count.attended_pairs >= point.count.attended_pairs &&
                              other_strides <= strides && speed >= 0;
         const bool equal = other.count.attended_pairs == point.count.attended_pairs &&
@@ -347,13 +381,14 @@ TEST_CASE("the stride ladder equals the undominated strides of plain enumeration
     std::sort(points.begin(), points.end(), [&](const Point& a, const Point& b) {
       const std::int64_t product_a = product(a.stride, "stride"), product_b = product(b.stride, "stride");
       if (product_a != product_b) return product_a < product_b;
-      const int order = compare_ratio(objective_of(a, Objective::kWorst), objective_of(b, Objective::kWorst));
+      const int order = compare_ratio(objective_of(random, a, Objective::kWorst),
+                                      objective_of(random, b, Objective::kWorst));
       return order != 0 ? order > 0 : a.stride < b.stride;
     });
     std::vector<Point> ladder;
     for (const Point& point : points) {
-      if (ladder.empty() || compare_ratio(objective_of(point, Objective::kWorst),
-                                          objective_of(ladder.back(), Objective::kWorst)) > 0)
+      if (ladder.empty() || compare_ratio(objective_of(random, point, Objective::kWorst),
+                                          objective_of(random, ladder.back(), Objective::kWorst)) > 0)
         ladder.push_back(point);
     }
     assert_equal(random, stride_ladder(random.space, random.constraints).candidates, ladder);

@@ -18,6 +18,10 @@
 
 namespace natten_sim::cli {
 
+struct DeviceNames {
+  std::vector<std::string> names;
+};
+
 /// Tile pairs with their backends: JSON only.
 template <>
 struct OptionValue<std::vector<TileChoice>> {
@@ -27,15 +31,25 @@ struct OptionValue<std::vector<TileChoice>> {
     throw InvalidParameter(name, "given in words", "JSON");
   }
   static std::vector<TileChoice> from_json(const std::string& key, const Json& value, const About&) {
-    const char* accepted = "an array of {\"q_tile\", \"kv_tile\", \"backend\"}";
+    const char* accepted =
+        "an array of {\"q_tile\", \"kv_tile\", \"backward_q_tile\", \"backward_kv_tile\", \"backend\"}, with "
+        "the "
+        "shapes of one pass or both";
     std::vector<TileChoice> choices;
     for_each_element(key, value, accepted, [&](const Json& element) {
-      if (!element.is_object() || !element.contains("q_tile") || !element.contains("kv_tile"))
-        throw InvalidParameter(key, element.dump(), accepted);
+      const auto has = [&](const char* name) { return element.contains(name); };
+      const bool forward = element.is_object() && has("q_tile") && has("kv_tile");
+      const bool backward = element.is_object() && has("backward_q_tile") && has("backward_kv_tile");
+      if (!forward && !backward) throw InvalidParameter(key, element.dump(), accepted);
       TileChoice choice;
-      choice.tiles.q_tile = OptionValue<Extents>::from_json("q_tile", element["q_tile"], {});
-      choice.tiles.kv_tile = OptionValue<Extents>::from_json("kv_tile", element["kv_tile"], {});
-      if (element.contains("backend") && element["backend"].is_string())
+      const auto read = [&](const char* name, Extents& shape) {
+        if (has(name)) shape = OptionValue<Extents>::from_json(name, element[name], {});
+      };
+      read("q_tile", choice.tiles.q_tile);
+      read("kv_tile", choice.tiles.kv_tile);
+      read("backward_q_tile", choice.backward_tiles.q_tile);
+      read("backward_kv_tile", choice.backward_tiles.kv_tile);
+      if (has("backend") && element["backend"].is_string())
         choice.backend = element["backend"].get<std::string>();
       choices.push_back(choice);
     });
@@ -44,10 +58,35 @@ struct OptionValue<std::vector<TileChoice>> {
   static bool to_json(const std::vector<TileChoice>& choices, Json& out) {
     out = Json::array();
     for (const TileChoice& choice : choices) {
-      out.push_back({{"q_tile", report::to_json(choice.tiles.q_tile)},
-                     {"kv_tile", report::to_json(choice.tiles.kv_tile)},
-                     {"backend", choice.backend.empty() ? Json() : Json(choice.backend)}});
+      Json entry;
+      const auto write = [&](const char* name, const Extents& shape) {
+        if (!shape.empty()) entry[name] = report::to_json(shape);
+      };
+      write("q_tile", choice.tiles.q_tile);
+      write("kv_tile", choice.tiles.kv_tile);
+      write("backward_q_tile", choice.backward_tiles.q_tile);
+      write("backward_kv_tile", choice.backward_tiles.kv_tile);
+      entry["backend"] = choice.backend.empty() ? Json() : Json(choice.backend);
+      out.push_back(entry);
     }
+    return true;
+  }
+};
+
+/// Names of devices: a string in JSON if it is one, an array if there are several.
+template <>
+struct OptionValue<DeviceNames> {
+  static constexpr int kMaxValues = 64;
+  static DeviceNames from_words(const std::string&, const std::vector<std::string>& words, const About&) {
+    return {words};
+  }
+  static DeviceNames from_json(const std::string& key, const Json& value, const About& about) {
+    if (value.is_string()) return {{value.get<std::string>()}};
+    return {OptionValue<std::vector<std::string>>::from_json(key, value, about)};
+  }
+  static bool to_json(const DeviceNames& devices, Json& out) {
+    if (devices.names.empty()) return false;
+    out = devices.names.size() == 1 ? Json(devices.names.front()) : Json(devices.names);
     return true;
   }
 };
@@ -58,8 +97,14 @@ using study::SearchAnswer;
 using study::SearchKind;
 using study::SearchQuestion;
 
-struct SearchFlags {
+/// What is asked, and of which devices; none: of the backend.
+struct AskedSearch {
   SearchQuestion question;
+  DeviceNames devices;
+};
+
+struct SearchFlags {
+  AskedSearch asked;
   CatalogFiles files;
   std::optional<report::EmitKind> emit;
   std::optional<unsigned> threads;  ///< none: all cores
@@ -91,6 +136,19 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
            {.value = "N", .help = "Q tile shape [all of the backend's]", .echo = Echo::kNever});
   rows.add("--kv-tile", &SearchQuestion::kv_tile,
            {.value = "N", .help = "KV tile shape [all of the backend's]", .echo = Echo::kNever});
+  rows.add(
+      "--phase", &SearchQuestion::phase,
+      {.value = "NAME",
+       .help = "Passes to search; both: one window and stride for the two, work weighted 2 to 5 for equal "
+               "head dims [forward]"});
+  rows.add("--backward-q-tile", &SearchQuestion::backward_q_tile,
+           {.value = "N",
+            .help = "Q tile shape of the backward pass [all of the backend's]",
+            .echo = Echo::kNever});
+  rows.add("--backward-kv-tile", &SearchQuestion::backward_kv_tile,
+           {.value = "N",
+            .help = "KV tile shape of the backward pass [all of the backend's]",
+            .echo = Echo::kNever});
   rows.add_key("tiles", &SearchQuestion::tiles);
 }
 
@@ -100,22 +158,32 @@ void add_constraint_rows(Options<SearchQuestion>& rows) {
            {.value = "LO:HI", .help = "Sparsity range, fractions, both included"});
   rows.add("--window-multiple-of-kv-tile", constraint(&SearchConstraints::window_multiple_of_kv_tile),
            {.help = "Windows that are multiples of the KV tile on every axis"});
-  rows.add("--max-imbalance", constraint(&SearchConstraints::max_imbalance),
-           {.value = "X",
-            .help = "Largest over smallest length/window among the axes, 1 or more",
-            .interval = {1, 1e12},
-            .accepted = "a number of 1 or more"});
+  rows.add(
+      "--max-imbalance", constraint(&SearchConstraints::max_imbalance),
+      {.value = "X",
+       .help = "Largest over smallest length/window among the axes, 1 or more [2.5 with a preset and free "
+               "windows, else any]",
+       .interval = {1, 1e12},
+       .accepted = "a number of 1 or more"});
   rows.add("--fully-block-sparse", constraint(&SearchConstraints::fully_block_sparse),
            {.help = "Only configurations without partially masked tiles"});
+  rows.add("--natten-fast-path", constraint(&SearchConstraints::natten_fast_path),
+           {.help = "Only configurations that NATTEN runs without masking"});
+  rows.add("--min-speedup", constraint(&SearchConstraints::min_speedup),
+           {.value = "X",
+            .help = "Smallest speedup, of the kind that --objective names",
+            .interval = {1e-6, 1e12},
+            .accepted = "a positive number"});
   rows.add("--no-padding", constraint(&SearchConstraints::no_padding),
            {.help = "Only tiles that divide every axis"});
   rows.add("--dense-axes", &SearchQuestion::dense_axes,
            {.value = "AXIS", .help = "Axes, from 0, whose window is the whole axis", .range = {.lo = 0}});
+  rows.add("--any", &SearchQuestion::any, {.help = "Keep configurations that NATTEN refuses"});
 }
 
-Options<SearchQuestion> question_rows() {
+Options<SearchQuestion> space_rows() {
   Options<SearchQuestion> rows;
-  rows.include(layout_rows(), &SearchQuestion::setting);
+  rows.include(input_rows(), &SearchQuestion::setting);
   add_shape_rows(rows);
   rows.include(backend_rows(Echo::kNever), &SearchQuestion::setting);
   add_constraint_rows(rows);
@@ -129,17 +197,35 @@ Options<SearchQuestion> question_rows() {
        .echo = Echo::kNever});
   rows.choose("--pareto", &SearchQuestion::kind, SearchKind::kPareto,
               {.help = "Whole Pareto front over lower sparsity, smaller stride product, higher speedup",
+               .echo = Echo::kNever,
                .excludes = {"ladder"}});
   rows.add_key("answer", &SearchQuestion::kind);
+  rows.add(
+      "--distinct", &SearchQuestion::distinct,
+      {.value = "WHAT",
+       .help = "Rows differ in their window, their window and stride, or the tiles that are visited; none: "
+               "every configuration is a row [window; tiles for a fixed window]",
+       .echo = Echo::kWhenSet,
+       .excludes = {"ladder", "pareto"}});
   rows.add("--top", &SearchQuestion::top,
            {.value = "N", .help = "How many candidates [10]", .range = {1, 100'000}, .echo = Echo::kWhenSet});
   rows.include(workload_rows(), &SearchQuestion::setting);
   return rows;
 }
 
+Options<AskedSearch> question_rows() {
+  Options<AskedSearch> rows;
+  rows.include(preset_rows(), path(&AskedSearch::question, &SearchQuestion::setting));
+  rows.add("--device", &AskedSearch::devices,
+           {.value = "NAME",
+            .help = "Take the backend that suits a GPU (see list devices); several stand side by side",
+            .echo = Echo::kWhenSet});
+  return rows.include(space_rows(), &AskedSearch::question);
+}
+
 Options<SearchFlags> search_rows() {
   Options<SearchFlags> rows;
-  rows.include(question_rows(), &SearchFlags::question);
+  rows.include(question_rows(), &SearchFlags::asked);
   rows.include(catalog_rows(), &SearchFlags::files);
   rows.add(
       "--emit", &SearchFlags::emit,
@@ -158,28 +244,44 @@ Options<SearchFlags> search_rows() {
   return rows.include(output_rows(), &SearchFlags::output);
 }
 
-std::string emitted(const SearchFlags& flags, const SearchAnswer& answer, const study::Context& context) {
-  if (!flags.emit || answer.candidates.empty()) return "";
-  const TilingProblem& best = answer.candidates.front().counted.problem;
-  return report::emitted(*flags.emit, answer.question.setting, best, nullptr, context);
+std::string emitted(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
+                    const study::Context& context) {
+  if (!flags.emit || answers.front().candidates.empty()) return "";
+  const SearchAnswer& answer = answers.front();
+  const study::CallParts parts = study::call_parts(answer, answer.candidates.front(), context.catalog);
+  return report::emitted(*flags.emit, parts.setting, parts.forward,
+                         parts.backward ? &*parts.backward : nullptr, context);
 }
 
-std::string render(const SearchFlags& flags, const SearchAnswer& answer, const study::Context& context) {
-  const std::string call = emitted(flags, answer, context);
+/// What was asked with every default filled in, as far as it is one for all devices.
+AskedSearch filled_in(const AskedSearch& asked, const std::vector<SearchAnswer>& answers) {
+  AskedSearch full = asked;
+  full.question = answers.front().question;
+  if (answers.size() == 1) return full;
+  full.question.tiles = asked.question.tiles;
+  full.question.kv_tiling = asked.question.kv_tiling;
+  return full;
+}
+
+std::string render(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
+                   const study::Context& context) {
+  const std::string call = emitted(flags, answers, context);
   if (flags.output.json) {
-    report::Json result = report::search_result(answer);
+    report::Json result = report::search_result(answers);
     if (!call.empty()) report::add_emitted(*flags.emit, call, result);
-    return report::envelope("search", question_rows().echo(answer.question), std::move(result));
+    return report::envelope("search", question_rows().echo(filled_in(flags.asked, answers)),
+                            std::move(result));
   }
   if (flags.emit) return call;
-  return flags.output.csv ? report::search_csv(answer) : report::search_text(answer);
+  return flags.output.csv ? report::search_csv(answers) : report::search_text(answers);
 }
 
 void say_defaults(const SearchAnswer& answer, const Notes& notes) {
   if (answer.tiles_defaulted) {
     const TileChoice& tiles = answer.question.tiles.front();
-    notes.note(fmt::format("tiles of {}: Q {}, KV {}", tiles.backend, to_string(tiles.tiles.q_tile),
-                           to_string(tiles.tiles.kv_tile)));
+    const TilePair& pair = tiles.tiles.q_tile.empty() ? tiles.backward_tiles : tiles.tiles;
+    notes.note(fmt::format("tiles of {}: Q {}, KV {}", tiles.backend, to_string(pair.q_tile),
+                           to_string(pair.kv_tile)));
   }
   if (answer.unbounded) {
     notes.note(
@@ -188,20 +290,31 @@ void say_defaults(const SearchAnswer& answer, const Notes& notes) {
   }
 }
 
+void say_what_is_missing(const std::vector<SearchAnswer>& answers) {
+  for (const SearchAnswer& answer : answers) {
+    if (!answer.candidates.empty()) continue;
+    const std::string device = answers.size() > 1 ? *answer.question.setting.device + ": " : "";
+    std::fprintf(stderr, "natten-sim: %s%s\n", device.c_str(), report::nothing_found(answer).c_str());
+  }
+}
+
 int run_search(const SearchFlags& flags) {
   const auto start = std::chrono::steady_clock::now();
   study::Context context = make_context(flags.files);
   context.threads = flags.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
+  const std::vector<std::string>& devices = flags.asked.devices.names;
+  if (flags.emit && devices.size() > 1)
+    throw InvalidParameter("emit", std::to_string(devices.size()) + " devices", "one device",
+                           devices.front());
   const Notes notes(flags.output);
   ProgressBar bar("searching", notes.quiet());
   context.progress = bar.callback();
-  const SearchAnswer answer = study::search(flags.question, context);
+  const std::vector<SearchAnswer> answers = study::search_on(flags.asked.question, devices, context);
   bar.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::string text = render(flags, answer, context);
-  say_defaults(answer, notes);
-  if (answer.candidates.empty())
-    std::fprintf(stderr, "natten-sim: %s\n", report::nothing_found(answer).c_str());
+  const std::string text = render(flags, answers, context);
+  say_defaults(answers.front(), notes);
+  say_what_is_missing(answers);
   if (flags.timing) std::fprintf(stderr, "natten-sim: %.3f s, %u threads\n", seconds, context.threads);
   write_output(flags.output, text);
   return kExitDone;
@@ -211,13 +324,16 @@ int run_search(const SearchFlags& flags) {
 
 Command search_command();
 Command search_command() {
-  Command command{.name = "search", .position = 20, .summary = "Find the best windows, strides and tile shapes, exactly"};
+  Command command{
+      .name = "search", .position = 20, .summary = "Find the best windows, strides and tile shapes, exactly"};
   command.footer =
-      "Order: larger objective, then smaller stride product, then less uneven windows, then lexicographic.\n"
+      "Order: larger objective, then NATTEN's fast path, then smaller stride product, then less uneven\n"
+      "windows, then lexicographic. Rows differ in their window: see --distinct.\n"
       "Examples:\n"
       "  natten-sim search --preset hunyuan-video --sparsity 0.90:0.92\n"
       "  natten-sim search --preset hunyuan-video -w 18 24 24 --q-tile 4 8 8 --kv-tile 2 8 8 --ladder\n"
-      "  natten-sim search -i 256 256 --sparsity 0.9:0.95 --fully-block-sparse --emit natten\n"
+      "  natten-sim search -i 256 256 --sparsity 0.9:0.95 --natten-fast-path --emit natten\n"
+      "  natten-sim search --preset flux1-dev-4k --sparsity 0.90:0.91 --phase both --device h100 b200\n"
       "Exit codes: 0 done (also when nothing is feasible), 1 internal error, 2 bad input.";
   bind(command, search_rows(), run_search);
   return command;

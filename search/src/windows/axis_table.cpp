@@ -9,6 +9,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/models/tiles/fast_path.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
 
 #include "windows/option_bounds.hpp"
 #include "windows/parallel.hpp"
@@ -21,42 +22,36 @@ constexpr std::int64_t kMaxOptions = 100'000'000;
 constexpr std::int64_t kSketchWindows = 256;
 constexpr std::int64_t kSketchStrides = 160;  // at most: the tiles' powers of two, the ends
 
-/// A window worth counting, and the largest cost of an option of it that can be part of an answer.
+/// A window worth counting, and the largest costs of an option of it that can be part of an answer.
 struct WindowTask {
   std::int64_t window = 0;
-  std::int64_t largest_cost = 0;
+  PerPass<std::int64_t> largest_cost = {0, 0};
 };
 
 /// Axes that agree in all of this share a table; `axis` is the first of them.
 struct AxisJob {
   std::size_t axis = 0;
-  AxisTiles tiles;
+  PerPass<AxisTiles> tiles;
   std::vector<WindowTask> windows;
   std::int64_t options = 0;
+  struct User {
+    std::size_t choice = 0, axis = 0;
+  };
+  std::vector<User> users;  // tile choices with this table, and the axis it is for
 };
 
 bool same_table(const SearchSpace& space, const AxisJob& a, const AxisJob& b) {
-  return a.tiles.walked == b.tiles.walked && a.tiles.streamed == b.tiles.streamed &&
+  const auto same_tiles = [](const AxisTiles& x, const AxisTiles& y) {
+    return x.walked == y.walked && x.streamed == y.streamed;
+  };
+  return std::equal(a.tiles.begin(), a.tiles.end(), b.tiles.begin(), same_tiles) &&
          space.input[a.axis] == space.input[b.axis] && space.dilation[a.axis] == space.dilation[b.axis] &&
          space.causal[a.axis] == space.causal[b.axis] && space.window[a.axis] == space.window[b.axis] &&
          space.stride[a.axis] == space.stride[b.axis];
 }
 
-std::int64_t axis_cost(const AxisCount& count, Objective objective) {
-  switch (objective) {
-    case Objective::kWork:
-    case Objective::kMean:
-      return count.visited_tiles;
-    case Objective::kWorst:
-      return count.max_tiles_per_walked_tile;
-    case Objective::kFlop:
-      return count.attended_pairs;
-  }
-  return count.visited_tiles;
-}
-
 /// Strides of one window: all, or for a sketch those that tiles divide, with the smallest and largest.
-std::vector<std::int64_t> strides_of_window(const IntRange& range, const AxisTiles& tiles,
+std::vector<std::int64_t> strides_of_window(const IntRange& range, const PerPass<AxisTiles>& passes,
                                             std::int64_t window, bool sketch) {
   const std::int64_t last = std::min(range.hi, window);
   std::vector<std::int64_t> strides;
@@ -65,7 +60,9 @@ std::vector<std::int64_t> strides_of_window(const IntRange& range, const AxisTil
     return strides;
   }
   strides = {range.lo, last};
-  for (const std::int64_t tile : {tiles.walked, tiles.streamed}) {
+  for (const std::int64_t tile :
+       {passes[0].walked, passes[0].streamed, passes[1].walked, passes[1].streamed}) {
+    if (tile == 0) continue;  // no second pass
     if (last >= tile) strides.push_back(last / tile * tile);
     for (std::int64_t stride = tile; stride <= last; stride *= 2) strides.push_back(stride);
   }
@@ -82,42 +79,91 @@ struct TableContext {
   Objective objective;
   const SearchRun& run;
   const TableRequest& request;
+  Passes passes;
 };
+
+struct AxisOption {
+  std::int64_t attended = 0;
+  PerPass<std::int64_t> cost = {0, 0};
+  std::int64_t stride = 0;
+  bool slow = false;
+
+  [[nodiscard]] auto key() const { return std::tie(attended, cost, slow); }
+};
+
+/// None: a constraint excludes it, or its cost.
+std::optional<AxisOption> make_option(const TableContext& context, const AxisJob& job, const AxisMask& mask,
+                                      const WindowTask& task) {
+  const SearchConstraints& constraints = context.constraints;
+  const bool breaks_ties = context.run.tie_break == TieBreak::kFastPath;
+  AxisOption option{.stride = mask.stride};
+  for (std::size_t index = 0; index < context.passes.size(); ++index) {
+    const auto& [walk, kv_tiling, weight] = context.passes[index];
+    const AxisTiles& tiles = job.tiles[index];
+    if (constraints.natten_fast_path || breaks_ties) {
+      const bool walks_q = walk == Walk::kForward;
+      const TilePair pair{{walks_q ? tiles.walked : tiles.streamed},
+                          {walks_q ? tiles.streamed : tiles.walked}};
+      const bool fast = natten_fast_path({.mask = {mask}, .tiles = pair});
+      if (constraints.natten_fast_path && !fast) return std::nullopt;
+      option.slow = option.slow || !fast;
+    }
+    if (constraints.fully_block_sparse && walk == Walk::kForward &&
+        has_partial_tile_near_breaks(mask, tiles, kv_tiling))
+      return std::nullopt;
+    const AxisCount count = count_axis(mask, tiles, kv_tiling, walk);
+    if (constraints.fully_block_sparse && count.full_tiles != count.visited_tiles) return std::nullopt;
+    option.attended = count.attended_pairs;
+    option.cost[index] = axis_cost(count, context.objective);
+    if (option.cost[index] > task.largest_cost[index]) return std::nullopt;
+  }
+  option.slow = option.slow || !breaks_ties;
+  return option;
+}
+
+/// Keeps of options in the order of their keys those that LeaveOut::kWorseStrides leaves.
+void leave_out_worse(bool causal, bool sketch, std::size_t passes, std::vector<AxisOption>& options) {
+  const auto last = std::unique(options.begin(), options.end(),
+                                [](const AxisOption& a, const AxisOption& b) { return a.key() == b.key(); });
+  options.erase(last, options.end());
+  if (causal || options.empty()) return;  // attended pairs vary with the stride
+  if (sketch) {                           // one a window, which the whole search surely has as well
+    options.resize(1);
+    return;
+  }
+  std::vector<AxisOption> kept;
+  for (const AxisOption& option : options) {
+    const bool worse = std::any_of(kept.begin(), kept.end(), [&](const AxisOption& other) {
+      if (other.cost == option.cost) return false;  // they differ in `slow`
+      return other.cost[0] <= option.cost[0] && (passes == 1 || other.cost[1] <= option.cost[1]);
+    });
+    if (!worse) kept.push_back(option);
+  }
+  options = std::move(kept);
+}
 
 /// Classes of one window; strides are appended to `table.strides`.
 void append_window(const TableContext& context, const AxisJob& job, const WindowTask& task,
                    AxisTable& table) {
-  struct Option {
-    std::int64_t attended, cost, stride;
-    bool slow;
-  };
   const SearchSpace& space = context.space;
-  const SearchConstraints& constraints = context.constraints;
-  const bool wants_fast = constraints.natten_fast_path || context.run.tie_break == TieBreak::kFastPath;
-  std::vector<Option> options;
+  const LeaveOut leave_out = context.request.leave_out;
+  std::vector<AxisOption> options;
   AxisMask mask{space.input[job.axis], task.window, 1, space.dilation[job.axis], space.causal[job.axis]};
-  const TilePair tiles{{job.tiles.walked}, {job.tiles.streamed}};
+  const bool covered = task.window * mask.dilation == mask.length;  // then strides change nothing
   for (const std::int64_t stride :
        strides_of_window(space.stride[job.axis], job.tiles, task.window, context.request.sketch)) {
     mask.stride = stride;
-    const bool fast = wants_fast && natten_fast_path({.mask = {mask}, .tiles = tiles});
-    if (constraints.natten_fast_path && !fast) continue;
-    if (constraints.fully_block_sparse && has_partial_tile_near_breaks(mask, job.tiles, space.kv_tiling))
-      continue;
-    const AxisCount count = count_axis(mask, job.tiles, space.kv_tiling);
-    if (constraints.fully_block_sparse && count.full_tiles != count.visited_tiles) continue;
-    const std::int64_t cost = axis_cost(count, context.objective);
-    if (cost > task.largest_cost) continue;
-    const bool ranks_fast = context.run.tie_break == TieBreak::kFastPath && fast;
-    options.push_back({count.attended_pairs, cost, stride, !ranks_fast});
+    if (const auto option = make_option(context, job, mask, task)) options.push_back(*option);
+    if (covered && leave_out != LeaveOut::kNothing) break;
   }
-  const auto key = [](const Option& option) { return std::tie(option.attended, option.cost, option.slow); };
-  std::sort(options.begin(), options.end(), [&](const Option& a, const Option& b) {
-    return key(a) != key(b) ? key(a) < key(b) : a.stride < b.stride;
+  std::sort(options.begin(), options.end(), [&](const AxisOption& a, const AxisOption& b) {
+    return a.key() != b.key() ? a.key() < b.key() : a.stride < b.stride;
   });
+  if (leave_out == LeaveOut::kWorseStrides)
+    leave_out_worse(mask.causal, context.request.sketch, context.passes.size(), options);
   for (std::size_t i = 0; i < options.size(); ++i) {
-    const Option& option = options[i];
-    if (i == 0 || key(option) != key(options[i - 1])) {
+    const AxisOption& option = options[i];
+    if (i == 0 || option.key() != options[i - 1].key()) {
       table.classes.push_back(
           {task.window, option.attended, option.cost, !option.slow, table.strides.size(), 0});
     }
@@ -147,56 +193,18 @@ AxisTable make_axis_table(const TableContext& context, const AxisJob& job, doubl
   return table;
 }
 
-bool divides_evenly(const SearchSpace& space, const TilePair& tiles) {
-  for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
-    const std::int64_t dilation = space.dilation[axis];
-    for (const std::int64_t length :
-         {space.input[axis] / dilation, ceil_divide(space.input[axis], dilation)}) {
-      if (length % tiles.q_tile[axis] != 0 || length % tiles.kv_tile[axis] != 0) return false;
-    }
-  }
-  return true;
-}
-
-void set_cost_scale(const SearchSpace& space, Objective objective, ChoiceTables& choice) {
-  const TilePair& tiles = space.tiles[choice.tile_choice].tiles;
-  const std::int64_t tokens = product(space.input, "tokens");
-  const std::int64_t dense_pairs = checked_multiply(tokens, tokens, "dense_pairs");
-  std::int64_t dense_tiles = 1, q_tiles = 1;
-  for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
-    const AxisMask mask{space.input[axis], 1, 1, space.dilation[axis], false};
-    q_tiles *= count_axis(mask, {tiles.q_tile[axis], tiles.kv_tile[axis]}, KvTiling::kStatic).walked_tiles;
-    dense_tiles =
-        checked_multiply(dense_tiles, ceil_divide(space.input[axis], tiles.q_tile[axis]), "dense_tiles");
-    dense_tiles =
-        checked_multiply(dense_tiles, ceil_divide(space.input[axis], tiles.kv_tile[axis]), "dense_tiles");
-  }
-  switch (objective) {
-    case Objective::kWork:
-      choice.scale = checked_multiply(product(tiles.q_tile, "mma_pairs"), product(tiles.kv_tile, "mma_pairs"),
-                                      "mma_pairs");
-      choice.base = dense_pairs;
-      break;
-    case Objective::kMean:
-      choice.base = dense_tiles;
-      break;
-    case Objective::kWorst:
-      choice.scale = q_tiles;
-      choice.base = dense_tiles;
-      break;
-    case Objective::kFlop:
-      choice.base = dense_pairs;
-      break;
-  }
-}
-
 void require_costs_fit(const ChoiceTables& choice) {
-  std::int64_t largest = choice.scale;
+  PerPass<std::int64_t> largest = {1, 1};
   for (const AxisTable* table : choice.axes) {
-    std::int64_t cost = 0;
-    for (const AxisClass& axis_class : table->classes) cost = std::max(cost, axis_class.cost);
-    largest = checked_multiply(largest, cost, "mma_pairs");
+    PerPass<std::int64_t> cost = {0, 0};
+    for (const AxisClass& axis_class : table->classes) {
+      for (std::size_t pass = 0; pass < cost.size(); ++pass)
+        cost[pass] = std::max(cost[pass], axis_class.cost[pass]);
+    }
+    for (std::size_t pass = 0; pass < cost.size(); ++pass)
+      largest[pass] = checked_multiply(largest[pass], cost[pass], "mma_pairs");
   }
+  choice.scale.require_fits(largest);
 }
 
 /// Windows of a sketch, ascending: the first and the last, multiples of the tile evenly and by powers of two.
@@ -265,26 +273,31 @@ class TablePlan {
 
   void add_choice(std::size_t index) {
     const SearchSpace& space = context_.space;
-    const TilePair& tiles = space.tiles[index].tiles;
+    const TileChoice& tiles = space.tiles[index];
     if (context_.constraints.no_padding && !divides_evenly(space, tiles)) return;
     Choice choice;
     choice.tables.tile_choice = index;
-    set_cost_scale(space, context_.objective, choice.tables);
+    choice.tables.scale = cost_scale(space, context_.objective, tiles);
     if (context_.request.limit) {
       choice.limit = static_cast<long double>(context_.request.limit->numerator) /
                      static_cast<long double>(context_.request.limit->denominator) *
-                     static_cast<long double>(choice.tables.base) /
-                     static_cast<long double>(choice.tables.scale);
+                     static_cast<long double>(choice.tables.scale.base);
     }
     for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
-      AxisJob wanted{.axis = axis, .tiles = {tiles.q_tile[axis], tiles.kv_tile[axis]}, .windows = {}};
-      choice.bounds.emplace_back(space, context_.constraints, context_.objective, axis, wanted.tiles);
+      AxisJob wanted{.axis = axis, .tiles = {}, .windows = {}, .users = {}};
+      for (std::size_t pass = 0; pass < context_.passes.size(); ++pass) {
+        const Walk walk = context_.passes[pass].walk;
+        wanted.tiles[pass] = axis_tiles(tiles_of(tiles, walk), axis, walk);
+      }
+      choice.bounds.emplace_back(space, context_.constraints, context_.objective, axis, tiles);
       if (choice.bounds.back().empty()) return;
       const auto same = std::find_if(jobs_.begin(), jobs_.end(),
                                      [&](const AxisJob& job) { return same_table(space, job, wanted); });
       choice.jobs.push_back(static_cast<std::size_t>(same - jobs_.begin()));
       if (same == jobs_.end()) jobs_.push_back(std::move(wanted));
     }
+    for (std::size_t axis = 0; axis < choice.jobs.rank(); ++axis)
+      jobs_[choice.jobs[axis]].users.push_back({choices_.size(), axis});
     choices_.push_back(std::move(choice));
   }
 
@@ -305,47 +318,51 @@ class TablePlan {
     }
   }
 
-  /// Largest cost of an option of `window` that any tile choice with this job has use for; negative: none.
-  [[nodiscard]] long double largest_cost(std::size_t job, std::int64_t window) const {
-    long double largest = -1;
-    for (const Choice& choice : choices_) {
-      ChoiceBounds bounds{.axes = {}, .limit = choice.limit};
+  /// Largest costs of an option of `window` that any tile choice with this job has use for; negative: none.
+  [[nodiscard]] PerPass<long double> largest_costs(const AxisJob& job, std::int64_t window) const {
+    PerPass<long double> largest = {-1, -1};
+    for (const AxisJob::User& user : job.users) {
+      const Choice& choice = choices_[user.choice];
+      const AxisBounds& own = choice.bounds[user.axis];
+      if (window < own.first_window() || window > own.last_window()) continue;
+      ChoiceBounds bounds{
+          .axes = {}, .passes = context_.passes.size(), .scale = choice.tables.scale, .limit = choice.limit};
       for (const AxisBounds& axis : choice.bounds) bounds.axes.push_back(&axis);
-      for (std::size_t axis = 0; axis < choice.jobs.rank(); ++axis) {
-        const AxisBounds& own = choice.bounds[axis];
-        if (choice.jobs[axis] != job || window < own.first_window() || window > own.last_window()) continue;
-        const long double useful = largest_useful_cost(bounds, axis, window, context_.request.attended.lo);
-        if (static_cast<long double>(own.least_cost(window)) <= useful) largest = std::max(largest, useful);
-      }
+      const PerPass<long double> useful =
+          largest_useful_costs(bounds, user.axis, window, context_.request.attended.lo);
+      if (useful[0] < 0 || useful[1] < 0) continue;
+      for (std::size_t pass = 0; pass < useful.size(); ++pass)
+        largest[pass] = std::max(largest[pass], useful[pass]);
     }
     return largest;
   }
 
   void choose_windows(AxisJob& job) {
-    const auto index = static_cast<std::size_t>(&job - jobs_.data());
     std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0, step = 1;
-    for (const Choice& choice : choices_) {
-      for (std::size_t axis = 0; axis < choice.jobs.rank(); ++axis) {
-        const AxisBounds& bounds = choice.bounds[axis];
-        if (choice.jobs[axis] != index || bounds.empty()) continue;
-        first = std::min(first, bounds.first_window());
-        last = std::max(last, bounds.last_window());
-        step = bounds.window_step();
-      }
+    for (const AxisJob::User& user : job.users) {
+      const AxisBounds& bounds = choices_[user.choice].bounds[user.axis];
+      if (bounds.empty()) continue;
+      first = std::min(first, bounds.first_window());
+      last = std::max(last, bounds.last_window());
+      step = bounds.window_step();
     }
     const IntRange strides = context_.space.stride[job.axis];
     const auto add = [&](std::int64_t window) {
-      const long double useful = largest_cost(index, window);
-      if (useful < 0) return;
-      constexpr auto kAny = static_cast<long double>(std::numeric_limits<std::int64_t>::max() / 2);
-      job.windows.push_back({window, useful >= kAny ? std::numeric_limits<std::int64_t>::max()
-                                                    : static_cast<std::int64_t>(useful)});
+      const PerPass<long double> useful = largest_costs(job, window);
+      if (useful[0] < 0) return;
+      const auto whole = [](long double cost) {
+        constexpr auto kAny = static_cast<long double>(std::numeric_limits<std::int64_t>::max() / 2);
+        return cost >= kAny ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(cost);
+      };
+      job.windows.push_back({window, {whole(useful[0]), whole(useful[1])}});
       const std::int64_t count = std::min(strides.hi, window) - strides.lo + 1;
       job.options = checked_add(
           job.options, context_.request.sketch ? std::min(count, kSketchStrides) : count, "evaluated");
     };
     if (context_.request.sketch && last >= first && (last - first) / step >= kSketchWindows) {
-      for (const std::int64_t window : sketched_windows(first, last, step, job.tiles.streamed)) add(window);
+      const std::int64_t tile =
+          context_.passes[0].walk == Walk::kForward ? job.tiles[0].streamed : job.tiles[0].walked;
+      for (const std::int64_t window : sketched_windows(first, last, step, tile)) add(window);
       return;
     }
     for (std::int64_t window = first; window <= last; window += step) add(window);
@@ -360,7 +377,7 @@ class TablePlan {
 
 SearchTables make_tables(const SearchSpace& space, const SearchConstraints& constraints, Objective objective,
                          const SearchRun& run, const TableRequest& request) {
-  const TablePlan plan({space, constraints, objective, run, request});
+  const TablePlan plan({space, constraints, objective, run, request, Passes(space)});
   if (plan.options() > kMaxOptions) {
     throw InvalidParameter(
         "search space", std::to_string(plan.options()) + " (axis, window, stride, tile) options",
@@ -373,7 +390,7 @@ SearchTables make_tables(const SearchSpace& space, const SearchConstraints& cons
 std::optional<SearchTables> make_tables_if_few(const SearchSpace& space, const SearchConstraints& constraints,
                                                Objective objective, const SearchRun& run,
                                                const TableRequest& request) {
-  const TablePlan plan({space, constraints, objective, run, request});
+  const TablePlan plan({space, constraints, objective, run, request, Passes(space)});
   if (plan.options() > kMaxOptions) return std::nullopt;
   return plan.tabulate();
 }

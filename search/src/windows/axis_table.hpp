@@ -7,7 +7,7 @@
 
 #include <natten_sim/search/windows/search.hpp>
 
-#include "windows/candidate_order.hpp"
+#include "windows/passes.hpp"
 
 namespace natten_sim {
 
@@ -15,9 +15,9 @@ namespace natten_sim {
 /// attended pairs, same cost factor.
 struct AxisClass {
   std::int64_t window = 0;
-  std::int64_t attended = 0;  ///< token pairs along the axis
-  std::int64_t cost = 0;      ///< factor of the objective's cost: visited, maximum or attended
-  bool fast_path = false;     ///< NATTEN's predicate holds; false where nobody asks
+  std::int64_t attended = 0;            ///< token pairs along the axis
+  PerPass<std::int64_t> cost = {0, 0};  ///< factors of the objective's cost: visited, maximum or attended
+  bool fast_path = false;               ///< NATTEN's predicate holds; false where nobody asks
   std::size_t first_stride = 0;
   std::size_t stride_count = 0;  ///< at least 1
 };
@@ -33,13 +33,11 @@ struct AxisTable {
   }
 };
 
-/// The tables of every axis for one tile choice, and how its cost compares with that of others: the product
-/// of the axis costs, times `scale`, over `base`, is 1 / objective.
+/// The tables of every axis for one tile choice, and how their costs make the objective.
 struct ChoiceTables {
   std::size_t tile_choice = 0;
   PerAxis<const AxisTable*> axes;
-  std::int64_t scale = 1;
-  std::int64_t base = 1;
+  CostScale scale;
 };
 
 /// Owns the tables; choices that share tile sizes on an axis share its table. Choices without any feasible
@@ -50,11 +48,20 @@ struct SearchTables {
   std::int64_t evaluated = 0;
 };
 
+/// Options that may be left out, since for each combination with them one with the same windows and the same
+/// tile choice comes before it in the order of `search_best`.
+enum class LeaveOut {
+  kNothing,
+  kDenseStrides,  ///< on an axis that the window covers, all strides but the smallest
+  kWorseStrides,  ///< strides that a smaller one equals, and on axes without causality those that cost more
+};
+
 /// What make_tables leaves out, and how much of the progress bar it takes.
 struct TableRequest {
   AttendedBounds attended;     ///< of whole problems; options that cannot lie inside are left out
   std::optional<Ratio> limit;  ///< answers cost at most this; options that cannot be part of one are left out
-  bool sketch = false;         ///< only windows and strides that tiles divide, a few hundred of them an axis
+  LeaveOut leave_out = LeaveOut::kNothing;
+  bool sketch = false;  ///< only windows and strides that tiles divide, a few hundred of them an axis
   double from = 0, to = 0.5;
 };
 

@@ -11,6 +11,7 @@
 #include "windows/nearest_sparsity.hpp"
 #include "windows/option_bounds.hpp"
 #include "windows/parallel.hpp"
+#include "windows/representatives.hpp"
 #include "windows/space.hpp"
 
 namespace natten_sim {
@@ -45,9 +46,12 @@ class BestPoints {
 struct ChoiceIndex {
   const ChoiceTables* choice = nullptr;
   std::vector<std::int64_t> last_attended;  // of the last axis' classes, ascending
-  MinimumTree last_cost;
-  PerAxis<Int128> rest_cost, rest_attended_lo, rest_attended_hi;  // products over the axes behind axis a
-  PerAxis<long double> rest_cost_per_pair;  // products of the least cost for each attended pair
+  MinimumTree last_cost;                    // of the first pass
+  PerPass<std::int64_t> least_last_cost = {0, 0};
+  PerPass<long double> last_cost_per_pair = {0, 0};
+  PerAxis<PerPass<Int128>> rest_cost;  // products over the axes behind axis a
+  PerAxis<Int128> rest_attended_lo, rest_attended_hi;
+  PerAxis<PerPass<long double>> rest_cost_per_pair;  // products of the least cost for each attended pair
 };
 
 ChoiceIndex make_index(const ChoiceTables& choice) {
@@ -57,22 +61,33 @@ ChoiceIndex make_index(const ChoiceTables& choice) {
   std::vector<std::int64_t> costs;
   for (const AxisClass& axis_class : choice.axes[rank - 1]->classes) {
     index.last_attended.push_back(axis_class.attended);
-    costs.push_back(axis_class.cost);
+    costs.push_back(axis_class.cost[0]);
   }
   index.last_cost = MinimumTree(costs);
-  index.rest_cost = index.rest_attended_lo = index.rest_attended_hi = PerAxis<Int128>(rank, 1);
-  index.rest_cost_per_pair = PerAxis<long double>(rank, 1);
-  for (std::size_t axis = rank; axis-- > 1;) {
+  index.rest_attended_lo = index.rest_attended_hi = PerAxis<Int128>(rank, 1);
+  index.rest_cost = PerAxis<PerPass<Int128>>(rank, {1, 1});
+  index.rest_cost_per_pair = PerAxis<PerPass<long double>>(rank, {1, 1});
+  for (std::size_t axis = rank; axis-- > 0;) {
     const std::vector<AxisClass>& classes = choice.axes[axis]->classes;
-    std::int64_t cheapest = classes.front().cost;
-    auto per_pair = std::numeric_limits<long double>::max();
+    PerPass<std::int64_t> cheapest = classes.front().cost;
+    PerPass<long double> per_pair;
+    per_pair.fill(std::numeric_limits<long double>::max());
     for (const AxisClass& axis_class : classes) {
-      cheapest = std::min(cheapest, axis_class.cost);
-      per_pair = std::min(per_pair, static_cast<long double>(axis_class.cost) /
-                                        static_cast<long double>(axis_class.attended));
+      for (std::size_t pass = 0; pass < cheapest.size(); ++pass) {
+        cheapest[pass] = std::min(cheapest[pass], axis_class.cost[pass]);
+        per_pair[pass] = std::min(per_pair[pass], static_cast<long double>(axis_class.cost[pass]) /
+                                                      static_cast<long double>(axis_class.attended));
+      }
     }
-    index.rest_cost_per_pair[axis - 1] = index.rest_cost_per_pair[axis] * per_pair;
-    index.rest_cost[axis - 1] = index.rest_cost[axis] * cheapest;
+    if (axis + 1 == rank) {
+      index.least_last_cost = cheapest;
+      index.last_cost_per_pair = per_pair;
+    }
+    if (axis == 0) break;
+    for (std::size_t pass = 0; pass < cheapest.size(); ++pass) {
+      index.rest_cost_per_pair[axis - 1][pass] = index.rest_cost_per_pair[axis][pass] * per_pair[pass];
+      index.rest_cost[axis - 1][pass] = index.rest_cost[axis][pass] * cheapest[pass];
+    }
     index.rest_attended_lo[axis - 1] = index.rest_attended_lo[axis] * classes.front().attended;
     index.rest_attended_hi[axis - 1] = index.rest_attended_hi[axis] * classes.back().attended;
   }
@@ -88,6 +103,7 @@ class ChoiceWalk {
         bounds_(bounds),
         imbalance_(imbalance),
         index_(index),
+        scale_(index.choice->scale),
         limit_(limit),
         best_(best),
         rank_(space.input.rank()),
@@ -98,27 +114,32 @@ class ChoiceWalk {
   }
 
   /// All tuples whose class on the first axis is `first`; rank 1 has no such tuple to fix, see walk_last.
-  void walk_from(std::size_t first) { enter(0, index_.choice->axes[0]->classes[first], {1, 1, {}}); }
-  void walk_last_axis_only() { walk_last({1, 1, {}}); }
+  void walk_from(std::size_t first) { enter(0, index_.choice->axes[0]->classes[first], {1, {1, 1}, {}}); }
+  void walk_last_axis_only() { walk_last({1, {1, 1}, {}}); }
 
  private:
   struct Prefix {
     std::int64_t attended;
-    std::int64_t cost;
+    PerPass<std::int64_t> cost;
     Unevenness unevenness;
   };
 
   void enter(std::size_t axis, const AxisClass& axis_class, Prefix prefix) {
     prefix.attended *=
         axis_class.attended;  // products of whole problems fit in 63 bits: checked in make_tables
-    prefix.cost *= axis_class.cost;
+    for (std::size_t pass = 0; pass < prefix.cost.size(); ++pass) prefix.cost[pass] *= axis_class.cost[pass];
     if (prefix.attended * index_.rest_attended_hi[axis] < bounds_.lo) return;
     if (prefix.attended * index_.rest_attended_lo[axis] > bounds_.hi) return;
-    if (prefix.cost * index_.rest_cost[axis] > cost_limit_) return;
+    Int128 least_cost = 0;
+    long double least = 0;
+    for (std::size_t pass = 0; pass < prefix.cost.size(); ++pass) {
+      const Int128 scaled = static_cast<Int128>(scale_.scale[pass]) * prefix.cost[pass];
+      least_cost += scaled * index_.rest_cost[axis][pass];
+      least += static_cast<long double>(scaled) * index_.rest_cost_per_pair[axis][pass];
+    }
+    if (least_cost > cost_limit_) return;
     // The axes behind have to attend to at least bounds_.lo / prefix.attended pairs.
-    const long double least = static_cast<long double>(prefix.cost) * index_.rest_cost_per_pair[axis] *
-                              static_cast<long double>(bounds_.lo) /
-                              static_cast<long double>(prefix.attended);
+    least *= static_cast<long double>(bounds_.lo) / static_cast<long double>(prefix.attended);
     if (least > static_cast<long double>(cost_limit_) * kBoundSlack) return;
     prefix.unevenness.add_axis(space_.input[axis], axis_class.window);
     if (!imbalance_.allows(prefix.unevenness)) return;  // further axes only add to it
@@ -137,15 +158,19 @@ class ChoiceWalk {
     const auto end = std::upper_bound(begin, attended.end(), bounds_.hi / prefix.attended);
     const auto stop = static_cast<std::size_t>(end - attended.begin());
     const std::size_t last = rank_ - 1;
+    const PerPass<std::int64_t> scaled = {scale_.scale[0] * prefix.cost[0], scale_.scale[1] * prefix.cost[1]};
+    const std::int64_t of_second = least_of_second(scaled[1], begin == end ? 0 : *begin);
     for (std::size_t i = static_cast<std::size_t>(begin - attended.begin());; ++i) {
-      i = index_.last_cost.next_at_most(i, stop, cost_limit_ / prefix.cost);
+      if (of_second > cost_limit_) return;
+      i = index_.last_cost.next_at_most(i, stop, (cost_limit_ - of_second) / scaled[0]);
       if (i == stop) return;
       const AxisClass& axis_class = index_.choice->axes[last]->classes[i];
       Unevenness unevenness = prefix.unevenness;
       unevenness.add_axis(space_.input[last], axis_class.window);
       if (!imbalance_.allows(unevenness)) continue;
       classes_[last] = &axis_class;
-      point_.cost = {prefix.cost * axis_class.cost * index_.choice->scale, index_.choice->base};
+      point_.cost = scale_.cost({prefix.cost[0] * axis_class.cost[0], prefix.cost[1] * axis_class.cost[1]});
+      if (point_.cost.numerator > cost_limit_) continue;
       point_.attended = prefix.attended * axis_class.attended;
       point_.unevenness = unevenness.ratio();
       point_.stride_product = 1;
@@ -154,6 +179,14 @@ class ChoiceWalk {
       offer_strides(0);
       update_limit();
     }
+  }
+
+  /// No class of the last axis that attends to `attended` pairs or more adds less than this for the second
+  /// pass.
+  [[nodiscard]] std::int64_t least_of_second(std::int64_t scaled, std::int64_t attended) const {
+    const long double by_pairs = static_cast<long double>(scaled) * index_.last_cost_per_pair[1] *
+                                 static_cast<long double>(attended) / kBoundSlack;
+    return std::max(scaled * index_.least_last_cost[1], static_cast<std::int64_t>(by_pairs));
   }
 
   /// Strides ascend on every axis, so the first one that cannot be among the best ends its loop.
@@ -188,16 +221,15 @@ class ChoiceWalk {
     return worst.unevenness < point_.unevenness;
   }
 
-  /// Largest product of axis costs that can still be among the best.
+  /// Largest sum of scaled costs that can still be among the best.
   void update_limit() {
     if (limit_) lower_limit(*limit_);
     if (best_.full()) lower_limit(best_.worst().cost);
   }
 
   void lower_limit(const Ratio& cost) {
-    const UInt128 limit =
-        static_cast<UInt128>(cost.numerator) * static_cast<UInt128>(index_.choice->base) /
-        (static_cast<UInt128>(cost.denominator) * static_cast<UInt128>(index_.choice->scale));
+    const UInt128 limit = static_cast<UInt128>(cost.numerator) * static_cast<UInt128>(scale_.base) /
+                          static_cast<UInt128>(cost.denominator);
     if (limit < static_cast<UInt128>(cost_limit_)) cost_limit_ = static_cast<std::int64_t>(limit);
   }
 
@@ -206,6 +238,7 @@ class ChoiceWalk {
   const AttendedBounds& bounds_;
   const ImbalanceLimit& imbalance_;
   const ChoiceIndex& index_;
+  const CostScale& scale_;
   const std::optional<Ratio>& limit_;
   BestPoints& best_;
   std::size_t rank_;
@@ -238,8 +271,11 @@ std::vector<RankedPoint> best_points(const SearchTables& tables, const BestReque
     const std::size_t first_classes = one_axis ? 1 : choice.axes[0]->classes.size();
     for (std::size_t i = 0; i < first_classes; ++i) {
       const AxisClass& first = choice.axes[0]->classes[i];
-      tasks.push_back({indices.size(), i,
-                       static_cast<long double>(first.cost) / static_cast<long double>(first.attended)});
+      long double cost = 0;
+      for (std::size_t pass = 0; pass < first.cost.size(); ++pass)
+        cost +=
+            static_cast<long double>(choice.scale.scale[pass]) * static_cast<long double>(first.cost[pass]);
+      tasks.push_back({indices.size(), i, cost / static_cast<long double>(first.attended)});
     }
     indices.push_back(make_index(choice));
   }
@@ -269,6 +305,12 @@ std::vector<RankedPoint> best_points(const SearchTables& tables, const BestReque
 
 SearchResult search_best(const SearchSpace& space, const SearchConstraints& constraints, Objective objective,
                          std::size_t top, const SearchRun& run) {
+  return search_representatives(space, constraints, objective, top, LeaveOut::kNothing, run);
+}
+
+SearchResult search_representatives(const SearchSpace& space, const SearchConstraints& constraints,
+                                    Objective objective, std::size_t top, LeaveOut leave_out,
+                                    const SearchRun& run) {
   require_valid(space, constraints);
   if (top == 0) throw InvalidParameter("top", "0", "1 or more");
   SearchResult result;
@@ -281,12 +323,17 @@ SearchResult search_best(const SearchSpace& space, const SearchConstraints& cons
                       .limit = cost_limit(constraints),
                       .from = 0.05,
                       .to = 0.1};
-  TableRequest wanted{
-      .attended = request.bounds, .limit = request.limit, .sketch = true, .from = 0, .to = 0.05};
+  TableRequest wanted{.attended = request.bounds,
+                      .limit = request.limit,
+                      .leave_out = leave_out,
+                      .sketch = true,
+                      .from = 0,
+                      .to = 0.05};
   const std::vector<RankedPoint> sketched =
       best_points(make_tables(space, constraints, objective, run, wanted), request);
   if (sketched.size() == top) request.limit = sketched.back().cost;  // as good as this, or better
-  wanted = {.attended = request.bounds, .limit = request.limit, .from = 0.1, .to = 0.55};
+  wanted = {
+      .attended = request.bounds, .limit = request.limit, .leave_out = leave_out, .from = 0.1, .to = 0.55};
   request.from = 0.55;
   request.to = 1;
   const SearchTables tables = make_tables(space, constraints, objective, run, wanted);

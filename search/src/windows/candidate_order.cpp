@@ -3,6 +3,7 @@
 #include <natten_sim/models/tiles/tile_count.hpp>
 
 #include "windows/decimal.hpp"
+#include "windows/passes.hpp"
 #include "windows/space.hpp"
 
 namespace natten_sim {
@@ -16,10 +17,13 @@ bool CandidateOrder::operator()(const RankedPoint& a, const RankedPoint& b) cons
   if (b.unevenness < a.unevenness) return false;
   if (!(a.window == b.window)) return a.window < b.window;
   if (!(a.stride == b.stride)) return a.stride < b.stride;
-  const TilePair& tiles_a = space_->tiles[a.tile_choice].tiles;
-  const TilePair& tiles_b = space_->tiles[b.tile_choice].tiles;
-  if (!(tiles_a.q_tile == tiles_b.q_tile)) return tiles_a.q_tile < tiles_b.q_tile;
-  if (!(tiles_a.kv_tile == tiles_b.kv_tile)) return tiles_a.kv_tile < tiles_b.kv_tile;
+  for (const Walk walk : {Walk::kForward, Walk::kBackward}) {
+    if (!has_pass(space_->phase, walk)) continue;
+    const TilePair& tiles_a = tiles_of(space_->tiles[a.tile_choice], walk);
+    const TilePair& tiles_b = tiles_of(space_->tiles[b.tile_choice], walk);
+    if (!(tiles_a.q_tile == tiles_b.q_tile)) return tiles_a.q_tile < tiles_b.q_tile;
+    if (!(tiles_a.kv_tile == tiles_b.kv_tile)) return tiles_a.kv_tile < tiles_b.kv_tile;
+  }
   return a.tile_choice < b.tile_choice;
 }
 
@@ -56,7 +60,12 @@ std::vector<Candidate> to_candidates(const SearchSpace& space, const std::vector
   candidates.reserve(points.size());
   for (const RankedPoint& point : points) {
     const NeighborhoodMask mask = mask_in(space, point.window, point.stride);
-    candidates.push_back({mask, point.tile_choice, count_tiles(problem_in(space, mask, point.tile_choice))});
+    const auto count = [&](Walk walk) {
+      return count_tiles(problem_in(space, mask, point.tile_choice, walk));
+    };
+    const bool backward_alone = space.phase == SearchPhase::kBackward;
+    candidates.push_back({mask, point.tile_choice, count(backward_alone ? Walk::kBackward : Walk::kForward)});
+    if (space.phase == SearchPhase::kBoth) candidates.back().backward_count = count(Walk::kBackward);
   }
   return candidates;
 }

@@ -17,12 +17,12 @@ constexpr std::size_t kMaxTuples = std::size_t{1} << 24;
 
 struct StrideCost {
   std::int64_t stride = 1;
-  std::int64_t cost = 0;
+  PerPass<std::int64_t> cost = {0, 0};
 };
 
 /// Options of one axis with the same window and attended pairs, reduced to their own front over (smaller
-/// stride, smaller cost). Exact: products are strictly increasing in each factor, so a point with a dominated
-/// option is dominated, and two options of one group never agree in both.
+/// stride, smaller cost in each pass). Exact: products are strictly increasing in each factor, so a point
+/// with a dominated option is dominated, and two options of one group never agree in both.
 struct WindowGroup {
   std::int64_t window = 0;
   std::int64_t attended = 0;
@@ -44,7 +44,10 @@ std::vector<WindowGroup> window_groups(const AxisTable& table) {
               [](const StrideCost& a, const StrideCost& b) { return a.stride < b.stride; });
     std::vector<StrideCost> kept;
     for (const StrideCost& option : group.front) {
-      if (kept.empty() || option.cost < kept.back().cost) kept.push_back(option);
+      const bool dominated = std::any_of(kept.begin(), kept.end(), [&](const StrideCost& other) {
+        return other.cost[0] <= option.cost[0] && other.cost[1] <= option.cost[1];
+      });
+      if (!dominated) kept.push_back(option);
     }
     group.front = std::move(kept);
   }
@@ -174,13 +177,13 @@ class FrontBuilder {
       unevenness.add_axis(space_.input[axis], point.window[axis]);
     }
     point.unevenness = unevenness.ratio();
-    add_strides(tuple, 0, 1, point);
+    add_strides(tuple, 0, {1, 1}, point);
   }
 
-  void add_strides(const WindowTuple& tuple, std::size_t axis, std::int64_t cost, RankedPoint& point) {
+  void add_strides(const WindowTuple& tuple, std::size_t axis, const PerPass<std::int64_t>& cost,
+                   RankedPoint& point) {
     if (axis == rank_) {
-      const ChoiceTables& choice = tables_.choices[tuple.choice];
-      point.cost = {cost * choice.scale, choice.base};
+      point.cost = tables_.choices[tuple.choice].scale.cost(cost);
       if (limit_ && *limit_ < point.cost) return;
       if (!settled_.dominates(point.stride_product, point.cost)) batch_.push_back(point);
       return;
@@ -189,7 +192,7 @@ class FrontBuilder {
     for (const StrideCost& option : group(tuple, axis).front) {
       point.stride[axis] = option.stride;
       point.stride_product = before * option.stride;
-      add_strides(tuple, axis + 1, cost * option.cost, point);
+      add_strides(tuple, axis + 1, {cost[0] * option.cost[0], cost[1] * option.cost[1]}, point);
     }
     point.stride_product = before;
   }
@@ -229,27 +232,33 @@ std::vector<RankedPoint> ladder_points(const SearchSpace& space, const ChoiceTab
   const AttendedBounds bounds = attended_bounds(space, constraints);
   const ImbalanceLimit imbalance(constraints);
   const std::size_t rank = space.input.rank();
-  std::vector<RankedPoint> points(1);
+  struct Rung {
+    RankedPoint point;
+    PerPass<std::int64_t> cost = {1, 1};
+  };
+  std::vector<Rung> rungs(1);
   Unevenness unevenness;
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    std::vector<RankedPoint> longer;
+    std::vector<Rung> longer;
     const AxisTable& table = *choice.axes[axis];
     unevenness.add_axis(space.input[axis], space.window[axis].lo);
-    for (const RankedPoint& point : points) {
+    for (const Rung& rung : rungs) {
       for (const AxisClass& axis_class : table.classes) {
-        RankedPoint next = point;
-        next.attended *= axis_class.attended;
-        next.cost.numerator = (axis == 0 ? choice.scale : point.cost.numerator) * axis_class.cost;
-        next.cost.denominator = choice.base;
-        next.window.push_back(axis_class.window);
+        Rung next = rung;
+        next.point.attended *= axis_class.attended;
+        for (std::size_t pass = 0; pass < next.cost.size(); ++pass) next.cost[pass] *= axis_class.cost[pass];
+        next.point.cost = choice.scale.cost(next.cost);
+        next.point.window.push_back(axis_class.window);
         // The smallest stride of a class stands for it: the others cost the same.
-        next.stride.push_back(table.strides_of(axis_class).front());
-        next.stride_product *= next.stride[axis];
+        next.point.stride.push_back(table.strides_of(axis_class).front());
+        next.point.stride_product *= next.point.stride[axis];
         longer.push_back(next);
       }
     }
-    points = std::move(longer);
+    rungs = std::move(longer);
   }
+  std::vector<RankedPoint> points;
+  for (const Rung& rung : rungs) points.push_back(rung.point);
   const std::optional<Ratio> limit = cost_limit(constraints);
   std::erase_if(points, [&](const RankedPoint& point) {
     return point.attended < bounds.lo || point.attended > bounds.hi || (limit && *limit < point.cost);

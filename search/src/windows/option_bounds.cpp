@@ -4,35 +4,47 @@
 #include <limits>
 
 #include <natten_sim/core/checked.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
 
 namespace natten_sim {
 
 AxisBounds::AxisBounds(const SearchSpace& space, const SearchConstraints& constraints, Objective objective,
-                       std::size_t axis, const AxisTiles& tiles)
-    : mask_{space.input[axis], 1, 1, space.dilation[axis], space.causal[axis]},
-      tiles_(tiles),
-      objective_(objective) {
-  if (constraints.window_multiple_of_kv_tile) step_ = tiles.streamed;
+                       std::size_t axis, const TileChoice& choice)
+    : mask_{space.input[axis], 1, 1, space.dilation[axis], space.causal[axis]}, objective_(objective) {
+  if (constraints.window_multiple_of_kv_tile) step_ = kv_tile_step(space, choice, axis);
   first_ = std::max(space.window[axis].lo, space.stride[axis].lo);
   last_ = space.window[axis].hi;
   restrict_windows(first_, last_);
-  walked_tiles_ = count_axis(mask_, tiles, KvTiling::kStatic).walked_tiles;
-  const auto walked = static_cast<long double>(walked_tiles_);
-  const auto length = static_cast<long double>(mask_.length),
-             streamed = static_cast<long double>(tiles.streamed);
-  switch (objective) {
+  const Passes passes(space);
+  for (std::size_t pass = 0; pass < passes.size(); ++pass) {
+    const Walk walk = passes[pass].walk;
+    passes_[pass] = bounds_of_pass(passes[pass], axis_tiles(tiles_of(choice, walk), axis, walk));
+  }
+}
+
+AxisBounds::PassBounds AxisBounds::bounds_of_pass(const Pass& pass, const AxisTiles& tiles) const {
+  PassBounds bounds{.walk = pass.walk, .tiles = tiles};
+  bounds.walked_tiles = count_axis(mask_, tiles, KvTiling::kStatic, pass.walk).walked_tiles;
+  const auto walked = static_cast<long double>(bounds.walked_tiles);
+  const auto area = static_cast<long double>(tiles.walked) * static_cast<long double>(tiles.streamed);
+  switch (objective_) {
     case Objective::kFlop:
-      cost_per_pair_ = 1;
+      bounds.cost_per_pair = 1;
       break;
     case Objective::kWorst:  // the largest is no smaller than the mean
-      cost_per_pair_ = 1 / (static_cast<long double>(tiles.walked) * streamed * walked);
+      bounds.cost_per_pair = 1 / (area * walked);
       break;
     case Objective::kWork:
     case Objective::kMean:  // a pair of tiles holds no more pairs than its area
-      cost_per_pair_ = mask_.causal ? 1 / (static_cast<long double>(tiles.walked) * streamed)
-                                    : walked / (length * streamed);
+      bounds.cost_per_pair = 1 / area;
+      // Every Q tile streams a window's worth of keys.
+      if (pass.walk == Walk::kForward && !mask_.causal) {
+        bounds.cost_per_pair =
+            walked / (static_cast<long double>(mask_.length) * static_cast<long double>(tiles.streamed));
+      }
       break;
   }
+  return bounds;
 }
 
 void AxisBounds::restrict_windows(std::int64_t lo, std::int64_t hi) {
@@ -71,11 +83,14 @@ std::int64_t AxisBounds::least_attended(std::int64_t window) const {
   return mask_.causal ? mask_.length : most_attended(window);  // a causal query attends to itself
 }
 
-std::int64_t AxisBounds::least_cost(std::int64_t window) const {
+std::int64_t AxisBounds::least_cost(std::int64_t window, std::size_t pass) const {
   if (objective_ == Objective::kFlop) return least_attended(window);
-  const std::int64_t of_tile = mask_.causal ? 1 : ceil_divide(window, tiles_.streamed);
+  const PassBounds& bounds = passes_[pass];
+  // Every token attends and is attended to: strides are no larger than windows.
+  const bool whole_window = bounds.walk == Walk::kForward && !mask_.causal;
+  const std::int64_t of_tile = whole_window ? ceil_divide(window, bounds.tiles.streamed) : 1;
   if (objective_ == Objective::kWorst) return of_tile;
-  return checked_multiply(walked_tiles_, of_tile, "visited_tiles");
+  return checked_multiply(bounds.walked_tiles, of_tile, "visited_tiles");
 }
 
 std::optional<std::int64_t> AxisBounds::smallest_window_attending(std::int64_t attended) const {
@@ -92,22 +107,36 @@ std::optional<std::int64_t> AxisBounds::smallest_window_attending(std::int64_t a
   return low * step_;
 }
 
-long double largest_useful_cost(const ChoiceBounds& choice, std::size_t axis, std::int64_t window,
-                                std::int64_t attended_lo) {
-  if (choice.limit < 0) return std::numeric_limits<long double>::max();
-  const std::int64_t attended = choice.axes[axis]->most_attended(window);
-  const std::int64_t needed = ceil_divide(attended_lo, attended);  // of the other axes together
-  long double least = 1, per_pair = 1;
+PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis, std::int64_t window,
+                                          std::int64_t attended_lo) {
+  constexpr long double kAny = std::numeric_limits<long double>::max();
+  if (choice.limit < 0) return {kAny, kAny};
+  const AxisBounds& own = *choice.axes[axis];
+  const std::int64_t needed = ceil_divide(attended_lo, own.most_attended(window));  // of the others together
+  PerPass<long double> others = {1, 1}, per_pair = {1, 1};
   for (std::size_t other = 0; other < choice.axes.rank(); ++other) {
     if (other == axis) continue;
     const AxisBounds& bounds = *choice.axes[other];
     std::optional<std::int64_t> smallest = bounds.first_window();
     if (choice.axes.rank() == 2) smallest = bounds.smallest_window_attending(needed);
-    if (!smallest) return -1;
-    least *= static_cast<long double>(bounds.least_cost(*smallest));
-    per_pair *= bounds.least_cost_per_pair();
+    if (!smallest) return {-1, -1};
+    for (std::size_t pass = 0; pass < choice.passes; ++pass) {
+      others[pass] *= static_cast<long double>(bounds.least_cost(*smallest, pass));
+      per_pair[pass] *= bounds.least_cost_per_pair(pass);
+    }
   }
-  return choice.limit / std::max(least, per_pair * static_cast<long double>(needed)) * kBoundSlack;
+  PerPass<long double> scaled = {0, 0}, least = {0, 0};  // cost of the other axes; of all with this window
+  for (std::size_t pass = 0; pass < choice.passes; ++pass) {
+    scaled[pass] = static_cast<long double>(choice.scale.scale[pass]) *
+                   std::max(others[pass], per_pair[pass] * static_cast<long double>(needed));
+    least[pass] = scaled[pass] * static_cast<long double>(own.least_cost(window, pass));
+  }
+  PerPass<long double> useful = {kAny, kAny};
+  for (std::size_t pass = 0; pass < choice.passes; ++pass) {
+    const long double left = choice.limit * kBoundSlack - least[1 - pass];  // what the other pass leaves
+    useful[pass] = left < least[pass] ? -1 : left / scaled[pass] * kBoundSlack;
+  }
+  return useful;
 }
 
 }  // namespace natten_sim

@@ -7,16 +7,16 @@
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/search/windows/search.hpp>
 
-#include "windows/candidate_order.hpp"
+#include "windows/passes.hpp"
 
 namespace natten_sim {
 
-/// What is known of the options of one axis under one pair of tile sizes before any is counted: sound bounds,
-/// so that what they exclude is never among the answers.
+/// What is known of the options of one axis under the tile sizes of one choice before any is counted: sound
+/// bounds, so that what they exclude is never among the answers.
 class AxisBounds {
  public:
   AxisBounds(const SearchSpace& space, const SearchConstraints& constraints, Objective objective,
-             std::size_t axis, const AxisTiles& tiles);
+             std::size_t axis, const TileChoice& choice);
 
   /// Windows of the space that meet the constraints on windows alone: first, first + step, .. last.
   [[nodiscard]] std::int64_t first_window() const noexcept { return first_; }
@@ -29,35 +29,45 @@ class AxisBounds {
   /// Attended pairs of a window lie between these for every stride; both do not decrease with the window.
   [[nodiscard]] std::int64_t least_attended(std::int64_t window) const;
   [[nodiscard]] std::int64_t most_attended(std::int64_t window) const;
-  /// No option of the window costs less; does not decrease with the window.
-  [[nodiscard]] std::int64_t least_cost(std::int64_t window) const;
-  /// No option costs less for each pair that it attends to.
-  [[nodiscard]] long double least_cost_per_pair() const noexcept { return cost_per_pair_; }
+  /// No option of the window costs less in this pass; does not decrease with the window.
+  [[nodiscard]] std::int64_t least_cost(std::int64_t window, std::size_t pass) const;
+  /// No option costs less in this pass for each pair that it attends to.
+  [[nodiscard]] long double least_cost_per_pair(std::size_t pass) const noexcept {
+    return passes_[pass].cost_per_pair;
+  }
   /// Smallest allowed window with `most_attended` of at least `attended`; none if there is none.
   [[nodiscard]] std::optional<std::int64_t> smallest_window_attending(std::int64_t attended) const;
 
  private:
+  struct PassBounds {
+    Walk walk = Walk::kForward;
+    AxisTiles tiles;
+    std::int64_t walked_tiles = 0;
+    long double cost_per_pair = 0;
+  };
+
   /// Keeps the windows lo .. hi.
   void restrict_windows(std::int64_t lo, std::int64_t hi);
+  [[nodiscard]] PassBounds bounds_of_pass(const Pass& pass, const AxisTiles& tiles) const;
 
   AxisMask mask_;  // window and stride of 1
-  AxisTiles tiles_;
   Objective objective_;
-  std::int64_t walked_tiles_ = 0;
+  PerPass<PassBounds> passes_;
   std::int64_t first_ = 1, last_ = 0, step_ = 1;
-  long double cost_per_pair_ = 0;
 };
 
 /// The bounds of all axes under one tile choice.
 struct ChoiceBounds {
   PerAxis<const AxisBounds*> axes;
-  long double limit = 0;  ///< largest product of axis costs that an answer can have; negative: no limit
+  std::size_t passes = 1;
+  CostScale scale;
+  long double limit = 0;  ///< largest sum of scaled costs that an answer can have; negative: no limit
 };
 
-/// Largest cost of an option of `window` on `axis` that can be part of an answer. `attended_lo`: the fewest
-/// pairs that an answer attends to.
-[[nodiscard]] long double largest_useful_cost(const ChoiceBounds& choice, std::size_t axis,
-                                              std::int64_t window, std::int64_t attended_lo);
+/// Largest costs of an option of `window` on `axis`, one a pass, that can be part of an answer; negative
+/// where no option can. `attended_lo`: the fewest pairs that an answer attends to.
+[[nodiscard]] PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis,
+                                                        std::int64_t window, std::int64_t attended_lo);
 
 /// Relative slack that covers the rounding of the bounds.
 inline constexpr long double kBoundSlack = 1 + 1e-12L;

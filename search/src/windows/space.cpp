@@ -5,6 +5,8 @@
 
 #include <natten_sim/core/checked.hpp>
 
+#include "windows/passes.hpp"
+
 namespace natten_sim {
 namespace {
 
@@ -59,8 +61,18 @@ void require_valid(const SearchSpace& space, const SearchConstraints& constraint
   }
   if (space.tiles.empty()) throw InvalidParameter("tiles", "none", "at least one tile pair");
   for (const TileChoice& choice : space.tiles) {
-    require_extents("q_tile", choice.tiles.q_tile, rank, 1, kMaxAxisLength);
-    require_extents("kv_tile", choice.tiles.kv_tile, rank, 1, kMaxAxisLength);
+    for (const Walk walk : {Walk::kForward, Walk::kBackward}) {
+      if (!has_pass(space.phase, walk)) continue;
+      const std::string prefix = walk == Walk::kForward ? "" : "backward_";
+      const TilePair& tiles = tiles_of(choice, walk);
+      require_extents((prefix + "q_tile").c_str(), tiles.q_tile, rank, 1, kMaxAxisLength);
+      require_extents((prefix + "kv_tile").c_str(), tiles.kv_tile, rank, 1, kMaxAxisLength);
+    }
+  }
+  const auto [forward, backward] = space.weights;
+  if (forward < 1 || backward < 1) {
+    throw InvalidParameter("weights", std::to_string(forward) + " and " + std::to_string(backward),
+                           "positive weights of the passes");
   }
   if (constraints.sparsity) {
     const auto [lo, hi] = *constraints.sparsity;
@@ -106,8 +118,12 @@ NeighborhoodMask mask_in(const SearchSpace& space, const Extents& window, const 
   return make_mask(space.input, window, stride, space.dilation, space.causal);
 }
 
-TilingProblem problem_in(const SearchSpace& space, const NeighborhoodMask& mask, std::size_t tile_choice) {
-  return {.mask = mask, .tiles = space.tiles[tile_choice].tiles, .kv_tiling = space.kv_tiling};
+TilingProblem problem_in(const SearchSpace& space, const NeighborhoodMask& mask, std::size_t tile_choice,
+                         Walk walk) {
+  return {.mask = mask,
+          .tiles = tiles_of(space.tiles[tile_choice], walk),
+          .kv_tiling = walk == Walk::kForward ? space.kv_tiling : space.backward_kv_tiling,
+          .walk = walk};
 }
 
 }  // namespace natten_sim

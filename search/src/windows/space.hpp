@@ -10,15 +10,12 @@ void require_valid(const SearchSpace& space, const SearchConstraints& constraint
 /// Number of (window, stride) pairs of one axis. @throws OverflowError.
 [[nodiscard]] std::int64_t axis_options(const SearchSpace& space, std::size_t axis);
 
-/// Product of axis_options times tile choices. @throws OverflowError.
-[[nodiscard]] std::int64_t space_size(const SearchSpace& space);
-
 /// Mask with these windows and strides in the space's layout.
 [[nodiscard]] NeighborhoodMask mask_in(const SearchSpace& space, const Extents& window,
                                        const Extents& stride);
 
-/// The tiling problem of a choice.
+/// The tiling problem of a choice in a pass of the space.
 [[nodiscard]] TilingProblem problem_in(const SearchSpace& space, const NeighborhoodMask& mask,
-                                       std::size_t tile_choice);
+                                       std::size_t tile_choice, Walk walk);
 
 }  // namespace natten_sim

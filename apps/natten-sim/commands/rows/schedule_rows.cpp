@@ -109,9 +109,9 @@ About cost_about(const char* value, const char* help) {
 Options<Flags> size_rows() {
   Options<Flags> rows;
   rows.add("--q-tiles", &Flags::q_tiles, tiles_about("Q tiles of one head; mask lengths then count tiles"));
-  rows.add("--kv-tiles", &Flags::kv_tiles, tiles_about("KV tiles of one head [as --q-tiles]"));
+  rows.add("--kv-tiles", &Flags::kv_tiles, tiles_about("KV tiles of one head [as many as Q tiles]"));
   rows.add("-i,--seqlen-q", &Flags::seqlen_q, tokens_about("Tokens of the queries, instead of --q-tiles"));
-  rows.add("--seqlen-k", &Flags::seqlen_k, tokens_about("Tokens of the keys [as --seqlen-q]"));
+  rows.add("--seqlen-k", &Flags::seqlen_k, tokens_about("Tokens of the keys [as many as queries]"));
   rows.add("--q-tile", &Flags::q_tile, tokens_about("Tokens of a Q tile [128]"));
   rows.add("--kv-tile", &Flags::kv_tile, tokens_about("Tokens of a KV tile [128]"));
   rows.add("-n,--heads", &Flags::heads, count_about("Query heads [1]"));
@@ -122,22 +122,23 @@ Options<Flags> size_rows() {
 
 Options<Flags> batch_rows() {
   Options<Flags> rows;
-  rows.add("-b,--batch-size", &Flags::batch, count_about("Batch [1]"));
+  rows.add("-b,--batch-size", &Flags::batch, count_about("Batch size [1]"));
   return rows;
 }
 
 /// `input` echoes the number of workers alone: with it, the run does not depend on a device.
 Options<Flags> worker_rows() {
   Options<Flags> rows;
-  rows.add("--workers", &Flags::workers,
-           count_about("CTAs that run at a time: SMs times CTAs a SM [KV tiles]", kMaxWorkers));
+  rows.add(
+      "--workers", &Flags::workers,
+      count_about("CTAs that run at a time: SMs times CTAs an SM [the number of KV tiles]", kMaxWorkers));
   rows.add("--device", &Flags::device,
            {.value = "NAME",
-            .help = "Workers of a GPU (see list devices)",
+            .help = "Take the workers from a GPU (see list devices)",
             .echo = Echo::kNever,
             .excludes = {"workers"}});
   rows.include(device_file_rows(), &Flags::files);
-  About ctas = count_about("With --device [1]", 32);
+  About ctas = count_about("With --device: CTAs resident on an SM [1]", 32);
   ctas.echo = Echo::kNever;
   ctas.needs = {{.option = "device", .accepted = "--device too, or --workers alone", .with_dashes = true}};
   rows.add("--ctas-per-sm", &Flags::ctas_per_sm, ctas);
@@ -156,7 +157,8 @@ Options<Flags> schedule_choice_rows() {
       {.value = "NAME", .help = "One schedule, or all of them side by side [all]", .choices = algorithms});
   rows.add("--dispatch", &Flags::dispatch,
            {.value = "WHERE",
-            .help = "dynamic: to the first free worker; static: assigned [the algorithm's own]"});
+            .help = "dynamic: the first free worker takes the next chain; static: chains are assigned [the "
+                    "algorithm's own]"});
   rows.add("--launch-order", &Flags::launch,
            {.value = "ORDER",
             .help = "heads, or sections:K: K heads interleaved, KV tiles slowest [the algorithm's own]"});
@@ -176,22 +178,22 @@ Options<Flags> cost_rows() {
   rows.add("--compute", path(&Flags::costs, &ScheduleCosts::compute),
            cost_about("C", "Cost of a task's compute [1]"));
   rows.add("--compute-partial", path(&Flags::costs, &ScheduleCosts::compute_partial),
-           cost_about("C", "The same for a tile masked in part [as --compute]"));
+           cost_about("C", "Cost of computing a partly masked tile [that of --compute]"));
   rows.add("--reduce", path(&Flags::costs, &ScheduleCosts::reduce),
-           cost_about("R", "Cost of its reduction into dQ [1]"));
+           cost_about("R", "Cost of a task's reduction into dQ [1]"));
   rows.add("--reduce-kv", path(&Flags::costs, &ScheduleCosts::reduce_kv),
-           cost_about("R", "Cost of a chain's reduction into dK/dV, with --heads-kv [as --reduce]"));
-  rows.add(
-      "--handoff", &Flags::handoff,
-      {.value = "H",
-       .help = "Latency between reductions of two workers into one dQ tile; NEAR,FAR by L2 partition [0]",
-       .echo = Echo::kNever});
+           cost_about("R", "Cost of a chain's reduction into dK/dV, with --heads-kv [that of --reduce]"));
+  rows.add("--handoff", &Flags::handoff,
+           {.value = "H",
+            .help = "Latency between reductions of two workers into one dQ tile; NEAR,FAR: within an L2 "
+                    "partition and across [0]",
+            .echo = Echo::kNever});
   rows.add_key("handoff", path(&Flags::handoff, &HandoffOption::near));
   rows.add_key("handoff_far", path(&Flags::handoff, &HandoffOption::far));
   rows.add("--tax", path(&Flags::costs, &ScheduleCosts::per_tile_tax),
            cost_about("T", "The semaphore's cost, added to every ordered reduction [0]"));
   rows.add("--overlap", &Flags::overlap,
-           {.value = "HOW", .help = "serial, or async:K: a dQ writer with K buffers [serial]"});
+           {.value = "HOW", .help = "serial, or async:K for a separate dQ writer with K buffers [serial]"});
   return rows;
 }
 
@@ -199,7 +201,7 @@ Options<Flags> table_rows() {
   Options<Flags> rows;
   rows.add("--table", &Flags::table,
            {.value = "FILE",
-            .help = "Check and run the schedule of FILE (- for standard input) instead of an algorithm's",
+            .help = "Check and run the schedule in FILE (- for standard input) instead of an algorithm's",
             .echo = Echo::kWhenSet,
             .rules_out = {{"mask", "q-tiles", "kv-tiles", "seqlen-q", "seqlen-k", "q-tile", "kv-tile",
                            "heads", "heads-kv", "batch-size", "algorithm", "dispatch", "launch-order",

@@ -28,21 +28,31 @@ bool OptionValue<StepRatio>::to_json(const StepRatio& value, Json& out) {
   return true;
 }
 
-Options<Setting> layout_rows() {
+Options<Setting> preset_rows() {
   Options<Setting> rows;
   rows.add("--preset", &Setting::preset,
            {.value = "NAME",
             .help = "Layout, heads, head dim and attention share of a known model (see list presets)",
             .echo = Echo::kWhenSet});
-  rows.add("--device", &Setting::device,
-           {.value = "NAME",
-            .help = "Take the backend that suits a GPU (see list devices)",
-            .echo = Echo::kWhenSet});
+  return rows;
+}
+
+Options<Setting> input_rows() {
+  Options<Setting> rows;
   rows.add("-i,--input,--input-size", &Setting::input,
            {.value = "N",
             .help = "Token layout, one size an axis (30 48 80, 30x48x80 or 30,48,80)",
             .batch = true});
   return rows;
+}
+
+Options<Setting> layout_rows() {
+  Options<Setting> rows = preset_rows();
+  rows.add("--device", &Setting::device,
+           {.value = "NAME",
+            .help = "Take the backend that suits a GPU (see list devices)",
+            .echo = Echo::kWhenSet});
+  return rows.include(input_rows());
 }
 
 Options<Setting> backend_rows(Echo echo) {

@@ -18,7 +18,9 @@ struct OptionValue<study::StepRatio> {
 
 // The options of a study::Setting, which `count` and `search` share, in three groups: their own options stand
 // between them.
-[[nodiscard]] Options<study::Setting> layout_rows();
+[[nodiscard]] Options<study::Setting> layout_rows();  // the next two, with --device between them
+[[nodiscard]] Options<study::Setting> preset_rows();
+[[nodiscard]] Options<study::Setting> input_rows();
 [[nodiscard]] Options<study::Setting> backend_rows(Echo echo);
 [[nodiscard]] Options<study::Setting> workload_rows();
 

@@ -10,6 +10,9 @@ namespace natten_sim::report {
 /// Everything that `result` says about one forward problem; docs/cli.md describes the fields.
 [[nodiscard]] Json count_fields(const study::CountedTiles& counted);
 
+/// Everything about a backward pass: the `backward` object.
+[[nodiscard]] Json backward_fields(const study::BackwardCount& backward);
+
 /// The `result` of `count`, with the `backward` object if that pass was counted.
 [[nodiscard]] Json count_result(const study::CountAnswer& answer);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include <natten_sim/report/json.hpp>
@@ -7,18 +8,22 @@
 
 namespace natten_sim::report {
 
-[[nodiscard]] Json search_result(const study::SearchAnswer& answer);
+// Answers of one question; of several devices, each of which names its own.
+
+/// Of several: `devices`, an array with the result of each and its name.
+[[nodiscard]] Json search_result(std::span<const study::SearchAnswer> answers);
 
 /// One row a candidate; only the header where there is none.
-[[nodiscard]] std::string search_csv(const study::SearchAnswer& answer);
+[[nodiscard]] std::string search_csv(std::span<const study::SearchAnswer> answers);
 
 /// For people, empty where there is no candidate:
 ///
-///     layout 30x48x80   2,073,600 combinations   best 10 by work speedup
+///     layout 30x48x80   2,073,600 combinations   best 10 windows by work speedup
+///     left out: 1,234 combinations that NATTEN refuses: kernel sizes are 2 or more (--any keeps them)
 ///
 ///     window      stride  Q tile  KV tile  sparsity   work  ...
 ///     18x24x24     1x1x1   8x4x8    4x4x8    91.00%  7.01x  ...
-[[nodiscard]] std::string search_text(const study::SearchAnswer& answer);
+[[nodiscard]] std::string search_text(std::span<const study::SearchAnswer> answers);
 
 /// Why there is no candidate, and the nearest sparsity that can be had.
 [[nodiscard]] std::string nothing_found(const study::SearchAnswer& answer);

@@ -1,19 +1,41 @@
 #pragma once
 
+#include <array>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/search/windows/distinct.hpp>
 #include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/study/context.hpp>
-#include <natten_sim/study/counted_tiles.hpp>
+#include <natten_sim/study/count.hpp>
+#include <natten_sim/study/kernel.hpp>
 #include <natten_sim/study/setting.hpp>
 
 namespace natten_sim::study {
 
 /// Which speedup is maximised. End to end, it grows with the worst-case one, as published tables take it.
 enum class SearchObjective { kWork, kWorst, kMean, kFlop, kEndToEnd };
+
+struct SearchObjectiveRow {
+  SearchObjective objective;
+  const char* name;
+  Objective ranks_by;        ///< of the search
+  bool needs_share;          ///< attention's share of the end-to-end time
+  bool compares_tile_sizes;  ///< else tiles of different size are listed apart
+};
+
+/// All objectives: a new one is a row.
+inline constexpr SearchObjectiveRow kSearchObjectives[] = {
+    {SearchObjective::kWork, "work", Objective::kWork, false, false},
+    {SearchObjective::kWorst, "worst", Objective::kWorst, false, false},
+    {SearchObjective::kMean, "mean", Objective::kMean, false, false},
+    {SearchObjective::kFlop, "flop", Objective::kFlop, false, false},
+    {SearchObjective::kEndToEnd, "e2e", Objective::kWorst, true, false}};
+
+[[nodiscard]] const SearchObjectiveRow& row_of(SearchObjective objective);
 
 /// The best combinations, the stride ladder of one window, or a whole Pareto front.
 enum class SearchKind { kBest, kLadder, kPareto };
@@ -30,33 +52,86 @@ struct SearchQuestion {
   PerAxis<bool> causal;               ///< empty: no axis is
   std::optional<KvTiling> kv_tiling;  ///< none: the chosen backend's, or static
   Extents q_tile, kv_tile;            ///< empty: all of the backend's
-  std::vector<TileChoice> tiles;      ///< empty: those that q_tile and kv_tile leave
+  SearchPhase phase = SearchPhase::kForward;
+  Extents backward_q_tile, backward_kv_tile;  ///< empty: all of the backend's
+  std::vector<TileChoice> tiles;              ///< empty: those that the shapes above leave
+  /// An imbalance that is not given is kPresetMaxImbalance where a preset is used and windows are free.
   SearchConstraints constraints;
-  std::vector<std::int64_t> dense_axes;      ///< whose window is the whole axis
+  bool any = false;                      ///< combinations that NATTEN refuses too
+  std::optional<Distinct> distinct;      ///< of kBest; none: kWindow where windows are searched, else kTiles
+  std::vector<std::int64_t> dense_axes;  ///< whose window is the whole axis
   std::optional<SearchObjective> objective;  ///< none: work; worst for one tile pair
   SearchKind kind = SearchKind::kBest;
   std::optional<std::int64_t> top;  ///< candidates of kBest; none: 10
 };
 
+/// Without a bound the best windows of a preset are slivers. Those that publications use for the presets lie
+/// within 2, but for one of 5.
+inline constexpr double kPresetMaxImbalance = 2.5;
+
 struct SearchCandidate {
-  CountedTiles counted;
+  CountedTiles counted;  ///< of the forward pass; of the backward one where it is alone
   TileChoice tiles;
+  std::optional<BackwardCount> backward;  ///< where a backward pass is searched
+  double speedup = 1;                     ///< what was maximised
+  KernelAnswer kernel;                    ///< what NATTEN does
+  bool dense_path = false;                ///< NATTEN runs it as one dense call, whatever the tiles
+  bool fast_path = false;                 ///< NATTEN masks no tile, in any pass
+  std::size_t tile_size = 0;              ///< index into SearchAnswer::tile_sizes
+};
+
+/// Tokens of the tile that a block holds: Q forward, KV backward.
+struct HeldTiles {
+  std::optional<std::int64_t> forward, backward;
+
+  friend constexpr bool operator==(const HeldTiles&, const HeldTiles&) = default;
+};
+
+/// Combinations that NATTEN refuses, and why: its first rule that they break.
+struct SearchExclusion {
+  NattenRefusal refusal;
+  std::int64_t combinations = 0;
 };
 
 struct SearchAnswer {
   SearchQuestion question;  ///< with every default filled in: ranges and tiles say what was searched
   std::int64_t space_size = 0;
   std::int64_t evaluated = 0;
-  std::vector<SearchCandidate> candidates;
-  std::optional<double> nearest_sparsity;  ///< as in SearchResult
+  std::vector<SearchExclusion> excluded;    ///< parts of the space that were not searched
+  std::vector<HeldTiles> tile_sizes;        ///< the larger first; candidates are compared within one
+  std::vector<SearchCandidate> candidates;  ///< by tile size, then best first
+  std::optional<double> nearest_sparsity;   ///< as in SearchResult
   std::optional<Preset> preset;
   bool tiles_defaulted = false;
+  bool imbalance_defaulted = false;
+  bool complete = true;    ///< as in DistinctResult
   bool unbounded = false;  ///< neither window nor sparsity is bounded: the smallest windows win
 };
 
+/// What NATTEN refuses is left out, if the context has its rules: kernel sizes of 1, tile pairs and head dims
+/// that its backends lack. Tiles that hold a different number of tokens are not compared: a smaller one
+/// visits less and takes longer a token, which a count of tiles does not know.
+///
 /// Exact, whatever `context.threads`; cost and ties as search_best(), search_pareto(), stride_ladder().
 /// @throws InvalidParameter, UnknownName, OverflowError
 [[nodiscard]] SearchAnswer search(const SearchQuestion& question, const Context& context);
+
+/// The same question for several devices by name, each with its own backend and tiles; none: as search().
+[[nodiscard]] std::vector<SearchAnswer> search_on(const SearchQuestion& question,
+                                                  const std::vector<std::string>& devices,
+                                                  const Context& context);
+
+/// What natten_call_of() makes a call of.
+struct CallParts {
+  Setting setting;  ///< with the backend of the candidate
+  TilingProblem forward;
+  std::optional<TilingProblem> backward;
+};
+
+/// A candidate as a call. A search of the backward pass alone leaves the forward tiles to NATTEN.
+/// @throws InvalidParameter when the backend has no forward tiles for the layout.
+[[nodiscard]] CallParts call_parts(const SearchAnswer& answer, const SearchCandidate& candidate,
+                                   const Catalog& catalog);
 
 }  // namespace natten_sim::study
 
@@ -64,13 +139,13 @@ namespace natten_sim {
 
 template <>
 struct NamesOf<study::SearchObjective> {
-  using Objective = study::SearchObjective;
   static constexpr const char* kConcept = "objective";
-  static constexpr Name<Objective> kTable[] = {{Objective::kWork, "work"},
-                                               {Objective::kWorst, "worst"},
-                                               {Objective::kMean, "mean"},
-                                               {Objective::kFlop, "flop"},
-                                               {Objective::kEndToEnd, "e2e"}};
+  static constexpr auto kTable = [] {
+    std::array<Name<study::SearchObjective>, std::size(study::kSearchObjectives)> table{};
+    for (std::size_t i = 0; i < table.size(); ++i)
+      table[i] = {study::kSearchObjectives[i].objective, study::kSearchObjectives[i].name};
+    return table;
+  }();
 };
 
 template <>

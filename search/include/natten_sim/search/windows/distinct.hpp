@@ -9,8 +9,17 @@ enum class Distinct {
   kNone,    ///< none: every combination is an answer of its own
   kTiles,   ///< the same tile shapes, and the same KV tiles visited by every Q tile: strides on an axis that
             ///< the window covers, windows that end in the same tiles
-  kStride,  ///< the same window and stride, whatever the tile shapes
-  kWindow,  ///< the same window, whatever strides and tile shapes
+  kStride,  ///< the same window and stride, whatever the tile shapes; of what is left, as kTiles
+  kWindow,  ///< the same window, whatever strides and tile shapes; of what is left, as kTiles
+};
+
+template <>
+struct NamesOf<Distinct> {
+  static constexpr const char* kConcept = "distinct";
+  static constexpr Name<Distinct> kTable[] = {{Distinct::kWindow, "window"},
+                                              {Distinct::kStride, "stride"},
+                                              {Distinct::kTiles, "tiles"},
+                                              {Distinct::kNone, "none"}};
 };
 
 struct DistinctResult {
@@ -19,7 +28,8 @@ struct DistinctResult {
 };
 
 /// The `top` best answers that are distinct. Cost: that of `search_best` for as many combinations as have to
-/// be looked at, doubled until enough of them differ; for kTiles also O(tiles) for each of them.
+/// be looked at, doubled until enough of them differ, of which strides on covered axes (kWindow: all but the
+/// best strides of a window) are left out beforehand; and O(tiles) for each of them.
 /// @throws as search_best.
 [[nodiscard]] DistinctResult search_distinct(const SearchSpace& space, const SearchConstraints& constraints,
                                              Objective objective, std::size_t top, Distinct distinct,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/core/tile_count.hpp>
 
 namespace natten_sim {
@@ -18,27 +19,54 @@ struct IntRange {
   friend constexpr bool operator==(const IntRange&, const IntRange&) = default;
 };
 
-/// A tile pair to try, and the backend that implements it (empty: none named).
-struct TileChoice {
-  std::string backend;
-  TilePair tiles;
+/// Which passes are searched.
+enum class SearchPhase { kForward, kBackward, kBoth };
+
+template <>
+struct NamesOf<SearchPhase> {
+  static constexpr const char* kConcept = "phase";
+  static constexpr Name<SearchPhase> kTable[] = {
+      {SearchPhase::kForward, "forward"}, {SearchPhase::kBackward, "backward"}, {SearchPhase::kBoth, "both"}};
 };
 
-/// Every combination of a window and a stride an axis and a tile pair. A stride above its window is left out;
-/// everything else in the ranges belongs to the space. Multi-dimensional tiling, forward walk.
+[[nodiscard]] constexpr bool has_pass(SearchPhase phase, Walk pass) noexcept {
+  return phase == SearchPhase::kBoth || (phase == SearchPhase::kForward) == (pass == Walk::kForward);
+}
+
+/// A tile pair a pass to try, and the backend that implements them (empty: none named).
+struct TileChoice {
+  std::string backend;
+  TilePair tiles;                ///< of the forward pass; empty without one
+  TilePair backward_tiles = {};  ///< of the backward pass; empty without one
+};
+
+/// Work of the passes for a token pair: 2 and 5 products of matrices for equal head dims.
+struct PassWeights {
+  std::int64_t forward = 2;
+  std::int64_t backward = 5;
+};
+
+/// Every combination of a window and a stride an axis and a tile choice. A stride above its window is left
+/// out; everything else in the ranges belongs to the space. Multi-dimensional tiling.
 struct SearchSpace {
   Extents input;
   PerAxis<IntRange> window;
   PerAxis<IntRange> stride;
   Extents dilation;
   PerAxis<bool> causal;
-  KvTiling kv_tiling = KvTiling::kStatic;
+  KvTiling kv_tiling = KvTiling::kStatic;  ///< of the forward pass
   std::vector<TileChoice> tiles;
+  SearchPhase phase = SearchPhase::kForward;
+  KvTiling backward_kv_tiling = KvTiling::kStatic;  ///< of the backward pass
+  PassWeights weights;                              ///< of SearchPhase::kBoth
 };
 
 /// All windows 1..L/dilation, all strides, not causal, static tiling; no tiles yet.
 /// @throws InvalidParameter on an invalid input or dilation.
 [[nodiscard]] SearchSpace full_space(const Extents& input, const Extents& dilation = {});
+
+/// Number of combinations in the space. @throws OverflowError.
+[[nodiscard]] std::int64_t space_size(const SearchSpace& space);
 
 /// Fractions are read as the decimal number that prints them, so that 0.3 means 3/10 exactly; bounds are
 /// inclusive.
@@ -49,21 +77,23 @@ struct SparsityRange {
 
 struct SearchConstraints {
   std::optional<SparsityRange> sparsity;
-  bool window_multiple_of_kv_tile = false;  ///< on every axis
+  bool window_multiple_of_kv_tile = false;  ///< on every axis, in every pass
   std::optional<double> max_imbalance;      ///< largest over smallest L / window among the axes, >= 1
-  bool fully_block_sparse = false;          ///< no partially masked tile is visited
+  bool fully_block_sparse = false;          ///< no partially masked tile is visited, in any pass
   bool no_padding = false;                  ///< tiles divide every axis (of every dilation group)
-  bool natten_fast_path = false;            ///< NATTEN's kernels skip masking (models' natten_fast_path)
-  std::optional<double> min_speedup;        ///< of the objective, positive; read as a decimal, inclusive
+  bool natten_fast_path = false;  ///< NATTEN's kernels skip masking, in all passes (models' natten_fast_path)
+  std::optional<double> min_speedup;  ///< of the objective, positive; read as a decimal, inclusive
 };
 
-/// What is maximised: the ratios of TileCount of the same name.
+/// What is maximised: the ratios of TileCount of the same name. For SearchPhase::kBoth the harmonic mean of
+/// the passes' speedups, weighted by SearchSpace::weights: time over time, if time grows with the work.
 enum class Objective { kWork, kWorst, kMean, kFlop };
 
 struct Candidate {
   NeighborhoodMask mask;
   std::size_t tile_choice = 0;  ///< index into SearchSpace::tiles
-  TileCount count;
+  TileCount count = {};         ///< of the forward pass; of the backward one where it is alone
+  std::optional<TileCount> backward_count = {};  ///< of the backward pass, where both are searched
 };
 
 struct SearchResult {

@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <cmath>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/fast_path.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
+#include <natten_sim/study/search.hpp>
+
+#include "searches/search_space.hpp"
+
+namespace natten_sim::study {
+namespace {
+
+HeldTiles held_tiles(const SearchSpace& space, const TileChoice& choice) {
+  HeldTiles held;
+  if (has_pass(space.phase, Walk::kForward)) held.forward = product(choice.tiles.q_tile, "q_tile");
+  if (has_pass(space.phase, Walk::kBackward))
+    held.backward = product(choice.backward_tiles.kv_tile, "kv_tile");
+  return held;
+}
+
+/// Tile choices that are compared with each other, as parts of a space.
+struct TileSize {
+  HeldTiles held;
+  SearchSpace space;
+};
+
+/// The larger tiles first.
+std::vector<TileSize> tile_sizes(const SearchSpace& space, SearchObjective objective) {
+  std::vector<TileSize> sizes;
+  for (const TileChoice& choice : space.tiles) {
+    const HeldTiles held = row_of(objective).compares_tile_sizes ? HeldTiles{} : held_tiles(space, choice);
+    auto size =
+        std::find_if(sizes.begin(), sizes.end(), [&](const TileSize& other) { return other.held == held; });
+    if (size == sizes.end()) {
+      size = sizes.insert(sizes.end(), {held, space});
+      size->space.tiles.clear();
+    }
+    size->space.tiles.push_back(choice);
+  }
+  const auto key = [](const TileSize& size) {
+    return std::pair{size.held.forward.value_or(0), size.held.backward.value_or(0)};
+  };
+  std::stable_sort(sizes.begin(), sizes.end(),
+                   [&](const TileSize& a, const TileSize& b) { return key(a) > key(b); });
+  return sizes;
+}
+
+DistinctResult run(const SearchQuestion& question, const SearchSpace& space, const SearchRun& options) {
+  SearchConstraints constraints = question.constraints;
+  const Objective objective = row_of(*question.objective).ranks_by;
+  switch (question.kind) {
+    case SearchKind::kLadder:
+      return {stride_ladder(space, constraints, options)};
+    case SearchKind::kPareto:
+      return {search_pareto(space, constraints, objective, options)};
+    case SearchKind::kBest:
+      break;
+  }
+  return search_distinct(space, constraints, objective, static_cast<std::size_t>(*question.top),
+                         *question.distinct, options);
+}
+
+double speedup_of(const TileCount& count, Objective objective) {
+  switch (objective) {
+    case Objective::kWork:
+      return count.speedup_work();
+    case Objective::kMean:
+      return count.speedup_mean();
+    case Objective::kFlop:
+      return count.speedup_flop();
+    case Objective::kWorst:
+      break;
+  }
+  return count.speedup_worst();
+}
+
+double speedup_of(const SearchCandidate& candidate, const SearchQuestion& question,
+                  const PassWeights& weights) {
+  if (*question.objective == SearchObjective::kEndToEnd) return candidate.counted.end_to_end->worst;
+  const Objective objective = row_of(*question.objective).ranks_by;
+  const double first = speedup_of(candidate.counted.count, objective);
+  if (question.phase != SearchPhase::kBoth) return first;
+  const auto forward = static_cast<double>(weights.forward), backward = static_cast<double>(weights.backward);
+  return (forward + backward) /
+         (forward / first + backward / speedup_of(candidate.backward->count, objective));
+}
+
+/// NATTEN always has a forward pass; its tiles are NATTEN's own where the backward pass is searched alone.
+KernelAnswer kernel_of(const SearchCandidate& candidate, const SearchSpace& space,
+                       const SearchQuestion& question, const Context& context) {
+  const CallParts parts =
+      call_parts_in(question, space, candidate.counted.problem.mask, candidate.tiles, context.catalog);
+  const bool backward_alone = space.phase == SearchPhase::kBackward;
+  const TileCount forward = backward_alone ? count_tiles(parts.forward) : candidate.counted.count;
+  KernelAnswer answer =
+      kernel_answer({.setting = parts.setting,
+                     .forward = parts.forward,
+                     .forward_count = forward,
+                     .backward = parts.backward ? &*parts.backward : nullptr,
+                     .backward_count = candidate.backward ? &candidate.backward->count : nullptr},
+                    context);
+  if (backward_alone) answer.forward.reset();
+  return answer;
+}
+
+SearchCandidate candidate_of(const Candidate& found, const SearchSpace& space, const SearchQuestion& question,
+                             const Context& context) {
+  const TileChoice& tiles = space.tiles[found.tile_choice];
+  Setting setting = setting_of(question.setting, tiles);
+  const Walk walk = space.phase == SearchPhase::kBackward ? Walk::kBackward : Walk::kForward;
+  if (walk == Walk::kBackward) setting.add_kv = 0;  // counted with the forward pass
+  if (space.phase != SearchPhase::kForward)
+    setting.attention_share.reset();  // the share is that of inference
+  SearchCandidate candidate{
+      .counted = counted_tiles(problem_of(space, found.mask, tiles, walk), found.count, setting),
+      .tiles = tiles,
+      .backward = {},
+      .kernel = {}};
+  if (has_pass(space.phase, Walk::kBackward)) {
+    const TileCount& count = found.backward_count.value_or(found.count);
+    const Workload workload = workload_of(setting);
+    candidate.backward = BackwardCount{.problem = problem_of(space, found.mask, tiles, Walk::kBackward),
+                                       .count = count,
+                                       .flops = flops_that_fit(count, workload),
+                                       .approximate_mma_flops = approximate_mma_flops(count, workload)};
+  }
+  candidate.fast_path = candidate.counted.natten_fast_path &&
+                        (!candidate.backward || natten_fast_path(candidate.backward->problem));
+  candidate.kernel = kernel_of(candidate, space, question, context);
+  candidate.speedup = speedup_of(candidate, question, space.weights);
+  candidate.dense_path =
+      takes_dense_path(space.input, window_of(found.mask), space.causal, question.setting.add_kv > 0);
+  return candidate;
+}
+
+/// The worst-case speedup with which the whole model reaches `end_to_end`.
+/// @throws InvalidParameter when no speedup of attention does.
+double worst_speedup_for(double end_to_end, const AttentionShare& share) {
+  // 1 / (1 - p + p (k + (1 - k) / s)) = e, solved for s.
+  const double dense = static_cast<double>(share.dense_steps) / static_cast<double>(share.steps);
+  const double left = 1 / end_to_end - (1 - share.share) - share.share * dense;
+  if (left > 0) return share.share * (1 - dense) / left;
+  throw InvalidParameter("min-speedup", std::to_string(end_to_end),
+                         "below " + std::to_string(1 / (1 - share.share + share.share * dense)) +
+                             ", what the model gains if attention takes no time");
+}
+
+/// Searches the tiles of each size by themselves.
+void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer& answer) {
+  SearchQuestion question = answer.question;
+  if (*question.objective == SearchObjective::kEndToEnd && question.constraints.min_speedup) {
+    question.constraints.min_speedup =
+        worst_speedup_for(*question.constraints.min_speedup, *share_of(question.setting));
+  }
+  const std::vector<TileSize> sizes = tile_sizes(space, *question.objective);
+  for (std::size_t index = 0; index < sizes.size(); ++index) {
+    const auto part = [&](double done) {
+      context.progress((static_cast<double>(index) + done) / static_cast<double>(sizes.size()));
+    };
+    SearchRun options;
+    options.threads = context.threads;
+    options.tie_break = TieBreak::kFastPath;
+    if (context.progress) options.progress = part;
+    const SearchSpace& of_size = sizes[index].space;
+    const DistinctResult found = run(question, of_size, options);
+    answer.evaluated += found.search.evaluated;
+    answer.complete = answer.complete && found.complete;
+    answer.tile_sizes.push_back(sizes[index].held);
+    if (!answer.nearest_sparsity) answer.nearest_sparsity = found.search.nearest_sparsity;
+    for (const Candidate& candidate : found.search.candidates) {
+      answer.candidates.push_back(candidate_of(candidate, of_size, question, context));
+      answer.candidates.back().tile_size = index;
+    }
+  }
+}
+
+}  // namespace
+
+const SearchObjectiveRow& row_of(SearchObjective objective) {
+  return *std::find_if(std::begin(kSearchObjectives), std::end(kSearchObjectives),
+                       [&](const SearchObjectiveRow& row) { return row.objective == objective; });
+}
+
+SearchAnswer search(const SearchQuestion& question, const Context& context) {
+  SearchAnswer answer;
+  SearchQuestion& full = answer.question = question;
+  full.setting = resolved(question.setting, context.catalog);
+  SearchSpace space = space_of(context.catalog, answer);
+  answer.unbounded = full.kind == SearchKind::kBest && question.window.empty() &&
+                     question.window_range.empty() && !full.constraints.sparsity &&
+                     full.dense_axes.size() < space.input.rank();
+  answer.space_size = space_size(space);
+  answer.excluded = leave_out_refused(full, context, space);
+  search_sizes(space, context, answer);
+  if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
+  return answer;
+}
+
+std::vector<SearchAnswer> search_on(const SearchQuestion& question, const std::vector<std::string>& devices,
+                                    const Context& context) {
+  if (devices.empty()) return {search(question, context)};
+  std::vector<SearchAnswer> answers;
+  const auto parts = static_cast<double>(devices.size());
+  for (const std::string& device : devices) {
+    SearchQuestion on_device = question;
+    on_device.setting.device = device;
+    Context part = context;
+    const auto before = static_cast<double>(answers.size());
+    if (context.progress) part.progress = [&](double done) { context.progress((before + done) / parts); };
+    answers.push_back(search(on_device, part));
+  }
+  return answers;
+}
+
+}  // namespace natten_sim::study
