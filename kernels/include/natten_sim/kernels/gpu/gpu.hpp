@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/dtype.hpp>
 
 namespace natten_sim::kernels {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <natten_sim/core/kv_order.hpp>
 #include <natten_sim/kernels/gpu/gpu.hpp>
+#include <natten_sim/core/kv_order.hpp>
 
 namespace natten_sim::kernels {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include <natten_sim/core/kv_order.hpp>
 #include <natten_sim/core/split_q.hpp>
+#include <natten_sim/core/kv_order.hpp>
 
 namespace natten_sim {
 

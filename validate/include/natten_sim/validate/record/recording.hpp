@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include <natten_sim/validate/cases/case.hpp>
 #include <natten_sim/validate/measure/pace.hpp>
+#include <natten_sim/validate/cases/case.hpp>
 #include <natten_sim/validate/measure/timing.hpp>
 
 namespace natten_sim::validate {
