@@ -1,15 +1,28 @@
 #!/usr/bin/env bash
-# schedule_gains.sh: the table of docs/schedules.md that sets `natten-sim schedule --algorithm best` beside the named
-# algorithms, as Markdown. natten-sim must be on the PATH. Costs: compute 7, reduce 2.
+# schedule_gains.sh [options]: the tables of docs/schedules.md that compare `natten-sim schedule --algorithm best` with
+# the named algorithms, as Markdown. `options` prints the options of each row, otherwise the makespans are printed.
+# natten-sim must be on the PATH. Costs: compute 7, reduce 2.
 set -euo pipefail
 
-echo '| what | options | published | generalised | best | lower bound | gap | best saves |'
-echo '|---|---|---|---|---|---|---|---|'
+show=${1:-makespans}
+number=0
+if [ "$show" = options ]; then
+  echo "| row | options of \`natten-sim schedule\` |"
+  echo '|---|---|'
+else
+  echo '| row | what | published | generalised | best | bound | gap | best saves |'
+  echo '|---|---|---|---|---|---|---|---|'
+fi
 
 row() {  # LABEL OPTIONS..
   local label=$1
   shift
-  natten-sim schedule --quiet --csv --algorithm all --compute 7 --reduce 2 "$@" | awk -F, -v label="$label" -v options="$*" '
+  number=$((number + 1))
+  if [ "$show" = options ]; then
+    printf "| %d | \`%s\` |\n" "$number" "$*"
+    return
+  fi
+  natten-sim schedule --quiet --csv --algorithm all --compute 7 --reduce 2 "$@" | awk -F, -v label="$label" -v row="$number" '
     NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
     { time = $(column["makespan"]) }
     $1 == "symmetric-shift" {
@@ -22,7 +35,7 @@ row() {  # LABEL OPTIONS..
     function consider(name, time) { if (who == "" || time + 0 < named) { who = name; named = time + 0 } }
     END {
       least = general != "" && general < named ? general : named
-      printf "| %s | `%s` | %d %s | %s | %d | %s | %s | %s |\n", label, options, named, who,
+      printf "| %d | %s | %d %s | %s | %d | %s | %s | %s |\n", row, label, named, who,
         general == "" ? "" : general, best, bound, best <= bound ? "0" : sprintf("%.1f%%", 100 * (best / bound - 1)),
         best < least ? sprintf("%.1f%%", 100 * (1 - best / least)) : "nothing"
     }'

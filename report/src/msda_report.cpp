@@ -46,7 +46,7 @@ std::string traffic_text(const study::MsdaAnswer& answer, const study::MsdaPass&
         "unique sectors      {:>14}   each row read {:.1f} times\n", grouped(*pass.unique_sectors),
         static_cast<double>(traffic.reads) / static_cast<double>(std::max<std::int64_t>(traffic.rows, 1)));
   text +=
-      fmt::format("DRAM traffic        {:>14}   {:.1f}% of peak; in flight allow {:.1f}%\n",
+      fmt::format("DRAM traffic        {:>14}   {:.1f}% of peak; bytes in flight allow {:.1f}%\n",
                   bytes_text(static_cast<double>(pass.bytes)), 100 * pass.time.achieved_bytes_per_ns / peak,
                   100 * pass.time.bandwidth_limit_bytes_per_ns / peak);
   text += fmt::format("arithmetic          {:>14}   {:.2f} FLOP a byte\n", grouped(pass.flops),

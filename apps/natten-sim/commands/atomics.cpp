@@ -50,7 +50,9 @@ struct AtomicsFlags {
 Options<ScatterQuestion> scatter_rows() {
   Options<ScatterQuestion> rows;
   rows.add("--updates", &ScatterQuestion::updates,
-           {.value = "N", .help = "Rows that are added [65536; all of a file]", .range = {0, kMaxUpdates}});
+           {.value = "N",
+            .help = "Rows that are added [65536; with a file, all its rows]",
+            .range = {0, kMaxUpdates}});
   rows.add("--rows", &ScatterQuestion::rows,
            {.value = "M", .help = "Rows of the destination [32768]", .range = {1, kMaxRows}});
   rows.add("--width", &ScatterQuestion::width,
@@ -61,8 +63,10 @@ Options<ScatterQuestion> scatter_rows() {
                     "sectors) or file:PATH (.npy, .csv, .txt, else raw 64-bit integers) [uniform]"});
   rows.add("--dtype", &ScatterQuestion::dtype,
            {.value = "TYPE", .help = "Element type [bf16]", .choices = "fp32 fp16 bf16"});
-  rows.add("--path", &ScatterQuestion::path,
-           {.value = "PATH", .help = "What the hardware executes; auto: what the construct becomes [auto]"});
+  rows.add(
+      "--path", &ScatterQuestion::path,
+      {.value = "PATH",
+       .help = "Instruction that the hardware executes; auto: the one that the construct becomes [auto]"});
   rows.add("--construct", &ScatterQuestion::construct,
            {.value = "NAME",
             .help = "Source construct or operator of the lowering table [torch-scatter-add]",
@@ -77,7 +81,9 @@ Options<ScatterQuestion> scatter_rows() {
             .range = {0, 1 << 20}});
   rows.add(
       "--values", &ScatterQuestion::values,
-      {.value = "KIND", .help = "normal, or constant: ones, which saturate half-precision sums [normal]"});
+      {.value = "KIND",
+       .help =
+           "Values that are added: normal, or constant (ones, which saturate half-precision sums) [normal]"});
   return rows;
 }
 

@@ -113,7 +113,7 @@ Options<MsdaQuestion> msda_question_rows() {
             .choices = kTypes});
   rows.add("--accumulator", &MsdaQuestion::accumulator,
            {.value = "TYPE",
-            .help = "Type in which gradients of the value add up: the tensors', or fp32 [the tensors']",
+            .help = "Type in which gradients of the value are added up: the tensors', or fp32 [the tensors']",
             .choices = kTypes});
   rows.add("--order", &MsdaQuestion::orders,
            {.value = "NAME", .help = "Dispatch order of the queries, or all of them [linear]"});
@@ -133,7 +133,7 @@ Options<MsdaQuestion> msda_question_rows() {
             .range = {0, std::int64_t{1} << 62}});
   rows.add("--l2-bytes", &MsdaQuestion::l2_bytes,
            {.value = "N",
-            .help = "L2 capacity instead of the device's",
+            .help = "Capacity of the L2 [the device's]",
             .range = {0, std::int64_t{1} << 40},
             .echo = Echo::kWhenSet});
   return rows;

@@ -43,7 +43,7 @@ struct ValidateFlags {
   OutputFlags output;
 };
 
-/// What a run works with: flags after defaults, the suites they choose, the catalog.
+/// The input of a run: flags with defaults, the chosen suites, the catalog.
 struct Job {
   ValidateFlags flags;
   std::vector<Suite> suites;
@@ -105,7 +105,7 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--profile", &F::profile,
            {.value = "NAME", .help = "With --ncu-csv: device profile of the GPU that was profiled [h200]"});
   rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
-  rows.add("--resume", &F::resume, {.help = "Go on with recordings that are in the folder"});
+  rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
   rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
   rows.add("--repetitions", timing(&TimingOptions::repetitions),
            {.value = "N", .help = "Timed repetitions of each point [20]", .range = {1, 100000}});
@@ -118,10 +118,10 @@ Options<ValidateFlags> validate_rows() {
             .help = "closed-form, or timed: also simulate in time (a minute) [closed-form]",
             .choices = "closed-form timed"});
   rows.add("--l2", timing(&TimingOptions::l2),
-           {.value = "STATE", .help = "L2 before each timed repetition: flushed or warm [flushed]"});
+           {.value = "STATE", .help = "State of the L2 before each timed repetition: flushed or warm [flushed]"});
   rows.add("--view", &F::view,
            {.value = "NAME",
-            .help = "With --recorded: another look at the recordings than the comparison with predictions",
+            .help = "With --recorded: a table of the recordings instead of the comparison with predictions",
             .choices = view_names(" ", false)});
   rows.add("--rows", &F::rows, {.help = "Print every comparison, not only groups and misses"});
   rows.add("--seed", &F::seed,
@@ -216,7 +216,7 @@ int run_recorded(Job& job) {
   return print_comparison(job, job.suites, recordings, *job.flags.recorded);
 }
 
-/// A profile of somebody's kernel beside what the models say of the point that `--point` describes.
+/// A profile of any kernel beside the models' predictions for the point that `--point` describes.
 int run_ncu(Job& job) {
   ValidateFlags& flags = job.flags;
   if (flags.point.empty()) {
@@ -365,6 +365,7 @@ int run_validate(const Arguments& arguments) {
   job.flags.suites.clear();
   for (const Suite& suite : job.suites) job.flags.suites.push_back(suite.name);
   job.context = make_context(job.flags.files);
+  for (const Device& device : job.context.catalog.devices) job.flags.run.profiles.push_back(device.name);
   try {
     return mode.run(job);
   } catch (const kernels::CudaError& error) {  // the GPU failed, not the input
@@ -378,7 +379,7 @@ Command validate_command();
 Command validate_command() {
   Command command{.name = "validate",
                   .position = 90,
-                  .summary = "Hold predictions against hardware counters, on a GPU or on recordings"};
+                  .summary = "Compare predictions with hardware counters, on a GPU or from recordings"};
   bind(command, validate_rows(), [](const ValidateFlags&) { return kExitDone; });
   command.run = run_validate;  // what the flags may be depends on which were given
   command.footer =

@@ -94,10 +94,8 @@ Options<AttentionSubject> attention_rows() {
   rows.add("--dim-value", &AttentionSubject::dim_value,
            {.value = "D", .help = "Head dim of V and O [that of Q and K]", .range = kSizes});
   rows.add("--dtype", &AttentionSubject::dtype, {.value = "TYPE", .help = "Element type [fp16]"});
-  rows.add("--q-tile", &AttentionSubject::q_tile,
-           {.value = "N", .help = "Q tile [the kernel's, or 128]"});
-  rows.add("--kv-tile", &AttentionSubject::kv_tile,
-           {.value = "N", .help = "KV tile [the kernel's, or 128]"});
+  rows.add("--q-tile", &AttentionSubject::q_tile, {.value = "N", .help = "Q tile [the kernel's, or 128]"});
+  rows.add("--kv-tile", &AttentionSubject::kv_tile, {.value = "N", .help = "KV tile [the kernel's, or 128]"});
   rows.add("-n,--heads", &AttentionSubject::heads, {.value = "N", .help = "Heads [1]", .range = kSizes});
   rows.add("--heads-kv", &AttentionSubject::heads_kv,
            {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = kSizes});
@@ -112,8 +110,8 @@ Options<AttentionSubject> attention_rows() {
             .help = "Take tiles, schedule, order, CTAs an SM and speed of a known kernel (fa2, cudnn)"});
   rows.add("--schedule", &AttentionSubject::schedule,
            {.value = "KIND",
-            .help = "Which CTA takes which Q tile: persistent round-robin; grid: launch order, or an atomic "
-                    "counter; tile: two Q tiles at a time [the kernel's, or persistent]"});
+            .help = "Which CTA takes which Q tile. persistent: round-robin; grid: a free CTA takes the next "
+                    "one; tile: as grid, two Q tiles at a time [the kernel's, or persistent]"});
   rows.choose("--interleave-heads", &AttentionSubject::launch, LaunchOrder::kHeadsFirst,
               {.help = "Launch the heads and batches of one Q tile before the next Q tile"});
   rows.add("--longest-first", &AttentionSubject::longest_first,
@@ -126,12 +124,11 @@ Options<AttentionSubject> attention_rows() {
 /// One of the two has a value.
 Options<ReuseFlags> length_rows() {
   Options<ReuseFlags> rows;
-  rows.add(
-      "-i,--seqlen,--input", &ReuseFlags::seqlen,
-      {.value = "N", .help = "Sequence length, or a layout of 1 to 4 axes", .echo = Echo::kWhenSet});
+  rows.add("-i,--seqlen,--input", &ReuseFlags::seqlen,
+           {.value = "N", .help = "Sequence length, or a layout of 1 to 4 axes", .echo = Echo::kWhenSet});
   rows.add("--sweep", &ReuseFlags::sweep,
            {.value = "seqlen=LO:HI:STEP",
-            .help = "The same for many sequence lengths",
+            .help = "Answer for many sequence lengths",
             .echo = Echo::kWhenSet,
             .rules_out = {{"seqlen"}}});
   return rows;
@@ -153,11 +150,11 @@ Options<ReuseQuestion> order_rows() {
   rows.add("--order", &ReuseQuestion::order,
            {.value = "ORDER",
             .help = "Order of the KV tiles: cyclic, sawtooth, descending, best, or a file with a permutation "
-                    "a line [the kernel's, or cyclic]",
+                    "on each line [the kernel's, or cyclic]",
             .echo = Echo::kWhenSet});
   rows.add("--compare", &ReuseQuestion::compare,
            {.value = "ORDER",
-            .help = "A second order beside the first, with the reduction",
+            .help = "Answer for a second order too, with the reduction",
             .echo = Echo::kWhenSet});
   return rows;
 }
@@ -169,9 +166,9 @@ Options<ReuseQuestion> device_rows() {
   rows.add("--l2-bytes", &ReuseQuestion::capacity_bytes,
            {.value = "N", .help = "Effective capacity of the L2 [the device's]", .range = kBytes});
   rows.add("--sector-bytes", &ReuseQuestion::sector_bytes,
-           {.value = "N", .help = "Sector [the device's, or 32]", .range = kSizes});
+           {.value = "N", .help = "Bytes of a sector [the device's, or 32]", .range = kSizes});
   rows.add("--sms", &ReuseQuestion::sms,
-           {.value = "N", .help = "SMs [the device's, or 1]", .range = kSizes});
+           {.value = "N", .help = "Number of SMs [the device's, or 1]", .range = kSizes});
   rows.add_key("line_bytes", &ReuseQuestion::line_bytes, {.echo = Echo::kWhenSet});
   return rows;
 }
@@ -181,9 +178,9 @@ Options<study::SetAssociative> set_rows() {
   const Need ways{"ways", "--ways N too"};
   Options<SetAssociative> rows;
   rows.add("--replacement", &SetAssociative::replacement,
-           {.value = "KIND", .help = "With --ways: what makes room in a set [lru]", .needs = {ways}});
+           {.value = "KIND", .help = "With --ways: replacement in a full set [lru]", .needs = {ways}});
   rows.choose("--hashed", &SetAssociative::index, SetIndex::kHashed,
-              {.help = "With --ways: sets by a hash of the line instead of its number", .needs = {ways}});
+              {.help = "With --ways: choose sets by a hash of the line, not by its number", .needs = {ways}});
   return rows;
 }
 
@@ -191,11 +188,11 @@ Options<ReuseFlags> method_rows() {
   Options<ReuseFlags> rows;
   rows.add("--fidelity", &ReuseFlags::fidelity,
            {.value = "KIND",
-            .help = "closed-form: sectors always, misses where a formula is exact; lru: lockstep in front of "
-                    "an exact LRU; timed: CTAs in time [closed-form; of a trace, lru]"});
+            .help = "closed-form: sectors, and misses where a formula is exact; lru: lockstep in front of "
+                    "an exact LRU; timed: CTAs simulated in time [closed-form; for a trace, lru]"});
   rows.add("--granularity", &ReuseFlags::granularity,
            {.value = "KIND",
-            .help = "lru: one stack distance a tile, or a sector [tile]",
+            .help = "lru: a stack distance for each tile or for each sector [tile]",
             .echo = Echo::kWhenSet});
   rows.add("--ways", &ReuseFlags::ways,
            {.value = "N",
@@ -210,8 +207,8 @@ Options<ReuseFlags> method_rows() {
             .echo = Echo::kWhenSet});
   rows.add("--sample", &ReuseFlags::sample,
            {.value = "RATE",
-            .help = "lru: follow only this share of the sectors of a stream or trace, 0..1; misses with "
-                    "their error",
+            .help = "lru: follow only this share of the sectors of a stream or trace, 0..1; the misses then "
+                    "have a standard error",
             .interval = {1e-9, 1},
             .accepted = "a rate in 0 < R <= 1",
             .echo = Echo::kWhenSet});
@@ -241,7 +238,7 @@ Options<study::StreamSubject> stream_rows() {
   Options<study::StreamSubject> rows;
   rows.add("--passes", &study::StreamSubject::passes,
            {.value = "P",
-            .help = "How often the buffer is read [1]",
+            .help = "Number of times that the buffer is read [1]",
             .range = {1, std::int64_t{1} << 40},
             .needs = {{"stream-bytes", "--stream-bytes N too"}}});
   return rows;
@@ -263,8 +260,8 @@ Options<ReuseFlags> subject_rows() {
             .rules_out = {attention_only}});
   rows.add("--trace", &ReuseFlags::trace,
            {.value = "FILE",
-            .help = "A trace of yours, - for standard input: a byte address and, if not one sector, a size a "
-                    "line",
+            .help = "A trace instead of attention, - for standard input: on each line a byte address and, if "
+                    "not one sector, a size",
             .echo = Echo::kWhenSet,
             .rules_out = {not_of_traces}});
   return rows;
@@ -348,7 +345,7 @@ Options<ReuseFlags> reuse_rows() {
   Options<ReuseFlags> rows;
   rows.include(length_rows());
   rows.include(attention_rows(), &ReuseFlags::attention);
-  rows.add("--tile", &ReuseFlags::tile, {.value = "N", .help = "Both tiles", .echo = Echo::kNever});
+  rows.add("--tile", &ReuseFlags::tile, {.value = "N", .help = "Shape of both tiles", .echo = Echo::kNever});
   rows.include(worker_rows<ReuseFlags>());
   rows.include(order_rows(), &ReuseFlags::question);
   rows.include(device_rows(), &ReuseFlags::question);
@@ -357,11 +354,11 @@ Options<ReuseFlags> reuse_rows() {
   rows.include(set_rows(), &ReuseFlags::sets);
   rows.include(subject_rows());
   rows.include(stream_rows(), &ReuseFlags::stream);
-  rows.add("--svg", &ReuseFlags::svg, {.value = "FILE", .help = "Draw a picture", .echo = Echo::kNever});
+  rows.add("--svg", &ReuseFlags::svg, {.value = "FILE", .help = "Draw the --picture", .echo = Echo::kNever});
   rows.add("--picture", &ReuseFlags::picture,
            {.value = "KIND",
-            .help = "What --svg draws, and whose rows --csv prints: histogram of stack distances, miss curve "
-                    "over capacities, or the sweep [sweep with --sweep, else histogram]",
+            .help = "What --svg draws and --csv prints: histogram of stack distances, miss curve over "
+                    "capacities, or sweep [sweep with --sweep, else histogram]",
             .echo = Echo::kNever});
   RuledOut others{{"csv"}};
   for (const auto& row : rows.rows()) {
