@@ -308,7 +308,7 @@ std::string search_text(std::span<const SearchAnswer> answers) {
 std::string nothing_found(const SearchAnswer& answer) {
   const std::optional<SparsityRange>& sparsity = answer.question.constraints.sparsity;
   if (answer.nearest_sparsity && sparsity) {
-    // Bounds of six digits around it, so that what is printed can be asked for.
+    // Bounds of six digits around it, so that the printed range can be used as an option.
     const double nearest = *answer.nearest_sparsity;
     return fmt::format(
         "no configuration has a sparsity in {}:{}; the nearest feasible sparsity is {}, in --sparsity {}:{}",

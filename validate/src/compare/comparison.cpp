@@ -39,7 +39,7 @@ const Device* device_of(const std::vector<Device>& devices, const std::string& p
   return found == devices.end() ? nullptr : &*found;
 }
 
-/// In words, when the GPU is a slice or a smaller sibling of what the profile describes; else empty.
+/// Says so if the GPU is a slice or a smaller sibling of what the profile describes; else empty.
 std::string other_size(const RecordedDevice& recorded, const Device& device) {
   if (!device.sms || recorded.sms == 0 || device.sms->value == recorded.sms) return "";
   return "device profile '" + device.name + "' has " + std::to_string(device.sms->value) + " SMs, '" +
@@ -129,7 +129,7 @@ void judge(const Suite& suite, ComparisonRow& row) {
       });
   if (tolerance == suite.tolerances.end()) return;
   row.tolerance = tolerance->relative;
-  // A NaN is no deviation that anybody tolerates.
+  // A NaN is never within a tolerance.
   row.verdict = error <= tolerance->relative ? Verdict::kWithin : Verdict::kOutside;
   if (row.verdict == Verdict::kWithin) return;
   for (const KnownMiss& miss : suite.known_misses) {

@@ -79,7 +79,7 @@ bool same_answer(const Decision& a, const Decision& b) {
          a.tiles == b.tiles;
 }
 
-/// The smaller, or whichever is there.
+/// The smaller of two values; if one is empty, the other.
 std::optional<double> least(std::optional<double> a, std::optional<double> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }

@@ -26,7 +26,7 @@ namespace natten_sim::report {
 ///     ...
 [[nodiscard]] std::string count_text(const study::CountAnswer& answer);
 
-/// Name and description of a preset, and whether the layout is another one.
+/// Name and description of a preset, with a remark if the layout is another one.
 [[nodiscard]] std::string preset_line(const Preset& preset, const Extents& input);
 
 }  // namespace natten_sim::report

@@ -15,7 +15,7 @@ using natten_sim::Json;
 [[nodiscard]] Json to_json(const Extents& extents);
 [[nodiscard]] Json to_json(const PerAxis<bool>& values);
 
-/// Null for an empty one.
+/// The value, or null for an empty optional.
 template <typename T, typename J = Json>  // so that this header does without the whole of nlohmann/json.hpp
 [[nodiscard]] J nullable(const std::optional<T>& value) {
   return value ? J(*value) : J();
