@@ -141,22 +141,22 @@ std::string kind_line(const SearchAnswer& answer) {
     case study::SearchKind::kBest:
       break;
   }
+  const bool one_size = answer.tile_sizes.size() == 1;
+  const auto number = one_size ? static_cast<std::int64_t>(answer.candidates.size()) : *question.top;
   const char* what = "";
   switch (*question.distinct) {
     case Distinct::kWindow:
-      what = " windows";
+      what = number == 1 ? " window" : " windows";
       break;
     case Distinct::kStride:
-      what = " windows and strides";
+      what = number == 1 ? " window and stride" : " windows and strides";
       break;
     case Distinct::kTiles:
     case Distinct::kNone:
       break;
   }
-  const bool one_size = answer.tile_sizes.size() == 1;
-  return fmt::format("best {}{} by {} speedup{}{}",
-                     one_size ? static_cast<std::int64_t>(answer.candidates.size()) : *question.top, what,
-                     objective, passes, one_size ? "" : ", for each tile size");
+  return fmt::format("best {}{} by {} speedup{}{}", number, what, objective, passes,
+                     one_size ? "" : ", for each tile size");
 }
 
 /// What the reader should know of how the space was cut.

@@ -68,7 +68,7 @@ std::optional<Spread> measured_of(const RecordedRow& recorded, const std::string
 void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Fidelity fidelity,
                  Comparison& comparison) {
   const std::string key = key_of(recorded.point);
-  if (recorded.status != "measured")
+  if (recorded.status != kMeasured)
     comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
   for (const Prediction& prediction : predict(recorded.point, device, fidelity)) {
     const std::optional<Spread> measured = measured_of(recorded, prediction.counter);
@@ -111,7 +111,7 @@ void note_gaps(const Suite& suite, const Recording& recording, std::vector<std::
   std::size_t absent = wanted.size(), uncounted = 0;
   for (const RecordedRow& row : recording.rows) {
     if (wanted.contains(key_of(row.point))) --absent;
-    if (row.status == "measured" && row.counters.size() < suite.counters.size()) ++uncounted;
+    if (row.status == kMeasured && row.counters.size() < suite.counters.size()) ++uncounted;
   }
   const std::string head = suite.name + ": ";
   if (absent > 0) notes.push_back(head + std::to_string(absent) + " points of the suite are not recorded");

@@ -28,8 +28,8 @@ TilesThroughput own_of(const RecordedRow& row, const AttentionCase& point) {
   TilesThroughput own;
   own.tiles = point.tiles_text();
   own.throughput.tflops = validate::teraflops(row);
-  own.throughput.status = row.status != "measured"            ? row.status
-                          : own.throughput.tflops.has_value() ? "measured"
+  own.throughput.status = row.status != kMeasured            ? row.status
+                          : own.throughput.tflops.has_value() ? kMeasured
                                                               : "not timed";
   return own;
 }

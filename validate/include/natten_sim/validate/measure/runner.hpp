@@ -19,6 +19,8 @@ struct RunOptions {
   TimingOptions timing;
   bool counters = true;
   bool times = true;
+  /// Names of device profiles. A recording names the one that is a word of the GPU's name, if any.
+  std::vector<std::string> profiles = {};
 };
 
 /// What a run needs of a GPU. `GpuMeasurer` is the real one; tests have others.

@@ -44,9 +44,12 @@ struct CounterValues {
   int repetitions = 0;
 };
 
+/// The status of what ran.
+inline constexpr const char* kMeasured = "measured";
+
 struct RecordedRow {
   Point point;
-  std::string status = "measured";                ///< or why it could not run: "out of memory"
+  std::string status = kMeasured;                ///< or why it could not run: "out of memory"
   std::map<std::string, CounterValues> counters;  ///< by label
   std::optional<Timing> timing;
   std::optional<CtaPace> pace;

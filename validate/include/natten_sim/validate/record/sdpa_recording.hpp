@@ -19,7 +19,7 @@ namespace natten_sim::validate {
 struct SdpaRow {
   kernels::AttentionProblem problem;
   std::string backend;
-  std::string status = "measured";     ///< or why it could not run, in PyTorch's words
+  std::string status = kMeasured;     ///< or why it could not run, in PyTorch's words
   std::optional<Spread> milliseconds;  ///< exactly when measured
   int repetitions = 0;
 };

@@ -18,7 +18,7 @@ namespace natten_sim::validate {
 /// TFLOP/s of a median time, or why there is none.
 struct Throughput {
   std::optional<double> tflops;
-  std::string status = "measured";
+  std::string status = kMeasured;
 };
 
 struct TilesThroughput {
