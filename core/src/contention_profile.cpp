@@ -8,14 +8,14 @@
 namespace natten_sim {
 namespace {
 
-/// What data that SMs of all partitions share find in the L2: measured, or one partition of it.
+/// L2 capacity for data that SMs of all partitions share: the measured one, or that of one partition.
 std::optional<double> shared_l2_bytes(const DeviceL2& l2) {
   if (l2.effective_bytes) return value_of<double>(l2.effective_bytes);
   if (!l2.bytes || !l2.partitions) return std::nullopt;
   return static_cast<double>(l2.bytes->value) / l2.partitions->value;
 }
 
-/// What runs of instructions take: SMs times clock.
+/// SMs times clock, to which the time of instructions is inversely proportional.
 double instruction_rate(const Device& device) {
   if (!device.sms || !device.boost_clock_hz)
     throw InvalidParameter("device", "'" + device.name + "'", "a device with sms and boost_clock_hz");

@@ -5,7 +5,7 @@
 namespace natten_sim {
 namespace {
 
-/// Values come from files too: a message shows only their beginning.
+/// Values may come from files, so a message shows only their beginning.
 std::string clipped(const std::string& value) {
   constexpr std::size_t kMax = 200;
   return value.size() <= kMax ? value : value.substr(0, kMax) + "..";

@@ -22,7 +22,7 @@ std::string names(const std::vector<Dtype>& dtypes) {
 
 bool is_fp8(Dtype dtype) { return dtype == Dtype::kE4m3 || dtype == Dtype::kE5m2; }
 
-/// Of two of the same length, the smaller on each axis.
+/// The elementwise minimum of two of the same length.
 Extents bounded(const Extents& values, const Extents& highest) {
   Extents result;
   for (std::size_t axis = 0; axis < values.rank(); ++axis)

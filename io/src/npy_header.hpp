@@ -14,7 +14,7 @@ struct NpyHeader {
   std::int64_t elements = 0;
 };
 
-/// Bytes of a file as an error message may hold them: what is not printable ASCII becomes '?'.
+/// Bytes of a file for an error message: bytes that are not printable ASCII become '?'.
 [[nodiscard]] std::string printable(std::string_view bytes);
 
 /// Reads the dictionary of a header: the keys descr, fortran_order and shape, each once, in any order, as

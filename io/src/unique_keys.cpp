@@ -46,7 +46,8 @@ class KeyChecker : public nlohmann::json_sax<nlohmann::json> {
   std::string problem;
 
  private:
-  /// Nothing of ours nests deeply, and writing a deep value would take as much stack.
+  /// This project's files do not nest deeply, and writing a deep value would take as much stack as reading
+  /// it.
   bool descend() {
     constexpr int kDeepest = 64;
     if (++depth_ <= kDeepest) return true;

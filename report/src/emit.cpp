@@ -6,7 +6,7 @@
 namespace natten_sim::report {
 namespace {
 
-/// What NATTEN would fill in by itself stands in the call, so that it says what runs.
+/// The call spells out NATTEN's defaults too, so that it says exactly what runs.
 NattenCall complete_call(const study::Setting& setting, const TilingProblem& forward,
                          const TilingProblem* backward, const study::Context& context, EmitKind kind) {
   std::optional<NattenCall> call = study::natten_call_of(setting, forward, backward, context);

@@ -11,7 +11,7 @@ namespace {
 using validate::PublishedRow;
 using validate::Verdict;
 
-/// A miss that is known is a deviation between two publications here, not between model and machine.
+/// A known miss here is a deviation between two publications, not between model and machine.
 const char* published_verdict(Verdict verdict) {
   return verdict == Verdict::kKnownMiss ? "known deviation" : to_string(verdict);
 }

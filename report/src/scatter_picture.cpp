@@ -6,7 +6,7 @@
 namespace natten_sim::report {
 namespace {
 
-/// Up to so many updates of a row, each number has a bar of its own; beyond, bars double in width.
+/// Up to this number of updates of a row, each number has its own bar; beyond it, bars double in width.
 constexpr std::int64_t kMaxSingleBars = 64;
 
 std::vector<draw::Bucket> single_buckets(const CollisionCount& collisions) {

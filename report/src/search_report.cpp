@@ -141,22 +141,22 @@ std::string kind_line(const SearchAnswer& answer) {
     case study::SearchKind::kBest:
       break;
   }
+  const bool one_size = answer.tile_sizes.size() == 1;
+  const auto number = one_size ? static_cast<std::int64_t>(answer.candidates.size()) : *question.top;
   const char* what = "";
   switch (*question.distinct) {
     case Distinct::kWindow:
-      what = " windows";
+      what = number == 1 ? " window" : " windows";
       break;
     case Distinct::kStride:
-      what = " windows and strides";
+      what = number == 1 ? " window and stride" : " windows and strides";
       break;
     case Distinct::kTiles:
     case Distinct::kNone:
       break;
   }
-  const bool one_size = answer.tile_sizes.size() == 1;
-  return fmt::format("best {}{} by {} speedup{}{}",
-                     one_size ? static_cast<std::int64_t>(answer.candidates.size()) : *question.top, what,
-                     objective, passes, one_size ? "" : ", for each tile size");
+  return fmt::format("best {}{} by {} speedup{}{}", number, what, objective, passes,
+                     one_size ? "" : ", for each tile size");
 }
 
 /// What the reader should know of how the space was cut.
@@ -308,7 +308,7 @@ std::string search_text(std::span<const SearchAnswer> answers) {
 std::string nothing_found(const SearchAnswer& answer) {
   const std::optional<SparsityRange>& sparsity = answer.question.constraints.sparsity;
   if (answer.nearest_sparsity && sparsity) {
-    // Bounds of six digits around it, so that what is printed can be asked for.
+    // Bounds of six digits around it, so that the printed range can be used as an option.
     const double nearest = *answer.nearest_sparsity;
     return fmt::format(
         "no configuration has a sparsity in {}:{}; the nearest feasible sparsity is {}, in --sparsity {}:{}",

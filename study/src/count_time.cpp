@@ -22,7 +22,7 @@ std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const Til
   if (!question.kernel && !setting.device) return std::nullopt;
   if (!setting.device)
     return MissingTime{
-        "a time needs a device: --device h200, for one (list kernels names those that are calibrated)"};
+        "a time needs a device, such as h200: one on which the kernel is calibrated"};
   if (!question.kernel && !pass)
     return MissingTime{"NATTEN has no kernel for this problem, so it has no time"};
   if (problem.tiling == Tiling::kSingleDimensional && problem.mask.rank() > 1)

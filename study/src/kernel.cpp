@@ -26,7 +26,7 @@ std::optional<std::int64_t> capability_of(const Device& device) {
   return capability;
 }
 
-/// Without a device: the oldest one that the backend is made for, but no older than what is in use.
+/// Without a device, the oldest one that the backend is made for, but no older than those in use.
 std::int64_t usual_capability(const NattenBackendRules& rules) {
   constexpr std::int64_t kAmpere = 80;
   return rules.compute_capabilities.empty() ? std::max(kAmpere, rules.lowest_compute_capability)
@@ -96,7 +96,7 @@ struct DenseRate {
   const char* name = "";
 };
 
-/// Of dense attention: cuDNN's where it is known for the head dim, else of dense products.
+/// Rate of dense attention: cuDNN's where it is known for the head dim, else that of dense products.
 std::optional<DenseRate> dense_rate(const Device& device, const Catalog& catalog, const NattenCall& call,
                                     Walk walk) {
   if (element_bytes(call.dtype) != 2) return std::nullopt;
@@ -166,7 +166,7 @@ KernelPass pass_of(const NattenCall& call, const NattenDispatch& dispatch, const
   return pass;
 }
 
-/// Of a call whose tiles alone are refused: what NATTEN does with its own ones.
+/// For a call whose tiles alone are refused: what NATTEN does with its own tiles.
 std::optional<NattenDispatch> dispatch_but_for_tiles(NattenCall call, const NattenRules& rules) {
   call.tiles = call.backward_tiles = std::nullopt;
   std::optional<NattenDispatch> dispatch = verdict_of(rules, call).dispatch;

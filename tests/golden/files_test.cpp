@@ -86,7 +86,7 @@ TEST_CASE("a config file gives what the command line leaves out") {
   const std::string path = scratch_folder() + "/config.toml";
   write_text(path,
              "input = [64]\nquiet = true\n[count]\nwindow = 16\nstride = [8]\nq-tile = \"8\"\nkv-tile = "
-             "[4]\n[search]\ntop = 3\n");
+             "[4]\n[search]\ntop = 3\ndistinct = \"none\"\n");
   CHECK(Json::parse(run("count --json --config " + path).out)["result"]["visited_tiles"] == 32);
   CHECK(Json::parse(run("count --json -s 1 --config " + path).out)["result"]["visited_tiles"] == 44);
   CHECK(Json::parse(run("search --json --config " + path).out)["result"]["candidates"].size() == 3);
@@ -94,7 +94,7 @@ TEST_CASE("a config file gives what the command line leaves out") {
 
 TEST_CASE("an option on the command line drops its rival from the config file") {
   const std::string path = scratch_folder() + "/config.toml";
-  write_text(path, "input = [64]\nq-tile = 8\nkv-tile = 4\n[search]\nwindow = 16\nstride = 8\n");
+  write_text(path, "input = [64]\nq-tile = 8\nkv-tile = 4\n[search]\nwindow = 16\nstride = 8\nany = true\n");
   const Json input =
       Json::parse(run("search --json --window-range 4:8 --stride-max 2 --config " + path).out)["input"];
   CHECK(input["window_range"] == Json({{4, 8}}));

@@ -15,7 +15,7 @@ inline constexpr int kExitBadInput = 2;
 inline constexpr int kExitOutOfTolerance = 3;
 inline constexpr int kExitHardwareAbsent = 4;
 
-/// An option that another one makes no sense without.
+/// An option that another one requires.
 struct Need {
   std::string option;
   std::string accepted;      ///< what to give instead: "--ways N too"
@@ -36,7 +36,7 @@ struct OptionSpec {
   std::string help;
   int max_values = 1;   ///< 4 for one value an axis
   std::string choices;  ///< space-separated closed set, for completion and checks; empty: open
-  std::vector<std::string> excludes = {};  ///< options before it that cannot stand beside it
+  std::vector<std::string> excludes = {};  ///< options before it that exclude it
   std::vector<Need> needs = {};
   RuledOut rules_out = {};  ///< the message names the other option as the one at fault
 
@@ -44,7 +44,8 @@ struct OptionSpec {
   [[nodiscard]] bool has_flag(const std::string& flag) const;
 };
 
-/// The words of each option that was given, by its name: on the command line, else in the file of --config.
+/// The words of each option that was given, by its name: from the command line, else from the file of
+/// --config.
 class Arguments {
  public:
   void set(const std::string& name, std::vector<std::string> values) { values_[name] = std::move(values); }

@@ -109,13 +109,13 @@ class Options {
     return *this;
   }
 
-  /// More rows, at this place.
+  /// Adds more rows at this place.
   Options& include(Options part) {
     std::move(part.rows_.begin(), part.rows_.end(), std::back_inserter(rows_));
     return *this;
   }
 
-  /// The rows of a member of Q, at this place.
+  /// Adds the rows of a member of Q at this place.
   template <typename P, typename Access>
   Options& include(const Options<P>& part, Access access) {
     for (const typename Options<P>::Row& from : part.rows()) {
@@ -204,7 +204,7 @@ template <typename First, typename Second>
   return [=](auto& question) -> auto& { return std::invoke(second, std::invoke(first, question)); };
 }
 
-/// Gives `command` its options and lets `run` answer what they say.
+/// Gives `command` its options and lets `run` answer the question that they ask.
 template <typename Q, typename Run>
 void bind(Command& command, const Options<Q>& options, Run run) {
   for (const typename Options<Q>::Row& row : options.rows()) {

@@ -12,7 +12,7 @@
 
 namespace natten_sim::cli {
 
-/// What every subcommand lets the user say about its output.
+/// The output options of every subcommand.
 struct OutputFlags {
   bool json = false;
   bool csv = false;
@@ -87,7 +87,7 @@ class ProgressBar {
   ProgressBar(std::string label, bool quiet);
   ~ProgressBar();
   void show(double fraction);
-  /// Wipes the bar off the line, for what is printed next.
+  /// Removes the bar from the line before something else is printed.
   void clear();
   /// For library calls; empty when nothing would ever be shown.
   [[nodiscard]] std::function<void(double)> callback();

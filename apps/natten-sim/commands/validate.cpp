@@ -365,6 +365,7 @@ int run_validate(const Arguments& arguments) {
   job.flags.suites.clear();
   for (const Suite& suite : job.suites) job.flags.suites.push_back(suite.name);
   job.context = make_context(job.flags.files);
+  for (const Device& device : job.context.catalog.devices) job.flags.run.profiles.push_back(device.name);
   try {
     return mode.run(job);
   } catch (const kernels::CudaError& error) {  // the GPU failed, not the input

@@ -17,9 +17,9 @@ using Matrix = Eigen::MatrixXd;
 constexpr int kMaxIterations = 60;
 constexpr double kMaxDamping = 1e8;
 constexpr double kSmallestStep = 1e-6;
-/// Of the sum of squares in one iteration, relative.
+/// Relative decrease of the sum of squares in one iteration below which the search ends.
 constexpr double kSmallestDecrease = 1e-6;
-/// Columns of unit length that differ by less are one direction.
+/// Columns of unit length that differ by less count as one direction.
 constexpr double kRankThreshold = 1e-6;
 
 std::vector<double> values_of(const Vector& vector) { return {vector.begin(), vector.end()}; }

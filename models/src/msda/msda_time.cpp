@@ -10,7 +10,7 @@
 namespace natten_sim {
 namespace {
 
-/// Over which `bytes_in_flight` is counted; only the ratio of the two matters.
+/// The round trip over which `bytes_in_flight` is counted; only the ratio of the two matters.
 constexpr double kDramRoundTripNs = 600;
 
 MsdaTime read_bounds(const MsdaWork& work, const MsdaKernel& kernel, const ContentionProfile& profile) {
@@ -98,7 +98,7 @@ void fit_reads(const FittedCells& cells, MsdaFit& fit) {
   fit.point.read_request_ns = linear_fit(point.rows, point.targets, "encoder cells")[0];
 }
 
-/// What the backward takes beyond the reads, at fp32.
+/// Time that the backward pass takes beyond the reads, at fp32.
 void fit_updates(const FittedCells& cells, MsdaFit& fit) {
   Equations sectors, updates;
   for (const MsdaLatency& cell : cells.encoder) {

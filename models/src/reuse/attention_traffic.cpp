@@ -30,7 +30,8 @@ std::int64_t streamed_rows(const AxisMask& axis, std::int64_t q_tile, std::int64
   return checked_narrow(rows, "streamed rows");
 }
 
-/// Sectors of tiles 0 .. index-1, each touching its own: tiles repeat their alignment after few tiles.
+/// Sectors of tiles 0 .. index-1, where each tile counts all sectors that it touches. The alignment of tiles
+/// repeats after a few of them.
 class TileSectors {
  public:
   TileSectors(std::int64_t length, std::int64_t tile, std::int64_t row_bytes, std::int64_t sector_bytes)

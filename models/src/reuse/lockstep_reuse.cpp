@@ -12,7 +12,7 @@ bool dense(const SplitQProblem& problem) {
                      [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
 }
 
-/// What one KV head sees: its scan, and how many heads alike follow each other.
+/// The scan of one KV head, and the number of equal heads that follow each other.
 struct HeadScan {
   RepeatedScan scan;
   std::int64_t kv_heads = 1;
@@ -71,7 +71,7 @@ std::int64_t kv_missed_bytes(const HeadScan& head, std::int64_t capacity) {
   return missed;
 }
 
-/// K and V loads of all heads, and which of them hit behind which capacity.
+/// K and V loads of all heads, and the capacities at which they hit.
 class KvLoads {
  public:
   KvLoads(const SplitQProblem& problem, const HeadScan& head, const AttentionTraffic& traffic)

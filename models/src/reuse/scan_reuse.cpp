@@ -25,7 +25,7 @@ void require_valid(const RepeatedScan& scan) {
   require_in("first_pass", scan.first_pass, 0, kMaxBytes);
 }
 
-/// Passes behind the first, by direction; the last of them may have other bytes before it.
+/// Passes after the first, by direction. The bytes before the last of them may differ.
 struct Reuses {
   std::int64_t ascending = 0;
   std::int64_t descending = 0;
@@ -121,8 +121,9 @@ bool misses_more_than_once(SplitQProblem problem, std::int64_t length, std::int6
   return !reuse || reuse->miss_sectors > attention_traffic(problem).cold.total;
 }
 
-/// From `length` on, the first length at which the closed form misses more than compulsorily: less lies
-/// between the passes when the last wave is not full. Where there is no closed form, `length` itself.
+/// The first length from `length` on at which the closed form has misses that are not compulsory. It can be
+/// above `length`, because fewer bytes lie between the passes when the last wave is not full. Where there is
+/// no closed form, `length` itself.
 std::int64_t first_missing_length(const SplitQProblem& problem, std::int64_t length, std::int64_t workers,
                                   std::int64_t capacity_bytes) {
   const AxisMask& axis = problem.mask[0];

@@ -48,7 +48,7 @@ std::int64_t row_bytes(const ScatterLoad& load) {
 
 std::int64_t sectors_per_row(const ScatterLoad& load) { return ceil_divide(row_bytes(load), kSectorBytes); }
 
-/// Rounded; an estimate that no integer holds is an overflow.
+/// Rounds an estimate. One that does not fit in an integer is an overflow.
 std::int64_t to_count(double value, const char* quantity) {
   if (!(value < 9.2e18)) throw OverflowError(quantity);
   return std::llround(value);
@@ -77,7 +77,7 @@ struct HotLine {
   bool collapsed = false;
 };
 
-/// Rows on average in flight on the hottest one, once they have gathered there.
+/// Average number of rows in flight on the hottest one, once they have gathered there.
 double gathered_rows(const ScatterLoad& load, double most) {
   const double eta = load.hottest_rows > 1 ? kGatheringLength : 1;
   const double multiplicity = static_cast<double>(load.serial_multiplicity);
@@ -97,7 +97,7 @@ double warps_in_flight(const ScatterLoad& load, const ContentionProfile& profile
   return load.warps_in_flight.value_or(profile.warps_in_flight * static_cast<double>(profile.sms));
 }
 
-/// Updates of the same row that are in flight together with one, as they come by chance.
+/// Other updates of the same row that are in flight by chance together with one.
 double others_in_flight(const ScatterLoad& load, const ContentionProfile& profile) {
   const double warps_per_row =
       static_cast<double>(load.width) / static_cast<double>(kWarpLanes * load.vector_width);
@@ -130,7 +130,8 @@ HotLine hottest_line(const ScatterLoad& load, const ContentionProfile& profile, 
   line.share = share;
   const double successes = multiplicity * static_cast<double>(lanes_per_word(load));
   const double requests = static_cast<double>(requests_per_line(load));
-  // A success at a time for want of newer values, or requests back to back, each of which succeeds.
+  // Either one success at a time, because waiting requests have stale values, or requests back to back, each
+  // of which succeeds.
   const double alone =
       successes * std::max(profile.round_trip_ns * line.share, requests * profile.cas_service_ns);
   line.contenders = requests;
@@ -144,13 +145,13 @@ HotLine hottest_line(const ScatterLoad& load, const ContentionProfile& profile, 
   return line;
 }
 
-/// What issuing all updates takes when each success of a compare-and-swap comes after so many failures.
+/// Time of issuing all updates when each success of a compare-and-swap comes after so many failures.
 double issue_time(const ScatterLoad& load, const ContentionProfile& profile, double retries_per_success) {
   const bool cas = load.path == InstructionPath::kCas;
   const double per_warp = load.issue_ns.value_or(cas ? profile.issue_cas_ns : profile.issue_red_ns);
   const double resident =
       load.resident_warps.value_or(profile.warps_per_sm * static_cast<double>(profile.sms));
-  // A reduction leaves its warp alone; a CAS update is a load and a round trip for every attempt.
+  // A reduction does not block its warp; a CAS update is a load and a round trip for every attempt.
   const double lanes = static_cast<double>(lanes_per_word(load));
   const double trips = cas                                   ? 1 + lanes * (1 + retries_per_success)
                        : load.path == InstructionPath::kAtom ? 1

@@ -10,8 +10,8 @@ namespace {
 constexpr std::int64_t kCopies = 8;
 constexpr double kWarpGroup = 32, kBlockGroup = 256;
 
-/// Updates that are left of `multiplicity` out of `updates` when each group of `group` updates writes a row
-/// once: groups that hold the row at all.
+/// Updates of a row that remain when each group of `group` updates writes it once: the expected number of
+/// groups that contain the row, given `multiplicity` updates of it among `updates`.
 std::int64_t reduced(std::int64_t multiplicity, std::int64_t updates, double group) {
   if (updates == 0) return 0;
   const double share = static_cast<double>(multiplicity) / static_cast<double>(updates);
@@ -82,7 +82,7 @@ void add_fp32_accumulator(Comparison& comparison) {
                  checked_multiply(comparison.elements, 4, "extra_bytes"));
 }
 
-/// Other instructions for the same additions, as far as the table has them.
+/// Other instructions for the same additions, if the table has them.
 void add_instructions(const std::vector<Lowering>& table, std::string_view architecture,
                       Comparison& comparison) {
   struct Form {

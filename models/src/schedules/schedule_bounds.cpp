@@ -51,7 +51,7 @@ ChainLoad load_of(const BackwardProblem& problem, const Terms& terms, std::int32
   return load;
 }
 
-/// Without the reduction of dK/dV.
+/// Time of a chain without the reduction of dK/dV.
 double dq_time(const ChainLoad& load, const Terms& terms) {
   if (load.tasks == 0) return 0;
   if (terms.serial) return load.compute + load.tasks * terms.reduce;

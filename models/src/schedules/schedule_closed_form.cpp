@@ -6,7 +6,7 @@
 namespace natten_sim {
 namespace {
 
-/// A mask of one tile is both.
+/// A mask of one tile is both full and causal.
 struct Shape {
   bool full = true;
   bool causal = true;

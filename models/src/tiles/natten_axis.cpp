@@ -26,7 +26,7 @@ std::int64_t full_with_padding(const AxisGroup& group, const AxisTiles& tiles, s
   if (group.length % tiles.streamed == 0) return full;
   const std::int64_t walked_tiles = ceil_divide(group.length, tiles.walked);
   const std::int64_t reaching = walked_tiles - ceil_divide(first_query_at_end(group), tiles.walked);
-  // Of those, the last KV tile is full but for its padding unless the window begins inside it.
+  // The last of those KV tiles is full except for its padding, unless the window begins inside it.
   const std::int64_t last_tile = (group.length - 1) / tiles.streamed * tiles.streamed;
   return full - (group.length - group.window <= last_tile ? reaching : 0);
 }

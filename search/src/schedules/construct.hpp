@@ -23,7 +23,7 @@ namespace natten_sim::schedules {
     const BackwardProblem& problem, const BackwardCosts& costs,
     const std::vector<std::vector<std::int32_t>>& chains_of_worker, const std::vector<double>& preference);
 
-/// Who runs which chains in which order, and the Q order of each chain; the order of reductions is left open.
+/// Which worker runs which chains in which order, and the Q order of each chain. The order of reductions is open.
 struct Assignment {
   std::vector<std::vector<std::int32_t>> of_worker;  ///< chains
   std::vector<std::vector<std::int32_t>> q_order;    ///< of each chain

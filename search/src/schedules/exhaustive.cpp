@@ -116,7 +116,7 @@ class Search {
     }
   }
 
-  /// No completion of the partial schedule, its next reduction not before `last_start`, is earlier.
+  /// Lower bound of every completion of the partial schedule whose next reduction is not before `last_start`.
   [[nodiscard]] double bound(double last_start) const {
     double most = partial_.makespan(), sum = 0, earliest = 0, longest_left = 0;
     for (std::int32_t worker = 0; worker < problem_.workers; ++worker) {

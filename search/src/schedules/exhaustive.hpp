@@ -13,10 +13,10 @@ struct ExhaustiveResult {
   bool complete = false;                   ///< all schedules were covered: nothing is earlier than `makespan`
 };
 
-/// Branch and bound over all static schedules (every dynamic run is one of them): steps are appended in the
-/// order in which their reductions start, so every schedule is met, and none is entered that a bound already
-/// rules out. Idle workers and untouched heads that are alike are tried once. Stops after `nodes` steps, or
-/// at `lower_bound`.
+/// Branch and bound over all static schedules (every dynamic run is one of them). Steps are appended in the
+/// order in which their reductions start, so every schedule is reached, and a bound prunes those that it
+/// rules out. Of equal idle workers and of equal untouched heads only one is tried. Stops after `nodes`
+/// steps, or at `lower_bound`.
 [[nodiscard]] ExhaustiveResult search_exhaustively(const BackwardProblem& problem, const BackwardCosts& costs,
                                                    double makespan, double lower_bound, std::int64_t nodes);
 

@@ -36,7 +36,7 @@ class PartialSchedule {
 
   PartialSchedule(const BackwardProblem& problem, const BackwardCosts& costs, Undo undo = Undo::kNo);
 
-  /// Of a step that could be appended now. A chain's first step may go to any idle worker.
+  /// Times of a step that could be appended now. A chain's first step may go to any idle worker.
   [[nodiscard]] Times times(const Step& step) const;
   void append(const Step& step);
 

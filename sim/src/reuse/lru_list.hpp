@@ -5,8 +5,8 @@
 
 namespace natten_sim {
 
-/// Which tiles an LRU cache of so many bytes holds: fully associative, or divided in equal sets, each with an
-/// LRU order of its own. O(1) a touch.
+/// The tiles that an LRU cache of a given size holds. It is fully associative, or divided into equal sets
+/// with an LRU order each. O(1) a touch.
 class LruList {
  public:
   LruList(std::int64_t blocks, std::int64_t bytes_a_set, std::int64_t sets = 1)
@@ -18,8 +18,8 @@ class LruList {
 
   [[nodiscard]] std::int64_t sets() const noexcept { return static_cast<std::int64_t>(held_.size()); }
 
-  /// True when the block is held; otherwise it is fetched and others of its set make room. A block larger
-  /// than a set is not held afterwards. A block has one set, whatever the caller chose first.
+  /// Returns whether the block is held. If not, it is fetched, and other blocks of its set are evicted. A
+  /// block larger than a set is not held afterwards. Requires the same `set` for a block each time.
   bool touch(std::int64_t block, std::int64_t bytes, std::int64_t set = 0) {
     const auto head = static_cast<std::uint32_t>(set);
     const auto node = static_cast<std::uint32_t>(block + sets());

@@ -32,7 +32,8 @@ struct PartitionedL2::State {
   std::int64_t sector_bytes = 1;
   std::int64_t sets = 1;
 
-  /// Bytes of a block that are at home in a partition: whole sectors, the first partitions take the rest.
+  /// Bytes of a block that are at home in a partition. They are whole sectors; the first partitions take the
+  /// remainder.
   [[nodiscard]] std::int64_t part_bytes(std::int64_t bytes, std::int64_t home) const {
     const std::int64_t sectors = bytes / sector_bytes;
     return (sectors / partitions + (home < sectors % partitions ? 1 : 0)) * sector_bytes;

@@ -25,7 +25,7 @@ void SampledStackDistances::access(std::uint64_t block, std::int64_t bytes, std:
   if ((hash >> 8) >= threshold_) return;
   const auto number = numbers_.try_emplace(block, static_cast<std::int64_t>(numbers_.size())).first->second;
   std::optional<std::int64_t> distance = distances_.access(number, bytes);
-  // The block itself is there in full; what lies above it is there at the rate.
+  // The block itself is counted in full; the blocks above it are a sample and are scaled by the rate.
   if (distance) distance = bytes + std::llround(static_cast<double>(*distance - bytes) / rate_);
   groups_[hash % kGroups].add(distance, weight);
 }

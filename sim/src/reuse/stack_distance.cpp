@@ -13,7 +13,8 @@ constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 28;
 constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 31;
 constexpr std::size_t kFewestPositions = 1024;
 
-/// Row p keeps what lies behind child p: sums without branches, since loops of random length mispredict.
+/// Row p selects the children after child p, so that sums need no branches; loops of random length would be
+/// mispredicted.
 template <typename Word>
 struct alignas(64) BehindMasks {
   Word keep[kRadix][kRadix] = {};
@@ -82,8 +83,8 @@ void StackDistances::add(std::size_t position, std::int64_t bytes) {
   }
 }
 
-/// Sum of the weights behind `position`. At each level only the siblings behind it count; nothing lies behind
-/// the newest position, so the walk ends at their first common parent.
+/// Sum of the weights after `position`. At each level only the siblings after it count. Nothing lies after
+/// the newest position, so the walk ends at the first common parent of both.
 std::int64_t StackDistances::sum_behind_position(std::size_t position) const {
   std::size_t newest = next_ - 1;
   std::int64_t sum = sum_behind(weight_, position, kBehind32);

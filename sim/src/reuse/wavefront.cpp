@@ -193,7 +193,7 @@ void Simulation::settle(std::int32_t sm, double now) {
   }
 }
 
-/// The slots of an SM go on at the rates that hold from now on.
+/// Schedules the next events of an SM's slots at the rates that hold from now on.
 void Simulation::reschedule(std::int32_t sm, double now) {
   for (std::int32_t w = sm; w < work_.schedule().workers; w += device_.sms) {
     if (slot(w).at_work) wake(w, now + std::max(0.0, slot(w).remaining) / pairs_per_ns(w));

@@ -9,7 +9,7 @@
 namespace natten_sim {
 namespace {
 
-/// Rows are far apart in memory: the line of the one after so many is fetched early.
+/// How many rows ahead memory is prefetched, since rows are far apart.
 constexpr std::size_t kAhead = 16;
 
 }  // namespace

@@ -133,7 +133,7 @@ class QueueSimulation {
     }
   }
 
-  /// Tries every lane that is left; whether none is left then.
+  /// Tries every lane that is left. Returns whether all have succeeded.
   bool succeed(Warp& warp, Address& address) {
     const std::int64_t before = warp.lanes_left;
     while (warp.lanes_left > 0 && warp.seen == address.version) {

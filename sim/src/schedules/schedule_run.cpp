@@ -236,7 +236,7 @@ class Runner {
     start_chain(worker, now);
   }
 
-  /// The chain whose turn it is now may be waiting on its worker.
+  /// Wakes the worker of the chain whose turn it is now, if that worker waits.
   void wake_next(const WorkerState& state, const Slot& slot) {
     const ScheduledChain& chain = chain_of(state);
     std::int32_t launch = kNobody;

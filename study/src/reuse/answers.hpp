@@ -16,12 +16,12 @@ using Progress = std::function<void(double)>;
 [[nodiscard]] ReuseResult answer_trace(const ReuseSetting& setting, const TraceSubject& trace,
                                        const Progress& progress);
 
-// ---- What the three share.
+// ---- Shared by the three.
 
 /// Part `index` of `parts` equal ones.
 [[nodiscard]] Progress part_of(const Progress& progress, int index, int parts);
 
-/// Sectors fetched from behind the cache. Stores allocate without a read.
+/// Sectors read from DRAM. Stores allocate without a read.
 struct MissSectors {
   std::int64_t loads = 0;
   std::int64_t stores = 0;

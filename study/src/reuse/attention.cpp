@@ -26,7 +26,7 @@ AttentionWork work_of(const AttentionSetting& attention, const ReuseOrder& order
   return AttentionWork(attention.problem, schedule);
 }
 
-/// What holds for attention at any fidelity.
+/// Sets the members that are the same at every fidelity.
 ReuseResult traffic_of(const ReuseSetting& setting, const AttentionSetting& attention,
                        const AttentionTraffic& traffic) {
   ReuseResult result;
@@ -116,7 +116,7 @@ void add_replay(const ReuseSetting& setting, const LruReplay& replay, const Atte
     const ReuseProfile profile = replay_lockstep(work, replay.granularity, progress);
     set_distances(profile, details, result);
     if (!setting.capacity()) return;
-    // O tiles are stored once, so they are cold: whatever else misses is loaded.
+    // O tiles are stored once, so they are cold; all other misses are loads.
     const std::int64_t stores = *result.sectors.o;
     if (!cache) set_misses({profile.misses(*setting.capacity()) - stores, stores}, setting.sector(), result);
   }

@@ -15,7 +15,7 @@ constexpr std::int64_t kMaxL2Bytes = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxCtas = std::int64_t{1} << 20;
 constexpr std::int64_t kDefaultTile = 128;
 
-/// The device's numbers where the question is silent.
+/// Fills in the device's numbers where the question has none.
 void fill_l2(const DeviceNumbers& device, ReuseSetting& setting) {
   ReuseQuestion& question = setting.question;
   if (!question.sector_bytes) question.sector_bytes = device.sector_bytes.value_or(32);

@@ -16,13 +16,15 @@ struct ScatterDevice {
   PreReductionCosts pre_reduction;
 };
 
-/// @throws UnknownName; InvalidParameter for a device that lacks something, naming what, and those that do not.
+/// @throws UnknownName; InvalidParameter for a device that lacks something. It names what is missing, and the
+/// devices that lack nothing.
 [[nodiscard]] ScatterDevice scatter_device(const std::string& name, const Context& context);
 
 /// Fills the load's members that come from the collisions.
 void describe_collisions(const CollisionCount& collisions, ScatterLoad& load);
 
-/// Prediction, and the details that are wanted, of `cost.load`. `rows`: of the destination.
+/// Fills in the prediction for `cost.load` and the wanted details. `rows` is the number of rows of the
+/// destination.
 void predict_cost(const CollisionCount& collisions, std::int64_t rows, const ScatterDetails& details,
                   const std::vector<Lowering>& table, const ScatterDevice& device, ScatterCost& cost);
 

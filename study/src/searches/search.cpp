@@ -146,6 +146,22 @@ double worst_speedup_for(double end_to_end, const AttentionShare& share) {
                              ", what the model gains if attention takes no time");
 }
 
+/// Rows that the window over the whole input can take: as many more have to be asked for where it is refused.
+std::int64_t dense_rows(const SearchQuestion& question, const SearchSpace& space,
+                        const SearchExclusion& dense) {
+  constexpr std::int64_t kMost = 100'000;
+  switch (*question.distinct) {
+    case Distinct::kWindow:
+    case Distinct::kStride:
+      break;
+    case Distinct::kTiles:
+      return static_cast<std::int64_t>(space.tiles.size());
+    case Distinct::kNone:
+      return std::min(dense.combinations, kMost);
+  }
+  return 1;
+}
+
 /// Searches the tiles of each size by themselves.
 void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer& answer) {
   SearchQuestion question = answer.question;
@@ -153,6 +169,10 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
     question.constraints.min_speedup =
         worst_speedup_for(*question.constraints.min_speedup, *share_of(question.setting));
   }
+  const std::optional<SearchExclusion> dense = refused_dense_window(question, context, space);
+  if (dense) answer.excluded.push_back(*dense);
+  const std::optional<std::int64_t> top = question.top;
+  if (dense && top) question.top = *top + dense_rows(question, space, *dense);
   const std::vector<TileSize> sizes = tile_sizes(space, *question.objective);
   for (std::size_t index = 0; index < sizes.size(); ++index) {
     const auto part = [&](double done) {
@@ -168,9 +188,14 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
     answer.complete = answer.complete && found.complete;
     answer.tile_sizes.push_back(sizes[index].held);
     if (!answer.nearest_sparsity) answer.nearest_sparsity = found.search.nearest_sparsity;
+    std::int64_t rows = 0;
     for (const Candidate& candidate : found.search.candidates) {
-      answer.candidates.push_back(candidate_of(candidate, of_size, question, context));
-      answer.candidates.back().tile_size = index;
+      if (top && rows == *top) break;
+      SearchCandidate row = candidate_of(candidate, of_size, question, context);
+      if (dense && row.dense_path) continue;
+      row.tile_size = index;
+      answer.candidates.push_back(std::move(row));
+      ++rows;
     }
   }
 }

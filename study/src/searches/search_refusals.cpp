@@ -116,4 +116,20 @@ std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question, c
   return excluded;
 }
 
+std::optional<SearchExclusion> refused_dense_window(const SearchQuestion& question, const Context& context,
+                                                    const SearchSpace& space) {
+  if (question.any || context.natten.backends.empty()) return std::nullopt;
+  Extents widest;
+  SearchSpace dense = space;
+  for (IntRange& window : dense.window) {
+    window.lo = window.hi;
+    widest.push_back(window.hi);
+  }
+  if (!takes_dense_path(space.input, widest, space.causal, question.setting.add_kv > 0)) return std::nullopt;
+  const std::optional<NattenRefusal> refusal =
+      refusal_in(question, space, widest, space.tiles.front(), context);
+  if (!refusal) return std::nullopt;
+  return SearchExclusion{*refusal, space_size(dense)};
+}
+
 }  // namespace natten_sim::study

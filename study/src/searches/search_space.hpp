@@ -14,6 +14,12 @@ namespace natten_sim::study {
 [[nodiscard]] std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question,
                                                              const Context& context, SearchSpace& space);
 
+/// The window that covers the input, if the space has it and NATTEN refuses it: its dense kernels have rules
+/// of their own. It is still in the space.
+[[nodiscard]] std::optional<SearchExclusion> refused_dense_window(const SearchQuestion& question,
+                                                                  const Context& context,
+                                                                  const SearchSpace& space);
+
 /// The setting with the backend of a tile choice.
 [[nodiscard]] Setting setting_of(const Setting& setting, const TileChoice& choice);
 

@@ -1,5 +1,7 @@
 // What `search` makes of a question: which tiles, what is left out and why, what is a row.
 #include <algorithm>
+#include <cstdlib>
+#include <random>
 #include <set>
 
 #include <natten_sim/core/error.hpp>
@@ -239,6 +241,59 @@ TEST_CASE("a window that covers the input is said to be one dense call") {
     CHECK(candidate.dense_path);
     CHECK(candidate.kernel.forward->dense_path);
   }
+}
+
+TEST_CASE("a window over the whole input is left out where NATTEN's dense kernels refuse it") {
+  SearchQuestion question = layout({16, 16});
+  question.setting.device = "h100";
+  question.setting.backend = "cutlass-fna";
+  question.setting.head_dim = 256;  // NATTEN takes hopper-fmha for dense calls, which wants a backward kernel
+  question.window_range = {{15, 16}};
+  question.distinct = Distinct::kNone;
+  question.top = 100'000;
+  const SearchAnswer answer = search_of(question);
+  REQUIRE(answer.excluded.size() == 1);
+  CHECK(answer.excluded[0].refusal.rule.find("backward configuration") != std::string::npos);
+  CHECK(answer.excluded[0].combinations % (16 * 16) == 0);  // strides of 16x16, for each tile pair
+  CHECK(static_cast<std::int64_t>(answer.candidates.size()) ==
+        answer.space_size - answer.excluded[0].combinations);
+  for (const study::SearchCandidate& candidate : answer.candidates) {
+    CHECK_FALSE(candidate.kernel.refusal.has_value());
+    CHECK_FALSE(candidate.dense_path);
+  }
+}
+
+TEST_CASE("whatever is asked, NATTEN accepts every candidate") {
+  const char* given = std::getenv("NATTEN_SIM_SEED");
+  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  INFO("NATTEN_SIM_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  const auto pick = [&](std::int64_t lo, std::int64_t hi) {
+    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
+  };
+  std::int64_t candidates = 0, refused = 0;
+  for (int i = 0; i < 60; ++i) {
+    SearchQuestion question;
+    for (std::int64_t rank = pick(1, 3); rank > 0; --rank) question.setting.input.push_back(pick(2, 24));
+    const std::string devices[] = {"a100", "h100", "b200"};
+    question.setting.device = devices[pick(0, 2)];
+    const std::string backends[] = {"cutlass-fna", "flex-fna"};
+    if (pick(0, 2) == 0) question.setting.backend = backends[pick(0, 1)];
+    question.setting.head_dim = std::int64_t{16} << pick(0, 4);
+    question.phase = values_of<SearchPhase>()[static_cast<std::size_t>(pick(0, 1))];
+    question.top = 20;
+    try {
+      for (const study::SearchCandidate& candidate : search_of(question).candidates) {
+        ++candidates;
+        INFO(to_string(question.setting.input) << " " << *question.setting.device);
+        CHECK_FALSE(candidate.kernel.refusal.has_value());
+      }
+    } catch (const InvalidParameter&) {
+      ++refused;  // nothing that NATTEN takes
+    }
+  }
+  CHECK(candidates > 0);
+  CHECK(refused < 60);
 }
 
 }  // namespace

@@ -315,6 +315,7 @@ TEST_CASE("the head of a recording says what is missing, and how the L2 was left
   gpu.sms = 132;
   const Suite suite = example_suite();
   RunOptions options;
+  options.profiles = {"h100", "h200"};
   const GpuMeasurer measurer(gpu, suite, options);
   CHECK_FALSE(measurer.counts());
   CHECK_FALSE(measurer.counters_absent().empty());

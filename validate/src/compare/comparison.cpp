@@ -39,7 +39,7 @@ const Device* device_of(const std::vector<Device>& devices, const std::string& p
   return found == devices.end() ? nullptr : &*found;
 }
 
-/// In words, when the GPU is a slice or a smaller sibling of what the profile describes; else empty.
+/// Says so if the GPU is a slice or a smaller sibling of what the profile describes; else empty.
 std::string other_size(const RecordedDevice& recorded, const Device& device) {
   if (!device.sms || recorded.sms == 0 || device.sms->value == recorded.sms) return "";
   return "device profile '" + device.name + "' has " + std::to_string(device.sms->value) + " SMs, '" +
@@ -68,7 +68,7 @@ std::optional<Spread> measured_of(const RecordedRow& recorded, const std::string
 void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Fidelity fidelity,
                  Comparison& comparison) {
   const std::string key = key_of(recorded.point);
-  if (recorded.status != "measured")
+  if (recorded.status != kMeasured)
     comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
   for (const Prediction& prediction : predict(recorded.point, device, fidelity)) {
     const std::optional<Spread> measured = measured_of(recorded, prediction.counter);
@@ -111,7 +111,7 @@ void note_gaps(const Suite& suite, const Recording& recording, std::vector<std::
   std::size_t absent = wanted.size(), uncounted = 0;
   for (const RecordedRow& row : recording.rows) {
     if (wanted.contains(key_of(row.point))) --absent;
-    if (row.status == "measured" && row.counters.size() < suite.counters.size()) ++uncounted;
+    if (row.status == kMeasured && row.counters.size() < suite.counters.size()) ++uncounted;
   }
   const std::string head = suite.name + ": ";
   if (absent > 0) notes.push_back(head + std::to_string(absent) + " points of the suite are not recorded");
@@ -129,7 +129,7 @@ void judge(const Suite& suite, ComparisonRow& row) {
       });
   if (tolerance == suite.tolerances.end()) return;
   row.tolerance = tolerance->relative;
-  // A NaN is no deviation that anybody tolerates.
+  // A NaN is never within a tolerance.
   row.verdict = error <= tolerance->relative ? Verdict::kWithin : Verdict::kOutside;
   if (row.verdict == Verdict::kWithin) return;
   for (const KnownMiss& miss : suite.known_misses) {

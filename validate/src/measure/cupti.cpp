@@ -14,7 +14,7 @@ const Cupti* Cupti::load(std::string& reason) {
   static std::string problem;
   static const Cupti* const loaded = []() -> const Cupti* {
     static Cupti cupti;
-    // Who names one means that one, and none beside it.
+    // If the user names a library, no other is tried.
     if (const char* const named = std::getenv("NATTEN_SIM_CUPTI")) {
       cupti.library = SharedLibrary{named};
       if (!cupti.library)

@@ -3,9 +3,7 @@
 #include <set>
 #include <utility>
 
-#include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/version.hpp>
-#include <natten_sim/io/catalog.hpp>
 #include <natten_sim/validate/measure/counters.hpp>
 #include <natten_sim/validate/measure/range_profiler.hpp>
 #include <natten_sim/validate/measure/runner.hpp>
@@ -33,7 +31,7 @@ std::unique_ptr<RangeProfiler> open_profiler(int gpu, const Suite& suite, std::s
 }
 
 /// Device profile named by a word of the GPU's name: "h200" for "NVIDIA H200".
-std::string profile_of(const std::string& gpu_name) {
+std::string profile_of(const std::string& gpu_name, const std::vector<std::string>& profiles) {
   std::string word;
   std::set<std::string> words;
   for (const char c : gpu_name + " ") {
@@ -43,11 +41,9 @@ std::string profile_of(const std::string& gpu_name) {
       words.insert(std::exchange(word, ""));
     }
   }
-  const Catalog catalog = builtin_catalog();  // a value: not in the loop's head
-  for (const Device& device : catalog.devices) {
-    if (words.contains(device.name)) return device.name;
-  }
-  return "";
+  const auto found = std::find_if(profiles.begin(), profiles.end(),
+                                  [&](const std::string& profile) { return words.contains(profile); });
+  return found == profiles.end() ? "" : *found;
 }
 
 std::string version_text(int number) {
@@ -59,7 +55,7 @@ RecordingHead make_head(const kernels::GpuInfo& gpu, const Suite& suite, const R
   RecordingHead head;
   head.suite = suite.name;
   head.device = {
-      gpu.name,         profile_of(gpu.name),
+      gpu.name,         profile_of(gpu.name, options.profiles),
       gpu.sms,          gpu.l2_bytes,
       gpu.memory_bytes, std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor)};
   head.driver = ClockReader(gpu.pci_bus_id).driver_version();

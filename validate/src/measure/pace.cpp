@@ -75,7 +75,7 @@ CtaPace pace_of(std::span<const ItemInterval> intervals, std::int64_t kv_tiles) 
   if (pace.tile_ns.empty()) throw InvalidParameter("intervals", "none", "those of one launch");
   mean /= pace.items;
   if (!differences.empty()) {
-    // The median of |X - Y| is 0.9539 sigma for normal X, Y: what a few interrupted items took does not count.
+    // The median of |X - Y| is 0.9539 sigma for normal X, Y. A few interrupted items do not change it.
     pace.jitter = median(std::move(differences)) / 0.9539 / mean * std::sqrt(tiles);
   }
   return pace;

@@ -6,7 +6,6 @@
 namespace natten_sim::validate {
 namespace {
 
-constexpr const char* kMeasured = "measured";
 constexpr const char* kOutOfMemory = "out of memory";
 
 /// One phase of a run over the points of a suite.

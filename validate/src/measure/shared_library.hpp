@@ -8,7 +8,7 @@
 
 namespace natten_sim::validate {
 
-/// A library that is looked for at run time. Empty when none of the names can be loaded.
+/// A library that is loaded at run time. Empty when none of the names can be loaded.
 class SharedLibrary {
  public:
   SharedLibrary() = default;

@@ -17,7 +17,7 @@ namespace natten_sim::validate {
 /// How far ours / published may be from 1.
 struct RatioGoal {
   double tolerance = 0;
-  bool is_factor = false;  ///< the inverse counts alike: half is as far off as twice
+  bool is_factor = false;  ///< the inverse counts the same: half is as far off as twice
 };
 
 /// One number of a table beside ours.
@@ -25,7 +25,7 @@ struct RatioCell {
   std::string figure, item;
   double published = 0, ours = 0;
   RatioGoal goal;
-  bool fitted = false;  ///< a constant of ours rests on it
+  bool fitted = false;  ///< a constant of this project was fitted to it
   std::string note = "";
   const char* unit = "ms";
 };

@@ -17,7 +17,7 @@ PublishedRow number_row(std::string figure, std::string item, double published, 
                    tolerance,
                    Verdict::kWithin,
                    std::move(note)};
-  // A NaN is no deviation that anybody tolerates.
+  // A NaN is never within a tolerance.
   if (!(std::abs(row.deviation) <= tolerance)) row.verdict = Verdict::kOutside;
   return row;
 }

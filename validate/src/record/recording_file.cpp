@@ -49,7 +49,7 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-/// Replaces `path` by `text`, or leaves it as it was: a full disk costs nothing that was there.
+/// Replaces the contents of `path` by `text`, or leaves them unchanged, also when the disk is full.
 void replace_file(const std::string& path, const std::string& text) {
   const std::string temporary = path + ".partial";
   FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -88,7 +88,7 @@ std::string difference(const RecordingHead& there, const RecordingHead& here) {
   return there.metrics == here.metrics ? "" : "other metrics";
 }
 
-/// Commits of all who added rows, oldest first.
+/// Commits of all runs that added rows, oldest first.
 std::string joined_commits(const std::string& there, const std::string& here) {
   const std::string list = ", " + there + ", ";
   return list.find(", " + here + ", ") != std::string::npos ? there : there + ", " + here;
@@ -104,7 +104,7 @@ class RecordingFile::Lock {
     if (file_.number() < 0) {
       throw InvalidParameter("recording", path, "a file that can be written (" + last_error() + ")");
     }
-    // A file system without locks protects nobody, and is used all the same.
+    // On a file system without locks the recording is written without protection.
     const bool busy = ::flock(file_.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (busy || !is_still_there()) {
       throw InvalidParameter("recording", path, "a file that no other run is writing");
@@ -115,7 +115,7 @@ class RecordingFile::Lock {
   Lock& operator=(const Lock&) = delete;
 
  private:
-  /// Whoever held the lock before may have removed its file between our opening and locking it.
+  /// The previous holder of the lock may have removed its file between our opening and locking it.
   [[nodiscard]] bool is_still_there() const {
     struct stat ours {
     }, named{};
@@ -137,7 +137,7 @@ RecordingFile::RecordingFile(std::string path, const RecordingHead& head, IfExis
     throw InvalidParameter("recording", path_, "a file that is not there yet, or " + mention("resume") + " to go on with it");
   }
   recording_ = parse_recording(read_whole(path_), path_);
-  // Rows of different sources may be mixed only by who says so with resume; rows of different machines never.
+  // Rows of different sources may be mixed only with resume; rows of different machines never.
   if (const std::string differs = difference(recording_.head, head); !differs.empty()) {
     throw InvalidParameter("recording", path_, "one made in the same way: " + differs, "another folder");
   }

@@ -79,7 +79,7 @@ SdpaRow parse_sdpa_row(const Json& json, const std::string& where) {
     fields.fail("backend", known_backends());
   }
   row.status = fields.text("status");
-  if (row.status.empty() || (row.status == "measured") != fields.has("time_ms")) {
+  if (row.status.empty() || (row.status == kMeasured) != fields.has("time_ms")) {
     fields.fail("status", "'measured' exactly where there is a time_ms");
   }
   if (fields.has("time_ms")) {

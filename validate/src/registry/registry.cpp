@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kDefaultKernel = "attention";
 
-/// Local to a function, so that it is there when the first registration of another file needs it.
+/// Local to a function, so that it exists when another file registers something before main.
 std::vector<CaseKind>& mutable_kinds() {
   static std::vector<CaseKind> kinds = cases::built_in_cases();
   return kinds;

@@ -15,7 +15,7 @@ constexpr std::int64_t kElementBytes = 2;
 
 std::optional<double> counter_of(const RecordedRow& row, const char* label) {
   const auto found = row.counters.find(label);
-  if (row.status != "measured" || found == row.counters.end()) return std::nullopt;
+  if (row.status != kMeasured || found == row.counters.end()) return std::nullopt;
   return found->second.spread.median;
 }
 
@@ -113,7 +113,7 @@ std::vector<OrderCurve> order_curves(const Recording& recording, const Device& d
   std::vector<OrderCurve> curves;
   for (const RecordedRow& row : recording.rows) {
     const auto* const point = row.point.as<AttentionCase>();
-    if (point == nullptr || row.status != "measured" || point->problem.causal || point->variant.ctas != 0 ||
+    if (point == nullptr || row.status != kMeasured || point->problem.causal || point->variant.ctas != 0 ||
         point->variant.schedule != CtaSchedule::kPersistent || point->variant.walk == KvOrder::kDescending) {
       continue;
     }

@@ -28,8 +28,8 @@ TilesThroughput own_of(const RecordedRow& row, const AttentionCase& point) {
   TilesThroughput own;
   own.tiles = point.tiles_text();
   own.throughput.tflops = validate::teraflops(row);
-  own.throughput.status = row.status != "measured"            ? row.status
-                          : own.throughput.tflops.has_value() ? "measured"
+  own.throughput.status = row.status != kMeasured            ? row.status
+                          : own.throughput.tflops.has_value() ? kMeasured
                                                               : "not timed";
   return own;
 }
@@ -79,7 +79,7 @@ bool same_answer(const Decision& a, const Decision& b) {
          a.tiles == b.tiles;
 }
 
-/// The smaller, or whichever is there.
+/// The smaller of two values; if one is empty, the other.
 std::optional<double> least(std::optional<double> a, std::optional<double> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }

@@ -94,10 +94,8 @@ Options<AttentionSubject> attention_rows() {
   rows.add("--dim-value", &AttentionSubject::dim_value,
            {.value = "D", .help = "Head dim of V and O [that of Q and K]", .range = kSizes});
   rows.add("--dtype", &AttentionSubject::dtype, {.value = "TYPE", .help = "Element type [fp16]"});
-  rows.add("--q-tile", &AttentionSubject::q_tile,
-           {.value = "N", .help = "Q tile [the kernel's, or 128]"});
-  rows.add("--kv-tile", &AttentionSubject::kv_tile,
-           {.value = "N", .help = "KV tile [the kernel's, or 128]"});
+  rows.add("--q-tile", &AttentionSubject::q_tile, {.value = "N", .help = "Q tile [the kernel's, or 128]"});
+  rows.add("--kv-tile", &AttentionSubject::kv_tile, {.value = "N", .help = "KV tile [the kernel's, or 128]"});
   rows.add("-n,--heads", &AttentionSubject::heads, {.value = "N", .help = "Heads [1]", .range = kSizes});
   rows.add("--heads-kv", &AttentionSubject::heads_kv,
            {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = kSizes});
@@ -126,9 +124,8 @@ Options<AttentionSubject> attention_rows() {
 /// One of the two has a value.
 Options<ReuseFlags> length_rows() {
   Options<ReuseFlags> rows;
-  rows.add(
-      "-i,--seqlen,--input", &ReuseFlags::seqlen,
-      {.value = "N", .help = "Sequence length, or a layout of 1 to 4 axes", .echo = Echo::kWhenSet});
+  rows.add("-i,--seqlen,--input", &ReuseFlags::seqlen,
+           {.value = "N", .help = "Sequence length, or a layout of 1 to 4 axes", .echo = Echo::kWhenSet});
   rows.add("--sweep", &ReuseFlags::sweep,
            {.value = "seqlen=LO:HI:STEP",
             .help = "Answer for many sequence lengths",

@@ -43,7 +43,7 @@ struct ReuseFlags {
   std::optional<study::SeqlenSweep> sweep;
   std::optional<std::int64_t> workers;  ///< of attention or of a stream
   std::optional<std::int64_t> stream_bytes;
-  study::StreamSubject stream;  ///< without its bytes and workers
+  study::StreamSubject stream;       ///< without its bytes and workers
   std::optional<std::string> trace;  ///< a file
 
   std::optional<Fidelity> fidelity;

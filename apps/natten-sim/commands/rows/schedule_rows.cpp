@@ -92,6 +92,16 @@ struct OptionValue<HeadSections> : GrammarValue<HeadSections> {};
 namespace {
 
 using Flags = ScheduleFlags;
+using Question = study::ScheduleQuestion;
+
+template <typename Member>
+auto question(Member member) {
+  return path(&Flags::question, member);
+}
+template <typename Member>
+auto cost(Member member) {
+  return path(question(&Question::costs), member);
+}
 
 About tiles_about(const char* help) {
   return {.value = "N", .help = help, .range = {1, kMaxTiles}, .echo = Echo::kWhenSet};
@@ -114,15 +124,15 @@ Options<Flags> size_rows() {
   rows.add("--seqlen-k", &Flags::seqlen_k, tokens_about("Tokens of the keys [as many as queries]"));
   rows.add("--q-tile", &Flags::q_tile, tokens_about("Tokens of a Q tile [128]"));
   rows.add("--kv-tile", &Flags::kv_tile, tokens_about("Tokens of a KV tile [128]"));
-  rows.add("-n,--heads", &Flags::heads, count_about("Query heads [1]"));
-  rows.add("--heads-kv", &Flags::heads_kv,
+  rows.add("-n,--heads", question(&Question::heads), count_about("Query heads [1]"));
+  rows.add("--heads-kv", question(&Question::heads_kv),
            count_about("KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]"));
   return rows;
 }
 
 Options<Flags> batch_rows() {
   Options<Flags> rows;
-  rows.add("-b,--batch-size", &Flags::batch, count_about("Batch size [1]"));
+  rows.add("-b,--batch-size", question(&Question::batch), count_about("Batch size [1]"));
   return rows;
 }
 
@@ -141,7 +151,7 @@ Options<Flags> worker_rows() {
   About ctas = count_about("With --device: CTAs resident on an SM [1]", 32);
   ctas.echo = Echo::kNever;
   ctas.needs = {{.option = "device", .accepted = "--device too, or --workers alone", .with_dashes = true}};
-  rows.add("--ctas-per-sm", &Flags::ctas_per_sm, ctas);
+  rows.add("--ctas-per-sm", path(&Flags::sms, &study::WorkersOfDevice::ctas_per_sm), ctas);
   return rows;
 }
 
@@ -155,19 +165,19 @@ Options<Flags> schedule_choice_rows() {
   rows.add(
       "--algorithm", &Flags::algorithm,
       {.value = "NAME", .help = "One schedule, or all of them side by side [all]", .choices = algorithms});
-  rows.add("--dispatch", &Flags::dispatch,
+  rows.add("--dispatch", question(&Question::dispatch),
            {.value = "WHERE",
             .help = "dynamic: the first free worker takes the next chain; static: chains are assigned [the "
                     "algorithm's own]"});
-  rows.add("--launch-order", &Flags::launch,
+  rows.add("--launch-order", question(&Question::launch),
            {.value = "ORDER",
             .help = "heads, or sections:K: K heads interleaved, KV tiles slowest [the algorithm's own]"});
-  rows.add("--effort", &Flags::effort,
+  rows.add("--effort", question(&Question::effort),
            {.value = "N",
             .help = "Iterations of a search [2^22 / tasks, 8 to 2000]",
             .range = {0, 1'000'000'000}});
   rows.add(
-      "--seed", &Flags::seed,
+      "--seed", question(&Question::seed),
       {.value = "N", .help = "Seed of a search [1]", .range = {0, std::numeric_limits<std::int64_t>::max()}});
   return rows;
 }
@@ -175,13 +185,12 @@ Options<Flags> schedule_choice_rows() {
 Options<Flags> cost_rows() {
   using study::ScheduleCosts;
   Options<Flags> rows;
-  rows.add("--compute", path(&Flags::costs, &ScheduleCosts::compute),
-           cost_about("C", "Cost of a task's compute [1]"));
-  rows.add("--compute-partial", path(&Flags::costs, &ScheduleCosts::compute_partial),
+  rows.add("--compute", cost(&ScheduleCosts::compute), cost_about("C", "Cost of a task's compute [1]"));
+  rows.add("--compute-partial", cost(&ScheduleCosts::compute_partial),
            cost_about("C", "Cost of computing a partly masked tile [that of --compute]"));
-  rows.add("--reduce", path(&Flags::costs, &ScheduleCosts::reduce),
+  rows.add("--reduce", cost(&ScheduleCosts::reduce),
            cost_about("R", "Cost of a task's reduction into dQ [1]"));
-  rows.add("--reduce-kv", path(&Flags::costs, &ScheduleCosts::reduce_kv),
+  rows.add("--reduce-kv", cost(&ScheduleCosts::reduce_kv),
            cost_about("R", "Cost of a chain's reduction into dK/dV, with --heads-kv [that of --reduce]"));
   rows.add("--handoff", &Flags::handoff,
            {.value = "H",
@@ -190,7 +199,7 @@ Options<Flags> cost_rows() {
             .echo = Echo::kNever});
   rows.add_key("handoff", path(&Flags::handoff, &HandoffOption::near));
   rows.add_key("handoff_far", path(&Flags::handoff, &HandoffOption::far));
-  rows.add("--tax", path(&Flags::costs, &ScheduleCosts::per_tile_tax),
+  rows.add("--tax", cost(&ScheduleCosts::per_tile_tax),
            cost_about("T", "The semaphore's cost, added to every ordered reduction [0]"));
   rows.add("--overlap", &Flags::overlap,
            {.value = "HOW", .help = "serial, or async:K for a separate dQ writer with K buffers [serial]"});
@@ -269,12 +278,12 @@ void refuse_sizes(const Flags& flags, const std::string& mask) {
 
 study::ScheduleWorkers workers_flag(const Flags& flags) {
   if (flags.workers) return *flags.workers;
-  if (flags.device) return study::WorkersOfDevice{*flags.device, flags.ctas_per_sm};
+  if (flags.device) return study::WorkersOfDevice{*flags.device, flags.sms.ctas_per_sm};
   return {};
 }
 
 study::ScheduleCosts costs_of(const Flags& flags) {
-  study::ScheduleCosts costs = flags.costs;
+  study::ScheduleCosts costs = flags.question.costs;
   costs.handoff = flags.handoff.near;
   costs.handoff_far = flags.handoff.far;
   costs.writer_stages = flags.overlap.writer_stages;
@@ -297,16 +306,17 @@ Flags resolved_flags(Flags flags, const study::ScheduleAnswer& answer) {
   }
   flags.q_tiles = answer.problem.mask.q_tiles;
   flags.kv_tiles = answer.problem.mask.kv_tiles;
-  flags.heads = answer.heads;
-  flags.heads_kv = answer.heads_kv;
-  flags.batch = answer.batch;
+  flags.question.heads = answer.heads;
+  flags.question.heads_kv = answer.heads_kv;
+  flags.question.batch = answer.batch;
   flags.workers = answer.problem.workers;
   const BackwardCosts& costs = answer.costs;
-  flags.costs.compute = costs.compute;
-  flags.costs.compute_partial = costs.compute_partial;
-  flags.costs.reduce = costs.reduce;
-  flags.costs.reduce_kv = costs.reduce_kv;
-  flags.costs.per_tile_tax = costs.per_tile_tax;
+  study::ScheduleCosts& given = flags.question.costs;
+  given.compute = costs.compute;
+  given.compute_partial = costs.compute_partial;
+  given.reduce = costs.reduce;
+  given.reduce_kv = costs.reduce_kv;
+  given.per_tile_tax = costs.per_tile_tax;
   flags.handoff = {costs.handoff, costs.handoff_far.value_or(costs.handoff)};
   flags.overlap = {costs.writer_stages};
   return flags;
@@ -350,17 +360,10 @@ Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& ans
 }
 
 study::ScheduleQuestion schedule_question(const ScheduleFlags& flags) {
-  study::ScheduleQuestion question;
+  study::ScheduleQuestion question = flags.question;
   put_mask(flags, question);
-  question.heads = flags.heads;
-  question.heads_kv = flags.heads_kv;
-  question.batch = flags.batch;
   question.workers = workers_flag(flags);
   if (flags.algorithm != "all") question.algorithms = {flags.algorithm};
-  question.dispatch = flags.dispatch;
-  question.launch = flags.launch;
-  question.effort = flags.effort;
-  question.seed = flags.seed;
   question.costs = costs_of(flags);
   question.detail = detail_of(flags);
   return question;

@@ -32,18 +32,13 @@ struct OverlapOption {
 
 /// The flags of `schedule`.
 struct ScheduleFlags {
+  study::ScheduleQuestion question;  ///< without sizes, mask, workers, algorithms and detail
   std::optional<std::int64_t> q_tiles, kv_tiles, seqlen_q, seqlen_k, q_tile, kv_tile;
-  std::int32_t heads = 1, batch = 1;
-  std::optional<std::int32_t> heads_kv, workers;
+  std::optional<std::int32_t> workers;
+  study::WorkersOfDevice sms;  ///< with `device`
   std::optional<std::string> device;
-  std::int32_t ctas_per_sm = 1;
   MaskOption mask;
   std::string algorithm = "all";
-  std::optional<Dispatch> dispatch;
-  std::optional<HeadSections> launch;
-  std::optional<std::int64_t> effort;
-  std::uint64_t seed = 1;
-  study::ScheduleCosts costs;
   HandoffOption handoff;
   OverlapOption overlap;
   std::optional<std::string> table, emit_table, svg, perfetto;

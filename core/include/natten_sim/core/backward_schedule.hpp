@@ -9,7 +9,7 @@
 
 namespace natten_sim {
 
-/// How much of a pair of tiles attends: decides whether a task exists and what its compute costs.
+/// How much of a pair of tiles attends. It decides whether a task exists and what its compute costs.
 enum class TileWork : std::uint8_t { kNone, kPartial, kFull };
 
 /// Which pairs of tiles attend, the same for every head. Row-major (Q tile, KV tile).
@@ -31,8 +31,8 @@ struct BlockMask {
 struct BackwardProblem {
   BlockMask mask;
   std::int32_t heads = 1;  ///< heads times batch
-  /// Heads that share one KV head. Above 1 the dK/dV of a KV tile are reduced over the heads of its group in
-  /// ascending order: one more reduction at the end of every chain.
+  /// Heads that share one KV head. If there are several, the dK/dV of a KV tile are reduced over the heads of
+  /// its group in ascending order, with one more reduction at the end of every chain.
   std::int32_t heads_per_kv_head = 1;
   std::int32_t workers = 1;  ///< SMs times CTAs a SM, at most kMaxWorkers
 };
@@ -43,16 +43,18 @@ inline constexpr std::int32_t kMaxWorkers = 1 << 20;
 /// 2^53.
 struct BackwardCosts {
   double compute = 1;
-  double compute_partial = 1;  ///< of a task whose pair of tiles is masked in part
+  double compute_partial = 1;  ///< compute of a task whose pair of tiles is partly masked
   double reduce = 1;
   double per_tile_tax = 0;  ///< the semaphore's own cost, paid by every ordered reduction
-  /// Between the end of a reduction and the start of the next one into the same dQ tile on another worker.
+  /// Latency between the end of a reduction and the start of the next one into the same dQ tile on another
+  /// worker.
   double handoff = 0;
-  /// The same between workers of different L2 partitions (worker parity); none: as `handoff`.
+  /// The same between workers of different L2 partitions (worker parity); if absent, `handoff`.
   std::optional<double> handoff_far;
-  double reduce_kv = 0;  ///< of the dK/dV of one chain, with heads_per_kv_head > 1
-  /// Stages of an asynchronous dQ writer. 0: a worker computes, then reduces (serial). k >= 1: a writer of
-  /// its own reduces in task order while the worker computes on; a task's result waits in one of k buffers.
+  double reduce_kv = 0;  ///< reduction of the dK/dV of one chain; used if heads_per_kv_head > 1
+  /// Stages of an asynchronous dQ writer. 0: a worker computes, then reduces (serial). k >= 1: a separate
+  /// writer reduces in task order while the worker computes the next tasks; a task's result waits in one of k
+  /// buffers.
   std::int32_t writer_stages = 0;
 };
 
@@ -68,8 +70,7 @@ enum class Dispatch { kDynamic, kStatic };
 template <>
 struct NamesOf<Dispatch> {
   static constexpr const char* kConcept = "dispatch";
-  static constexpr Name<Dispatch> kTable[] = {{Dispatch::kDynamic, "dynamic"},
-                                              {Dispatch::kStatic, "static"}};
+  static constexpr Name<Dispatch> kTable[] = {{Dispatch::kDynamic, "dynamic"}, {Dispatch::kStatic, "static"}};
 };
 
 /// How the dK/dV of one KV tile are reduced over the heads of its group, with heads_per_kv_head > 1.
@@ -83,13 +84,13 @@ struct BackwardSchedule {
   /// Static dispatch: the worker of each chain, which runs its chains in launch order. Empty for dynamic
   /// dispatch.
   std::vector<std::int32_t> worker;
-  /// For each head * q_tiles + Q tile, the KV tiles in the order of their reductions. Empty: unordered, as
-  /// atomics.
+  /// For each head * q_tiles + Q tile, the KV tiles in the order of their reductions. Empty if reductions are
+  /// unordered, as with atomics.
   std::vector<std::vector<std::int32_t>> dq_order;
   DkvOrder dkv_order = DkvOrder::kByHead;
 };
 
-/// Q tiles that a KV tile attends to, and KV tiles that a Q tile does; ascending.
+/// Q tiles that a KV tile attends to, and KV tiles that a Q tile attends to; ascending.
 [[nodiscard]] std::vector<std::int32_t> attended_q_tiles(const BlockMask& mask, std::int32_t kv_tile);
 [[nodiscard]] std::vector<std::int32_t> attended_kv_tiles(const BlockMask& mask, std::int32_t q_tile);
 
@@ -97,8 +98,8 @@ struct BackwardSchedule {
 void require_valid(const BackwardProblem& problem);
 
 /// Requires every chain once, every attended tile once in its order, workers in range.
-/// @throws InvalidParameter naming the chain or dQ tile at fault. Does not look for deadlocks: running it
-/// does.
+/// @throws InvalidParameter naming the chain or dQ tile at fault. Does not look for deadlocks; running the
+/// schedule finds them.
 void require_valid(const BackwardProblem& problem, const BackwardSchedule& schedule);
 
 }  // namespace natten_sim

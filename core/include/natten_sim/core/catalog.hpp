@@ -63,7 +63,7 @@ struct Preset {
   std::int64_t head_dim = 64;
   std::optional<double> attention_share;    ///< of the end-to-end time, 0..1
   std::optional<std::int64_t> steps;        ///< diffusion steps
-  std::optional<std::int64_t> dense_steps;  ///< of those, kept dense off the shelf
+  std::optional<std::int64_t> dense_steps;  ///< steps that stay dense by default
   std::vector<PublishedWindow> windows;
   std::string source;
 };
@@ -75,10 +75,11 @@ struct KernelRate {
   double flops_per_s = 0;
   std::int64_t tokens = 0;
   std::int64_t heads = 0;
-  double lone_share = 1;  ///< of its rate on an SM with all its CTAs, what one alone reaches
+  /// Rate of a CTA alone on its SM, as a share of the rate of an SM with all its CTAs.
+  double lone_share = 1;
   double slot_skew = 0;   ///< (last - first CTA of an SM) / mean time of a tile
   double jitter = 0;      ///< standard deviation of a tile's time, as a fraction of it
-  bool measured = false;  ///< the rate; `source` says about the rest
+  bool measured = false;  ///< whether the rate was measured; `source` covers the rest
   std::string source;
 };
 

@@ -18,7 +18,7 @@ struct ContentionConstants {
   double issue_cas_ns = 0;          ///< a warp-wide CAS update without contention, over all SMs
   double red_service_ns = 0;        ///< one reduction of one 128-byte line at its L2 slice
   double cas_service_ns = 0;        ///< one CAS request of a warp at one line
-  double warps_in_flight = 0;       ///< of one SM, that wait for an atomic
+  double warps_in_flight = 0;       ///< warps of one SM that wait for an atomic
   double slice_sectors_per_ns = 0;  ///< full sectors that all L2 slices reduce together
 };
 
@@ -28,7 +28,7 @@ struct DeviceAtomics {
   double warps_per_sm = 0;       ///< resident warps at full occupancy
   double round_trip_cycles = 0;  ///< an L2 atomic seen from an SM
   double l2_sector_ratio = 1;    ///< sectors that the L2 counts for each one that an SM sends
-  double bare_instructions = 0;  ///< of a warp-wide update in a kernel of one's own; not measured
+  double bare_instructions = 0;  ///< instructions of a warp-wide update in a user's kernel; not measured
   ContentionConstants fitted;
 };
 
@@ -38,14 +38,14 @@ struct ContentionProfile : ContentionConstants {
   std::int64_t sms = 0;
   double dram_bytes_per_ns = 0;
   double fp32_flops_per_ns = 0;
-  double l2_bytes = 0;         ///< capacity that scattered data find: one partition
+  double l2_bytes = 0;         ///< capacity available to scattered data: that of one partition
   double warps_per_sm = 0;     ///< resident warps at full occupancy
   double round_trip_ns = 0;    ///< an L2 atomic seen from an idle SM
-  double issue_bare_ns = 0;    ///< a warp-wide update in a kernel of one's own, over all SMs; not measured
+  double issue_bare_ns = 0;    ///< a warp-wide update in a user's kernel, over all SMs; not measured
   double l2_sector_ratio = 1;  ///< sectors that the L2 counts for each one that an SM sends
 };
 
-/// What the catalog would have to know about `device` for a profile of it; empty: it has one.
+/// What the catalog lacks to make a profile of `device`; empty if it lacks nothing.
 [[nodiscard]] std::vector<std::string> missing_for_contention(const Device& device);
 
 /// @throws InvalidParameter naming the device and what is missing.
@@ -72,7 +72,7 @@ struct ContentionPoint {
   bool fitted = false;
 };
 
-/// Sectors that a counter saw at the worst cell; what `warps_in_flight` is fitted on.
+/// Sectors that a counter saw at the worst cell. `warps_in_flight` is fitted to them.
 struct ContentionCounter {
   std::string device;
   std::string source;
@@ -85,7 +85,7 @@ struct ContentionCounter {
 /// What pre-reduction in software costs an updated element on one device (data/contention.json): measured
 /// slowdowns over the plain atomic, of which the atomics themselves are a small part.
 struct PreReductionCosts {
-  std::string device;   ///< of the catalog
+  std::string device;   ///< name in the catalog
   double warp_ns = 0;   ///< shuffles among 32 updates
   double block_ns = 0;  ///< a shared-memory table among 256 updates
   double sort_ns = 0;   ///< sort by row, then a segmented sum: every row is written once

@@ -5,21 +5,20 @@
 namespace natten_sim {
 
 /// Which worker (resident CTA) takes which Q tile. kPersistent: worker w takes w, w + workers, .. (static
-/// round-robin). kGrid: whoever is free takes the next one, in launch order; a grid launch, or a persistent
-/// kernel with an atomic counter. kTile: as kGrid, but two neighbouring Q tiles of a head at a time, one
-/// after the other (the Sawtooth paper's tile-based variant).
+/// round-robin). kGrid: a free worker takes the next one, in launch order, as in a grid launch or a
+/// persistent kernel with an atomic counter. kTile: as kGrid, but two neighbouring Q tiles of a head at a
+/// time, one after the other (the Sawtooth paper's tile-based variant).
 enum class CtaSchedule { kPersistent, kGrid, kTile };
 
 template <>
 struct NamesOf<CtaSchedule> {
   static constexpr const char* kConcept = "schedule";
-  static constexpr Name<CtaSchedule> kTable[] = {{CtaSchedule::kPersistent, "persistent"},
-                                                 {CtaSchedule::kGrid, "grid"},
-                                                 {CtaSchedule::kTile, "tile"}};
+  static constexpr Name<CtaSchedule> kTable[] = {
+      {CtaSchedule::kPersistent, "persistent"}, {CtaSchedule::kGrid, "grid"}, {CtaSchedule::kTile, "tile"}};
 };
 
-/// What varies fastest in launch order: the Q tiles of one head (batches, then heads, after them), or the
-/// heads and batches (all Q tiles of one index, then the next).
+/// What varies fastest in launch order. kTilesFirst: the Q tiles of one head, then batches, then heads.
+/// kHeadsFirst: the heads and batches of one Q tile index, then the next index.
 enum class LaunchOrder { kTilesFirst, kHeadsFirst };
 
 template <>

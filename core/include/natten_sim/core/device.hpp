@@ -10,7 +10,7 @@
 
 namespace natten_sim {
 
-/// A number of a profile, and where it comes from.
+/// A number of a device profile, with its source.
 template <typename T>
 struct Sourced {
   T value{};
@@ -18,18 +18,18 @@ struct Sourced {
   std::string source;
 };
 
-/// Empty: the profile does not know it.
+/// Empty if the profile does not have it.
 template <typename T>
 using Known = std::optional<Sourced<T>>;
 
 /// The second-level cache, as far as it is known.
 struct DeviceL2 {
   Known<std::int64_t> bytes;
-  Known<std::int64_t> effective_bytes;  ///< what survives of a buffer that all SMs read again and again
-  Known<std::int32_t> partitions;       ///< a line that SMs of several read has a copy in each
+  Known<std::int64_t> effective_bytes;  ///< what stays cached of a buffer that all SMs read repeatedly
+  Known<std::int32_t> partitions;       ///< a line read by SMs of several partitions has a copy in each
   Known<std::int32_t> sector_bytes, line_bytes;
   Known<std::int32_t> ways;
-  Known<double> hit_bytes_per_s, miss_bytes_per_s;  ///< arriving at all SMs together
+  Known<double> hit_bytes_per_s, miss_bytes_per_s;  ///< rates at which data arrive at all SMs together
 };
 
 /// A GPU: what data/devices/ or a user's file says about it. Whatever is unknown is absent; integers are
@@ -40,14 +40,14 @@ struct Device {
   std::string architecture;
   std::string default_backend;
   Known<std::int32_t> sms;
-  Known<std::int32_t> gpc_sms;  ///< of one GPC
+  Known<std::int32_t> gpc_sms;  ///< SMs of one GPC
   DeviceL2 l2;
   Known<double> dram_bytes_per_s;
   Known<std::int64_t> shared_memory_per_block_bytes;
   Known<double> dense_bf16_flops_per_s;
   Known<double> boost_clock_hz;
   std::optional<DeviceAtomics> atomics;  ///< none: not measured
-  std::vector<MsdaKernel> msda_kernels;  ///< those that are known on it
+  std::vector<MsdaKernel> msda_kernels;  ///< the kernels that were measured on it
 };
 
 /// Calls `visit(name, number)` for each number, known or not, in the order of the files. `device` may be

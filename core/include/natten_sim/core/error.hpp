@@ -13,7 +13,7 @@ class Error : public std::runtime_error {
         const std::string& hint = "");
 
   [[nodiscard]] const std::string& parameter() const noexcept { return parameter_; }
-  /// Longer texts are cut to 200 bytes.
+  /// The value as given; text beyond 200 bytes is cut off.
   [[nodiscard]] const std::string& value() const noexcept { return value_; }
   [[nodiscard]] const std::string& accepted() const noexcept { return accepted_; }
   /// The nearest valid value or the closest known name; empty when there is none.

@@ -21,7 +21,7 @@ struct ZipfRows {
   double exponent = 1;  ///< 0..kMaxZipfExponent
   friend bool operator==(const ZipfRows&, const ZipfRows&) = default;
 };
-/// The same number of updates (up to one) for each of `count` rows, round robin, in distinct sectors.
+/// Updates spread round robin over `count` rows in distinct sectors, so their numbers differ by at most one.
 struct HotRows {
   std::int64_t count = 1;
   friend bool operator==(const HotRows&, const HotRows&) = default;

@@ -7,7 +7,8 @@ namespace natten_sim {
 
 inline constexpr std::int64_t kMaxRows = std::int64_t{1} << 28;
 
-/// Rows that updates go to, in order, in pieces: a stream of any length needs bounded memory.
+/// The rows that updates go to, in order. They are read in pieces, so a stream of any length needs bounded
+/// memory.
 class IndexStream {
  public:
   virtual ~IndexStream() = default;

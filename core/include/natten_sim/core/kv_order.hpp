@@ -15,12 +15,11 @@ enum class KvOrder { kCyclic, kSawtooth, kDescending };
 template <>
 struct NamesOf<KvOrder> {
   static constexpr const char* kConcept = "order";
-  static constexpr Name<KvOrder> kTable[] = {{KvOrder::kCyclic, "cyclic"},
-                                             {KvOrder::kSawtooth, "sawtooth"},
-                                             {KvOrder::kDescending, "descending"}};
+  static constexpr Name<KvOrder> kTable[] = {
+      {KvOrder::kCyclic, "cyclic"}, {KvOrder::kSawtooth, "sawtooth"}, {KvOrder::kDescending, "descending"}};
 };
 
-/// One permutation of the KV tiles a pass: a worker's pass p follows permutation p mod their number and
+/// Permutations of the KV tiles. A worker's pass p follows permutation number p modulo their count, and
 /// leaves out tiles that the Q tile does not visit.
 struct KvPermutations {
   std::vector<std::vector<std::int32_t>> passes;

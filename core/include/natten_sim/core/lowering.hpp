@@ -27,8 +27,8 @@ struct NamesOf<InstructionPath> {
 
 /// Which of a device's costs of issuing an update a construct pays.
 enum class IssueCost {
-  kOperator,  ///< what a framework's scatter_add was fitted to take
-  kBare       ///< what the instructions of a kernel of one's own take
+  kOperator,  ///< the fitted cost of a framework's scatter_add
+  kBare       ///< the cost of the instructions of a user's kernel
 };
 
 template <>

@@ -6,7 +6,7 @@
 
 namespace natten_sim {
 
-/// Largest accepted axis length: leaves headroom so that sums of two sizes never overflow.
+/// Largest accepted axis length. It leaves headroom so that sums of two sizes never overflow.
 inline constexpr std::int64_t kMaxAxisLength = std::int64_t{1} << 60;
 
 /// Generalized neighborhood attention along one axis of the token layout. All sizes in tokens.
@@ -61,8 +61,8 @@ void require_valid(const AxisMask& axis, std::size_t axis_index);
 /// contiguous; begin and end do not decrease with `query`. O(1).
 ///
 /// Queries g*stride .. g*stride+stride-1 share a leader, whose window all of them take. The window holds
-/// `window` tokens and is shifted inwards at the borders. Causal: the leader is the last query of the
-/// group, its window ends with it, and each query is cut off behind itself.
+/// `window` tokens and is shifted inwards at the borders. Causal: the leader is the last query of the group,
+/// and its window ends with it. Each query attends to the part of the window up to itself.
 [[nodiscard]] constexpr TokenRange attended_range(const AxisGroup& group, std::int64_t query) noexcept {
   const std::int64_t last = group.length - 1;
   const std::int64_t first_of_group = query / group.stride * group.stride;

@@ -12,7 +12,7 @@ namespace natten_sim {
 
 struct MsdaLevel {
   std::int64_t height = 0, width = 0;
-  std::int64_t first = 0;  ///< of its pixels among all pixels of an image
+  std::int64_t first = 0;  ///< number of its first pixel among all pixels of an image
   [[nodiscard]] std::int64_t pixels() const { return height * width; }
 };
 
@@ -21,12 +21,12 @@ struct MsdaLevel {
 struct MsdaConfig {
   std::string name;
   std::int64_t batch = 1;
-  std::int64_t height = 0, width = 0;  ///< of the image
-  std::vector<std::int64_t> strides;   ///< of the levels; a level has floor(size / stride) pixels an edge
-  std::int64_t channels = 256;         ///< of all heads
+  std::int64_t height = 0, width = 0;  ///< size of the image
+  std::vector<std::int64_t> strides;  ///< one for each level; a level has floor(size / stride) pixels an edge
+  std::int64_t channels = 256;        ///< channels of all heads together
   std::int64_t heads = 8;
   std::int64_t points = 4;
-  std::int64_t queries = 0;  ///< of an image; 0: one a pixel (encoder)
+  std::int64_t queries = 0;  ///< queries of an image; 0: one for each pixel (encoder)
   std::string source;
 
   [[nodiscard]] bool encoder() const { return queries == 0; }
@@ -42,7 +42,7 @@ void require_valid(const MsdaConfig& config);
 [[nodiscard]] std::int64_t pixels_per_image(const MsdaConfig& config);
 [[nodiscard]] std::int64_t queries_per_image(const MsdaConfig& config);
 
-/// What one program of a kernel takes.
+/// What one program of a kernel works on.
 enum class MsdaTiling {
   kBlock,  ///< a query with all of its heads, levels and points
   kPoint   ///< one (query, head, level, point)
@@ -66,15 +66,16 @@ struct NamesOf<MsdaPhase> {
 /// What was measured of a kernel on one device (data/msda-kernels.json).
 struct MsdaKernel {
   MsdaTiling tiling = MsdaTiling::kBlock;
-  std::string borrowed_from;   ///< the device whose constants these are, for want of measurements; or empty
-  double occupancy = 0;        ///< resident warps over the most possible
-  double bytes_in_flight = 0;  ///< that one warp keeps outstanding in DRAM over a round trip of 600 ns
-  double sectors_per_sample = 0;        ///< that the L2 is asked for, for rows of 64 bytes
+  /// The device whose constants are used because this one was not measured; else empty.
+  std::string borrowed_from;
+  double occupancy = 0;           ///< resident warps over the most possible
+  double bytes_in_flight = 0;     ///< bytes that one warp keeps in flight to DRAM over a round trip of 600 ns
+  double sectors_per_sample = 0;  ///< sectors requested from the L2 for a sample, with rows of 64 bytes
   std::int64_t dram_granule_bytes = 0;  ///< fetched around a missing sector
   double read_request_ns = 0;           ///< fitted: one corner read, over all SMs
   double read_byte_ns = 0;              ///< fitted: a byte from the L2, over all SMs
   double write_request_ns = 0;  ///< fitted: one corner's gradient update without contention, over all SMs
-  double host_forward_ns = 0;   ///< fitted: floor of the eager-mode latency
+  double host_forward_ns = 0;   ///< fitted: least eager-mode latency
   double host_backward_ns = 0;
 };
 /// One published latency (tables 10 and 11 of the MSDA paper).
@@ -83,9 +84,9 @@ struct MsdaLatency {
   std::string device;  ///< of the catalog
   std::string config;
   Dtype type = Dtype::kFp32;
-  std::optional<MsdaTiling> tiling;  ///< of a Triton kernel; none: the CUDA operator
+  std::optional<MsdaTiling> tiling;  ///< tiling of a Triton kernel; absent for the CUDA operator
   double forward_ns = 0;
   double backward_ns = 0;
-  bool fitted = false;  ///< whether the constants rest on it
+  bool fitted = false;  ///< whether the constants were fitted to it
 };
 }  // namespace natten_sim

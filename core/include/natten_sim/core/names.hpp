@@ -66,7 +66,8 @@ template <Named E>
 /// `a, b, c`.
 [[nodiscard]] std::string joined(const std::vector<std::string>& names, std::string_view separator = ", ");
 
-/// One of `accepted`. @throws UnknownName naming `parameter` and those names, with the closest one as a hint.
+/// The value of `accepted` that `text` names. @throws UnknownName naming `parameter` and the accepted names,
+/// with the closest one as a hint.
 template <Named E>
 [[nodiscard]] E parse_name_among(std::string_view text, const std::vector<E>& accepted,
                                  const std::string& parameter = NamesOf<E>::kConcept) {
@@ -78,7 +79,7 @@ template <Named E>
   throw UnknownName(parameter, std::string(text), closest_name(text, names), joined(names));
 }
 
-/// Any of the table. @throws as parse_name_among.
+/// The value of the whole table that `text` names. @throws as parse_name_among.
 template <Named E>
 [[nodiscard]] E parse_name(std::string_view text, const std::string& parameter = NamesOf<E>::kConcept) {
   return parse_name_among(text, values_of<E>(), parameter);

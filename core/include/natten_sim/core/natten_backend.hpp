@@ -26,8 +26,8 @@ struct NamesOf<NattenBackend> {
   return backend != NattenBackend::kCutlassFna;
 }
 
-/// Where the kernel lays the tiles that it streams. Only the forward kernel of cutlass-fna moves them with
-/// the tile that it walks; its backward kernel aligns the first query down to the Q tile.
+/// Where the streamed tiles lie. Only in the forward kernel of cutlass-fna do they move with the walked tile;
+/// its backward kernel aligns the first query down to the Q tile.
 [[nodiscard]] constexpr KvTiling streamed_tiling(NattenBackend backend, Walk pass) noexcept {
   return backend == NattenBackend::kCutlassFna && pass == Walk::kForward ? KvTiling::kDynamic
                                                                          : KvTiling::kStatic;

@@ -11,7 +11,7 @@
 
 namespace natten_sim {
 
-/// A call of natten.na1d, na2d or na3d on a device. Any values: `refusal_of` judges them.
+/// A call of natten.na1d, na2d or na3d on a device. It may hold any values; `refusal_of` checks them.
 struct NattenCall {
   Extents input;
   Extents window;
@@ -24,7 +24,7 @@ struct NattenCall {
   std::int64_t head_dim = 64;
   std::int64_t head_dim_value = 64;
   Dtype dtype = Dtype::kFp16;
-  std::int64_t compute_capability = 90;  ///< of the device: 90 for sm_90
+  std::int64_t compute_capability = 90;  ///< compute capability of the device: 90 for sm_90
   bool requires_grad = false;
   bool deterministic = false;              ///< PyTorch's deterministic algorithms are enabled
   std::optional<NattenBackend> backend;    ///< none: NATTEN chooses
@@ -44,7 +44,7 @@ struct HeadDimRule {
   bool power_of_two = false;
 
   [[nodiscard]] bool accepts(std::int64_t head_dim) const noexcept;
-  /// The accepted head dim nearest to `head_dim`; of two as near the larger.
+  /// The accepted head dim nearest to `head_dim`; ties go to the larger.
   [[nodiscard]] std::int64_t nearest(std::int64_t head_dim) const noexcept;
   /// `8 to 128, multiples of 8`.
   [[nodiscard]] std::string text() const;
@@ -52,11 +52,11 @@ struct HeadDimRule {
 
 struct NattenBackendRules {
   NattenBackend backend = NattenBackend::kHopperFna;
-  std::vector<std::int64_t> compute_capabilities;  ///< empty: from the lowest one on
+  std::vector<std::int64_t> compute_capabilities;  ///< empty: every one from the lowest on
   std::int64_t lowest_compute_capability = 0;
   std::vector<Dtype> dtypes;
-  std::vector<Dtype> forward_dtypes;   ///< besides, without a gradient
-  std::vector<Dtype> compiled_dtypes;  ///< empty: as dtypes
+  std::vector<Dtype> forward_dtypes;   ///< accepted in addition when no gradient is needed
+  std::vector<Dtype> compiled_dtypes;  ///< empty: the same as dtypes
   HeadDimRule head_dims;
   std::optional<HeadDimRule> fp8_head_dims;
   std::optional<HeadDimRule> backward_head_dims;
@@ -82,11 +82,11 @@ struct NattenRefusal {
   std::string parameter;  ///< `kernel_size`
   std::string value;
   std::string accepted;
-  std::string nearest;  ///< a value that this rule accepts; empty where none comes near
+  std::string nearest;  ///< a value that this rule accepts; empty if none is close
 };
 
-/// The first rule that the call breaks; none: NATTEN's checks accept it. Written from the Python checks of
-/// NATTEN 0.21.6 and run against them in tests/natten_checks. The device's memory is not looked at.
+/// The first rule that the call breaks; empty if NATTEN's checks accept it. Written from the Python checks of
+/// NATTEN 0.21.6 and run against them in tests/natten_checks. Does not consider the device's memory.
 [[nodiscard]] std::optional<NattenRefusal> refusal_of(const NattenRules& rules, const NattenCall& call);
 
 /// @throws InvalidParameter naming the parameter, the value and what is accepted.
@@ -98,7 +98,7 @@ struct NattenDispatch {
   bool dense_path = false;        ///< one FMHA call, whatever backend and tiles were given
   std::optional<TilePair> tiles;  ///< none: flex-fna without tiles flattens the tokens, 64 a tile
   std::optional<TilePair> backward_tiles;
-  std::string kernel_schedule;                     ///< of hopper-fna; empty: others
+  std::string kernel_schedule;  ///< kernel schedule of hopper-fna; empty for other backends
   NattenBackend fmha = NattenBackend::kHopperFna;  ///< serves the dense path and additional keys
   TilePair fmha_tiles;
   TilePair fmha_backward_tiles;

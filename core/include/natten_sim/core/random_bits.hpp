@@ -11,9 +11,10 @@
 
 namespace natten_sim {
 
-/// SplitMix64 (Steele, Lea, Flood, 2014): the n-th output is a hash of seed + n, so that any element of a
-/// random sequence can be had alone. The same on every platform.
-[[nodiscard]] NATTEN_SIM_HOST_DEVICE constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t index) noexcept {
+/// SplitMix64 (Steele, Lea, Flood, 2014). The n-th output is a hash of seed + n, so any element of the
+/// sequence can be computed alone. The same on every platform.
+[[nodiscard]] NATTEN_SIM_HOST_DEVICE constexpr std::uint64_t random_bits(std::uint64_t seed,
+                                                                         std::uint64_t index) noexcept {
   std::uint64_t z = seed + (index + 1) * 0x9E3779B97F4A7C15ull;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;

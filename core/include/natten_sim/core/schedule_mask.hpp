@@ -19,7 +19,7 @@ struct FullMask {};
 
 struct CausalMask {};
 
-/// From `left` before the diagonal to `right` after it, 0 or more.
+/// Keys from `left` before the diagonal to `right` after it, both 0 or more.
 struct SlidingWindowMask {
   std::int64_t left = 0;
   std::int64_t right = 0;

@@ -17,8 +17,8 @@ struct OperandSizes {
   std::int64_t batch = 1;
   std::int64_t heads = 1;
   std::int64_t heads_kv = 1;
-  std::int64_t head_dim = 64;        ///< of Q and K
-  std::int64_t head_dim_value = 64;  ///< of V and O
+  std::int64_t head_dim = 64;        ///< head dim of Q and K
+  std::int64_t head_dim_value = 64;  ///< head dim of V and O
   std::int64_t element_bytes = 2;
   std::int64_t sector_bytes = 32;
 

@@ -36,15 +36,15 @@ struct TileCount {
   [[nodiscard]] double wasted_share() const noexcept {
     return static_cast<double>(mma_pairs - attended_pairs) / static_cast<double>(mma_pairs);
   }
-  /// Bound by work that the mask keeps.
+  /// The speedup if only the work that the mask keeps took time.
   [[nodiscard]] double speedup_flop() const noexcept {
     return static_cast<double>(dense_pairs) / static_cast<double>(attended_pairs);
   }
-  /// By the average walked tile.
+  /// The speedup by the average walked tile.
   [[nodiscard]] double speedup_mean() const noexcept {
     return static_cast<double>(dense_tiles) / static_cast<double>(visited_tiles);
   }
-  /// By the walked tile that streams most; the speedups published as NATTENSim's are these.
+  /// By the walked tile that streams most. These are the speedups published as NATTENSim's.
   [[nodiscard]] double speedup_worst() const noexcept {
     return static_cast<double>(dense_tiles) /
            (static_cast<double>(walked_tiles()) * static_cast<double>(max_tiles_per_walked_tile));

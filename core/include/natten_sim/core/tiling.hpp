@@ -21,8 +21,7 @@ enum class KvTiling { kStatic, kDynamic };
 template <>
 struct NamesOf<KvTiling> {
   static constexpr const char* kConcept = "kv-tiling";
-  static constexpr Name<KvTiling> kTable[] = {{KvTiling::kStatic, "static"},
-                                              {KvTiling::kDynamic, "dynamic"}};
+  static constexpr Name<KvTiling> kTable[] = {{KvTiling::kStatic, "static"}, {KvTiling::kDynamic, "dynamic"}};
 };
 
 /// How tokens become tiles. Multi-dimensional: tiles are boxes of the layout, one dilation group at a time.
@@ -41,8 +40,8 @@ struct NamesOf<Tiling> {
 /// attends to the KV tile.
 enum class Walk { kForward, kBackward };
 
-/// All that decides which pairs of tiles a kernel visits. Sizes that no tile divides and tiles larger than
-/// an axis are valid.
+/// Everything that decides which pairs of tiles a kernel visits. Tiles need not divide the sizes, and they
+/// may be larger than an axis.
 struct TilingProblem {
   NeighborhoodMask mask;
   TilePair tiles;

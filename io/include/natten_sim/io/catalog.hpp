@@ -7,7 +7,7 @@
 
 namespace natten_sim {
 
-/// What ships with the library (data/ of the source tree).
+/// The catalog that ships with the library (data/ of the source tree).
 [[nodiscard]] Catalog builtin_catalog();
 
 /// Adds presets or devices from JSON text in the format of data/presets.json or data/devices/; devices

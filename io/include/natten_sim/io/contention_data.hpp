@@ -8,13 +8,14 @@
 
 namespace natten_sim {
 
-/// The runs that the constants are fitted on, and those they are held against.
+/// The runs that the constants are fitted to, and those that they are compared with.
 [[nodiscard]] std::vector<ContentionPoint> contention_points();
 
-/// With the SMs of the catalog's devices. @throws UnknownName for a device that it lacks.
+/// The counters that `warps_in_flight` is fitted to, with the SMs of the catalog's devices. @throws
+/// UnknownName for a device that the catalog lacks.
 [[nodiscard]] std::vector<ContentionCounter> contention_counters(const Catalog& catalog);
 
-/// On the device that they were measured on; `scaled_costs` gives those of others.
+/// The costs on the device where they were measured; `scaled_costs` gives those of other devices.
 [[nodiscard]] PreReductionCosts measured_pre_reduction();
 
 /// Every table of the MSDA paper (data/msda-paper.json), as JSON.

@@ -16,7 +16,7 @@ enum class IndexFormat {
   kRaw   ///< 64-bit little-endian integers
 };
 
-/// Fills a buffer from a file and returns how many bytes, fewer than asked only at the end.
+/// Fills a buffer from a file and returns the number of bytes: fewer than the buffer holds only at the end.
 using ByteSource = std::function<std::size_t(std::span<char>)>;
 
 /// Reads rows from bytes. Every row must lie in 0 .. rows - 1; the error names the position.

@@ -7,7 +7,7 @@
 
 namespace natten_sim {
 
-/// A file of tiles, see parse_block_mask; "-" is standard input.
+/// A file that parse_block_mask reads; "-" is standard input.
 struct MaskFile {
   std::string path;
 };

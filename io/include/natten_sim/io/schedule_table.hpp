@@ -7,7 +7,7 @@
 
 namespace natten_sim {
 
-/// A schedule with the problem that it was made for: what a kernel loads. Costs are not part of it.
+/// A schedule for a kernel to load, with the problem that it was made for. It has no costs.
 struct ScheduleTable {
   BackwardProblem problem;
   BackwardSchedule schedule;
@@ -19,7 +19,7 @@ struct ScheduleTable {
 ///         lengths, no cell at all, or more than 65,536 tiles an edge.
 [[nodiscard]] BlockMask parse_block_mask(std::string_view text, const std::string& where);
 
-/// The same, `.`, `+` and `#`, one line a Q tile.
+/// The mask as such text, with `.`, `+` and `#`, one line for each Q tile.
 [[nodiscard]] std::vector<std::string> block_mask_rows(const BlockMask& mask);
 
 /// JSON of schema natten-sim.schedule-table/1, described in docs/schedules.md; one chain and one dQ tile a

@@ -16,7 +16,7 @@ struct IntegerRange {
   std::int64_t highest = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A number of an object, and where it goes.
+/// A number of an object, and the member that it goes to.
 template <typename Target>
 struct NumberField {
   const char* key;
@@ -30,9 +30,9 @@ class StrictObject {
  public:
   using Json = natten_sim::Json;
 
-  /// Any keys: an object whose keys are names.
+  /// Accepts any keys, for an object whose keys are names.
   StrictObject(const Json& object, std::string where);
-  /// These keys and no others: a typo must not silently take a default.
+  /// Accepts these keys and no others, so that a typo does not silently take a default.
   StrictObject(const Json& object, std::string where, const std::vector<std::string>& keys);
 
   [[nodiscard]] const std::string& where() const { return where_; }
@@ -76,7 +76,7 @@ class StrictObject {
   std::string where_;
 };
 
-/// Their keys, after `others`.
+/// The keys of these fields, after `others`.
 template <typename Target, std::size_t kCount>
 [[nodiscard]] std::vector<std::string> keys_of(const NumberField<Target> (&fields)[kCount],
                                                std::vector<std::string> others = {}) {

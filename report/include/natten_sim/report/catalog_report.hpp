@@ -8,13 +8,14 @@
 
 namespace natten_sim::report {
 
-/// What `list` lists.
+/// The tables of `list`.
 enum class CatalogTable { kPresets, kBackends, kDevices, kKernels };
 
 /// The calibrated times of kernels, as data/kernel-times.json has them.
 [[nodiscard]] Json kernel_times_json(const Catalog& catalog);
 
-/// The entries in the order of the catalog, each with its source: an array, one row a fact, or for people.
+/// The entries in the order of the catalog, each with its source: as a JSON array, as CSV with one
+/// row a fact, or as text.
 [[nodiscard]] Json catalog_json(const Catalog& catalog, CatalogTable table);
 [[nodiscard]] std::string catalog_csv(const Catalog& catalog, CatalogTable table);
 [[nodiscard]] std::string catalog_text(const Catalog& catalog, CatalogTable table);

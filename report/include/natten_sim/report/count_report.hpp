@@ -35,7 +35,7 @@ void write_count_result(const study::CountAnswer& answer, JsonMembers& members);
 ///     ...
 [[nodiscard]] std::string count_text(const study::CountAnswer& answer);
 
-/// Name and description of a preset, and whether the layout is another one.
+/// Name and description of a preset, with a remark if the layout is another one.
 [[nodiscard]] std::string preset_line(const Preset& preset, const Extents& input);
 
 }  // namespace natten_sim::report

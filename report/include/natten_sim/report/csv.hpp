@@ -7,11 +7,11 @@
 
 namespace natten_sim::report {
 
-/// One CSV cell: quoted when it needs to be; arrays become 30x48x80, null becomes empty.
+/// One CSV cell, quoted if necessary. Arrays become 30x48x80, null becomes empty.
 [[nodiscard]] std::string csv_cell(const Json& value);
 
-/// A header line with the columns of `header` (an object; its values do not matter) and a line a row; nested
-/// objects are flattened. A column that a row lacks is empty.
+/// A header line with the columns of `header` (an object whose values do not matter) and one line for each
+/// row. Nested objects are flattened. A column that a row lacks is empty.
 ///
 ///     layout,visited_tiles,e2e_speedup_worst
 ///     30x48x80,70056,

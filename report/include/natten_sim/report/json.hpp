@@ -20,7 +20,7 @@ using natten_sim::Json;
 /// are.
 [[nodiscard]] Json wide_integer(Int128 value);
 
-/// Null for an empty one.
+/// The value, or null for an empty optional.
 template <typename T, typename J = Json>  // so that this header does without the whole of nlohmann/json.hpp
 [[nodiscard]] J nullable(const std::optional<T>& value) {
   return value ? J(*value) : J();

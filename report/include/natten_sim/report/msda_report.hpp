@@ -24,7 +24,7 @@ namespace natten_sim::report {
 /// The first pass, and a table of all of them if there are more.
 [[nodiscard]] std::string msda_text(const study::MsdaAnswer& answer);
 
-/// Whose constants these are, when the device has none of its own.
+/// A note that names the device whose constants are used, if the device has none of its own.
 [[nodiscard]] std::optional<std::string> borrowed_note(const study::MsdaAnswer& answer);
 
 /// The first pass under the device's roofline, an SVG document.

@@ -10,10 +10,10 @@ namespace natten_sim::report {
 
 /// Views of what `reuse` answers.
 
-/// `result`: the fields of one result, with `compare` and its reductions beside them; of a sweep, an array.
+/// The `result` object: the fields of one result, with `compare` and its reductions; for a sweep, an array.
 [[nodiscard]] Json reuse_result(const study::ReuseAnswer& answer);
 
-/// The problem, then a line a number; of a sweep, a line a length.
+/// The problem, then one line for each number; for a sweep, one line for each length.
 ///
 ///     attention over 32768   1 head of head dim 64   batch 1   fp16
 ///     Q tile 80   KV tile 80   persistent schedule   1 workers   closed-form

@@ -16,13 +16,13 @@ namespace natten_sim::report {
 ///       ...
 ///     remedy                   time  speedup  extra memory  bound
 
-/// The `result` object; docs/cli.md has the fields. What the answer leaves out is left out.
+/// The `result` object; docs/cli.md has the fields. Parts that the answer lacks are left out.
 [[nodiscard]] Json scatter_fields(const study::ScatterAnswer& answer);
 /// One object a remedy, which is also a line of CSV.
 [[nodiscard]] std::vector<Json> remedy_rows(const std::vector<Remedy>& remedies);
 [[nodiscard]] std::string scatter_text(const study::ScatterAnswer& answer);
 
-/// Whether most additions do not change their word, in a sentence; none: they do, or the values vary.
+/// A sentence if most additions do not change their word; empty if they do, or if the values vary.
 [[nodiscard]] std::optional<std::string> saturation_note(const study::ScatterAnswer& answer);
 
 /// "65536 x 256 bf16, uniform, h200".

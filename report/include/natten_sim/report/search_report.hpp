@@ -25,7 +25,7 @@ namespace natten_sim::report {
 ///     18x24x24     1x1x1   8x4x8    4x4x8    91.00%  7.01x  ...
 [[nodiscard]] std::string search_text(std::span<const study::SearchAnswer> answers);
 
-/// Why there is no candidate, and the nearest sparsity that can be had.
+/// Says why there is no candidate, and which sparsity comes nearest.
 [[nodiscard]] std::string nothing_found(const study::SearchAnswer& answer);
 
 }  // namespace natten_sim::report

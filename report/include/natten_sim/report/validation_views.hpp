@@ -15,13 +15,13 @@
 
 namespace natten_sim::report {
 
-/// Other looks at recordings than the comparison with predictions: one table each, as objects with the same
+/// Views of recordings besides the comparison with predictions. Each is a table: as objects with the same
 /// keys, as text and, for some, as a picture. docs/cli.md names the fields.
 
-/// What a folder holds.
+/// The recordings of a folder.
 struct RecordedData {
   std::vector<validate::Recording> recordings;
-  std::vector<std::string> suites;  ///< those that views of any suite show
+  std::vector<std::string> suites;  ///< suites that views of any suite show
   std::vector<validate::SdpaRecording> sdpa;
   std::vector<Device> devices;  ///< profiles, for predictions
 

@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kExhaustiveTasks = 32;
 constexpr std::int64_t kNodesAnIteration = 500;
 
-/// 0 .. count-1. The standard's distributions differ between libraries; this does not.
+/// A random number in 0 .. count-1. The standard's distributions differ between libraries; this one does not.
 std::size_t pick(std::mt19937_64& random, std::size_t count) {
   return static_cast<std::size_t>(random() % count);
 }
@@ -113,7 +113,7 @@ class BestSearch {
     }
   }
 
-  /// In the launch order of the request and in the algorithm's own.
+  /// Tries the launch order of the request and the algorithm's own.
   void try_named(const ScheduleAlgorithm& algorithm, Dispatch dispatch) {
     for (const bool own_launch : {false, true}) {
       if (own_launch && !request_.launch) continue;  // the same again
@@ -244,7 +244,7 @@ class BestSearch {
     current_makespan_ = *makespan;
   }
 
-  /// A chain trades places with another, or goes to the end of another worker's list.
+  /// Swaps a chain with another, or moves it to the end of another worker's list.
   void move_chain(Assignment& assignment) {
     auto& workers = assignment.of_worker;
     auto& from = workers[pick(random_, workers.size())];
@@ -260,7 +260,7 @@ class BestSearch {
     }
   }
 
-  /// A Q tile of a chain goes to another place in it, or the whole order turns.
+  /// Moves a Q tile of a chain to another place in it, or reverses the whole order.
   void move_tile(Assignment& assignment) {
     if (chains_.empty()) return;
     std::vector<std::int32_t>& order =

@@ -1,5 +1,5 @@
 // FlashAttention-2's deterministic mode: ceil(workers / heads) CTAs a head, CTA s walks KV tiles s, s +
-// splits, .. and adds into a dQ buffer of its own, so nobody waits; then a second kernel sums the buffers. In
+// splits, .. and adds into a dQ buffer of its own, so no CTA waits; then a second kernel sums the buffers. In
 // the second phase a chain is one (head, Q tile) and its tasks are the buffers, each read and added at the
 // cost of one reduction (all of them, as FlashAttention-2 does, even those that a mask left empty).
 #include <algorithm>

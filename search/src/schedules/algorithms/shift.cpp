@@ -1,8 +1,8 @@
 // DASH 3.4: KV tile j starts at Q tile j and goes round, so that chains running in step never meet at a dQ
 // tile. With a full mask, no fewer Q than KV tiles and equal chains in rounds of `workers`, tasks of one head
-// and depth lie in different Q tiles, whatever the workers: nobody waits. More KV than Q tiles: chains of one
-// head would meet, so all heads are launched in one section, and a round holds few chains of each. Any other
-// mask: the same rotation of the attended tiles, without that promise.
+// and depth lie in different Q tiles, whatever the workers, so no worker waits. More KV than Q tiles: chains
+// of one head would meet, so all heads are launched in one section, and a round holds few chains of each. Any
+// other mask: the same rotation of the attended tiles, without that promise.
 #include <algorithm>
 
 #include <natten_sim/models/schedules/schedule_closed_form.hpp>

@@ -7,8 +7,9 @@
 
 namespace natten_sim::study {
 
-/// What every study may use besides its question: the catalog (backends, presets, devices, kernels, with
-/// whatever the user added) and where to report progress. A value: no globals.
+/// What every study may use besides its question: the catalog (backends, presets, devices and kernels,
+/// including those that the user added) and where to report progress. It is a plain value; there are no
+/// globals.
 ///
 ///     study::Context context = study::default_context();
 ///     study::CountAnswer answer = study::count(question, context);
@@ -19,7 +20,7 @@ struct Context {
   std::function<void(double)> progress = {};  ///< called with 0..1
 };
 
-/// What ships with the library, one thread, no progress.
+/// The catalog that ships with the library, one thread, no progress.
 [[nodiscard]] Context default_context();
 
 }  // namespace natten_sim::study

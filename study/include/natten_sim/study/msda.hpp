@@ -25,8 +25,8 @@ namespace natten_sim::study {
 ///
 /// An empty optional of a question takes the default that stands beside it.
 
-/// What is left out of the answer unless set; addresses and remedies are those of the gradient updates of a
-/// backward pass.
+/// Parts of the answer that are left out unless set. Addresses and remedies are those of the gradient updates
+/// of a backward pass.
 struct MsdaDetails {
   bool addresses = false;  ///< distinct words, and distinct sectors that are read
   bool remedies = false;
@@ -37,12 +37,13 @@ struct MsdaQuestion {
   MsdaPhase phase = MsdaPhase::kForward;
   MsdaTiling tiling = MsdaTiling::kBlock;
   std::optional<Dtype>
-      accumulator;             ///< that value gradients add up in, the tensors' or fp32; none: the tensors'
-  std::optional<Dtype> dtype;  ///< of the tensors; none: fp16 with an fp16 accumulator, else bf16
-  std::vector<QueryOrder> orders = {QueryOrder::kLinear};  ///< of dispatch; a pass is answered for each
-  std::string device = "h200";                             ///< of the catalog, with atomics and MSDA kernels
+      accumulator;  ///< type in which value gradients are added up: the tensors' or fp32; none: the tensors'
+  std::optional<Dtype> dtype;  ///< type of the tensors; none: fp16 with an fp16 accumulator, else bf16
+  /// Dispatch orders; the answer has a pass for each.
+  std::vector<QueryOrder> orders = {QueryOrder::kLinear};
+  std::string device = "h200";  ///< a device of the catalog that has atomics and MSDA kernels
   MsdaSampling sampling;
-  std::optional<std::int64_t> l2_bytes;  ///< capacity; none: what scattered data find on the device
+  std::optional<std::int64_t> l2_bytes;  ///< L2 capacity; none: the device's capacity for scattered data
   MsdaDetails details;
 };
 
@@ -56,14 +57,14 @@ struct MsdaPass {
   std::int64_t flops = 0;
   double l2_hit_rate = 0;                      ///< 0..1
   std::optional<std::int64_t> unique_sectors;  ///< distinct sectors of the value tensor that are read
-  std::optional<ScatterCost> updates;          ///< backward: of the value's gradient
+  std::optional<ScatterCost> updates;          ///< backward: updates of the value's gradient
 };
 
 struct MsdaAnswer {
   MsdaQuestion question;  ///< with both types filled in
   MsdaKernel kernel;
   ContentionProfile profile;
-  std::int64_t peak_bytes = 0;   ///< of memory
+  std::int64_t peak_bytes = 0;   ///< peak memory
   std::vector<MsdaPass> passes;  ///< in the order of the question
 };
 
@@ -74,8 +75,8 @@ struct MsdaAnswer {
 /// The cache that the question's device puts in front of its DRAM.
 [[nodiscard]] MsdaCache msda_cache(const MsdaQuestion& question, const Context& context);
 
-/// The same answer from traffic that is known: what `simulate_msda` counts for the question's configuration,
-/// sampling and msda_cache, one entry an order.
+/// The same answer from known traffic: what `simulate_msda` counts for the question's configuration, sampling
+/// and msda_cache, with one entry for each order.
 [[nodiscard]] MsdaAnswer msda_from_traffic(const MsdaQuestion& question, std::vector<MsdaTraffic> traffic,
                                            const Context& context);
 

@@ -37,16 +37,16 @@ namespace natten_sim::study {
 
 // ---- What is read.
 
-/// The best of cyclic, sawtooth and descending, which must be known beforehand or simulated.
+/// The best of cyclic, sawtooth and descending, by a proof or by simulating all three.
 struct BestOrder {};
-/// Permutations of the KV tiles, under the name by which answers show them.
+/// Permutations of the KV tiles, with the name that answers show.
 struct OwnOrder {
   std::string name;
   KvPermutations walk;
 };
 using ReuseOrder = std::variant<KvOrder, BestOrder, OwnOrder>;
 inline constexpr const char* kBestOrderName = "best";
-/// A name of KvOrder, "best", or one's own.
+/// The name of a KvOrder, "best", or the name of an OwnOrder.
 [[nodiscard]] std::string name_of(const ReuseOrder& order);
 
 /// Sequence lengths lo, lo + step, .. up to hi.
@@ -71,7 +71,7 @@ struct AttentionSubject {
   std::int64_t head_dim = 64;             ///< of Q and K
   std::optional<std::int64_t> dim_value;  ///< head dim of V and O; none: that of Q and K
   Dtype dtype = Dtype::kFp16;
-  std::optional<std::string> kernel;       ///< of the catalog: fills the rest, and has a speed
+  std::optional<std::string> kernel;       ///< a kernel of the catalog: gives what is left out, and its speed
   std::optional<Extents> q_tile, kv_tile;  ///< none: the kernel's, else 128 (on one axis)
   std::optional<CtaSchedule> schedule;     ///< none: the kernel's, else persistent
   LaunchOrder launch = LaunchOrder::kTilesFirst;
@@ -87,7 +87,7 @@ struct StreamSubject {
   std::optional<std::int64_t> workers;  ///< none: the SMs
 };
 
-/// Accesses of one's own, in order. An access without a size is one byte, so one sector.
+/// Accesses of the caller's own, in order. An access without a size is one byte, so one sector.
 struct TraceSubject {
   std::string name;  ///< shown in answers and errors
   std::function<void(const std::function<void(const TraceAccess&)>& visit,
@@ -99,7 +99,7 @@ using ReuseSubject = std::variant<AttentionSubject, StreamSubject, TraceSubject>
 
 // ---- How it is predicted.
 
-/// By formula: sectors always, misses where a formula is exact.
+/// By formula: always answers sectors, and misses where a formula is exact.
 struct ClosedForm {};
 
 struct FullyAssociative {};
@@ -118,7 +118,7 @@ struct LruReplay {
   Granularity granularity = Granularity::kTile;  ///< of attention
 };
 
-/// CTAs in time. Attention only; needs a device with its bandwidths.
+/// CTAs simulated in time. For attention only; needs a device with its bandwidths.
 struct TimedRun {
   std::optional<double> jitter;  ///< standard deviation of a tile's time, as a fraction; none: the kernel's
 };
@@ -126,7 +126,7 @@ struct TimedRun {
 using ReuseMethod = std::variant<ClosedForm, LruReplay, TimedRun>;
 [[nodiscard]] Fidelity fidelity_of(const ReuseMethod& method);
 
-/// What costs time beyond the misses; left out of the answer unless set.
+/// Parts of the answer that take extra time; left out unless set.
 struct ReuseDetails {
   bool mean_distance = false;
   bool histogram = false;
@@ -136,26 +136,28 @@ struct ReuseDetails {
 
 struct ReuseQuestion {
   ReuseSubject subject;
-  std::optional<std::string> device;           ///< of the catalog
+  std::optional<std::string> device;           ///< name in the catalog
   std::optional<std::int64_t> capacity_bytes;  ///< none: what the device's L2 holds for all SMs; else unknown
   std::optional<std::int64_t> sector_bytes;    ///< none: the device's, else 32
-  std::optional<std::int64_t> line_bytes;  ///< of a set-associative cache; none: the device's, else a sector
-  std::optional<std::int64_t> sms;         ///< none: the device's, else 1
-  std::optional<ReuseMethod> method;       ///< none: closed form; of a trace, LRU
-  std::optional<ReuseOrder> order;         ///< none: the kernel's, else cyclic; a trace has none
-  std::optional<ReuseOrder> compare;       ///< a second order, answered beside the first
+  /// Line of a set-associative cache; none: the device's, else a sector.
+  std::optional<std::int64_t> line_bytes;
+  std::optional<std::int64_t> sms;    ///< none: the device's, else 1
+  std::optional<ReuseMethod> method;  ///< none: closed form, and LRU for a trace
+  std::optional<ReuseOrder> order;    ///< none: the kernel's, else cyclic; a trace has none
+  std::optional<ReuseOrder> compare;  ///< a second order, answered beside the first
   ReuseDetails details;
 };
 
 // ---- What is answered.
 
-/// Sectors between L1 and L2; the operands only of attention.
+/// Sectors between L1 and L2. Only attention has operands.
 struct ReuseSectors {
   std::optional<std::int64_t> q, k, v, o;
   std::int64_t total = 0;
 };
 
-/// One subject, one order. Empty: the method does not tell, it does not apply, or it was not asked for.
+/// The answer for one subject and one order. A member is empty if the method does not answer it, if it does
+/// not apply, or if it was not asked for.
 struct ReuseResult {
   std::optional<ReuseOrder> order;  ///< the one that was walked; none for a trace
   ReuseSectors sectors;
@@ -164,8 +166,8 @@ struct ReuseResult {
   std::optional<double> hit_rate;            ///< 0..1, of all sectors
   std::optional<std::int64_t> dram_read_bytes;
   std::optional<std::int64_t> dram_write_bytes;
-  std::optional<double> time_ns;                    ///< of a timed run
-  std::optional<double> miss_ratio_standard_error;  ///< of a sample
+  std::optional<double> time_ns;                    ///< time of a timed run
+  std::optional<double> miss_ratio_standard_error;  ///< standard error of a sample
   std::optional<std::int64_t> first_noncompulsory_seqlen;
   std::optional<double> mean_distance_bytes;
   std::vector<ReuseProfile::Point> histogram;  ///< sectors in (upto / 2, upto] bytes
@@ -173,18 +175,18 @@ struct ReuseResult {
 };
 
 struct ReuseComparison {
-  std::int64_t seqlen = 0;  ///< of the first axis; 0: the subject has none
+  std::int64_t seqlen = 0;  ///< length of the first axis; 0 if the subject has none
   ReuseResult first;
-  std::optional<ReuseResult> second;  ///< of `compare`
+  std::optional<ReuseResult> second;  ///< result for the order of `compare`
 };
 
 enum class CapacitySource { kGiven, kEffective, kWhole, kUnknown };
 
 struct ReuseAnswer {
   ReuseQuestion question;        ///< with every default filled in
-  std::optional<Device> device;  ///< that the question names
+  std::optional<Device> device;  ///< the device that the question names
   CapacitySource capacity_source = CapacitySource::kGiven;
-  std::vector<ReuseComparison> results;  ///< one, or one a length of the sweep
+  std::vector<ReuseComparison> results;  ///< one, or one for each length of the sweep
 };
 
 /// Cost: closed form O(log) a length (plus that of attention_traffic), LRU and timed as replay_lockstep and

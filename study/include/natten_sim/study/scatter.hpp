@@ -33,15 +33,15 @@ namespace natten_sim::study {
 ///
 /// An empty optional of a question takes the default that stands beside it.
 
-/// Row numbers of the caller's own. `open` gives a stream that starts at the first; its numbers must lie in
-/// 0 .. rows - 1.
+/// Row numbers of the caller's own. `open` returns a stream from the first number on; all must lie in 0 ..
+/// rows - 1.
 struct GivenRows {
   std::string name;  ///< for people: "file:index.npy"
   std::function<std::unique_ptr<IndexStream>(std::int64_t rows)> open;
 };
 using RowSource = std::variant<IndexDistribution, GivenRows>;
 
-/// What is left out of the answer unless set.
+/// Parts of the answer that are left out unless set.
 struct ScatterDetails {
   bool addresses = false;  ///< distinct words; O(rows) where rows share words
   bool remedies = false;
@@ -50,14 +50,14 @@ struct ScatterDetails {
 
 struct ScatterQuestion {
   std::optional<std::int64_t> updates;  ///< rows added; none: 65,536 generated, or all that are given
-  std::int64_t rows = 32768;            ///< of the destination, 1..kMaxRows
+  std::int64_t rows = 32768;            ///< rows of the destination, 1..kMaxRows
   std::int64_t width = 256;             ///< elements of a row
   RowSource source = IndexDistribution(UniformRows{});
   Dtype dtype = Dtype::kBf16;
   std::optional<InstructionPath> path;          ///< none: what the construct becomes
-  std::string construct = "torch-scatter-add";  ///< of data/lowering.json
-  std::string device = "h200";                  ///< of the catalog, with atomics
-  std::uint64_t seed = 0;                       ///< of generated rows
+  std::string construct = "torch-scatter-add";  ///< a construct of data/lowering.json
+  std::string device = "h200";                  ///< a device of the catalog that has atomics
+  std::uint64_t seed = 0;                       ///< seed of the generated rows
   std::int64_t prior_runs = 2;  ///< equal runs that have added to the destination since it was zero
   UpdateValues values = UpdateValues::kNormal;
   ScatterDetails details;
@@ -66,8 +66,7 @@ struct ScatterQuestion {
 /// Atomic additions and their time. `msda` has one for the gradients of a backward pass.
 struct ScatterCost {
   ScatterLoad load;
-  std::optional<std::string>
-      instruction;  ///< of the lowering table; none: the path was forced to another one
+  std::optional<std::string> instruction;  ///< from the lowering table; none if another path was forced
   ContentionPrediction prediction;
   std::optional<std::int64_t> words;            ///< distinct 32-bit words that are updated
   std::optional<std::vector<Remedy>> remedies;  ///< fastest first
@@ -78,11 +77,11 @@ struct ScatterAnswer {
   ContentionProfile profile;
   CollisionCount collisions;
   ScatterCost cost;
-  std::optional<CalibrationError> calibration;  ///< of the device's constants
+  std::optional<CalibrationError> calibration;  ///< error of the device's constants
 };
 
 /// Time O(updates + rows), memory some 20 bytes a row (and 12 for Zipf); the rest is closed form. Progress is
-/// told while updates are counted, if their number is known before.
+/// reported while updates are counted, if their number is known beforehand.
 /// @throws UnknownName or InvalidParameter naming a member of the question; what the caller's stream throws.
 [[nodiscard]] ScatterAnswer scatter(const ScatterQuestion& question, const Context& context);
 

@@ -15,7 +15,7 @@
 
 namespace natten_sim::study {
 
-/// How long a deterministic attention backward takes under one schedule or each of several, how far that is
+/// How long a deterministic attention backward pass takes under one or several schedules, how far that is
 /// from a lower bound, and whether it can hang.
 ///
 ///     study::ScheduleQuestion question;
@@ -34,7 +34,7 @@ struct TileSizes {
 /// Sizes in tokens, 1 to 2^40. Lengths of the mask count tokens.
 struct TokenSizes {
   std::int64_t q_tokens = 1;
-  std::optional<std::int64_t> kv_tokens;  ///< none: as the queries
+  std::optional<std::int64_t> kv_tokens;  ///< none: as many as queries
   std::int64_t q_tile = 128;
   std::int64_t kv_tile = 128;
 };
@@ -50,23 +50,24 @@ struct WorkersOfDevice {
 /// None: one a KV tile.
 using ScheduleWorkers = std::variant<std::monostate, std::int32_t, WorkersOfDevice>;
 
-/// In one unit of time of the caller's choice; 0 to 2^53. Decimals are exact: 0.3 and 0.1 schedule as 3
-/// and 1.
+/// Costs from 0 to 2^53, in a unit of time of the caller's choice. Decimals are exact: 0.3 and 0.1 schedule
+/// as 3 and 1.
 struct ScheduleCosts {
   double compute = 1;
-  std::optional<double> compute_partial;  ///< of a tile masked in part; none: as compute
+  std::optional<double> compute_partial;  ///< compute of a partly masked tile; none: the same as compute
   double reduce = 1;
-  std::optional<double> reduce_kv;  ///< of a chain, with fewer KV heads than heads; none: as reduce
+  /// DK/dV reduction of a chain, with fewer KV heads than heads; none: the same as reduce.
+  std::optional<double> reduce_kv;
   double per_tile_tax = 0;
   double handoff = 0;
-  std::optional<double> handoff_far;  ///< between L2 partitions; none: as handoff
+  std::optional<double> handoff_far;  ///< handoff between L2 partitions; none: the same as handoff
   std::int32_t writer_stages = 0;     ///< buffers of an asynchronous dQ writer, 0 to 64; 0: serial
 };
 
 /// What an answer keeps besides its numbers.
 struct ScheduleDetail {
   bool plan = true;            ///< chains and orders: for tables and pictures
-  bool times = false;          ///< of every task
+  bool times = false;          ///< start and end of every task
   bool critical_path = false;  ///< up to 2^22 tasks
 };
 
@@ -80,13 +81,13 @@ struct ScheduleQuestion {
   std::vector<std::string> algorithms;  ///< names; none: all
   std::optional<Dispatch> dispatch;     ///< none: the algorithm's own
   std::optional<HeadSections> launch;   ///< none: the algorithm's own
-  std::optional<std::int64_t> effort;   ///< of a search; none: see ScheduleRequest
+  std::optional<std::int64_t> effort;   ///< effort of a search; none: see ScheduleRequest
   std::uint64_t seed = 1;               ///< of a search
   ScheduleCosts costs;
   ScheduleDetail detail;
 };
 
-/// A schedule that someone else made: is it valid, does it finish, and when?
+/// Asks of a schedule that was made elsewhere whether it is valid, whether it finishes, and when.
 struct TableQuestion {
   ScheduleTable table;
   ScheduleWorkers workers;  ///< none: those of the table
@@ -94,19 +95,19 @@ struct TableQuestion {
   ScheduleDetail detail;
 };
 
-/// Times in the unit of the costs. The plan's costs are whole parts of it.
+/// Times are in the unit of the costs. The plan's own costs are whole numbers, in parts of that unit.
 struct FinishedSchedule {
   SchedulePlan plan;
   PlanRun run;
   std::optional<double> closed_form;
-  /// It finishes on any number of workers, not only on these: dispatched dynamically in the order of its
-  /// waits.
+  /// Whether it finishes on any number of workers, not only on these. It does if it is dispatched dynamically
+  /// and launches every chain before those that wait for it.
   bool finishes_on_any_workers = false;
   std::vector<DagSolution> dags;  ///< one a phase, when the critical path was asked for
 };
 
 struct ScheduleResult {
-  std::string name;  ///< of the algorithm; "table" for a foreign one
+  std::string name;  ///< name of the algorithm; "table" for a foreign schedule
   bool ordered = true;
   std::variant<FinishedSchedule, NotApplicable, Deadlock> outcome;
 };

@@ -21,28 +21,30 @@ struct StepRatio {
 struct Setting {
   std::optional<std::string> preset;
   std::optional<std::string> device;   ///< chooses the backend that suits it
-  std::optional<std::string> backend;  ///< of tile shapes and KV tiling
+  std::optional<std::string> backend;  ///< the backend that tile shapes and KV tiling come from
   Extents input;                       ///< empty: the preset's layout
-  std::int64_t add_kv = 0;             ///< tokens that every query attends to besides, reported apart
+  std::int64_t add_kv = 0;             ///< additional tokens that every query attends to; reported apart
   std::int64_t batch = 1;
   std::optional<std::int64_t> heads;           ///< none: the preset's, or 1
   std::optional<std::int64_t> heads_kv;        ///< none: heads
-  std::optional<std::int64_t> head_dim;        ///< of Q and K; none: the preset's, or 64
-  std::optional<std::int64_t> head_dim_value;  ///< of V; none: head_dim
+  std::optional<std::int64_t> head_dim;        ///< head dim of Q and K; none: the preset's, or 64
+  std::optional<std::int64_t> head_dim_value;  ///< head dim of V; none: head_dim
   std::optional<Dtype> dtype;                  ///< none: fp16
-  std::optional<double> attention_share;       ///< of the end-to-end time, 0..1; none: the preset's
-  std::optional<StepRatio> dense_steps;        ///< that keep dense attention; none: 0 of the preset's
+  /// Attention's share of the end-to-end time, 0..1; none: the preset's.
+  std::optional<double> attention_share;
+  std::optional<StepRatio> dense_steps;  ///< steps that keep dense attention; none: 0 of the preset's steps
 };
 
 /// The backend whose tile shapes are taken when neither a backend nor a device is named.
 inline constexpr const char* kDefaultBackend = "blackwell-fna";
 
-/// Every member filled in, except for what stays unknown: preset, device, backend (none is chosen), the share
-/// (neither given nor the preset's), and the layout (lines of a batch may bring theirs).
+/// The setting with its members filled in. These may stay empty: preset, device and backend if none is
+/// chosen, the share if neither the setting nor the preset has one, and the layout, which lines of a batch
+/// may bring.
 /// @throws UnknownName, InvalidParameter naming the option at fault.
 [[nodiscard]] Setting resolved(const Setting& setting, const Catalog& catalog);
 
-/// Of a resolved setting.
+/// The workload of a resolved setting.
 [[nodiscard]] Workload workload_of(const Setting& setting);
 [[nodiscard]] std::optional<AttentionShare> share_of(const Setting& setting);
 
@@ -56,7 +58,8 @@ inline constexpr const char* kDefaultBackend = "blackwell-fna";
 /// A tile pair of given or default shapes.
 struct ChosenTiles {
   TilePair tiles;
-  std::optional<std::string> backend;  ///< that implements the pair; none: the shapes were given, it does not
+  /// The backend that implements the pair; none if the shapes were given and it does not.
+  std::optional<std::string> backend;
   bool defaulted = false;
 };
 

@@ -8,7 +8,7 @@
 
 namespace natten_sim::study {
 
-/// A KV tile that is visited. Token coordinates, from the corner of its slice; border tiles are cut off.
+/// A KV tile that is visited, in token coordinates from the corner of its slice. Tiles are cut at the border.
 struct VisitedTile {
   std::int64_t slice = 0;
   std::int64_t x = 0, y = 0, width = 1, height = 1;
@@ -26,14 +26,14 @@ struct QTilePlace {
 /// down (one unit each), KV tokens across. Two and three axes: the KV tiles of one Q tile; slices of the
 /// first of three axes. Dilated problems show the first residue class of every axis.
 struct VisitedTiles {
-  TilingProblem problem;                         ///< that of the residue class
-  std::int64_t width = 1, height = 1;            ///< of one slice
-  std::vector<std::int64_t> slice_origins;       ///< first token of each slice; one slice: 0
-  std::int64_t slices = 1;                       ///< at most, until the tiles are walked
+  TilingProblem problem;                    ///< that of the residue class
+  std::int64_t width = 1, height = 1;       ///< of one slice
+  std::vector<std::int64_t> slice_origins;  ///< first token of each slice; one slice: 0
+  std::int64_t slices = 1;                  ///< number of slices; an upper bound until the tiles are walked
   std::int64_t tile_width = 1, tile_height = 1;  ///< on the static grid
   bool on_grid = true;                           ///< false: dynamic tiles lie anywhere
   std::optional<QTilePlace> q_tile;              ///< none: a matrix of all Q tiles
-  std::vector<VisitedTile> tiles;                ///< without those that are skipped
+  std::vector<VisitedTile> tiles;                ///< visited tiles; skipped ones are left out
 };
 
 /// The size alone, so that callers can refuse it before anything is walked. `at_q_tile`: tile indices, one an

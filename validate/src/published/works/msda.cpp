@@ -18,8 +18,8 @@
 namespace natten_sim::validate::works {
 namespace {
 
-/// Goals for points that no constant rests on: a factor of 1.5 where contended times span a factor of 1,000,
-/// 25% for fp32 and uniform ones.
+/// Goals for points that no constant was fitted to: a factor of 1.5 where contended times span a factor of
+/// 1,000, 25% for fp32 and uniform ones.
 constexpr RatioGoal kContended{0.5, true}, kUncontended{0.25};
 /// Counters and proxies, for which there is no goal.
 constexpr RatioGoal kProxy{0.5, true};
@@ -213,7 +213,7 @@ void add_orders(MsdaTables& tables) {
   }
 }
 
-/// Whether a constant of ours rests on this phase of a cell.
+/// Whether a constant was fitted to this phase of a cell.
 bool is_fitted(const MsdaLatency& cell, MsdaPhase phase, bool cas) {
   const bool encoder = cell.config.ends_with("_enc"), block = cell.tiling == MsdaTiling::kBlock;
   if (cas && block) return kRoundTripConfigs.contains(cell.config);

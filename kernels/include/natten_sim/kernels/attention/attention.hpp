@@ -37,14 +37,14 @@ struct AttentionProblem {
 
   [[nodiscard]] std::int64_t query_elements() const noexcept { return batch * heads * tokens * head_dim; }
   [[nodiscard]] std::int64_t key_elements() const noexcept { return batch * heads_kv * tokens * head_dim; }
-  /// 4 * tokens^2 * head_dim a head, half of it if causal: what throughput is counted in.
+  /// Operations that throughput is counted in: 4 * tokens^2 * head_dim a head, half of that if causal.
   [[nodiscard]] double operations() const noexcept;
 };
 
 struct AttentionVariant {
   int q_tile = 128;
   int kv_tile = 64;
-  int stages = 1;  ///< K and V tiles in shared memory
+  int stages = 1;  ///< pairs of K and V tiles that shared memory holds
   int ctas_per_sm = 2;
   CtaSchedule schedule = CtaSchedule::kPersistent;
   KvOrder walk = KvOrder::kCyclic;
@@ -65,7 +65,7 @@ struct AttentionTiles {
   int kv_tile = 0;
   int warps = 0;
   int stages = 0;
-  int max_ctas_per_sm = 0;  ///< that registers and shared memory of sm_90 allow
+  int max_ctas_per_sm = 0;  ///< CTAs an SM that the registers and shared memory of sm_90 allow
   AttentionEngine engine = AttentionEngine::kMmaSync;
 
   /// Q tile, K and V stages; what kWgmma has besides is not counted.
@@ -93,7 +93,8 @@ struct AttentionBuffers {
   DeviceBuffer q, k, v, o;
   DeviceBuffer lse;  ///< (batch, heads, tokens), fp32, which kWgmma writes
 };
-/// Allocates; Q, K, V random by seed, O and LSE poisoned with NaN. @throws OutOfDeviceMemory.
+/// Allocates the tensors, fills Q, K and V with random values from the seed, and poisons O and LSE with NaN.
+/// @throws OutOfDeviceMemory.
 [[nodiscard]] AttentionBuffers random_attention_buffers(const AttentionProblem& problem, std::uint64_t seed);
 
 /// Starts the kernel; with a buffer that has room for one ItemInterval an item, it also writes those: item
@@ -111,14 +112,15 @@ using AttentionLaunch = std::function<void(DeviceBuffer* intervals)>;
 void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const AttentionVariant& variant,
                       const AttentionBuffers& buffers, DeviceBuffer* intervals = nullptr);
 
-/// Rows of O to look at: (batch, head, token) in one number, row-major.
+/// Rows of O to compare: (batch, head, token) in one number, row-major.
 [[nodiscard]] std::vector<std::int64_t> sampled_rows(const AttentionProblem& problem, std::int64_t most,
                                                      std::uint64_t seed);
 
 /// ||out - reference|| / ||reference|| over rows, the reference in double.
 struct AttentionError {
-  double kernel = 0;  ///< of O as the kernel wrote it
-  double naive = 0;   ///< of the same inputs done naively: fp32 scores, P rounded to the dtype, O rounded
+  double kernel = 0;  ///< error of O as the kernel wrote it
+  /// Error of a naive computation on the same inputs: fp32 scores, P rounded to the dtype, O rounded.
+  double naive = 0;
   std::int64_t unwritten = 0;  ///< elements of all of O that are NaN, as they were before the launch
   /// Everything written, and the kernel's error within twice the naive one.
   [[nodiscard]] bool within_bound() const noexcept { return unwritten == 0 && kernel <= 2 * naive; }

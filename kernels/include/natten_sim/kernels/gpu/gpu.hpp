@@ -40,20 +40,20 @@ struct GpuInfo {
   std::int64_t memory_bytes = 0;
   std::int64_t shared_memory_per_block_bytes = 0;
   int driver_cuda_version = 0;   ///< CUDA version that the driver supports: 13000 is 13.0
-  int runtime_cuda_version = 0;  ///< of the runtime linked in
+  int runtime_cuda_version = 0;  ///< CUDA version of the runtime that is linked in
 };
 
 /// Whether the kernels were compiled in.
 [[nodiscard]] bool built_with_cuda() noexcept;
 
-/// Makes GPU `index` the one of this process. @throws HardwareAbsent in a sentence: no CUDA in this build, no
-/// driver, no such GPU, one older than sm_80, or one that the driver does not hand out.
+/// Makes GPU `index` the one of this process. @throws HardwareAbsent with the reason: no CUDA in this build,
+/// no driver, no such GPU, one older than sm_80, or one that the driver does not hand out.
 [[nodiscard]] GpuInfo open_gpu(int index = 0);
 
 /// Waits for all work. @throws CudaError with the first fault of that work.
 void synchronize();
 
-/// Memory on the GPU, freed at the end of its life. @throws OutOfDeviceMemory.
+/// Memory on the GPU, freed by the destructor. @throws OutOfDeviceMemory.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
@@ -80,8 +80,8 @@ class DeviceBuffer {
 class L2Flusher {
  public:
   explicit L2Flusher(const GpuInfo& gpu);
-  /// Asynchronous. What is launched next meanwhile costs the host's time, not the GPU's, so events around it
-  /// see the kernel alone.
+  /// Asynchronous. While the GPU writes, the host can prepare the next launch, so events around that launch
+  /// time the kernel alone.
   void start();
   /// Waits.
   void flush();
@@ -94,7 +94,7 @@ class L2Flusher {
 /// Fills `elements` elements with pseudo-random values of mean 0 and variance 1 that depend on seed and
 /// position alone: `random_element` gives the same on the host. Asynchronous.
 void fill_random(DeviceBuffer& buffer, std::int64_t elements, Dtype dtype, std::uint64_t seed);
-/// Before rounding to the dtype. O(1).
+/// The value at `position` before it is rounded to the dtype. O(1).
 [[nodiscard]] float random_element(std::uint64_t seed, std::int64_t position) noexcept;
 
 }  // namespace natten_sim::kernels

@@ -6,8 +6,9 @@
 
 namespace natten_sim {
 
-/// Parameters p >= 0 that minimise |model(p) - observed|^2. The model may be piecewise linear, as makespans
-/// are in costs: derivatives are differences over `derivative_step`, and several starts are tried.
+/// Finds parameters p >= 0 that minimise |model(p) - observed|^2. The model may be piecewise linear, as
+/// makespans are in costs. So derivatives are differences over `derivative_step`, and several starts are
+/// tried.
 struct LevenbergMarquardtProblem {
   /// As many values as `observed`, all finite, for parameters that are not negative.
   std::function<std::vector<double>(const std::vector<double>& parameters)> model;
@@ -20,13 +21,13 @@ struct LevenbergMarquardtFit {
   std::vector<double> parameters;
   std::vector<double> predicted;
   double rms_error = 0;  ///< root of the mean squared residual
-  /// Of the derivatives at the solution. Below the number of parameters the observations do not tell all of
-  /// them apart, and the values found are one choice among many.
+  /// Rank of the derivatives at the solution. If it is below the number of parameters, the observations do
+  /// not tell all of them apart, and the values found are one choice among many.
   std::int32_t rank = 0;
   /// Root of the diagonal of s^2 (J^T J)^-1, s^2 = squared residuals / degrees of freedom. Empty when the
   /// rank is deficient or no degree of freedom is left.
   std::vector<double> standard_errors;
-  std::int64_t evaluations = 0;  ///< of the model, all starts together
+  std::int64_t evaluations = 0;  ///< evaluations of the model, over all starts
 };
 
 /// Levenberg-Marquardt (Marquardt's scaling, steps by QR with column pivoting), projected on p >= 0, from

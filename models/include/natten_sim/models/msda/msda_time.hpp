@@ -15,8 +15,8 @@ namespace natten_sim {
 /// `in_bounds_work`.
 struct MsdaWork {
   double reads = 0;       ///< corners inside their level: rows of head_channels elements
-  double read_bytes = 0;  ///< of one row
-  double dram_bytes = 0;  ///< with what the L2 misses
+  double read_bytes = 0;  ///< bytes of one row
+  double dram_bytes = 0;  ///< DRAM bytes, given what the L2 misses
 };
 
 enum class MsdaBound { kL2, kMemoryParallelism, kDram, kAtomics };
@@ -31,8 +31,8 @@ struct NamesOf<MsdaBound> {
 };
 
 struct MsdaTime {
-  double time_ns = 0;     ///< of the kernel
-  double latency_ns = 0;  ///< as eager mode sees it: at least what the host takes
+  double time_ns = 0;     ///< time of the kernel
+  double latency_ns = 0;  ///< latency in eager mode: at least what the host takes
   MsdaBound bound = MsdaBound::kL2;
   double l2_ns = 0;           ///< corner reads: requests and bytes
   double parallelism_ns = 0;  ///< Little's law: DRAM bytes over what resident warps keep in flight
@@ -50,16 +50,16 @@ struct MsdaTime {
 [[nodiscard]] MsdaTime predict_msda_backward(const MsdaWork& work, const ContentionPrediction& updates,
                                              const MsdaKernel& kernel, const ContentionProfile& profile);
 
-/// Every corner inside its level; the bounds of fitted encoder cells need no more.
+/// The work if every corner lies inside its level. The bounds of fitted encoder cells need no more.
 [[nodiscard]] MsdaWork in_bounds_work(const MsdaConfig& config, Dtype type);
 
 /// Bytes that each variant holds at its peak, exact from shapes: value (B, S, C), sampling locations
 /// (B, Q, M, L, K, 2), attention weights (B, Q, M, L, K), output and its gradient (B, Q, C).
 struct MsdaMemory {
   std::int64_t forward_alloc_bytes = 0;    ///< value, locations, weights, queries, output
-  std::int64_t forward_peak_bytes = 0;     ///< and the normalised weights with one more output
+  std::int64_t forward_peak_bytes = 0;     ///< the same, the normalised weights and one more output
   std::int64_t backward_native_bytes = 0;  ///< all inputs, output gradient, three gradients in their type
-  std::int64_t backward_fp32_accumulator_bytes = 0;  ///< and a value gradient in fp32
+  std::int64_t backward_fp32_accumulator_bytes = 0;  ///< the same and a value gradient in fp32
   std::int64_t backward_fp32_cast_bytes = 0;         ///< inputs in their type and in fp32, gradients in fp32
 };
 /// `type` is that of the tensors. O(levels). @throws OverflowError.

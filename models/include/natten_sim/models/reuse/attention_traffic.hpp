@@ -28,8 +28,8 @@ struct AttentionTraffic {
 ///
 /// Formula, one head: rows * row bytes / sector bytes, where the streamed rows are, over axes, the product of
 /// `visited tiles * KV tile - padding * Q tiles that visit the last KV tile`; visited tiles are
-/// `count_axis`'s. Rows that are not whole sectors: two tiles that meet inside a sector both touch it, one
-/// sector more for each visited tile that begins inside one; those are summed tile by tile. Dense, square
+/// `count_axis`'s. If rows are not whole sectors, two tiles that meet inside a sector both touch it. That is
+/// one sector more for each visited tile that begins inside one; those are summed tile by tile. Dense, square
 /// tiles T, D = Dv, r = D * E / C sectors a row: 2*S*r + 2*ceil(S/T)*S*r (Sawtooth paper, section 3.2, with
 /// ceil for floor).
 ///

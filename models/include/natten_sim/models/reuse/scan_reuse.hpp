@@ -23,11 +23,11 @@ struct RepeatedScan {
   std::int64_t passes = 1;
   KvOrder order = KvOrder::kCyclic;
   std::int64_t between_bytes = 0;
-  std::optional<std::int64_t> last_between_bytes;  ///< before the last pass, if different
-  std::int64_t first_pass = 0;                     ///< an odd one makes a sawtooth start descending
+  std::optional<std::int64_t> last_between_bytes;  ///< bytes between the last two passes, if different
+  std::int64_t first_pass = 0;  ///< number of the first pass; a sawtooth with an odd one starts descending
 };
 
-/// Bytes read from behind a cache of `capacity_bytes`, the first pass included.
+/// Bytes that miss a cache of `capacity_bytes`, the first pass included.
 ///
 /// Cyclic and descending: every reuse has the distance N + between, so all or none hit. Sawtooth: a block
 /// whose end is x bytes away from the turning point has the distance x + between, so the blocks nearest to
@@ -39,8 +39,8 @@ struct RepeatedScan {
 /// the cyclic N: (N + b) / 2. O(1).
 [[nodiscard]] std::optional<double> mean_stack_distance_bytes(const RepeatedScan& scan);
 
-/// No replacement policy and no order of the blocks within the passes miss fewer blocks:
-/// n + (p - 1) * max(0, n - c).
+/// The fewest blocks that any replacement policy misses with any order of the blocks within the passes: n +
+/// (p - 1) * max(0, n - c).
 ///
 /// Proof: after a pass the cache holds at most c blocks. The next pass reads all n blocks, of which at least
 /// n - c are not held when it starts; each of them is missed once in that pass. The first pass misses n.
@@ -74,12 +74,12 @@ struct LockstepReuse {
   std::int64_t miss_sectors = 0;        ///< loads and stores
 };
 
-/// Exact where it answers; equal to sim's `replay_lockstep` at tile granularity there. It answers when every
-/// Q tile visits every KV tile (dense attention), Q tiles of a KV head fill whole waves of `workers` or there
-/// is one KV head, no Q tile is cut (unless it is the last of all), and rows are whole sectors; else empty.
-/// Valid for persistent round-robin and for a grid launch in order, one Q tile at a time, tiles of a head
-/// before the next head. Between two passes the O tiles of a wave and the Q tiles of the next one pass
-/// through the cache. O(1). @throws InvalidParameter; OverflowError.
+/// Exact where it answers, and there equal to sim's `replay_lockstep` at tile granularity. It answers if all
+/// of these hold, and is empty otherwise: every Q tile visits every KV tile (dense attention); Q tiles of a
+/// KV head fill whole waves of `workers`, or there is one KV head; no Q tile is cut, unless it is the last of
+/// all; rows are whole sectors. Valid for persistent round-robin and for a grid launch in order, one Q tile
+/// at a time, tiles of a head before the next head. Between two passes the O tiles of a wave and the Q tiles
+/// of the next one pass through the cache. O(1). @throws InvalidParameter; OverflowError.
 [[nodiscard]] std::optional<LockstepReuse> lockstep_reuse(const SplitQProblem& problem, KvOrder order,
                                                           std::int64_t workers, std::int64_t capacity_bytes);
 
@@ -93,12 +93,13 @@ struct LockstepDistances {
 [[nodiscard]] std::optional<LockstepDistances> lockstep_distances(const SplitQProblem& problem, KvOrder order,
                                                                   std::int64_t workers);
 
-/// Smallest sequence length, all else equal, at which a dense or causal kernel on one axis can miss other
-/// than compulsorily: K and V of one head, and the O and Q tiles of two waves between two passes, exceed the
-/// capacity, and one wave of `workers` does not cover the head. With a window, the window's K and V take the
-/// place of the head's. Exact for one dense head whose CTAs run in step; with several heads or a causal mask
-/// the capacity's threshold, which waves that straddle heads undercut and causal waves exceed. Empty when
-/// there is no such length up to 2^40, for several axes, and for strides.
+/// Smallest sequence length, all else equal, at which a dense or causal kernel on one axis can have misses
+/// that are not compulsory. From there on K and V of one head, with the O and Q tiles of two waves between
+/// two passes, exceed the capacity, and one wave of `workers` does not cover the head. With a window, the
+/// window's K and V take the place of the head's. Exact for one dense head whose CTAs run in step. With
+/// several heads or a causal mask it is the threshold of the capacity: waves that straddle heads can miss
+/// below it, and causal waves only above it. Empty when there is no such length up to 2^40, for several axes,
+/// and for strides.
 [[nodiscard]] std::optional<std::int64_t> first_noncompulsory_seqlen(const SplitQProblem& problem,
                                                                      std::int64_t workers,
                                                                      std::int64_t capacity_bytes);

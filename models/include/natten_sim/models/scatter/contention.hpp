@@ -11,19 +11,20 @@
 
 namespace natten_sim {
 
-/// `ScatterLoad::close_updates` counts within so many updates.
+/// Number of consecutive updates within which `ScatterLoad::close_updates` counts.
 inline constexpr double kCloseBlock = 1024;
 
-/// Rows of `width` elements that are added atomically to rows of a table, one warp lane for `vector_width`
+/// Rows of `width` elements that are added atomically to rows of a table. One warp lane adds `vector_width`
 /// neighbouring elements.
 struct ScatterLoad {
   std::int64_t updates = 0;       ///< rows added
-  std::int64_t rows_touched = 0;  ///< distinct rows they go to
+  std::int64_t rows_touched = 0;  ///< distinct rows that they go to
   std::int64_t max_multiplicity = 0;
-  /// Sum over consecutive stretches of the stream of the largest multiplicity within each: what the hottest
-  /// address at each time serves. At least max_multiplicity; equal when one row stays the hottest.
+  /// Sum over consecutive stretches of the stream of the largest multiplicity within each. It is what the
+  /// address that is hottest at each time serves. At least max_multiplicity; equal to it when one row stays
+  /// the hottest.
   std::int64_t serial_multiplicity = 0;
-  std::int64_t hottest_rows = 1;  ///< rows as hot as the hottest but for chance
+  std::int64_t hottest_rows = 1;  ///< rows that are as hot as the hottest, apart from chance
   double close_updates = 0;       ///< other updates of the same row within 1024 consecutive ones, on average
   std::int64_t width = 1;
   Dtype type = Dtype::kFp32;
@@ -31,11 +32,11 @@ struct ScatterLoad {
   std::int64_t vector_width = 1;
   UpdateValues values = UpdateValues::kNormal;
   std::int64_t prior_runs = 0;  ///< equal runs that have added to the destination before this one
-  double streamed_bytes = 0;    ///< of DRAM, for everything but the destination
+  double streamed_bytes = 0;    ///< DRAM bytes for everything but the destination
   std::optional<double>
-      warps_in_flight;  ///< that wait for an atomic, on the whole device; none: the profile's
-  std::optional<double> resident_warps;  ///< on the whole device; none: at full occupancy
-  std::optional<double> issue_ns;        ///< a warp instruction over all SMs; none: the profile's
+      warps_in_flight;  ///< warps on the whole device that wait for an atomic; if absent, the profile's
+  std::optional<double> resident_warps;  ///< on the whole device; if absent, those at full occupancy
+  std::optional<double> issue_ns;  ///< cost of a warp instruction over all SMs; if absent, the profile's
 };
 
 enum class ContentionBound { kHottestAddress, kSliceThroughput, kIssue, kDram };
@@ -57,7 +58,7 @@ struct ContentionPrediction {
   double issue_ns = 0;
   double dram_ns = 0;
   double launch_ns = 0;
-  double service_ns_per_update = 0;  ///< of the hottest address, for one row update
+  double service_ns_per_update = 0;  ///< service time of one row update at the hottest address
   double contenders = 0;             ///< warps in flight on the line of the hottest address
   double changing_share = 1;
   bool collapsed = false;         ///< CAS: all warps in flight pile up on one line
@@ -70,21 +71,22 @@ struct ContentionPrediction {
 
 /// Closed form; no simulation, O(1).
 ///
-/// *Issue*: warp instructions times what one costs the SMs, or (Little's law) their round trips, retries
-/// included, over the resident warps. *Slices*: sectors over what the L2 reduces. *DRAM*: streamed bytes, and
-/// the destination as far as it does not fit the L2. *Hottest address*: a line serves its requests one after
-/// the other. `red`, `atom`: red_service_ns each. `cas`: every success that changes the word makes the other
-/// contenders fail once, so a success costs a pass over all warps that wait for the line:
+/// The largest of four bounds decides. *Issue*: warp instructions times what one costs the SMs, or (Little's
+/// law) their round trips, retries included, over the resident warps. *Slices*: sectors over the rate at
+/// which the L2 reduces. *DRAM*: streamed bytes, and the part of the destination that does not fit the L2.
+/// *Hottest address*: a line serves its requests one after the other. A `red` or `atom` takes red_service_ns.
+/// With `cas`, every success that changes the word makes the other contenders fail once, so a success costs a
+/// pass over all warps that wait for the line:
 ///
 ///     T = m * lanes per word * (q + share * (n - q)) * cas_service_ns
 ///
 /// with m the serial multiplicity, q the requests that cover the row's part of the line, n the contenders. If
 /// the hottest word keeps up with the stream, that is if m * lanes * share * round_trip_ns is below the other
-/// bounds, there is no collapse: a success takes one round trip. Nor is there, of W rows in flight and K
-/// equally hot ones that updates visit at random, if the longest queue, W H_K / K with H_K = 1 + 1/2 + .. +
-/// 1/K, is served faster than updates come to it: W H_K / K * q * cas_service_ns <= round_trip_ns (1 + (K -
-/// 1) / W). Else that queue grows, and since a longer one serves more slowly, it draws in every warp in
-/// flight: on average
+/// bounds, there is no collapse: a success takes one round trip. With W rows in flight and K equally hot ones
+/// that updates visit at random, there is no collapse either if the longest queue is served faster than
+/// updates come to it. That queue has W H_K / K rows, with H_K = 1 + 1/2 + .. + 1/K, so the condition is W
+/// H_K / K * q * cas_service_ns <= round_trip_ns (1 + (K - 1) / W). Otherwise the queue grows, and since a
+/// longer queue serves more slowly, it draws in every warp in flight. On average
 ///
 ///     n / q = W (1 - eta W / 2 m)  for m >= eta W,  else  m / (2 eta)
 ///
@@ -96,7 +98,8 @@ struct ContentionPrediction {
 [[nodiscard]] ContentionPrediction predict_contention(const ScatterLoad& load,
                                                       const ContentionProfile& profile);
 
-/// Updates of one of several equally hot rows, over rows in flight, until all warps wait for the same one.
+/// How long equally hot rows take to gather all warps on one of them: updates of that row over rows in
+/// flight.
 inline constexpr double kGatheringLength = 2.8;
 
 /// Elements of one 32-bit word that different lanes update: 2 for scalar 16-bit updates, else 1.

@@ -12,32 +12,32 @@ namespace natten_sim {
 /// Constants of one device, fitted on timed scatter_add runs.
 struct ContentionFit {
   ContentionProfile profile;  ///< with the fitted constants in place
-  std::int64_t points = 0;    ///< that entered
-  double rms_log_error = 0;   ///< of those points: root mean square of ln(predicted / timed)
+  std::int64_t points = 0;    ///< points that entered the fit
+  double rms_log_error = 0;   ///< root mean square of ln(predicted / timed) over those points
 };
 
 /// How far a device's constants are off on points that none of them was fitted to.
 struct CalibrationError {
   std::int64_t fitted_points = 0, unfitted_points = 0;
   std::optional<double>
-      unfitted_worst_ratio;  ///< the larger of predicted / timed and its inverse; none: no point
+      unfitted_worst_ratio;  ///< the larger of predicted / timed and its inverse; absent without such a point
   std::optional<double> unfitted_mean_ratio;  ///< geometric mean of the same
 };
 
 /// The load of a timed scatter_add (torch-scatter-add: red for fp32, cas for 16 bits).
 [[nodiscard]] ScatterLoad load_of(const ContentionPoint& point);
 
-/// Fits, by linear least squares on relative errors (Eigen), from the points of `device` that are marked
-/// fitted: launch and issue costs from the uniform ones, the reduction's service from the contended fp32
-/// ones; then, by least squares on logarithms, the CAS service from the contended 16-bit ones.
-/// `warps_in_flight` comes from the counters of all devices: sectors at the worst cell are what contenders
-/// sent. Other constants are taken over from `base`.
+/// Fits the constants of a device to its points that are marked fitted. Linear least squares on relative
+/// errors (Eigen) gives launch and issue costs from the uniform points, and the reduction's service from the
+/// contended fp32 ones. Least squares on logarithms then gives the CAS service from the contended 16-bit
+/// ones. `warps_in_flight` comes from the counters of all devices: sectors at the worst cell are what
+/// contenders sent. Other constants are those of `base`.
 /// @throws InvalidParameter when a kind of point is missing.
 [[nodiscard]] ContentionFit fit_contention(const ContentionProfile& base,
                                            const std::vector<ContentionPoint>& points,
                                            const std::vector<ContentionCounter>& counters);
 
-/// Of the points of `profile.device`. O(points). @throws as predict_contention.
+/// The error on the points of `profile.device`. O(points). @throws as predict_contention.
 [[nodiscard]] CalibrationError calibration_error(const ContentionProfile& profile,
                                                  const std::vector<ContentionPoint>& points);
 

@@ -12,7 +12,7 @@ namespace natten_sim {
 struct Remedy {
   std::string name;
   double time_ns = 0;
-  std::int64_t extra_bytes = 0;  ///< of memory
+  std::int64_t extra_bytes = 0;  ///< additional memory
   ContentionBound bound = ContentionBound::kIssue;
   friend bool operator<(const Remedy& a, const Remedy& b) {
     return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.name < b.name;
@@ -22,8 +22,7 @@ struct Remedy {
 /// The name of doing nothing.
 inline constexpr const char* kAsIs = "as-is";
 
-/// The load as it is (kAsIs, first in the definition, not in the order) and with each remedy that the
-/// architecture has for it, fastest first:
+/// The load as it is (kAsIs) and with each remedy that the architecture has for it, fastest first:
 /// - fp32-accumulator: fp32 reductions into a buffer of its own, zeroed before and converted after;
 /// - packed-x2, vector: native packed or vector forms of the same type, from the lowering table;
 /// - relaxed-ordering: what a relaxed atomic of a compiler that knows packed forms becomes;

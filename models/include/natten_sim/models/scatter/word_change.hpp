@@ -7,8 +7,8 @@
 
 namespace natten_sim {
 
-/// What the updates add. It matters, since an addition that rounds away leaves the word as it was: the
-/// compare-and-swaps of all other contenders then still match, and nobody retries.
+/// What the updates add. It matters because an addition that rounds away leaves the word as it was: the
+/// compare-and-swaps of all other contenders then still match, and none has to retry.
 enum class UpdateValues {
   kNormal,   ///< independent, standard normal
   kConstant  ///< always one: the sum stops growing at 2^significand bits (256 in bf16)

@@ -19,7 +19,7 @@ struct DepthViolation {
   std::int32_t second_depth = 0;
 };
 
-/// Lemma 1 of DASH, as a test: none if the depths along every dQ order increase strictly, else the first
+/// Tests Lemma 1 of DASH. Empty if the depths along every dQ order increase strictly, else the first
 /// violation (by head, Q tile, position). The lemma's edge leads from the end of one reduction to the start
 /// of the next, so its "not decreasing" in nodes is "strictly increasing" in tasks.
 ///

@@ -23,16 +23,16 @@ struct NamesOf<BindingBound> {
                                                   {BindingBound::kDkvSequence, "dkv-sequence"}};
 };
 
-/// Times below which no schedule of a problem can finish, static or dynamic, whatever its orders. c is a
-/// task's compute, r its reduction with the tax (none of the tax, and none of the dQ bounds, when those
-/// are unordered), t = c + r, h the smaller handoff. A chain's own time T is the sum of its t when serial;
-/// with an asynchronous writer at least max(sum of c + least r, least c + sum of r); and its dK/dV reduction,
-/// if any.
+/// No schedule of a problem, static or dynamic, can finish before any of these times, whatever its orders. c
+/// is a task's compute, r its reduction with the tax, t = c + r, h the smaller handoff. (If reductions are
+/// unordered, there is no tax and there are no dQ bounds.) A chain's own time T is the sum of its t when
+/// serial, and at least max(sum of c + least r, least c + sum of r) with an asynchronous writer; plus its
+/// dK/dV reduction, if any.
 struct ScheduleBounds {
   /// Sum of T over workers.
   double work = 0;
-  /// Serial only. Some worker gets at least N / workers of the N tasks, rounded up: that many times the least
-  /// t.
+  /// Serial only. Some worker gets at least N / workers of the N tasks, rounded up. The bound is that number
+  /// times the least t.
   double tasks = 0;
   /// With chains sorted by T, longest first: some worker gets k + 1 of the first k * workers + 1 chains, so
   /// at least the k + 1 shortest of them, for every k. k = 0: the longest chain.

@@ -6,7 +6,7 @@
 
 namespace natten_sim {
 
-/// Makespans of published schedules by formula, where one is known to hold; none elsewhere. A wrong problem
+/// Makespans of published schedules by formula. Empty where no formula is known to hold. An invalid problem
 /// throws InvalidParameter. O(cells of the mask).
 ///
 /// n = KV tiles = Q tiles = workers, m = heads, c = compute, r = reduce + tax, unless said otherwise. All

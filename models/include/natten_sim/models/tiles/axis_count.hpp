@@ -14,9 +14,9 @@ struct AxisTiles {
   std::int64_t streamed = 0;
 };
 
-/// Tile counts along one axis, summed over its dilation groups. Over a multi-dimensional layout every field
-/// but the maximum multiplies to the count of the whole problem, and so does the maximum: a pair of box tiles
-/// is visited (full) iff it is on every axis.
+/// Tile counts along one axis, summed over its dilation groups; the maximum is over them. Over a
+/// multi-dimensional layout every field multiplies to that of the whole problem, since a pair of box tiles is
+/// visited (full) iff it is on every axis.
 struct AxisCount {
   std::int64_t walked_tiles = 0;
   std::int64_t visited_tiles = 0;
@@ -44,8 +44,8 @@ struct AxisCount {
 /// @throws OverflowError naming `attended_pairs`.
 [[nodiscard]] std::int64_t attended_pairs(const AxisMask& axis);
 
-/// Whether a fully block-sparse count can be ruled out by a few tiles, those where windows begin and stop to
-/// move; O(1). False says nothing.
+/// Whether a few tiles, those where windows begin and stop to move, already rule out that the count is fully
+/// block-sparse. O(1). False does not say that it is.
 [[nodiscard]] bool has_partial_tile_near_breaks(const AxisMask& axis, const AxisTiles& tiles,
                                                 KvTiling kv_tiling);
 

@@ -10,17 +10,17 @@ namespace natten_sim {
 struct Workload {
   std::int64_t batch = 1;
   std::int64_t heads = 1;
-  std::int64_t head_dim = 64;        ///< of Q and K
-  std::int64_t head_dim_value = 64;  ///< of V and O
+  std::int64_t head_dim = 64;        ///< head dim of Q and K
+  std::int64_t head_dim_value = 64;  ///< head dim of V and O
 
   friend constexpr bool operator==(const Workload&, const Workload&) = default;
 };
 
 /// FLOPs of all heads and batch elements; a multiply-add is two.
 struct Flops {
-  std::int64_t attended = 0;  ///< of the token pairs that attend
-  std::int64_t mma = 0;       ///< of the visited tiles, padding included
-  std::int64_t dense = 0;     ///< of dense attention over the same tokens
+  std::int64_t attended = 0;  ///< FLOPs of the token pairs that attend
+  std::int64_t mma = 0;       ///< FLOPs of the visited tiles, padding included
+  std::int64_t dense = 0;     ///< FLOPs of dense attention over the same tokens
 };
 
 /// Forward: 2 (d + dv) FLOPs a token pair (S = Q K^T and O = P V). Backward: 2 (3 d + 2 dv) (S again, dP = dO
@@ -47,7 +47,7 @@ struct ExtraKvCount {
 
 /// How much of a model's run time is attention, and in which part of its steps attention stays dense.
 struct AttentionShare {
-  double share = 1.0;            ///< of the end-to-end time, in 0..1
+  double share = 1.0;            ///< attention's share of the end-to-end time, 0..1
   std::int64_t dense_steps = 0;  ///< K of N steps keep dense attention
   std::int64_t steps = 1;
 };

@@ -25,9 +25,9 @@ namespace natten_sim {
 /// natten/backends/flex.py; held against transcriptions of their trip counts in tests/property.
 struct KernelVisits {
   std::int64_t launched_tiles = 0;  ///< walked tiles (Q forward, KV backward) that run, empty ones included
-  std::int64_t empty_tiles = 0;     ///< of those, without a token of the walked operand
+  std::int64_t empty_tiles = 0;     ///< launched tiles without a token of the walked operand
   std::int64_t visited_tiles = 0;   ///< pairs of tiles that are multiplied, those of empty tiles included
-  std::int64_t empty_visits = 0;    ///< of those, by empty tiles
+  std::int64_t empty_visits = 0;    ///< visited tiles that belong to empty tiles
   std::int64_t unmasked_tiles = 0;  ///< visited without any mask
   std::int64_t bounds_masked_tiles = 0;  ///< visited with a check for padding
   std::int64_t masked_tiles = 0;         ///< visited with the mask evaluated for each element
@@ -59,7 +59,7 @@ struct FmhaKernel {
 struct NattenProblem {
   NeighborhoodMask mask;  ///< 1 to 3 axes
   NattenBackend backend = NattenBackend::kHopperFna;
-  TilePair tiles;   ///< of the FNA kernel in this pass; FlexAttention has the same for both passes
+  TilePair tiles;   ///< tiles of the FNA kernel in this pass; FlexAttention has the same for both passes
   FmhaKernel fmha;  ///< serves additional keys and windows that cover the input
   Walk pass = Walk::kForward;
   std::int64_t additional_keys = 0;
@@ -70,7 +70,7 @@ struct NattenProblem {
 struct NattenVisits {
   bool dense_path = false;  ///< one FMHA call over all tokens, additional keys concatenated
   KernelVisits attention;
-  std::optional<KernelVisits> additional;  ///< a second FMHA call, of all tokens with the additional keys
+  std::optional<KernelVisits> additional;  ///< a second FMHA call: all tokens with the additional keys
 };
 
 /// Closed form; O(axes * count_axis), and O(tiles along an axis) for uneven dilation groups of cutlass-fna.

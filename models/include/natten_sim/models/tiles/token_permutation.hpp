@@ -12,7 +12,7 @@ namespace natten_sim {
 struct PermutedTensor {
   const char* name = "";  ///< `q`, `k`, `v`, `o`, `do`, `lse`, `dq`, `dk`, `dv`
   bool into_tiles = true;
-  std::int64_t padded_tokens = 0;  ///< of one head and batch element, in tiles
+  std::int64_t padded_tokens = 0;  ///< tokens of one head and batch element, padded to tiles
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
 };

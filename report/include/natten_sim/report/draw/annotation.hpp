@@ -4,7 +4,7 @@
 
 namespace natten_sim::draw {
 
-/// What may be added to a plot with two axes. Values are on the axis that the direction crosses.
+/// Marks and bands in a plot with two axes. Values are on the axis that the direction crosses.
 ///
 ///     plot.marks.push_back({.at = 50e6, .label = "L2 capacity"});
 ///     plot.bands.push_back({.from = 8192, .to = 16384, .label = "fitted"});

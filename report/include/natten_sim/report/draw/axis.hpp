@@ -28,7 +28,7 @@ enum class Unit {
 };
 
 struct AxisSpec {
-  std::string label;  ///< what is shown, with its unit: "time (us)"
+  std::string label;  ///< quantity and unit: "time (us)"
   Scale scale = Scale::kLinear;
   Unit unit = Unit::kNumber;
   std::optional<double> from{}, to{};  ///< fixed ends; ignored where the scale cannot show them

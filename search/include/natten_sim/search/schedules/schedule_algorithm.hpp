@@ -18,7 +18,7 @@ namespace natten_sim {
 ///
 /// Help, shell completion, `--algorithm all`, JSON and the tests of every algorithm read this table.
 
-/// What an algorithm needs, and the problem does not have.
+/// What an algorithm needs and the problem lacks.
 struct NotApplicable {
   std::string needs;
 };
@@ -30,21 +30,22 @@ using PlanOutcome = std::variant<SchedulePlan, NotApplicable, Deadlock>;
 struct ScheduleAlgorithm {
   std::string name;    ///< lower case, digits and dashes; not `all`
   std::string origin;  ///< for help: who uses or published it
-  int position = 0;    ///< in lists, ascending; ties by name
+  int position = 0;    ///< place in lists, ascending; ties by name
   /// KV tile j, Q tile i. Called with a valid request that the algorithm applies to.
   PlanOutcome (*plan)(const ScheduleRequest& request) = nullptr;
   /// Ordered algorithms give the same dQ bits in every run, in one pass; searches compete with them.
   bool ordered = true;
-  bool searches = false;  ///< heeds effort, seed and progress
-  /// Plans have one phase, of the request's problem and costs, and a schedule that no cost changes.
+  bool searches = false;  ///< uses effort, seed and progress
+  /// Plans have one phase with the request's problem and costs, and costs do not change the schedule.
   bool ignores_costs = false;
-  /// What the problem lacks; none: nothing. No function: every problem will do.
+  /// Says what the problem lacks; empty if it lacks nothing. Without this function the algorithm takes every
+  /// problem.
   std::optional<std::string> (*lacks)(const BackwardProblem& problem) = nullptr;
   /// The makespan by formula where one is known to hold. Chains are launched head by head.
   std::optional<double> (*closed_form)(const BackwardProblem& problem, const BackwardCosts& costs,
                                        Dispatch dispatch) = nullptr;
 
-  /// None: it can schedule the problem.
+  /// Empty if the algorithm can schedule the problem.
   [[nodiscard]] std::optional<NotApplicable> not_applicable(const BackwardProblem& problem) const;
 };
 
@@ -54,9 +55,9 @@ struct ScheduleAlgorithm {
 /// @throws UnknownName with the closest name.
 [[nodiscard]] const ScheduleAlgorithm& schedule_algorithm(std::string_view name);
 
-/// Adds an algorithm to the table, for the rest of the process. Not to be called while another thread reads
-/// the table: before main is the time. @throws InvalidParameter on a name that is taken or is no name, or an
-/// algorithm without a plan.
+/// Adds an algorithm to the table, for the rest of the process. Call it before main, and never while another
+/// thread reads the table. @throws InvalidParameter on a name that is taken or is no name, or an algorithm
+/// without a plan.
 const ScheduleAlgorithm& add_schedule_algorithm(ScheduleAlgorithm algorithm);
 
 /// The algorithm's schedule of a problem; the same request gives the same plan.
@@ -67,7 +68,7 @@ const ScheduleAlgorithm& add_schedule_algorithm(ScheduleAlgorithm algorithm);
 /// @throws InvalidParameter also when it does not apply; DeadlockError.
 [[nodiscard]] SchedulePlan plan_backward(const ScheduleAlgorithm& algorithm, const ScheduleRequest& request);
 
-/// The algorithm's makespan by formula for this request, dispatched so; none where no formula holds.
+/// The algorithm's makespan by formula for this request and dispatch; empty where no formula holds.
 [[nodiscard]] std::optional<double> closed_form(const ScheduleAlgorithm& algorithm,
                                                 const ScheduleRequest& request, Dispatch dispatch);
 

@@ -10,9 +10,9 @@
 
 namespace natten_sim {
 
-/// How costs of deterministic backward schedules are read off published throughputs. Only ratios are compared
-/// (the time of a reference schedule over that of another one of the same problem), so the unit of the costs
-/// drops out: fix `compute` at 1 and fit the others.
+/// Fits the costs of deterministic backward schedules to published throughputs. Only ratios are compared: the
+/// time of a reference schedule over that of another one of the same problem. So the unit of the costs drops
+/// out; fix `compute` at 1 and fit the others.
 
 struct ScheduleVariant {
   std::reference_wrapper<const ScheduleAlgorithm> algorithm = schedule_algorithm("ascending");
@@ -22,7 +22,7 @@ struct ScheduleVariant {
 /// Schedules of one problem against a reference.
 struct ThroughputComparison {
   BackwardProblem problem;
-  std::optional<HeadSections> launch;  ///< of all of them; none: the algorithms' own
+  std::optional<HeadSections> launch;  ///< launch order of all schedules; if absent, the algorithms' own
   ScheduleVariant reference;
   std::vector<ScheduleVariant> schedules;
   /// Time, in the unit of the costs, that every measurement spends outside the schedule (other kernels).
@@ -50,20 +50,20 @@ struct PublishedRatios {
 
 struct ScheduleCostFitRequest {
   std::vector<PublishedRatios> published;
-  BackwardCosts costs;                ///< what is not fitted
+  BackwardCosts costs;                ///< the costs that are not fitted
   std::vector<CostParameter> fitted;  ///< each once
   std::vector<std::vector<double>> starts;
 };
 
 struct ScheduleCostFit {
-  BackwardCosts costs;        ///< of the request, with the fitted ones put in
+  BackwardCosts costs;        ///< costs of the request, with the fitted ones put in
   LevenbergMarquardtFit fit;  ///< parameters in the order of `fitted`
 };
 
-/// Least squares of the ratios, each with weight 1. Watch `fit.rank` and the standard errors: with an
+/// Least squares of the ratios, each with weight 1. Watch `fit.rank` and the standard errors. With an
 /// asynchronous writer the makespans of ordered schedules depend on the sum of reduce and per_tile_tax alone,
-/// and an unordered reference shows reduce (<= compute) only at the end of every chain, so fitting both tells
-/// them apart badly or not at all.
+/// and an unordered reference shows reduce (<= compute) only at the end of every chain. So a fit of both can
+/// hardly tell them apart.
 /// @throws as compare_throughput and levenberg_marquardt; InvalidParameter when a comparison has not one
 /// ratio
 /// a

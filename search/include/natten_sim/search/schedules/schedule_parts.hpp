@@ -7,7 +7,7 @@
 
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 
-/// The parts of which constructions are made, for authors of algorithms.
+/// Parts of schedule constructions, for authors of algorithms.
 namespace natten_sim::schedules {
 
 enum class TileOrder { kAscending, kDescending };
@@ -35,8 +35,9 @@ using DqOrder = std::vector<std::vector<std::int32_t>>;
 [[nodiscard]] DqOrder dq_by_kv_tile(const BackwardProblem& problem, TileOrder order);
 
 /// Every dQ tile's KV tiles in the order in which their reductions would start if none waited for another;
-/// ties by launch position. A static schedule with this order cannot deadlock: along every order edge (time,
-/// launch position, place in the chain) increases lexicographically. A deadlock is one of dK/dV.
+/// ties by launch position. A static schedule with this order cannot deadlock, because (time, launch
+/// position, place in the chain) increases lexicographically along every order edge. Any deadlock returned is
+/// one of dK/dV.
 [[nodiscard]] std::variant<DqOrder, Deadlock> dq_by_visiting_time(const BackwardProblem& problem,
                                                                   const BackwardCosts& costs,
                                                                   const BackwardSchedule& schedule);

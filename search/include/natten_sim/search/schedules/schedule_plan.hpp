@@ -19,7 +19,7 @@ struct HeadSections {
   std::int32_t heads_per_section = 1;
 };
 
-/// What an algorithm may look at. Not every algorithm heeds all of it.
+/// The input of an algorithm. Not every algorithm uses all of it.
 struct ScheduleRequest {
   BackwardProblem problem;
   BackwardCosts costs;
@@ -42,8 +42,8 @@ struct SchedulePhase {
 
 struct SchedulePlan {
   std::vector<SchedulePhase> phases;
-  /// How work reaches workers. fa2-split dispatches CTAs of several chains dynamically, which its phase,
-  /// being made of chains, can only hold as the static schedule that results.
+  /// How work reaches workers. fa2-split dispatches CTAs of several chains dynamically. Its phase is made of
+  /// chains, so it can only hold the static schedule that results.
   Dispatch dispatch = Dispatch::kDynamic;
   /// Set by a search that has covered every schedule: none finishes earlier.
   std::optional<double> exhausted_at;
@@ -53,14 +53,15 @@ struct PlanRun {
   double makespan = 0;
   double total_work = 0;
   ScheduleBubble bubble;
-  /// Of the time of all workers, the share spent computing, and reducing when that is serial; none when the
-  /// makespan is 0.
+  /// Share of the time of all workers that is spent computing, and reducing when that is serial. Empty when
+  /// the makespan is 0.
   std::optional<double> utilization;
   /// Sum over phases of the best bound of each; equal to the makespan when exhausted.
   double lower_bound = 0;
-  std::optional<BindingBound> binding;  ///< of the only phase; none when exhausted or of several
-  double optimality_gap = 0;            ///< makespan / lower_bound - 1
-  std::vector<ScheduleRun> runs;        ///< one a phase
+  /// Bound of the only phase; absent when exhausted or with several phases.
+  std::optional<BindingBound> binding;
+  double optimality_gap = 0;      ///< makespan / lower_bound - 1
+  std::vector<ScheduleRun> runs;  ///< one a phase
 };
 
 /// Simulates every phase; a deadlock of one is the answer. O(tasks log workers). @throws InvalidParameter.

@@ -38,7 +38,7 @@ struct MsdaSampling {
 };
 
 struct MsdaPoint {
-  double x = 0, y = 0;  ///< of the image, 0..1
+  double x = 0, y = 0;  ///< fractions of the image, 0..1
 };
 
 /// Reference points of the queries of one image: pixel centres of all levels in storage order (encoder), or
@@ -89,15 +89,16 @@ void for_each_sample(const MsdaConfig& config, const MsdaSampling& sampling, Que
 
 struct MsdaTraffic {
   std::int64_t samples = 0;
-  std::int64_t reads = 0;        ///< corners inside their level
-  std::int64_t rows = 0;         ///< distinct rows of head_channels elements read
-  std::int64_t query_reads = 0;  ///< distinct rows within a query and head, summed: what an L1 leaves
-  std::int64_t granules = 0;     ///< distinct granules read
-  std::int64_t l2_misses = 0;    ///< granules fetched into an LRU cache that starts empty
-  CollisionCount collisions;     ///< of the gradient updates; one read, one update
+  std::int64_t reads = 0;  ///< corners inside their level
+  std::int64_t rows = 0;   ///< distinct rows of head_channels elements read
+  /// Distinct rows within a query and head, summed: the reads that an L1 does not absorb.
+  std::int64_t query_reads = 0;
+  std::int64_t granules = 0;   ///< distinct granules read
+  std::int64_t l2_misses = 0;  ///< granules fetched into an LRU cache that starts empty
+  CollisionCount collisions;   ///< collisions of the gradient updates; each read has one update
 };
 
-/// The cache in front of the DRAM: so many granules, each of so many neighbouring rows.
+/// The cache in front of the DRAM: its number of granules, and the number of neighbouring rows in each.
 struct MsdaCache {
   std::int64_t capacity_granules = 0;
   std::int64_t rows_per_granule = 1;

@@ -34,9 +34,9 @@ class AttentionWork {
   /// One Q tile of one head.
   struct Item {
     std::int64_t number = 0;    ///< among all Q tiles of all heads, not in launch order
-    std::int64_t q_tile = 0;    ///< in its head
+    std::int64_t q_tile = 0;    ///< number of the Q tile in its head
     std::int64_t kv_base = 0;   ///< block number of its KV head's first tile
-    std::int64_t kv_tiles = 0;  ///< how many it visits
+    std::int64_t kv_tiles = 0;  ///< number of KV tiles that it visits
   };
 
   /// @throws InvalidParameter on an invalid problem, workers outside 1..2^20, more than 2^26 blocks in all

@@ -9,11 +9,11 @@
 
 namespace natten_sim {
 
-/// Workers in lockstep: in every step each busy worker, by number, makes one access: its Q tile, then its KV
-/// tiles one a step, then its O tile; then it takes its next Q tile. No time passes but steps: what misses is
-/// no slower than what hits.
+/// Workers in lockstep. In every step each busy worker, by number, makes one access: first its Q tile, then
+/// its KV tiles, one in each step, then its O tile. Then it takes its next Q tile. Time is counted in steps
+/// alone: a miss is no slower than a hit.
 
-/// Tile: a tile has one distance, and so have its sectors. Sector: tiles are read sector by sector,
+/// kTile: a tile has one distance, which all its sectors share. kSector: tiles are read sector by sector,
 /// ascending.
 enum class Granularity { kTile, kSector };
 

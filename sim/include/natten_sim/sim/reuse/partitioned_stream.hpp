@@ -7,11 +7,12 @@
 
 namespace natten_sim {
 
-/// What readers of one buffer, in step, take from DRAM and over the fabric between partitions of the L2.
+/// What readers of one buffer that run in step read from DRAM and over the fabric between partitions of the
+/// L2.
 ///
-/// Readers walk the buffer in steps, one a unit of time, all at the same pace, each from its own start on: a
-/// group that lags reads what the others read `lag_steps` units earlier. SMs of one partition with one lag
-/// are one group: what the first of them reads, the others find.
+/// Readers walk the buffer in steps, one in each unit of time, all at the same pace. A group that lags reads
+/// what the others read `lag_steps` units earlier. SMs of one partition with the same lag are one group: the
+/// others find what the first of them reads.
 ///
 /// For two partitions of C bytes, a buffer of N bytes and P cyclic passes, away from the points where it
 /// turns (and with a fully associative L2):
@@ -30,7 +31,7 @@ struct StreamReaders {
 };
 
 struct PartitionedStream {
-  std::int64_t steps = 0;       ///< of one pass
+  std::int64_t steps = 0;       ///< steps of one pass
   std::int64_t step_bytes = 0;  ///< a whole number of sectors
   std::int64_t passes = 1;
   bool sawtooth = false;  ///< every other pass descends

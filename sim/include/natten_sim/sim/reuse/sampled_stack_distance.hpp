@@ -17,13 +17,14 @@ struct MissRatioEstimate {
 
 /// Stack distances from a spatial sample: only blocks whose hash falls below `rate` are followed, and their
 /// distances among themselves are scaled by 1 / rate (SHARDS: Waldspurger et al., FAST 2015). Time and memory
-/// shrink by the rate, so traces of any length and footprint can be taken.
+/// shrink by the rate, so traces may have any length and footprint.
 ///
 /// Error: blocks are split into kGroups groups by their hash. For each group the excess of its misses over
-/// the pooled ratio times its accesses is one residual of the ratio estimator; the standard error is their
-/// root of squares, sqrt(G / (G - 1)), over all accesses. It covers which blocks were sampled; with few
-/// sampled blocks it is itself uncertain. It does not cover resolution: sampled distances come in steps of a
-/// block / rate, so capacities below a few of those steps are biased. Deterministic for a seed.
+/// the pooled ratio times its accesses is one residual of the ratio estimator. The standard error is the root
+/// of the sum of their squares, times sqrt(G / (G - 1)), over all accesses. It covers which blocks were
+/// sampled; with few sampled blocks it is itself uncertain. It does not cover resolution: sampled distances
+/// come in steps of a block / rate, so capacities below a few of those steps are biased. Deterministic for a
+/// seed.
 class SampledStackDistances {
  public:
   static constexpr int kGroups = 16;
@@ -39,10 +40,10 @@ class SampledStackDistances {
   [[nodiscard]] MissRatioEstimate miss_ratio(std::int64_t capacity_bytes) const;
   /// All accesses seen, sampled or not.
   [[nodiscard]] std::int64_t accesses() const noexcept { return accesses_; }
-  /// Estimated profile of the sampled accesses; distances are scaled, counts are the sample's.
+  /// Estimated profile of the sampled accesses. Distances are scaled; counts are those of the sample.
   [[nodiscard]] ReuseProfile pooled() const;
   [[nodiscard]] double rate() const noexcept { return rate_; }
-  /// Blocks in the sample so far: what memory grows with.
+  /// Blocks in the sample so far. Memory grows with them.
   [[nodiscard]] std::int64_t sampled_blocks() const noexcept { return distances_.distinct_blocks(); }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace natten_sim {
 
-/// Which line of a full set makes room. kTreePlru halves the ways with one bit a node and follows the bits
+/// Which line of a full set is evicted. kTreePlru halves the ways with one bit a node and follows the bits
 /// away from recent use; kNotRecent (NRU) takes the first way whose reference bit is clear, and clears all
 /// others when every bit is set; kRandom takes any, from a seeded generator.
 enum class Replacement { kLru, kFifo, kTreePlru, kNotRecent, kRandom };
@@ -31,10 +31,10 @@ struct SetAssociativeGeometry {
   std::int32_t ways = 1;
   Replacement replacement = Replacement::kLru;
   SetIndex index = SetIndex::kModulo;
-  std::uint64_t seed = 0;  ///< of kRandom
+  std::uint64_t seed = 0;  ///< seed of kRandom
 };
 
-/// Sets that make up `capacity_bytes` as nearly as whole sets can; at least one.
+/// The number of sets whose capacity comes nearest to `capacity_bytes`; at least one.
 [[nodiscard]] std::int64_t sets_of_capacity(std::int64_t capacity_bytes, std::int32_t ways,
                                             std::int64_t line_bytes);
 
@@ -44,7 +44,7 @@ class SetAssociativeCache {
   /// @throws InvalidParameter: sets 1..2^31, ways 1..64 (a power of two for kTreePlru), at most 2^31 lines.
   explicit SetAssociativeCache(const SetAssociativeGeometry& geometry);
 
-  /// True when the line is there; otherwise it is fetched.
+  /// Returns whether the line is there, and fetches it otherwise.
   bool access(std::uint64_t line);
 
   [[nodiscard]] std::int64_t accesses() const noexcept { return accesses_; }

@@ -14,11 +14,11 @@ namespace natten_sim {
 /// block, that block included. A fully associative LRU cache hits iff the distance is at most its capacity,
 /// so one pass over the trace answers for all capacities (Mattson et al., 1970).
 ///
-/// Last accesses lie on a time axis as the weights of a tree with 16 children a node; a distance is the sum
-/// behind a position, an access moves one weight. The axis is compacted when it is full. O(log M) time an
-/// access for M distinct blocks, less for recent ones (the walk ends where the position's ancestors meet the
-/// newest one's); 28 bytes of memory a block. Blocks are numbered densely from 0; memory grows with the
-/// largest number.
+/// Last accesses lie on a time axis, as the weights of a tree with 16 children a node. A distance is the sum
+/// of the weights after a position, and an access moves one weight. The axis is compacted when it is full.
+/// O(log M) time an access for M distinct blocks, less for recent ones (the walk ends where the position's
+/// ancestors meet the newest one's); 28 bytes of memory a block. Blocks are numbered densely from 0; memory
+/// grows with the largest number.
 class StackDistances {
  public:
   explicit StackDistances(std::int64_t expected_blocks = 0);
@@ -46,8 +46,8 @@ class StackDistances {
   std::int64_t live_bytes_ = 0;
 };
 
-/// How many accesses (weighted) had which distance, exactly; and what follows for every capacity.
-/// Adding is O(1) on average, queries are O(distinct distances log) once after each change.
+/// The exact number of (weighted) accesses at each distance, and what follows from it for every capacity.
+/// Adding is O(1) on average. The first query after a change sorts the distinct distances.
 class ReuseProfile {
  public:
   /// Counts `weight` accesses (sectors, say) of this distance; empty distance: cold.
@@ -57,7 +57,7 @@ class ReuseProfile {
   [[nodiscard]] std::int64_t cold() const noexcept { return cold_; }
   /// Cold accesses and those farther than `capacity_bytes`.
   [[nodiscard]] std::int64_t misses(std::int64_t capacity_bytes) const;
-  /// Over the accesses that are not cold; empty when all are.
+  /// Mean distance of the accesses that are not cold; empty when all are cold.
   [[nodiscard]] std::optional<double> mean_bytes() const;
 
   struct Point {

@@ -18,17 +18,16 @@ namespace natten_sim {
 ///   is asked for: a second request for a tile in flight waits for it and reads nothing from DRAM. Stores
 ///   allocate without a read.
 /// - DRAM: one queue at `dram_bytes_per_ns`, for loads in the order of their requests and for stores.
-/// - SM: loads pass one port at `hit_bytes_per_ns` when the tile is there, at `miss_bytes_per_ns` when it
-///   is not there yet; the CTAs that multiply at a time share the SM, all of it or, alone, `lone_share` of
-///   it.
-/// What a miss costs is what the port and the queue make of it; it delays its CTA only where the tiles loaded
-/// ahead do not cover it. Nothing is fitted to DRAM traffic.
+/// - SM: loads pass one port at `hit_bytes_per_ns` when the tile is there, at `miss_bytes_per_ns` when it is
+///   not there yet; the CTAs that multiply at a time share the SM, all of it or, alone, `lone_share` of it.
+///   The cost of a miss follows from the port and the queue. A miss delays its CTA only where the tiles
+///   loaded ahead do not cover it. Nothing is fitted to DRAM traffic.
 ///
 /// Not modelled: instruction issue, power and clock changes, what a CTA does between two items, DRAM pages,
 /// what the fabric between partitions costs, L2 bandwidth shared by SMs beyond each SM's port.
 
 struct WavefrontDevice {
-  std::int64_t capacity_bytes = 0;  ///< effective: what all SMs can share, so that of one partition
+  std::int64_t capacity_bytes = 0;  ///< effective capacity, which all SMs can share: that of one partition
   std::int32_t l2_partitions = 1;   ///< 1..8
   std::int32_t l2_ways = 0;         ///< 0: fully associative
   std::int32_t sms = 1;
@@ -36,29 +35,32 @@ struct WavefrontDevice {
   double miss_bytes_per_ns = 0;  ///< of one SM
   double dram_bytes_per_ns = 0;  ///< of the device
   double pairs_per_ns = 0;       ///< token pairs that one SM multiplies, all its slots at work
-  double lone_share = 1;         ///< of that rate, what a CTA alone on its SM reaches: 0 < share <= 1
-  /// Co-resident CTAs need not be served alike: the last slot of an SM takes so much longer for a tile than
-  /// the first, relative to their mean, the slots between in equal steps. -1 < skew < 1.
+  double lone_share = 1;         ///< share of that rate that a CTA alone on its SM reaches: 0 < share <= 1
+  /// CTAs of one SM need not be served alike. The skew says how much longer the last slot of an SM takes for
+  /// a tile than the first, relative to their mean; the slots between follow in equal steps. -1 < skew < 1.
   double slot_skew = 0;
-  double jitter = 0;         ///< standard deviation of a tile's compute time, as a fraction of it (uniform)
-  std::int32_t gpc_sms = 0;  ///< SMs of a GPC: see above; 0: a partition's SMs are one run
+  double jitter = 0;  ///< standard deviation of a tile's compute time, as a fraction of it (uniform)
+  /// SMs of a GPC, see above; 0: the SMs of a partition are numbered consecutively.
+  std::int32_t gpc_sms = 0;
 };
 
 struct WavefrontOptions {
   std::int32_t lookahead_tiles = 1;  ///< KV tiles in flight besides the one in use
-  std::uint64_t seed = 0;            ///< of the jitter
+  std::uint64_t seed = 0;            ///< seed of the jitter
   bool record_distances = false;
 };
 
 struct WavefrontRun {
   double time_ns = 0;
   std::int64_t load_sectors = 0;       ///< of Q, K and V
-  std::int64_t load_miss_sectors = 0;  ///< of those, read from DRAM
-  std::int64_t fabric_sectors = 0;     ///< of those, fetched from another partition of the L2
-  std::int64_t in_flight_sectors = 0;  ///< of those, asked for while on their way: they hit
+  std::int64_t load_miss_sectors = 0;  ///< load sectors that were read from DRAM
+  std::int64_t fabric_sectors = 0;     ///< load sectors that were fetched from another partition of the L2
+  /// Load sectors that were already on their way when asked for; they count as hits.
+  std::int64_t in_flight_sectors = 0;
   std::int64_t store_sectors = 0;
   double dram_busy_ns = 0;
-  std::optional<ReuseProfile> profile;  ///< of the accesses in the order of time, in sectors; of one cache
+  /// Stack distances of the accesses in the order of time, in sectors, as for one cache.
+  std::optional<ReuseProfile> profile;
 };
 
 /// O(accesses (log workers + slots of an SM)); 8 + 12 partitions^2 bytes of memory a tile. Deterministic:

@@ -9,7 +9,7 @@
 
 namespace natten_sim {
 
-/// So many rows receive exactly so many updates.
+/// The number of rows that receive exactly so many updates.
 struct MultiplicityCount {
   std::int64_t multiplicity = 0;
   std::int64_t rows = 0;
@@ -21,8 +21,8 @@ struct CollisionCount {
   std::int64_t rows_touched = 0;
   std::int64_t max_multiplicity = 0;
   std::int64_t hottest_row = 0;  ///< the smallest of those with max_multiplicity
-  /// Rows that are as hot as the hottest but for chance: at least nine tenths of max_multiplicity, less three
-  /// standard deviations of a count (its square root).
+  /// Rows that are as hot as the hottest, apart from chance: their updates reach nine tenths of
+  /// max_multiplicity, less three standard deviations of a count (its square root).
   std::int64_t hottest_rows = 0;
   /// Sum over stretches of `kCollisionStretch` updates of the largest multiplicity within the stretch.
   std::int64_t serial_multiplicity = 0;
@@ -39,11 +39,11 @@ struct CollisionCount {
 [[nodiscard]] std::int64_t touched_units(const CollisionCount& collisions, std::int64_t row_bytes,
                                          std::int64_t unit_bytes);
 
-/// Many times the updates in flight, and short against a run: the hottest address may change between
-/// stretches.
+/// A stretch is many times the updates in flight, and short compared with a run. The hottest address may
+/// change between stretches.
 inline constexpr std::int64_t kCollisionStretch = 65536;
 
-/// Of the order of the updates in flight.
+/// A block is of the order of the updates in flight.
 inline constexpr std::int64_t kCollisionBlock = 1024;
 
 /// Updates of one row so far, in all and within the current stretch and block.
@@ -80,8 +80,8 @@ class RowTally {
 };
 
 /// Consumes the stream. Time O(updates + rows), memory some 20 bytes a row, whatever the number of updates.
-/// `progress` hears of the updates consumed so far. @throws InvalidParameter for a row outside 0..rows-1 or
-/// more than 2^32 - 1 updates; what the stream throws.
+/// `progress` is called with the updates consumed so far. @throws InvalidParameter for a row outside
+/// 0..rows-1 or more than 2^32 - 1 updates; what the stream throws.
 [[nodiscard]] CollisionCount count_collisions(IndexStream& stream, std::int64_t rows,
                                               const std::function<void(std::int64_t)>& progress = {});
 

@@ -14,20 +14,21 @@ enum class QueuedUpdate {
 struct ContentionQueue {
   QueuedUpdate kind = QueuedUpdate::kReduction;
   std::int64_t warps = 1;           ///< in flight at most; a warp takes the next update when its last is done
-  double issue_ns = 0;              ///< between two updates that start, over the whole device
-  double service_ns = 1;            ///< of an address, a request
-  double round_trip_ns = 0;         ///< from a warp to an address and back, waiting apart
+  double issue_ns = 0;              ///< time between the starts of two updates, over the whole device
+  double service_ns = 1;            ///< time that an address takes for a request
+  double round_trip_ns = 0;         ///< from a warp to an address and back, without waiting
   std::int64_t lanes_per_word = 1;  ///< 1 or 2: lanes of a warp that update the same word, one success each
-  double changing_share = 1;        ///< of successes that change the word; the others make nobody retry
-  std::int64_t slices = 1;          ///< addresses lie on slices round robin
-  double slice_ns = 0;              ///< of a slice, a request
-  double dram_ns = 0;               ///< of the DRAM, an update
-  std::uint64_t seed = 0;           ///< decides which successes change the word
+  /// Share of successes that change the word; after the others no contender has to retry.
+  double changing_share = 1;
+  std::int64_t slices = 1;  ///< number of slices; addresses lie on them round robin
+  double slice_ns = 0;      ///< time that a slice takes for a request
+  double dram_ns = 0;       ///< time that the DRAM takes for an update
+  std::uint64_t seed = 0;   ///< decides which successes change the word
 };
 
 struct ContentionRun {
   double time_ns = 0;
-  std::int64_t requests = 0;      ///< that addresses served, failed ones included
+  std::int64_t requests = 0;      ///< requests that addresses served, failed ones included
   std::int64_t retries = 0;       ///< compare-and-swaps of a warp in which no lane succeeded
   std::int64_t most_waiting = 0;  ///< warps on one address at once
 };

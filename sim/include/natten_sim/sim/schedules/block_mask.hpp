@@ -9,8 +9,8 @@
 
 namespace natten_sim {
 
-/// A sequence of queries and one of keys, cut into tiles; the last tile may be shorter. All sizes in tokens,
-/// 1 or more, at most 2^40.
+/// A sequence of queries and one of keys, cut into tiles; the last tile may be shorter. All sizes are in
+/// tokens, from 1 to 2^40.
 struct SequenceTiling {
   std::int64_t q_tokens = 1;
   std::int64_t kv_tokens = 1;
@@ -19,8 +19,9 @@ struct SequenceTiling {
 };
 
 /// The keys that query i attends to, relative to its diagonal i + kv_tokens - q_tokens (queries and keys are
-/// aligned at their ends: bottom-right): from `left` tokens before it to `right` tokens after it. None: no
-/// limit. Full: both none. Causal: right 0. Sliding window L,R: both.
+/// aligned at their ends: bottom-right): from `left` tokens before it to `right` tokens after it. An absent
+/// side has no limit. A full mask has neither, a causal mask has right = 0, and a sliding window L,R has
+/// both.
 struct SequenceWindow {
   std::optional<std::int64_t> left;
   std::optional<std::int64_t> right;

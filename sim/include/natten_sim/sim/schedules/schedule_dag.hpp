@@ -21,8 +21,8 @@ struct DagSolution {
   double makespan = 0;
   std::vector<TaskTimes> tasks;  ///< earliest times, in the order of ScheduleRun::tasks
   std::vector<double>
-      slack;  ///< of each task: by how much its reduction may end later without changing the makespan
-  std::vector<CriticalStep> critical_path;  ///< first to last; phases without duration only behind a handoff
+      slack;  ///< how much later the reduction of each task may end without changing the makespan
+  std::vector<CriticalStep> critical_path;  ///< first to last; phases without duration only after a handoff
 };
 
 /// The same schedule as a directed acyclic graph: edges of weight compute, reduce and handoff, zero-weight

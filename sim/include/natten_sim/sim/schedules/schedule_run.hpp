@@ -9,9 +9,9 @@
 
 namespace natten_sim {
 
-/// A schedule that never finishes. `waits` is the sequence of waits: which chain waits for which reduction of
-/// which other chain, until one that waits for an earlier one (a cycle of order edges) or one that no worker
-/// can start.
+/// A schedule that never finishes. `waits` says which chain waits for which reduction of which other chain.
+/// The sequence ends with a chain that waits for an earlier one (a cycle of order edges), or with one that no
+/// worker can start.
 struct Deadlock {
   std::string waits;
 
@@ -19,7 +19,7 @@ struct Deadlock {
   [[nodiscard]] std::string text() const { return "deadlock: " + waits; }
 };
 
-/// The same for callers who take it for granted that a schedule finishes; `what()` is Deadlock::text.
+/// A deadlock as an exception, for callers that expect a schedule to finish; `what()` is Deadlock::text.
 class DeadlockError : public Error {
  public:
   explicit DeadlockError(const std::string& waits);
@@ -44,7 +44,7 @@ struct ScheduleRun {
   double total_work = 0;    ///< compute, reductions and tax of all tasks
   double compute_work = 0;  ///< compute alone
   ScheduleBubble bubble;
-  std::vector<std::int32_t> worker;  ///< of each chain, in launch order
+  std::vector<std::int32_t> worker;  ///< worker of each chain, in launch order
   /// Times of every task, chain by chain in launch order, tasks in q_order. Empty unless recorded.
   std::vector<TaskTimes> tasks;
 };

@@ -26,7 +26,7 @@ struct TileVisit {
 /// Called once for every visited pair: groups in order, walked tiles in order, streamed tiles in order.
 using TileVisitor = std::function<void(const TileVisit&)>;
 
-/// Enumerates every visited pair of tiles, from the mask rule token by token and no formula.
+/// Enumerates every visited pair of tiles by applying the mask rule token by token, without a formula.
 ///
 /// Multi-dimensional tiling: O(sum over axes of tokens * window) for the axes plus one call a visited pair.
 /// Single-dimensional tiling: for each walked tile, one interval for each row of the layout that it attends

@@ -16,11 +16,12 @@ struct AttentionCase final : Case {
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
   [[nodiscard]] Launch prepare(Bench& bench, std::uint64_t seed) const override;
   [[nodiscard]] CheckedPoint check(Bench& bench, std::uint64_t seed) const override;
-  /// On a ragged length of at most 2047 tokens; kShortAndLong also on 32769, where the point has as many.
+  /// The same kernel on a ragged length of at most 2047 tokens; with kShortAndLong also on 32769 tokens, if
+  /// the point has that many.
   [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const override;
   void require_built() const override;
   [[nodiscard]] std::optional<double> operations() const override;
-  /// Of one head only.
+  /// A place in curves for points of one head only.
   [[nodiscard]] std::optional<CurvePlace> curve() const override;
   [[nodiscard]] std::optional<Point> cyclic_partner() const override;
   [[nodiscard]] bool has_pace() const override { return true; }

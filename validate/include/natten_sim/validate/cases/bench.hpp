@@ -7,15 +7,15 @@
 
 namespace natten_sim::validate {
 
-/// The GPU that cases run on, and what was found out about it. Making one touches no GPU.
+/// The GPU that cases run on, with what was measured about it. Constructing a bench does not use the GPU.
 class Bench {
  public:
   explicit Bench(kernels::GpuInfo gpu) : gpu_(std::move(gpu)) {}
 
   [[nodiscard]] const kernels::GpuInfo& gpu() const noexcept { return gpu_; }
-  /// Which SM is near which partition of the L2; measured by the first call. @throws CudaError.
+  /// Which SM is near which partition of the L2. The first call measures it. @throws CudaError.
   [[nodiscard]] const kernels::SmPartitions& partitions();
-  /// Made by the first call. @throws OutOfDeviceMemory.
+  /// The first call allocates it. @throws OutOfDeviceMemory.
   [[nodiscard]] kernels::L2Flusher& flusher();
 
  private:

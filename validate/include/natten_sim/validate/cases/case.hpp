@@ -16,19 +16,19 @@
 
 namespace natten_sim::validate {
 
-/// A kernel with all its parameters: what is run, measured and predicted. Suites, recordings, comparisons and
-/// reports know this interface alone. A new kernel is a class derived from Case and a CaseKind that reads it
-/// (registry.hpp), in one file.
+/// A kernel with all its parameters, which can be run, measured and predicted. Suites, recordings,
+/// comparisons and reports use this interface alone. A new kernel is a class derived from Case and a CaseKind
+/// that reads it (registry.hpp), in one file.
 
 class Point;
 struct CtaPace;
 
-/// Of one point, as JSON has it: a name and a value.
+/// One parameter of a point, as in JSON: a name and a value.
 struct Parameter {
   std::string name;
   std::variant<std::int64_t, bool, std::string> value;
 };
-/// Starts the kernel on the default stream; what it needs is allocated and filled.
+/// Starts the kernel on the default stream. Its memory is allocated and filled by then.
 using Launch = std::function<void()>;
 
 /// What a model says a counter will show, or how long a launch takes.
@@ -39,17 +39,17 @@ struct Prediction {
   bool fitted = false;  ///< the model was calibrated on this very point
 };
 
-/// A kernel against its oracle, on fresh inputs.
+/// The comparison of a kernel with its oracle, on fresh inputs.
 struct CheckedPoint {
   std::string key;
-  bool ran = false;  ///< false: this GPU cannot; `status` says why
-  double error = 0;  ///< relative; of a kernel whose result is exact 0 or 1
+  bool ran = false;  ///< false if this GPU cannot run it; `status` says why
+  double error = 0;  ///< relative error; 0 or 1 for a kernel whose result is exact
   double naive_error = 0;
   bool passed = false;
   std::string status = "checked";
 };
 
-/// kShort: sizes that an oracle checks in a moment. kShortAndLong: also long ones, where the point is long.
+/// kShort: sizes that an oracle checks in a moment. kShortAndLong: also long sizes, if the point is long.
 enum class CheckLengths { kShort, kShortAndLong };
 
 /// Where a point belongs in curves of a report: one chart a `chart`, one curve a `series`.
@@ -64,19 +64,20 @@ class Case {
  public:
   virtual ~Case() = default;
 
-  /// One line that names kernel and parameters, and nothing else: equal for equal points, the identity in
-  /// recordings. "attention b1 h1/1 s16384 d128 bf16 causal 128x64x2 2 CTAs persistent cyclic".
+  /// One line that names the kernel and its parameters. Equal points have equal keys, so it identifies a
+  /// point in recordings. "attention b1 h1/1 s16384 d128 bf16 causal 128x64x2 2 CTAs persistent cyclic".
   [[nodiscard]] virtual std::string key() const = 0;
-  /// Points of which errors are stated together: "attention full persistent cyclic".
+  /// Errors are summed up over the points of a group: "attention full persistent cyclic".
   [[nodiscard]] virtual std::string group() const = 0;
-  /// What the kernel's CaseKind reads back, in the order of recordings; "kernel" comes first.
+  /// The parameters that the kernel's CaseKind reads back, in the order of recordings; "kernel" comes first.
   [[nodiscard]] virtual std::vector<Parameter> parameters() const = 0;
 
-  /// Answers of all models, in the order in which reports show them; none where no model answers.
-  /// kClosedForm: microseconds. kTimed: also simulations in time, seconds for long sequences.
+  /// Predictions of all models, in the order in which reports show them; empty if no model answers.
+  /// kClosedForm takes microseconds. kTimed adds simulations in time, which take seconds for long sequences.
   [[nodiscard]] virtual std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const = 0;
 
-  /// Allocates and fills. @throws OutOfDeviceMemory, HardwareAbsent, as everything with a Bench.
+  /// Allocates and fills what the kernel needs. @throws OutOfDeviceMemory, HardwareAbsent, like all members
+  /// that take a Bench.
   [[nodiscard]] virtual Launch prepare(Bench& bench, std::uint64_t seed) const = 0;
   /// Runs once and compares with the oracle; `key` is left empty.
   [[nodiscard]] virtual CheckedPoint check(Bench& bench, std::uint64_t seed) const = 0;
@@ -87,12 +88,12 @@ class Case {
 
   /// Whether this build has the kernel, wherever it runs. @throws InvalidParameter naming those that it has.
   virtual void require_built() const {}
-  /// Called before a profiler is opened: for what is best measured without one.
+  /// Called before a profiler is opened, for measurements that a profiler would disturb.
   virtual void get_ready(Bench&) const {}
-  /// Operations of one launch, what throughput is counted in.
+  /// Operations of one launch, which throughput is counted in.
   [[nodiscard]] virtual std::optional<double> operations() const { return std::nullopt; }
   [[nodiscard]] virtual std::optional<CurvePlace> curve() const { return std::nullopt; }
-  /// Of a sawtooth walk the same point with a cyclic one, against which savings are counted.
+  /// For a sawtooth walk, the same point with a cyclic walk. Savings are counted against it.
   [[nodiscard]] virtual std::optional<Point> cyclic_partner() const;
   /// Whether the kernel records when each CTA worked; `pace` then measures a launch.
   [[nodiscard]] virtual bool has_pace() const { return false; }
@@ -110,7 +111,7 @@ class Case {
 /// A case as a value: cheap to copy, immutable.
 class Point {
  public:
-  Point() = default;  ///< no point yet: may be assigned to and nothing else
+  Point() = default;  ///< no point yet: it may only be assigned to
   template <std::derived_from<Case> Kernel>
   Point(Kernel parameters) : case_(std::make_shared<const Kernel>(std::move(parameters))) {}
 
@@ -127,7 +128,7 @@ class Point {
 
 [[nodiscard]] inline std::string key_of(const Point& point) { return point->key(); }
 [[nodiscard]] inline std::string group_of(const Point& point) { return point->group(); }
-/// @throws InvalidParameter for Fidelity::kLru, which no case offers; as the models do.
+/// @throws InvalidParameter for Fidelity::kLru, which no case offers, and what the models throw.
 [[nodiscard]] std::vector<Prediction> predict(const Point& point, const Device& device,
                                               Fidelity fidelity = Fidelity::kClosedForm);
 

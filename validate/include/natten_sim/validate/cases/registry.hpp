@@ -23,13 +23,14 @@ namespace natten_sim::validate {
 /// is initialised, before any of them is asked for:
 ///
 ///     const RegisteredCase kernel({"mine", {"tokens", ..}, read});
-///     const RegisteredSuite suite(R"({"schema": "natten-sim.suite/1", "name": "mine", ..})", "mine_case.cpp");
+///     const RegisteredSuite suite(R"({"schema": "natten-sim.suite/1", "name": "mine", ..})",
+///     "mine_case.cpp");
 
 struct CaseKind {
   std::string kernel;                   ///< the "kernel" of its points in JSON
   std::vector<std::string> parameters;  ///< keys of its points besides "kernel"
-  /// Reads the parameters of one point; unknown keys have been refused. Sizes that no kernel can have are
-  /// refused here; whether such a kernel is built is found out by Case::require_built. @throws Error.
+  /// Reads the parameters of one point; unknown keys have been refused already. It refuses sizes that no
+  /// kernel can have. Case::require_built tells whether such a kernel is built. @throws Error.
   std::function<Point(const StrictObject&)> read;
 };
 
@@ -41,7 +42,7 @@ struct RegisteredCase {
   explicit RegisteredCase(CaseKind kind);
 };
 
-/// The text of a suite, and where it stands.
+/// The text of a suite, and the name of its file for errors.
 struct SuiteText {
   std::string_view json;
   std::string where;
@@ -54,8 +55,8 @@ struct RegisteredSuite {
   RegisteredSuite(std::string_view json, std::string where);
 };
 
-/// A point in words, `name=value` each, with the names of the suites' files; attention unless a word names
-/// another kernel. For kernels of others, so tiles need not be ones that are built.
+/// A point from words of the form `name=value`, with the names of the suites' files. The kernel is attention
+/// unless a word names another. Meant for kernels of others, so the tiles need not be ones that are built.
 /// @throws InvalidParameter, MalformedData naming the word.
 [[nodiscard]] Point parse_point_words(const std::vector<std::string>& words);
 

@@ -16,7 +16,8 @@ namespace natten_sim::validate {
 
 enum class StreamReaderSet { kAll, kOnePartition };  ///< all SMs, or those near one partition of the L2
 
-/// Two groups, of which one lags: every other SM of each partition, or all SMs of one partition.
+/// Two groups, one of which lags. kMixed: every other SM of each partition lags. kByPartition: all SMs of one
+/// partition lag.
 enum class StreamGroups { kTogether, kMixed, kByPartition };
 
 struct StreamCase final : Case {
@@ -27,9 +28,9 @@ struct StreamCase final : Case {
   std::int64_t step_cycles = 0;
   StreamReaderSet readers = StreamReaderSet::kAll;
   StreamGroups groups = StreamGroups::kTogether;
-  std::int64_t lag_mib = 0;  ///< between groups
+  std::int64_t lag_mib = 0;  ///< lag between the groups
 
-  /// Whether it matters which SM is near which partition.
+  /// Whether the stream depends on which SM is near which partition.
   [[nodiscard]] bool tells_sms_apart() const noexcept {
     return readers != StreamReaderSet::kAll || groups != StreamGroups::kTogether;
   }
@@ -40,22 +41,22 @@ struct StreamCase final : Case {
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
   [[nodiscard]] Launch prepare(Bench& bench, std::uint64_t seed) const override;
   [[nodiscard]] CheckedPoint check(Bench& bench, std::uint64_t seed) const override;
-  /// On at most 7 MiB.
+  /// The same stream on at most 7 MiB.
   [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const override;
   void get_ready(Bench& bench) const override;
   [[nodiscard]] std::optional<Point> cyclic_partner() const override;
 };
 
-/// @throws InvalidParameter on what no stream can have: a group that lags by nothing, a lag of no group, SMs
-/// told apart at full speed or with a chosen number of CTAs, one partition as two groups by partition.
+/// @throws InvalidParameter on contradictions: a group without a lag, a lag without groups, SMs told apart at
+/// full speed or with a chosen number of CTAs, two groups by partition among readers of one partition.
 void require_valid(const StreamCase& stream);
 
-/// Delay of each SM in steps for `kernels::stream_delays`, given its partition (0 or 1). Requires both to be
-/// there, as in a list of `kernels::sm_partitions` with two partitions.
+/// Delay of each SM in steps for `kernels::stream_delays`, given its partition (0 or 1). Both partitions must
+/// occur, as in a list of `kernels::sm_partitions` with two partitions.
 [[nodiscard]] std::vector<std::int32_t> sm_delays(const StreamCase& stream,
                                                   const std::vector<std::int32_t>& partition_of_sm);
 
-/// The same for the model: one group for each partition and lag that there is.
+/// The readers for the model: one group for each partition and lag that occurs.
 [[nodiscard]] std::vector<StreamReaders> reading_groups(const StreamCase& stream, std::int32_t partitions);
 
 }  // namespace natten_sim::validate
@@ -73,9 +74,8 @@ template <>
 struct NamesOf<validate::StreamGroups> {
   using Groups = validate::StreamGroups;
   static constexpr const char* kConcept = "groups";
-  static constexpr Name<Groups> kTable[] = {{Groups::kTogether, "together"},
-                                            {Groups::kMixed, "mixed"},
-                                            {Groups::kByPartition, "by-partition"}};
+  static constexpr Name<Groups> kTable[] = {
+      {Groups::kTogether, "together"}, {Groups::kMixed, "mixed"}, {Groups::kByPartition, "by-partition"}};
 };
 
 }  // namespace natten_sim

@@ -12,7 +12,7 @@
 
 namespace natten_sim::validate {
 
-/// Predictions beside measurements, point by point, and what that says of each model.
+/// Compares predictions with measurements, point by point, and sums up the errors of each model.
 
 /// What is compared besides counters and savings: the time of a launch by events, in ns.
 inline constexpr std::string_view kLaunchTime = "launch_time_ns";
@@ -27,14 +27,14 @@ struct ComparisonRow {
   double predicted = 0;
   double measured = 0;  ///< median
   double spread = 0;    ///< of the measurement: (largest - smallest) / median
-  /// predicted / measured - 1, infinite where something was predicted and nothing seen; of a saving
-  /// predicted - measured.
+  /// predicted / measured - 1, and infinite if something was predicted and nothing was measured; for a
+  /// saving, predicted - measured.
   double deviation = 0;
   bool fitted = false;  ///< the model was calibrated on this point
   std::optional<double> tolerance;
   Verdict verdict = Verdict::kNoTolerance;
-  std::optional<std::size_t> known_miss;  ///< of the suite's, that excuses this row
-  std::string cause;                      ///< of a known miss
+  std::optional<std::size_t> known_miss;  ///< the suite's known miss that excuses this row
+  std::string cause;                      ///< cause of the known miss
 };
 
 /// Absolute relative deviations of some rows. Requires at least one.
@@ -47,7 +47,8 @@ struct ErrorSummary {
   std::string worst_point;
 };
 
-/// Rows of one suite, device, counter, model and group; fitted points never count with those that were not.
+/// Errors of the rows of one suite, device, counter, model and group. Fitted points are summed up apart from
+/// the others.
 struct GroupSummary {
   std::string suite;
   std::string device;
@@ -66,17 +67,17 @@ struct Comparison {
   std::vector<std::string> notes;  ///< points without measurement or prediction, and why
 };
 
-/// Compares every counter that was measured and is predicted, and what sawtooths save. Tolerances and known
-/// misses come from the suite of the recording's name; a known miss excuses no more points of a recording
-/// than it says. Notes say what a recording lacks of its suite. @throws UnknownName when there is no such
-/// suite.
+/// Compares every counter that was both measured and predicted, and what sawtooths save. Tolerances and known
+/// misses come from the suite that the recording names. A known miss excuses at most as many points of a
+/// recording as it says. Notes list what a recording lacks of its suite. @throws UnknownName when there is no
+/// such suite.
 [[nodiscard]] Comparison compare(const std::vector<Recording>& recordings, const std::vector<Suite>& suites,
                                  const std::vector<Device>& devices,
                                  Fidelity fidelity = Fidelity::kClosedForm,
                                  const std::function<void(double)>& progress = {});
 
-/// Verdict of one deviation, by the suite's tolerances and known misses, whose number of points `compare`
-/// counts.
+/// Fills in the verdict of one deviation, by the suite's tolerances and known misses. It does not count the
+/// points of a known miss; `compare` does.
 void judge(const Suite& suite, ComparisonRow& row);
 
 /// Sums up rows as Comparison::groups does.

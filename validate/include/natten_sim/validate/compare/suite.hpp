@@ -9,12 +9,12 @@
 
 namespace natten_sim::validate {
 
-/// Points that are measured together, with which counters are read, which deviation of a prediction is
-/// tolerated, and which misses are known. A suite is a file, data/suites/<suite>.json: a sweep lists values of
+/// A suite lists points that are measured together, the counters to read, the tolerated deviations of
+/// predictions and the known misses. It is a file, data/suites/<suite>.json, in which a sweep lists values of
 /// parameters and stands for their product.
 
-/// A tolerated deviation (relative; of savings the difference) for models and groups whose names contain
-/// `model` and `group` (empty: all of them). The first that fits counts.
+/// A tolerated deviation for models and groups whose names contain `model` and `group`; empty names mean all.
+/// The deviation is relative, and for savings it is the difference. The first entry that fits counts.
 struct Tolerance {
   std::string counter;
   std::string model;
@@ -22,8 +22,8 @@ struct Tolerance {
   double relative = 0;
 };
 
-/// A miss that was looked into: of the points whose key contains `point`, as many as `points` may deviate by
-/// up to `worst` from that model. The first that fits counts. One more than that was not looked into.
+/// A miss that was investigated. Of the points whose key contains `point`, at most `points` may deviate from
+/// that model by up to `worst`; any further one is a new miss. The first entry that fits counts.
 struct KnownMiss {
   std::string counter;
   std::string model;
@@ -36,7 +36,7 @@ struct KnownMiss {
 struct Suite {
   std::string name;
   std::string title;
-  std::int64_t place = 0;             ///< in lists, ascending; those of one place by name
+  std::int64_t place = 0;             ///< place in lists, ascending; ties by name
   std::vector<std::string> counters;  ///< labels; read together in one pass
   bool timed = true;                  ///< whether times are measured too
   bool paced = false;                 ///< whether the pace of CTAs is measured too
@@ -45,10 +45,10 @@ struct Suite {
   std::vector<KnownMiss> known_misses;
 };
 
-/// From the format of data/suites; strict keys, no point twice. @throws MalformedData.
+/// Reads the format of data/suites. Keys are strict, and no point may occur twice. @throws MalformedData.
 [[nodiscard]] Suite parse_suite(std::string_view json, const std::string& where);
 
-/// What ships with the program, and what was registered besides (RegisteredSuite), by place and name.
+/// The suites that ship with the program and those that were registered (RegisteredSuite), by place and name.
 [[nodiscard]] const std::vector<Suite>& builtin_suites();
 
 /// @throws UnknownName with the closest name.

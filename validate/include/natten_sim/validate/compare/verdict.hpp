@@ -4,10 +4,10 @@
 
 namespace natten_sim::validate {
 
-/// How a number of ours stands beside one that was measured or published.
+/// How a number of this project compares with one that was measured or published.
 enum class Verdict {
   kWithin,       ///< deviates by no more than the tolerance
-  kKnownMiss,    ///< more than that, but no more than a documented miss
+  kKnownMiss,    ///< deviates by more than that, but by no more than a documented miss
   kOutside,      ///< a new miss
   kNoTolerance,  ///< no tolerance is stated: shown, not judged
 };

@@ -6,7 +6,8 @@
 
 namespace natten_sim::validate {
 
-/// What the driver's management library (NVML, loaded at run time) says. Clocks are read, never set.
+/// Clocks as the driver's management library reports them (NVML, loaded at run time). They are read, never
+/// set.
 struct Clocks {
   int sm_mhz = 0;
   int memory_mhz = 0;
@@ -14,8 +15,8 @@ struct Clocks {
 
 class ClockReader {
  public:
-  /// Of the GPU at that PCI address ("0000:1b:00.0"): NVML numbers GPUs otherwise than CUDA does. Without
-  /// NVML every answer is empty.
+  /// Reads the GPU at that PCI address ("0000:1b:00.0"), because NVML does not number GPUs as CUDA does.
+  /// Without NVML every answer is empty.
   explicit ClockReader(const std::string& pci_bus_id);
   ~ClockReader();
   ClockReader(const ClockReader&) = delete;

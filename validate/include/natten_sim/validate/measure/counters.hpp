@@ -8,12 +8,12 @@
 namespace natten_sim::validate {
 
 /// Every hardware counter that this project reads. A counter whose metric has another name on some chips has
-/// a row a name, the labels being the same. Recordings, comparisons and reports refer to `label`; the
+/// one row for each name, with the same label. Recordings, comparisons and reports refer to `label`, the
 /// profiler to `metric`.
 struct CounterSpec {
   std::string_view label;    ///< "dram_read_bytes": unit included; the key in recordings
   std::string_view metric;   ///< as CUPTI and Nsight Compute name it
-  std::string_view unit;     ///< of the value after scaling: "byte", "sector", "ns"
+  std::string_view unit;     ///< unit of the value after scaling: "byte", "sector", "ns"
   double scale = 1;          ///< label's value = scale * metric's value
   std::string_view meaning;  ///< one sentence
   std::string_view chips;    ///< comma-separated CUPTI chip names on which the metric exists
@@ -24,8 +24,8 @@ struct CounterSpec {
 [[nodiscard]] const CounterSpec& counter(std::string_view label);
 /// The row of that label for a chip, or null when the chip has no such counter. @throws UnknownName.
 [[nodiscard]] const CounterSpec* counter_on(std::string_view label, std::string_view chip);
-/// The rows of those labels that a chip has. A chip that the table does not speak of is taken to have all of
-/// them by their first names: newer ones mostly do. @throws UnknownName.
+/// The rows of those labels that a chip has. A chip that the table does not list is assumed to have all of
+/// them under their first names, as newer chips mostly do. @throws UnknownName.
 [[nodiscard]] std::vector<const CounterSpec*> counters_on(const std::vector<std::string>& labels,
                                                           std::string_view chip);
 /// The counter with that metric name, or null.
@@ -33,7 +33,8 @@ struct CounterSpec {
 /// Whether the table says that the counter exists on that chip.
 [[nodiscard]] bool exists_on(const CounterSpec& counter, std::string_view chip) noexcept;
 
-/// Chips that the table speaks of, by CUPTI's names: A100, H100 and H200, B200, RTX PRO 6000 and RTX 5090.
+/// Chips that the table lists, by CUPTI's names: those of A100, H100 and H200, B200, RTX PRO 6000 and RTX
+/// 5090.
 [[nodiscard]] std::span<const std::string_view> counter_chips() noexcept;
 
 }  // namespace natten_sim::validate

@@ -10,10 +10,9 @@
 namespace natten_sim::validate {
 
 /// Hardware counters in process, through CUPTI's range profiler (user range, user replay). libcupti is loaded
-/// at run time: without it, a driver or permission, `open` says which is missing, and timing works all the
-/// same.
+/// at run time. If it, a driver or permission is missing, `open` says which, and timing still works.
 
-/// CUPTI's half that needs no GPU: which metrics a chip has, and in how many passes they can be read.
+/// The part of CUPTI that needs no GPU: which metrics a chip has, and in how many passes they can be read.
 class MetricCatalog {
  public:
   /// Null and `reason` when libcupti cannot be loaded or does not know the chip.
@@ -21,7 +20,7 @@ class MetricCatalog {
   ~MetricCatalog();
 
   [[nodiscard]] bool has(const std::string& metric) const;
-  /// Kernel runs that reading these together takes; empty when CUPTI refuses one of them.
+  /// The number of kernel runs needed to read these metrics together; empty when CUPTI refuses one of them.
   [[nodiscard]] std::optional<std::size_t> passes(const std::vector<std::string>& metrics) const;
 
  private:
@@ -32,8 +31,9 @@ class MetricCatalog {
 
 class RangeProfiler {
  public:
-  /// For the current GPU and these metrics. Null and `reason` when something is missing, or when the set
-  /// takes more than one pass: values of several passes come from different runs, and are not comparable.
+  /// A profiler for the current GPU and these metrics. Null and `reason` when something is missing, or when
+  /// the set takes more than one pass. Values of several passes come from different runs and are not
+  /// comparable.
   [[nodiscard]] static std::unique_ptr<RangeProfiler> open(int gpu, const std::vector<std::string>& metrics,
                                                            std::string& reason);
   ~RangeProfiler();

@@ -12,16 +12,18 @@
 
 namespace natten_sim::validate {
 
-/// Runs the points of suites and keeps what was measured, whatever happens on the way.
+/// Runs the points of suites. What was measured is kept, even if a run fails on the way.
 
 struct RunOptions {
   int counter_repetitions = 3;
   TimingOptions timing;
   bool counters = true;
   bool times = true;
+  /// Names of device profiles. A recording names the one that is a word of the GPU's name, if any.
+  std::vector<std::string> profiles = {};
 };
 
-/// What a run needs of a GPU. `GpuMeasurer` is the real one; tests have others.
+/// What a run needs of a GPU. `GpuMeasurer` uses a real one; tests have others.
 ///
 /// Everything here may throw OutOfDeviceMemory or HardwareAbsent (this point cannot run here, others may), or
 /// another CudaError (nothing can run any more).
@@ -34,20 +36,21 @@ class Measurer {
   /// Counters of one point. Not called again after `time`: an open profiler may disturb times.
   [[nodiscard]] virtual std::map<std::string, CounterValues> count(const Point& point) = 0;
   [[nodiscard]] virtual Timing time(const Point& point) = 0;
-  /// Of points that have one.
+  /// The pace of a point that has one.
   [[nodiscard]] virtual CtaPace pace(const Point& point) = 0;
   [[nodiscard]] virtual CheckedPoint check(const Point& point, std::uint64_t seed) = 0;
 };
 
 /// Measures what `file` lacks: counters of all points, then times of all points, then paces if the suite asks
-/// for them. Each point is saved as soon as it is measured. One that cannot run becomes a row with that
-/// status; what was out of memory is tried again by the next run. `progress` gets 0..1 and the point's key.
+/// for them. Each point is saved as soon as it is measured. A point that cannot run becomes a row with that
+/// status; the next run tries again those that were out of memory. `progress` gets 0..1 and the point's key.
 /// @throws CudaError when the GPU is lost, InvalidParameter when the file cannot be written: what was
 /// measured so far is in the file.
 void run_suite(Measurer& measurer, const Suite& suite, RecordingFile& file, const RunOptions& options,
                const std::function<void(double, const std::string&)>& progress = {});
 
-/// The points that `check_kernels` runs, by key: what every point of the suite gives to check.
+/// The points that `check_kernels` runs, by key: those that Case::to_check returns for the points of the
+/// suite.
 [[nodiscard]] std::map<std::string, Point> points_to_check(const Suite& suite, CheckLengths lengths);
 
 /// @throws CudaError when the GPU is lost.
@@ -61,7 +64,7 @@ class GpuMeasurer : public Measurer {
   GpuMeasurer(const kernels::GpuInfo& gpu, const Suite& suite, const RunOptions& options);
   ~GpuMeasurer() override;
 
-  /// Head of a recording made here and now. Without a GPU behind `gpu`, what is unknown says so.
+  /// Head of a recording made here and now. If `gpu` is not a real GPU, unknown fields say so.
   [[nodiscard]] const RecordingHead& head() const noexcept;
   /// Why there are no counters; empty when there are, or when the suite reads none.
   [[nodiscard]] const std::string& counters_absent() const noexcept;

@@ -15,7 +15,7 @@ namespace natten_sim::validate {
 ///     if (session.wrong_kernels(seed, progress).empty()) recordings = session.run(progress);
 class Session {
  public:
-  /// Of what goes on: the suite's name, and 0..1.
+  /// Called with the suite's name and 0..1.
   using Progress = std::function<void(const std::string&, double)>;
 
   /// Makes the folder and opens, and locks, every recording before anything runs. @throws InvalidParameter
@@ -24,14 +24,15 @@ class Session {
           const RunOptions& options, IfExists if_exists);
   ~Session();
 
-  /// For people: suites that are timed only, and why.
+  /// Remarks for the user: which suites are only timed, and why.
   [[nodiscard]] const std::vector<std::string>& remarks() const noexcept { return remarks_; }
   /// Whether all suites that read counters get them.
   [[nodiscard]] bool counts() const noexcept { return remarks_.empty(); }
   /// Kernels that disagree with their oracle, on short inputs from the seed. @throws CudaError.
   [[nodiscard]] std::vector<CheckedPoint> wrong_kernels(std::uint64_t seed, const Progress& progress = {});
   /// Measures what the recordings lack and closes them. @throws CudaError when the GPU is lost, and
-  /// InvalidParameter when a file cannot be written; `path` is then what the run was writing, complete so far.
+  /// InvalidParameter when a file cannot be written; `path` is then what the run was writing, complete so
+  /// far.
   [[nodiscard]] std::vector<Recording> run(const Progress& progress = {});
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -48,7 +49,7 @@ class Session {
                                                      const std::vector<Suite>& suites, std::uint64_t seed,
                                                      const Session::Progress& progress = {});
 
-/// Ran, and disagreed with its oracle.
+/// Whether the kernel ran and disagreed with its oracle.
 [[nodiscard]] bool is_wrong(const CheckedPoint& check) noexcept;
 
 /// "recordings/nvidia-h200-stream.json".

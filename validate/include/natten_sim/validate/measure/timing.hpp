@@ -12,7 +12,7 @@
 
 namespace natten_sim::validate {
 
-/// What is in the L2 when a repetition starts.
+/// State of the L2 when a repetition starts.
 enum class L2State { kFlushed, kWarm };
 
 /// Median, 95th percentile (nearest rank) and the smallest of some values. Requires at least one.
@@ -25,7 +25,8 @@ struct Spread {
 /// @throws InvalidParameter when `values` is empty.
 [[nodiscard]] Spread spread_of(std::span<const double> values);
 
-/// Calls the first, then the second, and so on, the first again after the last. Requires one or more.
+/// A function that calls the first of `each`, then the second, and so on; after the last comes the first
+/// again. Requires one or more.
 [[nodiscard]] std::function<void()> in_turn(std::vector<std::function<void()>> each);
 
 inline constexpr int kMaxInputs = 64;

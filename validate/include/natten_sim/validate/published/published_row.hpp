@@ -9,7 +9,7 @@ namespace natten_sim::validate {
 
 /// One published figure beside ours.
 struct PublishedRow {
-  std::string figure;  ///< where it stands: "table 4.3"
+  std::string figure;  ///< place in the publication: "table 4.3"
   std::string item;    ///< what it counts or times
   std::string published;
   std::string ours;
@@ -18,19 +18,19 @@ struct PublishedRow {
   double tolerance = 0;  ///< of the deviation's size; texts must be equal
   Verdict verdict = Verdict::kWithin;
   std::string note;
-  /// Whether constants of ours were fitted to this figure; none: nothing in this work is fitted.
+  /// Whether this project's constants were fitted to this figure; absent if nothing in this work is fitted.
   std::optional<bool> fitted = std::nullopt;
-  /// Times compare by their ratio. The tolerance bounds the deviation, or, for contended times, what the
-  /// larger of ratio and inverse exceeds 1 by.
+  /// Whether the numbers are compared by their ratio, as times are. The tolerance bounds the deviation; for
+  /// contended times it bounds by how much the larger of the ratio and its inverse exceeds 1.
   bool relative = false;
 };
 
-/// Two numbers: within the tolerance, or outside it. The published one is printed with up to six significant
-/// digits, ours with four decimals, or without any when the tolerance is 0.
+/// A row for two numbers, within the tolerance or outside it. The published one is printed with up to six
+/// significant digits, ours with four decimals, or without any when the tolerance is 0.
 [[nodiscard]] PublishedRow number_row(std::string figure, std::string item, double published, double ours,
                                       double tolerance, std::string note = "");
 
-/// Two texts, judged by the caller.
+/// A row for two texts, judged by the caller.
 [[nodiscard]] PublishedRow text_row(std::string figure, std::string item, std::string published,
                                     std::string ours, bool within, std::string note = "");
 

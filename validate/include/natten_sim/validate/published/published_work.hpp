@@ -14,8 +14,8 @@ namespace natten_sim::validate {
 struct PublishedWork {
   std::string name;   ///< as `reproduce NAME` takes it
   std::string title;  ///< for help
-  int position = 0;   ///< in lists, ascending; the first one is the default
-  /// The figures in the order in which they are shown. May take seconds; tells the context's progress.
+  int position = 0;   ///< place in lists, ascending; the first one is the default
+  /// The figures in the order in which they are shown. May take seconds; reports to the context's progress.
   /// @throws MalformedData when the figures in data/ do not follow their format.
   std::vector<PublishedRow> (*reproduce)(const study::Context& context) = nullptr;
 };

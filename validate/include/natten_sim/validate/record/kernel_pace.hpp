@@ -11,22 +11,22 @@
 
 namespace natten_sim::validate {
 
-/// What the timed model takes from paces: of a kernel that computes alone and beside others.
+/// What the timed model takes from the paces of a kernel, measured with its CTAs alone and beside others.
 struct KernelPace {
   std::string device;  ///< profile name
   kernels::AttentionProblem problem;
   kernels::AttentionVariant variant;
   double sm_pairs_per_ns = 0;  ///< token pairs that an SM multiplies, all its CTAs at work
-  double lone_share = 1;       ///< of that, what a CTA alone on its SM reaches
+  double lone_share = 1;       ///< share of that rate that a CTA alone on its SM reaches
   double slot_skew = 0;        ///< (last - first) / mean time of a tile
   double jitter = 0;
 };
 
-/// Of every kernel of which the recording has paces both with all its CTAs on an SM and with one. @throws
+/// The paces of every kernel that was recorded both with all its CTAs on an SM and with one. @throws
 /// MalformedData on a suite without paces.
 [[nodiscard]] std::vector<KernelPace> kernel_paces(const Recording& recording);
 
-/// Of the recordings data/recordings/*-pace.json, compiled in.
+/// The paces of data/recordings/*-pace.json, which are compiled in.
 [[nodiscard]] const std::vector<KernelPace>& builtin_paces();
 
 /// The device in front of that kernel's CTAs, at the built-in pace. Empty where the kernel has no pace there,

@@ -18,8 +18,8 @@ struct ProfiledLaunch {
 
 /// Reads `ncu --csv` output in either shape: the details page (a row a metric) or `--page raw` (a column a
 /// metric, a row of units), with either line end. Lines before the header and those that begin with "=="
-/// (ncu's own messages) are skipped. Metrics that the counter table does not have, and values that ncu does
-/// not have ("n/a"), are left out. Scaled units (Mbyte, us, ..) and thousands separators are understood; decimal
+/// (ncu's own messages) are skipped. Metrics that are not in the counter table, and values that ncu does not
+/// give ("n/a"), are left out. Scaled units (Mbyte, us, ..) and thousands separators are understood; decimal
 /// commas are refused. @throws MalformedData naming the line.
 [[nodiscard]] std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::string& where);
 
@@ -30,7 +30,7 @@ struct ProfiledLaunch {
 
 inline constexpr const char* kProfileSuite = "profile";
 
-/// That row as a recording of the suite kProfileSuite. `device`: the profile of the GPU; `where`: the file.
+/// That row as a recording of the suite kProfileSuite. `device` is the profile of the GPU, `where` the file.
 [[nodiscard]] Recording recording_of_profile(const Device& device, const std::string& where,
                                              const RecordedRow& row);
 

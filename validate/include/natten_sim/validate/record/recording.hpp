@@ -13,7 +13,8 @@
 
 namespace natten_sim::validate {
 
-/// What was measured on one device for one suite, with all that is needed to judge it. JSON on disk.
+/// A recording: what was measured on one device for one suite, with everything needed to judge it. JSON on
+/// disk.
 
 struct RecordedDevice {
   std::string name;      ///< as the driver names it
@@ -33,7 +34,7 @@ struct RecordingHead {
   std::string profiler;  ///< "CUPTI 130001, GH100", or why there are no counters
   std::string clocks_policy = "untouched";
   std::string cache_control = "L2 overwritten before each repetition";
-  std::string commit;                          ///< of the sources that measured
+  std::string commit;                          ///< commit of the sources that measured
   std::map<std::string, std::string> metrics;  ///< exact metric name of each label
   friend bool operator==(const RecordingHead&, const RecordingHead&) = default;
 };
@@ -44,9 +45,12 @@ struct CounterValues {
   int repetitions = 0;
 };
 
+/// The status of what ran.
+inline constexpr const char* kMeasured = "measured";
+
 struct RecordedRow {
   Point point;
-  std::string status = "measured";                ///< or why it could not run: "out of memory"
+  std::string status = kMeasured;                ///< or why it could not run: "out of memory"
   std::map<std::string, CounterValues> counters;  ///< by label
   std::optional<Timing> timing;
   std::optional<CtaPace> pace;
@@ -63,19 +67,19 @@ struct Recording {
 inline constexpr const char* kRecordingSchema = "natten-sim.recording/1";
 
 [[nodiscard]] std::string recording_json(const Recording& recording);
-/// Strict keys; counters must be in the table and carry its metric name; repetitions must have shown what
-/// repetitions can show. @throws MalformedData.
+/// Keys are strict. Counters must be in the table and have its metric name. Values that no repetitions can
+/// have shown are refused. @throws MalformedData.
 [[nodiscard]] Recording parse_recording(std::string_view json, const std::string& where);
 
 enum class IfExists { kRefuse, kResume };
 
 /// A recording that grows on disk: after each `put` the file holds everything so far, written beside it and
-/// renamed, so that a killed run or a full disk leaves the last complete state. One run at a time: as long as
-/// this lives, another one of the same path is refused.
+/// renamed, so that a killed run or a full disk leaves the last complete state. While this object lives, a
+/// second one for the same path is refused, so only one run writes at a time.
 class RecordingFile {
  public:
-  /// Refuses a file that is there already, or with kResume goes on from it, if its head is the same but for
-  /// the commit; once a row is added, the head names both commits.
+  /// Refuses an existing file. With kResume it continues that file if the heads are equal except for the
+  /// commit; once a row is added, the head names both commits.
   /// @throws InvalidParameter naming what differs, or that nothing can be written there; MalformedData.
   RecordingFile(std::string path, const RecordingHead& head, IfExists if_exists);
   RecordingFile(RecordingFile&&) noexcept;
@@ -96,11 +100,11 @@ class RecordingFile {
   std::string path_;
   std::unique_ptr<Lock> lock_;
   Recording recording_;
-  std::string commit_;  ///< of this run, for the head once a row is added
+  std::string commit_;  ///< commit of this run, for the head once a row is added
   std::map<std::string, std::size_t> by_key_;
 };
 
-/// Every *.json of a folder that is a recording, by file name; others are left out, and whatever is no file.
+/// Every *.json of a folder that is a recording, by file name. Other files and folders are left out.
 /// @throws InvalidParameter when there is no such folder or no recording in it, MalformedData for a recording
 /// that is damaged.
 [[nodiscard]] std::vector<Recording> read_recordings(const std::string& folder);

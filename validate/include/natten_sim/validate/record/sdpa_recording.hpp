@@ -11,7 +11,8 @@
 namespace natten_sim::validate {
 
 /// Times of PyTorch's scaled_dot_product_attention, backend by backend, as scripts/time_pytorch_sdpa.py
-/// writes them: the method is time_kernel's. JSON on disk, schema natten-sim.sdpa-recording/1, strict keys.
+/// writes them. It measures as time_kernel does. JSON on disk, schema natten-sim.sdpa-recording/1, strict
+/// keys.
 
 /// "auto" leaves the choice to PyTorch; the others are forced.
 [[nodiscard]] const std::vector<std::string>& sdpa_backends();
@@ -19,8 +20,8 @@ namespace natten_sim::validate {
 struct SdpaRow {
   kernels::AttentionProblem problem;
   std::string backend;
-  std::string status = "measured";     ///< or why it could not run, in PyTorch's words
-  std::optional<Spread> milliseconds;  ///< exactly when measured
+  std::string status = kMeasured;     ///< or why it could not run, in PyTorch's words
+  std::optional<Spread> milliseconds;  ///< present exactly when measured
   int repetitions = 0;
 };
 

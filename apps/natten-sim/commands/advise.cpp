@@ -1,0 +1,83 @@
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/report/advise_report.hpp>
+
+#include "cli/context.hpp"
+#include "cli/output.hpp"
+#include "commands.hpp"
+#include "commands/rows/setting_rows.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+struct AdviseFlags {
+  study::AdviseQuestion question;
+  CatalogFiles files;
+  OutputFlags output;
+};
+
+Options<study::AdviseQuestion> advise_question_rows() {
+  using Question = study::AdviseQuestion;
+  Options<Question> rows;
+  rows.add("--preset", path(&Question::setting, &study::Setting::preset),
+           {.value = "NAME",
+            .help = "Layout, heads, head dim and attention share of a known model (see list presets)",
+            .echo = Echo::kWhenSet});
+  rows.add("-i,--input,--input-size", path(&Question::setting, &study::Setting::input),
+           {.value = "N", .help = "Token layout, one size an axis (30 48 80, 30x48x80 or 30,48,80)"});
+  rows.add("--device", &Question::devices,
+           {.value = "NAME", .help = "GPUs, side by side (see list kernels) [all that are calibrated]"});
+  rows.add("--sparsity", &Question::sparsity,
+           {.value = "S",
+            .help = "Most of the token pairs that may be left out, 0..1 [0.9]",
+            .interval = {0, 1},
+            .accepted = "a fraction in 0..1",
+            .echo = Echo::kWhenSet});
+  rows.add(
+      "--speedup", &Question::speedup,
+      {.value = "X",
+       .help = "Instead: as little sparsity as makes attention X times faster than dense, copies included",
+       .interval = {1, 1000},
+       .accepted = "a factor above 1, at most 1000",
+       .echo = Echo::kWhenSet,
+       .excludes = {"sparsity"}});
+  rows.add("--max-imbalance", &Question::max_imbalance,
+           {.value = "X",
+            .help = "Largest over smallest share of the axes that windows leave out [2.5]",
+            .interval = {1, 1e9},
+            .accepted = "1 or more"});
+  return rows.include(workload_rows(), &Question::setting);
+}
+
+int run_advise(const AdviseFlags& flags) {
+  const study::Context context = make_context(flags.files);
+  const study::AdviseAnswer answer = study::advise(flags.question, context);
+  write_output(flags.output, flags.output.json
+                                 ? report::envelope("advise", advise_question_rows().echo(answer.question),
+                                                    report::advise_result(answer, context))
+                             : flags.output.csv ? report::advise_csv(answer, context)
+                                                : report::advise_text(answer, context));
+  return kExitDone;
+}
+
+}  // namespace
+
+Command advise_command();
+Command advise_command() {
+  Options<AdviseFlags> rows;
+  rows.include(advise_question_rows(), &AdviseFlags::question);
+  rows.include(catalog_rows(), &AdviseFlags::files);
+  rows.include(output_rows(), &AdviseFlags::output);
+  Command command{
+      .name = "advise",
+      .summary = "Three configurations for a model on a GPU, with milliseconds and the call to paste"};
+  command.footer =
+      "Examples:\n"
+      "  natten-sim advise --preset hunyuan-video --device h200\n"
+      "  natten-sim advise -i 256 256 -n 24 -d 128 --speedup 4\n"
+      "Exit codes: 0 done, 1 internal error, 2 bad input.";
+  bind(command, rows, run_advise);
+  return command;
+}
+
+}  // namespace natten_sim::cli

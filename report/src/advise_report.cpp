@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/report/advise_report.hpp>
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/emit.hpp>
+#include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/time_report.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+const study::PassTime& forward_time(const study::AdviceChoice& choice) {
+  return std::get<study::PassTime>(*choice.count.time);
+}
+
+/// None: not asked for, or no backward time is calibrated.
+const study::PassTime* backward_time(const study::AdviceChoice& choice) {
+  const auto& backward = choice.count.backward;
+  return backward && backward->time ? std::get_if<study::PassTime>(&*backward->time) : nullptr;
+}
+
+/// The last line of what --emit prints, without a comment; why not, when NATTEN refuses the call.
+std::string emitted_line(EmitKind kind, const study::AdviceChoice& choice, const study::Context& context) {
+  const study::CountAnswer& count = choice.count;
+  study::Setting setting = count.question.setting;
+  try {
+    std::string text = emitted(kind, setting, count.forward.problem,
+                               count.backward ? &count.backward->problem : nullptr, context);
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    const std::size_t line = text.rfind('\n');
+    return line == std::string::npos ? text : text.substr(line + 1);
+  } catch (const InvalidParameter& error) {
+    return std::string("# ") + error.what();
+  }
+}
+
+Json choice_json(const study::AdviceChoice& choice, const study::Context& context) {
+  const study::CountedTiles& counted = choice.count.forward;
+  Json fields;
+  fields["role"] = to_string(choice.role);
+  fields["window"] = to_json(window_of(counted.problem.mask));
+  fields["stride"] = to_json(stride_of(counted.problem.mask));
+  fields["q_tile"] = to_json(counted.problem.tiles.q_tile);
+  fields["kv_tile"] = to_json(counted.problem.tiles.kv_tile);
+  fields["sparsity"] = counted.count.sparsity();
+  fields["wasted_flop_share"] = counted.count.wasted_share();
+  fields["speedup_mean"] = counted.count.speedup_mean();
+  add_time_fields(choice.count.time, fields);
+  fields["e2e_speedup_time"] = nullable(choice.end_to_end_speedup);
+  fields["tile_memory_bytes"] = choice.tile_memory_bytes;
+  fields["backward"] = Json();
+  if (choice.count.backward) {
+    fields["backward"] = Json::object();
+    fields["backward"]["q_tile"] = to_json(choice.count.backward->problem.tiles.q_tile);
+    fields["backward"]["kv_tile"] = to_json(choice.count.backward->problem.tiles.kv_tile);
+    add_time_fields(choice.count.backward->time, fields["backward"]);
+  }
+  fields["natten_call"] = emitted_line(EmitKind::kNatten, choice, context);
+  fields["natten_profiler"] = emitted_line(EmitKind::kNattenProfiler, choice, context);
+  return fields;
+}
+
+std::string memory_text(std::int64_t bytes) {
+  return fmt::format("{:.3g} GB", 1e-9 * static_cast<double>(bytes));
+}
+
+std::vector<std::string> choice_row(const study::AdviceChoice& choice) {
+  const study::CountedTiles& counted = choice.count.forward;
+  const study::PassTime& time = forward_time(choice);
+  const study::PassTime* backward = backward_time(choice);
+  return {to_string(choice.role),
+          to_string(window_of(counted.problem.mask)),
+          to_string(stride_of(counted.problem.mask)),
+          to_string(counted.problem.tiles.q_tile) + "/" + to_string(counted.problem.tiles.kv_tile),
+          fmt::format("{:.1f}%", 100 * counted.count.sparsity()),
+          fmt::format("{} +-{:.0f}%", duration_text(time.total_ms), 100 * time.evidence.interval),
+          time.speedup ? fmt::format("{:.2f}x", *time.speedup) : "",
+          choice.end_to_end_speedup ? fmt::format("{:.2f}x", *choice.end_to_end_speedup) : "",
+          backward != nullptr ? duration_text(backward->total_ms) : "",
+          memory_text(choice.tile_memory_bytes)};
+}
+
+std::string device_text(const study::DeviceAdvice& advice, bool alone, const study::Context& context) {
+  if (!advice.missing.empty()) return advice.device + ": " + advice.missing + "\n";
+  const study::PassTime& first = forward_time(advice.choices.front());
+  std::string text = advice.device + ":";
+  if (first.dense_ms)
+    text += fmt::format(" dense ({}) takes {}", first.dense_kernel, duration_text(*first.dense_ms));
+  text += "\n";
+  std::vector<std::vector<std::string>> rows = {{"", "window", "stride", "tiles Q/KV", "sparsity", "forward",
+                                                 "speedup", "end to end", "backward", "in tiles"}};
+  for (const study::AdviceChoice& choice : advice.choices) rows.push_back(choice_row(choice));
+  text += text_table(rows);
+  for (const study::AdviceChoice& choice : advice.choices) {
+    text += fmt::format("{}: {}\n", to_string(choice.role), emitted_line(EmitKind::kNatten, choice, context));
+    if (!alone) break;  // the fastest alone, so that several devices fit a screen
+  }
+  return text + "check it: " + emitted_line(EmitKind::kNattenProfiler, advice.choices.front(), context) +
+         "\n";
+}
+
+}  // namespace
+
+Json advise_result(const study::AdviseAnswer& answer, const study::Context& context) {
+  Json devices = Json::array();
+  for (const study::DeviceAdvice& advice : answer.devices) {
+    Json fields = {{"device", advice.device}};
+    if (!advice.missing.empty()) fields["missing"] = advice.missing;
+    fields["choices"] = Json::array();
+    for (const study::AdviceChoice& choice : advice.choices)
+      fields["choices"].push_back(choice_json(choice, context));
+    devices.push_back(fields);
+  }
+  return {{"devices", devices}};
+}
+
+std::string advise_csv(const study::AdviseAnswer& answer, const study::Context& context) {
+  std::vector<Json> rows;
+  for (const study::DeviceAdvice& advice : answer.devices) {
+    for (const study::AdviceChoice& choice : advice.choices) {
+      Json row = {{"device", advice.device}};
+      row.update(flattened(choice_json(choice, context)));
+      rows.push_back(row);
+    }
+  }
+  return rows.empty() ? std::string("device,role\n") : csv_table(rows.front(), rows);
+}
+
+std::string advise_text(const study::AdviseAnswer& answer, const study::Context& context) {
+  std::string text;
+  for (const study::DeviceAdvice& advice : answer.devices) {
+    text += (text.empty() ? "" : "\n") + device_text(advice, answer.devices.size() == 1, context);
+  }
+  return text +
+         "\nforward and backward: milliseconds of the kernel and of its copies into tiles; end to end: "
+         "attention\nalone gets faster. most-local: smallest strides; least-padded: fewest pairs computed in "
+         "vain.\n";
+}
+
+}  // namespace natten_sim::report

@@ -1,0 +1,62 @@
+#include <set>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+
+const std::string kFlux = "advise -i 256 256 -n 24 -d 128 --dtype bf16 --device h200 ";
+
+double product(const Json& extents) {
+  double result = 1;
+  for (const double value : extents) result *= value;
+  return result;
+}
+
+TEST_CASE("advice is three distinct choices, each with its time, its call and its check") {
+  const Json device = result_of(kFlux + "--attention-share 0.5")["devices"][0];
+  REQUIRE(device["choices"].size() == 3);
+  std::set<std::string> distinct;
+  for (const Json& choice : device["choices"]) {
+    distinct.insert(choice["window"].dump());
+    CHECK(choice["sparsity"].get<double>() <= 0.9);
+    CHECK(choice["sparsity"].get<double>() >= 0.85);
+    CHECK(choice["time_ms"]["total"] >= device["choices"][0]["time_ms"]["total"]);
+    CHECK(choice["e2e_speedup_time"].get<double>() > 1);
+    CHECK(choice["e2e_speedup_time"].get<double>() < 2);
+    CHECK(choice["backward"]["time_ms"]["total"] > choice["time_ms"]["total"]);
+    CHECK(choice["natten_call"].get<std::string>().find("natten.na2d(") == 0);
+    CHECK(choice["natten_profiler"].get<std::string>().find("python -m natten.profiler") == 0);
+  }
+  CHECK(distinct.size() == 3);
+  CHECK(device["choices"][0]["role"] == "fastest");
+  CHECK(product(device["choices"][1]["stride"]) == 1);
+  // The time is the one that count gives.
+  const Json& first = device["choices"][0];
+  const auto words = [](const Json& extents) { return " " + extents[0].dump() + " " + extents[1].dump(); };
+  const Json counted =
+      result_of("count -i 256 256 -n 24 -d 128 --dtype bf16 --device h200 --kernel hopper-fna -w" +
+                words(first["window"]) + " -s" + words(first["stride"]) + " --q-tile" +
+                words(first["q_tile"]) + " --kv-tile" + words(first["kv_tile"]));
+  CHECK(counted["time_ms"] == first["time_ms"]);
+}
+
+TEST_CASE("a wished speedup is reached, with copies") {
+  const Json device = result_of(kFlux + "--speedup 3")["devices"][0];
+  REQUIRE(!device["choices"].empty());
+  for (const Json& choice : device["choices"]) CHECK(choice["speedup_time"].get<double>() >= 3);
+}
+
+TEST_CASE("a device without measurements says what is missing, beside one that has them") {
+  const auto text = run("advise -i 256 256 -n 24 -d 128 --device h200 a100");
+  CHECK(text.exit_code == 0);
+  CHECK(text.out.find("a100: no measured times") != std::string::npos);
+  CHECK(text.out.find("fastest") != std::string::npos);
+  check_refused("advise -d 128", {"input"});
+  check_refused(kFlux + "--sparsity 2", {"sparsity"});
+  check_refused(kFlux + "--speedup 2 --sparsity 0.5", {"sparsity"});
+}
+
+}  // namespace
