@@ -70,8 +70,9 @@ void require_accepted(const NattenRules& rules, const NattenCall& call) {
                          refusal->accepted + " (NATTEN: " + refusal->rule + ")", refusal->nearest);
 }
 
-NattenDispatch dispatch_of(const NattenRules& rules, const NattenCall& call) {
-  require_accepted(rules, call);
+namespace {
+
+NattenDispatch dispatch_of_accepted(const NattenRules& rules, const NattenCall& call) {
   NattenDispatch dispatch;
   const PerAxis<bool> causal = causal_or_none(call);
   dispatch.dense_path = takes_dense_path(call.input, call.window, causal, call.additional_keys > 0);
@@ -97,6 +98,19 @@ NattenDispatch dispatch_of(const NattenRules& rules, const NattenCall& call) {
     dispatch.kernel_schedule = schedule_of(rules.of(dispatch.backend), call, *dispatch.tiles);
   }
   return dispatch;
+}
+
+}  // namespace
+
+NattenVerdict verdict_of(const NattenRules& rules, const NattenCall& call) {
+  NattenVerdict verdict{.refusal = refusal_of(rules, call)};
+  if (!verdict.refusal) verdict.dispatch = dispatch_of_accepted(rules, call);
+  return verdict;
+}
+
+NattenDispatch dispatch_of(const NattenRules& rules, const NattenCall& call) {
+  require_accepted(rules, call);
+  return dispatch_of_accepted(rules, call);
 }
 
 }  // namespace natten_sim

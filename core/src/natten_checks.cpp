@@ -75,8 +75,10 @@ std::optional<NattenRefusal> capability_refusal(const NattenBackendRules& rules,
 
 std::optional<NattenRefusal> dtype_refusal(const NattenBackendRules& rules, const char* name,
                                            const NattenCall& call) {
-  std::vector<Dtype> accepted = rules.dtypes;
-  if (call.torch_compile && !rules.compiled_dtypes.empty()) accepted = rules.compiled_dtypes;
+  const bool compiled = call.torch_compile && !rules.compiled_dtypes.empty();
+  const std::vector<Dtype>& both_passes = compiled ? rules.compiled_dtypes : rules.dtypes;
+  if (contains(both_passes, call.dtype)) return std::nullopt;
+  std::vector<Dtype> accepted = both_passes;
   if (!call.requires_grad) {
     accepted.insert(accepted.end(), rules.forward_dtypes.begin(), rules.forward_dtypes.end());
   }
@@ -111,6 +113,7 @@ std::optional<NattenRefusal> head_dims_refusal(const NattenBackendRules& rules, 
   const HeadDimRule& accepted = is_fp8(call.dtype) && rules.fp8_head_dims        ? *rules.fp8_head_dims
                                 : call.torch_compile && rules.compiled_head_dims ? *rules.compiled_head_dims
                                                                                  : rules.head_dims;
+  if (accepted.accepts(call.head_dim) && accepted.accepts(call.head_dim_value)) return std::nullopt;
   const std::string sentence = std::string(name) + " runs some head dims only";
   if (auto refusal = head_dim_refusal(accepted, sentence, "dim", call.head_dim)) return refusal;
   return head_dim_refusal(accepted, sentence, "dim_value", call.head_dim_value);
@@ -229,8 +232,9 @@ std::optional<NattenRefusal> tensor_refusal(const NattenCall& call) {
     return NattenRefusal{"sizes are positive", "additional_keys", std::to_string(call.additional_keys),
                          "0 or more", "0"};
   }
+  if (call.kernel_schedule.empty()) return std::nullopt;
   const std::vector<std::string> schedules = {"non", "coop", "pp"};
-  if (!call.kernel_schedule.empty() && !contains(schedules, call.kernel_schedule)) {
+  if (!contains(schedules, call.kernel_schedule)) {
     return NattenRefusal{"kernel schedules have three names", "kernel_schedule", call.kernel_schedule,
                          joined(schedules), closest_name(call.kernel_schedule, schedules)};
   }

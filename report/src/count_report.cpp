@@ -3,16 +3,113 @@
 
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
 
+#include "kernel_fields.hpp"
+
 namespace natten_sim::report {
 namespace {
 
-Json flops_json(const std::optional<Flops>& flops) {
-  if (!flops) return {{"attended", nullptr}, {"mma", nullptr}, {"dense", nullptr}};
-  return {{"attended", flops->attended}, {"mma", flops->mma}, {"dense", flops->dense}};
+template <typename Sink>
+void write_flops(const std::optional<Flops>& flops, Sink& sink) {
+  sink.object("flops", [&](Sink& fields) {
+    if (!flops) {
+      for (const char* key : {"attended", "mma", "dense"}) fields.null(key);
+      return;
+    }
+    fields.put("attended", flops->attended);
+    fields.put("mma", flops->mma);
+    fields.put("dense", flops->dense);
+  });
+}
+
+/// Everything that `result` says about one forward problem.
+template <typename Sink>
+void write_count(const study::CountedTiles& counted, Sink& sink) {
+  const TileCount& count = counted.count;
+  sink.put("q_tiles", count.q_tiles);
+  sink.put("kv_tiles", count.kv_tiles);
+  sink.put("dense_tiles", count.dense_tiles);
+  sink.put("visited_tiles", count.visited_tiles);
+  sink.put("full_tiles", count.full_tiles);
+  sink.put("partial_tiles", count.partial_tiles());
+  sink.put("max_tiles_per_q_tile", count.max_tiles_per_walked_tile);
+  sink.put("attended_pairs", count.attended_pairs);
+  sink.put("dense_pairs", count.dense_pairs);
+  sink.put("sparsity", count.sparsity());
+  sink.put("speedup_flop", count.speedup_flop());
+  sink.put("speedup_mean", count.speedup_mean());
+  sink.put("speedup_worst", count.speedup_worst());
+  sink.put("mma_pairs", count.mma_pairs);
+  sink.put("speedup_work", count.speedup_work());
+  sink.put("fully_block_sparse", count.fully_block_sparse());
+  sink.put("natten_fast_path", counted.natten_fast_path);
+  write_flops(counted.flops, sink);
+  sink.put("wasted_flop_share", count.wasted_share());
+  if (const std::optional<ExtraKvCount>& extra = counted.extra_kv) {
+    sink.object("add_kv", [&](Sink& fields) {
+      fields.put("tokens", extra->tokens);
+      fields.put("kv_tiles", extra->kv_tiles);
+      fields.put("visited_tiles", extra->visited_tiles);
+      fields.put("attended_pairs", extra->attended_pairs);
+      fields.put("mma_pairs", extra->mma_pairs);
+    });
+  }
+  if (const std::optional<study::EndToEndSpeedup>& whole = counted.end_to_end) {
+    sink.object("e2e_speedup", [&](Sink& fields) {
+      fields.put("flop", whole->flop);
+      fields.put("mean", whole->mean);
+      fields.put("worst", whole->worst);
+    });
+  }
+}
+
+/// The walk of Q tiles per KV tile.
+template <typename Sink>
+void write_backward(const study::BackwardCount& backward, Sink& sink) {
+  const TilingProblem& problem = backward.problem;
+  const TileCount& count = backward.count;
+  sink.put("q_tile", problem.tiles.q_tile);
+  sink.put("kv_tile", problem.tiles.kv_tile);
+  sink.put("kv_tiles", count.kv_tiles);
+  sink.put("q_tiles", count.q_tiles);
+  sink.put("dense_tiles", count.dense_tiles);
+  sink.put("visited_tiles", count.visited_tiles);
+  sink.put("full_tiles", count.full_tiles);
+  sink.put("partial_tiles", count.partial_tiles());
+  sink.put("max_tiles_per_kv_tile", count.max_tiles_per_walked_tile);
+  sink.put("speedup_mean", count.speedup_mean());
+  sink.put("speedup_worst", count.speedup_worst());
+  sink.put("mma_pairs", count.mma_pairs);
+  sink.put("speedup_work", count.speedup_work());
+  sink.put("fully_block_sparse", count.fully_block_sparse());
+  write_flops(backward.flops, sink);
+  sink.put("wasted_flop_share", count.wasted_share());
+}
+
+/// Times come with a device or a kernel only.
+template <typename Sink>
+void write_time(const std::optional<study::TimeAnswer>& time, Sink& sink) {
+  if (!time) return;
+  Json fields = Json::object();
+  add_time_fields(time, fields);
+  for (const auto& [key, value] : fields.items()) sink.put_json(key.c_str(), value);
+}
+
+template <typename Sink>
+void write_result(const study::CountAnswer& answer, Sink& sink) {
+  write_count(answer.forward, sink);
+  write_kernel(answer.kernel, Walk::kForward, sink);
+  write_time(answer.time, sink);
+  if (!answer.backward) return;
+  sink.object("backward", [&](Sink& fields) {
+    write_backward(*answer.backward, fields);
+    write_kernel(answer.kernel, Walk::kBackward, fields);
+    write_time(answer.backward->time, fields);
+  });
 }
 
 std::string percent(std::int64_t part, std::int64_t whole) {
@@ -117,75 +214,43 @@ std::string backward_text(const study::CountAnswer& answer) {
 }  // namespace
 
 Json backward_fields(const study::BackwardCount& backward) {
-  const TilingProblem& problem = backward.problem;
-  const TileCount& count = backward.count;
   Json fields;
-  fields["q_tile"] = to_json(problem.tiles.q_tile);
-  fields["kv_tile"] = to_json(problem.tiles.kv_tile);
-  fields["kv_tiles"] = count.kv_tiles;
-  fields["q_tiles"] = count.q_tiles;
-  fields["dense_tiles"] = count.dense_tiles;
-  fields["visited_tiles"] = count.visited_tiles;
-  fields["full_tiles"] = count.full_tiles;
-  fields["partial_tiles"] = count.partial_tiles();
-  fields["max_tiles_per_kv_tile"] = count.max_tiles_per_walked_tile;
-  fields["speedup_mean"] = count.speedup_mean();
-  fields["speedup_worst"] = count.speedup_worst();
-  fields["mma_pairs"] = count.mma_pairs;
-  fields["speedup_work"] = count.speedup_work();
-  fields["fully_block_sparse"] = count.fully_block_sparse();
-  fields["flops"] = flops_json(backward.flops);
-  fields["wasted_flop_share"] = count.wasted_share();
+  JsonTree sink(fields);
+  write_backward(backward, sink);
   return fields;
 }
 
 Json count_fields(const study::CountedTiles& counted) {
-  const TileCount& count = counted.count;
   Json fields;
-  fields["q_tiles"] = count.q_tiles;
-  fields["kv_tiles"] = count.kv_tiles;
-  fields["dense_tiles"] = count.dense_tiles;
-  fields["visited_tiles"] = count.visited_tiles;
-  fields["full_tiles"] = count.full_tiles;
-  fields["partial_tiles"] = count.partial_tiles();
-  fields["max_tiles_per_q_tile"] = count.max_tiles_per_walked_tile;
-  fields["attended_pairs"] = count.attended_pairs;
-  fields["dense_pairs"] = count.dense_pairs;
-  fields["sparsity"] = count.sparsity();
-  fields["speedup_flop"] = count.speedup_flop();
-  fields["speedup_mean"] = count.speedup_mean();
-  fields["speedup_worst"] = count.speedup_worst();
-  fields["mma_pairs"] = count.mma_pairs;
-  fields["speedup_work"] = count.speedup_work();
-  fields["fully_block_sparse"] = count.fully_block_sparse();
-  fields["natten_fast_path"] = counted.natten_fast_path;
-  fields["flops"] = flops_json(counted.flops);
-  fields["wasted_flop_share"] = count.wasted_share();
-  if (counted.extra_kv) {
-    fields["add_kv"] = {{"tokens", counted.extra_kv->tokens},
-                        {"kv_tiles", counted.extra_kv->kv_tiles},
-                        {"visited_tiles", counted.extra_kv->visited_tiles},
-                        {"attended_pairs", counted.extra_kv->attended_pairs},
-                        {"mma_pairs", counted.extra_kv->mma_pairs}};
-  }
-  if (counted.end_to_end) {
-    fields["e2e_speedup"] = {{"flop", counted.end_to_end->flop},
-                             {"mean", counted.end_to_end->mean},
-                             {"worst", counted.end_to_end->worst}};
-  }
+  JsonTree sink(fields);
+  write_count(counted, sink);
   return fields;
 }
 
 Json count_result(const study::CountAnswer& answer) {
-  Json result = count_fields(answer.forward);
-  add_kernel_fields(answer.kernel, Walk::kForward, result);
-  add_time_fields(answer.time, result);
-  if (answer.backward) {
-    result["backward"] = backward_fields(*answer.backward);
-    add_kernel_fields(answer.kernel, Walk::kBackward, result["backward"]);
-    add_time_fields(answer.backward->time, result["backward"]);
-  }
+  Json result;
+  JsonTree sink(result);
+  write_result(answer, sink);
   return result;
+}
+
+void write_count_result(const study::CountAnswer& answer, JsonMembers& members) {
+  write_result(answer, members);
+}
+
+std::vector<std::string> count_result_keys() {
+  study::CountAnswer answer;
+  answer.forward.extra_kv.emplace();
+  answer.forward.end_to_end.emplace();
+  answer.backward.emplace();
+  answer.kernel.refusal.emplace();
+  answer.time = study::PassTime{};
+  Json result = count_result(answer);
+  add_time_fields(study::TimeAnswer{study::MissingTime{}}, result);
+  for (const char* key : {"natten_call", "natten_profiler", "flex", "natten_json"}) result[key] = nullptr;
+  std::vector<std::string> keys;
+  for (const auto& [key, ignored] : result.items()) keys.push_back(key);
+  return keys;
 }
 
 std::string count_csv(const Json& input, const study::CountAnswer& answer) {

@@ -11,7 +11,7 @@ std::string csv_cell(const Json& value) {
   } else if (value.is_string()) {
     text = value.get<std::string>();
   } else if (!value.is_null()) {
-    text = value.dump();
+    text = json_text(value);
   }
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -30,6 +30,12 @@ Json to_json(const PerAxis<bool>& values) {
   return array;
 }
 
+Json wide_integer(Int128 value) {
+  if (value == static_cast<std::int64_t>(value)) return static_cast<std::int64_t>(value);
+  const std::string digits = decimal(value);
+  return Json::binary({digits.begin(), digits.end()});
+}
+
 std::string envelope(const std::string& subcommand, Json input, Json result) {
   Json object;
   object["schema"] = "natten-sim." + subcommand + "/1";

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/text_table.hpp>
+
+#include "kernel_fields.hpp"
 
 namespace natten_sim::report {
 namespace {
@@ -10,45 +13,6 @@ namespace {
 using study::KernelAnswer;
 using study::KernelLaunch;
 using study::KernelPass;
-
-Json launch_fields(const KernelLaunch& launch) {
-  const KernelVisits& visits = launch.visits;
-  Json fields;
-  fields["name"] = study::name_of(launch);
-  fields["q_tile"] = to_json(launch.tiles.q_tile);
-  fields["kv_tile"] = to_json(launch.tiles.kv_tile);
-  fields["launched_tiles"] = visits.launched_tiles;
-  fields["empty_tiles"] = visits.empty_tiles;
-  fields["visited_tiles"] = visits.visited_tiles;
-  fields["empty_visits"] = visits.empty_visits;
-  fields["masking"] = to_string(masking_of(visits));
-  fields["unmasked_tiles"] = visits.unmasked_tiles;
-  fields["bounds_masked_tiles"] = visits.bounds_masked_tiles;
-  fields["masked_tiles"] = visits.masked_tiles;
-  fields["mma_pairs"] = launch.mma_pairs;
-  return fields;
-}
-
-Json speedup_fields(const study::KernelSpeedups& speedup) {
-  return {{"mean", speedup.mean}, {"worst", speedup.worst}, {"work", speedup.work}};
-}
-
-Json pass_fields(const KernelPass& pass) {
-  Json fields = launch_fields(pass.attention);
-  fields["dense_path"] = pass.dense_path;
-  fields["schedule"] = pass.schedule.empty() ? Json() : Json(pass.schedule);
-  fields["natten_fast_path"] = pass.natten_fast_path;
-  fields["additional"] = pass.additional ? launch_fields(*pass.additional) : Json();
-  fields["speedup"] = speedup_fields(pass.speedup);
-  fields["permutation_bytes"] = pass.permutation ? Json(pass.permutation->bytes) : Json();
-  if (!pass.floors) return fields;
-  fields["permutation_ms"] = pass.floors->permutation_ms;
-  fields["dense_ms"] = nullable(pass.floors->dense_ms);
-  fields["dense_rate"] = pass.floors->dense_ms ? Json(pass.floors->dense_rate) : Json();
-  fields["speedup_with_permutation"] =
-      pass.with_permutation ? speedup_fields(*pass.with_permutation) : Json();
-  return fields;
-}
 
 std::string tiles_text(const TilePair& tiles) {
   return "Q tile " + to_string(tiles.q_tile) + ", KV tile " + to_string(tiles.kv_tile);
@@ -82,19 +46,8 @@ std::vector<std::vector<std::string>> copy_rows(const KernelPass& pass) {
 }  // namespace
 
 void add_kernel_fields(const KernelAnswer& answer, Walk walk, Json& fields) {
-  const std::optional<KernelPass>& pass = walk == Walk::kForward ? answer.forward : answer.backward;
-  fields["kernel"] = pass ? pass_fields(*pass) : Json();
-  if (walk == Walk::kForward && answer.end_to_end) {
-    fields["kernel"]["e2e_speedup"] = {{"mean", answer.end_to_end->mean},
-                                       {"worst", answer.end_to_end->worst}};
-  }
-  if (walk == Walk::kBackward || !answer.refusal) return;
-  const NattenRefusal& refusal = *answer.refusal;
-  fields["kernel_refusal"] = {{"rule", refusal.rule},
-                              {"parameter", refusal.parameter},
-                              {"value", refusal.value},
-                              {"accepted", refusal.accepted}};
-  if (!refusal.nearest.empty()) fields["kernel_refusal"]["hint"] = refusal.nearest;
+  JsonTree sink(fields);
+  write_kernel(answer, walk, sink);
 }
 
 std::string kernel_text(const KernelAnswer& answer, Walk walk, const TileCount& mask) {

@@ -10,8 +10,8 @@ namespace natten_sim::study {
 namespace {
 
 std::optional<NattenBackend> natten_backend(const std::string& name) {
-  for (const NattenBackend backend : values_of<NattenBackend>()) {
-    if (name == to_string(backend)) return backend;
+  for (const Name<NattenBackend>& entry : NamesOf<NattenBackend>::kTable) {
+    if (name == entry.name) return entry.value;
   }
   return std::nullopt;
 }
@@ -167,13 +167,10 @@ KernelPass pass_of(const NattenCall& call, const NattenDispatch& dispatch, const
 }
 
 /// For a call whose tiles alone are refused: what NATTEN does with its own tiles.
-std::optional<NattenDispatch> dispatch_that_is(NattenCall call, const std::optional<NattenRefusal>& refusal,
-                                               const NattenRules& rules) {
-  if (!refusal) return dispatch_of(rules, call);
+std::optional<NattenDispatch> dispatch_but_for_tiles(NattenCall call, const NattenRules& rules) {
   call.tiles = call.backward_tiles = std::nullopt;
-  if (refusal_of(rules, call)) return std::nullopt;
-  NattenDispatch dispatch = dispatch_of(rules, call);
-  dispatch.kernel_schedule.clear();
+  std::optional<NattenDispatch> dispatch = verdict_of(rules, call).dispatch;
+  if (dispatch) dispatch->kernel_schedule.clear();
   return dispatch;
 }
 
@@ -228,11 +225,12 @@ KernelAnswer kernel_answer(const KernelQuestion& question, const Context& contex
   KernelAnswer answer;
   answer.call = natten_call_of(question.setting, question.forward, question.backward, context);
   if (!answer.call) return answer;
-  answer.refusal = refusal_of(context.natten, *answer.call);
-  const std::optional<NattenDispatch> known = dispatch_that_is(*answer.call, answer.refusal, context.natten);
-  if (!question.setting.backend && answer.refusal && known) return {};  // nobody spoke of NATTEN
-  if (!known) return answer;
-  const NattenDispatch& dispatch = *known;
+  NattenVerdict verdict = verdict_of(context.natten, *answer.call);
+  answer.refusal = std::move(verdict.refusal);
+  if (answer.refusal) verdict.dispatch = dispatch_but_for_tiles(*answer.call, context.natten);
+  if (!verdict.dispatch) return answer;
+  if (!question.setting.backend && answer.refusal) return {};  // nobody spoke of NATTEN
+  const NattenDispatch& dispatch = *verdict.dispatch;
   if (!dispatch.dense_path && !answer.refusal) answer.call->kernel_schedule = dispatch.kernel_schedule;
   const auto pass = [&](const TilingProblem& problem, const TileCount& count) {
     KernelPass made = pass_of(*answer.call, dispatch, problem, count);

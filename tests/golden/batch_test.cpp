@@ -43,6 +43,67 @@ TEST_CASE("missing keys take the command line's values") {
   CHECK(results[2] == result_of("count -i 64 -w 16 --q-tile 8 --kv-tile 8 -s 8"));
 }
 
+TEST_CASE("every option of count may stand in a line") {
+  const auto done =
+      run("count --batch -",
+          R"({"preset": "flux1-dev-4k", "window": [80, 80], "backend": "hopper-fna", "backprop": true})"
+          "\n"
+          R"({"input": [64, 64], "window": [8, 8], "device": "h200", "head_dim": 128, "heads": 24, )"
+          R"("batch_size": 2, "dtype": "bf16", "attention_share": 0.5, "dense_steps": "1/4", "add_kv": 9})"
+          "\n");
+  CHECK(done.exit_code == 0);
+  const std::vector<Json> results = lines_of(done.out);
+  REQUIRE(results.size() == 2);
+  CHECK(results[0] == result_of("count --preset flux1-dev-4k -w 80 80 --backend hopper-fna --backprop"));
+  CHECK(results[1] == result_of("count -i 64 64 -w 8 8 --device h200 -d 128 -n 24 -b 2 --dtype bf16 "
+                                "--attention-share 0.5 --dense-steps 1/4 --add-kv 9"));
+}
+
+TEST_CASE("an id is repeated, whatever it is, and a bad line keeps it") {
+  const auto done =
+      run("count -i 64 -w 16 --q-tile 8 --kv-tile 4 --batch -",
+          "{\"id\": 7}\n{\"id\": \"a \\\"b\\\"\"}\n{\"id\": [1, {\"x\": 2.5}], \"stride\": [8]}\n"
+          "{\"stride\": [17], \"id\": 9}\n{\"id\": null}\n");
+  const std::vector<Json> results = lines_of(done.out);
+  REQUIRE(results.size() == 5);
+  CHECK(results[0]["id"] == 7);
+  CHECK(results[1]["id"] == "a \"b\"");
+  CHECK(results[2]["id"] == Json::parse(R"([1, {"x": 2.5}])"));
+  CHECK(results[2]["visited_tiles"] == 32);
+  CHECK(results[3].contains("error"));
+  CHECK(results[4]["id"].is_null());
+}
+
+TEST_CASE("objects of --json are lines again: whole, their input, their result") {
+  for (const std::string line :
+       {"count --preset flux1-dev-4k -w 80 80 -s 16 1 --add-kv 7 --dense-steps 9/28 --backprop",
+        "count -i 33 -w 8 --dilation 2 -c 1 --q-tile 3 --kv-tile 5"}) {
+    INFO(line);
+    const Json whole = Json::parse(run(line + " --json").out);
+    Json result = whole["result"];
+    result["id"] = "result";
+    const auto done = run("count --batch -", whole.dump() + "\n" + whole["input"].dump() + "\n" +
+                                                 Json{{"input", whole["input"]}}.dump());
+    CHECK(done.exit_code == 0);
+    for (const Json& again : lines_of(done.out)) CHECK(again == whole["result"]);
+    // A result says nothing of the problem but extra tokens: the command line does.
+    const auto repeated = run(line + " --batch -", result.dump());
+    CHECK(repeated.exit_code == 0);
+    CHECK(lines_of(repeated.out).at(0) == [&] {
+      Json expected{{"id", "result"}};
+      expected.update(whole["result"]);
+      return expected;
+    }());
+  }
+  // A candidate of a search says its window, stride and tiles beside its counts.
+  const std::string space = "search -i 64 64 --sparsity 0.9:0.95 --backend blackwell-fna --top 3";
+  for (const Json& candidate : result_of(space)["candidates"]) {
+    const auto done = run("count -i 64 64 --batch -", candidate.dump());
+    CHECK(done.exit_code == 0);
+    CHECK(lines_of(done.out).at(0)["visited_tiles"] == candidate["visited_tiles"]);
+  }
+}
+
 TEST_CASE("a bad line gets an error object in its place, the others are answered, and the exit code is 2") {
   const std::string good = "{\"stride\": [8]}\n";
   for (const std::string bad : {"{\"stride\": [17]}",

@@ -191,6 +191,17 @@ Extents OptionValue<Extents>::from_json(const std::string& key, const Json& valu
   return extents;
 }
 
+bool OptionValue<Extents>::from_plain(const PlainValue& value, const About& about, Extents& out) {
+  if (!value.is_array || value.is_boolean || value.values.size() > kMaxRank) return false;
+  Extents extents;
+  for (const std::int64_t size : value.values) {
+    if (size < about.range.lo || size > about.range.hi) return false;
+    extents.push_back(size);
+  }
+  out = extents;
+  return true;
+}
+
 bool OptionValue<Extents>::to_json(const Extents& value, Json& out) {
   out = report::to_json(value);
   return !value.empty();
@@ -210,6 +221,17 @@ PerAxis<bool> OptionValue<PerAxis<bool>>::from_json(const std::string& key, cons
     values.push_back(element.is_boolean() ? element.get<bool>() : element == 1);
   }
   return values;
+}
+
+bool OptionValue<PerAxis<bool>>::from_plain(const PlainValue& value, const About&, PerAxis<bool>& out) {
+  if (!value.is_array || value.values.size() > kMaxRank) return false;
+  PerAxis<bool> values;
+  for (const std::int64_t one : value.values) {
+    if (one != 0 && one != 1) return false;
+    values.push_back(one == 1);
+  }
+  out = values;
+  return true;
 }
 
 bool OptionValue<PerAxis<bool>>::to_json(const PerAxis<bool>& value, Json& out) {

@@ -18,6 +18,7 @@
 #include <natten_sim/search/windows/search.hpp>
 
 #include "cli/command.hpp"
+#include "cli/plain_value.hpp"
 
 namespace natten_sim::cli {
 
@@ -48,8 +49,9 @@ struct About {
   std::string json_accepted = {};  ///< the same for a value in JSON
   std::string choices = {};        ///< separated by spaces; empty: those of the type
   std::string key = {};            ///< of JSON; empty: the name, with underscores
+  std::string within = {};         ///< in a line of --batch the value may be this member of an object
   Echo echo = Echo::kAlways;
-  bool batch = false;                      ///< the key may stand in a line of --batch
+  bool batch = false;                      ///< a line of --batch may hold it, although it is not echoed
   std::vector<std::string> excludes = {};  ///< as in OptionSpec
   std::vector<Need> needs = {};
   RuledOut rules_out = {};
@@ -65,6 +67,8 @@ struct About {
 ///       static std::string choices();                        // optional
 ///     };
 /// Both readers throw InvalidParameter or UnknownName naming the option, the value and what is accepted.
+/// A type may also have `static bool from_plain(const PlainValue& value, const About& about, T& out)`, for
+/// lines of a batch: false leaves the value, and what is wrong with it, to from_json.
 template <typename T>
 struct OptionValue;
 
@@ -88,6 +92,11 @@ struct OptionValue<bool> {
   static constexpr int kMaxValues = 1;
   static bool from_words(const std::string& name, const std::vector<std::string>& words, const About&);
   static bool from_json(const std::string& key, const Json& value, const About&);
+  static bool from_plain(const PlainValue& value, const About&, bool& out) {
+    if (value.is_array || !value.is_boolean) return false;
+    out = value.values[0] != 0;
+    return true;
+  }
   static bool to_json(bool value, Json& out);
 };
 
@@ -104,6 +113,13 @@ requires(!std::same_as<T, bool>) struct OptionValue<T> {
   }
   static T from_json(const std::string& key, const Json& value, const About& about) {
     return static_cast<T>(integer_from_json(key, value, narrowed(about)));
+  }
+  static bool from_plain(const PlainValue& value, const About& about, T& out) {
+    if (value.is_array || value.is_boolean) return false;
+    const std::int64_t lo = std::max<std::int64_t>(about.range.lo, std::is_unsigned_v<T> ? 0 : lowest());
+    if (value.values[0] < lo || value.values[0] > std::min(about.range.hi, highest())) return false;
+    out = static_cast<T>(value.values[0]);
+    return true;
   }
   static bool to_json(T value, Json& out) {
     if constexpr (std::is_unsigned_v<T>) {
@@ -186,6 +202,7 @@ struct OptionValue<Extents> {
   static constexpr int kMaxValues = 4;
   static Extents from_words(const std::string& name, const std::vector<std::string>& words, const About&);
   static Extents from_json(const std::string& key, const Json& value, const About&);
+  static bool from_plain(const PlainValue& value, const About& about, Extents& out);
   static bool to_json(const Extents& value, Json& out);
 };
 
@@ -195,6 +212,7 @@ struct OptionValue<PerAxis<bool>> {
   static PerAxis<bool> from_words(const std::string& name, const std::vector<std::string>& words,
                                   const About&);
   static PerAxis<bool> from_json(const std::string& key, const Json& value, const About&);
+  static bool from_plain(const PlainValue& value, const About&, PerAxis<bool>& out);
   static bool to_json(const PerAxis<bool>& value, Json& out);
 };
 
@@ -228,6 +246,16 @@ struct OptionValue<std::optional<T>> {
     return OptionValue<T>::from_words(name, words, about);
   }
   static std::optional<T> from_json(const std::string& key, const Json& value, const About& about);
+  static bool from_plain(const PlainValue& value, const About& about, std::optional<T>& out) requires
+      requires(T inner) {
+    OptionValue<T>::from_plain(value, about, inner);
+  }
+  {
+    T inner{};
+    if (!OptionValue<T>::from_plain(value, about, inner)) return false;
+    out = inner;
+    return true;
+  }
   static bool to_json(const std::optional<T>& value, Json& out) {
     return value && OptionValue<T>::to_json(*value, out);
   }

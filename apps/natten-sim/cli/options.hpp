@@ -1,7 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <string>
@@ -64,6 +64,11 @@ class Options {
     row.write_json = [=](Q& question, Json& out) {
       return write_value<T>(std::invoke(access, question), out);
     };
+    if constexpr (requires(T value) { OptionValue<T>::from_plain(PlainValue{}, about, value); }) {
+      row.read_plain = [=](Q& question, const PlainValue& value) {
+        return OptionValue<T>::from_plain(value, about, std::invoke(access, question));
+      };
+    }
     rows_.push_back(std::move(row));
     return *this;
   }
@@ -126,6 +131,11 @@ class Options {
           return write(std::invoke(access, question), out);
         };
       }
+      if (from.read_plain) {
+        row.read_plain = [=, read = from.read_plain](Q& question, const PlainValue& value) {
+          return read(std::invoke(access, question), value);
+        };
+      }
       rows_.push_back(std::move(row));
     }
     return *this;
@@ -140,13 +150,13 @@ class Options {
     return question;
   }
 
-  /// `question` with the keys of `object` in place of its own; only those of rows with About::batch when
-  /// `batch` is set. @throws UnknownName, InvalidParameter
-  [[nodiscard]] Q read_json(const Json& object, Q question = {}, bool batch = false) const {
+  /// `question` with the keys of `object` in place of its own: those of `input`, and of rows with
+  /// About::batch.
+  /// @throws UnknownName, InvalidParameter
+  [[nodiscard]] Q read_json(const Json& object, Q question = {}) const {
     std::vector<std::string> known;
     for (const Row& row : rows_) {
-      if (row.read_json && (batch ? row.about.batch : row.about.echo != Echo::kNever))
-        known.push_back(row.key);
+      if (row.has_key()) known.push_back(row.key);
     }
     for_each_key(object, known, [&](const std::string& key, const Json& value) {
       for (const Row& row : rows_) {
@@ -175,7 +185,11 @@ class Options {
     bool positional = false;
     std::function<void(Q&, const std::vector<std::string>&)> read_words;
     std::function<void(Q&, const Json&)> read_json;
-    std::function<bool(Q&, Json&)> write_json;  ///< false: there is no value
+    std::function<bool(Q&, Json&)> write_json;              ///< false: there is no value
+    std::function<bool(Q&, const PlainValue&)> read_plain;  ///< none: the type has no plain values
+
+    /// Whether JSON may set it.
+    [[nodiscard]] bool has_key() const { return read_json && (about.echo != Echo::kNever || about.batch); }
   };
   [[nodiscard]] const std::vector<Row>& rows() const& { return rows_; }
   [[nodiscard]] std::vector<Row> rows() && { return std::move(rows_); }

@@ -141,6 +141,11 @@ void OutputSink::put(std::string_view text) {
   }
 }
 
+void OutputSink::flush() {
+  if (std::fflush(file_) != 0)
+    throw WriteError((path_.empty() ? "standard output" : path_) + ": cannot write: " + std::strerror(errno));
+}
+
 void OutputSink::commit() {
   put(buffer_);
   buffer_.clear();

@@ -44,6 +44,8 @@ class OutputSink {
   OutputSink& operator=(const OutputSink&) = delete;
 
   void write(std::string_view text);
+  /// Lets a reader have what was streamed so far. @throws WriteError
+  void flush();
   /// @throws WriteError when anything could not be written.
   void commit();
 

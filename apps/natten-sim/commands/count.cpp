@@ -1,20 +1,16 @@
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/io/unique_keys.hpp>
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/emit.hpp>
+#include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/tile_picture.hpp>
 #include <natten_sim/study/count.hpp>
 
+#include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "commands/rows/setting_rows.hpp"
@@ -39,33 +35,26 @@ struct CountFlags {
 Options<CountQuestion> question_rows() {
   Options<CountQuestion> rows;
   rows.include(layout_rows(), &CountQuestion::setting);
-  rows.add(
-      "-w,--window,--window-size", &CountQuestion::window,
-      {.value = "N", .help = "Window, one size an axis [the whole axis: dense attention]", .batch = true});
+  rows.add("-w,--window,--window-size", &CountQuestion::window,
+           {.value = "N", .help = "Window, one size an axis [the whole axis: dense attention]"});
   rows.add("-s,--stride", &CountQuestion::stride,
-           {.value = "N", .help = "Stride, one an axis, at most the window [1]", .batch = true});
-  rows.add(
-      "--dilation", &CountQuestion::dilation,
-      {.value = "N", .help = "Dilation, one an axis; window x dilation fits the axis [1]", .batch = true});
+           {.value = "N", .help = "Stride, one an axis, at most the window [1]"});
+  rows.add("--dilation", &CountQuestion::dilation,
+           {.value = "N", .help = "Dilation, one an axis; window x dilation fits the axis [1]"});
   rows.add("-c,--causal", &CountQuestion::causal,
-           {.value = "BOOL", .help = "true/false/1/0, one an axis [false]", .batch = true});
+           {.value = "BOOL", .help = "true/false/1/0, one an axis [false]"});
   rows.add("--q-tile", &CountQuestion::q_tile,
-           {.value = "N",
-            .help = "Q tile shape, one size an axis [NATTEN's default of the backend]",
-            .batch = true});
+           {.value = "N", .help = "Q tile shape, one size an axis [NATTEN's default of the backend]"});
   rows.add("--kv-tile", &CountQuestion::kv_tile,
-           {.value = "N",
-            .help = "KV tile shape, one size an axis [NATTEN's default of the backend]",
-            .batch = true});
+           {.value = "N", .help = "KV tile shape, one size an axis [NATTEN's default of the backend]"});
   rows.add("--kv-tiling", &CountQuestion::kv_tiling,
            {.value = "KIND",
             .help = "KV tiles of the forward pass on a fixed grid (static) or from each Q tile's first key "
-                    "(dynamic) [the chosen backend's, or static]",
-            .batch = true});
-  rows.add("--tiling", &CountQuestion::tiling,
-           {.value = "KIND",
-            .help = "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [multi]",
-            .batch = true});
+                    "(dynamic) [the chosen backend's, or static]"});
+  rows.add(
+      "--tiling", &CountQuestion::tiling,
+      {.value = "KIND",
+       .help = "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [multi]"});
   rows.include(backend_rows(Echo::kAlways), &CountQuestion::setting);
   rows.include(workload_rows(), &CountQuestion::setting);
   rows.add("--kernel", &CountQuestion::kernel,
@@ -80,7 +69,9 @@ Options<CountQuestion> question_rows() {
             .echo = Echo::kWhenSet,
             .batch = true});
   rows.add("--backprop", &CountQuestion::backward,
-           {.help = "Count the backward pass too: Q tiles walked per KV tile", .echo = Echo::kNever});
+           {.help = "Count the backward pass too: Q tiles walked per KV tile",
+            .echo = Echo::kNever,
+            .batch = true});
   rows.add("--backward-q-tile", &CountQuestion::backward_q_tile,
            {.value = "N",
             .help = "Q tile shape of the backward pass [NATTEN's default of the backend]",
@@ -106,8 +97,7 @@ Options<CountFlags> count_rows() {
            {.value = "FILE",
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
-            .rules_out = {
-                {"svg", "ascii", "csv", "backprop", "backward-q-tile", "backward-kv-tile", "at-q-tile"}}});
+            .rules_out = {{"svg", "ascii", "csv", "at-q-tile"}}});
   rows.add(
       "--emit", &CountFlags::emit,
       {.value = "KIND",
@@ -144,94 +134,14 @@ void say_defaults(const CountAnswer& answer, const Notes& notes) {
     notes.note(fmt::format("no window given: {} (dense)", to_string(answer.question.window)));
 }
 
-Json error_object(const Error& error, std::int64_t line) {
-  Json object;
-  object["error"] = {{"line", line},
-                     {"message", error.what()},
-                     {"parameter", error.parameter()},
-                     {"value", error.value()},
-                     {"accepted", error.accepted()}};
-  if (!error.hint().empty()) object["error"]["hint"] = error.hint();
-  return object;
-}
-
-/// Answers lines one by one, each with a line: a result, or an error object.
-class Batch {
- public:
-  Batch(const CountFlags& flags, const study::Context& context)
-      : base_(flags.question), context_(context), sink_(flags.output.output, OutputSink::Mode::kStreamed) {}
-
-  void answer(const std::string& line) {
-    ++lines_;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) {
-      ++blank_;
-      return;
-    }
-    for (; blank_ > 0; --blank_)
-      refuse(MalformedData("batch line", "blank", "a JSON object a line"), lines_ - blank_);
-    try {
-      require_unique_keys(line, "batch line");
-      const Json object = Json::parse(line);
-      if (!object.is_object()) throw MalformedData("batch line", "not an object", "a JSON object a line");
-      write(report::count_result(study::count(rows_.read_json(object, base_, true), context_)));
-    } catch (const Error& error) {
-      refuse(error, lines_);
-    } catch (const std::bad_alloc&) {
-      refuse(InvalidParameter("batch line", "too large for this machine's memory", "smaller problems"),
-             lines_);
-    }
-  }
-
-  /// Only blank lines at the very end go unanswered.
-  int finish(const Notes& notes) {
-    sink_.commit();
-    if (bad_ == 0) return kExitDone;
-    notes.note(fmt::format("{} of {} lines are bad; each has an error object in its place", bad_, lines_));
-    return kExitBadInput;
-  }
-
- private:
-  void write(const Json& object) {
-    sink_.write(object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-  }
-  void refuse(const Error& error, std::int64_t line) {
-    ++bad_;
-    write(error_object(error, line));
-  }
-
-  Options<CountQuestion> rows_ = question_rows();
-  CountQuestion base_;
-  const study::Context& context_;
-  OutputSink sink_;
-  std::int64_t lines_ = 0, bad_ = 0, blank_ = 0;
-};
-
 int run_batch(const CountFlags& flags, const study::Context& context) {
-  const std::string& path = *flags.batch;
-  std::ifstream file;
-  if (path != "-") {
-    file.open(path);
-    if (!file || file.peek() == std::ifstream::traits_type::eof()) {
-      if (!std::ifstream(path).good())
-        throw InvalidParameter("batch", path, "a readable file, or - for standard input");
-      file.clear();
-    }
-  }
-  std::istream& lines = path == "-" ? std::cin : file;
   (void)study::resolved(flags.question.setting, context.catalog);  // what is wrong with every line
-  Batch batch(flags, context);
-  ProgressBar bar("answering", flags.output.quiet);
-  std::error_code unknown_size;  // a pipe has none: no bar
-  const auto bytes = path == "-" ? 0.0 : static_cast<double>(std::filesystem::file_size(path, unknown_size));
-  double read = 0;
-  for (std::string line; std::getline(lines, line);) {
-    read += static_cast<double>(line.size()) + 1;
-    if (bytes > 0 && !unknown_size) bar.show(std::min(1.0, read / bytes));
-    batch.answer(line);
-  }
-  bar.clear();
-  if (lines.bad()) throw InvalidParameter("batch", path, "a file that can be read to its end");
-  return batch.finish(Notes(flags.output));
+  LineReader<CountQuestion> reader(question_rows(), flags.question, report::count_result_keys());
+  return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
+    const CountQuestion question = reader.read(line.text, line.id);
+    report::JsonMembers members(line.answer);
+    report::write_count_result(study::count(question, context), members);
+  });
 }
 
 std::string emitted(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {

@@ -12,6 +12,7 @@
 #include <natten_sim/core/error.hpp>
 
 #include "catch.hpp"
+#include "cli/batch.hpp"
 
 namespace {
 
@@ -177,10 +178,59 @@ TEST_CASE("values in JSON are checked as strictly as words") {
   CHECK(contains(refused_json(R"({"shpae": [1]})"), "nearest shape"));
 }
 
-TEST_CASE("a batch line takes the keys of its rows alone") {
-  const Json shape = Json::parse(R"({"shape": [4]})"), whole = Json::parse(R"({"whole": 3})");
-  CHECK(rows().read_json(shape, {}, true).shape == Extents{4});
-  CHECK(contains(refusal([&] { return rows().read_json(whole, {}, true); }), "accepted: shape"));
+TEST_CASE("a line may set what input has, and the rows that say so besides") {
+  Options<Question> options = rows();
+  options.add("--hidden", &Question::small, {.value = "N", .help = "Not echoed", .echo = Echo::kNever});
+  options.add("--open", &Question::seed,
+              {.value = "N", .help = "Not echoed, but set", .echo = Echo::kNever, .batch = true});
+  CHECK(options.read_json(Json::parse(R"({"open": 5})")).seed == 5);
+  CHECK(contains(refusal([&] { return options.read_json(Json::parse(R"({"hidden": 5})")); }), "hidden"));
+}
+
+TEST_CASE("lines in a plain spelling and in any other are read alike") {
+  LineReader<Question> reader(rows(), Question{.whole = 4}, {"visited", "flops"});
+  std::string id;
+  const auto check = [&](const std::string& line, const auto& holds, const std::string& expected_id) {
+    INFO(line);
+    CHECK(holds(reader.read(line, id)));
+    CHECK(id == expected_id);
+  };
+  // An escaped key makes a line odd: the second of each pair takes the slow way.
+  for (const std::string shape : {R"("shape")", R"("\u0073hape")"}) {
+    check(
+        "{" + shape + ": [4, 5]}",
+        [](const Question& q) {
+          return q.shape == Extents{4, 5} && q.whole == 4;
+        },
+        "");
+    check(R"({"id": 17, )" + shape + R"(: [4], "causal": [true, false], "dtype": "bf16", "flag": true})",
+          [](const Question& q) {
+            return q.shape == Extents{4} && q.causal == PerAxis<bool>{true, false} &&
+                   q.dtype == Dtype::kBf16 && q.flag;
+          },
+          "17");
+    check(R"({"visited": 12, "flops": {"mma": [1, {"x": null}]}, "number": 1.5, )" + shape +
+              R"(:[6],"id":"a"})",
+          [](const Question& q) { return q.shape == Extents{6} && q.number == 1.5; }, R"("a")");
+  }
+  for (const char* line :
+       {R"({"shape": [4], "shape": [5]})", R"({"shape": [4],})", R"({"shape": [04]})", R"({"shape": [4]} 5)",
+        R"({"number": 1.5.5})", R"({"flops": {]}})", R"({"shape": [4)", R"({"nothing": 1})", "[]", ""}) {
+    INFO(line);
+    CHECK(refusal([&] { return reader.read(line, id); }) != "nothing was refused");
+  }
+}
+
+TEST_CASE("values that are refused are refused alike in lines and in whole objects") {
+  LineReader<Question> reader(rows(), Question{}, {});
+  std::string id;
+  for (const char* text :
+       {R"({"whole": 10})", R"({"whole": 3.5})", R"({"shape": []})", R"({"shape": [1, 0]})",
+        R"({"causal": [2]})", R"({"shape": [1, 2, 3, 4, 5]})", R"({"shape": [1, true]})", R"({"seed": -1})",
+        R"({"flag": 1})", R"({"shape": null})"}) {
+    INFO(text);
+    CHECK(refusal([&] { return reader.read(text, id); }) == refused_json(text));
+  }
 }
 
 TEST_CASE("a command has the rows' flags, choices and rules, and runs with what they read") {

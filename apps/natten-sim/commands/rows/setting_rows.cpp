@@ -40,9 +40,7 @@ Options<Setting> preset_rows() {
 Options<Setting> input_rows() {
   Options<Setting> rows;
   rows.add("-i,--input,--input-size", &Setting::input,
-           {.value = "N",
-            .help = "Token layout, one size an axis (30 48 80, 30x48x80 or 30,48,80)",
-            .batch = true});
+           {.value = "N", .help = "Token layout, one size an axis (30 48 80, 30x48x80 or 30,48,80)"});
   return rows;
 }
 
@@ -71,7 +69,7 @@ Options<Setting> workload_rows() {
             .help = "Extra KV tokens that every query attends to, reported apart [0]",
             .range = {.lo = 0},
             .json_accepted = "0 or more tokens",
-            .batch = true});
+            .within = "tokens"});
   rows.add("-b,--batch-size", &Setting::batch, {.value = "N", .help = "Batch size [1]"});
   rows.add("-n,--heads", &Setting::heads, {.value = "N", .help = "Heads [the preset's, or 1]"});
   rows.add("--heads-kv", &Setting::heads_kv,

@@ -104,6 +104,15 @@ struct NattenDispatch {
   TilePair fmha_backward_tiles;
 };
 
+/// Either why NATTEN raises on a call, or what it does with it.
+struct NattenVerdict {
+  std::optional<NattenRefusal> refusal;
+  std::optional<NattenDispatch> dispatch;  ///< of an accepted call
+};
+
+/// refusal_of() and dispatch_of() at once.
+[[nodiscard]] NattenVerdict verdict_of(const NattenRules& rules, const NattenCall& call);
+
 /// @throws InvalidParameter when NATTEN refuses the call.
 [[nodiscard]] NattenDispatch dispatch_of(const NattenRules& rules, const NattenCall& call);
 

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 enum class JsonLayout { kOneLine, kIndented };
 
 /// JSON text without a line break at the end. Bytes that are not UTF-8, as file names may have, become
-/// U+FFFD.
+/// U+FFFD. A binary value holds the digits of a number that no other kind holds.
 [[nodiscard]] std::string json_text(const Json& value, JsonLayout layout = JsonLayout::kOneLine);
 
 /// Requires text that `require_unique_keys` accepts.

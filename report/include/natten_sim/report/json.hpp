@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/core/wide_integer.hpp>
 #include <natten_sim/io/json_text.hpp>
 
 namespace natten_sim::report {
@@ -14,6 +15,10 @@ using natten_sim::Json;
 
 [[nodiscard]] Json to_json(const Extents& extents);
 [[nodiscard]] Json to_json(const PerAxis<bool>& values);
+
+/// An integer; beyond 63 bits its digits as a binary value, which json_text() and csv_cell() print as they
+/// are.
+[[nodiscard]] Json wide_integer(Int128 value);
 
 /// The value, or null for an empty optional.
 template <typename T, typename J = Json>  // so that this header does without the whole of nlohmann/json.hpp

@@ -1,0 +1,256 @@
+#include "cli/batch.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <new>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/json_text.hpp>
+#include <natten_sim/io/unique_keys.hpp>
+
+namespace natten_sim::cli {
+namespace {
+
+constexpr const char* kLine = "batch line";
+constexpr const char* kAccepted = "a JSON object a line";
+
+Json checked_value(std::string_view json) {
+  require_unique_keys(json, kLine);
+  return parse_json(json);
+}
+
+/// The lines of a file or of standard input, read in large pieces.
+class LineSource {
+ public:
+  explicit LineSource(const std::string& path) : path_(path) {
+    if (path == "-") return;
+    file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file_ < 0) throw InvalidParameter("batch", path, "a readable file, or - for standard input");
+    std::error_code unknown;  // a pipe has no size: no progress
+    size_ = static_cast<double>(std::filesystem::file_size(path, unknown));
+    if (unknown) size_ = 0;
+  }
+  ~LineSource() {
+    if (file_ != STDIN_FILENO) ::close(file_);
+  }
+  LineSource(const LineSource&) = delete;
+  LineSource& operator=(const LineSource&) = delete;
+
+  /// Valid until the next call. `before_read` is called before the source may wait.
+  bool next(std::string_view& line, const std::function<void()>& before_read) {
+    while (true) {
+      const void* found = std::memchr(buffer_.data() + searched_, '\n', end_ - searched_);
+      if (found != nullptr) {
+        const auto at = static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.data());
+        line = {buffer_.data() + begin_, at - begin_};
+        begin_ = searched_ = at + 1;
+        return true;
+      }
+      searched_ = end_;
+      if (done_) break;
+      before_read();
+      fill();
+    }
+    if (begin_ == end_) return false;
+    line = {buffer_.data() + begin_, end_ - begin_};
+    begin_ = searched_ = end_;
+    return true;
+  }
+  /// Of the input, where its size is known.
+  [[nodiscard]] double share_read() const { return size_ > 0 ? std::min(1.0, read_ / size_) : 0; }
+
+ private:
+  void fill() {
+    constexpr std::size_t kPiece = std::size_t{1} << 18;
+    std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
+              buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
+    end_ -= begin_;
+    searched_ -= begin_;
+    begin_ = 0;
+    if (buffer_.size() < end_ + kPiece) buffer_.resize(2 * end_ + kPiece);
+    ssize_t got = 0;
+    do {
+      got = ::read(file_, buffer_.data() + end_, kPiece);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) throw InvalidParameter("batch", path_, "a file that can be read to its end");
+    done_ = got == 0;
+    end_ += static_cast<std::size_t>(got);
+    read_ += static_cast<double>(got);
+  }
+
+  std::string path_;
+  int file_ = STDIN_FILENO;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0, searched_ = 0, end_ = 0;
+  bool done_ = false;
+  double size_ = 0, read_ = 0;
+};
+
+/// Answers lines in order.
+class Answers {
+ public:
+  Answers(const OutputFlags& flags, const std::function<void(BatchLine&)>& answer)
+      : sink_(flags.output, OutputSink::Mode::kStreamed), answer_(answer) {}
+
+  void take(std::string_view text) {
+    ++lines_;
+    if (text.find_first_not_of(" \t\r") == std::string_view::npos) {
+      ++blank_;
+      return;
+    }
+    for (; blank_ > 0; --blank_) {
+      line_.id.clear();
+      refuse(MalformedData(kLine, "blank", kAccepted), lines_ - blank_);
+    }
+    line_.text = text;
+    line_.id.clear();
+    line_.answer.clear();
+    try {
+      answer_(line_);
+      write();
+    } catch (const Error& error) {
+      refuse(error, lines_);
+    } catch (const std::bad_alloc&) {
+      refuse(InvalidParameter(kLine, "too large for this machine's memory", "smaller problems"), lines_);
+    }
+  }
+
+  void flush() {
+    sink_.write(out_);
+    out_.clear();
+    sink_.flush();
+  }
+
+  /// Only blank lines at the very end go unanswered.
+  int finish(const Notes& notes) {
+    sink_.write(out_);
+    sink_.commit();
+    if (bad_ == 0) return kExitDone;
+    notes.note(fmt::format("{} of {} lines are bad; each has an error object in its place", bad_, lines_));
+    return kExitBadInput;
+  }
+
+ private:
+  void write() {
+    out_ += '{';
+    if (!line_.id.empty()) {
+      out_ += "\"id\":";
+      out_ += line_.id;
+      if (!line_.answer.empty()) out_ += ',';
+    }
+    out_ += line_.answer;
+    out_ += "}\n";
+    constexpr std::size_t kPiece = std::size_t{1} << 16;
+    if (out_.size() < kPiece) return;
+    sink_.write(out_);
+    out_.clear();
+  }
+
+  void refuse(const Error& error, std::int64_t number) {
+    ++bad_;
+    Json object = {{"line", number},
+                   {"message", error.what()},
+                   {"parameter", error.parameter()},
+                   {"value", error.value()},
+                   {"accepted", error.accepted()}};
+    if (!error.hint().empty()) object["hint"] = error.hint();
+    line_.answer = "\"error\":" + json_text(object);
+    write();
+  }
+
+  OutputSink sink_;
+  const std::function<void(BatchLine&)>& answer_;
+  BatchLine line_;
+  std::string out_;
+  std::int64_t lines_ = 0, bad_ = 0, blank_ = 0;
+};
+
+}  // namespace
+
+void LineKeys::add(Key key) { keys_.push_back(std::move(key)); }
+
+void LineKeys::pass_over(const std::string& name) {
+  for (Key& key : keys_) {
+    if (key.name != name) continue;
+    key.of_results = true;
+    return;
+  }
+  keys_.push_back({.name = name, .meaning = Meaning::kPassedOver});
+}
+
+const LineKeys::Key* LineKeys::find(std::string_view name, std::size_t guess) const {
+  if (guess < keys_.size() && keys_[guess].name == name) return &keys_[guess];
+  for (const Key& key : keys_) {
+    if (key.name == name) return &key;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> LineKeys::settable() const {
+  std::vector<std::string> names;
+  for (const Key& key : keys_) {
+    if (key.meaning == Meaning::kRow || key.meaning == Meaning::kId) names.push_back(key.name);
+  }
+  return names;
+}
+
+Json parse_line(std::string_view line) {
+  require_unique_keys(line, kLine);
+  Json object = parse_json(line);
+  if (!object.is_object()) throw MalformedData(kLine, "not an object", kAccepted);
+  return object;
+}
+
+void require_structure(std::string_view json) { require_unique_keys(json, kLine); }
+
+Json json_of(const LineMember& member) {
+  return member.kind == LineMember::Kind::kText ? Json(std::string(member.value))
+                                                : checked_value(member.value);
+}
+
+std::string id_text(const LineMember& member) {
+  if (member.kind == LineMember::Kind::kNumber) return json_text(checked_value(member.value));
+  return member.kind == LineMember::Kind::kText ? '"' + std::string(member.value) + '"'
+                                                : std::string(member.value);
+}
+
+Json value_within(Json value, const std::string& name) {
+  if (name.empty() || !value.is_object() || !value.contains(name)) return value;
+  return value[name];
+}
+
+void refuse_key(const std::string& name, const LineKeys& keys) {
+  const std::vector<std::string> known = keys.settable();
+  throw UnknownName("key", name, closest_name(name, known), joined(known));
+}
+
+void for_each_member(const Json& object, const std::function<void(const std::string&, const Json&)>& read) {
+  for (const auto& [key, value] : object.items()) read(key, value);
+}
+
+bool is_object(const Json& value) { return value.is_object(); }
+
+std::string value_text(const Json& value) { return json_text(value); }
+
+int answer_batch(const std::string& path, const OutputFlags& flags,
+                 const std::function<void(BatchLine&)>& answer) {
+  LineSource source(path);
+  Answers answers(flags, answer);
+  ProgressBar bar("answering", flags.quiet);
+  const auto before_read = [&] {
+    answers.flush();
+    bar.show(source.share_read());
+  };
+  for (std::string_view line; source.next(line, before_read);) answers.take(line);
+  bar.clear();
+  return answers.finish(Notes(flags));
+}
+
+}  // namespace natten_sim::cli
