@@ -31,7 +31,7 @@ class Adviser {
     setting_.backend = std::nullopt;
     setting_ = resolved(setting_, context.catalog);
     if (setting_.input.empty())
-      throw InvalidParameter("input", "none", "-i with one size an axis, or --preset NAME");
+      throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
   }
 
   DeviceAdvice advise() {

@@ -204,7 +204,8 @@ void print_accepted(const NattenRules& rules, const NattenCall& call) {
       {"schedule", dispatch.kernel_schedule},
       {"additional_kernel",
        !dispatch.dense_path && call.additional_keys > 0 ? Json(fmha_name(dispatch.fmha)) : Json(nullptr)}};
-  if (call.additional_keys == 0 && product(call.input, "tokens") <= 100) {
+  const bool fp8 = call.dtype == Dtype::kE4m3 || call.dtype == Dtype::kE5m2;  // FlexAttention has none
+  if (call.additional_keys == 0 && !fp8 && product(call.input, "tokens") <= 100) {
     const NeighborhoodMask mask = make_mask(call.input, call.window, call.stride, call.dilation, call.causal);
     const Extents ones(mask.rank(), 1);
     line["flex_script"] = flex_attention_script(call);

@@ -30,7 +30,7 @@ CountQuestion question(const char* backend, Extents input, Extents window) {
 
 /// Equal but for rounding.
 struct Near {
-  explicit Near(double expected) : expected(expected) {}
+  explicit Near(double value) : expected(value) {}
   double expected;
   friend bool operator==(double value, const Near& other) {
     return std::abs(value - other.expected) <= 1e-12 * std::abs(other.expected);
