@@ -11,7 +11,7 @@
 namespace natten_sim::draw {
 namespace {
 
-constexpr double kRow = 24, kTextSize = 12;
+constexpr double kBarRow = 24, kTextSize = 12;
 
 std::string note_of(const Bar& bar, Unit unit) {
   return bar.note.empty() ? number_text(bar.value, unit) : bar.note;
@@ -47,12 +47,12 @@ void draw_bar(Document& document, const BarChart& chart, const Bar& bar, const A
   const double zero = axis.clamped(0), end = axis.clamped(bar.value);
   const bool shown = can_show(chart.value.scale, bar.value) && bar.value != 0;
   if (shown) {
-    document.rect({std::min(zero, end), y + 4, std::max(std::abs(end - zero), 1.0), kRow - 8},
+    document.rect({std::min(zero, end), y + 4, std::max(std::abs(end - zero), 1.0), kBarRow - 8},
                   {.fill = Paint::category(bar.category)}, bar.label + ": " + note_of(bar, chart.value.unit));
   }
-  document.text(labels - 8, y + kRow / 2 + 4, shortened(bar.label, labels - kMargin - 8, kTextSize),
+  document.text(labels - 8, y + kBarRow / 2 + 4, shortened(bar.label, labels - kMargin - 8, kTextSize),
                 {.anchor = Anchor::kEnd});
-  document.text(std::max(zero, end) + 6, y + kRow / 2 + 4, note_of(bar, chart.value.unit),
+  document.text(std::max(zero, end) + 6, y + kBarRow / 2 + 4, note_of(bar, chart.value.unit),
                 {.paint = Paint::role(Role::kMutedText), .halo = true});
 }
 
@@ -75,18 +75,18 @@ Picture render(const BarChart& chart) {
   }
   const double left = kMargin + std::min(labels, 0.35 * inner) + 8;
   const double right = chart.width - kMargin - std::min(notes, 0.3 * inner) - 10;
-  const double bottom = top + kRow * static_cast<double>(std::max<std::size_t>(chart.bars.size(), 1));
+  const double bottom = top + kBarRow * static_cast<double>(std::max<std::size_t>(chart.bars.size(), 1));
   const Axis axis = axis_of(chart, left, right);
   draw_grid(document, axis, top, bottom);
   double y = top;
   for (const Bar& bar : chart.bars) {
     draw_bar(document, chart, bar, axis, left, y);
-    y += kRow;
+    y += kBarRow;
   }
   const double zero = axis.clamped(0);
   document.line(zero, top, zero, bottom, {.stroke = Paint::role(Role::kAxis)});
   if (chart.bars.empty()) {
-    document.text((left + right) / 2, top + kRow / 2 + 4, "nothing to show",
+    document.text((left + right) / 2, top + kBarRow / 2 + 4, "nothing to show",
                   {.anchor = Anchor::kMiddle, .paint = Paint::role(Role::kMutedText), .halo = true});
   }
   document.text((left + right) / 2, bottom + 34, chart.value.label,

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kRadixBits = 4;
 constexpr std::size_t kRadix = std::size_t{1} << kRadixBits;
-constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 28;
-constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxDistinctBlocks = std::int64_t{1} << 28;
+constexpr std::int64_t kMaxAccessBytes = std::int64_t{1} << 31;
 constexpr std::size_t kFewestPositions = 1024;
 
 /// Row p selects the children after child p, so that sums need no branches; loops of random length would be
@@ -40,14 +40,14 @@ std::int64_t sum_behind(const std::vector<Value>& values, std::size_t position,
 }  // namespace
 
 StackDistances::StackDistances(std::int64_t expected_blocks) {
-  const std::int64_t blocks = std::clamp<std::int64_t>(expected_blocks, 0, kMaxBlocks);
+  const std::int64_t blocks = std::clamp<std::int64_t>(expected_blocks, 0, kMaxDistinctBlocks);
   last_.assign(static_cast<std::size_t>(blocks), kNever);
   rebuild(std::max(kFewestPositions, 2 * static_cast<std::size_t>(blocks)));
 }
 
 void StackDistances::grow_blocks(std::int64_t block) {
   const auto needed = static_cast<std::size_t>(block) + 1;
-  last_.resize(std::max(needed, std::min(static_cast<std::size_t>(kMaxBlocks), last_.size() * 2)), kNever);
+  last_.resize(std::max(needed, std::min(static_cast<std::size_t>(kMaxDistinctBlocks), last_.size() * 2)), kNever);
 }
 
 /// Moves the live positions to the front of an axis of at least `positions`, keeping their order.
@@ -98,9 +98,9 @@ std::int64_t StackDistances::sum_behind_position(std::size_t position) const {
 }
 
 std::optional<std::int64_t> StackDistances::access(std::int64_t block, std::int64_t bytes) {
-  if (block < 0 || block >= kMaxBlocks)
+  if (block < 0 || block >= kMaxDistinctBlocks)
     throw InvalidParameter("block", std::to_string(block), "0..2^28-1: no more distinct blocks");
-  if (bytes < 1 || bytes > kMaxBlockBytes)
+  if (bytes < 1 || bytes > kMaxAccessBytes)
     throw InvalidParameter("block bytes", std::to_string(bytes), "1..2^31");
   const auto index = static_cast<std::size_t>(block);
   if (index >= last_.size()) grow_blocks(block);

@@ -182,16 +182,16 @@ void resolve_objective(const SearchSpace& space, SearchQuestion& question) {
   if (!question.objective)
     question.objective = ladder || space.tiles.size() == 1 ? SearchObjective::kWorst : SearchObjective::kWork;
   if (row_of(*question.objective).needs_share && space.phase != SearchPhase::kForward) {
-    throw InvalidParameter("objective", to_string(*question.objective),
+    throw InvalidParameter("objective", natten_sim::to_string(*question.objective),
                            "with the forward phase: the share is that of inference", "work");
   }
   if (row_of(*question.objective).needs_share && !question.setting.attention_share) {
-    throw InvalidParameter("objective", to_string(*question.objective),
+    throw InvalidParameter("objective", natten_sim::to_string(*question.objective),
                            "together with " + mention("attention-share") +
                                " or a preset that has one; else work, worst, mean or flop");
   }
   if (ladder && question.objective != SearchObjective::kWorst) {
-    throw InvalidParameter("objective", to_string(*question.objective),
+    throw InvalidParameter("objective", natten_sim::to_string(*question.objective),
                            "worst for " + mention("ladder") + ": a ladder is over worst-case speedups");
   }
 }
