@@ -37,7 +37,7 @@ ensure_packages build "$packages"
 
 configure build/demo -DNATTEN_SIM_BUILD_TESTS=OFF -DNATTEN_SIM_BUILD_BENCH=OFF -DNATTEN_SIM_CUDA=OFF \
   -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$PWD/build/demo/bin"
-run cmake --build build/demo --parallel "$(nproc)"
+run cmake --build build/demo --target natten-sim --parallel "$(nproc)"
 PATH=$PWD/build/demo/bin:$PATH
 
 printf '\nHunyuan Video, 91%% sparsity: what one configuration costs.\n'
