@@ -59,11 +59,7 @@ struct Mode {
 };
 
 /// Names of all suites with something between them.
-std::string suite_names(const std::string& separator) {
-  std::vector<std::string> names;
-  for (const Suite& suite : builtin_suites()) names.push_back(suite.name);
-  return joined(names, separator);
-}
+std::string suite_names(const std::string& separator) { return joined(builtin_suite_names(), separator); }
 
 std::string kernel_names() {
   std::vector<std::string> names;

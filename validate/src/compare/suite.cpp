@@ -4,10 +4,12 @@
 #include <tuple>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include <natten_sim/core/closest_name.hpp>
-#include <natten_sim/validate/measure/counters.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
 #include <natten_sim/validate/compare/suite.hpp>
+#include <natten_sim/validate/measure/counters.hpp>
 
 #include "registry/point_json.hpp"
 
@@ -112,6 +114,22 @@ const std::vector<Suite>& builtin_suites() {
     return all;
   }();
   return suites;
+}
+
+std::vector<std::string> builtin_suite_names() {
+  std::vector<std::pair<int, std::string>> placed;
+  for (const SuiteText& text : suite_texts()) {
+    constexpr int kTopLevel = 1;
+    const auto skip_points = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+      return depth <= kTopLevel;
+    };
+    const nlohmann::json head = nlohmann::json::parse(text.json, skip_points);
+    placed.emplace_back(head.value("place", INT32_MAX), head.at("name").get<std::string>());
+  }
+  std::sort(placed.begin(), placed.end());
+  std::vector<std::string> names;
+  for (auto& [place, name] : placed) names.push_back(std::move(name));
+  return names;
 }
 
 const Suite& find_suite(const std::vector<Suite>& suites, const std::string& name) {

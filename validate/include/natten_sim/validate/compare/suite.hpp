@@ -51,6 +51,9 @@ struct Suite {
 /// The suites that ship with the program and those that were registered (RegisteredSuite), by place and name.
 [[nodiscard]] const std::vector<Suite>& builtin_suites();
 
+/// Their names, in the same order, without making their points: help and completion need no more.
+[[nodiscard]] std::vector<std::string> builtin_suite_names();
+
 /// @throws UnknownName with the closest name.
 [[nodiscard]] const Suite& find_suite(const std::vector<Suite>& suites, const std::string& name);
 
