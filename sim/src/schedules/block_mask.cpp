@@ -11,7 +11,7 @@ namespace natten_sim {
 namespace {
 
 constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
-constexpr std::int64_t kMaxTiles = 65536;
+constexpr std::int64_t kMaxEdgeTiles = 65536;
 constexpr std::int64_t kMaxPairs = std::int64_t{1} << 28;
 
 void require_size(const char* parameter, std::int64_t value) {
@@ -21,7 +21,7 @@ void require_size(const char* parameter, std::int64_t value) {
 
 BlockMask empty_mask(std::int64_t q_tiles, std::int64_t kv_tiles) {
   for (const auto& [name, tiles] : {std::pair{"q_tiles", q_tiles}, std::pair{"kv_tiles", kv_tiles}}) {
-    if (tiles > kMaxTiles)
+    if (tiles > kMaxEdgeTiles)
       throw InvalidParameter(name, std::to_string(tiles), "at most 65536: larger tiles make fewer");
   }
   if (q_tiles * kv_tiles > kMaxPairs)
@@ -119,7 +119,7 @@ BlockMask neighborhood_mask(const TilingProblem& problem) {
     kv_tiles = ceil_divide(tokens, problem.tiles.kv_tile[0]);
   } else {
     const std::int64_t count = product(dilation_of(problem.mask), "dilation groups");
-    if (count > kMaxTiles)
+    if (count > kMaxEdgeTiles)
       throw InvalidParameter("dilation", std::to_string(count) + " groups", "at most 65536");
     for (std::int64_t group = 0; group < count; ++group) {
       std::int64_t q_here = 1, kv_here = 1, rest = group;
