@@ -91,20 +91,6 @@ Cells header_of(const SearchQuestion& question) {
   return header;
 }
 
-double speedup_in(const TileCount& count, study::SearchObjective objective) {
-  switch (study::row_of(objective).ranks_by) {
-    case Objective::kWork:
-      return count.speedup_work();
-    case Objective::kMean:
-      return count.speedup_mean();
-    case Objective::kFlop:
-      return count.speedup_flop();
-    case Objective::kWorst:
-      break;
-  }
-  return count.speedup_worst();
-}
-
 Cells row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
   const TilingProblem& problem = candidate.counted.problem;
   const TileCount& count = candidate.counted.count;
@@ -113,10 +99,11 @@ Cells row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
   const std::string sparsity = fmt::format("{:.2f}%", 100.0 * count.sparsity());
   if (question.phase == SearchPhase::kBoth) {
     const TilePair& tiles = candidate.backward->problem.tiles;
-    row.insert(row.end(),
-               {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity,
-                times(speedup_in(count, *question.objective)),
-                times(speedup_in(candidate.backward->count, *question.objective)), times(candidate.speedup)});
+    const Objective objective = study::row_of(*question.objective).ranks_by;
+    row.insert(
+        row.end(),
+        {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity, times(speedup_of(count, objective)),
+         times(speedup_of(candidate.backward->count, objective)), times(candidate.speedup)});
   } else {
     row.push_back(sparsity);
     add_speedups(count, row);

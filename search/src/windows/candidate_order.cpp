@@ -8,6 +8,20 @@
 
 namespace natten_sim {
 
+double speedup_of(const TileCount& count, Objective objective) {
+  switch (objective) {
+    case Objective::kWork:
+      return count.speedup_work();
+    case Objective::kMean:
+      return count.speedup_mean();
+    case Objective::kFlop:
+      return count.speedup_flop();
+    case Objective::kWorst:
+      break;
+  }
+  return count.speedup_worst();
+}
+
 bool CandidateOrder::operator()(const RankedPoint& a, const RankedPoint& b) const {
   if (a.cost < b.cost) return true;
   if (b.cost < a.cost) return false;

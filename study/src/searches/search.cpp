@@ -61,29 +61,15 @@ DistinctResult run(const SearchQuestion& question, const SearchSpace& space, con
                          *question.distinct, options);
 }
 
-double speedup_of(const TileCount& count, Objective objective) {
-  switch (objective) {
-    case Objective::kWork:
-      return count.speedup_work();
-    case Objective::kMean:
-      return count.speedup_mean();
-    case Objective::kFlop:
-      return count.speedup_flop();
-    case Objective::kWorst:
-      break;
-  }
-  return count.speedup_worst();
-}
-
 double speedup_of(const SearchCandidate& candidate, const SearchQuestion& question,
                   const PassWeights& weights) {
   if (*question.objective == SearchObjective::kEndToEnd) return candidate.counted.end_to_end->worst;
   const Objective objective = row_of(*question.objective).ranks_by;
-  const double first = speedup_of(candidate.counted.count, objective);
+  const double first = natten_sim::speedup_of(candidate.counted.count, objective);
   if (question.phase != SearchPhase::kBoth) return first;
   const auto forward = static_cast<double>(weights.forward), backward = static_cast<double>(weights.backward);
   return (forward + backward) /
-         (forward / first + backward / speedup_of(candidate.backward->count, objective));
+         (forward / first + backward / natten_sim::speedup_of(candidate.backward->count, objective));
 }
 
 /// NATTEN always has a forward pass; its tiles are NATTEN's own where the backward pass is searched alone.

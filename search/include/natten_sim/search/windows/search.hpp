@@ -89,6 +89,9 @@ struct SearchConstraints {
 /// the passes' speedups, weighted by SearchSpace::weights: time over time, if time grows with the work.
 enum class Objective { kWork, kWorst, kMean, kFlop };
 
+/// The speedup over dense attention that `objective` ranks by.
+[[nodiscard]] double speedup_of(const TileCount& count, Objective objective);
+
 struct Candidate {
   NeighborhoodMask mask;
   std::size_t tile_choice = 0;  ///< index into SearchSpace::tiles
