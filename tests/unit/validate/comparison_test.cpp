@@ -315,16 +315,25 @@ TEST_CASE("a sawtooth stream rereads what exceeds the capacity, a cyclic one eve
         132.0 * 8 * bytes / 32);
 }
 
-TEST_CASE("every shipped recording compares within tolerance or with a documented miss") {
+/// Suites whose predictions were frozen before their points were measured: nothing is excused there.
+bool frozen_first(const std::string& suite) { return suite == "forward" || suite == "gna"; }
+
+TEST_CASE("every shipped recording compares within tolerance or with a documented miss, or is a frozen score") {
   const std::vector<Recording> recordings =
       read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
   const Comparison comparison = compare(recordings, builtin_suites(), builtin_catalog().devices);
   CHECK(comparison.rows.size() >= 320);
+  std::size_t outside = 0;
   for (const ComparisonRow& each : comparison.rows) {
     INFO(each.point << ": " << each.counter << " deviates by " << each.deviation);
-    CHECK(each.verdict != Verdict::kOutside);
+    if (frozen_first(each.suite)) {
+      CHECK_FALSE(each.known_miss);
+      outside += each.verdict == Verdict::kOutside ? 1 : 0;
+    } else {
+      CHECK(each.verdict != Verdict::kOutside);
+    }
   }
-  CHECK(comparison.outside == 0);
+  CHECK(comparison.outside == outside);
 }
 
 TEST_CASE("every point of the shipped suites is recorded on the H200, with at least 20 timed repetitions") {
