@@ -201,7 +201,7 @@ std::vector<Point> enumerate(const Case& random) {
 }
 
 /// speedup = numerator / denominator.
-std::pair<std::int64_t, std::int64_t> speedup_of(const TileCount& count, Objective objective) {
+std::pair<std::int64_t, std::int64_t> fraction_of(const TileCount& count, Objective objective) {
   switch (objective) {
     case Objective::kWork:
       return {count.dense_pairs, count.mma_pairs};
@@ -217,10 +217,10 @@ std::pair<std::int64_t, std::int64_t> speedup_of(const TileCount& count, Objecti
 
 std::pair<std::int64_t, std::int64_t> objective_of(const Case& random, const Point& point,
                                                    Objective objective) {
-  const auto [dense, work] = speedup_of(point.count, objective);
+  const auto [dense, work] = fraction_of(point.count, objective);
   if (!point.backward) return {dense, work};
   // (a + b) / (a / forward + b / backward)
-  const auto [backward_dense, backward_work] = speedup_of(*point.backward, objective);
+  const auto [backward_dense, backward_work] = fraction_of(*point.backward, objective);
   const auto [a, b] = random.space.weights;
   return {(a + b) * dense * backward_dense, a * work * backward_dense + b * backward_work * dense};
 }
