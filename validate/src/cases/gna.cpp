@@ -183,7 +183,7 @@ std::vector<forward::VisitedTile> visited_tiles(const NeighborhoodMask& mask, co
     const bool inside =
         tokens_in_box(mask, visit.group, visit.kv_origin, kv_tile) == product(kv_tile, "kv_tile");
     tiles.push_back(
-        {visit.group, visit.q_origin, visit.kv_origin, inside && visit.coverage == TileCoverage::kFull});
+        {visit.group, visit.q_origin, visit.kv_origin, inside && visit.work == TileWork::kFull});
   });
   return tiles;
 }
