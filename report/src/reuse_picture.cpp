@@ -95,8 +95,8 @@ std::string draw_sweep(const ReuseAnswer& answer) {
     draw::Series series{.label = label, .dashed = dashed};
     for (const ReuseComparison& at : answer.results) {
       const std::optional<std::int64_t> sectors = value(at);
-      if (sectors && *sectors > 0)
-        series.points.push_back({static_cast<double>(at.seqlen), static_cast<double>(*sectors)});
+      if (at.seqlen && sectors && *sectors > 0)
+        series.points.push_back({static_cast<double>(*at.seqlen), static_cast<double>(*sectors)});
     }
     if (!series.points.empty()) picture.series.push_back(std::move(series));
   };

@@ -126,10 +126,11 @@ TEST_CASE(
 }
 
 TEST_CASE("shapes out of range are refused by name") {
-  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {-1, 1, 0}), InvalidParameter);
-  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 0, 0}), InvalidParameter);
-  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 9, 0}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {-1, 1}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 0}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 9}), InvalidParameter);
   CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 2, -1}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 2, 0}), InvalidParameter);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using namespace natten_sim;
 
 constexpr std::int64_t kSector = 32, kStep = 64;  // a step: one sector at home in each of two partitions
 constexpr std::int64_t kCapacity = 300;           // steps that a partition holds
-const L2Shape kTwo = {kCapacity * kStep, 2, 0};
+const L2Shape kTwo = {kCapacity * kStep, 2};
 
 PartitionedStream stream_of(std::int64_t steps, std::int64_t passes, std::vector<StreamReaders> readers) {
   return {steps, kStep, passes, false, std::move(readers)};

@@ -49,7 +49,7 @@ HeadSections parse_option(const std::string& name, const std::string& text, Head
 
 std::string option_text(const MaskOption& mask) {
   if (const auto* file = std::get_if<MaskFile>(&mask.value)) return file->path;
-  return std::get<ScheduleMask>(mask.value).label;
+  return mask_text(std::get<ScheduleMask>(mask.value));
 }
 std::string option_text(const HandoffOption& handoff) {
   return std::to_string(handoff.near) + (handoff.far ? "," + std::to_string(*handoff.far) : "");
@@ -326,7 +326,7 @@ Flags resolved_flags(Flags flags, const study::ScheduleAnswer& answer) {
 void put_mask(const Flags& flags, study::ScheduleQuestion& question) {
   if (const auto* file = std::get_if<MaskFile>(&flags.mask.value)) {
     refuse_sizes(flags, "FILE");
-    question.mask = {parse_block_mask(read_file("mask", file->path), "mask file " + file->path), file->path};
+    question.mask = {parse_block_mask(read_file("mask", file->path), "mask file " + file->path)};
     return;
   }
   question.mask = std::get<ScheduleMask>(flags.mask.value);

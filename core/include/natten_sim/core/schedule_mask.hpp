@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -44,7 +43,6 @@ struct GnaMask {
 /// A rule, or the tiles themselves.
 struct ScheduleMask {
   std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, GnaMask, BlockMask> rule = FullMask{};
-  std::string label = "full";  ///< as the user wrote it; answers repeat it
 };
 
 /// Whether the mask says how many tiles there are: gna and block masks do.
