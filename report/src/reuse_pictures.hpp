@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <natten_sim/report/draw/axis.hpp>
+#include <natten_sim/report/draw/annotation.hpp>
 #include <natten_sim/study/reuse.hpp>
 
 namespace natten_sim::report::pictures {

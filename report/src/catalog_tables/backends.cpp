@@ -1,8 +1,7 @@
-#include <natten_sim/report/catalog_report.hpp>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <natten_sim/report/catalog_report.hpp>
 
 namespace natten_sim::report::tables {
 namespace {
@@ -93,7 +92,11 @@ std::string backends_text(const Catalog& catalog) {
 
 CatalogTable backends_table();
 CatalogTable backends_table() {
-  return {.name = "backends", .position = 20, .entries = backend_entries, .rows = backend_rows, .text = backends_text};
+  return {.name = "backends",
+          .position = 20,
+          .entries = backend_entries,
+          .rows = backend_rows,
+          .text = backends_text};
 }
 
 }  // namespace natten_sim::report::tables

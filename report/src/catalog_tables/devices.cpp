@@ -1,8 +1,7 @@
-#include <natten_sim/report/catalog_report.hpp>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <natten_sim/report/catalog_report.hpp>
 
 namespace natten_sim::report::tables {
 namespace {
@@ -64,7 +63,11 @@ std::string devices_text(const Catalog& catalog) {
 
 CatalogTable devices_table();
 CatalogTable devices_table() {
-  return {.name = "devices", .position = 30, .entries = device_entries, .rows = device_rows, .text = devices_text};
+  return {.name = "devices",
+          .position = 30,
+          .entries = device_entries,
+          .rows = device_rows,
+          .text = devices_text};
 }
 
 }  // namespace natten_sim::report::tables

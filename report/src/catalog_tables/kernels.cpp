@@ -1,9 +1,8 @@
-#include <natten_sim/report/catalog_report.hpp>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/io/kernel_times.hpp>
+#include <natten_sim/report/catalog_report.hpp>
 
 namespace natten_sim::report::tables {
 namespace {
@@ -107,7 +106,12 @@ std::string kernels_text(const Catalog& catalog) {
 
 CatalogTable kernels_table();
 CatalogTable kernels_table() {
-  return {.name = "kernels", .position = 40, .entries = kernel_entries, .rows = kernel_rows, .text = kernels_text, .beside = times_beside};
+  return {.name = "kernels",
+          .position = 40,
+          .entries = kernel_entries,
+          .rows = kernel_rows,
+          .text = kernels_text,
+          .beside = times_beside};
 }
 
 }  // namespace natten_sim::report::tables

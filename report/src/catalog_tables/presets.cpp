@@ -1,8 +1,7 @@
-#include <natten_sim/report/catalog_report.hpp>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <natten_sim/report/catalog_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report::tables {
@@ -76,7 +75,11 @@ std::string presets_text(const Catalog& catalog) {
 
 CatalogTable presets_table();
 CatalogTable presets_table() {
-  return {.name = "presets", .position = 10, .entries = preset_entries, .rows = preset_rows, .text = presets_text};
+  return {.name = "presets",
+          .position = 10,
+          .entries = preset_entries,
+          .rows = preset_rows,
+          .text = presets_text};
 }
 
 }  // namespace natten_sim::report::tables

@@ -48,11 +48,8 @@ std::string draw_sweep(const ReuseAnswer& answer) {
 
 ReusePicture sweep_picture();
 ReusePicture sweep_picture() {
-  return {.name = "sweep",
-          .position = 30,
-          .what = "of misses over lengths",
-          .of_sweep = true,
-          .svg = draw_sweep};
+  return {
+      .name = "sweep", .position = 30, .what = "of misses over lengths", .of_sweep = true, .svg = draw_sweep};
 }
 
 }  // namespace natten_sim::report::pictures

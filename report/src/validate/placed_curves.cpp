@@ -9,7 +9,8 @@ using namespace natten_sim::validate;
 std::vector<views::PlacedCurve> views::placed_curves(const RecordedData& data) {
   std::vector<PlacedCurve> placed;
   for (const Recording& recording : data.recordings) {
-    if (!data.shows(recording) || recording.head.suite == "stream" || recording.head.suite == "tiles") continue;
+    if (!data.shows(recording) || recording.head.suite == "stream" || recording.head.suite == "tiles")
+      continue;
     const Device device = device_of(recording, data.devices);
     for (const OrderCurve& curve : order_curves(recording, device)) {
       placed.push_back({recording.head.device.name, curve, parting_of(curve, device)});

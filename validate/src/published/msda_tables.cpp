@@ -41,8 +41,9 @@ MsdaTables::MsdaTables(const study::Context& context)
 
 void MsdaTables::add(RatioCell cell) {
   const double ratio = cell.ours / cell.published;
-  const auto known = std::find_if(known_deviations_.begin(), known_deviations_.end(),
-                                  [&](const KnownDeviation& each) { return each.covers(cell.figure, cell.facts, ratio); });
+  const auto known =
+      std::find_if(known_deviations_.begin(), known_deviations_.end(),
+                   [&](const KnownDeviation& each) { return each.covers(cell.figure, cell.facts, ratio); });
   rows.push_back(ratio_row(std::move(cell)));
   if (known != known_deviations_.end()) mark_known(rows.back(), known->reason);
 }

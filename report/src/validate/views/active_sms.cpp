@@ -1,5 +1,4 @@
 #include <natten_sim/report/validation_views.hpp>
-
 #include <natten_sim/validate/studies/order_study.hpp>
 
 #include "validate/validation_pictures.hpp"
@@ -28,7 +27,8 @@ std::optional<ValidationView> make_active_sms(const RecordedData& data) {
       {"SMs", "L2 hit rate", "1 - 1/SMs", "DRAM hit rate", "predicted", "reads / compulsory", "device"}};
   for (const Recording& recording : data.recordings) {
     if (!data.shows(recording)) continue;
-    const std::vector<ActiveSmsPoint> points = validate::active_sms(recording, device_of(recording, data.devices));
+    const std::vector<ActiveSmsPoint> points =
+        validate::active_sms(recording, device_of(recording, data.devices));
     if (points.empty()) continue;
     for (const ActiveSmsPoint& p : points) {
       view.rows.push_back(active_row(recording.head.device.name, p));
@@ -49,7 +49,8 @@ std::optional<ValidationView> make_active_sms(const RecordedData& data) {
 
 ViewKind active_sms_view();
 ViewKind active_sms_view() {
-  return {.name = "active-sms", .position = 70, .drawn = true, .needs = kNeedsFewSms, .make = make_active_sms};
+  return {
+      .name = "active-sms", .position = 70, .drawn = true, .needs = kNeedsFewSms, .make = make_active_sms};
 }
 
 }  // namespace natten_sim::report::views

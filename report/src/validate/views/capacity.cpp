@@ -1,8 +1,7 @@
-#include <natten_sim/report/validation_views.hpp>
-
 #include <map>
 #include <utility>
 
+#include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/studies/order_study.hpp>
 
 #include "validate/view_tables.hpp"
@@ -39,7 +38,7 @@ std::optional<ValidationView> make_capacity(const RecordedData& data) {
     table.back().push_back(at.first);
   }
   append_table(table, view.text,
-         "MiB that the L2 keeps of a paced sawtooth stream, over the SMs at work and the buffer");
+               "MiB that the L2 keeps of a paced sawtooth stream, over the SMs at work and the buffer");
   return view.rows.empty() ? std::nullopt : std::optional(view);
 }
 

@@ -38,11 +38,12 @@ std::optional<ValidationView> make_decisions(const RecordedData& data) {
                               : *row.own_most - *row.own_least < 0.005
                                   ? fmt::format("{:.0f}%", 100 * *row.own_most)
                                   : fmt::format("{:.0f}..{:.0f}%", 100 * *row.own_least, 100 * *row.own_most);
-    table.push_back({std::to_string(row.head_dim), to_string(row.dtype), mask_word(row.causal),
-                     tokens, row.fastest, fmt::format("{:.0f}", row.fastest_tflops),
+    table.push_back({std::to_string(row.head_dim), to_string(row.dtype), mask_word(row.causal), tokens,
+                     row.fastest, fmt::format("{:.0f}", row.fastest_tflops),
                      cell(row.of_auto, "{:.0f}%", 100), row.tiles, reach});
   }
-  append_table(table, view.text, "The fastest kernel, what PyTorch's own choice and our best tiles reach of it");
+  append_table(table, view.text,
+               "The fastest kernel, what PyTorch's own choice and our best tiles reach of it");
   return view;
 }
 
@@ -50,7 +51,11 @@ std::optional<ValidationView> make_decisions(const RecordedData& data) {
 
 ViewKind decisions_view();
 ViewKind decisions_view() {
-  return {.name = "decisions", .position = 30, .drawn = false, .needs = kNeedsTilesAndSdpa, .make = make_decisions};
+  return {.name = "decisions",
+          .position = 30,
+          .drawn = false,
+          .needs = kNeedsTilesAndSdpa,
+          .make = make_decisions};
 }
 
 }  // namespace natten_sim::report::views

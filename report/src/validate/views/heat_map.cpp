@@ -77,7 +77,8 @@ std::optional<ValidationView> make_heat_map(const RecordedData& data) {
 
 ViewKind heat_map_view();
 ViewKind heat_map_view() {
-  return {.name = "heat-map", .position = 10, .drawn = true, .needs = kNeedsTilesAndSdpa, .make = make_heat_map};
+  return {
+      .name = "heat-map", .position = 10, .drawn = true, .needs = kNeedsTilesAndSdpa, .make = make_heat_map};
 }
 
 }  // namespace natten_sim::report::views

@@ -38,7 +38,8 @@ std::optional<ValidationView> make_misses(const RecordedData& data) {
            cell(p.sawtooth_misses, "{:.3f}"), cell(p.sawtooth_predicted, "{:.3f}"),
            cell(p.measured_saving(), "{:.1f}%", 100), cell(p.predicted_saving(), "{:.1f}%", 100)});
     }
-    append_table(table, view.text, "DRAM reads over the compulsory ones, " + at.device + ", " + at.curve.name);
+    append_table(table, view.text,
+                 "DRAM reads over the compulsory ones, " + at.device + ", " + at.curve.name);
   }
   view.picture = miss_curves(curves_alone(all));
   return view;

@@ -32,7 +32,8 @@ std::optional<ValidationView> make_parting(const RecordedData& data) {
     table.push_back({at.curve.name, cell(p.last_together), cell(p.first_apart), cell(p.predicted_together),
                      cell(p.predicted_apart), cell(p.predicted_tokens), at.device});
   }
-  append_table(table, view.text, "Where a sawtooth begins to save more than 5% of the DRAM reads of a cyclic walk");
+  append_table(table, view.text,
+               "Where a sawtooth begins to save more than 5% of the DRAM reads of a cyclic walk");
   return view;
 }
 

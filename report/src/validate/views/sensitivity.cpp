@@ -28,7 +28,7 @@ std::optional<ValidationView> make_sensitivity(const RecordedData& data) {
                      fmt::format("{:.1f}%", 100 * row.worst_loss)});
   }
   append_table(table, view.text,
-         "What tiles lose against the best of each length and dtype; short: up to 2048 tokens");
+               "What tiles lose against the best of each length and dtype; short: up to 2048 tokens");
   return view;
 }
 
@@ -36,7 +36,11 @@ std::optional<ValidationView> make_sensitivity(const RecordedData& data) {
 
 ViewKind sensitivity_view();
 ViewKind sensitivity_view() {
-  return {.name = "sensitivity", .position = 20, .drawn = false, .needs = kNeedsTilesAndSdpa, .make = make_sensitivity};
+  return {.name = "sensitivity",
+          .position = 20,
+          .drawn = false,
+          .needs = kNeedsTilesAndSdpa,
+          .make = make_sensitivity};
 }
 
 }  // namespace natten_sim::report::views

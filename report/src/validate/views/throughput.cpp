@@ -44,7 +44,11 @@ std::optional<ValidationView> make_throughput(const RecordedData& data) {
 
 ViewKind throughput_view();
 ViewKind throughput_view() {
-  return {.name = "throughput", .position = 50, .drawn = true, .needs = kNeedsBothOrders, .make = make_throughput};
+  return {.name = "throughput",
+          .position = 50,
+          .drawn = true,
+          .needs = kNeedsBothOrders,
+          .make = make_throughput};
 }
 
 }  // namespace natten_sim::report::views
