@@ -35,7 +35,7 @@ void replace(const std::string& path, const std::string& text) {
   REQUIRE(file.commit());
 }
 
-TEST_CASE("a file appears at commit, complete; without it the old one stays and nothing is left") {
+TEST_CASE("a file appears at commit, complete, or the old one stays and nothing is left") {
   const FilesFolder folder;
   const std::string path = folder / "a";
   put(path, "old");
@@ -100,7 +100,7 @@ TEST_CASE("the temporary files can be removed from a signal handler") {
   CHECK_FALSE(file.commit());
 }
 
-TEST_CASE("a text is read up to its limit; a folder, a missing file and an endless one are errors") {
+TEST_CASE("a text is read up to its limit, and a folder, a missing file and an endless one are errors") {
   const FilesFolder folder;
   put(folder / "a", std::string(1000, 'a'));
   CHECK(read_text("x", folder / "a", 1000).size() == 1000);
