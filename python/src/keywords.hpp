@@ -58,9 +58,8 @@ class Keywords {
   template <typename Access, typename T>
   Keywords& choose(const std::string& name, Access access, T value, const std::string& doc,
                    Echo echo = Echo::kAlways) {
-    add(name, access, doc, echo);
-    Row& row = rows_.back();
-    row.hint = "bool";
+    Row row{.name = name, .hint = "bool", .doc = doc, .echo = echo};
+    row.interned = nb::steal(PyUnicode_InternFromString(name.c_str()));
     row.read = [=](Q& question, nb::handle given) {
       if (boolean_of(name, given)) std::invoke(access, question) = value;
     };
@@ -68,6 +67,7 @@ class Keywords {
       out = std::invoke(access, question) == value;
       return true;
     };
+    rows_.push_back(std::move(row));
     return *this;
   }
 
@@ -132,7 +132,7 @@ class Keywords {
     return object;
   }
 
-  [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+  [[nodiscard]] const std::vector<Row>& rows() const& { return rows_; }
 
  private:
   [[noreturn]] void unexpected(nb::handle key, const char* function) const {

@@ -15,8 +15,17 @@ struct PythonValue<MsdaConfig> {
   static std::string hint() { return "str | collections.abc.Mapping[str, typing.Any]"; }
   static MsdaConfig read(const std::string& name, nb::handle value, const Accepts&) {
     if (nb::isinstance<nb::dict>(value)) {
-      const Json json = {{"source", "the caller"}, {"configs", Json::array({to_json_value(name, value)})}};
-      return one_of(read_msda_configs(json_text(json), name), name);
+      const MsdaConfig defaults;
+      Json members = {{"name", "own"},
+                      {"batch", defaults.batch},
+                      {"channels", defaults.channels},
+                      {"heads", defaults.heads},
+                      {"points", defaults.points},
+                      {"queries", defaults.queries},
+                      {"source", "the caller"}};
+      members.update(to_json_value(name, value));
+      const Json file = {{"schema", "natten-sim.msda-configs/1"}, {"configs", Json::array({members})}};
+      return one_of(read_msda_configs(json_text(file), name), name);
     }
     const std::string text = text_of(name, value, "the name of a configuration, a file or a dict");
     std::vector<std::string> names;
