@@ -11,7 +11,5 @@ Keywords have the names, units and defaults of the program's options. Every answ
 
 from natten_sim._core import *  # noqa: F403
 from natten_sim._core import version as __version__
-from natten_sim._error import Error
-from natten_sim._record import Record
-
-__all__ = [name for name in dir() if not name.startswith("_")]  # noqa: PLE0605
+from natten_sim._error import Error as Error
+from natten_sim._record import Record as Record

@@ -1,10 +1,3 @@
-#include <fstream>
-#include <iterator>
-#include <mutex>
-
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/kernel_times.hpp>

@@ -64,7 +64,7 @@ struct PythonValue<bool> {
 
 template <std::integral T>
 requires(!std::same_as<T, bool>) struct PythonValue<T> {
-  static std::string hint() { return "int"; }
+  static std::string hint() { return "typing.SupportsIndex"; }
   static T read(const std::string& name, nb::handle value, const Accepts& accepts) {
     std::int64_t hi = accepts.hi;
     if constexpr (sizeof(T) < 8) hi = std::min<std::int64_t>(hi, std::numeric_limits<T>::max());
@@ -115,7 +115,7 @@ struct PythonValue<E> {
 /// One size an axis; an integer stands for one axis.
 template <>
 struct PythonValue<Extents> {
-  static std::string hint() { return "int | collections.abc.Sequence[int]"; }
+  static std::string hint() { return "typing.SupportsIndex | collections.abc.Iterable[typing.SupportsIndex] | str"; }
   static Extents read(const std::string& name, nb::handle value, const Accepts& accepts);
   static bool write(const Extents& value, Json& out) {
     out = report::to_json(value);
@@ -125,7 +125,7 @@ struct PythonValue<Extents> {
 
 template <>
 struct PythonValue<PerAxis<bool>> {
-  static std::string hint() { return "bool | collections.abc.Sequence[bool]"; }
+  static std::string hint() { return "bool | collections.abc.Iterable[bool]"; }
   static PerAxis<bool> read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const PerAxis<bool>& value, Json& out) {
     out = report::to_json(value);
@@ -137,7 +137,8 @@ struct PythonValue<PerAxis<bool>> {
 template <>
 struct PythonValue<PerAxis<IntRange>> {
   static std::string hint() {
-    return "tuple[int, int] | collections.abc.Sequence[tuple[int, int]]";
+    return "collections.abc.Iterable[typing.SupportsIndex] | "
+           "collections.abc.Iterable[collections.abc.Iterable[typing.SupportsIndex]]";
   }
   static PerAxis<IntRange> read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const PerAxis<IntRange>& value, Json& out);
@@ -146,7 +147,7 @@ struct PythonValue<PerAxis<IntRange>> {
 /// (lo, hi), fractions.
 template <>
 struct PythonValue<SparsityRange> {
-  static std::string hint() { return "tuple[float, float]"; }
+  static std::string hint() { return "collections.abc.Iterable[float]"; }
   static SparsityRange read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const SparsityRange& value, Json& out) {
     out = {value.lo, value.hi};
@@ -167,7 +168,7 @@ struct PythonValue<study::StepRatio> {
 
 template <typename T>
 struct PythonValue<std::vector<T>> {
-  static std::string hint() { return PythonValue<T>::hint() + " | collections.abc.Sequence[" + PythonValue<T>::hint() + "]"; }
+  static std::string hint() { return PythonValue<T>::hint() + " | collections.abc.Iterable[" + PythonValue<T>::hint() + "]"; }
   static std::vector<T> read(const std::string& name, nb::handle value, const Accepts& accepts) {
     std::vector<T> values;
     const bool several = for_each_element(

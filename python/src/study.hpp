@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include <natten_sim/study/context.hpp>
 

@@ -174,7 +174,7 @@ Keywords<AskedReuse> stream_keywords() {
                   {.hi = std::int64_t{1} << 40});
 }
 
-Keywords<AskedReuse> worker_keywords() {
+Keywords<AskedReuse> reader_keywords() {
   Keywords<AskedReuse> rows;
   return rows.add("workers", &AskedReuse::workers,
                   "CTAs resident at once [SMs times CTAs an SM]; readers of a stream [SMs]", Echo::kAlways, kSizes);
@@ -185,7 +185,7 @@ Keywords<AskedReuse> reuse_keywords() {
   Keywords<F> rows = length_keywords();
   rows.include(attention_keywords(), &F::attention);
   rows.add("tile", &F::tile, "Shape of both tiles [q_tile and kv_tile]", Echo::kNever);
-  rows.include(worker_keywords()).include(question_keywords(), &F::question).include(method_keywords());
+  rows.include(reader_keywords()).include(question_keywords(), &F::question).include(method_keywords());
   rows.include(set_keywords(), &F::sets).include(subject_keywords()).include(stream_keywords());
   return rows;
 }
@@ -256,7 +256,7 @@ Json reuse_input(const Keywords<AskedReuse>&, const ReuseAnswer& answer) {
     input = subject_keywords().echo(asked);
   } else if (const auto* stream = std::get_if<study::StreamSubject>(&question.subject)) {
     asked.stream_bytes = stream->bytes, asked.passes = stream->passes, asked.workers = stream->workers;
-    for (const auto& part : {subject_keywords(), stream_keywords(), worker_keywords()}) input.update(part.echo(asked));
+    for (const auto& part : {subject_keywords(), stream_keywords(), reader_keywords()}) input.update(part.echo(asked));
   } else {
     const auto& attention = std::get<AttentionSubject>(question.subject);
     asked.workers = attention.workers;
@@ -267,7 +267,7 @@ Json reuse_input(const Keywords<AskedReuse>&, const ReuseAnswer& answer) {
     }
     input = length_keywords().echo(asked);
     input.update(attention_keywords().echo(attention));
-    input.update(worker_keywords().echo(asked));
+    input.update(reader_keywords().echo(asked));
   }
   const auto* replay = std::get_if<study::LruReplay>(&*question.method);
   const auto* sets = replay == nullptr ? nullptr : std::get_if<study::SetAssociative>(&replay->cache);
