@@ -65,39 +65,47 @@ void bind_answers(nb::module_& module) {
   nb::class_<Answer>(module, "Answer",
                      "What a function of this package answered. The members of the result are attributes, "
                      "which cannot be\nset; the whole object is what the program prints with --json.")
-      .def("to_dict", [](const Answer& self) { return python_part("json", "loads")(self.json()); },
-           nb::sig("def to_dict(self) -> dict[str, typing.Any]"),
-           "The program's JSON object: schema, version, input (with every default filled in) and result.")
+      .def(
+          "to_dict", [](const Answer& self) { return python_part("json", "loads")(self.json()); },
+          nb::sig("def to_dict(self) -> dict[str, typing.Any]"),
+          "The program's JSON object: schema, version, input (with every default filled in) and result.")
       .def("to_json", &Answer::json, "The same as text, to the byte as the program prints it.")
       .def("to_csv", &Answer::csv, "The program's tidy table, with a header, as CSV text.")
-      .def("to_frame", [](nb::handle self) { return python_part("natten_sim._frame", "frame")(self); },
-           nb::sig("def to_frame(self) -> typing.Any"),
-           "The tidy table as a DataFrame of pandas, or of polars if pandas is absent.\n\n"
-           "Raises ImportError when neither is installed.")
+      .def(
+          "to_frame", [](nb::handle self) { return python_part("natten_sim._frame", "frame")(self); },
+          nb::sig("def to_frame(self) -> typing.Any"),
+          "The tidy table as a DataFrame of pandas, or of polars if pandas is absent.\n\n"
+          "Raises ImportError when neither is installed.")
       .def("svg", &Answer::svg,
-           "A picture, as the text of an SVG document. Raises Error when there is nothing to draw, or too much.")
-      .def_prop_ro("input", [](const Answer& self) { return frozen(self.input()); },
-                   nb::for_getter(nb::sig("def input(self) -> natten_sim._record.Record")),
-                   "Every keyword after defaults, so that the input alone reproduces the answer.")
-      .def_prop_ro("result", [](Answer& self) { return self.fields(); },
-                   nb::for_getter(nb::sig("def result(self) -> typing.Any")),
-                   "All members of the result: a record, or a tuple of records for a sweep.")
+           "A picture, as the text of an SVG document. Raises Error when there is nothing to draw, or too "
+           "much.")
+      .def_prop_ro(
+          "input", [](const Answer& self) { return frozen(self.input()); },
+          nb::for_getter(nb::sig("def input(self) -> natten_sim._record.Record")),
+          "Every keyword after defaults, so that the input alone reproduces the answer.")
+      .def_prop_ro(
+          "result", [](Answer& self) { return self.fields(); },
+          nb::for_getter(nb::sig("def result(self) -> typing.Any")),
+          "All members of the result: a record, or a tuple of records for a sweep.")
       .def("__getattr__", attribute, nb::sig("def __getattr__(self, name: str) -> typing.Any"))
       .def("__dir__", attribute_names, nb::sig("def __dir__(self) -> list[str]"))
       .def("__str__", &Answer::text)
-      .def("__repr__",
-           [](nb::handle self) { return python_part("natten_sim._record", "summary")(self); },
-           nb::sig("def __repr__(self) -> str"))
-      .def("__eq__",
-           [](const Answer& self, nb::handle other) {
-             return nb::isinstance<Answer>(other) && self.json() == nb::cast<const Answer&>(other).json();
-           },
-           nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def(
+          "__repr__", [](nb::handle self) { return python_part("natten_sim._record", "summary")(self); },
+          nb::sig("def __repr__(self) -> str"))
+      .def(
+          "__eq__",
+          [](const Answer& self, nb::handle other) {
+            return nb::isinstance<Answer>(other) && self.json() == nb::cast<const Answer&>(other).json();
+          },
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const Answer& self) { return nb::hash(nb::cast(self.json())); })
-      .def("_repr_html_", [](nb::handle self) { return python_part("natten_sim._html", "page")(self); },
-           nb::sig("def _repr_html_(self) -> str"))
-      .def("_repr_svg_", [](nb::handle self) { return python_part("natten_sim._html", "picture")(self); },
-           nb::sig("def _repr_svg_(self) -> str | None"));
+      .def(
+          "_repr_html_", [](nb::handle self) { return python_part("natten_sim._html", "page")(self); },
+          nb::sig("def _repr_html_(self) -> str"))
+      .def(
+          "_repr_svg_", [](nb::handle self) { return python_part("natten_sim._html", "picture")(self); },
+          nb::sig("def _repr_svg_(self) -> str | None"));
 }
 
 }  // namespace natten_sim::python

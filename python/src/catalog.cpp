@@ -100,16 +100,19 @@ void bind_catalog(nb::module_& module) {
       },
       nb::kw_only(), nb::arg("preset_file") = nb::none(), nb::arg("device_file") = nb::none(),
       nb::arg("costs") = nb::none(),
-      nb::sig("def __init__(self, *, preset_file: str | os.PathLike[str] | None = None, "
-              "device_file: str | os.PathLike[str] | None = None, costs: str | os.PathLike[str] | None = None) "
-              "-> None"));
+      nb::sig(
+          "def __init__(self, *, preset_file: str | os.PathLike[str] | None = None, "
+          "device_file: str | os.PathLike[str] | None = None, costs: str | os.PathLike[str] | None = None) "
+          "-> None"));
   for (const CatalogTable table : values_of<CatalogTable>()) {
     const std::string name = to_string(table);
     const std::string doc = "The " + name + " that keywords take by name, each with its source.";
-    catalog.def(name.c_str(), [table](const CatalogObject& self) { return entries(*self.context, table); },
-                nb::sig(("def " + name + "(self) -> tuple[natten_sim._record.Record, ...]").c_str()), doc.c_str());
-    module.def(name.c_str(), [table] { return entries(*shipped_context(), table); },
-               nb::sig(("def " + name + "() -> tuple[natten_sim._record.Record, ...]").c_str()), doc.c_str());
+    catalog.def(
+        name.c_str(), [table](const CatalogObject& self) { return entries(*self.context, table); },
+        nb::sig(("def " + name + "(self) -> tuple[natten_sim._record.Record, ...]").c_str()), doc.c_str());
+    module.def(
+        name.c_str(), [table] { return entries(*shipped_context(), table); },
+        nb::sig(("def " + name + "() -> tuple[natten_sim._record.Record, ...]").c_str()), doc.c_str());
   }
 }
 

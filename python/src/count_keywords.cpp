@@ -20,7 +20,8 @@ Keywords<CountQuestion> tile_keywords() {
   rows.add("kv_tiling", &Q::kv_tiling,
            "KV tiles of the forward pass on a fixed grid (static) or from each Q tile's first key (dynamic) "
            "[the chosen backend's, or static]");
-  rows.add("tiling", &Q::tiling, "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [multi]");
+  rows.add("tiling", &Q::tiling,
+           "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [multi]");
   return rows;
 }
 
@@ -42,21 +43,25 @@ Keywords<CountQuestion> count_keywords() {
   rows.include(tile_keywords());
   rows.include(backend_keywords(Echo::kAlways), &Q::setting);
   rows.include(workload_keywords(), &Q::setting);
-  rows.add("kernel", &Q::kernel,
-           "Kernel whose time is predicted: hopper-fna, blackwell-fna, cutlass-fna, flexattention, fmha or cudnn "
-           "(dense) [what NATTEN runs on the device]",
-           Echo::kWhenSet);
+  rows.add(
+      "kernel", &Q::kernel,
+      "Kernel whose time is predicted: hopper-fna, blackwell-fna, cutlass-fna, flexattention, fmha or cudnn "
+      "(dense) [what NATTEN runs on the device]",
+      Echo::kWhenSet);
   rows.add("kernel_schedule", &Q::kernel_schedule,
-           "How it takes Q tiles: cooperative (a grid) or pingpong (persistent) [cooperative]", Echo::kWhenSet);
-  rows.add("backprop", &Q::backward, "Count the backward pass too: Q tiles walked per KV tile [False]", Echo::kNever);
-  rows.add("backward_q_tile", &Q::backward_q_tile, "Q tile of the backward pass [NATTEN's default of the backend]",
+           "How it takes Q tiles: cooperative (a grid) or pingpong (persistent) [cooperative]",
            Echo::kWhenSet);
+  rows.add("backprop", &Q::backward, "Count the backward pass too: Q tiles walked per KV tile [False]",
+           Echo::kNever);
+  rows.add("backward_q_tile", &Q::backward_q_tile,
+           "Q tile of the backward pass [NATTEN's default of the backend]", Echo::kWhenSet);
   rows.add("backward_kv_tile", &Q::backward_kv_tile,
            "KV tile of the backward pass [NATTEN's default of the backend]", Echo::kWhenSet);
-  rows.add("backward_q_tiling", &Q::backward_q_tiling,
-           "Q tiles of the backward pass on a fixed grid (static) or from each KV tile's first query (dynamic) "
-           "[static, as in all of NATTEN's kernels]",
-           Echo::kWhenSet);
+  rows.add(
+      "backward_q_tiling", &Q::backward_q_tiling,
+      "Q tiles of the backward pass on a fixed grid (static) or from each KV tile's first query (dynamic) "
+      "[static, as in all of NATTEN's kernels]",
+      Echo::kWhenSet);
   return rows;
 }
 

@@ -32,7 +32,8 @@ class AxisMemory {
 
   static std::size_t slot_of(const AxisMask& axis, const AxisTiles& tiles) {
     std::uint64_t hash = axis.causal ? 1 : 0;
-    for (const std::int64_t part : {axis.length, axis.window, axis.stride, axis.dilation, tiles.walked, tiles.streamed})
+    for (const std::int64_t part :
+         {axis.length, axis.window, axis.stride, axis.dilation, tiles.walked, tiles.streamed})
       hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9E3779B97F4A7C15u;
     return (hash >> 40) % kSlots;
   }
@@ -87,7 +88,8 @@ TilingProblem problem_of(const ManyProblems& many, std::size_t row) {
   return problem;
 }
 
-void count_rows(const ManyProblems& many, std::size_t begin, std::size_t end, TileCount* out, std::uint8_t* valid) {
+void count_rows(const ManyProblems& many, std::size_t begin, std::size_t end, TileCount* out,
+                std::uint8_t* valid) {
   AxisMemory memory;
   for (std::size_t row = begin; row < end; ++row) {
     const TilingProblem problem = problem_of(many, row);
@@ -99,8 +101,8 @@ void count_rows(const ManyProblems& many, std::size_t begin, std::size_t end, Ti
       if (!fine) require_valid(problem);
       out[row] = count_one(problem, memory);
     } catch (const Error& error) {  // only to say which row
-      throw InvalidParameter(error.parameter() + "[" + std::to_string(row) + "]", error.value(), error.accepted(),
-                             error.hint());
+      throw InvalidParameter(error.parameter() + "[" + std::to_string(row) + "]", error.value(),
+                             error.accepted(), error.hint());
     }
   }
 }

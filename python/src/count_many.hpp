@@ -28,6 +28,7 @@ struct ManyProblems {
 /// Counts rows begin .. end-1 into `out`, which has room for all rows. Axes that occurred before are looked
 /// up, so a grid of windows and strides costs a product of four numbers a row. Rows that are not valid: none
 /// in `valid` (one byte a row) if there is one. @throws InvalidParameter, OverflowError naming the row.
-void count_rows(const ManyProblems& many, std::size_t begin, std::size_t end, TileCount* out, std::uint8_t* valid);
+void count_rows(const ManyProblems& many, std::size_t begin, std::size_t end, TileCount* out,
+                std::uint8_t* valid);
 
 }  // namespace natten_sim::python

@@ -88,9 +88,15 @@ class Keywords {
   template <typename P, typename Access>
   Keywords& include(const Keywords<P>& part, Access access) {
     for (const auto& from : part.rows()) {
-      Row row{.name = from.name, .hint = from.hint, .doc = from.doc, .echo = from.echo,
-              .is_keyword = from.is_keyword, .interned = from.interned};
-      row.read = [=, read = from.read](Q& question, nb::handle value) { read(std::invoke(access, question), value); };
+      Row row{.name = from.name,
+              .hint = from.hint,
+              .doc = from.doc,
+              .echo = from.echo,
+              .is_keyword = from.is_keyword,
+              .interned = from.interned};
+      row.read = [=, read = from.read](Q& question, nb::handle value) {
+        read(std::invoke(access, question), value);
+      };
       row.write = [=, write = from.write](Q& question, Json& out) {
         return write(std::invoke(access, question), out);
       };

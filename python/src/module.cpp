@@ -3,8 +3,8 @@
 #include <natten_sim/core/version.hpp>
 
 #include "answer.hpp"
-#include "study.hpp"
 #include "studies.hpp"
+#include "study.hpp"
 
 NB_MODULE(_core, module) {
   using namespace natten_sim::python;

@@ -134,11 +134,13 @@ SparsityRange PythonValue<SparsityRange>::read(const std::string& name, nb::hand
   const char* accepted = "(lo, hi) with 0 <= lo <= hi <= 1, both included";
   std::vector<double> ends;
   const auto read_end = [&](nb::handle element) { ends.push_back(number_of(name, element, {})); };
-  if (!for_each_element(value, read_end) || ends.size() != 2 || ends[0] > ends[1]) refuse(name, value, accepted);
+  if (!for_each_element(value, read_end) || ends.size() != 2 || ends[0] > ends[1])
+    refuse(name, value, accepted);
   return {ends[0], ends[1]};
 }
 
-study::StepRatio PythonValue<study::StepRatio>::read(const std::string& name, nb::handle value, const Accepts&) {
+study::StepRatio PythonValue<study::StepRatio>::read(const std::string& name, nb::handle value,
+                                                     const Accepts&) {
   const char* accepted = "\"k/n\" or (k, n) with 0 <= k <= n, n of 1 or more";
   std::vector<std::int64_t> parts;
   if (PyUnicode_Check(value.ptr())) {
@@ -157,7 +159,8 @@ study::StepRatio PythonValue<study::StepRatio>::read(const std::string& name, nb
 nb::object to_python(const Json& value) {
   if (value.is_object()) {
     nb::dict object;
-    for (const auto& [key, member] : value.items()) object[nb::str(key.c_str(), key.size())] = to_python(member);
+    for (const auto& [key, member] : value.items())
+      object[nb::str(key.c_str(), key.size())] = to_python(member);
     return object;
   }
   if (value.is_array()) {
@@ -178,7 +181,8 @@ nb::object to_python(const Json& value) {
 Json to_json_value(const std::string& name, nb::handle value) {
   if (value.is_none()) return nullptr;
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
-  if (PyLong_Check(value.ptr())) return integer_of(name, value, std::numeric_limits<std::int64_t>::min(), INT64_MAX);
+  if (PyLong_Check(value.ptr()))
+    return integer_of(name, value, std::numeric_limits<std::int64_t>::min(), INT64_MAX);
   if (PyFloat_Check(value.ptr())) return PyFloat_AsDouble(value.ptr());
   if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
   if (PyDict_Check(value.ptr())) {

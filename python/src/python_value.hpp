@@ -55,7 +55,9 @@ bool for_each_element(nb::handle value, const std::function<void(nb::handle)>& r
 template <>
 struct PythonValue<bool> {
   static std::string hint() { return "bool"; }
-  static bool read(const std::string& name, nb::handle value, const Accepts&) { return boolean_of(name, value); }
+  static bool read(const std::string& name, nb::handle value, const Accepts&) {
+    return boolean_of(name, value);
+  }
   static bool write(bool value, Json& out) {
     out = value;
     return true;
@@ -115,7 +117,9 @@ struct PythonValue<E> {
 /// One size an axis; an integer stands for one axis.
 template <>
 struct PythonValue<Extents> {
-  static std::string hint() { return "typing.SupportsIndex | collections.abc.Iterable[typing.SupportsIndex] | str"; }
+  static std::string hint() {
+    return "typing.SupportsIndex | collections.abc.Iterable[typing.SupportsIndex] | str";
+  }
   static Extents read(const std::string& name, nb::handle value, const Accepts& accepts);
   static bool write(const Extents& value, Json& out) {
     out = report::to_json(value);
@@ -168,7 +172,9 @@ struct PythonValue<study::StepRatio> {
 
 template <typename T>
 struct PythonValue<std::vector<T>> {
-  static std::string hint() { return PythonValue<T>::hint() + " | collections.abc.Iterable[" + PythonValue<T>::hint() + "]"; }
+  static std::string hint() {
+    return PythonValue<T>::hint() + " | collections.abc.Iterable[" + PythonValue<T>::hint() + "]";
+  }
   static std::vector<T> read(const std::string& name, nb::handle value, const Accepts& accepts) {
     std::vector<T> values;
     const bool several = for_each_element(

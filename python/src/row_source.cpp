@@ -20,15 +20,16 @@ constexpr const char* kSources = "uniform, zipf:S, hot:K, file:PATH or an array 
 template <typename T>
 class ArrayStream final : public IndexStream {
  public:
-  ArrayStream(const T* values, std::size_t size, std::int64_t rows) : values_(values), size_(size), rows_(rows) {}
+  ArrayStream(const T* values, std::size_t size, std::int64_t rows)
+      : values_(values), size_(size), rows_(rows) {}
 
   [[nodiscard]] std::size_t read(std::span<std::int64_t> rows) override {
     const std::size_t count = std::min(rows.size(), size_ - next_);
     for (std::size_t i = 0; i < count; ++i) {
       const auto row = static_cast<std::int64_t>(values_[next_ + i]);
       if (row < 0 || row >= rows_)
-        throw MalformedData("distribution, position " + std::to_string(next_ + i), "row " + std::to_string(row),
-                            "rows in 0.." + std::to_string(rows_ - 1));
+        throw MalformedData("distribution, position " + std::to_string(next_ + i),
+                            "row " + std::to_string(row), "rows in 0.." + std::to_string(rows_ - 1));
       rows[i] = row;
     }
     next_ += count;
@@ -71,12 +72,14 @@ IndexFormat format_of(const std::string& path) {
   return extension == ".csv" || extension == ".txt" ? IndexFormat::kCsv : IndexFormat::kRaw;
 }
 
-std::unique_ptr<IndexStream> open_file(const std::string& parameter, const std::string& path, std::int64_t rows) {
+std::unique_ptr<IndexStream> open_file(const std::string& parameter, const std::string& path,
+                                       std::int64_t rows) {
   std::error_code ignored;
   const std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rb"), [](std::FILE* open) {
     if (open != nullptr) std::fclose(open);
   });
-  if (!file || std::filesystem::is_directory(path, ignored)) throw InvalidParameter(parameter, path, "a readable file");
+  if (!file || std::filesystem::is_directory(path, ignored))
+    throw InvalidParameter(parameter, path, "a readable file");
   return parse_indices(
       [file, parameter, path](std::span<char> buffer) {
         const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
@@ -89,10 +92,12 @@ std::unique_ptr<IndexStream> open_file(const std::string& parameter, const std::
 
 }  // namespace
 
-study::RowSource PythonValue<study::RowSource>::read(const std::string& name, nb::handle value, const Accepts&) {
+study::RowSource PythonValue<study::RowSource>::read(const std::string& name, nb::handle value,
+                                                     const Accepts&) {
   if (!PyUnicode_Check(value.ptr())) return rows_of(name, value);
   const std::string text = nb::borrow<nb::str>(value).c_str();
-  if (!text.starts_with(kFilePrefix) || text == kFilePrefix) return parse_index_distribution(text, name, kSources);
+  if (!text.starts_with(kFilePrefix) || text == kFilePrefix)
+    return parse_index_distribution(text, name, kSources);
   const std::string path = text.substr(std::string(kFilePrefix).size());
   return study::GivenRows{text, [name, path](std::int64_t rows) { return open_file(name, path, rows); }};
 }

@@ -12,7 +12,8 @@ namespace natten_sim::python {
 namespace {
 
 constexpr const char* kMasks =
-    "a rule as text, a file, or a matrix (Q tiles, KV tiles) of at most 65,536 an edge, with 0 skipped, 1 partial, 2 "
+    "a rule as text, a file, or a matrix (Q tiles, KV tiles) of at most 65,536 an edge, with 0 skipped, 1 "
+    "partial, 2 "
     "full, or booleans";
 constexpr std::size_t kMaxEdge = 65536;
 
@@ -27,7 +28,8 @@ void copy_tiles(const std::string& name, nb::handle value, const T* tiles, bool 
 
 BlockMask matrix_of(const std::string& name, nb::handle value) {
   nb::ndarray<nb::ro, nb::c_contig, nb::ndim<2>, nb::device::cpu> array;
-  if (!nb::try_cast(value, array) || array.size() == 0 || array.shape(0) > kMaxEdge || array.shape(1) > kMaxEdge)
+  if (!nb::try_cast(value, array) || array.size() == 0 || array.shape(0) > kMaxEdge ||
+      array.shape(1) > kMaxEdge)
     refuse(name, value, kMasks);
   BlockMask mask{static_cast<std::int32_t>(array.shape(0)), static_cast<std::int32_t>(array.shape(1)), {}};
   mask.work.resize(array.size());
@@ -48,7 +50,8 @@ BlockMask matrix_of(const std::string& name, nb::handle value) {
 }  // namespace
 
 ScheduleMask PythonValue<ScheduleMask>::read(const std::string& name, nb::handle value, const Accepts&) {
-  if (!PyUnicode_Check(value.ptr()) && !nb::hasattr(value, "__fspath__")) return {matrix_of(name, value), "array"};
+  if (!PyUnicode_Check(value.ptr()) && !nb::hasattr(value, "__fspath__"))
+    return {matrix_of(name, value), "array"};
   std::variant<ScheduleMask, MaskFile> mask = parse_schedule_mask(text_of(name, value, kMasks));
   if (const auto* file = std::get_if<MaskFile>(&mask))
     return {parse_block_mask(read_text_file(name, file->path), "mask file " + file->path), file->path};

@@ -17,8 +17,8 @@ struct Overlap {
   std::int32_t writer_stages = 0;
 };
 
-/// A rule as text, a file, or the tiles as a matrix: (Q tiles, KV tiles) with 0 skipped, 1 partial, 2 full, or
-/// booleans (full where true).
+/// A rule as text, a file, or the tiles as a matrix: (Q tiles, KV tiles) with 0 skipped, 1 partial, 2 full,
+/// or booleans (full where true).
 template <>
 struct PythonValue<ScheduleMask> {
   static std::string hint() { return "str | numpy.typing.NDArray[typing.Any]"; }

@@ -18,7 +18,8 @@ Keywords<Setting> input_keywords() {
 
 Keywords<Setting> layout_keywords() {
   Keywords<Setting> rows = preset_keywords();
-  rows.add("device", &Setting::device, "Take the backend that suits a GPU, see devices() [none]", Echo::kWhenSet);
+  rows.add("device", &Setting::device, "Take the backend that suits a GPU, see devices() [none]",
+           Echo::kWhenSet);
   return rows.include(input_keywords());
 }
 
@@ -39,7 +40,8 @@ Keywords<Setting> workload_keywords() {
   rows.add("dim_value", &Setting::head_dim_value, "Head dim of V [that of Q and K]");
   rows.add("dtype", &Setting::dtype, "Element type [fp16]");
   rows.add("attention_share", &Setting::attention_share,
-           "Attention's share of the end-to-end time, 0..1, for end-to-end speedups [the preset's]", Echo::kWhenSet);
+           "Attention's share of the end-to-end time, 0..1, for end-to-end speedups [the preset's]",
+           Echo::kWhenSet);
   rows.add("dense_steps", &Setting::dense_steps,
            "k of n steps keep dense attention, for end-to-end speedups [none]", Echo::kWhenSet);
   return rows;

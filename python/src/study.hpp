@@ -90,7 +90,9 @@ template <typename Q, typename A>
 [[nodiscard]] Asked<Q> read_call(const Study<Q, A>& study, const nb::kwargs& given) {
   Asked<Q> asked{.question = {}, .context = shipped_context()};
   for (const auto& [key, value] : given) {
-    const auto is = [&key = key](const char* name) { return PyUnicode_CompareWithASCIIString(key.ptr(), name) == 0; };
+    const auto is = [&key = key](const char* name) {
+      return PyUnicode_CompareWithASCIIString(key.ptr(), name) == 0;
+    };
     if (is("catalog")) {
       if (!value.is_none()) asked.context = context_of(value);
     } else if (study.duration == Duration::kLong && is("progress")) {
@@ -112,7 +114,8 @@ template <typename Q, typename A>
     return study.answer(asked.question, *asked.context);
   }
   study::Context context = interruptible(*asked.context, asked.progress);
-  if (study.threads) context.threads = asked.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
+  if (study.threads)
+    context.threads = asked.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
   nb::gil_scoped_release released;
   return study.answer(asked.question, context);
 }
@@ -147,8 +150,8 @@ template <typename Q, typename A>
 template <typename Q, typename A>
 nb::class_<AnswerOf<Q, A>, Answer> bind(nb::module_& module, Study<Q, A> given) {
   auto* study = new Study<Q, A>(std::move(given));  // as long as the interpreter
-  nb::class_<AnswerOf<Q, A>, Answer> type(
-      module, study->type, (std::string("What ") + study->function + "() answers.").c_str());
+  nb::class_<AnswerOf<Q, A>, Answer> type(module, study->type,
+                                          (std::string("What ") + study->function + "() answers.").c_str());
   module.def(
       study->function,
       [study](const nb::kwargs& keywords) {

@@ -11,7 +11,8 @@ namespace natten_sim::python {
 std::string read_text_file(const std::string& parameter, const std::string& path) {
   std::error_code ignored;
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path, ignored)) throw InvalidParameter(parameter, path, "a readable file");
+  if (!file || std::filesystem::is_directory(path, ignored))
+    throw InvalidParameter(parameter, path, "a readable file");
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -17,9 +17,11 @@ Keywords<AdviseQuestion> advise_keywords() {
   rows.include(preset_keywords(), &Q::setting);
   rows.include(input_keywords(), &Q::setting);
   rows.add("device", &Q::devices, "GPUs, side by side, see kernels() [all that are calibrated]");
-  rows.add("sparsity", &Q::sparsity, "Most of the token pairs that may be left out, 0..1 [0.9]", Echo::kWhenSet);
+  rows.add("sparsity", &Q::sparsity, "Most of the token pairs that may be left out, 0..1 [0.9]",
+           Echo::kWhenSet);
   rows.add("speedup", &Q::speedup,
-           "Instead: as little sparsity as makes attention this many times faster than dense, copies included [none]",
+           "Instead: as little sparsity as makes attention this many times faster than dense, copies "
+           "included [none]",
            Echo::kWhenSet, {.least = 1, .most = 1000});
   rows.add("max_imbalance", &Q::max_imbalance,
            "Largest over smallest share of the axes that windows leave out [2.5]", Echo::kAlways,
@@ -34,25 +36,24 @@ AdviseAnswer answer_advise(const AdviseQuestion& question, const study::Context&
 }
 
 void bind_advise(nb::module_& module) {
-  bind(module, Study<AdviseQuestion, AdviseAnswer>{
-                   .function = "advise",
-                   .type = "Advice",
-                   .schema = "advise",
-                   .doc = "Three configurations for a model on a GPU, in milliseconds, with the call to paste.\n\n"
-                          "Milliseconds carry the error that the calibrated costs had on runs they were not "
-                          "fitted to.",
-                   .duration = Duration::kLong,
-                   .keywords = advise_keywords(),
-                   .answer = answer_advise,
-                   .input = [](const Keywords<AdviseQuestion>& rows, const AdviseAnswer& answer) {
-                     return rows.echo(answer.question);
-                   },
-                   .result = report::advise_result,
-                   .text = report::advise_text,
-                   .csv = [](const AdviseAnswer& answer, const study::Context& context, const Json&) {
-                     return report::advise_csv(answer, context);
-                   },
-                   .svg = nullptr});
+  bind(module,
+       Study<AdviseQuestion, AdviseAnswer>{
+           .function = "advise",
+           .type = "Advice",
+           .schema = "advise",
+           .doc = "Three configurations for a model on a GPU, in milliseconds, with the call to paste.\n\n"
+                  "Milliseconds carry the error that the calibrated costs had on runs they were not "
+                  "fitted to.",
+           .duration = Duration::kLong,
+           .keywords = advise_keywords(),
+           .answer = answer_advise,
+           .input = [](const Keywords<AdviseQuestion>& rows,
+                       const AdviseAnswer& answer) { return rows.echo(answer.question); },
+           .result = report::advise_result,
+           .text = report::advise_text,
+           .csv = [](const AdviseAnswer& answer, const study::Context& context,
+                     const Json&) { return report::advise_csv(answer, context); },
+           .svg = nullptr});
 }
 
 }  // namespace

@@ -14,26 +14,26 @@ using study::CountQuestion;
 namespace {
 
 void bind_count(nb::module_& module) {
-  bind(module, Study<CountQuestion, CountAnswer>{
-                   .function = "count",
-                   .type = "Count",
-                   .schema = "count",
-                   .doc = "Count exactly which pairs of Q and KV tiles an attention problem visits.\n\n"
-                          "Counts are of one head and one batch element; FLOPs are of all of them. Only `input` "
-                          "(or a `preset`)\nhas no default.",
-                   .keywords = count_keywords(),
-                   .answer = study::count,
-                   .input = [](const Keywords<CountQuestion>& rows, const CountAnswer& answer) {
-                     return rows.echo(answer.question);
-                   },
-                   .result = [](const CountAnswer& answer, const study::Context&) { return report::count_result(answer); },
-                   .text = [](const CountAnswer& answer, const study::Context&) { return report::count_text(answer); },
-                   .csv = [](const CountAnswer& answer, const study::Context&, const Json& input) {
-                     return report::count_csv(input, answer);
-                   },
-                   .svg = [](const CountAnswer& answer, const study::Context&) {
-                     return report::tile_svg(answer.forward.problem, {});
-                   }});
+  bind(
+      module,
+      Study<CountQuestion, CountAnswer>{
+          .function = "count",
+          .type = "Count",
+          .schema = "count",
+          .doc = "Count exactly which pairs of Q and KV tiles an attention problem visits.\n\n"
+                 "Counts are of one head and one batch element; FLOPs are of all of them. Only `input` "
+                 "(or a `preset`)\nhas no default.",
+          .keywords = count_keywords(),
+          .answer = study::count,
+          .input = [](const Keywords<CountQuestion>& rows,
+                      const CountAnswer& answer) { return rows.echo(answer.question); },
+          .result = [](const CountAnswer& answer,
+                       const study::Context&) { return report::count_result(answer); },
+          .text = [](const CountAnswer& answer, const study::Context&) { return report::count_text(answer); },
+          .csv = [](const CountAnswer& answer, const study::Context&,
+                    const Json& input) { return report::count_csv(input, answer); },
+          .svg = [](const CountAnswer& answer,
+                    const study::Context&) { return report::tile_svg(answer.forward.problem, {}); }});
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ struct ManyColumn {
   const char* name;
   Column ManyProblems::*column;
 };
-constexpr ManyColumn kColumns[] = {{"input", &ManyProblems::input},       {"window", &ManyProblems::window},
-                                   {"stride", &ManyProblems::stride},     {"dilation", &ManyProblems::dilation},
-                                   {"causal", &ManyProblems::causal},     {"q_tile", &ManyProblems::q_tile},
+constexpr ManyColumn kColumns[] = {{"input", &ManyProblems::input},    {"window", &ManyProblems::window},
+                                   {"stride", &ManyProblems::stride},  {"dilation", &ManyProblems::dilation},
+                                   {"causal", &ManyProblems::causal},  {"q_tile", &ManyProblems::q_tile},
                                    {"kv_tile", &ManyProblems::kv_tile}};
 
 using Matrix = nb::ndarray<nb::ro, const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -43,7 +43,8 @@ struct AskedMany {
 /// A row of a column as a member of the question, so that defaults are found as for one problem.
 void put_first_row(const ManyColumn& column, const Matrix& matrix, AskedMany& asked) {
   Extents first;
-  for (std::size_t axis = 0; axis < matrix.shape(1) && axis < kMaxRank; ++axis) first.push_back(matrix(0, axis));
+  for (std::size_t axis = 0; axis < matrix.shape(1) && axis < kMaxRank; ++axis)
+    first.push_back(matrix(0, axis));
   const std::string name = column.name;
   CountQuestion& question = asked.question;
   if (name == "input") question.setting.input = first;
@@ -68,7 +69,8 @@ bool read_column(const ManyColumn& column, nb::handle value, AskedMany& asked) {
   const auto matrix = nb::cast<Matrix>(array.attr("astype")("int64", nb::arg("copy") = false));
   if (matrix.shape(0) == 0) refuse(column.name, value, "one row or more");
   if (asked.many.rows != 0 && asked.many.rows != matrix.shape(0))
-    throw InvalidParameter(column.name, std::to_string(matrix.shape(0)) + " rows", std::to_string(asked.many.rows) + " rows, as the other arrays");
+    throw InvalidParameter(column.name, std::to_string(matrix.shape(0)) + " rows",
+                           std::to_string(asked.many.rows) + " rows, as the other arrays");
   asked.many.rows = matrix.shape(0);
   (asked.many.*column.column).values = matrix.data();
   put_first_row(column, matrix, asked);
@@ -106,12 +108,15 @@ void fill_in_base(AskedMany& asked) {
   const std::size_t rank = input.rank();
   for (std::size_t i = 0; i < asked.arrays.size(); ++i) {
     if (asked.arrays[i].shape(1) != rank)
-      throw InvalidParameter("input", to_string(input), "as many axes as the arrays have columns, " + std::to_string(asked.arrays[i].shape(1)));
+      throw InvalidParameter(
+          "input", to_string(input),
+          "as many axes as the arrays have columns, " + std::to_string(asked.arrays[i].shape(1)));
   }
   TilingProblem& base = asked.many.base;
   base.tiling = question.tiling;
   base.walk = asked.backward ? Walk::kBackward : Walk::kForward;
-  base.kv_tiling = asked.backward ? KvTiling::kStatic : study::effective_kv_tiling(question.kv_tiling, question.setting, catalog);
+  base.kv_tiling = asked.backward ? KvTiling::kStatic
+                                  : study::effective_kv_tiling(question.kv_tiling, question.setting, catalog);
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const auto or_else = [&](const Extents& given, std::int64_t otherwise) {
       return axis < given.rank() ? given[axis] : otherwise;
@@ -122,15 +127,17 @@ void fill_in_base(AskedMany& asked) {
                          .dilation = or_else(question.dilation, 1),
                          .causal = axis < question.causal.rank() && question.causal[axis]});
   }
-  for (const auto& [name, given] : {std::pair{"window", question.window.rank()}, std::pair{"stride", question.stride.rank()},
-                                    std::pair{"dilation", question.dilation.rank()}, std::pair{"causal", question.causal.rank()}}) {
+  for (const auto& [name, given] :
+       {std::pair{"window", question.window.rank()}, std::pair{"stride", question.stride.rank()},
+        std::pair{"dilation", question.dilation.rank()}, std::pair{"causal", question.causal.rank()}}) {
     if (given != 0 && given != rank)
       throw InvalidParameter(name, std::to_string(given) + " axes", std::to_string(rank) + " axes");
   }
   base.tiles = study::choose_tiles(question.setting, catalog, question.q_tile, question.kv_tile,
                                    question.tiling == Tiling::kSingleDimensional ? 1 : rank, base.walk)
                    .tiles;
-  if (base.tiling == Tiling::kSingleDimensional && rank > 1 && (asked.many.q_tile.values || asked.many.kv_tile.values))
+  if (base.tiling == Tiling::kSingleDimensional && rank > 1 &&
+      (asked.many.q_tile.values || asked.many.kv_tile.values))
     throw InvalidParameter("q_tile", "an array", "one tile pair, with single-dimensional tiling");
 }
 
@@ -214,13 +221,17 @@ nb::object count_many(const Keywords<CountQuestion>& rows, const nb::kwargs& giv
 
 constexpr const char* kDoc =
     "Count many attention problems at once: one a row of the arrays.\n\n"
-    "Takes the keywords of count() that say which tiles are visited. input, window, stride, dilation, causal,\n"
-    "q_tile and kv_tile may be arrays of integers (rows, axes), all with as many rows; what is not an array holds for\n"
-    "all rows, and defaults are those of the first row. Some ten million rows a second for a grid of windows and\n"
+    "Takes the keywords of count() that say which tiles are visited. input, window, stride, dilation, "
+    "causal,\n"
+    "q_tile and kv_tile may be arrays of integers (rows, axes), all with as many rows; what is not an array "
+    "holds for\n"
+    "all rows, and defaults are those of the first row. Some ten million rows a second for a grid of windows "
+    "and\n"
     "strides, over a million for rows that have nothing in common.\n\n"
     "Args:\n"
     "    backprop: Count the backward pass instead: Q tiles walked per KV tile [False].\n"
-    "    errors: raise, or skip: rows that are not valid are False in `valid`, with counts of 0 and ratios of nan "
+    "    errors: raise, or skip: rows that are not valid are False in `valid`, with counts of 0 and ratios "
+    "of nan "
     "[raise].\n"
     "    threads: Threads; the answer does not depend on them [1].\n\n"
     "Returns:\n"
@@ -232,14 +243,18 @@ void bind_count_many(nb::module_& module) {
   auto* rows = new Keywords<CountQuestion>(many_keywords());
   std::string signature = "def count_many(*";
   for (const auto& row : rows->rows()) {
-    const bool column = std::any_of(std::begin(kColumns), std::end(kColumns), [&](const ManyColumn& one) { return row.name == one.name; });
-    signature += ", " + row.name + ": " + row.hint + (column ? " | numpy.typing.ArrayLike" : "") + " | None = None";
+    const bool column = std::any_of(std::begin(kColumns), std::end(kColumns),
+                                    [&](const ManyColumn& one) { return row.name == one.name; });
+    signature +=
+        ", " + row.name + ": " + row.hint + (column ? " | numpy.typing.ArrayLike" : "") + " | None = None";
   }
   signature +=
-      ", backprop: bool | None = None, errors: typing.Literal['raise', 'skip'] | None = None, threads: int | None = None, catalog: Catalog | None = None) -> "
+      ", backprop: bool | None = None, errors: typing.Literal['raise', 'skip'] | None = None, threads: int | "
+      "None = None, catalog: Catalog | None = None) -> "
       "natten_sim._many.Counts";
-  module.def("count_many", [rows](const nb::kwargs& given) { return count_many(*rows, given); },
-             nb::sig(signature.c_str()), kDoc);
+  module.def(
+      "count_many", [rows](const nb::kwargs& given) { return count_many(*rows, given); },
+      nb::sig(signature.c_str()), kDoc);
 }
 
 }  // namespace

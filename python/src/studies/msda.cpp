@@ -16,12 +16,8 @@ struct PythonValue<MsdaConfig> {
   static MsdaConfig read(const std::string& name, nb::handle value, const Accepts&) {
     if (nb::isinstance<nb::dict>(value)) {
       const MsdaConfig defaults;
-      Json members = {{"name", "own"},
-                      {"batch", defaults.batch},
-                      {"channels", defaults.channels},
-                      {"heads", defaults.heads},
-                      {"points", defaults.points},
-                      {"queries", defaults.queries},
+      Json members = {{"name", "own"},           {"batch", defaults.batch},   {"channels", defaults.channels},
+                      {"heads", defaults.heads}, {"points", defaults.points}, {"queries", defaults.queries},
                       {"source", "the caller"}};
       members.update(to_json_value(name, value));
       const Json file = {{"schema", "natten-sim.msda-configs/1"}, {"configs", Json::array({members})}};
@@ -33,7 +29,8 @@ struct PythonValue<MsdaConfig> {
       if (config.name == text) return config;
       names.push_back(config.name);
     }
-    if (!text.ends_with(".json")) throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a .json file");
+    if (!text.ends_with(".json"))
+      throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a .json file");
     return one_of(read_msda_configs(read_text_file(name, text), text), text);
   }
   static bool write(const MsdaConfig& config, Json& out) {
@@ -54,13 +51,14 @@ namespace {
 using study::MsdaAnswer;
 using study::MsdaQuestion;
 
-
 }  // namespace
 
 /// One order, or `all`.
 template <>
 struct PythonValue<std::vector<QueryOrder>> {
-  static std::string hint() { return "typing.Literal['all', '" + joined(names_of<QueryOrder>(), "', '") + "']"; }
+  static std::string hint() {
+    return "typing.Literal['all', '" + joined(names_of<QueryOrder>(), "', '") + "']";
+  }
   static std::vector<QueryOrder> read(const std::string& name, nb::handle value, const Accepts&) {
     const std::string order = text_of(name, value, "all, " + joined(names_of<QueryOrder>()));
     if (order == "all") return values_of<QueryOrder>();
@@ -85,14 +83,16 @@ Keywords<MsdaConfig> config_members() {
 Keywords<MsdaQuestion> msda_keywords() {
   using Q = MsdaQuestion;
   Keywords<Q> rows;
-  rows.add("config", &Q::config,
-           "Name of a configuration, a JSON file with one, or a dict with name, batch, height, width, strides, "
-           "channels, heads, points, queries and source");
+  rows.add(
+      "config", &Q::config,
+      "Name of a configuration, a JSON file with one, or a dict with name, batch, height, width, strides, "
+      "channels, heads, points, queries and source");
   rows.include(config_members(), &Q::config);
   rows.add("phase", &Q::phase, "forward or backward [forward]");
   rows.add("tiling", &Q::tiling,
            "block: a program takes all points of a query; point: one (query, head, level, point) [block]");
-  rows.add("dtype", &Q::dtype, "Type of the tensors: bf16, fp16 or fp32 [fp16 with an fp16 accumulator, else bf16]");
+  rows.add("dtype", &Q::dtype,
+           "Type of the tensors: bf16, fp16 or fp32 [fp16 with an fp16 accumulator, else bf16]");
   rows.add("accumulator", &Q::accumulator,
            "Type in which gradients of the value are added up: the tensors', or fp32 [the tensors']");
   rows.add("order", &Q::orders, "Dispatch order of the queries, or all of them [linear]");
@@ -110,34 +110,37 @@ Keywords<MsdaQuestion> msda_keywords() {
 }
 
 MsdaAnswer answer_msda(const MsdaQuestion& question, const study::Context& context) {
-  if (question.config.name.empty()) throw InvalidParameter("config", "none", "a configuration by name, file or dict");
+  if (question.config.name.empty())
+    throw InvalidParameter("config", "none", "a configuration by name, file or dict");
   MsdaQuestion full = question;
   full.details = {.addresses = true, .remedies = true};
   return study::msda(full, context);
 }
 
 void bind_msda(nb::module_& module) {
-  bind(module, Study<MsdaQuestion, MsdaAnswer>{
-                   .function = "msda",
-                   .type = "Msda",
-                   .schema = "msda",
-                   .doc = "Predict one pass of multi-scale deformable attention: traffic, contention, time, memory.\n\n"
-                          "Times are nanoseconds.",
-                   .duration = Duration::kLong,
-                   .keywords = msda_keywords(),
-                   .answer = answer_msda,
-                   .input = [](const Keywords<MsdaQuestion>& rows, const MsdaAnswer& answer) {
-                     return rows.echo(answer.question);
-                   },
-                   .result = [](const MsdaAnswer& answer, const study::Context&) { return report::msda_fields(answer); },
-                   .text = [](const MsdaAnswer& answer, const study::Context&) { return report::msda_text(answer); },
-                   .csv = [](const MsdaAnswer& answer, const study::Context&, const Json&) {
-                     const std::vector<Json> orders = report::msda_order_rows(answer);
-                     return report::csv_table(orders.front(), orders);
-                   },
-                   .svg = [](const MsdaAnswer& answer, const study::Context&) {
-                     return report::msda_roofline_svg(answer);
-                   }});
+  bind(module,
+       Study<MsdaQuestion, MsdaAnswer>{
+           .function = "msda",
+           .type = "Msda",
+           .schema = "msda",
+           .doc =
+               "Predict one pass of multi-scale deformable attention: traffic, contention, time, memory.\n\n"
+               "Times are nanoseconds.",
+           .duration = Duration::kLong,
+           .keywords = msda_keywords(),
+           .answer = answer_msda,
+           .input = [](const Keywords<MsdaQuestion>& rows,
+                       const MsdaAnswer& answer) { return rows.echo(answer.question); },
+           .result = [](const MsdaAnswer& answer,
+                        const study::Context&) { return report::msda_fields(answer); },
+           .text = [](const MsdaAnswer& answer, const study::Context&) { return report::msda_text(answer); },
+           .csv =
+               [](const MsdaAnswer& answer, const study::Context&, const Json&) {
+                 const std::vector<Json> orders = report::msda_order_rows(answer);
+                 return report::csv_table(orders.front(), orders);
+               },
+           .svg = [](const MsdaAnswer& answer,
+                     const study::Context&) { return report::msda_roofline_svg(answer); }});
 }
 
 }  // namespace

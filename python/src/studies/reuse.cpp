@@ -92,13 +92,15 @@ Keywords<AttentionSubject> attention_keywords() {
   rows.add("stride", &A::stride, "Stride of the window [1]");
   rows.add("kernel", &A::kernel,
            "Take tiles, schedule, order, CTAs an SM and speed of a known kernel: fa2 or cudnn [none]");
-  rows.add("schedule", &A::schedule,
-           "Which CTA takes which Q tile. persistent: round-robin; grid: a free CTA takes the next one; tile: as "
-           "grid, two Q tiles at a time [the kernel's, or persistent]");
+  rows.add(
+      "schedule", &A::schedule,
+      "Which CTA takes which Q tile. persistent: round-robin; grid: a free CTA takes the next one; tile: as "
+      "grid, two Q tiles at a time [the kernel's, or persistent]");
   rows.choose("interleave_heads", &A::launch, LaunchOrder::kHeadsFirst,
               "Launch the heads and batches of one Q tile before the next Q tile [False]");
   rows.add("longest_first", &A::longest_first, "Launch the last Q tile of a head first [False]");
-  rows.add("ctas_per_sm", &A::ctas_per_sm, "CTAs resident on an SM [the kernel's, or 1]", Echo::kAlways, {.hi = 32});
+  rows.add("ctas_per_sm", &A::ctas_per_sm, "CTAs resident on an SM [the kernel's, or 1]", Echo::kAlways,
+           {.hi = 32});
   return rows;
 }
 
@@ -106,13 +108,17 @@ Keywords<ReuseQuestion> question_keywords() {
   using Q = ReuseQuestion;
   Keywords<Q> rows;
   rows.add("order", &Q::order,
-           "Order of the KV tiles: cyclic, sawtooth, descending, best, or a file with a permutation on each line [the "
+           "Order of the KV tiles: cyclic, sawtooth, descending, best, or a file with a permutation on each "
+           "line [the "
            "kernel's, or cyclic]",
            Echo::kWhenSet);
-  rows.add("compare", &Q::compare, "Answer for a second order too, with the reduction [none]", Echo::kWhenSet);
+  rows.add("compare", &Q::compare, "Answer for a second order too, with the reduction [none]",
+           Echo::kWhenSet);
   rows.add("device", &Q::device, "Cache and speed of a GPU, see devices() [none]");
-  rows.add("l2_bytes", &Q::capacity_bytes, "Effective capacity of the L2 [the device's]", Echo::kAlways, kBytes);
-  rows.add("sector_bytes", &Q::sector_bytes, "Bytes of a sector [the device's, or 32]", Echo::kAlways, kSizes);
+  rows.add("l2_bytes", &Q::capacity_bytes, "Effective capacity of the L2 [the device's]", Echo::kAlways,
+           kBytes);
+  rows.add("sector_bytes", &Q::sector_bytes, "Bytes of a sector [the device's, or 32]", Echo::kAlways,
+           kSizes);
   rows.add("sms", &Q::sms, "Number of SMs [the device's, or 1]", Echo::kAlways, kSizes);
   rows.echo_only("line_bytes", &Q::line_bytes, Echo::kWhenSet);
   return rows;
@@ -122,17 +128,20 @@ Keywords<AskedReuse> method_keywords() {
   using F = AskedReuse;
   Keywords<F> rows;
   rows.add("fidelity", &F::fidelity,
-           "closed-form: sectors, and misses where a formula is exact; lru: lockstep in front of an exact LRU; timed: "
+           "closed-form: sectors, and misses where a formula is exact; lru: lockstep in front of an exact "
+           "LRU; timed: "
            "CTAs simulated in time [closed-form; for a trace, lru]");
   rows.add("granularity", &F::granularity, "lru: a stack distance for each tile or for each sector [tile]",
            Echo::kWhenSet);
-  rows.add("ways", &F::ways, "lru: a set-associative cache of so many ways instead of a fully associative one [none]",
+  rows.add("ways", &F::ways,
+           "lru: a set-associative cache of so many ways instead of a fully associative one [none]",
            Echo::kWhenSet, {.hi = 64});
   rows.add("jitter", &F::jitter,
-           "timed: standard deviation of a tile's compute time, as a fraction [the kernel's, or 0]", Echo::kWhenSet,
-           {.least = 0, .most = 0.5});
+           "timed: standard deviation of a tile's compute time, as a fraction [the kernel's, or 0]",
+           Echo::kWhenSet, {.least = 0, .most = 0.5});
   rows.add("sample", &F::sample,
-           "lru: follow only this share of the sectors of a stream or trace, 0..1; the misses then have a standard "
+           "lru: follow only this share of the sectors of a stream or trace, 0..1; the misses then have a "
+           "standard "
            "error [all]",
            Echo::kWhenSet, {.least = 1e-9, .most = 1});
   return rows;
@@ -159,10 +168,11 @@ Keywords<AskedReuse> length_keywords() {
 Keywords<AskedReuse> subject_keywords() {
   using F = AskedReuse;
   Keywords<F> rows;
-  rows.add("stream_bytes", &F::stream_bytes, "A plain buffer that all workers read, instead of attention [none]",
-           Echo::kWhenSet, kBytes);
+  rows.add("stream_bytes", &F::stream_bytes,
+           "A plain buffer that all workers read, instead of attention [none]", Echo::kWhenSet, kBytes);
   rows.add("trace", &F::trace,
-           "A trace instead of attention: a file with, on each line, a byte address and, if not one sector, a size "
+           "A trace instead of attention: a file with, on each line, a byte address and, if not one sector, "
+           "a size "
            "[none]",
            Echo::kWhenSet);
   return rows;
@@ -177,7 +187,8 @@ Keywords<AskedReuse> stream_keywords() {
 Keywords<AskedReuse> reader_keywords() {
   Keywords<AskedReuse> rows;
   return rows.add("workers", &AskedReuse::workers,
-                  "CTAs resident at once [SMs times CTAs an SM]; readers of a stream [SMs]", Echo::kAlways, kSizes);
+                  "CTAs resident at once [SMs times CTAs an SM]; readers of a stream [SMs]", Echo::kAlways,
+                  kSizes);
 }
 
 Keywords<AskedReuse> reuse_keywords() {
@@ -192,7 +203,8 @@ Keywords<AskedReuse> reuse_keywords() {
 
 study::ReuseSubject subject_of(const AskedReuse& asked) {
   if ((asked.seqlen || asked.sweep) + asked.stream_bytes.has_value() + asked.trace.has_value() != 1)
-    throw InvalidParameter("seqlen", "not the only subject, or none", "one of seqlen or sweep, stream_bytes, trace");
+    throw InvalidParameter("seqlen", "not the only subject, or none",
+                           "one of seqlen or sweep, stream_bytes, trace");
   if (asked.trace) {
     return study::TraceSubject{.name = *asked.trace,
                                .feed = [path = *asked.trace](const auto& visit, const auto& progress) {
@@ -200,7 +212,8 @@ study::ReuseSubject subject_of(const AskedReuse& asked) {
                                }};
   }
   if (asked.stream_bytes) return study::StreamSubject{*asked.stream_bytes, asked.passes, asked.workers};
-  if (asked.seqlen && asked.sweep) throw InvalidParameter("sweep", "given together with seqlen", "one of the two");
+  if (asked.seqlen && asked.sweep)
+    throw InvalidParameter("sweep", "given together with seqlen", "one of the two");
   AttentionSubject subject = asked.attention;
   if (asked.sweep) {
     subject.seqlen = *asked.sweep;
@@ -224,7 +237,8 @@ study::ReuseMethod method_of(const AskedReuse& asked) {
   needs("granularity", asked.granularity.has_value(), Fidelity::kLru);
   needs("sample", asked.sample.has_value(), Fidelity::kLru);
   needs("jitter", asked.jitter.has_value(), Fidelity::kTimed);
-  if (asked.sample && asked.ways) throw InvalidParameter("sample", "given together with ways", "one of the two");
+  if (asked.sample && asked.ways)
+    throw InvalidParameter("sample", "given together with ways", "one of the two");
   if (fidelity == Fidelity::kTimed) return study::TimedRun{asked.jitter};
   if (fidelity == Fidelity::kClosedForm) return study::ClosedForm{};
   study::LruReplay replay{.granularity = asked.granularity.value_or(Granularity::kTile)};
@@ -256,7 +270,8 @@ Json reuse_input(const Keywords<AskedReuse>&, const ReuseAnswer& answer) {
     input = subject_keywords().echo(asked);
   } else if (const auto* stream = std::get_if<study::StreamSubject>(&question.subject)) {
     asked.stream_bytes = stream->bytes, asked.passes = stream->passes, asked.workers = stream->workers;
-    for (const auto& part : {subject_keywords(), stream_keywords(), reader_keywords()}) input.update(part.echo(asked));
+    for (const auto& part : {subject_keywords(), stream_keywords(), reader_keywords()})
+      input.update(part.echo(asked));
   } else {
     const auto& attention = std::get<AttentionSubject>(question.subject);
     asked.workers = attention.workers;
@@ -286,26 +301,31 @@ Json reuse_input(const Keywords<AskedReuse>&, const ReuseAnswer& answer) {
 }
 
 void bind_reuse(nb::module_& module) {
-  bind(module, Study<AskedReuse, ReuseAnswer>{
-                   .function = "reuse",
-                   .type = "Reuse",
-                   .schema = "reuse",
-                   .doc = "Predict the sectors, L2 misses and DRAM bytes of an attention kernel, a stream or a trace.\n\n"
-                          "Bytes and sectors are of the whole problem: all heads, all batches. A sweep's result is a "
-                          "tuple of records.",
-                   .duration = Duration::kLong,
-                   .keywords = reuse_keywords(),
-                   .answer = answer_reuse,
-                   .input = reuse_input,
-                   .result = [](const ReuseAnswer& answer, const study::Context&) { return report::reuse_result(answer); },
-                   .text = [](const ReuseAnswer& answer, const study::Context&) { return report::reuse_text(answer); },
-                   .csv = [](const ReuseAnswer& answer, const study::Context&, const Json& input) {
-                     return report::reuse_csv(answer, input);
-                   },
-                   .svg = [](const ReuseAnswer& answer, const study::Context&) {
-                     const bool sweep = answer.results.size() > 1;
-                     return report::reuse_svg(answer, sweep ? report::ReusePicture::kSweep : report::ReusePicture::kHistogram);
-                   }});
+  bind(
+      module,
+      Study<AskedReuse, ReuseAnswer>{
+          .function = "reuse",
+          .type = "Reuse",
+          .schema = "reuse",
+          .doc =
+              "Predict the sectors, L2 misses and DRAM bytes of an attention kernel, a stream or a trace.\n\n"
+              "Bytes and sectors are of the whole problem: all heads, all batches. A sweep's result is a "
+              "tuple of records.",
+          .duration = Duration::kLong,
+          .keywords = reuse_keywords(),
+          .answer = answer_reuse,
+          .input = reuse_input,
+          .result = [](const ReuseAnswer& answer,
+                       const study::Context&) { return report::reuse_result(answer); },
+          .text = [](const ReuseAnswer& answer, const study::Context&) { return report::reuse_text(answer); },
+          .csv = [](const ReuseAnswer& answer, const study::Context&,
+                    const Json& input) { return report::reuse_csv(answer, input); },
+          .svg =
+              [](const ReuseAnswer& answer, const study::Context&) {
+                const bool sweep = answer.results.size() > 1;
+                return report::reuse_svg(
+                    answer, sweep ? report::ReusePicture::kSweep : report::ReusePicture::kHistogram);
+              }});
 }
 
 }  // namespace

@@ -14,7 +14,9 @@ namespace natten_sim::python {
 /// `auto` is the construct's own path.
 template <>
 struct PythonValue<std::optional<InstructionPath>> {
-  static std::string hint() { return "typing.Literal['auto', '" + joined(names_of<InstructionPath>(), "', '") + "']"; }
+  static std::string hint() {
+    return "typing.Literal['auto', '" + joined(names_of<InstructionPath>(), "', '") + "']";
+  }
   static std::optional<InstructionPath> read(const std::string& name, nb::handle value, const Accepts&) {
     const std::string path = text_of(name, value, "auto, " + joined(names_of<InstructionPath>()));
     if (path == "auto") return std::nullopt;
@@ -34,19 +36,22 @@ using study::ScatterQuestion;
 Keywords<ScatterQuestion> scatter_keywords() {
   using Q = ScatterQuestion;
   Keywords<Q> rows;
-  rows.add("updates", &Q::updates, "Rows that are added [65536; of an array or file, all its rows]", Echo::kAlways,
-           {.lo = 0, .hi = kMaxUpdates});
+  rows.add("updates", &Q::updates, "Rows that are added [65536; of an array or file, all its rows]",
+           Echo::kAlways, {.lo = 0, .hi = kMaxUpdates});
   rows.add("rows", &Q::rows, "Rows of the destination [32768]", Echo::kAlways, {.hi = kMaxRows});
   rows.add("width", &Q::width, "Elements of a row [256]", Echo::kAlways, {.hi = 1 << 20});
-  rows.add("distribution", &Q::source,
-           "uniform, zipf:S (row k with probability ~ 1/k^S), hot:K (evenly over K rows in distinct sectors), "
-           "file:PATH, or the rows themselves: an array of integers, which is not copied [uniform]");
+  rows.add(
+      "distribution", &Q::source,
+      "uniform, zipf:S (row k with probability ~ 1/k^S), hot:K (evenly over K rows in distinct sectors), "
+      "file:PATH, or the rows themselves: an array of integers, which is not copied [uniform]");
   rows.add("dtype", &Q::dtype, "Element type: fp32, fp16 or bf16 [bf16]");
   rows.add("path", &Q::path,
            "Instruction that the hardware executes; auto: the one that the construct becomes [auto]");
-  rows.add("construct", &Q::construct, "Source construct or operator of the lowering table [torch-scatter-add]");
+  rows.add("construct", &Q::construct,
+           "Source construct or operator of the lowering table [torch-scatter-add]");
   rows.add("device", &Q::device, "Device with measured contention, see devices() [h200]");
-  rows.add("seed", &Q::seed, "Seed of the generated rows [0]", Echo::kAlways, {.lo = 0, .hi = std::int64_t{1} << 62});
+  rows.add("seed", &Q::seed, "Seed of the generated rows [0]", Echo::kAlways,
+           {.lo = 0, .hi = std::int64_t{1} << 62});
   rows.add("prior_runs", &Q::prior_runs,
            "Equal runs that have added to the destination since it was zero [2]", Echo::kAlways,
            {.lo = 0, .hi = 1 << 20});
@@ -64,28 +69,30 @@ ScatterAnswer answer_scatter(const ScatterQuestion& question, const study::Conte
 }
 
 void bind_scatter(nb::module_& module) {
-  bind(module,
-       Study<ScatterQuestion, ScatterAnswer>{
-           .function = "scatter",
-           .type = "Scatter",
-           .schema = "atomics",
-           .doc = "Predict what scattered atomic additions of rows cost, and rank the remedies.\n\n"
-                  "Times are nanoseconds of one run. The program calls it `natten-sim atomics`.",
-           .duration = Duration::kLong,
-           .keywords = scatter_keywords(),
-           .answer = answer_scatter,
-           .input = [](const Keywords<ScatterQuestion>& rows, const ScatterAnswer& answer) {
-             return rows.echo(answer.question);
-           },
-           .result = [](const ScatterAnswer& answer, const study::Context&) { return report::scatter_fields(answer); },
-           .text = [](const ScatterAnswer& answer, const study::Context&) { return report::scatter_text(answer); },
-           .csv = [](const ScatterAnswer& answer, const study::Context&, const Json&) {
-             const std::vector<Json> remedies = report::remedy_rows(*answer.cost.remedies);
-             return report::csv_table(remedies.front(), remedies);
-           },
-           .svg = [](const ScatterAnswer& answer, const study::Context&) {
-             return report::collision_svg(answer.collisions, report::scatter_title(answer));
-           }});
+  bind(module, Study<ScatterQuestion, ScatterAnswer>{
+                   .function = "scatter",
+                   .type = "Scatter",
+                   .schema = "atomics",
+                   .doc = "Predict what scattered atomic additions of rows cost, and rank the remedies.\n\n"
+                          "Times are nanoseconds of one run. The program calls it `natten-sim atomics`.",
+                   .duration = Duration::kLong,
+                   .keywords = scatter_keywords(),
+                   .answer = answer_scatter,
+                   .input = [](const Keywords<ScatterQuestion>& rows,
+                               const ScatterAnswer& answer) { return rows.echo(answer.question); },
+                   .result = [](const ScatterAnswer& answer,
+                                const study::Context&) { return report::scatter_fields(answer); },
+                   .text = [](const ScatterAnswer& answer,
+                              const study::Context&) { return report::scatter_text(answer); },
+                   .csv =
+                       [](const ScatterAnswer& answer, const study::Context&, const Json&) {
+                         const std::vector<Json> remedies = report::remedy_rows(*answer.cost.remedies);
+                         return report::csv_table(remedies.front(), remedies);
+                       },
+                   .svg =
+                       [](const ScatterAnswer& answer, const study::Context&) {
+                         return report::collision_svg(answer.collisions, report::scatter_title(answer));
+                       }});
 }
 
 }  // namespace

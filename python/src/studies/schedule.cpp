@@ -47,28 +47,34 @@ Keywords<AskedSchedule> size_keywords() {
   using F = AskedSchedule;
   const Accepts tiles{.hi = kMaxTiles}, tokens{.hi = kMaxTokens}, counts{.hi = kMaxCount};
   Keywords<F> rows;
-  rows.add("q_tiles", &F::q_tiles, "Q tiles of one head; mask lengths then count tiles [none]", Echo::kWhenSet, tiles);
+  rows.add("q_tiles", &F::q_tiles, "Q tiles of one head; mask lengths then count tiles [none]",
+           Echo::kWhenSet, tiles);
   rows.add("kv_tiles", &F::kv_tiles, "KV tiles of one head [as many as Q tiles]", Echo::kWhenSet, tiles);
-  rows.add("seqlen_q", &F::seqlen_q, "Tokens of the queries, instead of q_tiles [none]", Echo::kWhenSet, tokens);
+  rows.add("seqlen_q", &F::seqlen_q, "Tokens of the queries, instead of q_tiles [none]", Echo::kWhenSet,
+           tokens);
   rows.add("seqlen_k", &F::seqlen_k, "Tokens of the keys [as many as queries]", Echo::kWhenSet, tokens);
   rows.add("q_tile", &F::q_tile, "Tokens of a Q tile [128]", Echo::kWhenSet, tokens);
   rows.add("kv_tile", &F::kv_tile, "Tokens of a KV tile [128]", Echo::kWhenSet, tokens);
   rows.add("heads", question(&ScheduleQuestion::heads), "Query heads [1]", Echo::kAlways, counts);
   rows.add("heads_kv", question(&ScheduleQuestion::heads_kv),
-           "KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]", Echo::kAlways, counts);
+           "KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]", Echo::kAlways,
+           counts);
   return rows;
 }
 
 Keywords<AskedSchedule> choice_keywords() {
   using F = AskedSchedule;
   Keywords<F> rows;
-  rows.add("batch_size", question(&ScheduleQuestion::batch), "Batch size [1]", Echo::kAlways, {.hi = kMaxCount});
-  rows.add("mask", question(&ScheduleQuestion::mask),
-           "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., a file, or a matrix of tiles with 0 "
-           "skipped, 1 partial, 2 full [full]");
+  rows.add("batch_size", question(&ScheduleQuestion::batch), "Batch size [1]", Echo::kAlways,
+           {.hi = kMaxCount});
+  rows.add(
+      "mask", question(&ScheduleQuestion::mask),
+      "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., a file, or a matrix of tiles with 0 "
+      "skipped, 1 partial, 2 full [full]");
   rows.add("algorithm", &F::algorithm, "One schedule by name, or all of them side by side [all]");
   rows.add("dispatch", question(&ScheduleQuestion::dispatch),
-           "dynamic: the first free worker takes the next chain; static: chains are assigned [the algorithm's own]");
+           "dynamic: the first free worker takes the next chain; static: chains are assigned [the "
+           "algorithm's own]");
   rows.add("launch_order", question(&ScheduleQuestion::launch),
            "heads, or sections:K: K heads interleaved, KV tiles slowest [the algorithm's own]");
   rows.add("effort", question(&ScheduleQuestion::effort), "Iterations of a search [2^22 / tasks, 8 to 2000]",
@@ -85,7 +91,8 @@ Keywords<AskedSchedule> worker_keywords() {
   rows.add("workers", &F::workers, "CTAs that run at a time: SMs times CTAs an SM [the number of KV tiles]",
            Echo::kAlways, {.hi = kMaxWorkers});
   rows.add("device", &F::device, "Take the workers from a GPU, see devices() [none]", Echo::kNever);
-  rows.add("ctas_per_sm", &F::ctas_per_sm, "With device: CTAs resident on an SM [1]", Echo::kNever, {.hi = 32});
+  rows.add("ctas_per_sm", &F::ctas_per_sm, "With device: CTAs resident on an SM [1]", Echo::kNever,
+           {.hi = 32});
   return rows;
 }
 
@@ -95,19 +102,21 @@ Keywords<AskedSchedule> cost_keywords() {
   const Accepts costs{.least = 0, .most = kMaxCost};
   const auto cost = [](auto member) { return within(question(&ScheduleQuestion::costs), member); };
   Keywords<F> rows;
-  rows.add("compute", cost(&C::compute), "Cost of a task's compute, in any unit of time [1]", Echo::kAlways, costs);
+  rows.add("compute", cost(&C::compute), "Cost of a task's compute, in any unit of time [1]", Echo::kAlways,
+           costs);
   rows.add("compute_partial", cost(&C::compute_partial), "Cost of computing a partly masked tile [compute]",
            Echo::kAlways, costs);
   rows.add("reduce", cost(&C::reduce), "Cost of a task's reduction into dQ [1]", Echo::kAlways, costs);
   rows.add("reduce_kv", cost(&C::reduce_kv), "Cost of a chain's reduction into dK/dV, with heads_kv [reduce]",
            Echo::kAlways, costs);
-  rows.add("handoff", &F::handoff,
-           "Latency between reductions of two workers into one dQ tile; (near, far): within an L2 partition and "
-           "across [0]",
-           Echo::kAlways, costs);
+  rows.add(
+      "handoff", &F::handoff,
+      "Latency between reductions of two workers into one dQ tile; (near, far): within an L2 partition and "
+      "across [0]",
+      Echo::kAlways, costs);
   rows.echo_only("handoff_far", within(&F::handoff, &Handoff::far));
-  rows.add("tax", cost(&C::per_tile_tax), "The semaphore's cost, added to every ordered reduction [0]", Echo::kAlways,
-           costs);
+  rows.add("tax", cost(&C::per_tile_tax), "The semaphore's cost, added to every ordered reduction [0]",
+           Echo::kAlways, costs);
   rows.add("overlap", &F::overlap, "serial, or async:K for a separate dQ writer with K buffers [serial]");
   return rows;
 }
@@ -117,7 +126,8 @@ Keywords<AskedSchedule> schedule_keywords() {
   Keywords<F> rows = size_keywords();
   for (const auto& part : {choice_keywords(), worker_keywords(), cost_keywords()}) rows.include(part);
   rows.add("table", &F::table,
-           "Check and run this schedule instead of an algorithm's: what table() returns, its JSON, or a file [none]",
+           "Check and run this schedule instead of an algorithm's: what table() returns, its JSON, or a file "
+           "[none]",
            Echo::kWhenSet);
   rows.add("critical_path", &F::critical_path, "Add the critical path [False]", Echo::kNever);
   return rows;
@@ -157,7 +167,8 @@ study::ScheduleCosts costs_of(const AskedSchedule& asked) {
 study::ScheduleAnswer run(const AskedSchedule& asked, const study::ScheduleDetail& detail,
                           const study::Context& context) {
   if (asked.table) {
-    return study::schedule(study::TableQuestion{*asked.table, workers_of(asked), costs_of(asked), detail}, context);
+    return study::schedule(study::TableQuestion{*asked.table, workers_of(asked), costs_of(asked), detail},
+                           context);
   }
   ScheduleQuestion full = asked.question;
   full.sizes = sizes_of(asked);
@@ -178,7 +189,8 @@ const study::FinishedSchedule& require_finished(const study::ScheduleResult& res
 
 ScheduleAnswers answer_schedule(const AskedSchedule& asked, const study::Context& context) {
   const bool one = asked.table || asked.algorithm != "all";
-  ScheduleAnswers found{asked, run(asked, {.plan = one, .critical_path = asked.critical_path && one}, context)};
+  ScheduleAnswers found{asked,
+                        run(asked, {.plan = one, .critical_path = asked.critical_path && one}, context)};
   if (one) (void)require_finished(found.answer.results.front());
   return found;
 }
@@ -238,34 +250,37 @@ nb::object schedule_table(const ScheduleAnswers& found) {
 }
 
 void bind_schedule(nb::module_& module) {
-  auto type = bind(
-      module,
-      Study<AskedSchedule, ScheduleAnswers>{
-          .function = "schedule",
-          .type = "Schedule",
-          .schema = "schedule",
-          .doc = "Simulate and search schedules of a deterministic attention backward pass.\n\n"
-                 "Times are in the unit of the costs. With one algorithm the members of the result are those of its "
-                 "schedule;\nwith all of them, `algorithms` has one record each.",
-          .duration = Duration::kLong,
-          .keywords = schedule_keywords(),
-          .answer = answer_schedule,
-          .input = schedule_input,
-          .result = [](const ScheduleAnswers& found, const study::Context&) {
-            return report::schedule_result(found.answer, found.asked.critical_path ? report::CriticalPath::kShown
-                                                                                   : report::CriticalPath::kHidden);
-          },
-          .text = schedule_text,
-          .csv = [](const ScheduleAnswers& found, const study::Context&, const Json&) {
-            return report::schedule_csv(found.answer);
-          },
-          .svg = schedule_svg});
+  auto type =
+      bind(module, Study<AskedSchedule, ScheduleAnswers>{
+                       .function = "schedule",
+                       .type = "Schedule",
+                       .schema = "schedule",
+                       .doc = "Simulate and search schedules of a deterministic attention backward pass.\n\n"
+                              "Times are in the unit of the costs. With one algorithm the members of the "
+                              "result are those of its "
+                              "schedule;\nwith all of them, `algorithms` has one record each.",
+                       .duration = Duration::kLong,
+                       .keywords = schedule_keywords(),
+                       .answer = answer_schedule,
+                       .input = schedule_input,
+                       .result =
+                           [](const ScheduleAnswers& found, const study::Context&) {
+                             return report::schedule_result(
+                                 found.answer, found.asked.critical_path ? report::CriticalPath::kShown
+                                                                         : report::CriticalPath::kHidden);
+                           },
+                       .text = schedule_text,
+                       .csv = [](const ScheduleAnswers& found, const study::Context&,
+                                 const Json&) { return report::schedule_csv(found.answer); },
+                       .svg = schedule_svg});
   using ScheduleObject = AnswerOf<AskedSchedule, ScheduleAnswers>;
   type.def(
       "table", [](const ScheduleObject& self) { return schedule_table(self.answer()); },
       nb::sig("def table(self) -> dict[str, typing.Any]"),
-      "The schedule for a kernel to load: schema natten-sim.schedule-table/1, with the chains in launch order and, "
-      "for\neach head and Q tile, the KV tiles in the order of their reductions. Raises Error for several algorithms.");
+      "The schedule for a kernel to load: schema natten-sim.schedule-table/1, with the chains in launch "
+      "order and, "
+      "for\neach head and Q tile, the KV tiles in the order of their reductions. Raises Error for several "
+      "algorithms.");
   type.def(
       "trace",
       [](const ScheduleObject& self) {

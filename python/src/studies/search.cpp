@@ -99,20 +99,24 @@ void add_shapes(Keywords<SearchQuestion>& rows) {
   rows.add("window_range", &Q::window_range,
            "Windows to try, (lo, hi) for all axes or one pair an axis [1..length/dilation]");
   rows.add("stride", &Q::stride, "Fixed stride, one an axis [stride_range]", Echo::kNever);
-  rows.add("stride_max", &Q::stride_max, "Largest stride, for all axes or one an axis [the window]", Echo::kNever);
+  rows.add("stride_max", &Q::stride_max, "Largest stride, for all axes or one an axis [the window]",
+           Echo::kNever);
   rows.add("stride_range", &Q::stride_range, "Strides to try, as window_range [1..window]");
   rows.add("dilation", &Q::dilation, "Dilation, one an axis [1]");
   rows.add("causal", &Q::causal, "One an axis [False]");
   rows.add("kv_tiling", &Q::kv_tiling, "static or dynamic [the chosen backend's, or static]");
   rows.add("q_tile", &Q::q_tile, "Q tile in tokens [all of the backend's]", Echo::kNever);
   rows.add("kv_tile", &Q::kv_tile, "KV tile in tokens [all of the backend's]", Echo::kNever);
-  rows.add("phase", &Q::phase,
-           "Passes to search; both: one window and stride for the two, work weighted 2 to 5 for equal head dims "
-           "[forward]");
-  rows.add("backward_q_tile", &Q::backward_q_tile, "Q tile of the backward pass [all of the backend's]", Echo::kNever);
+  rows.add(
+      "phase", &Q::phase,
+      "Passes to search; both: one window and stride for the two, work weighted 2 to 5 for equal head dims "
+      "[forward]");
+  rows.add("backward_q_tile", &Q::backward_q_tile, "Q tile of the backward pass [all of the backend's]",
+           Echo::kNever);
   rows.add("backward_kv_tile", &Q::backward_kv_tile, "KV tile of the backward pass [all of the backend's]",
            Echo::kNever);
-  rows.add("tiles", &Q::tiles, "Tile pairs to try, as `input` of an answer lists them [those that the shapes leave]");
+  rows.add("tiles", &Q::tiles,
+           "Tile pairs to try, as `input` of an answer lists them [those that the shapes leave]");
 }
 
 void add_constraints(Keywords<SearchQuestion>& rows) {
@@ -121,16 +125,18 @@ void add_constraints(Keywords<SearchQuestion>& rows) {
   rows.add("sparsity", constraint(&C::sparsity), "(lo, hi), fractions, both included [any]");
   rows.add("window_multiple_of_kv_tile", constraint(&C::window_multiple_of_kv_tile),
            "Windows that are multiples of the KV tile on every axis [False]");
-  rows.add("max_imbalance", constraint(&C::max_imbalance),
-           "Largest over smallest length/window among the axes, 1 or more [2.5 with a preset and free windows, "
-           "else any]",
-           Echo::kAlways, {.least = 1, .most = 1e12});
+  rows.add(
+      "max_imbalance", constraint(&C::max_imbalance),
+      "Largest over smallest length/window among the axes, 1 or more [2.5 with a preset and free windows, "
+      "else any]",
+      Echo::kAlways, {.least = 1, .most = 1e12});
   rows.add("fully_block_sparse", constraint(&C::fully_block_sparse),
            "Only configurations without partially masked tiles [False]");
   rows.add("natten_fast_path", constraint(&C::natten_fast_path),
            "Only configurations that NATTEN runs without masking [False]");
-  rows.add("min_speedup", constraint(&C::min_speedup), "Smallest speedup, of the kind that objective names [any]",
-           Echo::kAlways, {.least = 1e-6, .most = 1e12});
+  rows.add("min_speedup", constraint(&C::min_speedup),
+           "Smallest speedup, of the kind that objective names [any]", Echo::kAlways,
+           {.least = 1e-6, .most = 1e12});
   rows.add("no_padding", constraint(&C::no_padding), "Only tiles that divide every axis [False]");
   rows.add("dense_axes", &SearchQuestion::dense_axes, "Axes, from 0, whose window is the whole axis [none]",
            Echo::kAlways, {.lo = 0});
@@ -144,12 +150,14 @@ Keywords<SearchQuestion> space_keywords() {
   add_shapes(rows);
   rows.include(backend_keywords(Echo::kNever), &Q::setting);
   add_constraints(rows);
-  rows.add("objective", &Q::objective, "Speedup to maximise; e2e ranks by worst [work; worst for one tile pair]");
+  rows.add("objective", &Q::objective,
+           "Speedup to maximise; e2e ranks by worst [work; worst for one tile pair]");
   rows.choose("ladder", &Q::kind, SearchKind::kLadder,
               "Stride ladder of a fixed window: the front over stride product and worst-case speedup [False]",
               Echo::kNever);
   rows.choose("pareto", &Q::kind, SearchKind::kPareto,
-              "Whole Pareto front over lower sparsity, smaller stride product, higher speedup [False]", Echo::kNever);
+              "Whole Pareto front over lower sparsity, smaller stride product, higher speedup [False]",
+              Echo::kNever);
   rows.add("answer", &Q::kind, "The same as one of three names [best]");
   rows.add("distinct", &Q::distinct,
            "Rows differ in their window, their window and stride, or the tiles that are visited; none: every "
@@ -163,7 +171,8 @@ Keywords<AskedSearch> search_keywords() {
   Keywords<AskedSearch> rows;
   rows.include(preset_keywords(), within(&AskedSearch::question, &SearchQuestion::setting));
   rows.add("device", &AskedSearch::devices,
-           "Take the backend that suits a GPU, see devices(); several stand side by side [none]", Echo::kWhenSet);
+           "Take the backend that suits a GPU, see devices(); several stand side by side [none]",
+           Echo::kWhenSet);
   return rows.include(space_keywords(), &AskedSearch::question);
 }
 
@@ -187,24 +196,24 @@ std::string search_text(const SearchAnswers& found, const study::Context&) {
 }
 
 void bind_search(nb::module_& module) {
-  bind(module,
-       Study<AskedSearch, SearchAnswers>{
-           .function = "search",
-           .type = "Search",
-           .schema = "search",
-           .doc = "Find the best windows, strides and tile shapes, exactly.\n\n"
-                  "`candidates` of the result are the best ones, best first; of several devices, each in `devices`.",
-           .duration = Duration::kLong,
-           .threads = true,
-           .keywords = search_keywords(),
-           .answer = search_devices,
-           .input = search_input,
-           .result = [](const SearchAnswers& found, const study::Context&) { return report::search_result(found.answers); },
-           .text = search_text,
-           .csv = [](const SearchAnswers& found, const study::Context&, const Json&) {
-             return report::search_csv(found.answers);
-           },
-           .svg = nullptr});
+  bind(module, Study<AskedSearch, SearchAnswers>{
+                   .function = "search",
+                   .type = "Search",
+                   .schema = "search",
+                   .doc = "Find the best windows, strides and tile shapes, exactly.\n\n"
+                          "`candidates` of the result are the best ones, best first; of several devices, "
+                          "each in `devices`.",
+                   .duration = Duration::kLong,
+                   .threads = true,
+                   .keywords = search_keywords(),
+                   .answer = search_devices,
+                   .input = search_input,
+                   .result = [](const SearchAnswers& found,
+                                const study::Context&) { return report::search_result(found.answers); },
+                   .text = search_text,
+                   .csv = [](const SearchAnswers& found, const study::Context&,
+                             const Json&) { return report::search_csv(found.answers); },
+                   .svg = nullptr});
 }
 
 }  // namespace
