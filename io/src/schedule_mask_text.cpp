@@ -109,7 +109,9 @@ struct MaskText {
 
 }  // namespace
 
-std::string mask_text(const ScheduleMask& mask) { return std::visit(MaskText{}, mask.rule); }
+std::string mask_text(const ScheduleMask& mask) {
+  return mask.origin.empty() ? std::visit(MaskText{}, mask.rule) : mask.origin;
+}
 
 std::variant<ScheduleMask, MaskFile> parse_schedule_mask(const std::string& text) {
   const auto after = [&](const char* prefix) { return text.substr(std::string(prefix).size()); };

@@ -39,6 +39,7 @@ TEST_CASE("a mask made in code has the text of its rule, and a long key is writt
   CHECK(mask_text({CausalMask{}}) == "causal");
   CHECK(mask_text(std::get<ScheduleMask>(parse_schedule_mask("gna:input=64,window=8"))) == "gna:i=64,w=8");
   CHECK(mask_text({BlockMask{4, 6, {}}}) == "a block mask of 4x6 tiles");
+  CHECK(mask_text({BlockMask{4, 6, {}}, "mask.txt"}) == "mask.txt");
 }
 
 TEST_CASE("any other text is the name of a file that exists, or a misspelt rule") {

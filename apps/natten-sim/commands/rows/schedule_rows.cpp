@@ -337,7 +337,7 @@ Flags resolved_flags(Flags flags, const study::ScheduleAnswer& answer) {
 void put_mask(const Flags& flags, study::ScheduleQuestion& question) {
   if (const auto* file = std::get_if<MaskFile>(&flags.mask.value)) {
     refuse_sizes(flags, "FILE");
-    question.mask = {parse_block_mask(read_text("mask", file->path), "mask file " + file->path)};
+    question.mask = {parse_block_mask(read_text("mask", file->path), "mask file " + file->path), file->path};
     return;
   }
   question.mask = std::get<ScheduleMask>(flags.mask.value);

@@ -19,7 +19,7 @@ struct MaskFile {
 [[nodiscard]] std::variant<ScheduleMask, MaskFile> parse_schedule_mask(const std::string& text);
 
 /// The text that parse_schedule_mask() reads as this mask, in its short keys and without what has a default.
-/// Tiles themselves have no such text: `a block mask of 4x6 tiles`.
+/// Tiles themselves have their origin: a file, else `a block mask of 4x6 tiles`.
 [[nodiscard]] std::string mask_text(const ScheduleMask& mask);
 
 }  // namespace natten_sim
