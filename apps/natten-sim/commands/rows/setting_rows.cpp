@@ -58,7 +58,8 @@ Options<Setting> backend_rows(Echo echo) {
   rows.add("--backend", &Setting::backend,
            {.value = "NAME",
             .help = "Take tile shapes and KV tiling from a backend (see list backends) [blackwell-fna]",
-            .echo = echo});
+            .echo = echo,
+            .batch = true});
   return rows;
 }
 
