@@ -245,7 +245,7 @@ void say_what_is_missing(const std::vector<SearchAnswer>& answers) {
   for (const SearchAnswer& answer : answers) {
     if (!answer.candidates.empty()) continue;
     const std::string device = answers.size() > 1 ? *answer.question.setting.device + ": " : "";
-    std::fprintf(stderr, "natten-sim: %s%s\n", device.c_str(), report::nothing_found(answer).c_str());
+    print_remark(device + report::nothing_found(answer));
   }
 }
 
