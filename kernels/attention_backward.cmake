@@ -1,0 +1,15 @@
+# Attention backward for sm_90a: its bench, and a test that reads what ptxas says of it.
+
+# Once the other rooms are there.
+function(natten_sim_attention_backward_programs)
+  set(bench ${PROJECT_SOURCE_DIR}/bench/attention_backward)
+  if(NATTEN_SIM_HAS_CUDA AND NATTEN_SIM_BUILD_BENCH)
+    add_executable(attention_backward_bench ${bench}/main.cpp ${bench}/check.cpp ${bench}/timing.cpp
+      ${bench}/tables.cpp ${bench}/tensors.cpp ${bench}/sm90a/reductions.cu)
+    natten_sim_cuda_sources(attention_backward_bench ${bench}/sm90a/reductions.cu)
+    set_target_properties(attention_backward_bench PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+    target_link_libraries(attention_backward_bench PRIVATE natten_sim::kernels natten_sim::search natten_sim::io)
+    natten_sim_flags(attention_backward_bench)
+  endif()
+endfunction()
+cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL natten_sim_attention_backward_programs)
