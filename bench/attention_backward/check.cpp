@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <random>
 
 #include "tables.hpp"
 
@@ -28,8 +29,8 @@ struct Case {
 
 std::string describe(const KernelShape& shape) {
   return "hd" + std::to_string(shape.head_dim) + (shape.dtype == Dtype::kFp16 ? " fp16 " : " bf16 ") +
-         std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + (shape.ahead ? " ahead" : "") +
-         (shape.early ? " early" : "");
+         std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + " pipeline " +
+         std::to_string(static_cast<int>(shape.pipeline));
 }
 
 /// The GPU oracle against plain loops on the CPU: largest difference, absolute.
@@ -202,6 +203,41 @@ bool swap_two_turns(const Problem& problem, const KernelShape& kernel, ScheduleT
   return false;
 }
 
+/// Random Q orders, workers and launch orders; turns as random workers would take them one at a time, so that
+/// every such table finishes.
+ScheduleTable random_table(const BackwardProblem& tiles, std::mt19937_64& random) {
+  ScheduleTable table{tiles, {}};
+  BackwardSchedule& schedule = table.schedule;
+  schedule.dispatch = Dispatch::kStatic;
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lists(static_cast<std::size_t>(tiles.workers));
+  for (std::int32_t head = 0; head < tiles.heads; ++head) {
+    for (std::int32_t kv = 0; kv < tiles.mask.kv_tiles; ++kv)
+      schedule.chains.push_back({head, kv, attended_q_tiles(tiles.mask, kv)});
+  }
+  std::shuffle(schedule.chains.begin(), schedule.chains.end(), random);
+  for (std::size_t i = 0; i < schedule.chains.size(); ++i) {
+    std::vector<std::int32_t>& order = schedule.chains[i].q_order;
+    std::shuffle(order.begin(), order.end(), random);
+    const std::size_t worker = random() % lists.size();
+    schedule.worker.push_back(static_cast<std::int32_t>(worker));
+    for (std::size_t task = 0; task < order.size(); ++task) lists[worker].push_back({i, task});
+  }
+  schedule.dq_order.resize(static_cast<std::size_t>(tiles.heads) * static_cast<std::size_t>(tiles.mask.q_tiles));
+  std::vector<std::size_t> at(lists.size(), 0), busy(lists.size());
+  for (std::size_t worker = 0; worker < busy.size(); ++worker) busy[worker] = worker;
+  while (!busy.empty()) {
+    const std::size_t which = random() % busy.size(), worker = busy[which];
+    if (at[worker] == lists[worker].size()) {
+      busy.erase(busy.begin() + static_cast<std::ptrdiff_t>(which));
+      continue;
+    }
+    const auto [chain, task] = lists[worker][at[worker]++];
+    const ScheduledChain& own = schedule.chains[chain];
+    schedule.dq_order[static_cast<std::size_t>(own.head * tiles.mask.q_tiles + own.q_order[task])].push_back(own.kv_tile);
+  }
+  return table;
+}
+
 /// Tables with the same Q orders have the same dK and dV, with other dQ orders another dQ.
 bool run_swapped(const kernels::GpuInfo& gpu) {
   Problem problem = sequence(4, 2048, 128, false);
@@ -265,6 +301,37 @@ bool run_checks(const kernels::GpuInfo& gpu, const std::string& filter, const st
   }
   std::printf("%d of %d checks passed\n", ran - failed, ran);
   return failed == 0 && ran > 0;
+}
+
+bool run_random_tables(const kernels::GpuInfo& gpu, int count) {
+  const auto seed =
+      static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) % 1000003;
+  std::mt19937_64 random(seed);
+  int wrong = 0, different = 0, ran = 0;
+  for (const bool causal : {false, true}) {
+    Problem problem = sequence(3, 1100, 128, causal);
+    const KernelShape kernel = backward::best_kernel(problem);
+    Storage storage(gpu, problem, 0, seed);
+    const backward::Reference reference = backward::reference_on_gpu(problem, storage.tensors());
+    for (int i = 0; i < count / 2; ++i, ++ran) {
+      const auto workers = static_cast<std::int32_t>(1 + random() % static_cast<std::uint64_t>(gpu.sms));
+      const ScheduleTable table = random_table(backward::scheduling_problem(problem, kernel, workers), random);
+      const backward::Plan plan(gpu, problem, kernel, table.problem, table.schedule, Turns::kOrdered, storage.tensors(),
+                                {i % 4 == 0 ? 2000u : 0u, std::nullopt});
+      storage.poison();
+      plan.launch();
+      wrong += backward::deviation(problem, storage.tensors(), reference).within_bound() ? 0 : 1;
+      if (i % 10 != 0) continue;
+      const Storage::Bits bits = storage.bits();
+      storage.poison();
+      plan.launch();
+      different += storage.bits() == bits ? 0 : 1;
+    }
+  }
+  const bool passed = wrong == 0 && different == 0;
+  std::printf("%-4s %d random tables, seed %llu: %d wrong, %d of %d repeats differ\n", passed ? "ok" : "FAIL", ran,
+              static_cast<unsigned long long>(seed), wrong, different, ran / 10);
+  return passed;
 }
 
 void run_dropped_release(const kernels::GpuInfo& gpu) {

@@ -13,6 +13,9 @@ namespace natten_sim::bench {
 /// Makes the table of every case and looks whether the kernel could run it; needs no GPU.
 [[nodiscard]] bool run_host_halves();
 
+/// Random tables that finish: none may hang, be wrong or repeat differently.
+[[nodiscard]] bool run_random_tables(const kernels::GpuInfo& gpu, int count);
+
 /// A launch in which one dQ tile never passes its turns on. @throws CudaError, since the kernel traps; the GPU
 /// is then lost to the process.
 void run_dropped_release(const kernels::GpuInfo& gpu);

@@ -2,9 +2,11 @@
 //
 //   attention_backward_bench check [FILTER [FOLDER]]   whole gradients against the oracles; dumps of failures
 //   attention_backward_bench tables                    the host half of these checks, without a GPU
+//   attention_backward_bench random [COUNT]            random tables that finish
 //   attention_backward_bench dropped                   a turn that is never passed on: must trap (exit 0 if so)
 //   attention_backward_bench orders [TOKENS [HEAD_DIM [TABLE...]]]   unordered, every schedule, these tables
-//   attention_backward_bench ladder [TOKENS]           steps of the version ladder
+//   attention_backward_bench ladder [TOKENS [HEAD_DIM]]   steps of the version ladder
+//   attention_backward_bench once [TOKENS]             each of these once, for a profiler
 //   attention_backward_bench reductions                bulk additions and turns, without attention
 //   attention_backward_bench record TOKENS FOLDER      times of every task, CSV
 //
@@ -31,6 +33,8 @@ int main(int argc, char** argv) {
     if (what == "tables") return run_host_halves() ? 0 : 1;
     const natten_sim::kernels::GpuInfo gpu = natten_sim::kernels::open_gpu();
     if (what == "check") return run_checks(gpu, word(1), word(2)) ? 0 : 1;
+    if (what == "random") return run_random_tables(gpu, static_cast<int>(number(1, 1000))) ? 0 : 1;
+    if (what == "once") return launch_once(gpu, number(1, 16384)), 0;
     if (what == "dropped") {
       try {
         run_dropped_release(gpu);
@@ -46,7 +50,7 @@ int main(int argc, char** argv) {
                                             words.end());
       return time_orders(gpu, number(1, 16384), number(2, 128), tables), 0;
     }
-    if (what == "ladder") return time_ladder(gpu, number(1, 16384)), 0;
+    if (what == "ladder") return time_ladder(gpu, number(1, 16384), number(2, 128)), 0;
     if (what == "reductions") return time_reductions(gpu), 0;
     if (what == "record") return record_turns(gpu, number(1, 16384), word(2)), 0;
   } catch (const natten_sim::HardwareAbsent& absent) {
@@ -56,6 +60,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "attention_backward_bench: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: attention_backward_bench check|tables|dropped|orders|ladder|reductions|record\n");
+  std::fprintf(stderr, "usage: attention_backward_bench check|tables|random|dropped|orders|ladder|once|reductions|record\n");
   return 2;
 }

@@ -79,6 +79,19 @@ void add(std::vector<Variant>& to, const Problem& problem, const KernelShape& ke
   if (table) to.push_back({name, kernel, *table, turns});
 }
 
+std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem) {
+  std::vector<Variant> variants;
+  for (const KernelShape& kernel : backward::built_kernels()) {
+    if (kernel.head_dim != problem.head_dim || kernel.dtype != Dtype::kBf16) continue;
+    const std::string step = "pipeline " + std::to_string(static_cast<int>(kernel.pipeline));
+    for (const Turns turns : {Turns::kUnordered, Turns::kOrdered}) {
+      add(variants, problem, kernel, problem.mask.right ? "symmetric-shift" : "shift", gpu.sms, turns,
+          step + (turns == Turns::kOrdered ? ", ordered" : ", unordered"));
+    }
+  }
+  return variants;
+}
+
 }  // namespace
 
 void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim,
@@ -109,20 +122,22 @@ void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
   }
 }
 
-void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens) {
+void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim) {
   for (const bool causal : {false, true}) {
-    Problem problem = sequence(16, tokens, 128, causal);
+    Problem problem = sequence(2048 / head_dim, tokens, head_dim, causal);
     std::vector<Storage> sets = input_sets(gpu, problem);
-    std::vector<Variant> variants;
-    for (const KernelShape& kernel : backward::built_kernels()) {
-      if (kernel.head_dim != 128 || kernel.dtype != Dtype::kBf16) continue;
-      const std::string step = std::string(kernel.ahead ? "S ahead" : "S in turn") + (kernel.early ? ", dV early" : "");
-      for (const Turns turns : {Turns::kUnordered, Turns::kOrdered}) {
-        add(variants, problem, kernel, causal ? "spt" : "shift", gpu.sms, turns,
-            step + (turns == Turns::kOrdered ? ", ordered" : ", unordered"));
-      }
-    }
-    time_variants(gpu, problem, variants, sets, 11, "ladder");
+    time_variants(gpu, problem, ladder(gpu, problem), sets, 11, "ladder");
+  }
+}
+
+void launch_once(const kernels::GpuInfo& gpu, std::int64_t tokens) {
+  Problem problem = sequence(16, tokens, 128, false);
+  Storage storage(gpu, problem, 0, 17);
+  for (const Variant& variant : ladder(gpu, problem)) {
+    if (variant.turns == Turns::kUnordered) continue;
+    Plan(gpu, problem, variant.kernel, variant.table.problem, variant.table.schedule, variant.turns, storage.tensors())
+        .launch();
+    kernels::synchronize();
   }
 }
 

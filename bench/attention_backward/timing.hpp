@@ -11,8 +11,10 @@ namespace natten_sim::bench {
 /// `tables`: files of schedule tables to run besides, those that fit.
 void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim,
                  const std::vector<std::string>& tables);
-/// The steps of the ladder that can still be built, unordered and shift or spt; 16 heads of 128.
-void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens);
+/// The steps of the ladder that can still be built, unordered and ordered; hidden size 2048.
+void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim);
+/// Each of them once, full mask.
+void launch_once(const kernels::GpuInfo& gpu, std::int64_t tokens);
 /// What the hardware gives: bulk additions to distinct and to the same tiles, turns between SMs.
 void time_reductions(const kernels::GpuInfo& gpu);
 /// One run of each order, CSV of every task's times to FOLDER/ALGORITHM-MASK.csv.

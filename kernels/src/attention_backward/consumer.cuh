@@ -170,23 +170,16 @@ struct Consumer {
     }
     if (task.has(kMasked)) mask(task);
     probabilities(stage);
-    if constexpr (T::kEarly) {
-      pack_probabilities(p);
-      issue_gradient(dv, p, s.d_o[stage]);
-      product_wait<1>();
-      pin(dp);
-      score_gradients(stage, dp, ds);
-    } else {
-      product_wait<0>();
-      pin(dp);
-      score_gradients(stage, dp, ds);
-      pack_probabilities(p);
-      issue_gradient(dv, p, s.d_o[stage]);
-    }
+    product_wait<0>();
+    pin(dp);
+    score_gradients(stage, dp, ds);
+    pack_probabilities(p);
+    issue_gradient(dv, p, s.d_o[stage]);
     store_ds(ds, s.ds[stage]);
     fence_async_shared();
-    named_sync(1, 256);
+    if constexpr (!T::kLateBarrier) named_sync(1, 256);
     issue_gradient(dk, ds, s.q[stage]);
+    if constexpr (T::kLateBarrier) named_sync(1, 256);  // the other half of dS is there
     float dq[32];
     issue_dq(dq, s.ds[stage]);
     product_wait<1>();
@@ -208,6 +201,80 @@ struct Consumer {
       pin(scores);
     }
     ++n;
+  }
+
+  __device__ __forceinline__ void chain(Task& task) {
+    if constexpr (T::kAhead) {
+      issue_scores(scores, s.k, s.q[stage_of(n)]);
+      product_wait<0>();
+      pin(scores);
+    }
+#pragma unroll 1
+    while (!task.has(kLast)) {
+      step<false>(task);
+      if constexpr (!T::kAhead) barrier_wait(&s.q_full[stage_of(n)], parity_of(n));
+      task = s.slot[n % kSlots];
+    }
+    step<true>(task);
+  }
+
+  /// kRotated: S of a task that is there, then P while dP is computed. No product is in flight at the end.
+  __device__ __forceinline__ void finish_scores(const Task& task, float (&dp)[kScores], unsigned number) {
+    const int stage = stage_of(number);
+    pin(scores);
+    if (task.has(kMasked)) mask(task);
+    probabilities(stage);
+    product_wait<0>();
+    pin(dp);
+  }
+
+  /// kRotated: one task whose P (in scores) and dP are there; leaves those of the next one, unless it is the
+  /// chain's last.
+  template <bool kLastV>
+  __device__ __forceinline__ void rotated_step(Task& task, float (&dp)[kScores]) {
+    const int stage = stage_of(n), next = stage_of(n + 1);
+    std::uint32_t p[kPairs], ds[kPairs];
+    score_gradients(stage, dp, ds);
+    pack_probabilities(p);
+    issue_gradient(dv, p, s.d_o[stage]);
+    store_ds(ds, s.ds[stage]);
+    fence_async_shared();
+    issue_gradient(dk, ds, s.q[stage]);
+    named_sync(1, 256);  // the other half of dS is there
+    float dq[32];
+    issue_dq(dq, s.ds[stage]);
+    product_wait<1>();
+    pin(dv);
+    pin(dk);
+    arrive(&s.o_empty[stage]);
+    arrive(&s.q_empty[stage]);
+    if constexpr (!kLastV) {
+      barrier_wait(&s.q_full[next], parity_of(n + 1));
+      issue_scores(scores, s.k, s.q[next]);
+    }
+    if constexpr (!kLastV) product_wait<1>(); else product_wait<0>();
+    pin(dq);
+    hand_over_dq(dq, n);
+    if constexpr (!kLastV) {
+      barrier_wait(&s.o_full[next], parity_of(n + 1));
+      issue_scores(dp, s.v, s.d_o[next]);
+      task = s.slot[(n + 1) % kSlots];
+      product_wait<1>();
+      finish_scores(task, dp, n + 1);
+    }
+    ++n;
+  }
+
+  __device__ __forceinline__ void rotated_chain(Task& task) {
+    float dp[kScores];
+    issue_scores(scores, s.k, s.q[stage_of(n)]);
+    barrier_wait(&s.o_full[stage_of(n)], parity_of(n));
+    issue_scores(dp, s.v, s.d_o[stage_of(n)]);
+    product_wait<1>();
+    finish_scores(task, dp, n);
+#pragma unroll 1
+    while (!task.has(kLast)) rotated_step<false>(task, dp);
+    rotated_step<true>(task, dp);
   }
 
   __device__ __forceinline__ void store_rows(const float (&values)[kGradients], const Task& task, void* to,
@@ -251,18 +318,11 @@ struct Consumer {
       for (int i = 0; i < kGradients; ++i) dk[i] = dv[i] = 0;
       barrier_wait(&s.kv_full, kv_parity);
       kv_parity ^= 1;
-      if constexpr (T::kAhead) {
-        issue_scores(scores, s.k, s.q[stage_of(n)]);
-        product_wait<0>();
-        pin(scores);
+      if constexpr (T::kPipeline == Pipeline::kRotated) {
+        rotated_chain(task);
+      } else {
+        chain(task);
       }
-#pragma unroll 1
-      while (!task.has(kLast)) {
-        step<false>(task);
-        if constexpr (!T::kAhead) barrier_wait(&s.q_full[stage_of(n)], parity_of(n));
-        task = s.slot[n % kSlots];
-      }
-      step<true>(task);
       arrive(&s.kv_empty);
       store_rows(dv, task, a.dv, a.dv_strides, 1.0f);
       store_rows(dk, task, a.dk, a.dk_strides, a.scale);

@@ -50,7 +50,6 @@ KernelShape best_kernel(const Problem& problem) {
   shape.dtype = problem.dtype;
   if (problem.head_dim == 64) {
     shape.q_tile = 128;
-    shape.early = false;
   } else if (problem.head_dim != 128) {
     throw InvalidParameter("head_dim", std::to_string(problem.head_dim), "64 or 128");
   }

@@ -10,14 +10,15 @@
 namespace natten_sim::kernels::attention_backward {
 
 /// What is fixed when a kernel is compiled; see KernelShape.
-template <typename ElementT, int kHeadDimV, int kQTileV, bool kAheadV, bool kEarlyV>
+template <typename ElementT, int kHeadDimV, int kQTileV, Pipeline kPipelineV>
 struct Traits {
   using Element = ElementT;
   static constexpr int kHeadDim = kHeadDimV;
   static constexpr int kQTile = kQTileV;
   static constexpr int kKvTile = 128;  // 64 rows a consumer warpgroup
-  static constexpr bool kAhead = kAheadV;
-  static constexpr bool kEarly = kEarlyV;
+  static constexpr Pipeline kPipeline = kPipelineV;
+  static constexpr bool kAhead = kPipeline != Pipeline::kInTurn;
+  static constexpr bool kLateBarrier = kPipeline == Pipeline::kLateBarrier;
 
   static constexpr int kThreads = 384;
   static constexpr int kBoxes = kHeadDim / 64;  // TMA boxes are 64 columns wide: 128 bytes, swizzled

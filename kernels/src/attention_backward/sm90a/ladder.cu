@@ -1,12 +1,14 @@
-// Steps of the version ladder (docs/backward-kernel.md) that the kernel can still be built as: bf16, head
-// dimension 128.
+// Steps of the version ladder (docs/backward-kernel.md) that the kernel can still be built as, bf16.
 #include "attention_backward/instance.cuh"
 
 namespace natten_sim::kernels::attention_backward {
 
 std::span<const Instance> ladder_steps() {
-  static const Instance kTable[] = {instance<Traits<__nv_bfloat16, 128, 64, false, false>>(),
-                                    instance<Traits<__nv_bfloat16, 128, 64, true, false>>()};
+  using Element = __nv_bfloat16;
+  static const Instance kTable[] = {instance<Traits<Element, 128, 64, Pipeline::kInTurn>>(),
+                                    instance<Traits<Element, 128, 64, Pipeline::kAhead>>(),
+                                    instance<Traits<Element, 128, 64, Pipeline::kLateBarrier>>(),
+                                    instance<Traits<Element, 64, 128, Pipeline::kAhead>>()};
   return kTable;
 }
 

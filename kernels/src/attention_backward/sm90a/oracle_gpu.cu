@@ -17,6 +17,8 @@
 namespace natten_sim::kernels::attention_backward {
 namespace {
 
+double smallest_normal(Dtype dtype) { return dtype == Dtype::kFp16 ? 0x1p-14 : 0x1p-126; }
+
 constexpr int kTile = 32;      // queries and keys of a block's step
 constexpr int kThreads = 256;  // 16 x 16, two rows and two columns of scores each
 
@@ -28,6 +30,7 @@ struct OracleArguments {
   TensorStrides q_strides, k_strides, v_strides, o_strides;
   int heads, group, q_tokens, kv_tokens, left, right;
   double scale;
+  double smallest;  // of the element type's normal numbers: P and dS below it have absolute errors
 };
 
 template <typename Element>
@@ -67,7 +70,7 @@ __device__ void load_rows(double* target, const void* tensor, std::int64_t base,
 template <int kHeadDim>
 __device__ void tile_scores(const OracleArguments& a, const double* q, const double* d_o, const double* k,
                             const double* v, std::int64_t first_row, int first_query, int first_key, double* p,
-                            double* ds, double* ds_absolute) {
+                            double* p_absolute, double* ds, double* ds_absolute) {
   constexpr int kPitch = kHeadDim + 1;
   const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   double s[2][2] = {}, dp[2][2] = {};
@@ -90,8 +93,11 @@ __device__ void tile_scores(const OracleArguments& a, const double* q, const dou
       const double probability = sees ? exp(s[r][c] * a.scale - a.lse[first_row + query]) : 0.0;
       const double centred = sees ? dp[r][c] - a.delta[first_row + query] : 0.0;
       p[at] = probability;
+      p_absolute[at] = sees ? fmax(probability, a.smallest) : 0.0;
       ds[at] = probability * centred;
-      ds_absolute[at] = sees ? probability * (fabs(centred) + a.delta_absolute[first_row + query]) : 0.0;
+      ds_absolute[at] = sees ? fmax(probability * fabs(centred), a.smallest) +
+                                   probability * a.delta_absolute[first_row + query]
+                             : 0.0;
     }
   }
 }
@@ -102,7 +108,7 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
   extern __shared__ double memory[];
   constexpr int kPitch = kHeadDim + 1, kMatrix = kTile * kPitch, kScores = kTile * (kTile + 1);
   double *q = memory, *d_o = q + kMatrix, *k = d_o + kMatrix, *v = k + kMatrix;
-  double *p = v + kMatrix, *ds = p + kScores, *ds_absolute = ds + kScores;
+  double *p = v + kMatrix, *p_absolute = p + kScores, *ds = p_absolute + kScores, *ds_absolute = ds + kScores;
   const int kv_heads = a.heads / a.group;
   const int of_heads = kOfQueries ? a.heads : kv_heads;
   const int batch = blockIdx.y / of_heads, own_head = blockIdx.y % of_heads;
@@ -135,7 +141,7 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
       if (first_key + kTile - 1 < first_query + shift - a.left) continue;
       kOfQueries ? load_keys(other) : load_queries(head, other);
       __syncthreads();
-      tile_scores<kHeadDim>(a, q, d_o, k, v, first_row, first_query, first_key, p, ds, ds_absolute);
+      tile_scores<kHeadDim>(a, q, d_o, k, v, first_row, first_query, first_key, p, p_absolute, ds, ds_absolute);
       __syncthreads();
       for (int step = 0; step < kTile; ++step) {
         for (int r = 0; r < 2; ++r) {
@@ -150,7 +156,7 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
             if (kOfQueries) continue;
             const double gradient = d_o[step * kPitch + tx + 16 * i];
             y[r][i] += p[at] * gradient;
-            y_absolute[r][i] += p[at] * fabs(gradient);
+            y_absolute[r][i] += p_absolute[at] * fabs(gradient);
           }
         }
       }
@@ -174,7 +180,7 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
 
 template <typename Element, int kHeadDim, bool kOfQueries>
 void start(const OracleArguments& a, std::int64_t tokens, std::int64_t heads) {
-  const int bytes = static_cast<int>(sizeof(double)) * (4 * kTile * (kHeadDim + 1) + 3 * kTile * (kTile + 1));
+  const int bytes = static_cast<int>(sizeof(double)) * (4 * kTile * (kHeadDim + 1) + 4 * kTile * (kTile + 1));
   const auto kernel = gradient_kernel<Element, kHeadDim, kOfQueries>;
   NATTEN_SIM_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   const dim3 grid(static_cast<unsigned>((tokens + kTile - 1) / kTile), static_cast<unsigned>(heads));
@@ -202,7 +208,7 @@ struct Totals {
 template <typename Element>
 __global__ void compare_kernel(const Element* mine, TensorStrides strides, const double* value,
                                const double* absolute, int heads, int tokens, int head_dim, std::int64_t rows,
-                               double unit, Totals* totals) {
+                               double unit, double smallest, Totals* totals) {
   double error = 0, norm = 0;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const std::int64_t token = row % tokens, head = row / tokens % heads, batch = row / tokens / heads;
@@ -210,7 +216,7 @@ __global__ void compare_kernel(const Element* mine, TensorStrides strides, const
     for (int column = threadIdx.x; column < head_dim; column += blockDim.x) {
       const double got = static_cast<float>(own[column]), expected = value[row * head_dim + column];
       const double sums = absolute[row * head_dim + column];
-      const double bound = unit * (fabs(expected) + sums) + 2e-5 * sums + 1e-30;
+      const double bound = unit * (fmax(fabs(expected), smallest) + sums) + 2e-5 * sums;
       const double off = fabs(got - expected);
       if (!(off <= bound)) atomicAdd(&totals->wrong, 1ull);
       if (off == off) atomicMax(&totals->worst_element, static_cast<unsigned long long>(__double_as_longlong(off / bound)));
@@ -231,7 +237,8 @@ GradientDeviation compare(const Problem& problem, const void* mine, const Tensor
     compare_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(rows, 4096)), 64>>>(
         elements, strides, static_cast<const double*>(reference.value.data()),
         static_cast<const double*>(reference.absolute.data()), static_cast<int>(heads), static_cast<int>(tokens),
-        static_cast<int>(problem.head_dim), rows, unit, static_cast<Totals*>(buffer.data()));
+        static_cast<int>(problem.head_dim), rows, unit, smallest_normal(problem.dtype),
+        static_cast<Totals*>(buffer.data()));
     NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
   };
   if (problem.dtype == Dtype::kFp16) {
@@ -289,7 +296,8 @@ Reference reference_on_gpu(const Problem& problem, const Tensors& tensors) {
                           static_cast<int>(problem.kv_tokens),
                           static_cast<int>(std::min(problem.mask.left.value_or(kNoLimit), kNoLimit)),
                           static_cast<int>(std::min(problem.mask.right.value_or(kNoLimit), kNoLimit)),
-                          problem.softmax_scale()};
+                          problem.softmax_scale(),
+                          smallest_normal(problem.dtype)};
   const bool half = problem.dtype == Dtype::kFp16;
   if (problem.head_dim == 64) {
     half ? start_all<__half, 64>(problem, a) : start_all<__nv_bfloat16, 64>(problem, a);

@@ -34,7 +34,8 @@ struct HostGradients {
 
 /// Deviation of one whole gradient. An element's bound is what rounding explains, with u = 2^-8 (bf16) or
 /// 2^-11 (fp16): u of itself, u of every dS or P it sums, and u |O||dO| for the O that delta was computed
-/// from; plus 2e-5 of the same sums for arithmetic in fp32, ex2.approx and the LSE.
+/// from; plus 2e-5 of the same sums for arithmetic in fp32, ex2.approx and the LSE. Below the smallest normal
+/// number of the type, errors are absolute: u times that number.
 struct GradientDeviation {
   double relative_norm = 0;  ///< ||x - reference|| / ||reference||
   double worst_element = 0;  ///< largest |x - reference| in units of the element's bound

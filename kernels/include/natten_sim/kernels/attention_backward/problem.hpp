@@ -40,15 +40,22 @@ void lay_out_heads_first(Problem& problem) noexcept;
 /// Sizes and strides in range. @throws InvalidParameter.
 void require_valid(const Problem& problem);
 
+/// How a warpgroup overlaps its five products with its arithmetic: steps of the ladder in docs/backward-kernel.md.
+enum class Pipeline {
+  kInTurn,       ///< S, then dP beside the exponentials; dV; dS is exchanged; dK, dQ
+  kAhead,        ///< and S of the next task beside the copy of this one's dQ
+  kLateBarrier,  ///< and dS is exchanged beside dV and dK
+  kRotated,      ///< and dP of the next task is issued before its S is waited for
+};
+
 /// What was compiled: one entry of `built_kernels`. Tiles and element types decide the result's bits; the
-/// other members are steps of the ladder in docs/backward-kernel.md.
+/// pipeline does not.
 struct KernelShape {
   int head_dim = 128;
   Dtype dtype = Dtype::kBf16;
   int q_tile = 64;
   int kv_tile = 128;
-  bool ahead = true;  ///< S of the next task is computed beside the copy of this one's dQ
-  bool early = true;  ///< the product for dV runs beside the arithmetic of dS
+  Pipeline pipeline = Pipeline::kRotated;
 
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
