@@ -29,12 +29,13 @@ struct Case {
 
 std::string describe(const KernelShape& shape) {
   return "hd" + std::to_string(shape.head_dim) + (shape.dtype == Dtype::kFp16 ? " fp16 " : " bf16 ") +
-         std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + " pipeline " +
-         std::to_string(static_cast<int>(shape.pipeline));
+         std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + " " +
+         backward::to_string(shape.pipeline);
 }
 
 /// The GPU oracle against plain loops on the CPU: largest difference, absolute.
-double oracle_difference(const Problem& problem, const Storage& storage, const backward::Reference& reference) {
+double oracle_difference(const Problem& problem, const Storage& storage,
+                         const backward::Reference& reference) {
   const backward::HostGradients host = backward::reference_on_host(problem, storage.host_inputs());
   double worst = 0;
   const auto look = [&](const std::vector<double>& expected, const kernels::DeviceBuffer& buffer) {
@@ -57,7 +58,8 @@ std::int64_t pairs(const Problem& problem) {
 
 bool run(const kernels::GpuInfo& gpu, Case test, std::uint64_t seed, const std::string& dump) {
   Storage storage(gpu, test.problem, test.padding, seed);
-  const std::optional<ScheduleTable> table = table_of(test.problem, test.kernel, test.algorithm, test.workers);
+  const std::optional<ScheduleTable> table =
+      table_of(test.problem, test.kernel, test.algorithm, test.workers);
   if (!table) {
     std::printf("FAIL %s: %s does not apply\n", test.name.c_str(), test.algorithm.c_str());
     return false;
@@ -69,7 +71,8 @@ bool run(const kernels::GpuInfo& gpu, Case test, std::uint64_t seed, const std::
   kernels::synchronize();
   const backward::Reference reference = backward::reference_on_gpu(test.problem, storage.tensors());
   const backward::Deviation off = backward::deviation(test.problem, storage.tensors(), reference);
-  const double oracle = pairs(test.problem) <= 1 << 15 ? oracle_difference(test.problem, storage, reference) : 0;
+  const double oracle =
+      pairs(test.problem) <= 1 << 15 ? oracle_difference(test.problem, storage, reference) : 0;
   const std::int64_t overwritten = pairs(test.problem) <= 1 << 24 ? storage.overwritten(test.problem) : 0;
   const Storage::Bits bits = storage.bits();
   int different = 0;
@@ -81,17 +84,21 @@ bool run(const kernels::GpuInfo& gpu, Case test, std::uint64_t seed, const std::
     different += again == bits ? 0 : 1;
   }
   const bool passed = off.within_bound() && oracle < 1e-10 && overwritten == 0 && different == 0;
-  const auto wrong = [](const backward::GradientDeviation& gradient) { return static_cast<long long>(gradient.wrong); };
+  const auto wrong = [](const backward::GradientDeviation& gradient) {
+    return static_cast<long long>(gradient.wrong);
+  };
   std::printf(
-      "%-4s %-58s norms %.1e %.1e %.1e  elements %.2f %.2f %.2f  wrong %lld %lld %lld  guards %lld  oracle %.0e  "
+      "%-4s %-58s norms %.1e %.1e %.1e  elements %.2f %.2f %.2f  wrong %lld %lld %lld  guards %lld  oracle "
+      "%.0e  "
       "%d of %d repeats differ\n",
-      passed ? "ok" : "FAIL", test.name.c_str(), off.dq.relative_norm, off.dk.relative_norm, off.dv.relative_norm,
-      off.dq.worst_element, off.dk.worst_element, off.dv.worst_element, wrong(off.dq), wrong(off.dk), wrong(off.dv),
-      static_cast<long long>(overwritten), oracle, different, test.repeats - 1);
+      passed ? "ok" : "FAIL", test.name.c_str(), off.dq.relative_norm, off.dk.relative_norm,
+      off.dv.relative_norm, off.dq.worst_element, off.dk.worst_element, off.dv.worst_element, wrong(off.dq),
+      wrong(off.dk), wrong(off.dv), static_cast<long long>(overwritten), oracle, different, test.repeats - 1);
   std::fflush(stdout);
   if (!passed && !dump.empty() && pairs(test.problem) <= 1 << 16) {
     std::string file = test.name;
-    std::replace_if(file.begin(), file.end(), [](char c) { return c == ' ' || c == ',' || c == ':'; }, '_');
+    std::replace_if(
+        file.begin(), file.end(), [](char c) { return c == ' ' || c == ',' || c == ':'; }, '_');
     storage.dump(dump, file);
   }
   return passed;
@@ -130,14 +137,16 @@ void add_every_kernel(std::vector<Case>& cases) {
 
 void add_problems(std::vector<Case>& cases, const KernelShape& kernel) {
   for (const std::int64_t tokens : {1, 2, 15, 63, 64, 65, 127, 128, 129, 255, 257, 640}) {
-    cases.push_back(make_case(kernel, 2, 1, tokens, tokens, kCausal, "spt", "causal gqa " + std::to_string(tokens)));
+    cases.push_back(
+        make_case(kernel, 2, 1, tokens, tokens, kCausal, "spt", "causal gqa " + std::to_string(tokens)));
     cases.back().padding = 200;
     cases.push_back(
         make_case(kernel, 2, 2, tokens, 300, kFull, "ascending", "full " + std::to_string(tokens) + "x300"));
     cases.back().padding = 200;
   }
   cases.push_back(make_case(kernel, 8, 2, 600, 1500, kCausal, "descending", "causal gqa 600x1500"));
-  cases.push_back(make_case(kernel, 8, 2, 1500, 600, kCausal, "descending", "causal 1500x600, rows without keys"));
+  cases.push_back(
+      make_case(kernel, 8, 2, 1500, 600, kCausal, "descending", "causal 1500x600, rows without keys"));
   cases.push_back(make_case(kernel, 4, 2, 2000, 2000, {300, 0}, "best", "window 300,0"));
   cases.push_back(make_case(kernel, 4, 2, 2000, 2500, {100, 50}, "best", "window 100,50 2000x2500"));
   cases.push_back(make_case(kernel, 4, 4, 1024, 1024, {0, 0}, "ascending", "window 0,0"));
@@ -152,8 +161,9 @@ void add_orders(std::vector<Case>& cases, const KernelShape& kernel) {
     for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift", "best"}) {
       if (!causal && std::string(algorithm) == "symmetric-shift") continue;
       for (const std::int32_t workers : {5, 132}) {
-        cases.push_back(make_case(kernel, 6, 6, 2048, 2048, causal ? kCausal : kFull, algorithm,
-                                  std::string(causal ? "causal" : "full") + " 2048 on " + std::to_string(workers)));
+        cases.push_back(
+            make_case(kernel, 6, 6, 2048, 2048, causal ? kCausal : kFull, algorithm,
+                      std::string(causal ? "causal" : "full") + " 2048 on " + std::to_string(workers)));
         cases.back().workers = workers;
         cases.back().repeats = 20;
         cases.back().delay_ns = 3000;
@@ -167,7 +177,8 @@ void add_orders(std::vector<Case>& cases, const KernelShape& kernel) {
 
 void add_long(std::vector<Case>& cases, const KernelShape& kernel) {
   cases.push_back(make_case(kernel, 4, 4, 4096, 4096, kFull, "shift", "full 4096, 200 repeats"));
-  cases.push_back(make_case(kernel, 4, 4, 4096, 4096, kCausal, "symmetric-shift", "causal 4096, 200 repeats"));
+  cases.push_back(
+      make_case(kernel, 4, 4, 4096, 4096, kCausal, "symmetric-shift", "causal 4096, 200 repeats"));
   for (std::size_t i = cases.size() - 2; i < cases.size(); ++i) cases[i].repeats = 200;
   cases.push_back(make_case(kernel, 1, 1, 16384, 16384, kFull, "shift", "full 16384"));
   cases.push_back(make_case(kernel, 1, 1, 16384, 16384, kCausal, "spt", "causal 16384"));
@@ -209,7 +220,8 @@ ScheduleTable random_table(const BackwardProblem& tiles, std::mt19937_64& random
   ScheduleTable table{tiles, {}};
   BackwardSchedule& schedule = table.schedule;
   schedule.dispatch = Dispatch::kStatic;
-  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lists(static_cast<std::size_t>(tiles.workers));
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lists(
+      static_cast<std::size_t>(tiles.workers));
   for (std::int32_t head = 0; head < tiles.heads; ++head) {
     for (std::int32_t kv = 0; kv < tiles.mask.kv_tiles; ++kv)
       schedule.chains.push_back({head, kv, attended_q_tiles(tiles.mask, kv)});
@@ -222,7 +234,8 @@ ScheduleTable random_table(const BackwardProblem& tiles, std::mt19937_64& random
     schedule.worker.push_back(static_cast<std::int32_t>(worker));
     for (std::size_t task = 0; task < order.size(); ++task) lists[worker].push_back({i, task});
   }
-  schedule.dq_order.resize(static_cast<std::size_t>(tiles.heads) * static_cast<std::size_t>(tiles.mask.q_tiles));
+  schedule.dq_order.resize(static_cast<std::size_t>(tiles.heads) *
+                           static_cast<std::size_t>(tiles.mask.q_tiles));
   std::vector<std::size_t> at(lists.size(), 0), busy(lists.size());
   for (std::size_t worker = 0; worker < busy.size(); ++worker) busy[worker] = worker;
   while (!busy.empty()) {
@@ -233,7 +246,8 @@ ScheduleTable random_table(const BackwardProblem& tiles, std::mt19937_64& random
     }
     const auto [chain, task] = lists[worker][at[worker]++];
     const ScheduledChain& own = schedule.chains[chain];
-    schedule.dq_order[static_cast<std::size_t>(own.head * tiles.mask.q_tiles + own.q_order[task])].push_back(own.kv_tile);
+    schedule.dq_order[static_cast<std::size_t>(own.head * tiles.mask.q_tiles + own.q_order[task])].push_back(
+        own.kv_tile);
   }
   return table;
 }
@@ -246,7 +260,8 @@ bool run_swapped(const kernels::GpuInfo& gpu) {
   ScheduleTable table = *table_of(problem, kernel, "shift", 40);
   const auto bits = [&] {
     storage.poison();
-    const backward::Plan plan(gpu, problem, kernel, table.problem, table.schedule, Turns::kOrdered, storage.tensors());
+    const backward::Plan plan(gpu, problem, kernel, table.problem, table.schedule, Turns::kOrdered,
+                              storage.tensors());
     plan.launch();
     kernels::synchronize();
     return storage.bits();
@@ -271,7 +286,8 @@ bool run_host_halves() {
   const std::vector<Case> cases = all_cases();
   for (Case test : cases) {
     backward::lay_out_heads_first(test.problem);
-    const std::optional<ScheduleTable> table = table_of(test.problem, test.kernel, test.algorithm, test.workers);
+    const std::optional<ScheduleTable> table =
+        table_of(test.problem, test.kernel, test.algorithm, test.workers);
     try {
       if (!table) throw InvalidParameter("algorithm", test.algorithm, "one that applies");
       backward::require_runnable(test.problem, test.kernel, table->problem, table->schedule);
@@ -280,7 +296,8 @@ bool run_host_halves() {
       ++failed;
     }
   }
-  std::printf("%d of %d tables can be run\n", static_cast<int>(cases.size()) - failed, static_cast<int>(cases.size()));
+  std::printf("%d of %d tables can be run\n", static_cast<int>(cases.size()) - failed,
+              static_cast<int>(cases.size()));
   return failed == 0;
 }
 
@@ -315,9 +332,10 @@ bool run_random_tables(const kernels::GpuInfo& gpu, int count) {
     const backward::Reference reference = backward::reference_on_gpu(problem, storage.tensors());
     for (int i = 0; i < count / 2; ++i, ++ran) {
       const auto workers = static_cast<std::int32_t>(1 + random() % static_cast<std::uint64_t>(gpu.sms));
-      const ScheduleTable table = random_table(backward::scheduling_problem(problem, kernel, workers), random);
-      const backward::Plan plan(gpu, problem, kernel, table.problem, table.schedule, Turns::kOrdered, storage.tensors(),
-                                {i % 4 == 0 ? 2000u : 0u, std::nullopt});
+      const ScheduleTable table =
+          random_table(backward::scheduling_problem(problem, kernel, workers), random);
+      const backward::Plan plan(gpu, problem, kernel, table.problem, table.schedule, Turns::kOrdered,
+                                storage.tensors(), {i % 4 == 0 ? 2000u : 0u, std::nullopt});
       storage.poison();
       plan.launch();
       wrong += backward::deviation(problem, storage.tensors(), reference).within_bound() ? 0 : 1;
@@ -329,8 +347,8 @@ bool run_random_tables(const kernels::GpuInfo& gpu, int count) {
     }
   }
   const bool passed = wrong == 0 && different == 0;
-  std::printf("%-4s %d random tables, seed %llu: %d wrong, %d of %d repeats differ\n", passed ? "ok" : "FAIL", ran,
-              static_cast<unsigned long long>(seed), wrong, different, ran / 10);
+  std::printf("%-4s %d random tables, seed %llu: %d wrong, %d of %d repeats differ\n", passed ? "ok" : "FAIL",
+              ran, static_cast<unsigned long long>(seed), wrong, different, ran / 10);
   return passed;
 }
 
@@ -340,8 +358,8 @@ void run_dropped_release(const kernels::GpuInfo& gpu) {
   Storage storage(gpu, problem, 0, 7);
   const ScheduleTable table = *table_of(problem, kernel, "shift", 16);
   const backward::FaultInjection faults{0, 3, 20000};
-  const backward::Plan plan(gpu, problem, kernel, table.problem, table.schedule, Turns::kOrdered, storage.tensors(),
-                            faults);
+  const backward::Plan plan(gpu, problem, kernel, table.problem, table.schedule, Turns::kOrdered,
+                            storage.tensors(), faults);
   plan.launch();
   kernels::synchronize();
 }

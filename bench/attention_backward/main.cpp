@@ -3,9 +3,9 @@
 //   attention_backward_bench check [FILTER [FOLDER]]   whole gradients against the oracles; dumps of failures
 //   attention_backward_bench tables                    the host half of these checks, without a GPU
 //   attention_backward_bench random [COUNT]            random tables that finish
-//   attention_backward_bench dropped                   a turn that is never passed on: must trap (exit 0 if so)
-//   attention_backward_bench orders [TOKENS [HEAD_DIM [TABLE...]]]   unordered, every schedule, these tables
-//   attention_backward_bench ladder [TOKENS [HEAD_DIM]]   steps of the version ladder
+//   attention_backward_bench dropped                   a turn that is never passed on: must trap (exit 0 if
+//   so) attention_backward_bench orders [TOKENS [HEAD_DIM [TABLE...]]]   unordered, every schedule, these
+//   tables attention_backward_bench ladder [TOKENS [HEAD_DIM]]   steps of the version ladder
 //   attention_backward_bench once [TOKENS]             each of these once, for a profiler
 //   attention_backward_bench reductions                bulk additions and turns, without attention
 //   attention_backward_bench record TOKENS FOLDER      times of every task, CSV
@@ -46,8 +46,8 @@ int main(int argc, char** argv) {
       return 1;
     }
     if (what == "orders") {
-      const std::vector<std::string> tables(words.begin() + static_cast<long>(words.size() < 3 ? words.size() : 3),
-                                            words.end());
+      const std::vector<std::string> tables(
+          words.begin() + static_cast<long>(words.size() < 3 ? words.size() : 3), words.end());
       return time_orders(gpu, number(1, 16384), number(2, 128), tables), 0;
     }
     if (what == "ladder") return time_ladder(gpu, number(1, 16384), number(2, 128)), 0;
@@ -60,6 +60,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "attention_backward_bench: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: attention_backward_bench check|tables|random|dropped|orders|ladder|once|reductions|record\n");
+  std::fprintf(
+      stderr,
+      "usage: attention_backward_bench check|tables|random|dropped|orders|ladder|once|reductions|record\n");
   return 2;
 }

@@ -8,7 +8,8 @@
 namespace natten_sim::bench {
 
 std::optional<ScheduleTable> table_of(const backward::Problem& problem, const backward::KernelShape& kernel,
-                                      const std::string& algorithm, std::int32_t workers, std::int64_t effort) {
+                                      const std::string& algorithm, std::int32_t workers,
+                                      std::int64_t effort) {
   ScheduleRequest request;
   request.problem = backward::scheduling_problem(problem, kernel, workers);
   request.costs = {.compute = 7, .compute_partial = 7, .reduce = 2, .handoff = 1, .writer_stages = 2};

@@ -40,8 +40,8 @@ std::vector<std::uint16_t> fetch(const DeviceBuffer& buffer) {
   return bits;
 }
 
-DeviceBuffer input(const backward::Problem& problem, const backward::TensorStrides& strides, std::int64_t heads,
-                   std::int64_t tokens, bool padded, std::uint64_t seed) {
+DeviceBuffer input(const backward::Problem& problem, const backward::TensorStrides& strides,
+                   std::int64_t heads, std::int64_t tokens, bool padded, std::uint64_t seed) {
   const std::int64_t count = elements(strides, problem.batch, heads, tokens, problem.head_dim);
   DeviceBuffer buffer(static_cast<std::size_t>(count + kGuard) * 2);
   buffer.fill(0xff);
@@ -55,11 +55,12 @@ DeviceBuffer input(const backward::Problem& problem, const backward::TensorStrid
 
 }  // namespace
 
-Storage::Storage(const kernels::GpuInfo& gpu, backward::Problem& problem, std::int64_t padding, std::uint64_t seed) {
+Storage::Storage(const kernels::GpuInfo& gpu, backward::Problem& problem, std::int64_t padding,
+                 std::uint64_t seed) {
   problem.q = problem.o =
       kernels::attention_forward::heads_first(problem.heads, problem.q_tokens + padding, problem.head_dim);
-  problem.k = problem.v =
-      kernels::attention_forward::heads_first(problem.heads_kv, problem.kv_tokens + padding, problem.head_dim);
+  problem.k = problem.v = kernels::attention_forward::heads_first(
+      problem.heads_kv, problem.kv_tokens + padding, problem.head_dim);
   const bool padded = padding > 0;
   q_ = input(problem, problem.q, problem.heads, problem.q_tokens, padded, 4 * seed);
   k_ = input(problem, problem.k, problem.heads_kv, problem.kv_tokens, padded, 4 * seed + 1);
@@ -73,9 +74,10 @@ Storage::Storage(const kernels::GpuInfo& gpu, backward::Problem& problem, std::i
   dv_ = DeviceBuffer(v_.bytes());
   poison();
   const kernels::attention_forward::Problem forward = backward::forward_of(problem);
-  kernels::attention_forward::Plan(gpu, forward, kernels::attention_forward::best_kernel(forward),
-                                   kernels::attention_forward::best_schedule(forward),
-                                   {q_.data(), k_.data(), v_.data(), o_.data(), static_cast<float*>(lse_.data())})
+  kernels::attention_forward::Plan(
+      gpu, forward, kernels::attention_forward::best_kernel(forward),
+      kernels::attention_forward::best_schedule(forward),
+      {q_.data(), k_.data(), v_.data(), o_.data(), static_cast<float*>(lse_.data())})
       .launch();
   kernels::synchronize();
 }
@@ -93,8 +95,8 @@ void Storage::poison() {
 
 std::int64_t Storage::overwritten(const backward::Problem& problem) const {
   std::int64_t count = 0;
-  const auto look = [&](const DeviceBuffer& buffer, const backward::TensorStrides& strides, std::int64_t heads,
-                        std::int64_t tokens) {
+  const auto look = [&](const DeviceBuffer& buffer, const backward::TensorStrides& strides,
+                        std::int64_t heads, std::int64_t tokens) {
     std::vector<std::uint16_t> all = fetch(buffer);
     keep_rows(all, strides, problem.batch, heads, tokens, problem.head_dim, false);
     count += std::count_if(all.begin(), all.end(), [](std::uint16_t bits) { return bits != 0xffff; });
@@ -119,8 +121,13 @@ Storage::Bits Storage::bits() const {
 }
 
 void Storage::dump(const std::string& folder, const std::string& name) const {
-  for (const auto& [suffix, buffer] :
-       {std::pair{".q", &q_}, {".k", &k_}, {".v", &v_}, {".do", &d_o_}, {".dq", &dq_}, {".dk", &dk_}, {".dv", &dv_}}) {
+  for (const auto& [suffix, buffer] : {std::pair{".q", &q_},
+                                       {".k", &k_},
+                                       {".v", &v_},
+                                       {".do", &d_o_},
+                                       {".dq", &dq_},
+                                       {".dk", &dk_},
+                                       {".dv", &dv_}}) {
     const std::vector<std::uint16_t> all = fetch(*buffer);
     std::ofstream(folder + "/" + name + suffix, std::ios::binary)
         .write(reinterpret_cast<const char*>(all.data()), static_cast<std::streamsize>(all.size() * 2));

@@ -36,6 +36,7 @@ class Storage {
   kernels::DeviceBuffer q_, k_, v_, o_, d_o_, lse_, dq_, dk_, dv_;
 };
 
-[[nodiscard]] backward::Problem sequence(std::int64_t heads, std::int64_t tokens, std::int64_t head_dim, bool causal);
+[[nodiscard]] backward::Problem sequence(std::int64_t heads, std::int64_t tokens, std::int64_t head_dim,
+                                         bool causal);
 
 }  // namespace natten_sim::bench

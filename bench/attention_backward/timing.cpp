@@ -25,7 +25,8 @@ struct Variant {
 
 double operations(const Problem& problem) {
   return 10.0 * static_cast<double>(problem.q_tokens) * static_cast<double>(problem.kv_tokens) *
-         static_cast<double>(problem.head_dim * problem.heads * problem.batch) * (problem.mask.right ? 0.5 : 1.0);
+         static_cast<double>(problem.head_dim * problem.heads * problem.batch) *
+         (problem.mask.right ? 0.5 : 1.0);
 }
 
 double median(std::vector<float> list) {
@@ -41,8 +42,8 @@ void time_variants(const kernels::GpuInfo& gpu, const Problem& problem, const st
   std::vector<std::vector<Plan>> plans(variants.size());
   for (std::size_t i = 0; i < variants.size(); ++i) {
     for (Storage& set : sets) {
-      plans[i].emplace_back(gpu, problem, variants[i].kernel, variants[i].table.problem, variants[i].table.schedule,
-                            variants[i].turns, set.tensors());
+      plans[i].emplace_back(gpu, problem, variants[i].kernel, variants[i].table.problem,
+                            variants[i].table.schedule, variants[i].turns, set.tensors());
       plans[i].back().launch();
     }
   }
@@ -53,14 +54,15 @@ void time_variants(const kernels::GpuInfo& gpu, const Problem& problem, const st
       const std::size_t i = (turn + static_cast<std::size_t>(repetition)) % variants.size();
       const Plan& plan = plans[i][static_cast<std::size_t>(repetition) % sets.size()];
       times[i].push_back(kernels::time_with_events([&] { plan.launch(); }, 1, [&] { flusher.start(); })[0]);
-      alone[i].push_back(kernels::time_with_events([&] { plan.launch_kernel(); }, 1, [&] { flusher.start(); })[0]);
+      alone[i].push_back(
+          kernels::time_with_events([&] { plan.launch_kernel(); }, 1, [&] { flusher.start(); })[0]);
     }
   }
   const double base = median(times[0]);
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const double all = median(times[i]), kernel = median(alone[i]);
-    std::printf("%s hd%lld %-6s %lld %-34s %.4f ms  %.1f TFLOP/s  ratio %.4f  kernel alone %.4f ms %.1f\n", what,
-                static_cast<long long>(problem.head_dim), problem.mask.right ? "causal" : "full",
+    std::printf("%s hd%lld %-6s %lld %-34s %.4f ms  %.1f TFLOP/s  ratio %.4f  kernel alone %.4f ms %.1f\n",
+                what, static_cast<long long>(problem.head_dim), problem.mask.right ? "causal" : "full",
                 static_cast<long long>(problem.q_tokens), variants[i].name.c_str(), all,
                 operations(problem) / all / 1e9, base / all, kernel, operations(problem) / kernel / 1e9);
   }
@@ -73,8 +75,8 @@ std::vector<Storage> input_sets(const kernels::GpuInfo& gpu, Problem& problem) {
   return sets;
 }
 
-void add(std::vector<Variant>& to, const Problem& problem, const KernelShape& kernel, const std::string& algorithm,
-         std::int32_t workers, Turns turns, const std::string& name) {
+void add(std::vector<Variant>& to, const Problem& problem, const KernelShape& kernel,
+         const std::string& algorithm, std::int32_t workers, Turns turns, const std::string& name) {
   const std::optional<ScheduleTable> table = table_of(problem, kernel, algorithm, workers);
   if (table) to.push_back({name, kernel, *table, turns});
 }
@@ -83,7 +85,7 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
   std::vector<Variant> variants;
   for (const KernelShape& kernel : backward::built_kernels()) {
     if (kernel.head_dim != problem.head_dim || kernel.dtype != Dtype::kBf16) continue;
-    const std::string step = "pipeline " + std::to_string(static_cast<int>(kernel.pipeline));
+    const std::string step = backward::to_string(kernel.pipeline);
     for (const Turns turns : {Turns::kUnordered, Turns::kOrdered}) {
       add(variants, problem, kernel, problem.mask.right ? "symmetric-shift" : "shift", gpu.sms, turns,
           step + (turns == Turns::kOrdered ? ", ordered" : ", unordered"));
@@ -103,8 +105,10 @@ void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
     const KernelShape kernel = backward::best_kernel(problem);
     std::vector<Variant> variants;
     const std::int32_t workers = gpu.sms;
-    add(variants, problem, kernel, causal ? "spt" : "shift", workers, Turns::kUnordered, "unordered, lists of spt or shift");
-    add(variants, problem, kernel, "descending", workers, Turns::kUnordered, "unordered, lists of descending");
+    add(variants, problem, kernel, causal ? "spt" : "shift", workers, Turns::kUnordered,
+        "unordered, lists of spt or shift");
+    add(variants, problem, kernel, "descending", workers, Turns::kUnordered,
+        "unordered, lists of descending");
     for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift"})
       add(variants, problem, kernel, algorithm, workers, Turns::kOrdered, algorithm);
     for (const std::string& path : tables) {
@@ -135,7 +139,8 @@ void launch_once(const kernels::GpuInfo& gpu, std::int64_t tokens) {
   Storage storage(gpu, problem, 0, 17);
   for (const Variant& variant : ladder(gpu, problem)) {
     if (variant.turns == Turns::kUnordered) continue;
-    Plan(gpu, problem, variant.kernel, variant.table.problem, variant.table.schedule, variant.turns, storage.tensors())
+    Plan(gpu, problem, variant.kernel, variant.table.problem, variant.table.schedule, variant.turns,
+         storage.tensors())
         .launch();
     kernels::synchronize();
   }
@@ -153,7 +158,8 @@ void record_turns(const kernels::GpuInfo& gpu, std::int64_t tokens, const std::s
       const std::size_t cells = static_cast<std::size_t>(table->problem.heads) * mask.work.size();
       kernels::DeviceBuffer buffer(cells * sizeof(backward::TurnTimes));
       buffer.fill(0);
-      const Plan plan(gpu, problem, kernel, table->problem, table->schedule, Turns::kOrdered, storage.tensors());
+      const Plan plan(gpu, problem, kernel, table->problem, table->schedule, Turns::kOrdered,
+                      storage.tensors());
       plan.launch();
       plan.launch(&buffer);
       std::vector<backward::TurnTimes> times(cells);
@@ -164,9 +170,11 @@ void record_turns(const kernels::GpuInfo& gpu, std::int64_t tokens, const std::s
       for (const backward::TurnTimes& t : times) first = t.end_ns == 0 ? first : std::min(first, t.ready_ns);
       for (std::size_t i = 0; i < cells; ++i) {
         if (times[i].end_ns == 0) continue;
-        const auto kv = i % static_cast<std::size_t>(mask.kv_tiles), q = i / static_cast<std::size_t>(mask.kv_tiles);
-        file << q / static_cast<std::size_t>(mask.q_tiles) << ',' << q % static_cast<std::size_t>(mask.q_tiles) << ','
-             << kv << ',' << times[i].worker << ',' << times[i].ready_ns - first << ','
+        const auto kv = i % static_cast<std::size_t>(mask.kv_tiles),
+                   q = i / static_cast<std::size_t>(mask.kv_tiles);
+        file << q / static_cast<std::size_t>(mask.q_tiles) << ','
+             << q % static_cast<std::size_t>(mask.q_tiles) << ',' << kv << ',' << times[i].worker << ','
+             << times[i].ready_ns - first << ','
              << (times[i].turn_ns == 0 ? times[i].ready_ns : times[i].turn_ns) - first << ','
              << times[i].end_ns - first << '\n';
       }

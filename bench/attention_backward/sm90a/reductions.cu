@@ -1,6 +1,6 @@
-// What decides the design of the backward, measured without attention: how fast bulk additions of dQ tiles are,
-// to distinct and to the same tiles, and how long a turn takes from one SM to another. Floor of the first: 4
-// bytes added an element over the L2's rate, which is what it finds.
+// What decides the design of the backward, measured without attention: how fast bulk additions of dQ tiles
+// are, to distinct and to the same tiles, and how long a turn takes from one SM to another. Floor of the
+// first: 4 bytes added an element over the L2's rate, which is what it finds.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -23,8 +23,8 @@ __device__ __forceinline__ void store_release(unsigned* word, unsigned value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 __device__ __forceinline__ void add_tile(float* to, unsigned from) {
-  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to), "r"(from),
-               "r"(kTileBytes)
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
+               "r"(from), "r"(kTileBytes)
                : "memory");
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
@@ -46,7 +46,8 @@ __global__ void add_kernel(float* to, int tiles, int step, int count) {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/// CTA 0 and CTA `other` pass a turn to and fro; the others leave. With `add`, each adds a tile before it passes.
+/// CTA 0 and CTA `other` pass a turn to and fro; the others leave. With `add`, each adds a tile before it
+/// passes.
 __global__ void turn_kernel(unsigned* turn, float* to, int other, int count, bool add, long long* cycles) {
   extern __shared__ __align__(1024) float tile[];
   const int mine = blockIdx.x == 0 ? 0 : static_cast<int>(blockIdx.x) == other ? 1 : 2;
@@ -88,7 +89,11 @@ void time_reductions(const kernels::GpuInfo& gpu) {
   constexpr int kCount = 2000;
   for (const int tiles : {1, 4, 16, 64, 132, 256, 1024, 4096, 8192}) {
     const auto milliseconds = kernels::time_with_events(
-        [&] { add_kernel<<<gpu.sms, 128, kTileBytes>>>(to, tiles, 1, kCount); check(cudaGetLastError()); }, 3);
+        [&] {
+          add_kernel<<<gpu.sms, 128, kTileBytes>>>(to, tiles, 1, kCount);
+          check(cudaGetLastError());
+        },
+        3);
     const double best = *std::min_element(milliseconds.begin(), milliseconds.end());
     std::printf("bulk additions, %d CTAs over %d tiles (%.1f MiB): %.2f TB/s\n", gpu.sms, tiles, tiles / 32.0,
                 static_cast<double>(gpu.sms) * kCount * kTileBytes / best / 1e9);
@@ -109,8 +114,8 @@ void time_reductions(const kernels::GpuInfo& gpu) {
     }
     std::sort(cycles.begin(), cycles.end());
     std::printf("turn from SM to SM%s: %.0f cycles at least, %.0f median, %.0f at most\n",
-                add ? ", with the addition of 32 KiB before it" : "", cycles.front(), cycles[cycles.size() / 2],
-                cycles.back());
+                add ? ", with the addition of 32 KiB before it" : "", cycles.front(),
+                cycles[cycles.size() / 2], cycles.back());
   }
   std::fflush(stdout);
 }

@@ -24,8 +24,8 @@ struct Arguments {
   const std::int32_t* worker_begin = nullptr;  ///< first chain of each worker; null: chains are drawn
   unsigned* ticket = nullptr;                  ///< next chain to draw; zero before the launch
   std::int32_t chain_count = 0;
-  unsigned* turns = nullptr;  ///< additions done, by dQ tile; zero before the launch; null: no order
-  float* dq = nullptr;        ///< (heads of all batches, Q tiles, tile in fragment order)
+  unsigned* turns = nullptr;     ///< additions done, by dQ tile; zero before the launch; null: no order
+  float* dq = nullptr;           ///< (heads of all batches, Q tiles, tile in fragment order)
   const float* lse2 = nullptr;   ///< (heads of all batches, padded rows): log2(e) * LSE, +inf: sees nothing
   const float* delta = nullptr;  ///< (heads of all batches, padded rows): rowsum(O * dO)
   void* dk = nullptr;
@@ -40,8 +40,8 @@ struct Arguments {
   int left = 0;
   int right = 0;
   float scale = 0;
-  float scale_log2 = 0;  // log2(e) * scale
-  unsigned turn_tries = 0;  ///< looks at a turn before the kernel traps
+  float scale_log2 = 0;        // log2(e) * scale
+  unsigned turn_tries = 0;     ///< looks at a turn before the kernel traps
   TurnTimes* times = nullptr;  ///< by (head of all batches, Q tile, KV tile), or null
   int kv_tiles = 0;
   // Fault injection, for tests.

@@ -53,7 +53,8 @@ struct Consumer {
   }
 
   /// to += packed^T (64 keys x Q tile) times dO or Q.
-  __device__ __forceinline__ void issue_gradient(float (&to)[kGradients], const std::uint32_t (&packed)[kPairs],
+  __device__ __forceinline__ void issue_gradient(float (&to)[kGradients],
+                                                 const std::uint32_t (&packed)[kPairs],
                                                  const std::uint8_t* queries) {
     const std::uint32_t right = operand_low(shared_address(queries), T::kQTile * T::kRowBytes);
     pin(to);
@@ -75,7 +76,8 @@ struct Consumer {
     product_fence();
 #pragma unroll
     for (int i = 0; i < T::kKvTile / 16; ++i) {
-      GradientProduct<Element, 64>::issue(to, along_columns(left, T::kQTile, i), along_rows(right, i), i != 0);
+      GradientProduct<Element, 64>::issue(to, along_columns(left, T::kQTile, i), along_rows(right, i),
+                                          i != 0);
     }
     product_commit();
   }
@@ -141,7 +143,8 @@ struct Consumer {
   __device__ __forceinline__ void hand_over_dq(const float (&dq)[32], unsigned task) {
     const int buffer = stage_of(task);
     barrier_wait(&s.dq_empty[buffer], parity_of(task) ^ 1);
-    float4* target = reinterpret_cast<float4*>(s.dq[buffer] + warpgroup * (T::kDqBytes / 2)) + 32 * warp + lane;
+    float4* target =
+        reinterpret_cast<float4*>(s.dq[buffer] + warpgroup * (T::kDqBytes / 2)) + 32 * warp + lane;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       target[128 * i] = make_float4(dq[4 * i], dq[4 * i + 1], dq[4 * i + 2], dq[4 * i + 3]);
@@ -252,7 +255,10 @@ struct Consumer {
       barrier_wait(&s.q_full[next], parity_of(n + 1));
       issue_scores(scores, s.k, s.q[next]);
     }
-    if constexpr (!kLastV) product_wait<1>(); else product_wait<0>();
+    if constexpr (!kLastV)
+      product_wait<1>();
+    else
+      product_wait<0>();
     pin(dq);
     hand_over_dq(dq, n);
     if constexpr (!kLastV) {

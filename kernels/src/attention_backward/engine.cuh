@@ -1,10 +1,10 @@
 // Attention backward for sm_90a: dQ, dK and dV of softmax attention, by a table.
 //
-// A chain is one KV tile of one head: its K and V stay in shared memory, its dK and dV in registers, while the
-// Q tiles it attends to pass by in the table's order. The dQ part of each task goes through shared memory and is
-// added in fp32 to global memory by bulk reductions. With turns, part number r of a dQ tile is added once part
-// r - 1 has arrived there: a fixed sequence of roundings, hence the same bits every time. Without turns it is
-// the same kernel in any order.
+// A chain is one KV tile of one head: its K and V stay in shared memory, its dK and dV in registers, while
+// the Q tiles it attends to pass by in the table's order. The dQ part of each task goes through shared memory
+// and is added in fp32 to global memory by bulk reductions. With turns, part number r of a dQ tile is added
+// once part r - 1 has arrived there: a fixed sequence of roundings, hence the same bits every time. Without
+// turns it is the same kernel in any order.
 //
 // A CTA is a producer warpgroup (one loader thread, two writer threads, see producer.cuh) and two consumer
 // warpgroups of 64 keys each (consumer.cuh).

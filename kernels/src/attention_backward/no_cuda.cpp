@@ -9,9 +9,9 @@ namespace {
 }  // namespace
 
 struct Plan::Prepared {};
-Plan::Plan(const GpuInfo& /*gpu*/, const Problem& problem, const KernelShape& kernel, const BackwardProblem& tiles,
-           const BackwardSchedule& schedule, Turns /*turns*/, const Tensors& /*tensors*/,
-           const FaultInjection& /*faults*/) {
+Plan::Plan(const GpuInfo& /*gpu*/, const Problem& problem, const KernelShape& kernel,
+           const BackwardProblem& tiles, const BackwardSchedule& schedule, Turns /*turns*/,
+           const Tensors& /*tensors*/, const FaultInjection& /*faults*/) {
   require_runnable(problem, kernel, tiles, schedule);
   no_backward();
 }

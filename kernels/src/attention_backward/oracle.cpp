@@ -16,8 +16,12 @@ struct QueryRow {
 
   [[nodiscard]] double q(std::int64_t d) const { return at(tensors.q, problem.q, head, query, d); }
   [[nodiscard]] double d_o(std::int64_t d) const { return at(tensors.d_o, problem.o, head, query, d); }
-  [[nodiscard]] double k(std::int64_t key, std::int64_t d) const { return at(tensors.k, problem.k, kv_head, key, d); }
-  [[nodiscard]] double v(std::int64_t key, std::int64_t d) const { return at(tensors.v, problem.v, kv_head, key, d); }
+  [[nodiscard]] double k(std::int64_t key, std::int64_t d) const {
+    return at(tensors.k, problem.k, kv_head, key, d);
+  }
+  [[nodiscard]] double v(std::int64_t key, std::int64_t d) const {
+    return at(tensors.v, problem.v, kv_head, key, d);
+  }
   [[nodiscard]] bool sees(std::int64_t key) const {
     const std::int64_t distance = key - (query + problem.kv_tokens - problem.q_tokens);
     return (!problem.mask.left || distance >= -*problem.mask.left) &&
@@ -25,10 +29,11 @@ struct QueryRow {
   }
 
  private:
-  [[nodiscard]] double at(const std::vector<std::uint16_t>& tensor, const TensorStrides& strides, std::int64_t of,
-                          std::int64_t token, std::int64_t d) const {
+  [[nodiscard]] double at(const std::vector<std::uint16_t>& tensor, const TensorStrides& strides,
+                          std::int64_t of, std::int64_t token, std::int64_t d) const {
     return attention_forward::value_of_bits(
-        tensor.at(static_cast<std::size_t>(batch * strides.batch + of * strides.head + token * strides.token + d)),
+        tensor.at(
+            static_cast<std::size_t>(batch * strides.batch + of * strides.head + token * strides.token + d)),
         problem.dtype);
   }
 };
@@ -79,7 +84,8 @@ HostGradients reference_on_host(const Problem& problem, const HostTensors& tenso
         const std::int64_t q_row = ((batch * problem.heads + head) * problem.q_tokens + query) * d;
         for (std::size_t i = 0; i < scores.keys.size(); ++i) {
           const std::int64_t key = scores.keys[i];
-          const std::int64_t kv_row = ((batch * problem.heads_kv + head / group) * problem.kv_tokens + key) * d;
+          const std::int64_t kv_row =
+              ((batch * problem.heads_kv + head / group) * problem.kv_tokens + key) * d;
           const double p = scores.probability[i], ds = p * scores.centred[i] * problem.softmax_scale();
           for (std::int64_t column = 0; column < d; ++column) {
             made.dq[static_cast<std::size_t>(q_row + column)] += ds * row.k(key, column);

@@ -10,9 +10,24 @@ double Problem::softmax_scale() const noexcept {
   return scale.value_or(1.0 / std::sqrt(static_cast<double>(head_dim)));
 }
 
+const char* to_string(Pipeline pipeline) noexcept {
+  switch (pipeline) {
+    case Pipeline::kInTurn:
+      return "in turn";
+    case Pipeline::kAhead:
+      return "S ahead";
+    case Pipeline::kLateBarrier:
+      return "late barrier";
+    case Pipeline::kRotated:
+      return "rotated";
+  }
+  return "";
+}
+
 void lay_out_heads_first(Problem& problem) noexcept {
   problem.q = problem.o = attention_forward::heads_first(problem.heads, problem.q_tokens, problem.head_dim);
-  problem.k = problem.v = attention_forward::heads_first(problem.heads_kv, problem.kv_tokens, problem.head_dim);
+  problem.k = problem.v =
+      attention_forward::heads_first(problem.heads_kv, problem.kv_tokens, problem.head_dim);
 }
 
 attention_forward::Problem forward_of(const Problem& problem) {

@@ -1,6 +1,6 @@
-// What every warpgroup of a CTA shares, and the three threads of the producer warpgroup: a loader that walks the
-// worker's list and asks TMA for tiles, and two writers, one a dQ buffer, that add dQ tiles to global memory in
-// the order of the table.
+// What every warpgroup of a CTA shares, and the three threads of the producer warpgroup: a loader that walks
+// the worker's list and asks TMA for tiles, and two writers, one a dQ buffer, that add dQ tiles to global
+// memory in the order of the table.
 #pragma once
 
 #include "attention_backward/arguments.hpp"
@@ -32,8 +32,8 @@ struct Traits {
   static_assert(kDqBytes == 2 * 64 * 64 * 4, "a warpgroup computes a 64 x 64 part of dQ");
 };
 
-inline constexpr int kStages = 2;    // of Q, dO, dS and dQ
-inline constexpr int kSlots = 8;     // tasks that are known in a CTA
+inline constexpr int kStages = 2;  // of Q, dO, dS and dQ
+inline constexpr int kSlots = 8;   // tasks that are known in a CTA
 inline constexpr int kConsumerWarps = 8;
 
 template <class T>
@@ -151,8 +151,8 @@ __device__ __forceinline__ void delay(const Arguments& a, const Task& task) {
   __nanosleep(hash % a.delay_ns);
 }
 
-/// Adds the dQ tiles of one buffer, every second task's. The buffer is given back before the turn is passed on,
-/// and no turn is held back while another one is waited for: so any table that finishes with one buffer
+/// Adds the dQ tiles of one buffer, every second task's. The buffer is given back before the turn is passed
+/// on, and no turn is held back while another one is waited for: so any table that finishes with one buffer
 /// finishes here.
 template <class T>
 __device__ __forceinline__ void write_dq(const Arguments& a, Shared<T>& s, unsigned buffer) {

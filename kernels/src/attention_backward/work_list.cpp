@@ -33,7 +33,8 @@ std::string name_of(std::int32_t head, std::int32_t q_tile) {
 }
 
 /// Positions of chains, a worker's one behind the other, in launch order.
-std::vector<std::vector<std::size_t>> lists_of(const BackwardProblem& tiles, const BackwardSchedule& schedule) {
+std::vector<std::vector<std::size_t>> lists_of(const BackwardProblem& tiles,
+                                               const BackwardSchedule& schedule) {
   std::vector<std::vector<std::size_t>> lists(static_cast<std::size_t>(tiles.workers));
   for (std::size_t chain = 0; chain < schedule.chains.size(); ++chain)
     lists[static_cast<std::size_t>(schedule.worker[chain])].push_back(chain);
@@ -141,19 +142,20 @@ void require_runnable(const Problem& problem, const KernelShape& kernel, const B
   natten_sim::require_valid(tiles, schedule);
   const BackwardProblem own = scheduling_problem(problem, kernel, tiles.workers);
   if (tiles.heads != own.heads || tiles.heads_per_kv_head != own.heads_per_kv_head) {
-    throw InvalidParameter("heads", std::to_string(tiles.heads) + " in groups of " +
-                                        std::to_string(tiles.heads_per_kv_head),
-                           std::to_string(own.heads) + " in groups of " +
-                               std::to_string(own.heads_per_kv_head) + ", as the problem has");
+    throw InvalidParameter(
+        "heads", std::to_string(tiles.heads) + " in groups of " + std::to_string(tiles.heads_per_kv_head),
+        std::to_string(own.heads) + " in groups of " + std::to_string(own.heads_per_kv_head) +
+            ", as the problem has");
   }
   const auto attends = [](TileWork work) { return work != TileWork::kNone; };
   const bool same = tiles.mask.q_tiles == own.mask.q_tiles && tiles.mask.kv_tiles == own.mask.kv_tiles &&
                     std::equal(own.mask.work.begin(), own.mask.work.end(), tiles.mask.work.begin(),
                                [&](TileWork a, TileWork b) { return attends(a) == attends(b); });
   if (!same) {
-    throw InvalidParameter("mask", std::to_string(tiles.mask.q_tiles) + " x " + std::to_string(tiles.mask.kv_tiles),
-                           "the " + std::to_string(own.mask.q_tiles) + " x " + std::to_string(own.mask.kv_tiles) +
-                               " tiles that the problem's mask has with this kernel's tiles");
+    throw InvalidParameter(
+        "mask", std::to_string(tiles.mask.q_tiles) + " x " + std::to_string(tiles.mask.kv_tiles),
+        "the " + std::to_string(own.mask.q_tiles) + " x " + std::to_string(own.mask.kv_tiles) +
+            " tiles that the problem's mask has with this kernel's tiles");
   }
   if (schedule.dq_order.empty()) return;  // nobody waits
   if (schedule.dispatch == Dispatch::kDynamic) {
@@ -186,10 +188,11 @@ WorkList work_list(const Problem& problem, const KernelShape& kernel, const Back
       task.q_tile = static_cast<std::uint16_t>(q);
       task.flags = mask.at(q, chain.kv_tile) == TileWork::kPartial ? kMasked : 0;
       if (i + 1 == chain.q_order.size()) task.flags = static_cast<std::uint16_t>(task.flags | kLast);
-      task.rank = turns.empty() ? 0
-                                : static_cast<std::uint32_t>(
-                                      turns[cell_of(tiles, chain.head, q) * static_cast<std::size_t>(mask.kv_tiles) +
-                                            static_cast<std::size_t>(chain.kv_tile)]);
+      task.rank = turns.empty()
+                      ? 0
+                      : static_cast<std::uint32_t>(
+                            turns[cell_of(tiles, chain.head, q) * static_cast<std::size_t>(mask.kv_tiles) +
+                                  static_cast<std::size_t>(chain.kv_tile)]);
       list.tasks.push_back(task);
     }
   };
@@ -209,12 +212,14 @@ BlockMask block_mask(const Problem& problem, const KernelShape& kernel) {
   const std::int64_t q_tiles = (problem.q_tokens + kernel.q_tile - 1) / kernel.q_tile;
   const std::int64_t kv_tiles = (problem.kv_tokens + kernel.kv_tile - 1) / kernel.kv_tile;
   for (const auto& [name, edge] : {std::pair{"q_tokens", q_tiles}, std::pair{"kv_tokens", kv_tiles}}) {
-    if (edge > kMaxEdge) throw InvalidParameter(name, std::to_string(edge) + " tiles", "65,536 tiles or fewer");
+    if (edge > kMaxEdge)
+      throw InvalidParameter(name, std::to_string(edge) + " tiles", "65,536 tiles or fewer");
   }
   BlockMask mask{static_cast<std::int32_t>(q_tiles), static_cast<std::int32_t>(kv_tiles), {}};
   const std::int64_t shift = problem.kv_tokens - problem.q_tokens;
   constexpr std::int64_t kNoLimit = std::int64_t{1} << 40;
-  const std::int64_t left = problem.mask.left.value_or(kNoLimit), right = problem.mask.right.value_or(kNoLimit);
+  const std::int64_t left = problem.mask.left.value_or(kNoLimit),
+                     right = problem.mask.right.value_or(kNoLimit);
   for (std::int64_t q = 0; q < q_tiles; ++q) {
     const std::int64_t first = q * kernel.q_tile + shift;  // diagonal of the first and of the last query
     const std::int64_t last = std::min((q + 1) * kernel.q_tile, problem.q_tokens) - 1 + shift;

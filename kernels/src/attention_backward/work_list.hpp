@@ -47,7 +47,7 @@ struct WorkList {
 };
 
 /// Requires what require_runnable requires.
-[[nodiscard]] WorkList work_list(const Problem& problem, const KernelShape& kernel, const BackwardProblem& tiles,
-                                 const BackwardSchedule& schedule);
+[[nodiscard]] WorkList work_list(const Problem& problem, const KernelShape& kernel,
+                                 const BackwardProblem& tiles, const BackwardSchedule& schedule);
 
 }  // namespace natten_sim::kernels::attention_backward

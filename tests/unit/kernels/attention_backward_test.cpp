@@ -7,6 +7,7 @@
 #include <set>
 
 #include <natten_sim/kernels/attention_backward/oracle.hpp>
+#include <natten_sim/kernels/attention_forward/oracle.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/sim/schedules/schedule_run.hpp>
@@ -19,7 +20,8 @@ namespace {
 using namespace natten_sim;
 using namespace natten_sim::kernels::attention_backward;
 
-Problem make_problem(std::int64_t heads, std::int64_t heads_kv, std::int64_t q_tokens, std::int64_t kv_tokens) {
+Problem make_problem(std::int64_t heads, std::int64_t heads_kv, std::int64_t q_tokens,
+                     std::int64_t kv_tokens) {
   Problem problem;
   problem.heads = heads;
   problem.heads_kv = heads_kv;
@@ -43,7 +45,8 @@ std::vector<std::uint16_t> random_elements(std::int64_t count, std::mt19937& ran
 }
 
 void shift_element(std::uint16_t& element, float by) {
-  const auto value = static_cast<float>(kernels::attention_forward::value_of_bits(element, Dtype::kBf16)) + by;
+  const auto value =
+      static_cast<float>(kernels::attention_forward::value_of_bits(element, Dtype::kBf16)) + by;
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
   element = static_cast<std::uint16_t>(bits >> 16);
@@ -54,12 +57,13 @@ double loss(const Problem& problem, const HostTensors& tensors) {
   double sum = 0;
   for (std::int64_t head = 0; head < problem.heads; ++head) {
     for (std::int64_t query = 0; query < problem.q_tokens; ++query) {
-      const auto row = kernels::attention_forward::reference_row(forward_of(problem), {tensors.q, tensors.k, tensors.v},
-                                                                 0, head, query);
+      const auto row = kernels::attention_forward::reference_row(
+          forward_of(problem), {tensors.q, tensors.k, tensors.v}, 0, head, query);
       const std::int64_t at = head * problem.o.head + query * problem.o.token;
       for (std::int64_t d = 0; d < problem.head_dim; ++d) {
         sum += row.o[static_cast<std::size_t>(d)] *
-               kernels::attention_forward::value_of_bits(tensors.d_o[static_cast<std::size_t>(at + d)], Dtype::kBf16);
+               kernels::attention_forward::value_of_bits(tensors.d_o[static_cast<std::size_t>(at + d)],
+                                                         Dtype::kBf16);
       }
     }
   }
@@ -100,21 +104,25 @@ TEST_CASE("tiles of a problem's mask are those that the scheduler makes of the s
   INFO("seed " << seed);
   std::mt19937 random(seed);
   for (int trial = 0; trial < 200; ++trial) {
-    const auto pick = [&](int from, int to) { return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1)); };
+    const auto pick = [&](int from, int to) {
+      return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
+    };
     Problem problem = make_problem(1, 1, pick(1, 900), pick(1, 900));
     if (pick(0, 1) == 1) problem.mask.left = pick(0, 500);
     if (pick(0, 1) == 1) problem.mask.right = pick(0, 500);
     KernelShape kernel;
     kernel.q_tile = pick(0, 1) == 0 ? 64 : 128;
-    const BlockMask expected = window_mask({problem.q_tokens, problem.kv_tokens, kernel.q_tile, kernel.kv_tile},
-                                           {problem.mask.left, problem.mask.right});
+    const BlockMask expected =
+        window_mask({problem.q_tokens, problem.kv_tokens, kernel.q_tile, kernel.kv_tile},
+                    {problem.mask.left, problem.mask.right});
     const BlockMask mine = block_mask(problem, kernel);
     REQUIRE(mine.q_tiles == expected.q_tiles);
     REQUIRE(mine.kv_tiles == expected.kv_tiles);
     for (std::int32_t q = 0; q < mine.q_tiles; ++q) {
       for (std::int32_t kv = 0; kv < mine.kv_tiles; ++kv) {
         // Keys behind the end are hidden by the kernel's mask: there, full is partial.
-        const bool cut = (kv + 1) * kernel.kv_tile > problem.kv_tokens && expected.at(q, kv) == TileWork::kFull;
+        const bool cut =
+            (kv + 1) * kernel.kv_tile > problem.kv_tokens && expected.at(q, kv) == TileWork::kFull;
         CHECK(mine.at(q, kv) == (cut ? TileWork::kPartial : expected.at(q, kv)));
       }
     }
@@ -143,7 +151,8 @@ BackwardSchedule random_schedule(const BackwardProblem& tiles, std::mt19937& ran
   for (std::vector<std::int32_t>& order : schedule.dq_order) order.clear();
   for (const ScheduledChain& chain : schedule.chains) {  // one chain after the other finishes
     for (const std::int32_t q : chain.q_order)
-      schedule.dq_order[static_cast<std::size_t>(chain.head * tiles.mask.q_tiles + q)].push_back(chain.kv_tile);
+      schedule.dq_order[static_cast<std::size_t>(chain.head * tiles.mask.q_tiles + q)].push_back(
+          chain.kv_tile);
   }
   return schedule;
 }
@@ -243,8 +252,8 @@ TEST_CASE("a work list has every task once with its turn, the last of each chain
       if (task.has(kNoDq)) continue;
       const TileWork work = tiles.mask.at(task.q_tile, task.kv_tile);
       CHECK(work != TileWork::kNone);
-      const auto& order = schedule.dq_order[static_cast<std::size_t>((task.batch * 2 + task.head) * tiles.mask.q_tiles +
-                                                                     task.q_tile)];
+      const auto& order = schedule.dq_order[static_cast<std::size_t>(
+          (task.batch * 2 + task.head) * tiles.mask.q_tiles + task.q_tile)];
       CHECK(order.at(task.rank) == task.kv_tile);
       CHECK(seen.insert({task.batch, task.head, task.q_tile, task.kv_tile}).second);
     }

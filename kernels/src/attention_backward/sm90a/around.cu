@@ -1,7 +1,7 @@
 // What comes before and after the kernel. Before: delta = rowsum(O * dO) and LSE in powers of two. After: dQ
-// from fp32 fragments to rows of elements, and the sum of dK and dV over the heads of a group. Both are bound by
-// memory: floor 4 bytes read an element of O (bf16), and 4 read and 2 written an element of dQ. Every sum has a
-// fixed order.
+// from fp32 fragments to rows of elements, and the sum of dK and dV over the heads of a group. Both are bound
+// by memory: floor 4 bytes read an element of O (bf16), and 4 read and 2 written an element of dQ. Every sum
+// has a fixed order.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -25,7 +25,8 @@ struct Rows {
 
 template <typename Element, int kHeadDim>
 __global__ void __launch_bounds__(kThreads)
-    preprocess_kernel(const Element* o, const Element* d_o, const float* lse, Rows rows, float* lse2, float* delta) {
+    preprocess_kernel(const Element* o, const Element* d_o, const float* lse, Rows rows, float* lse2,
+                      float* delta) {
   constexpr int kLanes = kHeadDim / 8;  // a row
   const int row = (blockIdx.x * kThreads + threadIdx.x) / kLanes, lane = threadIdx.x % kLanes;
   const int head = blockIdx.y;  // of all batches
@@ -68,7 +69,8 @@ __global__ void __launch_bounds__(kThreads)
     tile[(row + 8) * kPitch + column + 1] = static_cast<Element>(value.w * scale);
   }
   __syncthreads();
-  Element* head = to + blockIdx.y / rows.heads * rows.strides.batch + blockIdx.y % rows.heads * rows.strides.head;
+  Element* head =
+      to + blockIdx.y / rows.heads * rows.strides.batch + blockIdx.y % rows.heads * rows.strides.head;
   for (int i = threadIdx.x; i < kQTile * kHeadDim / 8; i += kThreads) {
     const int row = i / (kHeadDim / 8), column = i % (kHeadDim / 8) * 8;
     const std::int64_t token = static_cast<std::int64_t>(blockIdx.x) * kQTile + row;
@@ -81,8 +83,8 @@ __global__ void __launch_bounds__(kThreads)
 /// Ascending over the heads of the group.
 template <typename Element>
 __global__ void __launch_bounds__(kThreads)
-    sum_heads_kernel(const float* parts, int heads, int group, int tokens, int head_dim, TensorStrides strides,
-                     Element* to) {
+    sum_heads_kernel(const float* parts, int heads, int group, int tokens, int head_dim,
+                     TensorStrides strides, Element* to) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const std::int64_t size = static_cast<std::int64_t>(tokens) * head_dim;
   if (i >= size) return;
@@ -124,10 +126,9 @@ void postprocess(const Around& around) {
   const dim3 sums(static_cast<unsigned>((size + kThreads - 1) / kThreads),
                   static_cast<unsigned>(problem.batch * problem.heads_kv));
   const auto sum = [&](const float* parts, const TensorStrides& strides, void* to) {
-    sum_heads_kernel<<<sums, kThreads>>>(parts, static_cast<int>(problem.heads),
-                                         static_cast<int>(problem.heads / problem.heads_kv),
-                                         static_cast<int>(problem.kv_tokens), kHeadDim, strides,
-                                         static_cast<Element*>(to));
+    sum_heads_kernel<<<sums, kThreads>>>(
+        parts, static_cast<int>(problem.heads), static_cast<int>(problem.heads / problem.heads_kv),
+        static_cast<int>(problem.kv_tokens), kHeadDim, strides, static_cast<Element*>(to));
     NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
   };
   sum(around.dk, problem.k, around.tensors.dk);

@@ -6,9 +6,9 @@ namespace natten_sim::kernels::attention_backward {
 std::span<const Instance> ladder_steps() {
   using Element = __nv_bfloat16;
   static const Instance kTable[] = {instance<Traits<Element, 128, 64, Pipeline::kInTurn>>(),
-                                    instance<Traits<Element, 128, 64, Pipeline::kAhead>>(),
                                     instance<Traits<Element, 128, 64, Pipeline::kLateBarrier>>(),
-                                    instance<Traits<Element, 64, 128, Pipeline::kAhead>>()};
+                                    instance<Traits<Element, 128, 64, Pipeline::kRotated>>(),
+                                    instance<Traits<Element, 64, 128, Pipeline::kRotated>>()};
   return kTable;
 }
 

@@ -43,9 +43,9 @@ template <typename Element, int kHeadDim>
 __global__ void delta_kernel(OracleArguments a, std::int64_t rows) {
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (row >= rows) return;
-  const std::int64_t token = row % a.q_tokens, head = row / a.q_tokens % a.heads, batch = row / a.q_tokens / a.heads;
-  const std::int64_t at =
-      batch * a.o_strides.batch + head * a.o_strides.head + token * a.o_strides.token;
+  const std::int64_t token = row % a.q_tokens, head = row / a.q_tokens % a.heads,
+                     batch = row / a.q_tokens / a.heads;
+  const std::int64_t at = batch * a.o_strides.batch + head * a.o_strides.head + token * a.o_strides.token;
   double sum = 0, absolute = 0;
   for (int d = 0; d < kHeadDim; ++d) {
     const double product = a.o[row * kHeadDim + d] * element<Element>(a.d_o, at + d);
@@ -57,8 +57,8 @@ __global__ void delta_kernel(OracleArguments a, std::int64_t rows) {
 }
 
 template <typename Element, int kHeadDim>
-__device__ void load_rows(double* target, const void* tensor, std::int64_t base, std::int64_t stride, int first,
-                          int rows) {
+__device__ void load_rows(double* target, const void* tensor, std::int64_t base, std::int64_t stride,
+                          int first, int rows) {
   for (int i = threadIdx.x; i < kTile * kHeadDim; i += kThreads) {
     const int row = first + i / kHeadDim, column = i % kHeadDim;
     target[i / kHeadDim * (kHeadDim + 1) + column] =
@@ -69,8 +69,8 @@ __device__ void load_rows(double* target, const void* tensor, std::int64_t base,
 /// P, dS and what dS's errors are relative to, of 32 queries x 32 keys, into shared memory: [query][key].
 template <int kHeadDim>
 __device__ void tile_scores(const OracleArguments& a, const double* q, const double* d_o, const double* k,
-                            const double* v, std::int64_t first_row, int first_query, int first_key, double* p,
-                            double* p_absolute, double* ds, double* ds_absolute) {
+                            const double* v, std::int64_t first_row, int first_query, int first_key,
+                            double* p, double* p_absolute, double* ds, double* ds_absolute) {
   constexpr int kPitch = kHeadDim + 1;
   const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   double s[2][2] = {}, dp[2][2] = {};
@@ -116,16 +116,16 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
   const int own = blockIdx.x * kTile;
   const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   const auto load_queries = [&](int head, int first) {
-    load_rows<Element, kHeadDim>(q, a.q, batch * a.q_strides.batch + head * a.q_strides.head, a.q_strides.token,
-                                 first, a.q_tokens);
+    load_rows<Element, kHeadDim>(q, a.q, batch * a.q_strides.batch + head * a.q_strides.head,
+                                 a.q_strides.token, first, a.q_tokens);
     load_rows<Element, kHeadDim>(d_o, a.d_o, batch * a.o_strides.batch + head * a.o_strides.head,
                                  a.o_strides.token, first, a.q_tokens);
   };
   const auto load_keys = [&](int first) {
-    load_rows<Element, kHeadDim>(k, a.k, batch * a.k_strides.batch + kv_head * a.k_strides.head, a.k_strides.token,
-                                 first, a.kv_tokens);
-    load_rows<Element, kHeadDim>(v, a.v, batch * a.v_strides.batch + kv_head * a.v_strides.head, a.v_strides.token,
-                                 first, a.kv_tokens);
+    load_rows<Element, kHeadDim>(k, a.k, batch * a.k_strides.batch + kv_head * a.k_strides.head,
+                                 a.k_strides.token, first, a.kv_tokens);
+    load_rows<Element, kHeadDim>(v, a.v, batch * a.v_strides.batch + kv_head * a.v_strides.head,
+                                 a.v_strides.token, first, a.kv_tokens);
   };
   if (!kOfQueries) load_keys(own);
   constexpr int kMine = kHeadDim / 16;
@@ -141,13 +141,14 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
       if (first_key + kTile - 1 < first_query + shift - a.left) continue;
       kOfQueries ? load_keys(other) : load_queries(head, other);
       __syncthreads();
-      tile_scores<kHeadDim>(a, q, d_o, k, v, first_row, first_query, first_key, p, p_absolute, ds, ds_absolute);
+      tile_scores<kHeadDim>(a, q, d_o, k, v, first_row, first_query, first_key, p, p_absolute, ds,
+                            ds_absolute);
       __syncthreads();
       for (int step = 0; step < kTile; ++step) {
         for (int r = 0; r < 2; ++r) {
           const int row = 2 * ty + r;
           const int at = kOfQueries ? row * (kTile + 1) + step : step * (kTile + 1) + row;
-          const double *left = kOfQueries ? k : q;
+          const double* left = kOfQueries ? k : q;
 #pragma unroll
           for (int i = 0; i < kMine; ++i) {
             const double value = left[step * kPitch + tx + 16 * i];
@@ -219,7 +220,8 @@ __global__ void compare_kernel(const Element* mine, TensorStrides strides, const
       const double bound = unit * (fmax(fabs(expected), smallest) + sums) + 2e-5 * sums;
       const double off = fabs(got - expected);
       if (!(off <= bound)) atomicAdd(&totals->wrong, 1ull);
-      if (off == off) atomicMax(&totals->worst_element, static_cast<unsigned long long>(__double_as_longlong(off / bound)));
+      if (off == off)
+        atomicMax(&totals->worst_element, static_cast<unsigned long long>(__double_as_longlong(off / bound)));
       error += off * off;
       norm += expected * expected;
     }
@@ -236,9 +238,9 @@ GradientDeviation compare(const Problem& problem, const void* mine, const Tensor
   const auto run = [&](const auto* elements, double unit) {
     compare_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(rows, 4096)), 64>>>(
         elements, strides, static_cast<const double*>(reference.value.data()),
-        static_cast<const double*>(reference.absolute.data()), static_cast<int>(heads), static_cast<int>(tokens),
-        static_cast<int>(problem.head_dim), rows, unit, smallest_normal(problem.dtype),
-        static_cast<Totals*>(buffer.data()));
+        static_cast<const double*>(reference.absolute.data()), static_cast<int>(heads),
+        static_cast<int>(tokens), static_cast<int>(problem.head_dim), rows, unit,
+        smallest_normal(problem.dtype), static_cast<Totals*>(buffer.data()));
     NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
   };
   if (problem.dtype == Dtype::kFp16) {

@@ -26,8 +26,8 @@ const Instance& find_instance(const KernelShape& shape) {
                          "one of built_kernels()");
 }
 
-CUtensorMap rows_map(const Problem& problem, const void* data, const TensorStrides& strides, std::int64_t heads,
-                     std::int64_t tokens, int rows) {
+CUtensorMap rows_map(const Problem& problem, const void* data, const TensorStrides& strides,
+                     std::int64_t heads, std::int64_t tokens, int rows) {
   attention_forward::Layout layout;
   layout.length[0] = tokens;
   layout.step[0] = 1;
@@ -118,8 +118,9 @@ void Plan::Prepared::prepare_memory(const Problem& problem, const Tensors& tenso
             static_cast<const float*>(dv_parts.data())};
 }
 
-Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel, const BackwardProblem& tiles,
-           const BackwardSchedule& schedule, Turns turns, const Tensors& tensors, const FaultInjection& faults)
+Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel,
+           const BackwardProblem& tiles, const BackwardSchedule& schedule, Turns turns,
+           const Tensors& tensors, const FaultInjection& faults)
     : prepared_(std::make_unique<Prepared>()) {
   require_runnable(problem, kernel, tiles, schedule);
   if (gpu.compute_major != 9 || gpu.compute_minor != 0) {
@@ -169,8 +170,9 @@ void Plan::launch_kernel() const {
   if (!p.ordered) NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(p.dq.data(), 0, p.dq.bytes()));
   void* parameters[] = {const_cast<Arguments*>(&p.arguments)};
   // Cooperative: all CTAs run at once, on which the proof that turns come rests.
-  NATTEN_SIM_CUDA_CHECK(cudaLaunchCooperativeKernel(p.instance->kernel, dim3(p.ctas), dim3(p.instance->threads),
-                                                    parameters, p.instance->shared_bytes, nullptr));
+  NATTEN_SIM_CUDA_CHECK(cudaLaunchCooperativeKernel(p.instance->kernel, dim3(p.ctas),
+                                                    dim3(p.instance->threads), parameters,
+                                                    p.instance->shared_bytes, nullptr));
 }
 
 void Plan::launch(DeviceBuffer* times) const {

@@ -21,7 +21,7 @@ enum class Turns { kOrdered, kUnordered };
 
 /// For tests: what should not change the result, and what must not go unnoticed.
 struct FaultInjection {
-  unsigned delay_ns = 0;  ///< writers sleep up to this long before they ask for their turn
+  unsigned delay_ns = 0;                     ///< writers sleep up to this long before they ask for their turn
   std::optional<std::int32_t> dropped_tile;  ///< (batch, head, Q tile) that never passes a turn on
   unsigned turn_tries = 1u << 21;  ///< looks at a turn, half a microsecond each, before the kernel traps
 };
@@ -41,14 +41,15 @@ class Plan {
   /// @throws InvalidParameter as require_runnable, or when a static schedule has more workers than the GPU
   /// has SMs; HardwareAbsent (not an sm_90 GPU); CudaError.
   Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel, const BackwardProblem& tiles,
-       const BackwardSchedule& schedule, Turns turns, const Tensors& tensors, const FaultInjection& faults = {});
+       const BackwardSchedule& schedule, Turns turns, const Tensors& tensors,
+       const FaultInjection& faults = {});
   ~Plan();
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
 
-  /// Asynchronous, on the default stream: preprocessing, the kernel, postprocessing. Launches of one plan must
-  /// not overlap. With `times`, room for heads * batch * Q tiles * KV tiles TurnTimes, it also writes those of
-  /// each task. @throws CudaError.
+  /// Asynchronous, on the default stream: preprocessing, the kernel, postprocessing. Launches of one plan
+  /// must not overlap. With `times`, room for heads * batch * Q tiles * KV tiles TurnTimes, it also writes
+  /// those of each task. @throws CudaError.
   void launch(DeviceBuffer* times = nullptr) const;
   /// The kernel alone, after a launch(): for timing. Its dQ is not converted.
   void launch_kernel() const;

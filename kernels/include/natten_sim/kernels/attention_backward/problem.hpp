@@ -40,13 +40,16 @@ void lay_out_heads_first(Problem& problem) noexcept;
 /// Sizes and strides in range. @throws InvalidParameter.
 void require_valid(const Problem& problem);
 
-/// How a warpgroup overlaps its five products with its arithmetic: steps of the ladder in docs/backward-kernel.md.
+/// How a warpgroup overlaps its five products with its arithmetic: steps of the ladder in
+/// docs/backward-kernel.md.
 enum class Pipeline {
-  kInTurn,       ///< S, then dP beside the exponentials; dV; dS is exchanged; dK, dQ
-  kAhead,        ///< and S of the next task beside the copy of this one's dQ
-  kLateBarrier,  ///< and dS is exchanged beside dV and dK
-  kRotated,      ///< and dP of the next task is issued before its S is waited for
+  kInTurn,       ///< S, dP, dV; dS is exchanged; dK, dQ; copy of dQ
+  kAhead,        ///< S of the next task beside the copy of this one's dQ: the fastest so far
+  kLateBarrier,  ///< kAhead, and dS is exchanged beside dV and dK
+  kRotated,      ///< kLateBarrier, and dP of the next task is issued before its S is waited for
 };
+
+[[nodiscard]] const char* to_string(Pipeline pipeline) noexcept;
 
 /// What was compiled: one entry of `built_kernels`. Tiles and element types decide the result's bits; the
 /// pipeline does not.
@@ -55,7 +58,7 @@ struct KernelShape {
   Dtype dtype = Dtype::kBf16;
   int q_tile = 64;
   int kv_tile = 128;
-  Pipeline pipeline = Pipeline::kRotated;
+  Pipeline pipeline = Pipeline::kAhead;
 
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
