@@ -37,10 +37,10 @@ Options<CalibrateFlags> calibrate_rows() {
            {.value = "NAME", .help = "Device of runs that name none (see list devices)"});
   rows.add("-d,--dim,--head-dim", &F::head_dim,
            {.value = "D",
-            .help = "Head dim of runs that state none [128]",
+            .help = "Head dim of runs that state none [default]",
             .range = {1, 4096},
             .key = "head_dim"});
-  rows.add("--dtype", &F::dtype, {.value = "TYPE", .help = "Element type of runs that state none [bf16]"});
+  rows.add("--dtype", &F::dtype, {.value = "TYPE", .help = "Element type of runs that state none [default]"});
   rows.add("--times", &F::times,
            {.value = "FILE",
             .help = "Times of the runs without one, in their order: what NATTEN's profiler printed, or a "
@@ -53,14 +53,14 @@ Options<CalibrateFlags> calibrate_rows() {
   rows.add("--save", &F::save,
            {.value = "FILE", .help = "Write the costs to FILE, for --costs", .echo = Echo::kNever});
   rows.add("--suggestions", &F::suggestions,
-           {.value = "N", .help = "Further runs to suggest for each pass [3]", .range = {0, 20}});
+           {.value = "N", .help = "Further runs to suggest for each pass [default]", .range = {0, 20}});
   rows.include(catalog_rows(), &F::files);
   return rows.include(output_rows(), &F::output);
 }
 
 /// Milliseconds of the launches of a profile, in order.
 std::vector<double> profiled_times(const CalibrateFlags& flags) {
-  const std::string text = read_file("times", *flags.times);
+  const std::string text = read_text("times", *flags.times);
   std::vector<double> times = profiler_times_ms(text);
   if (!times.empty()) return times;
   for (const validate::ProfiledLaunch& launch : validate::parse_ncu_csv(text, *flags.times)) {
@@ -97,7 +97,7 @@ int run_calibrate(const CalibrateFlags& given) {
   defaults.head_dim = flags.head_dim;
   defaults.dtype = flags.dtype;
   study::CalibrateQuestion question;
-  question.runs = parse_kernel_runs(read_file("runs", flags.runs), flags.runs, defaults);
+  question.runs = parse_kernel_runs(read_text("runs", flags.runs), flags.runs, defaults);
   for (const KernelRun& run : question.runs) {
     if (run.kernel.empty()) throw InvalidParameter("kernel", "none", "a kernel column, or --kernel NAME");
     if (run.device.empty()) throw InvalidParameter("device", "none", "a device column, or --device NAME");
