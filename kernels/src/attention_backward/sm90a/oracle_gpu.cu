@@ -1,9 +1,8 @@
-// Naive attention backward in double precision, and the comparison with it: one kernel walks the keys of 32
+// Naive attention backward in double precision: one kernel walks the keys of 32
 // queries for dQ, one the queries of 32 keys for dK and dV. Floor 14 * pairs * head_dim operations over the
 // double-precision rate; not tuned.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 
 #include <cuda_bf16.h>
@@ -12,12 +11,11 @@
 #include <natten_sim/kernels/attention_backward/oracle.hpp>
 #include <natten_sim/kernels/attention_forward/oracle.hpp>
 
+#include "attention_backward/smallest_normal.hpp"
 #include "gpu/cuda_check.cuh"
 
 namespace natten_sim::kernels::attention_backward {
 namespace {
-
-double smallest_normal(Dtype dtype) { return dtype == Dtype::kFp16 ? 0x1p-14 : 0x1p-126; }
 
 constexpr int kTile = 32;      // queries and keys of a block's step
 constexpr int kThreads = 256;  // 16 x 16, two rows and two columns of scores each
@@ -102,6 +100,55 @@ __device__ void tile_scores(const OracleArguments& a, const double* q, const dou
   }
 }
 
+/// What a thread sums for its two rows and its columns, 16 apart: dQ, or dK as x and dV as y.
+template <int kHeadDim>
+struct Sums {
+  double x[2][kHeadDim / 16] = {}, x_absolute[2][kHeadDim / 16] = {};
+  double y[2][kHeadDim / 16] = {}, y_absolute[2][kHeadDim / 16] = {};
+};
+
+/// `left`: rows of K for queries, of Q for keys.
+template <int kHeadDim, bool kOfQueries>
+__device__ void accumulate(const double* left, const double* d_o, const double* p, const double* p_absolute,
+                           const double* ds, const double* ds_absolute, Sums<kHeadDim>& sums) {
+  constexpr int kPitch = kHeadDim + 1;
+  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+  for (int step = 0; step < kTile; ++step) {
+    for (int r = 0; r < 2; ++r) {
+      const int row = 2 * ty + r;
+      const int at = kOfQueries ? row * (kTile + 1) + step : step * (kTile + 1) + row;
+#pragma unroll
+      for (int i = 0; i < kHeadDim / 16; ++i) {
+        const double value = left[step * kPitch + tx + 16 * i];
+        sums.x[r][i] += ds[at] * value;
+        sums.x_absolute[r][i] += ds_absolute[at] * fabs(value);
+        if (kOfQueries) continue;
+        const double gradient = d_o[step * kPitch + tx + 16 * i];
+        sums.y[r][i] += p[at] * gradient;
+        sums.y_absolute[r][i] += p_absolute[at] * fabs(gradient);
+      }
+    }
+  }
+}
+
+template <int kHeadDim, bool kOfQueries>
+__device__ void store_sums(const OracleArguments& a, int first_row, const Sums<kHeadDim>& sums) {
+  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+  const int rows = kOfQueries ? a.q_tokens : a.kv_tokens;
+  for (int r = 0; r < 2; ++r) {
+    const int row = first_row + 2 * ty + r;
+    if (row >= rows) continue;
+    for (int i = 0; i < kHeadDim / 16; ++i) {
+      const std::int64_t at = (static_cast<std::int64_t>(blockIdx.y) * rows + row) * kHeadDim + tx + 16 * i;
+      (kOfQueries ? a.dq : a.dk)[at] = sums.x[r][i] * a.scale;
+      (kOfQueries ? a.dq_absolute : a.dk_absolute)[at] = sums.x_absolute[r][i] * a.scale;
+      if (kOfQueries) continue;
+      a.dv[at] = sums.y[r][i];
+      a.dv_absolute[at] = sums.y_absolute[r][i];
+    }
+  }
+}
+
 /// One block: 32 queries (kOfQueries) or 32 keys of one query head or KV head.
 template <typename Element, int kHeadDim, bool kOfQueries>
 __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
@@ -114,7 +161,6 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
   const int batch = blockIdx.y / of_heads, own_head = blockIdx.y % of_heads;
   const int kv_head = kOfQueries ? own_head / a.group : own_head;
   const int own = blockIdx.x * kTile;
-  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
   const auto load_queries = [&](int head, int first) {
     load_rows<Element, kHeadDim>(q, a.q, batch * a.q_strides.batch + head * a.q_strides.head,
                                  a.q_strides.token, first, a.q_tokens);
@@ -128,8 +174,7 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
                                  a.v_strides.token, first, a.kv_tokens);
   };
   if (!kOfQueries) load_keys(own);
-  constexpr int kMine = kHeadDim / 16;
-  double x[2][kMine] = {}, x_absolute[2][kMine] = {}, y[2][kMine] = {}, y_absolute[2][kMine] = {};
+  Sums<kHeadDim> sums;
   const int first_head = kOfQueries ? own_head : kv_head * a.group;
   for (int head = first_head; head < first_head + (kOfQueries ? 1 : a.group); ++head) {
     const std::int64_t first_row = (static_cast<std::int64_t>(batch) * a.heads + head) * a.q_tokens;
@@ -144,39 +189,11 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
       tile_scores<kHeadDim>(a, q, d_o, k, v, first_row, first_query, first_key, p, p_absolute, ds,
                             ds_absolute);
       __syncthreads();
-      for (int step = 0; step < kTile; ++step) {
-        for (int r = 0; r < 2; ++r) {
-          const int row = 2 * ty + r;
-          const int at = kOfQueries ? row * (kTile + 1) + step : step * (kTile + 1) + row;
-          const double* left = kOfQueries ? k : q;
-#pragma unroll
-          for (int i = 0; i < kMine; ++i) {
-            const double value = left[step * kPitch + tx + 16 * i];
-            x[r][i] += ds[at] * value;
-            x_absolute[r][i] += ds_absolute[at] * fabs(value);
-            if (kOfQueries) continue;
-            const double gradient = d_o[step * kPitch + tx + 16 * i];
-            y[r][i] += p[at] * gradient;
-            y_absolute[r][i] += p_absolute[at] * fabs(gradient);
-          }
-        }
-      }
+      accumulate<kHeadDim, kOfQueries>(kOfQueries ? k : q, d_o, p, p_absolute, ds, ds_absolute, sums);
       __syncthreads();
     }
   }
-  const int rows = kOfQueries ? a.q_tokens : a.kv_tokens;
-  for (int r = 0; r < 2; ++r) {
-    const int row = own + 2 * ty + r;
-    if (row >= rows) continue;
-    for (int i = 0; i < kMine; ++i) {
-      const std::int64_t at = (static_cast<std::int64_t>(blockIdx.y) * rows + row) * kHeadDim + tx + 16 * i;
-      (kOfQueries ? a.dq : a.dk)[at] = x[r][i] * a.scale;
-      (kOfQueries ? a.dq_absolute : a.dk_absolute)[at] = x_absolute[r][i] * a.scale;
-      if (kOfQueries) continue;
-      a.dv[at] = y[r][i];
-      a.dv_absolute[at] = y_absolute[r][i];
-    }
-  }
+  store_sums<kHeadDim, kOfQueries>(a, own, sums);
 }
 
 template <typename Element, int kHeadDim, bool kOfQueries>
@@ -196,65 +213,6 @@ void start_all(const Problem& problem, const OracleArguments& a) {
   NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
   start<Element, kHeadDim, true>(a, problem.q_tokens, problem.batch * problem.heads);
   start<Element, kHeadDim, false>(a, problem.kv_tokens, problem.batch * problem.heads_kv);
-}
-
-// --- comparison -----------------------------------------------------------------------------------------
-
-struct Totals {
-  double squared_error, squared_reference;
-  unsigned long long worst_element;  // bits of a double that is not negative
-  unsigned long long wrong;
-};
-
-template <typename Element>
-__global__ void compare_kernel(const Element* mine, TensorStrides strides, const double* value,
-                               const double* absolute, int heads, int tokens, int head_dim, std::int64_t rows,
-                               double unit, double smallest, Totals* totals) {
-  double error = 0, norm = 0;
-  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const std::int64_t token = row % tokens, head = row / tokens % heads, batch = row / tokens / heads;
-    const Element* own = mine + batch * strides.batch + head * strides.head + token * strides.token;
-    for (int column = threadIdx.x; column < head_dim; column += blockDim.x) {
-      const double got = static_cast<float>(own[column]), expected = value[row * head_dim + column];
-      const double sums = absolute[row * head_dim + column];
-      const double bound = unit * (fmax(fabs(expected), smallest) + sums) + 2e-5 * sums;
-      const double off = fabs(got - expected);
-      if (!(off <= bound)) atomicAdd(&totals->wrong, 1ull);
-      if (off == off)
-        atomicMax(&totals->worst_element, static_cast<unsigned long long>(__double_as_longlong(off / bound)));
-      error += off * off;
-      norm += expected * expected;
-    }
-  }
-  atomicAdd(&totals->squared_error, error);
-  atomicAdd(&totals->squared_reference, norm);
-}
-
-GradientDeviation compare(const Problem& problem, const void* mine, const TensorStrides& strides,
-                          const ReferenceGradient& reference, std::int64_t heads, std::int64_t tokens) {
-  DeviceBuffer buffer(sizeof(Totals));
-  buffer.fill(0);
-  const std::int64_t rows = problem.batch * heads * tokens;
-  const auto run = [&](const auto* elements, double unit) {
-    compare_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(rows, 4096)), 64>>>(
-        elements, strides, static_cast<const double*>(reference.value.data()),
-        static_cast<const double*>(reference.absolute.data()), static_cast<int>(heads),
-        static_cast<int>(tokens), static_cast<int>(problem.head_dim), rows, unit,
-        smallest_normal(problem.dtype), static_cast<Totals*>(buffer.data()));
-    NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
-  };
-  if (problem.dtype == Dtype::kFp16) {
-    run(static_cast<const __half*>(mine), 0x1p-11);
-  } else {
-    run(static_cast<const __nv_bfloat16*>(mine), 0x1p-8);
-  }
-  Totals totals{};
-  buffer.copy_to_host(&totals, sizeof totals);
-  GradientDeviation made;
-  made.relative_norm = std::sqrt(totals.squared_error / std::max(totals.squared_reference, 1e-300));
-  std::memcpy(&made.worst_element, &totals.worst_element, sizeof made.worst_element);
-  made.wrong = static_cast<std::int64_t>(totals.wrong);
-  return made;
 }
 
 }  // namespace
@@ -310,12 +268,6 @@ Reference reference_on_gpu(const Problem& problem, const Tensors& tensors) {
   }
   synchronize();  // before the temporaries go
   return made;
-}
-
-Deviation deviation(const Problem& problem, const Tensors& tensors, const Reference& reference) {
-  return {compare(problem, tensors.dq, problem.q, reference.dq, problem.heads, problem.q_tokens),
-          compare(problem, tensors.dk, problem.k, reference.dk, problem.heads_kv, problem.kv_tokens),
-          compare(problem, tensors.dv, problem.v, reference.dv, problem.heads_kv, problem.kv_tokens)};
 }
 
 }  // namespace natten_sim::kernels::attention_backward
