@@ -219,7 +219,7 @@ nb::object count_many(const Keywords<CountQuestion>& rows, const nb::kwargs& giv
   return nb::module_::import_("natten_sim._many").attr("Counts")(arrays);
 }
 
-constexpr const char* kDoc =
+constexpr const char* kCountManyDoc =
     "Count many attention problems at once: one a row of the arrays.\n\n"
     "Takes the keywords of count() that say which tiles are visited. input, window, stride, dilation, "
     "causal,\n"
@@ -254,7 +254,7 @@ void bind_count_many(nb::module_& module) {
       "natten_sim._many.Counts";
   module.def(
       "count_many", [rows](const nb::kwargs& given) { return count_many(*rows, given); },
-      nb::sig(signature.c_str()), kDoc);
+      nb::sig(signature.c_str()), kCountManyDoc);
 }
 
 }  // namespace
