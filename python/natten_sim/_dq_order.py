@@ -59,16 +59,20 @@ def candidates(matrix: npt.NDArray[np.int8], costs: dict[str, Any]) -> list[npt.
     return orders
 
 
+def makespan_of(
+    tables: dict[str, Any], order: npt.NDArray[np.int64], workers: int, costs: dict[str, Any], heads: int
+) -> float:
+    """When the backward pass ends whose KV blocks begin in `order`."""
+    table = table_of(block_matrix(tables), order, heads, workers)
+    return float(_core.schedule(table=table, workers=workers, **costs).makespan)
+
+
 def best_order(
-    tables: dict[str, Any], workers: int | None, compute: float, reduce: float, heads: int
+    tables: dict[str, Any], workers: int | None, costs: dict[str, Any], heads: int
 ) -> tuple[npt.NDArray[np.int64], float]:
     """The candidate that ends first under the kernel's rules, and when; ties go to the earlier one."""
-    matrix = block_matrix(tables)
-    running = workers or matrix.shape[1]
-    costs: dict[str, Any] = {"compute": compute, "reduce": reduce, "workers": running}
-    timed = []
-    for number, order in enumerate(candidates(matrix, {**costs, "heads": heads})):
-        answer = _core.schedule(table=table_of(matrix, order, heads, running), **costs)
-        timed.append((float(answer.makespan), number, order))
-    makespan, _, order = min(timed, key=lambda one: one[:2])
-    return order, makespan
+    running = workers or int(tables["kv_tiles"])
+    orders = candidates(block_matrix(tables), {**costs, "workers": running, "heads": heads})
+    times = [makespan_of(tables, order, running, costs, heads) for order in orders]
+    first = times.index(min(times))
+    return orders[first], times[first]

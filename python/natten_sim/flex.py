@@ -218,15 +218,16 @@ class Plan:
         Args:
             order: ascending, descending, a permutation of the KV blocks, or best: whichever of those that
                 schedule() makes ends first under these rules.
-            workers: Workgroups that run at a time [one a KV block].
+            workers: Workgroups that run at a time; with them every order is simulated [one a KV block].
             compute, reduce: Costs of a block's products and of its addition, in any unit.
             heads: Heads that run one after the other.
         """
+        from natten_sim._dq_order import best_order, makespan_of
+
+        costs = {"compute": compute, "reduce": reduce}
         timed = None
         if isinstance(order, str) and order == "best":
-            from natten_sim._dq_order import best_order
-
-            permutation, timed = best_order(self.tables, workers, compute, reduce, heads)
+            permutation, timed = best_order(self.tables, workers, costs, heads)
         elif isinstance(order, str):
             if order not in ("ascending", "descending"):
                 raise Error(f"dq_order: unknown name '{order}'; accepted: ascending, descending, best, a permutation",
@@ -237,6 +238,8 @@ class Plan:
             if sorted(permutation.tolist()) != list(range(self.kv_blocks)):
                 accepted = f"a permutation of 0..{self.kv_blocks - 1}"
                 raise Error(f"dq_order: accepted: {accepted}", "dq_order", str(order), accepted)
+        if timed is None and workers is not None:
+            timed = makespan_of(self.tables, permutation, workers, costs, heads)
         begins = np.empty(self.kv_blocks, dtype=np.int64)
         begins[permutation] = np.arange(self.kv_blocks)
         ranks = _ranks(self.tables, begins)

@@ -14,34 +14,37 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from natten_sim._error import Error
-from natten_sim._ranking import cost, ranked
+from natten_sim._ranking import floor_ms, ranked
 
 
 def autotune_seed_configs(
-    candidates: Iterable[Any], question: Callable[[Any], dict[str, Any]], *, top: int = 4, workers: int = 132
+    candidates: Iterable[Any], question: Callable[[Any], dict[str, Any]], *, top: int = 4, device: str = "h200",
+    ctas_per_sm: int = 1,
 ) -> list[Any]:
-    """The `top` of `candidates` whose tiles cost least, cheapest first.
+    """The `top` of `candidates` with the least floors, the fastest first.
 
     Args:
         candidates: helion.Config objects, or whatever `question` understands.
         question: Returns keywords of count() for a candidate.
-        workers: Workgroups that run at a time.
+        device: Whose rates are used, see devices().
+        ctas_per_sm: Workgroups resident on an SM.
     """
-    return ranked(candidates, question, workers)[:top]
+    return ranked(candidates, question, device, ctas_per_sm)[:top]
 
 
 def autotune_config_filter(
-    question: Callable[[Any], dict[str, Any]], *, best: Any, within: float = 2.0, workers: int = 132
+    question: Callable[[Any], dict[str, Any]], *, best: Any, within: float = 2.0, device: str = "h200",
+    ctas_per_sm: int = 1,
 ) -> Callable[[Any], Any]:
-    """A filter that drops configurations whose tiles cost more than `within` times those of `best`.
+    """A filter that drops configurations whose floor is more than `within` times that of `best`.
 
     The filter returns the configuration, or None to drop it; what makes no sense is dropped.
     """
-    limit = within * cost(question(best), workers)
+    limit = within * floor_ms(question(best), device, ctas_per_sm)
 
     def keep(config: Any) -> Any:
         try:
-            return config if cost(question(config), workers) <= limit else None
+            return config if floor_ms(question(config), device, ctas_per_sm) <= limit else None
         except Error:
             return None
 

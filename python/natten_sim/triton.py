@@ -12,30 +12,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from natten_sim._ranking import Question, ranked
+from natten_sim._ranking import Question, floor_ms, ranked
 
 
-def early_config_prune(question: Question, *, top: int = 8, workers: int = 132) -> Callable[..., list[Any]]:
-    """A hook for `prune_configs_by`: keeps the `top` configurations whose tiles cost least.
+def early_config_prune(
+    question: Question, *, top: int = 8, device: str = "h200", ctas_per_sm: int = 1
+) -> Callable[..., list[Any]]:
+    """A hook for `prune_configs_by`: keeps the `top` configurations with the least floors (floor_ms).
 
     Args:
         question: Called with a config and a dict of the kernel's arguments; returns keywords of count().
         top: How many are kept, at least one. Where none makes sense, all are.
-        workers: Workgroups that run at a time: SMs times workgroups an SM.
+        device: Whose rates are used, see devices().
+        ctas_per_sm: Workgroups resident on an SM.
     """
 
     def prune(configs: list[Any], named_args: dict[str, Any], **kwargs: Any) -> list[Any]:
         arguments = {**named_args, **kwargs}
-        return ranked(configs, lambda config: question(config, arguments), workers)[: max(1, top)] or list(configs)
+        kept = ranked(configs, lambda config: question(config, arguments), device, ctas_per_sm)
+        return kept[: max(1, top)] or list(configs)
 
     return prune
 
 
-def perf_model(question: Callable[[dict[str, Any]], dict[str, Any]], *, workers: int = 132) -> Callable[..., float]:
-    """A hook for `prune_configs_by` with `top_k`: the cost of a configuration, smaller is better."""
-    from natten_sim._ranking import cost
+def perf_model(
+    question: Callable[[dict[str, Any]], dict[str, Any]], *, device: str = "h200", ctas_per_sm: int = 1
+) -> Callable[..., float]:
+    """A hook for `prune_configs_by` with `top_k`: the floor of a configuration in milliseconds."""
 
     def model(**arguments: Any) -> float:
-        return cost(question(arguments), workers)
+        return floor_ms(question(arguments), device, ctas_per_sm)
 
     return model

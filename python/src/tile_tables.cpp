@@ -95,7 +95,8 @@ TileTables neighborhood_tables(const TilingProblem& problem) {
     side.columns.push_back(static_cast<std::int32_t>(first_kv[visit.group] + visit.kv_tile));
     side.full.push_back(visit.coverage == TileCoverage::kFull ? 1 : 0);
   });
-  side.offsets.resize(static_cast<std::size_t>(tables.q_tiles) + 1, static_cast<std::int64_t>(side.columns.size()));
+  side.offsets.resize(static_cast<std::size_t>(tables.q_tiles) + 1,
+                      static_cast<std::int64_t>(side.columns.size()));
   tables.of_kv = transposed(side, tables.kv_tiles);
   return tables;
 }
@@ -148,7 +149,8 @@ std::vector<std::int64_t> tokens_in_tiles(const TilingProblem& problem, const Ex
   return tokens;
 }
 
-AxisPlaces axis_places(const TilingProblem& problem, std::size_t axis, const std::vector<std::int64_t>& q_tokens,
+AxisPlaces axis_places(const TilingProblem& problem, std::size_t axis,
+                       const std::vector<std::int64_t>& q_tokens,
                        const std::vector<std::int64_t>& kv_tokens) {
   const AxisMask& mask = problem.mask[axis];
   AxisPlaces places;

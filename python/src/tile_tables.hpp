@@ -8,8 +8,8 @@
 
 namespace natten_sim::python {
 
-/// One side of a table of visited tiles: those of row r are columns[offsets[r]] .. columns[offsets[r + 1] - 1],
-/// ascending, each full (1) or partial (0).
+/// One side of a table of visited tiles: those of row r are columns[offsets[r]] .. columns[offsets[r + 1] -
+/// 1], ascending, each full (1) or partial (0).
 struct TileSide {
   std::vector<std::int64_t> offsets;
   std::vector<std::int32_t> columns;
@@ -23,7 +23,8 @@ struct TileTables {
 };
 
 /// Tiles of the dilation groups one after the other, row-major in each.
-/// @throws InvalidParameter for dynamic tiling, whose KV tiles are not shared by Q tiles; more than 2^31 tiles.
+/// @throws InvalidParameter for dynamic tiling, whose KV tiles are not shared by Q tiles; more than 2^31
+/// tiles.
 [[nodiscard]] TileTables neighborhood_tables(const TilingProblem& problem);
 [[nodiscard]] TileTables mask_tables(const BlockMask& mask);
 
@@ -31,8 +32,9 @@ struct TileTables {
 /// layout, -1 for padding. One head.
 [[nodiscard]] std::vector<std::int64_t> tokens_in_tiles(const TilingProblem& problem, const Extents& tile);
 
-/// The mask along one axis, by places: the query at place p attends to keys whose place number is in begin[p] ..
-/// end[p] - 1. Place numbers of tokens of another dilation group never are; padding is -1 and attends to nothing.
+/// The mask along one axis, by places: the query at place p attends to keys whose place number is in begin[p]
+/// .. end[p] - 1. Place numbers of tokens of another dilation group never are; padding is -1 and attends to
+/// nothing.
 struct AxisPlaces {
   std::vector<std::int64_t> begin, end;  ///< of queries
   std::vector<std::int64_t> key;

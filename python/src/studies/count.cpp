@@ -45,9 +45,10 @@ void bind_count(nb::module_& module) {
                     const study::Context&) { return report::tile_svg(answer.forward.problem, {}); }});
   const std::string signature =
       "def emit(self, kind: " + PythonValue<report::EmitKind>::hint() + " = 'natten') -> str";
-  type.def("emit", emitted, nb::arg("kind") = "natten", nb::sig(signature.c_str()),
-           "What runs the problem: NATTEN's Python call, its profiler's command, a FlexAttention script, or the "
-           "call\nas JSON. Raises Error naming the rule when NATTEN refuses the call.");
+  type.def(
+      "emit", emitted, nb::arg("kind") = "natten", nb::sig(signature.c_str()),
+      "What runs the problem: NATTEN's Python call, its profiler's command, a FlexAttention script, or the "
+      "call\nas JSON. Raises Error naming the rule when NATTEN refuses the call.");
 }
 
 }  // namespace

@@ -84,8 +84,8 @@ nb::object tile_tables(const Keywords<CountQuestion>& rows, const nb::kwargs& gi
 }
 
 /// Tables of a mask of schedule(): a rule over sequences, or a matrix of tiles.
-nb::object sequence_tables(nb::handle mask, std::int64_t q_tokens, std::int64_t kv_tokens, std::int64_t q_tile,
-                           std::int64_t kv_tile) {
+nb::object sequence_tables(nb::handle mask, std::int64_t q_tokens, std::int64_t kv_tokens,
+                           std::int64_t q_tile, std::int64_t kv_tile) {
   study::ScheduleQuestion question;
   question.mask = PythonValue<ScheduleMask>::read("mask", mask, {});
   if (!brings_sizes(question.mask)) question.sizes = study::TokenSizes{q_tokens, kv_tokens, q_tile, kv_tile};
@@ -96,15 +96,18 @@ nb::object sequence_tables(nb::handle mask, std::int64_t q_tokens, std::int64_t 
 
 void bind_tables(nb::module_& module) {
   auto* rows = new Keywords<CountQuestion>(many_keywords());
-  module.def("tile_tables", [rows](const nb::kwargs& given) { return tile_tables(*rows, given); },
-             nb::sig("def tile_tables(**keywords: typing.Any) -> dict[str, typing.Any]"),
-             "The visited tiles of a problem of count() as arrays, by Q tile and by KV tile, and where tokens lie "
-             "in\ntiles. natten_sim.flex.plan() makes them into a BlockMask.");
-  module.def("sequence_tables", &sequence_tables, nb::arg("mask"), nb::arg("q_tokens"), nb::arg("kv_tokens"),
-             nb::arg("q_tile"), nb::arg("kv_tile"),
-             nb::sig("def sequence_tables(mask: typing.Any, q_tokens: int, kv_tokens: int, q_tile: int, kv_tile: int) "
-                     "-> dict[str, typing.Any]"),
-             "The same for a mask of schedule(): a rule over sequences, or a matrix of tiles.");
+  module.def(
+      "tile_tables", [rows](const nb::kwargs& given) { return tile_tables(*rows, given); },
+      nb::sig("def tile_tables(**keywords: typing.Any) -> dict[str, typing.Any]"),
+      "The visited tiles of a problem of count() as arrays, by Q tile and by KV tile, and where tokens lie "
+      "in\ntiles. natten_sim.flex.plan() makes them into a BlockMask.");
+  module.def(
+      "sequence_tables", &sequence_tables, nb::arg("mask"), nb::arg("q_tokens"), nb::arg("kv_tokens"),
+      nb::arg("q_tile"), nb::arg("kv_tile"),
+      nb::sig(
+          "def sequence_tables(mask: typing.Any, q_tokens: int, kv_tokens: int, q_tile: int, kv_tile: int) "
+          "-> dict[str, typing.Any]"),
+      "The same for a mask of schedule(): a rule over sequences, or a matrix of tiles.");
 }
 
 }  // namespace
