@@ -33,5 +33,5 @@ cp "$root"/data/*.json "$scratch/docs/data/"
 sed -i 's|](\.\./data/|](data/|g' "$scratch"/docs/*.md
 "$python" "$root/python/docs/api_pages.py" "$scratch/docs/api.md"
 sed 's|^nav:|docs_dir: docs\nnav:|' "$root/mkdocs.yml" >"$scratch/mkdocs.yml"
-NO_MKDOCS_2_WARNING=1 "$python" -m mkdocs build --strict --quiet --config-file "$scratch/mkdocs.yml" --site-dir "$output"
+NO_MKDOCS_2_WARNING=1 "$python" -m mkdocs build --strict --config-file "$scratch/mkdocs.yml" --site-dir "$output"
 printf '%s\n' "$output/index.html"
