@@ -118,11 +118,11 @@ TEST_CASE("SMs of one GPC share a partition of the L2, the next GPC has the next
   const AttentionWork work(problem_1d(20, 10, 10, false), {.workers = 2});  // on SMs 0 and 1
   // Half of each tile is at home in the other partition: of Q 5 sectors, of a KV tile 10. Two partitions
   // fetch both KV tiles twice.
-  const auto fabric_sectors = [&](std::int32_t gpc_sms) {
+  const auto fabric_sectors = [&](std::optional<std::int32_t> gpc_sms) {
     device.gpc_sms = gpc_sms;
     return run_wavefront(work, device).fabric_sectors;
   };
-  CHECK(fabric_sectors(0) == 2 * 5 + 2 * 10);  // SMs 0 and 1 of four
+  CHECK(fabric_sectors(std::nullopt) == 2 * 5 + 2 * 10);  // SMs 0 and 1 of four
   CHECK(fabric_sectors(2) == 2 * 5 + 2 * 10);
   CHECK(fabric_sectors(1) == 2 * 5 + 2 * 2 * 10);
   CHECK(fabric_sectors(3) == 2 * 5 + 2 * 10);
