@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import sysconfig
 from typing import Any
 
@@ -18,6 +20,12 @@ hypothesis.settings.register_profile("ci", deadline=None, print_blob=True, max_e
 hypothesis.settings.load_profile("ci")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Partners that are absent are made up: as much of them as the bridges use.
+FAKES = ROOT / "python" / "tests" / "fakes"
+ABSENT = [partner for partner in ("torch", "flash_attn") if importlib.util.find_spec(partner) is None]
+if ABSENT:
+    sys.path.append(str(FAKES))
 
 
 class Program:
@@ -31,9 +39,9 @@ class Program:
         return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
 
     def text(self, line: str) -> str:
-        """What `line` prints with --json."""
+        """What `line` prints with --json. A comparison that is out of tolerance exits with 3."""
         done = self.run(*line.split(), "--json")
-        assert done.returncode == 0, done.stderr
+        assert done.returncode in (0, 3), done.stderr
         return done.stdout
 
     def json(self, line: str) -> dict[str, Any]:

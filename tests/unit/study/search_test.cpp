@@ -189,7 +189,7 @@ TEST_CASE("a smallest speedup holds for the speedup that the objective names") {
   question.setting.preset = "flux1-dev-4k";
   question.constraints.sparsity = SparsityRange{0.8, 0.9};
   question.constraints.min_speedup = 1.7;
-  question.objective = study::SearchObjective::kEndToEnd;
+  question.objective = Objective::kEndToEnd;
   question.top = 1000;
   const SearchAnswer fast = search_of(question);
   REQUIRE_FALSE(fast.candidates.empty());
@@ -298,8 +298,8 @@ TEST_CASE("whatever is asked, NATTEN accepts every candidate") {
 
 TEST_CASE("with dilation, configurations are ranked by what NATTEN's kernel visits") {
   for (const char* backend : {"hopper-fna", "blackwell-fna", "flex-fna"}) {
-    for (const study::SearchObjective objective :
-         {study::SearchObjective::kWork, study::SearchObjective::kMean, study::SearchObjective::kWorst}) {
+    for (const Objective objective :
+         {Objective::kWork, Objective::kMean, Objective::kWorst}) {
       study::SearchQuestion question;
       question.setting.input = {45, 50};
       question.setting.backend = backend;
@@ -316,8 +316,8 @@ TEST_CASE("with dilation, configurations are ranked by what NATTEN's kernel visi
         if (candidate.tile_size != 0) break;
         REQUIRE(candidate.kernel.forward);
         const study::KernelSpeedups& kernel = candidate.kernel.forward->speedup;
-        const double wanted = objective == study::SearchObjective::kWork   ? kernel.work
-                              : objective == study::SearchObjective::kMean ? kernel.mean
+        const double wanted = objective == Objective::kWork   ? kernel.work
+                              : objective == Objective::kMean ? kernel.mean
                                                                            : kernel.worst;
         CHECK(candidate.speedup == wanted);
         if (last) CHECK(candidate.speedup <= *last);
