@@ -101,16 +101,18 @@ Cells row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
   if (question.phase == SearchPhase::kBoth) {
     const TilePair& tiles = candidate.backward->problem.tiles;
     const Objective objective = row_of(*question.objective).ranks_by;
-    row.insert(
-        row.end(),
-        {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity, times(speedup_of(count, objective)),
-         times(speedup_of(candidate.backward->count, objective)), times(candidate.speedup)});
+    row.insert(row.end(),
+               {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity,
+                times(speedup_of(candidate.ranked, objective)),
+                times(speedup_of(*candidate.backward_ranked, objective)), times(candidate.speedup)});
   } else {
     row.push_back(sparsity);
-    add_speedups(count, row);
+    add_speedups(candidate.ranked, row);
   }
   row.emplace_back(candidate.dense_path ? "dense" : candidate.fast_path ? "yes" : "no");
-  if (candidate.counted.end_to_end) row.push_back(times(candidate.counted.end_to_end->worst));
+  if (candidate.counted.end_to_end)
+    row.push_back(
+        times(end_to_end_speedup(candidate.counted.end_to_end->share, candidate.ranked.speedup_worst())));
   return row;
 }
 

@@ -64,16 +64,12 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
            {.value = "BOOL", .help = "true/false/1/0, one an axis [false]"});
   rows.add("--kv-tiling", &SearchQuestion::kv_tiling,
            {.value = "KIND", .help = "static or dynamic [the chosen backend's, or static]"});
-  rows.add("--q-tile", &SearchQuestion::q_tile,
-           {.value = "N",
-            .help = "Q tile shape [all of the backend's]",
-            .echo = Echo::kNever,
-            .batch = true});
-  rows.add("--kv-tile", &SearchQuestion::kv_tile,
-           {.value = "N",
-            .help = "KV tile shape [all of the backend's]",
-            .echo = Echo::kNever,
-            .batch = true});
+  rows.add(
+      "--q-tile", &SearchQuestion::q_tile,
+      {.value = "N", .help = "Q tile shape [all of the backend's]", .echo = Echo::kNever, .batch = true});
+  rows.add(
+      "--kv-tile", &SearchQuestion::kv_tile,
+      {.value = "N", .help = "KV tile shape [all of the backend's]", .echo = Echo::kNever, .batch = true});
   rows.add(
       "--phase", &SearchQuestion::phase,
       {.value = "NAME",

@@ -63,13 +63,14 @@ DistinctResult run(const SearchQuestion& question, const SearchSpace& space, con
 
 double speedup_of(const SearchCandidate& candidate, const SearchQuestion& question,
                   const PassWeights& weights) {
-  if (*question.objective == Objective::kEndToEnd) return candidate.counted.end_to_end->worst;
+  if (*question.objective == Objective::kEndToEnd)
+    return end_to_end_speedup(candidate.counted.end_to_end->share, candidate.ranked.speedup_worst());
   const Objective objective = row_of(*question.objective).ranks_by;
-  const double first = natten_sim::speedup_of(candidate.counted.count, objective);
+  const double first = natten_sim::speedup_of(candidate.ranked, objective);
   if (question.phase != SearchPhase::kBoth) return first;
   const auto forward = static_cast<double>(weights.forward), backward = static_cast<double>(weights.backward);
   return (forward + backward) /
-         (forward / first + backward / natten_sim::speedup_of(candidate.backward->count, objective));
+         (forward / first + backward / natten_sim::speedup_of(*candidate.backward_ranked, objective));
 }
 
 /// NATTEN always has a forward pass; its tiles are NATTEN's own where the backward pass is searched alone.
@@ -111,6 +112,9 @@ SearchCandidate candidate_of(const Candidate& found, const SearchSpace& space, c
                                        .flops = flops_that_fit(count, workload),
                                        .approximate_mma_flops = approximate_mma_flops(count, workload)};
   }
+  candidate.ranked = ranked_count(space, candidate.counted.problem, found.count);
+  if (found.backward_count)
+    candidate.backward_ranked = ranked_count(space, candidate.backward->problem, *found.backward_count);
   candidate.fast_path = candidate.counted.natten_fast_path &&
                         (!candidate.backward || natten_fast_path(candidate.backward->problem));
   candidate.kernel = kernel_of(candidate, space, question, context);

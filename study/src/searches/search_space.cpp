@@ -168,6 +168,20 @@ void set_tiles(const Catalog& catalog, SearchAnswer& answer, SearchSpace& space)
   }
 }
 
+/// The kernel that all tile choices are for, on its own grid.
+std::optional<NattenBackend> ranked_kernel(const SearchSpace& space) {
+  if (space.tiles.empty() || space.input.rank() > 3) return std::nullopt;
+  const std::string& name = space.tiles.front().backend;
+  const bool same = std::all_of(space.tiles.begin(), space.tiles.end(),
+                                [&](const TileChoice& choice) { return choice.backend == name; });
+  for (const NattenBackend kernel : values_of<NattenBackend>()) {
+    if (same && name == to_string(kernel) && space.kv_tiling == streamed_tiling(kernel, Walk::kForward) &&
+        space.backward_kv_tiling == streamed_tiling(kernel, Walk::kBackward))
+      return kernel;
+  }
+  return std::nullopt;
+}
+
 /// Forward 2 (d + dv) FLOPs a token pair, backward 2 (3 d + 2 dv), as in flops().
 PassWeights weights_of(const Setting& setting) {
   const std::int64_t d = *setting.head_dim, dv = *setting.head_dim_value;
@@ -242,6 +256,7 @@ SearchSpace space_of(const Catalog& catalog, SearchAnswer& answer) {
   set_tiles(catalog, answer, space);
   resolve_objective(space, question);
   resolve_constraints(space, free_windows, answer);
+  space.kernel = ranked_kernel(space);
   question.window_range = space.window;
   question.stride_range = space.stride;
   question.dilation = space.dilation;

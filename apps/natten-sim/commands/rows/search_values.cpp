@@ -16,7 +16,8 @@ TileChoices OptionValue<TileChoices>::from_words(const std::string& name, const 
 
 TileChoices OptionValue<TileChoices>::from_json(const std::string& key, const Json& value, const About&) {
   const char* accepted =
-      "an array of {\"q_tile\", \"kv_tile\", \"backward_q_tile\", \"backward_kv_tile\", \"backend\"}, with the "
+      "an array of {\"q_tile\", \"kv_tile\", \"backward_q_tile\", \"backward_kv_tile\", \"backend\"}, with "
+      "the "
       "shapes of one pass or both";
   TileChoices choices;
   for_each_element(key, value, accepted, [&](const Json& element) {

@@ -52,7 +52,9 @@ struct SearchCandidate {
   CountedTiles counted;  ///< of the forward pass; of the backward one where it is alone
   TileChoice tiles;
   std::optional<BackwardCount> backward;  ///< where a backward pass is searched
-  double speedup = 1;                     ///< what was maximised
+  TileCount ranked;                       ///< of `counted`, with the visits that are ranked: ranked_count()
+  std::optional<TileCount> backward_ranked;  ///< where both passes are searched
+  double speedup = 1;                        ///< what was maximised
   KernelAnswer kernel;                    ///< what NATTEN does
   bool dense_path = false;                ///< NATTEN runs it as one dense call, whatever the tiles
   bool fast_path = false;                 ///< NATTEN masks no tile, in any pass

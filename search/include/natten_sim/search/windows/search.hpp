@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/core/natten_backend.hpp>
 #include <natten_sim/core/tile_count.hpp>
 
 namespace natten_sim {
@@ -61,6 +62,9 @@ struct SearchSpace {
   SearchPhase phase = SearchPhase::kForward;
   KvTiling backward_kv_tiling = KvTiling::kStatic;  ///< of the backward pass
   PassWeights weights;                              ///< of SearchPhase::kBoth
+  /// Whose visits are ranked: with dilation, kernels that permute tokens walk tiles that are empty. None, or
+  /// cutlass-fna: the visits that the mask needs.
+  std::optional<NattenBackend> kernel = {};
 };
 
 /// All windows 1..L/dilation, all strides, not causal, static tiling; no tiles yet.
@@ -112,6 +116,11 @@ inline constexpr ObjectiveRow kObjectives[] = {
 
 /// The ratio of `count` that `objective` ranks by.
 [[nodiscard]] double speedup_of(const TileCount& count, Objective objective);
+
+/// The count of `problem` as `space` ranks it: its own `count`, or with the tiles that the space's kernel
+/// launches and visits in place of those that the mask needs.
+[[nodiscard]] TileCount ranked_count(const SearchSpace& space, const TilingProblem& problem,
+                                     const TileCount& count);
 
 struct Candidate {
   NeighborhoodMask mask;
