@@ -21,6 +21,10 @@ const FinishedSchedule* finished_of(const ScheduleResult& result) {
 
 const char* phase_name(TaskPhase phase) {
   switch (phase) {
+    case TaskPhase::kPrologue:
+      return "prologue";
+    case TaskPhase::kEpilogue:
+      return "epilogue";
     case TaskPhase::kCompute:
       return "compute";
     case TaskPhase::kReduce:
@@ -30,6 +34,9 @@ const char* phase_name(TaskPhase phase) {
   }
   return "";
 }
+
+/// The other phases are of a whole chain.
+bool has_q_tile(TaskPhase phase) { return phase == TaskPhase::kCompute || phase == TaskPhase::kReduce; }
 
 /// Visits every step of the critical path with the phase it belongs to and the time at which that starts.
 template <typename Visit>
@@ -47,9 +54,8 @@ Json critical_path_fields(const FinishedSchedule& finished) {
   for_each_critical_step(finished, [&](const SchedulePhase& phase, const CriticalStep& step, double offset) {
     const ScheduledChain& chain = phase.schedule.chains[static_cast<std::size_t>(step.chain)];
     Json object = {{"head", chain.head}, {"kv_tile", chain.kv_tile}};
-    object["q_tile"] = step.phase == TaskPhase::kReduceKv
-                           ? Json()
-                           : Json(chain.q_order[static_cast<std::size_t>(step.task)]);
+    object["q_tile"] =
+        has_q_tile(step.phase) ? Json(chain.q_order[static_cast<std::size_t>(step.task)]) : Json();
     object["phase"] = phase_name(step.phase);
     if (!phase.name.empty()) object["pass"] = phase.name;
     object["start"] = offset + step.start;
@@ -81,12 +87,11 @@ std::string critical_path_text(const FinishedSchedule& finished) {
   std::vector<std::vector<std::string>> steps = {{"start", "end", "head", "KV tile", "Q tile", "phase"}};
   for_each_critical_step(finished, [&](const SchedulePhase& phase, const CriticalStep& step, double offset) {
     const ScheduledChain& chain = phase.schedule.chains[static_cast<std::size_t>(step.chain)];
-    steps.push_back({short_number(offset + step.start), short_number(offset + step.end),
-                     std::to_string(chain.head), std::to_string(chain.kv_tile),
-                     step.phase == TaskPhase::kReduceKv
-                         ? "-"
-                         : std::to_string(chain.q_order[static_cast<std::size_t>(step.task)]),
-                     phase_name(step.phase)});
+    steps.push_back(
+        {short_number(offset + step.start), short_number(offset + step.end), std::to_string(chain.head),
+         std::to_string(chain.kv_tile),
+         has_q_tile(step.phase) ? std::to_string(chain.q_order[static_cast<std::size_t>(step.task)]) : "-",
+         phase_name(step.phase)});
   });
   return "\ncritical path\n" + text_table(steps);
 }

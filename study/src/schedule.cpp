@@ -39,6 +39,8 @@ BackwardCosts resolve_costs(const ScheduleCosts& given, bool grouped_heads) {
   costs.reduce = given.reduce;
   costs.reduce_kv = grouped_heads ? given.reduce_kv.value_or(given.reduce) : 0.0;
   costs.per_tile_tax = given.per_tile_tax;
+  costs.prologue = given.prologue;
+  costs.epilogue = given.epilogue;
   costs.handoff = given.handoff;
   costs.handoff_far = given.handoff_far;
   costs.writer_stages = given.writer_stages;

@@ -9,6 +9,7 @@
 #include <natten_sim/io/schedule_table.hpp>
 
 #include "cli/values.hpp"
+#include "commands/rows/kernel_schedule_rows.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -156,10 +157,7 @@ Options<Flags> worker_rows() {
 }
 
 Options<Flags> schedule_choice_rows() {
-  Options<Flags> rows;
-  rows.add("--mask", &Flags::mask,
-           {.value = "MASK",
-            .help = "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., or FILE [full]"});
+  Options<Flags> rows = mask_rows();
   std::string algorithms = "all";
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) algorithms += " " + algorithm->name;
   rows.add(
@@ -201,6 +199,10 @@ Options<Flags> cost_rows() {
   rows.add_key("handoff_far", path(&Flags::handoff, &HandoffOption::far));
   rows.add("--tax", cost(&ScheduleCosts::per_tile_tax),
            cost_about("T", "The semaphore's cost, added to every ordered reduction [0]"));
+  rows.add("--prologue", cost(&ScheduleCosts::prologue),
+           cost_about("C", "Cost before a chain's first compute [0]"));
+  rows.add("--epilogue", cost(&ScheduleCosts::epilogue),
+           cost_about("C", "Cost behind a chain's last task; with a writer, beside its reduction [0]"));
   rows.add("--overlap", &Flags::overlap,
            {.value = "HOW", .help = "serial, or async:K for a separate dQ writer with K buffers [serial]"});
   return rows;
@@ -317,6 +319,8 @@ Flags resolved_flags(Flags flags, const study::ScheduleAnswer& answer) {
   given.reduce = costs.reduce;
   given.reduce_kv = costs.reduce_kv;
   given.per_tile_tax = costs.per_tile_tax;
+  given.prologue = costs.prologue;
+  given.epilogue = costs.epilogue;
   flags.handoff = {costs.handoff, costs.handoff_far.value_or(costs.handoff)};
   flags.overlap = {costs.writer_stages};
   return flags;
@@ -339,10 +343,18 @@ void put_mask(const Flags& flags, study::ScheduleQuestion& question) {
 
 }  // namespace
 
+Options<ScheduleFlags> mask_rows() {
+  Options<Flags> rows;
+  rows.add("--mask", &Flags::mask,
+           {.value = "MASK",
+            .help = "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., or FILE [full]"});
+  return rows;
+}
+
 Options<ScheduleFlags> schedule_rows() {
   Options<ScheduleFlags> rows;
   for (auto part : {size_rows(), batch_rows(), worker_rows(), schedule_choice_rows(), cost_rows(),
-                    table_rows(), file_rows()})
+                    measured_rows(), table_rows(), file_rows()})
     rows.include(part);
   return rows;
 }

@@ -59,6 +59,8 @@ struct ScheduleCosts {
   /// DK/dV reduction of a chain, with fewer KV heads than heads; none: the same as reduce.
   std::optional<double> reduce_kv;
   double per_tile_tax = 0;
+  double prologue = 0;  ///< before a chain's first compute
+  double epilogue = 0;  ///< behind its last task; with a writer, beside its reduction
   double handoff = 0;
   std::optional<double> handoff_far;  ///< handoff between L2 partitions; none: the same as handoff
   std::int32_t writer_stages = 0;     ///< buffers of an asynchronous dQ writer, 0 to 64; 0: serial

@@ -6,7 +6,8 @@
 
 namespace natten_sim {
 
-enum class TaskPhase { kCompute, kReduce, kReduceKv };
+/// A prologue counts as before a chain's first task, an epilogue as behind its last.
+enum class TaskPhase { kPrologue, kCompute, kReduce, kEpilogue, kReduceKv };
 
 /// One phase of one task on the critical path; `task` counts in the chain's q_order.
 struct CriticalStep {
