@@ -92,6 +92,13 @@ TEST_CASE("a config file gives what the command line leaves out") {
   CHECK(Json::parse(run("search --json --config " + path).out)["result"]["candidates"].size() == 3);
 }
 
+TEST_CASE("a flag that a subcommand's table says is false stays off, whatever the top level says") {
+  const std::string path = scratch_folder() + "/config.toml";
+  write_text(path, "csv = true\ninput = 64\nwindow = 8\nquiet = true\n[count]\ncsv = false\njson = true\n");
+  CHECK(run("count --config " + path).out.starts_with("{"));
+  CHECK(run("count --csv --json=false --config " + path).out.starts_with("input,window"));
+}
+
 TEST_CASE("an option on the command line drops its rival from the config file") {
   const std::string path = scratch_folder() + "/config.toml";
   write_text(path, "input = [64]\nq-tile = 8\nkv-tile = 4\n[search]\nwindow = 16\nstride = 8\nany = true\n");

@@ -73,7 +73,6 @@ void write_file(const std::string& path, std::string_view text);
 class Notes {
  public:
   explicit Notes(const OutputFlags& flags) : quiet_(flags.quiet) {}
-  explicit Notes(const Arguments& arguments) : quiet_(arguments.has("quiet")) {}
   void note(const std::string& text) const;
   [[nodiscard]] bool quiet() const { return quiet_; }
 

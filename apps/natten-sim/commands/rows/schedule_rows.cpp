@@ -84,7 +84,13 @@ struct GrammarValue {
 template <>
 struct OptionValue<MaskOption> : GrammarValue<MaskOption> {};
 template <>
-struct OptionValue<HandoffOption> : GrammarValue<HandoffOption> {};
+struct OptionValue<HandoffOption> : GrammarValue<HandoffOption> {
+  static bool from_number(double cost, const About&, HandoffOption& out) {
+    if (!(cost >= 0 && cost <= kMaxCost)) return false;
+    out = {.near = cost};
+    return true;
+  }
+};
 template <>
 struct OptionValue<OverlapOption> : GrammarValue<OverlapOption> {};
 template <>
