@@ -7,7 +7,6 @@
 namespace {
 
 using namespace natten_sim;
-using Approx = Catch::Detail::Approx;
 
 study::KernelScheduleQuestion fa4_question(std::int64_t tokens, std::int64_t head_dim, ScheduleMask mask) {
   study::KernelScheduleQuestion question;
