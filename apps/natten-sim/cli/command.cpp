@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -11,6 +12,7 @@
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/version.hpp>
+#include <natten_sim/io/files.hpp>
 
 #include "cli/config.hpp"
 #include "cli/output.hpp"
@@ -167,6 +169,20 @@ int guarded(const std::function<int()>& body) {
   }
 }
 
+extern "C" void leave_on_signal(int signal) {
+  remove_temporary_files();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+/// A signal that ends the program leaves no temporary file behind. One that is ignored (nohup) stays ignored.
+void handle_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
+    if (std::signal(signal, leave_on_signal) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow further is a write that fails
+}
+
 }  // namespace
 
 std::string OptionSpec::name() const {
@@ -180,6 +196,7 @@ bool OptionSpec::has_flag(const std::string& flag) const {
 }
 
 int run_program(int argc, char** argv, const std::vector<Command>& commands) {
+  handle_signals();
   return guarded([&]() -> int {
     CLI::App app{
         "Predicts how GPU attention kernels behave: exact tile counts and parameter search for\n"

@@ -94,6 +94,35 @@ void merge_table(const toml::table& table, const std::string& path, const Comman
   }
 }
 
+constexpr std::int64_t kMaxConfigBytes = 1 << 20;
+constexpr int kMaxKeyParts = 16;
+
+/// The parser calls itself for each part of a dotted key.
+void require_shallow_keys(std::string_view text, const std::string& path) {
+  int parts = 1;
+  char quote = 0;
+  bool in_key = true;
+  for (const char c : text) {
+    if (c == '\n') {
+      parts = 1;
+      quote = 0;
+      in_key = true;
+    } else if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '=') {
+      in_key = false;
+    } else if (c == '{' || c == ',') {  // of an inline table
+      parts = 1;
+      in_key = true;
+    } else if (in_key && c == '.' && ++parts > kMaxKeyParts) {
+      throw MalformedData("config file " + path, "a key of more than " + std::to_string(kMaxKeyParts) + " parts",
+                          "subcommand and option");
+    }
+  }
+}
+
 }  // namespace
 
 void merge_config(const Command& command, const std::vector<Command>& commands, Sources& sources) {
@@ -106,7 +135,9 @@ void merge_config(const Command& command, const std::vector<Command>& commands, 
   const std::string& path = given.words->front();
   toml::table document;
   try {
-    document = toml::parse(read_file("config", path), path);
+    const std::string text = read_text("config", path, kMaxConfigBytes);
+    require_shallow_keys(text, path);
+    document = toml::parse(text, path);
   } catch (const toml::parse_error& error) {
     std::ostringstream place;
     place << error.description() << " (line " << error.source().begin.line << ")";

@@ -60,7 +60,7 @@ Options<CalibrateFlags> calibrate_rows() {
 
 /// Milliseconds of the launches of a profile, in order.
 std::vector<double> profiled_times(const CalibrateFlags& flags) {
-  const std::string text = read_file("times", *flags.times);
+  const std::string text = read_text("times", *flags.times);
   std::vector<double> times = profiler_times_ms(text);
   if (!times.empty()) return times;
   for (const validate::ProfiledLaunch& launch : validate::parse_ncu_csv(text, *flags.times)) {
@@ -97,7 +97,7 @@ int run_calibrate(const CalibrateFlags& given) {
   defaults.head_dim = flags.head_dim;
   defaults.dtype = flags.dtype;
   study::CalibrateQuestion question;
-  question.runs = parse_kernel_runs(read_file("runs", flags.runs), flags.runs, defaults);
+  question.runs = parse_kernel_runs(read_text("runs", flags.runs), flags.runs, defaults);
   for (const KernelRun& run : question.runs) {
     if (run.kernel.empty()) throw InvalidParameter("kernel", "none", "a kernel column, or --kernel NAME");
     if (run.device.empty()) throw InvalidParameter("device", "none", "a device column, or --device NAME");

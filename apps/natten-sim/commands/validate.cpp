@@ -222,7 +222,7 @@ int run_ncu(Job& job) {
   if (!flags.profile) flags.profile = "h200";
   const Point point = parse_point_words(flags.point);
   const Device& device = job.context.catalog.device(*flags.profile);
-  const RecordedRow row = row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),
+  const RecordedRow row = row_of_launches(parse_ncu_csv(read_text("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),
                                           flags.ncu_kernel, point);
   Suite suite;
   suite.name = kProfileSuite;
