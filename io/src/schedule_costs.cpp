@@ -51,6 +51,11 @@ ScheduleCostEvidence read_fit(const StrictObject& fields) {
   fit.parameters = fields.integer("parameters", {0, 1000});
   fit.rms_error = fields.number("rms_error");
   fit.fitted_to = fields.text("fitted_to");
+  for (const Json& length : fields.array("lengths"))
+    fit.lengths.push_back(fields.integer_in(length, "lengths", {1, std::int64_t{1} << 40}));
+  for (const std::string& name : fields.texts("masks")) fit.masks.push_back(parse_name<MaskClass>(name));
+  fit.tokens_in_all = fields.integer("tokens_in_all", {1, std::int64_t{1} << 40});
+  fit.hidden = fields.integer("hidden", {1, std::int64_t{1} << 40});
   fit.assumed = fields.text("assumed");
   fit.validity = fields.text("validity");
   if (fields.has("held_out_error")) fit.held_out_error = fields.number("held_out_error");
@@ -87,8 +92,13 @@ void add_schedule_costs(Catalog& catalog, std::string_view json, const std::stri
   read_numbers(fields, kCallCosts, costs);
   if (!(costs.other_bytes_per_s > 0)) fields.fail("other_bytes_per_s", "a positive rate");
   if (!(costs.slowdown_ms > 0)) fields.fail("slowdown_ms", "a positive time");
-  costs.fit = read_fit(fields.object("fit", {"points", "parameters", "rms_error", "fitted_to", "assumed",
-                                             "validity", "held_out_error", "source"}));
+  try {
+    costs.fit = read_fit(
+        fields.object("fit", {"points", "parameters", "rms_error", "fitted_to", "lengths", "masks",
+                              "tokens_in_all", "hidden", "assumed", "validity", "held_out_error", "source"}));
+  } catch (const UnknownName& error) {
+    throw MalformedData(where, error.what(), "names of masks");
+  }
   catalog.schedule_costs.insert(catalog.schedule_costs.begin(), std::move(costs));
 }
 
@@ -107,8 +117,17 @@ Json to_json(const ScheduleCostSet& costs) {
   }
   put_numbers(kCallCosts, costs, object);
   const ScheduleCostEvidence& fit = costs.fit;
-  object["fit"] = {{"points", fit.points},       {"parameters", fit.parameters}, {"rms_error", fit.rms_error},
-                   {"fitted_to", fit.fitted_to}, {"assumed", fit.assumed},       {"validity", fit.validity}};
+  object["fit"] = {{"points", fit.points},
+                   {"parameters", fit.parameters},
+                   {"rms_error", fit.rms_error},
+                   {"fitted_to", fit.fitted_to},
+                   {"lengths", fit.lengths}};
+  object["fit"]["masks"] = Json::array();
+  for (const MaskClass mask : fit.masks) object["fit"]["masks"].push_back(to_string(mask));
+  object["fit"]["tokens_in_all"] = fit.tokens_in_all;
+  object["fit"]["hidden"] = fit.hidden;
+  object["fit"]["assumed"] = fit.assumed;
+  object["fit"]["validity"] = fit.validity;
   object["fit"]["held_out_error"] = fit.held_out_error ? Json(*fit.held_out_error) : Json();
   object["fit"]["source"] = fit.source;
   return object;

@@ -136,7 +136,15 @@ Json schedule_result(const ScheduleAnswer& answer, CriticalPath path) {
   if (answer.results.size() == 1) return schedule_fields(answer.results.front(), path);
   Json algorithms = Json::array();
   for (const ScheduleResult& result : answer.results) algorithms.push_back(schedule_fields(result, path));
-  return {{"algorithms", std::move(algorithms)}};
+  Json result = {{"algorithms", std::move(algorithms)}};
+  result["left_out"] = answer.left_out;
+  if (answer.cost_map.empty()) return result;
+  result["cost_map"] = Json::array();
+  for (const study::CostRegion& region : answer.cost_map) {
+    result["cost_map"].push_back(
+        {{"reduce", region.reduce}, {"handoff", region.handoff}, {"fastest", region.fastest}});
+  }
+  return result;
 }
 
 std::string schedule_csv(const ScheduleAnswer& answer) {
@@ -170,6 +178,18 @@ std::string schedule_text(const ScheduleResult& result, const BackwardProblem& p
   return path == CriticalPath::kHidden ? text : text + critical_path_text(finished);
 }
 
+std::string cost_map_text(const std::vector<study::CostRegion>& map) {
+  std::vector<std::vector<std::string>> rows = {{"reduce over compute"}};
+  for (const study::CostRegion& region : map) {
+    if (region.reduce == map.front().reduce)
+      rows.front().push_back(fmt::format("handoff {:g}", region.handoff));
+    if (region.handoff == map.front().handoff) rows.push_back({fmt::format("{:g}", region.reduce)});
+    rows.back().push_back(region.fastest);
+  }
+  return "No costs were given: every one is 1. Which deterministic schedule is fastest depends on them:\n" +
+         text_table(rows);
+}
+
 std::string schedule_comparison(const ScheduleAnswer& answer) {
   std::optional<double> fastest;
   for (const ScheduleResult& result : answer.results) {
@@ -201,7 +221,7 @@ std::string schedule_comparison(const ScheduleAnswer& answer) {
   return fmt::format("{} Q x {} KV tiles, {} heads, {} workers\n", problem.mask.q_tiles,
                      problem.mask.kv_tiles, problem.heads, problem.workers) +
          text_table(rows) + "* no prescribed dQ order in one pass; its bound is that of its own work\n" +
-         remarks;
+         remarks + (answer.cost_map.empty() ? std::string() : cost_map_text(answer.cost_map));
 }
 
 }  // namespace natten_sim::report

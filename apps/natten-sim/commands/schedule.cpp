@@ -113,6 +113,8 @@ void run_algorithms(const ScheduleFlags& flags, study::Context context) {
   } else {
     write_one(flags, answer, input);
   }
+  for (const std::string& name : answer.left_out)
+    notes.note(name + " was left out: it takes long here; --algorithm " + name + " or --effort N runs it");
   if (std::holds_alternative<std::monostate>(question.workers))
     notes.note(fmt::format("no workers given: {}, one a KV tile", answer.problem.workers));
 }

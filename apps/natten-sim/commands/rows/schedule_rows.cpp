@@ -168,7 +168,10 @@ Options<Flags> schedule_choice_rows() {
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) algorithms += " " + algorithm->name;
   rows.add(
       "--algorithm", &Flags::algorithm,
-      {.value = "NAME", .help = "One schedule, or all of them side by side [all]", .choices = algorithms});
+      {.value = "NAME",
+       .help = "One schedule, or all of them side by side; a search among them up to 16,384 tasks, or with "
+               "--effort [all]",
+       .choices = algorithms});
   rows.add("--dispatch", question(&Question::dispatch),
            {.value = "WHERE",
             .help = "dynamic: the first free worker takes the next chain; static: chains are assigned [the "
@@ -384,6 +387,7 @@ study::ScheduleQuestion schedule_question(const ScheduleFlags& flags) {
   if (flags.algorithm != "all") question.algorithms = {flags.algorithm};
   question.costs = costs_of(flags);
   question.detail = detail_of(flags);
+  question.cost_map = flags.algorithm == "all" && question.costs == study::ScheduleCosts{};
   return question;
 }
 

@@ -49,6 +49,12 @@ struct ScheduleCostEvidence {
   std::int64_t parameters = 0;  ///< costs that were fitted
   double rms_error = 0;         ///< of the fitted times, as a fraction
   std::string fitted_to;
+  // The fitted points: these lengths and masks, with so many tokens in all and so many elements a token, and
+  // as many KV heads as heads.
+  std::vector<std::int64_t> lengths;
+  std::vector<MaskClass> masks;
+  std::int64_t tokens_in_all = 0;
+  std::int64_t hidden = 0;
   std::string assumed;  ///< what was not fitted, and why it is as it is
   std::string validity;
   /// Mean relative error of times that were measured after the costs were frozen; none: not measured.
