@@ -46,12 +46,12 @@ Options<ScheduleFlags> measured_rows() {
            "sizes, mask, device and costs: the kernel says the rest"}});
   rows.add("-d,--dim", &ScheduleFlags::head_dim,
            {.value = "N",
-            .help = "With --kernel: head dim [128]",
+            .help = "With --kernel: head dim [default]",
             .range = {1, 65536},
             .echo = Echo::kAlways,
             .needs = with_kernel});
   rows.add("--dtype", &ScheduleFlags::dtype,
-           {.value = "TYPE", .help = "With --kernel: element type [bf16]", .needs = with_kernel});
+           {.value = "TYPE", .help = "With --kernel: element type [default]", .needs = with_kernel});
   rows.add("--costs", &ScheduleFlags::costs,
            {.value = "NAME",
             .help = "With --kernel: named costs, or a FILE of them [the kernel's on the device]",
