@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/files.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/schedule_table.hpp>
 #include <natten_sim/report/json.hpp>
@@ -125,7 +126,7 @@ void load_costs(ScheduleFlags& flags, study::Context& context) {
   const auto is_its = [&](const ScheduleCostSet& set) { return set.name == *flags.costs; };
   if (!flags.costs || std::any_of(known.begin(), known.end(), is_its)) return;
   if (!std::filesystem::exists(*flags.costs)) return;  // an unknown name: the catalog says which there are
-  add_schedule_costs(context.catalog, read_file("costs", *flags.costs), "costs file " + *flags.costs);
+  add_schedule_costs(context.catalog, read_text("costs", *flags.costs), "costs file " + *flags.costs);
   flags.costs = known.front().name;
 }
 

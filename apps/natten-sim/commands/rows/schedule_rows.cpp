@@ -171,7 +171,7 @@ Options<Flags> schedule_choice_rows() {
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) algorithms += " " + algorithm->name;
   rows.add("--algorithm", &Flags::algorithm,
            {.value = "NAME",
-            .help = "One schedule, or all side by side; searches too with --effort or few tasks [default]",
+            .help = "One schedule, or all; searches with --effort or few tasks [default]",
             .choices = algorithms});
   rows.add("--dispatch", question(&Question::dispatch),
            {.value = "WHERE",
@@ -192,15 +192,16 @@ Options<Flags> schedule_choice_rows() {
 }
 
 Options<Flags> cost_rows() {
-  using study::ScheduleCosts;
+  using Costs = study::ScheduleCosts;
   Options<Flags> rows;
-  rows.add("--compute", cost(&ScheduleCosts::compute), cost_about("C", "Cost of a task's compute [default]"));
-  rows.add("--compute-partial", cost(&ScheduleCosts::compute_partial),
-           cost_about("C", "Cost of computing a partly masked tile [that of --compute]"));
-  rows.add("--reduce", cost(&ScheduleCosts::reduce),
-           cost_about("R", "Cost of a task's reduction into dQ [default]"));
-  rows.add("--reduce-kv", cost(&ScheduleCosts::reduce_kv),
-           cost_about("R", "Cost of a chain's reduction into dK/dV, with --heads-kv [that of --reduce]"));
+  const auto add = [&](const char* flag, auto member, const char* help) {
+    rows.add(flag, cost(member), cost_about("C", help));
+  };
+  add("--compute", &Costs::compute, "Cost of a task's compute [default]");
+  add("--compute-partial", &Costs::compute_partial, "Compute of a partly masked tile [that of --compute]");
+  add("--reduce", &Costs::reduce, "Cost of a task's reduction into dQ [default]");
+  add("--reduce-kv", &Costs::reduce_kv,
+      "Cost of a chain's reduction into dK/dV, with --heads-kv [that of --reduce]");
   rows.add("--handoff", &Flags::handoff,
            {.value = "H",
             .help = "Latency between reductions of two workers into one dQ tile; NEAR,FAR: within an L2 "
@@ -208,12 +209,9 @@ Options<Flags> cost_rows() {
             .echo = Echo::kNever});
   rows.add_key("handoff", path(&Flags::handoff, &HandoffOption::near));
   rows.add_key("handoff_far", path(&Flags::handoff, &HandoffOption::far));
-  rows.add("--tax", cost(&ScheduleCosts::per_tile_tax),
-           cost_about("T", "The semaphore's cost, added to every ordered reduction [default]"));
-  rows.add("--prologue", cost(&ScheduleCosts::prologue),
-           cost_about("C", "Cost before a chain's first compute [default]"));
-  rows.add("--epilogue", cost(&ScheduleCosts::epilogue),
-           cost_about("C", "Cost behind a chain's last task; with a writer, beside its reduction [default]"));
+  add("--tax", &Costs::per_tile_tax, "The semaphore's cost, added to every ordered reduction [default]");
+  add("--prologue", &Costs::prologue, "Cost before a chain's first compute [default]");
+  add("--epilogue", &Costs::epilogue, "Cost behind a chain's tasks; a writer works meanwhile [default]");
   rows.add("--overlap", &Flags::overlap,
            {.value = "HOW", .help = "serial, or async:K for a separate dQ writer with K buffers [default]"});
   return rows;
