@@ -132,8 +132,7 @@ Options<Flags> size_rows() {
   rows.add("-i,--seqlen-q", &Flags::seqlen_q, tokens_about("Tokens of the queries, instead of --q-tiles"));
   rows.add("--seqlen-k", &Flags::seqlen_k, tokens_about("Tokens of the keys [as many as queries]"));
   rows.add("--q-tile", &Flags::q_tile, tokens_about(fmt::format("Tokens of a Q tile [{}]", tokens.q_tile)));
-  rows.add("--kv-tile", &Flags::kv_tile,
-           tokens_about(fmt::format("Tokens of a KV tile [{}]", tokens.kv_tile)));
+  rows.add("--kv-tile", &Flags::kv_tile, tokens_about(fmt::format("Tokens a KV tile [{}]", tokens.kv_tile)));
   rows.add("-n,--heads", question(&Question::heads), count_about("Query heads [default]"));
   rows.add("--heads-kv", question(&Question::heads_kv),
            count_about("KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]"));
@@ -149,9 +148,8 @@ Options<Flags> batch_rows() {
 /// `input` echoes the number of workers alone: with it, the run does not depend on a device.
 Options<Flags> worker_rows() {
   Options<Flags> rows;
-  rows.add(
-      "--workers", &Flags::workers,
-      count_about("CTAs that run at a time: SMs times CTAs an SM [the number of KV tiles]", kMaxWorkers));
+  rows.add("--workers", &Flags::workers,
+           count_about("CTAs that run at a time [the number of KV tiles]", kMaxWorkers));
   rows.add("--device", &Flags::device,
            {.value = "NAME",
             .help = "Take the workers from a GPU (see list devices)",
