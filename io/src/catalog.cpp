@@ -309,5 +309,6 @@ std::string_view published_gna_figures() { return embedded::gna_dissertation; }
 std::string_view published_sawtooth_figures() { return embedded::sawtooth; }
 
 std::string_view published_dash_figures() { return embedded::dash; }
+std::string_view published_determinism_figures() { return embedded::flash_attention_determinism; }
 
 }  // namespace natten_sim

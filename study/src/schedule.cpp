@@ -167,6 +167,7 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
                                 .costs = whole.costs,
                                 .dispatch = question.dispatch,
                                 .launch = question.launch,
+                                .walk = question.walk,
                                 .effort = question.effort,
                                 .seed = question.seed,
                                 .progress = context.progress};

@@ -338,34 +338,6 @@ TEST_CASE("fa2-split and two-pass cost what their passes cost, by hand") {
         3 * 8 + 2 * 2 * 6);  // two chains of 3, then three of 2 on two
 }
 
-TEST_CASE("in fa2-split every head of a group has dK and dV of its own, and a third kernel sums them") {
-  // One tile, six heads in groups of two, three workers: six CTAs of 1 + 3, two a worker; six sums of one
-  // buffer, two a worker; three sums of two heads' dK/dV, one a worker.
-  ScheduleRequest request = request_of(Mask::kFull, 1, 1, 6, 3, 1, 3);
-  request.problem.heads_per_kv_head = 2;
-  request.costs.reduce_kv = 2;
-  const SchedulePlan plan = plan_backward(kFa2Split, request);
-  CHECK(plan.dispatch == Dispatch::kDynamic);
-  CHECK(plan.phases.size() == 3);
-  CHECK(makespan_of(plan) == 2 * 4 + 2 * 3 + 2 * 2);
-}
-
-TEST_CASE("fa2-split gives a CTA to the worker that is really free first, with a writer too") {
-  // KV tile 0: a full tile, then a partial one; its second result waits for the writer: 10 + 6 + 6 = 22,
-  // although its work alone would allow 10 + 1 + 6. KV tile 1: partial, then full: 1 + 10 + 6 = 17. Two heads
-  // on three workers are two CTAs a head; the fourth goes behind the one of 17. Then six sums of two buffers.
-  ScheduleRequest request = request_of(Mask::kFull, 2, 2, 2, 3, 10, 6);
-  request.problem.mask.work = {TileWork::kFull, TileWork::kPartial, TileWork::kPartial, TileWork::kFull};
-  request.costs.compute_partial = 1;
-  request.costs.writer_stages = 1;
-  CHECK(makespan_of(plan_backward(kFa2Split, request)) == 2 * 17 + 2 * 2 * 6);
-}
-
-TEST_CASE("fa2-split sums a buffer of every CTA, of those without a KV tile too") {
-  // One KV tile, one Q tile and one head on four workers: four CTAs, one of which works; four buffers.
-  CHECK(makespan_of(plan_backward(kFa2Split, request_of(Mask::kFull, 1, 1, 1, 4, 7, 2))) == 9 + 4 * 2);
-}
-
 TEST_CASE("unordered reduces dK/dV as atomics do too, two-pass keeps their order") {
   ScheduleRequest request = request_of(Mask::kFull, 1, 1, 2, 2, 5, 0);
   request.problem.heads_per_kv_head = 2;

@@ -24,26 +24,35 @@ Options<ScheduleFlags> kernel_rows() {
 
 }  // namespace
 
+Options<ScheduleFlags> walk_rows() {
+  Options<ScheduleFlags> rows;
+  rows.add("--walk", path(&ScheduleFlags::question, &study::ScheduleQuestion::walk),
+           {.value = "ORDER",
+            .help = "partial-first: chains take partly masked tiles before full ones, as block-sparse "
+                    "kernels do; in-order [default]"});
+  return rows;
+}
+
 Options<ScheduleFlags> measured_rows() {
   const std::vector<Need> with_kernel = {
       {.option = "kernel", .accepted = "--kernel NAME too", .with_dashes = true}};
   std::string names;
   for (const BackwardKernel& kernel : backward_kernels()) names += (names.empty() ? "" : " ") + kernel.name;
   Options<ScheduleFlags> rows;
-  rows.add(
-      "--kernel", &ScheduleFlags::kernel,
-      {.value = "NAME",
-       .help = "Times of a known kernel with its own tiles and orders, deterministic and not; needs "
-               "--device, -i",
-       .choices = names,
-       .echo = Echo::kWhenSet,
-       .needs = {{.option = "device", .accepted = "--device NAME too", .with_dashes = true}},
-       .rules_out = {
-           {"q-tiles",    "kv-tiles",      "q-tile",   "kv-tile", "workers", "ctas-per-sm",     "algorithm",
-            "dispatch",   "launch-order",  "effort",   "seed",    "compute", "compute-partial", "reduce",
-            "reduce-kv",  "prologue",      "epilogue", "handoff", "tax",     "overlap",         "table",
-            "emit-table", "critical-path", "ascii",    "svg",     "perfetto"},
-           "sizes, mask, device and costs: the kernel says the rest"}});
+  rows.add("--kernel", &ScheduleFlags::kernel,
+           {.value = "NAME",
+            .help = "Times of a known kernel with its own tiles and orders, deterministic and not; needs "
+                    "--device, -i",
+            .choices = names,
+            .echo = Echo::kWhenSet,
+            .needs = {{.option = "device", .accepted = "--device NAME too", .with_dashes = true}},
+            .rules_out = {{"q-tiles",     "kv-tiles",  "q-tile",     "kv-tile",         "workers",
+                           "ctas-per-sm", "algorithm", "dispatch",   "launch-order",    "effort",
+                           "seed",        "walk",      "compute",    "compute-partial", "reduce",
+                           "reduce-kv",   "prologue",  "epilogue",   "handoff",         "tax",
+                           "overlap",     "table",     "emit-table", "critical-path",   "ascii",
+                           "svg",         "perfetto"},
+                          "sizes, mask, device and costs: the kernel says the rest"}});
   rows.add("-d,--dim", &ScheduleFlags::head_dim,
            {.value = "N",
             .help = "With --kernel: head dim [default]",

@@ -9,6 +9,9 @@ namespace natten_sim::cli {
 /// --kernel and what only it takes.
 [[nodiscard]] Options<ScheduleFlags> measured_rows();
 
+/// --walk.
+[[nodiscard]] Options<ScheduleFlags> walk_rows();
+
 /// What the flags ask of a kernel. Requires `kernel`. @throws InvalidParameter.
 [[nodiscard]] study::KernelScheduleQuestion kernel_schedule_question(const ScheduleFlags& flags);
 

@@ -223,7 +223,7 @@ Options<Flags> table_rows() {
             .echo = Echo::kWhenSet,
             .rules_out = {{"mask", "q-tiles", "kv-tiles", "seqlen-q", "seqlen-k", "q-tile", "kv-tile",
                            "heads", "heads-kv", "batch-size", "algorithm", "dispatch", "launch-order",
-                           "effort", "seed", "emit-table"},
+                           "effort", "seed", "walk", "emit-table"},
                           "costs and workers only: the table says the rest"}});
   return rows;
 }
@@ -360,8 +360,8 @@ Options<ScheduleFlags> mask_rows() {
 
 Options<ScheduleFlags> schedule_rows() {
   Options<ScheduleFlags> rows;
-  for (auto part : {size_rows(), batch_rows(), worker_rows(), schedule_choice_rows(), cost_rows(),
-                    measured_rows(), table_rows(), file_rows()})
+  for (auto part : {size_rows(), batch_rows(), worker_rows(), schedule_choice_rows(), walk_rows(),
+                    cost_rows(), measured_rows(), table_rows(), file_rows()})
     rows.include(part);
   return rows;
 }
@@ -372,7 +372,7 @@ Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& ans
   if (flags.table) {
     for (auto part : {table_rows(), size_rows()}) rows.include(part);
   } else {
-    for (auto part : {size_rows(), batch_rows(), schedule_choice_rows()}) rows.include(part);
+    for (auto part : {size_rows(), batch_rows(), schedule_choice_rows(), walk_rows()}) rows.include(part);
   }
   for (auto part : {worker_rows(), cost_rows()}) rows.include(part);
   return rows.echo(resolved);

@@ -92,6 +92,7 @@ struct ScheduleQuestion {
   std::vector<std::string> algorithms;
   std::optional<Dispatch> dispatch;    ///< none: the algorithm's own
   std::optional<HeadSections> launch;  ///< none: the algorithm's own
+  TileWalk walk = TileWalk::kInOrder;  ///< of algorithms without Q orders of their own
   std::optional<std::int64_t> effort;  ///< effort of a search; none: see ScheduleRequest
   std::uint64_t seed = 1;              ///< of a search
   ScheduleCosts costs;
