@@ -23,7 +23,7 @@ study::KernelScheduleQuestion fa4_question(std::int64_t tokens, std::int64_t hea
 const ScheduleMask kAllPairs{FullMask{}, "full"};
 const ScheduleMask kLowerHalf{CausalMask{}, "causal"};
 
-TEST_CASE("a chain of one task takes prologue, compute, epilogue; the call adds launch and other kernels") {
+TEST_CASE("a chain of one task takes prologue, compute and epilogue, and the call adds launch and other kernels") {
   study::Context context = study::default_context();
   ScheduleCostSet costs = context.catalog.schedule_cost_set("fa4-h200-d64");
   costs.name = "mine";
