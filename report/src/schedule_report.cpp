@@ -19,22 +19,6 @@ const FinishedSchedule* finished_of(const ScheduleResult& result) {
   return std::get_if<FinishedSchedule>(&result.outcome);
 }
 
-const char* phase_name(TaskPhase phase) {
-  switch (phase) {
-    case TaskPhase::kPrologue:
-      return "prologue";
-    case TaskPhase::kEpilogue:
-      return "epilogue";
-    case TaskPhase::kCompute:
-      return "compute";
-    case TaskPhase::kReduce:
-      return "reduce";
-    case TaskPhase::kReduceKv:
-      return "reduce_kv";
-  }
-  return "";
-}
-
 /// The other phases are of a whole chain.
 bool has_q_tile(TaskPhase phase) { return phase == TaskPhase::kCompute || phase == TaskPhase::kReduce; }
 
@@ -56,7 +40,7 @@ Json critical_path_fields(const FinishedSchedule& finished) {
     Json object = {{"head", chain.head}, {"kv_tile", chain.kv_tile}};
     object["q_tile"] =
         has_q_tile(step.phase) ? Json(chain.q_order[static_cast<std::size_t>(step.task)]) : Json();
-    object["phase"] = phase_name(step.phase);
+    object["phase"] = to_string(step.phase);
     if (!phase.name.empty()) object["pass"] = phase.name;
     object["start"] = offset + step.start;
     object["end"] = offset + step.end;
@@ -91,7 +75,7 @@ std::string critical_path_text(const FinishedSchedule& finished) {
         {short_number(offset + step.start), short_number(offset + step.end), std::to_string(chain.head),
          std::to_string(chain.kv_tile),
          has_q_tile(step.phase) ? std::to_string(chain.q_order[static_cast<std::size_t>(step.task)]) : "-",
-         phase_name(step.phase)});
+         to_string(step.phase)});
   });
   return "\ncritical path\n" + text_table(steps);
 }

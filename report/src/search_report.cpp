@@ -100,7 +100,7 @@ Cells row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
   const std::string sparsity = fmt::format("{:.2f}%", 100.0 * count.sparsity());
   if (question.phase == SearchPhase::kBoth) {
     const TilePair& tiles = candidate.backward->problem.tiles;
-    const Objective objective = study::row_of(*question.objective).ranks_by;
+    const Objective objective = row_of(*question.objective).ranks_by;
     row.insert(
         row.end(),
         {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity, times(speedup_of(count, objective)),

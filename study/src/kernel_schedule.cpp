@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/study/kernel_schedule.hpp>
@@ -18,7 +19,8 @@ MaskClass class_of(const ScheduleMask& mask) {
   if (std::holds_alternative<FullMask>(mask.rule)) return MaskClass::kFull;
   if (std::holds_alternative<CausalMask>(mask.rule)) return MaskClass::kCausal;
   if (std::holds_alternative<SlidingWindowMask>(mask.rule)) return MaskClass::kWindow;
-  throw InvalidParameter("mask", mask.label, "full, causal or a window: the masks that these kernels take");
+  throw InvalidParameter("mask", mask_text(mask),
+                         "full, causal or a window: the masks that these kernels take");
 }
 
 SequenceWindow window_of(const ScheduleMask& mask) {

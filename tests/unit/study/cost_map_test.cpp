@@ -23,7 +23,7 @@ TEST_CASE("where reductions are dear, two passes without any beat every order of
   // 8 x 8 tiles, full, 8 workers, one head. Two passes: 8 * (4 + 3)/5 = 11.2 computes, whatever a reduction
   // costs. One pass at its best (shift): 8 * (1 + r). So the passes win above r = 0.4.
   const study::ScheduleAnswer answer =
-      study::schedule(square_question(8, {FullMask{}, "full"}, 1), study::default_context());
+      study::schedule(square_question(8, {FullMask{}}, 1), study::default_context());
   REQUIRE(answer.cost_map.size() == 15);
   for (const study::CostRegion& region : answer.cost_map) {
     INFO("reduce " << region.reduce << ", handoff " << region.handoff);
@@ -34,7 +34,7 @@ TEST_CASE("where reductions are dear, two passes without any beat every order of
 
 TEST_CASE("a search is left out of all algorithms where it takes long, unless an effort is given") {
   // 64 x 64 tiles and 8 heads: 32,768 tasks, more than the 16,384 that are cheap.
-  study::ScheduleQuestion question = square_question(64, {FullMask{}, "full"}, 8);
+  study::ScheduleQuestion question = square_question(64, {FullMask{}}, 8);
   const auto searched = [](const study::ScheduleAnswer& answer) {
     return std::any_of(answer.results.begin(), answer.results.end(),
                        [](const study::ScheduleResult& result) { return result.name == "best"; });

@@ -78,7 +78,7 @@ std::string FlashBackwardCase::key() const {
   return question.kernel + " backward b" + std::to_string(question.batch) + " h" +
          std::to_string(question.heads) + "/" + std::to_string(question.heads_kv.value_or(question.heads)) +
          " s" + std::to_string(question.q_tokens) + " d" + std::to_string(question.head_dim) + " " +
-         to_string(question.dtype) + " " + question.mask.label + " " + mode_name(deterministic);
+         to_string(question.dtype) + " " + mask_text(question.mask) + " " + mode_name(deterministic);
 }
 
 std::string FlashBackwardCase::group() const {
@@ -94,7 +94,7 @@ std::vector<Parameter> FlashBackwardCase::parameters() const {
           {"heads", std::int64_t{question.heads}},
           {"heads_kv", std::int64_t{question.heads_kv.value_or(question.heads)}},
           {"dtype", to_string(question.dtype)},
-          {"mask", question.mask.label},
+          {"mask", mask_text(question.mask)},
           {"mode", mode_name(deterministic)}};
 }
 

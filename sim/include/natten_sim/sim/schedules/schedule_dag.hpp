@@ -2,12 +2,23 @@
 
 #include <vector>
 
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
 namespace natten_sim {
 
 /// A prologue counts as before a chain's first task, an epilogue as behind its last.
 enum class TaskPhase { kPrologue, kCompute, kReduce, kEpilogue, kReduceKv };
+
+template <>
+struct NamesOf<TaskPhase> {
+  static constexpr const char* kConcept = "phase of a task";
+  static constexpr Name<TaskPhase> kTable[] = {{TaskPhase::kPrologue, "prologue"},
+                                               {TaskPhase::kCompute, "compute"},
+                                               {TaskPhase::kReduce, "reduce"},
+                                               {TaskPhase::kEpilogue, "epilogue"},
+                                               {TaskPhase::kReduceKv, "reduce_kv"}};
+};
 
 /// One phase of one task on the critical path; `task` counts in the chain's q_order.
 struct CriticalStep {
