@@ -1,5 +1,8 @@
 #include "windows/candidate_order.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <natten_sim/models/tiles/tile_count.hpp>
 
 #include "windows/decimal.hpp"
@@ -7,6 +10,11 @@
 #include "windows/space.hpp"
 
 namespace natten_sim {
+
+const ObjectiveRow& row_of(Objective objective) {
+  return *std::find_if(std::begin(kObjectives), std::end(kObjectives),
+                       [&](const ObjectiveRow& row) { return row.objective == objective; });
+}
 
 double speedup_of(const TileCount& count, Objective objective) {
   switch (objective) {
@@ -17,6 +25,7 @@ double speedup_of(const TileCount& count, Objective objective) {
     case Objective::kFlop:
       return count.speedup_flop();
     case Objective::kWorst:
+    case Objective::kEndToEnd:
       break;
   }
   return count.speedup_worst();

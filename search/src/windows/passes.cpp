@@ -28,6 +28,7 @@ Ratio scale_of_pass(const SearchSpace& space, Objective objective, const TilePai
     case Objective::kMean:
       return {1, dense_tiles};
     case Objective::kWorst:
+    case Objective::kEndToEnd:
       return {walked_tiles, dense_tiles};
     case Objective::kFlop:
       break;
@@ -56,6 +57,7 @@ std::int64_t axis_cost(const AxisCount& count, Objective objective) noexcept {
     case Objective::kMean:
       break;
     case Objective::kWorst:
+    case Objective::kEndToEnd:
       return count.max_tiles_per_walked_tile;
     case Objective::kFlop:
       return count.attended_pairs;

@@ -66,10 +66,10 @@ TileCount walk_tiles(const TilingProblem& problem, const std::function<void(doub
   TileCount count;
   count.walk = problem.walk;
   const std::int64_t tokens = product(input_of(problem.mask), "tokens");
-  count.dense_pairs = checked_multiply(tokens, tokens, "dense_pairs");
+  count.dense_pairs = static_cast<Int128>(tokens) * tokens;
   count.q_tiles = layout_tiles(problem, problem.tiles.q_tile);
   count.kv_tiles = layout_tiles(problem, problem.tiles.kv_tile);
-  count.dense_tiles = checked_multiply(count.q_tiles, count.kv_tiles, "dense_tiles");
+  count.dense_tiles = static_cast<Int128>(count.q_tiles) * count.kv_tiles;
   const auto expected = static_cast<double>(count.walked_tiles());  // a little less than all with dilation
   double seen = 0;
   std::int64_t group = -1, walked = -1, of_walked = 0;
@@ -83,7 +83,7 @@ TileCount walk_tiles(const TilingProblem& problem, const std::function<void(doub
     walked = tile;
     count.max_tiles_per_walked_tile = std::max(count.max_tiles_per_walked_tile, ++of_walked);
     ++count.visited_tiles;
-    if (visit.coverage == TileCoverage::kFull) ++count.full_tiles;
+    if (visit.work == TileWork::kFull) ++count.full_tiles;
   });
   count.attended_pairs = totals.attended_pairs;
   (forward ? count.q_tiles : count.kv_tiles) = totals.walked_tiles;

@@ -26,7 +26,7 @@ struct TileSize {
 };
 
 /// The larger tiles first.
-std::vector<TileSize> tile_sizes(const SearchSpace& space, SearchObjective objective) {
+std::vector<TileSize> tile_sizes(const SearchSpace& space, Objective objective) {
   std::vector<TileSize> sizes;
   for (const TileChoice& choice : space.tiles) {
     const HeldTiles held = row_of(objective).compares_tile_sizes ? HeldTiles{} : held_tiles(space, choice);
@@ -63,7 +63,7 @@ DistinctResult run(const SearchQuestion& question, const SearchSpace& space, con
 
 double speedup_of(const SearchCandidate& candidate, const SearchQuestion& question,
                   const PassWeights& weights) {
-  if (*question.objective == SearchObjective::kEndToEnd) return candidate.counted.end_to_end->worst;
+  if (*question.objective == Objective::kEndToEnd) return candidate.counted.end_to_end->worst;
   const Objective objective = row_of(*question.objective).ranks_by;
   const double first = natten_sim::speedup_of(candidate.counted.count, objective);
   if (question.phase != SearchPhase::kBoth) return first;
@@ -151,7 +151,7 @@ std::int64_t dense_rows(const SearchQuestion& question, const SearchSpace& space
 /// Searches the tiles of each size by themselves.
 void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer& answer) {
   SearchQuestion question = answer.question;
-  if (*question.objective == SearchObjective::kEndToEnd && question.constraints.min_speedup) {
+  if (*question.objective == Objective::kEndToEnd && question.constraints.min_speedup) {
     question.constraints.min_speedup =
         worst_speedup_for(*question.constraints.min_speedup, *share_of(question.setting));
   }
@@ -187,11 +187,6 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
 }
 
 }  // namespace
-
-const SearchObjectiveRow& row_of(SearchObjective objective) {
-  return *std::find_if(std::begin(kSearchObjectives), std::end(kSearchObjectives),
-                       [&](const SearchObjectiveRow& row) { return row.objective == objective; });
-}
 
 SearchAnswer search(const SearchQuestion& question, const Context& context) {
   SearchAnswer answer;

@@ -178,7 +178,7 @@ PassWeights weights_of(const Setting& setting) {
 void resolve_objective(const SearchSpace& space, SearchQuestion& question) {
   const bool ladder = question.kind == SearchKind::kLadder;
   if (!question.objective)
-    question.objective = ladder || space.tiles.size() == 1 ? SearchObjective::kWorst : SearchObjective::kWork;
+    question.objective = ladder || space.tiles.size() == 1 ? Objective::kWorst : Objective::kWork;
   if (row_of(*question.objective).needs_share && space.phase != SearchPhase::kForward) {
     throw InvalidParameter("objective", natten_sim::to_string(*question.objective),
                            "with the forward phase: the share is that of inference", "work");
@@ -188,7 +188,7 @@ void resolve_objective(const SearchSpace& space, SearchQuestion& question) {
                            "together with " + mention("attention-share") +
                                " or a preset that has one; else work, worst, mean or flop");
   }
-  if (ladder && question.objective != SearchObjective::kWorst) {
+  if (ladder && question.objective != Objective::kWorst) {
     throw InvalidParameter("objective", natten_sim::to_string(*question.objective),
                            "worst for " + mention("ladder") + ": a ladder is over worst-case speedups");
   }

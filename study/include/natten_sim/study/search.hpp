@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,27 +13,6 @@
 #include <natten_sim/study/setting.hpp>
 
 namespace natten_sim::study {
-
-/// Which speedup is maximised. End to end, it grows with the worst-case one, as published tables take it.
-enum class SearchObjective { kWork, kWorst, kMean, kFlop, kEndToEnd };
-
-struct SearchObjectiveRow {
-  SearchObjective objective;
-  const char* name;
-  Objective ranks_by;        ///< of the search
-  bool needs_share;          ///< attention's share of the end-to-end time
-  bool compares_tile_sizes;  ///< else tiles of different size are listed apart
-};
-
-/// All objectives: a new one is a row.
-inline constexpr SearchObjectiveRow kSearchObjectives[] = {
-    {SearchObjective::kWork, "work", Objective::kWork, false, false},
-    {SearchObjective::kWorst, "worst", Objective::kWorst, false, false},
-    {SearchObjective::kMean, "mean", Objective::kMean, false, false},
-    {SearchObjective::kFlop, "flop", Objective::kFlop, false, false},
-    {SearchObjective::kEndToEnd, "e2e", Objective::kWorst, true, false}};
-
-[[nodiscard]] const SearchObjectiveRow& row_of(SearchObjective objective);
 
 /// The best combinations, the stride ladder of one window, or a whole Pareto front.
 enum class SearchKind { kBest, kLadder, kPareto };
@@ -60,7 +37,7 @@ struct SearchQuestion {
   bool any = false;                      ///< combinations that NATTEN refuses too
   std::optional<Distinct> distinct;      ///< of kBest; none: kWindow where windows are searched, else kTiles
   std::vector<std::int64_t> dense_axes;  ///< whose window is the whole axis
-  std::optional<SearchObjective> objective;  ///< none: work; worst for one tile pair
+  std::optional<Objective> objective;  ///< none: work; worst for one tile pair
   SearchKind kind = SearchKind::kBest;
   std::optional<std::int64_t> top;  ///< candidates of kBest; none: kDefaultTop
 };
@@ -138,17 +115,6 @@ struct CallParts {
 }  // namespace natten_sim::study
 
 namespace natten_sim {
-
-template <>
-struct NamesOf<study::SearchObjective> {
-  static constexpr const char* kConcept = "objective";
-  static constexpr auto kTable = [] {
-    std::array<Name<study::SearchObjective>, std::size(study::kSearchObjectives)> table{};
-    for (std::size_t i = 0; i < table.size(); ++i)
-      table[i] = {study::kSearchObjectives[i].objective, study::kSearchObjectives[i].name};
-    return table;
-  }();
-};
 
 template <>
 struct NamesOf<study::SearchKind> {

@@ -1,0 +1,38 @@
+"""Predicts how GPU attention kernels behave, before any GPU time is spent.
+
+    import natten_sim
+
+    answer = natten_sim.count(input=(30, 48, 80), window=(18, 24, 24), device="h200", head_dim=128)
+    answer.speedup_mean    # an attribute for each member of the result
+    answer.to_dict()       # the JSON object of `natten-sim count ... --json`
+
+Keywords have the names, units and defaults of the program's options. Every answer is frozen.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from natten_sim._core import *  # noqa: F403
+from natten_sim._core import version as __version__
+from natten_sim._error import Error as Error
+from natten_sim._record import Record as Record
+
+if TYPE_CHECKING:
+    from natten_sim import flash4 as flash4
+    from natten_sim import flex as flex
+    from natten_sim import helion as helion
+    from natten_sim import natten as natten
+    from natten_sim import triton as triton
+
+# Bridges are imported when they are used: some need NumPy or PyTorch.
+_BRIDGES = ("flash4", "flex", "helion", "natten", "triton")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _BRIDGES:
+        return importlib.import_module(f"natten_sim.{name}")
+    raise AttributeError(f"module 'natten_sim' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_BRIDGES})
