@@ -231,7 +231,7 @@ Options<SearchFlags> search_rows() {
       "--emit", &SearchFlags::emit,
       {.value = "KIND",
        .help = "Print what runs the winner: NATTEN's Python call, its profiler's command, a FlexAttention "
-               "script, or the call as JSON",
+               "script, tables for its BlockMask, or the call as JSON",
        .echo = Echo::kNever,
        .excludes = {"csv"}});
   rows.add("--threads", &SearchFlags::threads,
