@@ -13,7 +13,7 @@ CaseKind natten() {
             TimedRunCase point;
             point.family = "natten";
             point.run = read_timed_run(fields, fields.text("runs"));
-            point.runs_by = "NATTEN's profiler: natten-sim count --emit natten-profiler";
+            point.runs_by = "NATTEN's profiler";
             return Point(point);
           }};
 }

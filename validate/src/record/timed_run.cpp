@@ -138,8 +138,9 @@ KernelRun read_timed_run(const StrictObject& fields, const std::string& kernel) 
   if (pass != "forward" && pass != "backward") fields.fail("pass", "forward, backward");
   run.pass = pass == "forward" ? Walk::kForward : Walk::kBackward;
   require_valid(make_mask(run.input, run.window, run.stride, run.dilation, run.causal));
-  require_extents("q_tile", run.q_tile, rank, 1, 1 << 20);
-  require_extents("kv_tile", run.kv_tile, rank, 1, 1 << 20);
+  // A dense kernel has tiles of tokens in a row, whatever the layout.
+  require_extents("q_tile", run.q_tile, run.q_tile.rank(), 1, 1 << 20);
+  require_extents("kv_tile", run.kv_tile, run.kv_tile.rank(), 1, 1 << 20);
   return run;
 }
 
