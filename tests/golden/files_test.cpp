@@ -45,19 +45,56 @@ TEST_CASE("a full disk is an error, on standard output and in files") {
   CHECK(natten_sim::test::shell_exit_code("\"$PROGRAM\" --help > /dev/full") == 1);
 }
 
+/// A batch that never ends is sent `signal` once its temporary file is there; then its input ends.
+std::string signalled_batch(const std::string& folder, const std::string& start, const std::string& signal) {
+  return "mkfifo '" + folder + "/in'; (" + start + " \"$PROGRAM\" " + kSmall + " --batch '" + folder +
+         "/in' --output '" + folder + "/out' & pid=$!; exec 3> '" + folder +
+         "/in'; echo '{}' >&3; n=0; while ! ls '" + folder +
+         "'/.natten-sim-*.tmp > /dev/null 2>&1; do [ $n -lt 200 ] || exit 99; sleep 0.05; n=$((n+1)); done; kill -" +
+         signal + " $pid; exec 3>&-; wait $pid)";
+}
+
 TEST_CASE("an interrupted run leaves no half file") {
-  for (const std::string signal : {"INT", "TERM", "HUP"}) {
+  for (const std::string signal : {"INT", "QUIT", "TERM", "HUP"}) {
     const std::string folder = scratch_folder();
-    // A batch that never ends, stopped once its temporary file is there. The shell sees 128 + signal number.
-    const std::string command =
-        "mkfifo '" + folder + "/in'; (\"$PROGRAM\" " + kSmall + " --batch '" + folder + "/in' --output '" +
-        folder + "/out' & pid=$!; exec 3> '" + folder + "/in'; echo '{}' >&3; n=0; while [ ! -e '" + folder +
-        "'/out.tmp* ] && [ $n -lt 200 ]; do sleep 0.05; n=$((n+1)); done; [ $n -lt 200 ] || exit 99; kill -" +
-        signal + " $pid; wait $pid)";
+    // A shell lets what runs in the background ignore INT and QUIT. It sees 128 + signal number.
+    const std::string command = signalled_batch(folder, "env --default-signal=" + signal, signal);
     INFO(signal);
-    CHECK(natten_sim::test::shell_exit_code(command) > 128);
+    const int code = natten_sim::test::shell_exit_code(command);
+    CHECK(code > 128);
     CHECK(entries(folder) == 1);  // the pipe
   }
+}
+
+TEST_CASE("a signal that is ignored stays ignored, as nohup wants it") {
+  const std::string folder = scratch_folder();
+  CHECK(natten_sim::test::shell_exit_code(signalled_batch(folder, "nohup", "HUP")) == 0);
+  CHECK(entries(folder) == 2);  // the pipe and the output
+}
+
+TEST_CASE("a file that may grow no further is an error and leaves nothing") {
+  const std::string folder = scratch_folder();
+  CHECK(natten_sim::test::shell_exit_code("(ulimit -f 1; i=0; while [ $i -lt 99 ]; do echo '{}'; i=$((i+1)); "
+                                          "done | \"$PROGRAM\" " +
+                                          kSmall + " --batch - --output '" + folder + "/out')") == 1);
+  CHECK(entries(folder) == 0);
+}
+
+TEST_CASE("links that lead in a circle, long names and endless or deep options are bad input") {
+  const std::string folder = scratch_folder();
+  std::filesystem::create_symlink(folder + "/a", folder + "/b");
+  std::filesystem::create_symlink(folder + "/b", folder + "/a");
+  CHECK(run(kSmall + " --output " + folder + "/a").exit_code == 2);
+  CHECK(run(kSmall + " --output " + folder + "/" + std::string(300, 'x')).exit_code == 2);
+  CHECK(run("schedule --q-tiles 4 --kv-tiles 4 --mask " + folder + "/a").exit_code == 2);
+  for (const char* option : {"--config", "--preset-file", "--device-file", "--costs"}) {
+    INFO(option);
+    CHECK(run(kSmall + " " + option + " /dev/zero").exit_code == 2);
+  }
+  std::string deep = "a";
+  for (int i = 0; i < 40000; ++i) deep += ".a";
+  write_text(folder + "/deep.toml", deep + " = 1\n");
+  CHECK(run(kSmall + " --config " + folder + "/deep.toml").exit_code == 2);
 }
 
 TEST_CASE("a link stays a link and a file keeps its permissions") {
@@ -90,6 +127,13 @@ TEST_CASE("a config file gives what the command line leaves out") {
   CHECK(Json::parse(run("count --json --config " + path).out)["result"]["visited_tiles"] == 32);
   CHECK(Json::parse(run("count --json -s 1 --config " + path).out)["result"]["visited_tiles"] == 44);
   CHECK(Json::parse(run("search --json --config " + path).out)["result"]["candidates"].size() == 3);
+}
+
+TEST_CASE("a flag that a subcommand's table says is false stays off, whatever the top level says") {
+  const std::string path = scratch_folder() + "/config.toml";
+  write_text(path, "csv = true\ninput = 64\nwindow = 8\nquiet = true\n[count]\ncsv = false\njson = true\n");
+  CHECK(run("count --config " + path).out.starts_with("{"));
+  CHECK(run("count --csv --json=false --config " + path).out.starts_with("input,window"));
 }
 
 TEST_CASE("an option on the command line drops its rival from the config file") {

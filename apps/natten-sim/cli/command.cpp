@@ -1,8 +1,10 @@
 #include "cli/command.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <new>
 
 #include <CLI/CLI.hpp>
@@ -10,10 +12,11 @@
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/version.hpp>
+#include <natten_sim/io/files.hpp>
 
 #include "cli/config.hpp"
-#include "cli/option_value.hpp"
 #include "cli/output.hpp"
+#include "cli/sources.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -27,29 +30,31 @@ std::string did_you_mean(const std::string& name) {
   return name.empty() ? "" : "did you mean '" + name + "'?";
 }
 
-/// What CLI11 fills, by option name.
-struct ParsedOptions {
-  std::map<std::string, std::vector<std::string>> texts;
-  std::map<std::string, std::string> flags;  ///< "true", or what follows '='
-};
+/// CLI11's options of a subcommand, in the order of Sources. They keep the words.
+using Declared = std::vector<const CLI::Option*>;
 
-void declare(CLI::App& app, const Command& command, ParsedOptions& parsed) {
+Declared declare(CLI::App& app, const Command& command) {
+  Declared declared;
   for (const OptionSpec& spec : command.options) {
     if (spec.value_name.empty()) {
-      app.add_flag(spec.flags, parsed.flags[spec.name()], spec.help);
+      declared.push_back(app.add_flag(spec.flags, spec.help));
       continue;
     }
-    CLI::Option* option = app.add_option(spec.flags, parsed.texts[spec.name()], spec.help);
+    CLI::Option* option = app.add_option(spec.flags, CLI::callback_t(), spec.help);
     option->type_name(spec.value_name);
     // More values than axes are counted by our own reader, which says how many there may be.
     option->expected(1, spec.max_values == 1 ? 1 : 64);
+    option->allow_extra_args();
     if (spec.max_values == 1) option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    declared.push_back(option);
   }
   if (!command.positional.empty()) {
-    app.add_option(command.positional, parsed.texts[command.positional], command.positional_help)
-        ->expected(1, command.max_positional);
+    CLI::Option* option = app.add_option(command.positional, CLI::callback_t(), command.positional_help);
+    option->type_name("TEXT")->expected(1, command.max_positional)->allow_extra_args();
+    declared.push_back(option);
   }
   app.footer(command.footer);
+  return declared;
 }
 
 bool flag_value(const std::string& name, const std::string& text) {
@@ -58,23 +63,38 @@ bool flag_value(const std::string& name, const std::string& text) {
   throw InvalidParameter(name, "'" + text + "'", "true, false, 1 or 0; without a value, true");
 }
 
-Arguments to_arguments(const Command& command, const CLI::App& app, ParsedOptions& parsed) {
-  Arguments arguments;
-  for (const OptionSpec& spec : command.options) {
-    const std::string name = spec.name();
-    if (app.count("--" + name) == 0) continue;
-    if (!spec.value_name.empty()) {
-      arguments.set(name, parsed.texts[name]);
-    } else if (flag_value(name, parsed.flags[name])) {
-      arguments.set(name, {});
+Sources command_line(const Command& command, const Declared& declared) {
+  static const std::vector<std::string> kOn;
+  Sources sources(command);
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    const std::vector<std::string>& words = declared[i]->results();
+    if (words.empty()) continue;
+    const bool flag = i < command.options.size() && command.options[i].value_name.empty();
+    if (!flag) {
+      sources[i].words = &words;
+    } else if (flag_value(sources.name(i), words.front())) {
+      sources[i].words = &kOn;
     } else {
-      arguments.turn_off(name);
+      sources[i].off = true;
     }
   }
-  if (!command.positional.empty() && !parsed.texts[command.positional].empty()) {
-    arguments.set(command.positional, parsed.texts[command.positional]);
+  return sources;
+}
+
+/// Each value goes from where it stands to the row that reads it.
+int answer(const Command& command, const Sources& sources) {
+  const std::unique_ptr<Form> form = command.begin();
+  Given given;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i].given()) continue;
+    given.add(sources.name(i));
+    if (sources[i].words != nullptr) {
+      form->take(i, *sources[i].words);
+    } else {
+      form->take(i, *sources[i].file);
+    }
   }
-  return arguments;
+  return form->answer(given);
 }
 
 /// CLI11 would join the values of a repeated flag, and `-w 3 -w 4` would become a window of two axes.
@@ -88,37 +108,15 @@ void refuse_repeats(int argc, char** argv, const Command& command) {
                                    [&](const OptionSpec& option) { return option.has_flag(flag); });
     if (spec == command.options.end()) continue;
     if (++seen[spec->name()] == 2) throw InvalidParameter(spec->name(), "given twice", "each option once");
-    if (spec->value_name.empty() && word == flag + "=") (void)flag_value(spec->name(), "");
+    // As it stands: CLI11 takes '=' and '={}' for no value.
+    if (spec->value_name.empty() && word.starts_with(flag + "="))
+      (void)flag_value(spec->name(), word.substr(flag.size() + 1));
   }
 }
 
-/// What the rows say about which options go together.
-void check_company(const Command& command, const Arguments& arguments) {
-  for (const OptionSpec& spec : command.options) {
-    if (!arguments.has(spec.name())) continue;
-    for (const std::string& other : spec.excludes) {
-      if (!arguments.has(other)) continue;
-      throw InvalidParameter("--" + spec.name(), "given together with --" + other,
-                             "one of the two for '" + command.name + "'");
-    }
-    for (const std::string& other : spec.rules_out.options) {
-      if (!arguments.has(other)) continue;
-      throw InvalidParameter("--" + other, "given together with --" + spec.name(), spec.rules_out.accepted);
-    }
-    for (const Need& need : spec.needs) {
-      if (arguments.has(need.option)) continue;
-      throw InvalidParameter((need.with_dashes ? "--" : "") + spec.name(), "given without --" + need.option,
-                             need.accepted);
-    }
-  }
-}
-
-void check_choices(const Command& command, const Arguments& arguments) {
-  for (const OptionSpec& spec : command.options) {
-    if (spec.choices.empty() || !arguments.has(spec.name())) continue;
-    for (const std::string& value : arguments.values(spec.name()))
-      require_choice(spec.name(), value, spec.choices);
-  }
+/// Only the options of a subcommand that is named can matter.
+bool is_named(const Command& command, int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [&](const char* word) { return word == command.name; });
 }
 
 /// Turns CLI11's complaint into ours, with the closest flag or subcommand as a hint.
@@ -171,6 +169,20 @@ int guarded(const std::function<int()>& body) {
   }
 }
 
+extern "C" void leave_on_signal(int signal) {
+  remove_temporary_files();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+/// A signal that ends the program leaves no temporary file behind. One that is ignored (nohup) stays ignored.
+void handle_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
+    if (std::signal(signal, leave_on_signal) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow further is a write that fails
+}
+
 }  // namespace
 
 std::string OptionSpec::name() const {
@@ -183,18 +195,8 @@ bool OptionSpec::has_flag(const std::string& flag) const {
   return std::find(all.begin(), all.end(), flag) != all.end();
 }
 
-const std::vector<std::string>& Arguments::values(const std::string& name) const {
-  static const std::vector<std::string> kNone;
-  const auto found = values_.find(name);
-  return found == values_.end() ? kNone : found->second;
-}
-
-std::string Arguments::text(const std::string& name, const std::string& fallback) const {
-  const std::vector<std::string>& found = values(name);
-  return found.empty() ? fallback : found.front();
-}
-
 int run_program(int argc, char** argv, const std::vector<Command>& commands) {
+  handle_signals();
   return guarded([&]() -> int {
     CLI::App app{
         "Predicts how GPU attention kernels behave: exact tile counts and parameter search for\n"
@@ -207,11 +209,11 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
         "Exit codes: 0 done, 1 internal error, 2 bad input or usage, 3 a comparison is out of tolerance,\n"
         "4 the hardware or counter that was asked for is absent.\n"
         "natten-sim SUBCOMMAND --help lists the options of a subcommand.");
-    std::vector<ParsedOptions> parsed(commands.size());
     std::vector<CLI::App*> apps;
-    for (std::size_t i = 0; i < commands.size(); ++i) {
-      apps.push_back(app.add_subcommand(commands[i].name, commands[i].summary));
-      declare(*apps.back(), commands[i], parsed[i]);
+    std::vector<Declared> declared;
+    for (const Command& command : commands) {
+      apps.push_back(app.add_subcommand(command.name, command.summary));
+      declared.push_back(is_named(command, argc, argv) ? declare(*apps.back(), command) : Declared{});
     }
     const auto chosen = [&]() -> std::size_t {
       return static_cast<std::size_t>(
@@ -236,13 +238,10 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
     const std::size_t index = chosen();
     const Command& command = commands[index];
     refuse_repeats(argc, argv, command);
-    Arguments arguments = to_arguments(command, *apps[index], parsed[index]);
-    if (arguments.has(command.options_file)) {
-      merge_config(arguments.text(command.options_file), command, commands, arguments);
-    }
-    check_company(command, arguments);
-    check_choices(command, arguments);
-    return command.run(arguments);
+    Sources sources = command_line(command, declared[index]);
+    merge_config(command, commands, sources);
+    check_company(command, sources);
+    return answer(command, sources);
   });
 }
 

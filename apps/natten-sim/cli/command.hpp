@@ -1,11 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "cli/file_value.hpp"
 
 namespace natten_sim::cli {
 
@@ -44,23 +45,29 @@ struct OptionSpec {
   [[nodiscard]] bool has_flag(const std::string& flag) const;
 };
 
-/// The words of each option that was given, by its name: from the command line, else from the file of
-/// --config.
-class Arguments {
+/// Which options of a subcommand were given, on the command line or in its file of options.
+class Given {
  public:
-  void set(const std::string& name, std::vector<std::string> values) { values_[name] = std::move(values); }
-  [[nodiscard]] bool has(const std::string& name) const { return values_.contains(name); }
-  /// A flag that was given as --flag=false: absent, and a file of options does not set it again.
-  void turn_off(const std::string& name) { off_.insert(name); }
-  [[nodiscard]] bool is_off(const std::string& name) const { return off_.contains(name); }
-  /// Empty when absent.
-  [[nodiscard]] const std::vector<std::string>& values(const std::string& name) const;
-  /// The one value, or the fallback when absent.
-  [[nodiscard]] std::string text(const std::string& name, const std::string& fallback = "") const;
+  void add(const std::string& name) { names_.insert(name); }
+  [[nodiscard]] bool has(const std::string& name) const { return names_.contains(name); }
 
  private:
-  std::map<std::string, std::vector<std::string>> values_;
-  std::set<std::string> off_;
+  std::set<std::string> names_;
+};
+
+/// The question of one run: takes options one by one, by their place in Command::options (the positional
+/// argument stands after them), and is then answered. @throws Error naming the option and what it accepts.
+class Form {
+ public:
+  Form() = default;
+  Form(const Form&) = delete;
+  Form& operator=(const Form&) = delete;
+  virtual ~Form() = default;
+  /// The words of the command line; none for a flag.
+  virtual void take(std::size_t option, const std::vector<std::string>& words) = 0;
+  virtual void take(std::size_t option, const FileValue& value) = 0;
+  /// @return the exit code
+  virtual int answer(const Given& given) = 0;
 };
 
 struct Command {
@@ -69,7 +76,7 @@ struct Command {
   std::string summary;
   std::string footer;  ///< examples and exit codes, below the options of --help
   std::vector<OptionSpec> options;
-  std::function<int(const Arguments&)> run;
+  std::function<std::unique_ptr<Form>()> begin;  ///< a form with the defaults, for one run
   std::string positional;  ///< name of the one positional argument, empty: none
   std::string positional_help;
   std::string positional_choices;

@@ -1,7 +1,6 @@
 #include "cli/config.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <sstream>
 
 #define TOML_EXCEPTIONS 1
@@ -15,23 +14,11 @@
 namespace natten_sim::cli {
 namespace {
 
-std::string scalar_text(const toml::node& node, const std::string& where) {
+FileValue::Scalar scalar_of(const toml::node& node, const std::string& where) {
   if (const auto* text = node.as_string()) return text->get();
-  if (const auto* integer = node.as_integer()) return std::to_string(integer->get());
-  if (const auto* boolean = node.as_boolean()) return boolean->get() ? "true" : "false";
-  if (const auto* number = node.as_floating_point()) {
-    std::ostringstream text;
-    text.precision(17);
-    // The shortest text that reads back as the same number.
-    for (int digits = 1; digits <= 17; ++digits) {
-      std::ostringstream attempt;
-      attempt.precision(digits);
-      attempt << number->get();
-      if (std::stod(attempt.str()) == number->get()) return attempt.str();
-    }
-    text << number->get();
-    return text.str();
-  }
+  if (const auto* integer = node.as_integer()) return integer->get();
+  if (const auto* boolean = node.as_boolean()) return boolean->get();
+  if (const auto* number = node.as_floating_point()) return number->get();
   throw MalformedData(where, "a value of another kind", "a string, number, boolean or array of these");
 }
 
@@ -41,26 +28,21 @@ const OptionSpec* find_option(const Command& command, const std::string& key) {
   return found == command.options.end() ? nullptr : &*found;
 }
 
-/// The values of one key, checked against its option; none for a flag that is false.
-std::optional<std::vector<std::string>> read_values(const toml::node& node, const OptionSpec& option,
-                                                    const std::string& where) {
-  std::vector<std::string> values;
+/// The value of one key, with no more elements than its option takes.
+FileValue read_value(const toml::node& node, const OptionSpec& option, const std::string& where) {
+  std::vector<FileValue::Scalar> scalars;
   if (const auto* array = node.as_array()) {
-    for (const toml::node& element : *array) values.push_back(scalar_text(element, where));
+    for (const toml::node& element : *array) scalars.push_back(scalar_of(element, where));
   } else {
-    values.push_back(scalar_text(node, where));
+    scalars.push_back(scalar_of(node, where));
   }
-  if (option.value_name.empty()) {
-    if (node.is_boolean()) {
-      return values.front() == "true" ? std::optional(std::vector<std::string>{}) : std::nullopt;
-    }
-    throw MalformedData(where, "not a boolean", "true or false");
-  }
-  if (values.empty() || values.size() > static_cast<std::size_t>(option.max_values)) {
-    throw MalformedData(where, std::to_string(values.size()) + " values",
+  const bool flag = option.value_name.empty();
+  if (flag && !node.is_boolean()) throw MalformedData(where, "not a boolean", "true or false");
+  if (!flag && (scalars.empty() || scalars.size() > static_cast<std::size_t>(option.max_values))) {
+    throw MalformedData(where, std::to_string(scalars.size()) + " values",
                         "1 to " + std::to_string(option.max_values));
   }
-  return values;
+  return FileValue(std::move(scalars));
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& key,
@@ -75,12 +57,12 @@ std::optional<std::vector<std::string>> read_values(const toml::node& node, cons
 }
 
 /// The option, or one that excludes it, has its value already.
-bool decided(const std::string& option, const Command& command, const Arguments& arguments) {
-  if (arguments.has(option) || arguments.is_off(option)) return true;
-  for (const OptionSpec& spec : command.options) {
-    for (const std::string& other : spec.excludes) {
-      if ((spec.name() == option && arguments.has(other)) || (other == option && arguments.has(spec.name())))
-        return true;
+bool decided(std::size_t option, const Command& command, const Sources& sources) {
+  if (sources[option].decided()) return true;
+  const std::string& name = sources.name(option);
+  for (std::size_t i = 0; i < command.options.size(); ++i) {
+    for (const std::string& other : command.options[i].excludes) {
+      if ((i == option && sources.given(other)) || (other == name && sources[i].given())) return true;
     }
   }
   return false;
@@ -88,8 +70,8 @@ bool decided(const std::string& option, const Command& command, const Arguments&
 
 /// `known`: the subcommands whose options may stand in this table.
 void merge_table(const toml::table& table, const std::string& path, const Command& command,
-                 const std::vector<const Command*>& known, Arguments& arguments) {
-  const Arguments before = arguments;  // rivals within one table are a contradiction, found later
+                 const std::vector<const Command*>& known, Sources& sources) {
+  const Sources before = sources;  // rivals within one table are a contradiction, found later
   for (const auto& [key_node, node] : table) {
     const std::string key(key_node.str());
     if (node.is_table()) continue;  // checked by merge_config
@@ -101,19 +83,61 @@ void merge_table(const toml::table& table, const std::string& path, const Comman
     if (option == nullptr) continue;
     if (option->name() == command.options_file)
       throw MalformedData(path, "'" + option->name() + "' in a config file", "options, no further files");
-    std::optional<std::vector<std::string>> values = read_values(node, *option, path + ": '" + key + "'");
-    if (values && !decided(option->name(), command, before))
-      arguments.set(option->name(), std::move(*values));
+    FileValue value = read_value(node, *option, path + ": '" + key + "'");
+    const auto place = static_cast<std::size_t>(option - command.options.data());
+    if (decided(place, command, before)) continue;
+    if (node.is_boolean() && option->value_name.empty() && !node.as_boolean()->get()) {
+      sources[place].off = true;
+    } else {
+      sources[place].file = std::move(value);
+    }
+  }
+}
+
+constexpr std::int64_t kMaxConfigBytes = 1 << 20;
+constexpr int kMaxKeyParts = 16;
+
+/// The parser calls itself for each part of a dotted key.
+void require_shallow_keys(std::string_view text, const std::string& path) {
+  int parts = 1;
+  char quote = 0;
+  bool in_key = true;
+  for (const char c : text) {
+    if (c == '\n') {
+      parts = 1;
+      quote = 0;
+      in_key = true;
+    } else if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '=') {
+      in_key = false;
+    } else if (c == '{' || c == ',') {  // of an inline table
+      parts = 1;
+      in_key = true;
+    } else if (in_key && c == '.' && ++parts > kMaxKeyParts) {
+      throw MalformedData("config file " + path, "a key of more than " + std::to_string(kMaxKeyParts) + " parts",
+                          "subcommand and option");
+    }
   }
 }
 
 }  // namespace
 
-void merge_config(const std::string& path, const Command& command, const std::vector<Command>& commands,
-                  Arguments& arguments) {
+void merge_config(const Command& command, const std::vector<Command>& commands, Sources& sources) {
+  const auto option =
+      std::find_if(command.options.begin(), command.options.end(),
+                   [&](const OptionSpec& spec) { return spec.name() == command.options_file; });
+  if (option == command.options.end()) return;
+  const Source& given = sources[static_cast<std::size_t>(option - command.options.begin())];
+  if (given.words == nullptr) return;
+  const std::string& path = given.words->front();
   toml::table document;
   try {
-    document = toml::parse(read_file("config", path), path);
+    const std::string text = read_text("config", path, kMaxConfigBytes);
+    require_shallow_keys(text, path);
+    document = toml::parse(text, path);
   } catch (const toml::parse_error& error) {
     std::ostringstream place;
     place << error.description() << " (line " << error.source().begin.line << ")";
@@ -131,8 +155,8 @@ void merge_config(const std::string& path, const Command& command, const std::ve
                       "a subcommand");
   }
   if (const toml::table* own = document[command.name].as_table())
-    merge_table(*own, path, command, {&command}, arguments);
-  merge_table(document, path, command, all, arguments);
+    merge_table(*own, path, command, {&command}, sources);
+  merge_table(document, path, command, all, sources);
 }
 
 }  // namespace natten_sim::cli

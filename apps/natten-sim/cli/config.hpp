@@ -1,15 +1,12 @@
 #pragma once
 
-#include <string>
-
-#include "cli/command.hpp"
+#include "cli/sources.hpp"
 
 namespace natten_sim::cli {
 
-/// Fills in options that the command line left out from a TOML file: keys are option names, at the top level
-/// (for every subcommand) or in a table named like the subcommand, which wins. @throws MalformedData,
-/// UnknownName.
-void merge_config(const std::string& path, const Command& command, const std::vector<Command>& commands,
-                  Arguments& arguments);
+/// Fills in options that the command line left out from the TOML file that it names, if it does: keys are option
+/// names, at the top level (for every subcommand) or in a table named like the subcommand, which wins. Values
+/// keep their TOML kind. @throws MalformedData, UnknownName.
+void merge_config(const Command& command, const std::vector<Command>& commands, Sources& sources);
 
 }  // namespace natten_sim::cli

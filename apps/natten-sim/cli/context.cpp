@@ -6,6 +6,11 @@
 #include "cli/output.hpp"
 
 namespace natten_sim::cli {
+namespace {
+
+constexpr std::int64_t kMaxCatalogBytes = std::int64_t{1} << 26;
+
+}  // namespace
 
 Options<CatalogFiles> catalog_rows() {
   Options<CatalogFiles> rows;
@@ -28,15 +33,16 @@ Options<CatalogFiles> device_file_rows() {
 study::Context make_context(const CatalogFiles& files) {
   study::Context context = study::default_context();
   if (files.preset_file) {
-    add_presets(context.catalog, read_file("preset-file", *files.preset_file),
+    add_presets(context.catalog, read_text("preset-file", *files.preset_file, kMaxCatalogBytes),
                 "preset file " + *files.preset_file);
   }
   if (files.device_file) {
-    add_devices(context.catalog, read_file("device-file", *files.device_file),
+    add_devices(context.catalog, read_text("device-file", *files.device_file, kMaxCatalogBytes),
                 "device file " + *files.device_file);
   }
   if (files.costs)
-    add_kernel_times(context.catalog, read_file("costs", *files.costs), "costs file " + *files.costs);
+    add_kernel_times(context.catalog, read_text("costs", *files.costs, kMaxCatalogBytes),
+                     "costs file " + *files.costs);
   return context;
 }
 

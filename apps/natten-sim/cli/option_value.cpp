@@ -112,6 +112,16 @@ std::vector<std::int64_t> OptionValue<std::vector<std::int64_t>>::from_json(cons
   return values;
 }
 
+bool OptionValue<std::vector<std::int64_t>>::from_plain(const PlainValue& value, const About& about,
+                                                       std::vector<std::int64_t>& out) {
+  if (!value.is_array || value.is_boolean) return false;
+  for (const std::int64_t one : value.values) {
+    if (one < about.range.lo || one > about.range.hi) return false;
+  }
+  out.assign(value.values.begin(), value.values.end());
+  return true;
+}
+
 bool OptionValue<std::vector<std::int64_t>>::to_json(const std::vector<std::int64_t>& values, Json& out) {
   out = values;
   return true;
@@ -153,7 +163,8 @@ bool OptionValue<std::string>::to_json(const std::string& value, Json& out) {
 }
 
 std::vector<std::string> OptionValue<std::vector<std::string>>::from_words(
-    const std::string&, const std::vector<std::string>& words, const About&) {
+    const std::string& name, const std::vector<std::string>& words, const About& about) {
+  for (const std::string& word : words) require_choice(name, word, about.choices);
   return words;
 }
 

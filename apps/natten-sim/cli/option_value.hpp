@@ -18,6 +18,7 @@
 #include <natten_sim/search/windows/search.hpp>
 
 #include "cli/command.hpp"
+#include "cli/file_value.hpp"
 #include "cli/plain_value.hpp"
 
 namespace natten_sim::cli {
@@ -68,7 +69,8 @@ struct About {
 ///     };
 /// Both readers throw InvalidParameter or UnknownName naming the option, the value and what is accepted.
 /// A type may also have `static bool from_plain(const PlainValue& value, const About& about, T& out)`, for
-/// lines of a batch: false leaves the value, and what is wrong with it, to from_json.
+/// lines of a batch and files of options, and `from_number(double, about, out)` for the latter: false leaves the
+/// value, and what is wrong with it, to the other readers.
 template <typename T>
 struct OptionValue;
 
@@ -148,6 +150,7 @@ struct OptionValue<std::vector<std::int64_t>> {
   static std::vector<std::int64_t> from_words(const std::string& name, const std::vector<std::string>& words,
                                               const About& about);
   static std::vector<std::int64_t> from_json(const std::string& key, const Json& value, const About& about);
+  static bool from_plain(const PlainValue& value, const About& about, std::vector<std::int64_t>& out);
   static bool to_json(const std::vector<std::int64_t>& values, Json& out);
 };
 
@@ -156,6 +159,11 @@ struct OptionValue<double> {
   static constexpr int kMaxValues = 1;
   static double from_words(const std::string& name, const std::vector<std::string>& words, const About&);
   static double from_json(const std::string& key, const Json& value, const About&);
+  static bool from_number(double value, const About& about, double& out) {
+    if (!(value >= about.interval.lo && value <= about.interval.hi)) return false;
+    out = value;
+    return true;
+  }
   static bool to_json(double value, Json& out);
 };
 
@@ -256,6 +264,16 @@ struct OptionValue<std::optional<T>> {
     out = inner;
     return true;
   }
+  static bool from_number(double value, const About& about, std::optional<T>& out) requires
+      requires(T inner) {
+    OptionValue<T>::from_number(value, about, inner);
+  }
+  {
+    T inner{};
+    if (!OptionValue<T>::from_number(value, about, inner)) return false;
+    out = inner;
+    return true;
+  }
   static bool to_json(const std::optional<T>& value, Json& out) {
     return value && OptionValue<T>::to_json(*value, out);
   }
@@ -273,6 +291,20 @@ std::optional<T> OptionValue<std::optional<T>>::from_json(const std::string& key
 template <typename T>
 bool write_value(const T& value, Json& out) {
   return OptionValue<T>::to_json(value, out);
+}
+
+/// Reads a value of a file of options into `out`.
+template <typename T>
+void read_file_value(const std::string& name, const FileValue& value, const About& about, T& out) {
+  if constexpr (requires { OptionValue<T>::from_plain(PlainValue{}, about, out); }) {
+    const std::optional<PlainValue> plain = value.plain(OptionValue<T>::kMaxValues > 1);
+    if (plain && OptionValue<T>::from_plain(*plain, about, out)) return;
+  }
+  if constexpr (requires(double number) { OptionValue<T>::from_number(number, about, out); }) {
+    const std::optional<double> number = value.number();
+    if (number && OptionValue<T>::from_number(*number, about, out)) return;
+  }
+  out = OptionValue<T>::from_words(name, value.words(), about);
 }
 
 /// The part of a row that CLI11, help and completion need.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -58,6 +59,9 @@ class Options {
     row.read_words = [=](Q& question, const std::vector<std::string>& words) {
       std::invoke(access, question) = OptionValue<T>::from_words(name, words, about);
     };
+    row.read_file = [=](Q& question, const FileValue& value) {
+      read_file_value<T>(name, value, about, std::invoke(access, question));
+    };
     row.read_json = [=, key = row.key](Q& question, const Json& value) {
       std::invoke(access, question) = OptionValue<T>::from_json(key, value, about);
     };
@@ -81,6 +85,7 @@ class Options {
     row.read_words = [=](Q& question, const std::vector<std::string>&) {
       std::invoke(access, question) = value;
     };
+    row.read_file = [=](Q& question, const FileValue&) { std::invoke(access, question) = value; };
     row.read_json = [=, key = row.key](Q& question, const Json& given) {
       if (OptionValue<bool>::from_json(key, given, about)) std::invoke(access, question) = value;
     };
@@ -123,6 +128,9 @@ class Options {
       row.read_words = [=, read = from.read_words](Q& question, const std::vector<std::string>& words) {
         read(std::invoke(access, question), words);
       };
+      row.read_file = [=, read = from.read_file](Q& question, const FileValue& value) {
+        read(std::invoke(access, question), value);
+      };
       if (from.read_json) {
         row.read_json = [=, read = from.read_json](Q& question, const Json& value) {
           read(std::invoke(access, question), value);
@@ -139,15 +147,6 @@ class Options {
       rows_.push_back(std::move(row));
     }
     return *this;
-  }
-
-  /// Reads what was given into a copy of `question`, in the order of the rows.
-  [[nodiscard]] Q read(const Arguments& arguments, Q question = {}) const {
-    for (const Row& row : rows_) {
-      if (!row.spec.flags.empty() && arguments.has(row.spec.name()))
-        row.read_words(question, arguments.values(row.spec.name()));
-    }
-    return question;
   }
 
   /// `question` with the keys of `object` in place of its own: those of `input`, and of rows with
@@ -184,6 +183,7 @@ class Options {
     About about;
     bool positional = false;
     std::function<void(Q&, const std::vector<std::string>&)> read_words;
+    std::function<void(Q&, const FileValue&)> read_file;
     std::function<void(Q&, const Json&)> read_json;
     std::function<bool(Q&, Json&)> write_json;              ///< false: there is no value
     std::function<bool(Q&, const PlainValue&)> read_plain;  ///< none: the type has no plain values
@@ -204,11 +204,40 @@ template <typename First, typename Second>
   return [=](auto& question) -> auto& { return std::invoke(second, std::invoke(first, question)); };
 }
 
-/// Gives `command` its options and lets `run` answer the question that they ask.
+/// The form of a subcommand whose rows read into a Q.
 template <typename Q, typename Run>
-void bind(Command& command, const Options<Q>& options, Run run) {
-  for (const typename Options<Q>::Row& row : options.rows()) {
-    if (row.spec.flags.empty()) continue;
+class RowsForm : public Form {
+ public:
+  using Rows = std::vector<typename Options<Q>::Row>;
+
+  RowsForm(std::shared_ptr<const Rows> rows, Run run) : rows_(std::move(rows)), run_(std::move(run)) {}
+  void take(std::size_t option, const Words& words) override {
+    (*rows_)[option].read_words(question_, words);
+  }
+  void take(std::size_t option, const FileValue& value) override {
+    (*rows_)[option].read_file(question_, value);
+  }
+  int answer(const Given& given) override {
+    if constexpr (std::is_invocable_v<Run&, const Q&, const Given&>) {
+      return run_(question_, given);
+    } else {
+      return run_(question_);
+    }
+  }
+
+ private:
+  std::shared_ptr<const Rows> rows_;
+  Run run_;
+  Q question_{};
+};
+
+/// Gives `command` its options and lets `run` answer the question that they ask. `run` may take a Given too.
+template <typename Q, typename Run>
+void bind(Command& command, Options<Q> options, Run run) {
+  auto rows = std::make_shared<std::vector<typename Options<Q>::Row>>(std::move(options).rows());
+  std::erase_if(*rows, [](const auto& row) { return row.spec.flags.empty(); });
+  std::stable_partition(rows->begin(), rows->end(), [](const auto& row) { return !row.positional; });
+  for (const typename Options<Q>::Row& row : *rows) {
     if (!row.positional) {
       command.options.push_back(row.spec);
       continue;
@@ -218,7 +247,9 @@ void bind(Command& command, const Options<Q>& options, Run run) {
     command.positional_choices = row.spec.choices;
     command.max_positional = row.spec.max_values;
   }
-  command.run = [options, run](const Arguments& arguments) { return run(options.read(arguments)); };
+  command.begin = [rows, run]() -> std::unique_ptr<Form> {
+    return std::make_unique<RowsForm<Q, Run>>(rows, run);
+  };
 }
 
 }  // namespace natten_sim::cli

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <natten_sim/io/files.hpp>
+
 #include "cli/options.hpp"
 
 namespace natten_sim::cli {
@@ -30,8 +32,8 @@ class WriteError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Standard output or a file. A file is written under a temporary name beside it and renamed by commit();
-/// without commit() nothing remains. Buffered standard output appears whole at commit(); streamed, at once.
+/// Standard output or a file, which appears complete or not at all, at commit(). Buffered standard output
+/// appears whole at commit(); streamed, at once.
 class OutputSink {
  public:
   enum class Mode { kBuffered, kStreamed };
@@ -39,7 +41,6 @@ class OutputSink {
   /// No path: standard output. @throws InvalidParameter when the file cannot be created, or when another
   /// option of this run writes it.
   OutputSink(const std::optional<std::string>& path, Mode mode);
-  ~OutputSink();
   OutputSink(const OutputSink&) = delete;
   OutputSink& operator=(const OutputSink&) = delete;
 
@@ -51,12 +52,11 @@ class OutputSink {
 
  private:
   void put(std::string_view text);
-  void discard();
+  [[noreturn]] void fail() const;
 
-  std::string path_;
-  std::string temporary_;
   Mode mode_;
-  std::FILE* file_ = nullptr;
+  std::optional<ReplacedFile> file_;  ///< none: standard output
+  std::FILE* stream_;
   std::string buffer_;
 };
 
@@ -66,14 +66,10 @@ void write_output(const OutputFlags& flags, std::string_view text);
 /// Writes `text` to `path`, complete or not at all.
 void write_file(const std::string& path, std::string_view text);
 
-/// Whole file, or standard input for "-". @throws InvalidParameter naming `parameter`.
-[[nodiscard]] std::string read_file(const std::string& parameter, const std::string& path);
-
 /// Remarks on stderr, silent with --quiet.
 class Notes {
  public:
   explicit Notes(const OutputFlags& flags) : quiet_(flags.quiet) {}
-  explicit Notes(const Arguments& arguments) : quiet_(arguments.has("quiet")) {}
   void note(const std::string& text) const;
   [[nodiscard]] bool quiet() const { return quiet_; }
 

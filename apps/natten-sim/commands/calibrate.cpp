@@ -61,7 +61,7 @@ Options<CalibrateFlags> calibrate_rows() {
 
 /// Milliseconds of the launches of a profile, in order.
 std::vector<double> profiled_times(const CalibrateFlags& flags) {
-  const std::string text = read_file("times", *flags.times);
+  const std::string text = read_text("times", *flags.times);
   std::vector<double> times = profiler_times_ms(text);
   if (!times.empty()) return times;
   for (const validate::ProfiledLaunch& launch : validate::parse_ncu_csv(text, *flags.times)) {
@@ -89,7 +89,7 @@ void add_times(const CalibrateFlags& flags, std::vector<KernelRun>& runs) {
 
 /// Of a recording of `validate`, or a table.
 std::vector<KernelRun> read_runs(const CalibrateFlags& flags, const KernelRun& defaults) {
-  const std::string text = read_file("runs", flags.runs);
+  const std::string text = read_text("runs", flags.runs);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || text[first] != '{')
     return parse_kernel_runs(text, flags.runs, defaults);

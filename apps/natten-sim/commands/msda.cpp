@@ -29,7 +29,7 @@ struct OptionValue<MsdaConfig> {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(text, ignored))
       throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a file");
-    const std::vector<MsdaConfig> own = read_msda_configs(read_file(name, text), text);
+    const std::vector<MsdaConfig> own = read_msda_configs(read_text(name, text), text);
     if (own.size() != 1)
       throw MalformedData(text, std::to_string(own.size()) + " configurations", "exactly one");
     return own.front();

@@ -222,7 +222,7 @@ int run_ncu(Job& job) {
   if (!flags.profile) flags.profile = "h200";
   const Point point = parse_point_words(flags.point);
   const Device& device = job.context.catalog.device(*flags.profile);
-  const RecordedRow row = row_of_launches(parse_ncu_csv(read_file("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),
+  const RecordedRow row = row_of_launches(parse_ncu_csv(read_text("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),
                                           flags.ncu_kernel, point);
   Suite suite;
   suite.name = kProfileSuite;
@@ -325,7 +325,7 @@ const std::vector<Mode>& modes() {
   return kModes;
 }
 
-void refuse_options_without_effect(const Arguments& arguments, const Mode& mode) {
+void refuse_options_without_effect(const Given& given, const Mode& mode) {
   const auto shown = [](const std::string& name) { return name == "suite" ? name : "--" + name; };
   std::vector<std::string> effective = mode.options, accepted;
   for (const std::string& name : mode.options) accepted.push_back(shown(name));
@@ -333,7 +333,7 @@ void refuse_options_without_effect(const Arguments& arguments, const Mode& mode)
   for (const auto& row : device_file_rows().rows()) effective.push_back(row.spec.name());
   for (const auto& row : validate_rows().rows()) {
     const std::string name = row.spec.name();
-    if (!arguments.has(name) || std::find(effective.begin(), effective.end(), name) != effective.end())
+    if (!given.has(name) || std::find(effective.begin(), effective.end(), name) != effective.end())
       continue;
     throw InvalidParameter(shown(name), std::string("given with ") + mode.what, joined(accepted));
   }
@@ -350,13 +350,13 @@ std::vector<Suite> chosen_suites(const std::vector<std::string>& names) {
   return suites;
 }
 
-int run_validate(const Arguments& arguments) {
+int run_validate(const ValidateFlags& flags, const Given& given) {
   const Mode& mode = *std::find_if(modes().begin(), modes().end(), [&](const Mode& each) {
-    return each.chosen_by == nullptr || arguments.has(each.chosen_by);
+    return each.chosen_by == nullptr || given.has(each.chosen_by);
   });
-  refuse_options_without_effect(arguments, mode);
+  refuse_options_without_effect(given, mode);
   Job job;
-  job.flags = validate_rows().read(arguments);
+  job.flags = flags;
   job.suites = chosen_suites(job.flags.suites);
   job.flags.suites.clear();
   for (const Suite& suite : job.suites) job.flags.suites.push_back(suite.name);
@@ -376,8 +376,7 @@ Command validate_command() {
   Command command{.name = "validate",
                   .position = 90,
                   .summary = "Compare predictions with hardware counters, on a GPU or from recordings"};
-  bind(command, validate_rows(), [](const ValidateFlags&) { return kExitDone; });
-  command.run = run_validate;  // what the flags may be depends on which were given
+  bind(command, validate_rows(), run_validate);
   command.footer =
       "Examples:\n"
       "  natten-sim validate --recorded data/recordings\n"

@@ -1,7 +1,9 @@
 // Rows of options: what each type accepts on the command line and in JSON, and what it echoes.
 #include "cli/options.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,10 +63,27 @@ Options<Question> rows() {
   return rows;
 }
 
+using Row = Options<Question>::Row;
+
+/// The row of this name reads with `read`.
+template <typename Read>
+Question with_row(const std::string& name, Read read) {
+  const Options<Question> options = rows();
+  const auto row = std::find_if(options.rows().begin(), options.rows().end(),
+                                [&](const Row& each) { return each.spec.name() == name; });
+  REQUIRE(row != options.rows().end());
+  Question question;
+  read(*row, question);
+  return question;
+}
+
 Question read(const std::string& name, const std::vector<std::string>& words) {
-  Arguments arguments;
-  arguments.set(name, words);
-  return rows().read(arguments);
+  return with_row(name, [&](const Row& row, Question& question) { row.read_words(question, words); });
+}
+
+/// As from a file of options.
+Question read_file_value(const std::string& name, const FileValue& value) {
+  return with_row(name, [&](const Row& row, Question& question) { row.read_file(question, value); });
 }
 
 /// The error that reading throws.
@@ -110,11 +129,47 @@ TEST_CASE("words become values of the member's type") {
 }
 
 TEST_CASE("what is not given keeps the default of the struct") {
-  const Question question = rows().read(Arguments());
+  const Question question = read("heads", {"24"});
   CHECK(question.whole == 7);
   CHECK(question.number == 0.5);
   CHECK_FALSE(question.other.has_value());
-  CHECK_FALSE(question.inner.heads.has_value());
+  CHECK_FALSE(question.sparsity.has_value());
+}
+
+TEST_CASE("a value of a file reaches a type as what it is: a number, a list, a boolean, a text") {
+  using Scalars = std::vector<FileValue::Scalar>;
+  const auto given = [](const std::string& name, Scalars scalars) {
+    return read_file_value(name, FileValue(std::move(scalars)));
+  };
+  CHECK(given("whole", {std::int64_t{9}}).whole == 9);
+  CHECK(given("whole", {9.0}).whole == 9);               // no fraction
+  CHECK(given("whole", {std::string("9")}).whole == 9);  // the grammar of the command line
+  CHECK(given("number", {std::int64_t{2}}).number == 2);
+  // The sum of 0.1 and 0.2 has 17 digits and keeps them all.
+  CHECK(given("number", {0.1 + 0.2}).number == 0.1 + 0.2);
+  CHECK(given("shape", {std::int64_t{4}}).shape == Extents{4});
+  CHECK(given("shape", {std::int64_t{4}, std::int64_t{5}}).shape == Extents{4, 5});
+  CHECK(given("shape", {std::string("4x5")}).shape == Extents{4, 5});
+  CHECK(given("causal", {true, std::int64_t{0}}).causal == PerAxis<bool>{true, false});
+  CHECK(given("ranges", {std::string("1:4")}).ranges == PerAxis<IntRange>{{1, 4}});
+  CHECK(given("dtype", {std::string("e4m3")}).dtype == Dtype::kE4m3);
+  CHECK(given("heads", {std::int64_t{24}}).inner.heads == 24);
+}
+
+TEST_CASE("what a type refuses from a file it refuses as on the command line") {
+  const auto refused_value = [](const std::string& name, FileValue::Scalar scalar) {
+    return refusal([&] { return read_file_value(name, FileValue({std::move(scalar)})); });
+  };
+  CHECK(refused_value("whole", std::int64_t{10}) == refused("whole", {"10"}));
+  CHECK(refused_value("whole", 2.5) == refused("whole", {"2.5"}));
+  CHECK(refused_value("whole", true) == refused("whole", {"true"}));
+  CHECK(refused_value("shape", std::int64_t{0}) == refused("shape", {"0"}));
+  CHECK(refused_value("shape", true) == refused("shape", {"true"}));
+  CHECK(refused_value("number", 2.0001) == refused("number", {"2.0001"}));
+  CHECK(refused_value("number", true) == refused("number", {"true"}));
+  CHECK(refused_value("dtype", std::int64_t{16}) == refused("dtype", {"16"}));
+  CHECK(refused_value("text", std::string("twoo")) == refused("text", {"twoo"}));
+  CHECK(contains(refused("whole", {"2.5"}), "'2.5' is not valid"));
 }
 
 TEST_CASE("integers are bounded by the row's range and by their type, with the nearest as a hint") {
@@ -144,16 +199,16 @@ TEST_CASE("numbers, names, shapes and ranges name what they accept") {
 }
 
 TEST_CASE("the echo has every key in the order of the rows, and reads back as the same question") {
-  Arguments arguments;
-  arguments.set("flag", {});
-  arguments.set("whole", {"3"});
-  arguments.set("number", {"0.25"});
-  arguments.set("text", {"one"});
-  arguments.set("shape", {"8x4"});
-  arguments.set("causal", {"1", "0"});
-  arguments.set("ranges", {"1:4"});
-  arguments.set("sparsity", {"0.5:0.75"});
-  const Json echo = rows().echo(rows().read(arguments));
+  Question question;
+  question.flag = true;
+  question.whole = 3;
+  question.number = 0.25;
+  question.text = "one";
+  question.shape = {8, 4};
+  question.causal = {true, false};
+  question.ranges = {{1, 4}};
+  question.sparsity = SparsityRange{0.5, 0.75};
+  const Json echo = rows().echo(question);
   CHECK(echo.dump() ==
         R"({"flag":true,"whole":3,"small":1,"seed":0,"number":0.25,"text":"one","dtype":"fp16",)"
         R"("shape":[8,4],"causal":[true,false],"ranges":[[1,4]],"sparsity":[0.5,0.75],"heads":null})");
@@ -246,9 +301,10 @@ TEST_CASE("a command has the rows' flags, choices and rules, and runs with what 
   CHECK(command.options[7].choices == "bf16 fp32");
   CHECK(command.options[8].max_values == 4);
   CHECK(command.options[13].excludes == std::vector<std::string>{"number"});
-  Arguments arguments;
-  arguments.set("whole", {"5"});
-  CHECK(command.run(arguments) == 5);
+  const std::unique_ptr<Form> form = command.begin();
+  form->take(1, Words{"5"});
+  CHECK(form->answer({}) == 5);
+  CHECK(command.begin()->answer({}) == 7);  // one run's form is not another's
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Recordings on disk: whole after every point, never overwritten silently, refused when damaged.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +30,13 @@ struct Folder {
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   [[nodiscard]] std::string file(const char* name) const { return (path / name).string(); }
+  [[nodiscard]] std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
 };
 
 std::string read(const std::string& path) {
@@ -98,7 +106,7 @@ TEST_CASE("a file holds every finished point after each, and resumes") {
     file.put(example_row(2));
     CHECK(parse_recording(read(path), path).rows.size() == 2);
   }
-  CHECK_FALSE(fs::exists(path + ".partial"));
+  CHECK(folder.files() == std::vector<std::string>{"r.json"});
   RecordingHead head = example_head();
   head.commit = "def";  // a later commit may go on with it
   RecordingFile file(path, head, IfExists::kResume);
@@ -128,7 +136,7 @@ TEST_CASE("a leftover of a killed write does not matter") {
   const Folder folder;
   const std::string path = folder.file("r.json");
   RecordingFile(path, example_head(), IfExists::kRefuse).put(example_row(1));
-  std::ofstream(path + ".partial") << "{\"schema\": \"natten-";
+  std::ofstream(folder.file(".natten-sim-0123.tmp")) << "{\"schema\": \"natten-";
   RecordingFile file(path, example_head(), IfExists::kResume);
   CHECK(file.recording().rows.size() == 1);
   CHECK(read_recordings(folder.path.string()).size() == 1);
@@ -143,10 +151,11 @@ TEST_CASE("a file that cannot be written is an error, and what was there stays")
   RecordingFile file(path, example_head(), IfExists::kRefuse);
   file.put(example_row(1));
   const std::string before = read(path);
-  fs::create_directory(path + ".partial");  // in the way of the next write
+  const fs::path elsewhere = folder.path.string() + "-elsewhere";
+  fs::rename(folder.path, elsewhere);  // the next write finds no folder
   CHECK_THROWS_AS(file.put(example_row(2)), InvalidParameter);
+  fs::rename(elsewhere, folder.path);
   CHECK(read(path) == before);
-  fs::remove(path + ".partial");
   file.put(example_row(3));  // with what could not be written before
   CHECK(parse_recording(read(path), path).rows.size() == 3);
 }
@@ -162,7 +171,7 @@ TEST_CASE("a full disk is an error, leaves the last complete state and nothing b
     CHECK_THROWS_AS(file.put(example_row(2)), InvalidParameter);
   }
   CHECK(read(path) == before);
-  CHECK_FALSE(fs::exists(path + ".partial"));
+  CHECK(folder.files() == std::vector<std::string>{"r.json", "r.json.lock"});
   file.put(example_row(2));
   CHECK(parse_recording(read(path), path).rows.size() == 2);
 }

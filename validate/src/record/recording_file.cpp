@@ -2,8 +2,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <fcntl.h>
@@ -11,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <natten_sim/io/files.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "record/recording_folder.hpp"
@@ -22,12 +21,13 @@ namespace natten_sim::validate {
 class FileDescriptor {
  public:
   explicit FileDescriptor(int number) : number_(number) {}
-  ~FileDescriptor() { (void)close(); }
+  ~FileDescriptor() {
+    if (number_ >= 0) (void)::close(number_);
+  }
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
 
   [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
  private:
   int number_;
@@ -39,35 +39,12 @@ namespace fs = std::filesystem;
 
 std::string last_error() { return std::strerror(errno); }
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 /// Replaces the contents of `path` by `text`, or leaves them unchanged, also when the disk is full.
 void replace_file(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".partial";
-  FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  const bool replaced = file.number() >= 0 && write_all(file.number(), text) && ::fsync(file.number()) == 0 &&
-                        file.close() && std::rename(temporary.c_str(), path.c_str()) == 0;
-  if (replaced) return;
-  const std::string reason = last_error();
-  (void)::unlink(temporary.c_str());
-  throw InvalidParameter("recording", path, "a file that can be written (" + reason + ")");
-}
-
-std::string read_whole(const fs::path& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    throw InvalidParameter("recording", path.string(), "a file, this is a folder");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InvalidParameter("recording", path.string(), "a readable file (" + last_error() + ")");
-  return {std::istreambuf_iterator<char>(file), {}};
+  ReplacedFile file("recording", path);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file.stream()) == text.size();
+  if (!written || !file.commit())
+    throw InvalidParameter("recording", path, "a file that can be written (" + last_error() + ")");
 }
 
 /// The first part of the heads that differs and makes rows of the two incomparable, in words.
@@ -129,14 +106,15 @@ class RecordingFile::Lock {
 
 RecordingFile::RecordingFile(std::string path, const RecordingHead& head, IfExists if_exists)
     : path_(std::move(path)), lock_(std::make_unique<Lock>(path_)), commit_(head.commit) {
-  if (!fs::exists(path_)) {
+  std::error_code unknown;
+  if (!fs::exists(path_, unknown)) {
     recording_.head = head;
     return;
   }
   if (if_exists == IfExists::kRefuse) {
     throw InvalidParameter("recording", path_, "a file that is not there yet, or " + mention("resume") + " to go on with it");
   }
-  recording_ = parse_recording(read_whole(path_), path_);
+  recording_ = parse_recording(read_text("recording", path_), path_);
   // Rows of different sources may be mixed only with resume; rows of different machines never.
   if (const std::string differs = difference(recording_.head, head); !differs.empty()) {
     throw InvalidParameter("recording", path_, "one made in the same way: " + differs, "another folder");
@@ -178,7 +156,7 @@ std::vector<FolderText> files_of_schema(const std::string& folder, const char* s
   std::sort(paths.begin(), paths.end());
   std::vector<FolderText> files;
   for (const fs::path& path : paths) {
-    std::string text = read_whole(path);
+    std::string text = read_text("recording", path.string());
     const Json root = parse_strict(text, path.string());
     const auto found = root.find("schema");
     if (found != root.end() && *found == schema) files.push_back({path.string(), std::move(text)});

@@ -299,7 +299,7 @@ ReuseOrder OptionValue<ReuseOrder>::from_words(const std::string& name, const st
   }
   if (text == study::kBestOrderName) return study::BestOrder{};
   if (is_file(text))
-    return study::OwnOrder{text, parse_permutations(read_file(name, text), name + " " + text)};
+    return study::OwnOrder{text, parse_permutations(read_text(name, text), name + " " + text)};
   std::vector<std::string> names = names_of<KvOrder>();
   names.emplace_back(study::kBestOrderName);
   throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a readable file");

@@ -83,7 +83,13 @@ struct GrammarValue {
 template <>
 struct OptionValue<MaskOption> : GrammarValue<MaskOption> {};
 template <>
-struct OptionValue<HandoffOption> : GrammarValue<HandoffOption> {};
+struct OptionValue<HandoffOption> : GrammarValue<HandoffOption> {
+  static bool from_number(double cost, const About&, HandoffOption& out) {
+    if (!(cost >= 0 && cost <= kMaxCost)) return false;
+    out = {.near = cost};
+    return true;
+  }
+};
 template <>
 struct OptionValue<OverlapOption> : GrammarValue<OverlapOption> {};
 template <>
@@ -326,7 +332,7 @@ Flags resolved_flags(Flags flags, const study::ScheduleAnswer& answer) {
 void put_mask(const Flags& flags, study::ScheduleQuestion& question) {
   if (const auto* file = std::get_if<MaskFile>(&flags.mask.value)) {
     refuse_sizes(flags, "FILE");
-    question.mask = {parse_block_mask(read_file("mask", file->path), "mask file " + file->path), file->path};
+    question.mask = {parse_block_mask(read_text("mask", file->path), "mask file " + file->path), file->path};
     return;
   }
   question.mask = std::get<ScheduleMask>(flags.mask.value);
@@ -371,7 +377,7 @@ study::ScheduleQuestion schedule_question(const ScheduleFlags& flags) {
 
 study::TableQuestion table_question(const ScheduleFlags& flags) {
   const std::string& path = flags.table.value();
-  return {.table = parse_schedule_table(read_file("table", path), "table " + path),
+  return {.table = parse_schedule_table(read_text("table", path), "table " + path),
           .workers = workers_flag(flags),
           .costs = costs_of(flags),
           .detail = detail_of(flags)};

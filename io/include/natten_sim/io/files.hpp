@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace natten_sim {
+
+/// The largest text that read_text takes without another limit: 1 GiB.
+inline constexpr std::int64_t kMaxTextBytes = std::int64_t{1} << 30;
+
+/// The whole file `path`, or standard input for "-".
+/// @throws InvalidParameter naming `parameter` when it cannot be read or is longer than `max_bytes`.
+[[nodiscard]] std::string read_text(const std::string& parameter, const std::string& path,
+                                    std::int64_t max_bytes = kMaxTextBytes);
+
+/// A file that appears complete or not at all. It is written beside `path` under a random name that did not
+/// exist before, and put in its place by commit(), after the disk has it. Without commit() nothing remains and
+/// an older file stays as it was. Whom the older file let read it may read the new one; a link stays a link.
+/// Devices and pipes are written directly.
+class ReplacedFile {
+ public:
+  /// @throws InvalidParameter naming `parameter` when `path` cannot be written.
+  ReplacedFile(std::string parameter, const std::string& path);
+  ~ReplacedFile();
+  ReplacedFile(const ReplacedFile&) = delete;
+  ReplacedFile& operator=(const ReplacedFile&) = delete;
+
+  /// The path with links followed: two files are the same if this is.
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// False for a device or a pipe.
+  [[nodiscard]] bool is_replaced() const { return !temporary_.empty(); }
+  /// For writing; valid until commit().
+  [[nodiscard]] std::FILE* stream() const { return file_; }
+  /// False when something could not be written; errno says why. Nothing remains then.
+  [[nodiscard]] bool commit();
+
+ private:
+  void discard();
+
+  std::string path_;
+  std::string temporary_;  // empty: written directly
+  std::FILE* file_ = nullptr;
+};
+
+/// Removes the temporary files of all uncommitted ReplacedFiles. For a signal handler: calls nothing but
+/// unlink.
+void remove_temporary_files() noexcept;
+
+}  // namespace natten_sim

@@ -1,0 +1,113 @@
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/files.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+namespace fs = std::filesystem;
+
+struct FilesFolder {
+  fs::path path = fs::temp_directory_path() / ("natten-sim-files-" + std::to_string(::getpid()));
+  FilesFolder() { fs::create_directories(path); }
+  ~FilesFolder() { fs::remove_all(path); }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path / name).string(); }
+  [[nodiscard]] std::size_t size() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), {}));
+  }
+};
+
+void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+void replace(const std::string& path, const std::string& text) {
+  ReplacedFile file("output", path);
+  std::fputs(text.c_str(), file.stream());
+  REQUIRE(file.commit());
+}
+
+TEST_CASE("a file appears at commit, complete, or the old one stays and nothing is left") {
+  const FilesFolder folder;
+  const std::string path = folder / "a";
+  put(path, "old");
+  {
+    ReplacedFile file("output", path);
+    std::fputs("half", file.stream());
+    CHECK(folder.size() == 2);
+  }
+  CHECK(read_text("x", path) == "old");
+  CHECK(folder.size() == 1);
+  replace(path, "new");
+  CHECK(read_text("x", path) == "new");
+  CHECK(folder.size() == 1);
+}
+
+TEST_CASE("two writers of one path do not meet: the later commit wins, whole") {
+  const FilesFolder folder;
+  const std::string path = folder / "a";
+  ReplacedFile first("output", path), second("output", path);
+  std::fputs("first", first.stream());
+  std::fputs("second", second.stream());
+  REQUIRE(second.commit());
+  REQUIRE(first.commit());
+  CHECK(read_text("x", path) == "first");
+  CHECK(folder.size() == 1);
+}
+
+TEST_CASE("permissions of the old file and links are kept") {
+  const FilesFolder folder;
+  put(folder / "a", "old");
+  ::chmod((folder / "a").c_str(), 0640);
+  fs::create_symlink(folder / "a", folder / "link");
+  replace(folder / "link", "new");
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(read_text("x", folder / "a") == "new");
+  struct stat now {};
+  ::stat((folder / "a").c_str(), &now);
+  CHECK((now.st_mode & 07777) == 0640);
+}
+
+TEST_CASE("a path that cannot be written is an error that names it") {
+  const FilesFolder folder;
+  fs::create_symlink(folder / "b", folder / "c");
+  fs::create_symlink(folder / "c", folder / "b");
+  fs::create_symlink(folder / "nothing", folder / "d");
+  for (const std::string& path :
+       {folder.path.string(), folder / "b", folder / "d", folder / "no/such", folder / std::string(300, 'x')}) {
+    INFO(path);
+    CHECK_THROWS_AS(ReplacedFile("output", path), InvalidParameter);
+  }
+  CHECK(folder.size() == 3);
+  // The name may be as long as the file system takes.
+  replace(folder / std::string(255, 'x'), "new");
+}
+
+TEST_CASE("the temporary files can be removed from a signal handler") {
+  const FilesFolder folder;
+  ReplacedFile file("output", folder / "a");
+  CHECK(folder.size() == 1);
+  remove_temporary_files();
+  CHECK(folder.size() == 0);
+  CHECK_FALSE(file.commit());
+}
+
+TEST_CASE("a text is read up to its limit, and a folder, a missing file and an endless one are errors") {
+  const FilesFolder folder;
+  put(folder / "a", std::string(1000, 'a'));
+  CHECK(read_text("x", folder / "a", 1000).size() == 1000);
+  CHECK_THROWS_AS(read_text("x", folder / "a", 999), InvalidParameter);
+  CHECK_THROWS_AS(read_text("x", folder.path.string()), InvalidParameter);
+  CHECK_THROWS_AS(read_text("x", folder / "b"), InvalidParameter);
+  CHECK_THROWS_AS(read_text("x", "/dev/zero", 1 << 20), InvalidParameter);
+}
+
+}  // namespace
