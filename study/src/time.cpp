@@ -91,7 +91,7 @@ std::variant<const KernelCosts*, MissingTime> find_costs(const TimeQuestion& que
 /// None where copies are made and nobody has measured them.
 std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKernel& kernel,
                                      const KernelCosts& costs) {
-  if (kernel.dense || !permutes_tokens(kernel.family)) return 0.0;
+  if (kernel.dense || kernel.in_place || !permutes_tokens(kernel.family)) return 0.0;
   // One axis without dilation is in order already.
   if (question.mask.rank() == 1 && question.mask[0].dilation == 1) return 0.0;
   const auto rate =

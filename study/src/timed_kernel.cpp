@@ -27,7 +27,8 @@ std::vector<std::string> timed_kernels() {
 
 TimedKernel timed_kernel(const std::string& name, const Device& device) {
   if (name == kCudnn) return {name, NattenBackend::kHopperFna, true};
-  if (name == kFlexAttention || name == kOwn) return {name, NattenBackend::kFlexFna, false};
+  if (name == kFlexAttention) return {name, NattenBackend::kFlexFna, false};
+  if (name == kOwn) return {name, NattenBackend::kFlexFna, false, true};
   if (name == "fmha") {
     const auto family = parse_name<NattenBackend>(device.default_backend);
     return {fmha_name(family), family, true};
