@@ -10,6 +10,8 @@ std::string csv_cell(const Json& value) {
     for (const Json& element : value) text += (text.empty() ? "" : "x") + element.dump();
   } else if (value.is_string()) {
     text = value.get<std::string>();
+    // A spreadsheet would run it: names come from files.
+    if (text.find_first_of("=+@\t\r") == 0) text = "'" + text;
   } else if (!value.is_null()) {
     text = json_text(value);
   }

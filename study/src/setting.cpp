@@ -6,10 +6,9 @@
 namespace natten_sim::study {
 namespace {
 
-/// NATTEN's profiler has the same defaults: heads 1, head dim 64, fp16.
 void resolve_multipliers(const Preset* preset, Setting& setting) {
-  if (!setting.heads) setting.heads = preset ? preset->heads : 1;
-  if (!setting.head_dim) setting.head_dim = preset ? preset->head_dim : 64;
+  if (!setting.heads) setting.heads = preset ? preset->heads : kDefaultHeads;
+  if (!setting.head_dim) setting.head_dim = preset ? preset->head_dim : kDefaultHeadDim;
   if (!setting.head_dim_value) setting.head_dim_value = setting.head_dim;
   if (!setting.heads_kv) setting.heads_kv = setting.heads;
   if (*setting.heads % *setting.heads_kv != 0) {
@@ -54,7 +53,7 @@ Setting resolved(const Setting& setting, const Catalog& catalog) {
   resolve_multipliers(preset, result);
   resolve_share(preset, result);
   if (result.backend && setting.dtype) require_supported(*setting.dtype, catalog.backend(*result.backend));
-  if (!result.dtype) result.dtype = Dtype::kFp16;
+  if (!result.dtype) result.dtype = kDefaultDtype;
   return result;
 }
 

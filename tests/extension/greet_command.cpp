@@ -19,7 +19,7 @@ int run_greet(const GreetFlags& flags) {
 
 Command greet_command() {
   Options<GreetFlags> rows;
-  rows.add("--name", &GreetFlags::name, {.value = "NAME", .help = "Whom to greet [you]"});
+  rows.add("--name", &GreetFlags::name, {.value = "NAME", .help = "Whom to greet [default]"});
   rows.include(output_rows(), &GreetFlags::output);
   Command command{.name = "greet", .position = 65, .summary = "Greet someone"};
   bind(command, rows, run_greet);

@@ -97,6 +97,23 @@ TEST_CASE("links that lead in a circle, long names and endless or deep options a
   CHECK(run(kSmall + " --config " + folder + "/deep.toml").exit_code == 2);
 }
 
+TEST_CASE("names from files cannot steer a terminal or a spreadsheet") {
+  const std::string folder = scratch_folder();
+  write_text(folder + "/presets.json", R"({"schema": "natten-sim.presets/1", "presets": [
+      {"name": "=1+1\u001b[31m", "layout": [8], "windows": [{"window": [4]}]}]})");
+  const std::string presets = " --preset-file " + folder + "/presets.json";
+  for (const char* form : {"", " --csv", " --json"}) {
+    const std::string out = run("list presets" + std::string(form) + presets).out;
+    INFO(form);
+    CHECK(out.find("=1+1") != std::string::npos);
+    CHECK(out.find('\x1b') == std::string::npos);
+  }
+  CHECK(run("list presets --csv" + presets).out.find("\n'=1+1") != std::string::npos);
+  const auto unknown = run("count --preset no-such -w 4" + presets);
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.err.find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("a link stays a link and a file keeps its permissions") {
   const std::string folder = scratch_folder();
   write_text(folder + "/target", "old");

@@ -22,8 +22,8 @@ namespace natten_sim::cli {
 namespace {
 
 void print_error(const std::string& message, const std::string& hint) {
-  std::fprintf(stderr, "natten-sim: error: %s\n", message.c_str());
-  if (!hint.empty()) std::fprintf(stderr, "natten-sim: hint: %s\n", hint.c_str());
+  print_remark("error: " + message);
+  if (!hint.empty()) print_remark("hint: " + hint);
 }
 
 std::string did_you_mean(const std::string& name) {

@@ -1,7 +1,10 @@
 #include "cli/option_value.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string_view>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/core/closest_name.hpp>
@@ -113,7 +116,7 @@ std::vector<std::int64_t> OptionValue<std::vector<std::int64_t>>::from_json(cons
 }
 
 bool OptionValue<std::vector<std::int64_t>>::from_plain(const PlainValue& value, const About& about,
-                                                       std::vector<std::int64_t>& out) {
+                                                        std::vector<std::int64_t>& out) {
   if (!value.is_array || value.is_boolean) return false;
   for (const std::int64_t one : value.values) {
     if (one < about.range.lo || one > about.range.hi) return false;
@@ -305,6 +308,18 @@ OptionSpec spec_of(const std::string& flags, const About& about, int max_values,
           .excludes = about.excludes,
           .needs = about.needs,
           .rules_out = about.rules_out};
+}
+
+std::string with_default(const std::string& help, const std::function<bool(Json&)>& write) {
+  constexpr std::string_view kPlace = "[default]";
+  const std::size_t place = help.find(kPlace);
+  if (place == std::string::npos) return help;
+  Json value;
+  if (!write(value)) throw std::logic_error("an option without a default has [default] in its help: " + help);
+  const std::string text = value.is_string()         ? value.get<std::string>()
+                           : value.is_number_float() ? fmt::format("{}", value.get<double>())
+                                                     : value.dump();
+  return help.substr(0, place) + "[" + text + "]" + help.substr(place + kPlace.size());
 }
 
 std::string json_key(const std::string& flags, const About& about) {

@@ -42,11 +42,11 @@ struct NumberBounds {
 
 /// What a row says about its option besides its flags and its member.
 struct About {
-  std::string value = {};  ///< what help calls the value: "N", "FILE"; empty for a flag
-  std::string help = {};
-  IntegerBounds range = {};        ///< of integers, and of the elements of Extents
-  NumberBounds interval = {};      ///< of numbers with a fraction; `accepted` says it in words
-  std::string accepted = {};       ///< instead of the words that the type finds by itself
+  std::string value = {};      ///< what help calls the value: "N", "FILE"; empty for a flag
+  std::string help = {};       ///< in it, [default] stands for the value that the struct gives to the member
+  IntegerBounds range = {};    ///< of integers, and of the elements of Extents
+  NumberBounds interval = {};  ///< of numbers with a fraction; `accepted` says it in words
+  std::string accepted = {};   ///< instead of the words that the type finds by itself
   std::string json_accepted = {};  ///< the same for a value in JSON
   std::string choices = {};        ///< separated by spaces; empty: those of the type
   std::string key = {};            ///< of JSON; empty: the name, with underscores
@@ -69,8 +69,8 @@ struct About {
 ///     };
 /// Both readers throw InvalidParameter or UnknownName naming the option, the value and what is accepted.
 /// A type may also have `static bool from_plain(const PlainValue& value, const About& about, T& out)`, for
-/// lines of a batch and files of options, and `from_number(double, about, out)` for the latter: false leaves the
-/// value, and what is wrong with it, to the other readers.
+/// lines of a batch and files of options, and `from_number(double, about, out)` for the latter: false leaves
+/// the value, and what is wrong with it, to the other readers.
 template <typename T>
 struct OptionValue;
 
@@ -319,6 +319,9 @@ template <typename T>
   }
   return spec_of(flags, about, OptionValue<T>::kMaxValues, choices);
 }
+
+/// `help` with [default] replaced by what `write` writes. @throws std::logic_error when it writes nothing.
+[[nodiscard]] std::string with_default(const std::string& help, const std::function<bool(Json&)>& write);
 
 [[nodiscard]] std::string json_key(const std::string& flags, const About& about);
 

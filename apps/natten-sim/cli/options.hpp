@@ -16,7 +16,8 @@
 namespace natten_sim::cli {
 
 /// The options of a subcommand as rows, each bound to a member of a struct. A row gives the parsing of the
-/// command line and of TOML, help, completion, and the JSON of `input`, in both directions. Rows stand in the
+/// command line and of TOML, help with the struct's default, completion, and the JSON of `input`, in both
+/// directions. Rows stand in the
 /// order of help, which is also the order of the JSON keys. About (option_value.hpp) lists what a row can
 /// say: ranges, choices, which options exclude, need or rule out each other.
 ///
@@ -32,9 +33,9 @@ namespace natten_sim::cli {
 ///       Options<Question> rows;
 ///       rows.add("-w,--window", &Question::window, {.value = "N", .help = "Window [dense]"});
 ///       rows.add("--sms", &Question::sms, {.value = "N", .help = "SMs", .range = {1, 1 << 20}});
-///       rows.add("-n,--heads", path(&Question::sizes, &Sizes::heads), {.value = "N", .help = "Heads"});
-///       rows.choose("--hashed", &Question::index, SetIndex::kHashed, {.help = "Sets by a hash"});
-///       return rows;
+///       rows.add("-n,--heads", path(&Question::sizes, &Sizes::heads), {.value = "N", .help = "Heads
+///       [default]"}); rows.choose("--hashed", &Question::index, SetIndex::kHashed, {.help = "Sets by a
+///       hash"}); return rows;
 ///     }
 ///     int run_reuse(const ReuseFlags& flags);  // echo: question_rows().echo(answer.question)
 ///     Command reuse_command() {
@@ -56,6 +57,10 @@ class Options {
     using T = std::remove_cvref_t<std::invoke_result_t<Access, Q&>>;
     Row row{.spec = make_spec<T>(flags, about), .key = json_key(flags, about), .about = about};
     const std::string name = row.spec.name();
+    row.spec.help = with_default(about.help, [&](Json& out) {
+      Q question{};
+      return write_value<T>(std::invoke(access, question), out);
+    });
     row.read_words = [=](Q& question, const std::vector<std::string>& words) {
       std::invoke(access, question) = OptionValue<T>::from_words(name, words, about);
     };

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/report/draw/text.hpp>
 
 namespace natten_sim::cli {
 
@@ -82,7 +83,7 @@ void OutputSink::commit() {
 
 void write_output(const OutputFlags& flags, std::string_view text) {
   OutputSink sink(flags.output, OutputSink::Mode::kBuffered);
-  sink.write(text);
+  sink.write(draw::printable(text));
   sink.commit();
 }
 
@@ -92,8 +93,12 @@ void write_file(const std::string& path, std::string_view text) {
   sink.commit();
 }
 
+void print_remark(std::string_view text) {
+  std::fprintf(stderr, "natten-sim: %s\n", draw::printable(text).c_str());
+}
+
 void Notes::note(const std::string& text) const {
-  if (!quiet_) std::fprintf(stderr, "natten-sim: %s\n", text.c_str());
+  if (!quiet_) print_remark(text);
 }
 
 ProgressBar::ProgressBar(std::string label, bool quiet)

@@ -60,11 +60,15 @@ class OutputSink {
   std::string buffer_;
 };
 
-/// Writes `text` to the file of --output, or to standard output.
+/// Writes `text` to the file of --output, or to standard output. Names come from files: control characters
+/// and bytes that are no UTF-8 become U+FFFD, so that they cannot steer a terminal.
 void write_output(const OutputFlags& flags, std::string_view text);
 
 /// Writes `text` to `path`, complete or not at all.
 void write_file(const std::string& path, std::string_view text);
+
+/// A line on stderr, as clean as write_output makes it.
+void print_remark(std::string_view text);
 
 /// Remarks on stderr, silent with --quiet.
 class Notes {

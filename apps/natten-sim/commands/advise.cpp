@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/report/advise_report.hpp>
@@ -19,20 +20,17 @@ struct AdviseFlags {
 Options<study::AdviseQuestion> advise_question_rows() {
   using Question = study::AdviseQuestion;
   Options<Question> rows;
-  rows.add("--preset", path(&Question::setting, &study::Setting::preset),
-           {.value = "NAME",
-            .help = "Layout, heads, head dim and attention share of a known model (see list presets)",
-            .echo = Echo::kWhenSet});
-  rows.add("-i,--input,--input-size", path(&Question::setting, &study::Setting::input),
-           {.value = "N", .help = "Token layout, one size an axis (30 48 80, 30x48x80 or 30,48,80)"});
+  rows.include(preset_rows(), &Question::setting);
+  rows.include(input_rows(), &Question::setting);
   rows.add("--device", &Question::devices,
            {.value = "NAME", .help = "GPUs, side by side (see list kernels) [all that are calibrated]"});
-  rows.add("--sparsity", &Question::sparsity,
-           {.value = "S",
-            .help = "Most of the token pairs that may be left out, 0..1 [0.9]",
-            .interval = {0, 1},
-            .accepted = "a fraction in 0..1",
-            .echo = Echo::kWhenSet});
+  rows.add(
+      "--sparsity", &Question::sparsity,
+      {.value = "S",
+       .help = fmt::format("Most of the token pairs that may be left out, 0..1 [{}]", study::kUsualSparsity),
+       .interval = {0, 1},
+       .accepted = "a fraction in 0..1",
+       .echo = Echo::kWhenSet});
   rows.add(
       "--speedup", &Question::speedup,
       {.value = "X",
@@ -43,7 +41,7 @@ Options<study::AdviseQuestion> advise_question_rows() {
        .excludes = {"sparsity"}});
   rows.add("--max-imbalance", &Question::max_imbalance,
            {.value = "X",
-            .help = "Largest over smallest share of the axes that windows leave out [2.5]",
+            .help = "Largest over smallest share of the axes that windows leave out [default]",
             .interval = {1, 1e9},
             .accepted = "1 or more"});
   return rows.include(workload_rows(), &Question::setting);

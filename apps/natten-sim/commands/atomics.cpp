@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/report/csv.hpp>
@@ -49,41 +50,42 @@ struct AtomicsFlags {
 
 Options<ScatterQuestion> scatter_rows() {
   Options<ScatterQuestion> rows;
-  rows.add("--updates", &ScatterQuestion::updates,
-           {.value = "N",
-            .help = "Rows that are added [65536; with a file, all its rows]",
-            .range = {0, kMaxUpdates}});
+  rows.add(
+      "--updates", &ScatterQuestion::updates,
+      {.value = "N",
+       .help = fmt::format("Rows that are added [{}; with a file, all its rows]", study::kGeneratedUpdates),
+       .range = {0, kMaxUpdates}});
   rows.add("--rows", &ScatterQuestion::rows,
-           {.value = "M", .help = "Rows of the destination [32768]", .range = {1, kMaxRows}});
+           {.value = "M", .help = "Rows of the destination [default]", .range = {1, kMaxRows}});
   rows.add("--width", &ScatterQuestion::width,
-           {.value = "D", .help = "Elements of a row [256]", .range = {1, 1 << 20}});
+           {.value = "D", .help = "Elements of a row [default]", .range = {1, 1 << 20}});
   rows.add("--distribution", &ScatterQuestion::source,
            {.value = "KIND",
             .help = "uniform, zipf:S (row k with probability ~ 1/k^S), hot:K (evenly over K rows in distinct "
-                    "sectors) or file:PATH (.npy, .csv, .txt, else raw 64-bit integers) [uniform]"});
+                    "sectors) or file:PATH (.npy, .csv, .txt, else raw 64-bit integers) [default]"});
   rows.add("--dtype", &ScatterQuestion::dtype,
-           {.value = "TYPE", .help = "Element type [bf16]", .choices = "fp32 fp16 bf16"});
+           {.value = "TYPE", .help = "Element type [default]", .choices = "fp32 fp16 bf16"});
   rows.add(
       "--path", &ScatterQuestion::path,
       {.value = "PATH",
-       .help = "Instruction that the hardware executes; auto: the one that the construct becomes [auto]"});
+       .help = "Instruction that the hardware executes; auto: the one that the construct becomes [default]"});
   rows.add("--construct", &ScatterQuestion::construct,
            {.value = "NAME",
-            .help = "Source construct or operator of the lowering table [torch-scatter-add]",
+            .help = "Source construct or operator of the lowering table [default]",
             .choices = joined(study::scatter_constructs(), " ")});
   rows.add("--device", &ScatterQuestion::device,
-           {.value = "NAME", .help = "Device with measured contention (see list devices) [h200]"});
-  rows.add("--seed", &ScatterQuestion::seed,
-           {.value = "K", .help = "Seed of the generated rows [0]", .range = {0, std::int64_t{1} << 62}});
+           {.value = "NAME", .help = "Device with measured contention (see list devices) [default]"});
+  rows.add(
+      "--seed", &ScatterQuestion::seed,
+      {.value = "K", .help = "Seed of the generated rows [default]", .range = {0, std::int64_t{1} << 62}});
   rows.add("--prior-runs", &ScatterQuestion::prior_runs,
            {.value = "R",
-            .help = "Equal runs that have added to the destination since it was zero [2]",
+            .help = "Equal runs that have added to the destination since it was zero [default]",
             .range = {0, 1 << 20}});
-  rows.add(
-      "--values", &ScatterQuestion::values,
-      {.value = "KIND",
-       .help =
-           "Values that are added: normal, or constant (ones, which saturate half-precision sums) [normal]"});
+  rows.add("--values", &ScatterQuestion::values,
+           {.value = "KIND",
+            .help = "Values that are added: normal, or constant (ones, which saturate half-precision sums) "
+                    "[default]"});
   return rows;
 }
 

@@ -38,10 +38,10 @@ Options<CalibrateFlags> calibrate_rows() {
            {.value = "NAME", .help = "Device of runs that name none (see list devices)"});
   rows.add("-d,--dim,--head-dim", &F::head_dim,
            {.value = "D",
-            .help = "Head dim of runs that state none [128]",
+            .help = "Head dim of runs that state none [default]",
             .range = {1, 4096},
             .key = "head_dim"});
-  rows.add("--dtype", &F::dtype, {.value = "TYPE", .help = "Element type of runs that state none [bf16]"});
+  rows.add("--dtype", &F::dtype, {.value = "TYPE", .help = "Element type of runs that state none [default]"});
   rows.add("--times", &F::times,
            {.value = "FILE",
             .help = "Times of the runs without one, in their order: what NATTEN's profiler printed, or a "
@@ -54,7 +54,7 @@ Options<CalibrateFlags> calibrate_rows() {
   rows.add("--save", &F::save,
            {.value = "FILE", .help = "Write the costs to FILE, for --costs", .echo = Echo::kNever});
   rows.add("--suggestions", &F::suggestions,
-           {.value = "N", .help = "Further runs to suggest for each pass [3]", .range = {0, 20}});
+           {.value = "N", .help = "Further runs to suggest for each pass [default]", .range = {0, 20}});
   rows.include(catalog_rows(), &F::files);
   return rows.include(output_rows(), &F::output);
 }

@@ -54,7 +54,7 @@ Options<CountQuestion> question_rows() {
   rows.add(
       "--tiling", &CountQuestion::tiling,
       {.value = "KIND",
-       .help = "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [multi]"});
+       .help = "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [default]"});
   rows.include(backend_rows(Echo::kAlways), &CountQuestion::setting);
   rows.include(workload_rows(), &CountQuestion::setting);
   rows.add("--kernel", &CountQuestion::kernel,
@@ -190,7 +190,8 @@ int run_count(const CountFlags& flags) {
 
 Command count_command();
 Command count_command() {
-  Command command{.name = "count", .position = 10, .summary = "Count exactly which tiles an attention problem visits"};
+  Command command{
+      .name = "count", .position = 10, .summary = "Count exactly which tiles an attention problem visits"};
   command.footer =
       "Examples:\n"
       "  natten-sim count -i 30 48 80 -w 18 24 24 -s 1 1 1 --q-tile 4 8 8 --kv-tile 2 8 8\n"

@@ -102,11 +102,11 @@ Options<MsdaQuestion> msda_question_rows() {
   rows.add("--config", &MsdaQuestion::config,
            {.value = "NAME", .help = "Configuration, or a JSON file with one"});
   rows.include(config_keys(), &MsdaQuestion::config);
-  rows.add("--phase", &MsdaQuestion::phase, {.value = "PHASE", .help = "forward or backward [forward]"});
+  rows.add("--phase", &MsdaQuestion::phase, {.value = "PHASE", .help = "forward or backward [default]"});
   rows.add("--tiling", &MsdaQuestion::tiling,
            {.value = "KIND",
             .help = "block: a program takes all points of a query; point: one (query, head, level, point) "
-                    "[block]"});
+                    "[default]"});
   rows.add("--dtype", &MsdaQuestion::dtype,
            {.value = "TYPE",
             .help = "Type of the tensors [fp16 with an fp16 accumulator, else bf16]",
@@ -116,20 +116,20 @@ Options<MsdaQuestion> msda_question_rows() {
             .help = "Type in which gradients of the value are added up: the tensors', or fp32 [the tensors']",
             .choices = kTypes});
   rows.add("--order", &MsdaQuestion::orders,
-           {.value = "NAME", .help = "Dispatch order of the queries, or all of them [linear]"});
+           {.value = "NAME", .help = "Dispatch order of the queries, or all of them [default]"});
   rows.add("--device", &MsdaQuestion::device,
-           {.value = "NAME", .help = "Device with measured contention (see list devices) [h200]"});
+           {.value = "NAME", .help = "Device with measured contention (see list devices) [default]"});
   rows.add("--offsets", path(&MsdaQuestion::sampling, &MsdaSampling::offsets),
            {.value = "KIND",
-            .help = "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [learned]"});
+            .help = "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [default]"});
   rows.add("--spread", path(&MsdaQuestion::sampling, &MsdaSampling::spread),
            {.value = "PIXELS",
-            .help = "Half edge (uniform) or standard deviation of the offsets [1]",
+            .help = "Half edge (uniform) or standard deviation of the offsets [default]",
             .interval = {0, 1e6},
             .accepted = "0..1000000 pixels"});
   rows.add("--seed", path(&MsdaQuestion::sampling, &MsdaSampling::seed),
            {.value = "K",
-            .help = "Seed of reference points and offsets [0]",
+            .help = "Seed of reference points and offsets [default]",
             .range = {0, std::int64_t{1} << 62}});
   rows.add("--l2-bytes", &MsdaQuestion::l2_bytes,
            {.value = "N",

@@ -140,7 +140,7 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
       "--phase", &SearchQuestion::phase,
       {.value = "NAME",
        .help = "Passes to search; both: one window and stride for the two, work weighted 2 to 5 for equal "
-               "head dims [forward]"});
+               "head dims [default]"});
   rows.add("--backward-q-tile", &SearchQuestion::backward_q_tile,
            {.value = "N",
             .help = "Q tile shape of the backward pass [all of the backend's]",
@@ -161,8 +161,9 @@ void add_constraint_rows(Options<SearchQuestion>& rows) {
   rows.add(
       "--max-imbalance", constraint(&SearchConstraints::max_imbalance),
       {.value = "X",
-       .help = "Largest over smallest length/window among the axes, 1 or more [2.5 with a preset and free "
-               "windows, else any]",
+       .help = fmt::format("Largest over smallest length/window among the axes, 1 or more [{} with a preset "
+                           "and free windows, else any]",
+                           study::kPresetMaxImbalance),
        .interval = {1, 1e12},
        .accepted = "a number of 1 or more"});
   rows.add("--fully-block-sparse", constraint(&SearchConstraints::fully_block_sparse),
@@ -208,7 +209,10 @@ Options<SearchQuestion> space_rows() {
        .echo = Echo::kWhenSet,
        .excludes = {"ladder", "pareto"}});
   rows.add("--top", &SearchQuestion::top,
-           {.value = "N", .help = "How many candidates [10]", .range = {1, 100'000}, .echo = Echo::kWhenSet});
+           {.value = "N",
+            .help = fmt::format("How many candidates [{}]", study::kDefaultTop),
+            .range = {1, 100'000},
+            .echo = Echo::kWhenSet});
   rows.include(workload_rows(), &SearchQuestion::setting);
   return rows;
 }
@@ -294,7 +298,7 @@ void say_what_is_missing(const std::vector<SearchAnswer>& answers) {
   for (const SearchAnswer& answer : answers) {
     if (!answer.candidates.empty()) continue;
     const std::string device = answers.size() > 1 ? *answer.question.setting.device + ": " : "";
-    std::fprintf(stderr, "natten-sim: %s%s\n", device.c_str(), report::nothing_found(answer).c_str());
+    print_remark(device + report::nothing_found(answer));
   }
 }
 

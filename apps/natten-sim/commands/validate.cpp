@@ -9,39 +9,18 @@
 #include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>
 #include <natten_sim/report/validation_views.hpp>
-#include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/measure/session.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/values.hpp"
+#include "commands/rows/validate_rows.hpp"
 
 namespace natten_sim::cli {
 namespace {
 
 using namespace natten_sim::validate;
-
-struct ValidateFlags {
-  std::vector<std::string> suites;  ///< none: all
-  bool list = false;
-  std::string device = "auto";
-  std::optional<std::string> recorded, ncu_csv;
-  std::string ncu_kernel;
-  std::vector<std::string> point;
-  std::optional<std::string> profile;  ///< none: h200, of --ncu-csv
-  std::optional<std::string> out;
-  bool resume = false;
-  bool check_only = false;
-  RunOptions run;
-  Fidelity fidelity = Fidelity::kClosedForm;
-  std::optional<std::string> view;
-  bool rows = false;
-  std::optional<std::uint64_t> seed;  ///< none: from the clock
-  std::optional<std::string> svg, report;
-  CatalogFiles files;
-  OutputFlags output;
-};
 
 /// The input of a run: flags with defaults, the chosen suites, the catalog.
 struct Job {
@@ -58,86 +37,11 @@ struct Mode {
   int (*run)(Job& job);
 };
 
-/// Names of all suites with something between them.
-std::string suite_names(const std::string& separator) { return joined(builtin_suite_names(), separator); }
-
-std::string kernel_names() {
-  std::vector<std::string> names;
-  for (const CaseKind& kind : case_kinds()) names.push_back(kind.kernel);
-  return joined(names);
-}
-
-std::string view_names(const std::string& separator, bool drawn_alone) {
-  std::vector<std::string> names;
-  for (const report::ViewKind& kind : report::view_kinds()) {
-    if (kind.drawn || !drawn_alone) names.emplace_back(kind.name);
-  }
-  return joined(names, separator);
-}
-
-Options<ValidateFlags> validate_rows() {
-  using F = ValidateFlags;
-  const auto timing = [](auto member) { return path(path(&F::run, &RunOptions::timing), member); };
-  Options<F> rows;
-  rows.positional("suite", &F::suites,
-                  {.help = suite_names(", ") + "; several may be given [all]",
-                   .choices = suite_names(" "),
-                   .key = "suites"},
-                  16);
-  rows.add("--list", &F::list, {.help = "Print suites and counters, and stop", .echo = Echo::kNever});
-  rows.add("--device", &F::device, {.value = "auto|N", .help = "GPU to run on [auto: the first]"});
-  rows.add("--recorded", &F::recorded,
-           {.value = "DIR", .help = "Compare with the recordings in DIR instead of running kernels"});
-  rows.add("--ncu-csv", &F::ncu_csv,
-           {.value = "FILE",
-            .help = "Compare with a profile that Nsight Compute wrote (ncu --csv), of any kernel"});
-  rows.add("--ncu-kernel", &F::ncu_kernel,
-           {.value = "TEXT", .help = "With --ncu-csv: only launches whose kernel name contains TEXT"});
-  rows.add("--point", &F::point,
-           {.value = "NAME=VALUE",
-            .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
-                    "of " +
-                    kernel_names() + " [attention]"});
-  rows.add("--profile", &F::profile,
-           {.value = "NAME", .help = "With --ncu-csv: device profile of the GPU that was profiled [h200]"});
-  rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
-  rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
-  rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
-  rows.add("--repetitions", timing(&TimingOptions::repetitions),
-           {.value = "N", .help = "Timed repetitions of each point [20]", .range = {1, 100000}});
-  rows.add("--warm-up-ms", timing(&TimingOptions::warm_up_ms),
-           {.value = "N", .help = "Launch for N ms before a point is timed [0]", .range = {0, 60000}});
-  rows.add("--inputs", timing(&TimingOptions::inputs),
-           {.value = "N", .help = "Sets of inputs, taken in turn [1]", .range = {1, kMaxInputs}});
-  rows.add("--fidelity", &F::fidelity,
-           {.value = "MODELS",
-            .help = "closed-form, or timed: also simulate in time (a minute) [closed-form]",
-            .choices = "closed-form timed"});
-  rows.add("--l2", timing(&TimingOptions::l2),
-           {.value = "STATE", .help = "State of the L2 before each timed repetition: flushed or warm [flushed]"});
-  rows.add("--view", &F::view,
-           {.value = "NAME",
-            .help = "With --recorded: a table of the recordings instead of the comparison with predictions",
-            .choices = view_names(" ", false)});
-  rows.add("--rows", &F::rows, {.help = "Print every comparison, not only groups and misses"});
-  rows.add("--seed", &F::seed,
-           {.value = "N", .help = "With --check-only: their seed [from the clock]", .range = {0, INT64_MAX}});
-  rows.add("--svg", &F::svg,
-           {.value = "FILE",
-            .help = "With --view: also draw it (" + view_names(", ", true) + ")",
-            .echo = Echo::kNever});
-  rows.add(
-      "--report", &F::report,
-      {.value = "FILE", .help = "Also write an HTML report: one self-contained file", .echo = Echo::kNever});
-  rows.include(device_file_rows(), &F::files);
-  return rows.include(output_rows(), &F::output);
-}
-
 /// One of three functions: the `result` object, CSV, text.
 template <typename Result, typename Csv, typename Text>
 void print(const Job& job, Result result, Csv csv, Text text) {
   const OutputFlags& output = job.flags.output;
-  write_output(output, output.json ? report::envelope("validate", validate_rows().echo(job.flags), result())
+  write_output(output, output.json  ? report::envelope("validate", validate_rows().echo(job.flags), result())
                        : output.csv ? csv()
                                     : text());
 }
@@ -190,7 +94,10 @@ int run_view(Job& job) {
     write_file(*job.flags.svg, view->picture->svg);
   }
   print(
-      job, [&] { return report::Json{{"view", name}, {"rows", view->rows}}; },
+      job,
+      [&] {
+        return report::Json{{"view", name}, {"rows", view->rows}};
+      },
       [&] { return report::csv_table(view->empty_row, view->rows); }, [&] { return view->text; });
   return kExitDone;
 }
@@ -219,7 +126,7 @@ int run_ncu(Job& job) {
     throw InvalidParameter("point", "absent",
                            "what the profiled kernel computed, as tokens=65536 head_dim=128 ..");
   }
-  if (!flags.profile) flags.profile = "h200";
+  if (!flags.profile) flags.profile = kProfiledDevice;
   const Point point = parse_point_words(flags.point);
   const Device& device = job.context.catalog.device(*flags.profile);
   const RecordedRow row = row_of_launches(parse_ncu_csv(read_text("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),
@@ -333,8 +240,7 @@ void refuse_options_without_effect(const Given& given, const Mode& mode) {
   for (const auto& row : device_file_rows().rows()) effective.push_back(row.spec.name());
   for (const auto& row : validate_rows().rows()) {
     const std::string name = row.spec.name();
-    if (!given.has(name) || std::find(effective.begin(), effective.end(), name) != effective.end())
-      continue;
+    if (!given.has(name) || std::find(effective.begin(), effective.end(), name) != effective.end()) continue;
     throw InvalidParameter(shown(name), std::string("given with ") + mode.what, joined(accepted));
   }
 }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int32_t kMaxPartitions = 8;
 constexpr std::int32_t kMaxWays = 1 << 16;
+constexpr std::int64_t kMaxSets = std::int64_t{1} << 24;  // a list of each, in each partition
 
 void require_valid(const L2Shape& shape) {
   if (shape.partition_bytes < 0)
@@ -55,6 +56,9 @@ PartitionedL2::PartitionedL2(std::int64_t blocks, std::int64_t usual_block_bytes
   if (shape.ways > 0) {
     const std::int64_t way_bytes = state_->part_bytes(usual_block_bytes, 0);
     state_->sets = std::max<std::int64_t>(1, shape.partition_bytes / (way_bytes * shape.ways));
+    if (state_->sets > kMaxSets)
+      throw InvalidParameter("l2_bytes", std::to_string(shape.partition_bytes) + " a partition",
+                             "at most " + std::to_string(kMaxSets * way_bytes * shape.ways) + " a partition");
     set_bytes = shape.partition_bytes / state_->sets;
   }
   for (std::int32_t p = 0; p < shape.partitions; ++p)

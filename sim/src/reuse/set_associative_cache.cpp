@@ -16,9 +16,9 @@ std::int64_t sets_of_capacity(std::int64_t capacity_bytes, std::int32_t ways, st
 
 SetAssociativeCache::SetAssociativeCache(const SetAssociativeGeometry& geometry)
     : geometry_(geometry), random_(hashed_bits(geometry.seed)) {
-  constexpr std::int64_t kMax = std::int64_t{1} << 31;
+  constexpr std::int64_t kMax = std::int64_t{1} << 27;  // 2 GiB of lines and stamps
   if (geometry.sets < 1 || geometry.sets > kMax)
-    throw InvalidParameter("sets", std::to_string(geometry.sets), "1..2^31");
+    throw InvalidParameter("sets", std::to_string(geometry.sets), "1..2^27");
   if (geometry.ways < 1 || geometry.ways > 64)
     throw InvalidParameter("ways", std::to_string(geometry.ways), "1..64", geometry.ways < 1 ? "1" : "64");
   if (geometry.replacement == Replacement::kTreePlru &&
@@ -26,7 +26,7 @@ SetAssociativeCache::SetAssociativeCache(const SetAssociativeGeometry& geometry)
     throw InvalidParameter("ways", std::to_string(geometry.ways), "a power of two for tree-PLRU");
   }
   if (geometry.sets * geometry.ways > kMax)
-    throw InvalidParameter("sets", std::to_string(geometry.sets), "at most 2^31 lines in all");
+    throw InvalidParameter("sets", std::to_string(geometry.sets), "at most 2^27 lines in all");
   const auto lines = static_cast<std::size_t>(geometry.sets * geometry.ways);
   lines_.assign(lines, 0);
   if (geometry.replacement == Replacement::kLru || geometry.replacement == Replacement::kFifo)

@@ -158,7 +158,6 @@ double Simulation::load(const BlockAccess& access, std::int32_t worker, double n
 void Simulation::store(const BlockAccess& access, double now) {
   record(access);
   cache_.write(access.block, access.bytes);
-  ready_[static_cast<std::size_t>(access.block)] = now;
   run_.store_sectors += access.bytes / work_.sector_bytes();
   const double busy = static_cast<double>(access.bytes) / device_.dram_bytes_per_ns;
   dram_free_ = std::max(dram_free_, now) + busy;

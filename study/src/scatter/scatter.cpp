@@ -13,8 +13,6 @@
 namespace natten_sim::study {
 namespace {
 
-constexpr std::int64_t kGeneratedUpdates = 65536;
-
 /// The first `updates` rows of a stream, which must have as many.
 class FirstUpdates final : public IndexStream {
  public:

@@ -8,8 +8,6 @@
 namespace natten_sim::study {
 namespace {
 
-constexpr std::int64_t kDefaultTop = 10;
-
 /// One range an axis; the only one given is for all of them.
 PerAxis<IntRange> ranges_of(const PerAxis<IntRange>& ranges, std::size_t rank) {
   if (ranges.rank() == 1) return PerAxis<IntRange>(rank, ranges[0]);

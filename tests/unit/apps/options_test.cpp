@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -286,6 +287,19 @@ TEST_CASE("values that are refused are refused alike in lines and in whole objec
     INFO(text);
     CHECK(refusal([&] { return reader.read(text, id); }) == refused_json(text));
   }
+}
+
+TEST_CASE("[default] in help is the value that the struct gives to the member") {
+  Options<Question> options;
+  const auto help = [&](auto member) {
+    options.add("--option", member, {.value = "X", .help = "What it is [default], and more"});
+    return options.rows().back().spec.help;
+  };
+  CHECK(help(&Question::whole) == "What it is [7], and more");
+  CHECK(help(&Question::number) == "What it is [0.5], and more");
+  CHECK(help(&Question::dtype) == "What it is [fp16], and more");
+  CHECK(help(&Question::flag) == "What it is [false], and more");
+  CHECK_THROWS_AS(help(path(&Question::inner, &Inner::heads)), std::logic_error);  // none
 }
 
 TEST_CASE("a command has the rows' flags, choices and rules, and runs with what they read") {

@@ -130,6 +130,8 @@ TEST_CASE("shapes out of range are refused by name") {
   CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 0, 0}), InvalidParameter);
   CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 9, 0}), InvalidParameter);
   CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 2, -1}), InvalidParameter);
+  // 2^50 bytes in 16 ways of one sector: 2^41 sets.
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {std::int64_t{1} << 50, 2, 16}), InvalidParameter);
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ TEST_CASE("a policy never misses a set that fits, and always misses its first to
 TEST_CASE("a geometry that cannot be is refused") {
   CHECK_THROWS_AS(SetAssociativeCache({.sets = 0}), InvalidParameter);
   CHECK_THROWS_AS(SetAssociativeCache({.sets = 1, .ways = 65}), InvalidParameter);
+  CHECK_THROWS_AS(SetAssociativeCache({.sets = (std::int64_t{1} << 27) + 1, .ways = 1}), InvalidParameter);
+  CHECK_THROWS_AS(SetAssociativeCache({.sets = (std::int64_t{1} << 22) + 1, .ways = 32}), InvalidParameter);
   CHECK_THROWS_AS(SetAssociativeCache({.sets = 1, .ways = 6, .replacement = Replacement::kTreePlru}),
                   InvalidParameter);
   CHECK_THROWS_AS(sets_of_capacity(1 << 20, 0, 128), InvalidParameter);

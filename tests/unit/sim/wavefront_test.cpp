@@ -101,6 +101,51 @@ TEST_CASE("slots of an SM drift apart as their skew says, and a slot left alone 
   CHECK(std::abs(run_wavefront(work, device).time_ns - (first + left * 1.1 * tile / 2)) < 1e-3);
 }
 
+TEST_CASE("a miss passes the port of its SM at the rate of misses") {
+  WavefrontDevice device = kSlow;
+  device.miss_bytes_per_ns = 4;
+  const AttentionWork work(problem_1d(10, 10, 10, false), {.workers = 1});
+  // DRAM has both tiles at 6, the port at (40 + 80) / 4 = 30; 10 ns to multiply.
+  CHECK(near(run_wavefront(work, device, {.lookahead_tiles = 0}).time_ns, 30 + 10));
+}
+
+TEST_CASE("SMs of one GPC share a partition of the L2, the next GPC has the next") {
+  WavefrontDevice device = kSlow;
+  device.sms = 4;
+  device.l2_partitions = 2;
+  const AttentionWork work(problem_1d(20, 10, 10, false), {.workers = 2});  // on SMs 0 and 1
+  // Half of each tile is at home in the other partition: of Q 5 sectors, of a KV tile 10. Two partitions
+  // fetch both KV tiles twice.
+  const auto fabric_sectors = [&](std::int32_t gpc_sms) {
+    device.gpc_sms = gpc_sms;
+    return run_wavefront(work, device).fabric_sectors;
+  };
+  CHECK(fabric_sectors(0) == 2 * 5 + 2 * 10);  // SMs 0 and 1 of four
+  CHECK(fabric_sectors(2) == 2 * 5 + 2 * 10);
+  CHECK(fabric_sectors(1) == 2 * 5 + 2 * 2 * 10);
+  CHECK(fabric_sectors(3) == 2 * 5 + 2 * 10);
+}
+
+TEST_CASE("jitter is the standard deviation of a tile's time") {
+  WavefrontDevice device = compute_only();
+  device.jitter = 0.1;
+  // 64 tiles of 10 ns, one after another: the whole has a standard deviation of 8 times that of a tile.
+  const AttentionWork work(problem_1d(640, 640, 10, false), {.workers = 1});
+  const double tile = 640 * 10 / 10.0;
+  constexpr int kSeeds = 3000;
+  double sum = 0, squares = 0;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    const double excess =
+        (run_wavefront(work, device, {.seed = static_cast<std::uint64_t>(seed)}).time_ns - 64 * tile) / tile;
+    sum += excess;
+    squares += excess * excess;
+  }
+  const double mean = sum / kSeeds;
+  // The estimate itself deviates by 1 / sqrt(2 seeds) = 1.3%, the mean by 0.8 / sqrt(seeds).
+  CHECK(std::abs(std::sqrt(squares / kSeeds - mean * mean) / (0.1 * 8) - 1) < 0.06);
+  CHECK(std::abs(mean) < 5 * 0.8 / std::sqrt(kSeeds));
+}
+
 TEST_CASE("whatever the rates, loads are the traffic, misses lie between cold and loads, times have floors") {
   std::uint64_t state = 1;
   const auto random = [&](std::uint64_t below) {

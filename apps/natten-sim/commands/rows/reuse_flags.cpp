@@ -1,88 +1,15 @@
 #include "commands/rows/reuse_flags.hpp"
 
-#include <filesystem>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <natten_sim/core/closest_name.hpp>
-#include <natten_sim/core/error.hpp>
-#include <natten_sim/io/permutations.hpp>
-#include <natten_sim/io/trace.hpp>
-
-#include "cli/values.hpp"
 
 namespace natten_sim::cli {
 
 using study::AttentionSubject;
-using study::ReuseOrder;
 using study::ReuseQuestion;
 using study::SeqlenSweep;
 
 namespace {
-
-std::string json_word(const std::string& key, const Json& value, const char* accepted) {
-  if (!value.is_string()) throw InvalidParameter(key, value.dump(), accepted);
-  return value.get<std::string>();
-}
-
-bool is_file(const std::string& path) {
-  std::error_code unknown;
-  return path == "-" ||
-         (std::filesystem::exists(path, unknown) && !std::filesystem::is_directory(path, unknown));
-}
-
-study::ReuseSubject subject_of(const ReuseFlags& flags) {
-  if (flags.trace) {
-    return study::TraceSubject{.name = *flags.trace,
-                               .feed = [path = *flags.trace](const auto& visit, const auto& progress) {
-                                 read_trace(path, visit, progress);
-                               }};
-  }
-  if (flags.stream_bytes) {
-    study::StreamSubject subject = flags.stream;
-    subject.bytes = *flags.stream_bytes;
-    subject.workers = flags.workers;
-    return subject;
-  }
-  if (!flags.seqlen && !flags.sweep)
-    throw InvalidParameter("seqlen", "not given", "--seqlen N, --sweep, --stream-bytes or --trace");
-  AttentionSubject subject = flags.attention;
-  if (flags.sweep) {
-    subject.seqlen = *flags.sweep;
-  } else {
-    subject.seqlen = *flags.seqlen;
-  }
-  if (!subject.q_tile) subject.q_tile = flags.tile;
-  if (!subject.kv_tile) subject.kv_tile = flags.tile;
-  subject.workers = flags.workers;
-  return subject;
-}
-
-study::ReuseMethod method_of(const ReuseFlags& flags) {
-  const Fidelity fidelity = flags.fidelity.value_or(flags.trace ? Fidelity::kLru : Fidelity::kClosedForm);
-  const auto needs = [&](const char* option, bool given, Fidelity needed) {
-    if (!given || fidelity == needed) return;
-    throw InvalidParameter(option, fmt::format("with --fidelity {}", to_string(fidelity)),
-                           fmt::format("--fidelity {}", to_string(needed)));
-  };
-  needs("ways", flags.ways.has_value(), Fidelity::kLru);
-  needs("granularity", flags.granularity.has_value(), Fidelity::kLru);
-  needs("sample", flags.sample.has_value(), Fidelity::kLru);
-  needs("jitter", flags.jitter.has_value(), Fidelity::kTimed);
-  if (flags.sample && flags.ways)
-    throw InvalidParameter("sample", "given together with --ways", "one of the two");
-  if (fidelity == Fidelity::kTimed) return study::TimedRun{flags.jitter};
-  if (fidelity == Fidelity::kClosedForm) return study::ClosedForm{};
-  study::LruReplay replay{.granularity = flags.granularity.value_or(Granularity::kTile)};
-  if (flags.sample) replay.cache = study::SampledLru{*flags.sample};
-  if (flags.ways) {
-    study::SetAssociative sets = flags.sets;
-    sets.ways = *flags.ways;
-    replay.cache = sets;
-  }
-  return replay;
-}
 
 constexpr IntegerBounds kSizes{1, std::int64_t{1} << 20};
 constexpr IntegerBounds kBytes{1, std::int64_t{1} << 50};
@@ -90,17 +17,18 @@ constexpr IntegerBounds kBytes{1, std::int64_t{1} << 50};
 Options<AttentionSubject> attention_rows() {
   Options<AttentionSubject> rows;
   rows.add("-d,--dim,--head-dim", &AttentionSubject::head_dim,
-           {.value = "D", .help = "Head dim of Q and K [64]", .range = kSizes, .key = "head_dim"});
+           {.value = "D", .help = "Head dim of Q and K [default]", .range = kSizes, .key = "head_dim"});
   rows.add("--dim-value", &AttentionSubject::dim_value,
            {.value = "D", .help = "Head dim of V and O [that of Q and K]", .range = kSizes});
-  rows.add("--dtype", &AttentionSubject::dtype, {.value = "TYPE", .help = "Element type [fp16]"});
+  rows.add("--dtype", &AttentionSubject::dtype, {.value = "TYPE", .help = "Element type [default]"});
   rows.add("--q-tile", &AttentionSubject::q_tile, {.value = "N", .help = "Q tile [the kernel's, or 128]"});
   rows.add("--kv-tile", &AttentionSubject::kv_tile, {.value = "N", .help = "KV tile [the kernel's, or 128]"});
-  rows.add("-n,--heads", &AttentionSubject::heads, {.value = "N", .help = "Heads [1]", .range = kSizes});
+  rows.add("-n,--heads", &AttentionSubject::heads,
+           {.value = "N", .help = "Heads [default]", .range = kSizes});
   rows.add("--heads-kv", &AttentionSubject::heads_kv,
            {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = kSizes});
   rows.add("-b,--batch-size", &AttentionSubject::batch,
-           {.value = "N", .help = "Batch size [1]", .range = kSizes});
+           {.value = "N", .help = "Batch size [default]", .range = kSizes});
   rows.add("-c,--causal", &AttentionSubject::causal, {.help = "Causal mask, on every axis"});
   rows.add("-w,--window,--window-size", &AttentionSubject::window,
            {.value = "N", .help = "Neighborhood window [the whole axis: dense]"});
@@ -178,7 +106,7 @@ Options<study::SetAssociative> set_rows() {
   const Need ways{"ways", "--ways N too"};
   Options<SetAssociative> rows;
   rows.add("--replacement", &SetAssociative::replacement,
-           {.value = "KIND", .help = "With --ways: replacement in a full set [lru]", .needs = {ways}});
+           {.value = "KIND", .help = "With --ways: replacement in a full set [default]", .needs = {ways}});
   rows.choose("--hashed", &SetAssociative::index, SetIndex::kHashed,
               {.help = "With --ways: choose sets by a hash of the line, not by its number", .needs = {ways}});
   return rows;
@@ -192,7 +120,8 @@ Options<ReuseFlags> method_rows() {
                     "an exact LRU; timed: CTAs simulated in time [closed-form; for a trace, lru]"});
   rows.add("--granularity", &ReuseFlags::granularity,
            {.value = "KIND",
-            .help = "lru: a stack distance for each tile or for each sector [tile]",
+            .help = fmt::format("lru: a stack distance for each tile or for each sector [{}]",
+                                to_string(study::LruReplay{}.granularity)),
             .echo = Echo::kWhenSet});
   rows.add("--ways", &ReuseFlags::ways,
            {.value = "N",
@@ -238,7 +167,7 @@ Options<study::StreamSubject> stream_rows() {
   Options<study::StreamSubject> rows;
   rows.add("--passes", &study::StreamSubject::passes,
            {.value = "P",
-            .help = "Number of times that the buffer is read [1]",
+            .help = "Number of times that the buffer is read [default]",
             .range = {1, std::int64_t{1} << 40},
             .needs = {{"stream-bytes", "--stream-bytes N too"}}});
   return rows;
@@ -291,56 +220,6 @@ Json subject_input(const study::ReuseSubject& subject) {
 
 }  // namespace
 
-ReuseOrder OptionValue<ReuseOrder>::from_words(const std::string& name, const std::vector<std::string>& words,
-                                               const About&) {
-  const std::string& text = words.front();
-  for (const KvOrder order : values_of<KvOrder>()) {
-    if (text == to_string(order)) return order;
-  }
-  if (text == study::kBestOrderName) return study::BestOrder{};
-  if (is_file(text))
-    return study::OwnOrder{text, parse_permutations(read_text(name, text), name + " " + text)};
-  std::vector<std::string> names = names_of<KvOrder>();
-  names.emplace_back(study::kBestOrderName);
-  throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a readable file");
-}
-
-ReuseOrder OptionValue<ReuseOrder>::from_json(const std::string& key, const Json& value, const About& about) {
-  return from_words(key, {json_word(key, value, "the name of an order, or a file")}, about);
-}
-
-bool OptionValue<ReuseOrder>::to_json(const ReuseOrder& order, Json& out) {
-  put_text(study::name_of(order), out);
-  return true;
-}
-
-SeqlenSweep OptionValue<SeqlenSweep>::from_words(const std::string& name,
-                                                 const std::vector<std::string>& words, const About&) {
-  constexpr std::string_view kPrefix = "seqlen=";
-  const std::string& text = words.front();
-  const std::size_t first = text.find(':');
-  const std::size_t second = first == std::string::npos ? first : text.find(':', first + 1);
-  if (!text.starts_with(kPrefix) || second == std::string::npos)
-    throw InvalidParameter(name, text, "seqlen=LO:HI:STEP");
-  const auto number = [&](std::size_t begin, std::size_t end) {
-    return parse_integer(name, text.substr(begin, end - begin), 1, kMaxAxisLength);
-  };
-  const SeqlenSweep sweep{number(kPrefix.size(), first), number(first + 1, second),
-                          number(second + 1, text.size())};
-  study::require_valid(sweep);
-  return sweep;
-}
-
-SeqlenSweep OptionValue<SeqlenSweep>::from_json(const std::string& key, const Json& value,
-                                                const About& about) {
-  return from_words(key, {json_word(key, value, "\"seqlen=LO:HI:STEP\"")}, about);
-}
-
-bool OptionValue<SeqlenSweep>::to_json(const SeqlenSweep& sweep, Json& out) {
-  put_text(study::to_string(sweep), out);
-  return true;
-}
-
 Options<ReuseFlags> reuse_rows() {
   Options<ReuseFlags> rows;
   rows.include(length_rows());
@@ -385,13 +264,6 @@ Json reuse_input(const ReuseQuestion& question) {
   input.update(method_rows().echo(method));
   if (method.ways) input.update(set_rows().echo(method.sets));
   return input;
-}
-
-ReuseQuestion question_of(const ReuseFlags& flags) {
-  ReuseQuestion question = flags.question;
-  question.method = method_of(flags);
-  question.subject = subject_of(flags);
-  return question;
 }
 
 }  // namespace natten_sim::cli

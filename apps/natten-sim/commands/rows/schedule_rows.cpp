@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
@@ -52,7 +53,7 @@ std::string option_text(const MaskOption& mask) {
   return std::get<ScheduleMask>(mask.value).label;
 }
 std::string option_text(const HandoffOption& handoff) {
-  return std::to_string(handoff.near) + (handoff.far ? "," + std::to_string(*handoff.far) : "");
+  return fmt::format("{}", handoff.near) + (handoff.far ? fmt::format(",{}", *handoff.far) : "");
 }
 std::string option_text(const OverlapOption& overlap) {
   return overlap.writer_stages == 0 ? "serial" : "async:" + std::to_string(overlap.writer_stages);
@@ -112,7 +113,7 @@ auto cost(Member member) {
 About tiles_about(const char* help) {
   return {.value = "N", .help = help, .range = {1, kMaxTiles}, .echo = Echo::kWhenSet};
 }
-About tokens_about(const char* help) {
+About tokens_about(const std::string& help) {
   return {.value = "N", .help = help, .range = {1, kMaxTokens}, .echo = Echo::kWhenSet};
 }
 About count_about(const char* help, std::int64_t hi = kMaxInt32) {
@@ -123,14 +124,16 @@ About cost_about(const char* value, const char* help) {
 }
 
 Options<Flags> size_rows() {
+  const study::TokenSizes tokens;
   Options<Flags> rows;
   rows.add("--q-tiles", &Flags::q_tiles, tiles_about("Q tiles of one head; mask lengths then count tiles"));
   rows.add("--kv-tiles", &Flags::kv_tiles, tiles_about("KV tiles of one head [as many as Q tiles]"));
   rows.add("-i,--seqlen-q", &Flags::seqlen_q, tokens_about("Tokens of the queries, instead of --q-tiles"));
   rows.add("--seqlen-k", &Flags::seqlen_k, tokens_about("Tokens of the keys [as many as queries]"));
-  rows.add("--q-tile", &Flags::q_tile, tokens_about("Tokens of a Q tile [128]"));
-  rows.add("--kv-tile", &Flags::kv_tile, tokens_about("Tokens of a KV tile [128]"));
-  rows.add("-n,--heads", question(&Question::heads), count_about("Query heads [1]"));
+  rows.add("--q-tile", &Flags::q_tile, tokens_about(fmt::format("Tokens of a Q tile [{}]", tokens.q_tile)));
+  rows.add("--kv-tile", &Flags::kv_tile,
+           tokens_about(fmt::format("Tokens of a KV tile [{}]", tokens.kv_tile)));
+  rows.add("-n,--heads", question(&Question::heads), count_about("Query heads [default]"));
   rows.add("--heads-kv", question(&Question::heads_kv),
            count_about("KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]"));
   return rows;
@@ -138,7 +141,7 @@ Options<Flags> size_rows() {
 
 Options<Flags> batch_rows() {
   Options<Flags> rows;
-  rows.add("-b,--batch-size", question(&Question::batch), count_about("Batch size [1]"));
+  rows.add("-b,--batch-size", question(&Question::batch), count_about("Batch size [default]"));
   return rows;
 }
 
@@ -154,7 +157,7 @@ Options<Flags> worker_rows() {
             .echo = Echo::kNever,
             .excludes = {"workers"}});
   rows.include(device_file_rows(), &Flags::files);
-  About ctas = count_about("With --device: CTAs resident on an SM [1]", 32);
+  About ctas = count_about("With --device: CTAs resident on an SM [default]", 32);
   ctas.echo = Echo::kNever;
   ctas.needs = {{.option = "device", .accepted = "--device too, or --workers alone", .with_dashes = true}};
   rows.add("--ctas-per-sm", path(&Flags::sms, &study::WorkersOfDevice::ctas_per_sm), ctas);
@@ -165,12 +168,13 @@ Options<Flags> schedule_choice_rows() {
   Options<Flags> rows;
   rows.add("--mask", &Flags::mask,
            {.value = "MASK",
-            .help = "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., or FILE [full]"});
+            .help = "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., or FILE [default]"});
   std::string algorithms = "all";
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) algorithms += " " + algorithm->name;
-  rows.add(
-      "--algorithm", &Flags::algorithm,
-      {.value = "NAME", .help = "One schedule, or all of them side by side [all]", .choices = algorithms});
+  rows.add("--algorithm", &Flags::algorithm,
+           {.value = "NAME",
+            .help = "One schedule, or all of them side by side [default]",
+            .choices = algorithms});
   rows.add("--dispatch", question(&Question::dispatch),
            {.value = "WHERE",
             .help = "dynamic: the first free worker takes the next chain; static: chains are assigned [the "
@@ -182,33 +186,34 @@ Options<Flags> schedule_choice_rows() {
            {.value = "N",
             .help = "Iterations of a search [2^22 / tasks, 8 to 2000]",
             .range = {0, 1'000'000'000}});
-  rows.add(
-      "--seed", question(&Question::seed),
-      {.value = "N", .help = "Seed of a search [1]", .range = {0, std::numeric_limits<std::int64_t>::max()}});
+  rows.add("--seed", question(&Question::seed),
+           {.value = "N",
+            .help = "Seed of a search [default]",
+            .range = {0, std::numeric_limits<std::int64_t>::max()}});
   return rows;
 }
 
 Options<Flags> cost_rows() {
   using study::ScheduleCosts;
   Options<Flags> rows;
-  rows.add("--compute", cost(&ScheduleCosts::compute), cost_about("C", "Cost of a task's compute [1]"));
+  rows.add("--compute", cost(&ScheduleCosts::compute), cost_about("C", "Cost of a task's compute [default]"));
   rows.add("--compute-partial", cost(&ScheduleCosts::compute_partial),
            cost_about("C", "Cost of computing a partly masked tile [that of --compute]"));
   rows.add("--reduce", cost(&ScheduleCosts::reduce),
-           cost_about("R", "Cost of a task's reduction into dQ [1]"));
+           cost_about("R", "Cost of a task's reduction into dQ [default]"));
   rows.add("--reduce-kv", cost(&ScheduleCosts::reduce_kv),
            cost_about("R", "Cost of a chain's reduction into dK/dV, with --heads-kv [that of --reduce]"));
   rows.add("--handoff", &Flags::handoff,
            {.value = "H",
             .help = "Latency between reductions of two workers into one dQ tile; NEAR,FAR: within an L2 "
-                    "partition and across [0]",
+                    "partition and across [default]",
             .echo = Echo::kNever});
   rows.add_key("handoff", path(&Flags::handoff, &HandoffOption::near));
   rows.add_key("handoff_far", path(&Flags::handoff, &HandoffOption::far));
   rows.add("--tax", cost(&ScheduleCosts::per_tile_tax),
-           cost_about("T", "The semaphore's cost, added to every ordered reduction [0]"));
+           cost_about("T", "The semaphore's cost, added to every ordered reduction [default]"));
   rows.add("--overlap", &Flags::overlap,
-           {.value = "HOW", .help = "serial, or async:K for a separate dQ writer with K buffers [serial]"});
+           {.value = "HOW", .help = "serial, or async:K for a separate dQ writer with K buffers [default]"});
   return rows;
 }
 

@@ -1,5 +1,6 @@
 #include "commands/rows/setting_rows.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
@@ -57,7 +58,8 @@ Options<Setting> backend_rows(Echo echo) {
   Options<Setting> rows;
   rows.add("--backend", &Setting::backend,
            {.value = "NAME",
-            .help = "Take tile shapes and KV tiling from a backend (see list backends) [blackwell-fna]",
+            .help = fmt::format("Take tile shapes and KV tiling from a backend (see list backends) [{}]",
+                                study::kDefaultBackend),
             .echo = echo});
   return rows;
 }
@@ -66,19 +68,23 @@ Options<Setting> workload_rows() {
   Options<Setting> rows;
   rows.add("--add-kv", &Setting::add_kv,
            {.value = "N",
-            .help = "Extra KV tokens that every query attends to, reported apart [0]",
+            .help = "Extra KV tokens that every query attends to, reported apart [default]",
             .range = {.lo = 0},
             .json_accepted = "0 or more tokens",
             .within = "tokens"});
-  rows.add("-b,--batch-size", &Setting::batch, {.value = "N", .help = "Batch size [1]"});
-  rows.add("-n,--heads", &Setting::heads, {.value = "N", .help = "Heads [the preset's, or 1]"});
+  rows.add("-b,--batch-size", &Setting::batch, {.value = "N", .help = "Batch size [default]"});
+  rows.add("-n,--heads", &Setting::heads,
+           {.value = "N", .help = fmt::format("Heads [the preset's, or {}]", study::kDefaultHeads)});
   rows.add("--heads-kv", &Setting::heads_kv,
            {.value = "N", .help = "KV heads, a divisor of the heads [heads]"});
   rows.add("-d,--dim,--head-dim", &Setting::head_dim,
-           {.value = "D", .help = "Head dim of Q and K [the preset's, or 64]", .key = "head_dim"});
+           {.value = "D",
+            .help = fmt::format("Head dim of Q and K [the preset's, or {}]", study::kDefaultHeadDim),
+            .key = "head_dim"});
   rows.add("--dim-value", &Setting::head_dim_value,
            {.value = "D", .help = "Head dim of V [that of Q and K]"});
-  rows.add("--dtype", &Setting::dtype, {.value = "TYPE", .help = "Element type [fp16]"});
+  rows.add("--dtype", &Setting::dtype,
+           {.value = "TYPE", .help = fmt::format("Element type [{}]", to_string(study::kDefaultDtype))});
   rows.add("--attention-share", &Setting::attention_share,
            {.value = "P",
             .help = "Attention's share of the end-to-end time, 0..1, for end-to-end speedups",

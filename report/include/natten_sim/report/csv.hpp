@@ -7,7 +7,8 @@
 
 namespace natten_sim::report {
 
-/// One CSV cell, quoted if necessary. Arrays become 30x48x80, null becomes empty.
+/// One CSV cell, quoted if necessary. Arrays become 30x48x80, null becomes empty. A text that a
+/// spreadsheet would run as a formula (it begins with = + @) gets an apostrophe in front.
 [[nodiscard]] std::string csv_cell(const Json& value);
 
 /// A header line with the columns of `header` (an object whose values do not matter) and one line for each

@@ -48,8 +48,11 @@ struct ScatterDetails {
   bool calibration = false;
 };
 
+/// Rows that are added if the question leaves their number out and they are generated.
+inline constexpr std::int64_t kGeneratedUpdates = 65536;
+
 struct ScatterQuestion {
-  std::optional<std::int64_t> updates;  ///< rows added; none: 65,536 generated, or all that are given
+  std::optional<std::int64_t> updates;  ///< rows added; none: kGeneratedUpdates, or all that are given
   std::int64_t rows = 32768;            ///< rows of the destination, 1..kMaxRows
   std::int64_t width = 256;             ///< elements of a row
   RowSource source = IndexDistribution(UniformRows{});

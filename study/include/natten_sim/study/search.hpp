@@ -62,8 +62,10 @@ struct SearchQuestion {
   std::vector<std::int64_t> dense_axes;  ///< whose window is the whole axis
   std::optional<SearchObjective> objective;  ///< none: work; worst for one tile pair
   SearchKind kind = SearchKind::kBest;
-  std::optional<std::int64_t> top;  ///< candidates of kBest; none: 10
+  std::optional<std::int64_t> top;  ///< candidates of kBest; none: kDefaultTop
 };
+
+inline constexpr std::int64_t kDefaultTop = 10;
 
 /// Without a bound the best windows of a preset are slivers. Those that publications use for the presets lie
 /// within 2, but for one of 5.

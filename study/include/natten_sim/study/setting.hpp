@@ -25,11 +25,11 @@ struct Setting {
   Extents input;                       ///< empty: the preset's layout
   std::int64_t add_kv = 0;             ///< additional tokens that every query attends to; reported apart
   std::int64_t batch = 1;
-  std::optional<std::int64_t> heads;           ///< none: the preset's, or 1
-  std::optional<std::int64_t> heads_kv;        ///< none: heads
-  std::optional<std::int64_t> head_dim;        ///< head dim of Q and K; none: the preset's, or 64
+  std::optional<std::int64_t> heads;     ///< none: the preset's, or kDefaultHeads
+  std::optional<std::int64_t> heads_kv;  ///< none: heads
+  std::optional<std::int64_t> head_dim;  ///< head dim of Q and K; none: the preset's, or kDefaultHeadDim
   std::optional<std::int64_t> head_dim_value;  ///< head dim of V; none: head_dim
-  std::optional<Dtype> dtype;                  ///< none: fp16
+  std::optional<Dtype> dtype;                  ///< none: kDefaultDtype
   /// Attention's share of the end-to-end time, 0..1; none: the preset's.
   std::optional<double> attention_share;
   std::optional<StepRatio> dense_steps;  ///< steps that keep dense attention; none: 0 of the preset's steps
@@ -37,6 +37,11 @@ struct Setting {
 
 /// The backend whose tile shapes are taken when neither a backend nor a device is named.
 inline constexpr const char* kDefaultBackend = "blackwell-fna";
+
+// Those of NATTEN's profiler.
+inline constexpr std::int64_t kDefaultHeads = 1;
+inline constexpr std::int64_t kDefaultHeadDim = 64;
+inline constexpr Dtype kDefaultDtype = Dtype::kFp16;
 
 /// The setting with its members filled in. These may stay empty: preset, device and backend if none is
 /// chosen, the share if neither the setting nor the preset has one, and the layout, which lines of a batch
@@ -63,8 +68,8 @@ struct ChosenTiles {
   bool defaulted = false;
 };
 
-/// Without shapes: NATTEN's own default of the effective backend. A missing shape is taken from its first pair
-/// that has the given one; single-dimensional tiling (`tile_rank` 1) takes the backend's 1-D pairs.
+/// Without shapes: NATTEN's own default of the effective backend. A missing shape is taken from its first
+/// pair that has the given one; single-dimensional tiling (`tile_rank` 1) takes the backend's 1-D pairs.
 /// @throws InvalidParameter when the backend has no such pair.
 [[nodiscard]] ChosenTiles choose_tiles(const Setting& setting, const Catalog& catalog, const Extents& q_tile,
                                        const Extents& kv_tile, std::size_t tile_rank, Walk pass);

@@ -41,7 +41,7 @@ struct SetAssociativeGeometry {
 /// A cache of lines, empty at first. Deterministic. One access is O(ways).
 class SetAssociativeCache {
  public:
-  /// @throws InvalidParameter: sets 1..2^31, ways 1..64 (a power of two for kTreePlru), at most 2^31 lines.
+  /// @throws InvalidParameter: sets 1..2^27, ways 1..64 (a power of two for kTreePlru), at most 2^27 lines.
   explicit SetAssociativeCache(const SetAssociativeGeometry& geometry);
 
   /// Returns whether the line is there, and fetches it otherwise.

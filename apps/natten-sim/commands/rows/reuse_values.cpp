@@ -1,0 +1,83 @@
+// How an order of KV tiles and a sweep of lengths are read and written.
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/permutations.hpp>
+
+#include "cli/values.hpp"
+#include "commands/rows/reuse_flags.hpp"
+
+namespace natten_sim::cli {
+
+using study::ReuseOrder;
+using study::SeqlenSweep;
+
+namespace {
+
+std::string json_word(const std::string& key, const Json& value, const char* accepted) {
+  if (!value.is_string()) throw InvalidParameter(key, value.dump(), accepted);
+  return value.get<std::string>();
+}
+
+bool is_file(const std::string& path) {
+  std::error_code unknown;
+  return path == "-" ||
+         (std::filesystem::exists(path, unknown) && !std::filesystem::is_directory(path, unknown));
+}
+
+}  // namespace
+
+ReuseOrder OptionValue<ReuseOrder>::from_words(const std::string& name, const std::vector<std::string>& words,
+                                               const About&) {
+  const std::string& text = words.front();
+  for (const KvOrder order : values_of<KvOrder>()) {
+    if (text == to_string(order)) return order;
+  }
+  if (text == study::kBestOrderName) return study::BestOrder{};
+  if (is_file(text))
+    return study::OwnOrder{text, parse_permutations(read_text(name, text), name + " " + text)};
+  std::vector<std::string> names = names_of<KvOrder>();
+  names.emplace_back(study::kBestOrderName);
+  throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a readable file");
+}
+
+ReuseOrder OptionValue<ReuseOrder>::from_json(const std::string& key, const Json& value, const About& about) {
+  return from_words(key, {json_word(key, value, "the name of an order, or a file")}, about);
+}
+
+bool OptionValue<ReuseOrder>::to_json(const ReuseOrder& order, Json& out) {
+  put_text(study::name_of(order), out);
+  return true;
+}
+
+SeqlenSweep OptionValue<SeqlenSweep>::from_words(const std::string& name,
+                                                 const std::vector<std::string>& words, const About&) {
+  constexpr std::string_view kPrefix = "seqlen=";
+  const std::string& text = words.front();
+  const std::size_t first = text.find(':');
+  const std::size_t second = first == std::string::npos ? first : text.find(':', first + 1);
+  if (!text.starts_with(kPrefix) || second == std::string::npos)
+    throw InvalidParameter(name, text, "seqlen=LO:HI:STEP");
+  const auto number = [&](std::size_t begin, std::size_t end) {
+    return parse_integer(name, text.substr(begin, end - begin), 1, kMaxAxisLength);
+  };
+  const SeqlenSweep sweep{number(kPrefix.size(), first), number(first + 1, second),
+                          number(second + 1, text.size())};
+  study::require_valid(sweep);
+  return sweep;
+}
+
+SeqlenSweep OptionValue<SeqlenSweep>::from_json(const std::string& key, const Json& value,
+                                                const About& about) {
+  return from_words(key, {json_word(key, value, "\"seqlen=LO:HI:STEP\"")}, about);
+}
+
+bool OptionValue<SeqlenSweep>::to_json(const SeqlenSweep& sweep, Json& out) {
+  put_text(study::to_string(sweep), out);
+  return true;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,92 @@
+#include "commands/rows/validate_rows.hpp"
+
+#include <natten_sim/report/validation_views.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+
+namespace natten_sim::cli {
+
+using namespace natten_sim::validate;
+
+namespace {
+
+/// Names of all suites with something between them.
+std::string suite_names(const std::string& separator) { return joined(builtin_suite_names(), separator); }
+
+std::string kernel_names() {
+  std::vector<std::string> names;
+  for (const CaseKind& kind : case_kinds()) names.push_back(kind.kernel);
+  return joined(names);
+}
+
+}  // namespace
+
+std::string view_names(const std::string& separator, bool drawn_alone) {
+  std::vector<std::string> names;
+  for (const report::ViewKind& kind : report::view_kinds()) {
+    if (kind.drawn || !drawn_alone) names.emplace_back(kind.name);
+  }
+  return joined(names, separator);
+}
+
+Options<ValidateFlags> validate_rows() {
+  using F = ValidateFlags;
+  const auto timing = [](auto member) { return path(path(&F::run, &RunOptions::timing), member); };
+  Options<F> rows;
+  rows.positional("suite", &F::suites,
+                  {.help = suite_names(", ") + "; several may be given [all]",
+                   .choices = suite_names(" "),
+                   .key = "suites"},
+                  16);
+  rows.add("--list", &F::list, {.help = "Print suites and counters, and stop", .echo = Echo::kNever});
+  rows.add("--device", &F::device, {.value = "auto|N", .help = "GPU to run on [auto: the first]"});
+  rows.add("--recorded", &F::recorded,
+           {.value = "DIR", .help = "Compare with the recordings in DIR instead of running kernels"});
+  rows.add("--ncu-csv", &F::ncu_csv,
+           {.value = "FILE",
+            .help = "Compare with a profile that Nsight Compute wrote (ncu --csv), of any kernel"});
+  rows.add("--ncu-kernel", &F::ncu_kernel,
+           {.value = "TEXT", .help = "With --ncu-csv: only launches whose kernel name contains TEXT"});
+  rows.add("--point", &F::point,
+           {.value = "NAME=VALUE",
+            .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
+                    "of " +
+                    kernel_names() + " [attention]"});
+  rows.add("--profile", &F::profile,
+           {.value = "NAME",
+            .help = std::string("With --ncu-csv: device profile of the GPU that was profiled [") +
+                    kProfiledDevice + "]"});
+  rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
+  rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
+  rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
+  rows.add("--repetitions", timing(&TimingOptions::repetitions),
+           {.value = "N", .help = "Timed repetitions of each point [default]", .range = {1, 100000}});
+  rows.add("--warm-up-ms", timing(&TimingOptions::warm_up_ms),
+           {.value = "N", .help = "Launch for N ms before a point is timed [default]", .range = {0, 60000}});
+  rows.add("--inputs", timing(&TimingOptions::inputs),
+           {.value = "N", .help = "Sets of inputs, taken in turn [default]", .range = {1, kMaxInputs}});
+  rows.add("--fidelity", &F::fidelity,
+           {.value = "MODELS",
+            .help = "closed-form, or timed: also simulate in time (a minute) [default]",
+            .choices = "closed-form timed"});
+  rows.add(
+      "--l2", timing(&TimingOptions::l2),
+      {.value = "STATE", .help = "State of the L2 before each timed repetition: flushed or warm [default]"});
+  rows.add("--view", &F::view,
+           {.value = "NAME",
+            .help = "With --recorded: a table of the recordings instead of the comparison with predictions",
+            .choices = view_names(" ", false)});
+  rows.add("--rows", &F::rows, {.help = "Print every comparison, not only groups and misses"});
+  rows.add("--seed", &F::seed,
+           {.value = "N", .help = "With --check-only: their seed [from the clock]", .range = {0, INT64_MAX}});
+  rows.add("--svg", &F::svg,
+           {.value = "FILE",
+            .help = "With --view: also draw it (" + view_names(", ", true) + ")",
+            .echo = Echo::kNever});
+  rows.add(
+      "--report", &F::report,
+      {.value = "FILE", .help = "Also write an HTML report: one self-contained file", .echo = Echo::kNever});
+  rows.include(device_file_rows(), &F::files);
+  return rows.include(output_rows(), &F::output);
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/validate/measure/session.hpp>
+
+#include "cli/context.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+
+namespace natten_sim::cli {
+
+/// The GPU that a profile of Nsight Compute is taken to be of.
+inline constexpr const char* kProfiledDevice = "h200";
+
+/// The flags of `validate`.
+struct ValidateFlags {
+  std::vector<std::string> suites;  ///< none: all
+  bool list = false;
+  std::string device = "auto";
+  std::optional<std::string> recorded, ncu_csv;
+  std::string ncu_kernel;
+  std::vector<std::string> point;
+  std::optional<std::string> profile;  ///< none: kProfiledDevice, of --ncu-csv
+  std::optional<std::string> out;
+  bool resume = false;
+  bool check_only = false;
+  validate::RunOptions run;
+  Fidelity fidelity = Fidelity::kClosedForm;
+  std::optional<std::string> view;
+  bool rows = false;
+  std::optional<std::uint64_t> seed;  ///< none: from the clock
+  std::optional<std::string> svg, report;
+  CatalogFiles files;
+  OutputFlags output;
+};
+
+[[nodiscard]] Options<ValidateFlags> validate_rows();
+
+/// Names of all views, or of those that are drawn, with `separator` between them.
+[[nodiscard]] std::string view_names(const std::string& separator, bool drawn_alone);
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,111 @@
+#include "answer.hpp"
+
+#include <algorithm>
+
+#include <nanobind/stl/string.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/version.hpp>
+
+#include "python_value.hpp"
+
+namespace natten_sim::python {
+namespace {
+
+/// A function of the package's Python part.
+nb::object python_part(const char* module, const char* name) {
+  return nb::module_::import_(module).attr(name);
+}
+
+/// Libraries write some names with dashes, as options have them; keywords have underscores.
+std::string keyword_name(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name.starts_with("__") ? name.substr(2) : name;
+}
+
+nb::object attribute(Answer& self, nb::str name) {
+  // Notebooks ask every object for _repr_png_ and the like: that must not cost a whole result.
+  if (std::string_view(name.c_str()).starts_with("_")) {
+    throw nb::attribute_error(name.c_str());
+  }
+  return nb::getattr(self.fields(), name);
+}
+
+nb::list attribute_names(nb::handle self) {
+  nb::list names(nb::module_::import_("builtins").attr("object").attr("__dir__")(self));
+  const nb::object members = nb::steal(PyObject_Dir(nb::cast<Answer&>(self).fields().ptr()));
+  for (nb::handle name : members) names.append(name);
+  return names;
+}
+
+}  // namespace
+
+std::string Answer::json() const { return report::envelope(schema(), input(), result()); }
+
+nb::object frozen(const Json& value) { return python_part("natten_sim._record", "frozen")(to_python(value)); }
+
+nb::object Answer::fields() {
+  if (!fields_.is_valid()) fields_ = frozen(result());
+  return fields_;
+}
+
+void translate_error(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    const nb::object type = python_part("natten_sim._error", "Error");
+    const nb::object raised = type(error.sentence(""), keyword_name(error.parameter()), error.value(),
+                                   error.accepted(), error.hint());
+    PyErr_SetObject(type.ptr(), raised.ptr());
+  }
+}
+
+void bind_answers(nb::module_& module) {
+  nb::register_exception_translator(translate_error);
+  nb::class_<Answer>(module, "Answer",
+                     "What a function of this package answered. The members of the result are attributes, "
+                     "which cannot be\nset; the whole object is what the program prints with --json.")
+      .def(
+          "to_dict", [](const Answer& self) { return python_part("json", "loads")(self.json()); },
+          nb::sig("def to_dict(self) -> dict[str, typing.Any]"),
+          "The program's JSON object: schema, version, input (with every default filled in) and result.")
+      .def("to_json", &Answer::json, "The same as text, to the byte as the program prints it.")
+      .def("to_csv", &Answer::csv, "The program's tidy table, with a header, as CSV text.")
+      .def(
+          "to_frame", [](nb::handle self) { return python_part("natten_sim._frame", "frame")(self); },
+          nb::sig("def to_frame(self) -> typing.Any"),
+          "The tidy table as a DataFrame of pandas, or of polars if pandas is absent.\n\n"
+          "Raises ImportError when neither is installed.")
+      .def("svg", &Answer::svg,
+           "A picture, as the text of an SVG document. Raises Error when there is nothing to draw, or too "
+           "much.")
+      .def_prop_ro(
+          "input", [](const Answer& self) { return frozen(self.input()); },
+          nb::for_getter(nb::sig("def input(self) -> natten_sim._record.Record")),
+          "Every keyword after defaults, so that the input alone reproduces the answer.")
+      .def_prop_ro(
+          "result", [](Answer& self) { return self.fields(); },
+          nb::for_getter(nb::sig("def result(self) -> typing.Any")),
+          "All members of the result: a record, or a tuple of records for a sweep.")
+      .def("__getattr__", attribute, nb::sig("def __getattr__(self, name: str) -> typing.Any"))
+      .def("__dir__", attribute_names, nb::sig("def __dir__(self) -> list[str]"))
+      .def("__str__", &Answer::text)
+      .def(
+          "__repr__", [](nb::handle self) { return python_part("natten_sim._record", "summary")(self); },
+          nb::sig("def __repr__(self) -> str"))
+      .def(
+          "__eq__",
+          [](const Answer& self, nb::handle other) {
+            return nb::isinstance<Answer>(other) && self.json() == nb::cast<const Answer&>(other).json();
+          },
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", [](const Answer& self) { return nb::hash(nb::cast(self.json())); })
+      .def(
+          "_repr_html_", [](nb::handle self) { return python_part("natten_sim._html", "page")(self); },
+          nb::sig("def _repr_html_(self) -> str"))
+      .def(
+          "_repr_svg_", [](nb::handle self) { return python_part("natten_sim._html", "picture")(self); },
+          nb::sig("def _repr_svg_(self) -> str | None"));
+}
+
+}  // namespace natten_sim::python

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <nanobind/nanobind.h>
+
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/study/context.hpp>
+
+namespace natten_sim::python {
+
+namespace nb = nanobind;
+using report::Json;
+
+using SharedContext = std::shared_ptr<const study::Context>;
+
+/// What a function answered, as the program prints it. Python reads `result` as frozen attributes.
+class Answer {
+ public:
+  virtual ~Answer() = default;
+
+  [[nodiscard]] virtual const char* schema() const = 0;  ///< the subcommand that answers the same question
+  [[nodiscard]] virtual Json input() const = 0;
+  [[nodiscard]] virtual Json result() const = 0;
+  [[nodiscard]] virtual std::string text() const = 0;
+  [[nodiscard]] virtual std::string csv() const = 0;
+  /// @throws InvalidParameter when there is nothing to draw, or too much.
+  [[nodiscard]] virtual std::string svg() const = 0;
+
+  /// The program's JSON object, to the byte.
+  [[nodiscard]] std::string json() const;
+  /// `result` with attributes; made once.
+  [[nodiscard]] nb::object fields();
+
+ private:
+  nb::object fields_;
+};
+
+/// Registers Answer and natten_sim.Error.
+void bind_answers(nb::module_& module);
+
+/// Python's view of a value: dicts as records, lists as tuples.
+[[nodiscard]] nb::object frozen(const Json& value);
+
+/// Raises in Python what C++ threw: natten_sim.Error for the library's errors, what Python had raised for a
+/// callback's.
+void translate_error(const std::exception_ptr& thrown, void*);
+
+}  // namespace natten_sim::python

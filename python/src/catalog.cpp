@@ -1,0 +1,119 @@
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/kernel_times.hpp>
+#include <natten_sim/report/catalog_report.hpp>
+
+#include "study.hpp"
+#include "text_file.hpp"
+
+namespace natten_sim::python {
+namespace {
+
+using report::CatalogTable;
+
+struct CatalogObject {
+  SharedContext context;
+};
+
+CatalogObject make_catalog(nb::handle preset_file, nb::handle device_file, nb::handle costs) {
+  auto context = std::make_shared<study::Context>(*shipped_context());
+  const auto add = [&](const char* name, nb::handle path, const char* what, auto read) {
+    if (path.is_none()) return;
+    const std::string file = text_of(name, path, "a path");
+    read(context->catalog, read_text_file(name, file), std::string(what) + file);
+  };
+  add("preset_file", preset_file, "preset file ", add_presets);
+  add("device_file", device_file, "device file ", add_devices);
+  add("costs", costs, "costs file ", add_kernel_times);
+  return {context};
+}
+
+nb::object entries(const study::Context& context, CatalogTable table) {
+  return frozen(report::catalog_json(context.catalog, table));
+}
+
+/// What a callback raised in another thread waits for the one that may raise it.
+struct Interruption {
+  explicit Interruption(nb::object reported_to) : callback(std::move(reported_to)) {}
+  ~Interruption() {
+    nb::gil_scoped_acquire gil;
+    callback.reset();
+    raised.reset();
+  }
+
+  void report(double fraction) {
+    const bool asker = std::this_thread::get_id() == thread;
+    if (callback.is_none() && !asker) return;
+    nb::gil_scoped_acquire gil;
+    if (raised && asker) throw nb::python_error(*std::exchange(raised, nullptr));
+    if (asker && PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (callback.is_none() || raised) return;
+    try {
+      callback(fraction);
+    } catch (const nb::python_error& error) {
+      if (asker) throw;
+      raised = std::make_unique<nb::python_error>(error);
+    }
+  }
+
+  nb::object callback;
+  std::thread::id thread = std::this_thread::get_id();
+  std::unique_ptr<nb::python_error> raised;
+};
+
+}  // namespace
+
+const SharedContext& shipped_context() {
+  static const SharedContext context = std::make_shared<const study::Context>(study::default_context());
+  return context;
+}
+
+SharedContext context_of(nb::handle catalog) {
+  if (!nb::isinstance<CatalogObject>(catalog)) throw nb::type_error("catalog is not a natten_sim.Catalog");
+  return nb::cast<const CatalogObject&>(catalog).context;
+}
+
+study::Context interruptible(const study::Context& context, nb::object callback) {
+  study::Context copy = context;
+  copy.progress = [state = std::make_shared<Interruption>(std::move(callback))](double fraction) {
+    state->report(fraction);
+  };
+  return copy;
+}
+
+void refuse_nothing_drawn(const char* type) {
+  throw InvalidParameter("svg", type, "an answer that has a picture");
+}
+
+void bind_catalog(nb::module_& module) {
+  nb::class_<CatalogObject> catalog(
+      module, "Catalog",
+      "Presets, backends, devices and kernels by name: those that ship, and those of your files.\n\n"
+      "Args:\n"
+      "    preset_file: More presets, as JSON [none].\n"
+      "    device_file: More devices, as JSON [none].\n"
+      "    costs: More times of kernels, as `natten-sim calibrate --save` writes them [none].");
+  catalog.def(
+      "__init__",
+      [](CatalogObject* self, nb::object preset_file, nb::object device_file, nb::object costs) {
+        new (self) CatalogObject(make_catalog(preset_file, device_file, costs));
+      },
+      nb::kw_only(), nb::arg("preset_file") = nb::none(), nb::arg("device_file") = nb::none(),
+      nb::arg("costs") = nb::none(),
+      nb::sig(
+          "def __init__(self, *, preset_file: str | os.PathLike[str] | None = None, "
+          "device_file: str | os.PathLike[str] | None = None, costs: str | os.PathLike[str] | None = None) "
+          "-> None"));
+  for (const CatalogTable table : values_of<CatalogTable>()) {
+    const std::string name = to_string(table);
+    const std::string doc = "The " + name + " that keywords take by name, each with its source.";
+    catalog.def(
+        name.c_str(), [table](const CatalogObject& self) { return entries(*self.context, table); },
+        nb::sig(("def " + name + "(self) -> tuple[natten_sim._record.Record, ...]").c_str()), doc.c_str());
+    module.def(
+        name.c_str(), [table] { return entries(*shipped_context(), table); },
+        nb::sig(("def " + name + "() -> tuple[natten_sim._record.Record, ...]").c_str()), doc.c_str());
+  }
+}
+
+}  // namespace natten_sim::python

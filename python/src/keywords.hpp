@@ -1,0 +1,165 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <natten_sim/core/closest_name.hpp>
+
+#include "python_value.hpp"
+
+namespace natten_sim::python {
+
+/// Whether `input` of to_dict() shows a member.
+enum class Echo {
+  kAlways,   ///< what has no value as None
+  kWhenSet,  ///< what has no value is left out
+  kNever
+};
+
+/// The keywords of a function as rows, each bound to a member of the question's struct. A row gives the
+/// parsing, the signature, the docstring and the echo in `input`. Names and units are those of the program's
+/// options; defaults are those of the struct.
+///
+///     Keywords<study::CountQuestion> rows;
+///     rows.add("window", &CountQuestion::window, "Window, one size an axis [the whole axis]");
+template <typename Q>
+class Keywords {
+ public:
+  struct Row {
+    std::string name, hint, doc;
+    Echo echo = Echo::kAlways;
+    bool is_keyword = true;  ///< else of `input` alone
+    nb::object interned;     ///< the name as callers pass it, mostly the same object
+    std::function<void(Q&, nb::handle)> read;
+    std::function<bool(Q&, Json&)> write;
+  };
+
+  /// `access`: a pointer to a member, within(..), or a function from Q& to a reference.
+  template <typename Access>
+  Keywords& add(const std::string& name, Access access, const std::string& doc, Echo echo = Echo::kAlways,
+                const Accepts& accepts = {}) {
+    using T = std::remove_cvref_t<std::invoke_result_t<Access, Q&>>;
+    Row row{.name = name, .hint = PythonValue<T>::hint(), .doc = doc, .echo = echo};
+    row.interned = nb::steal(PyUnicode_InternFromString(name.c_str()));
+    row.read = [=](Q& question, nb::handle value) {
+      std::invoke(access, question) = PythonValue<T>::read(name, value, accepts);
+    };
+    row.write = [=](Q& question, Json& out) {
+      return PythonValue<T>::write(std::invoke(access, question), out);
+    };
+    rows_.push_back(std::move(row));
+    return *this;
+  }
+
+  /// True sets the member to `value`.
+  template <typename Access, typename T>
+  Keywords& choose(const std::string& name, Access access, T value, const std::string& doc,
+                   Echo echo = Echo::kAlways) {
+    Row row{.name = name, .hint = "bool", .doc = doc, .echo = echo};
+    row.interned = nb::steal(PyUnicode_InternFromString(name.c_str()));
+    row.read = [=](Q& question, nb::handle given) {
+      if (boolean_of(name, given)) std::invoke(access, question) = value;
+    };
+    row.write = [=](Q& question, Json& out) {
+      out = std::invoke(access, question) == value;
+      return true;
+    };
+    rows_.push_back(std::move(row));
+    return *this;
+  }
+
+  /// A member of `input` that no keyword sets by itself.
+  template <typename Access>
+  Keywords& echo_only(const std::string& name, Access access, Echo echo = Echo::kAlways) {
+    add(name, access, "", echo);
+    rows_.back().is_keyword = false;
+    return *this;
+  }
+
+  Keywords& include(Keywords part) {
+    std::move(part.rows_.begin(), part.rows_.end(), std::back_inserter(rows_));
+    return *this;
+  }
+
+  /// The rows of a member of Q.
+  template <typename P, typename Access>
+  Keywords& include(const Keywords<P>& part, Access access) {
+    for (const auto& from : part.rows()) {
+      Row row{.name = from.name,
+              .hint = from.hint,
+              .doc = from.doc,
+              .echo = from.echo,
+              .is_keyword = from.is_keyword,
+              .interned = from.interned};
+      row.read = [=, read = from.read](Q& question, nb::handle value) {
+        read(std::invoke(access, question), value);
+      };
+      row.write = [=, write = from.write](Q& question, Json& out) {
+        return write(std::invoke(access, question), out);
+      };
+      rows_.push_back(std::move(row));
+    }
+    return *this;
+  }
+
+  /// The row that a caller's keyword names, or null.
+  [[nodiscard]] const Row* find(nb::handle key) const {
+    for (const Row& row : rows_) {
+      if (row.interned.is(key)) return row.is_keyword ? &row : nullptr;
+    }
+    for (const Row& row : rows_) {
+      if (row.is_keyword && PyUnicode_Compare(row.interned.ptr(), key.ptr()) == 0) return &row;
+    }
+    return nullptr;
+  }
+
+  /// None means the default.
+  void read(Q& question, nb::handle key, nb::handle value, const char* function) const {
+    const Row* row = find(key);
+    if (row == nullptr) unexpected(key, function);
+    if (!value.is_none()) row->read(question, value);
+  }
+
+  /// `input` as the program echoes it.
+  [[nodiscard]] Json echo(Q question) const {
+    Json object = Json::object();
+    for (const Row& row : rows_) {
+      if (row.echo == Echo::kNever) continue;
+      Json value;
+      if (row.write(question, value)) {
+        object[row.name] = std::move(value);
+      } else if (row.echo == Echo::kAlways) {
+        object[row.name] = nullptr;
+      }
+    }
+    return object;
+  }
+
+  [[nodiscard]] const std::vector<Row>& rows() const& { return rows_; }
+
+ private:
+  [[noreturn]] void unexpected(nb::handle key, const char* function) const {
+    std::vector<std::string> names;
+    for (const Row& row : rows_) {
+      if (row.is_keyword) names.push_back(row.name);
+    }
+    const std::string name = nb::borrow<nb::str>(key).c_str();
+    const std::string closest = closest_name(name, names);
+    throw nb::type_error((std::string(function) + "() got an unexpected keyword argument '" + name + "'" +
+                          (closest.empty() ? "" : "; did you mean '" + closest + "'?"))
+                             .c_str());
+  }
+
+  std::vector<Row> rows_;
+};
+
+/// The member of a member.
+template <typename First, typename Second>
+[[nodiscard]] auto within(First first, Second second) {
+  return [=](auto& question) -> auto& { return std::invoke(second, std::invoke(first, question)); };
+}
+
+}  // namespace natten_sim::python

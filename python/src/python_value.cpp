@@ -1,0 +1,200 @@
+#include "python_value.hpp"
+
+#include <cmath>
+#include <functional>
+
+#include <nanobind/stl/string.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/value_text.hpp>
+
+namespace natten_sim::python {
+namespace {
+
+std::string repr_of(nb::handle value) { return nb::cast<std::string>(nb::str(nb::repr(value))); }
+
+/// An integer of any size: Python's own parser reads its digits.
+nb::object big_integer(const std::string& digits) {
+  return nb::steal(PyLong_FromString(digits.c_str(), nullptr, 10));
+}
+
+std::string range_text(std::int64_t lo, std::int64_t hi) {
+  return "an integer in " + std::to_string(lo) + ".." + std::to_string(hi);
+}
+
+}  // namespace
+
+void refuse(const std::string& name, nb::handle value, const std::string& accepted) {
+  throw InvalidParameter(name, repr_of(value), accepted);
+}
+
+std::int64_t integer_of(const std::string& name, nb::handle value, std::int64_t lo, std::int64_t hi) {
+  if (PyBool_Check(value.ptr())) refuse(name, value, range_text(lo, hi));
+  nb::object index = nb::steal(PyNumber_Index(value.ptr()));  // NumPy's integers have one too
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    refuse(name, value, range_text(lo, hi));
+  }
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow != 0 || number < lo || number > hi) refuse(name, value, range_text(lo, hi));
+  return number;
+}
+
+double number_of(const std::string& name, nb::handle value, const Accepts& accepts) {
+  const auto wrong = [&] {
+    Json least = accepts.least, most = accepts.most;
+    refuse(name, value, "a number in " + least.dump() + ".." + most.dump());
+  };
+  if (PyBool_Check(value.ptr()) || PyUnicode_Check(value.ptr())) wrong();
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    wrong();
+  }
+  if (!(number >= accepts.least && number <= accepts.most)) wrong();
+  return number;
+}
+
+bool boolean_of(const std::string& name, nb::handle value) {
+  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
+  if (nb::hasattr(value.type(), "__bool__") && nb::hasattr(value, "dtype"))  // a NumPy boolean
+    return PyObject_IsTrue(value.ptr()) == 1;
+  if (PyLong_Check(value.ptr())) return integer_of(name, value, 0, 1) == 1;
+  refuse(name, value, "True or False");
+}
+
+std::string text_of(const std::string& name, nb::handle value, const std::string& accepted) {
+  if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
+  const nb::object fspath = nb::getattr(value, "__fspath__", nb::none());
+  if (fspath.is_none()) refuse(name, value, accepted);
+  return nb::cast<std::string>(nb::str(fspath()));
+}
+
+bool for_each_element(nb::handle value, const std::function<void(nb::handle)>& read) {
+  if (PyUnicode_Check(value.ptr()) || PyBytes_Check(value.ptr()) || PyDict_Check(value.ptr()) ||
+      !nb::hasattr(value, "__len__") || !nb::hasattr(value, "__iter__"))
+    return false;
+  for (nb::handle element : nb::iter(value)) read(element);
+  return true;
+}
+
+Extents PythonValue<Extents>::read(const std::string& name, nb::handle value, const Accepts& accepts) {
+  if (PyUnicode_Check(value.ptr()))
+    return parse_extents(name, {nb::cast<std::string>(value)}, accepts.lo, accepts.hi);
+  const auto append = [&](Extents& extents, nb::handle element) {
+    if (extents.rank() == kMaxRank) refuse(name, value, "1 to 4 axes");
+    extents.push_back(integer_of(name, element, accepts.lo, accepts.hi));
+  };
+  Extents extents;
+  if (PyTuple_CheckExact(value.ptr())) {  // the usual case, without an iterator
+    for (Py_ssize_t axis = 0; axis < PyTuple_Size(value.ptr()); ++axis)
+      append(extents, PyTuple_GetItem(value.ptr(), axis));
+  } else if (!for_each_element(value, [&](nb::handle element) { append(extents, element); })) {
+    append(extents, value);
+  }
+  if (extents.empty()) refuse(name, value, "1 to 4 axes");
+  return extents;
+}
+
+PerAxis<bool> PythonValue<PerAxis<bool>>::read(const std::string& name, nb::handle value, const Accepts&) {
+  PerAxis<bool> values;
+  const bool several = for_each_element(value, [&](nb::handle element) {
+    if (values.rank() == kMaxRank) refuse(name, value, "1 to 4 axes");
+    values.push_back(boolean_of(name, element));
+  });
+  if (!several) values.push_back(boolean_of(name, value));
+  if (values.empty()) refuse(name, value, "1 to 4 axes");
+  return values;
+}
+
+PerAxis<IntRange> PythonValue<PerAxis<IntRange>>::read(const std::string& name, nb::handle value,
+                                                       const Accepts&) {
+  const char* accepted = "(lo, hi) with 1 <= lo <= hi, or one such pair an axis";
+  std::vector<nb::object> elements;
+  const auto keep = [&](nb::handle element) { elements.push_back(nb::borrow(element)); };
+  if (!for_each_element(value, keep) || elements.empty()) refuse(name, value, accepted);
+  if (nb::isinstance<nb::int_>(elements.front())) elements = {nb::borrow(value)};
+  PerAxis<IntRange> ranges;
+  for (const nb::object& pair : elements) {
+    Extents ends = PythonValue<Extents>::read(name, pair, {});
+    if (ends.rank() != 2 || ends[0] > ends[1] || ranges.rank() == kMaxRank) refuse(name, value, accepted);
+    ranges.push_back({ends[0], ends[1]});
+  }
+  return ranges;
+}
+
+bool PythonValue<PerAxis<IntRange>>::write(const PerAxis<IntRange>& value, Json& out) {
+  out = Json::array();
+  for (const IntRange& range : value) out.push_back({range.lo, range.hi});
+  return !value.empty();
+}
+
+SparsityRange PythonValue<SparsityRange>::read(const std::string& name, nb::handle value, const Accepts&) {
+  const char* accepted = "(lo, hi) with 0 <= lo <= hi <= 1, both included";
+  std::vector<double> ends;
+  const auto read_end = [&](nb::handle element) { ends.push_back(number_of(name, element, {})); };
+  if (!for_each_element(value, read_end) || ends.size() != 2 || ends[0] > ends[1])
+    refuse(name, value, accepted);
+  return {ends[0], ends[1]};
+}
+
+study::StepRatio PythonValue<study::StepRatio>::read(const std::string& name, nb::handle value,
+                                                     const Accepts&) {
+  const char* accepted = "\"k/n\" or (k, n) with 0 <= k <= n, n of 1 or more";
+  std::vector<std::int64_t> parts;
+  if (PyUnicode_Check(value.ptr())) {
+    const std::vector<std::string> texts = split_text(nb::cast<std::string>(value), '/');
+    if (texts.size() != 2) refuse(name, value, accepted);
+    for (const std::string& text : texts) parts.push_back(parse_integer(name, text, 0, kMaxAxisLength));
+  } else if (!for_each_element(value, [&](nb::handle element) {
+               parts.push_back(integer_of(name, element, 0, kMaxAxisLength));
+             })) {
+    refuse(name, value, accepted);
+  }
+  if (parts.size() != 2 || parts[1] < 1 || parts[0] > parts[1]) refuse(name, value, accepted);
+  return {parts[0], parts[1]};
+}
+
+nb::object to_python(const Json& value) {
+  if (value.is_object()) {
+    nb::dict object;
+    for (const auto& [key, member] : value.items())
+      object[nb::str(key.c_str(), key.size())] = to_python(member);
+    return object;
+  }
+  if (value.is_array()) {
+    nb::list array;
+    for (const Json& element : value) array.append(to_python(element));
+    return array;
+  }
+  if (value.is_string()) return nb::cast(value.get_ref<const std::string&>());
+  if (value.is_boolean()) return nb::bool_(value.get<bool>());
+  if (value.is_number_unsigned()) return nb::int_(value.get<std::uint64_t>());
+  if (value.is_number_integer()) return nb::int_(value.get<std::int64_t>());
+  // As JSON has it: what is not finite is null.
+  if (value.is_number_float() && std::isfinite(value.get<double>())) return nb::float_(value.get<double>());
+  if (value.is_binary()) return big_integer({value.get_binary().begin(), value.get_binary().end()});
+  return nb::none();
+}
+
+Json to_json_value(const std::string& name, nb::handle value) {
+  if (value.is_none()) return nullptr;
+  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
+  if (PyLong_Check(value.ptr()))
+    return integer_of(name, value, std::numeric_limits<std::int64_t>::min(), INT64_MAX);
+  if (PyFloat_Check(value.ptr())) return PyFloat_AsDouble(value.ptr());
+  if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
+  if (PyDict_Check(value.ptr())) {
+    Json object = Json::object();
+    for (const auto& [key, member] : nb::borrow<nb::dict>(value))
+      object[text_of(name, key, "keys that are texts")] = to_json_value(name, member);
+    return object;
+  }
+  Json array = Json::array();
+  if (!for_each_element(value, [&](nb::handle element) { array.push_back(to_json_value(name, element)); }))
+    refuse(name, value, "dicts, lists, texts and numbers");
+  return array;
+}
+
+}  // namespace natten_sim::python

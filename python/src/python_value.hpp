@@ -1,0 +1,206 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/names.hpp>
+#include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/search/windows/search.hpp>
+#include <natten_sim/study/setting.hpp>
+
+namespace natten_sim::python {
+
+namespace nb = nanobind;
+using report::Json;
+
+/// What a keyword accepts besides its type.
+struct Accepts {
+  std::int64_t lo = 1, hi = kMaxAxisLength;  ///< of integers, and of the elements of Extents
+  double least = 0, most = 1;                ///< of numbers with a fraction
+};
+
+/// @throws InvalidParameter naming the keyword, the value as Python prints it, and what is accepted.
+[[noreturn]] void refuse(const std::string& name, nb::handle value, const std::string& accepted);
+
+/// How a type of a question is read from a Python object, shown in a signature, and echoed as the program's
+/// JSON:
+///     static std::string hint();
+///     static T read(const std::string& name, nb::handle value, const Accepts& accepts);
+///     static bool write(const T& value, Json& out);  // false: it has no value
+template <typename T>
+struct PythonValue;
+
+[[nodiscard]] std::int64_t integer_of(const std::string& name, nb::handle value, std::int64_t lo,
+                                      std::int64_t hi);
+[[nodiscard]] double number_of(const std::string& name, nb::handle value, const Accepts& accepts);
+[[nodiscard]] bool boolean_of(const std::string& name, nb::handle value);
+[[nodiscard]] std::string text_of(const std::string& name, nb::handle value, const std::string& accepted);
+
+/// Calls `read` with each element of a sequence (not of a text). False if `value` is none.
+bool for_each_element(nb::handle value, const std::function<void(nb::handle)>& read);
+
+/// A Python object of the same value: dict, list, str, int of any size, float, bool, None.
+[[nodiscard]] nb::object to_python(const Json& value);
+/// The other way, for dicts, lists, texts and numbers.
+[[nodiscard]] Json to_json_value(const std::string& name, nb::handle value);
+
+template <>
+struct PythonValue<bool> {
+  static std::string hint() { return "bool"; }
+  static bool read(const std::string& name, nb::handle value, const Accepts&) {
+    return boolean_of(name, value);
+  }
+  static bool write(bool value, Json& out) {
+    out = value;
+    return true;
+  }
+};
+
+template <std::integral T>
+requires(!std::same_as<T, bool>) struct PythonValue<T> {
+  static std::string hint() { return "typing.SupportsIndex"; }
+  static T read(const std::string& name, nb::handle value, const Accepts& accepts) {
+    std::int64_t hi = accepts.hi;
+    if constexpr (sizeof(T) < 8) hi = std::min<std::int64_t>(hi, std::numeric_limits<T>::max());
+    return static_cast<T>(integer_of(name, value, accepts.lo, hi));
+  }
+  static bool write(T value, Json& out) {
+    out = value;
+    return true;
+  }
+};
+
+template <>
+struct PythonValue<double> {
+  static std::string hint() { return "float"; }
+  static double read(const std::string& name, nb::handle value, const Accepts& accepts) {
+    return number_of(name, value, accepts);
+  }
+  static bool write(double value, Json& out) {
+    out = value;
+    return true;
+  }
+};
+
+template <>
+struct PythonValue<std::string> {
+  static std::string hint() { return "str"; }
+  static std::string read(const std::string& name, nb::handle value, const Accepts&) {
+    return text_of(name, value, "a text");
+  }
+  static bool write(const std::string& value, Json& out) {
+    out = value;
+    return true;
+  }
+};
+
+template <Named E>
+struct PythonValue<E> {
+  static std::string hint() { return "typing.Literal['" + joined(names_of<E>(), "', '") + "']"; }
+  static E read(const std::string& name, nb::handle value, const Accepts&) {
+    return parse_name<E>(text_of(name, value, joined(names_of<E>())), name);
+  }
+  static bool write(E value, Json& out) {
+    out = to_string(value);
+    return true;
+  }
+};
+
+/// One size an axis; an integer stands for one axis.
+template <>
+struct PythonValue<Extents> {
+  static std::string hint() {
+    return "typing.SupportsIndex | collections.abc.Iterable[typing.SupportsIndex] | str";
+  }
+  static Extents read(const std::string& name, nb::handle value, const Accepts& accepts);
+  static bool write(const Extents& value, Json& out) {
+    out = report::to_json(value);
+    return !value.empty();
+  }
+};
+
+template <>
+struct PythonValue<PerAxis<bool>> {
+  static std::string hint() { return "bool | collections.abc.Iterable[bool]"; }
+  static PerAxis<bool> read(const std::string& name, nb::handle value, const Accepts&);
+  static bool write(const PerAxis<bool>& value, Json& out) {
+    out = report::to_json(value);
+    return !value.empty();
+  }
+};
+
+/// (lo, hi), or one such pair an axis.
+template <>
+struct PythonValue<PerAxis<IntRange>> {
+  static std::string hint() {
+    return "collections.abc.Iterable[typing.SupportsIndex] | "
+           "collections.abc.Iterable[collections.abc.Iterable[typing.SupportsIndex]]";
+  }
+  static PerAxis<IntRange> read(const std::string& name, nb::handle value, const Accepts&);
+  static bool write(const PerAxis<IntRange>& value, Json& out);
+};
+
+/// (lo, hi), fractions.
+template <>
+struct PythonValue<SparsityRange> {
+  static std::string hint() { return "collections.abc.Iterable[float]"; }
+  static SparsityRange read(const std::string& name, nb::handle value, const Accepts&);
+  static bool write(const SparsityRange& value, Json& out) {
+    out = {value.lo, value.hi};
+    return true;
+  }
+};
+
+/// (k, n) or "k/n".
+template <>
+struct PythonValue<study::StepRatio> {
+  static std::string hint() { return "str | tuple[int, int]"; }
+  static study::StepRatio read(const std::string& name, nb::handle value, const Accepts&);
+  static bool write(const study::StepRatio& value, Json& out) {
+    out = std::to_string(value.part) + "/" + std::to_string(value.whole);
+    return true;
+  }
+};
+
+template <typename T>
+struct PythonValue<std::vector<T>> {
+  static std::string hint() {
+    return PythonValue<T>::hint() + " | collections.abc.Iterable[" + PythonValue<T>::hint() + "]";
+  }
+  static std::vector<T> read(const std::string& name, nb::handle value, const Accepts& accepts) {
+    std::vector<T> values;
+    const bool several = for_each_element(
+        value, [&](nb::handle element) { values.push_back(PythonValue<T>::read(name, element, accepts)); });
+    if (!several) values.push_back(PythonValue<T>::read(name, value, accepts));
+    return values;
+  }
+  static bool write(const std::vector<T>& values, Json& out) {
+    out = Json::array();
+    for (const T& value : values) {
+      Json element;
+      if (PythonValue<T>::write(value, element)) out.push_back(std::move(element));
+    }
+    return true;
+  }
+};
+
+template <typename T>
+struct PythonValue<std::optional<T>> {
+  static std::string hint() { return PythonValue<T>::hint(); }
+  static std::optional<T> read(const std::string& name, nb::handle value, const Accepts& accepts) {
+    return PythonValue<T>::read(name, value, accepts);
+  }
+  static bool write(const std::optional<T>& value, Json& out) {
+    return value && PythonValue<T>::write(*value, out);
+  }
+};
+
+}  // namespace natten_sim::python

@@ -1,0 +1,110 @@
+#include "row_source.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include <nanobind/ndarray.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/index_file.hpp>
+#include <natten_sim/report/scatter_report.hpp>
+
+namespace natten_sim::python {
+namespace {
+
+constexpr const char* kFilePrefix = "file:";
+constexpr const char* kSources = "uniform, zipf:S, hot:K, file:PATH or an array of integers";
+
+/// Rows in memory of the caller's.
+template <typename T>
+class ArrayStream final : public IndexStream {
+ public:
+  ArrayStream(const T* values, std::size_t size, std::int64_t rows)
+      : values_(values), size_(size), rows_(rows) {}
+
+  [[nodiscard]] std::size_t read(std::span<std::int64_t> rows) override {
+    const std::size_t count = std::min(rows.size(), size_ - next_);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto row = static_cast<std::int64_t>(values_[next_ + i]);
+      if (row < 0 || row >= rows_)
+        throw MalformedData("distribution, position " + std::to_string(next_ + i),
+                            "row " + std::to_string(row), "rows in 0.." + std::to_string(rows_ - 1));
+      rows[i] = row;
+    }
+    next_ += count;
+    return count;
+  }
+
+ private:
+  const T* values_;
+  std::size_t size_, next_ = 0;
+  std::int64_t rows_;
+};
+
+using ReadOnlyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+
+template <typename T>
+std::unique_ptr<IndexStream> stream_of(const void* data, std::size_t size, std::int64_t rows) {
+  return std::make_unique<ArrayStream<T>>(static_cast<const T*>(data), size, rows);
+}
+
+/// Keeps the array alive; its last copy may go in any thread.
+study::RowSource rows_of(const std::string& name, nb::handle value) {
+  ReadOnlyArray array;
+  if (!nb::try_cast(value, array)) refuse(name, value, kSources);
+  const nb::dlpack::dtype type = array.dtype();
+  std::unique_ptr<IndexStream> (*open)(const void*, std::size_t, std::int64_t) = nullptr;
+  if (type == nb::dtype<std::int64_t>()) open = stream_of<std::int64_t>;
+  if (type == nb::dtype<std::int32_t>()) open = stream_of<std::int32_t>;
+  if (type == nb::dtype<std::uint32_t>()) open = stream_of<std::uint32_t>;
+  if (open == nullptr) refuse(name, value, "an array of int32, uint32 or int64");
+  const std::shared_ptr<const ReadOnlyArray> kept(new ReadOnlyArray(array), [](const ReadOnlyArray* last) {
+    nb::gil_scoped_acquire gil;
+    delete last;
+  });
+  return study::GivenRows{"array", [=](std::int64_t rows) { return open(kept->data(), kept->size(), rows); }};
+}
+
+IndexFormat format_of(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".npy") return IndexFormat::kNpy;
+  return extension == ".csv" || extension == ".txt" ? IndexFormat::kCsv : IndexFormat::kRaw;
+}
+
+std::unique_ptr<IndexStream> open_file(const std::string& parameter, const std::string& path,
+                                       std::int64_t rows) {
+  std::error_code ignored;
+  const std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rb"), [](std::FILE* open) {
+    if (open != nullptr) std::fclose(open);
+  });
+  if (!file || std::filesystem::is_directory(path, ignored))
+    throw InvalidParameter(parameter, path, "a readable file");
+  return parse_indices(
+      [file, parameter, path](std::span<char> buffer) {
+        const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
+        if (std::ferror(file.get()) != 0)
+          throw InvalidParameter(parameter, path, "a file that can be read to its end");
+        return got;
+      },
+      format_of(path), rows, path);
+}
+
+}  // namespace
+
+study::RowSource PythonValue<study::RowSource>::read(const std::string& name, nb::handle value,
+                                                     const Accepts&) {
+  if (!PyUnicode_Check(value.ptr())) return rows_of(name, value);
+  const std::string text = nb::borrow<nb::str>(value).c_str();
+  if (!text.starts_with(kFilePrefix) || text == kFilePrefix)
+    return parse_index_distribution(text, name, kSources);
+  const std::string path = text.substr(std::string(kFilePrefix).size());
+  return study::GivenRows{text, [name, path](std::int64_t rows) { return open_file(name, path, rows); }};
+}
+
+bool PythonValue<study::RowSource>::write(const study::RowSource& source, Json& out) {
+  out = report::source_name(source);
+  return true;
+}
+
+}  // namespace natten_sim::python

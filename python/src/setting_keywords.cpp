@@ -1,0 +1,50 @@
+#include "setting_keywords.hpp"
+
+namespace natten_sim::python {
+
+using study::Setting;
+
+Keywords<Setting> preset_keywords() {
+  Keywords<Setting> rows;
+  return rows.add("preset", &Setting::preset,
+                  "Layout, heads, head dim and attention share of a known model, see presets() [none]",
+                  Echo::kWhenSet);
+}
+
+Keywords<Setting> input_keywords() {
+  Keywords<Setting> rows;
+  return rows.add("input", &Setting::input, "Token layout, one size an axis, outermost first [the preset's]");
+}
+
+Keywords<Setting> layout_keywords() {
+  Keywords<Setting> rows = preset_keywords();
+  rows.add("device", &Setting::device, "Take the backend that suits a GPU, see devices() [none]",
+           Echo::kWhenSet);
+  return rows.include(input_keywords());
+}
+
+Keywords<Setting> backend_keywords(Echo echo) {
+  Keywords<Setting> rows;
+  return rows.add("backend", &Setting::backend,
+                  "Take tile shapes and KV tiling from a backend, see backends() [blackwell-fna]", echo);
+}
+
+Keywords<Setting> workload_keywords() {
+  Keywords<Setting> rows;
+  rows.add("add_kv", &Setting::add_kv, "Extra KV tokens that every query attends to, reported apart [0]",
+           Echo::kAlways, {.lo = 0});
+  rows.add("batch_size", &Setting::batch, "Batch size [1]");
+  rows.add("heads", &Setting::heads, "Heads [the preset's, or 1]");
+  rows.add("heads_kv", &Setting::heads_kv, "KV heads, a divisor of the heads [heads]");
+  rows.add("head_dim", &Setting::head_dim, "Head dim of Q and K [the preset's, or 64]");
+  rows.add("dim_value", &Setting::head_dim_value, "Head dim of V [that of Q and K]");
+  rows.add("dtype", &Setting::dtype, "Element type [fp16]");
+  rows.add("attention_share", &Setting::attention_share,
+           "Attention's share of the end-to-end time, 0..1, for end-to-end speedups [the preset's]",
+           Echo::kWhenSet);
+  rows.add("dense_steps", &Setting::dense_steps,
+           "k of n steps keep dense attention, for end-to-end speedups [none]", Echo::kWhenSet);
+  return rows;
+}
+
+}  // namespace natten_sim::python

@@ -1,0 +1,151 @@
+#include <natten_sim/io/msda_data.hpp>
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/msda_report.hpp>
+#include <natten_sim/study/msda.hpp>
+
+#include "studies.hpp"
+#include "study.hpp"
+#include "text_file.hpp"
+
+namespace natten_sim::python {
+
+/// A name, a JSON file with one configuration, or a dict of its members.
+template <>
+struct PythonValue<MsdaConfig> {
+  static std::string hint() { return "str | collections.abc.Mapping[str, typing.Any]"; }
+  static MsdaConfig read(const std::string& name, nb::handle value, const Accepts&) {
+    if (nb::isinstance<nb::dict>(value)) {
+      const MsdaConfig defaults;
+      Json members = {{"name", "own"},           {"batch", defaults.batch},   {"channels", defaults.channels},
+                      {"heads", defaults.heads}, {"points", defaults.points}, {"queries", defaults.queries},
+                      {"source", "the caller"}};
+      members.update(to_json_value(name, value));
+      const Json file = {{"schema", "natten-sim.msda-configs/1"}, {"configs", Json::array({members})}};
+      return one_of(read_msda_configs(json_text(file), name), name);
+    }
+    const std::string text = text_of(name, value, "the name of a configuration, a file or a dict");
+    std::vector<std::string> names;
+    for (const MsdaConfig& config : builtin_msda_configs()) {
+      if (config.name == text) return config;
+      names.push_back(config.name);
+    }
+    if (!text.ends_with(".json"))
+      throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a .json file");
+    return one_of(read_msda_configs(read_text_file(name, text), text), text);
+  }
+  static bool write(const MsdaConfig& config, Json& out) {
+    out = config.name;
+    return true;
+  }
+
+ private:
+  static MsdaConfig one_of(const std::vector<MsdaConfig>& configs, const std::string& where) {
+    if (configs.size() != 1)
+      throw MalformedData(where, std::to_string(configs.size()) + " configurations", "exactly one");
+    return configs.front();
+  }
+};
+
+namespace {
+
+using study::MsdaAnswer;
+using study::MsdaQuestion;
+
+}  // namespace
+
+/// One order, or `all`.
+template <>
+struct PythonValue<std::vector<QueryOrder>> {
+  static std::string hint() {
+    return "typing.Literal['all', '" + joined(names_of<QueryOrder>(), "', '") + "']";
+  }
+  static std::vector<QueryOrder> read(const std::string& name, nb::handle value, const Accepts&) {
+    const std::string order = text_of(name, value, "all, " + joined(names_of<QueryOrder>()));
+    if (order == "all") return values_of<QueryOrder>();
+    return {parse_name<QueryOrder>(order, name)};
+  }
+  static bool write(const std::vector<QueryOrder>& orders, Json& out) {
+    out = orders.size() == 1 ? to_string(orders.front()) : "all";
+    return true;
+  }
+};
+
+namespace {
+
+Keywords<MsdaConfig> config_members() {
+  using C = MsdaConfig;
+  Keywords<C> rows;
+  rows.echo_only("batch", &C::batch).echo_only("height", &C::height).echo_only("width", &C::width);
+  rows.echo_only("strides", &C::strides).echo_only("channels", &C::channels).echo_only("heads", &C::heads);
+  return rows.echo_only("points", &C::points).echo_only("queries", &C::queries);
+}
+
+Keywords<MsdaQuestion> msda_keywords() {
+  using Q = MsdaQuestion;
+  Keywords<Q> rows;
+  rows.add(
+      "config", &Q::config,
+      "Name of a configuration, a JSON file with one, or a dict with name, batch, height, width, strides, "
+      "channels, heads, points, queries and source");
+  rows.include(config_members(), &Q::config);
+  rows.add("phase", &Q::phase, "forward or backward [forward]");
+  rows.add("tiling", &Q::tiling,
+           "block: a program takes all points of a query; point: one (query, head, level, point) [block]");
+  rows.add("dtype", &Q::dtype,
+           "Type of the tensors: bf16, fp16 or fp32 [fp16 with an fp16 accumulator, else bf16]");
+  rows.add("accumulator", &Q::accumulator,
+           "Type in which gradients of the value are added up: the tensors', or fp32 [the tensors']");
+  rows.add("order", &Q::orders, "Dispatch order of the queries, or all of them [linear]");
+  rows.add("device", &Q::device, "Device with measured contention, see devices() [h200]");
+  rows.add("offsets", within(&Q::sampling, &MsdaSampling::offsets),
+           "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [learned]");
+  rows.add("spread", within(&Q::sampling, &MsdaSampling::spread),
+           "Half edge (uniform) or standard deviation of the offsets, in pixels [1]", Echo::kAlways,
+           {.least = 0, .most = 1e6});
+  rows.add("seed", within(&Q::sampling, &MsdaSampling::seed), "Seed of reference points and offsets [0]",
+           Echo::kAlways, {.lo = 0, .hi = std::int64_t{1} << 62});
+  rows.add("l2_bytes", &Q::l2_bytes, "Capacity of the L2 [the device's]", Echo::kWhenSet,
+           {.lo = 0, .hi = std::int64_t{1} << 40});
+  return rows;
+}
+
+MsdaAnswer answer_msda(const MsdaQuestion& question, const study::Context& context) {
+  if (question.config.name.empty())
+    throw InvalidParameter("config", "none", "a configuration by name, file or dict");
+  MsdaQuestion full = question;
+  full.details = {.addresses = true, .remedies = true};
+  return study::msda(full, context);
+}
+
+void bind_msda(nb::module_& module) {
+  bind(module,
+       Study<MsdaQuestion, MsdaAnswer>{
+           .function = "msda",
+           .type = "Msda",
+           .schema = "msda",
+           .doc =
+               "Predict one pass of multi-scale deformable attention: traffic, contention, time, memory.\n\n"
+               "Times are nanoseconds.",
+           .duration = Duration::kLong,
+           .keywords = msda_keywords(),
+           .answer = answer_msda,
+           .input = [](const Keywords<MsdaQuestion>& rows,
+                       const MsdaAnswer& answer) { return rows.echo(answer.question); },
+           .result = [](const MsdaAnswer& answer,
+                        const study::Context&) { return report::msda_fields(answer); },
+           .text = [](const MsdaAnswer& answer, const study::Context&) { return report::msda_text(answer); },
+           .csv =
+               [](const MsdaAnswer& answer, const study::Context&, const Json&) {
+                 const std::vector<Json> orders = report::msda_order_rows(answer);
+                 return report::csv_table(orders.front(), orders);
+               },
+           .svg = [](const MsdaAnswer& answer,
+                     const study::Context&) { return report::msda_roofline_svg(answer); }});
+}
+
+}  // namespace
+
+StudyBinder msda_study();
+StudyBinder msda_study() { return bind_msda; }
+
+}  // namespace natten_sim::python

@@ -1,0 +1,189 @@
+"""Answers are frozen values that print, draw and convert themselves; errors say what is wrong."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+from typing import Any
+
+import natten_sim
+import numpy as np
+import pytest
+
+SMALL: dict[str, Any] = {"input": (64, 64), "window": (16, 16), "q_tile": (8, 8), "kv_tile": (8, 8)}
+
+
+def test_members_are_attributes_and_cannot_be_set() -> None:
+    answer = natten_sim.count(**SMALL)
+    # 8 x 8 tiles; a window of 16 reaches 3 tiles an axis, and 2 at each border: 8 * 3 - 2 = 22 an axis.
+    assert (answer.q_tiles, answer.dense_tiles, answer.visited_tiles) == (64, 4096, 22 * 22)
+    assert answer.input.window == (16, 16)
+    assert answer.flops["dense"] == answer.flops.dense
+    assert "visited_tiles" in dir(answer)
+    targets: list[Any] = [answer, answer.result, answer.input]
+    for target in targets:
+        with pytest.raises(AttributeError):
+            target.visited_tiles = 1
+    with pytest.raises(AttributeError, match="no member 'visited'; there are: q_tiles"):
+        _ = answer.visited
+
+
+def test_answers_show_themselves() -> None:
+    answer = natten_sim.count(**SMALL)
+    assert repr(answer).startswith("Count(q_tiles=64, kv_tiles=64, ")
+    assert "visited tiles" in str(answer)
+    assert "<th>visited_tiles</th><td>484</td>" in answer._repr_html_()
+    assert answer._repr_svg_() == answer.svg()
+    assert answer.svg().startswith("<svg ")
+    assert not hasattr(answer, "_repr_png_")
+    # Four axes cannot be drawn: a notebook then shows none, and svg() says why.
+    four = natten_sim.count(input=(4, 4, 4, 4), window=(2, 2, 2, 2), q_tile=(2, 2, 2, 2), kv_tile=(2, 2, 2, 2))
+    assert four._repr_svg_() is None
+    with pytest.raises(natten_sim.Error):
+        four.svg()
+
+
+@pytest.mark.parametrize("answer", [
+    natten_sim.schedule(q_tiles=7, mask="causal", algorithm="best"),
+    natten_sim.reuse(seqlen=4096, device="h200", fidelity="lru"),
+    natten_sim.scatter(updates=1000),
+    natten_sim.msda(config="B1_640_d256_L4"),
+], ids=lambda answer: type(answer).__name__)
+def test_pictures_are_svg_documents(answer: natten_sim.Answer) -> None:
+    assert answer.svg().startswith("<svg ")
+    assert answer.svg().rstrip().endswith("</svg>")
+
+
+def test_equal_questions_have_equal_answers() -> None:
+    answer, again, other = natten_sim.count(**SMALL), natten_sim.count(**SMALL), natten_sim.count(input=64)
+    assert answer == again and hash(answer) == hash(again) and answer != other
+    assert answer.result == again.result and hash(answer.result) == hash(again.result)
+    assert copy.deepcopy(answer.result) == pickle.loads(pickle.dumps(answer.result)) == answer.result
+
+
+def test_frames_are_the_tidy_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pandas:
+        @staticmethod
+        def read_csv(text: Any) -> list[str]:
+            return list(text)
+
+        @staticmethod
+        def DataFrame(columns: dict[str, Any]) -> list[str]:  # noqa: N802
+            return list(columns)
+
+    answer = natten_sim.count(**SMALL)
+    many = natten_sim.count_many(**{**SMALL, "window": [[8, 8]]})
+    for name in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="pandas or polars"):
+        answer.to_frame()
+    with pytest.raises(ImportError, match="pandas or polars"):
+        many.to_frame()
+    monkeypatch.setitem(sys.modules, "polars", Pandas)
+    assert answer.to_frame() == answer.to_csv().splitlines(keepends=True)
+    assert many.to_frame()[0] == "q_tiles"
+
+
+@pytest.mark.parametrize(("keywords", "parameter", "part"), [
+    ({"input": (30, 48, 80), "window": (31, 24, 24)}, "window", "31 on axis 0"),
+    ({"preset": "hunyuan-vide"}, "preset", "hunyuan-video"),
+    ({"input": (64,), "heads": 0}, "heads", "1.."),
+    ({"input": (64,), "heads": 2.5}, "heads", "2.5"),
+    ({"input": (64,), "heads": True}, "heads", "True"),
+    ({"input": (1, 2, 3, 4, 5)}, "input", "1 to 4 axes"),
+    ({"input": ()}, "input", "1 to 4 axes"),
+    ({"input": "8xtwo"}, "input", "two"),
+    ({"input": 2**70}, "input", str(2**70)),
+    ({"input": None}, "input", "preset"),
+    ({"input": (64,), "dtype": "fp17"}, "dtype", "fp16"),
+    ({"input": (64,), "attention_share": float("nan")}, "attention_share", "0.0..1.0"),
+    ({"input": (64,), "dense_steps": "3"}, "dense_steps", "k/n"),
+])
+def test_a_bad_value_raises_a_value_error_that_names_it(keywords: dict[str, Any], parameter: str, part: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        natten_sim.count(**keywords)
+    error = raised.value
+    assert isinstance(error, natten_sim.Error)
+    assert error.parameter == parameter
+    assert part in str(error)
+    assert error.accepted
+    assert "--" not in str(error), "keywords are not options"
+    assert pickle.loads(pickle.dumps(error)).parameter == parameter
+
+
+def test_an_unknown_keyword_is_a_type_error_with_the_closest_one() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'windw'; did you mean 'window'"):
+        natten_sim.count(input=64, windw=8)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="catalog"):
+        natten_sim.count(input=64, catalog="h200")  # type: ignore[arg-type]
+
+
+def test_numpy_numbers_are_numbers() -> None:
+    answer = natten_sim.count(input=np.array([64, 64]), window=[np.int32(16), np.uint8(16)], q_tile=(8, 8),
+                              kv_tile=(8, 8), causal=np.array([True, False]), heads=np.int64(2))
+    assert answer.input.causal == (True, False) and answer.input.heads == 2
+
+
+def test_arrays_of_rows_are_read_where_they_lie() -> None:
+    rows = np.random.default_rng(7).integers(0, 100, 5000)
+    expected = natten_sim.scatter(distribution=rows.astype(np.int32), rows=100).result
+    assert natten_sim.scatter(distribution=rows, rows=100).result == expected
+    counts = np.bincount(rows, minlength=100)
+    assert expected.max_multiplicity == counts.max()
+    with pytest.raises(natten_sim.Error, match="rows in 0..49"):
+        natten_sim.scatter(distribution=rows, rows=50)
+    with pytest.raises(natten_sim.Error, match="int32, uint32 or int64"):
+        natten_sim.scatter(distribution=rows.astype(np.float64), rows=100)
+
+
+def test_a_matrix_of_tiles_is_a_mask() -> None:
+    tiles = np.tril(np.full((7, 7), 2)) - np.eye(7, dtype=np.int64)  # full below the diagonal, partial on it
+    keywords: dict[str, Any] = {"algorithm": "spt", "compute": 7, "compute_partial": 5, "reduce": 2}
+    mine = natten_sim.schedule(mask=tiles, **keywords)
+    assert mine.result == natten_sim.schedule(q_tiles=7, mask="causal", **keywords).result
+    full = natten_sim.schedule(mask=np.ones((4, 4), dtype=bool), **keywords)
+    assert full.makespan == natten_sim.schedule(q_tiles=4, **keywords).makespan
+    with pytest.raises(natten_sim.Error, match="0 skipped, 1 partial, 2 full"):
+        natten_sim.schedule(mask=np.full((2, 2), 3))
+
+
+def test_a_schedules_table_runs_again() -> None:
+    best = natten_sim.schedule(q_tiles=9, heads=3, workers=7, mask="window:3,0", compute=7, reduce=2, algorithm="best")
+    table = best.table()
+    assert table["schema"] == "natten-sim.schedule-table/1"
+    again = natten_sim.schedule(table=table, compute=7, reduce=2)
+    assert again.makespan == best.makespan == best.lower_bound
+    assert '"traceEvents"' in best.trace()
+    with pytest.raises(natten_sim.Error, match="one algorithm"):
+        natten_sim.schedule(q_tiles=4).table()
+
+
+def test_a_missing_calibration_says_what_to_measure() -> None:
+    answer = natten_sim.time(kernel="hopper-fna", device="h100", input=(8, 8), window=(4, 4), q_tile=(2, 2), kv_tile=(2, 2))
+    assert answer.time_ms is None and "measured" in answer.time_missing
+    timed = natten_sim.time(kernel="hopper-fna", device="h200", input=(30, 48, 80), window=(18, 24, 24),
+                            q_tile=(2, 8, 8), kv_tile=(2, 8, 8), heads=24, head_dim=128)
+    assert timed.time_ms.low < timed.time_ms.total < timed.time_ms.high
+
+
+def test_times_are_those_of_count() -> None:
+    common: dict[str, Any] = {"device": "h200", "input": (30, 48, 80), "window": (18, 24, 24), "heads": 24, "head_dim": 128}
+    tiles: dict[str, Any] = {"q_tile": (2, 8, 8), "kv_tile": (2, 8, 8)}
+    counted = natten_sim.count(**common, **tiles, dtype="bf16")
+    timed = natten_sim.time(**common, **tiles, kernel=counted.kernel.name)
+    assert timed.time_ms == counted.time_ms
+
+
+def test_rows_that_are_not_valid_are_named_or_skipped() -> None:
+    windows = [[8, 8], [65, 8], [8, 8]]
+    with pytest.raises(natten_sim.Error) as raised:
+        natten_sim.count_many(**{**SMALL, "window": windows})
+    assert raised.value.parameter == "window[1]"
+    counts = natten_sim.count_many(**{**SMALL, "window": windows}, errors="skip")
+    assert counts.valid.tolist() == [True, False, True]
+    assert counts.visited_tiles[1] == 0 and np.isnan(counts.speedup_mean[1])
+    with pytest.raises(natten_sim.Error, match="2 rows"):
+        natten_sim.count_many(input=[[8], [8], [8]], window=[[2], [2]])
+    with pytest.raises(ValueError, match="read-only"):
+        counts.visited_tiles[0] = 1

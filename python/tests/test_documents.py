@@ -1,0 +1,52 @@
+"""The README's snippet, the docstrings' examples and the types are right."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pathlib
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+
+import natten_sim
+import pytest
+
+
+def modules() -> list[str]:
+    return ["natten_sim", *(f"natten_sim.{module.name}" for module in pkgutil.iter_modules(natten_sim.__path__)
+                            if module.name != "_core")]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_of_docstrings_run(name: str) -> None:
+    failures, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert failures == 0
+
+
+def test_the_readmes_snippet_prints_what_it_says(root: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (root / "README.md").read_text()
+    snippet = re.search(r"^```python\n(import natten_sim\n.*?)^```\n", text, re.DOTALL | re.MULTILINE)
+    assert snippet
+    exec(snippet[1], {})
+    said = re.findall(r"print\(.*?\)  # (.*)", snippet[1])
+    assert said and capsys.readouterr().out.splitlines() == said
+
+
+def test_types_pass_the_strict_checker(root: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    package = tmp_path / "natten_sim"  # away from other packages, which the checker would check too
+    shutil.copytree(pathlib.Path(natten_sim.__file__).parent, package)
+    assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
+    targets = [str(package), str(root / "python" / "tests")]
+    targets += [str(folder) for name in ("examples", "notebooks") if (folder := root / "python" / name).exists()]
+    command = [sys.executable, "-m", "mypy", "--config-file", str(root / "pyproject.toml"), *targets]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_importing_needs_neither_numpy_nor_a_second() -> None:
+    code = "import sys, natten_sim; print('numpy' in sys.modules, 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
