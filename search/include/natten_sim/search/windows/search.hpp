@@ -38,6 +38,7 @@ struct TileChoice {
   std::string backend;
   TilePair tiles;                ///< of the forward pass; empty without one
   TilePair backward_tiles = {};  ///< of the backward pass; empty without one
+  std::string kernel = {};       ///< whose times are taken; empty: the backend's own
 };
 
 /// Work of the passes for a token pair: 2 and 5 products of matrices for equal head dims.
