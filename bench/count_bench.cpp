@@ -67,6 +67,21 @@ void count_single_dimensional(benchmark::State& state) {
 }
 BENCHMARK(count_single_dimensional)->Unit(benchmark::kMillisecond);
 
+/// One axis in row-major order with dilation, which no closed form covers: linear in the tokens, in both passes.
+void count_single_dimensional_axis(benchmark::State& state) {
+  const std::int64_t tokens = state.range(0);
+  const TilingProblem problem{.mask = make_mask({tokens}, {1024}, {}, {2}),
+                              .tiles = {{128}, {128}},
+                              .tiling = Tiling::kSingleDimensional,
+                              .walk = state.range(1) == 0 ? Walk::kForward : Walk::kBackward};
+  for (auto _ : state) benchmark::DoNotOptimize(walk_tiles(problem));
+  state.SetComplexityN(tokens);
+}
+BENCHMARK(count_single_dimensional_axis)
+    ->ArgNames({"tokens", "backward"})
+    ->ArgsProduct({{1 << 16, 1 << 18, 1 << 20}, {0, 1}})
+    ->Unit(benchmark::kMillisecond);
+
 /// Visits every attended pair of tokens and marks its pair of tiles.
 void count_by_tokens(benchmark::State& state) {
   const NeighborhoodMask mask = make_mask({30, 48, 80}, {18, 24, 24});

@@ -20,6 +20,8 @@ std::string spelled(const std::string& text, const std::string& prefix) {
   return spelled;
 }
 
+std::string most_of(int bits) { return "2^" + std::to_string(bits) + " - 1"; }
+
 }  // namespace
 
 Error::Error(const std::string& parameter, const std::string& value, const std::string& accepted,
@@ -45,9 +47,11 @@ Error::Error(const Sentence& sentence, std::string parameter, std::string value,
       accepted_(std::move(accepted)),
       hint_(std::move(hint)) {}
 
-OverflowError::OverflowError(const std::string& quantity)
-    : Error(Sentence{quantity + ": overflow, the exact value is larger than 9223372036854775807 (2^63 - 1)"},
-            quantity, "more than 2^63 - 1", "problems whose exact counts fit in 63 bits", "") {}
+OverflowError::OverflowError(const std::string& quantity, int bits)
+    : Error(Sentence{quantity + ": overflow, the exact value is larger than " +
+                     (bits == 63 ? "9223372036854775807 (2^63 - 1)" : most_of(bits))},
+            quantity, "more than " + most_of(bits),
+            "problems whose exact counts fit in " + std::to_string(bits) + " bits", "") {}
 
 UnknownName::UnknownName(const std::string& kind, const std::string& name, const std::string& closest,
                          const std::string& known)

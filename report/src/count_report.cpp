@@ -112,7 +112,7 @@ void write_result(const study::CountAnswer& answer, Sink& sink) {
   });
 }
 
-std::string percent(std::int64_t part, std::int64_t whole) {
+std::string percent(Int128 part, Int128 whole) {
   return fmt::format("{:.2f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 

@@ -5,6 +5,7 @@
 
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/text_table.hpp>
@@ -51,7 +52,7 @@ Json candidate_fields(const SearchQuestion& question, const SearchCandidate& can
   } else {
     const TileCount& count = candidate.counted.count;
     fields["attended_pairs"] = count.attended_pairs;
-    fields["dense_pairs"] = count.dense_pairs;
+    fields["dense_pairs"] = wide_integer(count.dense_pairs);
     fields["sparsity"] = count.sparsity();
     fields["speedup_flop"] = count.speedup_flop();
   }
@@ -278,6 +279,7 @@ Json result_of(const SearchAnswer& answer) {
                                     {"backward", held.backward ? Json(*held.backward) : Json()}});
   }
   fields["complete"] = answer.complete;
+  if (answer.nearest_sparsity) fields["nearest_sparsity"] = *answer.nearest_sparsity;
   fields["candidates"] = Json::array();
   for (const SearchCandidate& candidate : answer.candidates)
     fields["candidates"].push_back(candidate_fields(answer.question, candidate, KernelFields::kShown));
@@ -335,6 +337,20 @@ Json search_result(std::span<const SearchAnswer> answers) {
     fields["devices"].push_back(std::move(of_device));
   }
   return fields;
+}
+
+void write_search_result(std::span<const SearchAnswer> answers, JsonMembers& members) {
+  const Json result = search_result(answers);
+  for (const auto& [key, value] : result.items()) members.put_json(key, value);
+}
+
+std::vector<std::string> search_result_keys() {
+  SearchAnswer answer;
+  answer.nearest_sparsity = 0;
+  std::vector<std::string> keys = {"devices", "natten_call", "natten_profiler", "flex", "natten_json"};
+  const Json result = result_of(answer);
+  for (const auto& [key, ignored] : result.items()) keys.push_back(key);
+  return keys;
 }
 
 std::string search_csv(std::span<const SearchAnswer> answers) {

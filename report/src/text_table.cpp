@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/core/wide_integer.hpp>
 #include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
 
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(value);
+std::string grouped(Int128 value) {
+  std::string digits = decimal(value);
   for (std::size_t at = digits.size(); at > (value < 0 ? 4U : 3U);) {
     at -= 3;
     digits.insert(at, ",");

@@ -65,6 +65,7 @@ std::optional<TokenPermutation> permutation_that_fits(const NeighborhoodMask& ma
 }
 
 double number(std::int64_t value) { return static_cast<double>(value); }
+double number(Int128 value) { return static_cast<double>(value); }
 
 /// Token pairs of dense attention, additional keys included.
 double dense_pairs(const NattenCall& call) {

@@ -128,10 +128,9 @@ double flops_a_pair(const TimeQuestion& question) {
 double unmasked_ms(const TimeQuestion& question, const KernelCosts& costs, const PassCosts& pass,
                    const Device& device, NattenBackend family, std::int64_t keys) {
   const std::int64_t tokens = product(input_of(question.mask), "tokens");
-  const KernelVisits visits =
-      fmha_visits({family, pass.q_tile_tokens, pass.kv_tile_tokens}, tokens, keys, false, question.pass);
-  LaunchWork work = launch_work(visits, 1, question.sizes.batch * question.sizes.heads,
-                                device.sms->value * costs.ctas_per_sm);
+  LaunchWork work =
+      dense_launch_work({family, pass.q_tile_tokens, pass.kv_tile_tokens}, tokens, keys, question.pass,
+                        question.sizes.batch * question.sizes.heads, device.sms->value * costs.ctas_per_sm);
   work.waves = even_waves(work.ctas, work.workers);
   return launch_time(work, pass).total_ms;
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 
 #include "catch.hpp"
@@ -127,7 +128,7 @@ TEST_CASE("a bad line gets an error object in its place, the others are answered
                                 "{\"tiling\": 1}",
                                 "{\"add_kv\": -1}",
                                 "{\"input\": [18446744073709551615]}",
-                                "{\"input\": [1099511627776]}",
+                                "{\"input\": [1152921504606846976]}",
                                 "{\"stride\": [99999999999999999999999]}",
                                 "{\"input\": [64, 64]}",
                                 "{\"window\": [1, 2, 3, 4, 5]}",
@@ -191,6 +192,105 @@ TEST_CASE("a batch file reads like standard input, and --output takes its answer
   CHECK(done.exit_code == 0);
   CHECK(done.out.empty());
   CHECK(lines_of(natten_sim::test::read_text(folder + "/answers")).size() == 2);
+}
+
+const std::string kSearch = "search -i 64 64 --sparsity 0.8:0.9 --top 3";
+
+TEST_CASE("each line of a search is answered by the result object of the same search, in order") {
+  const auto done = run("search --batch -",
+                        R"({"id": "a", "input": [64, 64], "sparsity": [0.8, 0.9], "top": 3})"
+                        "\n"
+                        R"({"input": [128], "window": [32], "q_tile": [64], "kv_tile": [64], "ladder": true})"
+                        "\n"
+                        R"({"id": [1, {"x": null}], "preset": "flux1-dev-4k", "sparsity": [0.90, 0.91], )"
+                        R"("phase": "both", "device": ["h100", "b200"], "objective": "mean", "top": 2})");
+  CHECK(done.exit_code == 0);
+  std::vector<Json> results = lines_of(done.out);
+  REQUIRE(results.size() == 3);
+  CHECK(results[0].at("id") == "a");
+  CHECK(results[2].at("id") == Json::parse(R"([1, {"x": null}])"));
+  for (Json& result : results) result.erase("id");
+  CHECK(results[0] == result_of(kSearch));
+  CHECK(results[1] == result_of("search -i 128 -w 32 --q-tile 64 --kv-tile 64 --ladder"));
+  CHECK(results[2] == result_of("search --preset flux1-dev-4k --sparsity 0.90:0.91 --phase both "
+                                "--device h100 b200 --objective mean --top 2"));
+}
+
+TEST_CASE("a search's object of --json, its input and its result are lines again, with the same answer") {
+  for (const std::string line :
+       {kSearch, kSearch + " --device h100 b200", kSearch + " --phase both --backend hopper-fna -d 128",
+        std::string("search -i 128 -w 32 --q-tile 64 --kv-tile 64 --ladder"),
+        std::string("search -i 16 16 --q-tile 4 4 --kv-tile 4 4 --any --pareto"),
+        std::string("search -i 64 64 --window-range 8:32 --stride-max 4 --add-kv 7 --any --top 2")}) {
+    INFO(line);
+    const Json whole = Json::parse(run(line + " --json").out);
+    const auto done = run("search --batch -", whole.dump() + "\n" + whole["input"].dump() + "\n");
+    CHECK(done.exit_code == 0);
+    const std::vector<Json> answers = lines_of(done.out);
+    REQUIRE(answers.size() == 2);
+    CHECK(answers[0] == whole["result"]);
+    CHECK(answers[1] == whole["result"]);
+    const auto repeated = run(line + " --batch -", whole["result"].dump() + "\n");
+    CHECK(lines_of(repeated.out).at(0) == whole["result"]);
+  }
+}
+
+TEST_CASE("every option of search may stand in a line") {
+  // All that --help lists but what is about files, output and threads.
+  std::istringstream help(run("search --help").out);
+  const std::vector<std::string> elsewhere = {"help",  "config", "preset-file", "device-file", "costs",
+                                              "batch", "emit",   "threads",     "timing",      "json",
+                                              "csv",   "output", "quiet"};
+  int options = 0;
+  for (std::string line; std::getline(help, line);) {
+    const std::size_t dashes = line.find("--");
+    if (dashes == std::string::npos || line.find_first_not_of(' ') > 6 || line[0] != ' ') continue;
+    std::string name = line.substr(dashes + 2, line.find_first_of(" ,", dashes) - dashes - 2);
+    if (std::find(elsewhere.begin(), elsewhere.end(), name) != elsewhere.end()) continue;
+    std::replace(name.begin(), name.end(), '-', '_');
+    if (name == "dim") name = "head_dim";
+    INFO(line);
+    // No option has such a value: the message is about the value, not about an unknown key.
+    const auto done = run("search -i 64 64 --batch -", "{\"" + name + "\": [{\"no\": \"value\"}]}\n");
+    const Json error = lines_of(done.out).at(0).at("error");
+    CHECK(error.at("parameter") != "key");
+    ++options;
+  }
+  CHECK(options > 30);
+}
+
+TEST_CASE("a line's way to say windows, strides and tiles displaces the command line's") {
+  const auto lines = [](const std::string& base, const std::string& line) {
+    return lines_of(run("search -i 64 64 " + base + " --batch -", line + "\n").out).at(0);
+  };
+  const std::string range = "search -i 64 64 --window-range 8:16 --top 2";
+  CHECK(lines("-w 8 8 --top 2", R"({"window_range": [[8, 16]]})") == result_of(range));
+  CHECK(lines("--window-range 8:16 --top 2", R"({"window": [9, 9]})") ==
+        result_of("search -i 64 64 -w 9 9 --top 2"));
+  CHECK(lines("-w 9 9 -s 3 3", R"({"stride_max": [2]})") == result_of("search -i 64 64 -w 9 9 --stride-max 2"));
+  CHECK(lines("-w 9 9 --stride-max 3", R"({"stride": [2, 1]})") ==
+        result_of("search -i 64 64 -w 9 9 --stride 2 1"));
+  for (const std::string two : {R"({"window": [9, 9], "window_range": [[8, 16]]})",
+                                R"({"stride": [2, 2], "stride_max": [3]})",
+                                R"({"ladder": true, "pareto": true})"}) {
+    INFO(two);
+    CHECK(lines("-w 9 9", two).at("error").at("value").get<std::string>().find("together with") == 0);
+  }
+}
+
+TEST_CASE("a bad line of a search gets an error object in its place, an empty result says what is near") {
+  const auto done = run("search -i 64 64 --top 1 --batch -",
+                        "{\"sparsity\": [0.8, 0.9]}\n{\"sparsity\": [0.9, 0.8]}\nno json\n"
+                        "{\"sparsity\": [0.99999, 1]}\n");
+  CHECK(done.exit_code == 2);
+  const std::vector<Json> results = lines_of(done.out);
+  REQUIRE(results.size() == 4);
+  CHECK(results[0]["candidates"].size() == 1);
+  CHECK(results[1]["error"]["line"] == 2);
+  CHECK(results[2]["error"]["line"] == 3);
+  CHECK(results[3]["candidates"].empty());
+  // The smallest windows that NATTEN takes: 4 of 4,096 keys.
+  CHECK(results[3]["nearest_sparsity"] == 1 - 4.0 / 4096);
 }
 
 }  // namespace

@@ -108,10 +108,30 @@ TEST_CASE("heads and batch multiply FLOPs and the bytes of copies, and nothing e
 }
 
 TEST_CASE("FLOPs that do not fit are null and leave the counts alone") {
-  const Json large = result_of("count -i 2000000000 -w 1024 --q-tile 256 --kv-tile 128");
-  CHECK(large["attended_pairs"] == std::int64_t{2000000000} * 1024);
+  // 2^120 pairs of 2^8 FLOPs.
+  const std::string line = "count -i 1152921504606846976 -w 1 --q-tile 1 --kv-tile 1 -d 64";
+  const Json large = result_of(line);
+  CHECK(large["attended_pairs"] == std::int64_t{1} << 60);
   CHECK(large["flops"]["dense"].is_null());
-  CHECK(run("count -i 2000000000 -w 1024 --q-tile 256 --kv-tile 128").exit_code == 0);
+  CHECK(run(line).exit_code == 0);
+}
+
+TEST_CASE("2^40 tokens count in one, two and three dimensions, on a device and in every format") {
+  for (const std::string layout : {"-i 1099511627776 -w 4096 -s 4096", "-i 1048576 1048576 -w 64 64 -s 64 64",
+                                   "-i 16384 8192 8192 -w 16 16 16 -s 16 16 16"}) {
+    for (const std::string device : {"", " --device h200 -d 128", " --device b200 -d 128 --backprop"}) {
+      const std::string asked = "count " + layout + device;
+      INFO(asked);
+      for (const std::string format : {" --json", " --csv", "", " --batch -"}) {
+        const auto done = run(asked + format, format == " --batch -" ? "{}\n" : "");
+        CHECK(done.exit_code == 0);
+        // 2^80 pairs; text has them in tiles of 128 x 128 on an H200, else of 256 x 128.
+        const bool square = device.find("h200") != std::string::npos;
+        const char* tiles = square ? "73,786,976,294,838,206,464" : "36,893,488,147,419,103,232";
+        CHECK(done.out.find(format.empty() ? tiles : "1208925819614629174706176") != std::string::npos);
+      }
+    }
+  }
 }
 
 TEST_CASE("extra KV tokens are reported apart and change no other field") {

@@ -5,6 +5,8 @@
 #include <map>
 #include <sstream>
 
+#include <natten_sim/core/wide_integer.hpp>
+
 namespace natten_sim::test {
 namespace {
 
@@ -187,7 +189,7 @@ std::string describe(const TilingProblem& problem) {
 
 std::string describe(const TileCount& count) {
   std::ostringstream text;
-  text << "q_tiles " << count.q_tiles << " kv_tiles " << count.kv_tiles << " dense " << count.dense_tiles
+  text << "q_tiles " << count.q_tiles << " kv_tiles " << count.kv_tiles << " dense " << decimal(count.dense_tiles)
        << " visited " << count.visited_tiles << " full " << count.full_tiles << " max "
        << count.max_tiles_per_walked_tile << " attended " << count.attended_pairs << " mma "
        << count.mma_pairs;

@@ -28,7 +28,7 @@ std::vector<Key> best_by_enumeration(const SearchSpace& space, const SearchConst
       const TileCount count = count_tiles({.mask = mask, .tiles = tiles, .kv_tiling = space.kv_tiling});
       if (constraints.fully_block_sparse && !count.fully_block_sparse()) continue;
       // Bounds in tenths: exact in integers.
-      const std::int64_t masked = 10 * (count.dense_pairs - count.attended_pairs);
+      const Int128 masked = 10 * (count.dense_pairs - count.attended_pairs);
       const auto lo = static_cast<std::int64_t>(constraints.sparsity->lo * 10 + 0.5);
       const auto hi = static_cast<std::int64_t>(constraints.sparsity->hi * 10 + 0.5);
       if (masked < lo * count.dense_pairs || masked > hi * count.dense_pairs) continue;

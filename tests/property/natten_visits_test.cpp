@@ -1,6 +1,5 @@
 // Closed forms of what NATTEN's kernels launch, visit and mask, against a retelling of the kernels.
 #include <cstdint>
-#include <cstdlib>
 #include <random>
 #include <string>
 
@@ -10,16 +9,12 @@
 
 #include "catch.hpp"
 #include "natten_kernels.hpp"
+#include "seed.hpp"
 
 namespace {
 
 using namespace natten_sim;
 using namespace natten_sim::test;
-
-std::uint64_t test_seed() {
-  const char* given = std::getenv("NATTEN_SIM_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-}
 
 struct Kernel {
   const char* name;
@@ -81,8 +76,11 @@ class RandomProblems {
   explicit RandomProblems(std::uint64_t seed) : random_(seed) {}
 
   AxisMask axis(std::int64_t longest, bool may_be_causal = true) {
+    return dilated_axis(pick(1, 4), longest, may_be_causal);
+  }
+  AxisMask dilated_axis(std::int64_t dilation, std::int64_t longest, bool may_be_causal = true) {
     AxisMask axis;
-    axis.dilation = pick(1, 4);
+    axis.dilation = dilation;
     axis.length = pick(2 * axis.dilation, longest);
     axis.window = pick(2, axis.length / axis.dilation);
     axis.stride = pick(1, axis.window);
@@ -107,16 +105,18 @@ class RandomProblems {
   std::mt19937_64 random_;
 };
 
-TEST_CASE("closed forms equal the kernels on 20,000 random axes a kernel") {
-  const std::uint64_t seed = test_seed();
+TEST_CASE("closed forms equal the kernels on 20,000 random axes a kernel and dilation, 1 to 4") {
+  const std::uint64_t seed = random_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   WARN("NATTEN_SIM_SEED=" << seed);
   met = {};
   for (const Kernel& kernel : kKernels) {
-    RandomProblems random(seed);
-    for (int i = 0; i < 20'000; ++i) {
-      const AxisMask axis = random.axis(300);
-      require_same(kernel, {axis}, {{random.tile(150)}, {random.tile(150)}});
+    for (std::int64_t dilation = 1; dilation <= 4; ++dilation) {
+      RandomProblems random(seed);
+      for (int i = 0; i < 20'000; ++i) {
+        const AxisMask axis = random.dilated_axis(dilation, 300);
+        require_same(kernel, {axis}, {{random.tile(150)}, {random.tile(150)}});
+      }
     }
   }
   REQUIRE(met.empty > 500);
@@ -125,7 +125,7 @@ TEST_CASE("closed forms equal the kernels on 20,000 random axes a kernel") {
 }
 
 TEST_CASE("closed forms equal the kernels on two and three axes") {
-  const std::uint64_t seed = test_seed();
+  const std::uint64_t seed = random_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   for (const Kernel& kernel : kKernels) {
     RandomProblems random(seed);
@@ -169,7 +169,7 @@ TEST_CASE("closed forms equal the kernels on every short axis") {
 }
 
 TEST_CASE("blocks of flex-fna equal its block mask, padded tokens included") {
-  const std::uint64_t seed = test_seed();
+  const std::uint64_t seed = random_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   RandomProblems random(seed);
   for (int i = 0; i < 20'000; ++i) {
@@ -261,7 +261,7 @@ TEST_CASE("a window that covers the input takes the dense kernels whatever tiles
 }
 
 TEST_CASE("a run without dilation is masked iff the fast path does not hold") {
-  const std::uint64_t seed = test_seed();
+  const std::uint64_t seed = random_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   RandomProblems random(seed);
   for (int i = 0; i < 20'000; ++i) {

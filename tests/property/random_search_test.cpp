@@ -158,7 +158,7 @@ bool meets(const Case& random, const Point& point) {
   if (random.limits.imbalance > 0 &&
       static_cast<Wide>(larger) * 1000 > static_cast<Wide>(smaller) * random.limits.imbalance)
     return false;
-  const std::int64_t masked = point.count.dense_pairs - point.count.attended_pairs;
+  const Int128 masked = point.count.dense_pairs - point.count.attended_pairs;
   return !random.limits.sparsity || (masked * 1000 >= random.limits.sparsity_lo * point.count.dense_pairs &&
                                      masked * 1000 <= random.limits.sparsity_hi * point.count.dense_pairs);
 }
@@ -202,15 +202,17 @@ std::vector<Point> enumerate(const Case& random) {
 
 /// speedup = numerator / denominator.
 std::pair<std::int64_t, std::int64_t> fraction_of(const TileCount& count, Objective objective) {
+  const auto pairs = static_cast<std::int64_t>(count.dense_pairs);
+  const auto tiles = static_cast<std::int64_t>(count.dense_tiles);
   switch (objective) {
     case Objective::kWork:
-      return {count.dense_pairs, count.mma_pairs};
+      return {pairs, count.mma_pairs};
     case Objective::kWorst:
-      return {count.dense_tiles, count.walked_tiles() * count.max_tiles_per_walked_tile};
+      return {tiles, count.walked_tiles() * count.max_tiles_per_walked_tile};
     case Objective::kMean:
-      return {count.dense_tiles, count.visited_tiles};
+      return {tiles, count.visited_tiles};
     case Objective::kFlop:
-      return {count.dense_pairs, count.attended_pairs};
+      return {pairs, count.attended_pairs};
   }
   return {};
 }

@@ -71,9 +71,13 @@ void for_each_member(const Json& object, const std::function<void(const std::str
 template <typename Q>
 class LineReader {
  public:
+  /// Told each key that a line sets, before it does, and the keys that the same object has set: where options
+  /// stand for each other, that of the line has to displace those of the command line.
+  using Displace = std::function<void(Q&, const std::string& key, const std::vector<std::string>& before)>;
+
   /// `base` has what a line leaves out; `passed_over` are keys of results.
-  LineReader(Options<Q> options, Q base, const std::vector<std::string>& passed_over)
-      : options_(std::move(options)), base_(std::move(base)) {
+  LineReader(Options<Q> options, Q base, const std::vector<std::string>& passed_over, Displace displace = {})
+      : options_(std::move(options)), base_(std::move(base)), displace_(std::move(displace)) {
     const auto& rows = options_.rows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].has_key()) keys_.add({rows[i].key, LineKeys::Meaning::kRow, i});
@@ -88,8 +92,10 @@ class LineReader {
   [[nodiscard]] Q read(std::string_view line, std::string& id) {
     Q question = base_;
     id.clear();
+    set_.clear();
     if (read_members(LineScanner(line), true, question, id)) return question;
     question = base_;
+    set_.clear();
     read_object(parse_line(line), true, question, id);
     return question;
   }
@@ -131,10 +137,14 @@ class LineReader {
       require_structure(member.value);
       return true;
     }
-    if (structure) {  // a whole object of --json
-      return outermost && key.name == "input" && member.value.front() == '{' &&
-             read_members(LineScanner(member.value), false, question, id);
+    if (structure && member.value.front() == '{') {  // a whole object of --json
+      if (!outermost || key.name != "input") return false;
+      const std::vector<std::string> before = std::exchange(set_, {});
+      const bool plain = read_members(LineScanner(member.value), false, question, id);
+      set_ = before;
+      return plain;
     }
+    about_to_set(question, key.name);
     if (member.kind == LineMember::Kind::kPlain && row.read_plain && row.read_plain(question, member.plain))
       return true;
     row.read_json(question, json_of(member));
@@ -152,15 +162,26 @@ class LineReader {
       }
       const Row& row = options_.rows()[key->row];
       if (outermost && name == "input" && is_object(value)) {
+        const std::vector<std::string> before = std::exchange(set_, {});
         read_object(value, false, question, id);
+        set_ = before;
       } else if (!(key->of_results && row.about.within.empty() && is_object(value))) {
+        about_to_set(question, name);
         row.read_json(question, value_within(value, row.about.within));
       }
     });
   }
 
+  void about_to_set(Q& question, const std::string& key) {
+    if (!displace_) return;
+    displace_(question, key, set_);
+    set_.push_back(key);
+  }
+
   Options<Q> options_;
   Q base_;
+  Displace displace_;
+  std::vector<std::string> set_;  ///< by the object that is being read
   LineKeys keys_;
   std::vector<std::size_t> guesses_[2];  ///< where each member's key stood in the last line; of `input` apart
 };

@@ -8,91 +8,18 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/emit.hpp>
+#include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/study/search.hpp>
 
+#include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/values.hpp"
+#include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
-
-struct DeviceNames {
-  std::vector<std::string> names;
-};
-
-/// Tile pairs with their backends: JSON only.
-template <>
-struct OptionValue<std::vector<TileChoice>> {
-  static constexpr int kMaxValues = 1;
-  static std::vector<TileChoice> from_words(const std::string& name, const std::vector<std::string>&,
-                                            const About&) {
-    throw InvalidParameter(name, "given in words", "JSON");
-  }
-  static std::vector<TileChoice> from_json(const std::string& key, const Json& value, const About&) {
-    const char* accepted =
-        "an array of {\"q_tile\", \"kv_tile\", \"backward_q_tile\", \"backward_kv_tile\", \"backend\"}, with "
-        "the "
-        "shapes of one pass or both";
-    std::vector<TileChoice> choices;
-    for_each_element(key, value, accepted, [&](const Json& element) {
-      const auto has = [&](const char* name) { return element.contains(name); };
-      const bool forward = element.is_object() && has("q_tile") && has("kv_tile");
-      const bool backward = element.is_object() && has("backward_q_tile") && has("backward_kv_tile");
-      if (!forward && !backward) throw InvalidParameter(key, element.dump(), accepted);
-      TileChoice choice;
-      const auto read = [&](const char* name, Extents& shape) {
-        if (has(name)) shape = OptionValue<Extents>::from_json(name, element[name], {});
-      };
-      read("q_tile", choice.tiles.q_tile);
-      read("kv_tile", choice.tiles.kv_tile);
-      read("backward_q_tile", choice.backward_tiles.q_tile);
-      read("backward_kv_tile", choice.backward_tiles.kv_tile);
-      if (has("backend") && element["backend"].is_string())
-        choice.backend = element["backend"].get<std::string>();
-      if (has("kernel") && element["kernel"].is_string())
-        choice.kernel = element["kernel"].get<std::string>();
-      choices.push_back(choice);
-    });
-    return choices;
-  }
-  static bool to_json(const std::vector<TileChoice>& choices, Json& out) {
-    out = Json::array();
-    for (const TileChoice& choice : choices) {
-      Json entry;
-      const auto write = [&](const char* name, const Extents& shape) {
-        if (!shape.empty()) entry[name] = report::to_json(shape);
-      };
-      write("q_tile", choice.tiles.q_tile);
-      write("kv_tile", choice.tiles.kv_tile);
-      write("backward_q_tile", choice.backward_tiles.q_tile);
-      write("backward_kv_tile", choice.backward_tiles.kv_tile);
-      entry["backend"] = choice.backend.empty() ? Json() : Json(choice.backend);
-      if (!choice.kernel.empty()) entry["kernel"] = choice.kernel;
-      out.push_back(entry);
-    }
-    return true;
-  }
-};
-
-/// Names of devices: a string in JSON if it is one, an array if there are several.
-template <>
-struct OptionValue<DeviceNames> {
-  static constexpr int kMaxValues = 64;
-  static DeviceNames from_words(const std::string&, const std::vector<std::string>& words, const About&) {
-    return {words};
-  }
-  static DeviceNames from_json(const std::string& key, const Json& value, const About& about) {
-    if (value.is_string()) return {{value.get<std::string>()}};
-    return {OptionValue<std::vector<std::string>>::from_json(key, value, about)};
-  }
-  static bool to_json(const DeviceNames& devices, Json& out) {
-    if (devices.names.empty()) return false;
-    out = devices.names.size() == 1 ? Json(devices.names.front()) : Json(devices.names);
-    return true;
-  }
-};
 
 namespace {
 
@@ -109,6 +36,7 @@ struct AskedSearch {
 struct SearchFlags {
   AskedSearch asked;
   CatalogFiles files;
+  std::optional<std::string> batch;  ///< file of questions
   std::optional<report::EmitKind> emit;
   std::optional<unsigned> threads;  ///< none: all cores
   bool timing = false;
@@ -117,17 +45,18 @@ struct SearchFlags {
 
 void add_shape_rows(Options<SearchQuestion>& rows) {
   rows.add("-w,--window,--window-size", &SearchQuestion::window,
-           {.value = "N", .help = "Fixed window, one size an axis", .echo = Echo::kNever});
+           {.value = "N", .help = "Fixed window, one size an axis", .echo = Echo::kNever, .batch = true});
   rows.add("--window-range", &SearchQuestion::window_range,
            {.value = "LO:HI",
             .help = "Windows to try, for all axes or one range an axis [1..length/dilation]",
             .excludes = {"window"}});
   rows.add("-s,--stride", &SearchQuestion::stride,
-           {.value = "N", .help = "Fixed stride, one an axis", .echo = Echo::kNever});
+           {.value = "N", .help = "Fixed stride, one an axis", .echo = Echo::kNever, .batch = true});
   rows.add("--stride-max", &SearchQuestion::stride_max,
            {.value = "N",
             .help = "Largest stride, for all axes or one an axis [the window]",
             .echo = Echo::kNever,
+            .batch = true,
             .excludes = {"stride"}});
   rows.add_key("stride_range", &SearchQuestion::stride_range);
   rows.add("--dilation", &SearchQuestion::dilation, {.value = "N", .help = "Dilation, one an axis [1]"});
@@ -136,9 +65,15 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
   rows.add("--kv-tiling", &SearchQuestion::kv_tiling,
            {.value = "KIND", .help = "static or dynamic [the chosen backend's, or static]"});
   rows.add("--q-tile", &SearchQuestion::q_tile,
-           {.value = "N", .help = "Q tile shape [all of the backend's]", .echo = Echo::kNever});
+           {.value = "N",
+            .help = "Q tile shape [all of the backend's]",
+            .echo = Echo::kNever,
+            .batch = true});
   rows.add("--kv-tile", &SearchQuestion::kv_tile,
-           {.value = "N", .help = "KV tile shape [all of the backend's]", .echo = Echo::kNever});
+           {.value = "N",
+            .help = "KV tile shape [all of the backend's]",
+            .echo = Echo::kNever,
+            .batch = true});
   rows.add(
       "--phase", &SearchQuestion::phase,
       {.value = "NAME",
@@ -147,11 +82,13 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
   rows.add("--backward-q-tile", &SearchQuestion::backward_q_tile,
            {.value = "N",
             .help = "Q tile shape of the backward pass [all of the backend's]",
-            .echo = Echo::kNever});
+            .echo = Echo::kNever,
+            .batch = true});
   rows.add("--backward-kv-tile", &SearchQuestion::backward_kv_tile,
            {.value = "N",
             .help = "KV tile shape of the backward pass [all of the backend's]",
-            .echo = Echo::kNever});
+            .echo = Echo::kNever,
+            .batch = true});
   rows.add_key("tiles", &SearchQuestion::tiles);
 }
 
@@ -209,10 +146,12 @@ Options<SearchQuestion> space_rows() {
   rows.choose(
       "--ladder", &SearchQuestion::kind, SearchKind::kLadder,
       {.help = "Stride ladder of a fixed window: the front over stride product and worst-case speedup",
-       .echo = Echo::kNever});
+       .echo = Echo::kNever,
+       .batch = true});
   rows.choose("--pareto", &SearchQuestion::kind, SearchKind::kPareto,
               {.help = "Whole Pareto front over lower sparsity, smaller stride product, higher speedup",
                .echo = Echo::kNever,
+               .batch = true,
                .excludes = {"ladder"}});
   rows.add_key("answer", &SearchQuestion::kind);
   rows.add(
@@ -245,13 +184,18 @@ Options<SearchFlags> search_rows() {
   Options<SearchFlags> rows;
   rows.include(question_rows(), &SearchFlags::asked);
   rows.include(catalog_rows(), &SearchFlags::files);
+  rows.add("--batch", &SearchFlags::batch,
+           {.value = "FILE",
+            .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
+            .echo = Echo::kNever,
+            .rules_out = {{"csv"}}});
   rows.add(
       "--emit", &SearchFlags::emit,
       {.value = "KIND",
        .help = "Print what runs the winner: NATTEN's Python call, its profiler's command, a FlexAttention "
                "script, tables for its BlockMask, or the call as JSON",
        .echo = Echo::kNever,
-       .excludes = {"csv"}});
+       .excludes = {"csv", "batch"}});
   rows.add("--threads", &SearchFlags::threads,
            {.value = "N",
             .help = "Threads; the output is the same for any number [all cores]",
@@ -316,10 +260,46 @@ void say_what_is_missing(const std::vector<SearchAnswer>& answers) {
   }
 }
 
+/// Keys that say the same thing in different ways: a line has one of them, and displaces what the command
+/// line says in another.
+void displace(AskedSearch& asked, const std::string& key, const std::vector<std::string>& before) {
+  SearchQuestion& question = asked.question;
+  const auto one_of = [&](const std::vector<std::string>& keys) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) return false;
+    for (const std::string& other : before) {
+      if (std::find(keys.begin(), keys.end(), other) != keys.end())
+        throw InvalidParameter(key, "together with " + other, "one of " + joined(keys));
+    }
+    return true;
+  };
+  if (one_of({"window", "window_range"})) question.window = {}, question.window_range = {};
+  if (one_of({"stride", "stride_max", "stride_range"}))
+    question.stride = {}, question.stride_max = {}, question.stride_range = {};
+  if (one_of({"ladder", "pareto", "answer"})) question.kind = SearchKind::kBest;
+  const std::vector<std::string> shapes = {"q_tile", "kv_tile", "backward_q_tile", "backward_kv_tile"};
+  if (key == "tiles")
+    question.q_tile = question.kv_tile = question.backward_q_tile = question.backward_kv_tile = {};
+  if (std::find(shapes.begin(), shapes.end(), key) == shapes.end()) return;
+  if (std::find(before.begin(), before.end(), "tiles") != before.end())
+    throw InvalidParameter(key, "together with tiles", "one of " + joined(shapes) + ", or tiles");
+  question.tiles.clear();
+}
+
+int run_batch(const SearchFlags& flags, const study::Context& context) {
+  (void)study::resolved(flags.asked.question.setting, context.catalog);  // what is wrong with every line
+  LineReader<AskedSearch> reader(question_rows(), flags.asked, report::search_result_keys(), displace);
+  return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
+    const AskedSearch asked = reader.read(line.text, line.id);
+    report::JsonMembers members(line.answer);
+    report::write_search_result(study::search_on(asked.question, asked.devices.names, context), members);
+  });
+}
+
 int run_search(const SearchFlags& flags) {
   const auto start = std::chrono::steady_clock::now();
   study::Context context = make_context(flags.files);
   context.threads = flags.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
+  if (flags.batch) return run_batch(flags, context);
   const std::vector<std::string>& devices = flags.asked.devices.names;
   if (flags.emit && devices.size() > 1)
     throw InvalidParameter("emit", std::to_string(devices.size()) + " devices", "one device",
@@ -353,7 +333,8 @@ Command search_command() {
       "  natten-sim search --preset hunyuan-video -w 18 24 24 --q-tile 4 8 8 --kv-tile 2 8 8 --ladder\n"
       "  natten-sim search -i 256 256 --sparsity 0.9:0.95 --natten-fast-path --emit natten\n"
       "  natten-sim search --preset flux1-dev-4k --sparsity 0.90:0.91 --phase both --device h100 b200\n"
-      "Exit codes: 0 done (also when nothing is feasible), 1 internal error, 2 bad input.";
+      "Exit codes: 0 done (also when nothing is feasible), 1 internal error, 2 bad input (with --batch: a\n"
+      "line was bad).";
   bind(command, search_rows(), run_search);
   return command;
 }

@@ -23,7 +23,13 @@ Flops flops(const TileCount& count, const Workload& workload) {
   const std::int64_t per_pair = checked_add(times(forward ? 2 : 6, workload.head_dim),
                                             times(forward ? 2 : 4, workload.head_dim_value), "flops");
   const std::int64_t scale = times(times(workload.batch, workload.heads), per_pair);
-  return {times(count.attended_pairs, scale), times(count.mma_pairs, scale), times(count.dense_pairs, scale)};
+  const auto scaled = [scale](Int128 pairs) {
+    Int128 product = 0;
+    if (__builtin_mul_overflow(pairs, static_cast<Int128>(scale), &product))
+      throw OverflowError("flops", 127);
+    return product;
+  };
+  return {scaled(count.attended_pairs), scaled(count.mma_pairs), scaled(count.dense_pairs)};
 }
 
 double approximate_mma_flops(const TileCount& count, const Workload& workload) {

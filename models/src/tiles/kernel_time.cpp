@@ -2,6 +2,7 @@
 #include <cmath>
 #include <string>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
 
@@ -22,6 +23,22 @@ LaunchWork launch_work(const KernelVisits& visits, std::size_t axes, std::int64_
   work.masked_tiles = all(visits.masked_tiles);
   work.axes = axes;
   work.workers = workers;
+  return work;
+}
+
+LaunchWork dense_launch_work(const FmhaKernel& kernel, std::int64_t queries, std::int64_t keys, Walk pass,
+                             std::int64_t repeats, std::int64_t workers) {
+  // All walked tiles stream the same: one is counted.
+  const bool forward = pass == Walk::kForward;
+  const KernelVisits one = forward
+                               ? fmha_visits(kernel, std::min(queries, kernel.q_tile), keys, false, pass)
+                               : fmha_visits(kernel, queries, std::min(keys, kernel.kv_tile), false, pass);
+  LaunchWork work = launch_work(one, 1, repeats, workers);
+  const auto walked = static_cast<double>(forward ? ceil_divide(queries, kernel.q_tile)
+                                                  : ceil_divide(keys, kernel.kv_tile));
+  work.ctas *= walked;
+  work.unmasked_tiles *= walked;
+  work.bounds_masked_tiles *= walked;
   return work;
 }
 

@@ -31,8 +31,8 @@ TileCount combine_axes(const TilingProblem& problem, const PerAxis<AxisCount>& a
     multiply(count.attended_pairs, axes[axis].attended_pairs, "attended_pairs");
     multiply(count.mma_pairs, checked_multiply(tiles.walked, tiles.streamed, "mma_pairs"), "mma_pairs");
   }
-  count.dense_pairs = checked_multiply(tokens, tokens, "dense_pairs");
-  count.dense_tiles = checked_multiply(dense_walked, streamed, "dense_tiles");
+  count.dense_pairs = static_cast<Int128>(tokens) * tokens;
+  count.dense_tiles = static_cast<Int128>(dense_walked) * streamed;
   count.mma_pairs = checked_multiply(count.mma_pairs, count.visited_tiles, "mma_pairs");
   count.q_tiles = problem.walk == Walk::kForward ? walked : streamed;
   count.kv_tiles = problem.walk == Walk::kForward ? streamed : walked;
@@ -45,9 +45,6 @@ TileCount count_tiles(const TilingProblem& problem) {
   if (problem.tiling == Tiling::kSingleDimensional && (rank > 1 || problem.mask[0].dilation > 1)) {
     throw InvalidParameter("tiling", "single", "multi: a closed form needs tilings that factorise over axes");
   }
-  // N * N must fit before anything is counted: beyond it no ratio to dense attention can be exact.
-  const std::int64_t tokens = product(input_of(problem.mask), "tokens");
-  (void)checked_multiply(tokens, tokens, "dense_pairs");
   PerAxis<AxisCount> axes;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     axes.push_back(count_axis(problem.mask[axis], axis_tiles(problem.tiles, axis, problem.walk),

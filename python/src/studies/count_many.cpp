@@ -6,6 +6,7 @@
 
 #include <nanobind/ndarray.h>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 
 #include "count_keywords.hpp"
@@ -185,7 +186,7 @@ nb::object arrays_of(const std::vector<TileCount>& counts, bool backward) {
   };
   integers("q_tiles", [](const TileCount& count) { return count.q_tiles; });
   integers("kv_tiles", [](const TileCount& count) { return count.kv_tiles; });
-  integers("dense_tiles", [](const TileCount& count) { return count.dense_tiles; });
+  integers("dense_tiles", [](const TileCount& count) { return checked_narrow(count.dense_tiles, "dense_tiles"); });
   integers("visited_tiles", [](const TileCount& count) { return count.visited_tiles; });
   integers("full_tiles", [](const TileCount& count) { return count.full_tiles; });
   integers("partial_tiles", [](const TileCount& count) { return count.partial_tiles(); });

@@ -66,10 +66,10 @@ TileCount walk_tiles(const TilingProblem& problem, const std::function<void(doub
   TileCount count;
   count.walk = problem.walk;
   const std::int64_t tokens = product(input_of(problem.mask), "tokens");
-  count.dense_pairs = checked_multiply(tokens, tokens, "dense_pairs");
+  count.dense_pairs = static_cast<Int128>(tokens) * tokens;
   count.q_tiles = layout_tiles(problem, problem.tiles.q_tile);
   count.kv_tiles = layout_tiles(problem, problem.tiles.kv_tile);
-  count.dense_tiles = checked_multiply(count.q_tiles, count.kv_tiles, "dense_tiles");
+  count.dense_tiles = static_cast<Int128>(count.q_tiles) * count.kv_tiles;
   const auto expected = static_cast<double>(count.walked_tiles());  // a little less than all with dilation
   double seen = 0;
   std::int64_t group = -1, walked = -1, of_walked = 0;

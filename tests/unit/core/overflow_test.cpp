@@ -1,6 +1,7 @@
 #include <limits>
 
 #include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/wide_integer.hpp>
 #include <natten_sim/models/tiles/cost.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 #include <natten_sim/search/windows/search.hpp>
@@ -20,22 +21,45 @@ std::string overflowing_quantity(const TilingProblem& problem) {
   return "none";
 }
 
-TEST_CASE("2^40 tokens say that their pairs overflow, at once") {
+TEST_CASE("2^40 tokens in one, two and three dimensions are counted exactly") {
+  // Blocked attention, tiles that divide the window: each Q tile visits window / KV tile, all full.
+  const auto count = [](const Extents& input, const Extents& window, const TilePair& tiles) {
+    return count_tiles({.mask = make_mask(input, window, window), .tiles = tiles});
+  };
   const std::int64_t tokens = std::int64_t{1} << 40;
-  CHECK(overflowing_quantity({.mask = make_mask({tokens}, {4096}), .tiles = {{1}, {1}}}) == "dense_pairs");
-  CHECK(overflowing_quantity({.mask = make_mask({1 << 20, 1 << 20}, {8, 8}), .tiles = {{8, 8}, {8, 8}}}) ==
-        "dense_pairs");
+  for (const TileCount& blocked : {count({tokens}, {4096}, {{256}, {128}}),
+                                   count({1 << 20, 1 << 20}, {64, 64}, {{16, 16}, {16, 8}}),
+                                   count({1 << 14, 1 << 13, 1 << 13}, {16, 16, 16}, {{8, 4, 8}, {4, 4, 8}})}) {
+    CHECK(decimal(blocked.dense_pairs) == "1208925819614629174706176");  // 2^80
+    CHECK(decimal(blocked.dense_tiles) == "36893488147419103232");      // 2^32 * 2^33
+    CHECK(blocked.attended_pairs == tokens * 4096);
+    CHECK(blocked.mma_pairs == blocked.attended_pairs);
+    CHECK(blocked.visited_tiles == (std::int64_t{1} << 32) * (4096 / 128));
+    CHECK(blocked.full_tiles == blocked.visited_tiles);
+    // Powers of two: doubles hold all ratios exactly.
+    const double kept = static_cast<double>(tokens) / 4096;
+    CHECK(blocked.speedup_flop() == kept);
+    CHECK(blocked.speedup_mean() == kept);
+    CHECK(blocked.speedup_worst() == kept);
+    CHECK(blocked.speedup_work() == kept);
+    CHECK(blocked.sparsity() == 1 - 1 / kept);
+    CHECK(blocked.wasted_share() == 0);
+    const Flops work = flops(blocked, {.batch = 1, .heads = 32, .head_dim = 128, .head_dim_value = 128});
+    CHECK(decimal(work.dense) == "19807040628566084398385987584");  // 2^80 * 2^14
+    CHECK(work.attended == Int128{tokens} * 4096 * (1 << 14));
+    CHECK(work.mma == work.attended);
+  }
 }
 
-TEST_CASE("the largest layout whose pairs fit in 63 bits is counted exactly") {
+TEST_CASE("what a mask keeps has 63 bits, and says so beyond them") {
   // 3037000499^2 < 2^63 <= 3037000500^2.
   const std::int64_t tokens = 3037000499;
   const TileCount count = count_tiles({.mask = make_mask({tokens}, {tokens}), .tiles = {{1}, {1}}});
   CHECK(count.dense_pairs == tokens * tokens);
   CHECK(count.attended_pairs == tokens * tokens);
   CHECK(count.full_tiles == tokens * tokens);
-  CHECK(overflowing_quantity({.mask = make_mask({tokens + 1}, {1}), .tiles = {{256}, {128}}}) ==
-        "dense_pairs");
+  CHECK(overflowing_quantity({.mask = make_mask({tokens + 1}, {tokens + 1}), .tiles = {{256}, {128}}}) ==
+        "attended_pairs");
 }
 
 TEST_CASE("huge windows, strides and odd tiles on a huge axis match their formulas") {
@@ -58,10 +82,14 @@ TEST_CASE("padding that overflows is reported as such") {
                               .tiles = {{std::int64_t{1} << 40}, {std::int64_t{1} << 40}}}) == "mma_pairs");
 }
 
-TEST_CASE("FLOPs that overflow are reported") {
-  const TileCount count = count_tiles({.mask = make_mask({1 << 30}, {1 << 30}), .tiles = {{256}, {128}}});
-  CHECK_THROWS_AS(flops(count, {.batch = 64, .heads = 64, .head_dim = 128, .head_dim_value = 128}),
-                  OverflowError);
+TEST_CASE("FLOPs beyond 127 bits are reported") {
+  const Workload workload{.batch = 64, .heads = 64, .head_dim = 128, .head_dim_value = 128};
+  const auto of = [&](std::int64_t tokens) {
+    return flops(count_tiles({.mask = make_mask({tokens}, {1}), .tiles = {{1}, {1}}}), workload);
+  };
+  // 2^104 pairs times 2^12 heads times 2^9.
+  CHECK(of(std::int64_t{1} << 52).dense == Int128{1} << 125);
+  CHECK_THROWS_AS(of(std::int64_t{1} << 53), OverflowError);
 }
 
 TEST_CASE("a search space too large to count or to tabulate is refused") {

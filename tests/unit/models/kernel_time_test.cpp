@@ -144,4 +144,24 @@ TEST_CASE("nothing measured, or no prior, is refused") {
   CHECK_THROWS_AS(fit_costs(runs, kPriors), InvalidParameter);
 }
 
+TEST_CASE("dense work is that of the dense kernel's visits, and goes on where those overflow") {
+  for (const Walk pass : {Walk::kForward, Walk::kBackward}) {
+    for (const std::int64_t queries : {1, 127, 128, 1000}) {
+      for (const std::int64_t keys : {1, 64, 65, 999}) {
+        const FmhaKernel kernel{NattenBackend::kHopperFna, 128, 64};
+        const LaunchWork work = dense_launch_work(kernel, queries, keys, pass, 3, 132);
+        const LaunchWork counted = launch_work(fmha_visits(kernel, queries, keys, false, pass), 1, 3, 132);
+        CHECK(work.ctas == counted.ctas);
+        CHECK(work.unmasked_tiles == counted.unmasked_tiles);
+        CHECK(work.bounds_masked_tiles == counted.bounds_masked_tiles);
+        CHECK(work.masked_tiles == counted.masked_tiles);
+      }
+    }
+  }
+  const std::int64_t tokens = std::int64_t{1} << 40;
+  const LaunchWork huge =
+      dense_launch_work({NattenBackend::kHopperFna, 128, 128}, tokens, tokens, Walk::kForward, 1, 132);
+  CHECK(huge.unmasked_tiles == std::ldexp(1.0, 33 + 33));
+}
+
 }  // namespace

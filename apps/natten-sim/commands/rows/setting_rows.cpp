@@ -60,7 +60,8 @@ Options<Setting> backend_rows(Echo echo) {
            {.value = "NAME",
             .help = fmt::format("Take tile shapes and KV tiling from a backend (see list backends) [{}]",
                                 study::kDefaultBackend),
-            .echo = echo});
+            .echo = echo,
+            .batch = true});
   return rows;
 }
 

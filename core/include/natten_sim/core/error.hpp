@@ -48,10 +48,10 @@ class InvalidParameter : public Error {
   using Error::Error;
 };
 
-/// An exact count does not fit in 63 bits. Counts are never wrapped or rounded.
+/// An exact count does not fit in 63 bits, or in those that it has. Counts are never wrapped or rounded.
 class OverflowError : public Error {
  public:
-  explicit OverflowError(const std::string& quantity);
+  explicit OverflowError(const std::string& quantity, int bits = 63);
 };
 
 /// A name that no table holds; `hint()` is the closest name that one does.

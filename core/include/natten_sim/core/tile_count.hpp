@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/tiling.hpp>
 
 namespace natten_sim {
@@ -10,15 +11,18 @@ namespace natten_sim {
 ///
 /// With dilation, the walked tiles (Q forward, KV backward), `visited_tiles` and `full_tiles` are summed over
 /// the dilation groups; the tiles of the other operand and `dense_tiles` belong to the undilated layout.
+///
+/// What dense attention would do has 128 bits: squares of 2^63 tokens fit, and so do the layouts of long
+/// contexts, of which a mask keeps little.
 struct TileCount {
   std::int64_t q_tiles = 0;
   std::int64_t kv_tiles = 0;
-  std::int64_t dense_tiles = 0;    ///< pairs of tiles that dense attention visits: ceil-div products
+  Int128 dense_tiles = 0;          ///< pairs of tiles that dense attention visits: ceil-div products
   std::int64_t visited_tiles = 0;  ///< pairs of tiles of which some token pair attends
   std::int64_t full_tiles = 0;     ///< visited, and every in-bounds token pair attends
   std::int64_t max_tiles_per_walked_tile = 0;  ///< largest number of tiles that one walked tile streams
   std::int64_t attended_pairs = 0;             ///< token pairs (query, key) that attend
-  std::int64_t dense_pairs = 0;                ///< N * N, causal or not
+  Int128 dense_pairs = 0;                      ///< N * N, causal or not
   std::int64_t mma_pairs = 0;  ///< visited_tiles * |q_tile| * |kv_tile|: what the tensor cores multiply
   Walk walk = Walk::kForward;
 

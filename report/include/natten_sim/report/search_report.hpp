@@ -2,16 +2,25 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/study/search.hpp>
 
 namespace natten_sim::report {
 
+class JsonMembers;
+
 // Answers of one question; of several devices, each of which names its own.
 
 /// Of several: `devices`, an array with the result of each and its name.
 [[nodiscard]] Json search_result(std::span<const study::SearchAnswer> answers);
+
+/// The same as members of an object.
+void write_search_result(std::span<const study::SearchAnswer> answers, JsonMembers& members);
+
+/// The keys that a `result` may have, so that programs which read one as input pass over them.
+[[nodiscard]] std::vector<std::string> search_result_keys();
 
 /// One row a candidate; only the header where there is none.
 [[nodiscard]] std::string search_csv(std::span<const study::SearchAnswer> answers);

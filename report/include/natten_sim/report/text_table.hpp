@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/checked.hpp>
+
 namespace natten_sim::report {
 
 /// `1,234,567`.
-[[nodiscard]] std::string grouped(std::int64_t value);
+[[nodiscard]] std::string grouped(Int128 value);
 
 enum class LastColumn { kRight, kLeft };
 

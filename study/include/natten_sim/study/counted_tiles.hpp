@@ -18,7 +18,7 @@ struct EndToEndSpeedup {
 struct CountedTiles {
   TilingProblem problem;
   TileCount count;
-  std::optional<Flops> flops;  ///< none: they do not fit in 63 bits
+  std::optional<Flops> flops;  ///< none: they do not fit in 127 bits
   double approximate_mma_flops = 0;
   bool natten_fast_path = false;              ///< NATTEN skips fine-grained masking
   std::optional<ExtraKvCount> extra_kv;       ///< when there are extra tokens
@@ -29,7 +29,7 @@ struct CountedTiles {
 [[nodiscard]] CountedTiles counted_tiles(const TilingProblem& problem, const TileCount& count,
                                          const Setting& setting);
 
-/// None where they do not fit in 63 bits. @throws InvalidParameter if a multiplier is not positive.
+/// None where they do not fit in 127 bits. @throws InvalidParameter if a multiplier is not positive.
 [[nodiscard]] std::optional<Flops> flops_that_fit(const TileCount& count, const Workload& workload);
 
 }  // namespace natten_sim::study

@@ -16,11 +16,12 @@ struct Workload {
   friend constexpr bool operator==(const Workload&, const Workload&) = default;
 };
 
-/// FLOPs of all heads and batch elements; a multiply-add is two.
+/// FLOPs of all heads and batch elements; a multiply-add is two. 2^63 of them are ten seconds of a GPU: they
+/// have 128 bits.
 struct Flops {
-  std::int64_t attended = 0;  ///< FLOPs of the token pairs that attend
-  std::int64_t mma = 0;       ///< FLOPs of the visited tiles, padding included
-  std::int64_t dense = 0;     ///< FLOPs of dense attention over the same tokens
+  Int128 attended = 0;  ///< FLOPs of the token pairs that attend
+  Int128 mma = 0;       ///< FLOPs of the visited tiles, padding included
+  Int128 dense = 0;     ///< FLOPs of dense attention over the same tokens
 };
 
 /// Forward: 2 (d + dv) FLOPs a token pair (S = Q K^T and O = P V). Backward: 2 (3 d + 2 dv) (S again, dP = dO
@@ -28,7 +29,7 @@ struct Flops {
 /// @throws InvalidParameter if a multiplier is not positive; OverflowError naming the sum.
 [[nodiscard]] Flops flops(const TileCount& count, const Workload& workload);
 
-/// Flops::mma as a double, for counts whose FLOPs do not fit in 63 bits.
+/// Flops::mma as a double, for counts whose FLOPs do not fit in 127 bits.
 [[nodiscard]] double approximate_mma_flops(const TileCount& count, const Workload& workload);
 
 /// Tokens beyond the layout (registers, text) that every query attends to, in a dense pass of their own.

@@ -31,6 +31,11 @@ struct LaunchWork {
 [[nodiscard]] LaunchWork launch_work(const KernelVisits& visits, std::size_t axes, std::int64_t repeats,
                                      std::int64_t workers);
 
+/// Work of a dense kernel without a mask, that of launch_work(fmha_visits(kernel, queries, keys, false, pass)):
+/// for any number of tokens, since the tiles of 2^40 tokens squared do not fit in 63 bits.
+[[nodiscard]] LaunchWork dense_launch_work(const FmhaKernel& kernel, std::int64_t queries, std::int64_t keys,
+                                           Walk pass, std::int64_t repeats, std::int64_t workers);
+
 /// CTAs of equal length: ceil(ctas / workers), exact for both schedules.
 [[nodiscard]] double even_waves(double ctas, std::int64_t workers);
 

@@ -1,0 +1,78 @@
+#include "commands/rows/search_values.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/report/json.hpp>
+
+namespace natten_sim::cli {
+
+using TileChoices = std::vector<TileChoice>;
+
+TileChoices OptionValue<TileChoices>::from_words(const std::string& name, const std::vector<std::string>&,
+                                                 const About&) {
+  throw InvalidParameter(name, "given in words", "JSON");
+}
+
+TileChoices OptionValue<TileChoices>::from_json(const std::string& key, const Json& value, const About&) {
+  const char* accepted =
+      "an array of {\"q_tile\", \"kv_tile\", \"backward_q_tile\", \"backward_kv_tile\", \"backend\"}, with the "
+      "shapes of one pass or both";
+  TileChoices choices;
+  for_each_element(key, value, accepted, [&](const Json& element) {
+    const auto has = [&](const char* name) { return element.contains(name); };
+    const bool forward = element.is_object() && has("q_tile") && has("kv_tile");
+    const bool backward = element.is_object() && has("backward_q_tile") && has("backward_kv_tile");
+    if (!forward && !backward) throw InvalidParameter(key, element.dump(), accepted);
+    TileChoice choice;
+    const auto read = [&](const char* name, Extents& shape) {
+      if (has(name)) shape = OptionValue<Extents>::from_json(name, element[name], {});
+    };
+    read("q_tile", choice.tiles.q_tile);
+    read("kv_tile", choice.tiles.kv_tile);
+    read("backward_q_tile", choice.backward_tiles.q_tile);
+    read("backward_kv_tile", choice.backward_tiles.kv_tile);
+    if (has("backend") && element["backend"].is_string())
+      choice.backend = element["backend"].get<std::string>();
+    if (has("kernel") && element["kernel"].is_string()) choice.kernel = element["kernel"].get<std::string>();
+    choices.push_back(choice);
+  });
+  return choices;
+}
+
+bool OptionValue<TileChoices>::to_json(const TileChoices& choices, Json& out) {
+  out = Json::array();
+  for (const TileChoice& choice : choices) {
+    Json entry;
+    const auto write = [&](const char* name, const Extents& shape) {
+      if (!shape.empty()) entry[name] = report::to_json(shape);
+    };
+    write("q_tile", choice.tiles.q_tile);
+    write("kv_tile", choice.tiles.kv_tile);
+    write("backward_q_tile", choice.backward_tiles.q_tile);
+    write("backward_kv_tile", choice.backward_tiles.kv_tile);
+    entry["backend"] = choice.backend.empty() ? Json() : Json(choice.backend);
+    if (!choice.kernel.empty()) entry["kernel"] = choice.kernel;
+    out.push_back(entry);
+  }
+  return true;
+}
+
+DeviceNames OptionValue<DeviceNames>::from_words(const std::string&, const std::vector<std::string>& words,
+                                                 const About&) {
+  return {words};
+}
+
+DeviceNames OptionValue<DeviceNames>::from_json(const std::string& key, const Json& value,
+                                                const About& about) {
+  if (value.is_string()) return {{value.get<std::string>()}};
+  return {OptionValue<std::vector<std::string>>::from_json(key, value, about)};
+}
+
+bool OptionValue<DeviceNames>::to_json(const DeviceNames& devices, Json& out) {
+  if (devices.names.empty()) return false;
+  out = devices.names.size() == 1 ? Json(devices.names.front()) : Json(devices.names);
+  return true;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <natten_sim/search/windows/search.hpp>
+
+#include "cli/options.hpp"
+
+namespace natten_sim::cli {
+
+/// Tile pairs with their backends: JSON only.
+template <>
+struct OptionValue<std::vector<TileChoice>> {
+  static constexpr int kMaxValues = 1;
+  static std::vector<TileChoice> from_words(const std::string& name, const std::vector<std::string>&,
+                                            const About&);
+  static std::vector<TileChoice> from_json(const std::string& key, const Json& value, const About&);
+  static bool to_json(const std::vector<TileChoice>& choices, Json& out);
+};
+
+struct DeviceNames {
+  std::vector<std::string> names;
+};
+
+/// Names of devices: a string in JSON if it is one, an array if there are several.
+template <>
+struct OptionValue<DeviceNames> {
+  static constexpr int kMaxValues = 64;
+  static DeviceNames from_words(const std::string&, const std::vector<std::string>& words, const About&);
+  static DeviceNames from_json(const std::string& key, const Json& value, const About& about);
+  static bool to_json(const DeviceNames& devices, Json& out);
+};
+
+}  // namespace natten_sim::cli
