@@ -4,17 +4,18 @@
 set -eu
 program=${1:?the natten-sim program}
 folder=$(cd "$(dirname "$0")/.." && pwd)/data
+priors=$folder/kernel-times.json
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$program" calibrate "$folder/kernel-runs/natten-h200.csv" --quiet --save "$work/a.json" \
+"$program" calibrate "$folder/kernel-runs/natten-h200.csv" --costs "$priors" --quiet --save "$work/a.json" \
   --source "measured on an H200, medians (data/kernel-runs/natten-h200.csv)" > /dev/null
-"$program" calibrate "$folder/kernel-runs/natten-published.csv" --quiet --save "$work/b.json" \
+"$program" calibrate "$folder/kernel-runs/natten-published.csv" --costs "$priors" --quiet --save "$work/b.json" \
   --source "few runs: sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)" \
   > /dev/null
 for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-gna-costs.json; do
   [ -e "$recording" ] || continue
   name=$(basename "$recording")
-  "$program" calibrate "$recording" --quiet --save "$work/$name" --source "measured (data/recordings/$name)" > /dev/null
+  "$program" calibrate "$recording" --costs "$priors" --quiet --save "$work/$name" --source "measured (data/recordings/$name)" > /dev/null
 done
 python3 - "$folder/kernel-times.json" "$work"/*.json <<'PY'
 import json, sys
