@@ -138,7 +138,7 @@ void add_bands(std::vector<Case>& cases) {
     for (const Dispatch dispatch : {Dispatch::kStatic, Dispatch::kTicket, Dispatch::kGrid}) {
       cases.push_back(
           band_case(shape, 40, 8, 1111, 1111, {std::nullopt, 0},
-                    std::string("causal ") + forward::to_string(dispatch) + " " + to_string(walk)));
+                    std::string("causal ") + to_string(dispatch) + " " + to_string(walk)));
       cases.back().schedule = {dispatch, walk, false, 3, dispatch == Dispatch::kGrid ? 0 : 50};
     }
   }

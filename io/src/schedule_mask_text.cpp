@@ -70,15 +70,56 @@ GnaMask parse_gna(const std::string& text) {
   return mask;
 }
 
+std::string numbers_text(const std::vector<std::int64_t>& numbers) {
+  std::vector<std::string> texts;
+  for (const std::int64_t number : numbers) texts.push_back(std::to_string(number));
+  return joined(texts, ",");
+}
+
+std::string gna_text(const GnaMask& mask) {
+  std::string text = "gna:i=" + to_string(mask.layout);
+  const auto add = [&](const char* key, const Extents& extents) {
+    if (!extents.empty()) text += std::string(",") + key + "=" + to_string(extents);
+  };
+  add("w", mask.window);
+  add("s", mask.stride);
+  add("dilation", mask.dilation);
+  Extents causal;
+  for (const bool axis : mask.causal) causal.push_back(axis ? 1 : 0);
+  add("c", causal);
+  if (mask.tiles) {
+    add("q-tile", mask.tiles->q_tile);
+    add("kv-tile", mask.tiles->kv_tile);
+  }
+  return text;
+}
+
+struct MaskText {
+  std::string operator()(const FullMask&) const { return "full"; }
+  std::string operator()(const CausalMask&) const { return "causal"; }
+  std::string operator()(const SlidingWindowMask& mask) const {
+    return "window:" + numbers_text({mask.left, mask.right});
+  }
+  std::string operator()(const DocumentMask& mask) const { return "document:" + numbers_text(mask.lengths); }
+  std::string operator()(const GnaMask& mask) const { return gna_text(mask); }
+  std::string operator()(const BlockMask& mask) const {
+    return "a block mask of " + to_string(Extents{mask.q_tiles, mask.kv_tiles}) + " tiles";
+  }
+};
+
 }  // namespace
+
+std::string mask_text(const ScheduleMask& mask) {
+  return mask.origin.empty() ? std::visit(MaskText{}, mask.rule) : mask.origin;
+}
 
 std::variant<ScheduleMask, MaskFile> parse_schedule_mask(const std::string& text) {
   const auto after = [&](const char* prefix) { return text.substr(std::string(prefix).size()); };
-  if (text == "full") return ScheduleMask{FullMask{}, text};
-  if (text == "causal") return ScheduleMask{CausalMask{}, text};
-  if (text.starts_with("window:")) return ScheduleMask{parse_window(after("window:")), text};
-  if (text.starts_with("document:")) return ScheduleMask{parse_documents(after("document:")), text};
-  if (text.starts_with("gna:")) return ScheduleMask{parse_gna(after("gna:")), text};
+  if (text == "full") return ScheduleMask{FullMask{}};
+  if (text == "causal") return ScheduleMask{CausalMask{}};
+  if (text.starts_with("window:")) return ScheduleMask{parse_window(after("window:"))};
+  if (text.starts_with("document:")) return ScheduleMask{parse_documents(after("document:"))};
+  if (text.starts_with("gna:")) return ScheduleMask{parse_gna(after("gna:"))};
   std::error_code ignored;
   if (text == "-" || std::filesystem::exists(text, ignored)) return MaskFile{text};
   const std::vector<std::string> names = {"full", "causal", "window:", "document:", "gna:"};

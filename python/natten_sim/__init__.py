@@ -9,7 +9,30 @@
 Keywords have the names, units and defaults of the program's options. Every answer is frozen.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from natten_sim._core import *  # noqa: F403
 from natten_sim._core import version as __version__
 from natten_sim._error import Error as Error
 from natten_sim._record import Record as Record
+
+if TYPE_CHECKING:
+    from natten_sim import flash4 as flash4
+    from natten_sim import flex as flex
+    from natten_sim import helion as helion
+    from natten_sim import natten as natten
+    from natten_sim import triton as triton
+
+# Bridges are imported when they are used: some need NumPy or PyTorch.
+_BRIDGES = ("flash4", "flex", "helion", "natten", "triton")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _BRIDGES:
+        return importlib.import_module(f"natten_sim.{name}")
+    raise AttributeError(f"module 'natten_sim' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_BRIDGES})

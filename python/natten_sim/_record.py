@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import copy
+from collections.abc import ItemsView, Iterator, KeysView, Mapping
 from typing import Any
 
 
-class Record(Mapping[str, Any]):
+class Record:
     """Members by attribute and by key; they cannot be set.
+
+    A mapping, but for `values()`: some records have a member of that name.
 
     >>> record = Record({"name": "h200", "sms": 132})
     >>> record.sms, record["name"], len(record)
@@ -17,12 +20,13 @@ class Record(Mapping[str, Any]):
     __slots__ = ("_members",)
     _members: dict[str, Any]
 
-    def __init__(self, members: Mapping[str, Any]) -> None:
-        object.__setattr__(self, "_members", dict(members))
+    def __init__(self, members: Mapping[str, Any] | Record) -> None:
+        plain = members._members if isinstance(members, Record) else members
+        object.__setattr__(self, "_members", plain)
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return self._members[name]
+            return frozen(self._members[name])
         except KeyError:
             raise AttributeError(f"no member {name!r}; there are: {', '.join(self._members)}") from None
 
@@ -33,7 +37,21 @@ class Record(Mapping[str, Any]):
         raise AttributeError(f"cannot delete {name!r}: answers are frozen")
 
     def __getitem__(self, key: str) -> Any:
-        return self._members[key]
+        return frozen(self._members[key])
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._members
+
+    def keys(self) -> KeysView[str]:
+        """Names of the members."""
+        return self._members.keys()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Names and values."""
+        return {name: frozen(value) for name, value in self._members.items()}.items()
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._members == (other._members if isinstance(other, Record) else other))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
@@ -45,17 +63,17 @@ class Record(Mapping[str, Any]):
         return [*object.__dir__(self), *self._members]
 
     def __hash__(self) -> int:
-        return hash(tuple(self._members.items()))
+        return hash(tuple(self.items()))
 
     def __repr__(self) -> str:
-        return f"Record({', '.join(f'{name}={value!r}' for name, value in self._members.items())})"
+        return f"Record({', '.join(f'{name}={value!r}' for name, value in self.items())})"
 
     def __reduce__(self) -> tuple[type[Record], tuple[dict[str, Any]]]:
-        return Record, (self._members,)
+        return type(self), (self._members,)
 
     def to_dict(self) -> dict[str, Any]:
         """The members as plain dicts and lists, as JSON has them."""
-        return {name: thawed(value) for name, value in self._members.items()}
+        return copy.deepcopy(self._members)
 
     def _repr_html_(self) -> str:
         from natten_sim._html import table
@@ -64,20 +82,11 @@ class Record(Mapping[str, Any]):
 
 
 def frozen(value: Any) -> Any:
-    """Dicts as records and lists as tuples, at every depth."""
+    """A dict as a record, a list as a tuple; what they hold is frozen when it is looked at."""
     if isinstance(value, dict):
-        return Record({name: frozen(member) for name, member in value.items()})
+        return Record(value)
     if isinstance(value, list):
         return tuple(frozen(element) for element in value)
-    return value
-
-
-def thawed(value: Any) -> Any:
-    """The reverse of `frozen`."""
-    if isinstance(value, Record):
-        return value.to_dict()
-    if isinstance(value, tuple):
-        return [thawed(element) for element in value]
     return value
 
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/study/schedule.hpp>
 
 #include "python_value.hpp"
@@ -24,7 +25,7 @@ struct PythonValue<ScheduleMask> {
   static std::string hint() { return "str | numpy.typing.NDArray[typing.Any]"; }
   static ScheduleMask read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const ScheduleMask& mask, Json& out) {
-    out = mask.label;
+    out = mask_text(mask);
     return true;
   }
 };

@@ -56,8 +56,10 @@ void bind_catalog(nb::module_& module);
 template <typename Q, typename A>
 class AnswerOf final : public Answer {
  public:
-  AnswerOf(const Study<Q, A>* study, A answer, SharedContext context)
-      : study_(study), answer_(std::move(answer)), context_(std::move(context)) {}
+  /// `work_out` returns the answer, which is made where it stays: answers are large.
+  template <typename WorkOut>
+  AnswerOf(const Study<Q, A>* study, const WorkOut& work_out, SharedContext context)
+      : study_(study), answer_(work_out()), context_(std::move(context)) {}
 
   [[nodiscard]] const char* schema() const override { return study_->schema; }
   [[nodiscard]] Json input() const override { return study_->input(study_->keywords, answer_); }
@@ -156,9 +158,10 @@ nb::class_<AnswerOf<Q, A>, Answer> bind(nb::module_& module, Study<Q, A> given) 
       study->function,
       [study](const nb::kwargs& keywords) {
         Asked<Q> asked = read_call(*study, keywords);
-        return AnswerOf<Q, A>(study, answer_of(*study, asked), asked.context);
+        return new AnswerOf<Q, A>(
+            study, [&] { return answer_of(*study, asked); }, asked.context);
       },
-      nb::sig(signature_of(*study).c_str()), doc_of(*study).c_str());
+      nb::rv_policy::take_ownership, nb::sig(signature_of(*study).c_str()), doc_of(*study).c_str());
   return type;
 }
 

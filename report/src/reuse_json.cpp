@@ -77,7 +77,7 @@ Json reuse_result(const ReuseAnswer& answer) {
   if (sweep_of(answer) == nullptr) return comparison_fields(answer.question, answer.results.front());
   Json rows = Json::array();
   for (const ReuseComparison& comparison : answer.results) {
-    Json row = {{"seqlen", comparison.seqlen}};
+    Json row = {{"seqlen", nullable(comparison.seqlen)}};
     row.update(comparison_fields(answer.question, comparison));
     rows.push_back(row);
   }
@@ -89,7 +89,7 @@ std::string reuse_csv(const ReuseAnswer& answer, const Json& input) {
   std::vector<Json> rows;
   for (const ReuseComparison& comparison : answer.results) {
     Json row = input;
-    if (sweep) row["seqlen"] = comparison.seqlen;
+    if (sweep) row["seqlen"] = nullable(comparison.seqlen);
     Json fields = comparison_fields(answer.question, comparison);
     fields["stack_distance"].erase("histogram");  // has a table of its own
     if (fields.contains("compare")) fields["compare"]["stack_distance"].erase("histogram");

@@ -143,7 +143,7 @@ std::string sweep_table(const ReuseAnswer& answer) {
   }
   for (const ReuseComparison& comparison : answer.results) {
     const ReuseResult& first = comparison.first;
-    rows.push_back({grouped(comparison.seqlen), grouped(first.sectors.total), grouped(first.cold_sectors),
+    rows.push_back({grouped(comparison.seqlen.value()), grouped(first.sectors.total), grouped(first.cold_sectors),
                     count_or_dash(first.miss_sectors), percent_or_dash(first.hit_rate),
                     bytes_or_dash(first.dram_read_bytes)});
     if (comparison.second) {

@@ -186,7 +186,7 @@ std::string schedule_trace(const FinishedSchedule& finished) {
     if (writers) name_track(track + 1, fmt::format("worker {} dQ writer", worker), text);
   }
   for_each_bar(finished, [&](const Bar& bar) {
-    const char* what = bar.phase == TaskPhase::kReduce ? "reduce" : "compute";
+    const char* what = to_string(bar.phase);
     text += fmt::format(
         ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{},\"name\":\"{} h{} kv{} "
         "q{}\",\"cat\":\"{}\","

@@ -19,18 +19,6 @@ const FinishedSchedule* finished_of(const ScheduleResult& result) {
   return std::get_if<FinishedSchedule>(&result.outcome);
 }
 
-const char* phase_name(TaskPhase phase) {
-  switch (phase) {
-    case TaskPhase::kCompute:
-      return "compute";
-    case TaskPhase::kReduce:
-      return "reduce";
-    case TaskPhase::kReduceKv:
-      return "reduce_kv";
-  }
-  return "";
-}
-
 /// Visits every step of the critical path with the phase it belongs to and the time at which that starts.
 template <typename Visit>
 void for_each_critical_step(const FinishedSchedule& finished, const Visit& visit) {
@@ -50,7 +38,7 @@ Json critical_path_fields(const FinishedSchedule& finished) {
     object["q_tile"] = step.phase == TaskPhase::kReduceKv
                            ? Json()
                            : Json(chain.q_order[static_cast<std::size_t>(step.task)]);
-    object["phase"] = phase_name(step.phase);
+    object["phase"] = to_string(step.phase);
     if (!phase.name.empty()) object["pass"] = phase.name;
     object["start"] = offset + step.start;
     object["end"] = offset + step.end;
@@ -86,7 +74,7 @@ std::string critical_path_text(const FinishedSchedule& finished) {
                      step.phase == TaskPhase::kReduceKv
                          ? "-"
                          : std::to_string(chain.q_order[static_cast<std::size_t>(step.task)]),
-                     phase_name(step.phase)});
+                     to_string(step.phase)});
   });
   return "\ncritical path\n" + text_table(steps);
 }

@@ -19,7 +19,7 @@ using study::SearchCandidate;
 using study::SearchQuestion;
 
 bool by_time(const SearchQuestion& question) {
-  return *question.objective == study::SearchObjective::kTime;
+  return *question.objective == Objective::kTime;
 }
 
 /// What NATTEN's kernels do: too much for a table.
@@ -165,7 +165,7 @@ Cells row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
   const std::string sparsity = fmt::format("{:.2f}%", 100.0 * count.sparsity());
   if (question.phase == SearchPhase::kBoth) {
     const TilePair& tiles = candidate.backward->problem.tiles;
-    const Objective objective = study::row_of(*question.objective).ranks_by;
+    const Objective objective = row_of(*question.objective).ranks_by;
     row.insert(
         row.end(),
         {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity, times(speedup_of(count, objective)),

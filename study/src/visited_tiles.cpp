@@ -62,7 +62,7 @@ void plan_boxes(const Extents& at_q_tile, VisitedTiles& plan) {
 
 /// KV tiles of one Q tile, row-major: the product of what it visits along each axis.
 std::vector<TileVisit> visits_of_q_tile(const TilingProblem& problem, const Extents& q_tile) {
-  std::vector<TileVisit> visits = {{.coverage = TileCoverage::kFull}};
+  std::vector<TileVisit> visits = {{.work = TileWork::kFull}};
   for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
     const TilingProblem one_axis{.mask = {problem.mask[axis]},
                                  .tiles = {{problem.tiles.q_tile[axis]}, {problem.tiles.kv_tile[axis]}},
@@ -73,7 +73,7 @@ std::vector<TileVisit> visits_of_q_tile(const TilingProblem& problem, const Exte
       for (const TileVisit& visit : visits) {
         longer.push_back(visit);
         longer.back().kv_origin.push_back(along.kv_origin[0]);
-        if (along.coverage == TileCoverage::kPartial) longer.back().coverage = TileCoverage::kPartial;
+        if (along.work == TileWork::kPartial) longer.back().work = TileWork::kPartial;
       }
     });
     visits = std::move(longer);
@@ -90,7 +90,7 @@ void walk_matrix(VisitedTiles& plan) {
     plan.tiles.push_back({.x = x,
                           .y = visit.q_tile,
                           .width = std::min(plan.tile_width, plan.width - x),
-                          .full = visit.coverage == TileCoverage::kFull});
+                          .full = visit.work == TileWork::kFull});
   });
 }
 
@@ -135,7 +135,7 @@ void walk_boxes(VisitedTiles& plan) {
                           .y = origin[y],
                           .width = std::min(plan.tile_width, plan.width - origin[x]),
                           .height = std::min(plan.tile_height, plan.height - origin[y]),
-                          .full = visit.coverage == TileCoverage::kFull});
+                          .full = visit.work == TileWork::kFull});
   }
 }
 

@@ -50,7 +50,7 @@ bool searches(const study::Context& context) {
 bool schedules(const study::Context& context) {
   study::ScheduleQuestion question;
   question.sizes = study::TileSizes{.q_tiles = 8, .kv_tiles = 8};
-  question.mask = {CausalMask{}, "causal"};
+  question.mask = {CausalMask{}};
   question.heads = 2;
   question.algorithms = {"symmetric-shift"};
   question.costs.compute = 7;

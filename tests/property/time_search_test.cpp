@@ -161,7 +161,7 @@ Scenario random_scenario(std::mt19937& random) {
   question.setting.head_dim = 128;
   question.setting.dtype = Dtype::kFp16;
   question.any = true;
-  question.objective = study::SearchObjective::kTime;
+  question.objective = Objective::kTime;
   question.top = between(1, 12);
   const Distinct kinds[] = {Distinct::kTiles, Distinct::kStride, Distinct::kWindow};
   question.distinct = kinds[between(0, 2)];

@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/names.hpp>
+#include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
 
 #include "commands/rows/reuse_flags.hpp"
@@ -13,38 +15,44 @@ using study::CapacitySource;
 using study::ReuseAnswer;
 
 /// What --svg draws and whose rows --csv prints; none: the rows of the answer.
-std::optional<ReusePicture> chosen_picture(const ReuseFlags& flags) {
-  if (!flags.picture) {
-    if (flags.sweep) return ReusePicture::kSweep;
-    return flags.svg && !flags.output.csv ? std::optional(ReusePicture::kHistogram) : std::nullopt;
-  }
-  const std::string name = to_string(*flags.picture);
+const ReusePicture* chosen_picture(const ReuseFlags& flags) {
+  const bool sweep = flags.sweep.has_value();
+  if (!flags.picture)
+    return sweep || (flags.svg && !flags.output.csv) ? &report::default_reuse_picture(sweep) : nullptr;
+  const ReusePicture& picture = report::reuse_picture(*flags.picture);
   if (!flags.svg && !flags.output.csv)
-    throw InvalidParameter("picture", name, "together with --svg FILE or --csv");
-  if ((*flags.picture == ReusePicture::kSweep) != flags.sweep.has_value())
-    throw InvalidParameter("picture", name,
-                           flags.sweep ? "sweep, with --sweep" : "histogram or curve, without --sweep");
-  return flags.picture;
+    throw InvalidParameter("picture", picture.name, "together with --svg FILE or --csv");
+  if (picture.of_sweep == sweep) return &picture;
+  std::vector<std::string> fitting;
+  for (const ReusePicture* each : report::reuse_pictures()) {
+    if (each->of_sweep == sweep) fitting.push_back(each->name);
+  }
+  throw InvalidParameter("picture", picture.name,
+                         joined(fitting, " or ") + (sweep ? ", with --sweep" : ", without --sweep"));
+}
+
+/// Beside the rows of the answer, --svg draws the default.
+const ReusePicture* drawn_picture(const ReuseFlags& flags, const ReusePicture* picture) {
+  if (!flags.svg || picture != nullptr) return picture;
+  return &report::default_reuse_picture(flags.sweep.has_value());
 }
 
 /// What will be shown, and no more.
-study::ReuseDetails details_of(const ReuseFlags& flags, const std::optional<ReusePicture>& picture) {
+study::ReuseDetails details_of(const ReuseFlags& flags, const ReusePicture* picture) {
   const bool table = flags.sweep && !flags.output.json && !flags.output.csv;
-  const bool drawn = flags.svg.has_value();
-  const ReusePicture shown = picture.value_or(ReusePicture::kHistogram);
-  return {.mean_distance = !table,
-          .histogram = flags.output.json || ((picture || drawn) && shown == ReusePicture::kHistogram),
-          .curve = shown == ReusePicture::kCurve,
-          .first_noncompulsory_seqlen = !table || drawn};
+  study::ReuseDetails details;
+  if (const ReusePicture* drawn = drawn_picture(flags, picture)) details = drawn->details;
+  details.mean_distance = details.mean_distance || !table;
+  details.histogram = details.histogram || flags.output.json;
+  details.first_noncompulsory_seqlen = !table || flags.svg;
+  return details;
 }
 
-std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer,
-                         const std::optional<ReusePicture>& picture) {
+std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture) {
   if (flags.output.json)
     return report::envelope("reuse", reuse_input(answer.question), report::reuse_result(answer));
   if (!flags.output.csv) return report::reuse_text(answer);
-  if (picture == ReusePicture::kHistogram) return report::reuse_histogram_csv(answer);
-  if (picture == ReusePicture::kCurve) return report::reuse_curve_csv(answer);
+  if (picture != nullptr && picture->csv != nullptr) return picture->csv(answer);
   return report::reuse_csv(answer, reuse_input(answer.question));
 }
 
@@ -62,15 +70,14 @@ int run_reuse(const ReuseFlags& flags) {
   study::ReuseQuestion question = question_of(flags);
   if (flags.svg && flags.svg == flags.output.output)
     throw InvalidParameter("svg", *flags.svg, "another file than --output");
-  const std::optional<ReusePicture> picture = chosen_picture(flags);
+  const ReusePicture* picture = chosen_picture(flags);
   question.details = details_of(flags, picture);
   study::Context context = make_context(flags.files);
   ProgressBar bar("simulating", flags.output.quiet);
   context.progress = bar.callback();
   const ReuseAnswer answer = study::reuse(question, context);
   bar.clear();
-  const std::string svg =
-      flags.svg ? report::reuse_svg(answer, picture.value_or(ReusePicture::kHistogram)) : "";
+  const std::string svg = flags.svg ? drawn_picture(flags, picture)->svg(answer) : "";
   const std::string text = render_reuse(flags, answer, picture);
   say_capacity(answer, Notes(flags.output));
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);

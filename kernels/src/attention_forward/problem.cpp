@@ -33,18 +33,6 @@ double Problem::softmax_scale() const noexcept {
   return scale.value_or(1.0 / std::sqrt(static_cast<double>(head_dim)));
 }
 
-const char* to_string(Dispatch dispatch) noexcept {
-  switch (dispatch) {
-    case Dispatch::kStatic:
-      return "static";
-    case Dispatch::kTicket:
-      return "ticket";
-    case Dispatch::kGrid:
-      return "grid";
-  }
-  return "";
-}
-
 void require_valid(const Problem& problem) {
   const auto at_most = [](std::int64_t value, std::int64_t limit) { return value >= 1 && value <= limit; };
   require(at_most(problem.batch, 1 << 20), "batch", problem.batch, "1 to 1048576");

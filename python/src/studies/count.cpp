@@ -1,4 +1,5 @@
 #include <natten_sim/report/count_report.hpp>
+#include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/tile_picture.hpp>
 #include <natten_sim/study/count.hpp>
 
@@ -13,8 +14,16 @@ using study::CountQuestion;
 
 namespace {
 
+std::string emitted(const AnswerOf<CountQuestion, CountAnswer>& self, const std::string& kind) {
+  const CountAnswer& answer = self.answer();
+  study::Setting setting = answer.question.setting;
+  setting.backend = answer.chosen_backend;  // whether or not it has these tiles: NATTEN's rules say so
+  return report::emitted(parse_name<report::EmitKind>(kind, "kind"), setting, answer.forward.problem,
+                         answer.backward ? &answer.backward->problem : nullptr, self.context());
+}
+
 void bind_count(nb::module_& module) {
-  bind(
+  auto type = bind(
       module,
       Study<CountQuestion, CountAnswer>{
           .function = "count",
@@ -34,6 +43,12 @@ void bind_count(nb::module_& module) {
                     const Json& input) { return report::count_csv(input, answer); },
           .svg = [](const CountAnswer& answer,
                     const study::Context&) { return report::tile_svg(answer.forward.problem, {}); }});
+  const std::string signature =
+      "def emit(self, kind: " + PythonValue<report::EmitKind>::hint() + " = 'natten') -> str";
+  type.def(
+      "emit", emitted, nb::arg("kind") = "natten", nb::sig(signature.c_str()),
+      "What runs the problem: NATTEN's Python call, its profiler's command, a FlexAttention script, or the "
+      "call\nas JSON. Raises Error naming the rule when NATTEN refuses the call.");
 }
 
 }  // namespace

@@ -186,7 +186,8 @@ nb::object arrays_of(const std::vector<TileCount>& counts, bool backward) {
   };
   integers("q_tiles", [](const TileCount& count) { return count.q_tiles; });
   integers("kv_tiles", [](const TileCount& count) { return count.kv_tiles; });
-  integers("dense_tiles", [](const TileCount& count) { return checked_narrow(count.dense_tiles, "dense_tiles"); });
+  integers("dense_tiles",
+           [](const TileCount& count) { return checked_narrow(count.dense_tiles, "dense_tiles"); });
   integers("visited_tiles", [](const TileCount& count) { return count.visited_tiles; });
   integers("full_tiles", [](const TileCount& count) { return count.full_tiles; });
   integers("partial_tiles", [](const TileCount& count) { return count.partial_tiles(); });
@@ -220,7 +221,7 @@ nb::object count_many(const Keywords<CountQuestion>& rows, const nb::kwargs& giv
   return nb::module_::import_("natten_sim._many").attr("Counts")(arrays);
 }
 
-constexpr const char* kDoc =
+constexpr const char* kCountManyDoc =
     "Count many attention problems at once: one a row of the arrays.\n\n"
     "Takes the keywords of count() that say which tiles are visited. input, window, stride, dilation, "
     "causal,\n"
@@ -255,7 +256,7 @@ void bind_count_many(nb::module_& module) {
       "natten_sim._many.Counts";
   module.def(
       "count_many", [rows](const nb::kwargs& given) { return count_many(*rows, given); },
-      nb::sig(signature.c_str()), kDoc);
+      nb::sig(signature.c_str()), kCountManyDoc);
 }
 
 }  // namespace

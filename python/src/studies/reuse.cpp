@@ -322,9 +322,7 @@ void bind_reuse(nb::module_& module) {
                     const Json& input) { return report::reuse_csv(answer, input); },
           .svg =
               [](const ReuseAnswer& answer, const study::Context&) {
-                const bool sweep = answer.results.size() > 1;
-                return report::reuse_svg(
-                    answer, sweep ? report::ReusePicture::kSweep : report::ReusePicture::kHistogram);
+                return report::default_reuse_picture(answer.results.size() > 1).svg(answer);
               }});
 }
 

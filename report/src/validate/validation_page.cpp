@@ -74,10 +74,10 @@ draw::HtmlTable point_table(const validate::Comparison& comparison) {
 }
 
 void add_views(draw::HtmlPage& page, const RecordedData& data) {
-  for (const ViewKind& kind : view_kinds()) {
-    const std::optional<ValidationView> view = kind.make(data);
+  for (const ViewKind* kind : view_kinds()) {
+    const std::optional<ValidationView> view = kind->make(data);
     if (!view) continue;
-    page.heading(kind.name);
+    page.heading(kind->name);
     if (view->picture) page.picture(*view->picture);
     page.preformatted(view->text);
   }

@@ -33,13 +33,6 @@ inline void append_table(const Cells& cells, std::string& text, const std::strin
 /// is shown all the same: an empty profile.
 [[nodiscard]] Device device_of(const validate::Recording& recording, const std::vector<Device>& devices);
 
-[[nodiscard]] std::optional<ValidationView> heat_map(const RecordedData& data);
-[[nodiscard]] std::optional<ValidationView> sensitivity(const RecordedData& data);
-[[nodiscard]] std::optional<ValidationView> decision_table(const RecordedData& data);
-[[nodiscard]] std::optional<ValidationView> misses(const RecordedData& data);
-[[nodiscard]] std::optional<ValidationView> throughput(const RecordedData& data);
-[[nodiscard]] std::optional<ValidationView> partings(const RecordedData& data);
-[[nodiscard]] std::optional<ValidationView> active_sms(const RecordedData& data);
-[[nodiscard]] std::optional<ValidationView> capacities(const RecordedData& data);
+inline constexpr const char* kNeedsFewSms = "a recording of the suite active-sms";
 
 }  // namespace natten_sim::report::views

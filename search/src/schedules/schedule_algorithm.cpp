@@ -1,11 +1,7 @@
-#include <algorithm>
-#include <memory>
-#include <tuple>
 #include <utility>
 
-#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/core/names.hpp>
+#include <natten_sim/core/registry.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 
 namespace natten_sim {
@@ -17,47 +13,9 @@ std::vector<ScheduleAlgorithm> built_in_algorithms();  // written by CMake: one 
 
 namespace {
 
-class AlgorithmTable {
- public:
-  AlgorithmTable() {
-    for (ScheduleAlgorithm& algorithm : schedules::built_in_algorithms()) add(std::move(algorithm));
-  }
-
-  const ScheduleAlgorithm& add(ScheduleAlgorithm algorithm) {
-    require_valid_entry(algorithm);
-    owned_.push_back(std::make_unique<const ScheduleAlgorithm>(std::move(algorithm)));
-    const ScheduleAlgorithm* added = owned_.back().get();
-    const auto before = [](const ScheduleAlgorithm* a, const ScheduleAlgorithm* b) {
-      return std::tie(a->position, a->name) < std::tie(b->position, b->name);
-    };
-    sorted_.insert(std::upper_bound(sorted_.begin(), sorted_.end(), added, before), added);
-    return *added;
-  }
-
-  [[nodiscard]] const std::vector<const ScheduleAlgorithm*>& sorted() const { return sorted_; }
-
- private:
-  void require_valid_entry(const ScheduleAlgorithm& algorithm) const {
-    const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-    const std::string& name = algorithm.name;
-    if (name.empty() || name == "all" || name.front() == '-' ||
-        !std::all_of(name.begin(), name.end(), in_name)) {
-      throw InvalidParameter("algorithm", "'" + name + "'",
-                             "a name of lower-case letters, digits and dashes; not 'all'");
-    }
-    if (algorithm.plan == nullptr) throw InvalidParameter("algorithm", name + " without a plan", "a plan");
-    if (std::any_of(sorted_.begin(), sorted_.end(),
-                    [&](const ScheduleAlgorithm* known) { return known->name == name; }))
-      throw InvalidParameter("algorithm", name + " twice", "each name once");
-  }
-
-  std::vector<std::unique_ptr<const ScheduleAlgorithm>> owned_;
-  std::vector<const ScheduleAlgorithm*> sorted_;
-};
-
-AlgorithmTable& algorithm_table() {
-  static AlgorithmTable table;
-  return table;
+Registry<ScheduleAlgorithm>& algorithm_registry() {
+  static Registry<ScheduleAlgorithm> registry("algorithm", schedules::built_in_algorithms());
+  return registry;
 }
 
 }  // namespace
@@ -68,19 +26,16 @@ std::optional<NotApplicable> ScheduleAlgorithm::not_applicable(const BackwardPro
   return NotApplicable{std::move(*needs)};
 }
 
-const std::vector<const ScheduleAlgorithm*>& schedule_algorithms() { return algorithm_table().sorted(); }
+const std::vector<const ScheduleAlgorithm*>& schedule_algorithms() { return algorithm_registry().sorted(); }
 
-const ScheduleAlgorithm& schedule_algorithm(std::string_view name) {
-  std::vector<std::string> names;
-  for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
-    if (algorithm->name == name) return *algorithm;
-    names.push_back(algorithm->name);
-  }
-  throw UnknownName("algorithm", std::string(name), closest_name(name, names), joined(names));
-}
+const ScheduleAlgorithm& schedule_algorithm(std::string_view name) { return algorithm_registry().find(name); }
 
 const ScheduleAlgorithm& add_schedule_algorithm(ScheduleAlgorithm algorithm) {
-  return algorithm_table().add(std::move(algorithm));
+  if (algorithm.name == "all")
+    throw InvalidParameter("algorithm", "'all'", "another name: it stands for all");
+  if (algorithm.plan == nullptr)
+    throw InvalidParameter("algorithm", algorithm.name + " without a plan", "a plan");
+  return algorithm_registry().add(std::move(algorithm));
 }
 
 PlanOutcome attempt_plan(const ScheduleAlgorithm& algorithm, const ScheduleRequest& request) {

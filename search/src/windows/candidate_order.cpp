@@ -1,5 +1,8 @@
 #include "windows/candidate_order.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <natten_sim/models/tiles/tile_count.hpp>
 
 #include "windows/decimal.hpp"
@@ -8,15 +11,22 @@
 
 namespace natten_sim {
 
+const ObjectiveRow& row_of(Objective objective) {
+  return *std::find_if(std::begin(kObjectives), std::end(kObjectives),
+                       [&](const ObjectiveRow& row) { return row.objective == objective; });
+}
+
 double speedup_of(const TileCount& count, Objective objective) {
   switch (objective) {
     case Objective::kWork:
       return count.speedup_work();
+    case Objective::kTime:
     case Objective::kMean:
       return count.speedup_mean();
     case Objective::kFlop:
       return count.speedup_flop();
     case Objective::kWorst:
+    case Objective::kEndToEnd:
       break;
   }
   return count.speedup_worst();

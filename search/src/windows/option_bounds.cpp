@@ -10,7 +10,7 @@ namespace natten_sim {
 
 AxisBounds::AxisBounds(const SearchSpace& space, const SearchConstraints& constraints, Objective objective,
                        std::size_t axis, const TileChoice& choice)
-    : mask_{space.input[axis], 1, 1, space.dilation[axis], space.causal[axis]}, objective_(objective) {
+    : mask_{space.input[axis], 1, 1, space.dilation[axis], space.causal[axis]}, objective_(row_of(objective).ranks_by) {
   if (constraints.window_multiple_of_kv_tile) step_ = kv_tile_step(space, choice, axis);
   first_ = std::max(space.window[axis].lo, space.stride[axis].lo);
   last_ = space.window[axis].hi;
@@ -31,10 +31,12 @@ AxisBounds::PassBounds AxisBounds::bounds_of_pass(const Pass& pass, const AxisTi
     case Objective::kFlop:
       bounds.cost_per_pair = 1;
       break;
+    case Objective::kEndToEnd:
     case Objective::kWorst:  // the largest is no smaller than the mean
       bounds.cost_per_pair = 1 / (area * walked);
       break;
     case Objective::kWork:
+    case Objective::kTime:
     case Objective::kMean:  // a pair of tiles holds no more pairs than its area
       bounds.cost_per_pair = 1 / area;
       // Every Q tile streams a window's worth of keys.

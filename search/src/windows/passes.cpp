@@ -25,9 +25,11 @@ Ratio scale_of_pass(const SearchSpace& space, Objective objective, const TilePai
       return {checked_multiply(product(tiles.q_tile, "mma_pairs"), product(tiles.kv_tile, "mma_pairs"),
                                "mma_pairs"),
               dense_pairs};
+    case Objective::kTime:
     case Objective::kMean:
       return {1, dense_tiles};
     case Objective::kWorst:
+    case Objective::kEndToEnd:
       return {walked_tiles, dense_tiles};
     case Objective::kFlop:
       break;
@@ -53,9 +55,11 @@ Passes::Passes(const SearchSpace& space) {
 std::int64_t axis_cost(const AxisCount& count, Objective objective) noexcept {
   switch (objective) {
     case Objective::kWork:
+    case Objective::kTime:
     case Objective::kMean:
       break;
     case Objective::kWorst:
+    case Objective::kEndToEnd:
       return count.max_tiles_per_walked_tile;
     case Objective::kFlop:
       return count.attended_pairs;

@@ -21,8 +21,8 @@ void require_valid(const L2Shape& shape) {
     throw InvalidParameter("l2_partitions", std::to_string(shape.partitions),
                            "1.." + std::to_string(kMaxPartitions));
   }
-  if (shape.ways < 0 || shape.ways > kMaxWays)
-    throw InvalidParameter("l2_ways", std::to_string(shape.ways), "0.." + std::to_string(kMaxWays));
+  if (shape.ways && (*shape.ways < 1 || *shape.ways > kMaxWays))
+    throw InvalidParameter("l2_ways", std::to_string(*shape.ways), "1.." + std::to_string(kMaxWays));
 }
 
 }  // namespace
@@ -53,12 +53,12 @@ PartitionedL2::PartitionedL2(std::int64_t blocks, std::int64_t usual_block_bytes
   state_->partitions = shape.partitions;
   state_->sector_bytes = sector_bytes;
   std::int64_t set_bytes = shape.partition_bytes;
-  if (shape.ways > 0) {
+  if (shape.ways) {
     const std::int64_t way_bytes = state_->part_bytes(usual_block_bytes, 0);
-    state_->sets = std::max<std::int64_t>(1, shape.partition_bytes / (way_bytes * shape.ways));
+    state_->sets = std::max<std::int64_t>(1, shape.partition_bytes / (way_bytes * *shape.ways));
     if (state_->sets > kMaxSets)
       throw InvalidParameter("l2_bytes", std::to_string(shape.partition_bytes) + " a partition",
-                             "at most " + std::to_string(kMaxSets * way_bytes * shape.ways) + " a partition");
+                             "at most " + std::to_string(kMaxSets * way_bytes * *shape.ways) + " a partition");
     set_bytes = shape.partition_bytes / state_->sets;
   }
   for (std::int32_t p = 0; p < shape.partitions; ++p)

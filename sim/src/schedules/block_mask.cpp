@@ -141,7 +141,7 @@ BlockMask neighborhood_mask(const TilingProblem& problem) {
   for_each_tile_visit(forward, [&](const TileVisit& visit) {
     const auto& [first_q, first_kv] = groups[static_cast<std::size_t>(visit.group)];
     mask.work[static_cast<std::size_t>((first_q + visit.q_tile) * kv_tiles + first_kv + visit.kv_tile)] =
-        visit.coverage == TileCoverage::kFull ? TileWork::kFull : TileWork::kPartial;
+        visit.work == TileWork::kFull ? TileWork::kFull : TileWork::kPartial;
   });
   return mask;
 }

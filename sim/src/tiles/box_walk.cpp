@@ -106,7 +106,7 @@ void visit_group(const TilingProblem& problem, std::int64_t group, const PerAxis
           .kv_tile = row_major(streamed, problem.kv_tiling == KvTiling::kStatic ? streamed_grid : met_limit),
           .q_origin = walked_origin,
           .kv_origin = streamed_origin,
-          .coverage = full ? TileCoverage::kFull : TileCoverage::kPartial};
+          .work = full ? TileWork::kFull : TileWork::kPartial};
       if (problem.walk == Walk::kBackward) {
         std::swap(tile_visit.q_tile, tile_visit.kv_tile);
         std::swap(tile_visit.q_origin, tile_visit.kv_origin);

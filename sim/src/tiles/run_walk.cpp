@@ -160,7 +160,7 @@ class RunWalker {
           .kv_tile = tile,
           .q_origin = {first},
           .kv_origin = {begin},
-          .coverage = pairs == count * in_bounds ? TileCoverage::kFull : TileCoverage::kPartial};
+          .work = pairs == count * in_bounds ? TileWork::kFull : TileWork::kPartial};
       totals.attended_pairs = checked_add(totals.attended_pairs, pairs, "attended_pairs");
       pairs = 0;
       if (!forward_) {

@@ -83,7 +83,7 @@ TileCount walk_tiles(const TilingProblem& problem, const std::function<void(doub
     walked = tile;
     count.max_tiles_per_walked_tile = std::max(count.max_tiles_per_walked_tile, ++of_walked);
     ++count.visited_tiles;
-    if (visit.coverage == TileCoverage::kFull) ++count.full_tiles;
+    if (visit.work == TileWork::kFull) ++count.full_tiles;
   });
   count.attended_pairs = totals.attended_pairs;
   (forward ? count.q_tiles : count.kv_tiles) = totals.walked_tiles;

@@ -6,6 +6,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/mask.hpp>
+#include <natten_sim/io/schedule_mask_text.hpp>
 
 namespace natten_sim::study {
 namespace {
@@ -98,7 +99,7 @@ BlockMask MaskBuilder::operator()(const GnaMask& mask) const {
 MaskedTiles masked_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask, const Catalog& catalog) {
   if (brings_sizes(mask)) {
     if (!std::holds_alternative<std::monostate>(sizes))
-      throw InvalidParameter("sizes", "given together with mask " + mask.label,
+      throw InvalidParameter("sizes", "given together with mask " + mask_text(mask),
                              "none: this mask brings its own");
     return {std::visit(MaskBuilder({}, catalog), mask.rule), std::nullopt};
   }

@@ -27,7 +27,7 @@ struct TileSize {
 };
 
 /// The larger tiles first.
-std::vector<TileSize> tile_sizes(const SearchSpace& space, SearchObjective objective) {
+std::vector<TileSize> tile_sizes(const SearchSpace& space, Objective objective) {
   std::vector<TileSize> sizes;
   for (const TileChoice& choice : space.tiles) {
     const HeldTiles held = row_of(objective).compares_tile_sizes ? HeldTiles{} : held_tiles(space, choice);
@@ -58,7 +58,7 @@ DistinctResult run_by_time(const SearchQuestion& question, const SearchSpace& sp
 
 DistinctResult run(const SearchQuestion& question, const SearchSpace& space, const Context& context,
                    const SearchRun& options) {
-  if (*question.objective == SearchObjective::kTime && question.kind == SearchKind::kBest)
+  if (*question.objective == Objective::kTime && question.kind == SearchKind::kBest)
     return run_by_time(question, space, context, options);
   SearchConstraints constraints = question.constraints;
   const Objective objective = row_of(*question.objective).ranks_by;
@@ -76,7 +76,7 @@ DistinctResult run(const SearchQuestion& question, const SearchSpace& space, con
 
 double speedup_of(const SearchCandidate& candidate, const SearchQuestion& question,
                   const PassWeights& weights) {
-  if (*question.objective == SearchObjective::kEndToEnd) return candidate.counted.end_to_end->worst;
+  if (*question.objective == Objective::kEndToEnd) return candidate.counted.end_to_end->worst;
   const Objective objective = row_of(*question.objective).ranks_by;
   const double first = natten_sim::speedup_of(candidate.counted.count, objective);
   if (question.phase != SearchPhase::kBoth) return first;
@@ -164,7 +164,7 @@ std::int64_t dense_rows(const SearchQuestion& question, const SearchSpace& space
 /// Searches the tiles of each size by themselves.
 void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer& answer) {
   SearchQuestion question = answer.question;
-  if (*question.objective == SearchObjective::kEndToEnd && question.constraints.min_speedup) {
+  if (*question.objective == Objective::kEndToEnd && question.constraints.min_speedup) {
     question.constraints.min_speedup =
         worst_speedup_for(*question.constraints.min_speedup, *share_of(question.setting));
   }
@@ -193,7 +193,7 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
       SearchCandidate row = candidate_of(candidate, of_size, question, context);
       if (dense && row.dense_path) continue;
       row.tile_size = index;
-      if (*question.objective == SearchObjective::kTime) add_times(question, of_size, context, row);
+      if (*question.objective == Objective::kTime) add_times(question, of_size, context, row);
       answer.candidates.push_back(std::move(row));
       ++rows;
     }
@@ -201,11 +201,6 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
 }
 
 }  // namespace
-
-const SearchObjectiveRow& row_of(SearchObjective objective) {
-  return *std::find_if(std::begin(kSearchObjectives), std::end(kSearchObjectives),
-                       [&](const SearchObjectiveRow& row) { return row.objective == objective; });
-}
 
 SearchAnswer search(const SearchQuestion& question, const Context& context) {
   SearchAnswer answer;
@@ -217,7 +212,7 @@ SearchAnswer search(const SearchQuestion& question, const Context& context) {
                      full.dense_axes.size() < space.input.rank();
   answer.space_size = space_size(space);
   answer.excluded = leave_out_refused(full, context, space);
-  if (!question.objective && ranks_by_time(full, space, context)) full.objective = SearchObjective::kTime;
+  if (!question.objective && ranks_by_time(full, space, context)) full.objective = Objective::kTime;
   search_sizes(space, context, answer);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   return answer;
@@ -238,7 +233,7 @@ std::vector<SearchAnswer> search_on(const SearchQuestion& question, const std::v
   }
   // One measure for all: that of the first device without times.
   for (const SearchAnswer& answer : answers) {
-    if (*answer.question.objective == SearchObjective::kTime || question.objective) continue;
+    if (*answer.question.objective == Objective::kTime || question.objective) continue;
     SearchQuestion same = question;
     same.objective = answer.question.objective;
     return search_on(same, devices, context);

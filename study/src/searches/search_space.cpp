@@ -186,8 +186,8 @@ PassWeights weights_of(const Setting& setting) {
 void resolve_objective(const SearchSpace& space, SearchQuestion& question) {
   const bool ladder = question.kind == SearchKind::kLadder;
   if (!question.objective)
-    question.objective = ladder || space.tiles.size() == 1 ? SearchObjective::kWorst : SearchObjective::kWork;
-  if (question.objective == SearchObjective::kTime && question.kind == SearchKind::kPareto)
+    question.objective = ladder || space.tiles.size() == 1 ? Objective::kWorst : Objective::kWork;
+  if (question.objective == Objective::kTime && question.kind == SearchKind::kPareto)
     throw InvalidParameter("objective", "time", "a speedup of tiles for " + mention("pareto"), "mean");
   if (row_of(*question.objective).needs_share && space.phase != SearchPhase::kForward) {
     throw InvalidParameter("objective", natten_sim::to_string(*question.objective),
@@ -198,7 +198,7 @@ void resolve_objective(const SearchSpace& space, SearchQuestion& question) {
                            "together with " + mention("attention-share") +
                                " or a preset that has one; else work, worst, mean or flop");
   }
-  if (ladder && question.objective != SearchObjective::kWorst) {
+  if (ladder && question.objective != Objective::kWorst) {
     throw InvalidParameter("objective", natten_sim::to_string(*question.objective),
                            "worst for " + mention("ladder") + ": a ladder is over worst-case speedups");
   }

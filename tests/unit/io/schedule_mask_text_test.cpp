@@ -14,7 +14,7 @@ template <typename Rule>
 Rule rule_of(const std::string& text) {
   const auto parsed = parse_schedule_mask(text);
   const auto& mask = std::get<ScheduleMask>(parsed);
-  CHECK(mask.label == text);
+  CHECK(mask_text(mask) == text);
   return std::get<Rule>(mask.rule);
 }
 
@@ -31,7 +31,15 @@ TEST_CASE("a mask as text names its rule and its lengths") {
   CHECK(gna.dilation == Extents{2, 1});
   CHECK(gna.causal == PerAxis<bool>{false, true});
   CHECK(gna.tiles->kv_tile == Extents{2, 3});
-  CHECK(!rule_of<GnaMask>("gna:input=64").tiles);
+  CHECK(!rule_of<GnaMask>("gna:i=64").tiles);
+}
+
+TEST_CASE("a mask made in code has the text of its rule, and a long key is written short") {
+  CHECK(mask_text({}) == "full");
+  CHECK(mask_text({CausalMask{}}) == "causal");
+  CHECK(mask_text(std::get<ScheduleMask>(parse_schedule_mask("gna:input=64,window=8"))) == "gna:i=64,w=8");
+  CHECK(mask_text({BlockMask{4, 6, {}}}) == "a block mask of 4x6 tiles");
+  CHECK(mask_text({BlockMask{4, 6, {}}, "mask.txt"}) == "mask.txt");
 }
 
 TEST_CASE("any other text is the name of a file that exists, or a misspelt rule") {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,9 +63,9 @@ TEST_CASE("reads hit, cross the fabric and miss as in the slow L2, with any part
     const std::int64_t partitions = 1 + random(3), blocks = 2 + random(40), part = 4;
     const std::int64_t ways = random(2) == 0 ? 0 : 1 + random(4), sets = ways == 0 ? 1 : 1 + random(6);
     const std::int64_t parts_a_set = ways == 0 ? random(60) : ways;
-    PartitionedL2 fast(
-        blocks, partitions * part, part,
-        {parts_a_set * sets * part, static_cast<std::int32_t>(partitions), static_cast<std::int32_t>(ways)});
+    PartitionedL2 fast(blocks, partitions * part, part,
+                       {parts_a_set * sets * part, static_cast<std::int32_t>(partitions),
+                        ways == 0 ? std::nullopt : std::optional(static_cast<std::int32_t>(ways))});
     SlowL2 slow{partitions, sets, parts_a_set};
     for (int i = 0; i < 400; ++i) {
       const std::int64_t block = random(static_cast<std::uint64_t>(blocks)),
@@ -85,7 +86,7 @@ TEST_CASE("reads hit, cross the fabric and miss as in the slow L2, with any part
 /// DRAM bytes over the buffer when readers of `partitions_reading` walk it together `passes` times.
 double read_together(std::int64_t blocks, std::int64_t capacity_blocks, int passes,
                      const std::vector<std::int32_t>& partitions_reading) {
-  PartitionedL2 l2(blocks, 64, 32, {capacity_blocks * 64, 2, 0});
+  PartitionedL2 l2(blocks, 64, 32, {capacity_blocks * 64, 2});
   std::int64_t dram = 0;
   for (int pass = 0; pass < passes; ++pass) {
     for (std::int64_t block = 0; block < blocks; ++block) {
@@ -113,9 +114,9 @@ TEST_CASE(
 
 TEST_CASE(
     "no bytes come from DRAM that were not asked of home, and a part crosses the fabric only from afar") {
-  PartitionedL2 one(4, 64, 32, {1 << 20, 1, 0});
+  PartitionedL2 one(4, 64, 32, {1 << 20, 1});
   CHECK(one.read(0, 64, 0).fabric_bytes == 0);
-  PartitionedL2 two(4, 96, 32, {1 << 20, 2, 0});
+  PartitionedL2 two(4, 96, 32, {1 << 20, 2});
   // 96 bytes: 64 at home in partition 0, 32 in partition 1.
   const PartitionedL2::Read first = two.read(0, 96, 0);
   CHECK(first.dram_bytes == 96);
@@ -126,10 +127,11 @@ TEST_CASE(
 }
 
 TEST_CASE("shapes out of range are refused by name") {
-  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {-1, 1, 0}), InvalidParameter);
-  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 0, 0}), InvalidParameter);
-  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 9, 0}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {-1, 1}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 0}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 9}), InvalidParameter);
   CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 2, -1}), InvalidParameter);
+  CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {64, 2, 0}), InvalidParameter);
   // 2^50 bytes in 16 ways of one sector: 2^41 sets.
   CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {std::int64_t{1} << 50, 2, 16}), InvalidParameter);
 }

@@ -17,7 +17,7 @@ using namespace natten_sim;
 
 constexpr std::int64_t kSector = 32, kStep = 64;  // a step: one sector at home in each of two partitions
 constexpr std::int64_t kCapacity = 300;           // steps that a partition holds
-const L2Shape kTwo = {kCapacity * kStep, 2, 0};
+const L2Shape kTwo = {kCapacity * kStep, 2};
 
 PartitionedStream stream_of(std::int64_t steps, std::int64_t passes, std::vector<StreamReaders> readers) {
   return {steps, kStep, passes, false, std::move(readers)};
@@ -132,7 +132,7 @@ TEST_CASE("any groups, orders and partitions read what a walk written from the d
     }
     const PartitionedStreamReads expected = slow_walk(stream, held, static_cast<int>(partitions));
     const PartitionedStreamReads found =
-        read_in_step(stream, kSector, {held * kSector, static_cast<std::int32_t>(partitions), 0});
+        read_in_step(stream, kSector, {held * kSector, static_cast<std::int32_t>(partitions)});
     CHECK(found.dram_bytes == expected.dram_bytes);
     CHECK(found.fabric_bytes == expected.fabric_bytes);
   }
@@ -156,8 +156,8 @@ TEST_CASE("streams out of range are refused by name") {
   refused([](PartitionedStream& s) { s.readers[0].partition = 2; });
   refused([](PartitionedStream& s) { s.readers[0].partition = -1; });
   refused([](PartitionedStream& s) { s.readers[0].lag_steps = -1; });
-  refused([](PartitionedStream&) {}, {kCapacity, 0, 0});
-  refused([](PartitionedStream&) {}, {-1, 2, 0});
+  refused([](PartitionedStream&) {}, {kCapacity, 0});
+  refused([](PartitionedStream&) {}, {-1, 2});
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ TEST_CASE("the walk lists the tiles of figure 4.5 at stride 8") {
   for (std::size_t i = 0; i < visits.size(); ++i) {
     CHECK(visits[i].q_tile == static_cast<std::int64_t>(i / 4));
     CHECK(visits[i].kv_tile == first_kv_tile[i / 4] + static_cast<std::int64_t>(i % 4));
-    CHECK(visits[i].coverage == TileCoverage::kFull);
+    CHECK(visits[i].work == TileWork::kFull);
     CHECK(visits[i].q_origin == Extents{visits[i].q_tile * 8});
     CHECK(visits[i].kv_origin == Extents{visits[i].kv_tile * 4});
   }
@@ -40,13 +40,13 @@ TEST_CASE("no pair of tiles is visited twice, and groups, walked and streamed ti
 TEST_CASE("backward visits are the forward ones, sorted by KV tile") {
   TilingProblem problem{.mask = make_mask({10, 12}, {4, 5}, {3, 2}, {}, {true, false}),
                         .tiles = {{3, 4}, {2, 5}}};
-  std::map<std::pair<std::int64_t, std::int64_t>, TileCoverage> forward, backward;
+  std::map<std::pair<std::int64_t, std::int64_t>, TileWork> forward, backward;
   for_each_tile_visit(problem, [&](const TileVisit& visit) {
-    forward[{visit.q_tile, visit.kv_tile}] = visit.coverage;
+    forward[{visit.q_tile, visit.kv_tile}] = visit.work;
   });
   problem.walk = Walk::kBackward;
   for_each_tile_visit(problem, [&](const TileVisit& visit) {
-    backward[{visit.q_tile, visit.kv_tile}] = visit.coverage;
+    backward[{visit.q_tile, visit.kv_tile}] = visit.work;
   });
   CHECK(forward == backward);
 }

@@ -88,7 +88,7 @@ TEST_CASE("a search echoes the space that it searched, and finds the same there"
   const SearchAnswer first = study::search(question, context());
   REQUIRE(first.candidates.size() == 10);
   CHECK(first.question.top == 10);
-  CHECK(first.question.objective == study::SearchObjective::kWorst);  // one tile pair
+  CHECK(first.question.objective == Objective::kWorst);  // one tile pair
   CHECK(first.question.window_range == PerAxis<IntRange>{{1, 24}, {1, 24}});
   CHECK(first.question.tiles.size() == 1);
   const SearchAnswer again = study::search(first.question, context());

@@ -199,8 +199,8 @@ TEST_CASE("study: a sweep is its lengths, windows cut to each") {
   const ReuseAnswer sweep = reuse(question, context());
   REQUIRE(sweep.results.size() == 4);
   for (const ReuseComparison& at : sweep.results) {
-    subject.seqlen = Extents{at.seqlen};
-    subject.window = Extents{std::min<std::int64_t>(2048, at.seqlen)};
+    subject.seqlen = Extents{at.seqlen.value()};
+    subject.window = Extents{std::min<std::int64_t>(2048, *at.seqlen)};
     CHECK(ask(question).miss_sectors == at.first.miss_sectors);
   }
   subject.seqlen = SeqlenSweep{9, 2, 1};

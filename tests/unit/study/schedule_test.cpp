@@ -18,7 +18,7 @@ const study::Context& context() {
 ScheduleQuestion causal_question(std::int64_t tiles, std::int32_t heads, const std::string& algorithm) {
   ScheduleQuestion question;
   question.sizes = study::TileSizes{.q_tiles = tiles};
-  question.mask = {CausalMask{}, "causal"};
+  question.mask = {CausalMask{}};
   question.heads = heads;
   question.algorithms = {algorithm};
   return question;
@@ -44,7 +44,7 @@ TEST_CASE(
 TEST_CASE("what cannot be scheduled is a value among all algorithms") {
   ScheduleQuestion question;
   question.sizes = study::TileSizes{.q_tiles = 4};
-  question.mask = {SlidingWindowMask{1, 0}, "window:1,0"};
+  question.mask = {SlidingWindowMask{1, 0}};
   int refused = 0;
   for (const study::ScheduleResult& result : study::schedule(question, context()).results) {
     if (!std::holds_alternative<NotApplicable>(result.outcome)) continue;
@@ -58,7 +58,7 @@ TEST_CASE("decimal costs schedule as whole ones, and times come back in the give
   // Visiting times 0.3 + 0.1 + .. order a tie that whole costs break by KV tile.
   ScheduleQuestion tenths;
   tenths.sizes = study::TileSizes{5, 4};
-  tenths.mask = {CausalMask{}, "causal"};
+  tenths.mask = {CausalMask{}};
   tenths.heads = 3;
   tenths.workers = 6;
   tenths.algorithms = {"shift"};
@@ -126,14 +126,14 @@ TEST_CASE("a table answers as the algorithm that made it, on as many workers or 
 
 TEST_CASE("sizes are refused beside a mask that brings its own, and required beside one that does not") {
   ScheduleQuestion question = causal_question(4, 1, "spt");
-  question.mask = {GnaMask{.layout = Extents{64}}, "gna:i=64"};
+  question.mask = {GnaMask{.layout = Extents{64}}};
   CHECK_THROWS_AS(study::schedule(question, context()), InvalidParameter);
   question.sizes = {};
   CHECK(study::schedule(question, context()).problem.mask.q_tiles > 0);
   question.mask = {};
   CHECK_THROWS_AS(study::schedule(question, context()), InvalidParameter);
   question.sizes = study::TileSizes{.q_tiles = 5};
-  question.mask = {DocumentMask{{2, 2}}, "document:2,2"};
+  question.mask = {DocumentMask{{2, 2}}};
   CHECK_THROWS_AS(study::schedule(question, context()), InvalidParameter);
 }
 

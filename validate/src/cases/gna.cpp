@@ -24,15 +24,6 @@ namespace {
 
 namespace forward = kernels::attention_forward;
 
-forward::Dispatch read_dispatch(const StrictObject& fields) {
-  const std::string name = fields.text_or("dispatch", "ticket");
-  for (const forward::Dispatch each :
-       {forward::Dispatch::kStatic, forward::Dispatch::kTicket, forward::Dispatch::kGrid}) {
-    if (name == to_string(each)) return each;
-  }
-  fields.fail("dispatch", "static, ticket, grid");
-}
-
 Point read_gna(const StrictObject& fields) {
   GnaCase point;
   point.heads = fields.integer_or("heads", 1, {1, 1 << 16});
@@ -45,7 +36,7 @@ Point read_gna(const StrictObject& fields) {
   point.dilation = fields.has("dilation") ? read_extents(fields, "dilation") : ones(rank);
   point.q_tile = read_extents(fields, "q_tile");
   point.kv_tile = read_extents(fields, "kv_tile");
-  point.dispatch = read_dispatch(fields);
+  point.dispatch = parse_name<forward::Dispatch>(fields.text_or("dispatch", "ticket"));
   require_valid(point.mask());
   require_extents("q_tile", point.q_tile, rank, 1, 256);
   require_extents("kv_tile", point.kv_tile, rank, 1, 256);
@@ -159,7 +150,7 @@ std::vector<forward::VisitedTile> visited_tiles(const NeighborhoodMask& mask, co
     const bool inside =
         tokens_in_box(mask, visit.group, visit.kv_origin, kv_tile) == product(kv_tile, "kv_tile");
     tiles.push_back(
-        {visit.group, visit.q_origin, visit.kv_origin, inside && visit.coverage == TileCoverage::kFull});
+        {visit.group, visit.q_origin, visit.kv_origin, inside && visit.work == TileWork::kFull});
   });
   return tiles;
 }

@@ -35,6 +35,17 @@ PublishedRow ratio_row(RatioCell cell) {
 MsdaTables::MsdaTables(const study::Context& context)
     : published_(parse_json(published_msda_figures())), context_(context), configs_(builtin_msda_configs()) {
   context_.progress = {};  // of the whole, not of one simulation
+  for (const Json& entry : published_.at("known_deviations"))
+    known_deviations_.push_back(read_known_deviation(entry, "data/msda-paper.json, known deviation"));
+}
+
+void MsdaTables::add(RatioCell cell) {
+  const double ratio = cell.ours / cell.published;
+  const auto known =
+      std::find_if(known_deviations_.begin(), known_deviations_.end(),
+                   [&](const KnownDeviation& each) { return each.covers(cell.figure, cell.facts, ratio); });
+  rows.push_back(ratio_row(std::move(cell)));
+  if (known != known_deviations_.end()) mark_known(rows.back(), known->reason);
 }
 
 const MsdaConfig& MsdaTables::config(const std::string& name) const {

@@ -12,6 +12,8 @@
 #include <natten_sim/study/msda.hpp>
 #include <natten_sim/validate/published/published_row.hpp>
 
+#include "published/known_deviation.hpp"
+
 namespace natten_sim::validate {
 
 /// How far ours / published may be from 1.
@@ -28,6 +30,7 @@ struct RatioCell {
   bool fitted = false;  ///< a constant of this project was fitted to it
   std::string note = "";
   const char* unit = "ms";
+  MsdaFacts facts = {};
 };
 
 /// Judged by the goal.
@@ -62,7 +65,8 @@ class MsdaTables {
   [[nodiscard]] study::MsdaAnswer answer(const MsdaCell& cell);
   [[nodiscard]] study::MsdaPass pass(const MsdaCell& cell) { return answer(cell).passes.front(); }
 
-  void add(RatioCell cell) { rows.push_back(ratio_row(std::move(cell))); }
+  /// A miss with a written reason becomes a known one.
+  void add(RatioCell cell);
 
   std::vector<PublishedRow> rows;  ///< so far
 
@@ -75,6 +79,7 @@ class MsdaTables {
   Json published_;
   study::Context context_;
   std::vector<MsdaConfig> configs_;
+  std::vector<KnownDeviation> known_deviations_;
   std::map<Key, MsdaTraffic> traffic_;
 };
 

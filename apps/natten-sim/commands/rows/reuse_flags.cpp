@@ -233,12 +233,7 @@ Options<ReuseFlags> reuse_rows() {
   rows.include(set_rows(), &ReuseFlags::sets);
   rows.include(subject_rows());
   rows.include(stream_rows(), &ReuseFlags::stream);
-  rows.add("--svg", &ReuseFlags::svg, {.value = "FILE", .help = "Draw the --picture", .echo = Echo::kNever});
-  rows.add("--picture", &ReuseFlags::picture,
-           {.value = "KIND",
-            .help = "What --svg draws and --csv prints: histogram of stack distances, miss curve over "
-                    "capacities, or sweep [sweep with --sweep, else histogram]",
-            .echo = Echo::kNever});
+  rows.include(reuse_picture_rows());
   RuledOut others{{"csv"}};
   for (const auto& row : rows.rows()) {
     if (row.spec.flags.empty()) continue;

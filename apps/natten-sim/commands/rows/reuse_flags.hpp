@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/study/reuse.hpp>
 
 #include "cli/context.hpp"
@@ -55,11 +54,13 @@ struct ReuseFlags {
   CatalogFiles files;
   bool predictions = false;
   std::optional<std::string> svg;
-  std::optional<report::ReusePicture> picture;
+  std::optional<std::string> picture;
   OutputFlags output;
 };
 
 [[nodiscard]] Options<ReuseFlags> reuse_rows();
+/// --svg and --picture.
+[[nodiscard]] Options<ReuseFlags> reuse_picture_rows();
 
 /// What the flags ask, without details. @throws InvalidParameter for flags that contradict each other.
 [[nodiscard]] study::ReuseQuestion question_of(const ReuseFlags& flags);

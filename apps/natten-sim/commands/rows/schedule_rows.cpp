@@ -50,7 +50,7 @@ HeadSections parse_option(const std::string& name, const std::string& text, Head
 
 std::string option_text(const MaskOption& mask) {
   if (const auto* file = std::get_if<MaskFile>(&mask.value)) return file->path;
-  return std::get<ScheduleMask>(mask.value).label;
+  return mask_text(std::get<ScheduleMask>(mask.value));
 }
 std::string option_text(const HandoffOption& handoff) {
   return fmt::format("{}", handoff.near) + (handoff.far ? fmt::format(",{}", *handoff.far) : "");

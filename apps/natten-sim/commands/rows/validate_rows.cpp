@@ -22,8 +22,8 @@ std::string kernel_names() {
 
 std::string view_names(const std::string& separator, bool drawn_alone) {
   std::vector<std::string> names;
-  for (const report::ViewKind& kind : report::view_kinds()) {
-    if (kind.drawn || !drawn_alone) names.emplace_back(kind.name);
+  for (const report::ViewKind* kind : report::view_kinds()) {
+    if (kind->drawn || !drawn_alone) names.push_back(kind->name);
   }
   return joined(names, separator);
 }

@@ -6,11 +6,9 @@
 #include <vector>
 
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/core/tiling.hpp>
 
 namespace natten_sim {
-
-/// How much of a pair of tiles attends. It decides whether a task exists and what its compute costs.
-enum class TileWork : std::uint8_t { kNone, kPartial, kFull };
 
 /// Which pairs of tiles attend, the same for every head. Row-major (Q tile, KV tile).
 struct BlockMask {

@@ -44,7 +44,7 @@ struct GnaMask {
 /// A rule, or the tiles themselves.
 struct ScheduleMask {
   std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, GnaMask, BlockMask> rule = FullMask{};
-  std::string label = "full";  ///< as the user wrote it; answers repeat it
+  std::string origin = {};  ///< of the tiles of a block mask, as answers name it: a file; empty: none
 };
 
 /// Whether the mask says how many tiles there are: gna and block masks do.

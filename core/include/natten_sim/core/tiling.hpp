@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/names.hpp>
 
@@ -39,6 +41,9 @@ struct NamesOf<Tiling> {
 /// streams Q tiles (dK, dV stay resident); dynamic tiling then places Q tiles from the first query that
 /// attends to the KV tile.
 enum class Walk { kForward, kBackward };
+
+/// How much of a pair of tiles attends: whether a kernel visits it, and what its compute costs.
+enum class TileWork : std::uint8_t { kNone, kPartial, kFull };
 
 /// Everything that decides which pairs of tiles a kernel visits. Tiles need not divide the sizes, and they
 /// may be larger than an axis.

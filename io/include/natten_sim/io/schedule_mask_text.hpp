@@ -18,4 +18,8 @@ struct MaskFile {
 /// @throws InvalidParameter; UnknownName when it is none of them and no file has that name.
 [[nodiscard]] std::variant<ScheduleMask, MaskFile> parse_schedule_mask(const std::string& text);
 
+/// The text that parse_schedule_mask() reads as this mask, in its short keys and without what has a default.
+/// Tiles themselves have their origin: a file, else `a block mask of 4x6 tiles`.
+[[nodiscard]] std::string mask_text(const ScheduleMask& mask);
+
 }  // namespace natten_sim

@@ -1,37 +1,40 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <natten_sim/core/catalog.hpp>
-#include <natten_sim/core/names.hpp>
 #include <natten_sim/report/json.hpp>
 
 namespace natten_sim::report {
 
-/// The tables of `list`.
-enum class CatalogTable { kPresets, kBackends, kDevices, kKernels };
-
-/// The calibrated times of kernels, as data/kernel-times.json has them.
-[[nodiscard]] Json kernel_times_json(const Catalog& catalog);
-
-/// The entries in the order of the catalog, each with its source: as a JSON array, as CSV with one
-/// row a fact, or as text.
-[[nodiscard]] Json catalog_json(const Catalog& catalog, CatalogTable table);
-[[nodiscard]] std::string catalog_csv(const Catalog& catalog, CatalogTable table);
-[[nodiscard]] std::string catalog_text(const Catalog& catalog, CatalogTable table);
-
-}  // namespace natten_sim::report
-
-namespace natten_sim {
-
-template <>
-struct NamesOf<report::CatalogTable> {
-  using Table = report::CatalogTable;
-  static constexpr const char* kConcept = "list";
-  static constexpr Name<Table> kTable[] = {{Table::kPresets, "presets"},
-                                           {Table::kBackends, "backends"},
-                                           {Table::kDevices, "devices"},
-                                           {Table::kKernels, "kernels"}};
+/// A table of `list`: entries in the order of the catalog, each with its source. It is one file:
+/// report/src/catalog_tables/presets.cpp defines `CatalogTable tables::presets_table()`. Help and completion
+/// read the list of tables. Code outside adds its own before main:
+///
+///     const report::CatalogTable& kMine = report::add_catalog_table({.name = "mine", ..});
+struct CatalogTable {
+  std::string name;  ///< as `list` takes it, and the key of the entries in JSON
+  int position = 0;  ///< place in lists, ascending; ties by name
+  Json (*entries)(const Catalog& catalog) = nullptr;            ///< an array
+  std::vector<Json> (*rows)(const Catalog& catalog) = nullptr;  ///< for CSV, one row a fact
+  std::string (*text)(const Catalog& catalog) = nullptr;
+  Json (*beside)(const Catalog& catalog) = nullptr;  ///< more members of the JSON result; null: none
 };
 
-}  // namespace natten_sim
+/// In the order of their positions. The pointers stay valid; the list grows with add_catalog_table.
+[[nodiscard]] const std::vector<const CatalogTable*>& catalog_tables();
+/// @throws UnknownName with the closest name.
+[[nodiscard]] const CatalogTable& catalog_table(const std::string& name);
+/// For the rest of the process; call it before main. @throws InvalidParameter on a name that is taken or is
+/// no name.
+const CatalogTable& add_catalog_table(CatalogTable table);
+
+/// `presets, backends, devices or kernels`, for help and errors.
+[[nodiscard]] std::string catalog_table_names();
+
+/// The `result` of JSON.
+[[nodiscard]] Json catalog_json(const Catalog& catalog, const CatalogTable& table);
+[[nodiscard]] std::string catalog_csv(const Catalog& catalog, const CatalogTable& table);
+
+}  // namespace natten_sim::report

@@ -1,28 +1,37 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include <natten_sim/core/names.hpp>
 #include <natten_sim/study/reuse.hpp>
 
 namespace natten_sim::report {
 
-/// Stack distances of one problem, its misses at every capacity, or misses over the lengths of a sweep.
-enum class ReusePicture { kHistogram, kCurve, kSweep };
-
-/// A self-contained SVG document. @throws InvalidParameter when the answer has nothing to draw.
-[[nodiscard]] std::string reuse_svg(const study::ReuseAnswer& answer, ReusePicture picture);
-
-}  // namespace natten_sim::report
-
-namespace natten_sim {
-
-template <>
-struct NamesOf<report::ReusePicture> {
-  static constexpr const char* kConcept = "picture";
-  static constexpr Name<report::ReusePicture> kTable[] = {{report::ReusePicture::kHistogram, "histogram"},
-                                                          {report::ReusePicture::kCurve, "curve"},
-                                                          {report::ReusePicture::kSweep, "sweep"}};
+/// A picture of `reuse`: what `--svg` draws and `--csv` prints. It is one file:
+/// report/src/reuse_pictures/curve.cpp defines `ReusePicture pictures::curve_picture()`. Help and completion
+/// read the list. Code outside adds its own before main:
+///
+///     const report::ReusePicture& kMine = report::add_reuse_picture({.name = "mine", ..});
+struct ReusePicture {
+  std::string name;  ///< as `--picture` takes it
+  int position =
+      0;  ///< place in lists, ascending; ties by name. The first that fits the question is the default
+  std::string what;                  ///< for help: "of misses over capacities"
+  bool of_sweep = false;             ///< over the lengths of a sweep; else of one problem
+  study::ReuseDetails details = {};  ///< parts of the answer that it shows
+  /// A self-contained SVG document. @throws InvalidParameter when the answer has nothing to draw.
+  std::string (*svg)(const study::ReuseAnswer& answer) = nullptr;
+  std::string (*csv)(const study::ReuseAnswer& answer) = nullptr;  ///< null: the rows of the answer
 };
 
-}  // namespace natten_sim
+/// In the order of their positions. The pointers stay valid; the list grows with add_reuse_picture.
+[[nodiscard]] const std::vector<const ReusePicture*>& reuse_pictures();
+/// @throws UnknownName with the closest name.
+[[nodiscard]] const ReusePicture& reuse_picture(const std::string& name);
+/// The picture that is drawn unless another is named.
+[[nodiscard]] const ReusePicture& default_reuse_picture(bool of_sweep);
+/// For the rest of the process; call it before main. @throws InvalidParameter on a name that is taken or is
+/// no name.
+const ReusePicture& add_reuse_picture(ReusePicture picture);
+
+}  // namespace natten_sim::report

@@ -37,17 +37,26 @@ struct ValidationView {
   std::optional<draw::Picture> picture;  ///< none: this view is a table only
 };
 
+/// A view is one file: report/src/validate/views/heat_map.cpp defines `ViewKind views::heat_map_view()`.
+/// Help, completion, the page and the tests of every view read the list. Code outside adds its own before
+/// main:
+///
+///     const report::ViewKind& kMine = report::add_view_kind({.name = "mine", ..});
 struct ViewKind {
-  const char* name;
-  bool drawn;         ///< whether there is a picture
-  const char* needs;  ///< which recordings it shows
+  std::string name;             ///< as `--view` takes it
+  int position = 0;             ///< place in lists, ascending; ties by name
+  bool drawn = false;           ///< whether there is a picture
+  const char* needs = nullptr;  ///< which recordings it shows
   /// Empty when `data` lacks them. @throws InvalidParameter when they contradict each other.
-  std::optional<ValidationView> (*make)(const RecordedData& data);
+  std::optional<ValidationView> (*make)(const RecordedData& data) = nullptr;
 };
 
-/// In the order of help.
-[[nodiscard]] const std::vector<ViewKind>& view_kinds();
+/// In the order of their positions. The pointers stay valid; the list grows with add_view_kind.
+[[nodiscard]] const std::vector<const ViewKind*>& view_kinds();
 /// @throws UnknownName with the closest name.
 [[nodiscard]] const ViewKind& view_kind(const std::string& name);
+/// For the rest of the process; call it before main. @throws InvalidParameter on a name that is taken or is
+/// no name.
+const ViewKind& add_view_kind(ViewKind kind);
 
 }  // namespace natten_sim::report

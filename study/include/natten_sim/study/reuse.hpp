@@ -175,7 +175,7 @@ struct ReuseResult {
 };
 
 struct ReuseComparison {
-  std::int64_t seqlen = 0;  ///< length of the first axis; 0 if the subject has none
+  std::optional<std::int64_t> seqlen;  ///< length of the first axis; none: the subject has no axes
   ReuseResult first;
   std::optional<ReuseResult> second;  ///< result for the order of `compare`
 };

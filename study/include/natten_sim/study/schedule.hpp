@@ -20,7 +20,7 @@ namespace natten_sim::study {
 ///
 ///     study::ScheduleQuestion question;
 ///     question.sizes = study::TileSizes{.q_tiles = 8};
-///     question.mask = {CausalMask{}, "causal"};
+///     question.mask = {CausalMask{}};
 ///     question.algorithms = {"spt"};
 ///     study::ScheduleAnswer answer = study::schedule(question, study::default_context());
 ///     const auto* finished = std::get_if<study::FinishedSchedule>(&answer.results.front().outcome);

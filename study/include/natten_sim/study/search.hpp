@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,29 +14,6 @@
 #include <natten_sim/study/time.hpp>
 
 namespace natten_sim::study {
-
-/// Which speedup is maximised. End to end, it grows with the worst-case one, as published tables take it.
-/// Time: the least predicted time, copies into tiles included, where the kernel is calibrated on the device.
-enum class SearchObjective { kTime, kWork, kWorst, kMean, kFlop, kEndToEnd };
-
-struct SearchObjectiveRow {
-  SearchObjective objective;
-  const char* name;
-  Objective ranks_by;        ///< of the search
-  bool needs_share;          ///< attention's share of the end-to-end time
-  bool compares_tile_sizes;  ///< else tiles of different size are listed apart
-};
-
-/// All objectives: a new one is a row.
-inline constexpr SearchObjectiveRow kSearchObjectives[] = {
-    {SearchObjective::kTime, "time", Objective::kMean, false, true},
-    {SearchObjective::kWork, "work", Objective::kWork, false, false},
-    {SearchObjective::kWorst, "worst", Objective::kWorst, false, false},
-    {SearchObjective::kMean, "mean", Objective::kMean, false, false},
-    {SearchObjective::kFlop, "flop", Objective::kFlop, false, false},
-    {SearchObjective::kEndToEnd, "e2e", Objective::kWorst, true, false}};
-
-[[nodiscard]] const SearchObjectiveRow& row_of(SearchObjective objective);
 
 /// The best combinations, the stride ladder of one window, or a whole Pareto front.
 enum class SearchKind { kBest, kLadder, kPareto };
@@ -69,7 +44,7 @@ struct SearchQuestion {
   std::vector<std::int64_t> dense_axes;  ///< whose window is the whole axis
   /// None: time, where `kind` is kBest and every tile choice has one on the device; else work, or worst for
   /// one tile pair.
-  std::optional<SearchObjective> objective;
+  std::optional<Objective> objective;
   SearchKind kind = SearchKind::kBest;
   std::optional<std::int64_t> top;  ///< candidates of kBest; none: kDefaultTop
 };
@@ -89,7 +64,7 @@ struct SearchCandidate {
   bool dense_path = false;                ///< NATTEN runs it as one dense call, whatever the tiles
   bool fast_path = false;                 ///< NATTEN masks no tile, in any pass
   std::size_t tile_size = 0;              ///< index into SearchAnswer::tile_sizes
-  std::optional<PassTime> time, backward_time;  ///< by SearchObjective::kTime, of the passes searched
+  std::optional<PassTime> time, backward_time;  ///< by Objective::kTime, of the passes searched
 
   [[nodiscard]] double total_ms() const noexcept {
     return (time ? time->total_ms : 0) + (backward_time ? backward_time->total_ms : 0);
@@ -152,17 +127,6 @@ struct CallParts {
 }  // namespace natten_sim::study
 
 namespace natten_sim {
-
-template <>
-struct NamesOf<study::SearchObjective> {
-  static constexpr const char* kConcept = "objective";
-  static constexpr auto kTable = [] {
-    std::array<Name<study::SearchObjective>, std::size(study::kSearchObjectives)> table{};
-    for (std::size_t i = 0; i < table.size(); ++i)
-      table[i] = {study::kSearchObjectives[i].objective, study::kSearchObjectives[i].name};
-    return table;
-  }();
-};
 
 template <>
 struct NamesOf<study::SearchKind> {

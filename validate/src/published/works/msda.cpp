@@ -120,7 +120,8 @@ void add_backward_kernels(MsdaTables& tables) {
                 .published = row["time_ms"],
                 .ours = ours.time.time_ns * 1e-6,
                 .goal = type == Dtype::kFp32 ? kUncontended : kContended,
-                .note = to_string(ours.time.bound)});
+                .note = to_string(ours.time.bound),
+                .facts = {.device = device, .config = kDecoder, .dtype = type}});
   }
 }
 
@@ -157,20 +158,24 @@ void add_msda_counters(MsdaTables& tables) {
                 .ours = static_cast<double>(sectors) * 1e-6,
                 .goal = kProxy,
                 .note = kEncoder,
-                .unit = "million"});
+                .unit = "million",
+                .facts = {.device = device, .config = kEncoder}});
   }
 }
 
 void add_memory(MsdaTables& tables) {
   constexpr double kMib = 1024.0 * 1024.0;
-  const auto add = [&](const char* figure, const std::string& item, double mib, std::int64_t bytes) {
+  const auto add = [&](const char* figure, const std::string& what, const Json& row, const char* column,
+                       std::int64_t bytes) {
+    const std::string backend = row["backend"];
     tables.add({.figure = figure,
-                .item = item,
-                .published = mib,
+                .item = backend + ", " + what,
+                .published = row[column],
                 .ours = static_cast<double>(bytes) / kMib,
                 .goal = kMemory,
                 .note = "from shapes",
-                .unit = "MiB"});
+                .unit = "MiB",
+                .facts = {.backend = backend, .column = column}});
   };
   // Which of the tensors a backend holds; one without is not modelled.
   const std::map<std::string, std::int64_t MsdaMemory::*> peaks = {
@@ -180,17 +185,14 @@ void add_memory(MsdaTables& tables) {
   const MsdaMemory decoder = msda_memory(tables.config(kDecoder), Dtype::kBf16);
   for (const Json& row : tables.table("table_5")["rows"]) {
     if (!row.contains("tensors")) continue;
-    const std::string backend = row["backend"];
-    add("table 5", backend + ", forward allocated", row["forward_alloc_mib"], decoder.forward_alloc_bytes);
-    add("table 5", backend + ", forward peak", row["forward_peak_mib"], decoder.forward_peak_bytes);
-    add("table 5", backend + ", forward and backward peak", row["both_peak_mib"],
-        decoder.*peaks.at(row["tensors"]));
+    add("table 5", "forward allocated", row, "forward_alloc_mib", decoder.forward_alloc_bytes);
+    add("table 5", "forward peak", row, "forward_peak_mib", decoder.forward_peak_bytes);
+    add("table 5", "forward and backward peak", row, "both_peak_mib", decoder.*peaks.at(row["tensors"]));
   }
   const MsdaMemory encoder = msda_memory(tables.config(kEncoder), Dtype::kBf16);
   for (const Json& row : tables.table("encoder_peak")["rows"]) {
     if (!row.contains("tensors")) continue;
-    add("section 5", row["backend"].get<std::string>() + ", encoder peak", row["peak_mib"],
-        encoder.*peaks.at(row["tensors"]));
+    add("section 5", "encoder peak", row, "peak_mib", encoder.*peaks.at(row["tensors"]));
   }
 }
 
@@ -236,7 +238,12 @@ void add_sweep_cell(const MsdaLatency& cell, MsdaPhase phase, MsdaTables& tables
               .ours = ours.time.latency_ns * 1e-6,
               .goal = cas ? kContended : kUncontended,
               .fitted = is_fitted(cell, phase, cas),
-              .note = host ? "host" : to_string(ours.time.bound)});
+              .note = host ? "host" : to_string(ours.time.bound),
+              .facts = {.device = cell.device,
+                        .config = cell.config,
+                        .dtype = cell.type,
+                        .tiling = cell.tiling,
+                        .phase = phase}});
 }
 
 void add_sweep(MsdaTables& tables, const std::function<void(double)>& progress) {
@@ -246,24 +253,6 @@ void add_sweep(MsdaTables& tables, const std::function<void(double)>& progress) 
     if (progress) progress(done++ / static_cast<double>(cells.size()));
     if (!cell.tiling) continue;
     for (const MsdaPhase phase : values_of<MsdaPhase>()) add_sweep_cell(cell, phase, tables);
-  }
-}
-
-/// Where predictions fail for a reason that is written down with the data, as far as it was then: a miss
-/// beyond the stated range of ours / published is a new one.
-void mark_known_misses(MsdaTables& tables) {
-  for (PublishedRow& row : tables.rows) {
-    const std::string text = row.figure + " " + row.item;
-    const double ratio = 1 + row.deviation;
-    for (const Json& known : tables.table("known_deviations")) {
-      const bool applies = ratio >= known["ratio"][0] && ratio <= known["ratio"][1] &&
-                           std::all_of(known["words"].begin(), known["words"].end(), [&](const Json& word) {
-                             return text.find(word.get<std::string>()) != text.npos;
-                           });
-      if (!applies) continue;
-      mark_known(row, known["reason"]);
-      break;
-    }
   }
 }
 
@@ -278,7 +267,6 @@ std::vector<PublishedRow> reproduce_msda(const study::Context& context) {
   add_memory(tables);
   add_orders(tables);
   add_sweep(tables, context.progress);
-  mark_known_misses(tables);
   return std::move(tables.rows);
 }
 

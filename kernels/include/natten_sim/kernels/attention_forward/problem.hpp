@@ -10,6 +10,7 @@
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/kv_order.hpp>
 #include <natten_sim/core/mask.hpp>
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/kernels/gpu/gpu.hpp>
 #include <natten_sim/kernels/gpu/item_interval.hpp>
 
@@ -77,7 +78,6 @@ struct Problem {
 /// How CTAs get Q tiles. kStatic: CTA w takes items w, w + CTAs, .. kTicket: whoever is free draws the next
 /// one. kGrid: a CTA an item.
 enum class Dispatch { kStatic, kTicket, kGrid };
-[[nodiscard]] const char* to_string(Dispatch dispatch) noexcept;
 
 /// What was compiled: one entry of `built_kernels`.
 struct KernelShape {
@@ -145,3 +145,15 @@ class Plan {
 };
 
 }  // namespace natten_sim::kernels::attention_forward
+
+namespace natten_sim {
+
+template <>
+struct NamesOf<kernels::attention_forward::Dispatch> {
+  using Dispatch = kernels::attention_forward::Dispatch;
+  static constexpr const char* kConcept = "dispatch";
+  static constexpr Name<Dispatch> kTable[] = {
+      {Dispatch::kStatic, "static"}, {Dispatch::kTicket, "ticket"}, {Dispatch::kGrid, "grid"}};
+};
+
+}  // namespace natten_sim

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -86,11 +88,32 @@ struct SearchConstraints {
   std::optional<double> min_speedup;  ///< of the objective, positive; read as a decimal, inclusive
 };
 
-/// What is maximised: the ratios of TileCount of the same name. For SearchPhase::kBoth the harmonic mean of
-/// the passes' speedups, weighted by SearchSpace::weights: time over time, if time grows with the work.
-enum class Objective { kWork, kWorst, kMean, kFlop };
+/// Which speedup over dense attention is maximised: the ratios of TileCount of the same name, or the whole
+/// model's, end to end. For SearchPhase::kBoth the harmonic mean of the passes' speedups, weighted by
+/// SearchSpace::weights: time over time, if time grows with the work.
+/// Time: the least predicted time where kernels are calibrated (time_search.hpp); studies alone know it.
+enum class Objective { kTime, kWork, kWorst, kMean, kFlop, kEndToEnd };
 
-/// The speedup over dense attention that `objective` ranks by.
+struct ObjectiveRow {
+  Objective objective;
+  const char* name;
+  Objective ranks_by;        ///< a ratio of TileCount with which it grows, so that both rank alike
+  bool needs_share;          ///< attention's share of the end-to-end time
+  bool compares_tile_sizes;  ///< else tiles of different size are listed apart
+};
+
+/// All objectives: a new one is a row. Published tables take end to end from the worst-case speedup.
+inline constexpr ObjectiveRow kObjectives[] = {
+    {Objective::kTime, "time", Objective::kMean, false, true},
+    {Objective::kWork, "work", Objective::kWork, false, false},
+    {Objective::kWorst, "worst", Objective::kWorst, false, false},
+    {Objective::kMean, "mean", Objective::kMean, false, false},
+    {Objective::kFlop, "flop", Objective::kFlop, false, false},
+    {Objective::kEndToEnd, "e2e", Objective::kWorst, true, false}};
+
+[[nodiscard]] const ObjectiveRow& row_of(Objective objective);
+
+/// The ratio of `count` that `objective` ranks by.
 [[nodiscard]] double speedup_of(const TileCount& count, Objective objective);
 
 struct Candidate {
@@ -146,5 +169,15 @@ struct SearchRun {
 /// @throws InvalidParameter unless windows are fixed and there is one tile choice.
 [[nodiscard]] SearchResult stride_ladder(const SearchSpace& space, const SearchConstraints& constraints,
                                          const SearchRun& run = {});
+
+template <>
+struct NamesOf<Objective> {
+  static constexpr const char* kConcept = "objective";
+  static constexpr auto kTable = [] {
+    std::array<Name<Objective>, std::size(kObjectives)> table{};
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = {kObjectives[i].objective, kObjectives[i].name};
+    return table;
+  }();
+};
 
 }  // namespace natten_sim

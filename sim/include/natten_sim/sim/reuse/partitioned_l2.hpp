@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace natten_sim {
 
@@ -25,9 +26,9 @@ namespace natten_sim {
 struct L2Shape {
   std::int64_t partition_bytes = 0;  ///< of each partition
   std::int32_t partitions = 1;       ///< 1..8
-  /// 0: fully associative; otherwise the ways of a set, each of which holds a part of a block; neighbouring
-  /// blocks load sets evenly.
-  std::int32_t ways = 0;
+  /// Ways of a set, each of which holds a part of a block; neighbouring blocks load sets evenly. None: fully
+  /// associative.
+  std::optional<std::int32_t> ways = {};
 };
 
 class PartitionedL2 {

@@ -29,7 +29,7 @@ namespace natten_sim {
 struct WavefrontDevice {
   std::int64_t capacity_bytes = 0;  ///< effective capacity, which all SMs can share: that of one partition
   std::int32_t l2_partitions = 1;   ///< 1..8
-  std::int32_t l2_ways = 0;         ///< 0: fully associative
+  std::optional<std::int32_t> l2_ways = {};  ///< none: fully associative
   std::int32_t sms = 1;
   double hit_bytes_per_ns = 0;   ///< of one SM
   double miss_bytes_per_ns = 0;  ///< of one SM
@@ -40,8 +40,8 @@ struct WavefrontDevice {
   /// a tile than the first, relative to their mean; the slots between follow in equal steps. -1 < skew < 1.
   double slot_skew = 0;
   double jitter = 0;  ///< standard deviation of a tile's compute time, as a fraction of it (uniform)
-  /// SMs of a GPC, see above; 0: the SMs of a partition are numbered consecutively.
-  std::int32_t gpc_sms = 0;
+  /// SMs of a GPC, see above; none: the SMs of a partition are numbered consecutively.
+  std::optional<std::int32_t> gpc_sms = {};
 };
 
 struct WavefrontOptions {

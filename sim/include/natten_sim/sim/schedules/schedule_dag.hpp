@@ -2,11 +2,20 @@
 
 #include <vector>
 
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
 namespace natten_sim {
 
 enum class TaskPhase { kCompute, kReduce, kReduceKv };
+
+template <>
+struct NamesOf<TaskPhase> {
+  static constexpr const char* kConcept = "phase of a task";
+  static constexpr Name<TaskPhase> kTable[] = {{TaskPhase::kCompute, "compute"},
+                                               {TaskPhase::kReduce, "reduce"},
+                                               {TaskPhase::kReduceKv, "reduce_kv"}};
+};
 
 /// One phase of one task on the critical path; `task` counts in the chain's q_order.
 struct CriticalStep {

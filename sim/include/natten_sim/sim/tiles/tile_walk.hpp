@@ -8,8 +8,6 @@
 
 namespace natten_sim {
 
-enum class TileCoverage { kPartial, kFull };
-
 /// One visited pair of tiles. Tile indices are row-major over the tiles of the dilation group; in dynamic
 /// tiling the index of the streamed tile is its position in the region of its walked tile. Origins are the
 /// first token of the tile in coordinates of the group (multi-dimensional) or of the row-major sequence
@@ -20,7 +18,7 @@ struct TileVisit {
   std::int64_t kv_tile = 0;
   Extents q_origin;
   Extents kv_origin;
-  TileCoverage coverage = TileCoverage::kPartial;
+  TileWork work = TileWork::kPartial;  ///< never kNone
 };
 
 /// Called once for every visited pair: groups in order, walked tiles in order, streamed tiles in order.

@@ -1,11 +1,8 @@
-#include "validate/view_tables.hpp"
-
-#include <map>
-#include <utility>
-
+#include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/studies/order_study.hpp>
 
 #include "validate/validation_pictures.hpp"
+#include "validate/view_tables.hpp"
 
 namespace natten_sim::report::views {
 namespace {
@@ -22,14 +19,7 @@ Json active_row(const std::string& device, const ActiveSmsPoint& point) {
           {"misses", point.misses}};
 }
 
-Json capacity_row(const std::string& device, const StreamCapacity& each) {
-  return {
-      {"device", device}, {"sms", each.sms}, {"buffer_mib", each.buffer_mib}, {"kept_mib", each.kept_mib}};
-}
-
-}  // namespace
-
-std::optional<ValidationView> active_sms(const RecordedData& data) {
+std::optional<ValidationView> make_active_sms(const RecordedData& data) {
   ValidationView view;
   view.empty_row = active_row({}, {});
   std::vector<draw::Picture> pictures;
@@ -37,7 +27,8 @@ std::optional<ValidationView> active_sms(const RecordedData& data) {
       {"SMs", "L2 hit rate", "1 - 1/SMs", "DRAM hit rate", "predicted", "reads / compulsory", "device"}};
   for (const Recording& recording : data.recordings) {
     if (!data.shows(recording)) continue;
-    const std::vector<ActiveSmsPoint> points = validate::active_sms(recording, device_of(recording, data.devices));
+    const std::vector<ActiveSmsPoint> points =
+        validate::active_sms(recording, device_of(recording, data.devices));
     if (points.empty()) continue;
     for (const ActiveSmsPoint& p : points) {
       view.rows.push_back(active_row(recording.head.device.name, p));
@@ -54,30 +45,12 @@ std::optional<ValidationView> active_sms(const RecordedData& data) {
   return view.rows.empty() ? std::nullopt : std::optional(view);
 }
 
-std::optional<ValidationView> capacities(const RecordedData& data) {
-  ValidationView view;
-  view.empty_row = capacity_row({}, {});
-  std::map<std::pair<std::string, std::int64_t>, std::map<std::int64_t, std::string>> cells;
-  std::map<std::int64_t, bool> buffers;
-  for (const Recording& recording : data.recordings) {
-    if (!data.shows(recording)) continue;
-    for (const StreamCapacity& each : stream_capacities(recording)) {
-      view.rows.push_back(capacity_row(recording.head.device.name, each));
-      cells[{recording.head.device.name, each.sms}][each.buffer_mib] = fmt::format("{:.1f}", each.kept_mib);
-      buffers[each.buffer_mib] = true;
-    }
-  }
-  Cells table = {{"SMs"}};
-  for (const auto& [mib, there] : buffers) table.front().push_back(fmt::format("of {}", mib));
-  table.front().emplace_back("device");
-  for (const auto& [at, kept] : cells) {
-    table.push_back({std::to_string(at.second)});
-    for (const auto& [mib, there] : buffers) table.back().push_back(kept.contains(mib) ? kept.at(mib) : "-");
-    table.back().push_back(at.first);
-  }
-  append_table(table, view.text,
-         "MiB that the L2 keeps of a paced sawtooth stream, over the SMs at work and the buffer");
-  return view.rows.empty() ? std::nullopt : std::optional(view);
+}  // namespace
+
+ViewKind active_sms_view();
+ViewKind active_sms_view() {
+  return {
+      .name = "active-sms", .position = 70, .drawn = true, .needs = kNeedsFewSms, .make = make_active_sms};
 }
 
 }  // namespace natten_sim::report::views

@@ -1,0 +1,87 @@
+"""FlashAttention-4's block-sparse tensors, forward and backward, with the rules that its kernels check.
+
+>>> import natten_sim
+>>> plan = natten_sim.flex.plan(mask="causal", seqlen_q=1024, q_tile=256)
+>>> natten_sim.flash4.require_blocks(plan, tile_m=128, tile_n=128, q_stage=2)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from natten_sim._error import Error
+from natten_sim.flex import DqOrder, Plan
+
+
+def require_blocks(plan: Plan, *, tile_m: int = 128, tile_n: int = 128, q_stage: int = 2) -> None:
+    """Raises Error unless a Q block is whole Q tiles of the kernel and a KV block is exactly one KV tile.
+
+    Args:
+        tile_m, tile_n: Tokens of the kernel's Q and KV tiles.
+        q_stage: Q tiles that a workgroup holds: 2 on Blackwell, 1 on Hopper.
+    """
+    if plan.q_block % (q_stage * tile_m):
+        accepted = f"a multiple of {q_stage * tile_m} tokens: {q_stage} Q tiles of {tile_m}"
+        raise Error(f"q_tile: {plan.q_block} tokens is not valid; accepted: {accepted}", "q_tile", str(plan.q_block),
+                    accepted, str(max(1, round(plan.q_block / (q_stage * tile_m))) * q_stage * tile_m))
+    if plan.kv_block != tile_n:
+        raise Error(f"kv_tile: {plan.kv_block} tokens is not valid; accepted: {tile_n}, the kernel's KV tile",
+                    "kv_tile", str(plan.kv_block), f"{tile_n}, the kernel's KV tile", str(tile_n))
+
+
+def _tensors(plan: Plan, of: Any, device: Any) -> dict[str, Any]:
+    import torch
+
+    tensors: dict[str, Any] = {}
+    for name, full in (("mask", False), ("full", True)):
+        blocks = plan.blocks(of, full=full, compact=True)
+        tensors[f"{name}_block_cnt"] = torch.from_numpy(blocks.counts)[None, None].to(device)
+        tensors[f"{name}_block_idx"] = torch.from_numpy(blocks.columns)[None, None].to(device)
+    return tensors
+
+
+def forward(plan: Plan, device: Any = "cuda", *, tile_m: int = 128, tile_n: int = 128, q_stage: int = 2) -> Any:
+    """The KV blocks of each Q block: int32, compact, broadcast over batch and heads."""
+    from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch
+
+    require_blocks(plan, tile_m=tile_m, tile_n=tile_n, q_stage=q_stage)
+    return BlockSparseTensorsTorch(**_tensors(plan, "q", device), block_size=(plan.q_block, plan.kv_block))
+
+
+def backward(
+    plan: Plan,
+    device: Any = "cuda",
+    *,
+    dq_order: DqOrder | None = None,
+    workers: int | None = None,
+    tile_m: int = 128,
+    tile_n: int = 128,
+    q_stage: int = 1,
+) -> Any:
+    """The Q blocks of each KV block, and the order of their additions to dQ for a deterministic pass.
+
+    Args:
+        dq_order: ascending, or descending, which the kernel calls spt. Other orders need a kernel that takes
+            `dq_kv_order`.
+        workers: Workgroups that run at a time, for dq_order="best".
+    """
+    import torch
+    from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch
+
+    require_blocks(plan, tile_m=tile_m, tile_n=tile_n, q_stage=q_stage)
+    order: dict[str, Any] = {}
+    if dq_order is not None:
+        found = plan.dq_write_order(dq_order, workers=workers, compact=True)
+        order["dq_write_order"] = torch.from_numpy(found.partial)[None, None].to(device)
+        order["dq_write_order_full"] = torch.from_numpy(found.full)[None, None].to(device)
+        fields = BlockSparseTensorsTorch._fields
+        plain = found.kv_order.tolist()
+        ascending = sorted(plain)
+        if "dq_kv_order" in fields:
+            order["dq_kv_order"] = torch.from_numpy(found.kv_order)[None, None].to(device)
+        elif plain in (ascending, ascending[::-1]):
+            order["spt"] = plain != ascending
+        else:
+            raise Error("dq_order: this flash-attn takes none but plain orders; accepted: ascending, descending",
+                        "dq_order", str(dq_order), "ascending, descending", "descending")
+    return BlockSparseTensorsTorch(**_tensors(plan, "kv", device), block_size=(plan.q_block, plan.kv_block), **order)

@@ -1,0 +1,345 @@
+"""FlexAttention: block masks from tile tables, without a mask of all token pairs.
+
+`plan(...)` takes the keywords of count() for neighborhood attention in 1 to 4 dimensions, or a `mask` over
+sequences. Its tokens are copied into tiles, which makes blocks of boxes; `BlockMask` then holds the partial and the
+full blocks apart, for both passes.
+
+>>> import natten_sim
+>>> p = natten_sim.flex.plan(input=(8, 16), window=(4, 8), q_tile=(4, 8), kv_tile=(4, 8))
+>>> p.q_block, p.kv_block, p.visited, p.full
+(32, 32, 16, 0)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from natten_sim import _core
+from natten_sim._error import Error
+
+Integers = npt.NDArray[np.integer[Any]]
+DqOrder = Literal["ascending", "descending", "best"] | Sequence[int] | Integers
+
+# A table this wide is as wide as PyTorch's own: `to_dense()` and pictures then work too.
+_WIDEST_TABLE = 1 << 26
+
+
+@dataclasses.dataclass(frozen=True)
+class Blocks:
+    """The blocks of one kind of every row, padded to the longest row: arrays (rows,) and (rows, width)."""
+
+    counts: npt.NDArray[np.int32]
+    columns: npt.NDArray[np.int32]
+
+
+@dataclasses.dataclass(frozen=True)
+class DqWriteOrder:
+    """In which order the KV blocks add to each dQ block, for a deterministic backward pass.
+
+    Attributes:
+        kv_order: KV blocks in the order in which their work begins: a permutation.
+        partial: (KV blocks, width): for each Q block of `Plan.blocks("kv", full=False)`, how many KV blocks add to
+            its dQ before this one.
+        full: The same for full blocks.
+        makespan: Of the backward pass, in the costs given; None if it was not simulated.
+    """
+
+    kv_order: npt.NDArray[np.int32]
+    partial: npt.NDArray[np.int32]
+    full: npt.NDArray[np.int32]
+    makespan: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Which blocks attend, where tokens lie in them, and what a partial block masks.
+
+    Attributes:
+        q_block, kv_block: Tokens of a block.
+        q_tokens, kv_tokens: For each place the token that lies there, -1 for padding.
+        axes: For each axis (begin, end, key): the query at place p attends to keys with begin[p] <= key < end[p].
+            Empty: blocks are all that is known, and all of their pairs attend.
+    """
+
+    q_block: int
+    kv_block: int
+    q_tokens: npt.NDArray[np.int64]
+    kv_tokens: npt.NDArray[np.int64]
+    axes: tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
+    tables: dict[str, Any] = dataclasses.field(repr=False)
+
+    @property
+    def q_blocks(self) -> int:
+        """Rows of the table."""
+        return int(self.tables["q_tiles"])
+
+    @property
+    def kv_blocks(self) -> int:
+        """Columns of the table."""
+        return int(self.tables["kv_tiles"])
+
+    @property
+    def visited(self) -> int:
+        """Pairs of blocks that attend."""
+        return len(self.tables["of_q"]["columns"])
+
+    @property
+    def full(self) -> int:
+        """Visited pairs of which every pair of tokens attends."""
+        return int(np.count_nonzero(self.tables["of_q"]["full"]))
+
+    def blocks(self, of: Literal["q", "kv"] = "q", *, full: bool, compact: bool | None = None) -> Blocks:
+        """The KV blocks of each Q block, or the Q blocks of each KV block.
+
+        Args:
+            full: Those of which every pair attends, or the partial ones.
+            compact: As wide as the longest row, not as all columns [for large tables].
+        """
+        side = self.tables[f"of_{of}"]
+        rows = len(side["offsets"]) - 1
+        chosen = side["full"].astype(bool) == full
+        row_of = np.repeat(np.arange(rows), np.diff(side["offsets"]))[chosen]
+        columns = side["columns"][chosen]
+        counts = np.bincount(row_of, minlength=rows).astype(np.int32)
+        width = self.kv_blocks if of == "q" else self.q_blocks
+        if compact or (compact is None and rows * width > _WIDEST_TABLE):
+            width = max(1, int(counts.max(initial=0)))
+        table = np.zeros((rows, width), dtype=np.int32)
+        first = np.cumsum(counts) - counts
+        table[row_of, np.arange(len(row_of)) - first[row_of]] = columns
+        return Blocks(counts, table)
+
+    def dense_mask(self) -> npt.NDArray[np.bool_]:
+        """Which key each query attends to, both in row-major order: (tokens, tokens). For tests."""
+        attends = np.ones((len(self.q_tokens), len(self.kv_tokens)), dtype=bool)
+        for begin, end, key in self.axes:
+            attends &= (begin[:, None] <= key) & (key < end[:, None])
+        if not self.axes:
+            side = self.tables["of_q"]
+            blocks = np.zeros((self.q_blocks, self.kv_blocks), dtype=bool)
+            blocks[np.repeat(np.arange(self.q_blocks), np.diff(side["offsets"])), side["columns"]] = True
+            attends = np.repeat(np.repeat(blocks, self.q_block, 0), self.kv_block, 1)
+        mask = np.zeros((self.q_tokens.max() + 1, self.kv_tokens.max() + 1), dtype=bool)
+        queries, keys = self.q_tokens >= 0, self.kv_tokens >= 0
+        mask[np.ix_(self.q_tokens[queries], self.kv_tokens[keys])] = attends[np.ix_(queries, keys)]
+        return mask
+
+    def permute(self, query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
+        """Query, key and value (.., tokens, head dim) with their tokens in tiles; padding repeats the first token."""
+        q_index, kv_index = (self._index(tokens, query.device) for tokens in (self.q_tokens, self.kv_tokens))
+        return query.index_select(-2, q_index), key.index_select(-2, kv_index), value.index_select(-2, kv_index)
+
+    def unpermute(self, output: Any) -> Any:
+        """The output (.., places, head dim) with its tokens in row-major order."""
+        places = np.empty(self.q_tokens.max() + 1, dtype=np.int64)
+        kept = np.nonzero(self.q_tokens >= 0)[0]
+        places[self.q_tokens[kept]] = kept
+        return output.index_select(-2, self._index(places, output.device))
+
+    def mask_mod(self, device: Any = "cuda") -> Callable[[Any, Any, Any, Any], Any]:
+        """FlexAttention's mask function on places: it decides within partial blocks."""
+        import torch
+
+        def tensor(values: npt.NDArray[np.int64]) -> Any:
+            return torch.from_numpy(values.astype(np.int32)).to(device)
+
+        axes = [tuple(tensor(values) for values in axis) for axis in self.axes]
+
+        def attends(batch: Any, head: Any, query: Any, key: Any) -> Any:
+            inside = query >= 0
+            for begin, end, place in axes:
+                inside = inside & (begin[query] <= place[key]) & (place[key] < end[query])
+            return inside
+
+        return attends
+
+    def block_mask(
+        self,
+        device: Any = "cuda",
+        *,
+        mask_mod: Callable[[Any, Any, Any, Any], Any] | None = None,
+        dq_order: DqOrder | None = None,
+        workers: int | None = None,
+        compact: bool | None = None,
+    ) -> Any:
+        """PyTorch's BlockMask of both passes, from the tables: no mask of token pairs is ever made.
+
+        Args:
+            device: Where its tensors live.
+            mask_mod: Instead of `mask_mod(device)`, for partial blocks of your own.
+            dq_order: Order of a deterministic backward pass, where this PyTorch takes one: see dq_write_order().
+            workers: Workgroups that run at a time, for dq_order="best".
+            compact: Tables as wide as their longest row [for large ones].
+        """
+        import torch
+        from torch.nn.attention.flex_attention import BlockMask
+
+        def tensors(of: Literal["q", "kv"], full: bool) -> tuple[Any, Any]:
+            blocks = self.blocks(of, full=full, compact=compact)
+            counts, columns = torch.from_numpy(blocks.counts), torch.from_numpy(blocks.columns)
+            return counts[None, None].to(device), columns[None, None].to(device)
+
+        order: dict[str, Any] = {}
+        if dq_order is not None:
+            found = self.dq_write_order(dq_order, workers=workers, compact=compact)
+            names = ("dq_kv_order", "dq_write_order", "dq_write_order_full")
+            for name, values in zip(names, (found.kv_order, found.partial, found.full), strict=True):
+                order[name] = torch.from_numpy(values)[None, None].to(device)
+        return BlockMask(
+            (len(self.q_tokens), len(self.kv_tokens)),
+            *tensors("q", full=False),
+            *tensors("q", full=True),
+            *tensors("kv", full=False),
+            *tensors("kv", full=True),
+            BLOCK_SIZE=(self.q_block, self.kv_block),
+            mask_mod=mask_mod or self.mask_mod(device),
+            **order,
+        )
+
+    def dq_write_order(
+        self,
+        order: DqOrder = "best",
+        *,
+        workers: int | None = None,
+        compute: float = 1,
+        reduce: float = 1,
+        heads: int = 1,
+        compact: bool | None = None,
+    ) -> DqWriteOrder:
+        """Ranks of the additions to dQ when KV blocks begin in some order, and each takes its partial blocks first.
+
+        No such order can hang: a KV block waits only for blocks that began before it.
+
+        Args:
+            order: ascending, descending, a permutation of the KV blocks, or best: whichever of those that
+                schedule() makes ends first under these rules.
+            workers: Workgroups that run at a time; with them every order is simulated [one a KV block].
+            compute, reduce: Costs of a block's products and of its addition, in any unit.
+            heads: Heads that run one after the other.
+        """
+        from natten_sim._dq_order import best_order, makespan_of
+
+        costs = {"compute": compute, "reduce": reduce}
+        timed = None
+        if isinstance(order, str) and order == "best":
+            permutation, timed = best_order(self.tables, workers, costs, heads)
+        elif isinstance(order, str):
+            if order not in ("ascending", "descending"):
+                raise Error(f"dq_order: unknown name '{order}'; accepted: ascending, descending, best, a permutation",
+                            "dq_order", order, "ascending, descending, best, a permutation")
+            permutation = np.arange(self.kv_blocks)[:: 1 if order == "ascending" else -1]
+        else:
+            permutation = np.asarray(order)
+            if sorted(permutation.tolist()) != list(range(self.kv_blocks)):
+                accepted = f"a permutation of 0..{self.kv_blocks - 1}"
+                raise Error(f"dq_order: accepted: {accepted}", "dq_order", str(order), accepted)
+        if timed is None and workers is not None:
+            timed = makespan_of(self.tables, permutation, workers, costs, heads)
+        begins = np.empty(self.kv_blocks, dtype=np.int64)
+        begins[permutation] = np.arange(self.kv_blocks)
+        ranks = _ranks(self.tables, begins)
+        partial, full = (self._beside_blocks(ranks, is_full, compact) for is_full in (False, True))
+        return DqWriteOrder(permutation.astype(np.int32), partial, full, timed)
+
+    def _beside_blocks(self, ranks: Integers, full: bool, compact: bool | None) -> npt.NDArray[np.int32]:
+        side = self.tables["of_kv"]
+        blocks = self.blocks("kv", full=full, compact=compact)
+        chosen = side["full"].astype(bool) == full
+        row_of = np.repeat(np.arange(self.kv_blocks), np.diff(side["offsets"]))[chosen]
+        first = np.cumsum(blocks.counts) - blocks.counts
+        table = np.zeros_like(blocks.columns)
+        table[row_of, np.arange(len(row_of)) - first[row_of]] = ranks[chosen]
+        return table
+
+    @staticmethod
+    def _index(tokens: npt.NDArray[np.int64], device: Any) -> Any:
+        import torch
+
+        return torch.from_numpy(np.maximum(tokens, 0)).to(device)
+
+
+def _ranks(tables: dict[str, Any], begins: Integers) -> Integers:
+    """For each visited pair, by KV block: how many KV blocks of its Q block begin before this one."""
+    of_q, of_kv = tables["of_q"], tables["of_kv"]
+    rows = np.repeat(np.arange(len(of_q["offsets"]) - 1), np.diff(of_q["offsets"]))
+    by_row = np.lexsort((begins[of_q["columns"]], rows))
+    rank = np.empty(len(rows), dtype=np.int64)
+    rank[by_row] = np.arange(len(rows)) - of_q["offsets"][rows[by_row]]
+    # The same pairs by KV block, Q blocks ascending in each.
+    assert len(of_kv["columns"]) == len(rows)
+    by_column = np.lexsort((rows, of_q["columns"]))
+    return np.asarray(rank[by_column])
+
+
+def plan(
+    *,
+    mask: Any = None,
+    seqlen_q: int | None = None,
+    seqlen_k: int | None = None,
+    q_tile: Any = None,
+    kv_tile: Any = None,
+    **keywords: Any,
+) -> Plan:
+    """The blocks of neighborhood attention (keywords of count()), or of a mask over sequences.
+
+    Args:
+        mask: full, causal, window:L,R, document:LEN,LEN,.. or a matrix of blocks (0 skipped, 1 partial, 2 full);
+            causal and window align the ends of both sequences. None: neighborhood attention.
+        seqlen_q, seqlen_k: Tokens, with `mask` [as many keys as queries].
+        q_tile, kv_tile: Tokens of a block; with `mask` one number each [128].
+        **keywords: input, window, stride, dilation, causal, preset, backend, .. as count() takes them.
+
+    Raises:
+        Error: A value is out of its range, or contradicts another one.
+    """
+    if mask is None:
+        tables = _core.tile_tables(q_tile=q_tile, kv_tile=kv_tile, **keywords)
+        return Plan(tables["q_tile"], tables["kv_tile"], tables["q_tokens"], tables["kv_tokens"],
+                    tuple(tables["axes"]), tables)
+    if keywords:
+        raise TypeError(f"plan() got unexpected keyword arguments with a mask: {', '.join(keywords)}")
+    q_block, kv_block = int(q_tile or 128), int(kv_tile or 128)
+    if not isinstance(mask, str):
+        blocks = np.ascontiguousarray(mask)
+        seqlen_q, seqlen_k = blocks.shape[0] * q_block, blocks.shape[1] * kv_block
+        mask = blocks
+    if seqlen_q is None:
+        raise Error("seqlen_q: missing; accepted: the tokens of the queries", "seqlen_q", "none", "the tokens")
+    keys = seqlen_q if seqlen_k is None else seqlen_k
+    tables = _core.sequence_tables(mask, seqlen_q, keys, q_block, kv_block)
+    places = (_padded(seqlen_q, tables["q_tiles"] * q_block), _padded(keys, tables["kv_tiles"] * kv_block))
+    axes = (_sequence_axis(mask, seqlen_q, keys, places),) if isinstance(mask, str) else ()
+    return Plan(q_block, kv_block, *places, axes, tables)
+
+
+def _padded(tokens: int, places: int) -> npt.NDArray[np.int64]:
+    numbers = np.arange(places)
+    return np.where(numbers < tokens, numbers, -1)
+
+
+def _sequence_axis(
+    mask: str, queries: int, keys: int, places: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Begin and end of the keys of each query."""
+    kind, _, numbers = mask.partition(":")
+    diagonal = np.arange(queries) + keys - queries
+    begin, end = np.zeros(queries, dtype=np.int64), np.full(queries, keys, dtype=np.int64)
+    if kind == "causal":
+        end = diagonal + 1
+    elif kind == "window":
+        left, right = (int(number) for number in numbers.split(","))
+        begin, end = diagonal - left, diagonal + right + 1
+    elif kind == "document":
+        lengths = np.array([int(number) for number in numbers.split(",")])
+        ends = np.repeat(np.cumsum(lengths), lengths)
+        begin, end = ends - np.repeat(lengths, lengths), ends
+    elif kind != "full":
+        raise Error(f"mask: '{mask}' has no token rule here; accepted: full, causal, window:L,R, document:..",
+                    "mask", mask, "full, causal, window:L,R, document:LEN,LEN,.., a matrix")
+    padding = np.zeros(len(places[0]) - queries, dtype=np.int64)
+    return np.concatenate([np.maximum(begin, 0), padding]), np.concatenate([end, padding]), places[1]

@@ -1,0 +1,219 @@
+"""Plans for other libraries: their tables against the mask pair by pair, their hooks against plain counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis.strategies as st
+import natten_sim
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from test_brute_force import axes, axis_mask, keywords_of
+
+
+def brute_mask(problem: list[tuple[int, ...]]) -> Any:
+    """(tokens, tokens), row-major."""
+    dense = np.ones((1, 1), dtype=bool)
+    for length, window, stride, dilation, causal, _, _ in problem:
+        dense = np.kron(dense, axis_mask(length, window, stride, dilation, bool(causal)))
+    return dense
+
+
+def in_places(plan: natten_sim.flex.Plan, mask: Any) -> Any:
+    """A mask of tokens as one of places: padding attends to nothing and is seen by nobody."""
+    queries, keys = plan.q_tokens, plan.kv_tokens
+    return mask[np.ix_(np.maximum(queries, 0), np.maximum(keys, 0))] & (queries >= 0)[:, None] & (keys >= 0)
+
+
+def check_blocks(plan: natten_sim.flex.Plan, mask: Any) -> None:
+    """Every block is visited iff a pair attends, and full iff every pair of tokens in it does."""
+    places = in_places(plan, mask).reshape(plan.q_blocks, plan.q_block, plan.kv_blocks, plan.kv_block)
+    tokens = (plan.q_tokens >= 0).reshape(plan.q_blocks, 1, -1, 1) & (plan.kv_tokens >= 0).reshape(1, plan.kv_blocks, 1, -1)
+    some = places.any(axis=(1, 3))
+    every = (places.transpose(0, 2, 1, 3) == tokens).all(axis=(2, 3)) & some
+    for is_full, expected in ((True, every), (False, some & ~every)):
+        for of, blocks_of in (("q", expected), ("kv", expected.T)):
+            for compact in (False, True):
+                blocks = plan.blocks(of, full=is_full, compact=compact)  # type: ignore[arg-type]
+                assert blocks.counts.tolist() == blocks_of.sum(axis=1).tolist()
+                for row, count in enumerate(blocks.counts):
+                    assert blocks.columns[row, :count].tolist() == np.nonzero(blocks_of[row])[0].tolist()
+    assert (plan.visited, plan.full) == (some.sum(), every.sum())
+
+
+@settings(max_examples=80)
+@given(st.lists(axes(most_dilation=3), min_size=1, max_size=3).filter(lambda p: np.prod([axis[0] for axis in p]) < 600))
+def test_neighborhood_blocks_are_those_of_the_mask(problem: list[tuple[int, ...]]) -> None:
+    plan = natten_sim.flex.plan(**keywords_of(problem))
+    mask = brute_mask(problem)
+    tokens = mask.shape[0]
+    assert sorted(plan.q_tokens[plan.q_tokens >= 0].tolist()) == list(range(tokens))
+    assert sorted(plan.kv_tokens[plan.kv_tokens >= 0].tolist()) == list(range(tokens))
+    assert (plan.dense_mask() == mask).all()
+    check_blocks(plan, mask)
+
+
+def sequence_mask(kind: str, queries: int, keys: int, left: int, right: int, lengths: list[int]) -> Any:
+    query, key = np.arange(queries)[:, None] + keys - queries, np.arange(keys)[None]
+    if kind == "document":
+        number = np.repeat(np.arange(len(lengths)), lengths)
+        return number[:, None] == number[None]
+    if kind == "causal":
+        return key <= query
+    return (key >= query - left) & (key <= query + right) if kind == "window" else (key >= 0) & (query == query)
+
+
+@given(st.sampled_from(["full", "causal", "window", "document"]), st.integers(1, 60), st.integers(0, 30),
+       st.integers(0, 9), st.integers(0, 9), st.lists(st.integers(1, 20), min_size=1, max_size=5),
+       st.integers(1, 9), st.integers(1, 9))
+def test_sequence_blocks_are_those_of_the_mask(
+    kind: str, queries: int, more: int, left: int, right: int, lengths: list[int], q_tile: int, kv_tile: int
+) -> None:
+    keys = queries + more
+    if kind == "document":
+        queries = keys = sum(lengths)
+    text = {"window": f"window:{left},{right}", "document": f"document:{','.join(map(str, lengths))}"}.get(kind, kind)
+    plan = natten_sim.flex.plan(mask=text, seqlen_q=queries, seqlen_k=keys, q_tile=q_tile, kv_tile=kv_tile)
+    mask = sequence_mask(kind, queries, keys, left, right, lengths)
+    assert (plan.dense_mask() == mask).all()
+    check_blocks(plan, mask)
+
+
+def test_tokens_go_into_tiles_and_back() -> None:
+    import torch
+
+    plan = natten_sim.flex.plan(input=(5, 7), window=(3, 3), q_tile=(2, 4), kv_tile=(3, 2))
+    tensor = torch.arange(35 * 4).reshape(1, 1, 35, 4)
+    query, key, value = plan.permute(tensor, tensor, 2 * tensor)
+    assert query.shape[-2] == 3 * 2 * 8 and key.shape[-2] == 2 * 4 * 6
+    assert (plan.unpermute(query) == tensor).all()
+    # The first Q tile holds rows 0, 1 of columns 0..3.
+    assert query[0, 0, :8, 0].tolist() == [4 * token for token in (0, 1, 2, 3, 7, 8, 9, 10)]
+    assert (value == 2 * key).all()
+
+
+def test_a_block_mask_has_both_passes_and_the_token_rule() -> None:
+    import torch
+
+    plan = natten_sim.flex.plan(input=(6, 9), window=(3, 4), stride=(2, 1), q_tile=(2, 4), kv_tile=(2, 2))
+    mask = plan.block_mask("cpu")
+    assert tuple(mask.seq_lengths) == (len(plan.q_tokens), len(plan.kv_tokens)) and tuple(mask.BLOCK_SIZE) == (8, 4)
+    assert tuple(mask.kv_indices.shape) == (1, 1, plan.q_blocks, plan.kv_blocks)
+    assert tuple(mask.q_indices.shape) == (1, 1, plan.kv_blocks, plan.q_blocks)
+    assert int(mask.kv_num_blocks.sum() + mask.full_kv_num_blocks.sum()) == plan.visited
+    assert int(mask.q_num_blocks.sum() + mask.full_q_num_blocks.sum()) == plan.visited
+    queries, keys = torch.arange(len(plan.q_tokens)), torch.arange(len(plan.kv_tokens))
+    attends = np.asarray(mask.mask_mod(0, 0, queries[:, None], keys[None]))
+    assert (attends == in_places(plan, plan.dense_mask())).all()
+
+
+@given(st.lists(axes(most_dilation=2), min_size=1, max_size=2), st.randoms())
+def test_dq_ranks_count_the_blocks_that_began_before(problem: list[tuple[int, ...]], random: Any) -> None:
+    plan = natten_sim.flex.plan(**keywords_of(problem))
+    permutation = list(range(plan.kv_blocks))
+    random.shuffle(permutation)
+    order = plan.dq_write_order(permutation)
+    visits: dict[int, list[int]] = {}
+    ranks: dict[tuple[int, int], int] = {}
+    for is_full, table in ((False, order.partial), (True, order.full)):
+        blocks = plan.blocks("kv", full=is_full)
+        for kv in range(plan.kv_blocks):
+            for i, q in enumerate(blocks.columns[kv, : blocks.counts[kv]]):
+                visits.setdefault(int(q), []).append(kv)
+                ranks[int(q), kv] = int(table[kv, i])
+    for q, contributors in visits.items():
+        for rank, kv in enumerate(sorted(contributors, key=permutation.index)):
+            assert ranks[q, kv] == rank
+
+
+def test_the_best_dq_order_is_no_worse_than_the_plain_ones() -> None:
+    plan = natten_sim.flex.plan(mask="causal", seqlen_q=2048)
+    costs: dict[str, Any] = {"compute": 7, "reduce": 2, "workers": 5}
+    best, ascending, descending = (plan.dq_write_order(order, **costs).makespan
+                                   for order in ("best", "ascending", "descending"))
+    found = plan.dq_write_order("best", **costs)
+    assert plan.dq_write_order(found.kv_order, **costs).makespan == best
+    assert best is not None and ascending is not None and descending is not None
+    assert best <= min(ascending, descending) and best < ascending
+    # 136 visited pairs of 9 units on 5 workers cannot end before 244.8.
+    assert best >= 136 * 9 / 5
+    with pytest.raises(natten_sim.Error, match="permutation of 0..15"):
+        plan.dq_write_order([0, 1])
+    with pytest.raises(natten_sim.Error, match="ascending, descending, best"):
+        plan.dq_write_order("random")  # type: ignore[arg-type]
+
+
+def test_flash4_tensors_are_compact_and_their_blocks_are_checked() -> None:
+    plan = natten_sim.flex.plan(mask="window:300,0", seqlen_q=4096, q_tile=256)
+    forward = natten_sim.flash4.forward(plan, "cpu")
+    assert forward.block_size == (256, 128)
+    assert tuple(forward.mask_block_cnt.shape) == (1, 1, 16)
+    assert forward.mask_block_idx.shape[-1] == int(forward.mask_block_cnt.max()) < plan.kv_blocks
+    backward = natten_sim.flash4.backward(plan, "cpu", dq_order="descending")
+    assert backward.spt is True
+    assert backward.dq_write_order.shape == backward.mask_block_idx.shape
+    assert backward.dq_write_order_full.shape == backward.full_block_idx.shape
+    with pytest.raises(natten_sim.Error) as raised:
+        natten_sim.flash4.forward(natten_sim.flex.plan(mask="causal", seqlen_q=4096))
+    assert (raised.value.parameter, raised.value.hint) == ("q_tile", "256")
+    with pytest.raises(natten_sim.Error, match="kv_tile: 64"):
+        natten_sim.flash4.forward(natten_sim.flex.plan(mask="causal", seqlen_q=4096, q_tile=256, kv_tile=64))
+
+
+def test_natten_arguments_are_those_of_the_printed_call() -> None:
+    answer = natten_sim.count(input=(30, 48, 80), window=(18, 24, 24), stride=(2, 8, 8), device="h100", head_dim=128,
+                              backprop=True)
+    arguments = natten_sim.natten.kwargs(answer)
+    printed = answer.emit().strip().splitlines()[-1]
+    assert printed.startswith(f"natten.{natten_sim.natten.function(answer)}(query, key, value, ")
+
+    def na3d(*tensors: str, **keywords: Any) -> dict[str, Any]:
+        return keywords
+
+    fake = type("natten", (), {"na3d": staticmethod(na3d)})
+    assert arguments == eval(printed, {"natten": fake, "query": "q", "key": "k", "value": "v"})
+    assert arguments["stride"] == (2, 8, 8) and "backward_q_tile_shape" in arguments
+    with pytest.raises(natten_sim.Error) as raised:
+        natten_sim.natten.kwargs(natten_sim.count(input=(64, 64), window=(1, 8), device="h100"))
+    assert raised.value.parameter == "kernel_size"
+
+
+class Config:
+    """Of Triton and of Helion, as far as questions look at them."""
+
+    def __init__(self, block_m: int, block_n: int) -> None:
+        self.kwargs = {"BLOCK_M": block_m, "BLOCK_N": block_n}
+
+    def __repr__(self) -> str:
+        return str(tuple(self.kwargs.values()))
+
+
+def test_hooks_keep_the_configurations_whose_tiles_cost_least() -> None:
+    configs = [Config(m, n) for m in (16, 32, 64, 128) for n in (16, 32, 64, 128)]
+
+    def ask(config: Config, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
+        tokens = arguments["tokens"] if arguments else 4096
+        return {"input": tokens, "window": 512, "q_tile": config.kwargs["BLOCK_M"], "kv_tile": config.kwargs["BLOCK_N"]}
+
+    # The H200 of the catalog: 790 TFLOP/s, 8.6968 TB/s from the L2, 132 SMs; head dims 64, two bytes.
+    def floor(config: Config) -> float:
+        answer = natten_sim.count(**ask(config))
+        m, n = config.kwargs["BLOCK_M"], config.kwargs["BLOCK_N"]
+        pair = max(4 * m * n * 64 / 790e12, 2 * n * 64 * 2 / 8.6968e12)
+        return float(max(132 * answer.max_tiles_per_q_tile, answer.visited_tiles) * pair * 1e3)
+
+    kept = natten_sim.triton.early_config_prune(ask, top=3)(configs, {"tokens": 4096}, num_warps=4)
+    assert len(kept) == 3
+    assert max(map(floor, kept)) <= min(floor(config) for config in configs if config not in kept)
+    assert natten_sim.helion.autotune_seed_configs(configs, ask, top=3) == kept
+    keep = natten_sim.helion.autotune_config_filter(ask, best=kept[0], within=1.5)
+    assert [config for config in configs if keep(config)] == [
+        config for config in configs if floor(config) <= 1.5 * floor(kept[0])]
+    model = natten_sim.triton.perf_model(lambda arguments: ask(Config(arguments["BLOCK_M"], arguments["BLOCK_N"])))
+    assert model(BLOCK_M=64, BLOCK_N=32, tokens=4096) == pytest.approx(floor(Config(64, 32)), rel=1e-12)
+    with pytest.raises(natten_sim.Error, match="device: 'h2000'"):
+        natten_sim.helion.autotune_seed_configs(configs, ask, device="h2000")
+    # Where nothing makes sense, Triton still has to try something.
+    nonsense = natten_sim.triton.early_config_prune(lambda config, arguments: {"input": 8, "window": 9})
+    assert nonsense(configs, {}) == configs

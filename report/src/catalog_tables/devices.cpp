@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/report/catalog_report.hpp>
+
+namespace natten_sim::report::tables {
+namespace {
+
+Json device_json(const Device& device) {
+  Json values = Json::object();
+  for (const DeviceNumber& value : known_numbers(device)) {
+    const bool whole = value.value == static_cast<double>(static_cast<std::int64_t>(value.value));
+    values[value.name] = {{"value", whole ? Json(static_cast<std::int64_t>(value.value)) : Json(value.value)},
+                          {"measured", value.measured},
+                          {"source", value.source}};
+  }
+  return {{"name", device.name},
+          {"title", device.title},
+          {"architecture", device.architecture},
+          {"default_backend", device.default_backend},
+          {"values", values}};
+}
+
+Json device_entries(const Catalog& catalog) {
+  Json entries = Json::array();
+  for (const Device& device : catalog.devices) entries.push_back(device_json(device));
+  return entries;
+}
+
+/// One row a device's number.
+std::vector<Json> device_rows(const Catalog& catalog) {
+  std::vector<Json> rows;
+  for (const Device& device : catalog.devices) {
+    for (const DeviceNumber& value : known_numbers(device)) {
+      rows.push_back({{"name", device.name},
+                      {"title", device.title},
+                      {"architecture", device.architecture},
+                      {"default_backend", device.default_backend},
+                      {"quantity", value.name},
+                      {"value", value.value},
+                      {"measured", value.measured},
+                      {"source", value.source}});
+    }
+  }
+  return rows;
+}
+
+std::string devices_text(const Catalog& catalog) {
+  std::string text;
+  for (const Device& device : catalog.devices) {
+    text += fmt::format("{}   {}   {}   default backend {}\n", device.name, device.title, device.architecture,
+                        device.default_backend);
+    for (const DeviceNumber& value : known_numbers(device)) {
+      text += fmt::format("  {} = {:.12g}{}   [{}]\n", value.name, value.value,
+                          value.measured ? " (measured)" : "", value.source);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+CatalogTable devices_table();
+CatalogTable devices_table() {
+  return {.name = "devices",
+          .position = 30,
+          .entries = device_entries,
+          .rows = device_rows,
+          .text = devices_text};
+}
+
+}  // namespace natten_sim::report::tables

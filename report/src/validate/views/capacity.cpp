@@ -1,0 +1,52 @@
+#include <map>
+#include <utility>
+
+#include <natten_sim/report/validation_views.hpp>
+#include <natten_sim/validate/studies/order_study.hpp>
+
+#include "validate/view_tables.hpp"
+
+namespace natten_sim::report::views {
+namespace {
+
+using namespace natten_sim::validate;
+
+Json capacity_row(const std::string& device, const StreamCapacity& each) {
+  return {
+      {"device", device}, {"sms", each.sms}, {"buffer_mib", each.buffer_mib}, {"kept_mib", each.kept_mib}};
+}
+
+std::optional<ValidationView> make_capacity(const RecordedData& data) {
+  ValidationView view;
+  view.empty_row = capacity_row({}, {});
+  std::map<std::pair<std::string, std::int64_t>, std::map<std::int64_t, std::string>> cells;
+  std::map<std::int64_t, bool> buffers;
+  for (const Recording& recording : data.recordings) {
+    if (!data.shows(recording)) continue;
+    for (const StreamCapacity& each : stream_capacities(recording)) {
+      view.rows.push_back(capacity_row(recording.head.device.name, each));
+      cells[{recording.head.device.name, each.sms}][each.buffer_mib] = fmt::format("{:.1f}", each.kept_mib);
+      buffers[each.buffer_mib] = true;
+    }
+  }
+  Cells table = {{"SMs"}};
+  for (const auto& [mib, there] : buffers) table.front().push_back(fmt::format("of {}", mib));
+  table.front().emplace_back("device");
+  for (const auto& [at, kept] : cells) {
+    table.push_back({std::to_string(at.second)});
+    for (const auto& [mib, there] : buffers) table.back().push_back(kept.contains(mib) ? kept.at(mib) : "-");
+    table.back().push_back(at.first);
+  }
+  append_table(table, view.text,
+               "MiB that the L2 keeps of a paced sawtooth stream, over the SMs at work and the buffer");
+  return view.rows.empty() ? std::nullopt : std::optional(view);
+}
+
+}  // namespace
+
+ViewKind capacity_view();
+ViewKind capacity_view() {
+  return {.name = "capacity", .position = 80, .drawn = false, .needs = kNeedsFewSms, .make = make_capacity};
+}
+
+}  // namespace natten_sim::report::views
