@@ -70,7 +70,7 @@ BlockMask block_mask(const NeighborhoodMask& mask, const TilePair& tiles) {
   for_each_tile_visit(problem, [&](const TileVisit& visit) {
     const auto row =
         static_cast<std::size_t>(block_at(visit.group, visit.q_origin, tiles.q_tile, made.q_tiles));
-    const bool full = visit.coverage == TileCoverage::kFull &&
+    const bool full = visit.work == TileWork::kFull &&
                       within_group(mask, visit.group, visit.kv_origin, tiles.kv_tile);
     (full ? made.full : made.partial)[row].push_back(static_cast<std::int32_t>(
         block_at(visit.group, visit.kv_origin, tiles.kv_tile, made.kv_tiles)));
