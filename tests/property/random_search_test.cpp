@@ -220,6 +220,7 @@ std::pair<std::int64_t, std::int64_t> fraction_of(const TileCount& count, Object
     case Objective::kWorst:
     case Objective::kEndToEnd:
       return {tiles, count.walked_tiles() * count.max_tiles_per_walked_tile};
+    case Objective::kTime:
     case Objective::kMean:
       return {tiles, count.visited_tiles};
     case Objective::kFlop:

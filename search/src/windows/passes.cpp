@@ -45,6 +45,7 @@ Ratio scale_of_pass(const SearchSpace& space, Objective objective, const TilePai
       return {checked_multiply(product(tiles.q_tile, "mma_pairs"), product(tiles.kv_tile, "mma_pairs"),
                                "mma_pairs"),
               dense_pairs};
+    case Objective::kTime:
     case Objective::kMean:
       return {1, dense_tiles};
     case Objective::kWorst:
@@ -75,6 +76,7 @@ std::int64_t axis_cost(const SearchSpace& space, const AxisMask& mask, const Axi
                        const AxisCount& count, Objective objective) {
   switch (objective) {
     case Objective::kWork:
+    case Objective::kTime:
     case Objective::kMean:
       break;
     case Objective::kWorst:

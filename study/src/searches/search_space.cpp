@@ -1,4 +1,5 @@
 #include "searches/search_space.hpp"
+#include "searches/search_times.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -147,6 +148,13 @@ void set_tiles(const Catalog& catalog, SearchAnswer& answer, SearchSpace& space)
     space.tiles = question.tiles;
     return;
   }
+  if (!question.kernels.empty()) {
+    if (question.phase != SearchPhase::kForward)
+      throw InvalidParameter("kernel", question.kernels.front(), "the forward phase", "");
+    space.tiles = tiles_of_kernels(question, catalog);
+    for (TileChoice& choice : space.tiles) choice.backward_tiles = {};
+    return;
+  }
   const bool no_backward_pass = effective_backend(question.setting, catalog).backward.empty();
   if (space.phase != SearchPhase::kForward && no_backward_pass) {  // FlexAttention: the forward pass' blocks
     const PassTiles tiles = tiles_of_pass(question, catalog, Walk::kForward, answer);
@@ -193,6 +201,8 @@ void resolve_objective(const SearchSpace& space, SearchQuestion& question) {
   const bool ladder = question.kind == SearchKind::kLadder;
   if (!question.objective)
     question.objective = ladder || space.tiles.size() == 1 ? Objective::kWorst : Objective::kWork;
+  if (question.objective == Objective::kTime && question.kind == SearchKind::kPareto)
+    throw InvalidParameter("objective", "time", "a speedup of tiles for " + mention("pareto"), "mean");
   if (row_of(*question.objective).needs_share && space.phase != SearchPhase::kForward) {
     throw InvalidParameter("objective", natten_sim::to_string(*question.objective),
                            "with the forward phase: the share is that of inference", "work");

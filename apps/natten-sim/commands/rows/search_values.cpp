@@ -33,6 +33,7 @@ TileChoices OptionValue<TileChoices>::from_json(const std::string& key, const Js
     read("backward_kv_tile", choice.backward_tiles.kv_tile);
     if (has("backend") && element["backend"].is_string())
       choice.backend = element["backend"].get<std::string>();
+    if (has("kernel") && element["kernel"].is_string()) choice.kernel = element["kernel"].get<std::string>();
     choices.push_back(choice);
   });
   return choices;
@@ -50,6 +51,7 @@ bool OptionValue<TileChoices>::to_json(const TileChoices& choices, Json& out) {
     write("backward_q_tile", choice.backward_tiles.q_tile);
     write("backward_kv_tile", choice.backward_tiles.kv_tile);
     entry["backend"] = choice.backend.empty() ? Json() : Json(choice.backend);
+    if (!choice.kernel.empty()) entry["kernel"] = choice.kernel;
     out.push_back(entry);
   }
   return true;
