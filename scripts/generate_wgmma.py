@@ -8,6 +8,7 @@ A wgmma instruction names every accumulator register, so C++ cannot write one fo
 
 SCORE_WIDTHS = (64, 80, 96, 112, 128, 176)  # KV tiles
 OUTPUT_WIDTHS = (64, 96, 128, 160, 192, 256)  # head dimensions
+GRADIENT_WIDTHS = (64,)  # columns of dQ that a warpgroup computes
 TYPES = (("__nv_bfloat16", "bf16"), ("__half", "f16"))
 
 HEADER = """\
@@ -30,6 +31,8 @@ namespace natten_sim::kernels::attention_forward {
 template <typename Element, int kWidth> struct ScoreProduct;
 /// O += P V: P in registers (4 packed pairs), V in shared memory with the head dimension contiguous.
 template <typename Element, int kWidth> struct OutputProduct;
+/// dQ = dS K: both operands in shared memory, dS with the keys contiguous, K with the head dimension contiguous.
+template <typename Element, int kWidth> struct GradientProduct;
 """
 
 FOOTER = """
@@ -45,13 +48,13 @@ def accumulators(count):
     return ", ".join(f'"+f"(d[{i}])' for i in range(count))
 
 
-def score(element, name, width):
+def from_shared(what, element, name, width, transposed):
     n = width // 2
     return f"""
-template <> struct ScoreProduct<{element}, {width}> {{
+template <> struct {what}<{element}, {width}> {{
   static __device__ __forceinline__ void issue(float (&d)[{n}], std::uint64_t a, std::uint64_t b, int accumulate) {{
     asm volatile("{{.reg .pred p; setp.ne.b32 p, %{n + 2}, 0;\\n"
-      "wgmma.mma_async.sync.aligned.m64n{width}k16.f32.{name}.{name} {{{registers(n)}}}, %{n}, %{n + 1}, p, 1, 1, 0, 0;}}"
+      "wgmma.mma_async.sync.aligned.m64n{width}k16.f32.{name}.{name} {{{registers(n)}}}, %{n}, %{n + 1}, p, 1, 1, 0, {transposed};}}"
       : {accumulators(n)} : "l"(a), "l"(b), "r"(accumulate)); }}
 }};"""
 
@@ -71,7 +74,9 @@ template <> struct OutputProduct<{element}, {width}> {{
 print(HEADER)
 for element, name in TYPES:
     for width in SCORE_WIDTHS:
-        print(score(element, name, width))
+        print(from_shared("ScoreProduct", element, name, width, 0))
     for width in OUTPUT_WIDTHS:
         print(output(element, name, width))
+    for width in GRADIENT_WIDTHS:
+        print(from_shared("GradientProduct", element, name, width, 1))
 print(FOOTER)

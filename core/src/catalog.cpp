@@ -41,6 +41,20 @@ const KernelCosts* Catalog::costs_of(std::string_view kernel_name, std::string_v
   return nullptr;
 }
 
+const ScheduleCostSet& Catalog::schedule_cost_set(std::string_view name) const {
+  return find_named(schedule_costs, "costs", name);
+}
+
+const ScheduleCostSet* Catalog::schedule_costs_of(std::string_view kernel_name, std::string_view device_name,
+                                                  std::int64_t head_dim, Dtype dtype) const {
+  for (const ScheduleCostSet& costs : schedule_costs) {
+    if (costs.kernel == kernel_name && costs.device == device_name && costs.head_dim == head_dim &&
+        std::find(costs.dtypes.begin(), costs.dtypes.end(), dtype) != costs.dtypes.end())
+      return &costs;
+  }
+  return nullptr;
+}
+
 std::vector<TilePair> tile_pairs(const Backend& backend, std::size_t rank, std::int64_t head_dim, Walk pass) {
   const std::vector<BackendTiles>& table = pass == Walk::kForward ? backend.forward : backend.backward;
   const char* direction = pass == Walk::kForward ? " forward" : " backward";

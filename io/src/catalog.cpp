@@ -1,10 +1,9 @@
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/kernel_times.hpp>
+#include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/strict_object.hpp>
 
 #include "device_atomics.hpp"
@@ -297,6 +296,10 @@ Catalog builtin_catalog() {
   join_msda_kernels(catalog);
   add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");
   add_kernel_times(catalog, embedded::kernel_times, "data/kernel-times.json");
+  for (const embedded::File& file : embedded::schedule_costs)
+    add_schedule_costs(catalog, file.text, std::string(file.path));
+  std::sort(catalog.schedule_costs.begin(), catalog.schedule_costs.end(),
+            [](const ScheduleCostSet& a, const ScheduleCostSet& b) { return a.name < b.name; });
   return catalog;
 }
 
@@ -304,5 +307,6 @@ std::string_view published_gna_figures() { return embedded::gna_dissertation; }
 std::string_view published_sawtooth_figures() { return embedded::sawtooth; }
 
 std::string_view published_dash_figures() { return embedded::dash; }
+std::string_view published_determinism_figures() { return embedded::flash_attention_determinism; }
 
 }  // namespace natten_sim

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/kernel_times.hpp>
@@ -28,8 +30,8 @@ CatalogObject make_catalog(nb::handle preset_file, nb::handle device_file, nb::h
   return {context};
 }
 
-nb::object entries(const study::Context& context, CatalogTable table) {
-  return frozen(report::catalog_json(context.catalog, table));
+nb::object entries(const study::Context& context, const CatalogTable& table) {
+  return frozen(table.entries(context.catalog));
 }
 
 /// What a callback raised in another thread waits for the one that may raise it.
@@ -104,14 +106,15 @@ void bind_catalog(nb::module_& module) {
           "def __init__(self, *, preset_file: str | os.PathLike[str] | None = None, "
           "device_file: str | os.PathLike[str] | None = None, costs: str | os.PathLike[str] | None = None) "
           "-> None"));
-  for (const CatalogTable table : values_of<CatalogTable>()) {
-    const std::string name = to_string(table);
-    const std::string doc = "The " + name + " that keywords take by name, each with its source.";
+  for (const CatalogTable* table : report::catalog_tables()) {
+    std::string name = table->name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    const std::string doc = "The " + table->name + " that keywords take by name, each with its source.";
     catalog.def(
-        name.c_str(), [table](const CatalogObject& self) { return entries(*self.context, table); },
+        name.c_str(), [table](const CatalogObject& self) { return entries(*self.context, *table); },
         nb::sig(("def " + name + "(self) -> tuple[natten_sim._record.Record, ...]").c_str()), doc.c_str());
     module.def(
-        name.c_str(), [table] { return entries(*shipped_context(), table); },
+        name.c_str(), [table] { return entries(*shipped_context(), *table); },
         nb::sig(("def " + name + "() -> tuple[natten_sim._record.Record, ...]").c_str()), doc.c_str());
   }
 }

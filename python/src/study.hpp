@@ -29,7 +29,8 @@ struct Study {
   const char* schema;    ///< the program's subcommand
   const char* doc;       ///< what is answered, in a sentence or two
   Duration duration = Duration::kShort;
-  bool threads = false;  ///< whether the answer is found by several threads
+  bool threads = false;              ///< whether the answer is found by several threads
+  const char* positional = nullptr;  ///< keyword that a first argument without a name is for
   Keywords<Q> keywords;
   A (*answer)(const Q&, const study::Context&);
   Json (*input)(const Keywords<Q>&, const A&);
@@ -125,8 +126,14 @@ template <typename Q, typename A>
 /// `def count(*, input: int | Sequence[int] | None = None, ...) -> Count`.
 template <typename Q, typename A>
 [[nodiscard]] std::string signature_of(const Study<Q, A>& study) {
-  std::string text = std::string("def ") + study.function + "(*";
+  std::string text = std::string("def ") + study.function + "(";
   for (const auto& row : study.keywords.rows()) {
+    if (study.positional != nullptr && row.name == study.positional)
+      text += row.name + ": " + row.hint + " | None = None, ";
+  }
+  text += "*";
+  for (const auto& row : study.keywords.rows()) {
+    if (study.positional != nullptr && row.name == study.positional) continue;
     if (row.is_keyword) text += ", " + row.name + ": " + row.hint + " | None = None";
   }
   if (study.threads) text += ", threads: int | None = None";
@@ -148,20 +155,37 @@ template <typename Q, typename A>
   return text + "Raises:\n    Error: A value is out of its range, or contradicts another one.";
 }
 
-/// Registers the function and the type of its answers. `study` lives as long as the module.
+/// Registers the function. `study` lives as long as the module.
 template <typename Q, typename A>
-nb::class_<AnswerOf<Q, A>, Answer> bind(nb::module_& module, Study<Q, A> given) {
+void bind_function(nb::module_& module, Study<Q, A> given) {
   auto* study = new Study<Q, A>(std::move(given));  // as long as the interpreter
-  nb::class_<AnswerOf<Q, A>, Answer> type(module, study->type,
-                                          (std::string("What ") + study->function + "() answers.").c_str());
+  const auto call = [study](const nb::kwargs& keywords) {
+    Asked<Q> asked = read_call(*study, keywords);
+    return new AnswerOf<Q, A>(
+        study, [&] { return answer_of(*study, asked); }, asked.context);
+  };
+  const std::string signature = signature_of(*study), doc = doc_of(*study);
+  if (study->positional == nullptr) {
+    module.def(study->function, call, nb::rv_policy::take_ownership, nb::sig(signature.c_str()), doc.c_str());
+    return;
+  }
   module.def(
       study->function,
-      [study](const nb::kwargs& keywords) {
-        Asked<Q> asked = read_call(*study, keywords);
-        return new AnswerOf<Q, A>(
-            study, [&] { return answer_of(*study, asked); }, asked.context);
+      [study, call](const nb::args& values, const nb::kwargs& keywords) {
+        if (values.size() > 1)
+          throw nb::type_error((std::string(study->function) + "() takes one positional argument").c_str());
+        if (values.size() == 1) keywords[study->positional] = values[0];
+        return call(keywords);
       },
-      nb::rv_policy::take_ownership, nb::sig(signature_of(*study).c_str()), doc_of(*study).c_str());
+      nb::rv_policy::take_ownership, nb::sig(signature.c_str()), doc.c_str());
+}
+
+/// Registers the function and the type of its answers.
+template <typename Q, typename A>
+nb::class_<AnswerOf<Q, A>, Answer> bind(nb::module_& module, Study<Q, A> study) {
+  const std::string doc = std::string("What ") + study.function + "() answers.";
+  nb::class_<AnswerOf<Q, A>, Answer> type(module, study.type, doc.c_str());
+  bind_function(module, std::move(study));
   return type;
 }
 

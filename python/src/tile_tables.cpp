@@ -93,7 +93,7 @@ TileTables neighborhood_tables(const TilingProblem& problem) {
     while (static_cast<std::int64_t>(side.offsets.size()) <= row)
       side.offsets.push_back(static_cast<std::int64_t>(side.columns.size()));
     side.columns.push_back(static_cast<std::int32_t>(first_kv[visit.group] + visit.kv_tile));
-    side.full.push_back(visit.coverage == TileCoverage::kFull ? 1 : 0);
+    side.full.push_back(visit.work == TileWork::kFull ? 1 : 0);
   });
   side.offsets.resize(static_cast<std::size_t>(tables.q_tiles) + 1,
                       static_cast<std::int64_t>(side.columns.size()));

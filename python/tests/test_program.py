@@ -8,11 +8,13 @@ from typing import Any
 import hypothesis.strategies as st
 import natten_sim
 import pytest
-from conftest import Program
+from conftest import ROOT, Program
 from hypothesis import given, settings
 
 HUNYUAN = {"preset": "hunyuan-video", "window": (18, 24, 24)}
 TILES = {"q_tile": (4, 8, 8), "kv_tile": (2, 8, 8)}
+
+RECORDINGS = str(ROOT / "data" / "recordings")
 
 # Function, keywords, the program's line.
 SAME: list[tuple[str, dict[str, Any], str]] = [
@@ -61,6 +63,7 @@ SAME: list[tuple[str, dict[str, Any], str]] = [
      "atomics --distribution zipf:1.5 --updates 10000 --path cas --values constant"),
     ("msda", {"config": "B4_800x1333_d256_L4", "phase": "backward", "accumulator": "fp32"},
      "msda --config B4_800x1333_d256_L4 --phase backward --accumulator fp32"),
+    ("compare", {"recorded": RECORDINGS, "suites": ["reuse"]}, f"validate reuse --recorded {RECORDINGS}"),
 ]
 
 
@@ -143,3 +146,23 @@ def test_files_add_to_the_catalog(program: Program, root: Any, tmp_path: Any) ->
     answer = natten_sim.count(preset="mine", window=(8, 8, 8), catalog=catalog)
     done = program.run("count", "--preset", "mine", "-w", 8, 8, 8, "--preset-file", presets, "--json")
     assert answer.to_json() == done.stdout
+
+
+def test_a_profile_of_ones_own_kernel_is_explained(program: Program, tmp_path: Any) -> None:
+    # 4096 tokens, head dim 64, two bytes, sectors of 32 bytes: Q once, K and V once for each of 32 Q tiles of 128.
+    sectors = 4096 * 64 * 2 * (1 + 32 * 2) // 32
+    header = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
+    rows = [f'"{number}","{kernel}","l1tex__m_xbar2l1tex_read_sectors.sum","sector","{value:,}"'
+            for number, kernel, value in ((0, "my_attention", sectors), (1, "other", 7))]
+    profile = tmp_path / "profile.csv"
+    profile.write_text("\n".join([header, *rows]) + "\n")
+    point = {"tokens": 4096, "head_dim": 64, "q_tile": 128, "kv_tile": 64, "ctas_per_sm": 1, "schedule": "grid",
+             "order": "cyclic"}
+    answer = natten_sim.explain(profile, point=point, ncu_kernel="my_attention")
+    row = next(row for row in answer.rows if row.counter == "l2_read_sectors")
+    assert row.predicted == row.measured == sectors
+    words = [f"{name}={value}" for name, value in point.items()]
+    line = ("validate", "--ncu-csv", profile, "--ncu-kernel", "my_attention", "--point", *words, "--json")
+    assert answer.to_json() == program.run(*line).stdout
+    with pytest.raises(natten_sim.Error, match="tokens"):
+        natten_sim.explain(profile)

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/csv.hpp>
@@ -19,6 +18,9 @@ const FinishedSchedule* finished_of(const ScheduleResult& result) {
   return std::get_if<FinishedSchedule>(&result.outcome);
 }
 
+/// The other phases are of a whole chain.
+bool has_q_tile(TaskPhase phase) { return phase == TaskPhase::kCompute || phase == TaskPhase::kReduce; }
+
 /// Visits every step of the critical path with the phase it belongs to and the time at which that starts.
 template <typename Visit>
 void for_each_critical_step(const FinishedSchedule& finished, const Visit& visit) {
@@ -35,9 +37,8 @@ Json critical_path_fields(const FinishedSchedule& finished) {
   for_each_critical_step(finished, [&](const SchedulePhase& phase, const CriticalStep& step, double offset) {
     const ScheduledChain& chain = phase.schedule.chains[static_cast<std::size_t>(step.chain)];
     Json object = {{"head", chain.head}, {"kv_tile", chain.kv_tile}};
-    object["q_tile"] = step.phase == TaskPhase::kReduceKv
-                           ? Json()
-                           : Json(chain.q_order[static_cast<std::size_t>(step.task)]);
+    object["q_tile"] =
+        has_q_tile(step.phase) ? Json(chain.q_order[static_cast<std::size_t>(step.task)]) : Json();
     object["phase"] = to_string(step.phase);
     if (!phase.name.empty()) object["pass"] = phase.name;
     object["start"] = offset + step.start;
@@ -69,12 +70,11 @@ std::string critical_path_text(const FinishedSchedule& finished) {
   std::vector<std::vector<std::string>> steps = {{"start", "end", "head", "KV tile", "Q tile", "phase"}};
   for_each_critical_step(finished, [&](const SchedulePhase& phase, const CriticalStep& step, double offset) {
     const ScheduledChain& chain = phase.schedule.chains[static_cast<std::size_t>(step.chain)];
-    steps.push_back({short_number(offset + step.start), short_number(offset + step.end),
-                     std::to_string(chain.head), std::to_string(chain.kv_tile),
-                     step.phase == TaskPhase::kReduceKv
-                         ? "-"
-                         : std::to_string(chain.q_order[static_cast<std::size_t>(step.task)]),
-                     to_string(step.phase)});
+    steps.push_back(
+        {short_number(offset + step.start), short_number(offset + step.end), std::to_string(chain.head),
+         std::to_string(chain.kv_tile),
+         has_q_tile(step.phase) ? std::to_string(chain.q_order[static_cast<std::size_t>(step.task)]) : "-",
+         to_string(step.phase)});
   });
   return "\ncritical path\n" + text_table(steps);
 }
@@ -119,7 +119,15 @@ Json schedule_result(const ScheduleAnswer& answer, CriticalPath path) {
   if (answer.results.size() == 1) return schedule_fields(answer.results.front(), path);
   Json algorithms = Json::array();
   for (const ScheduleResult& result : answer.results) algorithms.push_back(schedule_fields(result, path));
-  return {{"algorithms", std::move(algorithms)}};
+  Json result = {{"algorithms", std::move(algorithms)}};
+  result["left_out"] = answer.left_out;
+  if (answer.cost_map.empty()) return result;
+  result["cost_map"] = Json::array();
+  for (const study::CostRegion& region : answer.cost_map) {
+    result["cost_map"].push_back(
+        {{"reduce", region.reduce}, {"handoff", region.handoff}, {"fastest", region.fastest}});
+  }
+  return result;
 }
 
 std::string schedule_csv(const ScheduleAnswer& answer) {
@@ -153,6 +161,18 @@ std::string schedule_text(const ScheduleResult& result, const BackwardProblem& p
   return path == CriticalPath::kHidden ? text : text + critical_path_text(finished);
 }
 
+std::string cost_map_text(const std::vector<study::CostRegion>& map) {
+  std::vector<std::vector<std::string>> rows = {{"reduce over compute"}};
+  for (const study::CostRegion& region : map) {
+    if (region.reduce == map.front().reduce)
+      rows.front().push_back(fmt::format("handoff {:g}", region.handoff));
+    if (region.handoff == map.front().handoff) rows.push_back({fmt::format("{:g}", region.reduce)});
+    rows.back().push_back(region.fastest);
+  }
+  return "No costs were given: every one is 1. Which deterministic schedule is fastest depends on them:\n" +
+         text_table(rows);
+}
+
 std::string schedule_comparison(const ScheduleAnswer& answer) {
   std::optional<double> fastest;
   for (const ScheduleResult& result : answer.results) {
@@ -184,7 +204,7 @@ std::string schedule_comparison(const ScheduleAnswer& answer) {
   return fmt::format("{} Q x {} KV tiles, {} heads, {} workers\n", problem.mask.q_tiles,
                      problem.mask.kv_tiles, problem.heads, problem.workers) +
          text_table(rows) + "* no prescribed dQ order in one pass; its bound is that of its own work\n" +
-         remarks;
+         remarks + (answer.cost_map.empty() ? std::string() : cost_map_text(answer.cost_map));
 }
 
 }  // namespace natten_sim::report

@@ -7,6 +7,7 @@
 #include <natten_sim/models/schedules/launch_monotone.hpp>
 #include <natten_sim/study/schedule.hpp>
 
+#include "schedules/cost_map.hpp"
 #include "schedules/schedule_problem.hpp"
 #include "schedules/whole_costs.hpp"
 
@@ -39,6 +40,8 @@ BackwardCosts resolve_costs(const ScheduleCosts& given, bool grouped_heads) {
   costs.reduce = given.reduce;
   costs.reduce_kv = grouped_heads ? given.reduce_kv.value_or(given.reduce) : 0.0;
   costs.per_tile_tax = given.per_tile_tax;
+  costs.prologue = given.prologue;
+  costs.epilogue = given.epilogue;
   costs.handoff = given.handoff;
   costs.handoff_far = given.handoff_far;
   costs.writer_stages = given.writer_stages;
@@ -130,23 +133,47 @@ ScheduleResult run_algorithm(const ScheduleAlgorithm& algorithm, const ScheduleR
   return result;
 }
 
+std::int64_t count_tasks(const BackwardProblem& problem) {
+  const auto& work = problem.mask.work;
+  return problem.heads *
+         (static_cast<std::int64_t>(work.size()) - std::count(work.begin(), work.end(), TileWork::kNone));
+}
+
+/// The named algorithms, or all, less the searches that nobody asked for and that take long here.
+std::vector<const ScheduleAlgorithm*> chosen_algorithms(const ScheduleQuestion& question,
+                                                        ScheduleAnswer& answer) {
+  std::vector<const ScheduleAlgorithm*> algorithms;
+  for (const std::string& name : question.algorithms) algorithms.push_back(&schedule_algorithm(name));
+  if (!algorithms.empty()) return algorithms;
+  const bool search = question.effort.has_value() || count_tasks(answer.problem) <= kCheapTasks;
+  for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
+    if (algorithm->searches && !search) {
+      answer.left_out.push_back(algorithm->name);
+    } else {
+      algorithms.push_back(algorithm);
+    }
+  }
+  return algorithms;
+}
+
 }  // namespace
 
 ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context) {
-  std::vector<const ScheduleAlgorithm*> algorithms;
-  for (const std::string& name : question.algorithms) algorithms.push_back(&schedule_algorithm(name));
-  if (algorithms.empty()) algorithms = schedule_algorithms();
+  for (const std::string& name : question.algorithms) (void)schedule_algorithm(name);
   ScheduleAnswer answer = describe_problem(question, context.catalog);
+  const std::vector<const ScheduleAlgorithm*> algorithms = chosen_algorithms(question, answer);
   const WholeCosts whole = whole_costs(answer.problem, answer.costs);
   const ScheduleRequest request{.problem = answer.problem,
                                 .costs = whole.costs,
                                 .dispatch = question.dispatch,
                                 .launch = question.launch,
+                                .walk = question.walk,
                                 .effort = question.effort,
                                 .seed = question.seed,
                                 .progress = context.progress};
   for (const ScheduleAlgorithm* algorithm : algorithms)
     answer.results.push_back(run_algorithm(*algorithm, request, whole.parts, question.detail));
+  if (question.cost_map && count_tasks(answer.problem) <= kCheapTasks) answer.cost_map = cost_map(request);
   return answer;
 }
 

@@ -13,9 +13,9 @@ using namespace natten_sim::test;
 const std::string kRecordings = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings";
 
 TEST_CASE("validate on recordings within tolerance prints the tables and exits 0") {
-  const Run done = run(
-      "validate stream partitions active-sms reuse sawtooth tiles held-out pace --recorded '" + kRecordings +
-      "'");
+  const Run done =
+      run("validate stream partitions active-sms reuse sawtooth tiles held-out pace --recorded '" +
+          kRecordings + "'");
   CHECK(done.exit_code == 0);
   for (const char* expected : {"NVIDIA H200", "l2_read_sectors", "dram_read_bytes", "TFLOP/s, head dim 128",
                                "Known misses", "0 out of tolerance"}) {
@@ -38,6 +38,20 @@ TEST_CASE("validate's result has the fields that docs/cli.md names") {
   for (const Json& row : result["rows"]) {
     if (row["counter"] == "l2_read_sectors") CHECK(std::abs(row["deviation"].get<double>()) < 0.01);
   }
+}
+
+TEST_CASE(
+    "times of FlashAttention-4 and -2 that costs were fitted to come out within 5%, and count as fitted") {
+  const Json result = result_of("validate schedules --recorded '" + kRecordings + "'");
+  double errors = 0;
+  for (const Json& row : result["rows"]) {
+    INFO(row.dump());
+    CHECK(row["fitted"] == true);  // other lengths, windows and grouped heads wait for their measurement
+    CHECK(row["verdict"] == "within");
+    errors += std::abs(row["deviation"].get<double>());
+  }
+  REQUIRE(result["rows"].size() == 32);
+  CHECK(errors / 32 < 0.015);
 }
 
 TEST_CASE(

@@ -33,6 +33,8 @@ ScheduleRequest random_request() {
   request.costs.reduce = pick_tiles(0, 5);
   request.costs.handoff = pick_tiles(0, 2);
   request.costs.writer_stages = pick_tiles(0, 2);
+  if (pick_tiles(0, 2) == 0) request.costs.prologue = pick_tiles(0, 4);
+  if (pick_tiles(0, 2) == 0) request.costs.epilogue = pick_tiles(0, 4);
   if (pick_tiles(0, 1) == 0)
     request.dispatch = pick_tiles(0, 1) == 0 ? Dispatch::kStatic : Dispatch::kDynamic;
   request.effort = 4;

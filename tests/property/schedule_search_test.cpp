@@ -55,6 +55,8 @@ BackwardCosts random_costs() {
   costs.reduce_kv = unit * pick(0, 4);
   if (pick(0, 7) == 0) costs.compute = costs.compute_partial = 1e12;  // far apart
   costs.writer_stages = pick(0, 3) == 0 ? pick(1, 3) : 0;
+  if (pick(0, 3) == 0) costs.prologue = unit * pick(0, 4);
+  if (pick(0, 3) == 0) costs.epilogue = unit * pick(0, 6);
   return costs;
 }
 

@@ -1,6 +1,7 @@
 // The event simulation of backward schedules against the longest path of their graphs, on random problems,
 // and both against closed forms. The schedules are written out here, from their descriptions.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <limits>
@@ -51,6 +52,8 @@ BackwardCosts random_costs() {
   if (pick(0, 2) == 0) costs.handoff_far = static_cast<double>(pick(0, 6));
   costs.reduce_kv = static_cast<double>(pick(0, 5));
   costs.writer_stages = pick(0, 1) == 0 ? 0 : pick32(1, 3);
+  if (pick(0, 1) == 0) costs.prologue = static_cast<double>(pick(0, 4));
+  costs.epilogue = static_cast<double>(std::max<std::int64_t>(0, pick(-6, 6)));
   return costs;
 }
 
@@ -392,10 +395,8 @@ TEST_CASE("schedules that do not fit their problem are refused, and so are impos
   refused([](BackwardSchedule& bad) { bad.dispatch = Dispatch::kDynamic; });
   refused([](BackwardSchedule& bad) { bad.dq_order.pop_back(); });
   refused([](BackwardSchedule& bad) { bad.dq_order[2][0] = bad.dq_order[2][1]; });
-  for (const double cost :
-       {-1.0, 1e300, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+  for (const double cost : {-1.0, 1e300, std::nan(""), std::numeric_limits<double>::infinity()})
     CHECK_THROWS_AS(run_schedule(problem, {.compute = cost}, good), InvalidParameter);
-  }
 }
 
 }  // namespace

@@ -1,18 +1,22 @@
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/files.hpp>
+#include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/schedule_table.hpp>
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/kernel_schedule_report.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>
 
-#include "commands/rows/schedule_rows.hpp"
+#include "commands/rows/kernel_schedule_rows.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -109,13 +113,41 @@ void run_algorithms(const ScheduleFlags& flags, study::Context context) {
   } else {
     write_one(flags, answer, input);
   }
+  for (const std::string& name : answer.left_out)
+    notes.note(name + " was left out: it takes long here; --algorithm " + name + " or --effort N runs it");
   if (std::holds_alternative<std::monostate>(question.workers))
     notes.note(fmt::format("no workers given: {}, one a KV tile", answer.problem.workers));
 }
 
-int run_schedule(const ScheduleFlags& flags) {
+/// --costs names a set, or a file with one that is added here.
+void load_costs(ScheduleFlags& flags, study::Context& context) {
+  const auto& known = context.catalog.schedule_costs;
+  const auto is_its = [&](const ScheduleCostSet& set) { return set.name == *flags.costs; };
+  if (!flags.costs || std::any_of(known.begin(), known.end(), is_its)) return;
+  if (!std::filesystem::exists(*flags.costs)) return;  // an unknown name: the catalog says which there are
+  add_schedule_costs(context.catalog, read_text("costs", *flags.costs), "costs file " + *flags.costs);
+  flags.costs = known.front().name;
+}
+
+void run_kernel(const ScheduleFlags& flags, const study::Context& context) {
+  const study::KernelScheduleAnswer answer = study::kernel_schedule(kernel_schedule_question(flags), context);
+  const std::string text = flags.output.json
+                               ? report::envelope("schedule", kernel_schedule_input(flags, answer),
+                                                  report::kernel_schedule_result(answer))
+                           : flags.output.csv ? report::kernel_schedule_csv(answer)
+                                              : report::kernel_schedule_text(answer);
+  write_all(flags, text, {});
+}
+
+int run_schedule(const ScheduleFlags& given) {
+  ScheduleFlags flags = given;
   refuse_shared_files(flags);
-  const study::Context context = make_context(flags.files);
+  study::Context context = make_context(flags.files);
+  load_costs(flags, context);
+  if (flags.kernel) {
+    run_kernel(flags, context);
+    return kExitDone;
+  }
   flags.table ? run_table(flags, context) : run_algorithms(flags, context);
   return kExitDone;
 }

@@ -10,19 +10,6 @@
 namespace natten_sim::kernels::attention_forward {
 namespace {
 
-double value_of(std::uint16_t bits, Dtype dtype) {
-  if (dtype == Dtype::kBf16) {
-    const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
-    float value = 0;
-    std::memcpy(&value, &wide, sizeof value);
-    return value;
-  }
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 31) return mantissa != 0 ? std::nan("") : sign * std::numeric_limits<double>::infinity();
-  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25));
-}
-
 bool sees(const Problem& problem, std::int64_t query, std::int64_t key) {
   if (const Band* band = std::get_if<Band>(&problem.mask)) {
     const std::int64_t distance = key - (query + problem.kv_tokens - problem.q_tokens);
@@ -43,15 +30,27 @@ bool sees(const Problem& problem, std::int64_t query, std::int64_t key) {
 
 }  // namespace
 
+double value_of_bits(std::uint16_t bits, Dtype dtype) noexcept {
+  if (dtype == Dtype::kBf16) {
+    const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
+    float value = 0;
+    std::memcpy(&value, &wide, sizeof value);
+    return value;
+  }
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  if (exponent == 31) return mantissa != 0 ? std::nan("") : sign * std::numeric_limits<double>::infinity();
+  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25));
+}
+
 ReferenceRow reference_row(const Problem& problem, const HostTensors& tensors, std::int64_t batch,
                            std::int64_t head, std::int64_t query) {
   require_valid(problem);
   const std::int64_t kv_head = head / (problem.heads / problem.heads_kv);
   const auto element = [&](const std::vector<std::uint16_t>& tensor, const TensorStrides& strides,
                            std::int64_t of_head, std::int64_t token, std::int64_t column) {
-    return value_of(tensor.at(static_cast<std::size_t>(batch * strides.batch + of_head * strides.head +
-                                                       token * strides.token + column)),
-                    problem.dtype);
+    const std::int64_t at = batch * strides.batch + of_head * strides.head + token * strides.token + column;
+    return value_of_bits(tensor.at(static_cast<std::size_t>(at)), problem.dtype);
   };
   std::vector<std::int64_t> keys;
   std::vector<double> scores;

@@ -19,13 +19,15 @@ class Terms {
     reduce = costs.reduce + (order == ReductionOrder::kPrescribed ? costs.per_tile_tax : 0.0);
     reduce_kv = problem.heads_per_kv_head > 1 ? costs.reduce_kv : 0.0;
     handoff = std::min(costs.handoff, costs.handoff_far.value_or(costs.handoff));
+    prologue = costs.prologue;
+    epilogue = costs.epilogue;
     serial = costs.writer_stages == 0;
   }
   [[nodiscard]] double compute(std::int32_t q, std::int32_t kv) const {
     return problem_.mask.at(q, kv) == TileWork::kPartial ? costs_.compute_partial : costs_.compute;
   }
 
-  double reduce = 0, reduce_kv = 0, handoff = 0;
+  double reduce = 0, reduce_kv = 0, handoff = 0, prologue = 0, epilogue = 0;
   bool serial = true;
 
  private:
@@ -54,8 +56,9 @@ ChainLoad load_of(const BackwardProblem& problem, const Terms& terms, std::int32
 /// Time of a chain without the reduction of dK/dV.
 double dq_time(const ChainLoad& load, const Terms& terms) {
   if (load.tasks == 0) return 0;
-  if (terms.serial) return load.compute + load.tasks * terms.reduce;
-  return std::max(load.compute + terms.reduce, load.least_compute + load.tasks * terms.reduce);
+  if (terms.serial) return terms.prologue + load.compute + load.tasks * terms.reduce + terms.epilogue;
+  return terms.prologue + std::max(load.compute + std::max(terms.reduce, terms.epilogue),
+                                   load.least_compute + load.tasks * terms.reduce);
 }
 
 double chain_time(const ChainLoad& load, const Terms& terms) {
@@ -70,7 +73,8 @@ double grain_of(const BackwardProblem& problem, const BackwardCosts& costs, cons
   std::int64_t grain = 0;
   for (const double cost :
        {holds(TileWork::kFull) ? costs.compute : 0.0, holds(TileWork::kPartial) ? costs.compute_partial : 0.0,
-        terms.reduce, terms.reduce_kv, costs.handoff, costs.handoff_far.value_or(0.0)}) {
+        terms.reduce, terms.reduce_kv, costs.handoff, costs.handoff_far.value_or(0.0), terms.prologue,
+        terms.epilogue}) {
     constexpr double kExact = 9007199254740992.0;  // 2^53
     if (cost != std::floor(cost) || cost >= kExact) return 0;
     grain = std::gcd(grain, static_cast<std::int64_t>(cost));
@@ -120,8 +124,10 @@ double dq_bound(const BackwardProblem& problem, const Terms& terms) {
       ++contributions;
     }
     if (contributions == 0) continue;
-    const double between = std::min(terms.handoff, terms.serial ? least : 0.0);
-    best = std::max(best, least + contributions * terms.reduce + (contributions - 1) * between);
+    // Contributions of one worker come from different chains, and a chain starts when the one before is done.
+    const double between = std::min(terms.handoff, terms.prologue + least);
+    best = std::max(best, terms.prologue + least + contributions * terms.reduce +
+                              (contributions - 1) * between + (terms.serial ? terms.epilogue : 0.0));
   }
   return best;
 }
@@ -137,7 +143,7 @@ double crowding_bound(const BackwardProblem& problem, const Terms& terms, const 
     }
     for (const auto& [tasks, count] : chains) {
       const std::int32_t crowd = (count + tasks - 1) / tasks;
-      best = std::max(best, tasks * (least_compute + terms.reduce) +
+      best = std::max(best, terms.prologue + tasks * (least_compute + terms.reduce) + terms.epilogue +
                                 (crowd - 1) * (terms.reduce + std::min(terms.handoff, least_compute)));
     }
   }
@@ -191,6 +197,7 @@ ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCos
   if (terms.serial) {
     const std::int64_t most = ceil_divide(tasks * problem.heads, problem.workers);
     bounds.tasks = static_cast<double>(most) * (least_compute + terms.reduce);
+    if (tasks > 0) bounds.tasks += terms.prologue + terms.epilogue;
   }
   bounds.chains = chains_bound(times, problem.heads, problem.workers);
   if (bounds.grain > 0) bounds.packing = packed_chains(times, problem, std::max(bounds.work, bounds.chains));

@@ -32,7 +32,8 @@ bool uniform_serial(const BackwardProblem& problem, const BackwardCosts& costs) 
   const bool whole = std::find(problem.mask.work.begin(), problem.mask.work.end(), TileWork::kFull) !=
                      problem.mask.work.end();
   return (!(partial && whole) || costs.compute == costs.compute_partial) && costs.writer_stages == 0 &&
-         costs.handoff == 0 && costs.handoff_far.value_or(0.0) == 0 && problem.heads_per_kv_head == 1;
+         costs.handoff == 0 && costs.handoff_far.value_or(0.0) == 0 && problem.heads_per_kv_head == 1 &&
+         costs.prologue == 0 && costs.epilogue == 0;
 }
 
 /// Cost of one task's compute; all are equal.

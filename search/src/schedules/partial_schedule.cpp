@@ -63,19 +63,24 @@ PartialSchedule::Times PartialSchedule::times(const Step& step) const {
     ready = worker.writer;
   } else {
     const bool partial = problem_.mask.at(step.q_tile, kv_tile_of(step.chain)) == TileWork::kPartial;
-    double handed = worker.free + (partial ? costs_.compute_partial : costs_.compute);
+    double handed = worker.free + (worker.chain == kNone ? costs_.prologue : 0.0) +
+                    (partial ? costs_.compute_partial : costs_.compute);
     const auto done = static_cast<std::size_t>(tasks_done);
     if (stages_ > 0 && done >= stages_)
       handed = std::max(handed, ends_[static_cast<std::size_t>(step.worker) * stages_ + done % stages_]);
     ready = tasks_done > 0 ? std::max(handed, worker.writer) : handed;
     cost = costs_.reduce + costs_.per_tile_tax;
-    times.next_compute = handed;
+    times.free = handed;
   }
   times.start =
       place.count == 0 ? ready : std::max(ready, place.end + handoff(place.last_worker, step.worker));
   times.end = times.start + cost;
+  times.writer = times.end;
+  if (step.q_tile != kNone && tasks_done + 1 == tasks(step.chain))
+    times.writer =
+        stages_ == 0 ? times.end + costs_.epilogue : std::max(times.end, times.free + costs_.epilogue);
   const bool last = step.q_tile == kNone || tasks_done + 1 == tasks(step.chain);
-  if (stages_ == 0 || last) times.next_compute = times.end;
+  if (stages_ == 0 || last) times.free = times.writer;
   return times;
 }
 
@@ -103,14 +108,14 @@ void PartialSchedule::append(const Step& step) {
     }
   }
   ++worker.done;
-  worker.free = at.next_compute;
-  worker.writer = at.end;
+  worker.free = at.free;
+  worker.writer = at.writer;
   if (worker.done == tasks(step.chain) + (dkv_ ? 1 : 0)) worker.chain = kNone;
   place.end = at.end;
   place.last_worker = step.worker;
   --place.left;
   ++place.count;
-  makespan_ = std::max(makespan_, at.end);
+  makespan_ = std::max(makespan_, at.writer);
   --steps_left_;
   if (undo_) records_.push_back(record);
 }

@@ -22,12 +22,13 @@ class PartialSchedule {
   struct Times {
     double start = 0;  ///< of the reduction
     double end = 0;
-    double next_compute = 0;
+    double free = 0;    ///< of the worker: when the next compute, or the next chain, may start
+    double writer = 0;  ///< of the worker's writer; behind a chain's last task, its epilogue included
   };
   struct Worker {
     std::int32_t chain = kNone;
     std::int32_t done = 0;  ///< reductions of that chain
-    double free = 0;        ///< when the next compute may start
+    double free = 0;        ///< when the next compute, or the next chain, may start
     double writer = 0;      ///< end of the chain's last reduction, or its start
     std::int32_t chains = 0;
   };

@@ -56,7 +56,8 @@ SchedulePlan plan_backward(const ScheduleAlgorithm& algorithm, const ScheduleReq
 std::optional<double> closed_form(const ScheduleAlgorithm& algorithm, const ScheduleRequest& request,
                                   Dispatch dispatch) {
   const bool head_by_head = !request.launch || request.launch->heads_per_section == 1;
-  if (algorithm.closed_form == nullptr || !head_by_head) return std::nullopt;
+  if (algorithm.closed_form == nullptr || !head_by_head || request.walk != TileWalk::kInOrder)
+    return std::nullopt;
   return algorithm.closed_form(request.problem, request.costs, dispatch);
 }
 

@@ -15,6 +15,17 @@ QTiles attended_of_each_kv_tile(const BlockMask& mask) {
   return tiles;
 }
 
+QTiles walked_q_tiles(const BlockMask& mask, TileWalk walk) {
+  QTiles tiles = attended_of_each_kv_tile(mask);
+  if (walk == TileWalk::kInOrder) return tiles;
+  for (std::size_t kv = 0; kv < tiles.size(); ++kv) {
+    std::stable_partition(tiles[kv].begin(), tiles[kv].end(), [&](std::int32_t q) {
+      return mask.at(q, static_cast<std::int32_t>(kv)) == TileWork::kPartial;
+    });
+  }
+  return tiles;
+}
+
 std::vector<ScheduledChain> launch_chains(
     const BackwardProblem& problem, const HeadSections& launch, TileOrder kv_tiles,
     const std::function<std::vector<std::int32_t>(std::int32_t)>& q_order) {
@@ -44,7 +55,7 @@ std::vector<std::int32_t> place_in_turn(const BackwardProblem& problem, Dispatch
 }
 
 BackwardSchedule ascending_launch(const ScheduleRequest& request) {
-  const QTiles attended = attended_of_each_kv_tile(request.problem.mask);
+  const QTiles attended = walked_q_tiles(request.problem.mask, request.walk);
   BackwardSchedule schedule;
   schedule.dispatch = request.dispatch.value_or(Dispatch::kDynamic);
   schedule.chains =

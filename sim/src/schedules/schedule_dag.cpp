@@ -35,7 +35,7 @@ class DagBuilder {
     for (std::size_t launch = 0; launch < schedule.chains.size(); ++launch) {
       first_node_.push_back(nodes);
       launch_of_[chain_id(schedule.chains[launch].head, schedule.chains[launch].kv_tile)] = launch;
-      nodes += schedule.chains[launch].q_order.size() * kNodesOfTask + (reduces_kv(launch) ? 2 : 0);
+      nodes += 2 + schedule.chains[launch].q_order.size() * kNodesOfTask + (reduces_kv(launch) ? 2 : 0);
     }
     graph_ = Graph(nodes);
     add_chain_edges();
@@ -88,14 +88,16 @@ class DagBuilder {
     return problem_.heads_per_kv_head > 1 && !schedule_.chains[launch].q_order.empty();
   }
   [[nodiscard]] std::size_t node_of(std::size_t launch, std::size_t task, NodeKind kind) const {
-    return first_node_[launch] + task * kNodesOfTask + kind;
+    return first_node_[launch] + 1 + task * kNodesOfTask + kind;
   }
-  [[nodiscard]] std::size_t kv_start(std::size_t launch) const {
-    return first_node_[launch] + schedule_.chains[launch].q_order.size() * kNodesOfTask;
+  /// A chain's nodes: its begin, four a task, its close behind the epilogue, and two of dK/dV if it has any.
+  [[nodiscard]] std::size_t begin_of(std::size_t launch) const { return first_node_[launch]; }
+  [[nodiscard]] std::size_t close_of(std::size_t launch) const {
+    return first_node_[launch] + 1 + schedule_.chains[launch].q_order.size() * kNodesOfTask;
   }
+  [[nodiscard]] std::size_t kv_start(std::size_t launch) const { return close_of(launch) + 1; }
   [[nodiscard]] std::size_t chain_end(std::size_t launch) const {
-    return reduces_kv(launch) ? kv_start(launch) + 1
-                              : node_of(launch, schedule_.chains[launch].q_order.size() - 1, kReduceEnd);
+    return reduces_kv(launch) ? kv_start(launch) + 1 : close_of(launch);
   }
   [[nodiscard]] double compute_cost(std::size_t launch, std::size_t task) const {
     const ScheduledChain& chain = schedule_.chains[launch];
@@ -121,8 +123,13 @@ class DagBuilder {
         if (stages > 0 && task >= stages)
           add(node_of(launch, task - stages, kReduceEnd), node_of(launch, task, kHanded), 0);
       }
+      if (tasks > 0) {
+        add(begin_of(launch), node_of(launch, 0, kComputeStart), costs_.prologue);
+        add(node_of(launch, tasks - 1, kReduceEnd), close_of(launch), stages == 0 ? costs_.epilogue : 0);
+        if (stages > 0) add(node_of(launch, tasks - 1, kHanded), close_of(launch), costs_.epilogue);
+      }
       if (!reduces_kv(launch)) continue;
-      add(node_of(launch, tasks - 1, kReduceEnd), kv_start(launch), 0);
+      add(close_of(launch), kv_start(launch), 0);
       add(kv_start(launch), kv_start(launch) + 1, costs_.reduce_kv);
       const ScheduledChain& chain = schedule_.chains[launch];
       if (schedule_.dkv_order == DkvOrder::kUnordered || chain.head % problem_.heads_per_kv_head == 0)
@@ -138,8 +145,7 @@ class DagBuilder {
     for (std::size_t launch = 0; launch < schedule_.chains.size(); ++launch) {
       if (schedule_.chains[launch].q_order.empty()) continue;
       std::size_t& before = last[static_cast<std::size_t>(worker_[launch])];
-      if (before != std::numeric_limits<std::size_t>::max())
-        add(chain_end(before), node_of(launch, 0, kComputeStart), 0);
+      if (before != std::numeric_limits<std::size_t>::max()) add(chain_end(before), begin_of(launch), 0);
       before = launch;
     }
   }
@@ -204,20 +210,27 @@ class DagBuilder {
   /// A phase edge becomes a step; order edges and handoffs lie between steps.
   void append_step(std::size_t from, std::size_t to, const std::vector<double>& earliest,
                    DagSolution& solution) const {
-    if (to != from + 1) return;
     const std::size_t launch =
         static_cast<std::size_t>(std::upper_bound(first_node_.begin(), first_node_.end(), from) -
                                  first_node_.begin()) -
         1;
-    const std::size_t offset = from - first_node_[launch];
     const std::size_t tasks = schedule_.chains[launch].q_order.size();
-    CriticalStep step{static_cast<std::int32_t>(launch),
-                      static_cast<std::int32_t>(std::min(offset / kNodesOfTask, tasks - 1)),
-                      TaskPhase::kReduceKv, earliest[from], earliest[to]};
-    if (offset < tasks * kNodesOfTask) {
+    CriticalStep step{static_cast<std::int32_t>(launch), 0, TaskPhase::kPrologue, earliest[from],
+                      earliest[to]};
+    if (to == close_of(launch) && from != to) {
+      step.phase = TaskPhase::kEpilogue;
+      step.task = static_cast<std::int32_t>(tasks - 1);
+    } else if (to != from + 1 || from == close_of(launch)) {
+      return;
+    } else if (from > close_of(launch)) {
+      step.phase = TaskPhase::kReduceKv;
+      step.task = static_cast<std::int32_t>(tasks - 1);
+    } else if (from != begin_of(launch)) {
+      const std::size_t offset = from - node_of(launch, 0, kComputeStart);
       const auto kind = static_cast<NodeKind>(offset % kNodesOfTask);
       if (kind != kComputeStart && kind != kReduceStart) return;
       step.phase = kind == kComputeStart ? TaskPhase::kCompute : TaskPhase::kReduce;
+      step.task = static_cast<std::int32_t>(offset / kNodesOfTask);
     }
     solution.critical_path.push_back(step);
   }

@@ -26,6 +26,7 @@ struct WorkerState {
   double ready = 0;              // when its reduction may start but for its turn
   bool waits = false;
   bool reduced_before = false;  // has finished a reduction in its life
+  bool closing = false;         // in the chain's epilogue, behind its last reduction
   std::size_t first_task = 0;   // index of the chain's first task in the record
   std::vector<double> ends;     // reduction ends of the last tasks, by task modulo stages
 };
@@ -53,14 +54,8 @@ class Runner {
     ordered_ = !schedule.dq_order.empty();
     if (ordered_) {
       dq_turns_.resize(static_cast<std::size_t>(problem.heads) * q_tiles_);
-      rank_.resize(chains * q_tiles_);
-      for (std::size_t cell = 0; cell < schedule.dq_order.size(); ++cell) {
-        const std::size_t head = cell / q_tiles_, q = cell % q_tiles_;
-        for (std::size_t position = 0; position < schedule.dq_order[cell].size(); ++position) {
-          const auto kv = static_cast<std::size_t>(schedule.dq_order[cell][position]);
-          rank_[(head * kv_tiles_ + kv) * q_tiles_ + q] = static_cast<std::int32_t>(position);
-        }
-      }
+      rank_.resize(tasks);
+      for (std::size_t head = 0; head < static_cast<std::size_t>(problem.heads); ++head) rank_tasks(head);
     }
     if (problem.heads_per_kv_head > 1)
       kv_turns_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head));
@@ -93,7 +88,7 @@ class Runner {
   }
 
  private:
-  /// A reduction ends.
+  /// A reduction or an epilogue ends.
   struct Event {
     double time;
     std::int32_t worker;
@@ -103,6 +98,23 @@ class Runner {
     }
   };
 
+  /// Fills in the ranks of one head's tasks. Its lists are by KV tile, so memory grows with tasks.
+  void rank_tasks(std::size_t head) {
+    std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> ranks(kv_tiles_);  // (Q tile, rank)
+    for (std::size_t q = 0; q < q_tiles_; ++q) {
+      std::int32_t rank = 0;
+      for (const std::int32_t kv : schedule_.dq_order[head * q_tiles_ + q])
+        ranks[static_cast<std::size_t>(kv)].emplace_back(static_cast<std::int32_t>(q), rank++);
+    }
+    std::vector<std::int32_t> of_q(q_tiles_);
+    for (std::size_t kv = 0; kv < kv_tiles_; ++kv) {
+      for (const auto& [q, rank] : ranks[kv]) of_q[static_cast<std::size_t>(q)] = rank;
+      const auto launch = static_cast<std::size_t>(launch_of_[head * kv_tiles_ + kv]);
+      std::size_t task = first_task_[launch];
+      for (const std::int32_t q : schedule_.chains[launch].q_order)
+        rank_[task++] = of_q[static_cast<std::size_t>(q)];
+    }
+  }
   [[nodiscard]] std::size_t chain_id(const ScheduledChain& chain) const {
     return static_cast<std::size_t>(chain.head) * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile);
   }
@@ -130,7 +142,7 @@ class Runner {
     if (!ordered_) return {};
     const auto q = static_cast<std::size_t>(chain.q_order[static_cast<std::size_t>(state.task)]);
     return {&dq_turns_[static_cast<std::size_t>(chain.head) * q_tiles_ + q],
-            rank_[chain_id(chain) * q_tiles_ + q]};
+            rank_[state.first_task + static_cast<std::size_t>(state.task)]};
   }
 
   void start_chain(std::int32_t worker, double now) {
@@ -146,7 +158,9 @@ class Runner {
     state.chain = launch;
     state.task = 0;
     state.first_task = first_task_[static_cast<std::size_t>(launch)];
-    compute(worker, now, now, now);
+    const double start = now + costs_.prologue;
+    run_.total_work += costs_.prologue + costs_.epilogue;
+    compute(worker, start, start, start);
   }
 
   std::int32_t next_launch(std::int32_t worker) {
@@ -204,8 +218,13 @@ class Runner {
     events_.push({start + cost, worker});
   }
 
+  /// A reduction or the epilogue behind the last one ends.
   void finish_reduction(std::int32_t worker, double now) {
     WorkerState& state = workers_[static_cast<std::size_t>(worker)];
+    if (state.closing) {
+      end_chain(worker, now);
+      return;
+    }
     state.reduced_before = true;
     const Slot slot = slot_of(state);
     if (slot.turn != nullptr) {
@@ -226,12 +245,23 @@ class Runner {
         compute(worker, start, buffer, now);
         return;
       }
+      const double end = stages == 0 ? now + costs_.epilogue : std::max(now, state.handed + costs_.epilogue);
       if (problem_.heads_per_kv_head > 1) {
-        state.ready = now;
+        state.ready = end;
         take_turn(worker);
         return;
       }
+      if (end > now) {
+        state.closing = true;
+        events_.push({end, worker});
+        return;
+      }
     }
+    end_chain(worker, now);
+  }
+
+  void end_chain(std::int32_t worker, double now) {
+    workers_[static_cast<std::size_t>(worker)].closing = false;
     --left_;
     start_chain(worker, now);
   }
@@ -303,7 +333,7 @@ class Runner {
   std::vector<WorkerState> workers_;
   std::vector<std::int32_t> launch_of_;  // by chain id
   std::vector<std::size_t> first_task_;  // by launch
-  std::vector<std::int32_t> rank_;       // by chain id and Q tile
+  std::vector<std::int32_t> rank_;       // by task, in the order of the launches
   std::vector<Turn> dq_turns_, kv_turns_;
   std::vector<std::vector<std::int32_t>> queue_of_;  // static dispatch: launches of a worker, last first
   std::size_t next_ = 0;

@@ -9,7 +9,8 @@ import collections
 import struct
 import sys
 
-OPCODES = {0x1F0: "HGMMA", 0x1B4: "UTMALDG", 0x1B5: "UTMASTG", 0x1A7: "SYNCS", 0x1B2: "SYNCS", 0x108: "MUFU",
+OPCODES = {0x1F0: "HGMMA", 0x1B4: "UTMALDG", 0x1B5: "UTMASTG", 0x1BA: "UBLKCP", 0x1BB: "UBLKRED",
+           0x1A7: "SYNCS", 0x1B2: "SYNCS", 0x108: "MUFU",
            0x03C: "HMMA", 0x187: "STL", 0x183: "LDL"}
 
 

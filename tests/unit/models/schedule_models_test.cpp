@@ -338,18 +338,6 @@ TEST_CASE("fa2-split and two-pass cost what their passes cost, by hand") {
         3 * 8 + 2 * 2 * 6);  // two chains of 3, then three of 2 on two
 }
 
-TEST_CASE("fa2-split dispatches CTAs to the first free worker, waits for dK/dV included") {
-  // One tile, six heads in groups of two, three workers; a CTA computes 1, reduces 3, then dK/dV 2 in head
-  // order. Heads 0, 1, 2 end at 6, 8, 6; so head 3 goes to worker 0 and head 4 to worker 2 at 6, head 5 to
-  // worker 1 at 8: 12, 12 and 14. Then six sums of 3 on three workers.
-  ScheduleRequest request = request_of(Mask::kFull, 1, 1, 6, 3, 1, 3);
-  request.problem.heads_per_kv_head = 2;
-  request.costs.reduce_kv = 2;
-  const SchedulePlan plan = plan_backward(kFa2Split, request);
-  CHECK(plan.dispatch == Dispatch::kDynamic);
-  CHECK(makespan_of(plan) == 14 + 2 * 3);
-}
-
 TEST_CASE("unordered reduces dK/dV as atomics do too, two-pass keeps their order") {
   ScheduleRequest request = request_of(Mask::kFull, 1, 1, 2, 2, 5, 0);
   request.problem.heads_per_kv_head = 2;

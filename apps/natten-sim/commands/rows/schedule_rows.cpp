@@ -4,12 +4,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_table.hpp>
 
 #include "cli/values.hpp"
+#include "commands/rows/kernel_schedule_rows.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -131,8 +131,7 @@ Options<Flags> size_rows() {
   rows.add("-i,--seqlen-q", &Flags::seqlen_q, tokens_about("Tokens of the queries, instead of --q-tiles"));
   rows.add("--seqlen-k", &Flags::seqlen_k, tokens_about("Tokens of the keys [as many as queries]"));
   rows.add("--q-tile", &Flags::q_tile, tokens_about(fmt::format("Tokens of a Q tile [{}]", tokens.q_tile)));
-  rows.add("--kv-tile", &Flags::kv_tile,
-           tokens_about(fmt::format("Tokens of a KV tile [{}]", tokens.kv_tile)));
+  rows.add("--kv-tile", &Flags::kv_tile, tokens_about(fmt::format("Tokens a KV tile [{}]", tokens.kv_tile)));
   rows.add("-n,--heads", question(&Question::heads), count_about("Query heads [default]"));
   rows.add("--heads-kv", question(&Question::heads_kv),
            count_about("KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]"));
@@ -148,9 +147,8 @@ Options<Flags> batch_rows() {
 /// `input` echoes the number of workers alone: with it, the run does not depend on a device.
 Options<Flags> worker_rows() {
   Options<Flags> rows;
-  rows.add(
-      "--workers", &Flags::workers,
-      count_about("CTAs that run at a time: SMs times CTAs an SM [the number of KV tiles]", kMaxWorkers));
+  rows.add("--workers", &Flags::workers,
+           count_about("CTAs that run at a time [the number of KV tiles]", kMaxWorkers));
   rows.add("--device", &Flags::device,
            {.value = "NAME",
             .help = "Take the workers from a GPU (see list devices)",
@@ -165,15 +163,12 @@ Options<Flags> worker_rows() {
 }
 
 Options<Flags> schedule_choice_rows() {
-  Options<Flags> rows;
-  rows.add("--mask", &Flags::mask,
-           {.value = "MASK",
-            .help = "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., or FILE [default]"});
+  Options<Flags> rows = mask_rows();
   std::string algorithms = "all";
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) algorithms += " " + algorithm->name;
   rows.add("--algorithm", &Flags::algorithm,
            {.value = "NAME",
-            .help = "One schedule, or all of them side by side [default]",
+            .help = "One schedule, or all; searches with --effort or few tasks [default]",
             .choices = algorithms});
   rows.add("--dispatch", question(&Question::dispatch),
            {.value = "WHERE",
@@ -194,15 +189,16 @@ Options<Flags> schedule_choice_rows() {
 }
 
 Options<Flags> cost_rows() {
-  using study::ScheduleCosts;
+  using Costs = study::ScheduleCosts;
   Options<Flags> rows;
-  rows.add("--compute", cost(&ScheduleCosts::compute), cost_about("C", "Cost of a task's compute [default]"));
-  rows.add("--compute-partial", cost(&ScheduleCosts::compute_partial),
-           cost_about("C", "Cost of computing a partly masked tile [that of --compute]"));
-  rows.add("--reduce", cost(&ScheduleCosts::reduce),
-           cost_about("R", "Cost of a task's reduction into dQ [default]"));
-  rows.add("--reduce-kv", cost(&ScheduleCosts::reduce_kv),
-           cost_about("R", "Cost of a chain's reduction into dK/dV, with --heads-kv [that of --reduce]"));
+  const auto add = [&](const char* flag, auto member, const char* help) {
+    rows.add(flag, cost(member), cost_about("C", help));
+  };
+  add("--compute", &Costs::compute, "Cost of a task's compute [default]");
+  add("--compute-partial", &Costs::compute_partial, "Compute of a partly masked tile [that of --compute]");
+  add("--reduce", &Costs::reduce, "Cost of a task's reduction into dQ [default]");
+  add("--reduce-kv", &Costs::reduce_kv,
+      "Cost of a chain's reduction into dK/dV, with --heads-kv [that of --reduce]");
   rows.add("--handoff", &Flags::handoff,
            {.value = "H",
             .help = "Latency between reductions of two workers into one dQ tile; NEAR,FAR: within an L2 "
@@ -210,8 +206,9 @@ Options<Flags> cost_rows() {
             .echo = Echo::kNever});
   rows.add_key("handoff", path(&Flags::handoff, &HandoffOption::near));
   rows.add_key("handoff_far", path(&Flags::handoff, &HandoffOption::far));
-  rows.add("--tax", cost(&ScheduleCosts::per_tile_tax),
-           cost_about("T", "The semaphore's cost, added to every ordered reduction [default]"));
+  add("--tax", &Costs::per_tile_tax, "The semaphore's cost, added to every ordered reduction [default]");
+  add("--prologue", &Costs::prologue, "Cost before a chain's first compute [default]");
+  add("--epilogue", &Costs::epilogue, "Cost behind a chain's tasks; a writer works meanwhile [default]");
   rows.add("--overlap", &Flags::overlap,
            {.value = "HOW", .help = "serial, or async:K for a separate dQ writer with K buffers [default]"});
   return rows;
@@ -225,7 +222,7 @@ Options<Flags> table_rows() {
             .echo = Echo::kWhenSet,
             .rules_out = {{"mask", "q-tiles", "kv-tiles", "seqlen-q", "seqlen-k", "q-tile", "kv-tile",
                            "heads", "heads-kv", "batch-size", "algorithm", "dispatch", "launch-order",
-                           "effort", "seed", "emit-table"},
+                           "effort", "seed", "walk", "emit-table"},
                           "costs and workers only: the table says the rest"}});
   return rows;
 }
@@ -328,6 +325,8 @@ Flags resolved_flags(Flags flags, const study::ScheduleAnswer& answer) {
   given.reduce = costs.reduce;
   given.reduce_kv = costs.reduce_kv;
   given.per_tile_tax = costs.per_tile_tax;
+  given.prologue = costs.prologue;
+  given.epilogue = costs.epilogue;
   flags.handoff = {costs.handoff, costs.handoff_far.value_or(costs.handoff)};
   flags.overlap = {costs.writer_stages};
   return flags;
@@ -350,10 +349,18 @@ void put_mask(const Flags& flags, study::ScheduleQuestion& question) {
 
 }  // namespace
 
+Options<ScheduleFlags> mask_rows() {
+  Options<Flags> rows;
+  rows.add("--mask", &Flags::mask,
+           {.value = "MASK",
+            .help = "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., or FILE [default]"});
+  return rows;
+}
+
 Options<ScheduleFlags> schedule_rows() {
   Options<ScheduleFlags> rows;
-  for (auto part : {size_rows(), batch_rows(), worker_rows(), schedule_choice_rows(), cost_rows(),
-                    table_rows(), file_rows()})
+  for (auto part : {size_rows(), batch_rows(), worker_rows(), schedule_choice_rows(), walk_rows(),
+                    cost_rows(), measured_rows(), table_rows(), file_rows()})
     rows.include(part);
   return rows;
 }
@@ -364,7 +371,7 @@ Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& ans
   if (flags.table) {
     for (auto part : {table_rows(), size_rows()}) rows.include(part);
   } else {
-    for (auto part : {size_rows(), batch_rows(), schedule_choice_rows()}) rows.include(part);
+    for (auto part : {size_rows(), batch_rows(), schedule_choice_rows(), walk_rows()}) rows.include(part);
   }
   for (auto part : {worker_rows(), cost_rows()}) rows.include(part);
   return rows.echo(resolved);
@@ -377,6 +384,7 @@ study::ScheduleQuestion schedule_question(const ScheduleFlags& flags) {
   if (flags.algorithm != "all") question.algorithms = {flags.algorithm};
   question.costs = costs_of(flags);
   question.detail = detail_of(flags);
+  question.cost_map = flags.algorithm == "all" && question.costs == study::ScheduleCosts{};
   return question;
 }
 

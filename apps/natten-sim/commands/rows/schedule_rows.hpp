@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include <natten_sim/core/dtype.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/study/schedule.hpp>
 
@@ -43,11 +44,18 @@ struct ScheduleFlags {
   OverlapOption overlap;
   std::optional<std::string> table, emit_table, svg, perfetto;
   bool critical_path = false, ascii = false;
+  std::optional<std::string> kernel;  ///< with it: head_dim and dtype too
+  std::int64_t head_dim = 128;
+  Dtype dtype = Dtype::kBf16;
+  std::optional<std::string> costs;  ///< a name, or a file
   CatalogFiles files;
   OutputFlags output;
 };
 
 [[nodiscard]] Options<ScheduleFlags> schedule_rows();
+
+/// --mask alone.
+[[nodiscard]] Options<ScheduleFlags> mask_rows();
 
 /// `input`: the flags with what `answer` filled in, by their rows.
 [[nodiscard]] Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& answer);

@@ -50,6 +50,10 @@ struct BackwardCosts {
   /// The same between workers of different L2 partitions (worker parity); if absent, `handoff`.
   std::optional<double> handoff_far;
   double reduce_kv = 0;  ///< reduction of the dK/dV of one chain; used if heads_per_kv_head > 1
+  double prologue = 0;   ///< before a chain's first compute: start of the CTA, loads of K and V
+  /// Behind a chain's tasks, before any reduction of its dK/dV: their conversion and stores. Serial: after
+  /// the last reduction. With a writer: after the last result is handed to it, beside its reduction.
+  double epilogue = 0;
   /// Stages of an asynchronous dQ writer. 0: a worker computes, then reduces (serial). k >= 1: a separate
   /// writer reduces in task order while the worker computes the next tasks; a task's result waits in one of k
   /// buffers.

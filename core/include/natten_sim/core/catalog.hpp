@@ -10,6 +10,7 @@
 #include <natten_sim/core/device.hpp>
 #include <natten_sim/core/kernel_costs.hpp>
 #include <natten_sim/core/kv_order.hpp>
+#include <natten_sim/core/schedule_costs.hpp>
 #include <natten_sim/core/split_q.hpp>
 #include <natten_sim/core/tiling.hpp>
 
@@ -109,6 +110,7 @@ struct Catalog {
   std::vector<AttentionKernel> kernels;
   std::vector<KernelCosts> kernel_costs;  ///< calibrated times, those of a user's file first
   CostPriors cost_priors;
+  std::vector<ScheduleCostSet> schedule_costs;  ///< of backward kernels, those of a user's file first
 
   /// @throws UnknownName with the closest known name as a hint.
   [[nodiscard]] const Backend& backend(std::string_view name) const;
@@ -118,6 +120,11 @@ struct Catalog {
   /// The first that fits; null when nobody has calibrated it.
   [[nodiscard]] const KernelCosts* costs_of(std::string_view kernel, std::string_view device,
                                             std::int64_t head_dim, Dtype dtype) const;
+  /// By its name. @throws UnknownName.
+  [[nodiscard]] const ScheduleCostSet& schedule_cost_set(std::string_view name) const;
+  /// The first that fits; null when nobody has measured it.
+  [[nodiscard]] const ScheduleCostSet* schedule_costs_of(std::string_view kernel, std::string_view device,
+                                                         std::int64_t head_dim, Dtype dtype) const;
 };
 
 }  // namespace natten_sim

@@ -24,6 +24,10 @@ void add_devices(Catalog& catalog, std::string_view json, const std::string& whe
 /// (data/dash.json), as JSON.
 [[nodiscard]] std::string_view published_dash_figures();
 
+/// What determinism costs FlashAttention's backward, as its pull requests say
+/// (data/flash-attention-determinism.json), as JSON.
+[[nodiscard]] std::string_view published_determinism_figures();
+
 /// Published figures of the Sawtooth paper (data/sawtooth.json), as JSON.
 [[nodiscard]] std::string_view published_sawtooth_figures();
 

@@ -34,6 +34,9 @@ enum class CriticalPath { kHidden, kShown };
 ///     ascending  dynamic        158       1.387          114  38.60%  51.27%          158
 [[nodiscard]] std::string schedule_comparison(const study::ScheduleAnswer& answer);
 
+/// Which algorithm is fastest over reduce/compute and handoff/compute.
+[[nodiscard]] std::string cost_map_text(const std::vector<study::CostRegion>& map);
+
 /// A cost or time without needless digits.
 [[nodiscard]] std::string short_number(double value);
 

@@ -9,7 +9,7 @@ namespace natten_sim::schedules {
 namespace {
 
 PlanOutcome plan_spt(const ScheduleRequest& request) {
-  const QTiles attended = attended_of_each_kv_tile(request.problem.mask);
+  const QTiles attended = walked_q_tiles(request.problem.mask, request.walk);
   BackwardSchedule schedule;
   schedule.dispatch = request.dispatch.value_or(Dispatch::kDynamic);
   schedule.chains =

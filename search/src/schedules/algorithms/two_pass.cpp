@@ -21,6 +21,8 @@ SchedulePhase pass(const char* name, const ScheduleRequest& request, BlockMask m
                              .reduce_kv = request.costs.reduce_kv};
   part.costs.handoff = request.costs.handoff;  // between the dK/dV reductions of a group of heads
   part.costs.handoff_far = request.costs.handoff_far;
+  part.costs.prologue = request.costs.prologue;
+  part.costs.epilogue = request.costs.epilogue;
   // dK/dV in the order of heads, so that the first pass is as deterministic as the second.
   return {name, part.problem, part.costs, ascending_launch(part)};
 }

@@ -59,9 +59,13 @@ struct ScheduleCosts {
   /// DK/dV reduction of a chain, with fewer KV heads than heads; none: the same as reduce.
   std::optional<double> reduce_kv;
   double per_tile_tax = 0;
+  double prologue = 0;  ///< before a chain's first compute
+  double epilogue = 0;  ///< behind its last task; with a writer, beside its reduction
   double handoff = 0;
   std::optional<double> handoff_far;  ///< handoff between L2 partitions; none: the same as handoff
   std::int32_t writer_stages = 0;     ///< buffers of an asynchronous dQ writer, 0 to 64; 0: serial
+
+  friend bool operator==(const ScheduleCosts&, const ScheduleCosts&) = default;
 };
 
 /// What an answer keeps besides its numbers.
@@ -71,6 +75,12 @@ struct ScheduleDetail {
   bool critical_path = false;  ///< up to 2^22 tasks
 };
 
+/// Which algorithm is fastest when a reduction and a handoff cost these multiples of a compute.
+struct CostRegion {
+  double reduce = 0, handoff = 0;
+  std::string fastest;  ///< of the ordered algorithms and the passes; ties: the first in their list
+};
+
 struct ScheduleQuestion {
   ScheduleSizes sizes;
   ScheduleMask mask;
@@ -78,14 +88,20 @@ struct ScheduleQuestion {
   std::optional<std::int32_t> heads_kv;  ///< a divisor of the heads; none: heads
   std::int32_t batch = 1;
   ScheduleWorkers workers;
-  std::vector<std::string> algorithms;  ///< names; none: all
-  std::optional<Dispatch> dispatch;     ///< none: the algorithm's own
-  std::optional<HeadSections> launch;   ///< none: the algorithm's own
-  std::optional<std::int64_t> effort;   ///< effort of a search; none: see ScheduleRequest
-  std::uint64_t seed = 1;               ///< of a search
+  /// Names; none: all, but a search only up to kCheapTasks tasks or when `effort` is given.
+  std::vector<std::string> algorithms;
+  std::optional<Dispatch> dispatch;    ///< none: the algorithm's own
+  std::optional<HeadSections> launch;  ///< none: the algorithm's own
+  TileWalk walk = TileWalk::kInOrder;  ///< of algorithms without Q orders of their own
+  std::optional<std::int64_t> effort;  ///< effort of a search; none: see ScheduleRequest
+  std::uint64_t seed = 1;              ///< of a search
   ScheduleCosts costs;
   ScheduleDetail detail;
+  bool cost_map = false;  ///< whether to ask where the fastest algorithm changes; up to kCheapTasks tasks
 };
+
+/// What an answer to all algorithms does without being asked twice.
+inline constexpr std::int64_t kCheapTasks = std::int64_t{1} << 14;
 
 /// Asks of a schedule that was made elsewhere whether it is valid, whether it finishes, and when.
 struct TableQuestion {
@@ -118,6 +134,8 @@ struct ScheduleAnswer {
   std::int32_t heads = 1, heads_kv = 1, batch = 1;
   BackwardCosts costs;  ///< with every default, in the given unit
   std::vector<ScheduleResult> results;
+  std::vector<std::string> left_out;  ///< searches that were not asked for and are not cheap here
+  std::vector<CostRegion> cost_map;   ///< by reduce, then by handoff; empty unless asked for
 };
 
 /// Makes and runs the schedules. An algorithm that cannot schedule the problem, or whose schedule never

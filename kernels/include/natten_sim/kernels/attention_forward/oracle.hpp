@@ -22,6 +22,9 @@ struct Reference {
 /// precision. Asynchronous. @throws InvalidParameter, OutOfDeviceMemory.
 [[nodiscard]] Reference reference_on_gpu(const Problem& problem, const Tensors& tensors);
 
+/// The number that 16 bits of bf16 or fp16 stand for.
+[[nodiscard]] double value_of_bits(std::uint16_t bits, Dtype dtype) noexcept;
+
 /// One row in plain loops: the rule token by token, softmax in two passes.
 struct ReferenceRow {
   std::vector<double> o;

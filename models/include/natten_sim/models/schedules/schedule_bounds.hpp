@@ -27,7 +27,8 @@ struct NamesOf<BindingBound> {
 /// is a task's compute, r its reduction with the tax, t = c + r, h the smaller handoff. (If reductions are
 /// unordered, there is no tax and there are no dQ bounds.) A chain's own time T is the sum of its t when
 /// serial, and at least max(sum of c + least r, least c + sum of r) with an asynchronous writer; plus its
-/// dK/dV reduction, if any.
+/// dK/dV reduction, if any; plus prologue and epilogue (with a writer, the epilogue in place of the least r
+/// if it is longer). A contribution below waits for a prologue and c; a serial one has an epilogue behind it.
 struct ScheduleBounds {
   /// Sum of T over workers.
   double work = 0;
@@ -40,8 +41,9 @@ struct ScheduleBounds {
   /// Whole costs only. Chains as they pack on workers (packing_bound.hpp); 0 when the costs are not whole.
   double packing = 0;
   /// Some dQ tile with p contributions: its first reduction waits for a compute, then p reductions follow one
-  /// another; between two of different workers lies the handoff, between two of one worker a compute
-  /// (serial): c + p * r + (p - 1) * min(h, c), with the least c (0 in place of the last c with a writer).
+  /// another; between two of different workers lies the handoff. Two of one worker are of different chains,
+  /// and a chain starts when the one before is done: between them lies a compute, with a writer too. Together
+  /// c + p * r + (p - 1) * min(h, c), with the least c.
   double dq_sequence = 0;
   /// Serial only. Of j chains of n tasks each that contribute to one dQ tile, some k = ceil(j / n) come to it
   /// at the same position p of theirs. None of them reduces before p tasks and a compute, the last of the k

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <natten_sim/core/backward_schedule.hpp>
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/models/schedules/schedule_bounds.hpp>
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
@@ -19,12 +20,25 @@ struct HeadSections {
   std::int32_t heads_per_section = 1;
 };
 
+/// In which order a chain takes its tiles, before an algorithm turns or reverses it. Block-sparse kernels
+/// (FlashAttention-4) walk the partly masked ones first.
+enum class TileWalk { kInOrder, kPartialFirst };
+
+template <>
+struct NamesOf<TileWalk> {
+  static constexpr const char* kConcept = "walk";
+  static constexpr Name<TileWalk> kTable[] = {{TileWalk::kInOrder, "in-order"},
+                                              {TileWalk::kPartialFirst, "partial-first"}};
+};
+
 /// The input of an algorithm. Not every algorithm uses all of it.
 struct ScheduleRequest {
   BackwardProblem problem;
   BackwardCosts costs;
   std::optional<Dispatch> dispatch;    ///< none: the algorithm's own
   std::optional<HeadSections> launch;  ///< none: the algorithm's own
+  /// Of ascending, descending, spt, unordered and two-pass; the others choose their own Q orders.
+  TileWalk walk = TileWalk::kInOrder;
   /// Iterations of a search, 0 or more (0: constructions alone). None: 2^22 / tasks, between 8 and 2000.
   std::optional<std::int64_t> effort;
   std::uint64_t seed = 1;  ///< of a search

@@ -7,13 +7,16 @@
 
 namespace natten_sim {
 
-enum class TaskPhase { kCompute, kReduce, kReduceKv };
+/// A prologue counts as before a chain's first task, an epilogue as behind its last.
+enum class TaskPhase { kPrologue, kCompute, kReduce, kEpilogue, kReduceKv };
 
 template <>
 struct NamesOf<TaskPhase> {
   static constexpr const char* kConcept = "phase of a task";
-  static constexpr Name<TaskPhase> kTable[] = {{TaskPhase::kCompute, "compute"},
+  static constexpr Name<TaskPhase> kTable[] = {{TaskPhase::kPrologue, "prologue"},
+                                               {TaskPhase::kCompute, "compute"},
                                                {TaskPhase::kReduce, "reduce"},
+                                               {TaskPhase::kEpilogue, "epilogue"},
                                                {TaskPhase::kReduceKv, "reduce_kv"}};
 };
 

@@ -1,0 +1,101 @@
+#include "commands/rows/kernel_schedule_rows.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/search/schedules/backward_kernel.hpp>
+
+namespace natten_sim::cli {
+namespace {
+
+/// As `input` echoes them.
+Options<ScheduleFlags> kernel_rows() {
+  Options<ScheduleFlags> rows = measured_rows();
+  using Question = study::ScheduleQuestion;
+  rows.add("-i,--seqlen-q", &ScheduleFlags::seqlen_q, {.value = "N"});
+  rows.add("--seqlen-k", &ScheduleFlags::seqlen_k, {.value = "N"});
+  rows.add("-n,--heads", path(&ScheduleFlags::question, &Question::heads), {.value = "N"});
+  rows.add("--heads-kv", path(&ScheduleFlags::question, &Question::heads_kv), {.value = "N"});
+  rows.add("-b,--batch-size", path(&ScheduleFlags::question, &Question::batch), {.value = "N"});
+  rows.add("--device", &ScheduleFlags::device, {.value = "NAME"});
+  rows.include(mask_rows());
+  return rows;
+}
+
+}  // namespace
+
+Options<ScheduleFlags> walk_rows() {
+  Options<ScheduleFlags> rows;
+  rows.add("--walk", path(&ScheduleFlags::question, &study::ScheduleQuestion::walk),
+           {.value = "ORDER",
+            .help = "partial-first: chains take partly masked tiles before full ones, as block-sparse "
+                    "kernels do; in-order [default]"});
+  return rows;
+}
+
+Options<ScheduleFlags> measured_rows() {
+  const std::vector<Need> with_kernel = {
+      {.option = "kernel", .accepted = "--kernel NAME too", .with_dashes = true}};
+  std::string names;
+  for (const BackwardKernel& kernel : backward_kernels()) names += (names.empty() ? "" : " ") + kernel.name;
+  Options<ScheduleFlags> rows;
+  rows.add("--kernel", &ScheduleFlags::kernel,
+           {.value = "NAME",
+            .help = "Times of a known kernel with its own tiles and orders, deterministic and not; needs "
+                    "--device, -i",
+            .choices = names,
+            .echo = Echo::kWhenSet,
+            .needs = {{.option = "device", .accepted = "--device NAME too", .with_dashes = true}},
+            .rules_out = {{"q-tiles",     "kv-tiles",  "q-tile",     "kv-tile",         "workers",
+                           "ctas-per-sm", "algorithm", "dispatch",   "launch-order",    "effort",
+                           "seed",        "walk",      "compute",    "compute-partial", "reduce",
+                           "reduce-kv",   "prologue",  "epilogue",   "handoff",         "tax",
+                           "overlap",     "table",     "emit-table", "critical-path",   "ascii",
+                           "svg",         "perfetto"},
+                          "sizes, mask, device and costs: the kernel says the rest"}});
+  rows.add("-d,--dim", &ScheduleFlags::head_dim,
+           {.value = "N",
+            .help = "With --kernel: head dim [default]",
+            .range = {1, 65536},
+            .echo = Echo::kAlways,
+            .needs = with_kernel});
+  rows.add("--dtype", &ScheduleFlags::dtype,
+           {.value = "TYPE", .help = "With --kernel: element type [default]", .needs = with_kernel});
+  rows.add("--costs", &ScheduleFlags::costs,
+           {.value = "NAME",
+            .help = "With --kernel: named costs, or a FILE of them [the kernel's on the device]",
+            .echo = Echo::kWhenSet,
+            .needs = with_kernel});
+  return rows;
+}
+
+study::KernelScheduleQuestion kernel_schedule_question(const ScheduleFlags& flags) {
+  study::KernelScheduleQuestion question;
+  question.kernel = flags.kernel.value();
+  if (!flags.device) throw InvalidParameter("--device", "missing", "the device that runs the kernel");
+  question.device = *flags.device;
+  if (!flags.seqlen_q) throw InvalidParameter("--seqlen-q", "missing", "the tokens of the queries");
+  question.q_tokens = *flags.seqlen_q;
+  question.kv_tokens = flags.seqlen_k;
+  question.head_dim = flags.head_dim;
+  question.heads = flags.question.heads;
+  question.heads_kv = flags.question.heads_kv;
+  question.batch = flags.question.batch;
+  question.dtype = flags.dtype;
+  question.costs = flags.costs;
+  const auto* mask = std::get_if<ScheduleMask>(&flags.mask.value);
+  if (mask == nullptr)
+    throw InvalidParameter("--mask", "FILE", "full, causal or a window: the masks that these kernels take");
+  question.mask = *mask;
+  return question;
+}
+
+Json kernel_schedule_input(const ScheduleFlags& flags, const study::KernelScheduleAnswer& answer) {
+  ScheduleFlags resolved = flags;
+  resolved.seqlen_k = answer.kv_tokens;
+  resolved.question.heads_kv = answer.heads_kv;
+  if (answer.costs) resolved.costs = answer.costs->name;
+  return kernel_rows().echo(resolved);
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <natten_sim/study/kernel_schedule.hpp>
+
+#include "commands/rows/schedule_rows.hpp"
+
+namespace natten_sim::cli {
+
+/// --kernel and what only it takes.
+[[nodiscard]] Options<ScheduleFlags> measured_rows();
+
+/// --walk.
+[[nodiscard]] Options<ScheduleFlags> walk_rows();
+
+/// What the flags ask of a kernel. Requires `kernel`. @throws InvalidParameter.
+[[nodiscard]] study::KernelScheduleQuestion kernel_schedule_question(const ScheduleFlags& flags);
+
+/// `input`: the flags that a kernel has, with what `answer` filled in.
+[[nodiscard]] Json kernel_schedule_input(const ScheduleFlags& flags,
+                                         const study::KernelScheduleAnswer& answer);
+
+}  // namespace natten_sim::cli

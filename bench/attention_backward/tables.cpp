@@ -1,0 +1,32 @@
+#include "tables.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+
+namespace natten_sim::bench {
+
+std::optional<ScheduleTable> table_of(const backward::Problem& problem, const backward::KernelShape& kernel,
+                                      const std::string& algorithm, std::int32_t workers,
+                                      std::int64_t effort) {
+  ScheduleRequest request;
+  request.problem = backward::scheduling_problem(problem, kernel, workers);
+  request.costs = {.compute = 7, .compute_partial = 7, .reduce = 2, .handoff = 1, .writer_stages = 2};
+  request.effort = effort;
+  // A searched table that is dispatched dynamically finishes as it was simulated, not whatever the timing.
+  if (schedule_algorithm(algorithm).searches) request.dispatch = Dispatch::kStatic;
+  const PlanOutcome outcome = attempt_plan(schedule_algorithm(algorithm), request);
+  const SchedulePlan* plan = std::get_if<SchedulePlan>(&outcome);
+  if (plan == nullptr || plan->phases.size() != 1) return std::nullopt;
+  return ScheduleTable{plan->phases.front().problem, plan->phases.front().schedule};
+}
+
+ScheduleTable read_table(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse_schedule_table(text.str(), path);
+}
+
+}  // namespace natten_sim::bench

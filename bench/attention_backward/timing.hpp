@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <natten_sim/kernels/gpu/gpu.hpp>
+
+namespace natten_sim::bench {
+
+/// Unordered and deterministic backward of 16,384 tokens in all, hidden size 2048, by turns; full and causal.
+/// `tables`: files of schedule tables to run besides, those that fit.
+void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim,
+                 const std::vector<std::string>& tables);
+/// The steps of the ladder that can still be built, unordered and ordered; hidden size 2048.
+void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim);
+/// Each of them once, full mask.
+void launch_once(const kernels::GpuInfo& gpu, std::int64_t tokens);
+/// What the hardware gives: bulk additions to distinct and to the same tiles, turns between SMs.
+void time_reductions(const kernels::GpuInfo& gpu);
+/// One run of each order, CSV of every task's times to FOLDER/ALGORITHM-MASK.csv.
+void record_turns(const kernels::GpuInfo& gpu, std::int64_t tokens, const std::string& folder);
+
+}  // namespace natten_sim::bench

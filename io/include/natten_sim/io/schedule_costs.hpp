@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <natten_sim/core/catalog.hpp>
+#include <natten_sim/io/json_text.hpp>
+
+namespace natten_sim {
+
+/// Adds the costs of one backward kernel in the format of data/schedule-costs/, in front of those that the
+/// catalog has. Unknown keys are refused; `where` names the text in errors. @throws MalformedData.
+void add_schedule_costs(Catalog& catalog, std::string_view json, const std::string& where);
+
+/// As `add_schedule_costs` reads them.
+[[nodiscard]] Json to_json(const ScheduleCostSet& costs);
+
+}  // namespace natten_sim

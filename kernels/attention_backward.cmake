@@ -1,0 +1,30 @@
+# Attention backward for sm_90a: its bench, and a test that reads what ptxas says of it.
+
+# Once the other rooms are there.
+function(natten_sim_attention_backward_programs)
+  set(bench ${PROJECT_SOURCE_DIR}/bench/attention_backward)
+  set(tests ${PROJECT_SOURCE_DIR}/tests/gpu/attention_backward)
+  if(NATTEN_SIM_HAS_CUDA AND NATTEN_SIM_BUILD_BENCH)
+    add_executable(attention_backward_bench ${bench}/main.cpp ${bench}/check.cpp ${bench}/timing.cpp
+      ${bench}/tables.cpp ${bench}/tensors.cpp ${bench}/sm90a/reductions.cu)
+    natten_sim_cuda_sources(attention_backward_bench ${bench}/sm90a/reductions.cu)
+    set_target_properties(attention_backward_bench PROPERTIES CUDA_RUNTIME_LIBRARY Static)
+    target_link_libraries(attention_backward_bench PRIVATE natten_sim::kernels natten_sim::search natten_sim::io)
+    natten_sim_flags(attention_backward_bench)
+  endif()
+  if(NATTEN_SIM_HAS_CUDA AND NATTEN_SIM_BUILD_TESTS)
+    if(TARGET attention_backward_bench)
+      add_test(NAME attention_backward_tables COMMAND attention_backward_bench tables)
+      # Skipped, never passed, without an sm_90 GPU.
+      foreach(what check random dropped)
+        add_test(NAME attention_backward_${what} COMMAND attention_backward_bench ${what})
+        set_tests_properties(attention_backward_${what} PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
+      endforeach()
+    endif()
+    # Needs no GPU: what ptxas says about the kernels, and their machine code.
+    add_test(NAME attention_backward_machine_code COMMAND bash ${tests}/check_machine_code.sh
+      ${CMAKE_CUDA_COMPILER} ${PROJECT_SOURCE_DIR})
+    set_tests_properties(attention_backward_machine_code PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
+endfunction()
+cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL natten_sim_attention_backward_programs)

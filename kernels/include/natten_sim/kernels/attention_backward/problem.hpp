@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <natten_sim/core/backward_schedule.hpp>
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/kernels/attention_forward/problem.hpp>
+
+namespace natten_sim::kernels::attention_backward {
+
+using attention_forward::Band;
+using attention_forward::TensorStrides;
+
+/// Attention backward: from Q, K, V, O, LSE and dO to dQ, dK and dV. Sequences (full, causal, windows, any
+/// lengths, GQA); tensors as they lie in memory.
+struct Problem {
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t heads_kv = 1;  ///< divides heads
+  std::int64_t q_tokens = 0;
+  std::int64_t kv_tokens = 0;
+  std::int64_t head_dim = 128;
+  Dtype dtype = Dtype::kBf16;
+  std::optional<double> scale;  ///< of the forward; none: 1 / sqrt(head_dim)
+  Band mask;
+  TensorStrides q, k, v;  ///< of dQ, dK and dV too
+  TensorStrides o;        ///< of dO too
+
+  [[nodiscard]] double softmax_scale() const noexcept;
+};
+
+/// Sets the strides of contiguous tensors, (batch, heads, tokens, head_dim).
+void lay_out_heads_first(Problem& problem) noexcept;
+
+/// The forward of the same problem, whose O and LSE the backward reads.
+[[nodiscard]] attention_forward::Problem forward_of(const Problem& problem);
+
+/// Sizes and strides in range. @throws InvalidParameter.
+void require_valid(const Problem& problem);
+
+/// How a warpgroup overlaps its five products with its arithmetic: steps of the ladder in
+/// docs/backward-kernel.md.
+enum class Pipeline {
+  kInTurn,       ///< S, dP, dV; dS is exchanged; dK, dQ; copy of dQ
+  kAhead,        ///< S of the next task beside the copy of this one's dQ: the fastest so far
+  kLateBarrier,  ///< kAhead, and dS is exchanged beside dV and dK
+  kRotated,      ///< kLateBarrier, and dP of the next task is issued before its S is waited for
+};
+
+[[nodiscard]] const char* to_string(Pipeline pipeline) noexcept;
+
+/// What was compiled: one entry of `built_kernels`. Tiles and element types decide the result's bits; the
+/// pipeline does not.
+struct KernelShape {
+  int head_dim = 128;
+  Dtype dtype = Dtype::kBf16;
+  int q_tile = 64;
+  int kv_tile = 128;
+  Pipeline pipeline = Pipeline::kAhead;
+
+  friend bool operator==(const KernelShape&, const KernelShape&) = default;
+};
+[[nodiscard]] std::vector<KernelShape> built_kernels();
+/// @throws InvalidParameter when no kernel has the head dimension.
+[[nodiscard]] KernelShape best_kernel(const Problem& problem);
+
+/// Which pairs of tiles attend. O(pairs of tiles). @throws InvalidParameter beyond 65,536 tiles an edge.
+[[nodiscard]] BlockMask block_mask(const Problem& problem, const KernelShape& kernel);
+/// What a scheduler is asked: heads times batch, and this many workers.
+[[nodiscard]] BackwardProblem scheduling_problem(const Problem& problem, const KernelShape& kernel,
+                                                 std::int32_t workers);
+
+/// Requires that the kernel can run the schedule and that it finishes: the tiles of the problem's mask, and
+/// no order in which turns wait for each other in a circle. Dynamic dispatch: every turn waits for a chain
+/// that is launched earlier, so it finishes on any number of workers. Static dispatch: run task by task, a
+/// reduction before the next task of its worker; the kernel's writers are never stricter than that. O(tasks).
+/// @throws InvalidParameter naming the worker or dQ tile that waits for ever, or what does not fit.
+void require_runnable(const Problem& problem, const KernelShape& kernel, const BackwardProblem& tiles,
+                      const BackwardSchedule& schedule);
+
+}  // namespace natten_sim::kernels::attention_backward

@@ -1,0 +1,57 @@
+// The instructions of sm_90 that the backward needs beyond the forward's: bulk copies of plain memory, bulk
+// reductions, and what orders them between CTAs. One function an instruction, no policy.
+#pragma once
+
+#include "attention_forward/ptx.cuh"
+
+namespace natten_sim::kernels::attention_backward {
+
+using namespace attention_forward;  // its instructions
+
+/// Global to shared memory; a multiple of 16 bytes.
+__device__ __forceinline__ void bulk_load(std::uint32_t target, const void* source, std::uint32_t bytes,
+                                          std::uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(target),
+      "l"(source), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
+}
+__device__ __forceinline__ void bulk_store(float* target, std::uint32_t source, std::uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(target), "r"(source),
+               "r"(bytes)
+               : "memory");
+}
+/// Adds fp32 elements: one addition each, no order among those of one instruction.
+__device__ __forceinline__ void bulk_add(float* target, std::uint32_t source, std::uint32_t bytes) {
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(target),
+               "r"(source), "r"(bytes)
+               : "memory");
+}
+/// Until bulk stores and additions have been made in global memory, not merely read from shared memory.
+__device__ __forceinline__ void bulk_wait_complete() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+/// Orders what this thread has seen, or bulk operations have completed, before its later bulk operations.
+__device__ __forceinline__ void fence_async_global() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+__device__ __forceinline__ unsigned load_acquire(const unsigned* word) {
+  unsigned value = 0;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+  return value;
+}
+__device__ __forceinline__ void store_release(unsigned* word, unsigned value) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}
+
+/// As store_matrices, but each 8x8 matrix is transposed on the way: lane l gives the address of column l % 8
+/// of matrix l / 8.
+__device__ __forceinline__ void store_matrices_transposed(std::uint32_t address, std::uint32_t a,
+                                                          std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+               "r"(a), "r"(b), "r"(c), "r"(d)
+               : "memory");
+}
+
+}  // namespace natten_sim::kernels::attention_backward

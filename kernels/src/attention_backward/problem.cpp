@@ -1,0 +1,74 @@
+#include <cmath>
+#include <string>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/kernels/attention_backward/problem.hpp>
+
+namespace natten_sim::kernels::attention_backward {
+
+double Problem::softmax_scale() const noexcept {
+  return scale.value_or(1.0 / std::sqrt(static_cast<double>(head_dim)));
+}
+
+const char* to_string(Pipeline pipeline) noexcept {
+  switch (pipeline) {
+    case Pipeline::kInTurn:
+      return "in turn";
+    case Pipeline::kAhead:
+      return "S ahead";
+    case Pipeline::kLateBarrier:
+      return "late barrier";
+    case Pipeline::kRotated:
+      return "rotated";
+  }
+  return "";
+}
+
+void lay_out_heads_first(Problem& problem) noexcept {
+  problem.q = problem.o = attention_forward::heads_first(problem.heads, problem.q_tokens, problem.head_dim);
+  problem.k = problem.v =
+      attention_forward::heads_first(problem.heads_kv, problem.kv_tokens, problem.head_dim);
+}
+
+attention_forward::Problem forward_of(const Problem& problem) {
+  attention_forward::Problem forward;
+  forward.batch = problem.batch;
+  forward.heads = problem.heads;
+  forward.heads_kv = problem.heads_kv;
+  forward.q_tokens = problem.q_tokens;
+  forward.kv_tokens = problem.kv_tokens;
+  forward.head_dim = problem.head_dim;
+  forward.dtype = problem.dtype;
+  forward.scale = problem.scale;
+  forward.q = problem.q;
+  forward.k = problem.k;
+  forward.v = problem.v;
+  forward.o = problem.o;
+  forward.mask = problem.mask;
+  return forward;
+}
+
+void require_valid(const Problem& problem) {
+  attention_forward::require_valid(forward_of(problem));
+  const auto require_below = [](const char* name, std::int64_t value, std::int64_t limit) {
+    if (value >= limit)
+      throw InvalidParameter(name, std::to_string(value), "fewer than " + std::to_string(limit));
+  };
+  require_below("heads", problem.heads, 65536);
+  require_below("batch", problem.batch, 65536);
+  require_below("rows", problem.batch * problem.heads * (problem.q_tokens + 256), std::int64_t{1} << 31);
+}
+
+KernelShape best_kernel(const Problem& problem) {
+  KernelShape shape;
+  shape.head_dim = static_cast<int>(problem.head_dim);
+  shape.dtype = problem.dtype;
+  if (problem.head_dim == 64) {
+    shape.q_tile = 128;
+  } else if (problem.head_dim != 128) {
+    throw InvalidParameter("head_dim", std::to_string(problem.head_dim), "64 or 128");
+  }
+  return shape;
+}
+
+}  // namespace natten_sim::kernels::attention_backward

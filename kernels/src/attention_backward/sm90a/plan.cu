@@ -1,0 +1,194 @@
+// Tensor maps, lists and memory of a launch.
+#include <algorithm>
+#include <string>
+
+#include <cuda_runtime.h>
+
+#include "attention_backward/instances.hpp"
+#include "attention_backward/work_list.hpp"
+#include "attention_forward/tensor_map.cuh"
+#include "gpu/cuda_check.cuh"
+
+namespace natten_sim::kernels::attention_backward {
+namespace {
+
+constexpr std::size_t kDqTileBytes = 2 * 64 * 64 * sizeof(float);
+
+const Instance& find_instance(const KernelShape& shape) {
+  for (const auto& table : {kernels_of_head_dim_64(), kernels_of_head_dim_128(), ladder_steps()}) {
+    for (const Instance& instance : table) {
+      if (instance.shape == shape) return instance;
+    }
+  }
+  throw InvalidParameter("kernel",
+                         std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + ", head dim " +
+                             std::to_string(shape.head_dim),
+                         "one of built_kernels()");
+}
+
+CUtensorMap rows_map(const Problem& problem, const void* data, const TensorStrides& strides,
+                     std::int64_t heads, std::int64_t tokens, int rows) {
+  attention_forward::Layout layout;
+  layout.length[0] = tokens;
+  layout.step[0] = 1;
+  return attention_forward::encode(forward_of(problem), {data, strides, heads}, layout, {rows, 1, 1}, 64);
+}
+
+RowStrides row_strides(const TensorStrides& strides) { return {strides.batch, strides.head, strides.token}; }
+
+}  // namespace
+
+struct Plan::Prepared {
+  Arguments arguments;
+  Around around;
+  const Instance* instance = nullptr;
+  int ctas = 0;
+  bool ordered = true;
+  DeviceBuffer tasks, chains, worker_begin;
+  DeviceBuffer counters;  // turns, then the ticket
+  DeviceBuffer dq, lse2, delta, dk_parts, dv_parts;
+
+  void prepare_maps(const Problem& problem, const Tensors& tensors);
+  void prepare_lists(const WorkList& list);
+  void prepare_memory(const Problem& problem, const Tensors& tensors);
+};
+
+void Plan::Prepared::prepare_maps(const Problem& problem, const Tensors& tensors) {
+  const KernelShape& shape = instance->shape;
+  arguments.q = rows_map(problem, tensors.q, problem.q, problem.heads, problem.q_tokens, shape.q_tile);
+  arguments.d_o = rows_map(problem, tensors.d_o, problem.o, problem.heads, problem.q_tokens, shape.q_tile);
+  arguments.k = rows_map(problem, tensors.k, problem.k, problem.heads_kv, problem.kv_tokens, shape.kv_tile);
+  arguments.v = rows_map(problem, tensors.v, problem.v, problem.heads_kv, problem.kv_tokens, shape.kv_tile);
+}
+
+void Plan::Prepared::prepare_lists(const WorkList& list) {
+  const auto upload = [](const auto& values) {
+    DeviceBuffer buffer(values.size() * sizeof values[0]);
+    buffer.copy_from_host(values.data(), values.size() * sizeof values[0]);
+    return buffer;
+  };
+  tasks = upload(list.tasks);
+  chains = upload(list.chains);
+  arguments.tasks = static_cast<const Task*>(tasks.data());
+  arguments.chains = static_cast<const Chain*>(chains.data());
+  arguments.chain_count = static_cast<std::int32_t>(list.chains.size());
+  if (list.worker_begin.empty()) return;
+  worker_begin = upload(list.worker_begin);
+  arguments.worker_begin = static_cast<const std::int32_t*>(worker_begin.data());
+}
+
+void Plan::Prepared::prepare_memory(const Problem& problem, const Tensors& tensors) {
+  const std::int64_t tiles = problem.batch * problem.heads * arguments.q_tiles;
+  const auto rows = static_cast<std::size_t>(tiles * instance->shape.q_tile);
+  counters = DeviceBuffer(static_cast<std::size_t>(tiles + 1) * sizeof(unsigned));
+  dq = DeviceBuffer(static_cast<std::size_t>(tiles) * kDqTileBytes);
+  dq.fill(0xff);  // NaN: with turns, the first addition to a tile is a store
+  lse2 = DeviceBuffer(rows * sizeof(float));
+  delta = DeviceBuffer(rows * sizeof(float));
+  auto* turns = static_cast<unsigned*>(counters.data());
+  arguments.turns = ordered ? turns : nullptr;
+  arguments.ticket = turns + tiles;
+  arguments.dq = static_cast<float*>(dq.data());
+  arguments.lse2 = static_cast<const float*>(lse2.data());
+  arguments.delta = static_cast<const float*>(delta.data());
+  arguments.dk = tensors.dk;
+  arguments.dv = tensors.dv;
+  arguments.dk_strides = row_strides(problem.k);
+  arguments.dv_strides = row_strides(problem.v);
+  arguments.partial = problem.heads != problem.heads_kv;
+  if (arguments.partial) {
+    const auto elements =
+        static_cast<std::size_t>(problem.batch * problem.heads * problem.kv_tokens * problem.head_dim);
+    dk_parts = DeviceBuffer(elements * sizeof(float));
+    dv_parts = DeviceBuffer(elements * sizeof(float));
+    arguments.dk = dk_parts.data();
+    arguments.dv = dv_parts.data();
+    const std::int64_t head = problem.kv_tokens * problem.head_dim;
+    arguments.dk_strides = arguments.dv_strides = {problem.heads * head, head, problem.head_dim};
+  }
+  around = {problem,
+            instance->shape,
+            tensors,
+            arguments.q_tiles,
+            static_cast<float*>(lse2.data()),
+            static_cast<float*>(delta.data()),
+            arguments.dq,
+            arguments.turns,
+            static_cast<const float*>(dk_parts.data()),
+            static_cast<const float*>(dv_parts.data())};
+}
+
+Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel,
+           const BackwardProblem& tiles, const BackwardSchedule& schedule, Turns turns,
+           const Tensors& tensors, const FaultInjection& faults)
+    : prepared_(std::make_unique<Prepared>()) {
+  require_runnable(problem, kernel, tiles, schedule);
+  if (gpu.compute_major != 9 || gpu.compute_minor != 0) {
+    throw HardwareAbsent("an sm_90 GPU",
+                         gpu.name + " is sm_" + std::to_string(gpu.compute_major * 10 + gpu.compute_minor));
+  }
+  if (kernel.dtype != problem.dtype || kernel.head_dim != problem.head_dim) {
+    throw InvalidParameter("kernel", std::to_string(kernel.head_dim), "the problem's head_dim and dtype");
+  }
+  if (schedule.dispatch == Dispatch::kStatic && tiles.workers > gpu.sms) {
+    throw InvalidParameter("workers", std::to_string(tiles.workers),
+                           "at most " + std::to_string(gpu.sms) + ", one an SM");
+  }
+  Prepared& p = *prepared_;
+  p.instance = &find_instance(kernel);
+  p.ordered = turns == Turns::kOrdered && !schedule.dq_order.empty();
+  p.ctas = std::min<int>(tiles.workers, gpu.sms);
+  Arguments& a = p.arguments;
+  a.heads = static_cast<int>(problem.heads);
+  a.heads_per_kv_head = static_cast<int>(problem.heads / problem.heads_kv);
+  a.q_tiles = tiles.mask.q_tiles;
+  a.kv_tiles = tiles.mask.kv_tiles;
+  a.q_tokens = static_cast<int>(problem.q_tokens);
+  a.kv_tokens = static_cast<int>(problem.kv_tokens);
+  constexpr std::int64_t kNoLimit = 1 << 29;
+  a.left = static_cast<int>(std::min(problem.mask.left.value_or(kNoLimit), kNoLimit));
+  a.right = static_cast<int>(std::min(problem.mask.right.value_or(kNoLimit), kNoLimit));
+  a.scale = static_cast<float>(problem.softmax_scale());
+  a.scale_log2 = static_cast<float>(problem.softmax_scale() * 1.4426950408889634);
+  a.turn_tries = faults.turn_tries;
+  a.delay_ns = faults.delay_ns;
+  a.dropped = faults.dropped_tile.value_or(-1);
+  p.prepare_maps(problem, tensors);
+  p.prepare_lists(work_list(problem, kernel, tiles, schedule));
+  p.prepare_memory(problem, tensors);
+  NATTEN_SIM_CUDA_CHECK(cudaFuncSetAttribute(p.instance->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             p.instance->shared_bytes));
+}
+
+Plan::~Plan() = default;
+Plan::Plan(Plan&&) noexcept = default;
+Plan& Plan::operator=(Plan&&) noexcept = default;
+
+void Plan::launch_kernel() const {
+  const Prepared& p = *prepared_;
+  NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(p.counters.data(), 0, p.counters.bytes()));
+  if (!p.ordered) NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(p.dq.data(), 0, p.dq.bytes()));
+  void* parameters[] = {const_cast<Arguments*>(&p.arguments)};
+  // Cooperative: all CTAs run at once, on which the proof that turns come rests.
+  NATTEN_SIM_CUDA_CHECK(cudaLaunchCooperativeKernel(p.instance->kernel, dim3(p.ctas),
+                                                    dim3(p.instance->threads), parameters,
+                                                    p.instance->shared_bytes, nullptr));
+}
+
+void Plan::launch(DeviceBuffer* times) const {
+  Prepared& p = *prepared_;
+  p.arguments.times = times != nullptr ? static_cast<TurnTimes*>(times->data()) : nullptr;
+  launch_preprocess(p.around);
+  launch_kernel();
+  launch_postprocess(p.around);
+}
+
+std::vector<KernelShape> built_kernels() {
+  std::vector<KernelShape> shapes;
+  for (const auto& table : {kernels_of_head_dim_64(), kernels_of_head_dim_128(), ladder_steps()}) {
+    for (const Instance& instance : table) shapes.push_back(instance.shape);
+  }
+  return shapes;
+}
+
+}  // namespace natten_sim::kernels::attention_backward

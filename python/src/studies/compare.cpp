@@ -1,0 +1,190 @@
+#include <algorithm>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/report/validation_report.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+#include <natten_sim/validate/measure/session.hpp>
+#include <natten_sim/validate/record/ncu_csv.hpp>
+
+#include "studies.hpp"
+#include "study.hpp"
+#include "text_file.hpp"
+
+namespace natten_sim::python {
+
+/// What a profiled kernel computed: a dict, or words `name=value`.
+struct PointWords {
+  std::vector<std::string> words;
+};
+
+template <>
+struct PythonValue<PointWords> {
+  static std::string hint() { return "collections.abc.Mapping[str, object] | collections.abc.Iterable[str]"; }
+  static PointWords read(const std::string& name, nb::handle value, const Accepts& accepts) {
+    if (!nb::isinstance<nb::dict>(value))
+      return {PythonValue<std::vector<std::string>>::read(name, value, accepts)};
+    PointWords point;
+    for (const auto& [key, member] : nb::borrow<nb::dict>(value))
+      point.words.push_back(text_of(name, key, "names as keys") + "=" + nb::str(member).c_str());
+    return point;
+  }
+  static bool write(const PointWords& point, Json& out) {
+    out = point.words;
+    return true;
+  }
+};
+
+namespace {
+
+/// The keywords of compare() and explain(), and what the program's `validate` echoes beside them.
+struct AskedComparison {
+  std::vector<std::string> suites;
+  std::string device = "auto";
+  std::optional<std::string> recorded, ncu_csv;
+  std::string ncu_kernel;
+  PointWords point;
+  std::optional<std::string> profile, out, view;
+  bool resume = false, check_only = false, rows = false;
+  validate::RunOptions run;
+  Fidelity fidelity = Fidelity::kClosedForm;
+  std::optional<std::int64_t> seed;
+};
+
+struct ComparedRecordings {
+  AskedComparison asked;
+  std::vector<validate::Recording> recordings;
+  validate::Comparison comparison;
+};
+
+/// All members in the program's order; `compare` and `explain` say which are keywords.
+Keywords<AskedComparison> comparison_keywords(bool profile) {
+  using F = AskedComparison;
+  const auto timing = [](auto member) {
+    return within(within(&F::run, &validate::RunOptions::timing), member);
+  };
+  using T = validate::TimingOptions;
+  Keywords<F> rows;
+  const auto add = [&](bool keyword, const char* name, auto member, const char* doc) {
+    keyword ? rows.add(name, member, doc) : rows.echo_only(name, member);
+  };
+  add(!profile, "suites", &F::suites, "Suites to compare, by name [all]");
+  rows.echo_only("device", &F::device);
+  add(!profile, "recorded", &F::recorded,
+      "Folder with recordings, as `natten-sim validate --out` writes them");
+  add(profile, "ncu_csv", &F::ncu_csv, "A profile that Nsight Compute wrote (ncu --csv), of any kernel");
+  add(profile, "ncu_kernel", &F::ncu_kernel, "Only launches whose kernel name contains this text [any]");
+  add(profile, "point", &F::point,
+      "What the kernel computed: a dict as {'tokens': 65536, 'head_dim': 128}, with 'kernel' for another "
+      "than "
+      "attention");
+  add(profile, "profile", &F::profile, "Device profile of the GPU that was profiled [h200]");
+  rows.echo_only("out", &F::out).echo_only("resume", &F::resume).echo_only("check_only", &F::check_only);
+  rows.echo_only("repetitions", timing(&T::repetitions)).echo_only("warm_up_ms", timing(&T::warm_up_ms));
+  rows.echo_only("inputs", timing(&T::inputs));
+  rows.add("fidelity", &F::fidelity, "closed-form, or timed: also simulate in time (a minute) [closed-form]");
+  rows.echo_only("l2", timing(&T::l2)).echo_only("view", &F::view);
+  rows.add("rows", &F::rows, "Whether the text shows every comparison, not only groups and misses [False]");
+  return rows.echo_only("seed", &F::seed);
+}
+
+ComparedRecordings compared(const AskedComparison& asked, const std::vector<validate::Suite>& suites,
+                            std::vector<validate::Recording> recordings, const study::Context& context) {
+  if (asked.fidelity == Fidelity::kLru)
+    throw InvalidParameter("fidelity", "lru", "closed-form or timed", "closed-form");
+  validate::Comparison comparison =
+      validate::compare(recordings, suites, context.catalog.devices, asked.fidelity, context.progress);
+  return {asked, std::move(recordings), std::move(comparison)};
+}
+
+/// Recordings of other suites are left out, as the program does.
+ComparedRecordings compare_recordings(const AskedComparison& asked, const study::Context& context) {
+  if (!asked.recorded) throw InvalidParameter("recorded", "none", "a folder with recordings");
+  const std::vector<std::string> known = validate::builtin_suite_names();
+  for (const std::string& name : asked.suites) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UnknownName("suites", name, closest_name(name, known), joined(known));
+  }
+  std::vector<validate::Suite> suites;
+  for (const validate::Suite& suite : validate::builtin_suites()) {
+    const auto& wanted = asked.suites;
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), suite.name) != wanted.end())
+      suites.push_back(suite);
+  }
+  std::vector<validate::Recording> recordings;
+  for (validate::Recording& recording : validate::read_recordings(*asked.recorded)) {
+    const auto is_its = [&](const validate::Suite& suite) { return suite.name == recording.head.suite; };
+    if (std::any_of(suites.begin(), suites.end(), is_its)) recordings.push_back(std::move(recording));
+  }
+  if (recordings.empty())
+    throw InvalidParameter("recorded", *asked.recorded, "a folder with recordings of these suites");
+  return compared(asked, suites, std::move(recordings), context);
+}
+
+/// A profile of any kernel beside the models' predictions for its point.
+ComparedRecordings explain_profile(const AskedComparison& given, const study::Context& context) {
+  AskedComparison asked = given;
+  if (!asked.ncu_csv) throw InvalidParameter("ncu_csv", "none", "a profile that ncu --csv wrote");
+  if (asked.point.words.empty())
+    throw InvalidParameter("point", "absent",
+                           "what the profiled kernel computed, as {'tokens': 65536, 'head_dim': 128}");
+  if (!asked.profile) asked.profile = "h200";
+  const validate::Point point = validate::parse_point_words(asked.point.words);
+  const Device& device = context.catalog.device(*asked.profile);
+  const std::string& path = *asked.ncu_csv;
+  const validate::RecordedRow row = validate::row_of_launches(
+      validate::parse_ncu_csv(read_text_file("ncu_csv", path), path), asked.ncu_kernel, point);
+  validate::Suite suite;
+  suite.name = validate::kProfileSuite;
+  asked.suites = {suite.name};
+  return compared(asked, {suite}, {validate::recording_of_profile(device, path, row)}, context);
+}
+
+Study<AskedComparison, ComparedRecordings> comparison_study() {
+  return {.schema = "validate",
+          .duration = Duration::kLong,
+          .input = [](const Keywords<AskedComparison>& rows,
+                      const ComparedRecordings& found) { return rows.echo(found.asked); },
+          .result =
+              [](const ComparedRecordings& found, const study::Context&) {
+                return report::validation_json(found.recordings, found.comparison);
+              },
+          .text =
+              [](const ComparedRecordings& found, const study::Context&) {
+                const auto rows = found.asked.rows ? report::RowsText::kAll : report::RowsText::kNone;
+                return report::validation_text(found.recordings, found.comparison, rows);
+              },
+          .csv = [](const ComparedRecordings& found, const study::Context&,
+                    const Json&) { return report::validation_csv(found.comparison); },
+          .svg = nullptr};
+}
+
+void bind_compare(nb::module_& module) {
+  auto comparing = comparison_study();
+  comparing.function = "compare";
+  comparing.type = "Comparison";
+  comparing.doc =
+      "Compare predictions with recorded hardware counters and clocks, row by row.\n\n"
+      "`rows` of the result hold predicted, measured, deviation and whether the point was fitted.";
+  comparing.keywords = comparison_keywords(false);
+  comparing.answer = compare_recordings;
+  const nb::object type = bind(module, std::move(comparing));
+
+  auto explaining = comparison_study();
+  explaining.function = "explain";
+  explaining.type = "Comparison";
+  explaining.doc =
+      "Compare a profile of your own kernel with what the models predict for it.\n\n"
+      "The profile is what Nsight Compute writes with --csv; no source code and no annotation is needed.";
+  explaining.keywords = comparison_keywords(true);
+  explaining.answer = explain_profile;
+  explaining.positional = "ncu_csv";
+  bind_function(module, std::move(explaining));
+}
+
+}  // namespace
+
+StudyBinder compare_study();
+StudyBinder compare_study() { return bind_compare; }
+
+}  // namespace natten_sim::python

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# order_costs.sh: the table of docs/schedules.md that says what orders cost on the masks of FlashAttention's users, as
+# Markdown: makespan over that of `unordered`, with FlashAttention-4's costs on an H200 (fa4-h200-d128, in ns). natten-sim
+# must be on the PATH.
+set -euo pipefail
+
+echo '| mask | walk | ascending | descending | shift | `best` | its bound |'
+echo '|---|---|---|---|---|---|---|'
+
+makespan() {  # ALGORITHM COLUMN OPTIONS..
+  local algorithm=$1 column=$2
+  shift 2
+  natten-sim schedule --quiet --csv --algorithm "$algorithm" --overlap async:1 --compute 1869 --reduce 500 --tax 1587 \
+    --handoff 887 --prologue 2328 --epilogue 2328 --workers 132 "$@" | awk -F, -v wanted="$column" '
+    NR == 1 { for (i = 1; i <= NF; i++) if ($i == wanted) at = i; next } { print $at }'
+}
+
+row() {  # LABEL WALK OPTIONS..
+  local label=$1 walk=$2
+  shift 2
+  local base
+  base=$(makespan unordered makespan --walk "$walk" "$@")
+  local cells=''
+  for algorithm in ascending spt shift; do
+    cells+=" $(makespan $algorithm makespan --walk "$walk" "$@" | awk -v b="$base" '{ printf "%.2f", $1 / b }') |"
+  done
+  local best bound
+  best=$(makespan best makespan --effort 8 "$@" | awk -v b="$base" '{ printf "%.2f", $1 / b }')
+  bound=$(makespan best lower_bound --effort 0 "$@" | awk -v b="$base" '{ printf "%.2f", $1 / b }')
+  echo "| $label | $walk |$cells $best | $bound |"
+}
+
+window512=(-i 4096 --q-tile 128 -n 16 --mask window:512,0)
+window2048=(-i 4096 --q-tile 128 -n 16 --mask window:2048,0)
+row 'sliding window, 512 of 4,096' partial-first "${window512[@]}"
+row 'sliding window, 512 of 4,096' in-order "${window512[@]}"
+row 'sliding window, 2,048 of 4,096' partial-first "${window2048[@]}"
+row 'sliding window, 2,048 of 4,096' in-order "${window2048[@]}"
+row 'two-sided window, 512 of 8,192' in-order -i 8192 --q-tile 128 -n 8 --mask window:512,512
+row 'causal, 4,096' in-order -i 4096 --q-tile 128 -n 16 --mask causal
+row 'documents of 1,024 to 5,120' in-order -i 16384 --q-tile 128 -n 4 --mask document:5120,1024,2048,4096,1024,3072
+row 'neighborhood, 30x48x80 by 18x24x24, stride 16x8x8' in-order --mask gna:i=30x48x80,w=18x24x24,s=16x8x8,q-tile=2x8x8,kv-tile=2x8x8

@@ -1,0 +1,52 @@
+#include <algorithm>
+#include <tuple>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/search/schedules/backward_kernel.hpp>
+
+namespace natten_sim {
+namespace schedules {
+
+std::vector<BackwardKernel> built_in_backward_kernels();  // written by CMake: one entry a file of kernels/
+
+HeadSections sections_within(std::int64_t bytes, const BackwardCall& call) {
+  const std::int64_t a_head = call.q_tokens * call.head_dim * (2 * call.element_bytes + 4);
+  HeadSections sections{1};
+  while (2 * sections.heads_per_section * a_head <= bytes && sections.heads_per_section < (1 << 20))
+    sections.heads_per_section *= 2;
+  return sections;
+}
+
+double bytes_around(const BackwardCall& call) {
+  constexpr double kFp32 = 4;
+  const auto element = static_cast<double>(call.element_bytes);
+  const double q_elements = static_cast<double>(call.batch * call.heads * call.q_tokens * call.head_dim);
+  const double kv_elements = static_cast<double>(call.batch * call.heads_kv * call.kv_tokens * call.head_dim);
+  const double bytes = q_elements * (3 * element + 2 * kFp32);
+  return call.heads == call.heads_kv ? bytes : bytes + 2 * kv_elements * (element + 2 * kFp32);
+}
+
+}  // namespace schedules
+
+const std::vector<BackwardKernel>& backward_kernels() {
+  static const std::vector<BackwardKernel> kernels = [] {
+    std::vector<BackwardKernel> all = schedules::built_in_backward_kernels();
+    std::sort(all.begin(), all.end(), [](const BackwardKernel& a, const BackwardKernel& b) {
+      return std::tie(a.position, a.name) < std::tie(b.position, b.name);
+    });
+    return all;
+  }();
+  return kernels;
+}
+
+const BackwardKernel& backward_kernel(std::string_view name) {
+  std::vector<std::string> names;
+  for (const BackwardKernel& kernel : backward_kernels()) {
+    if (kernel.name == name) return kernel;
+    names.push_back(kernel.name);
+  }
+  throw UnknownName("kernel", std::string(name), closest_name(name, names), joined(names));
+}
+
+}  // namespace natten_sim

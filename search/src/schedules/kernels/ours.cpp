@@ -1,0 +1,39 @@
+// This project's own backward kernel, which consumes schedule tables: the shift for full masks, the best
+// schedule that a search finds for others. It has no costs until it is measured.
+#include <natten_sim/search/schedules/backward_kernel.hpp>
+
+namespace natten_sim::schedules {
+namespace {
+
+std::optional<TileTokens> ours_tiles(std::int64_t head_dim, MaskClass) {
+  if (head_dim <= 64) return TileTokens{128, 128};
+  if (head_dim <= 128) return TileTokens{64, 128};
+  return std::nullopt;
+}
+
+BackwardLaunch ours_launch(const BackwardCall& call, ReductionMode mode) {
+  if (mode == ReductionMode::kUnordered) {
+    return {.algorithm = "unordered",
+            .launch_order = "grid: KV tiles fastest, then heads, then batch",
+            .dq_order = "none"};
+  }
+  const bool full = call.mask == MaskClass::kFull;
+  return {.algorithm = full ? "shift" : "best",
+          .dispatch = Dispatch::kStatic,
+          .launch_order = "by table",
+          .dq_order = full ? "by visiting time" : "by table"};
+}
+
+}  // namespace
+
+BackwardKernel ours_kernel() {
+  return {.name = "ours",
+          .title = "this project's kernel, by table",
+          .position = 40,
+          .source = "this project",
+          .tiles = ours_tiles,
+          .launch = ours_launch,
+          .other_bytes = [](const BackwardCall& call, ReductionMode) { return bytes_around(call); }};
+}
+
+}  // namespace natten_sim::schedules

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/schedule_costs.hpp>
+#include <natten_sim/core/schedule_mask.hpp>
+#include <natten_sim/search/schedules/backward_kernel.hpp>
+#include <natten_sim/study/context.hpp>
+
+namespace natten_sim::study {
+
+/// How many milliseconds does the backward pass of a known kernel take, deterministic and not?
+///
+///     study::KernelScheduleQuestion question;
+///     question.kernel = "fa4";
+///     question.device = "h200";
+///     question.q_tokens = 8192;
+///     question.heads = 16;
+///     study::KernelScheduleAnswer answer = study::kernel_schedule(question, study::default_context());
+///     double ms = answer.deterministic->time_ms;
+struct KernelScheduleQuestion {
+  std::string kernel;
+  std::string device;
+  std::int64_t q_tokens = 1;              ///< 1 to 2^40
+  std::optional<std::int64_t> kv_tokens;  ///< none: as many as queries
+  std::int64_t head_dim = 128;            ///< 1 to 65,536
+  std::int32_t heads = 1;
+  std::optional<std::int32_t> heads_kv;  ///< a divisor of the heads; none: heads
+  std::int32_t batch = 1;
+  ScheduleMask mask;  ///< full, causal or a window
+  Dtype dtype = Dtype::kBf16;
+  std::optional<std::string> costs;  ///< name of a cost set; none: the kernel's own on this device
+};
+
+struct KernelRunTime {
+  double time_ms = 0;  ///< the whole call, with the kernels before and after the main one
+  /// Five products of the pairs that attend; of a causal mask half of all pairs, as benchmarks count.
+  double tflops_per_s = 0;
+  double makespan_us = 0;  ///< of the main kernel
+  double waiting_us = 0;   ///< of its workers, for turns, on average
+  double lower_bound_us = 0;
+};
+
+struct KernelScheduleAnswer {
+  const BackwardKernel* kernel = nullptr;
+  MaskClass mask = MaskClass::kFull;
+  TileTokens tiles;
+  std::int32_t workers = 0;
+  std::int64_t kv_tokens = 0;
+  std::int32_t heads_kv = 0;
+  BackwardLaunch ordered, unordered;
+  std::optional<ScheduleCostSet> costs;  ///< none: nobody has measured the kernel there
+  std::string missing;                   ///< then: why there are no times
+  std::optional<KernelRunTime> deterministic, not_deterministic;
+  /// Throughput when deterministic over throughput when not.
+  std::optional<double> ratio;
+};
+
+/// Simulates both runs. @throws UnknownName for a kernel, device or cost set; InvalidParameter for sizes out
+/// of range, masks that are neither full, causal nor a window, head dims that the kernel does not have, and
+/// costs of another kernel, device or head dim.
+[[nodiscard]] KernelScheduleAnswer kernel_schedule(const KernelScheduleQuestion& question,
+                                                   const Context& context);
+
+}  // namespace natten_sim::study

@@ -1,0 +1,90 @@
+// FlashAttention-2's split of dQ, and chains that take partly masked tiles first, by hand.
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/sim/schedules/block_mask.hpp>
+#include <natten_sim/sim/schedules/schedule_dag.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+/// A full mask; one head has q x kv tiles.
+ScheduleRequest request_of(std::int32_t q, std::int32_t kv, std::int32_t heads, std::int32_t workers,
+                           double c, double r) {
+  ScheduleRequest request;
+  request.problem.mask = window_mask({2 * q, 2 * kv, 2, 2}, {});
+  request.problem.heads = heads;
+  request.problem.workers = workers;
+  request.costs = {.compute = c, .compute_partial = c, .reduce = r};
+  return request;
+}
+
+/// Simulated by events and as a graph, which must agree.
+double makespan_of(const SchedulePlan& plan) {
+  const PlanRun run = run_plan(plan);
+  double graph = 0;
+  for (std::size_t i = 0; i < plan.phases.size(); ++i) {
+    const SchedulePhase& phase = plan.phases[i];
+    graph += solve_schedule_dag(phase.problem, phase.costs, phase.schedule, run.runs[i].worker).makespan;
+  }
+  CHECK(run.makespan == graph);
+  return run.makespan;
+}
+
+TEST_CASE("in fa2-split every head of a group has dK and dV of its own, and a third kernel sums them") {
+  // One tile, six heads in groups of two, three workers: six CTAs of 1 + 3, two a worker; six sums of one
+  // buffer, two a worker; three sums of two heads' dK/dV, one a worker.
+  ScheduleRequest request = request_of(1, 1, 6, 3, 1, 3);
+  request.problem.heads_per_kv_head = 2;
+  request.costs.reduce_kv = 2;
+  const SchedulePlan plan = plan_backward(schedule_algorithm("fa2-split"), request);
+  CHECK(plan.dispatch == Dispatch::kDynamic);
+  CHECK(plan.phases.size() == 3);
+  CHECK(makespan_of(plan) == 2 * 4 + 2 * 3 + 2 * 2);
+}
+
+TEST_CASE("fa2-split gives a CTA to the worker that is really free first, with a writer too") {
+  // KV tile 0: a full tile, then a partial one; its second result waits for the writer: 10 + 6 + 6 = 22,
+  // although its work alone would allow 10 + 1 + 6. KV tile 1: partial, then full: 1 + 10 + 6 = 17. Two heads
+  // on three workers are two CTAs a head; the fourth goes behind the one of 17. Then six sums of two buffers.
+  ScheduleRequest request = request_of(2, 2, 2, 3, 10, 6);
+  request.problem.mask.work = {TileWork::kFull, TileWork::kPartial, TileWork::kPartial, TileWork::kFull};
+  request.costs.compute_partial = 1;
+  request.costs.writer_stages = 1;
+  CHECK(makespan_of(plan_backward(schedule_algorithm("fa2-split"), request)) == 2 * 17 + 2 * 2 * 6);
+}
+
+TEST_CASE("fa2-split sums a buffer of every CTA, of those without a KV tile too") {
+  // One KV tile, one Q tile and one head on four workers: four CTAs, one of which works; four buffers.
+  CHECK(makespan_of(plan_backward(schedule_algorithm("fa2-split"), request_of(1, 1, 1, 4, 7, 2))) ==
+        9 + 4 * 2);
+}
+
+TEST_CASE("a chain that walks partial tiles first takes them ascending, then the full ones") {
+  ScheduleRequest request = request_of(4, 1, 1, 1, 1, 1);
+  request.problem.mask.work = {TileWork::kFull, TileWork::kPartial, TileWork::kFull, TileWork::kPartial};
+  request.walk = TileWalk::kPartialFirst;
+  const auto order = [&](const char* name) {
+    return plan_backward(schedule_algorithm(name), request).phases.front().schedule.chains.front().q_order;
+  };
+  CHECK(order("ascending") == std::vector<std::int32_t>{1, 3, 0, 2});
+  CHECK(order("spt") == std::vector<std::int32_t>{1, 3, 0, 2});
+  CHECK(order("descending") == std::vector<std::int32_t>{2, 0, 3, 1});
+  request.walk = TileWalk::kInOrder;
+  CHECK(order("ascending") == std::vector<std::int32_t>{0, 1, 2, 3});
+}
+
+TEST_CASE("partial tiles first makes an ascending order of a sliding window wait for whole chains") {
+  // KV tile j attends to Q tiles j to j + 3, of which the first and the last are partial. Partial first, a
+  // chain comes to Q tile j + 3 second, where KV tile j + 1, .. must follow it and j - 1, .. come before.
+  ScheduleRequest request = request_of(16, 16, 1, 16, 7, 2);
+  request.problem.mask = window_mask({32, 32, 2, 2}, {std::int64_t{6}, 0});
+  const auto makespan = [&](TileWalk walk) {
+    request.walk = walk;
+    return makespan_of(plan_backward(schedule_algorithm("ascending"), request));
+  };
+  CHECK(makespan(TileWalk::kPartialFirst) > makespan(TileWalk::kInOrder));
+}
+
+}  // namespace

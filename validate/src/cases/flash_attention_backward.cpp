@@ -1,0 +1,124 @@
+// Backward passes of FlashAttention, whose times others measured (recordings) and `schedule --kernel`
+// predicts. This program has none of these kernels: it compares and does not run them.
+#include <algorithm>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/schedule_mask_text.hpp>
+#include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/study/kernel_schedule.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+
+namespace natten_sim::validate {
+namespace {
+
+constexpr const char* kKernelName = "flash_attention_backward";
+
+struct FlashBackwardCase final : Case {
+  study::KernelScheduleQuestion question;
+  bool deterministic = true;
+
+  [[nodiscard]] std::string key() const override;
+  [[nodiscard]] std::string group() const override;
+  [[nodiscard]] std::vector<Parameter> parameters() const override;
+  [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
+  [[nodiscard]] Launch prepare(Bench&, std::uint64_t) const override { refuse(); }
+  [[nodiscard]] CheckedPoint check(Bench&, std::uint64_t) const override { refuse(); }
+  [[nodiscard]] std::vector<Point> to_check(CheckLengths) const override { return {*this}; }
+  void require_built() const override {}
+  [[nodiscard]] std::optional<double> operations() const override { return std::nullopt; }
+
+ private:
+  [[noreturn]] void refuse() const {
+    throw HardwareAbsent("a kernel of this program", question.kernel +
+                                                         " is FlashAttention's: its times are "
+                                                         "recorded elsewhere and compared here");
+  }
+};
+
+const char* mode_name(bool deterministic) { return deterministic ? "deterministic" : "unordered"; }
+
+const char* class_name(const ScheduleMask& mask) {
+  if (std::holds_alternative<FullMask>(mask.rule)) return to_string(MaskClass::kFull);
+  return to_string(std::holds_alternative<CausalMask>(mask.rule) ? MaskClass::kCausal : MaskClass::kWindow);
+}
+
+Point read_flash_backward(const StrictObject& fields) {
+  FlashBackwardCase point;
+  study::KernelScheduleQuestion& question = point.question;
+  question.kernel = backward_kernel(fields.text("implementation")).name;
+  question.head_dim = fields.integer("head_dim", {1, 65536});
+  question.q_tokens = fields.integer("tokens", {1, std::int64_t{1} << 40});
+  question.batch = fields.integer32_or("batch", 1);
+  question.heads = fields.integer32_or("heads", 1);
+  question.heads_kv = fields.integer32_or("heads_kv", question.heads);
+  question.dtype = parse_name<Dtype>(fields.text_or("dtype", "bf16"));
+  const auto read = parse_schedule_mask(fields.text("mask"));
+  const auto* rule = std::get_if<ScheduleMask>(&read);
+  if (rule == nullptr) fields.fail("mask", "full, causal or window:LEFT,RIGHT");
+  question.mask = *rule;
+  const std::string mode = fields.text("mode");
+  if (mode != mode_name(true) && mode != mode_name(false)) fields.fail("mode", "deterministic or unordered");
+  point.deterministic = mode == mode_name(true);
+  return point;
+}
+
+/// Costs were fitted to these points: nothing that their times say of the model is new.
+bool was_fitted(const study::KernelScheduleAnswer& answer, const study::KernelScheduleQuestion& question) {
+  const ScheduleCostEvidence& fit = answer.costs->fit;
+  const auto holds = [](const auto& list, const auto& value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  return holds(fit.lengths, question.q_tokens) && holds(fit.masks, answer.mask) &&
+         question.batch * question.q_tokens == fit.tokens_in_all &&
+         question.heads * question.head_dim == fit.hidden && answer.heads_kv == question.heads;
+}
+
+std::string FlashBackwardCase::key() const {
+  return question.kernel + " backward b" + std::to_string(question.batch) + " h" +
+         std::to_string(question.heads) + "/" + std::to_string(question.heads_kv.value_or(question.heads)) +
+         " s" + std::to_string(question.q_tokens) + " d" + std::to_string(question.head_dim) + " " +
+         to_string(question.dtype) + " " + mask_text(question.mask) + " " + mode_name(deterministic);
+}
+
+std::string FlashBackwardCase::group() const {
+  return question.kernel + " backward " + class_name(question.mask) + " " + mode_name(deterministic);
+}
+
+std::vector<Parameter> FlashBackwardCase::parameters() const {
+  return {{"kernel", kKernelName},
+          {"implementation", question.kernel},
+          {"head_dim", question.head_dim},
+          {"tokens", question.q_tokens},
+          {"batch", std::int64_t{question.batch}},
+          {"heads", std::int64_t{question.heads}},
+          {"heads_kv", std::int64_t{question.heads_kv.value_or(question.heads)}},
+          {"dtype", to_string(question.dtype)},
+          {"mask", mask_text(question.mask)},
+          {"mode", mode_name(deterministic)}};
+}
+
+std::vector<Prediction> FlashBackwardCase::predict(const Device& device, Fidelity) const {
+  static const study::Context context = study::default_context();
+  study::KernelScheduleQuestion here = question;
+  here.device = device.name;
+  const study::KernelScheduleAnswer answer = study::kernel_schedule(here, context);
+  const auto& run = deterministic ? answer.deterministic : answer.not_deterministic;
+  if (!run) return {};
+  constexpr double kNsOfMs = 1e6;
+  return {{std::string(kLaunchTime), "schedule and costs", run->time_ms * kNsOfMs, was_fitted(answer, here)}};
+}
+
+}  // namespace
+
+namespace cases {
+
+CaseKind flash_attention_backward();
+CaseKind flash_attention_backward() {
+  return {kKernelName,
+          {"implementation", "head_dim", "tokens", "batch", "heads", "heads_kv", "dtype", "mask", "mode"},
+          read_flash_backward};
+}
+
+}  // namespace cases
+}  // namespace natten_sim::validate
