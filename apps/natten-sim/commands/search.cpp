@@ -132,7 +132,7 @@ Options<SearchQuestion> space_rows() {
            {.value = "NAME",
             .help = "Kernels whose tiles and times are compared on the device: hopper-fna, blackwell-fna, "
                     "flexattention, gna [the backend's]",
-            .echo = Echo::kWhenSet,
+            .echo = Echo::kNever,  // the tiles say it
             .excludes = {"backend", "any"}});
   rows.add("--kernel-schedule", &SearchQuestion::kernel_schedule,
            {.value = "NAME",

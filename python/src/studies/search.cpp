@@ -154,7 +154,7 @@ Keywords<SearchQuestion> space_keywords() {
            "What to rank by: predicted time, or a speedup; worst is the published one, and e2e ranks by it [time "
            "where the device has one; else work, or worst for one tile pair]");
   rows.add("kernel", &Q::kernels, "Kernels whose tiles and times are compared on the device [the backend's]",
-           Echo::kWhenSet);
+           Echo::kNever);
   rows.add("kernel_schedule", &Q::kernel_schedule,
            "Launch of hopper-fna: cooperative or pingpong [cooperative]", Echo::kWhenSet);
   rows.choose("ladder", &Q::kind, SearchKind::kLadder,
