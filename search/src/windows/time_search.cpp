@@ -8,6 +8,7 @@
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
 
 #include "windows/axis_kinds.hpp"
 #include "windows/candidate_order.hpp"
