@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/validate/cases/case.hpp>
 
 namespace natten_sim::validate {
