@@ -131,6 +131,7 @@ void add_timed(const ReuseSetting& setting, const AttentionSetting& attention, c
   const WavefrontRun run = run_wavefront(work, *attention.wavefront, options, progress);
   if (run.profile) set_distances(*run.profile, details, result);
   result.time_ns = run.time_ns;
+  result.fabric_sectors = run.fabric_sectors;
   set_misses({run.load_miss_sectors, *result.sectors.o}, setting.sector(), result);
 }
 

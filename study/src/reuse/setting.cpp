@@ -127,8 +127,8 @@ void fill_attention(const Catalog& catalog, const DeviceNumbers& device, Attenti
                              "a stream or a trace; attention is simulated exactly");
   }
   if (auto* timed = std::get_if<TimedRun>(&*question.method)) {
-    attention.wavefront = wavefront_device(setting, device, kernel, subject, timed->jitter);
-    attention.wavefront_options = wavefront_options(device, attention.problem, *subject.ctas_per_sm);
+    attention.wavefront = wavefront_device(setting, device, kernel, subject, *timed);
+    attention.wavefront_options = wavefront_options(device, attention.problem, *subject.ctas_per_sm, *timed);
     timed->jitter = attention.wavefront->jitter;
   }
   setting.attention = attention;

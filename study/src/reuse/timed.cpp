@@ -8,6 +8,8 @@
 namespace natten_sim::study {
 namespace {
 
+constexpr std::int64_t kMaxLookaheadTiles = 15;
+
 /// The kernel's measured speed at this head dim. @throws InvalidParameter when it is not known.
 const KernelRate& rate_of(const AttentionKernel& kernel, const Device& device, std::int64_t head_dim) {
   const auto rate = std::find_if(kernel.rates.begin(), kernel.rates.end(), [&](const KernelRate& at) {
@@ -34,11 +36,31 @@ double known_number(const std::optional<double>& number, const Device& device, c
                              mention("device-file") + ")");
 }
 
+/// From the kernel's rate in the catalog; without a kernel, the device's peak.
+MeasuredPace pace_of(const DeviceNumbers& numbers, const AttentionKernel* kernel, const Device& device,
+                     const AttentionSubject& subject) {
+  const auto sms = known_number(numbers.sms, device, "sms");
+  MeasuredPace pace;
+  double flops_per_s = 0;
+  if (kernel != nullptr) {
+    const KernelRate& rate = rate_of(*kernel, device, subject.head_dim);
+    flops_per_s = busy_flops_per_s(rate, *kernel, static_cast<std::int64_t>(sms));
+    pace.lone_share = rate.lone_share;
+    pace.slot_skew = rate.slot_skew;
+    pace.jitter = rate.jitter;
+  } else {
+    flops_per_s = known_number(numbers.bf16_flops_per_s, device, "dense_bf16_flops_per_s");
+  }
+  const auto flops_a_pair = static_cast<double>(2 * (subject.head_dim + *subject.dim_value));
+  pace.pairs_per_ns = flops_per_s / sms / flops_a_pair * 1e-9;
+  return pace;
+}
+
 }  // namespace
 
 WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumbers& numbers,
                                  const AttentionKernel* kernel, const AttentionSubject& subject,
-                                 const std::optional<double>& jitter) {
+                                 const TimedRun& timed) {
   if (!setting.device) {
     throw InvalidParameter(
         "device", "not given",
@@ -62,32 +84,31 @@ WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumber
       known_number(numbers.miss_bytes_per_s, device, "l2_miss_bandwidth_bytes_per_s") / sms * 1e-9;
   wavefront.dram_bytes_per_ns =
       known_number(numbers.dram_bytes_per_s, device, "dram_bandwidth_bytes_per_s") * 1e-9;
-  double flops_per_s = 0;
-  if (kernel != nullptr) {
-    const KernelRate& rate = rate_of(*kernel, device, subject.head_dim);
-    flops_per_s = busy_flops_per_s(rate, *kernel, static_cast<std::int64_t>(sms));
-    wavefront.lone_share = rate.lone_share;
-    wavefront.slot_skew = rate.slot_skew;
-    wavefront.jitter = rate.jitter;
-  } else {
-    flops_per_s = known_number(numbers.bf16_flops_per_s, device, "dense_bf16_flops_per_s");
-  }
-  const auto flops_a_pair = static_cast<double>(2 * (subject.head_dim + *subject.dim_value));
-  wavefront.pairs_per_ns = flops_per_s / sms / flops_a_pair * 1e-9;
-  if (jitter) wavefront.jitter = *jitter;
+  const MeasuredPace pace = timed.pace ? *timed.pace : pace_of(numbers, kernel, device, subject);
+  wavefront.pairs_per_ns = pace.pairs_per_ns;
+  wavefront.lone_share = pace.lone_share;
+  wavefront.slot_skew = pace.slot_skew;
+  wavefront.jitter = timed.jitter.value_or(pace.jitter);
   return wavefront;
 }
 
 WavefrontOptions wavefront_options(const DeviceNumbers& numbers, const SplitQProblem& problem,
-                                   std::int64_t ctas_per_sm) {
+                                   std::int64_t ctas_per_sm, const TimedRun& timed) {
   WavefrontOptions options;
+  options.seed = timed.seed;
+  if (timed.lookahead_tiles) {
+    require_in("lookahead-tiles", *timed.lookahead_tiles, 0, kMaxLookaheadTiles);
+    options.lookahead_tiles = *timed.lookahead_tiles;
+    return options;
+  }
   if (!numbers.shared_memory_per_block_bytes) return options;
   const OperandSizes& sizes = problem.sizes;
   const std::int64_t q = product(problem.tiles.q_tile, "q_tile") * sizes.key_row_bytes();
   const std::int64_t kv =
       product(problem.tiles.kv_tile, "kv_tile") * (sizes.key_row_bytes() + sizes.value_row_bytes());
   const std::int64_t tiles = (*numbers.shared_memory_per_block_bytes / ctas_per_sm - q) / kv;
-  options.lookahead_tiles = static_cast<std::int32_t>(std::clamp<std::int64_t>(tiles - 1, 0, 15));
+  options.lookahead_tiles =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(tiles - 1, 0, kMaxLookaheadTiles));
   return options;
 }
 

@@ -8,13 +8,15 @@
 namespace natten_sim::study {
 
 /// What the timed model needs of the device and the kernel (null: none, which is as fast as the device
-/// multiplies). `jitter` replaces the kernel's. @throws InvalidParameter naming what the profile lacks.
+/// multiplies). Pace and jitter of `timed` replace the kernel's. @throws InvalidParameter naming what the
+/// profile lacks.
 [[nodiscard]] WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumbers& numbers,
                                                const AttentionKernel* kernel, const AttentionSubject& subject,
-                                               const std::optional<double>& jitter);
+                                               const TimedRun& timed);
 
-/// As many KV tiles ahead as shared memory holds besides the Q tile and the KV tile in use.
+/// The tiles ahead that `timed` names, else as many as shared memory holds besides the Q tile and the KV tile
+/// in use.
 [[nodiscard]] WavefrontOptions wavefront_options(const DeviceNumbers& numbers, const SplitQProblem& problem,
-                                                 std::int64_t ctas_per_sm);
+                                                 std::int64_t ctas_per_sm, const TimedRun& timed);
 
 }  // namespace natten_sim::study

@@ -111,13 +111,13 @@ TEST_CASE("a kernel's pace is its SM's rate, a lone CTA's share of it, and how u
   REQUIRE(paces.size() == 2);
   CHECK(paces[0].variant.ctas_per_sm == 2);
   const double rate = 128 * 64 / 100.0 + 128 * 64 / 120.0;
-  CHECK(near(paces[0].sm_pairs_per_ns, rate));
-  CHECK(near(paces[0].lone_share, 128 * 64 / 80.0 / rate));
-  CHECK(near(paces[0].slot_skew, 20 / 110.0));
-  CHECK(paces[0].jitter == 0.03);
-  CHECK(paces[1].lone_share == 1);
-  CHECK(paces[1].slot_skew == 0);
-  CHECK(paces[1].jitter == 0.5);  // the most that the model takes
+  CHECK(near(paces[0].pace.pairs_per_ns, rate));
+  CHECK(near(paces[0].pace.lone_share, 128 * 64 / 80.0 / rate));
+  CHECK(near(paces[0].pace.slot_skew, 20 / 110.0));
+  CHECK(paces[0].pace.jitter == 0.03);
+  CHECK(paces[1].pace.lone_share == 1);
+  CHECK(paces[1].pace.slot_skew == 0);
+  CHECK(paces[1].pace.jitter == 0.5);  // the most that the model takes
   recording.rows.pop_back();      // without a lone CTA
   CHECK_THROWS_AS(kernel_paces(recording), MalformedData);
 }

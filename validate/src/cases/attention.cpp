@@ -1,19 +1,18 @@
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/kernels/attention_forward/attention_engine.hpp>
-#include <natten_sim/models/reuse/attention_traffic.hpp>
-#include <natten_sim/models/reuse/scan_reuse.hpp>
-#include <natten_sim/sim/reuse/wavefront.hpp>
 #include <natten_sim/validate/cases/attention.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/measure/pace.hpp>
 #include <natten_sim/validate/record/kernel_pace.hpp>
 
 #include "device_number.hpp"
+#include "reuse_answer.hpp"
 
 namespace natten_sim::validate {
 namespace {
@@ -46,59 +45,51 @@ Point read_attention(const StrictObject& fields) {
   return point;
 }
 
-SplitQProblem split_q(const AttentionCase& point, const Device& device) {
+/// What `reuse` is asked about this kernel.
+study::ReuseQuestion question_of(const AttentionCase& point, const Device& device,
+                                 study::ReuseMethod method) {
   const kernels::AttentionProblem& p = point.problem;
-  SplitQProblem split;
-  split.mask = {{p.tokens, p.tokens, 1, 1, p.causal}};
-  split.tiles = {{point.variant.q_tile}, {point.variant.kv_tile}};
-  split.sizes = {p.batch,
-                 p.heads,
-                 p.heads_kv,
-                 p.head_dim,
-                 p.head_dim,
-                 element_bytes(p.dtype),
-                 number(device, device.l2.sector_bytes, "l2_sector_bytes")};
-  return split;
+  const kernels::AttentionVariant& v = point.variant;
+  const std::int64_t sms = number(device, device.sms, "sms");
+  study::ReuseQuestion question;
+  question.subject = study::AttentionSubject{.seqlen = Extents{p.tokens},
+                                             .causal = p.causal,
+                                             .batch = p.batch,
+                                             .heads = p.heads,
+                                             .heads_kv = p.heads_kv,
+                                             .head_dim = p.head_dim,
+                                             .dtype = p.dtype,
+                                             .q_tile = Extents{v.q_tile},
+                                             .kv_tile = Extents{v.kv_tile},
+                                             .schedule = v.schedule,
+                                             .longest_first = v.last_q_tile_first,
+                                             .ctas_per_sm = v.ctas_per_sm,
+                                             .workers = v.resident_ctas(sms)};
+  question.sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
+  question.method = std::move(method);
+  question.order = v.walk;
+  return question;
 }
 
-Prediction sectors(const AttentionCase& point, const Device& device) {
-  const SectorCounts counted = attention_traffic(split_q(point, device)).sectors;
-  return {"l2_read_sectors", "split-Q sectors, closed form", static_cast<double>(counted.total - counted.o),
-          false};
-}
-
-/// All CTAs in step in front of an LRU of the effective capacity: closed form, full masks.
-std::optional<Prediction> lockstep(const AttentionCase& point, const Device& device) {
-  if (point.variant.schedule == CtaSchedule::kTile || !device.l2.effective_bytes) return std::nullopt;
-  const SplitQProblem problem = split_q(point, device);
-  const std::optional<LockstepReuse> reuse = lockstep_reuse(
-      problem, point.variant.walk, point.variant.resident_ctas(number(device, device.sms, "sms")),
-      device.l2.effective_bytes->value);
-  if (!reuse) return std::nullopt;
-  return Prediction{"dram_read_bytes", "lockstep LRU, closed form",
-                    static_cast<double>(reuse->load_miss_sectors * problem.sizes.sector_bytes), false};
+/// Sectors by formula; DRAM reads of all CTAs in step in front of an LRU of the effective capacity.
+void add_closed_form(const AttentionCase& point, const Device& device, std::vector<Prediction>& predictions) {
+  const study::ReuseResult answer = reuse_on(device, question_of(point, device, study::ClosedForm{}));
+  predictions.push_back({"l2_read_sectors", "split-Q sectors, closed form",
+                         static_cast<double>(answer.sectors.total - *answer.sectors.o), false});
+  if (!device.l2.effective_bytes || !answer.dram_read_bytes) return;
+  predictions.push_back(
+      {"dram_read_bytes", "lockstep LRU, closed form", static_cast<double>(*answer.dram_read_bytes), false});
 }
 
 /// CTAs as processes in time, in front of the L2's partitions. Paces are measured; nothing is fitted to what
 /// attention kernels read.
 void add_timed(const AttentionCase& point, const Device& device, std::vector<Prediction>& predictions) {
   constexpr const char* kModel = "timed wavefronts";
-  const std::optional<WavefrontDevice> wavefront = wavefront_device(device, point.problem, point.variant);
-  if (!wavefront) return;
-  const kernels::AttentionVariant& v = point.variant;
-  AttentionSchedule schedule;
-  schedule.schedule = v.schedule;
-  schedule.order = v.walk;
-  schedule.workers = static_cast<std::int32_t>(v.resident_ctas(wavefront->sms));
-  schedule.last_q_tile_first = v.last_q_tile_first;
-  WavefrontOptions options;
-  options.lookahead_tiles = v.stages;
-  options.seed = 1;
-  const SplitQProblem problem = split_q(point, device);
-  const WavefrontRun run = run_wavefront(AttentionWork(problem, schedule), *wavefront, options);
-  predictions.push_back({"dram_read_bytes", kModel,
-                         static_cast<double>(run.load_miss_sectors * problem.sizes.sector_bytes), false});
-  predictions.push_back({"l2_fabric_sectors", kModel, static_cast<double>(run.fabric_sectors), false});
+  std::optional<study::TimedRun> timed = timed_run(device, point.problem, point.variant);
+  if (!timed) return;
+  const study::ReuseResult answer = reuse_on(device, question_of(point, device, *std::move(timed)));
+  predictions.push_back({"dram_read_bytes", kModel, static_cast<double>(*answer.dram_read_bytes), false});
+  predictions.push_back({"l2_fabric_sectors", kModel, static_cast<double>(*answer.fabric_sectors), false});
 }
 
 }  // namespace
@@ -161,8 +152,8 @@ std::vector<Parameter> AttentionCase::parameters() const {
 }
 
 std::vector<Prediction> AttentionCase::predict(const Device& device, Fidelity fidelity) const {
-  std::vector<Prediction> predictions = {sectors(*this, device)};
-  if (std::optional<Prediction> in_step = lockstep(*this, device)) predictions.push_back(std::move(*in_step));
+  std::vector<Prediction> predictions;
+  add_closed_form(*this, device, predictions);
   if (fidelity == Fidelity::kTimed) add_timed(*this, device, predictions);
   return predictions;
 }

@@ -7,7 +7,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/kernels/attention_forward/oracle.hpp>
-#include <natten_sim/sim/reuse/wavefront.hpp>
 #include <natten_sim/sim/tiles/tile_walk.hpp>
 #include <natten_sim/validate/cases/gna.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
@@ -16,6 +15,7 @@
 #include <natten_sim/validate/record/kernel_pace.hpp>
 
 #include "device_number.hpp"
+#include "reuse_answer.hpp"
 
 namespace natten_sim::validate {
 namespace {
@@ -125,27 +125,26 @@ void add_timed(const GnaCase& point, const Device& device, std::vector<Predictio
   const forward::KernelShape shape = forward::best_kernel(point.problem());
   kernels::AttentionVariant variant{shape.q_tile, shape.kv_tile, shape.stages, 1};
   variant.engine = kernels::AttentionEngine::kWgmma;
-  const std::optional<WavefrontDevice> wavefront = wavefront_device(device, sequence, variant);
-  if (!wavefront) return;
-  SplitQProblem problem;
-  problem.mask = point.mask();
-  problem.tiles = {point.q_tile, point.kv_tile};
-  problem.sizes = {1,
-                   point.heads,
-                   point.heads,
-                   point.head_dim,
-                   point.head_dim,
-                   element_bytes(point.dtype),
-                   number(device, device.l2.sector_bytes, "l2_sector_bytes")};
-  AttentionSchedule schedule;
-  if (point.dispatch != forward::Dispatch::kStatic) schedule.schedule = CtaSchedule::kGrid;
-  schedule.workers = wavefront->sms;
-  WavefrontOptions options;
-  options.lookahead_tiles = shape.stages;
-  options.seed = 1;
-  const WavefrontRun run = run_wavefront(AttentionWork(problem, schedule), *wavefront, options);
-  predictions.push_back({"dram_read_bytes", "timed wavefronts",
-                         static_cast<double>(run.load_miss_sectors * problem.sizes.sector_bytes), false});
+  const std::optional<study::TimedRun> timed = timed_run(device, sequence, variant);
+  if (!timed) return;
+  study::ReuseQuestion question;
+  question.subject = study::AttentionSubject{
+      .seqlen = point.input,
+      .window = point.window,
+      .stride = point.stride,
+      .heads = point.heads,
+      .head_dim = point.head_dim,
+      .dtype = point.dtype,
+      .q_tile = point.q_tile,
+      .kv_tile = point.kv_tile,
+      .schedule = point.dispatch == forward::Dispatch::kStatic ? CtaSchedule::kPersistent : CtaSchedule::kGrid,
+      .workers = device.sms->value};
+  question.sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
+  question.method = *timed;
+  question.order = KvOrder::kCyclic;
+  const study::ReuseResult answer = reuse_on(device, std::move(question));
+  predictions.push_back(
+      {"dram_read_bytes", "timed wavefronts", static_cast<double>(*answer.dram_read_bytes), false});
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>
-#include <natten_sim/models/reuse/scan_reuse.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/cases/stream.hpp>
 
 #include "device_number.hpp"
+#include "reuse_answer.hpp"
 
 namespace natten_sim::validate {
 namespace {
@@ -70,28 +70,24 @@ Launch launch_into(const kernels::StreamProblem& problem, const kernels::DeviceB
   return [=]() mutable { kernels::launch_stream(problem, buffer, sums, &on_gpu); };
 }
 
-/// Every CTA reads every sector in every pass.
-void add_sectors(const StreamCase& stream, const Device& device, std::vector<Prediction>& predictions) {
+/// Sectors of all CTAs; DRAM reads of an LRU of the effective capacity, all CTAs in step. Where one partition
+/// reads, as many SMs are near each.
+void add_closed_form(const StreamCase& stream, const Device& device, std::vector<Prediction>& predictions) {
   std::int64_t ctas = stream.ctas == 0 ? number(device, device.sms, "sms") : stream.ctas;
   if (stream.readers == StreamReaderSet::kOnePartition) {
     if (!device.l2.partitions) return;
-    ctas /= device.l2.partitions->value;  // as many SMs near each
+    ctas /= device.l2.partitions->value;
   }
-  const std::int64_t sectors =
-      checked_multiply(ctas * stream.passes, stream.buffer_mib * kMiB, "stream bytes") /
-      number(device, device.l2.sector_bytes, "l2_sector_bytes");
-  predictions.push_back({"l2_read_sectors", "every load", static_cast<double>(sectors), false});
-}
-
-/// LRU of the effective capacity in front of repeated scans, all CTAs in step.
-void add_dram(const StreamCase& stream, const Device& device, std::vector<Prediction>& predictions) {
+  study::ReuseQuestion question;
+  question.subject =
+      study::StreamSubject{.bytes = stream.buffer_mib * kMiB, .passes = stream.passes, .workers = ctas};
+  question.sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
+  question.order = stream.order;
+  const study::ReuseResult answer = reuse_on(device, std::move(question));
+  predictions.push_back({"l2_read_sectors", "every load", static_cast<double>(answer.sectors.total), false});
   if (stream.tells_sms_apart() || !device.l2.effective_bytes) return;
-  RepeatedScan scan;
-  scan.bytes = stream.buffer_mib * kMiB;
-  scan.passes = stream.passes;
-  scan.order = stream.order == KvOrder::kSawtooth ? KvOrder::kSawtooth : KvOrder::kCyclic;
   predictions.push_back({"dram_read_bytes", "LRU of the effective capacity, all CTAs in step",
-                         static_cast<double>(missed_bytes(scan, device.l2.effective_bytes->value)), false});
+                         static_cast<double>(*answer.dram_read_bytes), false});
 }
 
 /// SMs of one partition, or groups that lag, in step in front of the L2's partitions. Where all SMs read
@@ -163,8 +159,7 @@ std::vector<Parameter> StreamCase::parameters() const {
 
 std::vector<Prediction> StreamCase::predict(const Device& device, Fidelity) const {
   std::vector<Prediction> predictions;
-  add_sectors(*this, device, predictions);
-  add_dram(*this, device, predictions);
+  add_closed_form(*this, device, predictions);
   add_partitions(*this, device, predictions);
   return predictions;
 }

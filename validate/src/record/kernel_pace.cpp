@@ -30,14 +30,14 @@ KernelPace kernel_pace(const RecordingHead& head, const RecordedRow& full, const
   result.device = head.device.profile;
   result.problem = point.problem;
   result.variant = point.variant;
-  result.sm_pairs_per_ns = pairs_per_ns(point, *full.pace);
-  result.lone_share =
-      std::min(1.0, pairs_per_ns(*lone.point.as<AttentionCase>(), *lone.pace) / result.sm_pairs_per_ns);
+  result.pace.pairs_per_ns = pairs_per_ns(point, *full.pace);
+  result.pace.lone_share =
+      std::min(1.0, pairs_per_ns(*lone.point.as<AttentionCase>(), *lone.pace) / result.pace.pairs_per_ns);
   const std::vector<double>& ns = full.pace->tile_ns;
   double sum = 0;
   for (const double each : ns) sum += each;
-  result.slot_skew = (ns.back() - ns.front()) / (sum / static_cast<double>(ns.size()));
-  result.jitter = std::min(kMaxJitter, full.pace->jitter);
+  result.pace.slot_skew = (ns.back() - ns.front()) / (sum / static_cast<double>(ns.size()));
+  result.pace.jitter = std::min(kMaxJitter, full.pace->jitter);
   return result;
 }
 
@@ -77,9 +77,8 @@ const std::vector<KernelPace>& builtin_paces() {
   return paces;
 }
 
-std::optional<WavefrontDevice> wavefront_device(const Device& device,
-                                                const kernels::AttentionProblem& problem,
-                                                const kernels::AttentionVariant& variant) {
+std::optional<study::TimedRun> timed_run(const Device& device, const kernels::AttentionProblem& problem,
+                                         const kernels::AttentionVariant& variant) {
   const std::vector<KernelPace>& paces = builtin_paces();
   const auto pace = std::find_if(paces.begin(), paces.end(), [&](const KernelPace& each) {
     const kernels::AttentionVariant &a = each.variant, &b = variant;
@@ -92,21 +91,9 @@ std::optional<WavefrontDevice> wavefront_device(const Device& device,
       !device.dram_bytes_per_s || !device.sms) {
     return std::nullopt;
   }
-  const double sms = device.sms->value;
-  WavefrontDevice wavefront;
-  wavefront.capacity_bytes = device.l2.effective_bytes->value;
-  wavefront.l2_partitions = device.l2.partitions->value;
-  wavefront.l2_ways = device.l2.ways->value;
-  wavefront.sms = device.sms->value;
-  wavefront.gpc_sms = device.gpc_sms->value;
-  wavefront.hit_bytes_per_ns = device.l2.hit_bytes_per_s->value * 1e-9 / sms;
-  wavefront.miss_bytes_per_ns = device.l2.miss_bytes_per_s->value * 1e-9 / sms;
-  wavefront.dram_bytes_per_ns = device.dram_bytes_per_s->value * 1e-9;
-  wavefront.pairs_per_ns = pace->sm_pairs_per_ns;
-  wavefront.lone_share = pace->lone_share;
-  wavefront.slot_skew = pace->slot_skew;
-  wavefront.jitter = pace->jitter;
-  return wavefront;
+  constexpr std::uint64_t kSeed = 1;
+  return study::TimedRun{
+      .jitter = std::nullopt, .pace = pace->pace, .lookahead_tiles = variant.stages, .seed = kSeed};
 }
 
 }  // namespace natten_sim::validate

@@ -118,9 +118,21 @@ struct LruReplay {
   Granularity granularity = Granularity::kTile;  ///< of attention
 };
 
+/// How fast the CTAs of a kernel work on a device, where that was measured.
+struct MeasuredPace {
+  double pairs_per_ns = 0;  ///< token pairs that an SM multiplies, all its CTAs at work
+  double lone_share = 1;    ///< share of that rate that a CTA alone on its SM reaches
+  double slot_skew = 0;     ///< (last - first) / mean time of a tile, over the CTAs of an SM
+  double jitter = 0;        ///< standard deviation of a tile's time, as a fraction
+};
+
 /// CTAs simulated in time. For attention only; needs a device with its bandwidths.
 struct TimedRun {
-  std::optional<double> jitter;  ///< standard deviation of a tile's time, as a fraction; none: the kernel's
+  std::optional<double> jitter;      ///< instead of that of the pace or of the kernel
+  std::optional<MeasuredPace> pace;  ///< none: the kernel's rate in the catalog, else the device's peak
+  /// KV tiles in flight besides the one in use; none: as many as the shared memory of a CTA takes.
+  std::optional<std::int32_t> lookahead_tiles;
+  std::uint64_t seed = 0;  ///< seed of the jitter
 };
 
 using ReuseMethod = std::variant<ClosedForm, LruReplay, TimedRun>;
@@ -167,6 +179,7 @@ struct ReuseResult {
   std::optional<std::int64_t> dram_read_bytes;
   std::optional<std::int64_t> dram_write_bytes;
   std::optional<double> time_ns;                    ///< time of a timed run
+  std::optional<std::int64_t> fabric_sectors;  ///< of a timed run: fetched from another partition of the L2
   std::optional<double> miss_ratio_standard_error;  ///< standard error of a sample
   std::optional<std::int64_t> first_noncompulsory_seqlen;
   std::optional<double> mean_distance_bytes;

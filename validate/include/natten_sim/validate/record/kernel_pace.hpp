@@ -6,7 +6,7 @@
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/kernels/attention/attention.hpp>
-#include <natten_sim/sim/reuse/wavefront.hpp>
+#include <natten_sim/study/reuse.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 
 namespace natten_sim::validate {
@@ -16,10 +16,7 @@ struct KernelPace {
   std::string device;  ///< profile name
   kernels::AttentionProblem problem;
   kernels::AttentionVariant variant;
-  double sm_pairs_per_ns = 0;  ///< token pairs that an SM multiplies, all its CTAs at work
-  double lone_share = 1;       ///< share of that rate that a CTA alone on its SM reaches
-  double slot_skew = 0;        ///< (last - first) / mean time of a tile
-  double jitter = 0;
+  study::MeasuredPace pace;
 };
 
 /// The paces of every kernel that was recorded both with all its CTAs on an SM and with one. @throws
@@ -29,10 +26,10 @@ struct KernelPace {
 /// The paces of data/recordings/*-pace.json, which are compiled in.
 [[nodiscard]] const std::vector<KernelPace>& builtin_paces();
 
-/// The device in front of that kernel's CTAs, at the built-in pace. Empty where the kernel has no pace there,
-/// or the device's profile lacks what the timed model needs.
-[[nodiscard]] std::optional<WavefrontDevice> wavefront_device(const Device& device,
-                                                              const kernels::AttentionProblem& problem,
-                                                              const kernels::AttentionVariant& variant);
+/// A run in time at the built-in pace of that kernel, which loads as many tiles ahead as it has stages. Empty
+/// where the kernel has no pace on the device, or its profile lacks what the timed model needs.
+[[nodiscard]] std::optional<study::TimedRun> timed_run(const Device& device,
+                                                       const kernels::AttentionProblem& problem,
+                                                       const kernels::AttentionVariant& variant);
 
 }  // namespace natten_sim::validate
