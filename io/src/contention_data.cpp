@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/io/contention_data.hpp>

@@ -1,7 +1,5 @@
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/io/strict_object.hpp>

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/io/lowering_data.hpp>
 #include <natten_sim/io/strict_object.hpp>

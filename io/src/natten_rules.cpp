@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/natten_rules.hpp>
 #include <natten_sim/io/strict_object.hpp>

@@ -1,7 +1,5 @@
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/version.hpp>
 #include <natten_sim/io/schedule_table.hpp>

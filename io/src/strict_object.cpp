@@ -2,8 +2,6 @@
 #include <cmath>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>

@@ -47,7 +47,7 @@ struct Interruption {
     const bool asker = std::this_thread::get_id() == thread;
     if (callback.is_none() && !asker) return;
     nb::gil_scoped_acquire gil;
-    if (raised && asker) throw nb::python_error(*std::exchange(raised, nullptr));
+    if (asker) raise();
     if (asker && PyErr_CheckSignals() != 0) throw nb::python_error();
     if (callback.is_none() || raised) return;
     try {
@@ -56,6 +56,11 @@ struct Interruption {
       if (asker) throw;
       raised = std::make_unique<nb::python_error>(error);
     }
+  }
+
+  /// With the GIL: what a callback raised in another thread.
+  void raise() {
+    if (raised) throw nb::python_error(*std::exchange(raised, nullptr));
   }
 
   nb::object callback;
@@ -75,11 +80,10 @@ SharedContext context_of(nb::handle catalog) {
   return nb::cast<const CatalogObject&>(catalog).context;
 }
 
-study::Context interruptible(const study::Context& context, nb::object callback) {
-  study::Context copy = context;
-  copy.progress = [state = std::make_shared<Interruption>(std::move(callback))](double fraction) {
-    state->report(fraction);
-  };
+Interruptible interruptible(const study::Context& context, nb::object callback) {
+  const auto state = std::make_shared<Interruption>(std::move(callback));
+  Interruptible copy{.context = context, .finish = [state] { state->raise(); }};
+  copy.context.progress = [state](double fraction) { state->report(fraction); };
   return copy;
 }
 

@@ -168,13 +168,13 @@ nb::object to_python(const Json& value) {
     for (const Json& element : value) array.append(to_python(element));
     return array;
   }
-  if (value.is_string()) return nb::cast(value.get_ref<const std::string&>());
+  if (value.is_string()) return nb::cast(value.text());
   if (value.is_boolean()) return nb::bool_(value.get<bool>());
   if (value.is_number_unsigned()) return nb::int_(value.get<std::uint64_t>());
   if (value.is_number_integer()) return nb::int_(value.get<std::int64_t>());
   // As JSON has it: what is not finite is null.
   if (value.is_number_float() && std::isfinite(value.get<double>())) return nb::float_(value.get<double>());
-  if (value.is_binary()) return big_integer({value.get_binary().begin(), value.get_binary().end()});
+  if (value.is_digits()) return big_integer(value.digits());
   return nb::none();
 }
 

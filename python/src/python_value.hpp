@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/core/per_axis.hpp>

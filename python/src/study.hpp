@@ -48,9 +48,15 @@ struct Study {
 /// Registers natten_sim.Catalog and the lists of what it holds.
 void bind_catalog(nb::module_& module);
 
+/// A context that can be interrupted.
+struct Interruptible {
+  study::Context context;
+  std::function<void()> finish;  ///< after the answer, with the GIL: raises what a callback raised meanwhile
+};
+
 /// A copy of `context` that reports to `callback` (or nobody, if none), and raises what Python's signal
 /// handlers raise: Ctrl-C ends a long answer. Only while the caller has the GIL released.
-[[nodiscard]] study::Context interruptible(const study::Context& context, nb::object callback);
+[[nodiscard]] Interruptible interruptible(const study::Context& context, nb::object callback);
 
 [[noreturn]] void refuse_nothing_drawn(const char* type);
 
@@ -116,11 +122,15 @@ template <typename Q, typename A>
     nb::gil_scoped_release released;
     return study.answer(asked.question, *asked.context);
   }
-  study::Context context = interruptible(*asked.context, asked.progress);
+  Interruptible asking = interruptible(*asked.context, asked.progress);
   if (study.threads)
-    context.threads = asked.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
-  nb::gil_scoped_release released;
-  return study.answer(asked.question, context);
+    asking.context.threads = asked.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
+  A answer = [&] {
+    nb::gil_scoped_release released;
+    return study.answer(asked.question, asking.context);
+  }();
+  asking.finish();
+  return answer;
 }
 
 /// `def count(*, input: int | Sequence[int] | None = None, ...) -> Count`.

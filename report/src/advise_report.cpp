@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/advise_report.hpp>

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/version.hpp>
 #include <natten_sim/report/json.hpp>
@@ -33,7 +32,7 @@ Json to_json(const PerAxis<bool>& values) {
 Json wide_integer(Int128 value) {
   if (value == static_cast<std::int64_t>(value)) return static_cast<std::int64_t>(value);
   const std::string digits = decimal(value);
-  return Json::binary({digits.begin(), digits.end()});
+  return Json::of_digits(digits);
 }
 
 std::string envelope(const std::string& subcommand, Json input, Json result) {

@@ -20,14 +20,10 @@ void JsonMembers::put(std::string_view key, Int128 value) {
 }
 
 void JsonMembers::put(std::string_view key, double value) {
-  if (!std::isfinite(value)) {
-    null(key);
-    return;
-  }
   Piece piece;
   begin(key, piece);
   // As the object of --json has it: shortest, with a fraction.
-  piece.end = nlohmann::detail::to_chars(piece.end, piece.text + sizeof piece.text, value);
+  piece.end = write_number(piece.end, value);
   append(piece);
 }
 

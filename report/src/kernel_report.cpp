@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/kernel_report.hpp>

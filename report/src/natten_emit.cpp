@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/json.hpp>
@@ -59,7 +58,6 @@ def attends(query, key, length, window, stride, dilation, causal):
         begin = torch.minimum(begin, tokens - window)
         inside = (begin <= k) & (k < begin + window)
     return inside & (key % dilation == group)
-
 
 def mask_mod(batch, head, query, key):
     inside = None

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/report/scatter_report.hpp>
 #include <natten_sim/report/text_table.hpp>

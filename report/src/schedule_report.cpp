@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/csv.hpp>

@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/csv.hpp>

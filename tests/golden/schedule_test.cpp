@@ -270,7 +270,8 @@ TEST_CASE("schedule: input echoes every parameter after its default") {
       {"heads_kv", 2},           {"batch_size", 3},        {"algorithm", "spt"}, {"dispatch", nullptr},
       {"launch_order", nullptr}, {"effort", nullptr},      {"seed", 1},          {"workers", 264},
       {"compute", 1.0},          {"compute_partial", 1.0}, {"reduce", 1.0},      {"reduce_kv", 1.0},
-      {"handoff", 0.0},          {"handoff_far", 0.0},     {"tax", 0.0},         {"overlap", "serial"}};
+      {"handoff", 0.0},          {"handoff_far", 0.0},     {"tax", 0.0},         {"overlap", "serial"},
+      {"walk", "in-order"},      {"prologue", 0.0},        {"epilogue", 0.0}};
   CHECK(nlohmann::json(object["input"]) == nlohmann::json(expected));  // in whatever order
   const Json other = Json::parse(run("schedule --q-tiles 4 --handoff 2,5 --overlap async:3 --dispatch static "
                                      "--launch-order sections:2 --effort 7 --seed 9 --json")

@@ -60,7 +60,6 @@ void require_structure(std::string_view json);
 /// The member `name` of an object, else the value itself.
 [[nodiscard]] Json value_within(Json value, const std::string& name);
 
-// What the reader does to parsed values, so that this header does without the whole of nlohmann/json.hpp.
 void for_each_member(const Json& object, const std::function<void(const std::string&, const Json&)>& read);
 [[nodiscard]] bool is_object(const Json& value);
 [[nodiscard]] std::string value_text(const Json& value);

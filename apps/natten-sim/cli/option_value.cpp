@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
@@ -29,7 +28,7 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 [[noreturn]] void refuse(const std::string& key, const Json& value, const std::string& accepted) {
-  throw InvalidParameter(key, value.dump(-1, ' ', false, Json::error_handler_t::replace), accepted);
+  throw InvalidParameter(key, value.dump(), accepted);
 }
 
 bool is_integer_in(const Json& value, const IntegerBounds& range) {
@@ -67,7 +66,7 @@ std::int64_t integer_from_json(const std::string& key, const Json& value, const 
 
 std::string name_from_json(const std::string& key, const Json& value, const std::vector<std::string>& names) {
   if (value.is_string() &&
-      std::find(names.begin(), names.end(), value.get_ref<const std::string&>()) != names.end())
+      std::find(names.begin(), names.end(), value.text()) != names.end())
     return value.get<std::string>();
   refuse(key, value, joined(names, names.size() == 2 ? " or " : ", "));
 }

@@ -10,11 +10,10 @@
 #include <type_traits>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/io/json.hpp>
 #include <natten_sim/search/windows/search.hpp>
 
 #include "cli/command.hpp"
@@ -22,8 +21,6 @@
 #include "cli/plain_value.hpp"
 
 namespace natten_sim::cli {
-
-using Json = nlohmann::ordered_json;
 using Words = std::vector<std::string>;
 
 /// Whether the `input` object shows a member.

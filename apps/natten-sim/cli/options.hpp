@@ -171,9 +171,8 @@ class Options {
   }
 
   /// `input`: the question with all defaults, such that the object alone reproduces it.
-  template <typename J = Json>  // so that this header does without the whole of nlohmann/json.hpp
-  [[nodiscard]] J echo(Q question) const {
-    J object = J::object();
+  [[nodiscard]] Json echo(Q question) const {
+    Json object = Json::object();
     for (const Row& row : rows_) {
       if (row.about.echo == Echo::kNever || !row.write_json) continue;
       echo_value(

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/catalog_report.hpp>

@@ -1,7 +1,5 @@
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/msda_data.hpp>

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/csv.hpp>

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/files.hpp>

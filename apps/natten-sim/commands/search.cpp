@@ -4,7 +4,6 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/emit.hpp>

@@ -3,8 +3,6 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>

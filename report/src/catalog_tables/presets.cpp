@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/report/catalog_report.hpp>
 #include <natten_sim/report/text_table.hpp>

@@ -6,7 +6,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/text_table.hpp>

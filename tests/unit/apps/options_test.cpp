@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/error.hpp>
 

@@ -1,5 +1,4 @@
 // The reader of all JSON objects: every value that is not what was asked for is refused, with place and key.
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/io/strict_object.hpp>
 

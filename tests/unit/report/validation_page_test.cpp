@@ -3,8 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/report/validation_page.hpp>

@@ -3,8 +3,6 @@
 #include <sstream>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/study/calibrate.hpp>

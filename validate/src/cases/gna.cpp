@@ -3,8 +3,6 @@
 #include <memory>
 #include <optional>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>

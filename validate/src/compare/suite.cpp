@@ -4,8 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
 #include <natten_sim/validate/compare/suite.hpp>
@@ -119,11 +117,7 @@ const std::vector<Suite>& builtin_suites() {
 std::vector<std::string> builtin_suite_names() {
   std::vector<std::pair<int, std::string>> placed;
   for (const SuiteText& text : suite_texts()) {
-    constexpr int kTopLevel = 1;
-    const auto skip_points = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-      return depth <= kTopLevel;
-    };
-    const nlohmann::json head = nlohmann::json::parse(text.json, skip_points);
+    const Json head = parse_json_scalars(text.json);
     placed.emplace_back(head.value("place", INT32_MAX), head.at("name").get<std::string>());
   }
   std::sort(placed.begin(), placed.end());

@@ -6,8 +6,6 @@
 #include <tuple>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/study/msda.hpp>
 #include <natten_sim/validate/published/published_row.hpp>

@@ -8,7 +8,6 @@
 
 #include "registry/point_json.hpp"
 
-
 namespace natten_sim::validate {
 namespace {
 
@@ -177,12 +176,11 @@ std::string recording_json(const Recording& recording) {
   json["metrics"] = Json::object();
   for (const auto& [label, metric] : head.metrics) json["metrics"][label] = metric;
   // One row a line: differences between recordings stay readable.
-  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  std::string text = json_text(json, JsonLayout::kIndented);
   text.resize(text.rfind('\n'));
   text += ",\n  \"rows\": [";
   for (std::size_t i = 0; i < recording.rows.size(); ++i) {
-    text += (i == 0 ? "\n    " : ",\n    ") +
-            row_json(recording.rows[i]).dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += (i == 0 ? "\n    " : ",\n    ") + json_text(row_json(recording.rows[i]));
   }
   return text + "\n  ]\n}\n";
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 

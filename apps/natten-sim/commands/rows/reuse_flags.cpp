@@ -1,7 +1,6 @@
 #include "commands/rows/reuse_flags.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace natten_sim::cli {
 

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include "cli/output.hpp"
 #include "commands/rows/reuse_flags.hpp"

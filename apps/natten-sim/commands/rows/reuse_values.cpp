@@ -1,8 +1,6 @@
 // How an order of KV tiles and a sweep of lengths are read and written.
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/permutations.hpp>

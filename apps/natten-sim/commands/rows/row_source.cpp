@@ -5,8 +5,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/index_file.hpp>
 #include <natten_sim/report/scatter_report.hpp>

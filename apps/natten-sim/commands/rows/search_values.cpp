@@ -1,7 +1,5 @@
 #include "commands/rows/search_values.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/json.hpp>
 

@@ -1,7 +1,6 @@
 #include "commands/rows/setting_rows.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/error.hpp>
 

@@ -1,23 +1,27 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json_fwd.hpp>
+#include <natten_sim/io/json.hpp>
 
 namespace natten_sim {
-
-/// Keys stay in the order in which they are set. Only forward-declared here, because parsing and printing are
-/// slow to compile and stand in one file. Code that builds or reads values includes <nlohmann/json.hpp>.
-using Json = nlohmann::ordered_json;
 
 enum class JsonLayout { kOneLine, kIndented };
 
 /// JSON text without a line break at the end. Bytes that are not UTF-8, as file names may have, become
-/// U+FFFD. A binary value holds the digits of a number that no other kind holds.
+/// U+FFFD.
 [[nodiscard]] std::string json_text(const Json& value, JsonLayout layout = JsonLayout::kOneLine);
 
-/// Requires text that `require_unique_keys` accepts.
+inline constexpr std::size_t kMaxNumberText = 32;
+/// Writes a number as json_text does, where there is room for kMaxNumberText characters. @return its end
+char* write_number(char* place, double value);
+
+/// Of a key that appears twice in an object, the last value counts. `require_unique_keys` refuses such text.
+/// @throws MalformedData for text that is not JSON.
 [[nodiscard]] Json parse_json(std::string_view text);
+/// The members of an object that are no arrays or objects themselves: these are passed over.
+[[nodiscard]] Json parse_json_scalars(std::string_view text);
 
 }  // namespace natten_sim

@@ -3,8 +3,6 @@
 #include <optional>
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <natten_sim/core/per_axis.hpp>
 #include <natten_sim/core/wide_integer.hpp>
 #include <natten_sim/io/json_text.hpp>
@@ -16,14 +14,14 @@ using natten_sim::Json;
 [[nodiscard]] Json to_json(const Extents& extents);
 [[nodiscard]] Json to_json(const PerAxis<bool>& values);
 
-/// An integer; beyond 63 bits its digits as a binary value, which json_text() and csv_cell() print as they
+/// An integer; beyond 63 bits its digits, which json_text() and csv_cell() print as they
 /// are.
 [[nodiscard]] Json wide_integer(Int128 value);
 
 /// The value, or null for an empty optional.
-template <typename T, typename J = Json>  // so that this header does without the whole of nlohmann/json.hpp
-[[nodiscard]] J nullable(const std::optional<T>& value) {
-  return value ? J(*value) : J();
+template <typename T>
+[[nodiscard]] Json nullable(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
 }
 
 /// {"schema": "natten-sim.<subcommand>/1", "version", "input", "result"}, one line and a line break.

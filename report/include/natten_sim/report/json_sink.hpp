@@ -7,8 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/per_axis.hpp>
 #include <natten_sim/report/json.hpp>

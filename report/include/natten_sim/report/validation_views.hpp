@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/report/draw/svg.hpp>
 #include <natten_sim/report/json.hpp>

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/io/catalog.hpp>
@@ -15,8 +14,6 @@
 
 namespace natten_sim::validate::works {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// A refit moves constants by less than this, and errors by less than that.
 constexpr double kSameConstant = 1e-3;

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/io/catalog.hpp>
@@ -15,8 +14,6 @@
 
 namespace natten_sim::validate::works {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Half a unit of the second decimal as printed, and half as much again for the rounding before it.
 constexpr double kGnaTwoDecimals = 0.0075;

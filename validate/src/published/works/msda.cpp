@@ -6,7 +6,6 @@
 #include <variant>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/io/contention_data.hpp>
 #include <natten_sim/io/msda_data.hpp>

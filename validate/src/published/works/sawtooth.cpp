@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/models/reuse/scan_reuse.hpp>
@@ -13,8 +12,6 @@
 
 namespace natten_sim::validate::works {
 namespace {
-
-using Json = nlohmann::ordered_json;
 using study::AttentionSubject;
 using study::ReuseComparison;
 

@@ -1,0 +1,60 @@
+"""How long answers take here: processor time of one core, so that other programs disturb little.
+
+    python how_fast.py [--repeat 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import natten_sim
+import numpy as np
+
+
+def seconds(function: Callable[[], object], times: int, repeat: int) -> float:
+    """Least processor time of a call."""
+    best = float("inf")
+    for _ in range(repeat):
+        begin = time.process_time()
+        for _ in range(times):
+            function()
+        best = min(best, (time.process_time() - begin) / times)
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--repeat", type=int, default=5)
+    repeat = parser.parse_args().repeat
+
+    def count() -> natten_sim.Count:
+        return natten_sim.count(input=(30, 48, 80), window=(18, 24, 24), q_tile=(4, 8, 8), kv_tile=(2, 8, 8))
+
+    count()  # the catalog is read once
+    print(f"count                 {1e6 * seconds(count, 2000, repeat):6.2f} us")
+    print(f"count, one member     {1e6 * seconds(lambda: count().speedup_mean, 1000, repeat):6.2f} us")
+
+    grid = np.stack(np.meshgrid(*map(np.arange, (29, 47, 79)), indexing="ij"), -1).reshape(-1, 3) + 2
+    many = seconds(lambda: natten_sim.count_many(input=(30, 48, 80), window=grid, q_tile=(4, 8, 8), kv_tile=(2, 8, 8)),
+                   1, repeat)
+    print(f"count_many, a grid    {1e-6 * len(grid) / many:6.2f} million/s, {len(grid):,} windows")
+
+    random = np.random.default_rng(1)
+    inputs = random.integers(20, 400, (50_000, 3))
+    windows = np.minimum(inputs, random.integers(2, 100, inputs.shape))
+    strides = np.minimum(random.integers(1, 9, inputs.shape), windows)
+    many = seconds(lambda: natten_sim.count_many(input=inputs, window=windows, stride=strides, q_tile=(4, 8, 8),
+                                                 kv_tile=(2, 8, 8)), 1, repeat)
+    print(f"count_many, at random {1e-6 * len(inputs) / many:6.2f} million/s, {len(inputs):,} problems")
+
+    for name, layout, window in (("8,192 tokens", (8, 32, 32), (4, 16, 16)), ("32,768 tokens", (16, 32, 64), (8, 16, 32)),
+                                 ("115,200 tokens", (30, 48, 80), (18, 24, 24))):
+        took = seconds(lambda: natten_sim.flex.plan(input=layout, window=window, q_tile=(2, 8, 8), kv_tile=(2, 8, 8)),  # noqa: B023
+                       1, repeat)
+        print(f"flex.plan, {name:14} {1e3 * took:6.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
