@@ -4,29 +4,37 @@
 set -eu
 program=${1:?the natten-sim program}
 folder=$(cd "$(dirname "$0")/.." && pwd)/data
+priors=$folder/kernel-times.json
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$program" calibrate "$folder/kernel-runs/natten-h200.csv" --quiet --save "$work/a.json" \
+"$program" calibrate "$folder/kernel-runs/natten-h200.csv" --costs "$priors" --quiet --save "$work/a.json" \
   --source "measured on an H200, medians (data/kernel-runs/natten-h200.csv)" > /dev/null
-"$program" calibrate "$folder/kernel-runs/natten-published.csv" --quiet --save "$work/b.json" \
+"$program" calibrate "$folder/kernel-runs/natten-published.csv" --costs "$priors" --quiet --save "$work/b.json" \
   --source "few runs: sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)" \
   > /dev/null
-for more in "$folder"/kernel-runs/flex-*.csv; do
-  [ -e "$more" ] || continue
-  "$program" calibrate "$more" --quiet --save "$work/c.json" \
-    --source "measured with PyTorch's FlexAttention on an H200 (data/kernel-runs/$(basename "$more"))" > /dev/null
+for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-gna-costs.json; do
+  [ -e "$recording" ] || continue
+  name=$(basename "$recording")
+  "$program" calibrate "$recording" --costs "$priors" --quiet --save "$work/$name" --source "measured (data/recordings/$name)" > /dev/null
 done
-python3 - "$folder/kernel-times.json" "$work"/?.json <<'PY'
+python3 - "$folder/kernel-times.json" "$work"/*.json <<'PY'
 import json, sys
 target, *parts = sys.argv[1:]
 data = json.load(open(target))
 kernels = [entry for part in parts for entry in json.load(open(part))["kernels"]]
 priors = data["priors"]
+own = priors.pop("kernels")
 lines = ",\n".join("    " + json.dumps(entry) for entry in kernels)
 by_pass = ",\n".join(
     '    "%s": [\n%s\n    ]' % (name, ",\n".join("      " + json.dumps(prior) for prior in priors[name]))
     for name in priors)
+own_lines = ",\n".join(
+    '      {"kernel": "%s",\n%s}' % (each["kernel"], ",\n".join(
+        '       "%s": [%s]' % (name, "".join("\n        " + json.dumps(prior) + ("," if prior is not each[name][-1] else "\n       ")
+                                            for prior in each[name]))
+        for name in ("forward", "backward")))
+    for each in own)
 open(target, "w").write(
-    '{\n  "schema": "natten-sim.kernel-times/1",\n  "kernels": [\n%s\n  ],\n  "priors": {\n%s\n  }\n}\n'
-    % (lines, by_pass))
+    '{\n  "schema": "natten-sim.kernel-times/1",\n  "kernels": [\n%s\n  ],\n  "priors": {\n%s,\n    "kernels": [\n%s\n    ]\n  }\n}\n'
+    % (lines, by_pass, own_lines))
 PY

@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_runs.hpp>
+
+#include "embedded_data.hpp"
 
 namespace natten_sim {
 namespace {
@@ -208,6 +211,34 @@ std::vector<double> profiler_times_ms(std::string_view text) {
     if (scale > 0 && value > 0) times.push_back(scale * value);
   }
   return times;
+}
+
+std::vector<KernelRun> builtin_kernel_runs() {
+  std::vector<KernelRun> all;
+  for (const embedded::File& file : embedded::kernel_runs) {
+    const std::vector<KernelRun> runs = parse_kernel_runs(file.text, std::string(file.path), {});
+    all.insert(all.end(), runs.begin(), runs.end());
+  }
+  return all;
+}
+
+std::string key_of_run(const KernelRun& run) {
+  const auto above_one = [](const Extents& sizes) {
+    return std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 1; });
+  };
+  std::string key = std::string(run.pass == Walk::kForward ? "forward" : "backward") + " b" + std::to_string(run.batch) + " h" +
+                    std::to_string(run.heads) + " d" + std::to_string(run.head_dim) + " " +
+                    to_string(run.dtype) + " " + to_string(run.input) + " window " + to_string(run.window);
+  if (above_one(run.stride)) key += " stride " + to_string(run.stride);
+  if (above_one(run.dilation)) key += " dilation " + to_string(run.dilation);
+  if (std::find(run.causal.begin(), run.causal.end(), true) != run.causal.end()) {
+    key += " causal ";
+    for (std::size_t axis = 0; axis < run.causal.rank(); ++axis)
+      key += std::string(axis == 0 ? "" : "x") + (run.causal[axis] ? "1" : "0");
+  }
+  key += " tiles " + to_string(run.q_tile) + "/" + to_string(run.kv_tile);
+  if (run.schedule != KernelSchedule::kCooperative) key += std::string(" ") + to_string(run.schedule);
+  return key;
 }
 
 }  // namespace natten_sim

@@ -30,13 +30,14 @@ CostEvidence read_evidence(const StrictObject& fields) {
     const StrictObject errors = fields.object("left_out", {"mean", "worst"});
     evidence.left_out = FitErrors{errors.number("mean"), errors.number("worst")};
   }
+  if (fields.has("fitted")) evidence.fitted = fields.texts("fitted");
   return evidence;
 }
 
 PassCosts read_pass(const Json& entry, const std::string& where, Walk pass) {
   const StrictObject fields(entry, where,
                             keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "masked_tile_us", "runs",
-                                             "kinds", "left_out", "interval", "source"}));
+                                             "kinds", "left_out", "interval", "source", "fitted"}));
   PassCosts costs;
   costs.pass = pass;
   costs.q_tile_tokens = fields.integer("q_tile_tokens", {1, 1 << 20});
@@ -121,6 +122,7 @@ Json pass_json(const PassCosts& costs) {
                           {"worst", rounded(evidence.left_out->worst)}};
   fields["interval"] = rounded(evidence.interval);
   fields["source"] = evidence.source;
+  if (!evidence.fitted.empty()) fields["fitted"] = evidence.fitted;
   return fields;
 }
 
@@ -139,9 +141,16 @@ void add_kernel_times(Catalog& catalog, std::string_view json, const std::string
   }
   catalog.kernel_costs.insert(catalog.kernel_costs.begin(), added.begin(), added.end());
   if (!fields.has("priors")) return;
-  const StrictObject priors = fields.object("priors", {"forward", "backward"});
-  catalog.cost_priors.forward = read_priors(priors.array("forward"), where);
-  catalog.cost_priors.backward = read_priors(priors.array("backward"), where);
+  const StrictObject priors = fields.object("priors", {"forward", "backward", "kernels"});
+  catalog.cost_priors = {read_priors(priors.array("forward"), where),
+                         read_priors(priors.array("backward"), where),
+                         {}};
+  if (!priors.has("kernels")) return;
+  for (const Json& entry : priors.array("kernels")) {
+    const StrictObject own(entry, where, {"kernel", "forward", "backward"});
+    catalog.cost_priors.kernels.push_back({own.text("kernel"), read_priors(own.array("forward"), where),
+                                           read_priors(own.array("backward"), where)});
+  }
 }
 
 Json to_json(const KernelCosts& costs) {

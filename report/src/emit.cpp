@@ -1,5 +1,6 @@
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/report/block_mask_report.hpp>
 #include <natten_sim/report/emit.hpp>
 
 namespace natten_sim::report {
@@ -26,6 +27,11 @@ std::string emitted(EmitKind kind, const study::Setting& setting, const TilingPr
                     const TilingProblem* backward, const study::Context& context) {
   if (kind == EmitKind::kFlex)
     return flex_attention_script(study::attention_call_of(setting, forward, backward));
+  if (kind == EmitKind::kBlockMask) {
+    if (forward.kv_tiling != KvTiling::kStatic || forward.tiling != Tiling::kMultiDimensional)
+      throw InvalidParameter("emit", to_string(kind), "static, multi-dimensional tiling");
+    return block_mask_json(study::block_mask(forward.mask, forward.tiles)) + "\n";
+  }
   const NattenCall call = complete_call(setting, forward, backward, context, kind);
   const NattenRules& rules = context.natten;
   switch (kind) {
@@ -36,6 +42,7 @@ std::string emitted(EmitKind kind, const study::Setting& setting, const TilingPr
     case EmitKind::kJson:
       return natten_json(rules, call) + "\n";
     case EmitKind::kFlex:
+    case EmitKind::kBlockMask:
       break;
   }
   return "";
@@ -51,6 +58,9 @@ void add_emitted(EmitKind kind, const std::string& text, Json& result) {
       break;
     case EmitKind::kFlex:
       result["flex"] = text;
+      break;
+    case EmitKind::kBlockMask:
+      result["block_mask"] = parse_json(text);
       break;
     case EmitKind::kJson:
       result["natten_json"] = parse_json(text);

@@ -8,6 +8,7 @@
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/time_report.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -15,6 +16,10 @@ namespace {
 using study::SearchAnswer;
 using study::SearchCandidate;
 using study::SearchQuestion;
+
+bool by_time(const SearchQuestion& question) {
+  return *question.objective == Objective::kTime;
+}
 
 /// What NATTEN's kernels do: too much for a table.
 enum class KernelFields { kHidden, kShown };
@@ -35,6 +40,11 @@ Json candidate_fields(const SearchQuestion& question, const SearchCandidate& can
   fields["speedup"] = candidate.speedup;
   fields["dense_path"] = candidate.dense_path;
   fields["fast_path"] = candidate.fast_path;
+  if (!candidate.tiles.kernel.empty()) fields["kernel_timed"] = candidate.tiles.kernel;
+  if (by_time(question)) {
+    fields["total_ms"] = candidate.total_ms();
+    if (kernel == KernelFields::kShown && candidate.time) add_time_fields(*candidate.time, fields);
+  }
   if (has_pass(question.phase, Walk::kForward)) {
     fields.update(count_fields(candidate.counted));
     if (kernel == KernelFields::kShown) add_kernel_fields(candidate.kernel, Walk::kForward, fields);
@@ -49,6 +59,8 @@ Json candidate_fields(const SearchQuestion& question, const SearchCandidate& can
   fields["backward"] = backward_fields(*candidate.backward);
   if (kernel == KernelFields::kShown)
     add_kernel_fields(candidate.kernel, Walk::kBackward, fields["backward"]);
+  if (kernel == KernelFields::kShown && candidate.backward_time)
+    add_time_fields(*candidate.backward_time, fields["backward"]);
   return fields;
 }
 
@@ -70,6 +82,57 @@ std::string times(double factor) { return fmt::format("{:.2f}x", factor); }
 
 using Cells = std::vector<std::string>;
 
+/// The kernel whose time a candidate's is.
+std::string kernel_name(const SearchCandidate& candidate) {
+  return candidate.tiles.kernel.empty() ? candidate.tiles.backend : candidate.tiles.kernel;
+}
+
+Cells time_header_of(const SearchQuestion& question) {
+  Cells header = {"window", "stride", "Q tile", "KV tile"};
+  if (question.phase == SearchPhase::kBoth) header.insert(header.end(), {"backward Q", "backward KV"});
+  if (question.kernels.size() > 1) header.emplace_back("kernel");
+  header.insert(header.end(), {"sparsity", "time", "within", "copies"});
+  if (question.phase == SearchPhase::kBoth) header.emplace_back("of it backward");
+  header.insert(header.end(), {"speedup", "mean tiles", "fast path"});
+  if (question.setting.attention_share && question.phase == SearchPhase::kForward)
+    header.emplace_back("e2e");
+  return header;
+}
+
+Cells time_row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
+  const TilingProblem& problem = candidate.counted.problem;
+  Cells row = {to_string(window_of(problem.mask)), to_string(stride_of(problem.mask)),
+               to_string(problem.tiles.q_tile), to_string(problem.tiles.kv_tile)};
+  if (question.phase == SearchPhase::kBoth) {
+    const TilePair& tiles = candidate.backward->problem.tiles;
+    row.insert(row.end(), {to_string(tiles.q_tile), to_string(tiles.kv_tile)});
+  }
+  if (question.kernels.size() > 1) row.push_back(kernel_name(candidate));
+  double low = 0, high = 0, copies = 0;
+  bool dense = true;
+  for (const std::optional<study::PassTime>* time : {&candidate.time, &candidate.backward_time}) {
+    if (!*time) continue;
+    low += (*time)->low_ms;
+    high += (*time)->high_ms;
+    copies += (*time)->permutation_ms.value_or(0);
+    dense = dense && (*time)->dense_ms;
+  }
+  row.push_back(fmt::format("{:.2f}%", 100.0 * candidate.counted.count.sparsity()));
+  row.insert(row.end(), {duration_text(candidate.total_ms()),
+                         fmt::format("{} .. {}", duration_text(low), duration_text(high)),
+                         copies > 0 ? duration_text(copies) : "none"});
+  if (question.phase == SearchPhase::kBoth) row.push_back(duration_text(candidate.backward_time->total_ms));
+  row.insert(row.end(), {dense ? times(candidate.speedup) : "not known",
+                         times(candidate.counted.count.speedup_mean()),
+                         candidate.dense_path  ? "dense"
+                         : candidate.fast_path ? "yes"
+                                               : "no"});
+  if (question.setting.attention_share && question.phase == SearchPhase::kForward)
+    row.push_back(dense ? times(end_to_end_speedup(*study::share_of(question.setting), candidate.speedup))
+                        : "not known");
+  return row;
+}
+
 void add_speedups(const TileCount& count, Cells& row) {
   for (const double speedup :
        {count.speedup_work(), count.speedup_worst(), count.speedup_mean(), count.speedup_flop()})
@@ -77,6 +140,7 @@ void add_speedups(const TileCount& count, Cells& row) {
 }
 
 Cells header_of(const SearchQuestion& question) {
+  if (by_time(question)) return time_header_of(question);
   const std::string objective = to_string(*question.objective);
   Cells header = {"window", "stride"};
   if (question.phase == SearchPhase::kBoth) {
@@ -92,6 +156,7 @@ Cells header_of(const SearchQuestion& question) {
 }
 
 Cells row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
+  if (by_time(question)) return time_row_of(question, candidate);
   const TilingProblem& problem = candidate.counted.problem;
   const TileCount& count = candidate.counted.count;
   Cells row = {to_string(window_of(problem.mask)), to_string(stride_of(problem.mask)),
@@ -100,16 +165,18 @@ Cells row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
   if (question.phase == SearchPhase::kBoth) {
     const TilePair& tiles = candidate.backward->problem.tiles;
     const Objective objective = row_of(*question.objective).ranks_by;
-    row.insert(
-        row.end(),
-        {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity, times(speedup_of(count, objective)),
-         times(speedup_of(candidate.backward->count, objective)), times(candidate.speedup)});
+    row.insert(row.end(),
+               {to_string(tiles.q_tile), to_string(tiles.kv_tile), sparsity,
+                times(speedup_of(candidate.ranked, objective)),
+                times(speedup_of(*candidate.backward_ranked, objective)), times(candidate.speedup)});
   } else {
     row.push_back(sparsity);
-    add_speedups(count, row);
+    add_speedups(candidate.ranked, row);
   }
   row.emplace_back(candidate.dense_path ? "dense" : candidate.fast_path ? "yes" : "no");
-  if (candidate.counted.end_to_end) row.push_back(times(candidate.counted.end_to_end->worst));
+  if (candidate.counted.end_to_end)
+    row.push_back(
+        times(end_to_end_speedup(candidate.counted.end_to_end->share, candidate.ranked.speedup_worst())));
   return row;
 }
 
@@ -142,6 +209,8 @@ std::string kind_line(const SearchAnswer& answer) {
     case Distinct::kNone:
       break;
   }
+  if (by_time(question))
+    return fmt::format("best {}{} by time on {}{}", number, what, *question.setting.device, passes);
   return fmt::format("best {}{} by {} speedup{}{}", number, what, objective, passes,
                      one_size ? "" : ", for each tile size");
 }

@@ -11,6 +11,10 @@
 namespace natten_sim::study {
 namespace {
 
+/// The waves of a run depend on how long its CTAs are against each other: fitted costs tell them better than
+/// the first guess, and again.
+constexpr int kRounds = 3;
+
 /// Costs that only say how long CTAs are against each other, for the waves of a run before any fit.
 PassCosts relative_costs(const KernelRun& run) {
   PassCosts costs;
@@ -46,12 +50,12 @@ void require_one_tile_size(const std::vector<KernelRun>& runs) {
   }
 }
 
-MeasuredLaunch launch_of_run(const KernelRun& run, const Context& context) {
+MeasuredLaunch launch_of_run(const KernelRun& run, const PassCosts& costs, const Context& context) {
   if (!run.ms)
     throw InvalidParameter("runs", run.kernel + " on " + to_string(run.input) + " without a time",
                            "a time for every run");
   MeasuredLaunch launch;
-  launch.work = work_of(time_question(run), relative_costs(run), 1, context);
+  launch.work = work_of(time_question(run), costs, 1, context);
   launch.ms = *run.ms;
   if (run.min_ms && run.max_ms) launch.spread = std::max(0.0, *run.max_ms - *run.min_ms) / *run.ms;
   return launch;
@@ -116,7 +120,7 @@ std::vector<SuggestedRun> suggest(const KernelRun& like, const CostFit& fit, std
   }
   std::vector<SuggestedRun> suggestions;
   for (const SharpeningRun& chosen :
-       sharpening_runs(fit, context.catalog.cost_priors.of(like.pass), works, most)) {
+       sharpening_runs(fit, context.catalog.cost_priors.of(like.pass, like.kernel), works, most)) {
     suggestions.push_back({candidates[chosen.candidate],
                            launch_time(works[chosen.candidate], fit.costs).total_ms, chosen.uncertainty});
   }
@@ -126,10 +130,19 @@ std::vector<SuggestedRun> suggest(const KernelRun& like, const CostFit& fit, std
 CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const CalibrateQuestion& question,
                               const Context& context) {
   require_one_tile_size(runs);
-  std::vector<MeasuredLaunch> launches;
-  for (const KernelRun& run : runs) launches.push_back(launch_of_run(run, context));
-  CostFit fit = fit_costs(launches, context.catalog.cost_priors.of(runs[0].pass));
   const PassCosts relative = relative_costs(runs[0]);
+  std::vector<MeasuredLaunch> launches;
+  CostFit fit;
+  fit.costs = relative;
+  for (int round = 0; round < kRounds; ++round) {
+    PassCosts costs = fit.costs;
+    costs.pass = relative.pass;
+    costs.q_tile_tokens = relative.q_tile_tokens;
+    costs.kv_tile_tokens = relative.kv_tile_tokens;
+    launches.clear();
+    for (const KernelRun& run : runs) launches.push_back(launch_of_run(run, costs, context));
+    fit = fit_costs(launches, context.catalog.cost_priors.of(runs[0].pass, runs[0].kernel));
+  }
   fit.costs.pass = relative.pass;
   fit.costs.q_tile_tokens = relative.q_tile_tokens;
   fit.costs.kv_tile_tokens = relative.kv_tile_tokens;
@@ -137,6 +150,7 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const Calibrat
   CalibratedPass pass{.kernel = runs[0].kernel, .device = runs[0].device, .head_dim = runs[0].head_dim};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     pass.runs.push_back({runs[i], kind_of(launches[i].work), fit.predicted_ms[i], fit.left_out_ms[i]});
+    fit.costs.evidence.fitted.push_back(key_of_run(runs[i]));
     std::vector<std::string>& kinds = fit.costs.evidence.kinds;
     if (std::find(kinds.begin(), kinds.end(), pass.runs.back().kind) == kinds.end())
       kinds.push_back(pass.runs.back().kind);

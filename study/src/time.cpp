@@ -91,7 +91,7 @@ std::variant<const KernelCosts*, MissingTime> find_costs(const TimeQuestion& que
 /// None where copies are made and nobody has measured them.
 std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKernel& kernel,
                                      const KernelCosts& costs) {
-  if (kernel.dense || !permutes_tokens(kernel.family)) return 0.0;
+  if (kernel.dense || kernel.in_place || !permutes_tokens(kernel.family)) return 0.0;
   // One axis without dilation is in order already.
   if (question.mask.rank() == 1 && question.mask[0].dilation == 1) return 0.0;
   const auto rate =
@@ -167,6 +167,25 @@ void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const 
   time.speedup_kernel = *time.dense_ms / time.kernel_ms;
 }
 
+/// A persistent launch may hide a Q tile's prologue behind the one before, and no run of it was measured.
+double unmeasured_share(const TimeQuestion& question, const LaunchTime& parts) {
+  return question.schedule == KernelSchedule::kPingpong ? parts.prologue_ms / parts.total_ms : 0;
+}
+
+/// The pass over additional keys; none: no dense kernel that serves them is calibrated.
+std::optional<double> additional_ms(const TimeQuestion& question, const TimedKernel& kernel,
+                                    const Device& device, const Context& context) {
+  if (kernel.dense || question.additional_keys == 0) return 0.0;
+  const std::optional<TimedKernel> dense =
+      dense_kernel(kernel, device, question.sizes.head_dim, question.dtype, context.catalog);
+  return dense ? dense_ms(question, *dense, device, context, question.additional_keys) : std::nullopt;
+}
+
+MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& kernel) {
+  return missing("no measured times of the dense kernel that serves additional keys; " +
+                 measurement(question, fmha_name(kernel.family)));
+}
+
 }  // namespace
 
 LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, std::int64_t ctas_per_sm,
@@ -186,6 +205,26 @@ LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, std::in
   return work;
 }
 
+std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, const Context& context) {
+  const Device& device = context.catalog.device(question.device);
+  const TimedKernel kernel = timed_kernel(question.kernel, device);
+  const auto found = find_costs(question, kernel, device, context.catalog);
+  if (const auto* none = std::get_if<MissingTime>(&found)) return *none;
+  const KernelCosts& costs = *std::get<const KernelCosts*>(found);
+  const std::optional<double> added = additional_ms(question, kernel, device, context);
+  if (!added) return missing_additional(question, kernel);
+  TimeFrame frame;
+  frame.costs = *costs.costs_of(question.pass);
+  frame.family = kernel.family;
+  frame.workers = device.sms->value * costs.ctas_per_sm;
+  frame.added_ms = *added + permutation_ms(question, kernel, costs).value_or(0);
+  PassTime time;
+  time.kernel_ms = time.total_ms = 1;
+  add_speedup(question, kernel, costs, device, context, time);
+  frame.dense_ms = time.dense_ms;
+  return frame;
+}
+
 TimeAnswer time(const TimeQuestion& question, const Context& context) {
   const Device& device = context.catalog.device(question.device);
   const TimedKernel kernel = timed_kernel(question.kernel, device);
@@ -197,20 +236,14 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
   PassTime time;
   time.parts = launch_time(work, pass);
   time.kernel_ms = time.parts.total_ms;
-  if (!kernel.dense && question.additional_keys > 0) {
-    const std::optional<TimedKernel> dense =
-        dense_kernel(kernel, device, question.sizes.head_dim, question.dtype, context.catalog);
-    const std::optional<double> added =
-        dense ? dense_ms(question, *dense, device, context, question.additional_keys) : std::nullopt;
-    if (!added)
-      return missing("no measured times of the dense kernel that serves additional keys; " +
-                     measurement(question, fmha_name(kernel.family)));
-    time.kernel_ms += *added;
-  }
+  const std::optional<double> added = additional_ms(question, kernel, device, context);
+  if (!added) return missing_additional(question, kernel);
+  time.kernel_ms += *added;
   time.permutation_ms = permutation_ms(question, kernel, costs);
   time.total_ms = time.kernel_ms + time.permutation_ms.value_or(0);
-  time.low_ms = time.total_ms * (1 - pass.evidence.interval);
-  time.high_ms = time.total_ms * (1 + pass.evidence.interval);
+  const double interval = pass.evidence.interval + unmeasured_share(question, time.parts);
+  time.low_ms = time.total_ms * (1 - interval);
+  time.high_ms = time.total_ms * (1 + interval);
   time.limited_by = largest_part(time.parts, time.permutation_ms.value_or(0));
   time.waves = work.ctas / static_cast<double>(work.workers);
   time.ctas = static_cast<std::int64_t>(work.ctas);

@@ -7,6 +7,8 @@ namespace {
 
 constexpr const char* kFlexAttention = "flexattention";
 constexpr const char* kCudnn = "cudnn";
+/// This project's own, without permutation: masks partial tiles alone, as FlexAttention.
+constexpr const char* kOwn = "gna";
 
 }  // namespace
 
@@ -17,6 +19,7 @@ std::vector<std::string> timed_kernels() {
   for (const NattenBackend backend : values_of<NattenBackend>()) {
     if (backend != NattenBackend::kFlexFna) names.emplace_back(fmha_name(backend));
   }
+  names.emplace_back(kOwn);
   names.emplace_back("fmha");
   names.emplace_back(kCudnn);
   return names;
@@ -25,6 +28,7 @@ std::vector<std::string> timed_kernels() {
 TimedKernel timed_kernel(const std::string& name, const Device& device) {
   if (name == kCudnn) return {name, NattenBackend::kHopperFna, true};
   if (name == kFlexAttention) return {name, NattenBackend::kFlexFna, false};
+  if (name == kOwn) return {name, NattenBackend::kFlexFna, false, true};
   if (name == "fmha") {
     const auto family = parse_name<NattenBackend>(device.default_backend);
     return {fmha_name(family), family, true};

@@ -13,6 +13,7 @@ struct TimedKernel {
   std::string name;
   NattenBackend family = NattenBackend::kHopperFna;
   bool dense = false;
+  bool in_place = false;  ///< reads tokens where they lie: no copies into tiles
 };
 
 /// @throws UnknownName. `device` decides what `fmha` means.

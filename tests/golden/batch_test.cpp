@@ -267,12 +267,13 @@ TEST_CASE("a line's way to say windows, strides and tiles displaces the command 
   CHECK(lines("-w 8 8 --top 2", R"({"window_range": [[8, 16]]})") == result_of(range));
   CHECK(lines("--window-range 8:16 --top 2", R"({"window": [9, 9]})") ==
         result_of("search -i 64 64 -w 9 9 --top 2"));
-  CHECK(lines("-w 9 9 -s 3 3", R"({"stride_max": [2]})") == result_of("search -i 64 64 -w 9 9 --stride-max 2"));
+  CHECK(lines("-w 9 9 -s 3 3", R"({"stride_max": [2]})") ==
+        result_of("search -i 64 64 -w 9 9 --stride-max 2"));
   CHECK(lines("-w 9 9 --stride-max 3", R"({"stride": [2, 1]})") ==
         result_of("search -i 64 64 -w 9 9 --stride 2 1"));
-  for (const std::string two : {R"({"window": [9, 9], "window_range": [[8, 16]]})",
-                                R"({"stride": [2, 2], "stride_max": [3]})",
-                                R"({"ladder": true, "pareto": true})"}) {
+  for (const std::string two :
+       {R"({"window": [9, 9], "window_range": [[8, 16]]})", R"({"stride": [2, 2], "stride_max": [3]})",
+        R"({"ladder": true, "pareto": true})"}) {
     INFO(two);
     CHECK(lines("-w 9 9", two).at("error").at("value").get<std::string>().find("together with") == 0);
   }

@@ -285,6 +285,30 @@ KernelTrips flex_blocks(const AxisMask& axis, std::int64_t q_tile, std::int64_t 
   return total;
 }
 
+TileCount count_by_kernel(std::optional<NattenBackend> kernel, const TilingProblem& problem,
+                          TileCount count) {
+  if (!kernel) return count;
+  const bool forward = problem.walk == Walk::kForward;
+  KernelTrips trips{.launched = 1, .trips = 1};
+  if (*kernel == NattenBackend::kFlexFna) {
+    for (std::size_t a = 0; a < problem.mask.rank();
+         ++a) {  // a block of boxes is visited if it is on every axis
+      const std::int64_t q = problem.tiles.q_tile[a], kv = problem.tiles.kv_tile[a];
+      const std::int64_t d = problem.mask[a].dilation;
+      const KernelTrips axis = flex_blocks(problem.mask[a], q, kv);
+      trips.launched *= forward ? axis.launched : d * ceil_div(ceil_div(problem.mask[a].length, kv), d);
+      trips.trips *= axis.trips;
+    }
+  } else {
+    trips =
+        forward ? hopper_forward(problem.mask, problem.tiles) : hopper_backward(problem.mask, problem.tiles);
+  }
+  count.mma_pairs = count.mma_pairs / count.visited_tiles * trips.trips;
+  count.visited_tiles = trips.trips;
+  (forward ? count.q_tiles : count.kv_tiles) = trips.launched;
+  return count;
+}
+
 KernelTrips dense_forward(NattenBackend family, std::int64_t q_tile, std::int64_t kv_tile,
                           std::int64_t queries, std::int64_t keys, bool causal) {
   KernelTrips total;

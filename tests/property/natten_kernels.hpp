@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/natten_backend.hpp>
+#include <natten_sim/core/tile_count.hpp>
 
 // What NATTEN 0.21.6's kernels do, CTA by CTA, retold from their sources: the oracle for models/tiles.
 
@@ -37,5 +39,8 @@ KernelTrips dense_forward(NattenBackend family, std::int64_t q_tile, std::int64_
                           std::int64_t queries, std::int64_t keys, bool causal);
 KernelTrips dense_backward(NattenBackend family, std::int64_t q_tile, std::int64_t kv_tile,
                            std::int64_t queries, std::int64_t keys, bool causal);
+
+/// `count` of the mask with what a kernel that permutes tokens launches and visits instead; none: as it is.
+TileCount count_by_kernel(std::optional<NattenBackend> kernel, const TilingProblem& problem, TileCount count);
 
 }  // namespace natten_sim::test

@@ -14,6 +14,7 @@
 #include <natten_sim/sim/tiles/tile_walk.hpp>
 
 #include "catch.hpp"
+#include "natten_kernels.hpp"
 
 namespace {
 
@@ -48,6 +49,8 @@ struct Point {
   TileCount count;  // of the backward pass, where it is alone
   bool fast_path = false;
   std::optional<TileCount> backward = {};  // where both are searched
+  TileCount ranked = {};                   // by the kernel's visits, where the space has a kernel
+  std::optional<TileCount> backward_ranked = {};
 };
 
 Case random_case() {
@@ -71,8 +74,13 @@ Case random_case() {
       random.space.stride[axis] = {least, pick(least, random.space.input[axis])};
     }
   }
-  if (pick(0, 3) == 0) random.space.kv_tiling = KvTiling::kDynamic;
-  if (pick(0, 3) == 0) random.space.backward_kv_tiling = KvTiling::kDynamic;
+  if (pick(0, 1) == 0) {
+    random.space.kernel =
+        *rc::gen::element(NattenBackend::kHopperFna, NattenBackend::kBlackwellFna, NattenBackend::kFlexFna);
+  } else {
+    if (pick(0, 3) == 0) random.space.kv_tiling = KvTiling::kDynamic;
+    if (pick(0, 3) == 0) random.space.backward_kv_tiling = KvTiling::kDynamic;
+  }
   random.space.phase = *rc::gen::element(SearchPhase::kForward, SearchPhase::kBackward, SearchPhase::kBoth);
   if (pick(0, 1) == 0) random.space.weights = {pick(1, 7), pick(1, 7)};
   for (std::int64_t choice = pick(1, 3); choice > 0; --choice) {
@@ -192,8 +200,10 @@ std::vector<Point> enumerate(const Case& random) {
       const bool one = space.phase != SearchPhase::kBoth;
       const TilingProblem& first = space.phase == SearchPhase::kBackward ? backward : forward;
       points.push_back({window, stride, choice, walk_tiles(first), natten_fast_path(first)});
+      points.back().ranked = test::count_by_kernel(space.kernel, first, points.back().count);
       if (one) continue;
       points.back().backward = walk_tiles(backward);
+      points.back().backward_ranked = test::count_by_kernel(space.kernel, backward, *points.back().backward);
       points.back().fast_path = natten_fast_path(forward) && natten_fast_path(backward);
     }
   }
@@ -210,6 +220,7 @@ std::pair<std::int64_t, std::int64_t> fraction_of(const TileCount& count, Object
     case Objective::kWorst:
     case Objective::kEndToEnd:
       return {tiles, count.walked_tiles() * count.max_tiles_per_walked_tile};
+    case Objective::kTime:
     case Objective::kMean:
       return {tiles, count.visited_tiles};
     case Objective::kFlop:
@@ -220,10 +231,10 @@ std::pair<std::int64_t, std::int64_t> fraction_of(const TileCount& count, Object
 
 std::pair<std::int64_t, std::int64_t> objective_of(const Case& random, const Point& point,
                                                    Objective objective) {
-  const auto [dense, work] = fraction_of(point.count, objective);
+  const auto [dense, work] = fraction_of(point.ranked, objective);
   if (!point.backward) return {dense, work};
   // (a + b) / (a / forward + b / backward)
-  const auto [backward_dense, backward_work] = fraction_of(*point.backward, objective);
+  const auto [backward_dense, backward_work] = fraction_of(*point.backward_ranked, objective);
   const auto [a, b] = random.space.weights;
   return {(a + b) * dense * backward_dense, a * work * backward_dense + b * backward_work * dense};
 }

@@ -62,7 +62,8 @@ TEST_CASE("single-dimensional backward counts equal brute force on every layout 
       for (std::int64_t dilation = 1; dilation <= length; ++dilation) {
         for (std::int64_t window = 1; window * dilation <= length; ++window) {
           for (std::int64_t stride = 1; stride <= window; ++stride) {
-            for (const bool causal : {false, true}) function(AxisMask{length, window, stride, dilation, causal});
+            for (const bool causal : {false, true})
+              function(AxisMask{length, window, stride, dilation, causal});
           }
         }
       }

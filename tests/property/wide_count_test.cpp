@@ -82,7 +82,8 @@ TEST_CASE("20,000 layouts of up to 2^60 tokens: dense counts to the last digit, 
   CHECK(beyond_63_bits > 2'000);
 }
 
-TEST_CASE("far from the borders visited tiles grow with the axis: 2^40 tokens against brute force over 2^10") {
+TEST_CASE(
+    "far from the borders visited tiles grow with the axis: 2^40 tokens against brute force over 2^10") {
   const std::uint64_t seed = test::random_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
@@ -105,7 +106,8 @@ TEST_CASE("far from the borders visited tiles grow with the axis: 2^40 tokens ag
     const std::int64_t tokens = std::int64_t{1} << 40, periods = (tokens - 1024) / 64;
     INFO(test::describe(with_length(tokens)));
     const TileCount huge = count_tiles(with_length(tokens));
-    REQUIRE(huge.visited_tiles == small.visited_tiles + periods * (larger.visited_tiles - small.visited_tiles));
+    REQUIRE(huge.visited_tiles ==
+            small.visited_tiles + periods * (larger.visited_tiles - small.visited_tiles));
     REQUIRE(huge.full_tiles == small.full_tiles + periods * (larger.full_tiles - small.full_tiles));
     REQUIRE(huge.attended_pairs ==
             small.attended_pairs + periods * (larger.attended_pairs - small.attended_pairs));

@@ -4,6 +4,7 @@
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
+#include <natten_sim/validate/record/recording.hpp>
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
@@ -29,7 +30,7 @@ struct CalibrateFlags {
 Options<CalibrateFlags> calibrate_rows() {
   using F = CalibrateFlags;
   Options<F> rows;
-  rows.positional("runs", &F::runs, {.help = "CSV file of measured runs (data/kernel-runs has two)"});
+  rows.positional("runs", &F::runs, {.help = "CSV file of measured runs (data/kernel-runs has two), or a recording of validate"});
   rows.add("--kernel", &F::kernel,
            {.value = "NAME", .help = "Kernel of runs that name none: hopper-fna, flexattention, fmha, .."});
   rows.add("--device", &F::device,
@@ -85,10 +86,22 @@ void add_times(const CalibrateFlags& flags, std::vector<KernelRun>& runs) {
                          fmt::format("{}, one for each run without a time", wanted));
 }
 
+/// Of a recording of `validate`, or a table.
+std::vector<KernelRun> read_runs(const CalibrateFlags& flags, const KernelRun& defaults) {
+  const std::string text = read_text("runs", flags.runs);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] != '{')
+    return parse_kernel_runs(text, flags.runs, defaults);
+  std::vector<KernelRun> runs = validate::kernel_runs_of(validate::parse_recording(text, flags.runs));
+  if (runs.empty())
+    throw InvalidParameter("runs", flags.runs, "a recording of timed attention kernels, as of the suite flex");
+  return runs;
+}
+
 int run_calibrate(const CalibrateFlags& given) {
   CalibrateFlags flags = given;
   const study::Context context = make_context(flags.files);
-  if (flags.runs.empty()) throw InvalidParameter("runs", "none", "a CSV file of measured runs");
+  if (flags.runs.empty()) throw InvalidParameter("runs", "none", "a CSV file of measured runs, or a recording");
   if (flags.source.empty()) flags.source = flags.runs;
   KernelRun defaults;
   defaults.kernel = flags.kernel.value_or("");
@@ -96,7 +109,7 @@ int run_calibrate(const CalibrateFlags& given) {
   defaults.head_dim = flags.head_dim;
   defaults.dtype = flags.dtype;
   study::CalibrateQuestion question;
-  question.runs = parse_kernel_runs(read_text("runs", flags.runs), flags.runs, defaults);
+  question.runs = read_runs(flags, defaults);
   for (const KernelRun& run : question.runs) {
     if (run.kernel.empty()) throw InvalidParameter("kernel", "none", "a kernel column, or --kernel NAME");
     if (run.device.empty()) throw InvalidParameter("device", "none", "a device column, or --device NAME");

@@ -101,7 +101,7 @@ Options<CountFlags> count_rows() {
       "--emit", &CountFlags::emit,
       {.value = "KIND",
        .help = "Print what runs the problem: NATTEN's Python call, its profiler's command, a FlexAttention "
-               "script, or the call as JSON",
+               "script, tables for its BlockMask, or the call as JSON",
        .echo = Echo::kNever,
        .excludes = {"csv", "ascii", "batch"}});
   rows.add("--svg", &CountFlags::svg,

@@ -63,16 +63,12 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
            {.value = "BOOL", .help = "true/false/1/0, one an axis [false]"});
   rows.add("--kv-tiling", &SearchQuestion::kv_tiling,
            {.value = "KIND", .help = "static or dynamic [the chosen backend's, or static]"});
-  rows.add("--q-tile", &SearchQuestion::q_tile,
-           {.value = "N",
-            .help = "Q tile shape [all of the backend's]",
-            .echo = Echo::kNever,
-            .batch = true});
-  rows.add("--kv-tile", &SearchQuestion::kv_tile,
-           {.value = "N",
-            .help = "KV tile shape [all of the backend's]",
-            .echo = Echo::kNever,
-            .batch = true});
+  rows.add(
+      "--q-tile", &SearchQuestion::q_tile,
+      {.value = "N", .help = "Q tile shape [all of the backend's]", .echo = Echo::kNever, .batch = true});
+  rows.add(
+      "--kv-tile", &SearchQuestion::kv_tile,
+      {.value = "N", .help = "KV tile shape [all of the backend's]", .echo = Echo::kNever, .batch = true});
   rows.add(
       "--phase", &SearchQuestion::phase,
       {.value = "NAME",
@@ -129,8 +125,19 @@ Options<SearchQuestion> space_rows() {
   add_constraint_rows(rows);
   rows.add("--objective", &SearchQuestion::objective,
            {.value = "NAME",
-            .help = "Speedup to maximise: work, worst, mean, flop or e2e (ranks by worst) [work; worst for "
-                    "one tile pair]"});
+            .help = "What to rank by: time (predicted, copies into tiles included), or a speedup: work, worst "
+                    "(the published measure), mean, flop, e2e (ranks by worst) [time where it is known; else "
+                    "work, or worst for one tile pair]"});
+  rows.add("--kernel", &SearchQuestion::kernels,
+           {.value = "NAME",
+            .help = "Kernels whose tiles and times are compared on the device: hopper-fna, blackwell-fna, "
+                    "flexattention, gna [the backend's]",
+            .echo = Echo::kNever,  // the tiles say it
+            .excludes = {"backend", "any"}});
+  rows.add("--kernel-schedule", &SearchQuestion::kernel_schedule,
+           {.value = "NAME",
+            .help = "Launch of hopper-fna: cooperative or pingpong [cooperative]",
+            .echo = Echo::kWhenSet});
   rows.choose(
       "--ladder", &SearchQuestion::kind, SearchKind::kLadder,
       {.help = "Stride ladder of a fixed window: the front over stride product and worst-case speedup",
@@ -181,7 +188,7 @@ Options<SearchFlags> search_rows() {
       "--emit", &SearchFlags::emit,
       {.value = "KIND",
        .help = "Print what runs the winner: NATTEN's Python call, its profiler's command, a FlexAttention "
-               "script, or the call as JSON",
+               "script, tables for its BlockMask, or the call as JSON",
        .echo = Echo::kNever,
        .excludes = {"csv", "batch"}});
   rows.add("--threads", &SearchFlags::threads,
@@ -313,10 +320,11 @@ Command search_command() {
   Command command{
       .name = "search", .position = 20, .summary = "Find the best windows, strides and tile shapes, exactly"};
   command.footer =
-      "Order: larger objective, then NATTEN's fast path, then smaller stride product, then less uneven\n"
+      "Order: less time or larger objective, then NATTEN's fast path, then smaller stride product, then less uneven\n"
       "windows, then lexicographic. Rows differ in their window: see --distinct.\n"
       "Examples:\n"
-      "  natten-sim search --preset hunyuan-video --sparsity 0.90:0.92\n"
+      "  natten-sim search --preset hunyuan-video --device h200 --sparsity 0.90:0.92\n"
+      "  natten-sim search -i 256 256 -n 24 -d 128 --device h200 --kernel hopper-fna gna --sparsity 0.9:0.95\n"
       "  natten-sim search --preset hunyuan-video -w 18 24 24 --q-tile 4 8 8 --kv-tile 2 8 8 --ladder\n"
       "  natten-sim search -i 256 256 --sparsity 0.9:0.95 --natten-fast-path --emit natten\n"
       "  natten-sim search --preset flux1-dev-4k --sparsity 0.90:0.91 --phase both --device h100 b200\n"

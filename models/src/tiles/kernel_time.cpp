@@ -34,8 +34,8 @@ LaunchWork dense_launch_work(const FmhaKernel& kernel, std::int64_t queries, std
                                ? fmha_visits(kernel, std::min(queries, kernel.q_tile), keys, false, pass)
                                : fmha_visits(kernel, queries, std::min(keys, kernel.kv_tile), false, pass);
   LaunchWork work = launch_work(one, 1, repeats, workers);
-  const auto walked = static_cast<double>(forward ? ceil_divide(queries, kernel.q_tile)
-                                                  : ceil_divide(keys, kernel.kv_tile));
+  const auto walked =
+      static_cast<double>(forward ? ceil_divide(queries, kernel.q_tile) : ceil_divide(keys, kernel.kv_tile));
   work.ctas *= walked;
   work.unmasked_tiles *= walked;
   work.bounds_masked_tiles *= walked;

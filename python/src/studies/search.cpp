@@ -151,7 +151,12 @@ Keywords<SearchQuestion> space_keywords() {
   rows.include(backend_keywords(Echo::kNever), &Q::setting);
   add_constraints(rows);
   rows.add("objective", &Q::objective,
-           "Speedup to maximise; e2e ranks by worst [work; worst for one tile pair]");
+           "What to rank by: predicted time, or a speedup; worst is the published one, and e2e ranks by it [time "
+           "where the device has one; else work, or worst for one tile pair]");
+  rows.add("kernel", &Q::kernels, "Kernels whose tiles and times are compared on the device [the backend's]",
+           Echo::kNever);
+  rows.add("kernel_schedule", &Q::kernel_schedule,
+           "Launch of hopper-fna: cooperative or pingpong [cooperative]", Echo::kWhenSet);
   rows.choose("ladder", &Q::kind, SearchKind::kLadder,
               "Stride ladder of a fixed window: the front over stride product and worst-case speedup [False]",
               Echo::kNever);

@@ -114,7 +114,7 @@ std::optional<AxisOption> make_option(const TableContext& context, const AxisJob
     const AxisCount count = count_axis(mask, tiles, kv_tiling, walk);
     if (constraints.fully_block_sparse && count.full_tiles != count.visited_tiles) return std::nullopt;
     option.attended = count.attended_pairs;
-    option.cost[index] = axis_cost(count, context.objective);
+    option.cost[index] = axis_cost(context.space, mask, tiles, walk, count, context.objective);
     if (option.cost[index] > task.largest_cost[index]) return std::nullopt;
   }
   option.slow = option.slow || !breaks_ties;

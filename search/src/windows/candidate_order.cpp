@@ -20,6 +20,7 @@ double speedup_of(const TileCount& count, Objective objective) {
   switch (objective) {
     case Objective::kWork:
       return count.speedup_work();
+    case Objective::kTime:
     case Objective::kMean:
       return count.speedup_mean();
     case Objective::kFlop:

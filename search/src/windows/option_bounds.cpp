@@ -36,6 +36,7 @@ AxisBounds::PassBounds AxisBounds::bounds_of_pass(const Pass& pass, const AxisTi
       bounds.cost_per_pair = 1 / (area * walked);
       break;
     case Objective::kWork:
+    case Objective::kTime:
     case Objective::kMean:  // a pair of tiles holds no more pairs than its area
       bounds.cost_per_pair = 1 / area;
       // Every Q tile streams a window's worth of keys.

@@ -2,10 +2,27 @@
 
 #include <numeric>
 
+#include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 
 namespace natten_sim {
 namespace {
+
+/// Without dilation kernels visit what the mask needs.
+bool kernel_differs(const SearchSpace& space, const AxisMask& mask) {
+  return space.kernel && permutes_tokens(*space.kernel) && mask.dilation > 1;
+}
+
+/// Of one axis: the numbers of all axes multiply to those of the problem.
+KernelVisits kernel_visits(const SearchSpace& space, const AxisMask& mask, const AxisTiles& tiles,
+                           Walk walk) {
+  const bool walks_q = walk == Walk::kForward;
+  NattenProblem problem{.mask = {mask}, .backend = *space.kernel};
+  problem.tiles = {{walks_q ? tiles.walked : tiles.streamed}, {walks_q ? tiles.streamed : tiles.walked}};
+  problem.pass = walk;
+  problem.kernel_alone = true;
+  return natten_visits(problem).attention;
+}
 
 /// scale / base of one pass.
 Ratio scale_of_pass(const SearchSpace& space, Objective objective, const TilePair& tiles, Walk walk) {
@@ -14,7 +31,10 @@ Ratio scale_of_pass(const SearchSpace& space, Objective objective, const TilePai
   std::int64_t dense_tiles = 1, walked_tiles = 1;
   for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
     const AxisMask mask{space.input[axis], 1, 1, space.dilation[axis], false};
-    walked_tiles *= count_axis(mask, axis_tiles(tiles, axis, walk), KvTiling::kStatic, walk).walked_tiles;
+    const AxisTiles of_axis = axis_tiles(tiles, axis, walk);
+    walked_tiles *= kernel_differs(space, mask)
+                        ? kernel_visits(space, mask, of_axis, walk).launched_tiles
+                        : count_axis(mask, of_axis, KvTiling::kStatic, walk).walked_tiles;
     dense_tiles =
         checked_multiply(dense_tiles, ceil_divide(space.input[axis], tiles.q_tile[axis]), "dense_tiles");
     dense_tiles =
@@ -25,6 +45,7 @@ Ratio scale_of_pass(const SearchSpace& space, Objective objective, const TilePai
       return {checked_multiply(product(tiles.q_tile, "mma_pairs"), product(tiles.kv_tile, "mma_pairs"),
                                "mma_pairs"),
               dense_pairs};
+    case Objective::kTime:
     case Objective::kMean:
       return {1, dense_tiles};
     case Objective::kWorst:
@@ -51,9 +72,11 @@ Passes::Passes(const SearchSpace& space) {
   passes_ = {forward_first ? forward : backward, forward_first ? backward : forward};
 }
 
-std::int64_t axis_cost(const AxisCount& count, Objective objective) noexcept {
+std::int64_t axis_cost(const SearchSpace& space, const AxisMask& mask, const AxisTiles& tiles, Walk walk,
+                       const AxisCount& count, Objective objective) {
   switch (objective) {
     case Objective::kWork:
+    case Objective::kTime:
     case Objective::kMean:
       break;
     case Objective::kWorst:
@@ -62,7 +85,33 @@ std::int64_t axis_cost(const AxisCount& count, Objective objective) noexcept {
     case Objective::kFlop:
       return count.attended_pairs;
   }
-  return count.visited_tiles;
+  return kernel_differs(space, mask) ? kernel_visits(space, mask, tiles, walk).visited_tiles
+                                     : count.visited_tiles;
+}
+
+TileCount ranked_count(const SearchSpace& space, const TilingProblem& problem, const TileCount& count) {
+  TileCount ranked = count;
+  std::int64_t launched = 1, visited = 1;
+  bool differs = false;
+  for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
+    const AxisMask& mask = problem.mask[axis];
+    const AxisTiles tiles = axis_tiles(problem.tiles, axis, problem.walk);
+    if (kernel_differs(space, mask)) {
+      const KernelVisits visits = kernel_visits(space, mask, tiles, problem.walk);
+      launched = checked_multiply(launched, visits.launched_tiles, "launched_tiles");
+      visited = checked_multiply(visited, visits.visited_tiles, "visited_tiles");
+      differs = true;
+      continue;
+    }
+    const AxisCount of_axis = count_axis(mask, tiles, problem.kv_tiling, problem.walk);
+    launched = checked_multiply(launched, of_axis.walked_tiles, "launched_tiles");
+    visited = checked_multiply(visited, of_axis.visited_tiles, "visited_tiles");
+  }
+  if (!differs) return ranked;
+  ranked.mma_pairs = checked_multiply(count.mma_pairs / count.visited_tiles, visited, "mma_pairs");
+  ranked.visited_tiles = visited;
+  (problem.walk == Walk::kForward ? ranked.q_tiles : ranked.kv_tiles) = launched;
+  return ranked;
 }
 
 void CostScale::require_fits(const PerPass<std::int64_t>& products) const {

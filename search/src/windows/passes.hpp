@@ -38,8 +38,10 @@ class Passes {
   return walk == Walk::kForward ? choice.tiles : choice.backward_tiles;
 }
 
-/// Factor of the objective's cost along one axis: visited, maximum or attended.
-[[nodiscard]] std::int64_t axis_cost(const AxisCount& count, Objective objective) noexcept;
+/// Factor of the objective's cost along one axis: visited, maximum or attended. Visited are the tiles of the
+/// space's kernel, where it has one.
+[[nodiscard]] std::int64_t axis_cost(const SearchSpace& space, const AxisMask& mask, const AxisTiles& tiles,
+                                     Walk walk, const AxisCount& count, Objective objective);
 
 /// How the cost of one tile choice compares with that of others: 1 / objective is the sum over passes of
 /// scale times the product of the axis costs, over `base`.

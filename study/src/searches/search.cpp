@@ -7,6 +7,7 @@
 #include <natten_sim/study/search.hpp>
 
 #include "searches/search_space.hpp"
+#include "searches/search_times.hpp"
 
 namespace natten_sim::study {
 namespace {
@@ -46,7 +47,19 @@ std::vector<TileSize> tile_sizes(const SearchSpace& space, Objective objective) 
   return sizes;
 }
 
-DistinctResult run(const SearchQuestion& question, const SearchSpace& space, const SearchRun& options) {
+DistinctResult run_by_time(const SearchQuestion& question, const SearchSpace& space, const Context& context,
+                           const SearchRun& options) {
+  const auto objective = time_objective(question, space, context);
+  if (const auto* missing = std::get_if<MissingTime>(&objective))
+    throw InvalidParameter("objective", "time", "a time for every tile choice: " + missing->sentence, "work");
+  return search_fastest(space, question.constraints, std::get<TimeObjective>(objective),
+                        static_cast<std::size_t>(*question.top), *question.distinct, options);
+}
+
+DistinctResult run(const SearchQuestion& question, const SearchSpace& space, const Context& context,
+                   const SearchRun& options) {
+  if (*question.objective == Objective::kTime && question.kind == SearchKind::kBest)
+    return run_by_time(question, space, context, options);
   SearchConstraints constraints = question.constraints;
   const Objective objective = row_of(*question.objective).ranks_by;
   switch (question.kind) {
@@ -63,13 +76,14 @@ DistinctResult run(const SearchQuestion& question, const SearchSpace& space, con
 
 double speedup_of(const SearchCandidate& candidate, const SearchQuestion& question,
                   const PassWeights& weights) {
-  if (*question.objective == Objective::kEndToEnd) return candidate.counted.end_to_end->worst;
+  if (*question.objective == Objective::kEndToEnd)
+    return end_to_end_speedup(candidate.counted.end_to_end->share, candidate.ranked.speedup_worst());
   const Objective objective = row_of(*question.objective).ranks_by;
-  const double first = natten_sim::speedup_of(candidate.counted.count, objective);
+  const double first = natten_sim::speedup_of(candidate.ranked, objective);
   if (question.phase != SearchPhase::kBoth) return first;
   const auto forward = static_cast<double>(weights.forward), backward = static_cast<double>(weights.backward);
   return (forward + backward) /
-         (forward / first + backward / natten_sim::speedup_of(candidate.backward->count, objective));
+         (forward / first + backward / natten_sim::speedup_of(*candidate.backward_ranked, objective));
 }
 
 /// NATTEN always has a forward pass; its tiles are NATTEN's own where the backward pass is searched alone.
@@ -111,6 +125,9 @@ SearchCandidate candidate_of(const Candidate& found, const SearchSpace& space, c
                                        .flops = flops_that_fit(count, workload),
                                        .approximate_mma_flops = approximate_mma_flops(count, workload)};
   }
+  candidate.ranked = ranked_count(space, candidate.counted.problem, found.count);
+  if (found.backward_count)
+    candidate.backward_ranked = ranked_count(space, candidate.backward->problem, *found.backward_count);
   candidate.fast_path = candidate.counted.natten_fast_path &&
                         (!candidate.backward || natten_fast_path(candidate.backward->problem));
   candidate.kernel = kernel_of(candidate, space, question, context);
@@ -169,7 +186,7 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
     options.tie_break = TieBreak::kFastPath;
     if (context.progress) options.progress = part;
     const SearchSpace& of_size = sizes[index].space;
-    const DistinctResult found = run(question, of_size, options);
+    const DistinctResult found = run(question, of_size, context, options);
     answer.evaluated += found.search.evaluated;
     answer.complete = answer.complete && found.complete;
     answer.tile_sizes.push_back(sizes[index].held);
@@ -180,6 +197,7 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
       SearchCandidate row = candidate_of(candidate, of_size, question, context);
       if (dense && row.dense_path) continue;
       row.tile_size = index;
+      if (*question.objective == Objective::kTime) add_times(question, of_size, context, row);
       answer.candidates.push_back(std::move(row));
       ++rows;
     }
@@ -198,6 +216,7 @@ SearchAnswer search(const SearchQuestion& question, const Context& context) {
                      full.dense_axes.size() < space.input.rank();
   answer.space_size = space_size(space);
   answer.excluded = leave_out_refused(full, context, space);
+  if (!question.objective && ranks_by_time(full, space, context)) full.objective = Objective::kTime;
   search_sizes(space, context, answer);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   return answer;
@@ -215,6 +234,13 @@ std::vector<SearchAnswer> search_on(const SearchQuestion& question, const std::v
     const auto before = static_cast<double>(answers.size());
     if (context.progress) part.progress = [&](double done) { context.progress((before + done) / parts); };
     answers.push_back(search(on_device, part));
+  }
+  // One measure for all: that of the first device without times.
+  for (const SearchAnswer& answer : answers) {
+    if (*answer.question.objective == Objective::kTime || question.objective) continue;
+    SearchQuestion same = question;
+    same.objective = answer.question.objective;
+    return search_on(same, devices, context);
   }
   return answers;
 }

@@ -41,6 +41,11 @@ void exclude(const NattenRefusal& refusal, std::int64_t combinations,
                          refusal.nearest);
 }
 
+/// FlexAttention by itself and this project's kernel have no rules about tiles.
+bool natten_runs(const TileChoice& choice) {
+  return choice.kernel.empty() || choice.kernel == choice.backend;
+}
+
 /// The smallest window that NATTEN takes on an axis of any length.
 constexpr std::int64_t kSmallestKernel = 2;
 
@@ -98,6 +103,7 @@ std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question, c
   const std::int64_t of_choice = space_size(space) / static_cast<std::int64_t>(space.tiles.size());
   std::optional<NattenRefusal> last;
   std::erase_if(space.tiles, [&](const TileChoice& choice) {
+    if (!natten_runs(choice)) return false;
     const std::optional<NattenRefusal> refusal = refusal_in(question, space, window, choice, context);
     if (!refusal) return false;
     exclude(*refusal, of_choice, excluded);

@@ -1,4 +1,5 @@
 #include "searches/search_space.hpp"
+#include "searches/search_times.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -147,6 +148,13 @@ void set_tiles(const Catalog& catalog, SearchAnswer& answer, SearchSpace& space)
     space.tiles = question.tiles;
     return;
   }
+  if (!question.kernels.empty()) {
+    if (question.phase != SearchPhase::kForward)
+      throw InvalidParameter("kernel", question.kernels.front(), "the forward phase", "");
+    space.tiles = tiles_of_kernels(question, catalog);
+    for (TileChoice& choice : space.tiles) choice.backward_tiles = {};
+    return;
+  }
   const bool no_backward_pass = effective_backend(question.setting, catalog).backward.empty();
   if (space.phase != SearchPhase::kForward && no_backward_pass) {  // FlexAttention: the forward pass' blocks
     const PassTiles tiles = tiles_of_pass(question, catalog, Walk::kForward, answer);
@@ -168,6 +176,20 @@ void set_tiles(const Catalog& catalog, SearchAnswer& answer, SearchSpace& space)
   }
 }
 
+/// The kernel that all tile choices are for, on its own grid.
+std::optional<NattenBackend> ranked_kernel(const SearchSpace& space) {
+  if (space.tiles.empty() || space.input.rank() > 3) return std::nullopt;
+  const std::string& name = space.tiles.front().backend;
+  const bool same = std::all_of(space.tiles.begin(), space.tiles.end(),
+                                [&](const TileChoice& choice) { return choice.backend == name; });
+  for (const NattenBackend kernel : values_of<NattenBackend>()) {
+    if (same && name == to_string(kernel) && space.kv_tiling == streamed_tiling(kernel, Walk::kForward) &&
+        space.backward_kv_tiling == streamed_tiling(kernel, Walk::kBackward))
+      return kernel;
+  }
+  return std::nullopt;
+}
+
 /// Forward 2 (d + dv) FLOPs a token pair, backward 2 (3 d + 2 dv), as in flops().
 PassWeights weights_of(const Setting& setting) {
   const std::int64_t d = *setting.head_dim, dv = *setting.head_dim_value;
@@ -179,6 +201,8 @@ void resolve_objective(const SearchSpace& space, SearchQuestion& question) {
   const bool ladder = question.kind == SearchKind::kLadder;
   if (!question.objective)
     question.objective = ladder || space.tiles.size() == 1 ? Objective::kWorst : Objective::kWork;
+  if (question.objective == Objective::kTime && question.kind == SearchKind::kPareto)
+    throw InvalidParameter("objective", "time", "a speedup of tiles for " + mention("pareto"), "mean");
   if (row_of(*question.objective).needs_share && space.phase != SearchPhase::kForward) {
     throw InvalidParameter("objective", natten_sim::to_string(*question.objective),
                            "with the forward phase: the share is that of inference", "work");
@@ -242,6 +266,7 @@ SearchSpace space_of(const Catalog& catalog, SearchAnswer& answer) {
   set_tiles(catalog, answer, space);
   resolve_objective(space, question);
   resolve_constraints(space, free_windows, answer);
+  space.kernel = ranked_kernel(space);
   question.window_range = space.window;
   question.stride_range = space.stride;
   question.dilation = space.dilation;

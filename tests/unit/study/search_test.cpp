@@ -296,4 +296,37 @@ TEST_CASE("whatever is asked, NATTEN accepts every candidate") {
   CHECK(refused < 60);
 }
 
+TEST_CASE("with dilation, configurations are ranked by what NATTEN's kernel visits") {
+  int more = 0;  // what is printed has empty tiles where they cannot be avoided
+  for (const char* backend : {"hopper-fna", "blackwell-fna", "flex-fna"}) {
+    for (const Objective objective :
+         {Objective::kWork, Objective::kMean, Objective::kWorst}) {
+      study::SearchQuestion question;
+      question.setting.input = {45, 50};
+      question.setting.backend = backend;
+      question.setting.head_dim = 128;
+      question.dilation = {2, 3};
+      question.objective = objective;
+      question.distinct = Distinct::kNone;
+      question.top = 50;
+      const study::SearchAnswer answer = study::search(question, shared_context());
+      INFO(backend);
+      std::optional<double> last;
+      for (const study::SearchCandidate& candidate : answer.candidates) {
+        if (candidate.tile_size != 0) break;
+        REQUIRE(candidate.kernel.forward);
+        const study::KernelSpeedups& kernel = candidate.kernel.forward->speedup;
+        const double wanted = objective == Objective::kWork   ? kernel.work
+                              : objective == Objective::kMean ? kernel.mean
+                                                                           : kernel.worst;
+        CHECK(candidate.speedup == wanted);
+        if (last) CHECK(candidate.speedup <= *last);
+        last = candidate.speedup;
+        more += candidate.kernel.forward->attention.visits.visited_tiles > candidate.counted.count.visited_tiles;
+      }
+    }
+  }
+  CHECK(more > 0);
+}
+
 }  // namespace

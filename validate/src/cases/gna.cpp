@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 
@@ -16,35 +15,12 @@
 
 #include "device_number.hpp"
 #include "reuse_answer.hpp"
+#include "registry/point_fields.hpp"
 
 namespace natten_sim::validate {
 namespace {
 
 namespace forward = kernels::attention_forward;
-
-/// "16x8"; of one axis also a number.
-Extents read_extents(const StrictObject& fields, const char* key) {
-  if (fields.at(key).is_number()) return {fields.integer(key)};
-  const std::string text = fields.text(key);
-  Extents extents;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (;;) {
-    std::int64_t size = 0;
-    const auto [after, error] = std::from_chars(at, end, size);
-    if (error != std::errc() || extents.rank() == 3 || (after != end && *after != 'x'))
-      fields.fail(key, "sizes of one to three axes, as 16x8");
-    extents.push_back(size);
-    if (after == end) return extents;
-    at = after + 1;
-  }
-}
-
-Extents ones(std::size_t rank) {
-  Extents extents;
-  for (std::size_t axis = 0; axis < rank; ++axis) extents.push_back(1);
-  return extents;
-}
 
 Point read_gna(const StrictObject& fields) {
   GnaCase point;
@@ -276,6 +252,19 @@ std::vector<Point> GnaCase::to_check(CheckLengths) const {
     checked.stride[axis] = std::min(stride[axis], checked.window[axis]);
   }
   return {checked};
+}
+
+std::optional<KernelRun> GnaCase::kernel_run() const {
+  KernelRun run{.kernel = "gna", .device = "", .input = input, .window = window};
+  run.stride = stride;
+  run.dilation = dilation;
+  run.q_tile = q_tile;
+  run.kv_tile = kv_tile;
+  if (dispatch == forward::Dispatch::kStatic) run.schedule = KernelSchedule::kPingpong;
+  run.heads = heads;
+  run.head_dim = head_dim;
+  run.dtype = dtype;
+  return run;
 }
 
 void GnaCase::require_built() const {

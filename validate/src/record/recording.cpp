@@ -206,4 +206,19 @@ Recording parse_recording(std::string_view json, const std::string& where) {
   return recording;
 }
 
+std::vector<KernelRun> kernel_runs_of(const Recording& recording) {
+  std::vector<KernelRun> runs;
+  if (recording.head.device.profile.empty()) return runs;
+  for (const RecordedRow& row : recording.rows) {
+    std::optional<KernelRun> run = row.point->kernel_run();
+    if (!run || !row.timing) continue;
+    run->device = recording.head.device.profile;
+    run->ms = row.timing->milliseconds.median;
+    run->min_ms = row.timing->milliseconds.smallest;
+    run->max_ms = row.timing->milliseconds.largest;
+    runs.push_back(*run);
+  }
+  return runs;
+}
+
 }  // namespace natten_sim::validate

@@ -14,7 +14,8 @@ TileChoices OptionValue<TileChoices>::from_words(const std::string& name, const 
 
 TileChoices OptionValue<TileChoices>::from_json(const std::string& key, const Json& value, const About&) {
   const char* accepted =
-      "an array of {\"q_tile\", \"kv_tile\", \"backward_q_tile\", \"backward_kv_tile\", \"backend\"}, with the "
+      "an array of {\"q_tile\", \"kv_tile\", \"backward_q_tile\", \"backward_kv_tile\", \"backend\"}, with "
+      "the "
       "shapes of one pass or both";
   TileChoices choices;
   for_each_element(key, value, accepted, [&](const Json& element) {
@@ -32,6 +33,7 @@ TileChoices OptionValue<TileChoices>::from_json(const std::string& key, const Js
     read("backward_kv_tile", choice.backward_tiles.kv_tile);
     if (has("backend") && element["backend"].is_string())
       choice.backend = element["backend"].get<std::string>();
+    if (has("kernel") && element["kernel"].is_string()) choice.kernel = element["kernel"].get<std::string>();
     choices.push_back(choice);
   });
   return choices;
@@ -49,6 +51,7 @@ bool OptionValue<TileChoices>::to_json(const TileChoices& choices, Json& out) {
     write("backward_q_tile", choice.backward_tiles.q_tile);
     write("backward_kv_tile", choice.backward_tiles.kv_tile);
     entry["backend"] = choice.backend.empty() ? Json() : Json(choice.backend);
+    if (!choice.kernel.empty()) entry["kernel"] = choice.kernel;
     out.push_back(entry);
   }
   return true;

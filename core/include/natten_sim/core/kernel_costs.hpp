@@ -46,6 +46,7 @@ struct CostEvidence {
   std::optional<FitErrors> left_out;  ///< each run predicted without itself; none for a single run
   double interval = 0;                ///< half width of the stated interval, as a fraction
   std::string source;
+  std::vector<std::string> fitted;  ///< keys of the runs that were fitted (io/kernel_runs.hpp)
 
   friend bool operator==(const CostEvidence&, const CostEvidence&) = default;
 };
@@ -106,11 +107,32 @@ struct CostPrior {
   std::string reason;
 };
 
+/// What is assumed otherwise of one kernel.
+struct KernelPriors {
+  std::string kernel;
+  std::vector<CostPrior> forward, backward;
+};
+
 /// One list a pass. Their names: docs/time.md.
 struct CostPriors {
   std::vector<CostPrior> forward, backward;
-  [[nodiscard]] const std::vector<CostPrior>& of(Walk pass) const noexcept {
-    return pass == Walk::kForward ? forward : backward;
+  std::vector<KernelPriors> kernels;  ///< these replace those of the same name
+
+  [[nodiscard]] std::vector<CostPrior> of(Walk pass, const std::string& kernel) const {
+    std::vector<CostPrior> priors = pass == Walk::kForward ? forward : backward;
+    for (const KernelPriors& own : kernels) {
+      if (own.kernel != kernel) continue;
+      for (const CostPrior& prior : pass == Walk::kForward ? own.forward : own.backward) {
+        bool known = false;
+        for (CostPrior& each : priors) {
+          if (each.name != prior.name) continue;
+          each = prior;
+          known = true;
+        }
+        if (!known) priors.push_back(prior);
+      }
+    }
+    return priors;
   }
 };
 

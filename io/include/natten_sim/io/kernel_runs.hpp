@@ -30,6 +30,10 @@ struct KernelRun {
   std::optional<double> perm_q_ms, perm_kv_ms, unperm_o_ms;  ///< copies of one tensor
 };
 
+/// One line that names everything of a run but its kernel, device and times. Equal runs have equal keys.
+/// "forward b1 h24 d128 bf16 256x256 window 80x80 stride 16x16 tiles 16x8/16x8".
+[[nodiscard]] std::string key_of_run(const KernelRun& run);
+
 /// CSV with a header. Columns: kernel, device, pass (forward, backward), input, window, stride, dilation,
 /// causal, q_tile, kv_tile, schedule, batch, heads, head_dim, dtype, ms, min_ms, max_ms, perm_q_ms,
 /// perm_kv_ms, unperm_o_ms; also layout for input, median_ms for ms, sched for schedule, and op (fwd, bwd,
@@ -38,6 +42,9 @@ struct KernelRun {
 /// @throws MalformedData naming the line.
 [[nodiscard]] std::vector<KernelRun> parse_kernel_runs(std::string_view csv, const std::string& where,
                                                        const KernelRun& defaults);
+
+/// The runs of data/kernel-runs, which the costs that ship were fitted to.
+[[nodiscard]] std::vector<KernelRun> builtin_kernel_runs();
 
 /// Times of the attention kernels in the tables that NATTEN's profiler prints (operations FnaForward,
 /// FnaBackward, FmhaForward, FmhaBackward), in milliseconds and in order; other text is skipped.

@@ -14,6 +14,7 @@ enum class EmitKind {
   kNatten,          ///< the Python call, below a comment that says which path NATTEN takes
   kNattenProfiler,  ///< the shell command that times it
   kFlex,            ///< a Python script of the same mask by FlexAttention alone
+  kBlockMask,       ///< the visited tiles as tables, for FlexAttention's BlockMask.from_kv_blocks
   kJson             ///< call, path and Python as one object
 };
 
@@ -23,8 +24,8 @@ enum class EmitKind {
 [[nodiscard]] std::string emitted(EmitKind kind, const study::Setting& setting, const TilingProblem& forward,
                                   const TilingProblem* backward, const study::Context& context);
 
-/// Adds what emitted() returned to the `result` of --json: `natten_call`, `natten_profiler`, `flex` (texts)
-/// or `natten_json` (an object).
+/// Adds what emitted() returned to the `result` of --json: `natten_call`, `natten_profiler`, `flex` (texts),
+/// `block_mask` or `natten_json` (objects).
 void add_emitted(EmitKind kind, const std::string& text, Json& result);
 
 }  // namespace natten_sim::report
@@ -38,6 +39,7 @@ struct NamesOf<report::EmitKind> {
   static constexpr Name<Kind> kTable[] = {{Kind::kNatten, "natten"},
                                           {Kind::kNattenProfiler, "natten-profiler"},
                                           {Kind::kFlex, "flex"},
+                                          {Kind::kBlockMask, "block-mask"},
                                           {Kind::kJson, "json"}};
 };
 

@@ -11,6 +11,7 @@
 #include <natten_sim/study/count.hpp>
 #include <natten_sim/study/kernel.hpp>
 #include <natten_sim/study/setting.hpp>
+#include <natten_sim/study/time.hpp>
 
 namespace natten_sim::study {
 
@@ -32,12 +33,18 @@ struct SearchQuestion {
   SearchPhase phase = SearchPhase::kForward;
   Extents backward_q_tile, backward_kv_tile;  ///< empty: all of the backend's
   std::vector<TileChoice> tiles;              ///< empty: those that the shapes above leave
+  /// Kernels whose tiles are searched and whose times are compared, as TimeQuestion names them; empty: the
+  /// backend's.
+  std::vector<std::string> kernels;
+  std::optional<KernelSchedule> kernel_schedule;  ///< of hopper-fna; none: cooperative
   /// An imbalance that is not given is kPresetMaxImbalance where a preset is used and windows are free.
   SearchConstraints constraints;
   bool any = false;                      ///< combinations that NATTEN refuses too
   std::optional<Distinct> distinct;      ///< of kBest; none: kWindow where windows are searched, else kTiles
   std::vector<std::int64_t> dense_axes;  ///< whose window is the whole axis
-  std::optional<Objective> objective;  ///< none: work; worst for one tile pair
+  /// None: time, where `kind` is kBest and every tile choice has one on the device; else work, or worst for
+  /// one tile pair.
+  std::optional<Objective> objective;
   SearchKind kind = SearchKind::kBest;
   std::optional<std::int64_t> top;  ///< candidates of kBest; none: kDefaultTop
 };
@@ -52,11 +59,18 @@ struct SearchCandidate {
   CountedTiles counted;  ///< of the forward pass; of the backward one where it is alone
   TileChoice tiles;
   std::optional<BackwardCount> backward;  ///< where a backward pass is searched
-  double speedup = 1;                     ///< what was maximised
+  TileCount ranked;                       ///< of `counted`, with the visits that are ranked: ranked_count()
+  std::optional<TileCount> backward_ranked;  ///< where both passes are searched
+  double speedup = 1;                        ///< what was maximised; by time without a dense kernel: the mean
   KernelAnswer kernel;                    ///< what NATTEN does
   bool dense_path = false;                ///< NATTEN runs it as one dense call, whatever the tiles
   bool fast_path = false;                 ///< NATTEN masks no tile, in any pass
   std::size_t tile_size = 0;              ///< index into SearchAnswer::tile_sizes
+  std::optional<PassTime> time, backward_time;  ///< by Objective::kTime, of the passes searched
+
+  [[nodiscard]] double total_ms() const noexcept {
+    return (time ? time->total_ms : 0) + (backward_time ? backward_time->total_ms : 0);
+  }
 };
 
 /// Tokens of the tile that a block holds: Q forward, KV backward.

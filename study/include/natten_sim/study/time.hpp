@@ -56,6 +56,19 @@ using TimeAnswer = std::variant<PassTime, MissingTime>;
 /// Microseconds to milliseconds. @throws InvalidParameter, UnknownName on a question that makes no sense.
 [[nodiscard]] TimeAnswer time(const TimeQuestion& question, const Context& context);
 
+/// What the times of all windows and strides under one tile pair have in common.
+struct TimeFrame {
+  PassCosts costs;
+  NattenBackend family = NattenBackend::kHopperFna;
+  std::int64_t workers = 1;
+  double added_ms = 0;             ///< copies whose rate is known, and the pass over additional keys
+  std::optional<double> dense_ms;  ///< as in PassTime
+};
+
+/// `question.mask` tells layout and dilation alone. @throws as time().
+[[nodiscard]] std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question,
+                                                              const Context& context);
+
 /// What one launch of the question does, with the waves of `costs`; the kernel itself, even where NATTEN
 /// would call its dense one. Calibration fits on these.
 [[nodiscard]] LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/core/natten_backend.hpp>
 #include <natten_sim/core/tile_count.hpp>
 
 namespace natten_sim {
@@ -40,6 +41,7 @@ struct TileChoice {
   std::string backend;
   TilePair tiles;                ///< of the forward pass; empty without one
   TilePair backward_tiles = {};  ///< of the backward pass; empty without one
+  std::string kernel = {};       ///< whose times are taken; empty: the backend's own
 };
 
 /// Work of the passes for a token pair: 2 and 5 products of matrices for equal head dims.
@@ -61,6 +63,9 @@ struct SearchSpace {
   SearchPhase phase = SearchPhase::kForward;
   KvTiling backward_kv_tiling = KvTiling::kStatic;  ///< of the backward pass
   PassWeights weights;                              ///< of SearchPhase::kBoth
+  /// Whose visits are ranked: with dilation, kernels that permute tokens walk tiles that are empty. None, or
+  /// cutlass-fna: the visits that the mask needs.
+  std::optional<NattenBackend> kernel = {};
 };
 
 /// All windows 1..L/dilation, all strides, not causal, static tiling; no tiles yet.
@@ -90,7 +95,8 @@ struct SearchConstraints {
 /// Which speedup over dense attention is maximised: the ratios of TileCount of the same name, or the whole
 /// model's, end to end. For SearchPhase::kBoth the harmonic mean of the passes' speedups, weighted by
 /// SearchSpace::weights: time over time, if time grows with the work.
-enum class Objective { kWork, kWorst, kMean, kFlop, kEndToEnd };
+/// Time: the least predicted time where kernels are calibrated (time_search.hpp); studies alone know it.
+enum class Objective { kTime, kWork, kWorst, kMean, kFlop, kEndToEnd };
 
 struct ObjectiveRow {
   Objective objective;
@@ -102,6 +108,7 @@ struct ObjectiveRow {
 
 /// All objectives: a new one is a row. Published tables take end to end from the worst-case speedup.
 inline constexpr ObjectiveRow kObjectives[] = {
+    {Objective::kTime, "time", Objective::kMean, false, true},
     {Objective::kWork, "work", Objective::kWork, false, false},
     {Objective::kWorst, "worst", Objective::kWorst, false, false},
     {Objective::kMean, "mean", Objective::kMean, false, false},
@@ -112,6 +119,11 @@ inline constexpr ObjectiveRow kObjectives[] = {
 
 /// The ratio of `count` that `objective` ranks by.
 [[nodiscard]] double speedup_of(const TileCount& count, Objective objective);
+
+/// The count of `problem` as `space` ranks it: its own `count`, or with the tiles that the space's kernel
+/// launches and visits in place of those that the mask needs.
+[[nodiscard]] TileCount ranked_count(const SearchSpace& space, const TilingProblem& problem,
+                                     const TileCount& count);
 
 struct Candidate {
   NeighborhoodMask mask;

@@ -12,6 +12,7 @@
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/fidelity.hpp>
+#include <natten_sim/io/kernel_runs.hpp>
 #include <natten_sim/validate/cases/bench.hpp>
 
 namespace natten_sim::validate {
@@ -90,6 +91,8 @@ class Case {
   virtual void require_built() const {}
   /// Called before a profiler is opened, for measurements that a profiler would disturb.
   virtual void get_ready(Bench&) const {}
+  /// The launch as studies of times see it, without device and time; other kernels have none.
+  [[nodiscard]] virtual std::optional<KernelRun> kernel_run() const { return std::nullopt; }
   /// Operations of one launch, which throughput is counted in.
   [[nodiscard]] virtual std::optional<double> operations() const { return std::nullopt; }
   [[nodiscard]] virtual std::optional<CurvePlace> curve() const { return std::nullopt; }

@@ -30,6 +30,7 @@ struct GnaCase final : Case {
   /// On axes of at most 20 tokens (2-D: 45, 1-D: 1000) that tiles do not divide.
   [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const override;
   void require_built() const override;
+  [[nodiscard]] std::optional<KernelRun> kernel_run() const override;
   /// Of pairs that attend.
   [[nodiscard]] std::optional<double> operations() const override;
 

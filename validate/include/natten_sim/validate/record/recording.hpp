@@ -64,6 +64,10 @@ struct Recording {
   std::vector<RecordedRow> rows;  ///< one a point
 };
 
+/// The timed rows as runs that costs can be fitted to, for kernels that have such. Empty where the device has
+/// no profile.
+[[nodiscard]] std::vector<KernelRun> kernel_runs_of(const Recording& recording);
+
 inline constexpr const char* kRecordingSchema = "natten-sim.recording/1";
 
 [[nodiscard]] std::string recording_json(const Recording& recording);

@@ -1,0 +1,57 @@
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/report/block_mask_report.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+nlohmann::ordered_json sizes_json(const Extents& extents) {
+  nlohmann::ordered_json sizes = nlohmann::ordered_json::array();
+  for (const std::int64_t size : extents) sizes.push_back(size);
+  return sizes;
+}
+
+nlohmann::ordered_json rows_json(const std::vector<std::vector<std::int32_t>>& rows) {
+  nlohmann::ordered_json counts = nlohmann::ordered_json::array(), blocks = nlohmann::ordered_json::array();
+  for (const std::vector<std::int32_t>& row : rows) {
+    counts.push_back(row.size());
+    for (const std::int32_t block : row) blocks.push_back(block);
+  }
+  return {{"counts", std::move(counts)}, {"blocks", std::move(blocks)}};
+}
+
+nlohmann::ordered_json axes_json(const study::BlockMask& mask) {
+  nlohmann::ordered_json axes = nlohmann::ordered_json::array();
+  for (const auto& residues : mask.ranges) {
+    nlohmann::ordered_json of_axis = nlohmann::ordered_json::array();
+    for (const std::vector<TokenRange>& queries : residues) {
+      nlohmann::ordered_json begin = nlohmann::ordered_json::array(), end = nlohmann::ordered_json::array();
+      for (const TokenRange& range : queries) {
+        begin.push_back(range.begin);
+        end.push_back(range.end);
+      }
+      of_axis.push_back({{"begin", std::move(begin)}, {"end", std::move(end)}});
+    }
+    axes.push_back(std::move(of_axis));
+  }
+  return axes;
+}
+
+}  // namespace
+
+std::string block_mask_json(const study::BlockMask& mask) {
+  const nlohmann::ordered_json object = {{"schema", "natten-sim.block-mask/1"},
+                                         {"input", sizes_json(input_of(mask.mask))},
+                                         {"dilation", sizes_json(dilation_of(mask.mask))},
+                                         {"q_tile", sizes_json(mask.tiles.q_tile)},
+                                         {"kv_tile", sizes_json(mask.tiles.kv_tile)},
+                                         {"groups", mask.groups},
+                                         {"q_tiles", sizes_json(mask.q_tiles)},
+                                         {"kv_tiles", sizes_json(mask.kv_tiles)},
+                                         {"partial", rows_json(mask.partial)},
+                                         {"full", rows_json(mask.full)},
+                                         {"axes", axes_json(mask)}};
+  return object.dump();
+}
+
+}  // namespace natten_sim::report

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <natten_sim/core/kernel_costs.hpp>
+#include <natten_sim/core/natten_backend.hpp>
+#include <natten_sim/search/windows/distinct.hpp>
+
+namespace natten_sim {
+
+/// The fastest combinations by predicted time (models/tiles/kernel_time.hpp), exactly.
+///
+/// Along an axis, windows and strides that visit, mask and launch the same tiles are one kind. A launch's
+/// work is a product over the axes of sums that kinds have: Q tiles, visited pairs, pairs without a mask.
+/// It bounds the time from below, since a launch takes at least the mean load of its workers, so kinds are
+/// combined in the order of that bound, and each combination is timed by `exact_ms` until no bound is left
+/// below the worst of the best.
+
+/// One pass of a tile choice: what its kernel costs, and how it is launched.
+struct TimedPass {
+  Walk walk = Walk::kForward;
+  NattenBackend family = NattenBackend::kHopperFna;  ///< whose tiles lie on a grid: not cutlass-fna
+  PassCosts costs;
+  std::int64_t repeats = 1;  ///< heads times batch
+  std::int64_t workers = 1;
+  double added_ms = 0;  ///< what windows and strides do not change: copies into tiles, additional keys
+};
+
+/// What a tile choice of the space takes.
+struct TimedChoice {
+  std::vector<TimedPass> passes;  ///< those of the space's phase; empty: it has no time, and is left out
+};
+
+struct TimeObjective {
+  std::vector<TimedChoice> choices;  ///< one a tile choice of the space
+  /// The time of all passes, in milliseconds; never below the bound.
+  std::function<double(const NeighborhoodMask&, std::size_t tile_choice)> exact_ms;
+  double most_ms = 0;  ///< slower ones are left out; 0: none is
+};
+
+/// The `top` fastest: by time, then as search_best (NATTEN's fast path first, then smaller product of
+/// strides, ..). Of combinations of one tile choice that visit, mask and launch the same tiles the first
+/// counts; of what is left, with Distinct::kStride or kWindow, one for each window and stride, or window.
+/// `min_speedup` of the constraints is not looked at. Incomplete (see DistinctResult) when more than 2^17
+/// combinations of kinds would have to be timed.
+/// @throws as search_best; InvalidParameter for Distinct::kNone, a dynamic tiling, or a space whose options
+///         have more than 2^28 tiles together.
+[[nodiscard]] DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints& constraints,
+                                            const TimeObjective& objective, std::size_t top,
+                                            Distinct distinct, const SearchRun& run = {});
+
+/// Whether search_fastest takes a space of this size.
+[[nodiscard]] bool few_enough_to_time(const SearchSpace& space);
+
+}  // namespace natten_sim

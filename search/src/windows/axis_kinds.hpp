@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <natten_sim/search/windows/time_search.hpp>
+
+#include "windows/axis_table.hpp"
+
+namespace natten_sim {
+
+/// What one pass does along one axis, summed over its dilation groups: factors of the whole launch.
+struct AxisWork {
+  std::int64_t ctas = 0;
+  std::int64_t visited = 0;
+  std::int64_t without_elements = 0;  ///< pairs whose group, or tile, evaluates no mask
+  std::int64_t unmasked = 0;          ///< of those, without a check for padding
+  bool even = false;                  ///< all CTAs do the same
+};
+
+/// A window of a kind, with the smallest stride that has it.
+struct KindMember {
+  std::int64_t window = 0, attended = 0, stride = 0;
+};
+
+/// Options of one axis that take the same time whatever the other axes are.
+struct AxisKind {
+  PerPass<AxisWork> work;            ///< in the order of TimedChoice::passes
+  std::vector<KindMember> members;   ///< by attended pairs
+  [[nodiscard]] std::int64_t least_attended() const { return members.front().attended; }
+  [[nodiscard]] std::int64_t most_attended() const { return members.back().attended; }
+};
+
+/// The kinds of the options in `table`, which are of `axis` under the tiles of `choice`; those that visit
+/// least come first.
+[[nodiscard]] std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& table,
+                                               std::size_t axis, std::size_t tile_choice,
+                                               const TimedChoice& choice);
+
+}  // namespace natten_sim

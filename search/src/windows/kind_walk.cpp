@@ -1,0 +1,182 @@
+#include "windows/kind_walk.hpp"
+
+#include <algorithm>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/models/tiles/kernel_time.hpp>
+
+namespace natten_sim {
+namespace {
+
+constexpr double kNoLimitMs = 1e300;
+/// Covers the rounding of a bound against that of a simulation, and of a product of sizes.
+constexpr double kRounding = 1e-9;
+
+/// No launch of this work takes less.
+double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) {
+  const auto repeats = static_cast<double>(pass.repeats);
+  LaunchWork work;
+  work.ctas = done.ctas * repeats;
+  work.unmasked_tiles = done.unmasked * repeats;
+  work.bounds_masked_tiles = (done.without_elements - done.unmasked) * repeats;
+  work.masked_tiles = (done.visited - done.without_elements) * repeats;
+  work.axes = axes;
+  work.workers = pass.workers;
+  // Equal CTAs run in waves; so many of them that nobody simulates end half a CTA behind the mean.
+  const double mean = work.ctas / static_cast<double>(work.workers);
+  work.waves = done.even ? std::min(even_waves(work.ctas, work.workers), mean + 0.5) : mean;
+  return (launch_time(work, pass.costs).total_ms + pass.added_ms) * (1 - kRounding);
+}
+
+/// No launch that visits so many pairs takes less.
+double unmasked_ms(double visited, const TimedPass& pass) {
+  return (1e-3 * visited * static_cast<double>(pass.repeats) * pass.costs.unmasked_tile_us /
+              static_cast<double>(pass.workers) +
+          pass.added_ms) *
+         (1 - kRounding);
+}
+
+}  // namespace
+
+WorkSoFar WorkSoFar::with(const AxisWork& axis) const {
+  return {ctas * static_cast<double>(axis.ctas), visited * static_cast<double>(axis.visited),
+          without_elements * static_cast<double>(axis.without_elements),
+          unmasked * static_cast<double>(axis.unmasked), even && axis.even};
+}
+
+KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraints,
+                   const TimeObjective& objective, std::size_t choice, const PerAxis<const Kinds*>& axes)
+    : space_(space),
+      imbalance_(constraints),
+      bounds_(attended_bounds(space, constraints)),
+      objective_(objective),
+      timed_(objective.choices[choice]),
+      axes_(axes) {
+  tuple_.choice = choice;
+  const std::size_t rank = axes.rank();
+  rest_lo_ = rest_hi_ = PerAxis<double>(rank, 1.0);
+  rest_visited_ = PerAxis<PerPass<double>>(rank, {1, 1});
+  for (std::size_t axis = rank - 1; axis-- > 0;) {
+    double lo = kNoLimitMs, hi = 0;
+    PerPass<double> visited = {kNoLimitMs, kNoLimitMs};
+    for (const AxisKind& kind : *axes[axis + 1]) {
+      lo = std::min(lo, static_cast<double>(kind.least_attended()));
+      hi = std::max(hi, static_cast<double>(kind.most_attended()));
+      for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
+        visited[pass] = std::min(visited[pass], static_cast<double>(kind.work[pass].visited));
+    }
+    rest_lo_[axis] = rest_lo_[axis + 1] * lo;
+    rest_hi_[axis] = rest_hi_[axis + 1] * hi;
+    for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
+      rest_visited_[axis][pass] = rest_visited_[axis + 1][pass] * visited[pass];
+  }
+}
+
+void KindWalk::collect(std::size_t most, std::vector<KindTuple>& kept) {
+  most_ = most;
+  kept_ = &kept;
+  PerPass<WorkSoFar> nothing;
+  enter(0, nothing, 1, 1);
+}
+
+std::optional<RankedPoint> KindWalk::first_point(const KindTuple& tuple) {
+  tuple_ = tuple;
+  best_.reset();
+  RankedPoint point = empty_point();
+  choose(0, 1, {}, point, Wanted::kFirst);
+  return best_;
+}
+
+RankedPoint KindWalk::empty_point() const {
+  RankedPoint point;
+  point.cost = {1, 1};  // times are compared before points are
+  point.tile_choice = tuple_.choice;
+  point.window = point.stride = Extents(axes_.rank(), 1);
+  bool masked = false;
+  for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
+    for (std::size_t axis = 0; axis < axes_.rank(); ++axis) {
+      const AxisWork& work = (*axes_[axis])[tuple_.kinds[axis]].work[pass];
+      masked = masked || work.without_elements != work.visited;
+    }
+  }
+  point.fast_path = !masked;
+  return point;
+}
+
+double KindWalk::limit() const {
+  const double most = objective_.most_ms > 0 ? objective_.most_ms : kNoLimitMs;
+  return kept_->size() < most_ ? most : std::min(most, kept_->front().least_ms);
+}
+
+void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double attended_lo,
+                     double attended_hi) {
+  const Kinds& kinds = *axes_[axis];
+  const bool last = axis + 1 == axes_.rank();
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const AxisKind& kind = kinds[i];
+    const double lo = attended_lo * static_cast<double>(kind.least_attended());
+    const double hi = attended_hi * static_cast<double>(kind.most_attended());
+    // Rounded here, and checked exactly in `choose`.
+    if (hi * rest_hi_[axis] < (1 - kRounding) * static_cast<double>(bounds_.lo)) continue;
+    if (lo * rest_lo_[axis] > (1 + kRounding) * static_cast<double>(bounds_.hi)) continue;
+    tuple_.kinds[axis] = static_cast<std::uint32_t>(i);
+    PerPass<WorkSoFar> work = before;
+    double least = 0;
+    for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
+      work[pass] = before[pass].with(kind.work[pass]);
+      least += last ? least_ms(work[pass], timed_.passes[pass], axes_.rank())
+                    : unmasked_ms(work[pass].visited * rest_visited_[axis][pass], timed_.passes[pass]);
+    }
+    if (least > limit()) continue;
+    if (!last) {
+      enter(axis + 1, work, lo, hi);
+      continue;
+    }
+    tuple_.least_ms = least;
+    offer();
+  }
+}
+
+void KindWalk::offer() {
+  if (kept_->size() >= most_ && !(tuple_ < kept_->front())) return;
+  best_.reset();
+  RankedPoint point = empty_point();
+  choose(0, 1, {}, point, Wanted::kAny);
+  if (!best_) return;
+  if (kept_->size() >= most_) {
+    std::pop_heap(kept_->begin(), kept_->end());
+    kept_->pop_back();
+  }
+  kept_->push_back(tuple_);
+  std::push_heap(kept_->begin(), kept_->end());
+}
+
+void KindWalk::choose(std::size_t axis, std::int64_t attended, const Unevenness& unevenness,
+                      RankedPoint& point, Wanted wanted) {
+  if (axis == axes_.rank()) {
+    point.unevenness = unevenness.ratio();
+    point.attended = attended;
+    if (!best_ || CandidateOrder(space_)(point, *best_)) best_ = point;
+    return;
+  }
+  const std::vector<KindMember>& members = (*axes_[axis])[tuple_.kinds[axis]].members;
+  auto first = members.begin(), end = members.end();
+  if (axis + 1 == axes_.rank()) {  // what is left of the bounds
+    const auto below = [](const KindMember& member, std::int64_t value) { return member.attended < value; };
+    first = std::lower_bound(members.begin(), members.end(), ceil_divide(bounds_.lo, attended), below);
+    end = std::lower_bound(first, members.end(), bounds_.hi / attended + 1, below);
+  }
+  const std::int64_t strides = point.stride_product;
+  for (auto member = first; member != end && !(wanted == Wanted::kAny && best_); ++member) {
+    Unevenness with = unevenness;
+    with.add_axis(space_.input[axis], member->window);
+    if (!imbalance_.allows(with)) continue;
+    point.window[axis] = member->window;
+    point.stride[axis] = member->stride;
+    point.stride_product = strides * member->stride;
+    choose(axis + 1, attended * member->attended, with, point, wanted);
+  }
+  point.stride_product = strides;
+}
+
+}  // namespace natten_sim

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include <natten_sim/search/windows/time_search.hpp>
+
+#include "windows/axis_kinds.hpp"
+#include "windows/candidate_order.hpp"
+
+namespace natten_sim {
+
+using Kinds = std::vector<AxisKind>;
+
+/// A combination of kinds, one an axis, and a bound of its time.
+struct KindTuple {
+  double least_ms = 0;
+  std::size_t choice = 0;
+  std::array<std::uint32_t, kMaxRank> kinds = {};
+
+  /// A total order, so that what is kept depends on nothing else.
+  friend bool operator<(const KindTuple& a, const KindTuple& b) {
+    return std::tie(a.least_ms, a.choice, a.kinds) < std::tie(b.least_ms, b.choice, b.kinds);
+  }
+};
+
+/// Products of what the kinds of the first axes do in one pass.
+struct WorkSoFar {
+  double ctas = 1, visited = 1, without_elements = 1, unmasked = 1;
+  bool even = true;
+
+  [[nodiscard]] WorkSoFar with(const AxisWork& axis) const;
+};
+
+/// The combinations of kinds of one tile choice, each with windows that are allowed together.
+class KindWalk {
+ public:
+  KindWalk(const SearchSpace& space, const SearchConstraints& constraints, const TimeObjective& objective,
+           std::size_t choice, const PerAxis<const Kinds*>& axes);
+
+  /// Keeps the `most` with the smallest bounds, in `kept`: a heap with the largest on top, which other
+  /// choices share.
+  void collect(std::size_t most, std::vector<KindTuple>& kept);
+
+  /// The first allowed point in the order of search_best, without its time; none: no windows are allowed.
+  [[nodiscard]] std::optional<RankedPoint> first_point(const KindTuple& tuple);
+
+ private:
+  enum class Wanted { kAny, kFirst };
+
+  [[nodiscard]] double limit() const;
+  [[nodiscard]] RankedPoint empty_point() const;
+  void enter(std::size_t axis, const PerPass<WorkSoFar>& before, double attended_lo, double attended_hi);
+  void offer();
+  void choose(std::size_t axis, std::int64_t attended, const Unevenness& unevenness, RankedPoint& point,
+              Wanted wanted);
+
+  const SearchSpace& space_;
+  ImbalanceLimit imbalance_;
+  AttendedBounds bounds_;
+  const TimeObjective& objective_;
+  const TimedChoice& timed_;
+  PerAxis<const Kinds*> axes_;
+  PerAxis<double> rest_lo_, rest_hi_;  ///< attended pairs of the axes behind
+  PerAxis<PerPass<double>> rest_visited_;
+  KindTuple tuple_;
+  std::size_t most_ = 0;
+  std::vector<KindTuple>* kept_ = nullptr;
+  std::optional<RankedPoint> best_;
+};
+
+}  // namespace natten_sim

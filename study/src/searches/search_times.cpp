@@ -1,0 +1,156 @@
+#include "searches/search_times.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/error.hpp>
+
+#include "searches/search_space.hpp"
+#include "timed_kernel.hpp"
+
+namespace natten_sim::study {
+namespace {
+
+constexpr std::array<Walk, 2> kWalks = {Walk::kForward, Walk::kBackward};
+
+std::string kernel_of_choice(const TileChoice& choice, const Device& device) {
+  return choice.kernel.empty() ? timed_kernel(choice.backend, device).name : choice.kernel;
+}
+
+TimeQuestion question_of(const SearchQuestion& question, const TileChoice& choice,
+                         const NeighborhoodMask& mask, Walk walk, const Context& context) {
+  const Setting& setting = question.setting;
+  TimeQuestion timed{.kernel = kernel_of_choice(choice, context.catalog.device(*setting.device)),
+                     .device = *setting.device};
+  timed.schedule = question.kernel_schedule.value_or(KernelSchedule::kCooperative);
+  timed.mask = mask;
+  timed.tiles = walk == Walk::kForward ? choice.tiles : choice.backward_tiles;
+  timed.pass = walk;
+  timed.sizes = {.batch = setting.batch,
+                 .heads = setting.heads.value(),
+                 .heads_kv = setting.heads_kv.value(),
+                 .head_dim = setting.head_dim.value(),
+                 .head_dim_value = setting.head_dim_value.value(),
+                 .element_bytes = element_bytes(setting.dtype.value())};
+  timed.dtype = *setting.dtype;
+  timed.additional_keys = setting.add_kv;
+  return timed;
+}
+
+bool timeable(const SearchQuestion& question, const SearchSpace& space) {
+  const bool forward = has_pass(space.phase, Walk::kForward), backward = has_pass(space.phase, Walk::kBackward);
+  return question.kind == SearchKind::kBest && question.setting.device &&
+         question.distinct != Distinct::kNone && space.input.rank() <= 3 && !space.tiles.empty() &&
+         !(forward && space.kv_tiling == KvTiling::kDynamic) &&
+         !(backward && space.backward_kv_tiling == KvTiling::kDynamic) && few_enough_to_time(space);
+}
+
+}  // namespace
+
+std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& question,
+                                                        const SearchSpace& space, const Context& context) {
+  if (!question.setting.device) return MissingTime{"a time needs a device, such as h200"};
+  TimeObjective objective;
+  const NeighborhoodMask whole =
+      make_mask(space.input, Extents(space.input.rank(), 1), {}, space.dilation, space.causal);
+  double dense_ms = 0;
+  bool dense_known = true;
+  for (const TileChoice& choice : space.tiles) {
+    if (choice.backend.empty() && choice.kernel.empty())
+      return MissingTime{"tiles of no backend have no kernel, so no time"};
+    TimedChoice timed;
+    dense_ms = 0;
+    for (const Walk walk : kWalks) {
+      if (!has_pass(space.phase, walk)) continue;
+      const TimeQuestion asked = question_of(question, choice, whole, walk, context);
+      const auto found = time_frame(asked, context);
+      if (const auto* missing = std::get_if<MissingTime>(&found)) return *missing;
+      const TimeFrame& frame = std::get<TimeFrame>(found);
+      if (frame.family == NattenBackend::kCutlassFna)
+        return MissingTime{"tiles of cutlass-fna move with their window: they are not searched by time"};
+      timed.passes.push_back({walk, frame.family, frame.costs,
+                              checked_multiply(asked.sizes.batch, asked.sizes.heads, "heads"), frame.workers,
+                              frame.added_ms});
+      dense_ms += frame.dense_ms.value_or(0);
+      dense_known = dense_known && frame.dense_ms;
+    }
+    objective.choices.push_back(std::move(timed));
+  }
+  objective.exact_ms = [&question, &space, &context](const NeighborhoodMask& mask, std::size_t choice) {
+    double ms = 0;
+    for (const Walk walk : kWalks) {
+      if (!has_pass(space.phase, walk)) continue;
+      const TimeAnswer answer =
+          time(question_of(question, space.tiles[choice], mask, walk, context), context);
+      ms += std::get<PassTime>(answer).total_ms;
+    }
+    return ms;
+  };
+  if (question.constraints.min_speedup) {
+    if (!dense_known)
+      return MissingTime{"no measured times of a dense kernel there, so no speedup to hold against a bound"};
+    objective.most_ms = dense_ms / *question.constraints.min_speedup;
+  }
+  return objective;
+}
+
+bool ranks_by_time(const SearchQuestion& question, const SearchSpace& space, const Context& context) {
+  return timeable(question, space) &&
+         std::holds_alternative<TimeObjective>(time_objective(question, space, context));
+}
+
+void add_times(const SearchQuestion& question, const SearchSpace& space, const Context& context,
+               SearchCandidate& candidate) {
+  double ms = 0, dense_ms = 0;
+  bool known = true;
+  for (const Walk walk : kWalks) {
+    if (!has_pass(space.phase, walk)) continue;
+    const TimeAnswer answer = time(
+        question_of(question, candidate.tiles, candidate.counted.problem.mask, walk, context), context);
+    const PassTime& passed = std::get<PassTime>(answer);
+    ms += passed.total_ms;
+    dense_ms += passed.dense_ms.value_or(0);
+    known = known && passed.dense_ms;
+    (walk == Walk::kForward ? candidate.time : candidate.backward_time) = passed;
+  }
+  if (known) candidate.speedup = dense_ms / ms;
+}
+
+std::vector<TileChoice> tiles_of_kernels(const SearchQuestion& question, const Catalog& catalog) {
+  const Setting& setting = question.setting;
+  if (!setting.device) throw InvalidParameter("kernel", question.kernels.front(), "a device as well");
+  const Device& device = catalog.device(*setting.device);
+  std::vector<TileChoice> choices;
+  for (const std::string& name : question.kernels) {
+    const TimedKernel kernel = timed_kernel(name, device);
+    if (kernel.dense)
+      throw InvalidParameter("kernel", name, "kernels of neighborhood attention", "hopper-fna");
+    const KernelCosts* costs =
+        catalog.costs_of(kernel.name, device.name, *setting.head_dim, setting.dtype.value());
+    const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(Walk::kForward);
+    const bool any_box = kernel.family == NattenBackend::kFlexFna;  // any box of as many tokens will do
+    const std::size_t before = choices.size();
+    for (const Backend& backend : catalog.backends) {
+      if (!any_box && backend.name != to_string(kernel.family)) continue;
+      for (const BackendTiles& entry : backend.forward) {
+        const TilePair& pair = entry.tiles;
+        const bool wanted = (question.q_tile.empty() || pair.q_tile == question.q_tile) &&
+                            (question.kv_tile.empty() || pair.kv_tile == question.kv_tile);
+        if (pair.q_tile.rank() != setting.input.rank() || !wanted) continue;
+        if (!any_box && entry.head_dim && *entry.head_dim != *setting.head_dim) continue;
+        if (pass != nullptr && (product(pair.q_tile, "q_tile") != pass->q_tile_tokens ||
+                                product(pair.kv_tile, "kv_tile") != pass->kv_tile_tokens))
+          continue;
+        const bool known = std::any_of(choices.begin() + static_cast<std::ptrdiff_t>(before), choices.end(),
+                                       [&](const TileChoice& each) { return each.tiles == pair; });
+        if (!known) choices.push_back({to_string(kernel.family), pair, pair, kernel.name});
+      }
+    }
+    if (choices.size() == before)
+      throw InvalidParameter("kernel", name, "kernels with tiles for this layout and head dim");
+  }
+  return choices;
+}
+
+}  // namespace natten_sim::study

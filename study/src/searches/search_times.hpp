@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <natten_sim/search/windows/time_search.hpp>
+#include <natten_sim/study/search.hpp>
+
+namespace natten_sim::study {
+
+/// What ranks a space by time: costs of every tile choice on the question's device. Missing: of the first
+/// choice that has none. `question` is resolved, and outlives the result, as does `context`.
+[[nodiscard]] std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& question,
+                                                                      const SearchSpace& space,
+                                                                      const Context& context);
+
+/// Whether a question without an objective is ranked by time.
+[[nodiscard]] bool ranks_by_time(const SearchQuestion& question, const SearchSpace& space,
+                                 const Context& context);
+
+/// Fills in the times of a candidate, and its speedup by them.
+void add_times(const SearchQuestion& question, const SearchSpace& space, const Context& context,
+               SearchCandidate& candidate);
+
+/// The tile pairs of the kernels that the question names, each with its kernel.
+/// @throws InvalidParameter when a kernel has none, UnknownName.
+[[nodiscard]] std::vector<TileChoice> tiles_of_kernels(const SearchQuestion& question,
+                                                       const Catalog& catalog);
+
+}  // namespace natten_sim::study

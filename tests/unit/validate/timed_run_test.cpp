@@ -1,0 +1,140 @@
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/catalog.hpp>
+#include <natten_sim/study/calibrate.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/cases/timed_run.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using namespace natten_sim::validate;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(NATTEN_SIM_SOURCE_DIR + ("/" + path));
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Recording recording_of(const std::string& name) {
+  return parse_recording(text_of("data/recordings/" + name), name);
+}
+
+Point flex_point(const nlohmann::json& parameters) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : parameters.items())
+    words.push_back(key + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
+  return parse_point_words(words);
+}
+
+TEST_CASE("a point that another program measures has no launch here, and says what measures it") {
+  const Point point = parse_point_words(
+      {"kernel=flex", "input=64x64", "window=16x16", "q_tile=8x16", "kv_tile=8x16", "causal=1x0"});
+  CHECK(key_of(point) == "flex forward b1 h1 d128 bf16 64x64 window 16x16 causal 1x0 tiles 8x16/8x16");
+  CHECK(point->to_check(CheckLengths::kShortAndLong).empty());
+  CHECK_FALSE(point->kernel_run()->causal[1]);
+  CHECK_THROWS_AS(parse_point_words({"kernel=flex", "input=64", "window=65", "q_tile=8", "kv_tile=8"}), Error);
+  CHECK_THROWS_AS(
+      parse_point_words({"kernel=flex", "input=64", "window=6", "q_tile=8", "kv_tile=8", "pass=up"}), Error);
+  CHECK_THROWS_AS(
+      parse_point_words({"kernel=flex", "input=64", "window=6", "q_tile=8", "kv_tile=8", "causal=2"}), Error);
+}
+
+TEST_CASE("times of FlexAttention that were frozen before the suite was measured hold within 12% each") {
+  const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_flex.json"));
+  std::map<std::string, double> predicted_ms;
+  for (const nlohmann::json& row : frozen.at("rows"))
+    predicted_ms[key_of(flex_point(row.at(0)))] = row.at(1).get<double>();
+  const Recording recording = recording_of("nvidia-h200-flex.json");
+  double sum = 0;
+  for (const RecordedRow& row : recording.rows) {
+    INFO(key_of(row.point));
+    REQUIRE(predicted_ms.contains(key_of(row.point)));
+    const double off =
+        std::abs(predicted_ms[key_of(row.point)] / row.timing->milliseconds.median - 1);
+    CHECK(off <= 0.12);
+    sum += off;
+  }
+  CHECK(recording.rows.size() == 84);
+  CHECK(sum / 84 <= 0.05);
+}
+
+TEST_CASE("FlexAttention's order is predicted wherever two configurations differ by more than 5%") {
+  const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_flex.json"));
+  const Recording recording = recording_of("nvidia-h200-flex.json");
+  std::map<std::string, double> measured_ms;
+  for (const RecordedRow& row : recording.rows)
+    measured_ms[key_of(row.point)] = row.timing->milliseconds.median;
+  // Configurations of one layout, pass, head dim and number of heads.
+  std::size_t pairs = 0, wrong = 0;
+  for (const nlohmann::json& a : frozen.at("rows")) {
+    for (const nlohmann::json& b : frozen.at("rows")) {
+      bool alike = true;
+      for (const char* key : {"input", "pass", "head_dim", "heads"}) alike = alike && a[0][key] == b[0][key];
+      const double of_a = measured_ms[key_of(flex_point(a[0]))], of_b = measured_ms[key_of(flex_point(b[0]))];
+      if (!alike || of_b <= 1.05 * of_a) continue;
+      ++pairs;
+      if (a[1].get<double>() >= b[1].get<double>()) ++wrong;
+    }
+  }
+  CHECK(pairs >= 80);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("costs of FlexAttention are fitted to other points than those that they are held against") {
+  const Device device = builtin_catalog().device("h200");
+  std::size_t fitted = 0, judged = 0;
+  for (const Suite& suite : builtin_suites()) {
+    if (suite.name != "flex" && suite.name != "flex-costs") continue;
+    for (const Point& point : suite.points) {
+      for (const Prediction& prediction : predict(point, device)) {
+        if (prediction.model != "tile costs") continue;
+        INFO(key_of(point));
+        CHECK(prediction.fitted == (suite.name == "flex-costs"));
+        ++(prediction.fitted ? fitted : judged);
+      }
+    }
+  }
+  CHECK(fitted == 20);
+  CHECK(judged == 84);
+}
+
+TEST_CASE("each run of hopper-fna on an H200 is told by the other runs within 4% on average") {
+  const Recording recording = recording_of("nvidia-h200-natten.json");
+  const Comparison comparison =
+      compare({recording}, builtin_suites(), builtin_catalog().devices, Fidelity::kClosedForm);
+  double sum = 0;
+  std::size_t told = 0;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.model != "tile costs, without this run") continue;
+    INFO(row.point);
+    CHECK_FALSE(row.fitted);
+    CHECK(std::abs(row.deviation) <= 0.12);
+    sum += std::abs(row.deviation);
+    ++told;
+  }
+  CHECK(told == 10);
+  CHECK(sum / 10 <= 0.04);
+}
+
+TEST_CASE("a recording gives the runs that costs are fitted to") {
+  const std::vector<KernelRun> flex = kernel_runs_of(recording_of("nvidia-h200-flex-costs.json"));
+  CHECK(flex.size() == 20);
+  CHECK(flex[0].device == "h200");
+  const std::vector<KernelRun> own = kernel_runs_of(recording_of("nvidia-h200-gna-costs.json"));
+  CHECK(own.size() == 15);
+  CHECK(own[0].kernel == "gna");
+  CHECK(kernel_runs_of(recording_of("nvidia-h200-stream.json")).empty());
+}
+
+}  // namespace
