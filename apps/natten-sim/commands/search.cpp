@@ -133,6 +133,7 @@ Options<SearchQuestion> space_rows() {
             .help = "Kernels whose tiles and times are compared on the device: hopper-fna, blackwell-fna, "
                     "flexattention, gna [the backend's]",
             .echo = Echo::kNever,  // the tiles say it
+            .batch = true,
             .excludes = {"backend", "any"}});
   rows.add("--kernel-schedule", &SearchQuestion::kernel_schedule,
            {.value = "NAME",

@@ -25,8 +25,7 @@ struct FlashBackwardCase final : Case {
   [[nodiscard]] Launch prepare(Bench&, std::uint64_t) const override { refuse(); }
   [[nodiscard]] CheckedPoint check(Bench&, std::uint64_t) const override { refuse(); }
   [[nodiscard]] std::vector<Point> to_check(CheckLengths) const override { return {*this}; }
-  void require_built() const override {}
-  [[nodiscard]] std::optional<double> operations() const override { return std::nullopt; }
+  [[nodiscard]] bool is_our_kernel() const override { return false; }
 
  private:
   [[noreturn]] void refuse() const {

@@ -87,6 +87,8 @@ class Case {
 
   // What only some kernels have.
 
+  /// False for a kernel that this program never has: a script measures it, recordings of it are compared here.
+  [[nodiscard]] virtual bool is_our_kernel() const { return true; }
   /// Whether this build has the kernel, wherever it runs. @throws InvalidParameter naming those that it has.
   virtual void require_built() const {}
   /// Called before a profiler is opened, for measurements that a profiler would disturb.

@@ -29,6 +29,7 @@ struct TimedRunCase final : Case {
   [[nodiscard]] CheckedPoint check(Bench& bench, std::uint64_t seed) const override;
   /// None.
   [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const override;
+  [[nodiscard]] bool is_our_kernel() const override { return false; }
   [[nodiscard]] std::optional<KernelRun> kernel_run() const override { return run; }
 };
 
