@@ -60,7 +60,7 @@ function(natten_sim_room room)
   natten_sim_batches(${target} ${ARG_BATCH})
   if(NATTEN_SIM_INSTALL AND NOT ARG_NO_INSTALL)
     install(TARGETS ${target} EXPORT natten_simTargets)
-    # Headers that need nlohmann-json are the project's own business.
+    # How JSON is read and printed is the project's own business.
     install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
       FILES_MATCHING PATTERN *.hpp
       PATTERN json_text.hpp EXCLUDE PATTERN strict_object.hpp EXCLUDE)

@@ -1,6 +1,5 @@
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/json.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/strict_object.hpp>
 

@@ -47,6 +47,10 @@ SAME: list[tuple[str, dict[str, Any], str]] = [
         "schedule -i 8192 --q-tile 64 --heads 16 -b 2 --device h200 --mask causal --algorithm spt --critical-path "
         "--handoff 1,2 --overlap async:2",
     ),
+    ("schedule", {"q_tiles": 4, "mask": "causal"}, "schedule --q-tiles 4 --mask causal"),
+    ("schedule", {"q_tiles": 6, "mask": "window:2,0", "algorithm": "ascending", "walk": "partial-first", "prologue": 2,
+                  "epilogue": 3},
+     "schedule --q-tiles 6 --mask window:2,0 --algorithm ascending --walk partial-first --prologue 2 --epilogue 3"),
     ("reuse", {"seqlen": 32768, "head_dim": 64, "tile": 80}, "reuse -i 32768 -d 64 --tile 80"),
     ("reuse", {"seqlen": 131072, "tile": 128, "device": "h200", "fidelity": "lru", "compare": "sawtooth"},
      "reuse -i 131072 --tile 128 --device h200 --fidelity lru --compare sawtooth"),

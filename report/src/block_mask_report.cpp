@@ -1,18 +1,17 @@
-#include <nlohmann/json.hpp>
-
+#include <natten_sim/io/json.hpp>
 #include <natten_sim/report/block_mask_report.hpp>
 
 namespace natten_sim::report {
 namespace {
 
-nlohmann::ordered_json sizes_json(const Extents& extents) {
-  nlohmann::ordered_json sizes = nlohmann::ordered_json::array();
+Json sizes_json(const Extents& extents) {
+  Json sizes = Json::array();
   for (const std::int64_t size : extents) sizes.push_back(size);
   return sizes;
 }
 
-nlohmann::ordered_json rows_json(const std::vector<std::vector<std::int32_t>>& rows) {
-  nlohmann::ordered_json counts = nlohmann::ordered_json::array(), blocks = nlohmann::ordered_json::array();
+Json rows_json(const std::vector<std::vector<std::int32_t>>& rows) {
+  Json counts = Json::array(), blocks = Json::array();
   for (const std::vector<std::int32_t>& row : rows) {
     counts.push_back(row.size());
     for (const std::int32_t block : row) blocks.push_back(block);
@@ -20,12 +19,12 @@ nlohmann::ordered_json rows_json(const std::vector<std::vector<std::int32_t>>& r
   return {{"counts", std::move(counts)}, {"blocks", std::move(blocks)}};
 }
 
-nlohmann::ordered_json axes_json(const study::BlockMask& mask) {
-  nlohmann::ordered_json axes = nlohmann::ordered_json::array();
+Json axes_json(const study::BlockMask& mask) {
+  Json axes = Json::array();
   for (const auto& residues : mask.ranges) {
-    nlohmann::ordered_json of_axis = nlohmann::ordered_json::array();
+    Json of_axis = Json::array();
     for (const std::vector<TokenRange>& queries : residues) {
-      nlohmann::ordered_json begin = nlohmann::ordered_json::array(), end = nlohmann::ordered_json::array();
+      Json begin = Json::array(), end = Json::array();
       for (const TokenRange& range : queries) {
         begin.push_back(range.begin);
         end.push_back(range.end);
@@ -40,7 +39,7 @@ nlohmann::ordered_json axes_json(const study::BlockMask& mask) {
 }  // namespace
 
 std::string block_mask_json(const study::BlockMask& mask) {
-  const nlohmann::ordered_json object = {{"schema", "natten-sim.block-mask/1"},
+  const Json object = {{"schema", "natten-sim.block-mask/1"},
                                          {"input", sizes_json(input_of(mask.mask))},
                                          {"dilation", sizes_json(dilation_of(mask.mask))},
                                          {"q_tile", sizes_json(mask.tiles.q_tile)},

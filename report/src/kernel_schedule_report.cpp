@@ -1,6 +1,5 @@
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
+#include <natten_sim/io/json.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/kernel_schedule_report.hpp>
 #include <natten_sim/report/text_table.hpp>

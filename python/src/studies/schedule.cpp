@@ -84,6 +84,14 @@ Keywords<AskedSchedule> choice_keywords() {
   return rows;
 }
 
+Keywords<AskedSchedule> walk_keywords() {
+  Keywords<AskedSchedule> rows;
+  return rows.add(
+      "walk", question(&ScheduleQuestion::walk),
+      "partial-first: chains take partly masked tiles before full ones, as block-sparse kernels do "
+      "[in-order]");
+}
+
 /// `input` echoes the number of workers alone.
 Keywords<AskedSchedule> worker_keywords() {
   using F = AskedSchedule;
@@ -117,6 +125,9 @@ Keywords<AskedSchedule> cost_keywords() {
   rows.echo_only("handoff_far", within(&F::handoff, &Handoff::far));
   rows.add("tax", cost(&C::per_tile_tax), "The semaphore's cost, added to every ordered reduction [0]",
            Echo::kAlways, costs);
+  rows.add("prologue", cost(&C::prologue), "Cost before a chain's first compute [0]", Echo::kAlways, costs);
+  rows.add("epilogue", cost(&C::epilogue), "Cost behind a chain's tasks; a writer works meanwhile [0]",
+           Echo::kAlways, costs);
   rows.add("overlap", &F::overlap, "serial, or async:K for a separate dQ writer with K buffers [serial]");
   return rows;
 }
@@ -124,7 +135,8 @@ Keywords<AskedSchedule> cost_keywords() {
 Keywords<AskedSchedule> schedule_keywords() {
   using F = AskedSchedule;
   Keywords<F> rows = size_keywords();
-  for (const auto& part : {choice_keywords(), worker_keywords(), cost_keywords()}) rows.include(part);
+  for (const auto& part : {choice_keywords(), walk_keywords(), worker_keywords(), cost_keywords()})
+    rows.include(part);
   rows.add("table", &F::table,
            "Check and run this schedule instead of an algorithm's: what table() returns, its JSON, or a file "
            "[none]",
@@ -175,6 +187,8 @@ study::ScheduleAnswer run(const AskedSchedule& asked, const study::ScheduleDetai
   full.workers = workers_of(asked);
   full.costs = costs_of(asked);
   full.detail = detail;
+  full.cost_map =
+      asked.algorithm == "all" && full.costs == study::ScheduleCosts{};  // no costs: say where they decide
   if (asked.algorithm != "all") full.algorithms = {asked.algorithm};
   return study::schedule(full, context);
 }
@@ -215,13 +229,16 @@ Json schedule_input(const Keywords<AskedSchedule>& rows, const ScheduleAnswers& 
                          .compute_partial = answer.costs.compute_partial,
                          .reduce = answer.costs.reduce,
                          .reduce_kv = answer.costs.reduce_kv,
-                         .per_tile_tax = answer.costs.per_tile_tax};
+                         .per_tile_tax = answer.costs.per_tile_tax,
+                         .prologue = answer.costs.prologue,
+                         .epilogue = answer.costs.epilogue};
   full.handoff = {answer.costs.handoff, answer.costs.handoff_far.value_or(answer.costs.handoff)};
   full.overlap = {answer.costs.writer_stages};
   Json input = rows.echo(full);
   const Keywords<AskedSchedule> choices = choice_keywords();
   if (found.asked.table) {  // which says the rest itself
     for (const auto& row : choices.rows()) input.erase(row.name);
+    input.erase("walk");
   }
   return input;
 }

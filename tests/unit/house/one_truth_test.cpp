@@ -43,6 +43,18 @@ TEST_CASE("libraries name parameters, not flags: the program alone knows how the
   CHECK_FALSE(names_a_flag(R"(mention("preset") + " NAME"; --count;)"));
 }
 
+TEST_CASE("one file parses and prints JSON: no other includes the library for it") {
+  std::set<std::string> files;
+  for (const char* room : {"core", "io", "sim", "models", "search", "study", "kernels", "validate", "report", "apps"}) {
+    for (const char* extension : {".cpp", ".hpp"}) {
+      for_each_line(kRoot / room, extension, [&](const std::string& file, const std::string& line) {
+        if (line.starts_with("#include <nlohmann/")) files.insert(file);
+      });
+    }
+  }
+  CHECK(files == std::set<std::string>{"io/src/json_text.cpp"});
+}
+
 TEST_CASE("no two files say how the same type is read from an option") {
   static const std::regex kSpecialised(R"(^struct OptionValue<(.+)> )");
   std::map<std::string, std::set<std::string>> files;

@@ -1,8 +1,7 @@
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/json.hpp>
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/study/calibrate.hpp>
 #include <natten_sim/validate/cases/timed_run.hpp>

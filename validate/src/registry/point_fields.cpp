@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <natten_sim/io/json.hpp>
 
 namespace natten_sim::validate {
 

@@ -1,8 +1,7 @@
 #include "commands/rows/kernel_schedule_rows.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/json.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
 
 namespace natten_sim::cli {

@@ -8,6 +8,7 @@
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/json.hpp>
 #include <natten_sim/search/schedules/schedule_fit.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/validate/published/published_work.hpp>

@@ -3,9 +3,8 @@
 // (data/flash-attention-determinism.json). One set of costs, of FlashAttention-4 on an H200, stands for all;
 // in a ratio the unit drops out. Beside it, the model without latencies.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/json.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
@@ -15,7 +14,6 @@
 namespace natten_sim::validate::works {
 namespace {
 
-using FigureJson = nlohmann::ordered_json;
 
 constexpr std::int64_t kSectionBytes = std::int64_t{50} << 20;  // FlashAttention-4's
 
@@ -27,14 +25,14 @@ SequenceWindow window_named(const std::string& mask) {
   return {};
 }
 
-ScheduleRequest request_for(const FigureJson& point, const BackwardCosts& costs) {
+ScheduleRequest request_for(const Json& point, const BackwardCosts& costs) {
   ScheduleRequest request;
   const std::int64_t tokens = point["tokens"];
   request.problem.mask =
       window_mask({tokens, tokens, point["q_tile"], point["kv_tile"]}, window_named(point["mask"]));
   request.problem.heads = point["heads"];
   request.problem.workers = point["workers"];
-  request.walk = parse_name<TileWalk>(point.value("walk", "in-order"));
+  request.walk = parse_name<TileWalk>(point.value("walk", std::string("in-order")));
   request.costs = costs;
   return request;
 }
@@ -44,7 +42,7 @@ double makespan_with(const ScheduleRequest& request, const std::string& algorith
 }
 
 /// Throughput when deterministic over throughput when not.
-double determinism_ratio(const FigureJson& point, const BackwardCosts& costs) {
+double determinism_ratio(const Json& point, const BackwardCosts& costs) {
   ScheduleRequest request = request_for(point, costs);
   const double unordered = makespan_with(request, "unordered");
   BackwardCall call;
@@ -55,7 +53,7 @@ double determinism_ratio(const FigureJson& point, const BackwardCosts& costs) {
 }
 
 std::vector<PublishedRow> determinism_rows(const study::Context& context) {
-  const FigureJson published = FigureJson::parse(published_determinism_figures());
+  const Json published = Json::parse(published_determinism_figures());
   const ScheduleCostSet& set = context.catalog.schedule_cost_set(published["costs"].get<std::string>());
   const BackwardCosts fitted = backward_costs(set, *set.tasks_of(MaskClass::kCausal));
   BackwardCosts zero;
@@ -65,7 +63,7 @@ std::vector<PublishedRow> determinism_rows(const study::Context& context) {
   std::vector<PublishedRow> rows;
   for (const auto& [name, costs] : {std::pair{std::string("costs of ") + set.name, fitted},
                                     std::pair{std::string("zero latency"), zero}}) {
-    for (const FigureJson& point : published["points"]) {
+    for (const Json& point : published["points"]) {
       const double theirs = point["deterministic"].get<double>() / point["unordered"].get<double>();
       rows.push_back(number_row(fmt::format("{}: pull request {}", name, point["pull_request"].get<int>()),
                                 point["item"], theirs, determinism_ratio(point, costs), tolerance));

@@ -6,6 +6,7 @@
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/json.hpp>
 #include <natten_sim/models/tiles/cost.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 #include <natten_sim/search/windows/search.hpp>

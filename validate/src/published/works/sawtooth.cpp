@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/json.hpp>
 #include <natten_sim/models/reuse/scan_reuse.hpp>
 #include <natten_sim/study/reuse.hpp>
 #include <natten_sim/validate/published/published_work.hpp>
