@@ -190,6 +190,11 @@ TEST_CASE("no file has more than 400 lines, no function more than 60 unless it i
     for (const std::string& head : long_functions(text, kMaxFunctionLines))
       FAIL_CHECK(file.string() << ": more than 60 lines: " << head);
   }
+  for (const fs::path& file : sources_of({"tests", "bench", "python"})) {
+    const std::string text = read(kRoot / file);
+    INFO(file.string());
+    CHECK(std::count(text.begin(), text.end(), '\n') <= kMaxFileLines);
+  }
 }
 
 TEST_CASE("the length check finds a long function, and leaves a table alone") {
