@@ -167,6 +167,7 @@ void Simulation::store(const BlockAccess& access, double now) {
 
 double Simulation::jittered(double pairs) {
   if (device_.jitter == 0) return pairs;
+  // Not RandomSequence: predictions that were frozen before their points were measured hang on these draws.
   random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
   const double uniform = static_cast<double>(random_ >> 11) * 0x1p-53 * 2 - 1;  // variance 1/3
   return pairs * (1 + device_.jitter * std::sqrt(3.0) * uniform);

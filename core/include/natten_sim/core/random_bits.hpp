@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 // Kernels draw the same numbers as the host.
@@ -36,5 +37,22 @@ namespace natten_sim {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::int64_t>((static_cast<Wide>(bits) * static_cast<std::uint64_t>(count)) >> 64);
 }
+
+/// The sequence one after another.
+class RandomSequence {
+ public:
+  explicit constexpr RandomSequence(std::uint64_t seed) noexcept : seed_(seed) {}
+  constexpr std::uint64_t operator()() noexcept { return random_bits(seed_, index_++); }
+  /// Uniform in [0, 1).
+  constexpr double unit() noexcept { return random_unit((*this)()); }
+  /// Uniform in 0 .. count - 1.
+  constexpr std::size_t below(std::size_t count) noexcept {
+    return static_cast<std::size_t>(random_below((*this)(), static_cast<std::int64_t>(count)));
+  }
+
+ private:
+  std::uint64_t seed_;
+  std::uint64_t index_ = 0;
+};
 
 }  // namespace natten_sim

@@ -5,8 +5,8 @@
 // dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically.
 #include <algorithm>
 #include <numeric>
-#include <random>
 
+#include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
 
@@ -19,12 +19,6 @@ namespace {
 
 constexpr std::int64_t kExhaustiveTasks = 32;
 constexpr std::int64_t kNodesAnIteration = 500;
-
-/// A random number in 0 .. count-1. The standard's distributions differ between libraries; this one does not.
-std::size_t pick(std::mt19937_64& random, std::size_t count) {
-  return static_cast<std::size_t>(random() % count);
-}
-double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
 
 class BestSearch {
  public:
@@ -192,32 +186,32 @@ class BestSearch {
     std::vector<std::vector<std::int32_t>> lists = packed_;
     std::vector<double> preference = packed_preference_;
     preference.resize(static_cast<std::size_t>(problem_.mask.q_tiles));
-    const std::size_t changes = 1 + pick(packing_random_, 4);
+    const std::size_t changes = 1 + packing_random_.below(4);
     for (std::size_t i = 0; i < changes; ++i) {
-      std::vector<std::int32_t>& from = lists[pick(packing_random_, lists.size())];
-      std::vector<std::int32_t>& to = lists[pick(packing_random_, lists.size())];
+      std::vector<std::int32_t>& from = lists[packing_random_.below(lists.size())];
+      std::vector<std::int32_t>& to = lists[packing_random_.below(lists.size())];
       if (from.empty() || to.empty()) continue;
-      std::int32_t& a = from[pick(packing_random_, from.size())];
-      std::int32_t& b = to[pick(packing_random_, to.size())];
+      std::int32_t& a = from[packing_random_.below(from.size())];
+      std::int32_t& b = to[packing_random_.below(to.size())];
       if (&from == &to || time_of(a) == time_of(b)) std::swap(a, b);
     }
-    if (pick(packing_random_, 4) == 0)
-      preference[pick(packing_random_, preference.size())] = unit(packing_random_);
+    if (packing_random_.below(4) == 0)
+      preference[packing_random_.below(preference.size())] = packing_random_.unit();
     keep_packed(std::move(lists), preference);
   }
 
   /// A list schedule with longest chains first, blurred, and random ties.
   void restart() {
-    const double blur = unit(random_);
+    const double blur = random_.unit();
     std::vector<std::pair<double, std::int32_t>> keyed;
     const double longest = *std::max_element(times_.begin(), times_.end());
     for (const std::int32_t chain : chains_)
-      keyed.emplace_back(-time_of(chain) + blur * longest * unit(random_), chain);
+      keyed.emplace_back(-time_of(chain) + blur * longest * random_.unit(), chain);
     std::sort(keyed.begin(), keyed.end());
     std::vector<std::int32_t> order;
     for (const auto& [key, chain] : keyed) order.push_back(chain);
     std::vector<double> preference(static_cast<std::size_t>(problem_.mask.q_tiles));
-    for (double& value : preference) value = unit(random_);
+    for (double& value : preference) value = random_.unit();
     offer_list(order, preference);
   }
 
@@ -231,9 +225,9 @@ class BestSearch {
   void change() {
     if (!current_) start_from_best();
     Assignment changed = *current_;
-    const std::size_t changes = 1 + pick(random_, 3);
+    const std::size_t changes = 1 + random_.below(3);
     for (std::size_t i = 0; i < changes; ++i)
-      pick(random_, 4) == 0 ? move_chain(changed) : move_tile(changed);
+      random_.below(4) == 0 ? move_chain(changed) : move_tile(changed);
     std::optional<BackwardSchedule> schedule = first_come_first_served(problem_, request_.costs, changed);
     if (!schedule) return;
     const double before = makespan_;
@@ -247,16 +241,16 @@ class BestSearch {
   /// Swaps a chain with another, or moves it to the end of another worker's list.
   void move_chain(Assignment& assignment) {
     auto& workers = assignment.of_worker;
-    auto& from = workers[pick(random_, workers.size())];
-    auto& to = workers[pick(random_, workers.size())];
+    auto& from = workers[random_.below(workers.size())];
+    auto& to = workers[random_.below(workers.size())];
     if (from.empty()) return;
-    std::int32_t& chain = from[pick(random_, from.size())];
-    if (!to.empty() && pick(random_, 2) == 0) {
-      std::swap(chain, to[pick(random_, to.size())]);
+    std::int32_t& chain = from[random_.below(from.size())];
+    if (!to.empty() && random_.below(2) == 0) {
+      std::swap(chain, to[random_.below(to.size())]);
     } else {
       const std::int32_t moved = chain;
       from.erase(from.begin() + (&chain - from.data()));
-      to.insert(to.begin() + static_cast<std::ptrdiff_t>(pick(random_, to.size() + 1)), moved);
+      to.insert(to.begin() + static_cast<std::ptrdiff_t>(random_.below(to.size() + 1)), moved);
     }
   }
 
@@ -264,10 +258,10 @@ class BestSearch {
   void move_tile(Assignment& assignment) {
     if (chains_.empty()) return;
     std::vector<std::int32_t>& order =
-        assignment.q_order[static_cast<std::size_t>(chains_[pick(random_, chains_.size())])];
-    const auto a = static_cast<std::ptrdiff_t>(pick(random_, order.size()));
-    const auto b = static_cast<std::ptrdiff_t>(pick(random_, order.size()));
-    switch (pick(random_, 3)) {
+        assignment.q_order[static_cast<std::size_t>(chains_[random_.below(chains_.size())])];
+    const auto a = static_cast<std::ptrdiff_t>(random_.below(order.size()));
+    const auto b = static_cast<std::ptrdiff_t>(random_.below(order.size()));
+    switch (random_.below(3)) {
       case 0:
         std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
         break;
@@ -291,7 +285,7 @@ class BestSearch {
   const ScheduleRequest& request_;
   const BackwardProblem& problem_;
   double bound_;
-  std::mt19937_64 random_, packing_random_;
+  RandomSequence random_, packing_random_;
   std::vector<std::int32_t> chains_;  // with tasks
   std::vector<double> times_;         // of a chain, by KV tile
   std::int64_t tasks_ = 0, effort_ = 0;
