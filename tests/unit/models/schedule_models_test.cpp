@@ -11,10 +11,12 @@
 #include <natten_sim/sim/schedules/schedule_dag.hpp>
 
 #include "catch.hpp"
+#include "schedule_plans.hpp"
 
 namespace {
 
 using namespace natten_sim;
+using test::makespan_of;
 
 enum class Mask { kFull, kCausal };
 
@@ -38,18 +40,6 @@ ScheduleRequest request_of(Mask mask, std::int32_t q, std::int32_t kv, std::int3
   request.problem.workers = workers;
   request.costs = {.compute = c, .compute_partial = c, .reduce = r};
   return request;
-}
-
-/// Simulated by events and as a graph, which must agree.
-double makespan_of(const SchedulePlan& plan) {
-  const PlanRun run = run_plan(plan);
-  double graph = 0;
-  for (std::size_t i = 0; i < plan.phases.size(); ++i) {
-    const SchedulePhase& phase = plan.phases[i];
-    graph += solve_schedule_dag(phase.problem, phase.costs, phase.schedule, run.runs[i].worker).makespan;
-  }
-  CHECK(run.makespan == graph);
-  return run.makespan;
 }
 
 TEST_CASE("every closed form equals both simulations on a grid of tiles, heads, workers and costs") {
