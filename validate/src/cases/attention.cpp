@@ -71,12 +71,14 @@ study::ReuseQuestion question_of(const AttentionCase& point, const Device& devic
   return question;
 }
 
-/// Sectors by formula; DRAM reads of all CTAs in step in front of an LRU of the effective capacity.
+/// Sectors by formula; DRAM reads of all CTAs in step in front of an LRU of the effective capacity, which is that
+/// of data with a copy in each partition: not of CTAs that are near one of them.
 void add_closed_form(const AttentionCase& point, const Device& device, std::vector<Prediction>& predictions) {
   const study::ReuseResult answer = reuse_on(device, question_of(point, device, study::ClosedForm{}));
   predictions.push_back({"l2_read_sectors", "split-Q sectors, closed form",
                          static_cast<double>(answer.sectors.total - *answer.sectors.o), false});
-  if (!device.l2.effective_bytes || !answer.dram_read_bytes) return;
+  const std::int64_t ctas = point.variant.resident_ctas(number(device, device.sms, "sms"));
+  if (!device.l2.effective_bytes || !answer.dram_read_bytes || only_partition(device, ctas)) return;
   predictions.push_back(
       {"dram_read_bytes", "lockstep LRU, closed form", static_cast<double>(*answer.dram_read_bytes), false});
 }
