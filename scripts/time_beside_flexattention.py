@@ -9,6 +9,7 @@
 The points are those of a suite whose kernels are `gna` and `flexattention` (`runs`). Points of one layout, number of heads,
 head dim and element type take turns: in each round every one of them runs once, in a new random order, so that clocks and
 temperature are the same for all. Rounds are timed one launch at a time, by CUDA events, the L2 overwritten before each.
+With --sustained every point is launched for --warm-up-ms and then timed by itself, as `natten-sim validate` does it.
 
 FlexAttention has its tokens tile by tile and block masks of natten-sim's tile tables, as in time_flexattention.py. This
 project's kernel reads (tokens, heads, head dim) as they lie. Copies from one order into the other are not timed. Both get
@@ -238,7 +239,7 @@ class Group:
 
     def times(self):
         """Milliseconds of each point, or why not."""
-        ready, found = self.ready, self.found
+        ready = self.ready
         order, generator = list(ready), random.Random(self.arguments.seed)
         until = time.monotonic() + 1e-3 * self.arguments.warm_up_ms
         while order and time.monotonic() < until:
@@ -252,6 +253,28 @@ class Group:
             for place in order:
                 events[place].append(self.timed(*ready[place], step))
             self.torch.cuda.synchronize()
+        return self.found_in(events)
+
+    def sustained_times(self):
+        """As times, but every point is launched for --warm-up-ms before its own launches are timed one after the other."""
+        order = list(self.ready)
+        random.Random(self.arguments.seed).shuffle(order)
+        events = {}
+        for place in order:
+            turn, launch = self.ready[place]
+            until = time.monotonic() + 1e-3 * self.arguments.warm_up_ms
+            turn()
+            while time.monotonic() < until:
+                for _ in range(3):
+                    launch()
+                self.torch.cuda.synchronize()
+            events[place] = [self.timed(turn, launch, step) for step in range(self.arguments.rounds)]
+            self.torch.cuda.synchronize()
+            print(time.time(), self.points[place]["runs"], table_name(self.points[place]), flush=True)
+        return self.found_in(events)
+
+    def found_in(self, events):
+        found = self.found
         for place, pairs in events.items():
             found[place] = [begin.elapsed_time(end) for begin, end in pairs]
         return [found[place] for place in range(len(self.points))]
@@ -277,7 +300,7 @@ def run_group(places, points, tables, arguments, ready, turn, results):
     wait_for_all(ready)
     with turn:
         start = time.monotonic()
-        results.put(list(zip(places, group.times())))
+        results.put(list(zip(places, group.sustained_times() if arguments.sustained else group.times())))
         print(f"{points[0]['input']}: {len(places)} points in {time.monotonic() - start:.1f} s", flush=True)
 
 
@@ -315,6 +338,7 @@ def main():
     parser.add_argument("--commit", default="unknown", help="commit of the sources, for the recording")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--warm-up-ms", type=int, default=250)
+    parser.add_argument("--sustained", action="store_true", help="no turns: each point is warmed up and timed by itself")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--compare", action="store_true", help="also compare whole outputs of the two kernels")
     arguments = parser.parse_args()
@@ -335,7 +359,7 @@ def main():
     for suite in suites:
         chosen = [(point, each) for point, each in zip(points, times) if point["suite"] == suite["name"]]
         bare = [{key: value for key, value in point.items() if key != "suite"} for point, _ in chosen]
-        path = os.path.join(arguments.out, f"time-{suite['name']}.json")
+        path = os.path.join(arguments.out, f"time-{suite['name']}{'-sustained' if arguments.sustained else ''}.json")
         flex.write(path, *flex.recording_of(suite, bare, [each for _, each in chosen], arguments))
     for point, values in zip(points, times):
         shown = values if isinstance(values, str) else f"{flex.spread_of(values)['median']:.3f} ms"

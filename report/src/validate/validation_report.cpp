@@ -227,6 +227,7 @@ Json validation_json(const std::vector<Recording>& recordings, const Comparison&
           {"groups", groups},
           {"throughput", times},
           {"out_of_tolerance", comparison.outside},
+          {"beyond_score", comparison.beyond_score},
           {"notes", comparison.notes}};
 }
 
@@ -239,8 +240,10 @@ std::string validation_text(const std::vector<Recording>& recordings, const Comp
   for (const Recording& recording : recordings) text += throughput_text(recording);
   if (!comparison.notes.empty()) text += "\n";
   for (const std::string& note : comparison.notes) text += "not compared: " + note + "\n";
-  return text +
-         fmt::format("\n{} comparisons, {} out of tolerance\n", comparison.rows.size(), comparison.outside);
+  text += fmt::format("\n{} comparisons, {} out of tolerance", comparison.rows.size(), comparison.outside);
+  const std::size_t scored = comparison.outside - comparison.beyond_score;
+  if (scored > 0) text += fmt::format(", {} of them in the scores of their suites", scored);
+  return text + "\n";
 }
 
 std::string validation_csv(const Comparison& comparison) {

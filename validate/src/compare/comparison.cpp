@@ -104,6 +104,18 @@ void limit_known_misses(const Suite& suite, std::span<ComparisonRow> rows) {
   }
 }
 
+/// Rows of a recording that are out of tolerance although its suite's score does not say so.
+std::size_t beyond_score(const Suite& suite, std::span<const ComparisonRow> rows) {
+  std::size_t outside = 0, farther = 0;
+  for (const ComparisonRow& row : rows) {
+    if (row.verdict != Verdict::kOutside) continue;
+    ++outside;
+    if (!suite.score || !(std::abs(row.deviation) <= suite.score->worst)) ++farther;
+  }
+  if (!suite.score) return outside;
+  return std::max(farther, outside - std::min(outside, suite.score->outside));
+}
+
 /// What the recording lacks of its suite.
 void note_gaps(const Suite& suite, const Recording& recording, std::vector<std::string>& notes) {
   std::set<std::string> wanted;
@@ -196,10 +208,13 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(all));
       compare_row(suite, row, *device, fidelity, comparison);
     }
+    if (comparison.rows.size() == first && !recording.rows.empty() && fidelity == Fidelity::kClosedForm)
+      comparison.notes.push_back(suite.name + ": no closed form answers; a simulation does (fidelity: timed)");
     const std::vector<ComparisonRow> savings =
         compare_savings(suite, recording, std::span(comparison.rows).subspan(first));
     comparison.rows.insert(comparison.rows.end(), savings.begin(), savings.end());
     limit_known_misses(suite, std::span(comparison.rows).subspan(first));
+    comparison.beyond_score += beyond_score(suite, std::span(comparison.rows).subspan(first));
   }
   comparison.groups = summarise(comparison.rows);
   comparison.outside = static_cast<std::size_t>(

@@ -59,6 +59,13 @@ KnownMiss parse_known_miss(const Json& json, const std::string& where) {
   return miss;
 }
 
+Score parse_score(const Json& json, const std::string& where) {
+  const StrictObject fields(json, where, {"outside", "worst"});
+  const Score score{static_cast<std::size_t>(fields.integer("outside", {1, 100000})), fields.number("worst")};
+  if (!(score.worst > 0)) fields.fail("worst", "a deviation of more than 0");
+  return score;
+}
+
 std::vector<Point> parse_sweeps(const Json& sweeps, const std::string& where) {
   std::vector<Point> points;
   std::set<std::string> keys;
@@ -80,7 +87,7 @@ Suite parse_suite(std::string_view json, const std::string& where) {
   const Json root = parse_strict(json, where, "natten-sim.suite/1");
   const StrictObject fields(root, where,
                             {"schema", "name", "place", "title", "counters", "timed", "paced", "sweeps",
-                             "tolerances", "known_misses"});
+                             "tolerances", "known_misses", "score"});
   Suite suite;
   suite.name = fields.text("name");
   suite.title = fields.text("title");
@@ -95,6 +102,7 @@ Suite parse_suite(std::string_view json, const std::string& where) {
     suite.tolerances.push_back(parse_tolerance(each, where + ".tolerances"));
   for (const Json& each : fields.array("known_misses"))
     suite.known_misses.push_back(parse_known_miss(each, where + ".known_misses"));
+  if (fields.has("score")) suite.score = parse_score(root.at("score"), where + ".score");
   return suite;
 }
 

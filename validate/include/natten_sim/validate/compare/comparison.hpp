@@ -63,7 +63,8 @@ struct Comparison {
   std::vector<ComparisonRow> rows;
   std::vector<GroupSummary>
       groups;               ///< all groups of a counter and model first, then each, in order of appearance
-  std::size_t outside = 0;  ///< new misses
+  std::size_t outside = 0;       ///< rows out of tolerance
+  std::size_t beyond_score = 0;  ///< of these, those that the scores of their suites do not account for
   std::vector<std::string> notes;  ///< points without measurement or prediction, and why
 };
 

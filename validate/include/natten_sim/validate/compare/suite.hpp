@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,13 @@ struct KnownMiss {
   std::string cause;
 };
 
+/// How often and how far predictions that were frozen before a recording was made are out of tolerance in it.
+/// They are shown as out of tolerance; more of them, or farther off, is a regression.
+struct Score {
+  std::size_t outside = 0;
+  double worst = 0;
+};
+
 struct Suite {
   std::string name;
   std::string title;
@@ -43,6 +51,7 @@ struct Suite {
   std::vector<Point> points;
   std::vector<Tolerance> tolerances;
   std::vector<KnownMiss> known_misses;
+  std::optional<Score> score;  ///< none: nothing may be out of tolerance
 };
 
 /// Reads the format of data/suites. Keys are strict, and no point may occur twice. @throws MalformedData.
