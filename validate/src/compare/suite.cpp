@@ -37,10 +37,22 @@ std::vector<Json> expand(const Json& sweep, const std::string& where) {
   return points;
 }
 
+Score parse_score(const Json& json, const std::string& where) {
+  const StrictObject fields(json, where, {"points", "within", "median", "p90", "rank"});
+  const Score score{static_cast<std::size_t>(fields.integer("points", {1, 100000})), fields.number("within"),
+                    fields.number("median"), fields.number("p90"), fields.number("rank")};
+  if (!(score.within >= 0 && score.within <= 1)) fields.fail("within", "a share, 0..1");
+  if (!(score.median >= 0)) fields.fail("median", "a deviation of 0 or more");
+  if (!(score.p90 >= score.median)) fields.fail("p90", "a deviation of the median or more");
+  if (!(score.rank >= -1 && score.rank <= 1)) fields.fail("rank", "a correlation, -1..1");
+  return score;
+}
+
 Tolerance parse_tolerance(const Json& json, const std::string& where) {
-  const StrictObject fields(json, where, {"counter", "model", "group", "relative"});
-  const Tolerance tolerance{compared_quantity(fields.text("counter")), fields.text_or("model", ""),
-                            fields.text_or("group", ""), fields.number("relative")};
+  const StrictObject fields(json, where, {"counter", "model", "group", "relative", "score"});
+  Tolerance tolerance{compared_quantity(fields.text("counter")), fields.text_or("model", ""),
+                      fields.text_or("group", ""), fields.number("relative"), std::nullopt};
+  if (json.contains("score")) tolerance.score = parse_score(json.at("score"), where + ".score");
   if (!(tolerance.relative >= 0)) fields.fail("relative", "a deviation of 0 or more");
   return tolerance;
 }
@@ -57,13 +69,6 @@ KnownMiss parse_known_miss(const Json& json, const std::string& where) {
   if (!(miss.worst > 0)) fields.fail("worst", "a deviation of more than 0");
   if (miss.cause.empty()) fields.fail("cause", "what was found out");
   return miss;
-}
-
-Score parse_score(const Json& json, const std::string& where) {
-  const StrictObject fields(json, where, {"outside", "worst"});
-  const Score score{static_cast<std::size_t>(fields.integer("outside", {1, 100000})), fields.number("worst")};
-  if (!(score.worst > 0)) fields.fail("worst", "a deviation of more than 0");
-  return score;
 }
 
 std::vector<Point> parse_sweeps(const Json& sweeps, const std::string& where) {
@@ -87,7 +92,7 @@ Suite parse_suite(std::string_view json, const std::string& where) {
   const Json root = parse_strict(json, where, "natten-sim.suite/1");
   const StrictObject fields(root, where,
                             {"schema", "name", "place", "title", "counters", "timed", "paced", "sweeps",
-                             "tolerances", "known_misses", "score"});
+                             "tolerances", "known_misses"});
   Suite suite;
   suite.name = fields.text("name");
   suite.title = fields.text("title");
@@ -102,7 +107,6 @@ Suite parse_suite(std::string_view json, const std::string& where) {
     suite.tolerances.push_back(parse_tolerance(each, where + ".tolerances"));
   for (const Json& each : fields.array("known_misses"))
     suite.known_misses.push_back(parse_known_miss(each, where + ".known_misses"));
-  if (fields.has("score")) suite.score = parse_score(root.at("score"), where + ".score");
   return suite;
 }
 

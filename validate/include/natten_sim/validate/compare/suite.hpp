@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <natten_sim/validate/cases/case.hpp>
+#include <natten_sim/validate/compare/score.hpp>
 
 namespace natten_sim::validate {
 
@@ -15,12 +16,15 @@ namespace natten_sim::validate {
 /// parameters and stands for their product.
 
 /// A tolerated deviation for models and groups whose names contain `model` and `group`; empty names mean all.
-/// The deviation is relative, and for savings it is the difference. The first entry that fits counts.
+/// The deviation is relative, and for savings it is the difference. The first entry that fits counts. Without
+/// `score` each point is judged; with it all points that the entry fits are judged together: their score may
+/// not fall below the stored one, and no known miss excuses any of them.
 struct Tolerance {
   std::string counter;
   std::string model;
   std::string group;
   double relative = 0;
+  std::optional<Score> score;
 };
 
 /// A miss that was investigated. Of the points whose key contains `point`, at most `points` may deviate from
@@ -34,13 +38,6 @@ struct KnownMiss {
   std::string cause;
 };
 
-/// How often and how far predictions that were frozen before a recording was made are out of tolerance in it.
-/// They are shown as out of tolerance; more of them, or farther off, is a regression.
-struct Score {
-  std::size_t outside = 0;
-  double worst = 0;
-};
-
 struct Suite {
   std::string name;
   std::string title;
@@ -51,7 +48,6 @@ struct Suite {
   std::vector<Point> points;
   std::vector<Tolerance> tolerances;
   std::vector<KnownMiss> known_misses;
-  std::optional<Score> score;  ///< none: nothing may be out of tolerance
 };
 
 /// Reads the format of data/suites. Keys are strict, and no point may occur twice. @throws MalformedData.
