@@ -43,6 +43,7 @@ class Runner {
         workers_(static_cast<std::size_t>(problem.workers)) {
     const std::size_t chains = schedule.chains.size();
     run_.worker.assign(chains, kNobody);
+    run_.chains.resize(chains);
     launch_of_.assign(chains, 0);
     std::size_t tasks = 0;
     for (std::size_t launch = 0; launch < chains; ++launch) {
@@ -157,6 +158,7 @@ class Runner {
     } while (schedule_.chains[static_cast<std::size_t>(launch)].q_order.empty());
     state.chain = launch;
     state.task = 0;
+    run_.chains[static_cast<std::size_t>(launch)].start = now;
     state.first_task = first_task_[static_cast<std::size_t>(launch)];
     const double start = now + costs_.prologue;
     run_.total_work += costs_.prologue + costs_.epilogue;
@@ -261,7 +263,9 @@ class Runner {
   }
 
   void end_chain(std::int32_t worker, double now) {
-    workers_[static_cast<std::size_t>(worker)].closing = false;
+    WorkerState& state = workers_[static_cast<std::size_t>(worker)];
+    state.closing = false;
+    run_.chains[static_cast<std::size_t>(state.chain)].end = now;
     --left_;
     start_chain(worker, now);
   }
