@@ -11,7 +11,7 @@ std::optional<std::int32_t> limit_of(const study::ScheduleQuestion& question) {
   return study::schedule(question, study::default_context()).heads_in_flight;
 }
 
-TEST_CASE("the limit of heads is the device's, by head dim and length; without a device there is none") {
+TEST_CASE("the limit of heads is the device's, by head dim and length, and without a device there is none") {
   study::ScheduleQuestion question;
   question.sizes = study::TokenSizes{.q_tokens = 2048};
   question.heads = 64;
