@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <queue>
 #include <utility>
 
@@ -72,12 +73,14 @@ class Runner {
       worker.ends.assign(static_cast<std::size_t>(std::max(costs.writer_stages, 1)), 0.0);
   }
 
-  std::variant<ScheduleRun, Deadlock> run() {
+  /// Gives up, as if waiting for ever, when it is not done by `limit`.
+  std::variant<ScheduleRun, Deadlock> run(double limit = std::numeric_limits<double>::infinity()) {
     std::vector<double> free_at(workers_.size(), 0.0);
     for (std::size_t worker = 0; worker < workers_.size(); ++worker)
       start_chain(static_cast<std::int32_t>(worker), 0.0);
     while (!events_.empty()) {
       const Event event = events_.top();
+      if (event.time > limit) return Deadlock{};
       events_.pop();
       free_at[static_cast<std::size_t>(event.worker)] = event.time;
       run_.makespan = event.time;
@@ -358,6 +361,15 @@ std::variant<ScheduleRun, Deadlock> attempt_schedule(const BackwardProblem& prob
   require_valid(problem, schedule);
   require_valid_costs(problem, costs);
   return Runner(problem, costs, schedule, record).run();
+}
+
+std::optional<ScheduleRun> run_by(const BackwardProblem& problem, const BackwardCosts& costs,
+                                  const BackwardSchedule& schedule, double limit) {
+  require_valid(problem, schedule);
+  require_valid_costs(problem, costs);
+  std::variant<ScheduleRun, Deadlock> outcome = Runner(problem, costs, schedule, RecordTimes::kNo).run(limit);
+  auto* run = std::get_if<ScheduleRun>(&outcome);
+  return run == nullptr ? std::nullopt : std::optional(std::move(*run));
 }
 
 ScheduleRun run_schedule(const BackwardProblem& problem, const BackwardCosts& costs,

@@ -6,6 +6,7 @@
 // of heads in flight, launches are section by section, and a schedule with fewer heads beyond the limit wins.
 #include <algorithm>
 #include <compare>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::int64_t kExhaustiveTasks = 32;
 constexpr std::int64_t kNodesAnIteration = 500;
+constexpr double kForever = std::numeric_limits<double>::infinity();
 
 /// Of a schedule; the smaller one wins.
 struct Score {
@@ -88,21 +90,19 @@ class BestSearch {
     return times_[static_cast<std::size_t>(chain % problem_.mask.kv_tiles)];
   }
 
-  /// Runs the schedule as the request has it dispatched; none when it may not be, or never finishes.
-  std::optional<ScheduleRun> run_offered(BackwardSchedule& schedule) const {
+  /// Runs the schedule as the request has it dispatched; none when it may not be, or is not done by `limit`.
+  std::optional<ScheduleRun> run_offered(BackwardSchedule& schedule, double limit = kForever) const {
     if (request_.dispatch && schedule.dispatch != *request_.dispatch) {
       if (*request_.dispatch == Dispatch::kStatic) return std::nullopt;  // constructed schedules are static
       schedule.dispatch = Dispatch::kDynamic;
       schedule.worker.clear();
     }
-    std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem_, request_.costs, schedule);
-    auto* run = std::get_if<ScheduleRun>(&outcome);
-    return run == nullptr ? std::nullopt : std::optional(std::move(*run));
+    return run_by(problem_, request_.costs, schedule, limit);
   }
 
   /// Keeps the schedule if it finishes, and is better than the best so far. Returns its score.
-  std::optional<Score> offer(BackwardSchedule schedule) {
-    const std::optional<ScheduleRun> run = run_offered(schedule);
+  std::optional<Score> offer(BackwardSchedule schedule, double limit = kForever) {
+    const std::optional<ScheduleRun> run = run_offered(schedule, limit);
     if (!run) return std::nullopt;
     const Score score = score_of(schedule, *run);
     if (!score_ || score < *score_) {
@@ -136,14 +136,29 @@ class BestSearch {
       named.dispatch = dispatch;
       if (own_launch) named.launch.reset();
       PlanOutcome outcome = attempt_plan(algorithm, named);
-      if (auto* plan = std::get_if<SchedulePlan>(&outcome)) offer(std::move(plan->phases.front().schedule));
+      auto* plan = std::get_if<SchedulePlan>(&outcome);
+      if (plan != nullptr && !hopeless(plan->phases.front().schedule))
+        offer(std::move(plan->phases.front().schedule), time_to_beat());
     }
+  }
+
+  /// A schedule that is later cannot be better.
+  [[nodiscard]] double time_to_beat() const { return limited() || !score_ ? kForever : score_->makespan; }
+
+  /// A static schedule that is late without a wait already.
+  [[nodiscard]] bool hopeless(const BackwardSchedule& schedule) const {
+    if (schedule.dispatch != Dispatch::kStatic) return false;
+    std::vector<double> loads(static_cast<std::size_t>(problem_.workers), 0.0);
+    for (std::size_t i = 0; i < schedule.chains.size(); ++i)
+      loads[static_cast<std::size_t>(schedule.worker[i])] +=
+          times_[static_cast<std::size_t>(schedule.chains[i].kv_tile)];
+    return *std::max_element(loads.begin(), loads.end()) > time_to_beat();
   }
 
   void offer_list(const std::vector<std::int32_t>& chains, const std::vector<double>& preference) {
     if (proven()) return;
     std::optional<BackwardSchedule> schedule = list_schedule(problem_, request_.costs, chains, preference);
-    if (schedule) offer(std::move(*schedule));
+    if (schedule) offer(std::move(*schedule), time_to_beat());
   }
 
   void try_list_schedules() {

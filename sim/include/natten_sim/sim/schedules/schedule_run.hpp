@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -72,6 +73,10 @@ enum class RecordTimes { kNo, kYes };
                                                                    const BackwardCosts& costs,
                                                                    const BackwardSchedule& schedule,
                                                                    RecordTimes record = RecordTimes::kNo);
+
+/// The same for searches: none if the schedule never finishes, or not by `limit`.
+[[nodiscard]] std::optional<ScheduleRun> run_by(const BackwardProblem& problem, const BackwardCosts& costs,
+                                                const BackwardSchedule& schedule, double limit);
 
 /// The same for schedules that are known to finish. @throws InvalidParameter, DeadlockError.
 [[nodiscard]] ScheduleRun run_schedule(const BackwardProblem& problem, const BackwardCosts& costs,
