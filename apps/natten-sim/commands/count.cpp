@@ -136,10 +136,11 @@ void say_defaults(const CountAnswer& answer, const Notes& notes) {
 int run_batch(const CountFlags& flags, const study::Context& context) {
   (void)study::resolved(flags.question.setting, context.catalog);  // what is wrong with every line
   LineReader<CountQuestion> reader(question_rows(), flags.question, report::count_result_keys());
+  AxisCountMemo memo;
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const CountQuestion question = reader.read(line.text, line.id);
     report::JsonMembers members(line.answer);
-    report::write_count_result(study::count(question, context), members);
+    report::write_count_result(study::count_with_memo(question, context, memo), members);
   });
 }
 
