@@ -354,6 +354,17 @@ std::vector<std::string> search_result_keys() {
   return keys;
 }
 
+std::vector<std::string> search_candidate_keys() {
+  SearchQuestion question;
+  question.phase = SearchPhase::kBoth;
+  question.objective = Objective::kTime;
+  question.setting.add_kv = 1;
+  std::vector<std::string> keys = {"kernel_timed"};
+  const Json columns = columns_of(question);
+  for (const auto& [key, ignored] : columns.items()) keys.push_back(key);
+  return keys;
+}
+
 std::string search_csv(std::span<const SearchAnswer> answers) {
   const bool several = answers.size() > 1;
   const auto with_device = [&](const SearchAnswer& answer, Json fields) {
