@@ -83,8 +83,9 @@ std::string describe(const KernelShape& shape) {
          (shape.dtype == Dtype::kFp16 ? " fp16 " : " bf16 ") + std::to_string(shape.q_tile) + "x" +
          std::to_string(shape.kv_tile) + (shape.neighborhood ? " na" : "") +
          (shape.q_stages > 1 ? " 2q" : "") + (shape.overlap ? "" : " serial") +
-         (shape.ping_pong ? " turns" : "") + (shape.skip_rescale ? "" : " noskip") +
-         (shape.early > 0 ? " early" + std::to_string(shape.early) : "");
+         (shape.ping_pong ? " turns" : "") + (shape.joined ? " joined" : "") + " " +
+         to_string(shape.rescale) + (shape.early > 0 ? " early" + std::to_string(shape.early) : "") +
+         (shape.polynomial > 0 ? " poly" + std::to_string(shape.polynomial) : "");
 }
 
 Case band_case(const KernelShape& shape, std::int64_t heads, std::int64_t heads_kv, std::int64_t q_tokens,
@@ -148,6 +149,34 @@ void add_bands(std::vector<Case>& cases) {
   cases.back().repeats = 200;
 }
 
+/// Items that CTAs divide among them: lists of one to many parts, both directions, masks at either end.
+void add_splits(std::vector<Case>& cases) {
+  KernelShape shape;
+  const auto add = [&](std::int64_t heads, std::int64_t q_tokens, std::int64_t kv_tokens, const Band& band,
+                       const std::string& what) -> Case& {
+    cases.push_back(band_case(shape, heads, heads, q_tokens, kv_tokens, band, "split " + what));
+    cases.back().schedule.split_tail = true;
+    cases.back().repeats = 20;
+    return cases.back();
+  };
+  add(3, 2000, 5000, {}, "2000x5000");
+  add(1, 128, 16384, {}, "128x16384, one item");
+  add(2, 16384, 16384, {}, "16384, 200 repeats").repeats = 200;
+  add(5, 3000, 3000, {std::nullopt, 0}, "causal 3000");
+  add(5, 3000, 3000, {std::nullopt, 0}, "causal 3000, 50 CTAs").schedule.ctas = 50;
+  add(7, 2000, 2500, {700, 350}, "window 700,350").schedule.walk = KvOrder::kCyclic;
+  add(9, 4000, 4000, {}, "sawtooth, 50 CTAs").schedule = {Dispatch::kStatic, KvOrder::kSawtooth, true, 4, 50,
+                                                          true};
+  for (const int head_dim : {64, 96, 160, 192, 256}) {
+    for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
+      Problem problem = sequence(3, 1500, head_dim, false);
+      problem.dtype = dtype;
+      shape = forward::best_kernel(problem);
+      add(3, 1500, 3001, {}, "1500x3001");
+    }
+  }
+}
+
 Case box_case(std::int64_t heads, std::int64_t head_dim, const NeighborhoodMask& mask, const Extents& q_tile,
               const Extents& kv_tile, const std::string& what) {
   Case made;
@@ -188,6 +217,21 @@ void add_neighborhoods(std::vector<Case>& cases) {
     }
   }
   cases.push_back(box_case(2, 160, make_mask({40, 50}, {13, 9}), {16, 8}, {14, 8}, "2-D"));
+  for (const KernelShape& shape : forward::built_kernels()) {
+    if (!shape.neighborhood || shape.head_dim != 128) continue;
+    cases.push_back(box_case(5, 128, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
+    cases.back().kernel = shape;
+    cases.back().problem.dtype = shape.dtype;
+    cases.back().name = describe(shape) + " 3-D 24x30x41, split";
+    cases.back().schedule.split_tail = true;
+    cases.back().layout = HeadLayout::kHeadsLast;
+  }
+  for (const std::int64_t stride : {1, 8}) {
+    cases.push_back(box_case(2, 128, make_mask({60, 70}, {40, 50}, {stride, stride}, {2, 1}), {16, 8}, {8, 16},
+                             "split 2-D 60x70 dilation 2x1"));
+    cases.back().schedule.split_tail = true;
+    cases.back().repeats = 20;
+  }
 }
 
 }  // namespace
@@ -199,6 +243,7 @@ bool run_checks(const kernels::GpuInfo& gpu, const std::string& filter) {
   std::vector<Case> cases;
   add_every_band_kernel(cases);
   add_bands(cases);
+  add_splits(cases);
   add_neighborhoods(cases);
   int failed = 0, ran = 0;
   for (const Case& test : cases) {

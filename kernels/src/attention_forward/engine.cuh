@@ -32,11 +32,11 @@ __device__ __forceinline__ void initialize(const Arguments& a, Shared<T>& s) {
       barrier_init(&s.v_empty[i], T::kConsumerWarps);
     }
     barrier_init_fence();
-    if constexpr (T::kMask == MaskKind::kBand) {
-      prefetch_map(&a.q);
-      prefetch_map(&a.k);
-      prefetch_map(&a.v);
-      prefetch_map(&a.o);
+    if (a.groups == nullptr) {
+      prefetch_map(&a.only.q);
+      prefetch_map(&a.only.k);
+      prefetch_map(&a.only.v);
+      prefetch_map(&a.only.o);
     }
   }
   if constexpr (T::kMask == MaskKind::kBox) {
@@ -63,14 +63,11 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   } else {
     take_registers<T::kConsumerRegisters>();
     const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) >> 5, 0) & 3;
-    Consumer<T> consumer{a,
-                         s,
-                         warpgroup - 1,
-                         warp,
-                         static_cast<int>(threadIdx.x) & 31,
-                         operand_low(shared_address(s.q) + (warpgroup - 1) * 64 * T::kRowBytes, 0),
-                         operand_low(shared_address(s.k), 0),
-                         operand_low(shared_address(s.v), T::kKvTile * T::kRowBytes)};
+    Consumer<T> consumer{
+        {a, s, warpgroup - 1, warp, static_cast<int>(threadIdx.x) & 31},
+        operand_low(shared_address(s.q) + (warpgroup - 1) * 64 * T::kRowBytes, 0),
+        operand_low(shared_address(s.k), 0),
+        operand_low(shared_address(s.v), T::kKvTile * T::kRowBytes)};
     consumer.run();
   }
 #endif

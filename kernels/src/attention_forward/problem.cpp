@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include <natten_sim/kernels/attention_forward/problem.hpp>
+
+#include "attention_forward/best_shape.hpp"
 
 namespace natten_sim::kernels::attention_forward {
 namespace {
@@ -66,42 +69,20 @@ void require_valid(const Problem& problem) {
 }
 
 KernelShape best_kernel(const Problem& problem) {
-  KernelShape shape;
-  shape.head_dim = static_cast<int>(problem.head_dim);
-  shape.dtype = problem.dtype;
-  shape.neighborhood = std::holds_alternative<Neighborhood>(problem.mask);
-  switch (problem.head_dim) {
-    case 64:
-      shape.stages = 3;
-      if (!shape.neighborhood) {
-        shape.q_tile = 192;
-        shape.early = 0;
-      }
-      return shape;
-    case 96:
-    case 128:
-      return shape;
-    case 160:
-      shape.kv_tile = 112;
-      shape.q_stages = 1;
-      return shape;
-    case 192:
-      shape.kv_tile = 96;
-      shape.q_stages = 1;
-      return shape;
-    case 256:
-      shape.kv_tile = 64;
-      shape.q_stages = 1;
-      return shape;
-    default:
-      throw InvalidParameter("head_dim", std::to_string(problem.head_dim), "64, 96, 128, 160, 192 or 256");
-  }
+  const auto head_dim = static_cast<int>(std::clamp<std::int64_t>(problem.head_dim, 0, 1 << 20));
+  const KernelShape shape =
+      best_shape(head_dim, problem.dtype, std::holds_alternative<Neighborhood>(problem.mask));
+  require(shape.head_dim > 0, "head_dim", problem.head_dim, "64, 96, 128, 160, 192 or 256");
+  return shape;
 }
 
 Schedule best_schedule(const Problem& problem) {
   Schedule schedule;
   const Band* band = std::get_if<Band>(&problem.mask);
-  if (band == nullptr || (!band->left && !band->right)) return schedule;
+  if (band == nullptr || (!band->left && !band->right)) {
+    schedule.split_tail = true;
+    return schedule;
+  }
   // Q tiles differ in length: the longest first, over as many heads as half of the L2 holds K and V of.
   schedule.dispatch = Dispatch::kTicket;
   schedule.last_q_tile_first = true;

@@ -4,6 +4,8 @@
 
 #include <type_traits>
 
+#include <natten_sim/kernels/attention_forward/problem.hpp>
+
 #include "attention_forward/arguments.hpp"
 #include "attention_forward/ptx.cuh"
 #include "attention_forward/work.cuh"
@@ -12,22 +14,28 @@
 
 namespace natten_sim::kernels::attention_forward {
 
-/// What is fixed when a kernel is compiled; see KernelShape.
-template <typename ElementT, int kHeadDimV, int kKvTileV, int kConsumersV, int kStagesV, int kQStagesV,
-          MaskKind kMaskV, bool kOverlapV = true, bool kPingPongV = false, bool kSkipRescaleV = true,
-          int kEarlyV = 1>
+template <Dtype kDtype>
+using ElementOf = std::conditional_t<kDtype == Dtype::kFp16, __half, __nv_bfloat16>;
+
+/// What is fixed when a kernel is compiled.
+template <KernelShape kShape>
 struct Traits {
-  using Element = ElementT;
-  static constexpr int kHeadDim = kHeadDimV;
-  static constexpr int kKvTile = kKvTileV;
-  static constexpr int kConsumers = kConsumersV;
-  static constexpr int kStages = kStagesV;
-  static constexpr int kQStages = kQStagesV;
-  static constexpr MaskKind kMask = kMaskV;
-  static constexpr bool kOverlap = kOverlapV;
-  static constexpr bool kPingPong = kPingPongV;
-  static constexpr bool kSkipRescale = kSkipRescaleV;
-  static constexpr int kEarly = kEarlyV;
+  using Element = ElementOf<kShape.dtype>;
+  static constexpr KernelShape kKernel = kShape;
+  static constexpr int kHeadDim = kShape.head_dim;
+  static constexpr int kKvTile = kShape.kv_tile;
+  static constexpr int kConsumers = kShape.q_tile / 64;
+  static constexpr int kStages = kShape.stages;
+  static constexpr int kQStages = kShape.q_stages;
+  static constexpr MaskKind kMask = kShape.neighborhood ? MaskKind::kBox : MaskKind::kBand;
+  static constexpr bool kOverlap = kShape.overlap;
+  static constexpr bool kPingPong = kShape.ping_pong;
+  static constexpr Rescale kRescale = kShape.rescale;
+  static constexpr int kEarly = kShape.early;
+  static constexpr bool kJoined = kShape.joined;
+  static constexpr int kPolynomial = kShape.polynomial;
+  static_assert(kShape.q_tile % 64 == 0);
+  static_assert(!kJoined || (kOverlap && !kPingPong && kQStages > 1), "needs the next Q tile");
 
   static constexpr int kQTile = 64 * kConsumers;
   static constexpr int kThreads = 128 * (kConsumers + 1);
@@ -36,16 +44,9 @@ struct Traits {
   static constexpr int kBoxes = kHeadDim / kColumns;
   static constexpr int kQBytes = kQTile * kHeadDim * 2;
   static constexpr int kKvBytes = kKvTile * kHeadDim * 2;
-  // What the launch allocates, shared out; the sum may not exceed it. Most producers need 40 registers.
-  static constexpr bool kLeanProducer = kMask == MaskKind::kBand && kHeadDim == 128;
-  static constexpr int kProducerRegisters = kConsumers == 1   ? 56
-                                            : kConsumers == 3 ? 32
-                                            : kLeanProducer   ? 24
-                                                              : 40;
-  static constexpr int kConsumerRegisters = kConsumers == 1   ? 256
-                                            : kConsumers == 3 ? 160
-                                            : kLeanProducer   ? 240
-                                                              : 232;
+  // What the launch allocates, shared out; the sum may not exceed it.
+  static constexpr int kProducerRegisters = kConsumers == 1 ? 56 : kConsumers == 3 ? 32 : 40;
+  static constexpr int kConsumerRegisters = kConsumers == 1 ? 256 : kConsumers == 3 ? 160 : 232;
   static constexpr int kConsumerWarps = 4 * kConsumers;
 };
 
@@ -61,6 +62,7 @@ struct Shared {
   Work work[T::kQStages];
   BoxPlace place[T::kMask == MaskKind::kBox ? T::kQStages : 1];
   float sums[T::kConsumers][4];  // written, never read: see Consumer::hold
+  unsigned arrived[T::kConsumers];
   std::uint32_t prefix[T::kMask == MaskKind::kBox ? kMaxPrefixWords : 1];
 };
 
@@ -108,13 +110,17 @@ __device__ __forceinline__ void load_kv(const Arguments& a, const CUtensorMap* m
   }
 }
 
+__device__ __forceinline__ const DilationGroup& group_of(const Arguments& a, const Work& work) {
+  return a.groups == nullptr ? a.only : a.groups[work.group];
+}
+
 /// What the consumers of an item want to know of it.
 template <class T>
 __device__ __forceinline__ void publish(const Arguments& a, Shared<T>& s, const Work& work, int stage) {
   s.work[stage] = work;
   if constexpr (T::kMask == MaskKind::kBox) {
     BoxPlace& place = s.place[stage];
-    const DilationGroup& group = a.groups[work.group];
+    const DilationGroup& group = group_of(a, work);
     for (int axis = 0; axis < 3; ++axis) {
       place.length[axis] = group.length[axis];
       place.first_range[axis] = group.first_range[axis];
@@ -139,20 +145,24 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
   CountedRing<T::kStages> k_ring, v_ring;
   CountedRing<T::kQStages> q_ring;
   int item = blockIdx.x;
-  for (int pass = 0;; ++pass) {
+  for (;;) {
     barrier_wait(&s.q_empty[q_ring.stage()], q_ring.parity() ^ 1);
-    s.item[q_ring.stage()] = item;
-    if (item >= a.items) {
+    Work work;
+    work.part = kNoPart;
+    if (item < a.items) work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item);
+    if (work.part == kNoPart) {
+      s.item[q_ring.stage()] = a.items;
       barrier_arrive(&s.q_full[q_ring.stage()]);
       break;
     }
-    const Work work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item, pass);
+    s.item[q_ring.stage()] = item;
     publish<T>(a, s, work, q_ring.stage());
-    const CUtensorMap *q_map = &a.q, *k_map = &a.k, *v_map = &a.v;
+    const CUtensorMap *q_map = &a.only.q, *k_map = &a.only.k, *v_map = &a.only.v;
     if constexpr (T::kMask == MaskKind::kBox) {
-      q_map = &a.groups[work.group].q;
-      k_map = &a.groups[work.group].k;
-      v_map = &a.groups[work.group].v;
+      const DilationGroup& group = group_of(a, work);
+      q_map = &group.q;
+      k_map = &group.k;
+      v_map = &group.v;
     }
     load_q<T>(a, s, q_map, work, q_ring.stage());
     q_ring.advance();
