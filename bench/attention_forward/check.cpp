@@ -82,6 +82,7 @@ std::string describe(const KernelShape& shape) {
   return "hd" + std::to_string(shape.head_dim) +
          (shape.dtype == Dtype::kFp16 ? " fp16 " : " bf16 ") + std::to_string(shape.q_tile) + "x" +
          std::to_string(shape.kv_tile) + (shape.neighborhood ? " na" : "") +
+         " k" + std::to_string(shape.stages) + "v" + std::to_string(shape.v_stages) +
          (shape.q_stages > 1 ? " 2q" : "") + (shape.overlap ? "" : " serial") +
          (shape.ping_pong ? " turns" : "") + (shape.joined ? " joined" : "") + " " +
          to_string(shape.rescale) + (shape.early > 0 ? " early" + std::to_string(shape.early) : "") +
@@ -112,6 +113,19 @@ void add_every_band_kernel(std::vector<Case>& cases) {
     cases.back().schedule.dispatch = Dispatch::kTicket;
     cases.back().schedule.last_q_tile_first = true;
     cases.back().schedule.heads_a_section = 4;
+    if (shape.rescale != forward::Rescale::kOnOverflow) continue;
+    // Scores with a deviation of 4 sqrt(head_dim) pass the first tile's maximum by more than 2^64.
+    for (const bool causal : {false, true}) {
+      Band band;
+      if (causal) band.right = 0;
+      cases.push_back(band_case(shape, 5, 5, 3000, 8192, band, causal ? "overflow, causal" : "overflow, split"));
+      cases.back().problem.scale = 4;
+      cases.back().schedule.split_tail = !causal;
+      cases.back().schedule.dispatch = causal ? Dispatch::kTicket : Dispatch::kStatic;
+      cases.back().repeats = 20;
+    }
+    cases.push_back(band_case(shape, 1, 1, 100, 8192, {}, "overflow in the only item"));
+    cases.back().problem.scale = 4;
   }
 }
 
@@ -225,9 +239,14 @@ void add_neighborhoods(std::vector<Case>& cases) {
     cases.back().name = describe(shape) + " 3-D 24x30x41, split";
     cases.back().schedule.split_tail = true;
     cases.back().layout = HeadLayout::kHeadsLast;
+    if (shape.rescale != forward::Rescale::kOnOverflow) continue;
+    cases.push_back(cases.back());
+    cases.back().name += ", overflow";
+    cases.back().problem.scale = 4;
+    cases.back().repeats = 20;
   }
   for (const std::int64_t stride : {1, 8}) {
-    cases.push_back(box_case(2, 128, make_mask({60, 70}, {40, 50}, {stride, stride}, {2, 1}), {16, 8}, {8, 16},
+    cases.push_back(box_case(2, 128, make_mask({60, 70}, {25, 50}, {stride, stride}, {2, 1}), {16, 8}, {8, 16},
                              "split 2-D 60x70 dilation 2x1"));
     cases.back().schedule.split_tail = true;
     cases.back().repeats = 20;

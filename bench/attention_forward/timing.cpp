@@ -65,6 +65,7 @@ std::vector<Storage> input_sets(Problem& problem, HeadLayout layout) {
 
 std::string describe(const KernelShape& kernel) {
   return std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) +
+         " k" + std::to_string(kernel.stages) + "v" + std::to_string(kernel.v_stages) +
          (kernel.ping_pong ? " turns" : "") + (kernel.joined ? " joined" : "") + " " +
          to_string(kernel.rescale) + " early " + std::to_string(kernel.early) +
          (kernel.polynomial > 0 ? " polynomial " + std::to_string(kernel.polynomial) : "");
@@ -226,17 +227,11 @@ void time_variants(const kernels::GpuInfo& gpu, std::int64_t head_dim, std::int6
       const bool fits = kernel.head_dim == head_dim && !kernel.neighborhood && kernel.dtype == problem.dtype;
       if (!fits || !kernel.overlap || kernel.ping_pong) continue;
       variants.push_back({describe(kernel) + " ticket", kernel, ticket});
-      if (causal || !kernel.joined) continue;
+      if (causal) continue;
       Schedule whole = best;
       whole.split_tail = false;
       variants.push_back({describe(kernel) + " static", kernel, whole});
       variants.push_back({describe(kernel) + " split", kernel, best});
-    }
-    const KernelShape kernel = forward::best_kernel(problem);
-    for (const int cycles : {400, 800, 1200}) {
-      Schedule staggered = best;
-      staggered.stagger_cycles = cycles;
-      variants.push_back({describe(kernel) + " stagger " + std::to_string(cycles), kernel, staggered});
     }
     print_times("variants", problem, causal, variants, medians(gpu, problem, variants, sets, 9));
   }

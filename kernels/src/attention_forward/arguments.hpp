@@ -90,7 +90,6 @@ struct Arguments {
   const ItemPart* parts = nullptr;
   float* workspace = nullptr;      // by slot and warpgroup: O, then maxima and sums, in registers' order
   unsigned* arrivals = nullptr;    // by counter and warpgroup, zero between launches
-  int stagger_cycles = 0;
 
   // kBand
   int q_tokens = 0;

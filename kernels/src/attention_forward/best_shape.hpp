@@ -12,7 +12,7 @@ namespace natten_sim::kernels::attention_forward {
   shape.neighborhood = neighborhood;
   switch (head_dim) {
     case 64:
-      shape.stages = 3;
+      shape.stages = shape.v_stages = 3;
       if (!neighborhood) {
         shape.q_tile = 192;
         shape.early = 0;

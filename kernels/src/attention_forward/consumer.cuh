@@ -30,7 +30,8 @@ struct Consumer : OutputRows<T> {
   using OutputRows<T>::query;
 
   std::uint32_t q_low, k_low, v_low;  // operands in the first stages
-  Ring<T::kStages> k_ring, v_ring;
+  Ring<T::kKStages> k_ring;
+  Ring<T::kVStages> v_ring;
   bool k_ready = false, v_ready = false;
   std::uint32_t p[kScores / 2];
   RowStatistics rows;
@@ -98,9 +99,13 @@ struct Consumer : OutputRows<T> {
     }
   }
 
-  __device__ __forceinline__ float softmax_row(float (&scores)[kScores], int h, bool unmasked = false) {
-    return unmasked ? row_to_probabilities<T, T::kPolynomial>(scores, h, a.scale_log2, rows)
-                    : row_to_probabilities<T, 0>(scores, h, a.scale_log2, rows);
+  template <bool kFullTile = false>
+  __device__ __forceinline__ float softmax_row(float (&scores)[kScores], int h) {
+    if constexpr (kFullTile && T::kRedo) {
+      add_row<T>(scores, h, a.scale_log2, rows);
+      return 1;
+    }
+    return row_to_probabilities<T, kFullTile ? T::kPolynomial : 0>(scores, h, a.scale_log2, rows);
   }
 
   /// ptxas would sink the exponentials behind the next wait; a store of their sum holds them before it. One
@@ -147,11 +152,11 @@ struct Consumer : OutputRows<T> {
       scores_done(scores);
       test_k();
       if constexpr (kMasked) mask(scores, origin);
-      correction[0] = softmax_row(scores, 0, !kMasked);
+      correction[0] = this->template softmax_row<!kMasked>(scores, 0);
       if constexpr (T::kEarly == 1) hold(rows.sum[0]);
-      correction[1] = softmax_row(scores, 1, !kMasked);
+      correction[1] = this->template softmax_row<!kMasked>(scores, 1);
       if constexpr (T::kEarly == 2) hold(rows.sum[0] + rows.sum[1]);
-      const bool rescaled = needs_rescale(correction);
+      const bool rescaled = (kMasked || !T::kRedo) && needs_rescale(correction);
       product_wait<0>();
       output_done();
       test_v();
@@ -223,6 +228,8 @@ struct Consumer : OutputRows<T> {
   /// Steps from number `i` on; masked tiles lie at either end of the walk.
   __device__ __forceinline__ void walk(const Work& work, int q_stage, int i) {
     int masked_end = work.full_begin;
+    // Rows that masked tiles have hidden need a maximum from the first tile without a mask.
+    if (T::kRedo && masked_end > 0 && masked_end < work.full_end) ++masked_end;
 #pragma unroll 1
     for (int end = 0; end < 2; ++end) {
 #pragma unroll 1
@@ -258,7 +265,7 @@ struct Consumer : OutputRows<T> {
     if (T::kPingPong && warpgroup == T::kConsumers - 1) pass_turn();
     for (;;) {
       barrier_wait(&s.q_full[q_ring.stage], q_ring.parity);
-      if (from_lane_0(s.item[q_ring.stage]) >= a.items) break;
+      if (from_lane_0(s.item[q_ring.stage]) == kEnd) break;
       const Work work = this->work_of(q_ring.stage);
       find_ranges(work, q_ring.stage);
       rows.reset();
@@ -273,16 +280,19 @@ struct Consumer : OutputRows<T> {
 
   __device__ __forceinline__ void run_joined() {
     Ring<T::kQStages> q_ring;
-    if (a.stagger_cycles > 0 && warpgroup > 0) {
-      barrier_wait(&s.q_full[0], 0);
-      const long long until = clock64() + static_cast<long long>(a.stagger_cycles) * warpgroup;
-      while (clock64() < until) {
-      }
-    }
     int open = -1;  // Q stage of an item whose last product is still to come
     for (;;) {
       barrier_wait(&s.q_full[q_ring.stage], q_ring.parity);
-      if (from_lane_0(s.item[q_ring.stage]) >= a.items) break;
+      const int item = from_lane_0(s.item[q_ring.stage]);
+      if (item == kEnd) break;
+      if (T::kRedo && item == kFlush) {
+        close(open);
+        this->settle();
+        release(&s.q_empty[q_ring.stage]);
+        q_ring.advance();
+        open = -1;
+        continue;
+      }
       const Work work = this->work_of(q_ring.stage);
       find_ranges(work, q_ring.stage);
       if (open >= 0) {
@@ -295,7 +305,7 @@ struct Consumer : OutputRows<T> {
       open = q_ring.stage;
       q_ring.advance();
     }
-    if (open >= 0) close(open);
+    if (!T::kRedo && open >= 0) close(open);
     this->settle();
   }
 

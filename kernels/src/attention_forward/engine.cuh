@@ -23,12 +23,16 @@ __device__ __forceinline__ void initialize(const Arguments& a, Shared<T>& s) {
     if ((shared_address(&s) & 1023) != 0) __trap();
     for (int i = 0; i < T::kQStages; ++i) {
       barrier_init(&s.q_full[i], 1);
+      s.overflowed[i] = 0;
+      s.again[i] = 0;
       barrier_init(&s.q_empty[i], T::kConsumerWarps + (a.intervals != nullptr ? 1 : 0));
     }
-    for (int i = 0; i < T::kStages; ++i) {
+    for (int i = 0; i < T::kKStages; ++i) {
       barrier_init(&s.k_full[i], 1);
-      barrier_init(&s.v_full[i], 1);
       barrier_init(&s.k_empty[i], T::kConsumerWarps);
+    }
+    for (int i = 0; i < T::kVStages; ++i) {
+      barrier_init(&s.v_full[i], 1);
       barrier_init(&s.v_empty[i], T::kConsumerWarps);
     }
     barrier_init_fence();

@@ -218,6 +218,19 @@ struct OutputRows {
     }
   }
 
+  /// Whether this warpgroup's sums of the item in `q_stage` can be stored. If not, the producer finds that when
+  /// it takes the stage back, and brings the item again. A warpgroup whose sums were all right the first time
+  /// lets the second pass.
+  __device__ __forceinline__ bool is_in_range(int q_stage, const RowStatistics& rows) {
+    constexpr float kMost = 1.8446744e19f;  // 2^64
+    const unsigned again = from_lane_0(s.again[q_stage]);
+    if (again != 0) return (again >> warpgroup & 1) != 0;
+    const bool wrong = __any_sync(0xffffffffu, !(rows.sum[0] <= kMost) || !(rows.sum[1] <= kMost));
+    if (wrong && lane == 0) atomicOr(&s.overflowed[q_stage], 1u << warpgroup);
+    named_sync(8 + warpgroup, 128);
+    return (from_lane_0(s.overflowed[q_stage]) >> warpgroup & 1) == 0;
+  }
+
   /// The item in `q_stage` is done.
   __device__ __forceinline__ void finish(int q_stage, RowStatistics rows) {
     const Work work = work_of(q_stage);
@@ -226,6 +239,7 @@ struct OutputRows {
       rows.sum[h] += __shfl_xor_sync(0xffffffffu, rows.sum[h], 1);
       rows.sum[h] += __shfl_xor_sync(0xffffffffu, rows.sum[h], 2);
     }
+    if (T::kRedo && !is_in_range(q_stage, rows)) return give_back(q_stage, false);
     if (work.part > 0 && !add_parts(work.part - 1, rows)) return give_back(q_stage, false);
     BoxPlace place;  // before the Q tile is given back
     if constexpr (T::kMask == MaskKind::kBox) {

@@ -25,7 +25,8 @@ struct Traits {
   static constexpr int kHeadDim = kShape.head_dim;
   static constexpr int kKvTile = kShape.kv_tile;
   static constexpr int kConsumers = kShape.q_tile / 64;
-  static constexpr int kStages = kShape.stages;
+  static constexpr int kKStages = kShape.stages;
+  static constexpr int kVStages = kShape.v_stages;
   static constexpr int kQStages = kShape.q_stages;
   static constexpr MaskKind kMask = kShape.neighborhood ? MaskKind::kBox : MaskKind::kBand;
   static constexpr bool kOverlap = kShape.overlap;
@@ -34,7 +35,9 @@ struct Traits {
   static constexpr int kEarly = kShape.early;
   static constexpr bool kJoined = kShape.joined;
   static constexpr int kPolynomial = kShape.polynomial;
+  static constexpr bool kRedo = kRescale == Rescale::kOnOverflow;
   static_assert(kShape.q_tile % 64 == 0);
+  static_assert(!kRedo || (kJoined && kQStages == 2 && kShape.dtype == Dtype::kBf16));
   static_assert(!kJoined || (kOverlap && !kPingPong && kQStages > 1), "needs the next Q tile");
 
   static constexpr int kQTile = 64 * kConsumers;
@@ -53,12 +56,14 @@ struct Traits {
 template <class T>
 struct Shared {
   alignas(1024) std::uint8_t q[T::kQStages][T::kQBytes];
-  alignas(1024) std::uint8_t k[T::kStages][T::kKvBytes];
-  alignas(1024) std::uint8_t v[T::kStages][T::kKvBytes];
+  alignas(1024) std::uint8_t k[T::kKStages][T::kKvBytes];
+  alignas(1024) std::uint8_t v[T::kVStages][T::kKvBytes];
   std::uint64_t q_full[T::kQStages], q_empty[T::kQStages];
-  std::uint64_t k_full[T::kStages], k_empty[T::kStages];
-  std::uint64_t v_full[T::kStages], v_empty[T::kStages];
+  std::uint64_t k_full[T::kKStages], k_empty[T::kKStages];
+  std::uint64_t v_full[T::kVStages], v_empty[T::kVStages];
   int item[T::kQStages];
+  unsigned overflowed[T::kQStages];  // warpgroups, a bit each, whose sums of the item left the range
+  unsigned again[T::kQStages];       // those that compute the item once more; 0: it is new
   Work work[T::kQStages];
   BoxPlace place[T::kMask == MaskKind::kBox ? T::kQStages : 1];
   float sums[T::kConsumers][4];  // written, never read: see Consumer::hold
@@ -140,23 +145,47 @@ __device__ __forceinline__ void load_q(const Arguments& a, Shared<T>& s, const C
   }
 }
 
+// Shared::item where there is none: consumers finish what they have, or end.
+inline constexpr int kFlush = 0x7ffffffe;
+inline constexpr int kEnd = 0x7fffffff;
+
+/// Warpgroups for which the item that has just left a stage is to be computed again.
+template <class T>
+__device__ __forceinline__ unsigned take_overflow(const Arguments&, Shared<T>& s, int stage) {
+  const unsigned again = s.overflowed[stage];
+  s.overflowed[stage] = 0;
+  s.again[stage] = again;
+  return again;
+}
+
 template <class T>
 __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
-  CountedRing<T::kStages> k_ring, v_ring;
+  CountedRing<T::kKStages> k_ring;
+  CountedRing<T::kVStages> v_ring;
   CountedRing<T::kQStages> q_ring;
+  bool flushed = true;  // nothing under way
   int item = blockIdx.x;
   for (;;) {
     barrier_wait(&s.q_empty[q_ring.stage()], q_ring.parity() ^ 1);
+    const int stage = q_ring.stage();
+    const unsigned again = T::kRedo ? take_overflow(a, s, stage) : 0;
+    const int next = again != 0 ? s.item[stage] : item;
     Work work;
     work.part = kNoPart;
-    if (item < a.items) work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item);
+    if (next < a.items) work = decode<T::kMask, T::kQTile, T::kKvTile>(a, next);
     if (work.part == kNoPart) {
-      s.item[q_ring.stage()] = a.items;
-      barrier_arrive(&s.q_full[q_ring.stage()]);
-      break;
+      // The last item may have to be computed again: consumers finish it before they are told to end.
+      s.item[stage] = flushed ? kEnd : kFlush;
+      barrier_arrive(&s.q_full[stage]);
+      if (flushed) break;
+      flushed = true;
+      q_ring.advance();
+      continue;
     }
-    s.item[q_ring.stage()] = item;
-    publish<T>(a, s, work, q_ring.stage());
+    flushed = !T::kRedo;
+    if (again != 0) work.full_begin = work.full_end = work.count;  // with masks, and so with maxima
+    s.item[stage] = next;
+    publish<T>(a, s, work, stage);
     const CUtensorMap *q_map = &a.only.q, *k_map = &a.only.k, *v_map = &a.only.v;
     if constexpr (T::kMask == MaskKind::kBox) {
       const DilationGroup& group = group_of(a, work);
@@ -164,7 +193,7 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
       k_map = &group.k;
       v_map = &group.v;
     }
-    load_q<T>(a, s, q_map, work, q_ring.stage());
+    load_q<T>(a, s, q_map, work, stage);
     q_ring.advance();
     // V trails K by a tile, as the consumers want them.
     int3 v_origin = {0, 0, 0};
@@ -183,6 +212,7 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
       }
       v_origin = k_origin;
     }
+    if (again != 0) continue;
     if (a.ticket != nullptr) {
       item = static_cast<int>(gridDim.x) + static_cast<int>(atomicAdd(a.ticket, 1));
     } else {
@@ -206,7 +236,12 @@ __device__ __forceinline__ void observe(const Arguments& a, Shared<T>& s) {
   for (;;) {
     barrier_wait(&s.q_full[q_ring.stage()], q_ring.parity());
     const int item = s.item[q_ring.stage()];
-    if (item >= a.items) return;
+    if (item == kEnd) return;
+    if (item == kFlush) {
+      barrier_arrive(&s.q_empty[q_ring.stage()]);
+      q_ring.advance();
+      continue;
+    }
     a.intervals[item].begin_ns = global_timer();
     barrier_arrive(&s.q_empty[q_ring.stage()]);
     barrier_wait(&s.q_empty[q_ring.stage()], q_ring.parity());

@@ -74,4 +74,23 @@ __device__ __forceinline__ float row_to_probabilities(float (&scores)[T::kKvTile
   return correction;
 }
 
+/// The same relative to a maximum that is not looked for: for tiles without a mask, once every row has seen a
+/// key.
+template <class T>
+__device__ __forceinline__ void add_row(float (&scores)[T::kKvTile / 2], int h, float scale_log2,
+                                        RowStatistics& rows) {
+  const float offset = rows.max[h] * scale_log2;
+  float sum_even = 0, sum_odd = 0;
+#pragma unroll
+  for (int j = 0; j < T::kKvTile / 8; ++j) {
+    float& x = scores[4 * j + 2 * h];
+    float& y = scores[4 * j + 2 * h + 1];
+    x = exp2_approx(fmaf(x, scale_log2, -offset));
+    y = exp2_approx(fmaf(y, scale_log2, -offset));
+    sum_even += x;
+    sum_odd += y;
+  }
+  rows.sum[h] += sum_even + sum_odd;
+}
+
 }  // namespace natten_sim::kernels::attention_forward

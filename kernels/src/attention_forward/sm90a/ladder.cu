@@ -40,10 +40,19 @@ constexpr KernelShape tiles(int head_dim, int q_tile, int kv_tile, int stages, i
   shape.head_dim = head_dim;
   shape.q_tile = q_tile;
   shape.kv_tile = kv_tile;
-  shape.stages = stages;
+  shape.stages = shape.v_stages = stages;
   shape.q_stages = q_stages;
   shape.early = early;
   shape.joined = q_stages > 1;
+  return shape;
+}
+
+constexpr KernelShape staged(KernelShape shape, int stages, int v_stages, Rescale rescale, int early) {
+  shape.stages = stages;
+  shape.v_stages = v_stages;
+  shape.rescale = rescale;
+  shape.joined = true;
+  shape.early = early;
   return shape;
 }
 
@@ -64,24 +73,27 @@ std::span<const Instance> ladder_steps() {
       instance<with_turns(2, Rescale::kRisen, 1)>(),
       instance<changed(k128, Rescale::kRisen, false, 0, 1)>(),
       instance<changed(k128, Rescale::kFar, false, 0, 1)>(),
-      instance<changed(k128, Rescale::kRisen, true, 0, 1)>(),
-      instance<changed(k128, Rescale::kFar, true, 0, 0)>(),
-      instance<changed(k128, Rescale::kFar, true, 0, 2)>(),
-      instance<changed(k128, Rescale::kFar, true, 1, 1)>(),
-      instance<changed(k128, Rescale::kFar, true, 2, 1)>(),
+      instance<staged(k128, 2, 3, Rescale::kFar, 1)>(),
+      instance<staged(k128, 3, 2, Rescale::kFar, 1)>(),
+      instance<staged(k128, 2, 2, Rescale::kOnOverflow, 1)>(),
+      instance<staged(k128, 2, 3, Rescale::kOnOverflow, 0)>(),
+      instance<staged(k128, 2, 3, Rescale::kOnOverflow, 1)>(),
+      instance<staged(k128, 2, 3, Rescale::kOnOverflow, 2)>(),
+      instance<staged(k128, 3, 2, Rescale::kOnOverflow, 1)>(),
+      instance<staged(tiles(128, 192, 80, 2, 2, 0), 3, 3, Rescale::kFar, 0)>(),
+      instance<staged(tiles(128, 192, 80, 2, 2, 0), 2, 2, Rescale::kOnOverflow, 0)>(),
+      instance<staged(tiles(128, 192, 80, 2, 2, 0), 3, 3, Rescale::kOnOverflow, 0)>(),
+      instance<staged(tiles(128, 192, 80, 2, 2, 0), 3, 3, Rescale::kOnOverflow, 1)>(),
       instance<tiles(128, 128, 176, 2, 1, 1)>(),
       instance<tiles(128, 192, 80, 2, 2, 0)>(),
       instance<changed(k64, Rescale::kRisen, false, 0, 0)>(),
-      instance<changed(k64, Rescale::kFar, true, 0, 1)>(),
-      instance<changed(k64, Rescale::kFar, true, 1, 0)>(),
-      instance<changed(k64, Rescale::kFar, true, 2, 0)>(),
-      instance<changed(k64, Rescale::kFar, true, 3, 0)>(),
-      instance<changed(k64, Rescale::kFar, true, 2, 1)>(),
-      instance<tiles(64, 128, 192, 2, 2, 1)>(),
-      instance<changed(tiles(64, 128, 192, 2, 2, 1), Rescale::kFar, true, 2, 1)>(),
-      instance<changed(kBox, Rescale::kRisen, false, 0, 1)>(),
+      instance<staged(k64, 3, 3, Rescale::kOnOverflow, 0)>(),
+      instance<staged(k64, 3, 3, Rescale::kOnOverflow, 1)>(),
+      instance<staged(k64, 3, 3, Rescale::kOnOverflow, 2)>(),
       instance<changed(kBox, Rescale::kFar, false, 0, 1)>(),
-      instance<changed(kBox, Rescale::kFar, true, 2, 1)>(),
+      instance<staged(kBox, 2, 3, Rescale::kFar, 1)>(),
+      instance<staged(kBox, 2, 3, Rescale::kOnOverflow, 0)>(),
+      instance<staged(kBox, 2, 3, Rescale::kOnOverflow, 1)>(),
   };
   return table;
 }

@@ -307,7 +307,6 @@ void Plan::Prepared::prepare_items(const GpuInfo& gpu, const Problem& problem, c
   const bool grid = schedule.dispatch == Dispatch::kGrid;
   ctas = grid ? arguments.items : std::min(arguments.items, resident);
   arguments.whole_items = arguments.items;
-  arguments.stagger_cycles = schedule.stagger_cycles;
   constexpr std::int64_t kMostToSplit = 1 << 22;  // items beyond which a round is nothing
   if (schedule.split_tail) {
     if (schedule.dispatch != Dispatch::kStatic) {

@@ -79,10 +79,11 @@ struct Problem {
 /// one. kGrid: a CTA an item.
 enum class Dispatch { kStatic, kTicket, kGrid };
 
-/// When the output so far is multiplied by what a rise of its row's maximum asks for. kRisen is exact in what
-/// it leaves out; kFar lets the maximum that exponents are relative to lag by up to 8 binary orders, so that
-/// probabilities go up to 256 and round as before.
-enum class Rescale { kAlways, kRisen, kFar };
+/// What exponents of a row are relative to, and when the output so far is multiplied to follow it. kAlways and
+/// kRisen: the row's maximum so far; kRisen leaves out multiplications by 1. kFar: a maximum that lags by up to 8
+/// binary orders, so that probabilities go up to 256 and round as before. kOnOverflow: the maximum of the first
+/// tiles, so that tiles without a mask need none; an item whose sums pass 2^64 is computed again, as kFar.
+enum class Rescale { kAlways, kRisen, kFar, kOnOverflow };
 
 /// What was compiled: one entry of `built_kernels`.
 struct KernelShape {
@@ -91,7 +92,8 @@ struct KernelShape {
   bool neighborhood = false;
   int q_tile = 128;
   int kv_tile = 128;
-  int stages = 2;          ///< K and V tiles in shared memory
+  int stages = 2;          ///< K tiles in shared memory
+  int v_stages = 2;        ///< V tiles
   int q_stages = 2;        ///< Q tiles in shared memory
   bool overlap = true;     ///< softmax of a tile runs beside the products of its neighbours, in one warpgroup
   bool ping_pong = false;  ///< warpgroups issue their products in turns
@@ -115,7 +117,6 @@ struct Schedule {
   /// kStatic: the last Q tiles, which do not fill a round, are split along their keys among all CTAs, where
   /// that is faster; see split_tail.hpp. Whichever part comes last adds up all of them, in order of keys.
   bool split_tail = false;
-  int stagger_cycles = 0;
 };
 
 /// Tensors on the GPU, in the problem's strides; LSE (batch, heads, q_tokens), fp32, natural logarithm.
@@ -172,7 +173,10 @@ struct NamesOf<kernels::attention_forward::Rescale> {
   using Rescale = kernels::attention_forward::Rescale;
   static constexpr const char* kConcept = "rescale";
   static constexpr Name<Rescale> kTable[] = {
-      {Rescale::kAlways, "always"}, {Rescale::kRisen, "risen"}, {Rescale::kFar, "far"}};
+      {Rescale::kAlways, "always"},
+      {Rescale::kRisen, "risen"},
+      {Rescale::kFar, "far"},
+      {Rescale::kOnOverflow, "overflow"}};
 };
 
 }  // namespace natten_sim
