@@ -6,7 +6,7 @@
 A wgmma instruction names every accumulator register, so C++ cannot write one for all widths.
 """
 
-SCORE_WIDTHS = (64, 80, 96, 112, 128, 176, 192)  # KV tiles
+SCORE_WIDTHS = (64, 80, 96, 112, 128, 176)  # KV tiles
 OUTPUT_WIDTHS = (64, 96, 128, 160, 192, 256)  # head dimensions
 GRADIENT_WIDTHS = (64,)  # columns of dQ that a warpgroup computes
 TYPES = (("__nv_bfloat16", "bf16"), ("__half", "f16"))

@@ -85,8 +85,7 @@ std::string describe(const KernelShape& shape) {
          " k" + std::to_string(shape.stages) + "v" + std::to_string(shape.v_stages) +
          (shape.q_stages > 1 ? " 2q" : "") + (shape.overlap ? "" : " serial") +
          (shape.ping_pong ? " turns" : "") + (shape.joined ? " joined" : "") + " " +
-         to_string(shape.rescale) + (shape.early > 0 ? " early" + std::to_string(shape.early) : "") +
-         (shape.polynomial > 0 ? " poly" + std::to_string(shape.polynomial) : "");
+         to_string(shape.rescale) + (shape.early > 0 ? " early" + std::to_string(shape.early) : "");
 }
 
 Case band_case(const KernelShape& shape, std::int64_t heads, std::int64_t heads_kv, std::int64_t q_tokens,
@@ -236,8 +235,8 @@ void add_neighborhoods(std::vector<Case>& cases) {
     cases.push_back(box_case(5, 128, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
     cases.back().kernel = shape;
     cases.back().problem.dtype = shape.dtype;
-    cases.back().name = describe(shape) + " 3-D 24x30x41, split";
-    cases.back().schedule.split_tail = true;
+    cases.back().name = describe(shape) + " 3-D 24x30x41";
+    cases.back().schedule.dispatch = Dispatch::kTicket;
     cases.back().layout = HeadLayout::kHeadsLast;
     if (shape.rescale != forward::Rescale::kOnOverflow) continue;
     cases.push_back(cases.back());
@@ -247,8 +246,7 @@ void add_neighborhoods(std::vector<Case>& cases) {
   }
   for (const std::int64_t stride : {1, 8}) {
     cases.push_back(box_case(2, 128, make_mask({60, 70}, {25, 50}, {stride, stride}, {2, 1}), {16, 8}, {8, 16},
-                             "split 2-D 60x70 dilation 2x1"));
-    cases.back().schedule.split_tail = true;
+                             "2-D 60x70 dilation 2x1"));
     cases.back().repeats = 20;
   }
 }

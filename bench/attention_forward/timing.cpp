@@ -67,8 +67,7 @@ std::string describe(const KernelShape& kernel) {
   return std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) +
          " k" + std::to_string(kernel.stages) + "v" + std::to_string(kernel.v_stages) +
          (kernel.ping_pong ? " turns" : "") + (kernel.joined ? " joined" : "") + " " +
-         to_string(kernel.rescale) + " early " + std::to_string(kernel.early) +
-         (kernel.polynomial > 0 ? " polynomial " + std::to_string(kernel.polynomial) : "");
+         to_string(kernel.rescale) + " early " + std::to_string(kernel.early);
 }
 
 double operations(const Problem& problem, bool causal) {
@@ -101,10 +100,21 @@ std::vector<Variant> ladder(bool causal) {
     }
   }
   using forward::Rescale;
-  const Rescale always = Rescale::kAlways, risen = Rescale::kRisen, far = Rescale::kFar;
+  const Rescale always = Rescale::kAlways, risen = Rescale::kRisen, far = Rescale::kFar,
+                overflow = Rescale::kOnOverflow;
   const Schedule balanced = causal ? ticket : fixed;
   Schedule split = balanced;
   split.split_tail = !causal;
+  const auto joined = [](int stages, int v_stages, Rescale rescale) {
+    KernelShape made = shape(128, 128, 2, true, false, rescale, 1, true);
+    made.stages = stages;
+    made.v_stages = v_stages;
+    return made;
+  };
+  KernelShape wide = joined(3, 3, overflow);
+  wide.q_tile = 192;
+  wide.kv_tile = 80;
+  wide.early = 0;
   return {
       {"one warpgroup, serial", shape(64, 128, 1, false, false, always, 0), grid},
       {"two consumers", shape(128, 128, 1, false, false, always, 0), grid},
@@ -116,11 +126,14 @@ std::vector<Variant> ladder(bool causal) {
       {"+ first row's exp early", shape(128, 128, 2, true, true, risen, 1), ticket},
       {"- turns", shape(128, 128, 2, true, false, risen, 1), ticket},
       {"+ rescale only when far", shape(128, 128, 2, true, false, far, 1), ticket},
-      {"+ items joined", shape(128, 128, 2, true, false, far, 1, true), ticket},
-      {"tickets or static", shape(128, 128, 2, true, false, far, 1, true), balanced},
-      {"+ tail split", shape(128, 128, 2, true, false, far, 1, true), split},
+      {"+ items joined", joined(2, 2, far), ticket},
+      {"+ references stay", joined(2, 2, overflow), ticket},
+      {"+ third K stage", joined(3, 2, overflow), ticket},
+      {"static or tickets", joined(3, 2, overflow), balanced},
+      {"+ tail split", joined(3, 2, overflow), split},
+      {"third V stage instead", joined(2, 3, overflow), split},
       {"128x176", shape(128, 176, 1, true, false, far, 1), ticket},
-      {"192x80", shape(192, 80, 2, true, false, far, 0, true), ticket},
+      {"192x80", wide, balanced},
   };
 }
 

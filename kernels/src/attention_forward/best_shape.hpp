@@ -4,8 +4,9 @@
 
 namespace natten_sim::kernels::attention_forward {
 
-/// The fastest kernel for a head dimension, a constant expression; head_dim 0 where there is none.
-[[nodiscard]] constexpr KernelShape best_shape(int head_dim, Dtype dtype, bool neighborhood) {
+/// The kernel for Q tiles that visit few KV tiles, and where the one for many has no room or was not measured
+/// faster. A constant expression; head_dim 0 where there is none.
+[[nodiscard]] constexpr KernelShape short_shape(int head_dim, Dtype dtype, bool neighborhood) {
   KernelShape shape;
   shape.head_dim = head_dim;
   shape.dtype = dtype;
@@ -16,6 +17,7 @@ namespace natten_sim::kernels::attention_forward {
       if (!neighborhood) {
         shape.q_tile = 192;
         shape.early = 0;
+        shape.rescale = Rescale::kRisen;
       }
       return shape;
     case 96:
@@ -35,7 +37,18 @@ namespace natten_sim::kernels::attention_forward {
       return shape;
   }
   shape.q_stages = 1;  // no room for a second one
-  shape.joined = false;
+  return shape;
+}
+
+/// The kernel for Q tiles that visit many KV tiles.
+[[nodiscard]] constexpr KernelShape long_shape(int head_dim, Dtype dtype, bool neighborhood) {
+  KernelShape shape = short_shape(head_dim, dtype, neighborhood);
+  const bool measured = head_dim == 128 || (head_dim == 64 && !neighborhood);
+  if (!measured || dtype != Dtype::kBf16) return shape;
+  if (head_dim == 128) (neighborhood ? shape.v_stages : shape.stages) = 3;
+  shape.rescale = Rescale::kOnOverflow;
+  shape.early = 1;
+  shape.joined = true;
   return shape;
 }
 

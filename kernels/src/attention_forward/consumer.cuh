@@ -105,7 +105,7 @@ struct Consumer : OutputRows<T> {
       add_row<T>(scores, h, a.scale_log2, rows);
       return 1;
     }
-    return row_to_probabilities<T, kFullTile ? T::kPolynomial : 0>(scores, h, a.scale_log2, rows);
+    return row_to_probabilities<T>(scores, h, a.scale_log2, rows);
   }
 
   /// ptxas would sink the exponentials behind the next wait; a store of their sum holds them before it. One
@@ -181,11 +181,12 @@ struct Consumer : OutputRows<T> {
   /// The first tile of an item with overlap. kJoins: the last product of the item before, in `stage_before`, is
   /// still to come, and runs beside it; otherwise there is nothing to multiply V with yet.
   template <bool kJoins>
-  __device__ __forceinline__ void first_step(const Work& work, int q_stage, int stage_before) {
+  __device__ __forceinline__ void first_step(Work& work, int q_stage, int stage_before) {
     float scores[kScores];
     const bool masked = work.full_begin > 0 || work.full_end == 0;
     int3 origin = {0, 0, 0};
     if (masked) origin = kv_origin<T::kMask, T::kKvTile>(a, work, 0);
+    find_ranges(work, q_stage);
     wait_for_k();
     if constexpr (kJoins) {
       if (!v_ready) wait_for_v();
@@ -208,6 +209,9 @@ struct Consumer : OutputRows<T> {
       product_wait<0>();
       output_done();
       this->finish(stage_before, before);
+      // Once more, rather than to hold them in registers meanwhile.
+      asm volatile("" : "+r"(work.x)::"memory");
+      find_ranges(work, q_stage);
     }
     this->clear();
     pack_probabilities(scores);
@@ -266,8 +270,8 @@ struct Consumer : OutputRows<T> {
     for (;;) {
       barrier_wait(&s.q_full[q_ring.stage], q_ring.parity);
       if (from_lane_0(s.item[q_ring.stage]) == kEnd) break;
-      const Work work = this->work_of(q_ring.stage);
-      find_ranges(work, q_ring.stage);
+      Work work = this->work_of(q_ring.stage);
+      if constexpr (!T::kOverlap) find_ranges(work, q_ring.stage);
       rows.reset();
       this->clear();
       k_ready = v_ready = false;
@@ -293,8 +297,7 @@ struct Consumer : OutputRows<T> {
         open = -1;
         continue;
       }
-      const Work work = this->work_of(q_ring.stage);
-      find_ranges(work, q_ring.stage);
+      Work work = this->work_of(q_ring.stage);
       if (open >= 0) {
         first_step<true>(work, q_ring.stage, open);
       } else {

@@ -19,11 +19,14 @@ Instance instance() {
   return made;
 }
 
-/// Both element types of what best_kernel chooses.
+/// All that best_kernel chooses from, both element types.
 template <int kHeadDim, bool kNeighborhood = false>
-void add_both(std::vector<Instance>& to) {
-  to.push_back(instance<best_shape(kHeadDim, Dtype::kBf16, kNeighborhood)>());
-  to.push_back(instance<best_shape(kHeadDim, Dtype::kFp16, kNeighborhood)>());
+void add_all(std::vector<Instance>& to) {
+  constexpr KernelShape kShort = short_shape(kHeadDim, Dtype::kBf16, kNeighborhood);
+  constexpr KernelShape kLong = long_shape(kHeadDim, Dtype::kBf16, kNeighborhood);
+  to.push_back(instance<kShort>());
+  to.push_back(instance<short_shape(kHeadDim, Dtype::kFp16, kNeighborhood)>());
+  if constexpr (!(kLong == kShort)) to.push_back(instance<kLong>());
 }
 
 }  // namespace natten_sim::kernels::attention_forward

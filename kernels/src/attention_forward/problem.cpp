@@ -68,10 +68,30 @@ void require_valid(const Problem& problem) {
           "the tokens of the layout, as kv_tokens");
 }
 
+namespace {
+
+/// Keys that a query sees, on average over five of them.
+double mean_keys(const Problem& problem, const Band& band) {
+  double sum = 0;
+  for (int i = 0; i < 5; ++i) {
+    const std::int64_t diagonal = (problem.q_tokens - 1) * i / 4 + problem.kv_tokens - problem.q_tokens;
+    const std::int64_t begin = band.left ? std::max<std::int64_t>(diagonal - *band.left, 0) : 0;
+    const std::int64_t end =
+        band.right ? std::min(diagonal + *band.right + 1, problem.kv_tokens) : problem.kv_tokens;
+    sum += static_cast<double>(std::max<std::int64_t>(end - begin, 0));
+  }
+  return sum / 5;
+}
+
+}  // namespace
+
 KernelShape best_kernel(const Problem& problem) {
   const auto head_dim = static_cast<int>(std::clamp<std::int64_t>(problem.head_dim, 0, 1 << 20));
-  const KernelShape shape =
-      best_shape(head_dim, problem.dtype, std::holds_alternative<Neighborhood>(problem.mask));
+  const Band* band = std::get_if<Band>(&problem.mask);
+  constexpr double kFewKeys = 1200;  // measured: 1024 are few, 2048 are not
+  const KernelShape shape = band != nullptr && mean_keys(problem, *band) < kFewKeys
+                                ? short_shape(head_dim, problem.dtype, false)
+                                : long_shape(head_dim, problem.dtype, band == nullptr);
   require(shape.head_dim > 0, "head_dim", problem.head_dim, "64, 96, 128, 160, 192 or 256");
   return shape;
 }
@@ -79,7 +99,11 @@ KernelShape best_kernel(const Problem& problem) {
 Schedule best_schedule(const Problem& problem) {
   Schedule schedule;
   const Band* band = std::get_if<Band>(&problem.mask);
-  if (band == nullptr || (!band->left && !band->right)) {
+  if (band == nullptr) {
+    schedule.dispatch = Dispatch::kTicket;
+    return schedule;
+  }
+  if (!band->left && !band->right) {
     schedule.split_tail = true;
     return schedule;
   }

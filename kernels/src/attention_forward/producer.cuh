@@ -34,7 +34,6 @@ struct Traits {
   static constexpr Rescale kRescale = kShape.rescale;
   static constexpr int kEarly = kShape.early;
   static constexpr bool kJoined = kShape.joined;
-  static constexpr int kPolynomial = kShape.polynomial;
   static constexpr bool kRedo = kRescale == Rescale::kOnOverflow;
   static_assert(kShape.q_tile % 64 == 0);
   static_assert(!kRedo || (kJoined && kQStages == 2 && kShape.dtype == Dtype::kBf16));
@@ -151,7 +150,7 @@ inline constexpr int kEnd = 0x7fffffff;
 
 /// Warpgroups for which the item that has just left a stage is to be computed again.
 template <class T>
-__device__ __forceinline__ unsigned take_overflow(const Arguments&, Shared<T>& s, int stage) {
+__device__ __forceinline__ unsigned take_overflow(Shared<T>& s, int stage) {
   const unsigned again = s.overflowed[stage];
   s.overflowed[stage] = 0;
   s.again[stage] = again;
@@ -168,7 +167,7 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
   for (;;) {
     barrier_wait(&s.q_empty[q_ring.stage()], q_ring.parity() ^ 1);
     const int stage = q_ring.stage();
-    const unsigned again = T::kRedo ? take_overflow(a, s, stage) : 0;
+    const unsigned again = T::kRedo ? take_overflow<T>(s, stage) : 0;
     const int next = again != 0 ? s.item[stage] : item;
     Work work;
     work.part = kNoPart;

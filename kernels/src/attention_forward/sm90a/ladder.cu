@@ -27,38 +27,29 @@ constexpr KernelShape with_turns(int q_stages, Rescale rescale, int early) {
   return shape;
 }
 
-constexpr KernelShape changed(KernelShape shape, Rescale rescale, bool joined, int polynomial, int early) {
-  shape.rescale = rescale;
-  shape.joined = joined;
-  shape.polynomial = polynomial;
-  shape.early = early;
-  return shape;
-}
-
-constexpr KernelShape tiles(int head_dim, int q_tile, int kv_tile, int stages, int q_stages, int early) {
+constexpr KernelShape tiles(int q_tile, int kv_tile, int q_stages, int early) {
   KernelShape shape;
-  shape.head_dim = head_dim;
   shape.q_tile = q_tile;
   shape.kv_tile = kv_tile;
-  shape.stages = shape.v_stages = stages;
   shape.q_stages = q_stages;
   shape.early = early;
-  shape.joined = q_stages > 1;
   return shape;
 }
 
-constexpr KernelShape staged(KernelShape shape, int stages, int v_stages, Rescale rescale, int early) {
+constexpr KernelShape joined(KernelShape shape, int stages, int v_stages, Rescale rescale) {
+  shape.joined = true;
   shape.stages = stages;
   shape.v_stages = v_stages;
   shape.rescale = rescale;
-  shape.joined = true;
-  shape.early = early;
   return shape;
 }
 
-constexpr KernelShape k128 = best_shape(128, Dtype::kBf16, false);
-constexpr KernelShape k64 = best_shape(64, Dtype::kBf16, false);
-constexpr KernelShape kBox = best_shape(128, Dtype::kBf16, true);
+constexpr KernelShape rescaled(KernelShape shape, Rescale rescale) {
+  shape.rescale = rescale;
+  return shape;
+}
+
+constexpr KernelShape k128 = short_shape(128, Dtype::kBf16, false);
 
 }  // namespace
 
@@ -71,29 +62,13 @@ std::span<const Instance> ladder_steps() {
       instance<with_turns(2, Rescale::kAlways, 0)>(),
       instance<with_turns(2, Rescale::kRisen, 0)>(),
       instance<with_turns(2, Rescale::kRisen, 1)>(),
-      instance<changed(k128, Rescale::kRisen, false, 0, 1)>(),
-      instance<changed(k128, Rescale::kFar, false, 0, 1)>(),
-      instance<staged(k128, 2, 3, Rescale::kFar, 1)>(),
-      instance<staged(k128, 3, 2, Rescale::kFar, 1)>(),
-      instance<staged(k128, 2, 2, Rescale::kOnOverflow, 1)>(),
-      instance<staged(k128, 2, 3, Rescale::kOnOverflow, 0)>(),
-      instance<staged(k128, 2, 3, Rescale::kOnOverflow, 1)>(),
-      instance<staged(k128, 2, 3, Rescale::kOnOverflow, 2)>(),
-      instance<staged(k128, 3, 2, Rescale::kOnOverflow, 1)>(),
-      instance<staged(tiles(128, 192, 80, 2, 2, 0), 3, 3, Rescale::kFar, 0)>(),
-      instance<staged(tiles(128, 192, 80, 2, 2, 0), 2, 2, Rescale::kOnOverflow, 0)>(),
-      instance<staged(tiles(128, 192, 80, 2, 2, 0), 3, 3, Rescale::kOnOverflow, 0)>(),
-      instance<staged(tiles(128, 192, 80, 2, 2, 0), 3, 3, Rescale::kOnOverflow, 1)>(),
-      instance<tiles(128, 128, 176, 2, 1, 1)>(),
-      instance<tiles(128, 192, 80, 2, 2, 0)>(),
-      instance<changed(k64, Rescale::kRisen, false, 0, 0)>(),
-      instance<staged(k64, 3, 3, Rescale::kOnOverflow, 0)>(),
-      instance<staged(k64, 3, 3, Rescale::kOnOverflow, 1)>(),
-      instance<staged(k64, 3, 3, Rescale::kOnOverflow, 2)>(),
-      instance<changed(kBox, Rescale::kFar, false, 0, 1)>(),
-      instance<staged(kBox, 2, 3, Rescale::kFar, 1)>(),
-      instance<staged(kBox, 2, 3, Rescale::kOnOverflow, 0)>(),
-      instance<staged(kBox, 2, 3, Rescale::kOnOverflow, 1)>(),
+      instance<rescaled(k128, Rescale::kRisen)>(),
+      instance<joined(k128, 2, 2, Rescale::kFar)>(),
+      instance<joined(k128, 2, 3, Rescale::kFar)>(),
+      instance<joined(k128, 2, 2, Rescale::kOnOverflow)>(),
+      instance<joined(k128, 2, 3, Rescale::kOnOverflow)>(),
+      instance<tiles(128, 176, 1, 1)>(),
+      instance<joined(tiles(192, 80, 2, 0), 3, 3, Rescale::kOnOverflow)>(),
   };
   return table;
 }

@@ -6,10 +6,10 @@ namespace natten_sim::kernels::attention_forward {
 std::span<const Instance> neighborhoods() {
   static const std::vector<Instance> table = [] {
     std::vector<Instance> made;
-    add_both<64, true>(made);
-    add_both<96, true>(made);
-    add_both<128, true>(made);
-    add_both<160, true>(made);
+    add_all<64, true>(made);
+    add_all<96, true>(made);
+    add_all<128, true>(made);
+    add_all<160, true>(made);
     return made;
   }();
   return table;

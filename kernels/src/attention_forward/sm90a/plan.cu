@@ -309,8 +309,8 @@ void Plan::Prepared::prepare_items(const GpuInfo& gpu, const Problem& problem, c
   arguments.whole_items = arguments.items;
   constexpr std::int64_t kMostToSplit = 1 << 22;  // items beyond which a round is nothing
   if (schedule.split_tail) {
-    if (schedule.dispatch != Dispatch::kStatic) {
-      throw InvalidParameter("split_tail", to_string(schedule.dispatch), "static dispatch");
+    if (schedule.dispatch != Dispatch::kStatic || instance->shape.neighborhood) {
+      throw InvalidParameter("split_tail", to_string(schedule.dispatch), "static dispatch of a sequence");
     }
     if (items <= kMostToSplit) {
       const SplitTail tail = split_tail(tiles_of_items(), ctas);

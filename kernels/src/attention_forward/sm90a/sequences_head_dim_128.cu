@@ -6,7 +6,7 @@ namespace natten_sim::kernels::attention_forward {
 std::span<const Instance> sequences_head_dim_128() {
   static const std::vector<Instance> table = [] {
     std::vector<Instance> made;
-    add_both<128>(made);
+    add_all<128>(made);
     return made;
   }();
   return table;

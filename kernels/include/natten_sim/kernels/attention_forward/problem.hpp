@@ -99,8 +99,7 @@ struct KernelShape {
   bool ping_pong = false;  ///< warpgroups issue their products in turns
   Rescale rescale = Rescale::kFar;
   int early = 1;        ///< rows whose exponentials come before the wait for the product beside them
-  bool joined = true;   ///< the first scores of an item are computed beside the last product of the one before
-  int polynomial = 0;   ///< of 8 exponentials of unmasked tiles, those that the FMA units compute
+  bool joined = false;  ///< the first scores of an item are computed beside the last product of the one before
 
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
@@ -114,8 +113,8 @@ struct Schedule {
   std::int64_t heads_a_section =
       1;         ///< 1: all Q tiles of a head, then the next head; more: tile by tile over these
   int ctas = 0;  ///< kStatic, kTicket: at most one an SM; 0: one an SM
-  /// kStatic: the last Q tiles, which do not fill a round, are split along their keys among all CTAs, where
-  /// that is faster; see split_tail.hpp. Whichever part comes last adds up all of them, in order of keys.
+  /// kStatic, sequences: the last Q tiles, which do not fill a round, are split along their keys among all
+  /// CTAs, where that is faster; see split_tail.hpp. Whichever part comes last adds up all of them, in order of keys.
   bool split_tail = false;
 };
 
