@@ -157,6 +157,29 @@ __device__ __forceinline__ unsigned take_overflow(Shared<T>& s, int stage) {
   return again;
 }
 
+/// K and V of an item; V trails K by a tile, as the consumers want them.
+template <class T>
+__device__ __forceinline__ void load_walk(const Arguments& a, Shared<T>& s, const CUtensorMap* k_map,
+                                          const CUtensorMap* v_map, const Work& work,
+                                          CountedRing<T::kKStages>& k_ring, CountedRing<T::kVStages>& v_ring) {
+  int3 v_origin = {0, 0, 0};
+  for (int i = 0; i <= work.count; ++i) {
+    int3 k_origin = {0, 0, 0};
+    if (i < work.count) {
+      k_origin = kv_origin<T::kMask, T::kKvTile>(a, work, i);
+      barrier_wait(&s.k_empty[k_ring.stage()], k_ring.parity() ^ 1);
+      load_kv<T>(a, k_map, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], work, k_origin);
+      k_ring.advance();
+    }
+    if (i > 0) {
+      barrier_wait(&s.v_empty[v_ring.stage()], v_ring.parity() ^ 1);
+      load_kv<T>(a, v_map, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], work, v_origin);
+      v_ring.advance();
+    }
+    v_origin = k_origin;
+  }
+}
+
 template <class T>
 __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
   CountedRing<T::kKStages> k_ring;
@@ -194,23 +217,7 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
     }
     load_q<T>(a, s, q_map, work, stage);
     q_ring.advance();
-    // V trails K by a tile, as the consumers want them.
-    int3 v_origin = {0, 0, 0};
-    for (int i = 0; i <= work.count; ++i) {
-      int3 k_origin = {0, 0, 0};
-      if (i < work.count) {
-        k_origin = kv_origin<T::kMask, T::kKvTile>(a, work, i);
-        barrier_wait(&s.k_empty[k_ring.stage()], k_ring.parity() ^ 1);
-        load_kv<T>(a, k_map, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], work, k_origin);
-        k_ring.advance();
-      }
-      if (i > 0) {
-        barrier_wait(&s.v_empty[v_ring.stage()], v_ring.parity() ^ 1);
-        load_kv<T>(a, v_map, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], work, v_origin);
-        v_ring.advance();
-      }
-      v_origin = k_origin;
-    }
+    load_walk<T>(a, s, k_map, v_map, work, k_ring, v_ring);
     if (again != 0) continue;
     if (a.ticket != nullptr) {
       item = static_cast<int>(gridDim.x) + static_cast<int>(atomicAdd(a.ticket, 1));
