@@ -1,7 +1,6 @@
 // Dividing the last items of a launch among CTAs. Needs no GPU.
 #include <algorithm>
 #include <cstdint>
-#include <iostream>
 #include <map>
 #include <random>
 #include <vector>
@@ -9,6 +8,7 @@
 #include <natten_sim/kernels/attention_forward/split_tail.hpp>
 
 #include "catch.hpp"
+#include "seed.hpp"
 
 namespace {
 
@@ -89,8 +89,8 @@ TEST_CASE("one item is shared by as many CTAs as its length is worth") {
 }
 
 TEST_CASE("random launches are covered exactly, within the promised makespan, and never slower than whole") {
-  const std::uint64_t seed = std::random_device{}();
-  std::cout << "seed " << seed << '\n';
+  const std::uint64_t seed = natten_sim::test::random_seed();
+  WARN("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
   const auto up_to = [&](std::int32_t most) {
     return static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(most)) + 1;
