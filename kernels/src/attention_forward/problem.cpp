@@ -99,7 +99,7 @@ KernelShape best_kernel(const Problem& problem) {
 Schedule best_schedule(const Problem& problem) {
   Schedule schedule;
   const Band* band = std::get_if<Band>(&problem.mask);
-  if (band == nullptr) {
+  if (band == nullptr) {  // Q tiles at the border visit fewer tiles
     schedule.dispatch = Dispatch::kTicket;
     return schedule;
   }
