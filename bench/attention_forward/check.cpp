@@ -180,7 +180,7 @@ void add_splits(std::vector<Case>& cases) {
   add(7, 2000, 2500, {700, 350}, "window 700,350").schedule.walk = KvOrder::kCyclic;
   add(9, 4000, 4000, {}, "sawtooth, 50 CTAs").schedule = {Dispatch::kStatic, KvOrder::kSawtooth, true, 4, 50,
                                                           true};
-  for (const int head_dim : {64, 96, 160, 192, 256}) {
+  for (const int head_dim : {64, 96, 160, 192}) {
     for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
       Problem problem = sequence(3, 1500, head_dim, false);
       problem.dtype = dtype;

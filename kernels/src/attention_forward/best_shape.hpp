@@ -52,4 +52,9 @@ namespace natten_sim::kernels::attention_forward {
   return shape;
 }
 
+/// Whether a kernel can add up parts of an item: neighborhoods and the widest heads have no registers left.
+[[nodiscard]] constexpr bool can_split(int head_dim, bool neighborhood) {
+  return !neighborhood && head_dim <= 192;
+}
+
 }  // namespace natten_sim::kernels::attention_forward

@@ -240,7 +240,7 @@ struct OutputRows {
       rows.sum[h] += __shfl_xor_sync(0xffffffffu, rows.sum[h], 2);
     }
     if (T::kRedo && !is_in_range(q_stage, rows)) return give_back(q_stage, false);
-    if (T::kMask == MaskKind::kBand && work.part > 0 && !add_parts(work.part - 1, rows))
+    if (T::kSplits && work.part > 0 && !add_parts(work.part - 1, rows))
       return give_back(q_stage, false);
     BoxPlace place;  // before the Q tile is given back
     if constexpr (T::kMask == MaskKind::kBox) {

@@ -7,6 +7,7 @@
 #include <natten_sim/kernels/attention_forward/problem.hpp>
 
 #include "attention_forward/arguments.hpp"
+#include "attention_forward/best_shape.hpp"
 #include "attention_forward/ptx.cuh"
 #include "attention_forward/work.cuh"
 #include "gpu/global_timer.cuh"
@@ -34,6 +35,7 @@ struct Traits {
   static constexpr Rescale kRescale = kShape.rescale;
   static constexpr int kEarly = kShape.early;
   static constexpr bool kJoined = kShape.joined;
+  static constexpr bool kSplits = can_split(kShape.head_dim, kShape.neighborhood);
   static constexpr bool kRedo = kRescale == Rescale::kOnOverflow;
   static_assert(kShape.q_tile % 64 == 0);
   static_assert(!kRedo || (kJoined && kQStages == 2 && kShape.dtype == Dtype::kBf16));

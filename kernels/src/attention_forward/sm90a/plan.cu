@@ -11,6 +11,7 @@
 
 #include <natten_sim/kernels/attention_forward/split_tail.hpp>
 
+#include "attention_forward/best_shape.hpp"
 #include "attention_forward/box_tables.hpp"
 #include "attention_forward/instances.hpp"
 #include "attention_forward/tensor_map.cuh"
@@ -309,8 +310,10 @@ void Plan::Prepared::prepare_items(const GpuInfo& gpu, const Problem& problem, c
   arguments.whole_items = arguments.items;
   constexpr std::int64_t kMostToSplit = 1 << 22;  // items beyond which a round is nothing
   if (schedule.split_tail) {
-    if (schedule.dispatch != Dispatch::kStatic || instance->shape.neighborhood) {
-      throw InvalidParameter("split_tail", to_string(schedule.dispatch), "static dispatch of a sequence");
+    if (schedule.dispatch != Dispatch::kStatic ||
+        !can_split(instance->shape.head_dim, instance->shape.neighborhood)) {
+      throw InvalidParameter("split_tail", to_string(schedule.dispatch),
+                             "static dispatch of a sequence, head_dim at most 192");
     }
     if (items <= kMostToSplit) {
       const SplitTail tail = split_tail(tiles_of_items(), ctas);

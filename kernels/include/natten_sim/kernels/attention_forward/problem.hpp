@@ -113,8 +113,9 @@ struct Schedule {
   std::int64_t heads_a_section =
       1;         ///< 1: all Q tiles of a head, then the next head; more: tile by tile over these
   int ctas = 0;  ///< kStatic, kTicket: at most one an SM; 0: one an SM
-  /// kStatic, sequences: the last Q tiles, which do not fill a round, are split along their keys among all
-  /// CTAs, where that is faster; see split_tail.hpp. Whichever part comes last adds up all of them, in order of keys.
+  /// kStatic, sequences, head_dim to 192: the last Q tiles, which do not fill a round, are split along their
+  /// keys among all CTAs, where that is faster; see split_tail.hpp. Whichever part comes last adds up all of
+  /// them, in order of keys.
   bool split_tail = false;
 };
 
