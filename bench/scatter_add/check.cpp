@@ -21,10 +21,11 @@ struct Shape {
   std::int64_t width, updates, rows;
   const char* distribution;
 };
-constexpr Shape kShapes[] = {{256, 1000, 700, "uniform"}, {8, 999, 37, "zipf:0.3"},   {16, 100, 3, "hot:1"},
-                             {72, 513, 64, "uniform"},    {1032, 77, 5, "uniform"},   {64, 3000, 3000, "zipf:0.5"},
-                             {40, 1, 1, "hot:1"},         {2048, 110, 9, "hot:2"},    {136, 120, 2, "hot:1"},
-                             {4096, 65, 1, "hot:1"}};
+constexpr Shape kShapes[] = {{256, 1000, 700, "uniform"}, {8, 999, 37, "zipf:0.3"},
+                             {16, 100, 3, "hot:1"},       {72, 513, 64, "uniform"},
+                             {1032, 77, 5, "uniform"},    {64, 3000, 3000, "zipf:0.5"},
+                             {40, 1, 1, "hot:1"},         {2048, 110, 9, "hot:2"},
+                             {136, 120, 2, "hot:1"},      {4096, 65, 1, "hot:1"}};
 
 void check_cell(const kernels::GpuInfo& gpu, const Cell& cell, Tally& tally) {
   for (const CheckValues values : {CheckValues::kIntegers, CheckValues::kRandom}) {

@@ -59,8 +59,7 @@ struct RedUpdate {
                      "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
                      : "memory");
       } else if constexpr (Words == 1) {
-        asm volatile("red.relaxed.gpu.global.add.noftz.bf16x2 [%0], %1;" ::"l"(target), "r"(w[0])
-                     : "memory");
+        asm volatile("red.relaxed.gpu.global.add.noftz.bf16x2 [%0], %1;" ::"l"(target), "r"(w[0]) : "memory");
       } else if constexpr (Words == 2) {
         asm volatile("red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};" ::"l"(target), "r"(w[0]),
                      "r"(w[1])

@@ -9,7 +9,6 @@
 #include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/kernels/scatter_add/scatter_add.hpp>
 
-
 namespace natten_sim::kernels::scatter_add {
 namespace {
 
@@ -175,8 +174,7 @@ Check check(const GpuInfo& gpu, const Problem& problem, const std::vector<std::i
   const auto begin = all.begin() + static_cast<std::ptrdiff_t>(kGuardBytes);
   const auto end = all.end() - static_cast<std::ptrdiff_t>(kGuardBytes);
   const auto poisoned = [](std::uint8_t byte) { return byte == kPoison; };
-  result.guards_intact =
-      std::all_of(all.begin(), begin, poisoned) && std::all_of(end, all.end(), poisoned);
+  result.guards_intact = std::all_of(all.begin(), begin, poisoned) && std::all_of(end, all.end(), poisoned);
   const std::vector<std::uint8_t> inside(begin, end);
   const std::vector<double> values = decoded(problem.dtype, value_bytes);
   const std::vector<double> start = decoded(problem.dtype, before);
@@ -192,7 +190,8 @@ Check check(const GpuInfo& gpu, const Problem& problem, const std::vector<std::i
       result.error = error <= result.error ? result.error : error;  // a NaN stays
     }
   }
-  result.passed = result.guards_intact && (kind == CheckValues::kIntegers ? result.error == 0 : result.error <= 1);
+  result.passed =
+      result.guards_intact && (kind == CheckValues::kIntegers ? result.error == 0 : result.error <= 1);
   return result;
 }
 

@@ -128,7 +128,8 @@ __global__ void __launch_bounds__(kThreads)
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncwarp();
     if (lane != 0) continue;
-    unsigned char* const target = reinterpret_cast<unsigned char*>(destination) + index[update] * row_bytes + offset;
+    unsigned char* const target =
+        reinterpret_cast<unsigned char*>(destination) + index[update] * row_bytes + offset;
     const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(mine));
     if constexpr (std::is_same_v<Element, float>) {
       asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(target),
@@ -199,7 +200,7 @@ void launch_private(const Problem& problem, const Arrays<Element>& arrays) {
       cudaMemsetAsync(copies, 0, static_cast<std::size_t>(elements * problem.copies) * sizeof(Element)));
   launch_pieces<ScalarUpdate<Element>>(problem, arrays, copies, problem.copies);
   fold<<<std::min(blocks_for(elements, 256), 8192u), 256>>>(arrays.destination, copies, elements,
-                                                           problem.copies);
+                                                            problem.copies);
 }
 
 template <typename Element>
@@ -251,7 +252,8 @@ bool needs_sm90(const Problem& problem) {
 
 void require_room(const char* name, const DeviceBuffer& buffer, std::size_t bytes) {
   if (buffer.bytes() >= bytes) return;
-  throw InvalidParameter(name, std::to_string(buffer.bytes()), "at least " + std::to_string(bytes) + " bytes");
+  throw InvalidParameter(name, std::to_string(buffer.bytes()),
+                         "at least " + std::to_string(bytes) + " bytes");
 }
 
 template <typename Element>
@@ -313,9 +315,10 @@ void launch(const GpuInfo& gpu, const Problem& problem, const Buffers& buffers, 
   const auto bytes = static_cast<std::size_t>(element_bytes(problem.dtype));
   const std::size_t elements = static_cast<std::size_t>(problem.updates * problem.width);
   require_room("values", buffers.values, elements * bytes);
-  require_room("index", buffers.index,
-               (problem.index == IndexLayout::kElement ? elements : static_cast<std::size_t>(problem.updates)) *
-                   sizeof(std::int64_t));
+  require_room(
+      "index", buffers.index,
+      (problem.index == IndexLayout::kElement ? elements : static_cast<std::size_t>(problem.updates)) *
+          sizeof(std::int64_t));
   require_room("destination", buffers.destination,
                first_byte + static_cast<std::size_t>(problem.rows * problem.width) * bytes);
   require_room("scratch", buffers.scratch, scratch_bytes(problem));

@@ -1,10 +1,9 @@
 // Scatter-add by sorting: deterministic, no atomics. Variants: dtype. Floor: values once through DRAM, and
 // four passes over row numbers and positions for the sort.
-#include "scatter_add/sorted_segments.cuh"
-
 #include <cub/device/device_radix_sort.cuh>
 
 #include "gpu/cuda_check.cuh"
+#include "scatter_add/sorted_segments.cuh"
 
 namespace natten_sim::kernels::scatter_add {
 namespace {

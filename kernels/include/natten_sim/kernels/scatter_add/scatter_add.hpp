@@ -71,7 +71,7 @@ void launch(const GpuInfo& gpu, const Problem& problem, const Buffers& buffers, 
 
 /// One comparison with the oracle. The destination lies between poisoned guards, and is not zero before.
 struct Check {
-  double error = 0;        ///< largest |difference| over its bound; of integers, 0 or 1
+  double error = 0;  ///< largest |difference| over its bound; of integers, 0 or 1
   bool guards_intact = false;
   bool passed = false;
 };
@@ -91,10 +91,11 @@ struct NamesOf<kernels::scatter_add::Path> {
   using Path = kernels::scatter_add::Path;
   static constexpr const char* kConcept = "scatter path";
   static constexpr Name<Path> kTable[] = {
-      {Path::kScalar, "scalar"},   {Path::kRed4, "red-4"},      {Path::kRed8, "red-8"},
-      {Path::kRed16, "red-16"},    {Path::kAtom, "atom"},       {Path::kCas, "cas"},
-      {Path::kBulk, "bulk"},       {Path::kPrivate, "private"}, {Path::kSorted, "sorted"},
-      {Path::kAccumulator, "fp32-accumulator"}};
+      {Path::kScalar, "scalar"}, {Path::kRed4, "red-4"},
+      {Path::kRed8, "red-8"},    {Path::kRed16, "red-16"},
+      {Path::kAtom, "atom"},     {Path::kCas, "cas"},
+      {Path::kBulk, "bulk"},     {Path::kPrivate, "private"},
+      {Path::kSorted, "sorted"}, {Path::kAccumulator, "fp32-accumulator"}};
 };
 
 }  // namespace natten_sim
