@@ -105,6 +105,7 @@ ContentionFit fit_contention(const ContentionProfile& base, const std::vector<Co
                              const std::vector<ContentionCounter>& counters) {
   ContentionFit fit;
   fit.profile = base;
+  fit.profile.sweep.reset();  // these constants are those of devices that were not swept
   fit.profile.warps_in_flight = fitted_warps_in_flight(base, counters);
   std::vector<const ContentionPoint*> used;
   for (const ContentionPoint& point : points) {
