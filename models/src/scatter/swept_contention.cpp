@@ -51,9 +51,9 @@ double waiting_rows(const ScatterLoad& load, const ContentionProfile& profile, c
   const double turns = static_cast<double>(load.updates) / in_flight;
   const double eta = kElementsInTurn * static_cast<double>(lanes_per_word(load));
   const double ending = turns >= eta ? 1 - eta / (2 * turns) : turns / (2 * eta);
-  const double gathered = hot.updates / (hot.updates + sweep.gather_updates * (1 - hot.share));
-  return in_flight / hot.rows * std::pow(ending, std::pow(gathered, sweep.turn_exponent)) *
-         std::pow(gathered, sweep.gather_exponent);
+  const double queued = std::pow(hot.updates / (hot.updates + sweep.gather_updates), sweep.gather_exponent);
+  const double gathered = hot.share + (1 - hot.share) * queued;
+  return in_flight / hot.rows * std::pow(ending, std::pow(gathered, sweep.turn_exponent)) * gathered;
 }
 
 /// Failures for each success, over all updates.
@@ -139,13 +139,6 @@ ContentionPrediction predict_swept(const ScatterLoad& load, const ContentionProf
 ScatterKind kind_of(const ScatterLoad& load, const ContentionPrediction& prediction) {
   if (prediction.bound != ContentionBound::kHottestAddress) return ScatterKind::kStream;
   return load.path == InstructionPath::kCas ? ScatterKind::kCollapse : ScatterKind::kReduction;
-}
-
-const SweepError* sweep_error(const ContentionProfile& profile, ScatterKind kind) {
-  if (!profile.sweep) return nullptr;
-  const auto found = std::find_if(profile.sweep->errors.begin(), profile.sweep->errors.end(),
-                                  [&](const SweepError& error) { return error.kind == kind; });
-  return found == profile.sweep->errors.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> outside_sweep(const ScatterLoad& load, const ContentionSweep& sweep) {

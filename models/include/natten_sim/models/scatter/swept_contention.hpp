@@ -22,13 +22,14 @@ namespace natten_sim {
 /// slice. How many fail for each success:
 ///
 ///     retries = retry_scale * n^retry_exponent * narrow * wide * share^change
-///     n = W / K * G^(f^turn_exponent) * f^gather_exponent
+///     n = W / K * G^(f^turn_exponent) * f
+///     f = p + (1 - p) * (m / (m + gather_updates))^gather_exponent
 ///
-/// W rows are in flight on the resident threads, K rows share them. f = m / (m + gather_updates (1 - p)) is
-/// how far they have gathered on a row that receives m updates, p of all. G accounts for the end, when no new
-/// updates come: threads add kElementsInTurn elements one after the other, each `lanes` successes of its
-/// word, so with eta = kElementsInTurn * lanes and x = updates / W, G = 1 - eta / 2x, or x / 2 eta for x <
-/// eta. `narrow` and `wide` are powers of the lanes of a warp and the KiB that a row fills. `share` of the
+/// W rows are in flight on the resident threads, K rows share them. A row that receives m updates, p of all,
+/// begins with its share p of them and gathers the others. G accounts for the end, when no new updates come:
+/// threads add kElementsInTurn elements one after the other, each `lanes` successes of its word, so with eta
+/// = kElementsInTurn * lanes and x = updates / W, G = 1 - eta / 2x, or x / 2 eta for x < eta. `narrow` and
+/// `wide` are powers of the lanes of a warp, and of the 2 KiB of the L2, that a row fills. `share` of the
 /// updates change the word. A word's successes are at least success_ns apart.
 ///
 /// @throws as predict_contention.
@@ -38,9 +39,6 @@ inline constexpr double kElementsInTurn = 4;
 
 /// The kind of scatter whose error is that of this prediction.
 [[nodiscard]] ScatterKind kind_of(const ScatterLoad& load, const ContentionPrediction& prediction);
-
-/// The error of the sweep's constants on scatters of this kind; null for a profile that was not swept.
-[[nodiscard]] const SweepError* sweep_error(const ContentionProfile& profile, ScatterKind kind);
 
 /// Members of the load that lie outside of what was swept: "width", "updates", "rows". Empty if none does.
 [[nodiscard]] std::vector<std::string> outside_sweep(const ScatterLoad& load, const ContentionSweep& sweep);
