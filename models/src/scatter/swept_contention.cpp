@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <natten_sim/models/scatter/swept_contention.hpp>
 
@@ -33,6 +34,16 @@ double returning_bytes(const ScatterLoad& load, const SweepConstants& sweep) {
   if (load.close_updates > 0) rows = std::min(rows, (kCloseBlock - 1) / load.close_updates);
   const double between = rows * (load.streamed_bytes / updates + row);
   return 2 * updates * row * std::exp(-sweep.reuse_bytes / between);
+}
+
+/// Sectors that an update sends, on average over rows that begin anywhere and warps that end anywhere in
+/// them. A piece that begins at a multiple of g bytes covers 1 - g/32 sectors more than its length.
+double sectors_per_update(const ScatterLoad& load) {
+  const std::int64_t row = row_bytes(load);
+  const std::int64_t warp = kWarpLanes * load.vector_width * element_bytes(load.type);
+  const double split = static_cast<double>(row - std::gcd(row, warp)) / static_cast<double>(warp);
+  const double more = 1 - static_cast<double>(std::gcd(row, kSectorBytes)) / kSectorBytes;
+  return static_cast<double>(row) / kSectorBytes + (1 + split) * more;
 }
 
 double raised(double share_of_limit, double exponent) {
@@ -76,8 +87,8 @@ void add_compare_and_swap(const ScatterLoad& load, const ContentionProfile& prof
   prediction.changing_share = changing_share_of(load);
   const double retries = retries_of(load, profile, hot, waiting, prediction.changing_share);
   const double lanes = static_cast<double>(lanes_per_word(load));
-  const double sectors =
-      static_cast<double>(load.updates) * static_cast<double>(sectors_per_row(load)) * lanes;
+  const double updates = static_cast<double>(load.updates);
+  const double sectors = updates * static_cast<double>(sectors_per_row(load)) * lanes;
   const double failing =
       sweep.cas_sector_ns * sectors * retries * raised(kib_limit(load), sweep.wide_server_exponent);
   const double in_turn = hot.updates * lanes * sweep.success_ns * prediction.changing_share;
@@ -86,9 +97,9 @@ void add_compare_and_swap(const ScatterLoad& load, const ContentionProfile& prof
   prediction.collapsed = failing > stream_ns;
   prediction.contenders = std::max(waiting, 1.0) * static_cast<double>(requests_per_line(load));
   const double words = static_cast<double>(ceil_divide(row_bytes(load), 4));
-  prediction.cas_retries =
-      to_count(static_cast<double>(load.updates) * words * lanes * retries, "cas_retries");
-  prediction.atom_sectors = to_count(sectors * (1 + retries), "sectors");
+  prediction.cas_retries = to_count(updates * words * lanes * retries, "cas_retries");
+  prediction.atom_sectors =
+      to_count(updates * sectors_per_update(load) * lanes + sectors * retries, "sectors");
 }
 
 void add_reductions(const ScatterLoad& load, const SweepConstants& sweep, double stream_ns,
@@ -103,7 +114,7 @@ void add_reductions(const ScatterLoad& load, const SweepConstants& sweep, double
   prediction.hottest_address_ns = hot_ns;
   prediction.time_ns +=
       std::pow(std::pow(stream_ns, sweep.overlap) + std::pow(hot_ns, sweep.overlap), 1 / sweep.overlap);
-  const std::int64_t all = checked_multiply(load.updates, sectors_per_row(load), "sectors");
+  const std::int64_t all = to_count(static_cast<double>(load.updates) * sectors_per_update(load), "sectors");
   (load.path == InstructionPath::kRed ? prediction.red_sectors : prediction.atom_sectors) = all;
 }
 
