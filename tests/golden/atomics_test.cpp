@@ -31,7 +31,13 @@ TEST_CASE("atomics' result has the contract's fields, of the right kind") {
   }
   CHECK(result["updates"] == 5000);
   CHECK(result["addresses"].get<std::int64_t>() == result["rows_touched"].get<std::int64_t>() * 64 / 2);
-  CHECK(result["calibration"]["fitted_points"] == 12);
+  const Json sweep = shipped("contention.json", "devices", "device", "h200")["sweep"];
+  CHECK(result["calibration"]["kind"] == "collapse");
+  CHECK(result["calibration"]["fitted_points"] == sweep["errors"][0]["fitted_points"]);
+  const double worst = sweep["errors"][0]["unfitted_worst_ratio"].get<double>();
+  CHECK(result["calibration"]["unfitted_worst_ratio"] == worst);
+  CHECK(result["calibration"]["outside"].empty());
+  CHECK(result["calibration"]["interval_ns"]["high"] == result["time_ns"].get<double>() * worst);
 }
 
 TEST_CASE("the echoed input of atomics alone reproduces the run") {
@@ -112,7 +118,8 @@ TEST_CASE("hot rows share updates evenly, and fp32 pays one service for each") {
   CHECK(result["max_multiplicity"] == 500000);
   CHECK(result["bound"] == "hottest-address");
   CHECK(result["sectors"]["red"] == 1000000 * 32);
-  CHECK(std::abs(result["bounds_ns"]["hottest_address"].get<double>() / (500000 * 10.6389) - 1) < 0.01);
+  // Rows of 1 KiB: 16 sectors on the hottest row's slice, 0.57109 ns each.
+  CHECK(std::abs(result["bounds_ns"]["hottest_address"].get<double>() / (500000 * 16 * 0.57109) - 1) < 0.01);
 }
 
 TEST_CASE("a path can be forced, and constructs choose theirs") {

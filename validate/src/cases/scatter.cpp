@@ -74,14 +74,18 @@ std::vector<Prediction> ScatterCase::predict(const Device& device, Fidelity) con
   static const study::Context context = study::default_context();
   if (!missing_for_contention(device).empty()) return {};
   study::ScatterQuestion third = question(device.name);
-  const ContentionPrediction timed = study::scatter(third, context).cost.prediction;
+  const study::ScatterAnswer timed = study::scatter(third, context);
   third.prior_runs = 0;  // counters are those of the first run
   const ContentionPrediction counted = study::scatter(third, context).cost.prediction;
   constexpr const char* kModel = "contention, closed form";
   std::vector<Prediction> predictions;
-  predictions.push_back({std::string(kLaunchTime), kModel, timed.time_ns, fitted});
-  predictions.push_back({"l1_reduction_sectors", kModel, static_cast<double>(counted.red_sectors), fitted});
-  predictions.push_back({"l1_atomic_sectors", kModel, static_cast<double>(counted.atom_sectors), fitted});
+  predictions.push_back({std::string(kLaunchTime), kModel, timed.cost.prediction.time_ns, fitted});
+  if (timed.cost.load.path == InstructionPath::kRed) {
+    predictions.push_back(
+        {"l1_reduction_sectors", kModel, static_cast<double>(counted.red_sectors), fitted});
+  } else {
+    predictions.push_back({"l1_atomic_sectors", kModel, static_cast<double>(counted.atom_sectors), fitted});
+  }
   return predictions;
 }
 
