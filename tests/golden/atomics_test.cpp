@@ -12,6 +12,16 @@ namespace {
 
 using namespace natten_sim::test;
 
+/// The entry of `name` in a list of data/`file`.
+Json shipped(const std::string& file, const char* list, const char* key, const std::string& name) {
+  const Json document =
+      Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/" + file));
+  for (const Json& entry : document[list]) {
+    if (entry[key] == name) return entry;
+  }
+  return {};
+}
+
 TEST_CASE("atomics' result has the contract's fields, of the right kind") {
   const Json result = result_of(
       "atomics --updates 5000 --rows 700 --width 64 --distribution zipf:1.2 --dtype bf16 --path auto "
@@ -320,16 +330,6 @@ TEST_CASE("pictures are SVG documents, the same for the same input") {
   }
   // Nothing to draw is no reason to fail.
   CHECK(run("atomics --updates 0 --svg-histogram " + folder + "/e.svg").exit_code == 0);
-}
-
-/// The entry of `name` in a list of data/`file`.
-Json shipped(const std::string& file, const char* list, const char* key, const std::string& name) {
-  const Json document =
-      Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/" + file));
-  for (const Json& entry : document[list]) {
-    if (entry[key] == name) return entry;
-  }
-  return {};
 }
 
 TEST_CASE("a device of a file is asked about like one that ships, and what it lacks is named") {
