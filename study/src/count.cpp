@@ -35,7 +35,7 @@ BackwardCount count_backward(const CountQuestion& question, const TilingProblem&
                              const Context& context) {
   BackwardCount backward{.problem = forward};
   backward.problem.walk = Walk::kBackward;
-  backward.problem.kv_tiling = question.backward_q_tiling.value_or(KvTiling::kStatic);
+  backward.problem.kv_tiling = question.backward_q_tiling.value_or(kDefaultBackwardQTiling);
   backward.problem.tiles = backward_tiles(question, forward, context.catalog);
   backward.count = natten_sim::count(backward.problem, context.progress);
   const Workload workload = workload_of(question.setting);
@@ -76,7 +76,8 @@ CountAnswer count(const CountQuestion& question, const Context& context) {
   CountQuestion& full = answer.question = question;
   full.setting = resolved(setting_of_kernel(question, context.catalog), context.catalog);
   if (full.setting.input.empty())
-    throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
+    throw InvalidParameter("input", "none",
+                           mention("input") + " with one size an axis, or " + mention("preset"));
   answer.window_defaulted = question.window.empty();
   const Extents window =
       answer.window_defaulted ? dense_window(full.setting.input, question.dilation) : question.window;
@@ -106,8 +107,7 @@ CountAnswer count(const CountQuestion& question, const Context& context) {
                                 context);
   answer.time = time_of_count(full, problem, answer.kernel.forward, context);
   if (answer.backward) {
-    answer.backward->time =
-        time_of_count(full, answer.backward->problem, answer.kernel.backward, context);
+    answer.backward->time = time_of_count(full, answer.backward->problem, answer.kernel.backward, context);
   }
   fill_in(problem, full);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);

@@ -51,14 +51,6 @@ void refuse_shared_files(const ScheduleFlags& flags) {
   }
 }
 
-/// A single schedule has to be made and to finish; among several it may say that it does not.
-const FinishedSchedule& require_finished(const study::ScheduleResult& result) {
-  if (const auto* reason = std::get_if<NotApplicable>(&result.outcome))
-    throw InvalidParameter("algorithm", result.name, reason->needs);
-  if (const auto* deadlock = std::get_if<Deadlock>(&result.outcome)) throw DeadlockError(deadlock->waits);
-  return std::get<FinishedSchedule>(result.outcome);
-}
-
 std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input) {
   const report::CriticalPath path =
       flags.critical_path ? report::CriticalPath::kShown : report::CriticalPath::kHidden;
@@ -86,7 +78,7 @@ void write_all(const ScheduleFlags& flags, const std::string& answer,
 
 void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input) {
   const std::string& name = answer.results.front().name;
-  const FinishedSchedule& finished = require_finished(answer.results.front());
+  const FinishedSchedule& finished = study::require_finished(answer.results.front());
   const std::string text = flags.ascii ? report::schedule_ascii(finished) : render(flags, answer, input);
   const std::string svg = flags.svg ? report::schedule_svg(name, finished, answer.problem) : "";
   const std::string table = flags.emit_table ? to_json(study::table_of(name, finished)) : "";

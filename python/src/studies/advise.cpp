@@ -17,14 +17,14 @@ Keywords<AdviseQuestion> advise_keywords() {
   rows.include(preset_keywords(), &Q::setting);
   rows.include(input_keywords(), &Q::setting);
   rows.add("device", &Q::devices, "GPUs, side by side, see kernels() [all that are calibrated]");
-  rows.add("sparsity", &Q::sparsity, "Most of the token pairs that may be left out, 0..1 [0.9]",
+  rows.add("sparsity", &Q::sparsity, "Most of the token pairs that may be left out, 0..1 [default]",
            Echo::kWhenSet);
   rows.add("speedup", &Q::speedup,
            "Instead: as little sparsity as makes attention this many times faster than dense, copies "
            "included [none]",
            Echo::kWhenSet, {.least = 1, .most = 1000});
   rows.add("max_imbalance", &Q::max_imbalance,
-           "Largest over smallest share of the axes that windows leave out [2.5]", Echo::kAlways,
+           "Largest over smallest share of the axes that windows leave out [default]", Echo::kAlways,
            {.least = 1, .most = 1e9});
   return rows.include(workload_keywords(), &Q::setting);
 }

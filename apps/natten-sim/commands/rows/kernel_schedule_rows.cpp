@@ -7,16 +7,19 @@
 namespace natten_sim::cli {
 namespace {
 
+using Parts = study::ScheduleParts;
+
 /// As `input` echoes them.
 Options<ScheduleFlags> kernel_rows() {
   Options<ScheduleFlags> rows = measured_rows();
   using Question = study::ScheduleQuestion;
-  rows.add("-i,--seqlen-q", &ScheduleFlags::seqlen_q, {.value = "N"});
-  rows.add("--seqlen-k", &ScheduleFlags::seqlen_k, {.value = "N"});
-  rows.add("-n,--heads", path(&ScheduleFlags::question, &Question::heads), {.value = "N"});
-  rows.add("--heads-kv", path(&ScheduleFlags::question, &Question::heads_kv), {.value = "N"});
-  rows.add("-b,--batch-size", path(&ScheduleFlags::question, &Question::batch), {.value = "N"});
-  rows.add("--device", &ScheduleFlags::device, {.value = "NAME"});
+  const auto question = schedule_part(&Parts::question);
+  rows.add("-i,--seqlen-q", schedule_part(&Parts::seqlen_q), {.value = "N"});
+  rows.add("--seqlen-k", schedule_part(&Parts::seqlen_k), {.value = "N"});
+  rows.add("-n,--heads", path(question, &Question::heads), {.value = "N"});
+  rows.add("--heads-kv", path(question, &Question::heads_kv), {.value = "N"});
+  rows.add("-b,--batch-size", path(question, &Question::batch), {.value = "N"});
+  rows.add("--device", schedule_part(&Parts::device), {.value = "NAME"});
   rows.include(mask_rows());
   return rows;
 }
@@ -25,7 +28,7 @@ Options<ScheduleFlags> kernel_rows() {
 
 Options<ScheduleFlags> walk_rows() {
   Options<ScheduleFlags> rows;
-  rows.add("--walk", path(&ScheduleFlags::question, &study::ScheduleQuestion::walk),
+  rows.add("--walk", path(schedule_part(&Parts::question), &study::ScheduleQuestion::walk),
            {.value = "ORDER",
             .help = "partial-first: chains take partly masked tiles before full ones, as block-sparse "
                     "kernels do; in-order [default]"});
@@ -71,15 +74,15 @@ Options<ScheduleFlags> measured_rows() {
 study::KernelScheduleQuestion kernel_schedule_question(const ScheduleFlags& flags) {
   study::KernelScheduleQuestion question;
   question.kernel = flags.kernel.value();
-  if (!flags.device) throw InvalidParameter("--device", "missing", "the device that runs the kernel");
-  question.device = *flags.device;
-  if (!flags.seqlen_q) throw InvalidParameter("--seqlen-q", "missing", "the tokens of the queries");
-  question.q_tokens = *flags.seqlen_q;
-  question.kv_tokens = flags.seqlen_k;
+  if (!flags.parts.device) throw InvalidParameter("--device", "missing", "the device that runs the kernel");
+  question.device = *flags.parts.device;
+  if (!flags.parts.seqlen_q) throw InvalidParameter("--seqlen-q", "missing", "the tokens of the queries");
+  question.q_tokens = *flags.parts.seqlen_q;
+  question.kv_tokens = flags.parts.seqlen_k;
   question.head_dim = flags.head_dim;
-  question.heads = flags.question.heads;
-  question.heads_kv = flags.question.heads_kv;
-  question.batch = flags.question.batch;
+  question.heads = flags.parts.question.heads;
+  question.heads_kv = flags.parts.question.heads_kv;
+  question.batch = flags.parts.question.batch;
   question.dtype = flags.dtype;
   question.costs = flags.costs;
   const auto* mask = std::get_if<ScheduleMask>(&flags.mask.value);
@@ -91,8 +94,8 @@ study::KernelScheduleQuestion kernel_schedule_question(const ScheduleFlags& flag
 
 Json kernel_schedule_input(const ScheduleFlags& flags, const study::KernelScheduleAnswer& answer) {
   ScheduleFlags resolved = flags;
-  resolved.seqlen_k = answer.kv_tokens;
-  resolved.question.heads_kv = answer.heads_kv;
+  resolved.parts.seqlen_k = answer.kv_tokens;
+  resolved.parts.question.heads_kv = answer.heads_kv;
   if (answer.costs) resolved.costs = answer.costs->name;
   return kernel_rows().echo(resolved);
 }
