@@ -1,7 +1,32 @@
+#include <algorithm>
+#include <numeric>
+
 #include <natten_sim/core/device.hpp>
 #include <natten_sim/core/error.hpp>
 
 namespace natten_sim {
+
+std::vector<std::int32_t> partitions_in_launch_order(const std::vector<LaunchRun>& runs, std::int64_t ctas) {
+  std::vector<std::int64_t> taken(runs.size(), 0);
+  const std::int64_t sms = std::accumulate(runs.begin(), runs.end(), std::int64_t{0},
+                                           [](std::int64_t sum, const LaunchRun& run) { return sum + run.sms; });
+  std::int64_t left = std::min(ctas, sms);
+  const auto take = [&](std::size_t run) {
+    if (left == 0 || taken[run] == runs[run].sms) return;
+    ++taken[run];
+    --left;
+  };
+  while (left > 0 && taken[0] < runs[0].sms) take(0);
+  while (left > 0) {
+    for (std::size_t run = 1; run < runs.size(); ++run) take(run);
+  }
+  std::vector<std::int32_t> partitions;
+  for (std::size_t run = 0; run < runs.size(); ++run)
+    partitions.insert(partitions.end(), static_cast<std::size_t>(taken[run]), runs[run].partition);
+  for (std::size_t i = 0; static_cast<std::int64_t>(partitions.size()) < ctas; ++i)
+    partitions.push_back(partitions[i]);
+  return partitions;
+}
 
 std::vector<DeviceNumber> known_numbers(const Device& device) {
   std::vector<DeviceNumber> numbers;

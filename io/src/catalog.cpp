@@ -151,9 +151,29 @@ void read_value(const Reader& fields, double& value) {
   if (!(value > 0)) fields.fail("value", "a positive number");
 }
 
+/// "launch_runs": pairs of SMs and their partition, which add up to the SMs of the device.
+void read_launch_runs(const Reader& sourced, Device& device) {
+  std::int64_t sms = 0;
+  device.launch_runs.emplace();
+  for (const Json& pair : sourced.array("value")) {
+    const bool whole = pair.is_array() && pair.size() == 2 && pair[0].is_number_integer() &&
+                       pair[1].is_number_integer() && pair[0].get<std::int64_t>() >= 1 &&
+                       pair[0].get<std::int64_t>() <= kMaxDeviceCount && pair[1].get<std::int64_t>() >= 0 &&
+                       device.l2.partitions && pair[1].get<std::int64_t>() < device.l2.partitions->value;
+    if (!whole) sourced.fail("value", "pairs [SMs, number of an L2 partition, from 0]");
+    device.launch_runs->value.push_back(
+        {static_cast<std::int32_t>(pair[0].get<std::int64_t>()), static_cast<std::int32_t>(pair[1].get<std::int64_t>())});
+    sms += pair[0].get<std::int64_t>();
+  }
+  if (!device.sms || sms != device.sms->value) sourced.fail("value", "as many SMs in all as 'sms' says");
+  device.launch_runs->measured = sourced.boolean_or("measured", false);
+  device.launch_runs->source = sourced.text("source");
+}
+
 Device read_device(const Json& entry, const std::string& where) {
   Device device;
-  std::vector<std::string> keys = {"name", "title", "arch", "default_backend", "atomics", "msda_kernels"};
+  std::vector<std::string> keys = {"name", "title", "arch", "default_backend", "atomics", "msda_kernels",
+                                   "launch_runs"};
   for_each_number(device, [&](const char* name, const auto&) { keys.emplace_back(name); });
   const Reader fields(entry, where, keys);
   device.name = fields.text("name");
@@ -176,6 +196,8 @@ Device read_device(const Json& entry, const std::string& where) {
     number->measured = sourced.boolean_or("measured", false);
     number->source = sourced.text("source");
   });
+  if (fields.has("launch_runs"))
+    read_launch_runs(Reader(fields.at("launch_runs"), place("launch_runs"), {"value", "measured", "source"}), device);
   return device;
 }
 

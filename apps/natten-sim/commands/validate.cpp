@@ -70,7 +70,7 @@ int print_comparison(const Job& job, const std::vector<Suite>& suites,
       job, [&] { return report::validation_json(recordings, comparison); },
       [&] { return report::validation_csv(comparison); },
       [&] { return report::validation_text(recordings, comparison, rows); });
-  return comparison.outside == 0 ? kExitDone : kExitOutOfTolerance;
+  return all_hold(comparison) ? kExitDone : kExitOutOfTolerance;
 }
 
 int run_list(Job& job) {

@@ -5,6 +5,13 @@
 namespace natten_sim::report::tables {
 namespace {
 
+/// "8@0 16@1": eight SMs near partition 0, then sixteen near partition 1.
+std::string runs_text(const std::vector<LaunchRun>& runs) {
+  std::string text;
+  for (const LaunchRun& run : runs) text += fmt::format("{}{}@{}", text.empty() ? "" : " ", run.sms, run.partition);
+  return text;
+}
+
 Json device_json(const Device& device) {
   Json values = Json::object();
   for (const DeviceNumber& value : known_numbers(device)) {
@@ -12,6 +19,13 @@ Json device_json(const Device& device) {
     values[value.name] = {{"value", whole ? Json(static_cast<std::int64_t>(value.value)) : Json(value.value)},
                           {"measured", value.measured},
                           {"source", value.source}};
+  }
+  if (device.launch_runs) {
+    Json runs = Json::array();
+    for (const LaunchRun& run : device.launch_runs->value) runs.push_back(Json::array({run.sms, run.partition}));
+    values["launch_runs"] = {{"value", runs},
+                             {"measured", device.launch_runs->measured},
+                             {"source", device.launch_runs->source}};
   }
   return {{"name", device.name},
           {"title", device.title},
@@ -52,6 +66,10 @@ std::string devices_text(const Catalog& catalog) {
     for (const DeviceNumber& value : known_numbers(device)) {
       text += fmt::format("  {} = {:.12g}{}   [{}]\n", value.name, value.value,
                           value.measured ? " (measured)" : "", value.source);
+    }
+    if (const auto& runs = device.launch_runs) {
+      text += fmt::format("  launch_runs = {}{}   [{}]\n", runs_text(runs->value),
+                          runs->measured ? " (measured)" : "", runs->source);
     }
     text += "\n";
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/draw/html_page.hpp>
+#include <natten_sim/report/validation_report.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
 
 #include "validate/validation_pictures.hpp"
@@ -88,8 +89,7 @@ void add_views(draw::HtmlPage& page, const RecordedData& data) {
 std::string validation_page(const std::vector<validate::Recording>& recordings,
                             const validate::Comparison& comparison, const RecordedData& data) {
   draw::HtmlPage page("Predictions against measurements");
-  page.paragraph(fmt::format("{} comparisons, {} out of tolerance.", comparison.rows.size(),
-                             comparison.outside));
+  page.paragraph(verdict_text(comparison) + ".");
   page.heading("Measured where").table(head_table(recordings));
   page.heading("Errors of the predictions")
       .paragraph("Absolute relative deviations. Points that a model was fitted on are never counted with "

@@ -113,6 +113,52 @@ std::string rows_text(const Comparison& comparison) {
   return "\nEvery comparison\n" + text_table(table, LastColumn::kLeft);
 }
 
+/// What a score reached beside what is stored: "0.556 (0.556)".
+std::string beside(const std::string& reached, const std::string& stored) {
+  return reached + " (" + stored + ")";
+}
+
+std::string scores_text(const Comparison& comparison) {
+  if (comparison.scores.empty()) return "";
+  std::vector<std::vector<std::string>> table = {
+      {"suite", "counter", "model", "group", "points", "tolerance", "within", "median", "p90", "rank", ""}};
+  const auto plain = [](double value) { return fmt::format("{:.3f}", value); };
+  for (const ScoreResult& score : comparison.scores) {
+    const Score &reached = score.reached, &stored = score.stored;
+    table.push_back({score.suite, score.counter, score.model.empty() ? "all" : score.model,
+                     score.group.empty() ? "all" : score.group, std::to_string(reached.points),
+                     percent(score.tolerance), beside(percent(reached.within), percent(stored.within)),
+                     beside(percent(reached.median), percent(stored.median)),
+                     beside(percent(reached.p90), percent(stored.p90)),
+                     beside(plain(reached.rank), plain(stored.rank)),
+                     !score.judged()            ? "some of its points: not judged"
+                     : score.held() ? "held"
+                                                : "BELOW WHAT IS STORED"});
+  }
+  return "\nScores of points that nothing excuses, and the stored ones below which they may not fall\n" +
+         text_table(table, LastColumn::kLeft);
+}
+
+Json score_json(const Score& score) {
+  return {{"points", score.points},
+          {"within", score.within},
+          {"median", finite(score.median)},
+          {"p90", finite(score.p90)},
+          {"rank", score.rank}};
+}
+
+Json score_result_json(const ScoreResult& score) {
+  return {{"suite", score.suite},
+          {"counter", score.counter},
+          {"model", score.model},
+          {"group", score.group},
+          {"tolerance", score.tolerance},
+          {"reached", score_json(score.reached)},
+          {"stored", score_json(score.stored)},
+          {"judged", score.judged()},
+          {"held", score.held()}};
+}
+
 std::string misses_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> outside = {
       {"point", "counter", "predicted", "measured", "deviation", "tolerance"}};
@@ -222,11 +268,19 @@ Json validation_json(const std::vector<Recording>& recordings, const Comparison&
                       {"not_fitted", errors_json(group.not_fitted)},
                       {"fitted", errors_json(group.fitted)}});
   }
+  Json scores = Json::array();
+  for (const ScoreResult& score : comparison.scores) scores.push_back(score_result_json(score));
   return {{"recordings", heads},
           {"rows", rows},
           {"groups", groups},
           {"throughput", times},
+          {"scores", scores},
+          {"within", comparison.within},
+          {"excused", comparison.excused},
+          {"excused_worst", comparison.excused_worst},
           {"out_of_tolerance", comparison.outside},
+          {"scored", comparison.scored},
+          {"scores_missed", comparison.scores_missed},
           {"notes", comparison.notes}};
 }
 
@@ -234,13 +288,28 @@ std::string validation_text(const std::vector<Recording>& recordings, const Comp
                             RowsText rows) {
   std::string text;
   for (const Recording& recording : recordings) text += head_text(recording);
-  text += groups_text(comparison) + savings_text(comparison) + misses_text(comparison);
+  text += groups_text(comparison) + savings_text(comparison) + scores_text(comparison) +
+          misses_text(comparison);
   if (rows == RowsText::kAll) text += rows_text(comparison);
   for (const Recording& recording : recordings) text += throughput_text(recording);
   if (!comparison.notes.empty()) text += "\n";
   for (const std::string& note : comparison.notes) text += "not compared: " + note + "\n";
-  return text +
-         fmt::format("\n{} comparisons, {} out of tolerance\n", comparison.rows.size(), comparison.outside);
+  return text + "\n" + verdict_text(comparison) + "\n";
+}
+
+std::string verdict_text(const Comparison& comparison) {
+  const std::size_t judged = comparison.within + comparison.excused + comparison.outside;
+  std::string text = fmt::format("{} comparisons: {} within", comparison.rows.size(), comparison.within);
+  text += fmt::format(", {} excused", comparison.excused);
+  if (comparison.excused > 0) text += fmt::format(" (worst {})", percent(comparison.excused_worst));
+  text += fmt::format(", {} outside", comparison.outside);
+  if (comparison.scored > 0) {
+    text += fmt::format(", {} scored ({} of {} scores below what is stored)", comparison.scored,
+                        comparison.scores_missed, comparison.scores.size());
+  }
+  const std::size_t others = comparison.rows.size() - judged - comparison.scored;
+  if (others > 0) text += fmt::format(", {} not judged", others);
+  return text;
 }
 
 std::string validation_csv(const Comparison& comparison) {

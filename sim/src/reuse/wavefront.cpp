@@ -28,8 +28,11 @@ void require_valid(const WavefrontDevice& device, const WavefrontOptions& option
   require_rate("pairs_per_ns", device.pairs_per_ns);
   if (!(device.lone_share > 0 && device.lone_share <= 1))
     throw InvalidParameter("lone_share", std::to_string(device.lone_share), "more than 0, at most 1");
-  if (device.gpc_sms && *device.gpc_sms < 1)
-    throw InvalidParameter("gpc_sms", std::to_string(*device.gpc_sms), "1 or more", "1");
+  for (const std::int32_t partition : device.partition_of_sm) {
+    if (partition < 0 || partition >= device.l2_partitions)
+      throw InvalidParameter("partition_of_sm", std::to_string(partition),
+                             "0.." + std::to_string(device.l2_partitions - 1));
+  }
   if (!(device.slot_skew > -1 && device.slot_skew < 1))
     throw InvalidParameter("slot_skew", std::to_string(device.slot_skew), "more than -1, less than 1");
   if (options.lookahead_tiles < 0 || options.lookahead_tiles > kMaxLookahead) {
@@ -108,8 +111,9 @@ class Simulation {
   Sm& sm_of(std::int32_t worker) { return sms_[static_cast<std::size_t>(worker % device_.sms)]; }
   [[nodiscard]] std::int32_t partition_of(std::int32_t worker) const {
     const std::int64_t sm = worker % device_.sms;
-    if (!device_.gpc_sms) return static_cast<std::int32_t>(sm * device_.l2_partitions / device_.sms);
-    return static_cast<std::int32_t>(sm / *device_.gpc_sms % device_.l2_partitions);
+    const std::vector<std::int32_t>& listed = device_.partition_of_sm;
+    if (listed.empty()) return static_cast<std::int32_t>(sm * device_.l2_partitions / device_.sms);
+    return listed[static_cast<std::size_t>(sm) % listed.size()];
   }
 
   const AttentionWork& work_;

@@ -11,7 +11,6 @@ DeviceNumbers numbers_of(const Device& device) {
   numbers.l2_bytes = value_of<std::int64_t>(device.l2.bytes);
   numbers.l2_partitions = value_of<std::int64_t>(device.l2.partitions);
   numbers.l2_ways = value_of<std::int64_t>(device.l2.ways);
-  numbers.gpc_sms = value_of<std::int64_t>(device.gpc_sms);
   numbers.shared_memory_per_block_bytes = value_of<std::int64_t>(device.shared_memory_per_block_bytes);
   numbers.hit_bytes_per_s = value_of<double>(device.l2.hit_bytes_per_s);
   numbers.miss_bytes_per_s = value_of<double>(device.l2.miss_bytes_per_s);

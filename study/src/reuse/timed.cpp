@@ -77,7 +77,10 @@ WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumber
   wavefront.sms = static_cast<std::int32_t>(*setting.question.sms);
   wavefront.l2_partitions = static_cast<std::int32_t>(numbers.l2_partitions.value_or(1));
   if (numbers.l2_ways) wavefront.l2_ways = static_cast<std::int32_t>(*numbers.l2_ways);
-  if (numbers.gpc_sms) wavefront.gpc_sms = static_cast<std::int32_t>(*numbers.gpc_sms);
+  if (device.launch_runs) {
+    wavefront.partition_of_sm = partitions_in_launch_order(
+        device.launch_runs->value, std::min(*subject.workers, *setting.question.sms));
+  }
   wavefront.hit_bytes_per_ns =
       known_number(numbers.hit_bytes_per_s, device, "l2_hit_bandwidth_bytes_per_s") / sms * 1e-9;
   wavefront.miss_bytes_per_ns =

@@ -111,21 +111,22 @@ TEST_CASE("a miss passes the port of its SM at the rate of misses") {
   CHECK(near(run_wavefront(work, device, {.lookahead_tiles = 0}).time_ns, 30 + 10));
 }
 
-TEST_CASE("SMs of one GPC share a partition of the L2, the next GPC has the next") {
+TEST_CASE("an SM reads through the partition that it is attached to") {
   WavefrontDevice device = kSlow;
   device.sms = 4;
   device.l2_partitions = 2;
   const AttentionWork work(problem_1d(20, 10, 10, false), {.workers = 2});  // on SMs 0 and 1
   // Half of each tile is at home in the other partition: of Q 5 sectors, of a KV tile 10. Two partitions
   // fetch both KV tiles twice.
-  const auto fabric_sectors = [&](std::optional<std::int32_t> gpc_sms) {
-    device.gpc_sms = gpc_sms;
+  const auto fabric_sectors = [&](std::vector<std::int32_t> partition_of_sm) {
+    device.partition_of_sm = std::move(partition_of_sm);
     return run_wavefront(work, device).fabric_sectors;
   };
-  CHECK(fabric_sectors(std::nullopt) == 2 * 5 + 2 * 10);  // SMs 0 and 1 of four
-  CHECK(fabric_sectors(2) == 2 * 5 + 2 * 10);
-  CHECK(fabric_sectors(1) == 2 * 5 + 2 * 2 * 10);
-  CHECK(fabric_sectors(3) == 2 * 5 + 2 * 10);
+  CHECK(fabric_sectors({}) == 2 * 5 + 2 * 10);  // SMs 0 and 1 of four
+  CHECK(fabric_sectors({0, 0, 1, 1}) == 2 * 5 + 2 * 10);
+  CHECK(fabric_sectors({1, 1, 0, 0}) == 2 * 5 + 2 * 10);
+  CHECK(fabric_sectors({0, 1, 0, 1}) == 2 * 5 + 2 * 2 * 10);
+  CHECK(fabric_sectors({0}) == 2 * 5 + 2 * 10);  // begun again for each SM
 }
 
 TEST_CASE("jitter is the standard deviation of a tile's time") {
@@ -229,12 +230,13 @@ TEST_CASE("in lockstep two partitions read what one cache of their size reads, a
   const AttentionWork work(problem, {.workers = 8});
   const WavefrontRun one = run_wavefront(work, device, {.lookahead_tiles = 2});
   CHECK(one.fabric_sectors == 0);
-  for (const std::optional<std::int32_t> gpc_sms :
-       {std::optional<std::int32_t>(), std::optional(1), std::optional(2), std::optional(4)}) {
+  using Partitions = std::vector<std::int32_t>;
+  for (const Partitions& partition_of_sm :
+       {Partitions{}, {0, 1}, {0, 0, 1, 1}, {1, 0, 0, 1, 1, 1, 0, 0}, {0, 0, 0, 0, 0, 1}}) {
     device.l2_partitions = 2;
-    device.gpc_sms = gpc_sms;
+    device.partition_of_sm = partition_of_sm;
     const WavefrontRun two = run_wavefront(work, device, {.lookahead_tiles = 2});
-    INFO("GPCs of " << (gpc_sms ? std::to_string(*gpc_sms) : "consecutive") << " SMs");
+    INFO(partition_of_sm.size() << " SMs listed");
     CHECK(two.load_miss_sectors == one.load_miss_sectors);
     // K and V are asked for by both sides, so each half crosses once a reading; half of each Q tile crosses.
     const AttentionTraffic traffic = attention_traffic(problem);
@@ -290,7 +292,8 @@ TEST_CASE("a device that cannot be is refused") {
   for (const auto& break_it : std::vector<std::function<void(WavefrontDevice&)>>{
            [](WavefrontDevice& d) { d.jitter = 0.9; }, [](WavefrontDevice& d) { d.jitter = std::nan(""); },
            [](WavefrontDevice& d) { d.lone_share = 0; }, [](WavefrontDevice& d) { d.lone_share = 1.1; },
-           [](WavefrontDevice& d) { d.slot_skew = 1; }, [](WavefrontDevice& d) { d.gpc_sms = 0; },
+           [](WavefrontDevice& d) { d.slot_skew = 1; }, [](WavefrontDevice& d) { d.partition_of_sm = {0, d.l2_partitions}; },
+           [](WavefrontDevice& d) { d.partition_of_sm = {-1}; },
            [](WavefrontDevice& d) { d.l2_partitions = 0; }, [](WavefrontDevice& d) { d.l2_ways = 0; }}) {
     WavefrontDevice broken = kSlow;
     break_it(broken);

@@ -86,6 +86,29 @@ TEST_CASE("savings have tolerances and known misses as counters have") {
   CHECK_THROWS_AS(parse_suite(text, "v.json"), UnknownName);
 }
 
+TEST_CASE("a tolerance may have a score, whose numbers are in range") {
+  const auto with = [](const std::string& score) {
+    return R"({"schema": "natten-sim.suite/1", "name": "s", "title": "t", "counters": [], "sweeps": [], "known_misses": [], "tolerances": [{"counter": "dram_read_bytes", "relative": 0.1, "score": )" +
+           score + "}]}";
+  };
+  const std::string whole = R"({"points": 9, "within": 0.5, "median": 0.1, "p90": 0.2, "rank": 0.9})";
+  const Suite suite = parse_suite(with(whole), "v.json");
+  REQUIRE(suite.tolerances.at(0).score);
+  CHECK(suite.tolerances[0].score->p90 == 0.2);
+  for (const auto& [from, to] : {std::pair{"9,", "0,"},
+                                 {"0.5", "1.5"},
+                                 {"0.5", "-0.1"},
+                                 {"0.1", "-0.1"},
+                                 {"0.2", "0.05"},
+                                 {"0.9", "1.1"},
+                                 {"\"rank\": 0.9", "\"rang\": 0.9"}}) {
+    std::string damaged = whole;
+    damaged.replace(damaged.find(from), std::string(from).size(), to);
+    INFO(damaged);
+    CHECK_THROWS_AS(parse_suite(with(damaged), "v.json"), Error);
+  }
+}
+
 TEST_CASE("a launch on some SMs is another point, one on all of them the same as ever") {
   const std::vector<std::string> words = {"tokens=65536", "head_dim=128",       "q_tile=128",
                                           "kv_tile=64",   "ctas_per_sm=1",      "stages=2",

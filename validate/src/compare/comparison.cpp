@@ -104,6 +104,43 @@ void limit_known_misses(const Suite& suite, std::span<ComparisonRow> rows) {
   }
 }
 
+/// The first tolerance that fits; null without.
+const Tolerance* tolerance_of(const Suite& suite, const ComparisonRow& row) {
+  const auto found =
+      std::find_if(suite.tolerances.begin(), suite.tolerances.end(), [&](const Tolerance& each) {
+        return each.counter == row.counter && row.model.find(each.model) != std::string::npos &&
+               row.group.find(each.group) != std::string::npos;
+      });
+  return found == suite.tolerances.end() ? nullptr : &*found;
+}
+
+/// The scores of one suite over all its recordings, in the order of its tolerances.
+void add_scores(const Suite& suite, Comparison& comparison) {
+  for (const Tolerance& tolerance : suite.tolerances) {
+    if (!tolerance.score) continue;
+    std::vector<ScoredPoint> points;
+    for (const ComparisonRow& row : comparison.rows) {
+      if (row.suite == suite.name && row.verdict == Verdict::kScored && tolerance_of(suite, row) == &tolerance)
+        points.push_back({row.predicted, row.measured, row.deviation});
+    }
+    if (points.empty()) continue;
+    comparison.scores.push_back({suite.name, tolerance.counter, tolerance.model, tolerance.group,
+                                 tolerance.relative, score_of(points, tolerance.relative), *tolerance.score});
+  }
+}
+
+void count_verdicts(Comparison& comparison) {
+  for (const ComparisonRow& row : comparison.rows) {
+    comparison.within += row.verdict == Verdict::kWithin ? 1 : 0;
+    comparison.outside += row.verdict == Verdict::kOutside ? 1 : 0;
+    comparison.scored += row.verdict == Verdict::kScored ? 1 : 0;
+    if (row.verdict != Verdict::kKnownMiss) continue;
+    ++comparison.excused;
+    comparison.excused_worst = std::max(comparison.excused_worst, std::abs(row.deviation));
+  }
+  for (const ScoreResult& score : comparison.scores) comparison.scores_missed += score.held() ? 0 : 1;
+}
+
 /// What the recording lacks of its suite.
 void note_gaps(const Suite& suite, const Recording& recording, std::vector<std::string>& notes) {
   std::set<std::string> wanted;
@@ -122,13 +159,13 @@ void note_gaps(const Suite& suite, const Recording& recording, std::vector<std::
 
 void judge(const Suite& suite, ComparisonRow& row) {
   const double error = std::abs(row.deviation);
-  const auto tolerance =
-      std::find_if(suite.tolerances.begin(), suite.tolerances.end(), [&](const Tolerance& each) {
-        return each.counter == row.counter && row.model.find(each.model) != std::string::npos &&
-               row.group.find(each.group) != std::string::npos;
-      });
-  if (tolerance == suite.tolerances.end()) return;
+  const Tolerance* const tolerance = tolerance_of(suite, row);
+  if (tolerance == nullptr) return;
   row.tolerance = tolerance->relative;
+  if (tolerance->score) {
+    row.verdict = Verdict::kScored;
+    return;
+  }
   // A NaN is never within a tolerance.
   row.verdict = error <= tolerance->relative ? Verdict::kWithin : Verdict::kOutside;
   if (row.verdict == Verdict::kWithin) return;
@@ -202,9 +239,8 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
     limit_known_misses(suite, std::span(comparison.rows).subspan(first));
   }
   comparison.groups = summarise(comparison.rows);
-  comparison.outside = static_cast<std::size_t>(
-      std::count_if(comparison.rows.begin(), comparison.rows.end(),
-                    [](const ComparisonRow& row) { return row.verdict == Verdict::kOutside; }));
+  for (const Suite& suite : suites) add_scores(suite, comparison);
+  count_verdicts(comparison);
   return comparison;
 }
 

@@ -37,10 +37,22 @@ std::vector<Json> expand(const Json& sweep, const std::string& where) {
   return points;
 }
 
+Score parse_score(const Json& json, const std::string& where) {
+  const StrictObject fields(json, where, {"points", "within", "median", "p90", "rank"});
+  const Score score{static_cast<std::size_t>(fields.integer("points", {1, 100000})), fields.number("within"),
+                    fields.number("median"), fields.number("p90"), fields.number("rank")};
+  if (!(score.within >= 0 && score.within <= 1)) fields.fail("within", "a share, 0..1");
+  if (!(score.median >= 0)) fields.fail("median", "a deviation of 0 or more");
+  if (!(score.p90 >= score.median)) fields.fail("p90", "a deviation of the median or more");
+  if (!(score.rank >= -1 && score.rank <= 1)) fields.fail("rank", "a correlation, -1..1");
+  return score;
+}
+
 Tolerance parse_tolerance(const Json& json, const std::string& where) {
-  const StrictObject fields(json, where, {"counter", "model", "group", "relative"});
-  const Tolerance tolerance{compared_quantity(fields.text("counter")), fields.text_or("model", ""),
-                            fields.text_or("group", ""), fields.number("relative")};
+  const StrictObject fields(json, where, {"counter", "model", "group", "relative", "score"});
+  Tolerance tolerance{compared_quantity(fields.text("counter")), fields.text_or("model", ""),
+                      fields.text_or("group", ""), fields.number("relative"), std::nullopt};
+  if (json.contains("score")) tolerance.score = parse_score(json.at("score"), where + ".score");
   if (!(tolerance.relative >= 0)) fields.fail("relative", "a deviation of 0 or more");
   return tolerance;
 }

@@ -87,7 +87,7 @@ std::optional<study::TimedRun> timed_run(const Device& device, const kernels::At
            a.ctas_per_sm == b.ctas_per_sm;
   });
   if (pace == paces.end() || !device.l2.effective_bytes || !device.l2.partitions || !device.l2.ways ||
-      !device.gpc_sms || !device.l2.hit_bytes_per_s || !device.l2.miss_bytes_per_s ||
+      !device.launch_runs || !device.l2.hit_bytes_per_s || !device.l2.miss_bytes_per_s ||
       !device.dram_bytes_per_s || !device.sms) {
     return std::nullopt;
   }

@@ -22,6 +22,20 @@ struct Sourced {
 template <typename T>
 using Known = std::optional<Sourced<T>>;
 
+/// SMs that follow each other in launch order, a GPC or what is left of one, and the partition of the L2 that
+/// they are attached to.
+struct LaunchRun {
+  std::int32_t sms = 0;
+  std::int32_t partition = 0;
+};
+
+/// The partition of the SM that each of the first `ctas` CTAs of a launch runs on, one CTA an SM. The first
+/// run is filled first. If the CTAs fill all others too, these follow one after the other; fewer CTAs are
+/// spread over them evenly, each run's beside each other. Seen on an H200 for 1 to 132 CTAs. CTAs beyond the
+/// SMs begin again with the first. Requires runs of at least one SM, ctas >= 0.
+[[nodiscard]] std::vector<std::int32_t> partitions_in_launch_order(const std::vector<LaunchRun>& runs,
+                                                                   std::int64_t ctas);
+
 /// The second-level cache, as far as it is known.
 struct DeviceL2 {
   Known<std::int64_t> bytes;
@@ -40,7 +54,7 @@ struct Device {
   std::string architecture;
   std::string default_backend;
   Known<std::int32_t> sms;
-  Known<std::int32_t> gpc_sms;  ///< SMs of one GPC
+  Known<std::vector<LaunchRun>> launch_runs;  ///< of all SMs, in launch order
   DeviceL2 l2;
   Known<double> dram_bytes_per_s;
   Known<std::int64_t> shared_memory_per_block_bytes;
@@ -58,7 +72,6 @@ void for_each_number(D& device, Visit&& visit) {
   visit("l2_bytes", device.l2.bytes);
   visit("l2_effective_bytes", device.l2.effective_bytes);
   visit("l2_partitions", device.l2.partitions);
-  visit("gpc_sms", device.gpc_sms);
   visit("l2_sector_bytes", device.l2.sector_bytes);
   visit("l2_line_bytes", device.l2.line_bytes);
   visit("l2_ways", device.l2.ways);

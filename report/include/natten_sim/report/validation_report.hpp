@@ -15,7 +15,8 @@ namespace natten_sim::report {
 ///     group                    suite   counter          fitted  points    mean  median     p95   worst
 ///     all: lockstep LRU, ..    reuse   dram_read_bytes  no          93  5.203%  1.871%  ..
 
-/// The `result` of `validate`: rows, groups, throughput, out_of_tolerance, notes.
+/// The `result` of `validate`: rows, groups, throughput, scores, how many rows have
+/// which verdict, notes.
 [[nodiscard]] Json validation_json(const std::vector<validate::Recording>& recordings,
                                    const validate::Comparison& comparison);
 
@@ -24,6 +25,9 @@ enum class RowsText { kNone, kAll };
 [[nodiscard]] std::string validation_text(const std::vector<validate::Recording>& recordings,
                                           const validate::Comparison& comparison,
                                           RowsText rows = RowsText::kNone);
+
+/// How many comparisons were within their tolerances, excused, outside, scored and not judged, in one line.
+[[nodiscard]] std::string verdict_text(const validate::Comparison& comparison);
 
 /// One line a comparison.
 [[nodiscard]] std::string validation_csv(const validate::Comparison& comparison);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include <natten_sim/sim/reuse/attention_work.hpp>
 #include <natten_sim/sim/reuse/stack_distance.hpp>
@@ -13,8 +14,8 @@ namespace natten_sim {
 ///
 /// Worker w is a CTA slot of SM `w mod sms`. A slot loads its Q tile and, `lookahead_tiles` KV tiles at a
 /// time, K and V; multiplies tile after tile once they have arrived; stores its O tile; takes its next item.
-/// - L2: LRU over tiles, in partitions (partitioned_l2.hpp). SMs are numbered in launch order: GPC after GPC,
-///   whose SMs are attached to one partition, the next GPC's to the next. A tile is there from the moment it
+/// - L2: LRU over tiles, in partitions (partitioned_l2.hpp). SMs are numbered in launch order, and each
+///   is attached to one partition. A tile is there from the moment it
 ///   is asked for: a second request for a tile in flight waits for it and reads nothing from DRAM. Stores
 ///   allocate without a read.
 /// - DRAM: one queue at `dram_bytes_per_ns`, for loads in the order of their requests and for stores.
@@ -40,8 +41,9 @@ struct WavefrontDevice {
   /// a tile than the first, relative to their mean; the slots between follow in equal steps. -1 < skew < 1.
   double slot_skew = 0;
   double jitter = 0;  ///< standard deviation of a tile's compute time, as a fraction of it (uniform)
-  /// SMs of a GPC, see above; none: the SMs of a partition are numbered consecutively.
-  std::optional<std::int32_t> gpc_sms = {};
+  /// The L2 partition of each SM, in launch order; SMs beyond the list begin it again. Empty: the SMs of a
+  /// partition are numbered consecutively.
+  std::vector<std::int32_t> partition_of_sm = {};
 };
 
 struct WavefrontOptions {

@@ -63,7 +63,13 @@ struct Comparison {
   std::vector<ComparisonRow> rows;
   std::vector<GroupSummary>
       groups;               ///< all groups of a counter and model first, then each, in order of appearance
-  std::size_t outside = 0;  ///< new misses
+  std::vector<ScoreResult> scores;  ///< of the tolerances that judge their points together
+  std::size_t within = 0;           ///< points within their tolerances
+  std::size_t excused = 0;          ///< known misses
+  double excused_worst = 0;         ///< largest absolute deviation of those
+  std::size_t outside = 0;          ///< new misses
+  std::size_t scored = 0;           ///< points that scores judge
+  std::size_t scores_missed = 0;    ///< scores below what is stored
   std::vector<std::string> notes;  ///< points without measurement or prediction, and why
 };
 
@@ -76,8 +82,13 @@ struct Comparison {
                                  Fidelity fidelity = Fidelity::kClosedForm,
                                  const std::function<void(double)>& progress = {});
 
+/// Whether nothing is outside of its tolerance and no score below what is stored.
+[[nodiscard]] inline bool all_hold(const Comparison& comparison) noexcept {
+  return comparison.outside == 0 && comparison.scores_missed == 0;
+}
+
 /// Fills in the verdict of one deviation, by the suite's tolerances and known misses. It does not count the
-/// points of a known miss; `compare` does.
+/// points of a known miss, nor does it make scores; `compare` does.
 void judge(const Suite& suite, ComparisonRow& row);
 
 /// Sums up rows as Comparison::groups does.

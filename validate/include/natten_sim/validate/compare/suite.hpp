@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <natten_sim/validate/cases/case.hpp>
+#include <natten_sim/validate/compare/score.hpp>
 
 namespace natten_sim::validate {
 
@@ -14,12 +16,15 @@ namespace natten_sim::validate {
 /// parameters and stands for their product.
 
 /// A tolerated deviation for models and groups whose names contain `model` and `group`; empty names mean all.
-/// The deviation is relative, and for savings it is the difference. The first entry that fits counts.
+/// The deviation is relative, and for savings it is the difference. The first entry that fits counts. Without
+/// `score` each point is judged; with it all points that the entry fits are judged together: their score may
+/// not fall below the stored one, and no known miss excuses any of them.
 struct Tolerance {
   std::string counter;
   std::string model;
   std::string group;
   double relative = 0;
+  std::optional<Score> score;
 };
 
 /// A miss that was investigated. Of the points whose key contains `point`, at most `points` may deviate from

@@ -9,6 +9,7 @@ enum class Verdict {
   kWithin,       ///< deviates by no more than the tolerance
   kKnownMiss,    ///< deviates by more than that, but by no more than a documented miss
   kOutside,      ///< a new miss
+  kScored,       ///< judged by the score of its group, not by itself
   kNoTolerance,  ///< no tolerance is stated: shown, not judged
 };
 using natten_sim::to_string;  // beside the overloads of this namespace, which would hide it
@@ -24,6 +25,7 @@ struct NamesOf<validate::Verdict> {
   static constexpr Name<Verdict> kTable[] = {{Verdict::kWithin, "within"},
                                              {Verdict::kKnownMiss, "known miss"},
                                              {Verdict::kOutside, "OUT OF TOLERANCE"},
+                                             {Verdict::kScored, "scored"},
                                              {Verdict::kNoTolerance, "not judged"}};
 };
 
