@@ -13,7 +13,7 @@ import pytest
 # kernel or a device that fills in what the question leaves out.
 CALLS: dict[str, list[dict[str, Any]]] = {
     "count": [{"input": 16}],
-    "search": [{"input": 16, "window_range": (2, 16)}, {"input": 16, "window": 4, "q_tile": 4, "kv_tile": 4}],
+    "search": [{"input": 16, "window_range": (2, 16)}, {"input": 256, "window": 64, "q_tile": 64, "kv_tile": 64, "any": True}],
     "schedule": [{"q_tiles": 4}, {"seqlen_q": 512}, {"q_tiles": 4, "device": "h200"}],
     "reuse": [{"seqlen": 1024}, {"seqlen": 1024, "fidelity": "lru"}, {"stream_bytes": 4096},
               {"seqlen": 1024, "fidelity": "lru", "ways": 4, "l2_bytes": 65536},
@@ -41,22 +41,27 @@ def value_of(text: str) -> object:
         return text
 
 
+def without(name: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Some keywords are echoed only where they are given."""
+    return answer | {"input": {key: value for key, value in answer["input"].items() if key != name}}
+
+
 @pytest.mark.parametrize("function", CALLS)
 def test_a_stated_default_is_what_is_taken_without_the_keyword(function: str) -> None:
     call = getattr(natten_sim, function)
     defaults = stated(call.__doc__)
     assert defaults
-    plain = [call(**keywords).to_json() for keywords in CALLS[function]]
+    plain = [call(**keywords).to_dict() for keywords in CALLS[function]]
     compared = set()
     for name, text in defaults.items():
         for keywords, answer in zip(CALLS[function], plain, strict=True):
             if name in keywords:
                 continue
             try:
-                told = call(**keywords, **{name: value_of(text)}).to_json()
+                told = call(**keywords, **{name: value_of(text)}).to_dict()
             except natten_sim.Error:
                 continue  # a rule in words, or a keyword of other calls
-            assert told == answer, f"{name}={text}"
+            assert without(name, told) == without(name, answer), f"{name}={text}"
             compared.add(name)
             break
     assert len(compared) >= 4, compared

@@ -168,7 +168,7 @@ Keywords<study::StreamSubject> stream_keywords() {
                   {.hi = std::int64_t{1} << 40});
 }
 
-Keywords<ReuseParts> worker_keywords() {
+Keywords<ReuseParts> reader_keywords() {
   Keywords<ReuseParts> rows;
   return rows.add("workers", &ReuseParts::workers,
                   "CTAs resident at once [SMs times CTAs an SM]; readers of a stream [SMs]", Echo::kAlways,
@@ -180,7 +180,7 @@ Keywords<ReuseParts> reuse_keywords() {
   Keywords<F> rows = length_keywords();
   rows.include(attention_keywords(), &F::attention);
   rows.add("tile", &F::tile, "Shape of both tiles [q_tile and kv_tile]", Echo::kNever);
-  rows.include(worker_keywords()).include(question_keywords(), &F::question).include(method_keywords());
+  rows.include(reader_keywords()).include(question_keywords(), &F::question).include(method_keywords());
   rows.include(set_keywords(), &F::sets).include(subject_keywords()).include(stream_keywords(), &F::stream);
   return rows;
 }
@@ -200,7 +200,7 @@ Keywords<ReuseParts> keywords_of_subject(const ReuseParts& parts) {
   } else {
     rows.include(length_keywords()).include(attention_keywords(), &ReuseParts::attention);
   }
-  return rows.include(worker_keywords());
+  return rows.include(reader_keywords());
 }
 
 Json reuse_input(const Keywords<ReuseParts>&, const ReuseAnswer& answer) {

@@ -1,6 +1,6 @@
 // A default that help states is the default: the program answers the same with the option and without it.
 // Walked over the rows of every subcommand, so that an option that is added is tested too.
-#include <cctype>
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -9,6 +9,8 @@
 #include <vector>
 
 #include <unistd.h>
+
+#include <natten_sim/io/json_text.hpp>
 
 #include "catch.hpp"
 #include "cli/command.hpp"
@@ -60,6 +62,15 @@ std::optional<std::string> printed(std::vector<std::string> words) {
   return out.text();
 }
 
+/// An answer without the option itself, which `input` of some shows only where it is given.
+std::string without_echo(const std::string& answer, std::string option) {
+  std::replace(option.begin(), option.end(), '-', '_');
+  if (option == "dim") option = "head_dim";
+  natten_sim::Json object = natten_sim::parse_json(answer);
+  object["input"].erase(option);
+  return object.dump();
+}
+
 std::vector<std::string> words_of(const std::string& line) {
   std::vector<std::string> words(1);
   for (const char c : line) {
@@ -85,8 +96,8 @@ std::optional<std::string> stated_default(const std::string& help) {
 /// Lines that the options of a subcommand can be added to. An option is compared on the first that takes it.
 /// They give neither a preset, nor a kernel, nor a device that would fill in what the struct leaves out.
 const std::map<std::string, std::vector<std::string>> kLines = {
-    {"count", {"-i 16 --json", "-i 16 --backprop --json"}},
-    {"search", {"-i 16 --window-range 2:16 --json", "-i 16 -w 4 --q-tile 4 --kv-tile 4 --json"}},
+    {"count", {"-i 16 --backprop --json", "-i 16 --json"}},
+    {"search", {"-i 16 --window-range 2:16 --json", "-i 256 -w 64 --q-tile 64 --kv-tile 64 --any --json"}},
     {"schedule",
      {"--q-tiles 4 --json", "-i 512 --json", "-i 512 --device h200 --json",
       "-i 4096 --device h200 --kernel fa4 --json"}},
@@ -100,7 +111,54 @@ const std::map<std::string, std::vector<std::string>> kLines = {
 };
 
 /// Options whose brackets hold a rule in words, not a value.
-const std::set<std::string> kRules = {};
+const std::set<std::string> kRules = {
+    "advise dense-steps",
+    "advise device",
+    "advise dim-value",
+    "advise heads-kv",
+    "count at-q-tile",
+    "count backward-kv-tile",
+    "count backward-q-tile",
+    "count dense-steps",
+    "count dim-value",
+    "count heads-kv",
+    "count kernel",
+    "count kv-tile",
+    "count q-tile",
+    "count window",
+    "msda accumulator",
+    "msda dtype",  // fp16 with an fp16 accumulator, else bf16
+    "msda l2-bytes",
+    "reuse dim-value",
+    "reuse heads-kv",
+    "reuse l2-bytes",
+    "reuse picture",  // sweep with --sweep, else histogram
+    "reuse window",
+    "reuse workers",
+    "schedule compute-partial",
+    "schedule costs",
+    "schedule dispatch",
+    "schedule effort",
+    "schedule heads-kv",
+    "schedule kv-tiles",
+    "schedule launch-order",
+    "schedule reduce-kv",
+    "schedule seqlen-k",
+    "schedule workers",
+    "search backward-kv-tile",
+    "search backward-q-tile",
+    "search dense-steps",
+    "search dim-value",
+    "search heads-kv",
+    "search kernel",
+    "search kv-tile",
+    "search max-imbalance",  // 2.5 with a preset and free windows, else any
+    "search objective",
+    "search q-tile",
+    "search stride-max",
+    "search threads",
+    "search window-range",
+};
 
 TEST_CASE("a default that help states is what the program takes without the option") {
   std::set<std::string> rules;
@@ -124,7 +182,7 @@ TEST_CASE("a default that help states is what the program takes without the opti
         const std::optional<std::string> told = printed(words);
         taken = told.has_value();
         INFO(command.name << " " << lines->second[i] << ", " << words.back());
-        if (taken) CHECK(*told == *plain[i]);
+        if (taken) CHECK(without_echo(*told, option.name()) == without_echo(*plain[i], option.name()));
       }
       if (taken) {
         ++compared;
