@@ -1,4 +1,5 @@
 #include <natten_sim/report/advise_report.hpp>
+#include <natten_sim/report/default_text.hpp>
 #include <natten_sim/study/advise.hpp>
 
 #include "setting_keywords.hpp"
@@ -17,8 +18,10 @@ Keywords<AdviseQuestion> advise_keywords() {
   rows.include(preset_keywords(), &Q::setting);
   rows.include(input_keywords(), &Q::setting);
   rows.add("device", &Q::devices, "GPUs, side by side, see kernels() [all that are calibrated]");
-  rows.add("sparsity", &Q::sparsity, "Most of the token pairs that may be left out, 0..1 [default]",
-           Echo::kWhenSet);
+  rows.add(
+      "sparsity", &Q::sparsity,
+      "Most of the token pairs that may be left out, 0..1 " + report::default_text(study::kUsualSparsity),
+      Echo::kWhenSet);
   rows.add("speedup", &Q::speedup,
            "Instead: as little sparsity as makes attention this many times faster than dense, copies "
            "included [none]",

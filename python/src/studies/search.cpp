@@ -106,7 +106,8 @@ void add_shapes(Keywords<SearchQuestion>& rows) {
   rows.add("stride_range", &Q::stride_range, "Strides to try, as window_range [1..window]");
   rows.add("dilation", &Q::dilation, "Dilation, one an axis " + report::axis_default(&AxisMask::dilation));
   rows.add("causal", &Q::causal, "One an axis [False]");
-  rows.add("kv_tiling", &Q::kv_tiling, "static or dynamic " + report::default_text("the chosen backend's", study::kDefaultKvTiling));
+  rows.add("kv_tiling", &Q::kv_tiling,
+           "static or dynamic " + report::default_text("the chosen backend's", study::kDefaultKvTiling));
   rows.add("q_tile", &Q::q_tile, "Q tile in tokens [all of the backend's]", Echo::kNever);
   rows.add("kv_tile", &Q::kv_tile, "KV tile in tokens [all of the backend's]", Echo::kNever);
   rows.add(
@@ -152,16 +153,20 @@ Keywords<SearchQuestion> space_keywords() {
   add_shapes(rows);
   rows.include(backend_keywords(Echo::kNever), &Q::setting);
   add_constraints(rows);
-  rows.add("objective", &Q::objective,
-           "What to rank by: predicted time, or a speedup; worst is the published one, and e2e ranks by it [time "
-           "where the device has one; else work, or worst for one tile pair]");
+  rows.add(
+      "objective", &Q::objective,
+      "What to rank by: predicted time, or a speedup; worst is the published one, and e2e ranks by it [time "
+      "where the device has one; else work, or worst for one tile pair]");
   rows.add("kernel", &Q::kernels, "Kernels whose tiles and times are compared on the device [the backend's]",
            Echo::kNever);
-  rows.add("kernel_schedule", &Q::kernel_schedule,
-           "Launch of hopper-fna: cooperative or pingpong " + report::default_text(study::TimeQuestion{}.schedule), Echo::kWhenSet);
-  rows.choose("ladder", &Q::kind, SearchKind::kLadder,
-              "Stride ladder of a fixed window: the front over stride product and worst-case speedup [default]",
-              Echo::kNever);
+  rows.add(
+      "kernel_schedule", &Q::kernel_schedule,
+      "Launch of hopper-fna: cooperative or pingpong " + report::default_text(study::TimeQuestion{}.schedule),
+      Echo::kWhenSet);
+  rows.choose(
+      "ladder", &Q::kind, SearchKind::kLadder,
+      "Stride ladder of a fixed window: the front over stride product and worst-case speedup [default]",
+      Echo::kNever);
   rows.choose("pareto", &Q::kind, SearchKind::kPareto,
               "Whole Pareto front over lower sparsity, smaller stride product, higher speedup [default]",
               Echo::kNever);
@@ -170,7 +175,8 @@ Keywords<SearchQuestion> space_keywords() {
            "Rows differ in their window, their window and stride, or the tiles that are visited; none: every "
            "configuration is a row [window; tiles for a fixed window]",
            Echo::kWhenSet);
-  rows.add("top", &Q::top, "How many candidates [default]", Echo::kWhenSet, {.lo = 1, .hi = 100'000});
+  rows.add("top", &Q::top, "How many candidates " + report::default_text(study::kDefaultTop), Echo::kWhenSet,
+           {.lo = 1, .hi = 100'000});
   return rows.include(workload_keywords(), &Q::setting);
 }
 

@@ -197,7 +197,7 @@ TEST_CASE("schedule parts: workers are a number or a device's, not both") {
   CHECK(refused(parts) == "device: given together with --workers is not valid; accepted: one of the two");
 }
 
-TEST_CASE("schedule parts: one algorithm asks for its plan; all of them without costs for the map of costs") {
+TEST_CASE("schedule parts: one algorithm asks for its plan, all of them without costs for the map of costs") {
   ScheduleParts parts = tiles(4);
   CHECK(question_of(parts).algorithms.empty());
   CHECK(question_of(parts).cost_map);
