@@ -12,7 +12,7 @@ import pytest
 # Calls that keywords can be added to. A keyword is compared on the first that takes it. None names a preset, a
 # kernel or a device that fills in what the question leaves out.
 CALLS: dict[str, list[dict[str, Any]]] = {
-    "count": [{"input": 16}],
+    "count": [{"input": 16, "backprop": True}, {"input": 16}],
     "search": [{"input": 16, "window_range": (2, 16)}, {"input": 256, "window": 64, "q_tile": 64, "kv_tile": 64, "any": True}],
     "schedule": [{"q_tiles": 4}, {"seqlen_q": 512}, {"q_tiles": 4, "device": "h200"}],
     "reuse": [{"seqlen": 1024}, {"seqlen": 1024, "fidelity": "lru"}, {"stream_bytes": 4096},
@@ -55,7 +55,7 @@ def test_a_stated_default_is_what_is_taken_without_the_keyword(function: str) ->
     compared = set()
     for name, text in defaults.items():
         for keywords, answer in zip(CALLS[function], plain, strict=True):
-            if name in keywords:
+            if name in keywords or name in ("catalog", "progress"):
                 continue
             try:
                 told = call(**keywords, **{name: value_of(text)}).to_dict()

@@ -52,7 +52,7 @@ struct ScheduleParts {
 /// beside `mask`, which brings its own.
 void require_no_sizes(const ScheduleParts& parts, const std::string& mask);
 
-/// The question of parts about a schedule that was made elsewhere, which says all but workers and costs.
+/// The question of parts about a schedule that was made elsewhere: it says all but workers and costs.
 [[nodiscard]] TableQuestion table_question_of(const ScheduleParts& parts, ScheduleTable table);
 
 /// The parts with everything that the answer filled in. They do not depend on a device any more.
