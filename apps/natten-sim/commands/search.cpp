@@ -59,13 +59,13 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
             .batch = true,
             .excludes = {"stride"}});
   rows.add_key("stride_range", &SearchQuestion::stride_range);
-  rows.add("--dilation", &SearchQuestion::dilation, 
+  rows.add("--dilation", &SearchQuestion::dilation,
            {.value = "N", .help = "Dilation, one an axis " + report::axis_default(&AxisMask::dilation)});
   rows.add("-c,--causal", &SearchQuestion::causal,
            {.value = "BOOL",
             .help = "true/false/1/0, one an axis " + report::axis_default(&AxisMask::causal)});
   rows.add("--kv-tiling", &SearchQuestion::kv_tiling,
-           {.value = "KIND", 
+           {.value = "KIND",
             .help = "static or dynamic " +
                     report::default_text("the chosen backend's", study::kDefaultKvTiling)});
   rows.add(
