@@ -81,10 +81,13 @@ Keywords<ScheduleParts> choice_keywords() {
 
 Keywords<ScheduleParts> walk_keywords() {
   Keywords<ScheduleParts> rows;
-  return rows.add(
-      "walk", question(&ScheduleQuestion::walk),
-      "partial-first: chains take partly masked tiles before full ones, as block-sparse kernels do "
-      "[default]");
+  rows.add("walk", question(&ScheduleQuestion::walk),
+           "partial-first: chains take partly masked tiles before full ones, as block-sparse kernels do "
+           "[default]");
+  rows.add("heads_in_flight", question(&ScheduleQuestion::heads_in_flight),
+           "Of a search: heads at work at a time [with device and seqlen_q as many as its L2 holds]",
+           Echo::kAlways, {.hi = kMaxCount});
+  return rows;
 }
 
 /// `input` echoes the number of workers alone.
@@ -96,6 +99,9 @@ Keywords<ScheduleParts> worker_keywords() {
   rows.add("device", &F::device, "Take the workers from a GPU, see devices() [none]", Echo::kNever);
   rows.add("ctas_per_sm", &F::ctas_per_sm, "With device: CTAs resident on an SM [default]", Echo::kNever,
            {.hi = 32});
+  rows.add("dim", question(&ScheduleQuestion::head_dim),
+           "Head dim, for what the L2 of the device holds [default]", Echo::kNever, {.hi = 65536});
+  rows.add("dtype", question(&ScheduleQuestion::dtype), "Element type, likewise [default]", Echo::kNever);
   return rows;
 }
 
@@ -171,6 +177,7 @@ Json schedule_input(const Keywords<AskedSchedule>& rows, const ScheduleAnswers& 
   if (found.asked.table) {  // which says the rest itself
     for (const auto& row : choices.rows()) input.erase(row.name);
     input.erase("walk");
+    input.erase("heads_in_flight");
   }
   return input;
 }

@@ -105,6 +105,7 @@ ScheduleParts parts_of(ScheduleParts asked, const ScheduleAnswer& answer) {
   parts.question.heads_kv = answer.heads_kv;
   parts.question.batch = answer.batch;
   parts.workers = answer.problem.workers;
+  parts.question.heads_in_flight = answer.heads_in_flight;
   parts.device.reset();
   const BackwardCosts& costs = answer.costs;
   parts.question.costs = {.compute = costs.compute,

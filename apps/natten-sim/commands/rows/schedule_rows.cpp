@@ -146,7 +146,7 @@ Options<Flags> table_rows() {
             .echo = Echo::kWhenSet,
             .rules_out = {{"mask", "q-tiles", "kv-tiles", "seqlen-q", "seqlen-k", "q-tile", "kv-tile",
                            "heads", "heads-kv", "batch-size", "algorithm", "dispatch", "launch-order",
-                           "effort", "seed", "walk", "emit-table"},
+                           "effort", "seed", "heads-in-flight", "walk", "emit-table"},
                           "costs and workers only: the table says the rest"}});
   return rows;
 }

@@ -21,9 +21,7 @@ struct ScheduleFlags {
   MaskOption mask;
   std::optional<std::string> table, emit_table, svg, perfetto;
   bool critical_path = false, ascii = false;
-  std::optional<std::string> kernel;  ///< with it: head_dim and dtype too
-  std::int64_t head_dim = study::KernelScheduleQuestion{}.head_dim;
-  Dtype dtype = study::KernelScheduleQuestion{}.dtype;
+  std::optional<std::string> kernel;
   std::optional<std::string> costs;  ///< a name, or a file
   CatalogFiles files;
   OutputFlags output;
