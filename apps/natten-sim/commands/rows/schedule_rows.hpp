@@ -19,10 +19,9 @@ namespace natten_sim::cli {
 struct ScheduleFlags {
   study::ScheduleParts parts;  ///< without the mask
   MaskOption mask;
-  std::optional<std::string> table, emit_table, svg, perfetto;
+  std::optional<std::string> table, emit_table, emit_header, emit_binary, svg, perfetto;
   bool critical_path = false, ascii = false;
   std::optional<std::string> kernel;
-  std::optional<std::string> costs;  ///< a name, or a file
   CatalogFiles files;
   OutputFlags output;
 };
