@@ -17,8 +17,7 @@ struct Traits {
   static constexpr int kQTile = kQTileV;
   static constexpr int kKvTile = 128;  // 64 rows a consumer warpgroup
   static constexpr Pipeline kPipeline = kPipelineV;
-  static constexpr bool kAhead = kPipeline != Pipeline::kInTurn;
-  static constexpr bool kLateBarrier = kPipeline == Pipeline::kLateBarrier;
+  static constexpr bool kWaitsTogether = kPipeline == Pipeline::kWaitsTogether;
 
   static constexpr int kThreads = 384;
   static constexpr int kBoxes = kHeadDim / 64;  // TMA boxes are 64 columns wide: 128 bytes, swizzled
@@ -47,6 +46,7 @@ struct Shared {
   alignas(16) float lse2[kStages][T::kQTile];
   alignas(16) float delta[kStages][T::kQTile];
   Task slot[kSlots];
+  std::uint32_t sink[kConsumerWarps];  // written, never read: see Consumer::keep
   std::uint64_t kv_full, kv_empty;
   std::uint64_t q_full[kStages], q_empty[kStages];
   std::uint64_t o_full[kStages], o_empty[kStages];
