@@ -129,11 +129,15 @@ BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, bool 
   return costs;
 }
 
+/// The points of suite backward-costs.
 bool lies_in_fit(const ScheduleCostEvidence& fit, const AttentionBackwardCase& point) {
   const auto holds = [](const auto& list, const auto& value) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
-  return holds(fit.lengths, point.tokens) && holds(fit.masks, class_of_band(point.mask)) &&
+  const bool full = class_of_band(point.mask) == MaskClass::kFull;
+  const bool chosen = full ? point.algorithm == "shift" || (point.algorithm == "ascending" && point.ordered)
+                           : point.algorithm == "spt" || (point.algorithm == "symmetric-shift" && point.ordered);
+  return chosen && holds(fit.lengths, point.tokens) && holds(fit.masks, class_of_band(point.mask)) &&
          point.batch * point.tokens == fit.tokens_in_all && point.heads * point.head_dim == fit.hidden;
 }
 
