@@ -101,7 +101,11 @@ KernelShape best_kernel(const Problem& problem) {
 Schedule best_schedule(const Problem& problem) {
   Schedule schedule;
   const Band* band = std::get_if<Band>(&problem.mask);
-  if (band == nullptr || (!band->left && !band->right)) return schedule;
+  if (band == nullptr) {  // Q tiles at the border visit fewer tiles
+    schedule.dispatch = Dispatch::kTicket;
+    return schedule;
+  }
+  if (!band->left && !band->right) return schedule;
   // Q tiles differ in length: the longest first, over as many heads as half of the L2 holds K and V of.
   schedule.dispatch = Dispatch::kTicket;
   schedule.last_q_tile_first = true;

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -125,6 +127,109 @@ TEST_CASE("each run of hopper-fna on an H200 is told by the other runs within 4%
   }
   CHECK(told == 10);
   CHECK(sum / 10 <= 0.04);
+}
+
+/// Median of each row, by key.
+std::map<std::string, double> medians_of(const Recording& recording) {
+  std::map<std::string, double> medians;
+  for (const RecordedRow& row : recording.rows) {
+    INFO(key_of(row.point));
+    REQUIRE(row.timing.has_value());
+    medians[key_of(row.point)] = row.timing->milliseconds.median;
+  }
+  return medians;
+}
+
+TEST_CASE("what search by time chooses is at most 3% slower than the best of 30 random candidates") {
+  const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_choice.json"));
+  const nlohmann::json suite = nlohmann::json::parse(text_of("data/suites/choice.json"));
+  const std::map<std::string, double> measured = medians_of(recording_of("nvidia-h200-choice.json"));
+  std::size_t at = 0;
+  for (const nlohmann::json& problem : frozen.at("problems")) {
+    INFO(problem.at("search"));
+    double chosen = 0, best_random = 1e300;
+    std::size_t random = 0;
+    for (const nlohmann::json& candidate : problem.at("candidates")) {
+      const nlohmann::json& point = suite.at("sweeps").at(at++);
+      REQUIRE(point.at("window") == candidate.at(0));
+      REQUIRE(point.at("stride") == candidate.at(1));
+      const double ms = measured.at(key_of(flex_point(point)));
+      if (candidate.at(4) == "random") {
+        best_random = std::min(best_random, ms);
+        ++random;
+      } else if (chosen == 0) {
+        chosen = ms;  // the first that search names
+      }
+    }
+    CHECK(random == 30);
+    CHECK(chosen <= 1.03 * best_random);
+  }
+  CHECK(frozen.at("problems").size() == 9);
+  CHECK(at == suite.at("sweeps").size());
+}
+
+/// Mean and largest |predicted / measured - 1| of a kernel over frozen predictions.
+std::pair<double, double> errors_of(const nlohmann::json& frozen, const std::map<std::string, double>& measured,
+                                    const std::string& kernel) {
+  double sum = 0, worst = 0;
+  std::size_t points = 0;
+  for (const nlohmann::json& row : frozen.at("rows")) {
+    if (row.at(0).at("runs") != kernel) continue;
+    const double off = std::abs(row.at(1).get<double>() / measured.at(key_of(flex_point(row.at(0)))) - 1);
+    sum += off;
+    worst = std::max(worst, off);
+    ++points;
+  }
+  CHECK(points == 41);
+  return {sum / static_cast<double>(points), worst};
+}
+
+TEST_CASE("frozen times of this project's kernel and of FlexAttention hold within 5% on average, 12% at worst") {
+  const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_beside.json"));
+  const std::map<std::string, double> measured = medians_of(recording_of("nvidia-h200-beside.json"));
+  for (const char* kernel : {"gna", "flexattention"}) {
+    INFO(kernel);
+    const auto [mean, worst] = errors_of(frozen, measured, kernel);
+    CHECK(mean <= 0.05);
+    CHECK(worst <= 0.12);
+  }
+}
+
+TEST_CASE("in turns with FlexAttention this project's kernel is the faster one on every problem, as predicted") {
+  const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_beside.json"));
+  const std::map<std::string, double> measured = medians_of(recording_of("nvidia-h200-beside-turns.json"));
+  std::map<std::string, std::map<std::string, std::pair<double, double>>> problems;
+  for (const nlohmann::json& row : frozen.at("rows")) {
+    nlohmann::json problem = row.at(0);
+    problem.erase("runs");
+    problems[problem.dump()][row.at(0).at("runs")] = {row.at(1).get<double>(),
+                                                      measured.at(key_of(flex_point(row.at(0))))};
+  }
+  CHECK(problems.size() == 41);
+  for (const auto& [problem, kernels] : problems) {
+    INFO(problem);
+    CHECK(kernels.at("gna").first < kernels.at("flexattention").first);
+    CHECK(kernels.at("gna").second < kernels.at("flexattention").second);
+  }
+}
+
+TEST_CASE("frozen times of FlashAttention-2 and cuDNN by timed wavefronts are 5% off on average") {
+  const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_sdpa_times.json"));
+  const std::map<std::string, double> measured = medians_of(recording_of("nvidia-h200-sdpa-times.json"));
+  const Device device = builtin_catalog().device("h200");
+  double sum = 0;
+  for (const nlohmann::json& row : frozen.at("rows")) {
+    const Point point = flex_point(row.at(0));
+    INFO(key_of(point));
+    sum += std::abs(row.at(1).get<double>() / measured.at(key_of(point)) - 1);
+    CHECK(predict(point, device).empty());  // only a simulation tells
+    if (row.at(0).at("tokens") > 32768 || row.at(0).at("heads") > 1) continue;
+    const std::vector<Prediction> today = predict(point, device, Fidelity::kTimed);
+    REQUIRE(today.size() == 1);
+    CHECK(std::abs(1e-6 * today.front().value / row.at(1).get<double>() - 1) <= 1e-3);
+  }
+  CHECK(frozen.at("rows").size() == 112);
+  CHECK(sum / 112 <= 0.05);
 }
 
 TEST_CASE("a recording gives the runs that costs are fitted to") {

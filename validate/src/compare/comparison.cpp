@@ -233,6 +233,8 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(all));
       compare_row(suite, row, *device, fidelity, comparison);
     }
+    if (comparison.rows.size() == first && !recording.rows.empty() && fidelity == Fidelity::kClosedForm)
+      comparison.notes.push_back(suite.name + ": no closed form answers; a simulation does (fidelity: timed)");
     const std::vector<ComparisonRow> savings =
         compare_savings(suite, recording, std::span(comparison.rows).subspan(first));
     comparison.rows.insert(comparison.rows.end(), savings.begin(), savings.end());

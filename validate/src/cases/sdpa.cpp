@@ -1,0 +1,103 @@
+// Forward kernels that PyTorch's scaled_dot_product_attention calls: FlashAttention-2 and cuDNN. A script times them
+// (scripts/time_sdpa_suite.py) and the timed wavefront model predicts their times. This program has neither.
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/study/reuse.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+
+namespace natten_sim::validate {
+namespace {
+
+constexpr const char* kSdpaKernel = "sdpa";
+constexpr const char* kSdpaScript = "scripts/time_sdpa_suite.py";
+
+struct SdpaCase final : Case {
+  std::string implementation;  ///< of the catalog: "fa2", "cudnn"
+  std::int64_t heads = 1;
+  std::int64_t tokens = 0;
+  std::int64_t head_dim = 128;
+  Dtype dtype = Dtype::kBf16;
+  bool causal = false;
+
+  [[nodiscard]] std::string key() const override;
+  [[nodiscard]] std::string group() const override;
+  [[nodiscard]] std::vector<Parameter> parameters() const override;
+  [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
+  [[nodiscard]] Launch prepare(Bench&, std::uint64_t) const override {
+    throw HardwareAbsent(implementation + " in this program", std::string("it is measured by ") + kSdpaScript);
+  }
+  [[nodiscard]] CheckedPoint check(Bench&, std::uint64_t) const override {
+    CheckedPoint checked;
+    checked.status = std::string("measured by ") + kSdpaScript;
+    return checked;
+  }
+  [[nodiscard]] std::vector<Point> to_check(CheckLengths) const override { return {*this}; }
+  [[nodiscard]] bool is_our_kernel() const override { return false; }
+  /// Two products, 2 operations a multiplication.
+  [[nodiscard]] std::optional<double> operations() const override {
+    const double pairs = static_cast<double>(tokens) * static_cast<double>(causal ? tokens + 1 : 2 * tokens) / 2;
+    return 4 * pairs * static_cast<double>(head_dim * heads);
+  }
+};
+
+const study::Context& sdpa_context() {
+  static const study::Context made = study::default_context();
+  return made;
+}
+
+Point read_sdpa(const StrictObject& fields) {
+  SdpaCase point;
+  point.implementation = sdpa_context().catalog.kernel(fields.text("implementation")).name;
+  point.heads = fields.integer_or("heads", 1, {1, 1 << 16});
+  point.tokens = fields.integer("tokens", {1, std::int64_t{1} << 24});
+  point.head_dim = fields.integer_or("head_dim", 128, {16, 1024});
+  point.dtype = parse_name<Dtype>(fields.text_or("dtype", "bf16"));
+  point.causal = fields.boolean_or("causal", false);
+  return point;
+}
+
+std::string SdpaCase::key() const {
+  return "sdpa " + implementation + " h" + std::to_string(heads) + " s" + std::to_string(tokens) + " d" +
+         std::to_string(head_dim) + " " + to_string(dtype) + (causal ? " causal" : " full");
+}
+
+std::string SdpaCase::group() const {
+  return implementation + (causal ? " causal d" : " full d") + std::to_string(head_dim);
+}
+
+std::vector<Parameter> SdpaCase::parameters() const {
+  return {{"kernel", kSdpaKernel},  {"implementation", implementation}, {"heads", heads},   {"tokens", tokens},
+          {"head_dim", head_dim}, {"dtype", to_string(dtype)},        {"causal", causal}};
+}
+
+std::vector<Prediction> SdpaCase::predict(const Device& device, Fidelity fidelity) const {
+  if (fidelity != Fidelity::kTimed) return {};
+  study::Context context = sdpa_context();
+  context.catalog.devices = {device};
+  study::ReuseQuestion question;
+  question.device = device.name;
+  question.method = study::TimedRun{};
+  question.subject = study::AttentionSubject{.seqlen = Extents{tokens},
+                                             .causal = causal,
+                                             .heads = heads,
+                                             .head_dim = head_dim,
+                                             .dtype = dtype,
+                                             .kernel = implementation};
+  const study::ReuseResult answer = study::reuse(question, context).results.front().first;
+  return {{std::string(kLaunchTime), "timed wavefronts", answer.time_ns.value(), false}};
+}
+
+}  // namespace
+
+namespace cases {
+
+CaseKind sdpa();
+CaseKind sdpa() {
+  return {kSdpaKernel,
+          {"implementation", "heads", "tokens", "head_dim", "dtype", "causal"},
+          read_sdpa};
+}
+
+}  // namespace cases
+}  // namespace natten_sim::validate
