@@ -121,7 +121,14 @@ __device__ __forceinline__ void load(const Arguments& a, Shared<T>& s) {
       if (i == 0) load_kv<T>(a, s, task, kv_parity);
     }
     kv_parity ^= 1;
-    chain = a.worker_begin != nullptr ? chain + 1 : static_cast<int>(atomicAdd(a.ticket, 1));
+    if (a.worker_begin != nullptr) {
+      ++chain;
+      continue;
+    }
+    // A worker is free when the turn of its last addition has come. Drawn earlier, while that turn is still
+    // waited for, the next chain would be late, and with it all that need its turns.
+    barrier_wait(&s.dq_empty[stage_of(n - 1)], parity_of(n - 1));
+    chain = static_cast<int>(atomicAdd(a.ticket, 1));
   }
   // One end for each writer; consumers see the first.
   barrier_wait(&s.q_empty[stage_of(n)], parity_of(n) ^ 1);
