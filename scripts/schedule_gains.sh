@@ -66,7 +66,7 @@ row 'neighborhood 2-D, strided' --heads 3 --workers 32 --mask gna:i=24x24,w=8x8,
 row 'neighborhood 3-D' --heads 4 --workers 132 --mask gna:i=16x24x24,w=6x12x12,q-tile=4x4x8,kv-tile=4x4x8 --effort 20
 row 'GQA' --q-tiles 8 --heads 4 --heads-kv 2 --mask causal
 row 'handoff' --q-tiles 9 --heads 3 --mask causal --handoff 2
-large=(-i 8192 --q-tile 64 --heads 16 -b 2 --device h200 --effort 8)
+large=(-i 8192 --q-tile 64 --heads 16 -b 2 --workers 132 --effort 8)
 row 'H200, 8k, full' "${large[@]}" --mask full
 row 'H200, 8k, causal' "${large[@]}" --mask causal
 row 'H200, 8k, window' "${large[@]}" --mask window:1024,0

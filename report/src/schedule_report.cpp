@@ -104,6 +104,7 @@ Json schedule_fields(const ScheduleResult& result, CriticalPath path) {
       {"startup", when_finished([](const auto& f) { return f.run.bubble.startup; })},
       {"wait_for_turn", when_finished([](const auto& f) { return f.run.bubble.wait_for_turn; })},
       {"tail", when_finished([](const auto& f) { return f.run.bubble.tail; })}};
+  fields["heads_in_flight"] = when_finished([](const auto& f) { return f.run.heads_in_flight; });
   if (finished != nullptr && path == CriticalPath::kShown)
     fields["critical_path"] = critical_path_fields(*finished);
   fields["closed_form"] = when_finished([](const auto& f) { return nullable(f.closed_form); });
@@ -154,6 +155,7 @@ std::string schedule_text(const ScheduleResult& result, const BackwardProblem& p
       {"bubbles", fmt::format("startup {}, wait for turn {}, tail {} (summed over workers)",
                               short_number(run.bubble.startup), short_number(run.bubble.wait_for_turn),
                               short_number(run.bubble.tail))},
+      {"heads", fmt::format("at most {} at work at a time", run.heads_in_flight)},
       {"closed form", finished.closed_form ? short_number(*finished.closed_form) : "-"},
       {"deadlock", finished.finishes_on_any_workers ? "none, whatever the times and the number of workers"
                                                     : "none, whatever the times"}};

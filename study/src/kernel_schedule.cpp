@@ -44,7 +44,7 @@ double counted_pairs(const BackwardCall& call, const SequenceWindow& window) {
   return pairs;
 }
 
-BackwardCall call_of(const KernelScheduleQuestion& question, std::int32_t sms) {
+BackwardCall call_of(const KernelScheduleQuestion& question, const Device& device) {
   BackwardCall call;
   call.mask = class_of(question.mask);
   call.batch = question.batch;
@@ -54,7 +54,8 @@ BackwardCall call_of(const KernelScheduleQuestion& question, std::int32_t sms) {
   call.kv_tokens = question.kv_tokens.value_or(question.q_tokens);
   call.head_dim = question.head_dim;
   call.element_bytes = element_bytes(question.dtype);
-  call.sms = sms;
+  call.sms = device.sms->value;
+  if (device.l2.bytes) call.l2_bytes = device.l2.bytes->value;
   for (const auto& [name, tokens] :
        {std::pair{"seqlen-q", call.q_tokens}, std::pair{"seqlen-k", call.kv_tokens}}) {
     if (tokens < 1 || tokens > kMostTokens)
@@ -128,6 +129,7 @@ KernelRunTime time_run(const KernelScheduleAnswer& answer, const BackwardCall& c
   request.costs = run_costs(set, *set.tasks_of(answer.mask), problem, mode);
   request.dispatch = launch.dispatch;
   request.launch = launch.sections;
+  request.heads_in_flight = launch.heads_in_flight;
   const PlanRun run = run_plan(plan_backward(schedule_algorithm(launch.algorithm), request));
   KernelRunTime time;
   time.makespan_us = run.makespan / 1000;
@@ -152,7 +154,7 @@ KernelScheduleAnswer kernel_schedule(const KernelScheduleQuestion& question, con
   answer.kernel = &backward_kernel(question.kernel);
   const Device& device = context.catalog.device(question.device);
   if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
-  const BackwardCall call = call_of(question, device.sms->value);
+  const BackwardCall call = call_of(question, device);
   answer.mask = call.mask;
   answer.kv_tokens = call.kv_tokens;
   answer.heads_kv = static_cast<std::int32_t>(call.heads_kv);

@@ -5,6 +5,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/schedules/launch_monotone.hpp>
+#include <natten_sim/search/schedules/backward_kernel.hpp>
 #include <natten_sim/study/schedule.hpp>
 
 #include "schedules/cost_map.hpp"
@@ -70,6 +71,25 @@ ScheduleAnswer describe_problem(const ScheduleQuestion& question, const Catalog&
   problem.workers = count_workers(question.workers, catalog, problem.mask.kv_tiles);
   answer.costs = resolve_costs(question.costs, problem.heads_per_kv_head > 1);
   return answer;
+}
+
+/// Heads at work at a time, as asked for or as the device's L2 holds them.
+std::optional<std::int32_t> heads_limit(const ScheduleQuestion& question, const ScheduleAnswer& answer,
+                                        const Catalog& catalog) {
+  if (question.heads_in_flight) return question.heads_in_flight;
+  const auto* workers = std::get_if<WorkersOfDevice>(&question.workers);
+  if (workers == nullptr || !answer.tokens) return std::nullopt;
+  const Device& device = catalog.device(workers->device);
+  if (!device.l2.bytes) return std::nullopt;
+  constexpr std::int64_t kMostHeadDim = 65536;
+  if (question.head_dim < 1 || question.head_dim > kMostHeadDim)
+    throw InvalidParameter("dim", std::to_string(question.head_dim), "1 to 65536");
+  BackwardCall call;
+  call.q_tokens = answer.tokens->q_tokens;
+  call.head_dim = question.head_dim;
+  call.element_bytes = element_bytes(question.dtype);
+  return schedules::heads_within(device.l2.bytes->value, call, answer.problem.workers,
+                                 answer.problem.mask.kv_tiles);
 }
 
 bool finishes_on_any_workers(const SchedulePlan& plan) {
@@ -163,6 +183,7 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
   ScheduleAnswer answer = describe_problem(question, context.catalog);
   const std::vector<const ScheduleAlgorithm*> algorithms = chosen_algorithms(question, answer);
   const WholeCosts whole = whole_costs(answer.problem, answer.costs);
+  answer.heads_in_flight = heads_limit(question, answer, context.catalog);
   const ScheduleRequest request{.problem = answer.problem,
                                 .costs = whole.costs,
                                 .dispatch = question.dispatch,
@@ -170,6 +191,7 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
                                 .walk = question.walk,
                                 .effort = question.effort,
                                 .seed = question.seed,
+                                .heads_in_flight = answer.heads_in_flight,
                                 .progress = context.progress};
   for (const ScheduleAlgorithm* algorithm : algorithms)
     answer.results.push_back(run_algorithm(*algorithm, request, whole.parts, question.detail));

@@ -37,10 +37,10 @@ double tasks_of(const std::string& line) {
 
 TEST_CASE("schedule: the result has exactly the fields of its contract, with their types") {
   const std::string line = "schedule --q-tiles 4 --mask causal --algorithm spt --compute 7 --reduce 2";
-  const std::set<std::string> expected = {"algorithm",      "ordered",        "makespan",    "lower_bound",
-                                          "lower_bound_by", "optimality_gap", "utilization", "total_work",
-                                          "bubble",         "closed_form",    "deadlock",    "hang_free",
-                                          "not_applicable", "dispatch"};
+  const std::set<std::string> expected = {"algorithm",      "ordered",        "makespan",       "lower_bound",
+                                          "lower_bound_by", "optimality_gap", "utilization",    "total_work",
+                                          "bubble",         "closed_form",    "deadlock",       "hang_free",
+                                          "not_applicable", "dispatch",       "heads_in_flight"};
   const Json plain = result_of(line);
   CHECK(keys_of(plain) == expected);
   CHECK(keys_of(plain["bubble"]) == std::set<std::string>{"startup", "wait_for_turn", "tail"});
@@ -264,14 +264,34 @@ TEST_CASE("schedule: input echoes every parameter after its default") {
       Json::parse(run("schedule -i 1000 --seqlen-k 2000 --q-tile 64 -n 6 --heads-kv 2 -b 3 --device "
                       "h200 --ctas-per-sm 2 --mask causal --algorithm spt --json")
                       .out);
-  const Json expected = {
-      {"mask", "causal"},        {"seqlen_q", 1000},       {"seqlen_k", 2000},   {"q_tile", 64},
-      {"kv_tile", 128},          {"q_tiles", 16},          {"kv_tiles", 16},     {"heads", 6},
-      {"heads_kv", 2},           {"batch_size", 3},        {"algorithm", "spt"}, {"dispatch", nullptr},
-      {"launch_order", nullptr}, {"effort", nullptr},      {"seed", 1},          {"workers", 264},
-      {"compute", 1.0},          {"compute_partial", 1.0}, {"reduce", 1.0},      {"reduce_kv", 1.0},
-      {"handoff", 0.0},          {"handoff_far", 0.0},     {"tax", 0.0},         {"overlap", "serial"},
-      {"walk", "in-order"},      {"prologue", 0.0},        {"epilogue", 0.0}};
+  const Json expected = {{"mask", "causal"},
+                         {"seqlen_q", 1000},
+                         {"seqlen_k", 2000},
+                         {"q_tile", 64},
+                         {"kv_tile", 128},
+                         {"q_tiles", 16},
+                         {"kv_tiles", 16},
+                         {"heads", 6},
+                         {"heads_kv", 2},
+                         {"batch_size", 3},
+                         {"algorithm", "spt"},
+                         {"dispatch", nullptr},
+                         {"launch_order", nullptr},
+                         {"effort", nullptr},
+                         {"seed", 1},
+                         {"workers", 264},
+                         {"compute", 1.0},
+                         {"compute_partial", 1.0},
+                         {"reduce", 1.0},
+                         {"reduce_kv", 1.0},
+                         {"handoff", 0.0},
+                         {"handoff_far", 0.0},
+                         {"tax", 0.0},
+                         {"overlap", "serial"},
+                         {"walk", "in-order"},
+                         {"prologue", 0.0},
+                         {"epilogue", 0.0},
+                         {"heads_in_flight", 61}};                     // 60 MiB over 1000 * 128 * 8 bytes
   CHECK(nlohmann::json(object["input"]) == nlohmann::json(expected));  // in whatever order
   const Json other = Json::parse(run("schedule --q-tiles 4 --handoff 2,5 --overlap async:3 --dispatch static "
                                      "--launch-order sections:2 --effort 7 --seed 9 --json")

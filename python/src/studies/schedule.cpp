@@ -86,10 +86,13 @@ Keywords<AskedSchedule> choice_keywords() {
 
 Keywords<AskedSchedule> walk_keywords() {
   Keywords<AskedSchedule> rows;
-  return rows.add(
-      "walk", question(&ScheduleQuestion::walk),
-      "partial-first: chains take partly masked tiles before full ones, as block-sparse kernels do "
-      "[in-order]");
+  rows.add("walk", question(&ScheduleQuestion::walk),
+           "partial-first: chains take partly masked tiles before full ones, as block-sparse kernels do "
+           "[in-order]");
+  rows.add("heads_in_flight", question(&ScheduleQuestion::heads_in_flight),
+           "Of a search: heads at work at a time [with device and seqlen_q as many as its L2 holds]",
+           Echo::kAlways, {.hi = kMaxCount});
+  return rows;
 }
 
 /// `input` echoes the number of workers alone.
@@ -101,6 +104,9 @@ Keywords<AskedSchedule> worker_keywords() {
   rows.add("device", &F::device, "Take the workers from a GPU, see devices() [none]", Echo::kNever);
   rows.add("ctas_per_sm", &F::ctas_per_sm, "With device: CTAs resident on an SM [1]", Echo::kNever,
            {.hi = 32});
+  rows.add("dim", question(&ScheduleQuestion::head_dim),
+           "Head dim, for what the L2 of the device holds [128]", Echo::kNever, {.hi = 65536});
+  rows.add("dtype", question(&ScheduleQuestion::dtype), "Element type, likewise [bf16]", Echo::kNever);
   return rows;
 }
 
@@ -225,6 +231,7 @@ Json schedule_input(const Keywords<AskedSchedule>& rows, const ScheduleAnswers& 
   full.question.heads_kv = answer.heads_kv;
   full.question.batch = answer.batch;
   full.workers = answer.problem.workers;
+  full.question.heads_in_flight = answer.heads_in_flight;
   full.question.costs = {.compute = answer.costs.compute,
                          .compute_partial = answer.costs.compute_partial,
                          .reduce = answer.costs.reduce,
@@ -239,6 +246,7 @@ Json schedule_input(const Keywords<AskedSchedule>& rows, const ScheduleAnswers& 
   if (found.asked.table) {  // which says the rest itself
     for (const auto& row : choices.rows()) input.erase(row.name);
     input.erase("walk");
+    input.erase("heads_in_flight");
   }
   return input;
 }

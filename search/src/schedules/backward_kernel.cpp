@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
@@ -10,8 +11,25 @@ namespace schedules {
 
 std::vector<BackwardKernel> built_in_backward_kernels();  // written by CMake: one entry a file of kernels/
 
+namespace {
+
+/// Q, dO and the fp32 dQ.
+std::int64_t bytes_of_head(const BackwardCall& call) {
+  return call.q_tokens * call.head_dim * (2 * call.element_bytes + 4);
+}
+
+}  // namespace
+
+std::int32_t heads_within(std::int64_t bytes, const BackwardCall& call, std::int64_t workers,
+                          std::int64_t chains_of_head) {
+  // Those at work, one that ends and one that begins.
+  const std::int64_t busy = ceil_divide(workers, std::max<std::int64_t>(chains_of_head, 1)) + 2;
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(bytes / bytes_of_head(call), busy, std::max<std::int64_t>(1 << 30, busy)));
+}
+
 HeadSections sections_within(std::int64_t bytes, const BackwardCall& call) {
-  const std::int64_t a_head = call.q_tokens * call.head_dim * (2 * call.element_bytes + 4);
+  const std::int64_t a_head = bytes_of_head(call);
   HeadSections sections{1};
   while (2 * sections.heads_per_section * a_head <= bytes && sections.heads_per_section < (1 << 20))
     sections.heads_per_section *= 2;

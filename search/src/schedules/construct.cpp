@@ -51,7 +51,9 @@ class ListScheduler {
       : lists_(lists),
         next_(lists.size(), 0),
         preference_(preference),
+        mask_(problem.mask),
         attended_(attended_of_each_kv_tile(problem.mask)),
+        left_(static_cast<std::size_t>(problem.workers)),
         partial_(problem, costs) {
     for (std::int32_t worker = 0; worker < problem.workers; ++worker) queue_.push({0.0, worker});
   }
@@ -74,8 +76,10 @@ class ListScheduler {
           const std::size_t list = lists_.size() == 1 ? 0 : static_cast<std::size_t>(worker);
           if (next_[list] == lists_[list].size()) continue;  // nothing left for this worker
           chain = lists_[list][next_[list]++];
+          left_[static_cast<std::size_t>(worker)] =
+              attended_[static_cast<std::size_t>(partial_.kv_tile_of(chain))];
         }
-        append({worker, chain, choose(worker, chain)});
+        append({worker, chain, choose(worker, chain)});  // which takes it off the worker's list
       }
     }
     if (!partial_.complete()) return std::nullopt;
@@ -88,31 +92,41 @@ class ListScheduler {
     queue_.push({partial_.worker(step.worker).free, step.worker});
   }
 
-  [[nodiscard]] std::int32_t choose(std::int32_t worker, std::int32_t chain) const {
-    std::int32_t best = kNone;
+  /// Of the chain's tiles that are left, the one that can be reduced first.
+  std::int32_t choose(std::int32_t worker, std::int32_t chain) {
+    std::vector<std::int32_t>& tiles = left_[static_cast<std::size_t>(worker)];
+    const double ready = partial_.ready(worker, TileWork::kFull);
+    const double ready_partial = partial_.ready(worker, TileWork::kPartial);
+    const std::int32_t kv = partial_.kv_tile_of(chain), first_cell = partial_.cell_of(chain, 0);
+    std::size_t best = tiles.size();
     double best_start = 0, best_preference = 0;
     std::int32_t best_left = 0;
-    for (const std::int32_t q : attended_[static_cast<std::size_t>(partial_.kv_tile_of(chain))]) {
-      if (partial_.reduced(chain, q)) continue;
-      const double start = partial_.times({worker, chain, q}).start;
-      const std::int32_t left = partial_.dq_left(partial_.cell_of(chain, q));
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+      const std::int32_t q = tiles[i];
+      const bool partial = mask_.at(q, kv) == TileWork::kPartial;
+      const double start = partial_.start(worker, partial ? ready_partial : ready, first_cell + q);
+      if (best < tiles.size() && start > best_start) continue;
+      const std::int32_t left = partial_.dq_left(first_cell + q);
       const double preference = preference_.empty() ? 0.0 : preference_[static_cast<std::size_t>(q)];
-      const bool better =
-          best == kNone || start < best_start ||
-          (start == best_start && (left > best_left || (left == best_left && preference > best_preference)));
+      const bool better = best == tiles.size() || start < best_start || left > best_left ||
+                          (left == best_left && preference > best_preference);
       if (!better) continue;
-      best = q;
+      best = i;
       best_start = start;
       best_left = left;
       best_preference = preference;
     }
-    return best;
+    const std::int32_t q = tiles[best];
+    tiles.erase(tiles.begin() + static_cast<std::ptrdiff_t>(best));
+    return q;
   }
 
   Lists lists_;
   std::vector<std::size_t> next_;
   const std::vector<double>& preference_;
+  const BlockMask& mask_;
   QTiles attended_;
+  QTiles left_;  // Q tiles of each worker's chain, ascending
   PartialSchedule partial_;
   std::priority_queue<Waiting> queue_;
   Parking parking_;

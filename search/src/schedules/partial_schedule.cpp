@@ -36,9 +36,19 @@ PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardC
   dq_orders_.resize(dq_.size());
 }
 
-double PartialSchedule::handoff(std::int32_t from, std::int32_t to) const {
-  if (from == kNone || from == to) return 0.0;
-  return (from - to) % 2 == 0 ? costs_.handoff : costs_.handoff_far.value_or(costs_.handoff);
+double PartialSchedule::handed(std::int32_t index, TileWork work) const {
+  const Worker& worker = workers_[static_cast<std::size_t>(index)];
+  const auto done = static_cast<std::size_t>(worker.chain == kNone ? 0 : worker.done);
+  const double handed = worker.free + (worker.chain == kNone ? costs_.prologue : 0.0) +
+                        (work == TileWork::kPartial ? costs_.compute_partial : costs_.compute);
+  if (stages_ == 0 || done < stages_) return handed;
+  return std::max(handed, ends_[static_cast<std::size_t>(index) * stages_ + done % stages_]);
+}
+
+double PartialSchedule::ready(std::int32_t index, TileWork work) const {
+  const Worker& worker = workers_[static_cast<std::size_t>(index)];
+  const double result = handed(index, work);
+  return worker.chain != kNone && worker.done > 0 ? std::max(result, worker.writer) : result;
 }
 
 const PartialSchedule::Place& PartialSchedule::place_of(const Step& step) const {
@@ -62,15 +72,9 @@ PartialSchedule::Times PartialSchedule::times(const Step& step) const {
   if (step.q_tile == kNone) {
     ready = worker.writer;
   } else {
-    const bool partial = problem_.mask.at(step.q_tile, kv_tile_of(step.chain)) == TileWork::kPartial;
-    double handed = worker.free + (worker.chain == kNone ? costs_.prologue : 0.0) +
-                    (partial ? costs_.compute_partial : costs_.compute);
-    const auto done = static_cast<std::size_t>(tasks_done);
-    if (stages_ > 0 && done >= stages_)
-      handed = std::max(handed, ends_[static_cast<std::size_t>(step.worker) * stages_ + done % stages_]);
-    ready = tasks_done > 0 ? std::max(handed, worker.writer) : handed;
+    times.free = handed(step.worker, problem_.mask.at(step.q_tile, kv_tile_of(step.chain)));
+    ready = tasks_done > 0 ? std::max(times.free, worker.writer) : times.free;
     cost = costs_.reduce + costs_.per_tile_tax;
-    times.free = handed;
   }
   times.start =
       place.count == 0 ? ready : std::max(ready, place.end + handoff(place.last_worker, step.worker));

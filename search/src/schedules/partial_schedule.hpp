@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -40,6 +41,14 @@ class PartialSchedule {
   /// Times of a step that could be appended now. A chain's first step may go to any idle worker.
   [[nodiscard]] Times times(const Step& step) const;
   void append(const Step& step);
+
+  /// When the reduction of the worker's next task could start but for its turn; a chain's first task too.
+  [[nodiscard]] double ready(std::int32_t worker, TileWork work) const;
+  /// When it starts, into a dQ tile of `cell_of`: what `times` says, for many tiles of one chain at a time.
+  [[nodiscard]] double start(std::int32_t worker, double ready, std::int32_t cell) const {
+    const Place& place = dq_[static_cast<std::size_t>(cell)];
+    return place.count == 0 ? ready : std::max(ready, place.end + handoff(place.last_worker, worker));
+  }
 
   /// Takes back the last step; with Undo::kYes only.
   void undo();
@@ -98,7 +107,12 @@ class PartialSchedule {
 
   [[nodiscard]] Place& place_of(const Step& step);
   [[nodiscard]] const Place& place_of(const Step& step) const;
-  [[nodiscard]] double handoff(std::int32_t from, std::int32_t to) const;
+  [[nodiscard]] double handoff(std::int32_t from, std::int32_t to) const {
+    if (from == kNone || from == to) return 0.0;
+    return (from - to) % 2 == 0 ? costs_.handoff : costs_.handoff_far.value_or(costs_.handoff);
+  }
+  /// When the worker hands over the result of its next task.
+  [[nodiscard]] double handed(std::int32_t worker, TileWork work) const;
 
   const BackwardProblem& problem_;
   const BackwardCosts& costs_;

@@ -28,6 +28,8 @@ void require_valid(const ScheduleRequest& request) {
     throw InvalidParameter("launch_order", std::to_string(request.launch->heads_per_section),
                            "sections of 1 head or more");
   }
+  if (request.heads_in_flight && *request.heads_in_flight < 1)
+    throw InvalidParameter("heads_in_flight", std::to_string(*request.heads_in_flight), "1 or more");
   if (request.effort && *request.effort < 0)
     throw InvalidParameter("effort", std::to_string(*request.effort), "0 or more");
 }
@@ -59,6 +61,7 @@ std::variant<PlanRun, Deadlock> attempt_run(const SchedulePlan& plan, RecordTime
     result.bubble.tail += run.bubble.tail;
     result.lower_bound += bounds.best();
     if (plan.phases.size() == 1) result.binding = bounds.binding();
+    result.heads_in_flight = std::max(result.heads_in_flight, heads_in_flight(phase.schedule, run));
     capacity += run.makespan * phase.problem.workers;
     busy += phase.costs.writer_stages == 0 ? run.total_work : run.compute_work;
     result.runs.push_back(std::move(run));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <queue>
 #include <utility>
 
@@ -43,6 +44,7 @@ class Runner {
         workers_(static_cast<std::size_t>(problem.workers)) {
     const std::size_t chains = schedule.chains.size();
     run_.worker.assign(chains, kNobody);
+    run_.chains.resize(chains);
     launch_of_.assign(chains, 0);
     std::size_t tasks = 0;
     for (std::size_t launch = 0; launch < chains; ++launch) {
@@ -71,12 +73,14 @@ class Runner {
       worker.ends.assign(static_cast<std::size_t>(std::max(costs.writer_stages, 1)), 0.0);
   }
 
-  std::variant<ScheduleRun, Deadlock> run() {
+  /// Gives up, as if waiting for ever, when it is not done by `limit`.
+  std::variant<ScheduleRun, Deadlock> run(double limit = std::numeric_limits<double>::infinity()) {
     std::vector<double> free_at(workers_.size(), 0.0);
     for (std::size_t worker = 0; worker < workers_.size(); ++worker)
       start_chain(static_cast<std::int32_t>(worker), 0.0);
     while (!events_.empty()) {
       const Event event = events_.top();
+      if (event.time > limit) return Deadlock{};
       events_.pop();
       free_at[static_cast<std::size_t>(event.worker)] = event.time;
       run_.makespan = event.time;
@@ -157,6 +161,7 @@ class Runner {
     } while (schedule_.chains[static_cast<std::size_t>(launch)].q_order.empty());
     state.chain = launch;
     state.task = 0;
+    run_.chains[static_cast<std::size_t>(launch)].start = now;
     state.first_task = first_task_[static_cast<std::size_t>(launch)];
     const double start = now + costs_.prologue;
     run_.total_work += costs_.prologue + costs_.epilogue;
@@ -261,7 +266,9 @@ class Runner {
   }
 
   void end_chain(std::int32_t worker, double now) {
-    workers_[static_cast<std::size_t>(worker)].closing = false;
+    WorkerState& state = workers_[static_cast<std::size_t>(worker)];
+    state.closing = false;
+    run_.chains[static_cast<std::size_t>(state.chain)].end = now;
     --left_;
     start_chain(worker, now);
   }
@@ -354,6 +361,15 @@ std::variant<ScheduleRun, Deadlock> attempt_schedule(const BackwardProblem& prob
   require_valid(problem, schedule);
   require_valid_costs(problem, costs);
   return Runner(problem, costs, schedule, record).run();
+}
+
+std::optional<ScheduleRun> run_by(const BackwardProblem& problem, const BackwardCosts& costs,
+                                  const BackwardSchedule& schedule, double limit) {
+  require_valid(problem, schedule);
+  require_valid_costs(problem, costs);
+  std::variant<ScheduleRun, Deadlock> outcome = Runner(problem, costs, schedule, RecordTimes::kNo).run(limit);
+  auto* run = std::get_if<ScheduleRun>(&outcome);
+  return run == nullptr ? std::nullopt : std::optional(std::move(*run));
 }
 
 ScheduleRun run_schedule(const BackwardProblem& problem, const BackwardCosts& costs,

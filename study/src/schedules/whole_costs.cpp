@@ -54,6 +54,7 @@ void divide_times(FinishedSchedule& schedule, double parts) {
   for (ScheduleRun& phase : run.runs) {
     phase.makespan /= parts;
     divide_tasks(phase.tasks, parts);
+    for (ChainTimes& chain : phase.chains) chain = {chain.start / parts, chain.end / parts};
   }
   for (DagSolution& dag : schedule.dags) {
     dag.makespan /= parts;

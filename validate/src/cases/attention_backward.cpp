@@ -45,7 +45,8 @@ struct AttentionBackwardCase final : Case {
 
   [[nodiscard]] backward::Problem problem() const;
   /// The schedule does not hang on measured costs: a table stays the same when they are fitted anew.
-  [[nodiscard]] SchedulePlan plan(std::int32_t workers) const;
+  [[nodiscard]] SchedulePlan plan(std::int32_t workers, std::int64_t l2_bytes) const;
+  [[nodiscard]] BackwardCall call(std::int32_t sms) const;
 };
 
 MaskClass class_of_band(const ScheduleMask& mask) {
@@ -112,7 +113,7 @@ Buffers random_buffers(const Bench& bench, const backward::Problem& problem, std
 
 backward::Plan launch_plan(const Bench& bench, const AttentionBackwardCase& point, const Buffers& buffers) {
   const backward::Problem problem = point.problem();
-  const SchedulePlan plan = point.plan(bench.gpu().sms);
+  const SchedulePlan plan = point.plan(bench.gpu().sms, bench.gpu().l2_bytes);
   const SchedulePhase& phase = plan.phases.front();
   return backward::Plan(bench.gpu(), problem, backward::best_kernel(problem), phase.problem, phase.schedule,
                         point.ordered ? backward::Turns::kOrdered : backward::Turns::kUnordered,
@@ -155,12 +156,25 @@ backward::Problem AttentionBackwardCase::problem() const {
   return made;
 }
 
-SchedulePlan AttentionBackwardCase::plan(std::int32_t workers) const {
+BackwardCall AttentionBackwardCase::call(std::int32_t sms) const {
+  BackwardCall made;
+  made.mask = class_of_band(mask);
+  made.batch = batch;
+  made.heads = made.heads_kv = heads;
+  made.q_tokens = made.kv_tokens = tokens;
+  made.head_dim = head_dim;
+  made.sms = sms;
+  return made;
+}
+
+SchedulePlan AttentionBackwardCase::plan(std::int32_t workers, std::int64_t l2_bytes) const {
   const backward::Problem whole = problem();
   ScheduleRequest request;
   request.problem = backward::scheduling_problem(whole, backward::best_kernel(whole), workers);
   request.costs = {.compute = 7, .compute_partial = 7, .reduce = 2, .handoff = 1, .writer_stages = 2};
   request.effort = 0;
+  request.heads_in_flight =
+      schedules::heads_within(l2_bytes, call(workers), workers, request.problem.mask.kv_tiles);
   const ScheduleAlgorithm& chosen = schedule_algorithm(algorithm);
   // A searched table that is dispatched dynamically finishes as it was simulated, not whatever the timing.
   if (chosen.searches) request.dispatch = Dispatch::kStatic;
@@ -191,25 +205,18 @@ std::vector<Parameter> AttentionBackwardCase::parameters() const {
 std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fidelity) const {
   static const study::Context context = study::default_context();
   const ScheduleCostSet* set = context.catalog.schedule_costs_of(kOurs, device.name, head_dim, dtype);
-  if (set == nullptr || !device.sms) return {};
+  if (set == nullptr || !device.sms || !device.l2.bytes) return {};
   const TaskCosts* tasks = set->tasks_of(class_of_band(mask));
   if (tasks == nullptr) return {};
-  SchedulePlan made = plan(device.sms->value);
+  SchedulePlan made = plan(device.sms->value, device.l2.bytes->value);
   SchedulePhase& phase = made.phases.front();
   phase.costs = costs_of(*set, *tasks, ordered);
   if (!ordered) phase.schedule.dq_order.clear();
   const auto run = attempt_run(made);
   if (!std::holds_alternative<PlanRun>(run)) return {};
-  BackwardCall call;
-  call.mask = class_of_band(mask);
-  call.batch = batch;
-  call.heads = call.heads_kv = heads;
-  call.q_tokens = call.kv_tokens = tokens;
-  call.head_dim = head_dim;
-  call.sms = device.sms->value;
   const ReductionMode mode = ordered ? ReductionMode::kDeterministic : ReductionMode::kUnordered;
   constexpr double kNsOfUs = 1000, kNsOfS = 1e9, kNsOfMs = 1e6;
-  const double around = backward_kernel(kOurs).other_bytes(call, mode) / set->other_bytes_per_s * kNsOfS;
+  const double around = backward_kernel(kOurs).other_bytes(call(device.sms->value), mode) / set->other_bytes_per_s * kNsOfS;
   const double steady = std::get<PlanRun>(run).makespan +
                         kNsOfUs * (set->launch_us + (ordered ? set->ordered_launch_us : 0)) + around;
   const double slowed = set->slowdown * steady / (steady + kNsOfMs * set->slowdown_ms);

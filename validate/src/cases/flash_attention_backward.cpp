@@ -1,6 +1,8 @@
 // Backward passes of FlashAttention, whose times others measured (recordings) and `schedule --kernel`
 // predicts. This program has none of these kernels: it compares and does not run them.
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
@@ -28,6 +30,7 @@ struct FlashBackwardCase final : Case {
   [[nodiscard]] bool is_our_kernel() const override { return false; }
 
  private:
+  [[nodiscard]] std::string problem_text() const;
   [[noreturn]] void refuse() const {
     throw HardwareAbsent("a kernel of this program", question.kernel +
                                                          " is FlashAttention's: its times are "
@@ -73,12 +76,15 @@ bool was_fitted(const study::KernelScheduleAnswer& answer, const study::KernelSc
          question.heads * question.head_dim == fit.hidden && answer.heads_kv == question.heads;
 }
 
-std::string FlashBackwardCase::key() const {
+/// The key without its mode.
+std::string FlashBackwardCase::problem_text() const {
   return question.kernel + " backward b" + std::to_string(question.batch) + " h" +
          std::to_string(question.heads) + "/" + std::to_string(question.heads_kv.value_or(question.heads)) +
          " s" + std::to_string(question.q_tokens) + " d" + std::to_string(question.head_dim) + " " +
-         to_string(question.dtype) + " " + mask_text(question.mask) + " " + mode_name(deterministic);
+         to_string(question.dtype) + " " + mask_text(question.mask);
 }
+
+std::string FlashBackwardCase::key() const { return problem_text() + " " + mode_name(deterministic); }
 
 std::string FlashBackwardCase::group() const {
   return question.kernel + " backward " + class_name(question.mask) + " " + mode_name(deterministic);
@@ -97,11 +103,22 @@ std::vector<Parameter> FlashBackwardCase::parameters() const {
           {"mode", mode_name(deterministic)}};
 }
 
-std::vector<Prediction> FlashBackwardCase::predict(const Device& device, Fidelity) const {
+/// One simulation gives both modes, and long sequences have millions of tasks: answers are kept.
+const study::KernelScheduleAnswer& answer_of(const std::string& problem,
+                                             const study::KernelScheduleQuestion& question) {
   static const study::Context context = study::default_context();
+  static std::mutex mutex;
+  static std::map<std::string, study::KernelScheduleAnswer> known;
+  const std::lock_guard lock(mutex);
+  const auto at = known.find(problem);
+  if (at != known.end()) return at->second;
+  return known.emplace(problem, study::kernel_schedule(question, context)).first->second;
+}
+
+std::vector<Prediction> FlashBackwardCase::predict(const Device& device, Fidelity) const {
   study::KernelScheduleQuestion here = question;
   here.device = device.name;
-  const study::KernelScheduleAnswer answer = study::kernel_schedule(here, context);
+  const study::KernelScheduleAnswer& answer = answer_of(device.name + " " + problem_text(), here);
   const auto& run = deterministic ? answer.deterministic : answer.not_deterministic;
   if (!run) return {};
   constexpr double kNsOfMs = 1e6;

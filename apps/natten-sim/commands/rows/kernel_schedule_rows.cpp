@@ -1,5 +1,7 @@
 #include "commands/rows/kernel_schedule_rows.hpp"
 
+#include <limits>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
@@ -29,12 +31,18 @@ Options<ScheduleFlags> walk_rows() {
            {.value = "ORDER",
             .help = "partial-first: chains take partly masked tiles before full ones, as block-sparse "
                     "kernels do; in-order [default]"});
+  rows.add("--heads-in-flight", path(&ScheduleFlags::question, &study::ScheduleQuestion::heads_in_flight),
+           {.value = "N",
+            .help = "Of a search: heads at work at a time [with --device and -i as many as its L2 holds]",
+            .range = {1, std::numeric_limits<std::int32_t>::max()}});
   return rows;
 }
 
 Options<ScheduleFlags> measured_rows() {
   const std::vector<Need> with_kernel = {
       {.option = "kernel", .accepted = "--kernel NAME too", .with_dashes = true}};
+  const std::vector<Need> with_device = {
+      {.option = "device", .accepted = "--device NAME too", .with_dashes = true}};
   std::string names;
   for (const BackwardKernel& kernel : backward_kernels()) names += (names.empty() ? "" : " ") + kernel.name;
   Options<ScheduleFlags> rows;
@@ -45,21 +53,25 @@ Options<ScheduleFlags> measured_rows() {
             .choices = names,
             .echo = Echo::kWhenSet,
             .needs = {{.option = "device", .accepted = "--device NAME too", .with_dashes = true}},
-            .rules_out = {{"q-tiles",     "kv-tiles",  "q-tile",     "kv-tile",         "workers",
-                           "ctas-per-sm", "algorithm", "dispatch",   "launch-order",    "effort",
-                           "seed",        "walk",      "compute",    "compute-partial", "reduce",
-                           "reduce-kv",   "prologue",  "epilogue",   "handoff",         "tax",
-                           "overlap",     "table",     "emit-table", "critical-path",   "ascii",
-                           "svg",         "perfetto"},
+            .rules_out = {{"q-tiles",       "kv-tiles",  "q-tile",
+                           "kv-tile",       "workers",   "ctas-per-sm",
+                           "algorithm",     "dispatch",  "launch-order",
+                           "effort",        "seed",      "heads-in-flight",
+                           "walk",          "compute",   "compute-partial",
+                           "reduce",        "reduce-kv", "prologue",
+                           "epilogue",      "handoff",   "tax",
+                           "overlap",       "table",     "emit-table",
+                           "critical-path", "ascii",     "svg",
+                           "perfetto"},
                           "sizes, mask, device and costs: the kernel says the rest"}});
-  rows.add("-d,--dim", &ScheduleFlags::head_dim,
+  rows.add("-d,--dim", path(&ScheduleFlags::question, &study::ScheduleQuestion::head_dim),
            {.value = "N",
-            .help = "With --kernel: head dim [default]",
+            .help = "Head dim, of --kernel and for what the L2 of --device holds [default]",
             .range = {1, 65536},
             .echo = Echo::kAlways,
-            .needs = with_kernel});
-  rows.add("--dtype", &ScheduleFlags::dtype,
-           {.value = "TYPE", .help = "With --kernel: element type [default]", .needs = with_kernel});
+            .needs = with_device});
+  rows.add("--dtype", path(&ScheduleFlags::question, &study::ScheduleQuestion::dtype),
+           {.value = "TYPE", .help = "Element type, likewise [default]", .needs = with_device});
   rows.add("--costs", &ScheduleFlags::costs,
            {.value = "NAME",
             .help = "With --kernel: named costs, or a FILE of them [the kernel's on the device]",
@@ -76,11 +88,11 @@ study::KernelScheduleQuestion kernel_schedule_question(const ScheduleFlags& flag
   if (!flags.seqlen_q) throw InvalidParameter("--seqlen-q", "missing", "the tokens of the queries");
   question.q_tokens = *flags.seqlen_q;
   question.kv_tokens = flags.seqlen_k;
-  question.head_dim = flags.head_dim;
+  question.head_dim = flags.question.head_dim;
   question.heads = flags.question.heads;
   question.heads_kv = flags.question.heads_kv;
   question.batch = flags.question.batch;
-  question.dtype = flags.dtype;
+  question.dtype = flags.question.dtype;
   question.costs = flags.costs;
   const auto* mask = std::get_if<ScheduleMask>(&flags.mask.value);
   if (mask == nullptr)

@@ -9,7 +9,7 @@ namespace natten_sim::cli {
 /// --kernel and what only it takes.
 [[nodiscard]] Options<ScheduleFlags> measured_rows();
 
-/// --walk.
+/// --walk and --heads-in-flight.
 [[nodiscard]] Options<ScheduleFlags> walk_rows();
 
 /// What the flags ask of a kernel. Requires `kernel`. @throws InvalidParameter.

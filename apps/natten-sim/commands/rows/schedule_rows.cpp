@@ -222,7 +222,7 @@ Options<Flags> table_rows() {
             .echo = Echo::kWhenSet,
             .rules_out = {{"mask", "q-tiles", "kv-tiles", "seqlen-q", "seqlen-k", "q-tile", "kv-tile",
                            "heads", "heads-kv", "batch-size", "algorithm", "dispatch", "launch-order",
-                           "effort", "seed", "walk", "emit-table"},
+                           "effort", "seed", "heads-in-flight", "walk", "emit-table"},
                           "costs and workers only: the table says the rest"}});
   return rows;
 }
@@ -318,6 +318,7 @@ Flags resolved_flags(Flags flags, const study::ScheduleAnswer& answer) {
   flags.question.heads_kv = answer.heads_kv;
   flags.question.batch = answer.batch;
   flags.workers = answer.problem.workers;
+  flags.question.heads_in_flight = answer.heads_in_flight;
   const BackwardCosts& costs = answer.costs;
   study::ScheduleCosts& given = flags.question.costs;
   given.compute = costs.compute;

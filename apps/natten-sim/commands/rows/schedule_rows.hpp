@@ -44,9 +44,7 @@ struct ScheduleFlags {
   OverlapOption overlap;
   std::optional<std::string> table, emit_table, svg, perfetto;
   bool critical_path = false, ascii = false;
-  std::optional<std::string> kernel;  ///< with it: head_dim and dtype too
-  std::int64_t head_dim = 128;
-  Dtype dtype = Dtype::kBf16;
+  std::optional<std::string> kernel;
   std::optional<std::string> costs;  ///< a name, or a file
   CatalogFiles files;
   OutputFlags output;

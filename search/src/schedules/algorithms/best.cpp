@@ -2,9 +2,13 @@
 // algorithm of the table in both dispatches, then list schedules in several launch orders and of packed
 // chains, then as many random restarts and local changes as the effort says, and, up to 32 tasks, branch and
 // bound of 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. With
-// dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically.
+// dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically. With a limit
+// of heads in flight, launches are section by section, and a schedule with fewer heads beyond the limit wins.
 #include <algorithm>
+#include <compare>
+#include <limits>
 #include <numeric>
+#include <tuple>
 
 #include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
@@ -19,6 +23,14 @@ namespace {
 
 constexpr std::int64_t kExhaustiveTasks = 32;
 constexpr std::int64_t kNodesAnIteration = 500;
+constexpr double kForever = std::numeric_limits<double>::infinity();
+
+/// Of a schedule; the smaller one wins.
+struct Score {
+  std::int32_t heads_beyond = 0;  // the limit of heads in flight
+  double makespan = 0;
+  friend auto operator<=>(const Score&, const Score&) = default;
+};
 
 class BestSearch {
  public:
@@ -52,10 +64,10 @@ class BestSearch {
       i % 4 == 0 ? restart() : change();
       if (!proven()) change_packed_lists();
     }
-    if (packed_best_makespan_) offer(std::move(packed_best_));
+    if (packed_best_score_) offer(std::move(packed_best_));
     SchedulePlan plan;
     std::optional<double> exhausted;
-    if (!proven() && tasks_ <= kExhaustiveTasks && effort_ > 0) exhausted = exhaust();
+    if (!proven() && tasks_ <= kExhaustiveTasks && effort_ > 0 && !limited()) exhausted = exhaust();
     plan = one_phase(request_, std::move(best_));
     plan.exhausted_at = exhausted;
     return plan;
@@ -63,36 +75,43 @@ class BestSearch {
 
  private:
   [[nodiscard]] bool proven() const {
-    return (found_ && makespan_ <= bound_) || (packed_best_makespan_ && *packed_best_makespan_ <= bound_);
+    const Score least{0, bound_};
+    return (score_ && *score_ <= least) || (packed_best_score_ && *packed_best_score_ <= least);
+  }
+  [[nodiscard]] bool limited() const {
+    return request_.heads_in_flight && *request_.heads_in_flight < problem_.heads;
+  }
+  [[nodiscard]] std::int32_t head_of(std::int32_t chain) const { return chain / problem_.mask.kv_tiles; }
+  [[nodiscard]] Score score_of(const BackwardSchedule& schedule, const ScheduleRun& run) const {
+    if (!limited()) return {0, run.makespan};
+    return {std::max(heads_in_flight(schedule, run) - *request_.heads_in_flight, 0), run.makespan};
   }
   [[nodiscard]] double time_of(std::int32_t chain) const {
     return times_[static_cast<std::size_t>(chain % problem_.mask.kv_tiles)];
   }
 
-  /// Runs the schedule as the request has it dispatched; none when it may not be, or never finishes.
-  std::optional<ScheduleRun> run_offered(BackwardSchedule& schedule) const {
+  /// Runs the schedule as the request has it dispatched; none when it may not be, or is not done by `limit`.
+  std::optional<ScheduleRun> run_offered(BackwardSchedule& schedule, double limit = kForever) const {
     if (request_.dispatch && schedule.dispatch != *request_.dispatch) {
       if (*request_.dispatch == Dispatch::kStatic) return std::nullopt;  // constructed schedules are static
       schedule.dispatch = Dispatch::kDynamic;
       schedule.worker.clear();
     }
-    std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem_, request_.costs, schedule);
-    auto* run = std::get_if<ScheduleRun>(&outcome);
-    return run == nullptr ? std::nullopt : std::optional(std::move(*run));
+    return run_by(problem_, request_.costs, schedule, limit);
   }
 
-  /// Keeps the schedule if it finishes, and earlier than the best so far. Returns its makespan.
-  std::optional<double> offer(BackwardSchedule schedule) {
-    const std::optional<ScheduleRun> run = run_offered(schedule);
+  /// Keeps the schedule if it finishes, and is better than the best so far. Returns its score.
+  std::optional<Score> offer(BackwardSchedule schedule, double limit = kForever) {
+    const std::optional<ScheduleRun> run = run_offered(schedule, limit);
     if (!run) return std::nullopt;
-    if (!found_ || run->makespan < makespan_) {
-      found_ = true;
-      makespan_ = run->makespan;
+    const Score score = score_of(schedule, *run);
+    if (!score_ || score < *score_) {
+      score_ = score;
       best_ = std::move(schedule);
       best_worker_ = run->worker;
       current_.reset();
     }
-    return run->makespan;
+    return score;
   }
 
   /// Every ordered algorithm of the table, the last one first: it is the likeliest to meet the bound.
@@ -117,14 +136,29 @@ class BestSearch {
       named.dispatch = dispatch;
       if (own_launch) named.launch.reset();
       PlanOutcome outcome = attempt_plan(algorithm, named);
-      if (auto* plan = std::get_if<SchedulePlan>(&outcome)) offer(std::move(plan->phases.front().schedule));
+      auto* plan = std::get_if<SchedulePlan>(&outcome);
+      if (plan != nullptr && !hopeless(plan->phases.front().schedule))
+        offer(std::move(plan->phases.front().schedule), time_to_beat());
     }
+  }
+
+  /// A schedule that is later cannot be better.
+  [[nodiscard]] double time_to_beat() const { return limited() || !score_ ? kForever : score_->makespan; }
+
+  /// A static schedule that is late without a wait already.
+  [[nodiscard]] bool hopeless(const BackwardSchedule& schedule) const {
+    if (schedule.dispatch != Dispatch::kStatic) return false;
+    std::vector<double> loads(static_cast<std::size_t>(problem_.workers), 0.0);
+    for (std::size_t i = 0; i < schedule.chains.size(); ++i)
+      loads[static_cast<std::size_t>(schedule.worker[i])] +=
+          times_[static_cast<std::size_t>(schedule.chains[i].kv_tile)];
+    return *std::max_element(loads.begin(), loads.end()) > time_to_beat();
   }
 
   void offer_list(const std::vector<std::int32_t>& chains, const std::vector<double>& preference) {
     if (proven()) return;
     std::optional<BackwardSchedule> schedule = list_schedule(problem_, request_.costs, chains, preference);
-    if (schedule) offer(std::move(*schedule));
+    if (schedule) offer(std::move(*schedule), time_to_beat());
   }
 
   void try_list_schedules() {
@@ -143,6 +177,21 @@ class BestSearch {
                {});
     offer_list(sorted_by([&](std::int32_t a, std::int32_t b) { return time_of(a) < time_of(b); }), {});
     offer_list(sorted_by([&](std::int32_t a, std::int32_t b) { return a % kv_tiles < b % kv_tiles; }), {});
+    if (!limited()) return;
+    for (std::int32_t heads = 2; heads <= *request_.heads_in_flight; heads *= 2) {  // sections of heads
+      offer_list(sorted_by([&](std::int32_t a, std::int32_t b) {
+                   const std::int32_t first = head_of(a) / heads, second = head_of(b) / heads;
+                   return first != second ? first < second : time_of(a) > time_of(b);
+                 }),
+                 {});
+    }
+  }
+
+  /// Heads one after the other on each worker, when they are limited.
+  void by_head(std::vector<std::int32_t>& list) const {
+    if (!limited()) return;
+    std::stable_sort(list.begin(), list.end(),
+                     [&](std::int32_t a, std::int32_t b) { return head_of(a) < head_of(b); });
   }
 
   /// Lists of chains that load the workers evenly, each longest first and shortest first.
@@ -151,32 +200,37 @@ class BestSearch {
     std::vector<double> times;
     for (const std::int32_t chain : chains_) times.push_back(time_of(chain));
     packed_ = multifit(chains_, times, problem_.workers, bound_);
-    packed_makespan_ = offer_lists(packed_, {});
     std::vector<std::vector<std::int32_t>> reversed = packed_;
-    for (std::vector<std::int32_t>& list : reversed) std::reverse(list.begin(), list.end());
+    for (std::vector<std::int32_t>& list : packed_) by_head(list);
+    packed_score_ = offer_lists(packed_, {});
+    for (std::vector<std::int32_t>& list : reversed) {
+      std::reverse(list.begin(), list.end());
+      by_head(list);
+    }
     keep_packed(std::move(reversed), {});
   }
 
-  std::optional<double> offer_lists(const std::vector<std::vector<std::int32_t>>& lists,
-                                    const std::vector<double>& preference) {
+  std::optional<Score> offer_lists(const std::vector<std::vector<std::int32_t>>& lists,
+                                   const std::vector<double>& preference) {
     std::optional<BackwardSchedule> schedule = list_schedule(problem_, request_.costs, lists, preference);
     if (!schedule) return std::nullopt;
     const std::optional<ScheduleRun> run = run_offered(*schedule);
     if (!run) return std::nullopt;
-    if (!packed_best_makespan_ || run->makespan < *packed_best_makespan_) {
+    const Score score = score_of(*schedule, *run);
+    if (!packed_best_score_ || score < *packed_best_score_) {
       packed_best_ = std::move(*schedule);
-      packed_best_makespan_ = run->makespan;
+      packed_best_score_ = score;
     }
-    return run->makespan;
+    return score;
   }
 
-  /// Goes on from these lists if they are not later than those before.
+  /// Goes on from these lists if they are no worse than those before.
   void keep_packed(std::vector<std::vector<std::int32_t>> lists, const std::vector<double>& preference) {
-    const std::optional<double> makespan = offer_lists(lists, preference);
-    if (!makespan || (packed_makespan_ && *makespan > *packed_makespan_)) return;
+    const std::optional<Score> score = offer_lists(lists, preference);
+    if (!score || (packed_score_ && *score > *packed_score_)) return;
     packed_ = std::move(lists);
     packed_preference_ = preference;
-    packed_makespan_ = makespan;
+    packed_score_ = score;
   }
 
   /// A change that keeps the loads: chains of equal time trade places between workers, chains of one worker
@@ -194,22 +248,28 @@ class BestSearch {
       std::int32_t& a = from[packing_random_.below(from.size())];
       std::int32_t& b = to[packing_random_.below(to.size())];
       if (&from == &to || time_of(a) == time_of(b)) std::swap(a, b);
+      by_head(from);
+      by_head(to);
     }
     if (packing_random_.below(4) == 0)
       preference[packing_random_.below(preference.size())] = packing_random_.unit();
     keep_packed(std::move(lists), preference);
   }
 
-  /// A list schedule with longest chains first, blurred, and random ties.
+  /// A list schedule with longest chains first, blurred, and random ties; section by section when heads are
+  /// limited.
   void restart() {
     const double blur = random_.unit();
-    std::vector<std::pair<double, std::int32_t>> keyed;
+    const std::int32_t section = limited() ? 1 + static_cast<std::int32_t>(random_.below(
+                                                     static_cast<std::size_t>(*request_.heads_in_flight)))
+                                           : problem_.heads;
+    std::vector<std::tuple<std::int32_t, double, std::int32_t>> keyed;
     const double longest = *std::max_element(times_.begin(), times_.end());
     for (const std::int32_t chain : chains_)
-      keyed.emplace_back(-time_of(chain) + blur * longest * random_.unit(), chain);
+      keyed.emplace_back(head_of(chain) / section, -time_of(chain) + blur * longest * random_.unit(), chain);
     std::sort(keyed.begin(), keyed.end());
     std::vector<std::int32_t> order;
-    for (const auto& [key, chain] : keyed) order.push_back(chain);
+    for (const auto& [at, key, chain] : keyed) order.push_back(chain);
     std::vector<double> preference(static_cast<std::size_t>(problem_.mask.q_tiles));
     for (double& value : preference) value = random_.unit();
     offer_list(order, preference);
@@ -218,7 +278,8 @@ class BestSearch {
   void start_from_best() {
     current_ = assignment_of(problem_, best_, best_worker_);
     const auto schedule = first_come_first_served(problem_, request_.costs, *current_);
-    current_makespan_ = schedule ? run_schedule(problem_, request_.costs, *schedule).makespan : makespan_;
+    current_score_ =
+        schedule ? score_of(*schedule, run_schedule(problem_, request_.costs, *schedule)) : *score_;
   }
 
   /// One random change of the current assignment, kept unless it is later than before.
@@ -230,12 +291,12 @@ class BestSearch {
       random_.below(4) == 0 ? move_chain(changed) : move_tile(changed);
     std::optional<BackwardSchedule> schedule = first_come_first_served(problem_, request_.costs, changed);
     if (!schedule) return;
-    const double before = makespan_;
-    const std::optional<double> makespan = offer(std::move(*schedule));
-    if (!makespan || *makespan > current_makespan_) return;
-    if (makespan_ < before) return;  // the new best is where the next change starts
+    const Score before = *score_;
+    const std::optional<Score> score = offer(std::move(*schedule));
+    if (!score || *score > current_score_) return;
+    if (*score_ < before) return;  // the new best is where the next change starts
     current_ = std::move(changed);
-    current_makespan_ = *makespan;
+    current_score_ = *score;
   }
 
   /// Swaps a chain with another, or moves it to the end of another worker's list.
@@ -277,7 +338,7 @@ class BestSearch {
   /// The optimum, if the budget covers all schedules.
   std::optional<double> exhaust() {
     ExhaustiveResult result =
-        search_exhaustively(problem_, request_.costs, makespan_, bound_, kNodesAnIteration * effort_);
+        search_exhaustively(problem_, request_.costs, score_->makespan, bound_, kNodesAnIteration * effort_);
     if (result.better) offer(std::move(*result.better));
     return result.complete ? std::optional(result.makespan) : std::nullopt;
   }
@@ -289,17 +350,16 @@ class BestSearch {
   std::vector<std::int32_t> chains_;  // with tasks
   std::vector<double> times_;         // of a chain, by KV tile
   std::int64_t tasks_ = 0, effort_ = 0;
-  bool found_ = false;
-  double makespan_ = 0;
+  std::optional<Score> score_;  // of the best
   BackwardSchedule best_;
   std::vector<std::int32_t> best_worker_;
   std::vector<std::vector<std::int32_t>> packed_;  // chains by worker
   std::vector<double> packed_preference_;          // of Q tiles
-  std::optional<double> packed_makespan_;
+  std::optional<Score> packed_score_;
   BackwardSchedule packed_best_;  // a search of its own beside the local one
-  std::optional<double> packed_best_makespan_;
+  std::optional<Score> packed_best_score_;
   std::optional<Assignment> current_;
-  double current_makespan_ = 0;
+  Score current_score_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/schedule_mask.hpp>
 #include <natten_sim/io/schedule_table.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
@@ -95,6 +96,11 @@ struct ScheduleQuestion {
   TileWalk walk = TileWalk::kInOrder;  ///< of algorithms without Q orders of their own
   std::optional<std::int64_t> effort;  ///< effort of a search; none: see ScheduleRequest
   std::uint64_t seed = 1;              ///< of a search
+  /// Of a search: heads at work at a time. None: as many as the L2 of the device holds, by `head_dim` and
+  /// `dtype`, with sizes in tokens; without a device any number.
+  std::optional<std::int32_t> heads_in_flight;
+  std::int64_t head_dim = 128;  ///< 1 to 65,536
+  Dtype dtype = Dtype::kBf16;
   ScheduleCosts costs;
   ScheduleDetail detail;
   bool cost_map = false;  ///< whether to ask where the fastest algorithm changes; up to kCheapTasks tasks
@@ -132,7 +138,8 @@ struct ScheduleAnswer {
   BackwardProblem problem;
   std::optional<SequenceTiling> tokens;  ///< when the sizes were given in tokens
   std::int32_t heads = 1, heads_kv = 1, batch = 1;
-  BackwardCosts costs;  ///< with every default, in the given unit
+  BackwardCosts costs;                          ///< with every default, in the given unit
+  std::optional<std::int32_t> heads_in_flight;  ///< the limit of searches; none: no limit
   std::vector<ScheduleResult> results;
   std::vector<std::string> left_out;  ///< searches that were not asked for and are not cheap here
   std::vector<CostRegion> cost_map;   ///< by reduce, then by handoff; empty unless asked for

@@ -24,6 +24,7 @@ struct BackwardCall {
   std::int64_t head_dim = 128;
   std::int64_t element_bytes = 2;
   std::int32_t sms = 1;
+  std::optional<std::int64_t> l2_bytes;  ///< none: not known
 };
 
 enum class ReductionMode { kDeterministic, kUnordered };
@@ -37,6 +38,7 @@ struct BackwardLaunch {
   std::string algorithm;
   Dispatch dispatch = Dispatch::kDynamic;
   HeadSections sections;
+  std::optional<std::int32_t> heads_in_flight;  ///< of a search
   std::string launch_order;  ///< in words
   std::string dq_order;      ///< in words
 };
@@ -63,6 +65,11 @@ namespace schedules {
 
 /// The largest power of two of heads whose Q, dO and fp32 dQ fit into `bytes` of L2; at least 1.
 [[nodiscard]] HeadSections sections_within(std::int64_t bytes, const BackwardCall& call);
+
+/// Heads whose Q, dO and fp32 dQ fit into `bytes` of L2 together. At least as many as keep the workers busy
+/// from one head to the next, with so many chains a head. K and V of a chain are read once and do not count.
+[[nodiscard]] std::int32_t heads_within(std::int64_t bytes, const BackwardCall& call, std::int64_t workers,
+                                        std::int64_t chains_of_head);
 
 /// Bytes of the kernels around a main kernel that adds to an fp32 dQ: O and dO are read, dQ is cleared, read
 /// and written; with grouped heads dK and dV take the same way.

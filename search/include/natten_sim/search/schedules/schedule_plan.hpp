@@ -42,6 +42,9 @@ struct ScheduleRequest {
   /// Iterations of a search, 0 or more (0: constructions alone). None: 2^22 / tasks, between 8 and 2000.
   std::optional<std::int64_t> effort;
   std::uint64_t seed = 1;  ///< of a search
+  /// Of a search: at most so many heads at work at a time (`heads_in_flight`), so that their Q, dO and dQ
+  /// stay in the L2 cache. Where no schedule keeps it, one with the fewest beyond. None: as many as it likes.
+  std::optional<std::int32_t> heads_in_flight;
   std::function<void(double)> progress = {};
 };
 
@@ -74,8 +77,9 @@ struct PlanRun {
   double lower_bound = 0;
   /// Bound of the only phase; absent when exhausted or with several phases.
   std::optional<BindingBound> binding;
-  double optimality_gap = 0;      ///< makespan / lower_bound - 1
-  std::vector<ScheduleRun> runs;  ///< one a phase
+  double optimality_gap = 0;         ///< makespan / lower_bound - 1
+  std::int32_t heads_in_flight = 0;  ///< the most heads at work at a time, in any phase
+  std::vector<ScheduleRun> runs;     ///< one a phase
 };
 
 /// Simulates every phase; a deadlock of one is the answer. O(tasks log workers). @throws InvalidParameter.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -39,15 +40,26 @@ struct ScheduleBubble {
   double tail = 0;           ///< after a worker's last chain, until the makespan
 };
 
+/// From when its worker takes it to the end of its last reduction and of its epilogue.
+struct ChainTimes {
+  double start = 0;
+  double end = 0;
+};
+
 struct ScheduleRun {
   double makespan = 0;
   double total_work = 0;    ///< compute, reductions and tax of all tasks
   double compute_work = 0;  ///< compute alone
   ScheduleBubble bubble;
   std::vector<std::int32_t> worker;  ///< worker of each chain, in launch order
+  std::vector<ChainTimes> chains;    ///< in launch order; those without tasks start and end at 0
   /// Times of every task, chain by chain in launch order, tasks in q_order. Empty unless recorded.
   std::vector<TaskTimes> tasks;
 };
+
+/// The most heads that have a chain at work at the same time, from its start to its end (exclusive). Their Q,
+/// dO and dQ are what the L2 cache must hold. O(chains log chains).
+[[nodiscard]] std::int32_t heads_in_flight(const BackwardSchedule& schedule, const ScheduleRun& run);
 
 enum class RecordTimes { kNo, kYes };
 
@@ -61,6 +73,10 @@ enum class RecordTimes { kNo, kYes };
                                                                    const BackwardCosts& costs,
                                                                    const BackwardSchedule& schedule,
                                                                    RecordTimes record = RecordTimes::kNo);
+
+/// The same for searches: none if the schedule never finishes, or not by `limit`.
+[[nodiscard]] std::optional<ScheduleRun> run_by(const BackwardProblem& problem, const BackwardCosts& costs,
+                                                const BackwardSchedule& schedule, double limit);
 
 /// The same for schedules that are known to finish. @throws InvalidParameter, DeadlockError.
 [[nodiscard]] ScheduleRun run_schedule(const BackwardProblem& problem, const BackwardCosts& costs,
