@@ -8,6 +8,7 @@
 #include <natten_sim/report/time_report.hpp>
 
 #include "kernel_fields.hpp"
+#include "time_fields.hpp"
 
 namespace natten_sim::report {
 namespace {
@@ -87,15 +88,6 @@ void write_backward(const study::BackwardCount& backward, Sink& sink) {
   sink.put("fully_block_sparse", count.fully_block_sparse());
   write_flops(backward.flops, sink);
   sink.put("wasted_flop_share", count.wasted_share());
-}
-
-/// Times come with a device or a kernel only.
-template <typename Sink>
-void write_time(const std::optional<study::TimeAnswer>& time, Sink& sink) {
-  if (!time) return;
-  Json fields = Json::object();
-  add_time_fields(time, fields);
-  for (const auto& [key, value] : fields.items()) sink.put_json(key.c_str(), value);
 }
 
 template <typename Sink>

@@ -17,9 +17,7 @@ using study::SearchAnswer;
 using study::SearchCandidate;
 using study::SearchQuestion;
 
-bool by_time(const SearchQuestion& question) {
-  return *question.objective == Objective::kTime;
-}
+bool by_time(const SearchQuestion& question) { return *question.objective == Objective::kTime; }
 
 /// What NATTEN's kernels do: too much for a table.
 enum class KernelFields { kHidden, kShown };
@@ -351,6 +349,16 @@ std::vector<std::string> search_result_keys() {
   std::vector<std::string> keys = {"devices", "natten_call", "natten_profiler", "flex", "natten_json"};
   const Json result = result_of(answer);
   for (const auto& [key, ignored] : result.items()) keys.push_back(key);
+  return keys;
+}
+
+std::vector<std::string> search_candidate_keys() {
+  SearchQuestion question;
+  question.phase = SearchPhase::kBoth;
+  question.objective = Objective::kTime;
+  std::vector<std::string> keys = {"kernel_timed"};
+  const Json columns = columns_of(question);
+  for (const auto& [key, ignored] : columns.items()) keys.push_back(key);
   return keys;
 }
 

@@ -1,31 +1,12 @@
 #include <fmt/format.h>
 
+#include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/time_report.hpp>
+
+#include "time_fields.hpp"
 
 namespace natten_sim::report {
 namespace {
-
-Json evidence_json(const CostEvidence& evidence) {
-  Json fields = {{"runs", evidence.runs}, {"kinds", evidence.kinds}};
-  fields["left_out_mean_error"] = evidence.left_out ? Json(evidence.left_out->mean) : Json();
-  fields["left_out_worst_error"] = evidence.left_out ? Json(evidence.left_out->worst) : Json();
-  fields["interval"] = evidence.interval;
-  fields["source"] = evidence.source;
-  return fields;
-}
-
-Json details_json(const study::PassTime& time) {
-  const LaunchTime& parts = time.parts;
-  Json fields = {{"ctas", time.ctas}, {"waves", time.waves}, {"tflops_per_s", time.tflops_per_s}};
-  fields["parts_ms"] = {{"tiles", parts.tiles_ms},       {"masking", parts.masking_ms},
-                        {"prologue", parts.prologue_ms}, {"tail", parts.tail_ms},
-                        {"launch", parts.launch_ms},     {"power", parts.slowdown_ms}};
-  fields["dense_kernel"] = time.dense_kernel.empty() ? Json() : Json(time.dense_kernel);
-  fields["dense_ms"] = nullable(time.dense_ms);
-  fields["speedup_kernel"] = nullable(time.speedup_kernel);
-  fields["costs"] = evidence_json(time.evidence);
-  return fields;
-}
 
 std::string evidence_text(const CostEvidence& evidence) {
   std::string text = fmt::format("costs of {} measured run{}", evidence.runs, evidence.runs == 1 ? "" : "s");
@@ -42,19 +23,8 @@ std::string duration_text(double ms) {
 }
 
 void add_time_fields(const std::optional<study::TimeAnswer>& answer, Json& fields) {
-  if (!answer) return;
-  if (const auto* missing = std::get_if<study::MissingTime>(&*answer)) {
-    fields["time_ms"] = nullptr;
-    fields["speedup_time"] = nullptr;
-    fields["time_missing"] = missing->sentence;
-    return;
-  }
-  const auto& time = std::get<study::PassTime>(*answer);
-  fields["time_ms"] = {{"kernel", time.kernel_ms}, {"permutation", nullable(time.permutation_ms)},
-                       {"total", time.total_ms},   {"low", time.low_ms},
-                       {"high", time.high_ms},     {"limited_by", time.limited_by}};
-  fields["speedup_time"] = nullable(time.speedup);
-  fields["time"] = details_json(time);
+  JsonTree sink(fields);
+  write_time(answer, sink);
 }
 
 std::string time_text(const std::optional<study::TimeAnswer>& answer) {

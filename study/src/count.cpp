@@ -31,16 +31,20 @@ TilePair backward_tiles(const CountQuestion& question, const TilingProblem& forw
       .tiles;
 }
 
-BackwardCount count_backward(const CountQuestion& question, const TilingProblem& forward,
-                             const Context& context) {
-  BackwardCount backward{.problem = forward};
-  backward.problem.walk = Walk::kBackward;
-  backward.problem.kv_tiling = question.backward_q_tiling.value_or(KvTiling::kStatic);
-  backward.problem.tiles = backward_tiles(question, forward, context.catalog);
-  backward.count = natten_sim::count(backward.problem, context.progress);
-  const Workload workload = workload_of(question.setting);
-  backward.flops = flops_that_fit(backward.count, workload);
-  backward.approximate_mma_flops = approximate_mma_flops(backward.count, workload);
+TilingProblem backward_problem(const CountQuestion& question, const TilingProblem& forward,
+                               const Catalog& catalog) {
+  TilingProblem problem = forward;
+  problem.walk = Walk::kBackward;
+  problem.kv_tiling = question.backward_q_tiling.value_or(KvTiling::kStatic);
+  problem.tiles = backward_tiles(question, forward, catalog);
+  return problem;
+}
+
+BackwardCount backward_count(const TilingProblem& problem, const TileCount& count, const Setting& setting) {
+  const Workload workload = workload_of(setting);
+  BackwardCount backward{.problem = problem, .count = count};
+  backward.flops = flops_that_fit(count, workload);
+  backward.approximate_mma_flops = approximate_mma_flops(count, workload);
   return backward;
 }
 
@@ -69,9 +73,7 @@ void fill_in(const TilingProblem& problem, CountQuestion& question) {
   question.kv_tiling = problem.kv_tiling;
 }
 
-}  // namespace
-
-CountAnswer count(const CountQuestion& question, const Context& context) {
+CountAnswer answer_of(const CountQuestion& question, const Context& context, AxisCountMemo* memo) {
   CountAnswer answer;
   CountQuestion& full = answer.question = question;
   full.setting = resolved(setting_of_kernel(question, context.catalog), context.catalog);
@@ -88,12 +90,16 @@ CountAnswer count(const CountQuestion& question, const Context& context) {
                                           tile_rank(problem), Walk::kForward);
   problem.tiles = chosen.tiles;
   answer.tiles_defaulted = chosen.defaulted;
-  answer.forward = counted_tiles(problem, natten_sim::count(problem, context.progress), full.setting);
+  const CountByAxes forward = count_by_axes(problem, context.progress, memo);
+  CountByAxes backward;
+  answer.forward = counted_tiles(problem, forward.count, full.setting);
   full.backward = question.backward || !question.backward_q_tile.empty() ||
                   !question.backward_kv_tile.empty() || question.backward_q_tiling.has_value();
   if (full.backward) {
     require_backward_dtype(full.setting, context);
-    answer.backward = count_backward(full, problem, context);
+    const TilingProblem walked_back = backward_problem(full, problem, context.catalog);
+    backward = count_by_axes(walked_back, context.progress, memo);
+    answer.backward = backward_count(walked_back, backward.count, full.setting);
     full.backward_q_tile = answer.backward->problem.tiles.q_tile;
     full.backward_kv_tile = answer.backward->problem.tiles.kv_tile;
     full.backward_q_tiling = answer.backward->problem.kv_tiling;
@@ -102,7 +108,9 @@ CountAnswer count(const CountQuestion& question, const Context& context) {
                                  .forward = problem,
                                  .forward_count = answer.forward.count,
                                  .backward = answer.backward ? &answer.backward->problem : nullptr,
-                                 .backward_count = answer.backward ? &answer.backward->count : nullptr},
+                                 .backward_count = answer.backward ? &answer.backward->count : nullptr,
+                                 .forward_axes = forward.axes,
+                                 .backward_axes = backward.axes},
                                 context);
   answer.time = time_of_count(full, problem, answer.kernel.forward, context);
   if (answer.backward) {
@@ -114,6 +122,16 @@ CountAnswer count(const CountQuestion& question, const Context& context) {
   answer.chosen_backend = full.setting.backend;
   full.setting.backend = chosen.backend;
   return answer;
+}
+
+}  // namespace
+
+CountAnswer count(const CountQuestion& question, const Context& context) {
+  return answer_of(question, context, nullptr);
+}
+
+CountAnswer count_with_memo(const CountQuestion& question, const Context& context, AxisCountMemo& memo) {
+  return answer_of(question, context, &memo);
 }
 
 }  // namespace natten_sim::study

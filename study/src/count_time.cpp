@@ -42,6 +42,8 @@ std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const Til
                  .element_bytes = element_bytes(setting.dtype.value())};
   timed.dtype = *setting.dtype;
   timed.additional_keys = setting.add_kv;
+  if (pass && !pass->attention.dense && timed.kernel == name_of(pass->attention))
+    timed.visits = pass->attention.visits;
   return time(timed, context);
 }
 

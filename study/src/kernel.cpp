@@ -140,14 +140,15 @@ void add_floors(const Setting& setting, const Catalog& catalog, const NattenCall
 }
 
 KernelPass pass_of(const NattenCall& call, const NattenDispatch& dispatch, const TilingProblem& problem,
-                   const TileCount& count) {
+                   const TileCount& count, const PerAxis<AxisCount>& axes) {
   const bool forward = problem.walk == Walk::kForward;
   const TilePair& fmha_tiles = forward ? dispatch.fmha_tiles : dispatch.fmha_backward_tiles;
   NattenProblem visited{.mask = problem.mask,
                         .backend = dispatch.backend,
                         .tiles = problem.tiles,
                         .pass = problem.walk,
-                        .additional_keys = call.additional_keys};
+                        .additional_keys = call.additional_keys,
+                        .counted = axes};
   if (!fmha_tiles.q_tile.empty()) visited.fmha = {dispatch.fmha, fmha_tiles.q_tile[0], fmha_tiles.kv_tile[0]};
   const NattenVisits visits = natten_visits(visited);
   KernelPass pass{.walk = problem.walk, .dense_path = visits.dense_path};
@@ -233,13 +234,15 @@ KernelAnswer kernel_answer(const KernelQuestion& question, const Context& contex
   if (!question.setting.backend && answer.refusal) return {};  // nobody spoke of NATTEN
   const NattenDispatch& dispatch = *verdict.dispatch;
   if (!dispatch.dense_path && !answer.refusal) answer.call->kernel_schedule = dispatch.kernel_schedule;
-  const auto pass = [&](const TilingProblem& problem, const TileCount& count) {
-    KernelPass made = pass_of(*answer.call, dispatch, problem, count);
+  const auto pass = [&](const TilingProblem& problem, const TileCount& count,
+                        const PerAxis<AxisCount>& axes) {
+    KernelPass made = pass_of(*answer.call, dispatch, problem, count, axes);
     add_floors(question.setting, context.catalog, *answer.call, made);
     return made;
   };
-  answer.forward = pass(question.forward, question.forward_count);
-  if (question.backward != nullptr) answer.backward = pass(*question.backward, *question.backward_count);
+  answer.forward = pass(question.forward, question.forward_count, question.forward_axes);
+  if (question.backward != nullptr)
+    answer.backward = pass(*question.backward, *question.backward_count, question.backward_axes);
   if (const std::optional<AttentionShare> share = share_of(question.setting)) {
     const KernelSpeedups speedup = answer.forward->with_permutation.value_or(answer.forward->speedup);
     answer.end_to_end =

@@ -22,6 +22,7 @@ KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, 
     return fmha_visits({kernel.family, costs.q_tile_tokens, costs.kv_tile_tokens}, tokens,
                        checked_add(tokens, question.additional_keys, "tokens"), false, question.pass);
   }
+  if (question.visits) return *question.visits;
   NattenProblem problem{.mask = question.mask, .backend = kernel.family, .tiles = question.tiles};
   problem.fmha.family = kernel.family;
   problem.fmha.q_tile = costs.q_tile_tokens;
@@ -40,8 +41,11 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
       (work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +
        work.masked_tiles * masked_us) /
       std::max(1.0, work.tiles());
+  const std::vector<CtaVisits> ctas =
+      list_ctas(question.mask, question.tiles, kernel.family, question.pass);
   std::vector<double> times;
-  for (const CtaVisits& cta : list_ctas(question.mask, question.tiles, kernel.family, question.pass)) {
+  times.reserve(ctas.size());
+  for (const CtaVisits& cta : ctas) {
     const auto tiles = static_cast<double>(cta.tiles), full = static_cast<double>(cta.full);
     times.push_back(costs.cta_us +
                     (mixed ? full * costs.unmasked_tile_us + (tiles - full) * masked_us : tiles * tile_us));
@@ -88,12 +92,10 @@ std::variant<const KernelCosts*, MissingTime> find_costs(const TimeQuestion& que
                  measurement(question, kernel.name));
 }
 
-/// None where copies are made and nobody has measured them.
+/// None where copies are made and nobody has measured them, as on one axis.
 std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKernel& kernel,
                                      const KernelCosts& costs) {
   if (kernel.dense || kernel.in_place || !permutes_tokens(kernel.family)) return 0.0;
-  // One axis without dilation is in order already.
-  if (question.mask.rank() == 1 && question.mask[0].dilation == 1) return 0.0;
   const auto rate =
       std::find_if(costs.permutation.begin(), costs.permutation.end(), [&](const PermutationRate& each) {
         return each.axes == static_cast<std::int64_t>(question.mask.rank());

@@ -97,11 +97,16 @@ TEST_CASE("objects of --json are lines again: whole, their input, their result")
     }());
   }
   // A candidate of a search says its window, stride and tiles beside its counts.
-  const std::string space = "search -i 64 64 --sparsity 0.9:0.95 --backend blackwell-fna --top 3";
-  for (const Json& candidate : result_of(space)["candidates"]) {
-    const auto done = run("count -i 64 64 --batch -", candidate.dump());
-    CHECK(done.exit_code == 0);
-    CHECK(lines_of(done.out).at(0)["visited_tiles"] == candidate["visited_tiles"]);
+  const std::string setting = "-i 64 64 -d 128 --dtype bf16 --add-kv 7 --device h200 ";
+  for (const char* options : {"", "--phase both", "--objective work", "--kernel hopper-fna"}) {
+    const Json found = result_of("search " + setting + "--sparsity 0.9:0.95 --top 2 " + options);
+    REQUIRE(found["candidates"].size() == 2);
+    for (const Json& candidate : found["candidates"]) {
+      CAPTURE(options, candidate.dump());
+      const auto done = run("count " + setting + "--batch -", candidate.dump());
+      REQUIRE(done.exit_code == 0);
+      CHECK(lines_of(done.out).at(0)["visited_tiles"] == candidate["visited_tiles"]);
+    }
   }
 }
 

@@ -1,7 +1,10 @@
 // CTA by CTA against closed forms: the same visits, and makespans within their bounds.
 #include <algorithm>
 #include <cstdint>
+#include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <queue>
 #include <random>
 #include <string>
 #include <vector>
@@ -106,6 +109,39 @@ TEST_CASE("a simulated grid lies within the closed form's bounds, and equals it 
       REQUIRE(run.makespan / mean == Approx(even_waves(static_cast<double>(run.ctas), workers)));
       REQUIRE(run_grid(costs, repeats, workers, CtaSchedule::kPersistent).makespan == Approx(run.makespan));
     }
+  }
+}
+
+/// Whoever is free first takes the next CTA: with a heap of the times at which workers become free.
+double makespan_by_heap(const std::vector<double>& costs, std::int64_t repeats, std::int64_t workers) {
+  std::priority_queue<double, std::vector<double>, std::greater<>> free_at;
+  for (std::int64_t worker = 0; worker < workers; ++worker) free_at.push(0);
+  double makespan = 0;
+  for (std::int64_t repeat = 0; repeat < repeats; ++repeat) {
+    for (const double cost : costs) {
+      const double end = free_at.top() + cost;
+      free_at.pop();
+      free_at.push(end);
+      makespan = std::max(makespan, end);
+    }
+  }
+  return makespan;
+}
+
+TEST_CASE("a grid's makespan is that of a heap of free times, to the bit, whatever the lengths of the CTAs") {
+  const std::uint64_t seed = test_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
+  Draw draw(seed);
+  for (int trial = 0; trial < 2000; ++trial) {
+    const std::int64_t workers = draw.in(1, 140), repeats = draw.in(1, 20), ctas = draw.in(1, 200);
+    const double unit = std::pow(10.0, static_cast<double>(draw.in(-9, 9)));
+    const std::int64_t most = draw.in(0, 2) == 0 ? 100'000'000 : draw.in(1, 100);  // beyond all slices
+    std::vector<double> costs;
+    for (std::int64_t cta = 0; cta < ctas; ++cta)
+      costs.push_back(unit * (0.3 + static_cast<double>(draw.in(0, most))));
+    INFO("workers " << workers << ", CTAs " << ctas << " x " << repeats << ", lengths to " << most);
+    REQUIRE(run_grid(costs, repeats, workers, CtaSchedule::kGrid).makespan ==
+            makespan_by_heap(costs, repeats, workers));
   }
 }
 

@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -6,6 +9,7 @@
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/json_sink.hpp>
+#include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/tile_picture.hpp>
 #include <natten_sim/study/count.hpp>
 
@@ -133,13 +137,26 @@ void say_defaults(const CountAnswer& answer, const Notes& notes) {
     notes.note(fmt::format("no window given: {} (dense)", to_string(answer.question.window)));
 }
 
+/// Of results, and of candidates of a search: of these no key that a line sets, such as their window.
+std::vector<std::string> keys_of_answers() {
+  std::vector<std::string> keys = report::count_result_keys();
+  const Options<CountQuestion> options = question_rows();
+  for (const std::string& key : report::search_candidate_keys()) {
+    const bool settable =
+        std::any_of(options.rows().begin(), options.rows().end(), [&](const auto& row) { return row.key == key; });
+    if (!settable) keys.push_back(key);
+  }
+  return keys;
+}
+
 int run_batch(const CountFlags& flags, const study::Context& context) {
   (void)study::resolved(flags.question.setting, context.catalog);  // what is wrong with every line
-  LineReader<CountQuestion> reader(question_rows(), flags.question, report::count_result_keys());
+  LineReader<CountQuestion> reader(question_rows(), flags.question, keys_of_answers());
+  AxisCountMemo memo;
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const CountQuestion question = reader.read(line.text, line.id);
     report::JsonMembers members(line.answer);
-    report::write_count_result(study::count(question, context), members);
+    report::write_count_result(study::count_with_memo(question, context, memo), members);
   });
 }
 

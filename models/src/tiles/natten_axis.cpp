@@ -46,12 +46,14 @@ std::int64_t visits_behind_end(const AxisGroup& group, std::int64_t streamed, Wa
 }
 
 NattenAxisGroups count_groups(const AxisMask& axis, const AxisGroup& group, std::int64_t groups,
-                              const AxisTiles& tiles, NattenBackend backend, Walk pass) {
+                              const AxisTiles& tiles, NattenBackend backend, Walk pass,
+                              const AxisCount* known) {
   NattenAxisGroups counted;
   counted.group = group;
   counted.groups = groups;
   const AxisMask alone{group.length, group.window, group.stride, 1, group.causal};
-  const AxisCount count = count_axis(alone, tiles, streamed_tiling(backend, pass), pass);
+  const bool whole = known != nullptr && axis.dilation == 1;  // the group is the axis
+  const AxisCount count = whole ? *known : count_axis(alone, tiles, streamed_tiling(backend, pass), pass);
   counted.tiles = counted.launched = count.walked_tiles;
   counted.visited = count.visited_tiles;
   counted.full = count.full_tiles;
@@ -71,11 +73,12 @@ NattenAxisGroups count_groups(const AxisMask& axis, const AxisGroup& group, std:
 
 /// The block mask of the longest group serves all groups, and both passes: pairs of blocks are counted along
 /// Q.
-NattenAxisGroups count_flex(const AxisMask& axis, const AxisTiles& tiles, Walk pass) {
+NattenAxisGroups count_flex(const AxisMask& axis, const AxisTiles& tiles, Walk pass, const AxisCount* known) {
   const AxisTiles along_q = pass == Walk::kForward ? tiles : AxisTiles{tiles.streamed, tiles.walked};
   const AxisGroup group = residue_class(axis, 0);
   NattenAxisGroups counted =
-      count_groups(axis, group, axis.dilation, along_q, NattenBackend::kFlexFna, Walk::kForward);
+      count_groups(axis, group, axis.dilation, along_q, NattenBackend::kFlexFna, Walk::kForward,
+                   pass == Walk::kForward ? known : nullptr);
   counted.full = full_with_padding(group, along_q, counted.full);
   counted.tiles = counted.launched = ceil_divide(group.length, tiles.walked);
   return counted;
@@ -95,19 +98,21 @@ bool group_is_block_sparse(const AxisGroup& group, std::int64_t q_tile, std::int
           stride + stride / 2 >= length - window);
 }
 
-NattenAxis natten_axis(const AxisMask& axis, const AxisTiles& tiles, NattenBackend backend, Walk pass) {
+NattenAxis natten_axis(const AxisMask& axis, const AxisTiles& tiles, NattenBackend backend, Walk pass,
+                       const AxisCount* counted_axis) {
   NattenAxis counted;
   const std::int64_t longer = axis.length % axis.dilation;  // residues 0 .. longer-1; none: all are equal
   if (backend == NattenBackend::kFlexFna) {
-    counted.lengths[counted.count++] = count_flex(axis, tiles, pass);
+    counted.lengths[counted.count++] = count_flex(axis, tiles, pass, counted_axis);
     return counted;
   }
   if (longer > 0) {
     counted.lengths[counted.count++] =
-        count_groups(axis, residue_class(axis, 0), longer, tiles, backend, pass);
+        count_groups(axis, residue_class(axis, 0), longer, tiles, backend, pass, nullptr);
   }
   counted.lengths[counted.count++] =
-      count_groups(axis, residue_class(axis, longer), axis.dilation - longer, tiles, backend, pass);
+      count_groups(axis, residue_class(axis, longer), axis.dilation - longer, tiles, backend, pass,
+                   counted_axis);
   return counted;
 }
 

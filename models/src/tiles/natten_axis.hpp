@@ -27,8 +27,9 @@ struct NattenAxis {
   std::size_t count = 0;
 };
 
+/// `counted_axis`: `count_axis` of this axis, where it is known.
 [[nodiscard]] NattenAxis natten_axis(const AxisMask& axis, const AxisTiles& tiles, NattenBackend backend,
-                                     Walk pass);
+                                     Walk pass, const AxisCount* counted_axis = nullptr);
 
 /// NATTEN's predicate on one axis of one group: no visited tile is partial.
 [[nodiscard]] bool group_is_block_sparse(const AxisGroup& group, std::int64_t q_tile, std::int64_t kv_tile);

@@ -169,11 +169,13 @@ NattenVisits natten_visits(const NattenProblem& problem) {
     visits.attention = fmha_visits(problem.fmha, tokens, keys, problem.mask[0].causal, problem.pass);
     return visits;
   }
-  require_valid(TilingProblem{.mask = problem.mask, .tiles = problem.tiles});
+  require_extents("q_tile", problem.tiles.q_tile, problem.mask.rank(), 1, kMaxAxisLength);
+  require_extents("kv_tile", problem.tiles.kv_tile, problem.mask.rank(), 1, kMaxAxisLength);
   Axes axes;
   for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
     axes.push_back(natten_axis(problem.mask[axis], axis_tiles(problem.tiles, axis, problem.pass),
-                               problem.backend, problem.pass));
+                               problem.backend, problem.pass,
+                               problem.counted.empty() ? nullptr : &problem.counted[axis]));
   }
   visits.attention = fna_visits(problem, axes);
   if (problem.backend == NattenBackend::kCutlassFna && problem.pass == Walk::kForward) {

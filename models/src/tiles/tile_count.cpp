@@ -39,7 +39,7 @@ TileCount combine_axes(const TilingProblem& problem, const PerAxis<AxisCount>& a
   return count;
 }
 
-TileCount count_tiles(const TilingProblem& problem) {
+PerAxis<AxisCount> count_axes(const TilingProblem& problem, AxisCountMemo* memo) {
   require_valid(problem);
   const std::size_t rank = problem.mask.rank();
   if (problem.tiling == Tiling::kSingleDimensional && (rank > 1 || problem.mask[0].dilation > 1)) {
@@ -47,10 +47,14 @@ TileCount count_tiles(const TilingProblem& problem) {
   }
   PerAxis<AxisCount> axes;
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    axes.push_back(count_axis(problem.mask[axis], axis_tiles(problem.tiles, axis, problem.walk),
-                              problem.kv_tiling, problem.walk));
+    const AxisTiles tiles = axis_tiles(problem.tiles, axis, problem.walk);
+    const AxisMask& mask = problem.mask[axis];
+    axes.push_back(memo != nullptr ? memo->count(mask, tiles, problem.kv_tiling, problem.walk)
+                                   : count_axis(mask, tiles, problem.kv_tiling, problem.walk));
   }
-  return combine_axes(problem, axes);
+  return axes;
 }
+
+TileCount count_tiles(const TilingProblem& problem) { return combine_axes(problem, count_axes(problem)); }
 
 }  // namespace natten_sim

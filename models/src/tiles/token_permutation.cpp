@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/token_permutation.hpp>
 
@@ -21,7 +23,10 @@ class Copies {
       : tokens_(product(input_of(mask), "tokens")),
         q_padded_(padded_tokens(mask, tiles.q_tile)),
         kv_padded_(padded_tokens(mask, tiles.kv_tile)),
-        sizes_(sizes) {}
+        sizes_(sizes) {
+    constexpr std::size_t kMostCopies = 9;
+    permutation_.copies.reserve(kMostCopies);
+  }
 
   void add(const char* name, bool into_tiles, bool along_q, std::int64_t heads, std::int64_t row_bytes) {
     const std::int64_t padded = along_q ? q_padded_ : kv_padded_;
@@ -32,7 +37,7 @@ class Copies {
     permutation_.copies.push_back({name, into_tiles, padded, plain, written});
     permutation_.bytes = checked_add(permutation_.bytes, checked_add(plain, written, "bytes"), "bytes");
   }
-  [[nodiscard]] const TokenPermutation& permutation() const { return permutation_; }
+  [[nodiscard]] TokenPermutation permutation() && { return std::move(permutation_); }
 
  private:
   std::int64_t tokens_, q_padded_, kv_padded_;
@@ -67,7 +72,7 @@ TokenPermutation token_permutation(const NeighborhoodMask& mask, NattenBackend b
     copies.add("v", true, false, heads_kv, value_row);
     copies.add("o", false, true, sizes.heads, value_row);
     copies.add("lse", false, true, sizes.heads, kFp32Bytes);
-    return copies.permutation();
+    return std::move(copies).permutation();
   }
   copies.add("do", true, true, sizes.heads, value_row);
   if (backend != NattenBackend::kFlexFna) {
@@ -80,7 +85,7 @@ TokenPermutation token_permutation(const NeighborhoodMask& mask, NattenBackend b
   copies.add("dq", false, true, sizes.heads, key_row);
   copies.add("dk", false, false, heads_kv, key_row);
   copies.add("dv", false, false, heads_kv, value_row);
-  return copies.permutation();
+  return std::move(copies).permutation();
 }
 
 }  // namespace natten_sim

@@ -1,6 +1,6 @@
 #include <algorithm>
+#include <limits>
 #include <numeric>
-#include <queue>
 #include <string>
 
 #include <natten_sim/core/checked.hpp>
@@ -104,6 +104,64 @@ AxisTile axis_tile(const TilePair& tiles, std::size_t axis, Walk pass) {
                                 : AxisTile{tiles.kv_tile[axis], tiles.q_tile[axis]};
 }
 
+/// When workers become free, sorted by slices of time. CTAs start in the order of their launch, so the slices
+/// are emptied one after the other; a slice is no longer than the shortest CTA where the longest is not
+/// thousands of times as long, so it is sorted once, when its turn comes, and nothing is added to it then.
+class FreeTimes {
+ public:
+  FreeTimes(double shortest, double longest) {
+    constexpr double kMostSlices = 4096;
+    width_ = std::max({shortest, longest / kMostSlices, std::numeric_limits<double>::min()});
+    slices_.resize(static_cast<std::size_t>(longest / width_) + 3);
+  }
+  /// Not before the last one that was taken.
+  void add(double time) {
+    std::vector<double>& slice = slices_[index_of(time) % slices_.size()];
+    if (&slice != &current()) {
+      slice.push_back(time);
+    } else {
+      slice.insert(std::upper_bound(slice.begin() + static_cast<std::ptrdiff_t>(taken_), slice.end(), time),
+                   time);
+    }
+  }
+  /// The earliest. There is one.
+  double take() {
+    while (taken_ == current().size()) {
+      current().clear();
+      taken_ = 0;
+      ++turn_;
+      std::sort(current().begin(), current().end());
+    }
+    return current()[taken_++];
+  }
+
+ private:
+  [[nodiscard]] std::size_t index_of(double time) const {
+    return std::max(turn_, static_cast<std::size_t>(time / width_));
+  }
+  [[nodiscard]] std::vector<double>& current() { return slices_[turn_ % slices_.size()]; }
+
+  double width_ = 0;
+  std::vector<std::vector<double>> slices_;  ///< those from `turn_` on, in a ring
+  std::size_t turn_ = 0, taken_ = 0;         ///< the slice that is being emptied, and how much of it is
+};
+
+double grid_makespan(std::span<const double> costs, std::int64_t repeats, std::int64_t workers) {
+  const auto [shortest, longest] = std::minmax_element(costs.begin(), costs.end());
+  FreeTimes free(*shortest, *longest);
+  double makespan = 0;
+  std::int64_t idle = workers;  // from the beginning
+  for (std::int64_t repeat = 0; repeat < repeats; ++repeat) {
+    for (const double cost : costs) {
+      const double end = (idle > 0 ? 0 : free.take()) + cost;
+      idle = std::max<std::int64_t>(0, idle - 1);
+      free.add(end);
+      makespan = std::max(makespan, end);
+    }
+  }
+  return makespan;
+}
+
 }  // namespace
 
 std::vector<CtaVisits> list_ctas(const NeighborhoodMask& mask, const TilePair& tiles, NattenBackend backend,
@@ -125,22 +183,23 @@ std::vector<CtaVisits> list_ctas(const NeighborhoodMask& mask, const TilePair& t
   }
   if (checked_multiply(groups, most, "ctas") > kMostCtas)
     throw InvalidParameter("input", to_string(input_of(mask)), "at most 4194304 CTAs a head");
-  std::vector<CtaVisits> all;
+  std::vector<CtaVisits> all, boxes, next;
+  all.reserve(static_cast<std::size_t>(groups * most));
   for (std::int64_t group = 0; group < groups; ++group) {
-    std::vector<CtaVisits> boxes = {{1, 1}};
+    boxes.assign(1, {1, 1});
     std::int64_t rest = group, below = groups;
     for (std::size_t axis = 0; axis < mask.rank(); ++axis) {
       below /= mask[axis].dilation;
       const std::vector<CtaVisits>& line = axes[axis][static_cast<std::size_t>(rest / below)];
       rest %= below;
-      std::vector<CtaVisits> next;
-      next.reserve(boxes.size() * line.size());
+      const bool innermost = axis + 1 == mask.rank();
+      if (!innermost) next.clear();
+      std::vector<CtaVisits>& product = innermost ? all : next;
       for (const CtaVisits& box : boxes) {
-        for (const CtaVisits& tile : line) next.push_back({box.tiles * tile.tiles, box.full * tile.full});
+        for (const CtaVisits& tile : line) product.push_back({box.tiles * tile.tiles, box.full * tile.full});
       }
-      boxes = std::move(next);
+      if (!innermost) boxes.swap(next);
     }
-    all.insert(all.end(), boxes.begin(), boxes.end());
   }
   return all;
 }
@@ -161,18 +220,7 @@ GridRun run_grid(std::span<const double> costs, std::int64_t repeats, std::int64
     run.makespan = *std::max_element(ends.begin(), ends.end());
     return run;
   }
-  // Workers are alike, so only the times at which they become free matter.
-  std::priority_queue<double, std::vector<double>, std::greater<>> free_at;
-  for (std::int64_t cta = 0; cta < run.ctas; ++cta) {
-    double start = 0;
-    if (static_cast<std::int64_t>(free_at.size()) == workers) {
-      start = free_at.top();
-      free_at.pop();
-    }
-    const double end = start + costs[static_cast<std::size_t>(cta) % costs.size()];
-    free_at.push(end);
-    run.makespan = std::max(run.makespan, end);
-  }
+  run.makespan = grid_makespan(costs, repeats, workers);
   return run;
 }
 

@@ -22,6 +22,9 @@ void write_search_result(std::span<const study::SearchAnswer> answers, JsonMembe
 /// The keys that a `result` may have, so that programs which read one as input pass over them.
 [[nodiscard]] std::vector<std::string> search_result_keys();
 
+/// The keys that a candidate may have besides those of a `result` of count.
+[[nodiscard]] std::vector<std::string> search_candidate_keys();
+
 /// One row a candidate; only the header where there is none.
 [[nodiscard]] std::string search_csv(std::span<const study::SearchAnswer> answers);
 

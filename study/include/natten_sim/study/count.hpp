@@ -4,6 +4,7 @@
 
 #include <natten_sim/core/tile_count.hpp>
 #include <natten_sim/core/tiling.hpp>
+#include <natten_sim/models/tiles/axis_count_memo.hpp>
 #include <natten_sim/study/context.hpp>
 #include <natten_sim/study/counted_tiles.hpp>
 #include <natten_sim/study/kernel.hpp>
@@ -56,5 +57,9 @@ struct CountAnswer {
 /// members asks for the backward pass. Calls `context.progress` for each pass.
 /// @throws InvalidParameter, UnknownName, OverflowError
 [[nodiscard]] CountAnswer count(const CountQuestion& question, const Context& context);
+
+/// The same for whoever asks many questions, with one memo for all.
+[[nodiscard]] CountAnswer count_with_memo(const CountQuestion& question, const Context& context,
+                                          AxisCountMemo& memo);
 
 }  // namespace natten_sim::study

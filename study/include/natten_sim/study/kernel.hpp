@@ -78,6 +78,7 @@ struct KernelQuestion {
   const TileCount& forward_count;
   const TilingProblem* backward = nullptr;  ///< with its count: the backward pass is asked for too
   const TileCount* backward_count = nullptr;
+  PerAxis<AxisCount> forward_axes = {}, backward_axes = {};  ///< of these counts, where they are known
 };
 
 /// Mask, sizes and element type as a call, without backend and tiles. With `backward`, gradients are

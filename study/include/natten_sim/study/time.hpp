@@ -9,6 +9,7 @@
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/split_q.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
+#include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/study/context.hpp>
 
 namespace natten_sim::study {
@@ -26,6 +27,8 @@ struct TimeQuestion {
   OperandSizes sizes;  ///< batch, heads and head dims
   Dtype dtype = Dtype::kBf16;
   std::int64_t additional_keys = 0;  ///< which every query sees besides, in a dense pass of their own
+  /// What the kernel visits in this pass, as natten_visits() counts it; none: counted. A dense kernel's are.
+  std::optional<KernelVisits> visits = {};
 };
 
 /// A prediction, where it comes from, and how far it may be off.

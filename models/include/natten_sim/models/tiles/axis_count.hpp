@@ -12,6 +12,8 @@ namespace natten_sim {
 struct AxisTiles {
   std::int64_t walked = 0;
   std::int64_t streamed = 0;
+
+  friend constexpr bool operator==(const AxisTiles&, const AxisTiles&) = default;
 };
 
 /// Tile counts along one axis, summed over its dilation groups; the maximum is over them. Over a

@@ -5,6 +5,7 @@
 
 #include <natten_sim/core/natten_backend.hpp>
 #include <natten_sim/core/tile_count.hpp>
+#include <natten_sim/models/tiles/axis_count.hpp>
 
 namespace natten_sim {
 
@@ -65,6 +66,9 @@ struct NattenProblem {
   std::int64_t additional_keys = 0;
   /// The FNA kernel itself, even where NATTEN hands the call to its dense kernel.
   bool kernel_alone = false;
+  /// `count_axis` of each axis under the same tiles in this pass, on the backend's own grid: where they are
+  /// known, axes without dilation are not counted again. Empty: not known.
+  PerAxis<AxisCount> counted = {};
 };
 
 struct NattenVisits {

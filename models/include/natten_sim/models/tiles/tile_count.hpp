@@ -2,11 +2,15 @@
 
 #include <natten_sim/core/tile_count.hpp>
 #include <natten_sim/models/tiles/axis_count.hpp>
+#include <natten_sim/models/tiles/axis_count_memo.hpp>
 
 namespace natten_sim {
 
 /// Tile sizes of axis `axis`, in the roles that `walk` gives to Q and KV.
 [[nodiscard]] AxisTiles axis_tiles(const TilePair& tiles, std::size_t axis, Walk walk);
+
+/// Counts of each axis, from `count_axis` or what `memo` remembers of it. @throws as count_tiles().
+[[nodiscard]] PerAxis<AxisCount> count_axes(const TilingProblem& problem, AxisCountMemo* memo = nullptr);
 
 /// Counts of a multi-dimensional problem from its per-axis counts (one an axis, from `count_axis`).
 /// @throws OverflowError naming the count that does not fit.

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include <natten_sim/core/tile_count.hpp>
+#include <natten_sim/models/tiles/axis_count_memo.hpp>
 
 namespace natten_sim {
 
@@ -10,5 +11,14 @@ namespace natten_sim {
 /// `progress`, if any, is called with 0..1 while it enumerates.
 /// @throws InvalidParameter, OverflowError
 [[nodiscard]] TileCount count(const TilingProblem& problem, const std::function<void(double)>& progress = {});
+
+/// What count() says, and what it is a product of.
+struct CountByAxes {
+  TileCount count;
+  PerAxis<AxisCount> axes;  ///< empty: counted by enumeration
+};
+[[nodiscard]] CountByAxes count_by_axes(const TilingProblem& problem,
+                                        const std::function<void(double)>& progress = {},
+                                        AxisCountMemo* memo = nullptr);
 
 }  // namespace natten_sim

@@ -38,7 +38,7 @@ struct GridRun {
 
 /// `costs`, one a CTA in launch order, `repeats` times over (heads). kGrid: whoever is free takes the next
 /// one, ties to the lower worker. kPersistent: worker w takes w, w + workers, ... Requires positive
-/// numbers; O(CTAs log workers). @throws InvalidParameter for kTile, or nothing to run.
+/// numbers. O(CTAs) if the costs are alike, else O(CTAs log workers). @throws InvalidParameter for kTile, or nothing to run.
 [[nodiscard]] GridRun run_grid(std::span<const double> costs, std::int64_t repeats, std::int64_t workers,
                                CtaSchedule schedule);
 
