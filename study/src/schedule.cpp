@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/schedule_costs.hpp>
 #include <natten_sim/models/schedules/launch_monotone.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
 #include <natten_sim/study/schedule.hpp>
@@ -49,6 +50,28 @@ BackwardCosts resolve_costs(const ScheduleCosts& given, bool grouped_heads) {
   return costs;
 }
 
+/// Costs of a set of the catalog, for tiles and masks such as these.
+BackwardCosts costs_of_set(const ScheduleQuestion& question, const std::optional<SequenceTiling>& tokens,
+                           bool grouped_heads, const Catalog& catalog) {
+  const ScheduleCostSet& set = catalog.schedule_cost_set(*question.named_costs);
+  const MaskClass kind = std::holds_alternative<FullMask>(question.mask.rule)     ? MaskClass::kFull
+                         : std::holds_alternative<CausalMask>(question.mask.rule) ? MaskClass::kCausal
+                                                                                  : MaskClass::kWindow;
+  const TaskCosts* tasks = set.tasks_of(kind);
+  if (tasks == nullptr) {
+    throw InvalidParameter("costs", set.name,
+                           std::string("costs that have ") + to_string(kind) + " masks; these do not");
+  }
+  if (tokens && (tokens->q_tile != tasks->q_tile || tokens->kv_tile != tasks->kv_tile)) {
+    throw InvalidParameter("q-tile", std::to_string(tokens->q_tile) + "x" + std::to_string(tokens->kv_tile),
+                           std::to_string(tasks->q_tile) + "x" + std::to_string(tasks->kv_tile) +
+                               " (Q x KV): the tiles that the costs " + set.name + " are of");
+  }
+  BackwardCosts costs = backward_costs(set, *tasks);
+  if (!grouped_heads) costs.reduce_kv = 0;
+  return costs;
+}
+
 /// Everything of a question but its schedules.
 ScheduleAnswer describe_problem(const ScheduleQuestion& question, const Catalog& catalog) {
   ScheduleAnswer answer;
@@ -69,7 +92,9 @@ ScheduleAnswer describe_problem(const ScheduleQuestion& question, const Catalog&
   problem.heads = static_cast<std::int32_t>(all);
   problem.heads_per_kv_head = answer.heads / answer.heads_kv;
   problem.workers = count_workers(question.workers, catalog, problem.mask.kv_tiles);
-  answer.costs = resolve_costs(question.costs, problem.heads_per_kv_head > 1);
+  const bool grouped = problem.heads_per_kv_head > 1;
+  answer.costs = question.named_costs ? costs_of_set(question, answer.tokens, grouped, catalog)
+                                      : resolve_costs(question.costs, grouped);
   return answer;
 }
 
@@ -195,7 +220,8 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
                                 .progress = context.progress};
   for (const ScheduleAlgorithm* algorithm : algorithms)
     answer.results.push_back(run_algorithm(*algorithm, request, whole.parts, question.detail));
-  if (question.cost_map && count_tasks(answer.problem) <= kCheapTasks) answer.cost_map = cost_map(request);
+  if (question.cost_map && !question.named_costs && count_tasks(answer.problem) <= kCheapTasks)
+    answer.cost_map = cost_map(request);
   return answer;
 }
 

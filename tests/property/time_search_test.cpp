@@ -8,6 +8,7 @@
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
+#include <natten_sim/search/windows/time_search.hpp>
 #include <natten_sim/study/search.hpp>
 #include <natten_sim/study/time.hpp>
 
@@ -22,12 +23,13 @@ struct Row {
   bool masked = false;
   std::int64_t stride_product = 1;
   double unevenness = 1;
-  Extents window, stride, q_tile, kv_tile;
+  Extents window, stride;
+  std::vector<Extents> tiles;  // Q and KV tile of each pass
   std::size_t choice = 0;
   std::vector<std::int64_t> visits;  // what every CTA does along each axis, and how the launch masks
 
   [[nodiscard]] auto rank() const {
-    return std::tie(ms, masked, stride_product, unevenness, window, stride, q_tile, kv_tile, choice);
+    return std::tie(ms, masked, stride_product, unevenness, window, stride, tiles, choice);
   }
 };
 
@@ -36,12 +38,26 @@ struct Scenario {
   study::Context context;
 };
 
-study::TimeQuestion timed(const Scenario& scenario, const TileChoice& choice, const NeighborhoodMask& mask) {
+const TilePair& pair_of(const TileChoice& choice, Walk pass) {
+  return pass == Walk::kForward ? choice.tiles : choice.backward_tiles;
+}
+
+std::vector<Walk> passes_of(const Scenario& scenario) {
+  std::vector<Walk> passes;
+  for (const Walk walk : {Walk::kForward, Walk::kBackward}) {
+    if (has_pass(scenario.question.phase, walk)) passes.push_back(walk);
+  }
+  return passes;
+}
+
+study::TimeQuestion timed(const Scenario& scenario, const TileChoice& choice, const NeighborhoodMask& mask,
+                          Walk pass) {
   const study::Setting& setting = scenario.question.setting;
   study::TimeQuestion asked{.kernel = choice.kernel, .device = "h200"};
   asked.schedule = scenario.question.kernel_schedule.value_or(KernelSchedule::kCooperative);
   asked.mask = mask;
-  asked.tiles = choice.tiles;
+  asked.tiles = pair_of(choice, pass);
+  asked.pass = pass;
   asked.sizes = {.batch = 1, .heads = *setting.heads, .heads_kv = *setting.heads, .head_dim = 128,
                  .head_dim_value = 128, .element_bytes = 2};
   asked.dtype = Dtype::kFp16;
@@ -52,22 +68,23 @@ NattenBackend family_of(const TileChoice& choice) {
   return choice.kernel == "flexattention" ? NattenBackend::kFlexFna : NattenBackend::kHopperFna;
 }
 
-std::vector<std::int64_t> visits_of(const TileChoice& choice, const NeighborhoodMask& mask) {
-  std::vector<std::int64_t> key;
+void add_visits(const TileChoice& choice, const NeighborhoodMask& mask, Walk pass,
+                std::vector<std::int64_t>& key) {
+  const TilePair& pair = pair_of(choice, pass);
   for (std::size_t axis = 0; axis < mask.rank(); ++axis) {
     NattenProblem problem;
     problem.mask.push_back(mask[axis]);
     problem.backend = family_of(choice);
-    problem.tiles = {Extents{choice.tiles.q_tile[axis]}, Extents{choice.tiles.kv_tile[axis]}};
+    problem.tiles = {Extents{pair.q_tile[axis]}, Extents{pair.kv_tile[axis]}};
+    problem.pass = pass;
     problem.kernel_alone = true;
     const KernelVisits visits = natten_visits(problem).attention;
     key.insert(key.end(), {-1, visits.unmasked_tiles, visits.bounds_masked_tiles});
-    for (const CtaVisits& cta : list_ctas(problem.mask, problem.tiles, problem.backend, Walk::kForward)) {
+    for (const CtaVisits& cta : list_ctas(problem.mask, problem.tiles, problem.backend, pass)) {
       key.push_back(cta.tiles);
       if (problem.backend == NattenBackend::kFlexFna) key.push_back(cta.full);
     }
   }
-  return key;
 }
 
 /// All combinations within the sparsity and imbalance.
@@ -108,20 +125,23 @@ std::vector<Row> enumerated(const Scenario& scenario) {
       if (question.constraints.max_imbalance && most > *question.constraints.max_imbalance * least + 1e-12)
         continue;
       Row row{.unevenness = most / least, .window = window, .stride = stride};
-      row.q_tile = tiles.tiles.q_tile;
-      row.kv_tile = tiles.tiles.kv_tile;
       row.choice = choice;
-      const study::TimeQuestion asked = timed(scenario, tiles, mask);
-      row.ms = std::get<study::PassTime>(study::time(asked, scenario.context)).total_ms;
       for (const std::int64_t each : stride) row.stride_product *= each;
-      row.visits = visits_of(tiles, mask);
+      for (const Walk pass : passes_of(scenario)) {
+        const study::TimeQuestion asked = timed(scenario, tiles, mask, pass);
+        row.ms += std::get<study::PassTime>(study::time(asked, scenario.context)).total_ms;
+        row.tiles.push_back(asked.tiles.q_tile);
+        row.tiles.push_back(asked.tiles.kv_tile);
+        add_visits(tiles, mask, pass, row.visits);
+        NattenProblem problem;
+        problem.mask = mask;
+        problem.backend = family_of(tiles);
+        problem.tiles = asked.tiles;
+        problem.pass = pass;
+        problem.kernel_alone = true;
+        row.masked = row.masked || natten_visits(problem).attention.masked_tiles > 0;
+      }
       row.visits.push_back(static_cast<std::int64_t>(choice));
-      NattenProblem problem;
-      problem.mask = mask;
-      problem.backend = family_of(tiles);
-      problem.tiles = tiles.tiles;
-      problem.kernel_alone = true;
-      row.masked = natten_visits(problem).attention.masked_tiles > 0;
       rows.push_back(std::move(row));
     }
   }
@@ -135,6 +155,10 @@ std::vector<Row> distinct(const std::vector<Row>& rows, Distinct how, std::size_
   std::set<std::pair<Extents, Extents>> masks;
   for (const Row& row : rows) {
     if (chosen.size() == top) break;
+    if (how == Distinct::kNone) {
+      chosen.push_back(row);
+      continue;
+    }
     if (!visits.insert(row.visits).second) continue;
     const Extents stride = how == Distinct::kStride ? row.stride : Extents{};
     if (how != Distinct::kTiles && !masks.insert({row.window, stride}).second) continue;
@@ -163,8 +187,10 @@ Scenario random_scenario(std::mt19937& random) {
   question.any = true;
   question.objective = Objective::kTime;
   question.top = between(1, 12);
-  const Distinct kinds[] = {Distinct::kTiles, Distinct::kStride, Distinct::kWindow};
-  question.distinct = kinds[between(0, 2)];
+  const Distinct kinds[] = {Distinct::kTiles, Distinct::kStride, Distinct::kWindow, Distinct::kNone};
+  question.distinct = kinds[between(0, 3)];
+  const SearchPhase phases[] = {SearchPhase::kForward, SearchPhase::kBackward, SearchPhase::kBoth};
+  question.phase = phases[between(0, 2)];
   if (between(0, 2) > 0) question.constraints.sparsity = SparsityRange{0.25, 0.25 * static_cast<double>(between(2, 4))};
   if (between(0, 2) == 0) question.constraints.max_imbalance = 1.5;
   if (between(0, 3) == 0) question.kernel_schedule = KernelSchedule::kPingpong;
@@ -179,14 +205,24 @@ Scenario random_scenario(std::mt19937& random) {
     pass.launch_us = 4;
     pass.slowdown = 0.1;
     pass.slowdown_ms = factor();
-    costs.push_back({kernel, "h200", 128, {Dtype::kFp16}, 1, {pass}, {}});
+    PassCosts backward = pass;
+    backward.pass = Walk::kBackward;
+    backward.unmasked_tile_us *= 2;
+    backward.bounds_masked_tile_us *= 2.2;
+    for (double& masked : backward.masked_tile_us) masked *= 2.5;
+    backward.cta_us *= factor();
+    costs.push_back({kernel, "h200", 128, {Dtype::kFp16}, 1, {pass, backward}, {}});
   }
   scenario.context.catalog.kernel_costs = costs;
   const Extents shapes[3][2] = {{{4}, {4}}, {{2, 2}, {4, 1}}, {{1, 2, 2}, {2, 2, 1}}};
   for (const Extents& q_tile : shapes[rank - 1]) {
     const Extents& kv_tile = shapes[rank - 1][between(0, 1)];
-    question.tiles.push_back({"hopper-fna", {q_tile, kv_tile}, {}, "hopper-fna"});
-    if (between(0, 1) == 0) question.tiles.push_back({"flex-fna", {q_tile, kv_tile}, {}, "flexattention"});
+    const TilePair pair = {q_tile, kv_tile}, none = {};
+    const TilePair forward = has_pass(question.phase, Walk::kForward) ? pair : none;
+    const TilePair backward = has_pass(question.phase, Walk::kBackward) ? pair : none;
+    const TilePair turned = backward.q_tile.empty() ? none : TilePair{kv_tile, q_tile};
+    question.tiles.push_back({"hopper-fna", forward, between(0, 1) == 0 ? backward : turned, "hopper-fna"});
+    if (between(0, 1) == 0) question.tiles.push_back({"flex-fna", forward, backward, "flexattention"});
     if (rank == 1) break;
   }
   return scenario;
@@ -211,7 +247,8 @@ TEST_CASE("the fastest combinations are those of plain enumeration, in its order
       CHECK(found.total_ms() == expected[i].ms);
       CHECK(window_of(found.counted.problem.mask) == expected[i].window);
       CHECK(stride_of(found.counted.problem.mask) == expected[i].stride);
-      CHECK(found.tiles.tiles.q_tile == expected[i].q_tile);
+      const Walk first = passes_of(scenario).front();
+      CHECK(pair_of(found.tiles, first).q_tile == expected[i].tiles.front());
       ++rows;
     }
   }

@@ -9,6 +9,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/files.hpp>
+#include <natten_sim/io/flat_schedule.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/schedule_table.hpp>
 #include <natten_sim/report/json.hpp>
@@ -27,6 +28,8 @@ using study::ScheduleAnswer;
 void refuse_with_all(const ScheduleFlags& flags) {
   for (const auto& [name, given] :
        {std::pair{"emit-table", flags.emit_table.has_value()},
+        std::pair{"emit-header", flags.emit_header.has_value()},
+        std::pair{"emit-binary", flags.emit_binary.has_value()},
         std::pair{"critical-path", flags.critical_path}, std::pair{"ascii", flags.ascii},
         std::pair{"svg", flags.svg.has_value()}, std::pair{"perfetto", flags.perfetto.has_value()}}) {
     if (given) {
@@ -39,10 +42,9 @@ void refuse_with_all(const ScheduleFlags& flags) {
 /// The one file that each of these options writes must be its own.
 void refuse_shared_files(const ScheduleFlags& flags) {
   const std::vector<std::pair<std::string, std::optional<std::string>>> files = {
-      {"output", flags.output.output},
-      {"svg", flags.svg},
-      {"perfetto", flags.perfetto},
-      {"emit-table", flags.emit_table}};
+      {"output", flags.output.output},    {"svg", flags.svg},
+      {"perfetto", flags.perfetto},       {"emit-table", flags.emit_table},
+      {"emit-header", flags.emit_header}, {"emit-binary", flags.emit_binary}};
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (std::size_t j = i + 1; j < files.size(); ++j) {
       if (files[i].second && files[i].second == files[j].second)
@@ -90,8 +92,15 @@ void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const r
   const std::string text = flags.ascii ? report::schedule_ascii(finished) : render(flags, answer, input);
   const std::string svg = flags.svg ? report::schedule_svg(name, finished, answer.problem) : "";
   const std::string table = flags.emit_table ? to_json(study::table_of(name, finished)) : "";
+  const std::string header = flags.emit_header ? schedule_header(study::table_of(name, finished)) : "";
+  const std::string binary = flags.emit_binary ? schedule_binary(study::table_of(name, finished)) : "";
   const std::string trace = flags.perfetto ? report::schedule_trace(finished) : "";
-  write_all(flags, text, {{flags.svg, svg}, {flags.perfetto, trace}, {flags.emit_table, table}});
+  write_all(flags, text,
+            {{flags.svg, svg},
+             {flags.perfetto, trace},
+             {flags.emit_table, table},
+             {flags.emit_header, header},
+             {flags.emit_binary, binary}});
 }
 
 void run_table(const ScheduleFlags& flags, const study::Context& context) {
@@ -115,6 +124,8 @@ void run_algorithms(const ScheduleFlags& flags, study::Context context) {
   }
   for (const std::string& name : answer.left_out)
     notes.note(name + " was left out: it takes long here; --algorithm " + name + " or --effort N runs it");
+  if (flags.question.named_costs)
+    notes.note("times are microseconds, of the costs " + *flags.question.named_costs);
   if (std::holds_alternative<std::monostate>(question.workers))
     notes.note(fmt::format("no workers given: {}, one a KV tile", answer.problem.workers));
 }
@@ -122,11 +133,13 @@ void run_algorithms(const ScheduleFlags& flags, study::Context context) {
 /// --costs names a set, or a file with one that is added here.
 void load_costs(ScheduleFlags& flags, study::Context& context) {
   const auto& known = context.catalog.schedule_costs;
-  const auto is_its = [&](const ScheduleCostSet& set) { return set.name == *flags.costs; };
-  if (!flags.costs || std::any_of(known.begin(), known.end(), is_its)) return;
-  if (!std::filesystem::exists(*flags.costs)) return;  // an unknown name: the catalog says which there are
-  add_schedule_costs(context.catalog, read_text("costs", *flags.costs), "costs file " + *flags.costs);
-  flags.costs = known.front().name;
+  const auto is_its = [&](const ScheduleCostSet& set) { return set.name == *flags.question.named_costs; };
+  if (!flags.question.named_costs || std::any_of(known.begin(), known.end(), is_its)) return;
+  if (!std::filesystem::exists(*flags.question.named_costs))
+    return;  // an unknown name: the catalog says which there are
+  add_schedule_costs(context.catalog, read_text("costs", *flags.question.named_costs),
+                     "costs file " + *flags.question.named_costs);
+  flags.question.named_costs = known.front().name;
 }
 
 void run_kernel(const ScheduleFlags& flags, const study::Context& context) {

@@ -241,6 +241,7 @@ void say_defaults(const SearchAnswer& answer, const Notes& notes) {
     notes.note(fmt::format("tiles of {}: Q {}, KV {}", tiles.backend, to_string(pair.q_tile),
                            to_string(pair.kv_tile)));
   }
+  if (!answer.time_missing.empty()) notes.note("not ranked by time: " + answer.time_missing);
   if (answer.unbounded) {
     notes.note(
         "neither window nor sparsity is bounded, so the smallest windows win: see --sparsity and "

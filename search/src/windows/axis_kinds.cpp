@@ -52,7 +52,7 @@ TilePair along(const TilePair& tiles, std::size_t axis) {
 }  // namespace
 
 std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& table, std::size_t axis,
-                                 std::size_t tile_choice, const TimedChoice& choice) {
+                                 std::size_t tile_choice, const TimedChoice& choice, KindStrides strides) {
   std::map<std::vector<std::int64_t>, AxisKind> kinds;
   std::vector<std::int64_t> key;
   for (const AxisClass& of_class : table.classes) {
@@ -67,12 +67,17 @@ std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& tabl
       }
       AxisKind& kind = kinds[key];
       kind.work = work;
-      add_member({of_class.window, of_class.attended, stride}, kind.members);
+      const KindMember member{of_class.window, of_class.attended, stride};
+      if (strides == KindStrides::kAll) {
+        kind.members.push_back(member);
+      } else {
+        add_member(member, kind.members);
+      }
     }
   }
   std::vector<AxisKind> sorted;
   for (auto& [unused, kind] : kinds) {
-    std::sort(kind.members.begin(), kind.members.end(),
+    std::stable_sort(kind.members.begin(), kind.members.end(),
               [](const KindMember& a, const KindMember& b) { return a.attended < b.attended; });
     sorted.push_back(std::move(kind));
   }

@@ -18,7 +18,7 @@ struct AxisWork {
   bool even = false;                  ///< all CTAs do the same
 };
 
-/// A window of a kind, with the smallest stride that has it.
+/// A window of a kind, with the smallest stride that has it, or with each.
 struct KindMember {
   std::int64_t window = 0, attended = 0, stride = 0;
 };
@@ -31,10 +31,12 @@ struct AxisKind {
   [[nodiscard]] std::int64_t most_attended() const { return members.back().attended; }
 };
 
+enum class KindStrides { kSmallest, kAll };
+
 /// The kinds of the options in `table`, which are of `axis` under the tiles of `choice`; those that visit
 /// least come first.
 [[nodiscard]] std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& table,
                                                std::size_t axis, std::size_t tile_choice,
-                                               const TimedChoice& choice);
+                                               const TimedChoice& choice, KindStrides strides);
 
 }  // namespace natten_sim

@@ -36,6 +36,15 @@ double unmasked_ms(double visited, const TimedPass& pass) {
          (1 - kRounding);
 }
 
+/// Nor one of this work: least_ms without waves, launch and power, at the price of a few multiplications.
+double mean_ms(const WorkSoFar& done, const TimedPass& pass, double masked_us) {
+  const double bounds = done.without_elements - done.unmasked, masked = done.visited - done.without_elements;
+  const double us = done.unmasked * pass.costs.unmasked_tile_us + bounds * pass.costs.bounds_masked_tile_us +
+                    masked * masked_us + done.ctas * pass.costs.cta_us;
+  return (1e-3 * us * static_cast<double>(pass.repeats) / static_cast<double>(pass.workers) + pass.added_ms) *
+         (1 - kRounding);
+}
+
 }  // namespace
 
 WorkSoFar WorkSoFar::with(const AxisWork& axis) const {
@@ -54,6 +63,17 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
       axes_(axes) {
   tuple_.choice = choice;
   const std::size_t rank = axes.rank();
+  for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
+    masked_us_[pass] = timed_.passes[pass].costs.masked_tile_us[rank - 1];
+  for (const Kinds* kinds : axes) {
+    std::vector<PerPass<double>> behind(kinds->size(), {kNoLimitMs, kNoLimitMs});
+    for (std::size_t i = kinds->size(); i-- > 0;) {
+      if (i + 1 < behind.size()) behind[i] = behind[i + 1];
+      for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
+        behind[i][pass] = std::min(behind[i][pass], static_cast<double>((*kinds)[i].work[pass].visited));
+    }
+    behind_visited_.push_back(std::move(behind));
+  }
   rest_lo_ = rest_hi_ = PerAxis<double>(rank, 1.0);
   rest_visited_ = PerAxis<PerPass<double>>(rank, {1, 1});
   for (std::size_t axis = rank - 1; axis-- > 0;) {
@@ -87,6 +107,27 @@ std::optional<RankedPoint> KindWalk::first_point(const KindTuple& tuple) {
   return best_;
 }
 
+std::vector<RankedPoint> KindWalk::first_points(const KindTuple& tuple, std::size_t most) {
+  tuple_ = tuple;
+  some_.clear();
+  most_points_ = most;
+  RankedPoint point = empty_point();
+  choose(0, 1, {}, point, Wanted::kSome);
+  std::sort_heap(some_.begin(), some_.end(), CandidateOrder(space_));
+  return std::move(some_);
+}
+
+void KindWalk::keep(const RankedPoint& point) {
+  const CandidateOrder before(space_);
+  if (some_.size() == most_points_) {
+    if (!before(point, some_.front())) return;
+    std::pop_heap(some_.begin(), some_.end(), before);
+    some_.pop_back();
+  }
+  some_.push_back(point);
+  std::push_heap(some_.begin(), some_.end(), before);
+}
+
 RankedPoint KindWalk::empty_point() const {
   RankedPoint point;
   point.cost = {1, 1};  // times are compared before points are
@@ -108,6 +149,15 @@ double KindWalk::limit() const {
   return kept_->size() < most_ ? most : std::min(most, kept_->front().least_ms);
 }
 
+double KindWalk::least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const {
+  double least = 0;
+  for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
+    const double visited = before[pass].visited * behind_visited_[axis][kind][pass];
+    least += unmasked_ms(visited * rest_visited_[axis][pass], timed_.passes[pass]);
+  }
+  return least;
+}
+
 void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double attended_lo,
                      double attended_hi) {
   const Kinds& kinds = *axes_[axis];
@@ -116,6 +166,7 @@ void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double 
     const AxisKind& kind = kinds[i];
     const double lo = attended_lo * static_cast<double>(kind.least_attended());
     const double hi = attended_hi * static_cast<double>(kind.most_attended());
+    if (least_behind(axis, i, before) > limit()) break;
     // Rounded here, and checked exactly in `choose`.
     if (hi * rest_hi_[axis] < (1 - kRounding) * static_cast<double>(bounds_.lo)) continue;
     if (lo * rest_lo_[axis] > (1 + kRounding) * static_cast<double>(bounds_.hi)) continue;
@@ -124,7 +175,7 @@ void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double 
     double least = 0;
     for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
       work[pass] = before[pass].with(kind.work[pass]);
-      least += last ? least_ms(work[pass], timed_.passes[pass], axes_.rank())
+      least += last ? mean_ms(work[pass], timed_.passes[pass], masked_us_[pass])
                     : unmasked_ms(work[pass].visited * rest_visited_[axis][pass], timed_.passes[pass]);
     }
     if (least > limit()) continue;
@@ -132,6 +183,10 @@ void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double 
       enter(axis + 1, work, lo, hi);
       continue;
     }
+    least = 0;
+    for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
+      least += least_ms(work[pass], timed_.passes[pass], axes_.rank());
+    if (least > limit()) continue;
     tuple_.least_ms = least;
     offer();
   }
@@ -156,6 +211,10 @@ void KindWalk::choose(std::size_t axis, std::int64_t attended, const Unevenness&
   if (axis == axes_.rank()) {
     point.unevenness = unevenness.ratio();
     point.attended = attended;
+    if (wanted == Wanted::kSome) {
+      keep(point);
+      return;
+    }
     if (!best_ || CandidateOrder(space_)(point, *best_)) best_ = point;
     return;
   }

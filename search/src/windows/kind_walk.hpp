@@ -48,11 +48,17 @@ class KindWalk {
   /// The first allowed point in the order of search_best, without its time; none: no windows are allowed.
   [[nodiscard]] std::optional<RankedPoint> first_point(const KindTuple& tuple);
 
+  /// The first `most` of them, in that order. O(points log most).
+  [[nodiscard]] std::vector<RankedPoint> first_points(const KindTuple& tuple, std::size_t most);
+
  private:
-  enum class Wanted { kAny, kFirst };
+  enum class Wanted { kAny, kFirst, kSome };
 
   [[nodiscard]] double limit() const;
   [[nodiscard]] RankedPoint empty_point() const;
+  void keep(const RankedPoint& point);
+  /// No combination of `before` with this kind or one behind it takes less.
+  [[nodiscard]] double least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const;
   void enter(std::size_t axis, const PerPass<WorkSoFar>& before, double attended_lo, double attended_hi);
   void offer();
   void choose(std::size_t axis, std::int64_t attended, const Unevenness& unevenness, RankedPoint& point,
@@ -66,10 +72,15 @@ class KindWalk {
   PerAxis<const Kinds*> axes_;
   PerAxis<double> rest_lo_, rest_hi_;  ///< attended pairs of the axes behind
   PerAxis<PerPass<double>> rest_visited_;
+  /// [axis][kind]: the least that this kind or one behind it visits.
+  std::vector<std::vector<PerPass<double>>> behind_visited_;
+  PerPass<double> masked_us_ = {0, 0};
   KindTuple tuple_;
   std::size_t most_ = 0;
   std::vector<KindTuple>* kept_ = nullptr;
   std::optional<RankedPoint> best_;
+  std::vector<RankedPoint> some_;  ///< of kSome: a heap with the last on top
+  std::size_t most_points_ = 0;
 };
 
 }  // namespace natten_sim

@@ -45,7 +45,8 @@ class Rows {
     for (const TimedPoint& each : all_) {
       if (chosen.size() == top_) break;
       std::vector<std::int64_t> key;
-      if (distinct_ != Distinct::kTiles) key.assign(each.point.window.begin(), each.point.window.end());
+      if (distinct_ == Distinct::kWindow || distinct_ == Distinct::kStride)
+        key.assign(each.point.window.begin(), each.point.window.end());
       if (distinct_ == Distinct::kStride)
         key.insert(key.end(), each.point.stride.begin(), each.point.stride.end());
       if (!key.empty() && !seen.insert(key).second) continue;
@@ -68,11 +69,9 @@ bool same_kernel(const TimedChoice& a, const TimedChoice& b) {
   return a.passes.size() == b.passes.size();
 }
 
-void require_timeable(const SearchSpace& space, const TimeObjective& objective, Distinct distinct) {
+void require_timeable(const SearchSpace& space, const TimeObjective& objective) {
   if (objective.choices.size() != space.tiles.size())
     throw InvalidParameter("choices", std::to_string(objective.choices.size()), "one a tile choice");
-  if (distinct == Distinct::kNone)
-    throw InvalidParameter("distinct", "none", "tiles, stride, window with times", "tiles");
   for (const TimedChoice& choice : objective.choices) {
     for (const TimedPass& pass : choice.passes) {
       if (pass.family == NattenBackend::kCutlassFna)
@@ -87,8 +86,8 @@ void require_timeable(const SearchSpace& space, const TimeObjective& objective, 
 class TimedSpace {
  public:
   TimedSpace(const SearchSpace& space, const SearchConstraints& constraints, const TimeObjective& objective,
-             const SearchTables& tables)
-      : space_(space), objective_(objective), walks_(space.tiles.size()) {
+             const SearchTables& tables, KindStrides strides)
+      : space_(space), objective_(objective), strides_(strides), walks_(space.tiles.size()) {
     kinds_.reserve(tables.choices.size() * space.input.rank());  // walks point to them
     for (const ChoiceTables& choice : tables.choices) {
       const TimedChoice& timed = objective.choices[choice.tile_choice];
@@ -113,6 +112,9 @@ class TimedSpace {
   [[nodiscard]] RankedPoint first_point(const KindTuple& tuple) {
     return *walks_[tuple.choice]->first_point(tuple);
   }
+  [[nodiscard]] std::vector<RankedPoint> first_points(const KindTuple& tuple, std::size_t most) {
+    return walks_[tuple.choice]->first_points(tuple, most);
+  }
 
  private:
   struct Known {
@@ -127,14 +129,15 @@ class TimedSpace {
           same_kernel(objective_.choices[known.choice], objective_.choices[choice.tile_choice]))
         return kinds_[known.kinds];
     }
-    kinds_.push_back(
-        axis_kinds(space_, *table, axis, choice.tile_choice, objective_.choices[choice.tile_choice]));
+    kinds_.push_back(axis_kinds(space_, *table, axis, choice.tile_choice,
+                                objective_.choices[choice.tile_choice], strides_));
     known_.push_back({table, choice.tile_choice, axis, kinds_.size() - 1});
     return kinds_.back();
   }
 
   const SearchSpace& space_;
   const TimeObjective& objective_;
+  KindStrides strides_;
   std::vector<Kinds> kinds_;
   std::vector<Known> known_;
   std::vector<std::optional<KindWalk>> walks_;
@@ -172,9 +175,15 @@ Timed time_in_order(TimedSpace& timed, const std::vector<KindTuple>& combination
       points[i].ms =
           request.objective.exact_ms(mask_in(request.space, point.window, point.stride), point.tile_choice);
     });
-    for (TimedPoint& point : points) {
-      if (request.objective.most_ms > 0 && point.ms > request.objective.most_ms) continue;
-      rows.add(std::move(point));
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double ms = points[i].ms;
+      if (request.objective.most_ms > 0 && ms > request.objective.most_ms) continue;
+      if (request.distinct != Distinct::kNone) {
+        rows.add(std::move(points[i]));
+        continue;
+      }
+      for (RankedPoint& each : timed.first_points(combinations[first + i], request.top))
+        rows.add({ms, std::move(each)});
     }
   }
   return {rows.best(), false};
@@ -206,14 +215,15 @@ DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints&
   SearchConstraints asked = constraints;
   asked.min_speedup.reset();
   require_valid(space, asked);
-  require_timeable(space, objective, distinct);
+  require_timeable(space, objective);
   if (top == 0) throw InvalidParameter("top", "0", "1 or more");
   DistinctResult result;
   result.search.space_size = space_size(space);
   const SearchTables tables = make_tables(space, asked, Objective::kMean, run,
                                           {.attended = attended_bounds(space, asked), .from = 0, .to = 0.3});
   result.search.evaluated = tables.evaluated;
-  TimedSpace timed_space(space, asked, objective, tables);
+  TimedSpace timed_space(space, asked, objective, tables,
+                         distinct == Distinct::kNone ? KindStrides::kAll : KindStrides::kSmallest);
   const FastestRequest request{space, objective, top, distinct, run};
   Timed timed;
   for (std::size_t most = kFirstCombinations;; most *= 8) {

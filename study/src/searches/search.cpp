@@ -216,7 +216,13 @@ SearchAnswer search(const SearchQuestion& question, const Context& context) {
                      full.dense_axes.size() < space.input.rank();
   answer.space_size = space_size(space);
   answer.excluded = leave_out_refused(full, context, space);
-  if (!question.objective && ranks_by_time(full, space, context)) full.objective = Objective::kTime;
+  if (!question.objective && full.kind == SearchKind::kBest && full.setting.device) {
+    if (const std::optional<std::string> why = no_time(full, space, context)) {
+      answer.time_missing = *why;
+    } else {
+      full.objective = Objective::kTime;
+    }
+  }
   search_sizes(space, context, answer);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   return answer;
@@ -235,12 +241,15 @@ std::vector<SearchAnswer> search_on(const SearchQuestion& question, const std::v
     if (context.progress) part.progress = [&](double done) { context.progress((before + done) / parts); };
     answers.push_back(search(on_device, part));
   }
+  if (answers.size() == 1) return answers;
   // One measure for all: that of the first device without times.
   for (const SearchAnswer& answer : answers) {
     if (*answer.question.objective == Objective::kTime || question.objective) continue;
     SearchQuestion same = question;
     same.objective = answer.question.objective;
-    return search_on(same, devices, context);
+    std::vector<SearchAnswer> alike = search_on(same, devices, context);
+    alike.front().time_missing = *answer.question.setting.device + ": " + answer.time_missing;
+    return alike;
   }
   return answers;
 }

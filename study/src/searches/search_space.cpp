@@ -149,10 +149,7 @@ void set_tiles(const Catalog& catalog, SearchAnswer& answer, SearchSpace& space)
     return;
   }
   if (!question.kernels.empty()) {
-    if (question.phase != SearchPhase::kForward)
-      throw InvalidParameter("kernel", question.kernels.front(), "the forward phase", "");
     space.tiles = tiles_of_kernels(question, catalog);
-    for (TileChoice& choice : space.tiles) choice.backward_tiles = {};
     return;
   }
   const bool no_backward_pass = effective_backend(question.setting, catalog).backward.empty();

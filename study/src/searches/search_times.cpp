@@ -42,9 +42,9 @@ TimeQuestion question_of(const SearchQuestion& question, const TileChoice& choic
 bool timeable(const SearchQuestion& question, const SearchSpace& space) {
   const bool forward = has_pass(space.phase, Walk::kForward), backward = has_pass(space.phase, Walk::kBackward);
   return question.kind == SearchKind::kBest && question.setting.device &&
-         question.distinct != Distinct::kNone && space.input.rank() <= 3 && !space.tiles.empty() &&
+         space.input.rank() <= 3 && !space.tiles.empty() &&
          !(forward && space.kv_tiling == KvTiling::kDynamic) &&
-         !(backward && space.backward_kv_tiling == KvTiling::kDynamic) && few_enough_to_time(space);
+         !(backward && space.backward_kv_tiling == KvTiling::kDynamic);
 }
 
 }  // namespace
@@ -96,9 +96,14 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
   return objective;
 }
 
-bool ranks_by_time(const SearchQuestion& question, const SearchSpace& space, const Context& context) {
-  return timeable(question, space) &&
-         std::holds_alternative<TimeObjective>(time_objective(question, space, context));
+std::optional<std::string> no_time(const SearchQuestion& question, const SearchSpace& space,
+                                   const Context& context) {
+  const auto objective = time_objective(question, space, context);
+  if (const auto* missing = std::get_if<MissingTime>(&objective)) return missing->sentence;
+  if (!timeable(question, space)) return "layouts of four axes and tiles that move with windows have no time";
+  if (!few_enough_to_time(space))
+    return "too many windows and strides to time them all; fix the window, or narrow its range or that of strides";
+  return std::nullopt;
 }
 
 void add_times(const SearchQuestion& question, const SearchSpace& space, const Context& context,
@@ -122,6 +127,42 @@ void add_times(const SearchQuestion& question, const SearchSpace& space, const C
                        candidate.kernel);
 }
 
+namespace {
+
+/// The pairs of one pass that a kernel was compiled for and, where it has been measured, has times for.
+std::vector<TilePair> pairs_of_kernel(const SearchQuestion& question, const TimedKernel& kernel, Walk walk,
+                                      const Catalog& catalog) {
+  const Setting& setting = question.setting;
+  const bool any_box = kernel.family == NattenBackend::kFlexFna;  // any box of as many tokens will do
+  // FlexAttention has the blocks of the forward pass in both.
+  const bool forward = walk == Walk::kForward || any_box;
+  const Extents& q_tile = forward ? question.q_tile : question.backward_q_tile;
+  const Extents& kv_tile = forward ? question.kv_tile : question.backward_kv_tile;
+  const KernelCosts* costs =
+      catalog.costs_of(kernel.name, catalog.device(*setting.device).name, *setting.head_dim,
+                       setting.dtype.value());
+  const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(walk);
+  std::vector<TilePair> pairs;
+  for (const Backend& backend : catalog.backends) {
+    if (!any_box && backend.name != to_string(kernel.family)) continue;
+    for (const BackendTiles& entry : forward ? backend.forward : backend.backward) {
+      const TilePair& pair = entry.tiles;
+      const bool wanted = (q_tile.empty() || pair.q_tile == q_tile) && (kv_tile.empty() || pair.kv_tile == kv_tile);
+      if (pair.q_tile.rank() != setting.input.rank() || !wanted) continue;
+      if (!any_box && entry.head_dim && *entry.head_dim != *setting.head_dim) continue;
+      if (pass != nullptr && (product(pair.q_tile, "q_tile") != pass->q_tile_tokens ||
+                              product(pair.kv_tile, "kv_tile") != pass->kv_tile_tokens))
+        continue;
+      if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
+    }
+  }
+  if (pairs.empty())
+    throw InvalidParameter("kernel", kernel.name, "kernels with tiles for this layout, head dim and phase");
+  return pairs;
+}
+
+}  // namespace
+
 std::vector<TileChoice> tiles_of_kernels(const SearchQuestion& question, const Catalog& catalog) {
   const Setting& setting = question.setting;
   if (!setting.device) throw InvalidParameter("kernel", question.kernels.front(), "a device as well");
@@ -131,29 +172,20 @@ std::vector<TileChoice> tiles_of_kernels(const SearchQuestion& question, const C
     const TimedKernel kernel = timed_kernel(name, device);
     if (kernel.dense)
       throw InvalidParameter("kernel", name, "kernels of neighborhood attention", "hopper-fna");
-    const KernelCosts* costs =
-        catalog.costs_of(kernel.name, device.name, *setting.head_dim, setting.dtype.value());
-    const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(Walk::kForward);
-    const bool any_box = kernel.family == NattenBackend::kFlexFna;  // any box of as many tokens will do
-    const std::size_t before = choices.size();
-    for (const Backend& backend : catalog.backends) {
-      if (!any_box && backend.name != to_string(kernel.family)) continue;
-      for (const BackendTiles& entry : backend.forward) {
-        const TilePair& pair = entry.tiles;
-        const bool wanted = (question.q_tile.empty() || pair.q_tile == question.q_tile) &&
-                            (question.kv_tile.empty() || pair.kv_tile == question.kv_tile);
-        if (pair.q_tile.rank() != setting.input.rank() || !wanted) continue;
-        if (!any_box && entry.head_dim && *entry.head_dim != *setting.head_dim) continue;
-        if (pass != nullptr && (product(pair.q_tile, "q_tile") != pass->q_tile_tokens ||
-                                product(pair.kv_tile, "kv_tile") != pass->kv_tile_tokens))
-          continue;
-        const bool known = std::any_of(choices.begin() + static_cast<std::ptrdiff_t>(before), choices.end(),
-                                       [&](const TileChoice& each) { return each.tiles == pair; });
-        if (!known) choices.push_back({to_string(kernel.family), pair, pair, kernel.name});
+    if (kernel.in_place && question.phase != SearchPhase::kForward)
+      throw InvalidParameter("kernel", name, "kernels with a backward pass, or the forward phase", "hopper-fna");
+    std::vector<TilePair> forward(1), backward(1);
+    if (has_pass(question.phase, Walk::kForward))
+      forward = pairs_of_kernel(question, kernel, Walk::kForward, catalog);
+    if (has_pass(question.phase, Walk::kBackward))
+      backward = pairs_of_kernel(question, kernel, Walk::kBackward, catalog);
+    const bool same_blocks = kernel.family == NattenBackend::kFlexFna && question.phase == SearchPhase::kBoth;
+    for (const TilePair& first : forward) {
+      for (const TilePair& second : backward) {
+        if (!same_blocks || first == second)
+          choices.push_back({to_string(kernel.family), first, second, kernel.name});
       }
     }
-    if (choices.size() == before)
-      throw InvalidParameter("kernel", name, "kernels with tiles for this layout and head dim");
   }
   return choices;
 }

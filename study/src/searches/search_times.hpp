@@ -15,9 +15,9 @@ namespace natten_sim::study {
                                                                       const SearchSpace& space,
                                                                       const Context& context);
 
-/// Whether a question without an objective is ranked by time.
-[[nodiscard]] bool ranks_by_time(const SearchQuestion& question, const SearchSpace& space,
-                                 const Context& context);
+/// Why a question without an objective is not ranked by time; none: it is.
+[[nodiscard]] std::optional<std::string> no_time(const SearchQuestion& question, const SearchSpace& space,
+                                                 const Context& context);
 
 /// Fills in the times of a candidate, and its speedup by them.
 void add_times(const SearchQuestion& question, const SearchSpace& space, const Context& context,

@@ -25,6 +25,15 @@ Options<ScheduleFlags> kernel_rows() {
 
 }  // namespace
 
+Options<ScheduleFlags> export_rows() {
+  Options<ScheduleFlags> rows;
+  rows.add("--emit-header", &ScheduleFlags::emit_header,
+           {.value = "FILE", .help = "Write the schedule as arrays of a CUDA or C++ header"});
+  rows.add("--emit-binary", &ScheduleFlags::emit_binary,
+           {.value = "FILE", .help = "Write the same arrays as 32-bit integers"});
+  return rows;
+}
+
 Options<ScheduleFlags> walk_rows() {
   Options<ScheduleFlags> rows;
   rows.add("--walk", path(&ScheduleFlags::question, &study::ScheduleQuestion::walk),
@@ -39,8 +48,6 @@ Options<ScheduleFlags> walk_rows() {
 }
 
 Options<ScheduleFlags> measured_rows() {
-  const std::vector<Need> with_kernel = {
-      {.option = "kernel", .accepted = "--kernel NAME too", .with_dashes = true}};
   const std::vector<Need> with_device = {
       {.option = "device", .accepted = "--device NAME too", .with_dashes = true}};
   std::string names;
@@ -53,16 +60,12 @@ Options<ScheduleFlags> measured_rows() {
             .choices = names,
             .echo = Echo::kWhenSet,
             .needs = {{.option = "device", .accepted = "--device NAME too", .with_dashes = true}},
-            .rules_out = {{"q-tiles",       "kv-tiles",  "q-tile",
-                           "kv-tile",       "workers",   "ctas-per-sm",
-                           "algorithm",     "dispatch",  "launch-order",
-                           "effort",        "seed",      "heads-in-flight",
-                           "walk",          "compute",   "compute-partial",
-                           "reduce",        "reduce-kv", "prologue",
-                           "epilogue",      "handoff",   "tax",
-                           "overlap",       "table",     "emit-table",
-                           "critical-path", "ascii",     "svg",
-                           "perfetto"},
+            .rules_out = {{"q-tiles",     "kv-tiles",        "q-tile",      "kv-tile",      "workers",
+                           "ctas-per-sm", "algorithm",       "dispatch",    "launch-order", "effort",
+                           "seed",        "heads-in-flight", "walk",        "compute",      "compute-partial",
+                           "reduce",      "reduce-kv",       "prologue",    "epilogue",     "handoff",
+                           "tax",         "overlap",         "table",       "emit-table",   "critical-path",
+                           "ascii",       "emit-header",     "emit-binary", "svg",          "perfetto"},
                           "sizes, mask, device and costs: the kernel says the rest"}});
   rows.add("-d,--dim", path(&ScheduleFlags::question, &study::ScheduleQuestion::head_dim),
            {.value = "N",
@@ -72,11 +75,12 @@ Options<ScheduleFlags> measured_rows() {
             .needs = with_device});
   rows.add("--dtype", path(&ScheduleFlags::question, &study::ScheduleQuestion::dtype),
            {.value = "TYPE", .help = "Element type, likewise [default]", .needs = with_device});
-  rows.add("--costs", &ScheduleFlags::costs,
+  rows.add("--costs", path(&ScheduleFlags::question, &study::ScheduleQuestion::named_costs),
            {.value = "NAME",
-            .help = "With --kernel: named costs, or a FILE of them [the kernel's on the device]",
+            .help = "Named costs in microseconds, or a FILE of them [with --kernel its own on the device]",
             .echo = Echo::kWhenSet,
-            .needs = with_kernel});
+            .excludes = {"compute", "compute-partial", "reduce", "reduce-kv", "prologue", "epilogue",
+                         "handoff", "tax", "overlap", "table"}});
   return rows;
 }
 
@@ -93,7 +97,7 @@ study::KernelScheduleQuestion kernel_schedule_question(const ScheduleFlags& flag
   question.heads_kv = flags.question.heads_kv;
   question.batch = flags.question.batch;
   question.dtype = flags.question.dtype;
-  question.costs = flags.costs;
+  question.costs = flags.question.named_costs;
   const auto* mask = std::get_if<ScheduleMask>(&flags.mask.value);
   if (mask == nullptr)
     throw InvalidParameter("--mask", "FILE", "full, causal or a window: the masks that these kernels take");
@@ -105,7 +109,7 @@ Json kernel_schedule_input(const ScheduleFlags& flags, const study::KernelSchedu
   ScheduleFlags resolved = flags;
   resolved.seqlen_k = answer.kv_tokens;
   resolved.question.heads_kv = answer.heads_kv;
-  if (answer.costs) resolved.costs = answer.costs->name;
+  if (answer.costs) resolved.question.named_costs = answer.costs->name;
   return kernel_rows().echo(resolved);
 }
 

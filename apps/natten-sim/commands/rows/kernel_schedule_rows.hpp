@@ -9,6 +9,9 @@ namespace natten_sim::cli {
 /// --kernel and what only it takes.
 [[nodiscard]] Options<ScheduleFlags> measured_rows();
 
+/// --emit-header and --emit-binary.
+[[nodiscard]] Options<ScheduleFlags> export_rows();
+
 /// --walk and --heads-in-flight.
 [[nodiscard]] Options<ScheduleFlags> walk_rows();
 

@@ -361,7 +361,7 @@ Options<ScheduleFlags> mask_rows() {
 Options<ScheduleFlags> schedule_rows() {
   Options<ScheduleFlags> rows;
   for (auto part : {size_rows(), batch_rows(), worker_rows(), schedule_choice_rows(), walk_rows(),
-                    cost_rows(), measured_rows(), table_rows(), file_rows()})
+                    cost_rows(), measured_rows(), table_rows(), export_rows(), file_rows()})
     rows.include(part);
   return rows;
 }

@@ -42,10 +42,9 @@ struct ScheduleFlags {
   std::string algorithm = "all";
   HandoffOption handoff;
   OverlapOption overlap;
-  std::optional<std::string> table, emit_table, svg, perfetto;
+  std::optional<std::string> table, emit_table, emit_header, emit_binary, svg, perfetto;
   bool critical_path = false, ascii = false;
   std::optional<std::string> kernel;
-  std::optional<std::string> costs;  ///< a name, or a file
   CatalogFiles files;
   OutputFlags output;
 };

@@ -102,6 +102,9 @@ struct ScheduleQuestion {
   std::int64_t head_dim = 128;  ///< 1 to 65,536
   Dtype dtype = Dtype::kBf16;
   ScheduleCosts costs;
+  /// A cost set of the catalog instead of `costs`: times are microseconds. Masks that are neither full nor
+  /// causal take its costs of windows. With sizes in tokens, tiles must be the set's.
+  std::optional<std::string> named_costs;
   ScheduleDetail detail;
   bool cost_map = false;  ///< whether to ask where the fastest algorithm changes; up to kCheapTasks tasks
 };

@@ -95,6 +95,7 @@ struct SearchAnswer {
   std::vector<SearchCandidate> candidates;  ///< by tile size, then best first
   std::optional<double> nearest_sparsity;   ///< as in SearchResult
   std::optional<Preset> preset;
+  std::string time_missing;  ///< why a question without an objective is not ranked by time on its device
   bool tiles_defaulted = false;
   bool imbalance_defaulted = false;
   bool complete = true;    ///< as in DistinctResult
