@@ -82,9 +82,10 @@ std::string describe(const KernelShape& shape) {
   return "hd" + std::to_string(shape.head_dim) +
          (shape.dtype == Dtype::kFp16 ? " fp16 " : " bf16 ") + std::to_string(shape.q_tile) + "x" +
          std::to_string(shape.kv_tile) + (shape.neighborhood ? " na" : "") +
+         " k" + std::to_string(shape.stages) + "v" + std::to_string(shape.v_stages) +
          (shape.q_stages > 1 ? " 2q" : "") + (shape.overlap ? "" : " serial") +
-         (shape.ping_pong ? " turns" : "") + (shape.skip_rescale ? "" : " noskip") +
-         (shape.early > 0 ? " early" + std::to_string(shape.early) : "");
+         (shape.ping_pong ? " turns" : "") + (shape.joined ? " joined" : "") + " " +
+         to_string(shape.rescale) + (shape.early > 0 ? " early" + std::to_string(shape.early) : "");
 }
 
 Case band_case(const KernelShape& shape, std::int64_t heads, std::int64_t heads_kv, std::int64_t q_tokens,
@@ -111,6 +112,19 @@ void add_every_band_kernel(std::vector<Case>& cases) {
     cases.back().schedule.dispatch = Dispatch::kTicket;
     cases.back().schedule.last_q_tile_first = true;
     cases.back().schedule.heads_a_section = 4;
+    if (shape.rescale != forward::Rescale::kOnOverflow) continue;
+    // Scores with a deviation of 4 sqrt(head_dim) pass the first tile's maximum by more than 2^64.
+    for (const bool causal : {false, true}) {
+      Band band;
+      if (causal) band.right = 0;
+      cases.push_back(band_case(shape, 5, 5, 3000, 8192, band, causal ? "overflow, causal" : "overflow, split"));
+      cases.back().problem.scale = 4;
+      cases.back().schedule.split_tail = !causal;
+      cases.back().schedule.dispatch = causal ? Dispatch::kTicket : Dispatch::kStatic;
+      cases.back().repeats = 20;
+    }
+    cases.push_back(band_case(shape, 1, 1, 100, 8192, {}, "overflow in the only item"));
+    cases.back().problem.scale = 4;
   }
 }
 
@@ -146,6 +160,34 @@ void add_bands(std::vector<Case>& cases) {
   cases.push_back(band_case(shape, 2, 2, 16384, 16384, {std::nullopt, 0}, "causal 16384, 200 repeats"));
   cases.back().schedule = forward::best_schedule(cases.back().problem);
   cases.back().repeats = 200;
+}
+
+/// Items that CTAs divide among them: lists of one to many parts, both directions, masks at either end.
+void add_splits(std::vector<Case>& cases) {
+  KernelShape shape;
+  const auto add = [&](std::int64_t heads, std::int64_t q_tokens, std::int64_t kv_tokens, const Band& band,
+                       const std::string& what) -> Case& {
+    cases.push_back(band_case(shape, heads, heads, q_tokens, kv_tokens, band, "split " + what));
+    cases.back().schedule.split_tail = true;
+    cases.back().repeats = 20;
+    return cases.back();
+  };
+  add(3, 2000, 5000, {}, "2000x5000");
+  add(1, 128, 16384, {}, "128x16384, one item");
+  add(2, 16384, 16384, {}, "16384, 200 repeats").repeats = 200;
+  add(5, 3000, 3000, {std::nullopt, 0}, "causal 3000");
+  add(5, 3000, 3000, {std::nullopt, 0}, "causal 3000, 50 CTAs").schedule.ctas = 50;
+  add(7, 2000, 2500, {700, 350}, "window 700,350").schedule.walk = KvOrder::kCyclic;
+  add(9, 4000, 4000, {}, "sawtooth, 50 CTAs").schedule = {Dispatch::kStatic, KvOrder::kSawtooth, true, 4, 50,
+                                                          true};
+  for (const int head_dim : {64, 96, 160, 192}) {
+    for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
+      Problem problem = sequence(3, 1500, head_dim, false);
+      problem.dtype = dtype;
+      shape = forward::best_kernel(problem);
+      add(3, 1500, 3001, {}, "1500x3001");
+    }
+  }
 }
 
 Case box_case(std::int64_t heads, std::int64_t head_dim, const NeighborhoodMask& mask, const Extents& q_tile,
@@ -188,6 +230,25 @@ void add_neighborhoods(std::vector<Case>& cases) {
     }
   }
   cases.push_back(box_case(2, 160, make_mask({40, 50}, {13, 9}), {16, 8}, {14, 8}, "2-D"));
+  for (const KernelShape& shape : forward::built_kernels()) {
+    if (!shape.neighborhood || shape.head_dim != 128) continue;
+    cases.push_back(box_case(5, 128, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
+    cases.back().kernel = shape;
+    cases.back().problem.dtype = shape.dtype;
+    cases.back().name = describe(shape) + " 3-D 24x30x41";
+    cases.back().schedule.dispatch = Dispatch::kTicket;
+    cases.back().layout = HeadLayout::kHeadsLast;
+    if (shape.rescale != forward::Rescale::kOnOverflow) continue;
+    cases.push_back(cases.back());
+    cases.back().name += ", overflow";
+    cases.back().problem.scale = 4;
+    cases.back().repeats = 20;
+  }
+  for (const std::int64_t stride : {1, 8}) {
+    cases.push_back(box_case(2, 128, make_mask({60, 70}, {25, 50}, {stride, stride}, {2, 1}), {16, 8}, {8, 16},
+                             "2-D 60x70 dilation 2x1"));
+    cases.back().repeats = 20;
+  }
 }
 
 }  // namespace
@@ -199,6 +260,7 @@ bool run_checks(const kernels::GpuInfo& gpu, const std::string& filter) {
   std::vector<Case> cases;
   add_every_band_kernel(cases);
   add_bands(cases);
+  add_splits(cases);
   add_neighborhoods(cases);
   int failed = 0, ran = 0;
   for (const Case& test : cases) {

@@ -4,8 +4,9 @@
 //   attention_forward_bench ladder [TOKENS]   steps of the version ladder: bf16, head dimension 128, 16 heads
 //   attention_forward_bench engines [TOKENS]  the mma.sync engine and this one, one behind the other's
 //   interface attention_forward_bench once [causal]     each of those once, for a profiler
-//   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 16384 of 16384 tokens in all, full and causal
-//   attention_forward_bench neighborhoods     published video and image problems
+//   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 65536, 16384 tokens or more in all, full and causal
+//   attention_forward_bench variants [HEAD_DIM [TOKENS]]  every kernel that is built, with and without tickets
+//   attention_forward_bench neighborhoods [NAME [all]]  published video and image problems
 //
 // Times are medians over repetitions in which the variants take turns on three input sets, the L2 flushed
 // before each launch. Exit 77 without an sm_90 GPU, 1 if a check fails.
@@ -29,7 +30,11 @@ int main(int argc, char** argv) {
     if (what == "once")
       return launch_ladder_once(gpu, 16384, argc > 2 && std::strcmp(argv[2], "causal") == 0), 0;
     if (what == "sizes") return time_sizes(gpu, argc > 2 ? std::atol(argv[2]) : 128), 0;
-    if (what == "neighborhoods") return time_neighborhoods(gpu, argc > 2 ? argv[2] : ""), 0;
+    if (what == "variants") {
+      return time_variants(gpu, argc > 2 ? std::atol(argv[2]) : 128, argc > 3 ? std::atol(argv[3]) : 16384), 0;
+    }
+    if (what == "neighborhoods")
+      return time_neighborhoods(gpu, argc > 2 ? argv[2] : "", argc > 3 && std::strcmp(argv[3], "all") == 0), 0;
   } catch (const natten_sim::HardwareAbsent& absent) {
     std::fprintf(stderr, "skipped: %s\n", absent.what());
     return 77;
@@ -37,6 +42,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "attention_forward_bench: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: attention_forward_bench check|ladder|engines|once|sizes|neighborhoods\n");
+  std::fprintf(stderr, "usage: attention_forward_bench check|ladder|engines|once|sizes|variants|neighborhoods\n");
   return 2;
 }

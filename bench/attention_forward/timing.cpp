@@ -65,7 +65,9 @@ std::vector<Storage> input_sets(Problem& problem, HeadLayout layout) {
 
 std::string describe(const KernelShape& kernel) {
   return std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) +
-         (kernel.ping_pong ? " turns" : "") + " early " + std::to_string(kernel.early);
+         " k" + std::to_string(kernel.stages) + "v" + std::to_string(kernel.v_stages) +
+         (kernel.ping_pong ? " turns" : "") + (kernel.joined ? " joined" : "") + " " +
+         to_string(kernel.rescale) + " early " + std::to_string(kernel.early);
 }
 
 double operations(const Problem& problem, bool causal) {
@@ -73,15 +75,17 @@ double operations(const Problem& problem, bool causal) {
          static_cast<double>(problem.head_dim * problem.heads * problem.batch) * (causal ? 0.5 : 1.0);
 }
 
-KernelShape shape(int q_tile, int kv_tile, int q_stages, bool overlap, bool ping_pong, bool skip, int early) {
+KernelShape shape(int q_tile, int kv_tile, int q_stages, bool overlap, bool ping_pong,
+                  forward::Rescale rescale, int early, bool joined = false) {
   KernelShape made;
   made.q_tile = q_tile;
   made.kv_tile = kv_tile;
   made.q_stages = q_stages;
   made.overlap = overlap;
   made.ping_pong = ping_pong;
-  made.skip_rescale = skip;
+  made.rescale = rescale;
   made.early = early;
+  made.joined = joined;
   return made;
 }
 
@@ -95,18 +99,41 @@ std::vector<Variant> ladder(bool causal) {
       schedule->heads_a_section = 4;
     }
   }
+  using forward::Rescale;
+  const Rescale always = Rescale::kAlways, risen = Rescale::kRisen, far = Rescale::kFar,
+                overflow = Rescale::kOnOverflow;
+  const Schedule balanced = causal ? ticket : fixed;
+  Schedule split = balanced;
+  split.split_tail = !causal;
+  const auto joined = [](int stages, int v_stages, Rescale rescale) {
+    KernelShape made = shape(128, 128, 2, true, false, rescale, 1, true);
+    made.stages = stages;
+    made.v_stages = v_stages;
+    return made;
+  };
+  KernelShape wide = joined(3, 3, overflow);
+  wide.q_tile = 192;
+  wide.kv_tile = 80;
+  wide.early = 0;
   return {
-      {"one warpgroup, serial", shape(64, 128, 1, false, false, false, 0), grid},
-      {"two consumers", shape(128, 128, 1, false, false, false, 0), grid},
-      {"+ turns", shape(128, 128, 1, false, true, false, 0), grid},
-      {"+ softmax beside P V", shape(128, 128, 1, true, true, false, 0), grid},
-      {"+ persistent, two Q tiles", shape(128, 128, 2, true, true, false, 0), fixed},
-      {"+ tickets", shape(128, 128, 2, true, true, false, 0), ticket},
-      {"+ rescale only when needed", shape(128, 128, 2, true, true, true, 0), ticket},
-      {"+ first row's exp early", shape(128, 128, 2, true, true, true, 1), ticket},
-      {"- turns", shape(128, 128, 2, true, false, true, 1), ticket},
-      {"128x176", shape(128, 176, 1, true, false, true, 1), ticket},
-      {"192x80", shape(192, 80, 2, true, false, true, 0), ticket},
+      {"one warpgroup, serial", shape(64, 128, 1, false, false, always, 0), grid},
+      {"two consumers", shape(128, 128, 1, false, false, always, 0), grid},
+      {"+ turns", shape(128, 128, 1, false, true, always, 0), grid},
+      {"+ softmax beside P V", shape(128, 128, 1, true, true, always, 0), grid},
+      {"+ persistent, two Q tiles", shape(128, 128, 2, true, true, always, 0), fixed},
+      {"+ tickets", shape(128, 128, 2, true, true, always, 0), ticket},
+      {"+ rescale only when needed", shape(128, 128, 2, true, true, risen, 0), ticket},
+      {"+ first row's exp early", shape(128, 128, 2, true, true, risen, 1), ticket},
+      {"- turns", shape(128, 128, 2, true, false, risen, 1), ticket},
+      {"+ rescale only when far", shape(128, 128, 2, true, false, far, 1), ticket},
+      {"+ items joined", joined(2, 2, far), ticket},
+      {"+ references stay", joined(2, 2, overflow), ticket},
+      {"+ third K stage", joined(3, 2, overflow), ticket},
+      {"static or tickets", joined(3, 2, overflow), balanced},
+      {"+ tail split", joined(3, 2, overflow), split},
+      {"third V stage instead", joined(2, 3, overflow), split},
+      {"128x176", shape(128, 176, 1, true, false, far, 1), ticket},
+      {"192x80", wide, balanced},
   };
 }
 
@@ -165,28 +192,61 @@ void time_engines(const kernels::GpuInfo& gpu, std::int64_t tokens) {
   }
 }
 
+namespace {
+
+/// `tokens` a sequence, at least 16384 in all, hidden size 2048.
+Problem sized(std::int64_t tokens, std::int64_t head_dim, bool causal) {
+  Problem problem = sequence(2048 / head_dim, tokens, head_dim, causal);
+  problem.batch = std::max<std::int64_t>(16384 / tokens, 1);
+  return problem;
+}
+
+void print_times(const char* what, const Problem& problem, bool causal, const std::vector<Variant>& variants,
+                 const std::vector<double>& times) {
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    std::printf("%s hd%lld %-6s %6lld  %-52s %.4f ms  %.1f TFLOP/s\n", what,
+                static_cast<long long>(problem.head_dim), causal ? "causal" : "full",
+                static_cast<long long>(problem.q_tokens), variants[i].name.c_str(), times[i],
+                operations(problem, causal) / times[i] / 1e9);
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
 void time_sizes(const kernels::GpuInfo& gpu, std::int64_t head_dim) {
-  for (const std::int64_t tokens : {16384, 8192, 4096, 2048, 1024, 512}) {
+  for (const std::int64_t tokens : {65536, 32768, 16384, 8192, 4096, 2048, 1024, 512}) {
     for (const bool causal : {false, true}) {
-      Problem problem = sequence(2048 / head_dim, tokens, head_dim, causal);
-      problem.batch = 16384 / tokens;
+      Problem problem = sized(tokens, head_dim, causal);
       std::vector<Storage> sets = input_sets(problem, HeadLayout::kHeadsLast);
-      std::vector<Variant> variants;
-      for (const KernelShape& kernel : forward::built_kernels()) {
-        const bool fits =
-            kernel.head_dim == head_dim && !kernel.neighborhood && kernel.dtype == problem.dtype;
-        if (!fits || !kernel.overlap || !kernel.skip_rescale) continue;
-        variants.push_back({describe(kernel), kernel, forward::best_schedule(problem)});
-      }
-      const std::vector<double> times = medians(gpu, problem, variants, sets, 15);
-      for (std::size_t i = 0; i < variants.size(); ++i) {
-        std::printf("sizes hd%lld %-6s %6lld  %-24s %.4f ms  %.1f TFLOP/s\n",
-                    static_cast<long long>(head_dim), causal ? "causal" : "full",
-                    static_cast<long long>(tokens), variants[i].name.c_str(), times[i],
-                    operations(problem, causal) / times[i] / 1e9);
-      }
-      std::fflush(stdout);
+      const std::vector<Variant> variants = {
+          {"best", forward::best_kernel(problem), forward::best_schedule(problem)}};
+      print_times("sizes", problem, causal, variants,
+                  medians(gpu, problem, variants, sets, tokens > 16384 ? 5 : 15));
     }
+  }
+}
+
+void time_variants(const kernels::GpuInfo& gpu, std::int64_t head_dim, std::int64_t tokens) {
+  for (const bool causal : {false, true}) {
+    Problem problem = sized(tokens, head_dim, causal);
+    std::vector<Storage> sets = input_sets(problem, HeadLayout::kHeadsLast);
+    std::vector<Variant> variants;
+    const Schedule best = forward::best_schedule(problem);
+    Schedule ticket = best;
+    ticket.dispatch = Dispatch::kTicket;
+    ticket.split_tail = false;
+    for (const KernelShape& kernel : forward::built_kernels()) {
+      const bool fits = kernel.head_dim == head_dim && !kernel.neighborhood && kernel.dtype == problem.dtype;
+      if (!fits || !kernel.overlap || kernel.ping_pong) continue;
+      variants.push_back({describe(kernel) + " ticket", kernel, ticket});
+      if (causal) continue;
+      Schedule whole = best;
+      whole.split_tail = false;
+      variants.push_back({describe(kernel) + " static", kernel, whole});
+      variants.push_back({describe(kernel) + " split", kernel, best});
+    }
+    print_times("variants", problem, causal, variants, medians(gpu, problem, variants, sets, 9));
   }
 }
 
@@ -222,7 +282,7 @@ double dense_ms(const kernels::GpuInfo& gpu, std::int64_t heads, std::int64_t to
 
 }  // namespace
 
-void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter) {
+void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter, bool every) {
   for (const Published& entry : published()) {
     if (std::string(entry.name).find(filter) == std::string::npos) continue;
     Problem problem = neighborhood(entry.heads, 128, make_mask(entry.input, entry.window, entry.stride),
@@ -231,22 +291,31 @@ void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter) 
     const auto full =
         std::count_if(visits.begin(), visits.end(), [](const auto& visit) { return visit.full; });
     std::vector<Storage> sets = input_sets(problem, HeadLayout::kHeadsLast);
-    Schedule fixed, ticket;
-    ticket.dispatch = Dispatch::kTicket;
     const KernelShape kernel = forward::best_kernel(problem);
-    const std::vector<double> ms =
-        medians(gpu, problem, {{"static", kernel, fixed}, {"ticket", kernel, ticket}}, sets, 7);
+    std::vector<Variant> variants = {{"best", kernel, forward::best_schedule(problem)}};
+    if (every) {
+      for (const KernelShape& other : forward::built_kernels()) {
+        if (!other.neighborhood || other.head_dim != kernel.head_dim || other.dtype != kernel.dtype) continue;
+        Schedule fixed, ticket;
+        ticket.dispatch = Dispatch::kTicket;
+        variants.push_back({describe(other) + " static", other, fixed});
+        variants.push_back({describe(other) + " ticket", other, ticket});
+      }
+    }
+    const std::vector<double> ms = medians(gpu, problem, variants, sets, 7);
     sets.clear();
     const double dense = dense_ms(gpu, entry.heads, problem.q_tokens);
     const double tiles = std::pow(std::ceil(static_cast<double>(problem.q_tokens) / 128), 2);
-    const double best = std::min(ms[0], ms[1]);
-    std::printf(
-        "na %-32s static %.3f ms  ticket %.3f ms  tiles %zu of %.0f, %zu partial  dense %.3f ms  over its "
-        "share %.3f  %.1f TFLOP/s on visited tiles\n",
-        entry.name, ms[0], ms[1], visits.size(), tiles, visits.size() - static_cast<std::size_t>(full), dense,
-        best / (dense * static_cast<double>(visits.size()) / tiles),
-        4.0 * 128 * 128 * 128 * static_cast<double>(visits.size()) * static_cast<double>(entry.heads) / best /
-            1e9);
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      std::printf(
+          "na %-32s %-40s %.4f ms  tiles %zu of %.0f, %zu partial  dense %.3f ms  over its share %.3f  %.1f "
+          "TFLOP/s on visited tiles\n",
+          entry.name, variants[i].name.c_str(), ms[i], visits.size(), tiles,
+          visits.size() - static_cast<std::size_t>(full), dense,
+          ms[i] / (dense * static_cast<double>(visits.size()) / tiles),
+          4.0 * 128 * 128 * 128 * static_cast<double>(visits.size()) * static_cast<double>(entry.heads) /
+              ms[i] / 1e9);
+    }
     std::fflush(stdout);
   }
 }

@@ -13,9 +13,12 @@ void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens);
 void launch_ladder_once(const kernels::GpuInfo& gpu, std::int64_t tokens, bool causal);
 /// Both engines of `attention` through its interface, 16 heads, head dimension 128, grid, descending.
 void time_engines(const kernels::GpuInfo& gpu, std::int64_t tokens);
-/// Lengths 512 to 16384, 16384 tokens in all, hidden size 2048; full and causal.
+/// Lengths 512 to 65536, 16384 tokens or more in all, hidden size 2048; full and causal.
 void time_sizes(const kernels::GpuInfo& gpu, std::int64_t head_dim);
+/// Every overlapping kernel that is built for a head dimension, with tickets, static and split.
+void time_variants(const kernels::GpuInfo& gpu, std::int64_t head_dim, std::int64_t tokens);
 /// Published video and image problems whose name contains `filter`, and the dense time of the same tokens.
-void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter);
+/// `every`: all kernels and both dispatches besides the best.
+void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter, bool every);
 
 }  // namespace natten_sim::bench

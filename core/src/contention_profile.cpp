@@ -52,6 +52,7 @@ ContentionProfile contention_profile(const Device& device) {
   profile.issue_bare_ns =
       atomics.bare_instructions / kSchedulers / static_cast<double>(profile.sms) / (clock_hz * 1e-9);
   profile.l2_sector_ratio = atomics.l2_sector_ratio;
+  profile.sweep = atomics.sweep;
   return profile;
 }
 

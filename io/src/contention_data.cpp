@@ -24,12 +24,54 @@ constexpr NumberField<ContentionConstants> kFittedConstants[] = {
     {"warps_in_flight", &ContentionConstants::warps_in_flight},
     {"slice_sectors_per_ns", &ContentionConstants::slice_sectors_per_ns}};
 
+constexpr NumberField<SweepConstants> kSweepConstants[] = {
+    {"launch_ns", &SweepConstants::launch_ns},
+    {"issue_red_ns", &SweepConstants::issue_red_ns},
+    {"issue_cas_ns", &SweepConstants::issue_cas_ns},
+    {"dram_bytes_per_ns", &SweepConstants::dram_bytes_per_ns},
+    {"reuse_bytes", &SweepConstants::reuse_bytes},
+    {"sector_ns", &SweepConstants::sector_ns},
+    {"same_sector_ns", &SweepConstants::same_sector_ns},
+    {"overlap", &SweepConstants::overlap},
+    {"cas_sector_ns", &SweepConstants::cas_sector_ns},
+    {"success_ns", &SweepConstants::success_ns},
+    {"retry_scale", &SweepConstants::retry_scale},
+    {"retry_exponent", &SweepConstants::retry_exponent},
+    {"gather_updates", &SweepConstants::gather_updates},
+    {"gather_exponent", &SweepConstants::gather_exponent},
+    {"turn_exponent", &SweepConstants::turn_exponent},
+    {"narrow_exponent", &SweepConstants::narrow_exponent},
+    {"wide_exponent", &SweepConstants::wide_exponent},
+    {"wide_server_exponent", &SweepConstants::wide_server_exponent},
+    {"change_exponent", &SweepConstants::change_exponent},
+    {"change_narrow_exponent", &SweepConstants::change_narrow_exponent}};
+
+ContentionSweep read_sweep(const StrictObject& device) {
+  const StrictObject fields = device.object("sweep", {"construct", "source", "constants", "range", "errors"});
+  ContentionSweep sweep;
+  sweep.construct = fields.text("construct");
+  fields.object("constants", keys_of(kSweepConstants)).numbers(kSweepConstants, sweep.constants);
+  const StrictObject range =
+      fields.object("range", {"least_width", "most_width", "least_updates", "most_updates", "most_rows"});
+  sweep.range = {range.integer("least_width"), range.integer("most_width"), range.integer("least_updates"),
+                 range.integer("most_updates"), range.integer("most_rows")};
+  for (const Json& entry : fields.array("errors")) {
+    const StrictObject error(
+        entry, fields.where(),
+        {"kind", "fitted_points", "unfitted_points", "unfitted_worst_ratio", "unfitted_mean_ratio"});
+    sweep.errors.push_back({parse_name<ScatterKind>(error.text("kind")), error.integer("fitted_points"),
+                            error.integer("unfitted_points"), error.number("unfitted_worst_ratio"),
+                            error.number("unfitted_mean_ratio")});
+  }
+  return sweep;
+}
+
 }  // namespace
 
 DeviceAtomics read_atomics(const Json& entry, const std::string& where) {
   const StrictObject fields(entry, where,
                             {"device", "fp32_flops_per_s", "warps_per_sm", "round_trip_cycles",
-                             "l2_sector_ratio", "bare_instructions", "fitted"});
+                             "l2_sector_ratio", "bare_instructions", "fitted", "sweep"});
   DeviceAtomics atomics;
   atomics.fp32_flops_per_s = fields.sourced("fp32_flops_per_s");
   atomics.warps_per_sm = fields.sourced("warps_per_sm");
@@ -37,6 +79,7 @@ DeviceAtomics read_atomics(const Json& entry, const std::string& where) {
   atomics.l2_sector_ratio = fields.sourced("l2_sector_ratio");
   atomics.bare_instructions = fields.sourced("bare_instructions");
   fields.object("fitted", keys_of(kFittedConstants)).numbers(kFittedConstants, atomics.fitted);
+  if (fields.has("sweep")) atomics.sweep = read_sweep(fields);
   return atomics;
 }
 

@@ -11,11 +11,32 @@ namespace {
 
 std::string instruction_name(const study::ScatterCost& cost) { return cost.instruction.value_or("forced"); }
 
-Json calibration_fields(const CalibrationError& error) {
-  return {{"fitted_points", error.fitted_points},
-          {"unfitted_points", error.unfitted_points},
-          {"unfitted_worst_ratio", nullable(error.unfitted_worst_ratio)},
-          {"unfitted_mean_ratio", nullable(error.unfitted_mean_ratio)}};
+/// Times that the error of this kind leaves possible; null outside of what was measured.
+Json interval_fields(const CalibrationError& error, double time_ns) {
+  if (!error.outside.empty() || !error.unfitted_worst_ratio) return nullptr;
+  return {{"low", time_ns / *error.unfitted_worst_ratio}, {"high", time_ns * *error.unfitted_worst_ratio}};
+}
+
+Json calibration_fields(const CalibrationError& error, double time_ns) {
+  Json fields = {{"fitted_points", error.fitted_points},
+                 {"unfitted_points", error.unfitted_points},
+                 {"unfitted_worst_ratio", nullable(error.unfitted_worst_ratio)},
+                 {"unfitted_mean_ratio", nullable(error.unfitted_mean_ratio)}};
+  if (!error.kind) return fields;
+  fields["kind"] = to_string(*error.kind);
+  fields["outside"] = Json::array();
+  for (const std::string& name : error.outside) fields["outside"].push_back(name);
+  fields["interval_ns"] = interval_fields(error, time_ns);
+  return fields;
+}
+
+/// "within 2.01x (222 points that were not fitted, 1.22x on average)", or what lies outside.
+std::string error_text(const CalibrationError& error) {
+  if (!error.outside.empty())
+    return "unknown: " + joined(error.outside, ", ") + " outside of what was measured";
+  if (!error.unfitted_worst_ratio) return "unknown";
+  return fmt::format("within {:.2f}x on {} points not fitted, {:.2f}x on average",
+                     *error.unfitted_worst_ratio, error.unfitted_points, *error.unfitted_mean_ratio);
 }
 
 std::string bounds_text(const ContentionPrediction& p) {
@@ -75,7 +96,8 @@ Json scatter_cost_fields(const study::ScatterCost& cost, const ContentionProfile
 
 Json scatter_fields(const study::ScatterAnswer& answer) {
   Json fields = scatter_cost_fields(answer.cost, answer.profile);
-  if (answer.calibration) fields["calibration"] = calibration_fields(*answer.calibration);
+  if (answer.calibration)
+    fields["calibration"] = calibration_fields(*answer.calibration, answer.cost.prediction.time_ns);
   return fields;
 }
 
@@ -88,6 +110,7 @@ std::string scatter_text(const study::ScatterAnswer& answer) {
                   load.width, to_string(load.type), grouped(question.rows), source_name(question.source),
                   question.construct, question.device, to_string(load.path), instruction_name(answer.cost));
   text += bounds_text(p);
+  if (answer.calibration) text += "error               " + error_text(*answer.calibration) + "\n";
   text += fmt::format("hottest row         {:>12}   updates; {} of service each\n",
                       grouped(load.max_multiplicity), time_text(p.service_ns_per_update));
   if (answer.cost.words)

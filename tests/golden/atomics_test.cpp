@@ -12,6 +12,16 @@ namespace {
 
 using namespace natten_sim::test;
 
+/// The entry of `name` in a list of data/`file`.
+Json shipped(const std::string& file, const char* list, const char* key, const std::string& name) {
+  const Json document =
+      Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/" + file));
+  for (const Json& entry : document[list]) {
+    if (entry[key] == name) return entry;
+  }
+  return {};
+}
+
 TEST_CASE("atomics' result has the contract's fields, of the right kind") {
   const Json result = result_of(
       "atomics --updates 5000 --rows 700 --width 64 --distribution zipf:1.2 --dtype bf16 --path auto "
@@ -31,7 +41,13 @@ TEST_CASE("atomics' result has the contract's fields, of the right kind") {
   }
   CHECK(result["updates"] == 5000);
   CHECK(result["addresses"].get<std::int64_t>() == result["rows_touched"].get<std::int64_t>() * 64 / 2);
-  CHECK(result["calibration"]["fitted_points"] == 12);
+  const Json sweep = shipped("contention.json", "devices", "device", "h200")["sweep"];
+  CHECK(result["calibration"]["kind"] == "collapse");
+  CHECK(result["calibration"]["fitted_points"] == sweep["errors"][0]["fitted_points"]);
+  const double worst = sweep["errors"][0]["unfitted_worst_ratio"].get<double>();
+  CHECK(result["calibration"]["unfitted_worst_ratio"] == worst);
+  CHECK(result["calibration"]["outside"].empty());
+  CHECK(result["calibration"]["interval_ns"]["high"] == result["time_ns"].get<double>() * worst);
 }
 
 TEST_CASE("the echoed input of atomics alone reproduces the run") {
@@ -112,7 +128,8 @@ TEST_CASE("hot rows share updates evenly, and fp32 pays one service for each") {
   CHECK(result["max_multiplicity"] == 500000);
   CHECK(result["bound"] == "hottest-address");
   CHECK(result["sectors"]["red"] == 1000000 * 32);
-  CHECK(std::abs(result["bounds_ns"]["hottest_address"].get<double>() / (500000 * 10.6389) - 1) < 0.01);
+  // Rows of 1 KiB: 16 sectors on the hottest row's slice, 0.57109 ns each.
+  CHECK(std::abs(result["bounds_ns"]["hottest_address"].get<double>() / (500000 * 16 * 0.57109) - 1) < 0.01);
 }
 
 TEST_CASE("a path can be forced, and constructs choose theirs") {
@@ -313,16 +330,6 @@ TEST_CASE("pictures are SVG documents, the same for the same input") {
   }
   // Nothing to draw is no reason to fail.
   CHECK(run("atomics --updates 0 --svg-histogram " + folder + "/e.svg").exit_code == 0);
-}
-
-/// The entry of `name` in a list of data/`file`.
-Json shipped(const std::string& file, const char* list, const char* key, const std::string& name) {
-  const Json document =
-      Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/" + file));
-  for (const Json& entry : document[list]) {
-    if (entry[key] == name) return entry;
-  }
-  return {};
 }
 
 TEST_CASE("a device of a file is asked about like one that ships, and what it lacks is named") {

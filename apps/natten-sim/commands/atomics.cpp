@@ -113,7 +113,7 @@ int run_atomics(const AtomicsFlags& flags) {
   ProgressBar bar("counting", notes.quiet());
   context.progress = bar.callback();
   ScatterQuestion question = flags.question;
-  question.details = {.addresses = !flags.output.csv, .remedies = true, .calibration = flags.output.json};
+  question.details = {.addresses = !flags.output.csv, .remedies = true, .calibration = !flags.output.csv};
   const ScatterAnswer answer = study::scatter(question, context);
   bar.clear();
   const std::string text = render(flags, answer);

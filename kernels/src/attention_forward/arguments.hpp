@@ -9,7 +9,7 @@
 
 namespace natten_sim::kernels::attention_forward {
 
-/// What the kernel reads besides its tensors. Filled by launch.cpp; all sizes have been checked there.
+/// What the kernel reads besides its tensors. Filled by plan.cu; all sizes have been checked there.
 
 /// Where a head of a batch lies in a tensor map: head * each of these is added to the box's coordinates, and
 /// batch * batch_c4 to the last one. Which are not zero depends on the layout (heads first or last) and the
@@ -46,7 +46,8 @@ struct KvTileEntry {
   std::uint32_t x = 0;
 };
 
-/// kBox: one dilation group. Its own tensor maps, since its base address and lengths are its own.
+/// One dilation group (kBand: the sequence). Its own tensor maps, since its base address and lengths are its
+/// own.
 struct DilationGroup {
   CUtensorMap q, k, v, o;
   int length[3] = {1, 1, 1};       ///< tokens, innermost axis first
@@ -54,9 +55,20 @@ struct DilationGroup {
   std::int64_t first_row = 0;      ///< of LSE
 };
 
+/// A piece of an item: KV tiles [begin, end) of its walk.
+struct ItemPart {
+  int item = -1;  ///< none: nothing to do
+  int begin = 0;
+  int end = 0;
+  int parts = 1;       ///< of the item
+  int first_slot = 0;  ///< of the item's parts in the workspace
+  int slot = 0;        ///< of this one
+  int counter = 0;     ///< of the item
+  int reserved = 0;
+};
+
 struct Arguments {
-  // kBand's maps; kBox has those of the groups.
-  CUtensorMap q, k, v, o;
+  DilationGroup only;  // kBand, and kBox without dilation; other groups are in `groups`
   HeadPlacement q_at, kv_at, o_at;
   float* lse = nullptr;  // (batch, heads, q_tokens)
   float scale_log2 = 0;  // log2(e) * scale
@@ -70,9 +82,14 @@ struct Arguments {
   int section = 1;
   bool last_q_tile_first = false;
   int walk = 0;                       // KvOrder
-  int items_a_wave = 0;               // for the sawtooth's direction; 0: static, a CTA counts its own items
+  int items_a_wave = 1;               // CTAs at once: the sawtooth turns after so many
   unsigned* ticket = nullptr;         // two counters, zero between launches; null: static
   ItemInterval* intervals = nullptr;  // of each item, or null
+  // Items from whole_items on are parts of items.
+  int whole_items = 0;
+  const ItemPart* parts = nullptr;
+  float* workspace = nullptr;      // by slot and warpgroup: O, then maxima and sums, in registers' order
+  unsigned* arrivals = nullptr;    // by counter and warpgroup, zero between launches
 
   // kBand
   int q_tokens = 0;
@@ -83,7 +100,7 @@ struct Arguments {
   // kBox
   const QTileRow* rows = nullptr;
   const KvTileEntry* entries = nullptr;
-  const DilationGroup* groups = nullptr;
+  const DilationGroup* groups = nullptr;  // null: `only`
   const int2* ranges = nullptr;  // by axis and query coordinate: keys begin, end
   const std::uint32_t* prefix = nullptr;
   int prefix_words = 0;

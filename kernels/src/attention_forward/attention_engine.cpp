@@ -22,12 +22,12 @@ Problem problem_of(const AttentionProblem& problem) {
 
 KernelShape shape_of(const AttentionProblem& problem, const AttentionVariant& variant) {
   const KernelShape shape = best_kernel(problem_of(problem));
-  if (shape.q_tile != variant.q_tile || shape.kv_tile != variant.kv_tile || shape.stages != variant.stages) {
+  if (shape.q_tile != variant.q_tile || shape.kv_tile != variant.kv_tile || shape.v_stages != variant.stages) {
     const auto text = [](int q_tile, int kv_tile, int stages) {
       return std::to_string(q_tile) + "x" + std::to_string(kv_tile) + "x" + std::to_string(stages);
     };
     throw InvalidParameter("tiles", text(variant.q_tile, variant.kv_tile, variant.stages),
-                           text(shape.q_tile, shape.kv_tile, shape.stages) + " at this head dimension");
+                           text(shape.q_tile, shape.kv_tile, shape.v_stages) + " at this head dimension");
   }
   return shape;
 }

@@ -23,20 +23,24 @@ __device__ __forceinline__ void initialize(const Arguments& a, Shared<T>& s) {
     if ((shared_address(&s) & 1023) != 0) __trap();
     for (int i = 0; i < T::kQStages; ++i) {
       barrier_init(&s.q_full[i], 1);
+      s.overflowed[i] = 0;
+      s.again[i] = 0;
       barrier_init(&s.q_empty[i], T::kConsumerWarps + (a.intervals != nullptr ? 1 : 0));
     }
-    for (int i = 0; i < T::kStages; ++i) {
+    for (int i = 0; i < T::kKStages; ++i) {
       barrier_init(&s.k_full[i], 1);
-      barrier_init(&s.v_full[i], 1);
       barrier_init(&s.k_empty[i], T::kConsumerWarps);
+    }
+    for (int i = 0; i < T::kVStages; ++i) {
+      barrier_init(&s.v_full[i], 1);
       barrier_init(&s.v_empty[i], T::kConsumerWarps);
     }
     barrier_init_fence();
-    if constexpr (T::kMask == MaskKind::kBand) {
-      prefetch_map(&a.q);
-      prefetch_map(&a.k);
-      prefetch_map(&a.v);
-      prefetch_map(&a.o);
+    if (a.groups == nullptr) {
+      prefetch_map(&a.only.q);
+      prefetch_map(&a.only.k);
+      prefetch_map(&a.only.v);
+      prefetch_map(&a.only.o);
     }
   }
   if constexpr (T::kMask == MaskKind::kBox) {
@@ -63,14 +67,11 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   } else {
     take_registers<T::kConsumerRegisters>();
     const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) >> 5, 0) & 3;
-    Consumer<T> consumer{a,
-                         s,
-                         warpgroup - 1,
-                         warp,
-                         static_cast<int>(threadIdx.x) & 31,
-                         operand_low(shared_address(s.q) + (warpgroup - 1) * 64 * T::kRowBytes, 0),
-                         operand_low(shared_address(s.k), 0),
-                         operand_low(shared_address(s.v), T::kKvTile * T::kRowBytes)};
+    Consumer<T> consumer{
+        {a, s, warpgroup - 1, warp, static_cast<int>(threadIdx.x) & 31},
+        operand_low(shared_address(s.q) + (warpgroup - 1) * 64 * T::kRowBytes, 0),
+        operand_low(shared_address(s.k), 0),
+        operand_low(shared_address(s.v), T::kKvTile * T::kRowBytes)};
     consumer.run();
   }
 #endif

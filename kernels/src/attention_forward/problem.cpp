@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include <natten_sim/kernels/attention_forward/problem.hpp>
+
+#include "attention_forward/best_shape.hpp"
 
 namespace natten_sim::kernels::attention_forward {
 namespace {
@@ -65,37 +68,32 @@ void require_valid(const Problem& problem) {
           "the tokens of the layout, as kv_tokens");
 }
 
-KernelShape best_kernel(const Problem& problem) {
-  KernelShape shape;
-  shape.head_dim = static_cast<int>(problem.head_dim);
-  shape.dtype = problem.dtype;
-  shape.neighborhood = std::holds_alternative<Neighborhood>(problem.mask);
-  switch (problem.head_dim) {
-    case 64:
-      shape.stages = 3;
-      if (!shape.neighborhood) {
-        shape.q_tile = 192;
-        shape.early = 0;
-      }
-      return shape;
-    case 96:
-    case 128:
-      return shape;
-    case 160:
-      shape.kv_tile = 112;
-      shape.q_stages = 1;
-      return shape;
-    case 192:
-      shape.kv_tile = 96;
-      shape.q_stages = 1;
-      return shape;
-    case 256:
-      shape.kv_tile = 64;
-      shape.q_stages = 1;
-      return shape;
-    default:
-      throw InvalidParameter("head_dim", std::to_string(problem.head_dim), "64, 96, 128, 160, 192 or 256");
+namespace {
+
+/// Keys that a query sees, on average over five of them.
+double mean_keys(const Problem& problem, const Band& band) {
+  double sum = 0;
+  for (int i = 0; i < 5; ++i) {
+    const std::int64_t diagonal = (problem.q_tokens - 1) * i / 4 + problem.kv_tokens - problem.q_tokens;
+    const std::int64_t begin = band.left ? std::max<std::int64_t>(diagonal - *band.left, 0) : 0;
+    const std::int64_t end =
+        band.right ? std::min(diagonal + *band.right + 1, problem.kv_tokens) : problem.kv_tokens;
+    sum += static_cast<double>(std::max<std::int64_t>(end - begin, 0));
   }
+  return sum / 5;
+}
+
+}  // namespace
+
+KernelShape best_kernel(const Problem& problem) {
+  const auto head_dim = static_cast<int>(std::clamp<std::int64_t>(problem.head_dim, 0, 1 << 20));
+  const Band* band = std::get_if<Band>(&problem.mask);
+  constexpr double kFewKeys = 1200;  // measured: 1024 are few, 2048 are not
+  const KernelShape shape = band != nullptr && mean_keys(problem, *band) < kFewKeys
+                                ? short_shape(head_dim, problem.dtype, false)
+                                : long_shape(head_dim, problem.dtype, band == nullptr);
+  require(shape.head_dim > 0, "head_dim", problem.head_dim, "64, 96, 128, 160, 192 or 256");
+  return shape;
 }
 
 Schedule best_schedule(const Problem& problem) {
@@ -105,7 +103,10 @@ Schedule best_schedule(const Problem& problem) {
     schedule.dispatch = Dispatch::kTicket;
     return schedule;
   }
-  if (!band->left && !band->right) return schedule;
+  if (!band->left && !band->right) {
+    schedule.split_tail = can_split(static_cast<int>(problem.head_dim), false);
+    return schedule;
+  }
   // Q tiles differ in length: the longest first, over as many heads as half of the L2 holds K and V of.
   schedule.dispatch = Dispatch::kTicket;
   schedule.last_q_tile_first = true;

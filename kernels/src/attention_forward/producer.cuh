@@ -4,7 +4,10 @@
 
 #include <type_traits>
 
+#include <natten_sim/kernels/attention_forward/problem.hpp>
+
 #include "attention_forward/arguments.hpp"
+#include "attention_forward/best_shape.hpp"
 #include "attention_forward/ptx.cuh"
 #include "attention_forward/work.cuh"
 #include "gpu/global_timer.cuh"
@@ -12,22 +15,31 @@
 
 namespace natten_sim::kernels::attention_forward {
 
-/// What is fixed when a kernel is compiled; see KernelShape.
-template <typename ElementT, int kHeadDimV, int kKvTileV, int kConsumersV, int kStagesV, int kQStagesV,
-          MaskKind kMaskV, bool kOverlapV = true, bool kPingPongV = false, bool kSkipRescaleV = true,
-          int kEarlyV = 1>
+template <Dtype kDtype>
+using ElementOf = std::conditional_t<kDtype == Dtype::kFp16, __half, __nv_bfloat16>;
+
+/// What is fixed when a kernel is compiled.
+template <KernelShape kShape>
 struct Traits {
-  using Element = ElementT;
-  static constexpr int kHeadDim = kHeadDimV;
-  static constexpr int kKvTile = kKvTileV;
-  static constexpr int kConsumers = kConsumersV;
-  static constexpr int kStages = kStagesV;
-  static constexpr int kQStages = kQStagesV;
-  static constexpr MaskKind kMask = kMaskV;
-  static constexpr bool kOverlap = kOverlapV;
-  static constexpr bool kPingPong = kPingPongV;
-  static constexpr bool kSkipRescale = kSkipRescaleV;
-  static constexpr int kEarly = kEarlyV;
+  using Element = ElementOf<kShape.dtype>;
+  static constexpr KernelShape kKernel = kShape;
+  static constexpr int kHeadDim = kShape.head_dim;
+  static constexpr int kKvTile = kShape.kv_tile;
+  static constexpr int kConsumers = kShape.q_tile / 64;
+  static constexpr int kKStages = kShape.stages;
+  static constexpr int kVStages = kShape.v_stages;
+  static constexpr int kQStages = kShape.q_stages;
+  static constexpr MaskKind kMask = kShape.neighborhood ? MaskKind::kBox : MaskKind::kBand;
+  static constexpr bool kOverlap = kShape.overlap;
+  static constexpr bool kPingPong = kShape.ping_pong;
+  static constexpr Rescale kRescale = kShape.rescale;
+  static constexpr int kEarly = kShape.early;
+  static constexpr bool kJoined = kShape.joined;
+  static constexpr bool kSplits = can_split(kShape.head_dim, kShape.neighborhood);
+  static constexpr bool kRedo = kRescale == Rescale::kOnOverflow;
+  static_assert(kShape.q_tile % 64 == 0);
+  static_assert(!kRedo || (kJoined && kQStages == 2 && kShape.dtype == Dtype::kBf16));
+  static_assert(!kJoined || (kOverlap && !kPingPong && kQStages > 1), "needs the next Q tile");
 
   static constexpr int kQTile = 64 * kConsumers;
   static constexpr int kThreads = 128 * (kConsumers + 1);
@@ -36,31 +48,27 @@ struct Traits {
   static constexpr int kBoxes = kHeadDim / kColumns;
   static constexpr int kQBytes = kQTile * kHeadDim * 2;
   static constexpr int kKvBytes = kKvTile * kHeadDim * 2;
-  // What the launch allocates, shared out; the sum may not exceed it. Most producers need 40 registers.
-  static constexpr bool kLeanProducer = kMask == MaskKind::kBand && kHeadDim == 128;
-  static constexpr int kProducerRegisters = kConsumers == 1   ? 56
-                                            : kConsumers == 3 ? 32
-                                            : kLeanProducer   ? 24
-                                                              : 40;
-  static constexpr int kConsumerRegisters = kConsumers == 1   ? 256
-                                            : kConsumers == 3 ? 160
-                                            : kLeanProducer   ? 240
-                                                              : 232;
+  // What the launch allocates, shared out; the sum may not exceed it.
+  static constexpr int kProducerRegisters = kConsumers == 1 ? 56 : kConsumers == 3 ? 32 : 40;
+  static constexpr int kConsumerRegisters = kConsumers == 1 ? 256 : kConsumers == 3 ? 160 : 232;
   static constexpr int kConsumerWarps = 4 * kConsumers;
 };
 
 template <class T>
 struct Shared {
   alignas(1024) std::uint8_t q[T::kQStages][T::kQBytes];
-  alignas(1024) std::uint8_t k[T::kStages][T::kKvBytes];
-  alignas(1024) std::uint8_t v[T::kStages][T::kKvBytes];
+  alignas(1024) std::uint8_t k[T::kKStages][T::kKvBytes];
+  alignas(1024) std::uint8_t v[T::kVStages][T::kKvBytes];
   std::uint64_t q_full[T::kQStages], q_empty[T::kQStages];
-  std::uint64_t k_full[T::kStages], k_empty[T::kStages];
-  std::uint64_t v_full[T::kStages], v_empty[T::kStages];
+  std::uint64_t k_full[T::kKStages], k_empty[T::kKStages];
+  std::uint64_t v_full[T::kVStages], v_empty[T::kVStages];
   int item[T::kQStages];
+  unsigned overflowed[T::kQStages];  // warpgroups, a bit each, whose sums of the item left the range
+  unsigned again[T::kQStages];       // those that compute the item once more; 0: it is new
   Work work[T::kQStages];
   BoxPlace place[T::kMask == MaskKind::kBox ? T::kQStages : 1];
   float sums[T::kConsumers][4];  // written, never read: see Consumer::hold
+  unsigned arrived[T::kConsumers];
   std::uint32_t prefix[T::kMask == MaskKind::kBox ? kMaxPrefixWords : 1];
 };
 
@@ -108,13 +116,17 @@ __device__ __forceinline__ void load_kv(const Arguments& a, const CUtensorMap* m
   }
 }
 
+__device__ __forceinline__ const DilationGroup& group_of(const Arguments& a, const Work& work) {
+  return a.groups == nullptr ? a.only : a.groups[work.group];
+}
+
 /// What the consumers of an item want to know of it.
 template <class T>
 __device__ __forceinline__ void publish(const Arguments& a, Shared<T>& s, const Work& work, int stage) {
   s.work[stage] = work;
   if constexpr (T::kMask == MaskKind::kBox) {
     BoxPlace& place = s.place[stage];
-    const DilationGroup& group = a.groups[work.group];
+    const DilationGroup& group = group_of(a, work);
     for (int axis = 0; axis < 3; ++axis) {
       place.length[axis] = group.length[axis];
       place.first_range[axis] = group.first_range[axis];
@@ -134,45 +146,81 @@ __device__ __forceinline__ void load_q(const Arguments& a, Shared<T>& s, const C
   }
 }
 
+// Shared::item where there is none: consumers finish what they have, or end.
+inline constexpr int kFlush = 0x7ffffffe;
+inline constexpr int kEnd = 0x7fffffff;
+
+/// Warpgroups for which the item that has just left a stage is to be computed again.
+template <class T>
+__device__ __forceinline__ unsigned take_overflow(Shared<T>& s, int stage) {
+  const unsigned again = s.overflowed[stage];
+  s.overflowed[stage] = 0;
+  s.again[stage] = again;
+  return again;
+}
+
+/// K and V of an item; V trails K by a tile, as the consumers want them.
+template <class T>
+__device__ __forceinline__ void load_walk(const Arguments& a, Shared<T>& s, const CUtensorMap* k_map,
+                                          const CUtensorMap* v_map, const Work& work,
+                                          CountedRing<T::kKStages>& k_ring, CountedRing<T::kVStages>& v_ring) {
+  int3 v_origin = {0, 0, 0};
+  for (int i = 0; i <= work.count; ++i) {
+    int3 k_origin = {0, 0, 0};
+    if (i < work.count) {
+      k_origin = kv_origin<T::kMask, T::kKvTile>(a, work, i);
+      barrier_wait(&s.k_empty[k_ring.stage()], k_ring.parity() ^ 1);
+      load_kv<T>(a, k_map, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], work, k_origin);
+      k_ring.advance();
+    }
+    if (i > 0) {
+      barrier_wait(&s.v_empty[v_ring.stage()], v_ring.parity() ^ 1);
+      load_kv<T>(a, v_map, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], work, v_origin);
+      v_ring.advance();
+    }
+    v_origin = k_origin;
+  }
+}
+
 template <class T>
 __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
-  CountedRing<T::kStages> k_ring, v_ring;
+  CountedRing<T::kKStages> k_ring;
+  CountedRing<T::kVStages> v_ring;
   CountedRing<T::kQStages> q_ring;
+  bool flushed = true;  // nothing under way
   int item = blockIdx.x;
-  for (int pass = 0;; ++pass) {
+  for (;;) {
     barrier_wait(&s.q_empty[q_ring.stage()], q_ring.parity() ^ 1);
-    s.item[q_ring.stage()] = item;
-    if (item >= a.items) {
-      barrier_arrive(&s.q_full[q_ring.stage()]);
-      break;
+    const int stage = q_ring.stage();
+    const unsigned again = T::kRedo ? take_overflow<T>(s, stage) : 0;
+    const int next = again != 0 ? s.item[stage] : item;
+    Work work;
+    work.part = kNoPart;
+    if (next < a.items) work = decode<T::kMask, T::kQTile, T::kKvTile>(a, next);
+    if (work.part == kNoPart) {
+      // The last item may have to be computed again: consumers finish it before they are told to end.
+      s.item[stage] = flushed ? kEnd : kFlush;
+      barrier_arrive(&s.q_full[stage]);
+      if (flushed) break;
+      flushed = true;
+      q_ring.advance();
+      continue;
     }
-    const Work work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item, pass);
-    publish<T>(a, s, work, q_ring.stage());
-    const CUtensorMap *q_map = &a.q, *k_map = &a.k, *v_map = &a.v;
+    flushed = !T::kRedo;
+    if (again != 0) work.full_begin = work.full_end = work.count;  // with masks, and so with maxima
+    s.item[stage] = next;
+    publish<T>(a, s, work, stage);
+    const CUtensorMap *q_map = &a.only.q, *k_map = &a.only.k, *v_map = &a.only.v;
     if constexpr (T::kMask == MaskKind::kBox) {
-      q_map = &a.groups[work.group].q;
-      k_map = &a.groups[work.group].k;
-      v_map = &a.groups[work.group].v;
+      const DilationGroup& group = group_of(a, work);
+      q_map = &group.q;
+      k_map = &group.k;
+      v_map = &group.v;
     }
-    load_q<T>(a, s, q_map, work, q_ring.stage());
+    load_q<T>(a, s, q_map, work, stage);
     q_ring.advance();
-    // V trails K by a tile, as the consumers want them.
-    int3 v_origin = {0, 0, 0};
-    for (int i = 0; i <= work.count; ++i) {
-      int3 k_origin = {0, 0, 0};
-      if (i < work.count) {
-        k_origin = kv_origin<T::kMask, T::kKvTile>(a, work, i);
-        barrier_wait(&s.k_empty[k_ring.stage()], k_ring.parity() ^ 1);
-        load_kv<T>(a, k_map, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], work, k_origin);
-        k_ring.advance();
-      }
-      if (i > 0) {
-        barrier_wait(&s.v_empty[v_ring.stage()], v_ring.parity() ^ 1);
-        load_kv<T>(a, v_map, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], work, v_origin);
-        v_ring.advance();
-      }
-      v_origin = k_origin;
-    }
+    load_walk<T>(a, s, k_map, v_map, work, k_ring, v_ring);
+    if (again != 0) continue;
     if (a.ticket != nullptr) {
       item = static_cast<int>(gridDim.x) + static_cast<int>(atomicAdd(a.ticket, 1));
     } else {
@@ -196,7 +244,12 @@ __device__ __forceinline__ void observe(const Arguments& a, Shared<T>& s) {
   for (;;) {
     barrier_wait(&s.q_full[q_ring.stage()], q_ring.parity());
     const int item = s.item[q_ring.stage()];
-    if (item >= a.items) return;
+    if (item == kEnd) return;
+    if (item == kFlush) {
+      barrier_arrive(&s.q_empty[q_ring.stage()]);
+      q_ring.advance();
+      continue;
+    }
     a.intervals[item].begin_ns = global_timer();
     barrier_arrive(&s.q_empty[q_ring.stage()]);
     barrier_wait(&s.q_empty[q_ring.stage()], q_ring.parity());

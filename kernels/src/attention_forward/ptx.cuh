@@ -160,6 +160,21 @@ __device__ __forceinline__ std::uint64_t operand(std::uint32_t low) {
   return static_cast<std::uint64_t>(kHigh) << 32 | low;
 }
 
+// --- global memory that other CTAs read ------------------------------------------------------------------
+
+__device__ __forceinline__ void write_quad(float* to, float a, float b, float c, float d) {
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
+}
+/// Past the L1, which does not see what other SMs write.
+__device__ __forceinline__ float4 read_quad(const float* from) {
+  float4 read{};
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(read.x), "=f"(read.y), "=f"(read.z), "=f"(read.w)
+               : "l"(from)
+               : "memory");
+  return read;
+}
+
 // --- numbers --------------------------------------------------------------------------------------------
 
 __device__ __forceinline__ float exp2_approx(float x) {

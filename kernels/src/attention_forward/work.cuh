@@ -22,8 +22,9 @@ struct alignas(16) Work {
   int count = 0;                     // KV tiles
   int step = 1;                      // kBand: +1 ascending, -1 descending
   int full_begin = 0, full_end = 0;  // positions on the walk of the tiles that need no mask
-  int reserved = 0;
+  int part = 0;                      // of Arguments::parts, counted from 1; 0: a whole item
 };
+inline constexpr int kNoPart = -1;  // Work::part where a CTA has no more to do
 inline constexpr int kWorkWords = sizeof(Work) / 4;
 
 /// kBox: what of the item's dilation group its consumers need.
@@ -34,18 +35,31 @@ struct BoxPlace {
 };
 
 /// Keys [begin, end) of query `row`, on one axis, before and after the last key is cut off.
-__device__ __forceinline__ int2 band(const Arguments& a, int row) {
+__host__ __device__ __forceinline__ int2 band(const Arguments& a, int row) {
   const int diagonal = row + a.kv_tokens - a.q_tokens;
-  return {max(diagonal - a.left, 0), min(diagonal + a.right + 1, a.kv_tokens)};
+  const int begin = diagonal - a.left, end = diagonal + a.right + 1;
+  return {begin > 0 ? begin : 0, end < a.kv_tokens ? end : a.kv_tokens};
+}
+
+/// KV tiles [begin, end) that some query of a Q tile sees; one, all masked, where there are none.
+struct BandTiles {
+  int begin, end;
+};
+__host__ __device__ __forceinline__ BandTiles band_tiles(const Arguments& a, int tile, int q_tile, int kv_tile) {
+  const int first_row = tile * q_tile;
+  const int last_row = (first_row + q_tile < a.q_tokens ? first_row + q_tile : a.q_tokens) - 1;
+  const int begin = band(a, first_row).x / kv_tile;
+  const int last_key = band(a, last_row).y;
+  const int end = ((last_key > 0 ? last_key : 0) + kv_tile - 1) / kv_tile;
+  return {begin, end > begin ? end : begin + 1};
 }
 
 template <int kQTile, int kKvTile>
 __device__ __forceinline__ void decode_band(const Arguments& a, int tile, int pass, Work& work) {
   work.x = tile * kQTile;
   const int last_row = min(work.x + kQTile, a.q_tokens) - 1;
-  const int begin = band(a, work.x).x / kKvTile;
-  const int end = (max(band(a, last_row).y, 0) + kKvTile - 1) / kKvTile;
-  work.count = max(end - begin, 0);
+  const auto [begin, end] = band_tiles(a, tile, kQTile, kKvTile);
+  work.count = end - begin;
   const bool descending = a.walk == 2 || (a.walk == 1 && (pass & 1) != 0);
   work.first = descending ? end - 1 : begin;
   work.step = descending ? -1 : 1;
@@ -55,20 +69,29 @@ __device__ __forceinline__ void decode_band(const Arguments& a, int tile, int pa
   work.full_end = min(max(descending ? end - full_begin : full_end - begin, work.full_begin), work.count);
 }
 
-template <MaskKind kMask, int kQTile, int kKvTile>
-__device__ __forceinline__ Work decode(const Arguments& a, int item, int pass) {
-  Work work;
+/// Q tile and head (of all batches) of an item.
+struct ItemPlace {
+  int tile, head;
+};
+__host__ __device__ __forceinline__ ItemPlace item_place(const Arguments& a, int item) {
   const int heads_in_all = a.heads * a.batch;
   const int section = item / (a.section * a.q_tiles);
   const int in_section = item - section * a.section * a.q_tiles;
-  const int heads_here = min(a.section, heads_in_all - section * a.section);
-  int tile = in_section / heads_here;
+  const int heads_left = heads_in_all - section * a.section;
+  const int heads_here = a.section < heads_left ? a.section : heads_left;
+  const int tile = in_section / heads_here;
   const int head = section * a.section + in_section - tile * heads_here;
-  if (a.last_q_tile_first) tile = a.q_tiles - 1 - tile;
+  return {a.last_q_tile_first ? a.q_tiles - 1 - tile : tile, head};
+}
+
+template <MaskKind kMask, int kQTile, int kKvTile>
+__device__ __forceinline__ Work decode_whole(const Arguments& a, int item, int pass) {
+  Work work;
+  const auto [tile, head] = item_place(a, item);
   work.head = head / a.batch;
   work.batch = head - work.head * a.batch;
   if constexpr (kMask == MaskKind::kBand) {
-    decode_band<kQTile, kKvTile>(a, tile, a.items_a_wave == 0 ? pass : item / a.items_a_wave, work);
+    decode_band<kQTile, kKvTile>(a, tile, pass, work);
   } else {
     const QTileRow row = a.rows[tile];
     work.x = row.x;
@@ -80,6 +103,24 @@ __device__ __forceinline__ Work decode(const Arguments& a, int item, int pass) {
     work.full_begin = row.partial;
     work.full_end = row.count;
   }
+  return work;
+}
+
+template <MaskKind kMask, int kQTile, int kKvTile>
+__device__ __forceinline__ Work decode(const Arguments& a, int item) {
+  if (item < a.whole_items) return decode_whole<kMask, kQTile, kKvTile>(a, item, item / a.items_a_wave);
+  const int index = item - a.whole_items;
+  const ItemPart part = a.parts[index];
+  Work work;
+  work.part = kNoPart;
+  if (part.item < 0) return work;
+  // All parts of an item walk in one direction.
+  work = decode_whole<kMask, kQTile, kKvTile>(a, part.item, a.whole_items / a.items_a_wave);
+  work.first += work.step * part.begin;
+  work.count = part.end - part.begin;
+  work.full_begin = min(max(work.full_begin - part.begin, 0), work.count);
+  work.full_end = min(max(work.full_end - part.begin, work.full_begin), work.count);
+  work.part = part.parts > 1 ? index + 1 : 0;
   return work;
 }
 

@@ -2,6 +2,7 @@
 #include <natten_sim/kernels/attention/attention.hpp>
 #include <natten_sim/kernels/partitions/launch_order.hpp>
 #include <natten_sim/kernels/partitions/partitions.hpp>
+#include <natten_sim/kernels/scatter_add/scatter_add.hpp>
 #include <natten_sim/kernels/stream/stream.hpp>
 
 namespace natten_sim::kernels {
@@ -41,5 +42,11 @@ void launch_attention(const GpuInfo&, const AttentionProblem&, const AttentionVa
                       const AttentionBuffers&, DeviceBuffer*) {
   refuse();
 }
+
+namespace scatter_add {
+std::size_t scratch_bytes(const Problem&) { refuse(); }
+Buffers make_buffers(const Problem&, const std::vector<std::int64_t>&, std::uint64_t) { refuse(); }
+void launch(const GpuInfo&, const Problem&, const Buffers&, std::size_t) { refuse(); }
+}  // namespace scatter_add
 
 }  // namespace natten_sim::kernels

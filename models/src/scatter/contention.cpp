@@ -5,6 +5,9 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/scatter/contention.hpp>
+#include <natten_sim/models/scatter/swept_contention.hpp>
+
+#include "scatter/load_parts.hpp"
 
 namespace natten_sim {
 namespace {
@@ -36,22 +39,11 @@ void require_valid(const ScatterLoad& load) {
             "finite, 0 or more");
   };
   require_amount("streamed_bytes", load.streamed_bytes);
+  require_amount("slice_sectors", load.slice_sectors);
   require_amount("warps_in_flight", load.warps_in_flight);
   require(!load.resident_warps || (std::isfinite(*load.resident_warps) && *load.resident_warps > 0),
           "resident_warps", std::to_string(load.resident_warps.value_or(0)), "finite, above 0");
   require_amount("issue_ns", load.issue_ns);
-}
-
-std::int64_t row_bytes(const ScatterLoad& load) {
-  return checked_multiply(load.width, element_bytes(load.type), "row_bytes");
-}
-
-std::int64_t sectors_per_row(const ScatterLoad& load) { return ceil_divide(row_bytes(load), kSectorBytes); }
-
-/// Rounds an estimate. One that does not fit in an integer is an overflow.
-std::int64_t to_count(double value, const char* quantity) {
-  if (!(value < 9.2e18)) throw OverflowError(quantity);
-  return std::llround(value);
 }
 
 /// A destination that the L2 holds is read and written once, else as often as its sectors miss.
@@ -84,13 +76,6 @@ double gathered_rows(const ScatterLoad& load, double most) {
   const double mean =
       multiplicity >= eta * most ? most * (1 - eta * most / (2 * multiplicity)) : multiplicity / (2 * eta);
   return std::max(mean, 1.0);
-}
-
-double changing_share_of(const ScatterLoad& load) {
-  return changing_share(
-      load.type, load.values,
-      checked_multiply(load.prior_runs, load.max_multiplicity, "prior updates of the hottest address"),
-      load.max_multiplicity);
 }
 
 double warps_in_flight(const ScatterLoad& load, const ContentionProfile& profile) {
@@ -205,6 +190,7 @@ double most_contenders(const ScatterLoad& load, const ContentionProfile& profile
 
 ContentionPrediction predict_contention(const ScatterLoad& load, const ContentionProfile& profile) {
   require_valid(load);
+  if (profile.sweep) return predict_swept(load, profile);
   const bool cas = load.path == InstructionPath::kCas;
   ContentionPrediction prediction;
   prediction.launch_ns = profile.launch_ns;

@@ -6,6 +6,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/fit/linear_fit.hpp>
 #include <natten_sim/models/scatter/contention_fit.hpp>
+#include <natten_sim/models/scatter/swept_contention.hpp>
 
 namespace natten_sim {
 namespace {
@@ -105,6 +106,7 @@ ContentionFit fit_contention(const ContentionProfile& base, const std::vector<Co
                              const std::vector<ContentionCounter>& counters) {
   ContentionFit fit;
   fit.profile = base;
+  fit.profile.sweep.reset();  // these constants are those of devices that were not swept
   fit.profile.warps_in_flight = fitted_warps_in_flight(base, counters);
   std::vector<const ContentionPoint*> used;
   for (const ContentionPoint& point : points) {
@@ -131,6 +133,21 @@ CalibrationError calibration_error(const ContentionProfile& profile,
   }
   if (error.unfitted_points > 0)
     error.unfitted_mean_ratio = std::exp(logs / static_cast<double>(error.unfitted_points));
+  return error;
+}
+
+CalibrationError calibration_error(const ContentionSweep& sweep, const ScatterLoad& load,
+                                   const ContentionPrediction& prediction) {
+  CalibrationError error;
+  error.kind = kind_of(load, prediction);
+  error.outside = outside_sweep(load, sweep);
+  for (const SweepError& each : sweep.errors) {
+    if (each.kind != error.kind) continue;
+    error.fitted_points = each.fitted_points;
+    error.unfitted_points = each.unfitted_points;
+    error.unfitted_worst_ratio = each.unfitted_worst_ratio;
+    error.unfitted_mean_ratio = each.unfitted_mean_ratio;
+  }
   return error;
 }
 

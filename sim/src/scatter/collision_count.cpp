@@ -32,6 +32,11 @@ CollisionCount RowTally::result() const {
       result.hottest_row = static_cast<std::int64_t>(row);
     }
   }
+  const std::int64_t rows = std::ssize(rows_);
+  result.near_first = std::max<std::int64_t>(result.hottest_row - kNearRows, 0);
+  const std::int64_t near_end = std::min(result.hottest_row + kNearRows + 1, rows);
+  for (std::int64_t row = result.near_first; row < near_end; ++row)
+    result.near.push_back(rows_[static_cast<std::size_t>(row)].total);
   const double most = static_cast<double>(result.max_multiplicity);
   const double as_hot = 0.9 * most - 3 * std::sqrt(most);  // as the header defines it
   for (const auto& [multiplicity, count] : histogram) {
@@ -57,6 +62,27 @@ std::int64_t touched_units(const CollisionCount& collisions, std::int64_t row_by
     counted_to = end;
   }
   return units;
+}
+
+std::int64_t slice_sectors(const CollisionCount& collisions, std::int64_t row_bytes) {
+  constexpr std::int64_t kSector = 32, kUnit = 256, kBlock = 1024;
+  if (row_bytes < 1) throw InvalidParameter("row_bytes", std::to_string(row_bytes), "1 or more");
+  const std::int64_t hottest = checked_multiply(collisions.hottest_row, row_bytes, "bytes of the rows");
+  const std::int64_t first_unit = hottest / kUnit * kUnit;
+  const std::int64_t block = hottest / kBlock * kBlock;
+  std::int64_t sectors = 0;
+  for (std::int64_t begin = block + first_unit % (2 * kUnit); begin < block + kBlock; begin += 2 * kUnit) {
+    for (std::size_t i = 0; i < collisions.near.size(); ++i) {
+      const std::int64_t row = (collisions.near_first + static_cast<std::int64_t>(i)) * row_bytes;
+      const std::int64_t from = std::max(row, begin), to = std::min(row + row_bytes, begin + kUnit);
+      if (from >= to) continue;
+      sectors = checked_add(
+          sectors,
+          checked_multiply(collisions.near[i], ceil_divide(to, kSector) - from / kSector, "slice sectors"),
+          "slice sectors");
+    }
+  }
+  return sectors;
 }
 
 CollisionCount count_collisions(IndexStream& stream, std::int64_t rows,

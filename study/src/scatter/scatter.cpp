@@ -80,6 +80,16 @@ ScatterLoad load_of(const ScatterQuestion& question, const Lowering& lowering) {
   return load;
 }
 
+/// The error of answers of this kind.
+CalibrationError error_of(const ScatterAnswer& answer) {
+  const ContentionProfile& profile = answer.profile;
+  if (!profile.sweep) return calibration_error(profile, contention_points());
+  CalibrationError error = calibration_error(*profile.sweep, answer.cost.load, answer.cost.prediction);
+  if (answer.question.construct != profile.sweep->construct || answer.question.path)
+    error.outside.emplace_back("construct");
+  return error;
+}
+
 }  // namespace
 
 ScatterAnswer scatter(const ScatterQuestion& question, const Context& context) {
@@ -100,8 +110,7 @@ ScatterAnswer scatter(const ScatterQuestion& question, const Context& context) {
                         index_bytes(lowering.index, load.updates, load.width);
   if (lowering.issue == IssueCost::kBare) load.issue_ns = device.profile.issue_bare_ns;
   predict_cost(answer.collisions, question.rows, question.details, table, device, answer.cost);
-  if (question.details.calibration)
-    answer.calibration = calibration_error(device.profile, contention_points());
+  if (question.details.calibration) answer.calibration = error_of(answer);
   return answer;
 }
 

@@ -70,14 +70,28 @@ TEST_CASE("what a scatter question does not ask for is not in the answer") {
   CHECK(std::is_sorted(all.cost.remedies->begin(), all.cost.remedies->end()));
   CHECK(all.cost.prediction.time_ns == plain.cost.prediction.time_ns);
   REQUIRE(all.calibration.has_value());
-  std::int64_t fitted = 0, others = 0;
-  for (const ContentionPoint& point : contention_points()) {
-    if (point.device == "h200") ++(point.fitted ? fitted : others);
-  }
-  CHECK(all.calibration->fitted_points == fitted);
-  CHECK(all.calibration->unfitted_points == others);
+  // The H200 was swept: the error is that of this kind of scatter.
+  CHECK(all.calibration->kind == ScatterKind::kStream);
+  CHECK(all.calibration->outside.empty());
   REQUIRE(all.calibration->unfitted_worst_ratio.has_value());
   CHECK(*all.calibration->unfitted_worst_ratio >= *all.calibration->unfitted_mean_ratio);
+  question.construct = "cuda-atomicadd-bfloat16";
+  question.width = 8192;
+  CHECK(study::scatter(question, scatter_context()).calibration->outside ==
+        std::vector<std::string>{"width", "construct"});
+  // The H100 was not: it has the points of its own.
+  question = {};
+  question.updates = 1000;
+  question.device = "h100";
+  question.details.calibration = true;
+  const ScatterAnswer other = study::scatter(question, scatter_context());
+  std::int64_t fitted = 0, others = 0;
+  for (const ContentionPoint& point : contention_points()) {
+    if (point.device == "h100") ++(point.fitted ? fitted : others);
+  }
+  CHECK_FALSE(other.calibration->kind.has_value());
+  CHECK(other.calibration->fitted_points == fitted);
+  CHECK(other.calibration->unfitted_points == others);
 }
 
 TEST_CASE("hot rows share updates evenly, and the hottest line serves each fp32 update once") {
@@ -89,7 +103,8 @@ TEST_CASE("hot rows share updates evenly, and the hottest line serves each fp32 
   CHECK(answer.collisions.max_multiplicity == 500000);
   CHECK(answer.cost.prediction.bound == ContentionBound::kHottestAddress);
   CHECK(answer.cost.prediction.red_sectors == 1000000 * 256 * 4 / 32);
-  const double served = 500000 * answer.profile.red_service_ns;
+  // Rows of 1 KiB lie on two slices, 16 sectors on each; row 1 begins the next KiB.
+  const double served = 500000 * 16 * answer.profile.sweep->constants.sector_ns;
   CHECK(std::abs(answer.cost.prediction.hottest_address_ns / served - 1) < 0.01);
 }
 
@@ -155,17 +170,18 @@ TEST_CASE("an operator reads an index an element, a kernel of one's own one a ro
 
 TEST_CASE("a device of the caller's own is asked about like one that ships, once it has what is needed") {
   Context context = study::default_context();
-  Device own = context.catalog.device("h200");
+  Device own = context.catalog.device("h100");
   own.name = "own";
   context.catalog.devices.push_back(own);
   ScatterQuestion question;
   question.updates = 3000;
+  question.device = "h100";
   const double shipped = study::scatter(question, context).cost.prediction.time_ns;
   question.device = "own";
   question.details.calibration = true;
   const ScatterAnswer answer = study::scatter(question, context);
   CHECK(answer.cost.prediction.time_ns == shipped);
-  CHECK(answer.calibration->fitted_points == 0);  // those of the H200 are not its own
+  CHECK(answer.calibration->fitted_points == 0);  // those of the H100 are not its own
   CHECK_FALSE(answer.calibration->unfitted_mean_ratio.has_value());
 
   context.catalog.devices.back().atomics.reset();

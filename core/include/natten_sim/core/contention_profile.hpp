@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/index_distribution.hpp>
+#include <natten_sim/core/names.hpp>
 
 namespace natten_sim {
 
@@ -22,6 +24,62 @@ struct ContentionConstants {
   double slice_sectors_per_ns = 0;  ///< full sectors that all L2 slices reduce together
 };
 
+/// What kind of scatter an error was measured on, by what bounds its predicted time.
+enum class ScatterKind {
+  kCollapse,   ///< compare-and-swap, and retries bound
+  kReduction,  ///< red or atom, and the hottest address bounds
+  kStream      ///< issue or DRAM bounds
+};
+
+template <>
+struct NamesOf<ScatterKind> {
+  static constexpr const char* kConcept = "kind of scatter";
+  static constexpr Name<ScatterKind> kTable[] = {{ScatterKind::kCollapse, "collapse"},
+                                                 {ScatterKind::kReduction, "reduction"},
+                                                 {ScatterKind::kStream, "stream"}};
+};
+
+/// Ratios of predicted and timed on points of one kind that no constant was fitted to: whole widths and whole
+/// distributions. Tests compute them again from the recording.
+struct SweepError {
+  ScatterKind kind = ScatterKind::kStream;
+  std::int64_t fitted_points = 0, unfitted_points = 0;
+  double unfitted_worst_ratio = 1;
+  double unfitted_mean_ratio = 1;  ///< geometric mean
+};
+
+/// Constants of `predict_swept`, fitted to a sweep of scatter_adds over widths, updates, rows and
+/// distributions. What each multiplies stands there.
+struct SweepConstants {
+  double launch_ns = 0;
+  double issue_red_ns = 0, issue_cas_ns = 0;  ///< a warp instruction, over all SMs
+  double dram_bytes_per_ns = 0;               ///< reached beside scattered rows
+  double reuse_bytes = 0;                     ///< stream between two updates of a row that the L2 survives
+  double sector_ns = 0;                       ///< one sector of a reduction at its slice
+  double same_sector_ns = 0;                  ///< two reductions of the same sector, at least so far apart
+  double overlap = 1;                         ///< exponent of the norm that joins slice and stream
+  double cas_sector_ns = 0;                   ///< one sector of a retried compare-and-swap
+  double success_ns = 0;                      ///< two successes on a word, at least so far apart
+  double retry_scale = 0, retry_exponent = 0;
+  double gather_updates = 0, gather_exponent = 0, turn_exponent = 0;
+  double narrow_exponent = 0, wide_exponent = 0, wide_server_exponent = 0;
+  double change_exponent = 0, change_narrow_exponent = 0;
+};
+
+/// Widths, updates and rows that the sweep covered.
+struct SweepRange {
+  std::int64_t least_width = 0, most_width = 0;
+  std::int64_t least_updates = 0, most_updates = 0;
+  std::int64_t most_rows = 0;
+};
+
+struct ContentionSweep {
+  std::string construct;  ///< the operator that was swept
+  SweepConstants constants;
+  SweepRange range;
+  std::vector<SweepError> errors;  ///< one a kind
+};
+
 /// What the catalog knows about a device's atomics, besides its SMs, clock, L2 and DRAM.
 struct DeviceAtomics {
   double fp32_flops_per_s = 0;
@@ -30,6 +88,7 @@ struct DeviceAtomics {
   double l2_sector_ratio = 1;    ///< sectors that the L2 counts for each one that an SM sends
   double bare_instructions = 0;  ///< instructions of a warp-wide update in a user's kernel; not measured
   ContentionConstants fitted;
+  std::optional<ContentionSweep> sweep;  ///< of devices that were swept
 };
 
 /// What contention models need to know about a device.
@@ -43,6 +102,7 @@ struct ContentionProfile : ContentionConstants {
   double round_trip_ns = 0;    ///< an L2 atomic seen from an idle SM
   double issue_bare_ns = 0;    ///< a warp-wide update in a user's kernel, over all SMs; not measured
   double l2_sector_ratio = 1;  ///< sectors that the L2 counts for each one that an SM sends
+  std::optional<ContentionSweep> sweep;  ///< if there, `predict_contention` rests on it
 };
 
 /// What the catalog lacks to make a profile of `device`; empty if it lacks nothing.

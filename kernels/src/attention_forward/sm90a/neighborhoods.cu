@@ -6,10 +6,10 @@ namespace natten_sim::kernels::attention_forward {
 std::span<const Instance> neighborhoods() {
   static const std::vector<Instance> table = [] {
     std::vector<Instance> made;
-    add_both<MaskKind::kBox, 64, 128, 2, 3, 2>(made);
-    add_both<MaskKind::kBox, 96, 128, 2, 2, 2>(made);
-    add_both<MaskKind::kBox, 128, 128, 2, 2, 2>(made);
-    add_both<MaskKind::kBox, 160, 112, 2, 2, 1>(made);
+    add_all<64, true>(made);
+    add_all<96, true>(made);
+    add_all<128, true>(made);
+    add_all<160, true>(made);
     return made;
   }();
   return table;

@@ -3,12 +3,19 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <string>
+#include <utility>
 
 #include <cuda_runtime.h>
 
+#include <natten_sim/kernels/attention_forward/split_tail.hpp>
+
+#include "attention_forward/best_shape.hpp"
+#include "attention_forward/box_tables.hpp"
 #include "attention_forward/instances.hpp"
 #include "attention_forward/tensor_map.cuh"
+#include "attention_forward/work.cuh"
 #include "gpu/cuda_check.cuh"
 
 namespace natten_sim::kernels::attention_forward {
@@ -29,24 +36,6 @@ DeviceBuffer upload(const std::vector<T>& values) {
   return buffer;
 }
 
-/// Rows of a warpgroup within the Q tile: a share of its outermost axis that is not 1.
-struct WarpgroupBox {
-  std::array<int, 3> box;
-  std::array<int, 3> step{0, 0, 0};
-};
-WarpgroupBox warpgroup_box(const std::array<int, 3>& q_tile, int consumers) {
-  WarpgroupBox made{q_tile};
-  for (int axis = 2; axis >= 0; --axis) {
-    if (q_tile[axis] == 1) continue;
-    if (q_tile[axis] % consumers != 0) break;
-    made.box[axis] = q_tile[axis] / consumers;
-    made.step[axis] = made.box[axis];
-    return made;
-  }
-  throw InvalidParameter("q_tile", std::to_string(q_tile[2]),
-                         "an outermost axis that " + std::to_string(consumers) + " warpgroups divide");
-}
-
 const Instance& find_instance(const KernelShape& shape) {
   for (const auto& table :
        {sequences_head_dim_64(), sequences_head_dim_96(), sequences_head_dim_128(), sequences_head_dim_160(),
@@ -61,29 +50,6 @@ const Instance& find_instance(const KernelShape& shape) {
                          "one of built_kernels()");
 }
 
-/// Column masks by axis, coordinate 0..side and quarter of a warp's quad; see mask.cuh.
-std::vector<std::uint32_t> prefix_table(const std::array<int, 3>& tile, int (&first)[3]) {
-  std::vector<std::uint32_t> table;
-  const int columns = tile[0] * tile[1] * tile[2];
-  for (int axis = 0; axis < 3; ++axis) {
-    first[axis] = static_cast<int>(table.size()) / 4;
-    for (int before = 0; before <= tile[axis]; ++before) {
-      for (int quarter = 0; quarter < 4; ++quarter) {
-        std::uint32_t word = 0;
-        for (int bit = 0; bit < 32; ++bit) {
-          const int column = 8 * (bit / 2) + 2 * quarter + bit % 2;
-          if (column >= columns) continue;
-          const std::array<int, 3> at = {column % tile[0], column / tile[0] % tile[1],
-                                         column / tile[0] / tile[1]};
-          if (at[axis] < before) word |= 1u << bit;
-        }
-        table.push_back(word);
-      }
-    }
-  }
-  return table;
-}
-
 }  // namespace
 
 struct Plan::Prepared {
@@ -91,6 +57,7 @@ struct Plan::Prepared {
   const Instance* instance = nullptr;
   int ctas = 0;
   std::vector<DeviceBuffer> tables;
+  std::vector<std::int32_t> tiles_of_rows;  // KV tiles of each Q tile of a head
 
   template <typename T>
   const T* keep(const std::vector<T>& values) {
@@ -102,6 +69,8 @@ struct Plan::Prepared {
   void prepare_box(const Problem& problem, const Tensors& tensors);
   void prepare_groups(const Problem& problem, const Tensors& tensors, const WarpgroupBox& output_box);
   void prepare_lists(const Neighborhood& neighborhood);
+  void prepare_parts(const SplitTail& tail);
+  std::vector<std::int32_t> tiles_of_items() const;
   void prepare_items(const GpuInfo& gpu, const Problem& problem, const Schedule& schedule);
 };
 
@@ -114,10 +83,10 @@ void Plan::Prepared::prepare_band(const Problem& problem, const Tensors& tensors
   const int columns = instance->columns;
   const Tensor q{tensors.q, problem.q, problem.heads}, k{tensors.k, problem.k, problem.heads_kv},
       v{tensors.v, problem.v, problem.heads_kv}, o{tensors.o, problem.o, problem.heads};
-  arguments.q = encode(problem, q, queries, {shape.q_tile, 1, 1}, columns);
-  arguments.k = encode(problem, k, keys, {shape.kv_tile, 1, 1}, columns);
-  arguments.v = encode(problem, v, keys, {shape.kv_tile, 1, 1}, columns);
-  arguments.o = encode(problem, o, queries, {64, 1, 1}, columns);
+  arguments.only.q = encode(problem, q, queries, {shape.q_tile, 1, 1}, columns);
+  arguments.only.k = encode(problem, k, keys, {shape.kv_tile, 1, 1}, columns);
+  arguments.only.v = encode(problem, v, keys, {shape.kv_tile, 1, 1}, columns);
+  arguments.only.o = encode(problem, o, queries, {64, 1, 1}, columns);
   arguments.q_at = arguments.kv_at = arguments.o_at = {0, 1, 0, 1};
   const Band& band = std::get<Band>(problem.mask);
   constexpr std::int64_t kNoLimit = 1 << 29;
@@ -125,6 +94,12 @@ void Plan::Prepared::prepare_band(const Problem& problem, const Tensors& tensors
   arguments.right = static_cast<int>(std::min(band.right.value_or(kNoLimit), kNoLimit));
   const std::int64_t rows = shape.q_tile;
   arguments.q_tiles = static_cast<int>((problem.q_tokens + rows - 1) / rows);
+  arguments.q_tokens = static_cast<int>(problem.q_tokens);
+  arguments.kv_tokens = static_cast<int>(problem.kv_tokens);
+  for (int tile = 0; tile < arguments.q_tiles; ++tile) {
+    const BandTiles tiles = band_tiles(arguments, tile, shape.q_tile, shape.kv_tile);
+    tiles_of_rows.push_back(tiles.end - tiles.begin);
+  }
 }
 
 void Plan::Prepared::prepare_groups(const Problem& problem, const Tensors& tensors,
@@ -189,7 +164,8 @@ void Plan::Prepared::prepare_groups(const Problem& problem, const Tensors& tenso
       }
     }
   }
-  arguments.groups = keep(groups);
+  arguments.only = groups.front();
+  if (groups.size() > 1) arguments.groups = keep(groups);
 }
 
 void Plan::Prepared::prepare_lists(const Neighborhood& neighborhood) {
@@ -241,6 +217,8 @@ void Plan::Prepared::prepare_lists(const Neighborhood& neighborhood) {
     (visit.full ? full : entries).push_back(entry);
   }
   close_row();
+  tiles_of_rows.clear();
+  for (const QTileRow& row : rows) tiles_of_rows.push_back(row.count);
   arguments.rows = keep(rows);
   arguments.entries = keep(entries);
   arguments.q_tiles = static_cast<int>(rows.size());
@@ -272,6 +250,43 @@ void Plan::Prepared::prepare_box(const Problem& problem, const Tensors& tensors)
   prepare_lists(neighborhood);
 }
 
+std::vector<std::int32_t> Plan::Prepared::tiles_of_items() const {
+  std::vector<std::int32_t> tiles(static_cast<std::size_t>(arguments.items));
+  for (int item = 0; item < arguments.items; ++item) {
+    tiles[static_cast<std::size_t>(item)] =
+        tiles_of_rows[static_cast<std::size_t>(item_place(arguments, item).tile)];
+  }
+  return tiles;
+}
+
+/// Slots of the workspace and counters for the parts of items that are divided.
+void Plan::Prepared::prepare_parts(const SplitTail& tail) {
+  std::map<int, std::pair<int, int>> first_of_item;  // slot, counter
+  int slots = 0;
+  std::vector<ItemPart> parts;
+  for (const SplitPart& part : tail.parts) {
+    ItemPart made{part.item, part.begin, part.end, part.parts};
+    if (part.parts > 1) {
+      const auto [found, fresh] =
+          first_of_item.try_emplace(part.item, slots, static_cast<int>(first_of_item.size()));
+      if (fresh) slots += part.parts;
+      made.first_slot = found->second.first;
+      made.slot = made.first_slot + part.number;
+      made.counter = found->second.second;
+    }
+    parts.push_back(made);
+  }
+  const int warpgroups = instance->shape.q_tile / 64;
+  const std::size_t slot_floats = std::size_t{128} * static_cast<std::size_t>(instance->shape.head_dim / 2 + 4);
+  tables.emplace_back(std::max<std::size_t>(static_cast<std::size_t>(slots * warpgroups), 1) * slot_floats * 4);
+  arguments.workspace = static_cast<float*>(tables.back().data());
+  arguments.arrivals = const_cast<unsigned*>(
+      keep(std::vector<unsigned>(first_of_item.size() * static_cast<std::size_t>(warpgroups))));
+  arguments.parts = keep(parts);
+  arguments.whole_items = tail.whole_items;
+  arguments.items = tail.whole_items + static_cast<int>(parts.size());
+}
+
 void Plan::Prepared::prepare_items(const GpuInfo& gpu, const Problem& problem, const Schedule& schedule) {
   const std::int64_t items = static_cast<std::int64_t>(arguments.q_tiles) * problem.heads * problem.batch;
   if (items > std::numeric_limits<int>::max() / 2) {
@@ -289,9 +304,22 @@ void Plan::Prepared::prepare_items(const GpuInfo& gpu, const Problem& problem, c
       static_cast<int>(std::min<std::int64_t>(schedule.heads_a_section, problem.heads * problem.batch));
   arguments.last_q_tile_first = schedule.last_q_tile_first;
   arguments.walk = static_cast<int>(schedule.walk);
-  arguments.items_a_wave = schedule.dispatch == Dispatch::kStatic ? 0 : resident;
+  arguments.items_a_wave = resident;
   const bool grid = schedule.dispatch == Dispatch::kGrid;
   ctas = grid ? arguments.items : std::min(arguments.items, resident);
+  arguments.whole_items = arguments.items;
+  constexpr std::int64_t kMostToSplit = 1 << 22;  // items beyond which a round is nothing
+  if (schedule.split_tail) {
+    if (schedule.dispatch != Dispatch::kStatic ||
+        !can_split(instance->shape.head_dim, instance->shape.neighborhood)) {
+      throw InvalidParameter("split_tail", to_string(schedule.dispatch),
+                             "static dispatch of a sequence, head_dim at most 192");
+    }
+    if (items <= kMostToSplit) {
+      const SplitTail tail = split_tail(tiles_of_items(), ctas);
+      if (!tail.parts.empty()) prepare_parts(tail);
+    }
+  }
   if (schedule.dispatch == Dispatch::kTicket) {
     arguments.ticket = const_cast<unsigned*>(keep(std::vector<unsigned>{0, 0}));
   }
@@ -341,6 +369,7 @@ void Plan::launch(DeviceBuffer* intervals) const {
   const Prepared& p = *prepared_;
   Arguments taken = p.arguments;
   if (intervals != nullptr) {
+    if (taken.parts != nullptr) throw InvalidParameter("intervals", "split items", "whole items");
     const std::size_t needed = static_cast<std::size_t>(taken.items) * sizeof(ItemInterval);
     if (intervals->bytes() < needed)
       throw InvalidParameter("intervals", std::to_string(intervals->bytes()),

@@ -6,7 +6,7 @@ namespace natten_sim::kernels::attention_forward {
 std::span<const Instance> sequences_head_dim_160() {
   static const std::vector<Instance> table = [] {
     std::vector<Instance> made;
-    add_both<MaskKind::kBand, 160, 112, 2, 2, 1>(made);
+    add_all<160>(made);
     return made;
   }();
   return table;

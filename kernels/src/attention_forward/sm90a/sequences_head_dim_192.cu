@@ -6,7 +6,7 @@ namespace natten_sim::kernels::attention_forward {
 std::span<const Instance> sequences_head_dim_192() {
   static const std::vector<Instance> table = [] {
     std::vector<Instance> made;
-    add_both<MaskKind::kBand, 192, 96, 2, 2, 1>(made);
+    add_all<192>(made);
     return made;
   }();
   return table;

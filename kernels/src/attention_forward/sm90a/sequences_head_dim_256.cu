@@ -6,7 +6,7 @@ namespace natten_sim::kernels::attention_forward {
 std::span<const Instance> sequences_head_dim_256() {
   static const std::vector<Instance> table = [] {
     std::vector<Instance> made;
-    add_both<MaskKind::kBand, 256, 64, 2, 2, 1>(made);
+    add_all<256>(made);
     return made;
   }();
   return table;

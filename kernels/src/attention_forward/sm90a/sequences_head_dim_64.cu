@@ -6,7 +6,7 @@ namespace natten_sim::kernels::attention_forward {
 std::span<const Instance> sequences_head_dim_64() {
   static const std::vector<Instance> table = [] {
     std::vector<Instance> made;
-    add_both<MaskKind::kBand, 64, 128, 3, 3, 2, 0>(made);
+    add_all<64>(made);
     return made;
   }();
   return table;

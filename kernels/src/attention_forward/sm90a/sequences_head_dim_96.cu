@@ -6,7 +6,7 @@ namespace natten_sim::kernels::attention_forward {
 std::span<const Instance> sequences_head_dim_96() {
   static const std::vector<Instance> table = [] {
     std::vector<Instance> made;
-    add_both<MaskKind::kBand, 96, 128, 2, 2, 2>(made);
+    add_all<96>(made);
     return made;
   }();
   return table;

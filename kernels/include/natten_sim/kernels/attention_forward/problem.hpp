@@ -79,6 +79,12 @@ struct Problem {
 /// one. kGrid: a CTA an item.
 enum class Dispatch { kStatic, kTicket, kGrid };
 
+/// What exponents of a row are relative to, and when the output so far is multiplied to follow it. kAlways and
+/// kRisen: the row's maximum so far; kRisen leaves out multiplications by 1. kFar: a maximum that lags by up to 8
+/// binary orders, so that probabilities go up to 256 and round as before. kOnOverflow: the maximum of the first
+/// tiles, so that tiles without a mask need none; an item whose sums pass 2^64 is computed again, as kFar.
+enum class Rescale { kAlways, kRisen, kFar, kOnOverflow };
+
 /// What was compiled: one entry of `built_kernels`.
 struct KernelShape {
   int head_dim = 128;
@@ -86,12 +92,14 @@ struct KernelShape {
   bool neighborhood = false;
   int q_tile = 128;
   int kv_tile = 128;
-  int stages = 2;          ///< K and V tiles in shared memory
+  int stages = 2;          ///< K tiles in shared memory
+  int v_stages = 2;        ///< V tiles
   int q_stages = 2;        ///< Q tiles in shared memory
   bool overlap = true;     ///< softmax of a tile runs beside the products of its neighbours, in one warpgroup
   bool ping_pong = false;  ///< warpgroups issue their products in turns
-  bool skip_rescale = true;  ///< O is not rescaled when no maximum of a warp rose
-  int early = 1;             ///< rows whose exponentials come before the wait for the product beside them
+  Rescale rescale = Rescale::kFar;
+  int early = 1;        ///< rows whose exponentials come before the wait for the product beside them
+  bool joined = false;  ///< the first scores of an item are computed beside the last product of the one before
 
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
@@ -105,6 +113,10 @@ struct Schedule {
   std::int64_t heads_a_section =
       1;         ///< 1: all Q tiles of a head, then the next head; more: tile by tile over these
   int ctas = 0;  ///< kStatic, kTicket: at most one an SM; 0: one an SM
+  /// kStatic, sequences, head_dim to 192: the last Q tiles, which do not fill a round, are split along their
+  /// keys among all CTAs, where that is faster; see split_tail.hpp. Whichever part comes last adds up all of
+  /// them, in order of keys.
+  bool split_tail = false;
 };
 
 /// Tensors on the GPU, in the problem's strides; LSE (batch, heads, q_tokens), fp32, natural logarithm.
@@ -136,7 +148,7 @@ class Plan {
 
   /// Asynchronous, on the default stream. Launches of one plan must not overlap. With `intervals`, room for
   /// one ItemInterval an item, it also writes those, by item: (head * batches + batch) * Q tiles + Q tile in
-  /// launch order, where heads_a_section is 1. @throws InvalidParameter, CudaError.
+  /// launch order, where heads_a_section is 1 and no item is split. @throws InvalidParameter, CudaError.
   void launch(DeviceBuffer* intervals = nullptr) const;
 
  private:
@@ -154,6 +166,17 @@ struct NamesOf<kernels::attention_forward::Dispatch> {
   static constexpr const char* kConcept = "dispatch";
   static constexpr Name<Dispatch> kTable[] = {
       {Dispatch::kStatic, "static"}, {Dispatch::kTicket, "ticket"}, {Dispatch::kGrid, "grid"}};
+};
+
+template <>
+struct NamesOf<kernels::attention_forward::Rescale> {
+  using Rescale = kernels::attention_forward::Rescale;
+  static constexpr const char* kConcept = "rescale";
+  static constexpr Name<Rescale> kTable[] = {
+      {Rescale::kAlways, "always"},
+      {Rescale::kRisen, "risen"},
+      {Rescale::kFar, "far"},
+      {Rescale::kOnOverflow, "overflow"}};
 };
 
 }  // namespace natten_sim

@@ -26,6 +26,9 @@ struct ScatterLoad {
   std::int64_t serial_multiplicity = 0;
   std::int64_t hottest_rows = 1;  ///< rows that are as hot as the hottest, apart from chance
   double close_updates = 0;       ///< other updates of the same row within 1024 consecutive ones, on average
+  /// Sectors of all updates that reach the hottest row's slice of the L2; if absent, those of the hottest row
+  /// alone.
+  std::optional<double> slice_sectors;
   std::int64_t width = 1;
   Dtype type = Dtype::kFp32;
   InstructionPath path = InstructionPath::kRed;
@@ -69,7 +72,8 @@ struct ContentionPrediction {
   double dram_bytes = 0;
 };
 
-/// Closed form; no simulation, O(1).
+/// Closed form; no simulation, O(1). A device that was swept is answered for by `predict_swept`
+/// (swept_contention.hpp), others as follows.
 ///
 /// The largest of four bounds decides. *Issue*: warp instructions times what one costs the SMs, or (Little's
 /// law) their round trips, retries included, over the resident warps. *Slices*: sectors over the rate at

@@ -18,6 +18,11 @@ struct ContentionFit {
 
 /// How far a device's constants are off on points that none of them was fitted to.
 struct CalibrationError {
+  /// The kind of scatter that these points are of; absent for a device that was not swept: all of its points.
+  std::optional<ScatterKind> kind;
+  /// What of the question lies outside of the points: "width", "updates", "rows", "construct". Then nothing
+  /// is known about the error.
+  std::vector<std::string> outside;
   std::int64_t fitted_points = 0, unfitted_points = 0;
   std::optional<double>
       unfitted_worst_ratio;  ///< the larger of predicted / timed and its inverse; absent without such a point
@@ -40,5 +45,9 @@ struct CalibrationError {
 /// The error on the points of `profile.device`. O(points). @throws as predict_contention.
 [[nodiscard]] CalibrationError calibration_error(const ContentionProfile& profile,
                                                  const std::vector<ContentionPoint>& points);
+
+/// The error of this prediction's kind, for a profile that was swept. O(1).
+[[nodiscard]] CalibrationError calibration_error(const ContentionSweep& sweep, const ScatterLoad& load,
+                                                 const ContentionPrediction& prediction);
 
 }  // namespace natten_sim

@@ -30,7 +30,17 @@ struct CollisionCount {
   double close_updates = 0;
   std::vector<MultiplicityCount> histogram;  ///< ascending; rows that receive nothing are not in it
   std::vector<bool> touched;                 ///< by row: whether it receives anything
+  /// Multiplicities of the rows from `near_first` on: the hottest and up to kNearRows on each side.
+  std::vector<std::int64_t> near;
+  std::int64_t near_first = 0;
 };
+
+inline constexpr std::int64_t kNearRows = 128;
+
+/// Sectors of all updates that reach the slice of the L2 where the hottest row begins. Seen on an H200: in
+/// each KiB one slice holds the first and third 256 bytes, another the second and fourth (docs/atomics.md).
+/// Rows of the hottest one's KiB count, up to kNearRows away; each begins at row * row_bytes. O(kNearRows).
+[[nodiscard]] std::int64_t slice_sectors(const CollisionCount& collisions, std::int64_t row_bytes);
 
 /// Distinct aligned units of `unit_bytes` (32-bit words, sectors) that the touched rows cover, where row r
 /// holds the bytes r * row_bytes .. (r + 1) * row_bytes - 1: neighbours may share a unit, and a row may begin

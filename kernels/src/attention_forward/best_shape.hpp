@@ -1,0 +1,60 @@
+#pragma once
+
+#include <natten_sim/kernels/attention_forward/problem.hpp>
+
+namespace natten_sim::kernels::attention_forward {
+
+/// The kernel for Q tiles that visit few KV tiles, and where the one for many has no room or was not measured
+/// faster. A constant expression; head_dim 0 where there is none.
+[[nodiscard]] constexpr KernelShape short_shape(int head_dim, Dtype dtype, bool neighborhood) {
+  KernelShape shape;
+  shape.head_dim = head_dim;
+  shape.dtype = dtype;
+  shape.neighborhood = neighborhood;
+  switch (head_dim) {
+    case 64:
+      shape.stages = shape.v_stages = 3;
+      if (!neighborhood) {
+        shape.q_tile = 192;
+        shape.early = 0;
+        shape.rescale = Rescale::kRisen;
+      }
+      return shape;
+    case 96:
+    case 128:
+      return shape;
+    case 160:
+      shape.kv_tile = 112;
+      break;
+    case 192:
+      shape.kv_tile = 96;
+      break;
+    case 256:
+      shape.kv_tile = 64;
+      break;
+    default:
+      shape.head_dim = 0;
+      return shape;
+  }
+  shape.q_stages = 1;  // no room for a second one
+  return shape;
+}
+
+/// The kernel for Q tiles that visit many KV tiles.
+[[nodiscard]] constexpr KernelShape long_shape(int head_dim, Dtype dtype, bool neighborhood) {
+  KernelShape shape = short_shape(head_dim, dtype, neighborhood);
+  const bool measured = head_dim == 128 || (head_dim == 64 && !neighborhood);
+  if (!measured || dtype != Dtype::kBf16) return shape;
+  if (head_dim == 128) (neighborhood ? shape.v_stages : shape.stages) = 3;
+  shape.rescale = Rescale::kOnOverflow;
+  shape.early = 1;
+  shape.joined = true;
+  return shape;
+}
+
+/// Whether a kernel can add up parts of an item: neighborhoods and the widest heads have no registers left.
+[[nodiscard]] constexpr bool can_split(int head_dim, bool neighborhood) {
+  return !neighborhood && head_dim <= 192;
+}
+
+}  // namespace natten_sim::kernels::attention_forward

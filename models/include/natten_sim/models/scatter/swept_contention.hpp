@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/models/scatter/contention.hpp>
+
+namespace natten_sim {
+
+/// What a sweep of scatter_adds over widths, rows and distributions showed (docs/atomics.md), as a closed
+/// form. Requires profile.sweep. O(1).
+///
+/// *Stream*: the larger of issue (warp instructions) and DRAM: operands, and a row's bytes twice an update,
+/// times exp(-reuse_bytes / stream between two updates of the row), the share that has left the L2.
+///
+/// *Reductions* (`red`, `atom`): the hottest row's slice takes sector_ns a sector, of all rows that it holds,
+/// whatever the instruction's width; two updates of a sector are same_sector_ns apart. Slice and stream join
+/// as the `overlap`-norm of both.
+///
+/// *Compare-and-swap*: sectors that fail are served one by one, cas_sector_ns each, all on the hottest row's
+/// slice. How many fail for each success:
+///
+///     retries = retry_scale * n^retry_exponent * narrow * wide * share^change
+///     n = W / K * G^(f^turn_exponent) * f
+///     f = p + (1 - p) * (m / (m + gather_updates))^gather_exponent
+///
+/// W rows are in flight on the resident threads, K rows share them. A row that receives m updates, p of all,
+/// begins with its share p of them and gathers the others. G accounts for the end, when no new updates come:
+/// threads add kElementsInTurn elements one after the other, each `lanes` successes of its word, so with eta
+/// = kElementsInTurn * lanes and x = updates / W, G = 1 - eta / 2x, or x / 2 eta for x < eta. `narrow` and
+/// `wide` are powers of the lanes of a warp, and of the 2 KiB of the L2, that a row fills. `share` of the
+/// updates change the word. A word's successes are at least success_ns apart.
+///
+/// @throws as predict_contention.
+[[nodiscard]] ContentionPrediction predict_swept(const ScatterLoad& load, const ContentionProfile& profile);
+
+inline constexpr double kElementsInTurn = 4;
+
+/// The kind of scatter whose error is that of this prediction.
+[[nodiscard]] ScatterKind kind_of(const ScatterLoad& load, const ContentionPrediction& prediction);
+
+/// Members of the load that lie outside of what was swept: "width", "updates", "rows". Empty if none does.
+[[nodiscard]] std::vector<std::string> outside_sweep(const ScatterLoad& load, const ContentionSweep& sweep);
+
+}  // namespace natten_sim

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Makes a recording of the suite `scatter` from what time_torch_scatter.py wrote.
+
+    python3 scripts/record_torch_scatter.py times.jsonl counts.jsonl --out recordings/nvidia-h200-scatter.json
+
+Several files of each kind may be given. Times are the median of the second to fourth run since the destination was
+zeroed; counters are those of the first. Points that the suite lacks are left out.
+"""
+
+import argparse
+import json
+import os
+
+LABELS = {
+    "l2_reduction_sectors": "lts__t_sectors_op_red.sum",
+    "l2_atomic_sectors": "lts__t_sectors_op_atom.sum",
+    "l1_reduction_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+    "l1_atomic_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+}
+NAMES = ("dtype", "width", "updates", "rows", "distribution")
+
+
+def spread(values, digits):
+    values = sorted(values)
+    middle = len(values) // 2
+    median = values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+    return {"median": round(median, digits), "p95": round(values[-1], digits), "smallest": round(values[0], digits),
+            "largest": round(values[-1], digits), "repetitions": len(values)}
+
+
+def lines_of(files):
+    for file in files:
+        for line in open(file):
+            row = json.loads(line)
+            if row.get("operator") == "scatter_add":
+                yield tuple(row[name] for name in NAMES), row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("files", nargs="+", help="times and counts, in any order")
+    parser.add_argument("--suite", default=os.path.join(os.path.dirname(__file__), "../data/suites/scatter.json"))
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--driver", default="unknown")
+    parser.add_argument("--toolkit", default="unknown")
+    parser.add_argument("--commit", default="unknown")
+    arguments = parser.parse_args()
+    times, counts = {}, {}
+    for key, row in lines_of(arguments.files):
+        if "ms" in row:
+            times[key] = row["ms"][1:]
+        if LABELS["l1_atomic_sectors"] in row:
+            counts[key] = row
+    rows = []
+    for point in json.load(open(arguments.suite))["sweeps"]:
+        key = tuple(point[name] for name in NAMES)
+        if key not in times:
+            continue
+        counters = {label: spread([int(counts[key][metric])], 0) for label, metric in LABELS.items()
+                    } if key in counts else {}
+        rows.append({"point": point, "status": "measured", "counters": counters,
+                     "time_ms": {**spread(times[key], 5), "inputs": 1, "l2": "warm"}})
+    head = {"schema": "natten-sim.recording/1", "suite": "scatter",
+            "device": {"name": "NVIDIA H200", "profile": "h200", "sms": 132, "l2_bytes": 62914560,
+                       "memory_bytes": 150109880320, "compute_capability": "9.0"},
+            "driver": arguments.driver, "toolkit": arguments.toolkit,
+            "profiler": "CUPTI 13.0 range profiler, one pass, GH100", "clocks_policy": "untouched",
+            "cache_control": "none: four accumulating runs since the destination was zeroed; counters of the first",
+            "commit": arguments.commit, "metrics": LABELS}
+    text = json.dumps(head, indent=2)[:-2] + ',\n  "rows": [\n    '
+    text += ",\n    ".join(json.dumps(row, separators=(",", ":")) for row in rows) + "\n  ]\n}\n"
+    with open(arguments.out, "w") as out:
+        out.write(text)
+
+
+if __name__ == "__main__":
+    main()

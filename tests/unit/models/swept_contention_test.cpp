@@ -1,0 +1,158 @@
+#include <cmath>
+
+#include <natten_sim/models/scatter/contention_fit.hpp>
+#include <natten_sim/models/scatter/swept_contention.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+/// Round numbers: 32 warps resident, so 1,024 lanes, and exponents of 1 or 0.
+ContentionProfile swept_profile() {
+  ContentionProfile profile;
+  profile.device = "round";
+  profile.sms = 1;
+  profile.warps_per_sm = 32;
+  profile.slice_sectors_per_ns = 1e9;
+  ContentionSweep sweep;
+  sweep.construct = "torch-scatter-add";
+  SweepConstants& c = sweep.constants;
+  c.launch_ns = 100;
+  c.issue_red_ns = c.issue_cas_ns = 1;
+  c.dram_bytes_per_ns = 1e12;
+  c.reuse_bytes = 1e18;  // nothing leaves the L2
+  c.sector_ns = 2;
+  c.same_sector_ns = 3;
+  c.overlap = 1;
+  c.cas_sector_ns = 5;
+  c.success_ns = 0;
+  c.retry_scale = 0.5;
+  c.retry_exponent = 1;
+  c.gather_updates = 1000;
+  c.gather_exponent = 1;
+  c.turn_exponent = 0;  // G counts whole
+  c.narrow_exponent = c.wide_exponent = c.wide_server_exponent = 0;
+  c.change_exponent = 0;
+  sweep.range = {8, 4096, 64, 10000000, 1000000};
+  sweep.errors = {{ScatterKind::kCollapse, 10, 20, 2.0, 1.2}, {ScatterKind::kStream, 1, 2, 1.5, 1.1}};
+  profile.sweep = sweep;
+  return profile;
+}
+
+/// All updates go to one row.
+ScatterLoad one_hot_row(std::int64_t updates, std::int64_t width, Dtype type, InstructionPath path) {
+  ScatterLoad load;
+  load.updates = load.max_multiplicity = load.serial_multiplicity = updates;
+  load.rows_touched = 1;
+  load.width = width;
+  load.type = type;
+  load.path = path;
+  return load;
+}
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
+
+TEST_CASE("a reduction costs its slice's sectors, whatever the instruction's width, and the stream joins") {
+  ScatterLoad load = one_hot_row(1000, 64, Dtype::kFp32, InstructionPath::kRed);
+  // 256 bytes: 8 sectors of 2 ns on one slice. 64 elements are 2 warp instructions of 1 ns.
+  const ContentionPrediction p = predict_swept(load, swept_profile());
+  CHECK(near(p.hottest_address_ns, 1000 * 8 * 2));
+  CHECK(near(p.time_ns, 100 + 16000 + 2000));
+  CHECK(p.bound == ContentionBound::kHottestAddress);
+  CHECK(p.red_sectors == 8000);
+  load.vector_width = 4;
+  CHECK(near(predict_swept(load, swept_profile()).hottest_address_ns, 16000));
+  // 2 KiB spread over four slices: each has a quarter, 16 sectors. One sector: two updates are 3 ns apart.
+  CHECK(near(predict_swept(one_hot_row(10, 512, Dtype::kFp32, InstructionPath::kRed), swept_profile())
+                 .hottest_address_ns,
+             10 * 16 * 2));
+  CHECK(near(predict_swept(one_hot_row(10, 8, Dtype::kFp32, InstructionPath::kRed), swept_profile())
+                 .hottest_address_ns,
+             10 * 3));
+}
+
+TEST_CASE("rows that begin within a sector send the sectors that they cut") {
+  const auto sectors = [](std::int64_t width) {
+    return predict_swept(one_hot_row(1000, width, Dtype::kFp32, InstructionPath::kRed), swept_profile())
+        .red_sectors;
+  };
+  CHECK(sectors(8) == 1000);
+  CHECK(sectors(4) == 1000);  // two rows share a sector, each sends it
+  // Rows of 40 bytes begin at 0, 8, 16 and 24 of a sector, and every fourth is cut by the end of a warp's 128
+  // bytes: 1.25 sectors, and 1.25 pieces that each cover three quarters of a sector more.
+  CHECK(sectors(10) == 2188);
+}
+
+TEST_CASE("rows that share a slice with the hottest cost their sectors there") {
+  ScatterLoad load = one_hot_row(1000, 64, Dtype::kFp32, InstructionPath::kRed);
+  load.max_multiplicity = load.serial_multiplicity = 600;
+  load.rows_touched = 2;
+  load.slice_sectors = 8000.0;  // both rows
+  CHECK(near(predict_swept(load, swept_profile()).hottest_address_ns, 8000 * 2));
+}
+
+TEST_CASE("failed compare-and-swaps are served one sector at a time") {
+  // fp32 by compare-and-swap: one lane a word, eta = 4. 32 elements a row: 32 rows in flight on 1,024 lanes.
+  // 3,200 updates are 100 turns: G = 1 - 4 / 200 = 0.98. One row has all: f = 1. n = 32 * 0.98 = 31.36, half
+  // of which fail for each success: 15.68 retries of 4 sectors of 5 ns for each update.
+  const ScatterLoad load = one_hot_row(3200, 32, Dtype::kFp32, InstructionPath::kCas);
+  const ContentionPrediction p = predict_swept(load, swept_profile());
+  CHECK(near(p.hottest_address_ns, 3200 * 15.68 * 4 * 5));
+  CHECK(near(p.time_ns, 100 + 3200 + 3200 * 15.68 * 4 * 5));
+  CHECK(p.collapsed);
+  CHECK(p.atom_sectors == std::llround(3200 * 4 * 16.68));
+  CHECK(p.cas_retries == std::llround(3200 * 32 * 15.68));
+}
+
+TEST_CASE("a run that ends before all threads had a turn has fewer contenders") {
+  // 64 updates are 2 turns of 32 rows: G = 2 / 8.
+  const ContentionPrediction p =
+      predict_swept(one_hot_row(64, 32, Dtype::kFp32, InstructionPath::kCas), swept_profile());
+  CHECK(near(p.hottest_address_ns, 64 * (32 * 0.25 * 0.5) * 4 * 5));
+}
+
+TEST_CASE("a row gathers contenders as its updates add up, beginning with its share") {
+  ScatterLoad load = one_hot_row(10000, 32, Dtype::kFp32, InstructionPath::kCas);
+  load.max_multiplicity = load.serial_multiplicity = 1000;
+  load.rows_touched = 100;
+  // p = 0.1, m = 1000 of 1000 + gather_updates: f = 0.1 + 0.9 / 2. G = 1 - 4 / 625.
+  const double waiting = 32 * (1 - 4 / 625.0) * 0.55;
+  const ContentionPrediction p = predict_swept(load, swept_profile());
+  CHECK(near(p.hottest_address_ns, 10000 * 0.1 * 0.5 * waiting * 4 * 5));
+}
+
+TEST_CASE("without updates only the launch is left") {
+  ScatterLoad load;
+  CHECK(predict_swept(load, swept_profile()).time_ns == 100);
+}
+
+TEST_CASE("a destination that left the L2 is read and written again") {
+  ContentionProfile profile = swept_profile();
+  profile.sweep->constants.dram_bytes_per_ns = 1;
+  profile.sweep->constants.reuse_bytes = 0;
+  ScatterLoad load = one_hot_row(1000, 32, Dtype::kFp32, InstructionPath::kRed);
+  load.max_multiplicity = load.serial_multiplicity = 1;
+  load.rows_touched = load.hottest_rows = 1000;
+  load.streamed_bytes = 5000;
+  CHECK(near(predict_swept(load, profile).dram_ns, 5000 + 2 * 1000 * 128));
+}
+
+TEST_CASE("an answer carries the error of its kind, and says what was not measured") {
+  const ContentionProfile profile = swept_profile();
+  const ScatterLoad hot = one_hot_row(3200, 32, Dtype::kFp32, InstructionPath::kCas);
+  const CalibrationError collapse = calibration_error(*profile.sweep, hot, predict_swept(hot, profile));
+  CHECK(collapse.kind == ScatterKind::kCollapse);
+  CHECK(collapse.unfitted_worst_ratio == 2.0);
+  CHECK(collapse.unfitted_points == 20);
+  CHECK(collapse.outside.empty());
+  ScatterLoad wide = one_hot_row(32, 8192, Dtype::kFp32, InstructionPath::kRed);
+  wide.issue_ns = 0;
+  const CalibrationError reduction = calibration_error(*profile.sweep, wide, predict_swept(wide, profile));
+  CHECK(reduction.kind == ScatterKind::kReduction);
+  CHECK_FALSE(reduction.unfitted_worst_ratio.has_value());  // this sweep has no error of that kind
+  CHECK(reduction.outside == std::vector<std::string>{"width", "updates"});
+}
+
+}  // namespace

@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <natten_sim/core/device.hpp>
+#include <natten_sim/io/catalog.hpp>
+#include <natten_sim/models/scatter/contention_fit.hpp>
+#include <natten_sim/study/scatter.hpp>
+#include <natten_sim/validate/cases/scatter.hpp>
+#include <natten_sim/validate/compare/suite.hpp>
+#include <natten_sim/validate/record/recording.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using namespace natten_sim::validate;
+
+TEST_CASE("the errors that answers carry are those of the recorded points that were not fitted") {
+  const std::string folder = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings";
+  std::map<ScatterKind, SweepError> found;
+  std::map<ScatterKind, double> logs;
+  study::Context context = study::default_context();
+  for (const Recording& recording : read_recordings(folder)) {
+    if (recording.head.suite != "scatter") continue;
+    for (const RecordedRow& row : recording.rows) {
+      const auto* const point = row.point.as<ScatterCase>();
+      REQUIRE(point != nullptr);
+      study::ScatterQuestion question = point->question("h200");
+      question.details.calibration = true;
+      const study::ScatterAnswer answer = study::scatter(question, context);
+      const ScatterKind kind = *answer.calibration->kind;
+      SweepError& error = found[kind];
+      ++(point->fitted ? error.fitted_points : error.unfitted_points);
+      if (point->fitted) continue;
+      const double ratio = answer.cost.prediction.time_ns / (row.timing->milliseconds.median * 1e6);
+      error.unfitted_worst_ratio = std::max({error.unfitted_worst_ratio, ratio, 1 / ratio});
+      logs[kind] += std::abs(std::log(ratio));
+    }
+  }
+  const Device& device = context.catalog.device("h200");
+  REQUIRE(device.atomics->sweep.has_value());
+  CHECK(device.atomics->sweep->errors.size() == found.size());
+  for (const SweepError& stored : device.atomics->sweep->errors) {
+    const SweepError& error = found[stored.kind];
+    INFO(to_string(stored.kind) << ": " << error.fitted_points << " fitted, " << error.unfitted_points
+                                << " not, worst " << error.unfitted_worst_ratio << ", mean "
+                                << std::exp(logs[stored.kind] / static_cast<double>(error.unfitted_points)));
+    CHECK(error.fitted_points == stored.fitted_points);
+    CHECK(error.unfitted_points == stored.unfitted_points);
+    CHECK(std::abs(error.unfitted_worst_ratio - stored.unfitted_worst_ratio) < 0.006);
+    CHECK(std::abs(std::exp(logs[stored.kind] / static_cast<double>(error.unfitted_points)) -
+                   stored.unfitted_mean_ratio) < 0.006);
+  }
+}
+
+TEST_CASE("more scatters are predicted than fitted, and no miss is excused") {
+  std::size_t fitted = 0, predicted = 0;
+  for (const Point& point : find_suite(builtin_suites(), "scatter").points)
+    ++(point.as<ScatterCase>()->fitted ? fitted : predicted);
+  CHECK(fitted > 200);
+  CHECK(predicted > fitted);
+  CHECK(find_suite(builtin_suites(), "scatter").known_misses.empty());
+}
+
+TEST_CASE("a scatter is named by all that it is, and judged apart when it was fitted") {
+  ScatterCase point;
+  point.distribution = ZipfRows{1.5};
+  CHECK(point.key() == "scatter torch-scatter-add bf16 65536 x256 into 32768 zipf:1.5");
+  CHECK(point.group() == "scatter half contended, predicted");
+  point.fitted = true;
+  point.dtype = Dtype::kFp32;
+  point.distribution = UniformRows{};
+  CHECK(point.group() == "scatter fp32 uniform, fitted");
+}
+
+}  // namespace

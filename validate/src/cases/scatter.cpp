@@ -1,0 +1,104 @@
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/sim/scatter/index_stream.hpp>
+#include <natten_sim/study/scatter.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/cases/scatter.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+
+namespace natten_sim::validate {
+namespace {
+
+constexpr std::int64_t kContendedRows = 256;
+
+Point read_scatter(const StrictObject& fields) {
+  ScatterCase point;
+  point.construct = fields.text_or("construct", point.construct);
+  point.dtype = parse_name<Dtype>(fields.text("dtype"));
+  point.width = fields.integer("width", {1, 1 << 20});
+  point.updates = fields.integer("updates", {1, kMaxUpdates});
+  point.rows = fields.integer("rows", {1, kMaxRows});
+  point.distribution = parse_index_distribution(fields.text("distribution"));
+  point.fitted = fields.boolean_or("fitted", point.fitted);
+  return point;
+}
+
+}  // namespace
+
+namespace cases {
+
+/// PyTorch's scatter_add: "construct" names the row of the lowering table.
+CaseKind scatter();
+CaseKind scatter() {
+  return {
+      "scatter", {"construct", "dtype", "width", "updates", "rows", "distribution", "fitted"}, read_scatter};
+}
+
+}  // namespace cases
+
+std::string ScatterCase::key() const {
+  return "scatter " + construct + " " + to_string(dtype) + " " + std::to_string(updates) + " x" +
+         std::to_string(width) + " into " + std::to_string(rows) + " " + to_string(distribution);
+}
+
+std::string ScatterCase::group() const {
+  const bool spread = std::holds_alternative<UniformRows>(distribution) && rows > kContendedRows;
+  return std::string("scatter ") + (dtype == Dtype::kFp32 ? "fp32" : "half") +
+         (spread ? " uniform" : " contended") + (fitted ? ", fitted" : ", predicted");
+}
+
+std::vector<Parameter> ScatterCase::parameters() const {
+  return {{"kernel", "scatter"},
+          {"construct", construct},
+          {"dtype", to_string(dtype)},
+          {"width", width},
+          {"updates", updates},
+          {"rows", rows},
+          {"distribution", to_string(distribution)},
+          {"fitted", fitted}};
+}
+
+study::ScatterQuestion ScatterCase::question(const std::string& device) const {
+  study::ScatterQuestion question;
+  question.updates = updates;
+  question.rows = rows;
+  question.width = width;
+  question.source = distribution;
+  question.dtype = dtype;
+  question.construct = construct;
+  question.device = device;
+  return question;
+}
+
+std::vector<Prediction> ScatterCase::predict(const Device& device, Fidelity) const {
+  static const study::Context context = study::default_context();
+  if (!missing_for_contention(device).empty()) return {};
+  study::ScatterQuestion third = question(device.name);
+  const study::ScatterAnswer timed = study::scatter(third, context);
+  third.prior_runs = 0;  // counters are those of the first run
+  const ContentionPrediction counted = study::scatter(third, context).cost.prediction;
+  constexpr const char* kModel = "contention, closed form";
+  std::vector<Prediction> predictions;
+  predictions.push_back({std::string(kLaunchTime), kModel, timed.cost.prediction.time_ns, fitted});
+  if (timed.cost.load.path == InstructionPath::kRed) {
+    predictions.push_back(
+        {"l1_reduction_sectors", kModel, static_cast<double>(counted.red_sectors), fitted});
+  } else {
+    predictions.push_back({"l1_atomic_sectors", kModel, static_cast<double>(counted.atom_sectors), fitted});
+  }
+  return predictions;
+}
+
+Launch ScatterCase::prepare(Bench&, std::uint64_t) const {
+  throw HardwareAbsent(construct + " in this program", "it is measured by scripts/time_torch_scatter.py");
+}
+
+CheckedPoint ScatterCase::check(Bench&, std::uint64_t) const {
+  CheckedPoint checked;
+  checked.status = "measured by scripts/time_torch_scatter.py";
+  return checked;
+}
+
+std::vector<Point> ScatterCase::to_check(CheckLengths) const { return {}; }
+
+}  // namespace natten_sim::validate
