@@ -26,26 +26,24 @@ std::string most_of(int bits) { return "2^" + std::to_string(bits) + " - 1"; }
 
 Error::Error(const std::string& parameter, const std::string& value, const std::string& accepted,
              const std::string& hint)
-    : Error(Sentence{parameter + ": " + clipped(value) + " is not valid; accepted: " + spelled(accepted, "")},
-            parameter, clipped(value), spelled(accepted, ""), hint) {
-  if (accepted.find(kMark) != std::string::npos) marked_ = accepted;
-}
+    : Error(Sentence{parameter + ": " + clipped(value) + " is not valid; accepted: " + accepted}, parameter,
+            clipped(value), accepted, hint) {}
 
 std::string Error::sentence(const std::string& prefix) const {
-  const std::string plain = what();
-  if (marked_.empty()) return plain;
-  return plain.substr(0, plain.size() - accepted_.size()) + spelled(marked_, prefix);
+  return marked_.empty() ? what() : spelled(marked_, prefix);
 }
 
 std::string mention(const std::string& parameter) { return kMark + parameter; }
 
 Error::Error(const Sentence& sentence, std::string parameter, std::string value, std::string accepted,
              std::string hint)
-    : std::runtime_error(sentence.text),
-      parameter_(std::move(parameter)),
-      value_(std::move(value)),
-      accepted_(std::move(accepted)),
-      hint_(std::move(hint)) {}
+    : std::runtime_error(spelled(sentence.text, "")),
+      parameter_(spelled(parameter, "")),
+      value_(spelled(value, "")),
+      accepted_(spelled(accepted, "")),
+      hint_(std::move(hint)) {
+  if (sentence.text.find(kMark) != std::string::npos) marked_ = sentence.text;
+}
 
 OverflowError::OverflowError(const std::string& quantity, int bits)
     : Error(Sentence{quantity + ": overflow, the exact value is larger than " +

@@ -1,9 +1,12 @@
 // Index streams from files: NumPy arrays, text, raw integers.
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
@@ -200,6 +203,31 @@ std::unique_ptr<IndexStream> parse_indices(ByteSource bytes, IndexFormat format,
       break;
   }
   return std::make_unique<BinaryStream>(std::move(bytes), 'i', 8, -1, rows, std::move(where));
+}
+
+IndexFormat index_format_of(const std::string& path) {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".npy") return IndexFormat::kNpy;
+  return extension == ".csv" || extension == ".txt" ? IndexFormat::kCsv : IndexFormat::kRaw;
+}
+
+std::unique_ptr<IndexStream> open_index_file(const std::string& parameter, const std::string& path,
+                                             std::int64_t rows) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw InvalidParameter(parameter, path, "a file, this is a directory");
+  const std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rbe"), [](std::FILE* open) {
+    if (open != nullptr) std::fclose(open);
+  });
+  if (!file) throw InvalidParameter(parameter, path, std::string("a readable file: ") + std::strerror(errno));
+  return parse_indices(
+      [file, parameter, path](std::span<char> buffer) {
+        const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
+        if (std::ferror(file.get()) != 0)
+          throw InvalidParameter(parameter, path, "a file that can be read to its end");
+        return got;
+      },
+      index_format_of(path), rows, path);
 }
 
 }  // namespace natten_sim

@@ -1,5 +1,8 @@
 #include "count_keywords.hpp"
 
+#include <natten_sim/report/default_text.hpp>
+#include <natten_sim/study/time.hpp>
+
 #include "setting_keywords.hpp"
 
 namespace natten_sim::python {
@@ -12,16 +15,20 @@ Keywords<CountQuestion> tile_keywords() {
   using Q = CountQuestion;
   Keywords<Q> rows;
   rows.add("window", &Q::window, "Window, one size an axis [the whole axis: dense attention]");
-  rows.add("stride", &Q::stride, "Stride, one an axis, at most the window [1]");
-  rows.add("dilation", &Q::dilation, "Dilation, one an axis; window times dilation fits the axis [1]");
+  rows.add("stride", &Q::stride,
+           "Stride, one an axis, at most the window " + report::axis_default(&AxisMask::stride));
+  rows.add("dilation", &Q::dilation,
+           "Dilation, one an axis; window times dilation fits the axis " +
+               report::axis_default(&AxisMask::dilation));
   rows.add("causal", &Q::causal, "One an axis [False]");
   rows.add("q_tile", &Q::q_tile, "Q tile in tokens, one size an axis [NATTEN's default of the backend]");
   rows.add("kv_tile", &Q::kv_tile, "KV tile in tokens, one size an axis [NATTEN's default of the backend]");
-  rows.add("kv_tiling", &Q::kv_tiling,
-           "KV tiles of the forward pass on a fixed grid (static) or from each Q tile's first key (dynamic) "
-           "[the chosen backend's, or static]");
+  rows.add(
+      "kv_tiling", &Q::kv_tiling,
+      "KV tiles of the forward pass on a fixed grid (static) or from each Q tile's first key (dynamic) " +
+          report::default_text("the chosen backend's", study::kDefaultKvTiling));
   rows.add("tiling", &Q::tiling,
-           "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [multi]");
+           "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [default]");
   return rows;
 }
 
@@ -33,7 +40,8 @@ Keywords<CountQuestion> many_keywords() {
   rows.include(tile_keywords());
   return rows.include(backend_keywords(Echo::kAlways), &CountQuestion::setting)
       .add("head_dim", within(&CountQuestion::setting, &study::Setting::head_dim),
-           "Head dim of Q and K, on which the backend's tiles depend [the preset's, or 64]");
+           "Head dim of Q and K, on which the backend's tiles depend " +
+               report::default_text("the preset's", study::kDefaultHeadDim));
 }
 
 Keywords<CountQuestion> count_keywords() {
@@ -49,9 +57,10 @@ Keywords<CountQuestion> count_keywords() {
       "(dense) [what NATTEN runs on the device]",
       Echo::kWhenSet);
   rows.add("kernel_schedule", &Q::kernel_schedule,
-           "How it takes Q tiles: cooperative (a grid) or pingpong (persistent) [cooperative]",
+           "How it takes Q tiles: cooperative (a grid) or pingpong (persistent) " +
+               report::default_text(study::TimeQuestion{}.schedule),
            Echo::kWhenSet);
-  rows.add("backprop", &Q::backward, "Count the backward pass too: Q tiles walked per KV tile [False]",
+  rows.add("backprop", &Q::backward, "Count the backward pass too: Q tiles walked per KV tile [default]",
            Echo::kNever);
   rows.add("backward_q_tile", &Q::backward_q_tile,
            "Q tile of the backward pass [NATTEN's default of the backend]", Echo::kWhenSet);
@@ -59,8 +68,8 @@ Keywords<CountQuestion> count_keywords() {
            "KV tile of the backward pass [NATTEN's default of the backend]", Echo::kWhenSet);
   rows.add(
       "backward_q_tiling", &Q::backward_q_tiling,
-      "Q tiles of the backward pass on a fixed grid (static) or from each KV tile's first query (dynamic) "
-      "[static, as in all of NATTEN's kernels]",
+      "Q tiles of the backward pass on a fixed grid (static) or from each KV tile's first query (dynamic) " +
+          std::string("[") + to_string(study::kDefaultBackwardQTiling) + ", as in all of NATTEN's kernels]",
       Echo::kWhenSet);
   return rows;
 }

@@ -19,9 +19,13 @@ enum class Echo {
   kNever
 };
 
+/// `doc` with [default] replaced by what `write` writes, as Python spells it. @throws std::logic_error when
+/// it writes nothing.
+[[nodiscard]] std::string with_default(const std::string& doc, const std::function<bool(Json&)>& write);
+
 /// The keywords of a function as rows, each bound to a member of the question's struct. A row gives the
 /// parsing, the signature, the docstring and the echo in `input`. Names and units are those of the program's
-/// options; defaults are those of the struct.
+/// options; defaults are those of the struct: [default] in the text of a row prints it.
 ///
 ///     Keywords<study::CountQuestion> rows;
 ///     rows.add("window", &CountQuestion::window, "Window, one size an axis [the whole axis]");
@@ -43,6 +47,10 @@ class Keywords {
                 const Accepts& accepts = {}) {
     using T = std::remove_cvref_t<std::invoke_result_t<Access, Q&>>;
     Row row{.name = name, .hint = PythonValue<T>::hint(), .doc = doc, .echo = echo};
+    row.doc = with_default(doc, [&](Json& out) {
+      Q question{};
+      return PythonValue<T>::write(std::invoke(access, question), out);
+    });
     row.interned = nb::steal(PyUnicode_InternFromString(name.c_str()));
     row.read = [=](Q& question, nb::handle value) {
       std::invoke(access, question) = PythonValue<T>::read(name, value, accepts);
@@ -59,6 +67,11 @@ class Keywords {
   Keywords& choose(const std::string& name, Access access, T value, const std::string& doc,
                    Echo echo = Echo::kAlways) {
     Row row{.name = name, .hint = "bool", .doc = doc, .echo = echo};
+    row.doc = with_default(doc, [&](Json& out) {
+      Q question{};
+      out = std::invoke(access, question) == value;
+      return true;
+    });
     row.interned = nb::steal(PyUnicode_InternFromString(name.c_str()));
     row.read = [=](Q& question, nb::handle given) {
       if (boolean_of(name, given)) std::invoke(access, question) = value;

@@ -2,11 +2,14 @@
 
 #include <cmath>
 #include <functional>
+#include <stdexcept>
 
 #include <nanobind/stl/string.h>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/value_text.hpp>
+
+#include "keywords.hpp"
 
 namespace natten_sim::python {
 namespace {
@@ -195,6 +198,19 @@ Json to_json_value(const std::string& name, nb::handle value) {
   if (!for_each_element(value, [&](nb::handle element) { array.push_back(to_json_value(name, element)); }))
     refuse(name, value, "dicts, lists, texts and numbers");
   return array;
+}
+
+std::string with_default(const std::string& doc, const std::function<bool(Json&)>& write) {
+  constexpr std::string_view kPlace = "[default]";
+  const std::size_t place = doc.find(kPlace);
+  if (place == std::string::npos) return doc;
+  Json value;
+  if (!write(value)) throw std::logic_error("a keyword without a default has [default] in its text: " + doc);
+  std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  if (value == Json(true)) text = "True";
+  if (value == Json(false)) text = "False";
+  if (value.is_number_float() && text.ends_with(".0")) text.resize(text.size() - 2);
+  return doc.substr(0, place) + "[" + text + "]" + doc.substr(place + kPlace.size());
 }
 
 }  // namespace natten_sim::python

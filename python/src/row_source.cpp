@@ -1,19 +1,15 @@
 #include "row_source.hpp"
 
-#include <cstdio>
-#include <filesystem>
+#include <algorithm>
 #include <memory>
 
 #include <nanobind/ndarray.h>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/io/index_file.hpp>
-#include <natten_sim/report/scatter_report.hpp>
 
 namespace natten_sim::python {
 namespace {
 
-constexpr const char* kFilePrefix = "file:";
 constexpr const char* kSources = "uniform, zipf:S, hot:K, file:PATH or an array of integers";
 
 /// Rows in memory of the caller's.
@@ -66,44 +62,16 @@ study::RowSource rows_of(const std::string& name, nb::handle value) {
   return study::GivenRows{"array", [=](std::int64_t rows) { return open(kept->data(), kept->size(), rows); }};
 }
 
-IndexFormat format_of(const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension().string();
-  if (extension == ".npy") return IndexFormat::kNpy;
-  return extension == ".csv" || extension == ".txt" ? IndexFormat::kCsv : IndexFormat::kRaw;
-}
-
-std::unique_ptr<IndexStream> open_file(const std::string& parameter, const std::string& path,
-                                       std::int64_t rows) {
-  std::error_code ignored;
-  const std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rb"), [](std::FILE* open) {
-    if (open != nullptr) std::fclose(open);
-  });
-  if (!file || std::filesystem::is_directory(path, ignored))
-    throw InvalidParameter(parameter, path, "a readable file");
-  return parse_indices(
-      [file, parameter, path](std::span<char> buffer) {
-        const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
-        if (std::ferror(file.get()) != 0)
-          throw InvalidParameter(parameter, path, "a file that can be read to its end");
-        return got;
-      },
-      format_of(path), rows, path);
-}
-
 }  // namespace
 
 study::RowSource PythonValue<study::RowSource>::read(const std::string& name, nb::handle value,
                                                      const Accepts&) {
   if (!PyUnicode_Check(value.ptr())) return rows_of(name, value);
-  const std::string text = nb::borrow<nb::str>(value).c_str();
-  if (!text.starts_with(kFilePrefix) || text == kFilePrefix)
-    return parse_index_distribution(text, name, kSources);
-  const std::string path = text.substr(std::string(kFilePrefix).size());
-  return study::GivenRows{text, [name, path](std::int64_t rows) { return open_file(name, path, rows); }};
+  return study::parse_row_source(name, nb::borrow<nb::str>(value).c_str(), kSources);
 }
 
 bool PythonValue<study::RowSource>::write(const study::RowSource& source, Json& out) {
-  out = report::source_name(source);
+  out = study::name_of(source);
   return true;
 }
 

@@ -4,7 +4,6 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
-#include <natten_sim/io/value_text.hpp>
 
 #include "text_file.hpp"
 
@@ -15,7 +14,7 @@ constexpr const char* kMasks =
     "a rule as text, a file, or a matrix (Q tiles, KV tiles) of at most 65,536 an edge, with 0 skipped, 1 "
     "partial, 2 "
     "full, or booleans";
-constexpr std::size_t kMaxEdge = 65536;
+constexpr std::size_t kMaxEdge = study::kMaxScheduleTiles;
 
 template <typename T>
 void copy_tiles(const std::string& name, nb::handle value, const T* tiles, bool booleans, BlockMask& mask) {
@@ -58,27 +57,14 @@ ScheduleMask PythonValue<ScheduleMask>::read(const std::string& name, nb::handle
   return std::get<ScheduleMask>(std::move(mask));
 }
 
-Handoff PythonValue<Handoff>::read(const std::string& name, nb::handle value, const Accepts& accepts) {
+study::Handoff PythonValue<study::Handoff>::read(const std::string& name, nb::handle value,
+                                                 const Accepts& accepts) {
   std::vector<double> latencies;
   const bool several = for_each_element(
       value, [&](nb::handle element) { latencies.push_back(number_of(name, element, accepts)); });
   if (!several) return {number_of(name, value, accepts), std::nullopt};
   if (latencies.size() != 2) refuse(name, value, "a latency, or (near, far)");
   return {latencies[0], latencies[1]};
-}
-
-Overlap PythonValue<Overlap>::read(const std::string& name, nb::handle value, const Accepts&) {
-  const std::string text = text_of(name, value, "serial or async:K");
-  if (text == "serial") return {};
-  if (!text.starts_with("async:")) refuse(name, value, "serial, or async:K with 1 to 64 buffers");
-  return {static_cast<std::int32_t>(parse_integer(name, text.substr(6), 1, 64))};
-}
-
-HeadSections PythonValue<HeadSections>::read(const std::string& name, nb::handle value, const Accepts&) {
-  const std::string text = text_of(name, value, "heads or sections:K");
-  if (text == "heads") return {1};
-  if (!text.starts_with("sections:")) refuse(name, value, "heads, or sections:K with K heads a section");
-  return {static_cast<std::int32_t>(parse_integer(name, text.substr(9), 1, 1 << 30))};
 }
 
 ScheduleTable PythonValue<ScheduleTable>::read(const std::string& name, nb::handle value, const Accepts&) {

@@ -1,22 +1,11 @@
 #pragma once
 
 #include <natten_sim/io/schedule_mask_text.hpp>
-#include <natten_sim/study/schedule.hpp>
+#include <natten_sim/study/schedule_parts.hpp>
 
 #include "python_value.hpp"
 
 namespace natten_sim::python {
-
-/// One latency, or (near, far): within an L2 partition and across.
-struct Handoff {
-  double near = 0;
-  std::optional<double> far;
-};
-
-/// Buffers of an asynchronous dQ writer; none: serial.
-struct Overlap {
-  std::int32_t writer_stages = 0;
-};
 
 /// A rule as text, a file, or the tiles as a matrix: (Q tiles, KV tiles) with 0 skipped, 1 partial, 2 full,
 /// or booleans (full where true).
@@ -30,11 +19,12 @@ struct PythonValue<ScheduleMask> {
   }
 };
 
+/// One latency, or (near, far).
 template <>
-struct PythonValue<Handoff> {
+struct PythonValue<study::Handoff> {
   static std::string hint() { return "float | tuple[float, float]"; }
-  static Handoff read(const std::string& name, nb::handle value, const Accepts& accepts);
-  static bool write(const Handoff& handoff, Json& out) {
+  static study::Handoff read(const std::string& name, nb::handle value, const Accepts& accepts);
+  static bool write(const study::Handoff& handoff, Json& out) {
     out = handoff.near;
     return true;
   }
@@ -42,11 +32,13 @@ struct PythonValue<Handoff> {
 
 /// `serial` or `async:K`.
 template <>
-struct PythonValue<Overlap> {
+struct PythonValue<study::DqWriter> {
   static std::string hint() { return "str"; }
-  static Overlap read(const std::string& name, nb::handle value, const Accepts&);
-  static bool write(const Overlap& overlap, Json& out) {
-    out = overlap.writer_stages == 0 ? "serial" : "async:" + std::to_string(overlap.writer_stages);
+  static study::DqWriter read(const std::string& name, nb::handle value, const Accepts&) {
+    return study::parse_dq_writer(name, text_of(name, value, "serial or async:K"));
+  }
+  static bool write(const study::DqWriter& writer, Json& out) {
+    out = study::to_string(writer);
     return true;
   }
 };
@@ -55,9 +47,11 @@ struct PythonValue<Overlap> {
 template <>
 struct PythonValue<HeadSections> {
   static std::string hint() { return "str"; }
-  static HeadSections read(const std::string& name, nb::handle value, const Accepts&);
+  static HeadSections read(const std::string& name, nb::handle value, const Accepts&) {
+    return study::parse_head_sections(name, text_of(name, value, "heads or sections:K"));
+  }
   static bool write(const HeadSections& launch, Json& out) {
-    out = "sections:" + std::to_string(launch.heads_per_section);
+    out = study::section_text(launch);
     return true;
   }
 };

@@ -1,5 +1,7 @@
 #include "setting_keywords.hpp"
 
+#include <natten_sim/report/default_text.hpp>
+
 namespace natten_sim::python {
 
 using study::Setting;
@@ -26,19 +28,22 @@ Keywords<Setting> layout_keywords() {
 Keywords<Setting> backend_keywords(Echo echo) {
   Keywords<Setting> rows;
   return rows.add("backend", &Setting::backend,
-                  "Take tile shapes and KV tiling from a backend, see backends() [blackwell-fna]", echo);
+                  "Take tile shapes and KV tiling from a backend, see backends() " +
+                      report::default_text(study::kDefaultBackend),
+                  echo);
 }
 
 Keywords<Setting> workload_keywords() {
   Keywords<Setting> rows;
-  rows.add("add_kv", &Setting::add_kv, "Extra KV tokens that every query attends to, reported apart [0]",
-           Echo::kAlways, {.lo = 0});
-  rows.add("batch_size", &Setting::batch, "Batch size [1]");
-  rows.add("heads", &Setting::heads, "Heads [the preset's, or 1]");
+  rows.add("add_kv", &Setting::add_kv,
+           "Extra KV tokens that every query attends to, reported apart [default]", Echo::kAlways, {.lo = 0});
+  rows.add("batch_size", &Setting::batch, "Batch size [default]");
+  rows.add("heads", &Setting::heads, "Heads " + report::default_text("the preset's", study::kDefaultHeads));
   rows.add("heads_kv", &Setting::heads_kv, "KV heads, a divisor of the heads [heads]");
-  rows.add("head_dim", &Setting::head_dim, "Head dim of Q and K [the preset's, or 64]");
+  rows.add("head_dim", &Setting::head_dim,
+           "Head dim of Q and K " + report::default_text("the preset's", study::kDefaultHeadDim));
   rows.add("dim_value", &Setting::head_dim_value, "Head dim of V [that of Q and K]");
-  rows.add("dtype", &Setting::dtype, "Element type [fp16]");
+  rows.add("dtype", &Setting::dtype, "Element type " + report::default_text(study::kDefaultDtype));
   rows.add("attention_share", &Setting::attention_share,
            "Attention's share of the end-to-end time, 0..1, for end-to-end speedups [the preset's]",
            Echo::kWhenSet);

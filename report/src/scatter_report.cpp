@@ -107,7 +107,7 @@ std::string scatter_text(const study::ScatterAnswer& answer) {
   const ContentionPrediction& p = answer.cost.prediction;
   std::string text =
       fmt::format("{} updates of {} x {} into {} rows, {}\n{} on {}: {} ({})\n\n", grouped(load.updates),
-                  load.width, to_string(load.type), grouped(question.rows), source_name(question.source),
+                  load.width, to_string(load.type), grouped(question.rows), study::name_of(question.source),
                   question.construct, question.device, to_string(load.path), instruction_name(answer.cost));
   text += bounds_text(p);
   if (answer.calibration) text += "error               " + error_text(*answer.calibration) + "\n";
@@ -134,14 +134,9 @@ std::optional<std::string> saturation_note(const study::ScatterAnswer& answer) {
       to_string(answer.cost.load.type), 100 * share);
 }
 
-std::string source_name(const study::RowSource& source) {
-  if (const auto* given = std::get_if<study::GivenRows>(&source)) return given->name;
-  return to_string(std::get<IndexDistribution>(source));
-}
-
 std::string scatter_title(const study::ScatterAnswer& answer) {
   return fmt::format("{} x {} {}, {}, {}", answer.cost.load.updates, answer.question.width,
-                     to_string(answer.question.dtype), source_name(answer.question.source),
+                     to_string(answer.question.dtype), study::name_of(answer.question.source),
                      answer.question.device);
 }
 

@@ -4,12 +4,14 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/search/windows/search.hpp>
+#include <natten_sim/search/windows/time_search.hpp>
 #include <natten_sim/study/advise.hpp>
+#include <natten_sim/study/search.hpp>
 
 namespace natten_sim::study {
 namespace {
 
-constexpr std::size_t kCandidates = 24;             // of each search, whose time is predicted
+constexpr std::size_t kCandidates = 24;             // of each search
 constexpr double kSparsityTolerance = 0.03;         // on both sides of what is wished for
 constexpr double kDensest = 0.3, kSparsest = 0.98;  // between which a speedup is looked for
 
@@ -90,8 +92,42 @@ class Adviser {
     return space;
   }
 
+  static TimedCandidate candidate_of(const NeighborhoodMask& mask, const TilePair& tiles,
+                                     const TileCount& count, double total_ms, double speedup) {
+    TimedCandidate candidate{mask, tiles, total_ms, speedup};
+    for (const AxisMask& axis : mask) candidate.stride_product *= static_cast<double>(axis.stride);
+    candidate.padding = static_cast<double>(count.mma_pairs) / static_cast<double>(count.attended_pairs);
+    return candidate;
+  }
+
+  /// The fastest windows of a space, or where search does not rank it by time those that visit least.
   void add(const SearchSpace& space, const SearchConstraints& constraints,
            std::vector<TimedCandidate>& candidates) const {
+    if (!few_enough_to_time(space)) {
+      add_by_visits(space, constraints, candidates);
+      return;
+    }
+    SearchQuestion question;
+    question.setting = setting_;
+    question.constraints = constraints;
+    question.window_range = space.window;
+    question.stride_range = space.stride;
+    question.distinct = Distinct::kWindow;
+    question.top = static_cast<std::int64_t>(kCandidates);
+    Context quiet = context_;
+    quiet.progress = {};
+    const SearchAnswer answer = search(question, quiet);
+    if (answer.question.objective != Objective::kTime) {
+      add_by_visits(space, constraints, candidates);
+      return;
+    }
+    for (const SearchCandidate& found : answer.candidates)
+      candidates.push_back(candidate_of(found.counted.problem.mask, found.tiles.tiles, found.counted.count,
+                                        found.total_ms(), found.speedup));
+  }
+
+  void add_by_visits(const SearchSpace& space, const SearchConstraints& constraints,
+                     std::vector<TimedCandidate>& candidates) const {
     SearchRun run{.threads = context_.threads};
     run.tie_break = TieBreak::kFastPath;
     for (const Candidate& found :
@@ -100,11 +136,8 @@ class Adviser {
       const TimeAnswer answer = time(time_question(found.mask, tiles), context_);
       const auto* predicted = std::get_if<PassTime>(&answer);
       if (predicted == nullptr) continue;
-      TimedCandidate candidate{found.mask, tiles, predicted->total_ms, predicted->speedup.value_or(0)};
-      for (const AxisMask& axis : found.mask) candidate.stride_product *= static_cast<double>(axis.stride);
-      candidate.padding =
-          static_cast<double>(found.count.mma_pairs) / static_cast<double>(found.count.attended_pairs);
-      candidates.push_back(candidate);
+      candidates.push_back(candidate_of(found.mask, tiles, found.count, predicted->total_ms,
+                                        predicted->speedup.value_or(0)));
     }
   }
 

@@ -35,7 +35,7 @@ TilingProblem backward_problem(const CountQuestion& question, const TilingProble
                                const Catalog& catalog) {
   TilingProblem problem = forward;
   problem.walk = Walk::kBackward;
-  problem.kv_tiling = question.backward_q_tiling.value_or(KvTiling::kStatic);
+  problem.kv_tiling = question.backward_q_tiling.value_or(kDefaultBackwardQTiling);
   problem.tiles = backward_tiles(question, forward, catalog);
   return problem;
 }
@@ -78,7 +78,8 @@ CountAnswer answer_of(const CountQuestion& question, const Context& context, Axi
   CountQuestion& full = answer.question = question;
   full.setting = resolved(setting_of_kernel(question, context.catalog), context.catalog);
   if (full.setting.input.empty())
-    throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
+    throw InvalidParameter("input", "none",
+                           mention("input") + " with one size an axis, or " + mention("preset"));
   answer.window_defaulted = question.window.empty();
   const Extents window =
       answer.window_defaulted ? dense_window(full.setting.input, question.dilation) : question.window;

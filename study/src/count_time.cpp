@@ -45,7 +45,7 @@ std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const Til
   TimeQuestion timed;
   timed.kernel = question.kernel ? *question.kernel : name_of(pass->attention);
   timed.device = *setting.device;
-  timed.schedule = question.kernel_schedule.value_or(KernelSchedule::kCooperative);
+  timed.schedule = question.kernel_schedule.value_or(timed.schedule);
   timed.mask = problem.mask;
   timed.tiles = problem.tiles;
   timed.pass = problem.walk;

@@ -249,6 +249,13 @@ ScheduleAnswer schedule(const TableQuestion& question, const Context& context) {
   return answer;
 }
 
+const FinishedSchedule& require_finished(const ScheduleResult& result) {
+  if (const auto* reason = std::get_if<NotApplicable>(&result.outcome))
+    throw InvalidParameter("algorithm", result.name, reason->needs);
+  if (const auto* deadlock = std::get_if<Deadlock>(&result.outcome)) throw DeadlockError(deadlock->waits);
+  return std::get<FinishedSchedule>(result.outcome);
+}
+
 ScheduleTable table_of(const std::string& name, const FinishedSchedule& finished) {
   if (finished.plan.phases.size() > 1) {
     throw InvalidParameter("emit-table", name,

@@ -76,7 +76,7 @@ const Backend& effective_backend(const Setting& setting, const Catalog& catalog)
 
 KvTiling effective_kv_tiling(std::optional<KvTiling> wanted, const Setting& setting, const Catalog& catalog) {
   if (wanted) return *wanted;
-  return setting.backend ? catalog.backend(*setting.backend).kv_tiling : KvTiling::kStatic;
+  return setting.backend ? catalog.backend(*setting.backend).kv_tiling : kDefaultKvTiling;
 }
 
 ChosenTiles choose_tiles(const Setting& setting, const Catalog& catalog, const Extents& q_tile,

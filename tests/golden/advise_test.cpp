@@ -43,6 +43,18 @@ TEST_CASE("advice is three distinct choices, each with its time, its call and it
   CHECK(counted["time_ms"] == first["time_ms"]);
 }
 
+TEST_CASE("the fastest choice takes what search by time finds, and the least padded one is not padded where it need not be") {
+  for (const std::string& where : {std::string("--preset flux1-dev-4k --device b200"),
+                                   std::string("--preset cosmos-predict1-7b --device h200")}) {
+    INFO(where);
+    const Json choices = result_of("advise " + where)["devices"][0]["choices"];
+    const Json found = result_of("search " + where + " --sparsity 0.87:0.90 --max-imbalance 2.5 --objective time --top 1");
+    CHECK(choices[0]["time_ms"]["total"] == found["candidates"][0]["time_ms"]["total"]);
+    CHECK(choices[2]["role"] == "least-padded");
+    CHECK(choices[2]["wasted_flop_share"] == 0.0);
+  }
+}
+
 TEST_CASE("a wished speedup is reached, with copies") {
   const Json device = result_of(kFlux + "--speedup 3")["devices"][0];
   REQUIRE(!device["choices"].empty());

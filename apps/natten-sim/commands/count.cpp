@@ -7,6 +7,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/count_report.hpp>
+#include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/search_report.hpp>
@@ -41,11 +42,15 @@ Options<CountQuestion> question_rows() {
   rows.add("-w,--window,--window-size", &CountQuestion::window,
            {.value = "N", .help = "Window, one size an axis [the whole axis: dense attention]"});
   rows.add("-s,--stride", &CountQuestion::stride,
-           {.value = "N", .help = "Stride, one an axis, at most the window [1]"});
+           {.value = "N",
+            .help = "Stride, one an axis, at most the window " + report::axis_default(&AxisMask::stride)});
   rows.add("--dilation", &CountQuestion::dilation,
-           {.value = "N", .help = "Dilation, one an axis; window x dilation fits the axis [1]"});
-  rows.add("-c,--causal", &CountQuestion::causal,
-           {.value = "BOOL", .help = "true/false/1/0, one an axis [false]"});
+           {.value = "N",
+            .help = "Dilation, one an axis; window x dilation fits the axis " +
+                    report::axis_default(&AxisMask::dilation)});
+  rows.add(
+      "-c,--causal", &CountQuestion::causal,
+      {.value = "BOOL", .help = "true/false/1/0, one an axis " + report::axis_default(&AxisMask::causal)});
   rows.add("--q-tile", &CountQuestion::q_tile,
            {.value = "N", .help = "Q tile shape, one size an axis [NATTEN's default of the backend]"});
   rows.add("--kv-tile", &CountQuestion::kv_tile,
@@ -53,7 +58,8 @@ Options<CountQuestion> question_rows() {
   rows.add("--kv-tiling", &CountQuestion::kv_tiling,
            {.value = "KIND",
             .help = "KV tiles of the forward pass on a fixed grid (static) or from each Q tile's first key "
-                    "(dynamic) [the chosen backend's, or static]"});
+                    "(dynamic) " +
+                    report::default_text("the chosen backend's", study::kDefaultKvTiling)});
   rows.add(
       "--tiling", &CountQuestion::tiling,
       {.value = "KIND",
@@ -68,7 +74,8 @@ Options<CountQuestion> question_rows() {
             .batch = true});
   rows.add("--kernel-schedule", &CountQuestion::kernel_schedule,
            {.value = "KIND",
-            .help = "How it takes Q tiles: cooperative (a grid) or pingpong (persistent) [cooperative]",
+            .help = fmt::format("How it takes Q tiles: cooperative (a grid) or pingpong (persistent) [{}]",
+                                to_string(study::TimeQuestion{}.schedule)),
             .echo = Echo::kWhenSet,
             .batch = true});
   rows.add("--backprop", &CountQuestion::backward,
@@ -83,12 +90,13 @@ Options<CountQuestion> question_rows() {
            {.value = "N",
             .help = "KV tile shape of the backward pass [NATTEN's default of the backend]",
             .echo = Echo::kWhenSet});
-  rows.add(
-      "--backward-q-tiling", &CountQuestion::backward_q_tiling,
-      {.value = "KIND",
-       .help = "Q tiles of the backward pass on a fixed grid (static) or from each KV tile's first query "
-               "(dynamic) [static, as in all of NATTEN's kernels]",
-       .echo = Echo::kWhenSet});
+  rows.add("--backward-q-tiling", &CountQuestion::backward_q_tiling,
+           {.value = "KIND",
+            .help = fmt::format("Q tiles of the backward pass on a fixed grid (static) or from each KV "
+                                "tile's first query (dynamic) "
+                                "[{}, as in all of NATTEN's kernels]",
+                                to_string(study::kDefaultBackwardQTiling)),
+            .echo = Echo::kWhenSet});
   return rows;
 }
 

@@ -15,7 +15,7 @@ using study::ReuseAnswer;
 
 /// What --svg draws and whose rows --csv prints; none: the rows of the answer.
 const ReusePicture* chosen_picture(const ReuseFlags& flags) {
-  const bool sweep = flags.sweep.has_value();
+  const bool sweep = flags.parts.sweep.has_value();
   if (!flags.picture)
     return sweep || (flags.svg && !flags.output.csv) ? &report::default_reuse_picture(sweep) : nullptr;
   const ReusePicture& picture = report::reuse_picture(*flags.picture);
@@ -33,12 +33,12 @@ const ReusePicture* chosen_picture(const ReuseFlags& flags) {
 /// Beside the rows of the answer, --svg draws the default.
 const ReusePicture* drawn_picture(const ReuseFlags& flags, const ReusePicture* picture) {
   if (!flags.svg || picture != nullptr) return picture;
-  return &report::default_reuse_picture(flags.sweep.has_value());
+  return &report::default_reuse_picture(flags.parts.sweep.has_value());
 }
 
 /// What will be shown, and no more.
 study::ReuseDetails details_of(const ReuseFlags& flags, const ReusePicture* picture) {
-  const bool table = flags.sweep && !flags.output.json && !flags.output.csv;
+  const bool table = flags.parts.sweep && !flags.output.json && !flags.output.csv;
   study::ReuseDetails details;
   if (const ReusePicture* drawn = drawn_picture(flags, picture)) details = drawn->details;
   details.mean_distance = details.mean_distance || !table;
@@ -66,7 +66,7 @@ void say_capacity(const ReuseAnswer& answer, const Notes& notes) {
 
 int run_reuse(const ReuseFlags& flags) {
   if (flags.predictions) return print_predictions(flags);
-  study::ReuseQuestion question = question_of(flags);
+  study::ReuseQuestion question = study::question_of(flags.parts);
   if (flags.svg && flags.svg == flags.output.output)
     throw InvalidParameter("svg", *flags.svg, "another file than --output");
   const ReusePicture* picture = chosen_picture(flags);

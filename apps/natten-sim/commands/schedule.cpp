@@ -53,14 +53,6 @@ void refuse_shared_files(const ScheduleFlags& flags) {
   }
 }
 
-/// A single schedule has to be made and to finish; among several it may say that it does not.
-const FinishedSchedule& require_finished(const study::ScheduleResult& result) {
-  if (const auto* reason = std::get_if<NotApplicable>(&result.outcome))
-    throw InvalidParameter("algorithm", result.name, reason->needs);
-  if (const auto* deadlock = std::get_if<Deadlock>(&result.outcome)) throw DeadlockError(deadlock->waits);
-  return std::get<FinishedSchedule>(result.outcome);
-}
-
 std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input) {
   const report::CriticalPath path =
       flags.critical_path ? report::CriticalPath::kShown : report::CriticalPath::kHidden;
@@ -88,7 +80,7 @@ void write_all(const ScheduleFlags& flags, const std::string& answer,
 
 void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input) {
   const std::string& name = answer.results.front().name;
-  const FinishedSchedule& finished = require_finished(answer.results.front());
+  const FinishedSchedule& finished = study::require_finished(answer.results.front());
   const std::string text = flags.ascii ? report::schedule_ascii(finished) : render(flags, answer, input);
   const std::string svg = flags.svg ? report::schedule_svg(name, finished, answer.problem) : "";
   const std::string table = flags.emit_table ? to_json(study::table_of(name, finished)) : "";
@@ -124,8 +116,8 @@ void run_algorithms(const ScheduleFlags& flags, study::Context context) {
   }
   for (const std::string& name : answer.left_out)
     notes.note(name + " was left out: it takes long here; --algorithm " + name + " or --effort N runs it");
-  if (flags.question.named_costs)
-    notes.note("times are microseconds, of the costs " + *flags.question.named_costs);
+  if (flags.parts.question.named_costs)
+    notes.note("times are microseconds, of the costs " + *flags.parts.question.named_costs);
   if (std::holds_alternative<std::monostate>(question.workers))
     notes.note(fmt::format("no workers given: {}, one a KV tile", answer.problem.workers));
 }
@@ -133,13 +125,13 @@ void run_algorithms(const ScheduleFlags& flags, study::Context context) {
 /// --costs names a set, or a file with one that is added here.
 void load_costs(ScheduleFlags& flags, study::Context& context) {
   const auto& known = context.catalog.schedule_costs;
-  const auto is_its = [&](const ScheduleCostSet& set) { return set.name == *flags.question.named_costs; };
-  if (!flags.question.named_costs || std::any_of(known.begin(), known.end(), is_its)) return;
-  if (!std::filesystem::exists(*flags.question.named_costs))
+  const auto is_its = [&](const ScheduleCostSet& set) { return set.name == *flags.parts.question.named_costs; };
+  if (!flags.parts.question.named_costs || std::any_of(known.begin(), known.end(), is_its)) return;
+  if (!std::filesystem::exists(*flags.parts.question.named_costs))
     return;  // an unknown name: the catalog says which there are
-  add_schedule_costs(context.catalog, read_text("costs", *flags.question.named_costs),
-                     "costs file " + *flags.question.named_costs);
-  flags.question.named_costs = known.front().name;
+  add_schedule_costs(context.catalog, read_text("costs", *flags.parts.question.named_costs),
+                     "costs file " + *flags.parts.question.named_costs);
+  flags.parts.question.named_costs = known.front().name;
 }
 
 void run_kernel(const ScheduleFlags& flags, const study::Context& context) {

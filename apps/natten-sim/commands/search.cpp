@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/search_report.hpp>
@@ -58,11 +59,15 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
             .batch = true,
             .excludes = {"stride"}});
   rows.add_key("stride_range", &SearchQuestion::stride_range);
-  rows.add("--dilation", &SearchQuestion::dilation, {.value = "N", .help = "Dilation, one an axis [1]"});
+  rows.add("--dilation", &SearchQuestion::dilation,
+           {.value = "N", .help = "Dilation, one an axis " + report::axis_default(&AxisMask::dilation)});
   rows.add("-c,--causal", &SearchQuestion::causal,
-           {.value = "BOOL", .help = "true/false/1/0, one an axis [false]"});
+           {.value = "BOOL",
+            .help = "true/false/1/0, one an axis " + report::axis_default(&AxisMask::causal)});
   rows.add("--kv-tiling", &SearchQuestion::kv_tiling,
-           {.value = "KIND", .help = "static or dynamic [the chosen backend's, or static]"});
+           {.value = "KIND",
+            .help = "static or dynamic " +
+                    report::default_text("the chosen backend's", study::kDefaultKvTiling)});
   rows.add(
       "--q-tile", &SearchQuestion::q_tile,
       {.value = "N", .help = "Q tile shape [all of the backend's]", .echo = Echo::kNever, .batch = true});
@@ -137,7 +142,8 @@ Options<SearchQuestion> space_rows() {
             .excludes = {"backend", "any"}});
   rows.add("--kernel-schedule", &SearchQuestion::kernel_schedule,
            {.value = "NAME",
-            .help = "Launch of hopper-fna: cooperative or pingpong [cooperative]",
+            .help = fmt::format("Launch of hopper-fna: cooperative or pingpong [{}]",
+                                to_string(study::TimeQuestion{}.schedule)),
             .echo = Echo::kWhenSet});
   rows.choose(
       "--ladder", &SearchQuestion::kind, SearchKind::kLadder,

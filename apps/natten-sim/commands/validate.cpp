@@ -124,7 +124,7 @@ int run_ncu(Job& job) {
     throw InvalidParameter("point", "absent",
                            "what the profiled kernel computed, as tokens=65536 head_dim=128 ..");
   }
-  if (!flags.profile) flags.profile = kProfiledDevice;
+  if (!flags.profile) flags.profile = validate::kProfiledDevice;
   const Point point = parse_point_words(flags.point);
   const Device& device = job.context.catalog.device(*flags.profile);
   const RecordedRow row = row_of_launches(parse_ncu_csv(read_text("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),

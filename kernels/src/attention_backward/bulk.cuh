@@ -32,6 +32,30 @@ __device__ __forceinline__ void bulk_wait_complete() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
+/// Until all three phases are over: their tests are in flight together.
+__device__ __forceinline__ void barriers_wait(std::uint64_t* first, std::uint32_t first_parity,
+                                             std::uint64_t* second, std::uint32_t second_parity,
+                                             std::uint64_t* third, std::uint32_t third_parity) {
+  asm volatile(
+      "{.reg .pred a, b, c, stuck;\n"
+      ".reg .u32 tries;\n"
+      "mov.u32 tries, 0;\n"
+      "again: mbarrier.try_wait.parity.shared::cta.b64 a, [%0], %1;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 b, [%2], %3;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 c, [%4], %5;\n"
+      "and.pred a, a, b;\n"
+      "and.pred a, a, c;\n"
+      "@a bra passed;\n"
+      "add.u32 tries, tries, 1;\n"
+      "setp.ge.u32 stuck, tries, %6;\n"
+      "@stuck trap;\n"
+      "bra again;\n"
+      "passed:}" ::"r"(shared_address(first)),
+      "r"(first_parity), "r"(shared_address(second)), "r"(second_parity), "r"(shared_address(third)),
+      "r"(third_parity), "n"(kMaxBarrierTries)
+      : "memory");
+}
+
 /// Orders what this thread has seen, or bulk operations have completed, before its later bulk operations.
 __device__ __forceinline__ void fence_async_global() {
   asm volatile("fence.proxy.async.global;" ::: "memory");

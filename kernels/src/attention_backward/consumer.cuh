@@ -95,37 +95,9 @@ struct Consumer {
     hide_band<T::kQTile>(scores, ranges, first, lane & 3);
   }
 
-  __device__ __forceinline__ void probabilities(int stage) {
-#pragma unroll
-    for (int j = 0; j < kScores / 4; ++j) {
-      const float2 lse = *reinterpret_cast<const float2*>(&s.lse2[stage][8 * j + 2 * (lane & 3)]);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        float& x = scores[4 * j + 2 * half];
-        float& y = scores[4 * j + 2 * half + 1];
-        x = exp2_approx(fmaf(x, a.scale_log2, -lse.x));
-        y = exp2_approx(fmaf(y, a.scale_log2, -lse.y));
-      }
-    }
-  }
-
   __device__ __forceinline__ void pack_probabilities(std::uint32_t (&packed)[kPairs]) {
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) packed[i] = pack<Element>(scores[2 * i], scores[2 * i + 1]);
-  }
-
-  __device__ __forceinline__ void score_gradients(int stage, const float (&dp)[kScores],
-                                                  std::uint32_t (&packed)[kPairs]) {
-#pragma unroll
-    for (int j = 0; j < kScores / 4; ++j) {
-      const float2 delta = *reinterpret_cast<const float2*>(&s.delta[stage][8 * j + 2 * (lane & 3)]);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int i = 4 * j + 2 * half;
-        packed[2 * j + half] =
-            pack<Element>(scores[i] * (dp[i] - delta.x), scores[i + 1] * (dp[i + 1] - delta.y));
-      }
-    }
   }
 
   /// dS^T from registers to dS in shared memory: rows of queries, this warpgroup's box of 64 keys.
@@ -140,147 +112,158 @@ struct Consumer {
     }
   }
 
-  __device__ __forceinline__ void hand_over_dq(const float (&dq)[32], unsigned task) {
-    const int buffer = stage_of(task);
-    barrier_wait(&s.dq_empty[buffer], parity_of(task) ^ 1);
+  /// The accumulators as they come, 16 KiB a warpgroup.
+  __device__ __forceinline__ void copy_dq(const float (&dq)[32], int buffer) {
     float4* target =
         reinterpret_cast<float4*>(s.dq[buffer] + warpgroup * (T::kDqBytes / 2)) + 32 * warp + lane;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       target[128 * i] = make_float4(dq[4 * i], dq[4 * i + 1], dq[4 * i + 2], dq[4 * i + 3]);
     }
-    fence_async_shared();
-    __syncwarp();
-    arrive(&s.dq_full[buffer]);
   }
 
-  /// One task, whose S is complete (kAhead) or in flight; begins S of the next one unless it is the chain's
-  /// last. No product is in flight at the end.
-  template <bool kLastV>
-  __device__ __forceinline__ void step(const Task& task) {
+  /// ptxas would sink the exponentials behind the wait for dP; a store that depends on all of them holds them
+  /// before it.
+  __device__ __forceinline__ void keep(std::uint32_t word) {
+    asm volatile(
+        "{.reg .pred first;\n"
+        "setp.eq.s32 first, %2, 0;\n"
+        "@first st.shared.b32 [%0], %1;}" ::"r"(shared_address(&s.sink[4 * warpgroup + warp])),
+        "r"(word), "r"(lane)
+        : "memory");
+  }
+  __device__ __forceinline__ void hold(const std::uint32_t (&packed)[kPairs]) {
+    std::uint32_t all = 0;
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) all ^= packed[i];
+    keep(all);
+  }
+  __device__ __forceinline__ void hold(const float (&values)[kScores]) {
+    std::uint32_t all = 0;
+#pragma unroll
+    for (int i = 0; i < kScores; ++i) all ^= __float_as_uint(values[i]);
+    keep(all);
+  }
+
+  // LSE and delta of a thread's columns, two a column block. They are asked for eight blocks ahead, since
+  // beside products a load from shared memory takes up to 300 cycles.
+  static constexpr int kColumns = kScores / 4;
+  static constexpr int kRing = 8;
+  __device__ __forceinline__ float2 statistic(std::uint32_t at, int j) {
+    float2 value;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(value.x), "=f"(value.y) : "r"(at + 32 * j));
+    return value;
+  }
+  /// P in place of S; the ring then holds the first columns of delta.
+  __device__ __forceinline__ void probabilities(float2 (&ring)[kRing], std::uint32_t lse, std::uint32_t delta) {
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float& x = scores[4 * j + 2 * half];
+        float& y = scores[4 * j + 2 * half + 1];
+        x = exp2_approx(fmaf(x, a.scale_log2, -ring[j % kRing].x));
+        y = exp2_approx(fmaf(y, a.scale_log2, -ring[j % kRing].y));
+      }
+      ring[j % kRing] =
+          j + kRing < kColumns ? statistic(lse, j + kRing) : statistic(delta, j + kRing - kColumns);
+    }
+  }
+  __device__ __forceinline__ void score_gradients(float2 (&ring)[kRing], std::uint32_t delta,
+                                                  const float (&dp)[kScores],
+                                                  std::uint32_t (&packed)[kPairs]) {
+#pragma unroll
+    for (int j = 0; j < kColumns; ++j) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int i = 4 * j + 2 * half;
+        packed[2 * j + half] = pack<Element>(scores[i] * (dp[i] - ring[j % kRing].x),
+                                             scores[i + 1] * (dp[i + 1] - ring[j % kRing].y));
+      }
+      if (j + kRing < kColumns) ring[j % kRing] = statistic(delta, j + kRing);
+    }
+  }
+
+  /// S and dP of the task, P into `scores`, dS packed.
+  __device__ __forceinline__ void arithmetic(const Task& task, std::uint32_t (&p)[kPairs],
+                                             std::uint32_t (&ds)[kPairs]) {
     const int stage = stage_of(n);
+    const std::uint32_t lse = shared_address(s.lse2[stage]) + 8 * (lane & 3);
+    const std::uint32_t delta = shared_address(s.delta[stage]) + 8 * (lane & 3);
     float dp[kScores];
-    std::uint32_t p[kPairs], ds[kPairs];
-    if constexpr (!T::kAhead) {
-      barrier_wait(&s.q_full[stage], parity_of(n));
-      issue_scores(scores, s.k, s.q[stage]);
-    }
-    barrier_wait(&s.o_full[stage], parity_of(n));
+    float2 ring[kRing];
+    issue_scores(scores, s.k, s.q[stage]);
+#pragma unroll
+    for (int j = 0; j < kRing; ++j) ring[j] = statistic(lse, j);
+    if constexpr (!T::kWaitsTogether) barrier_wait(&s.o_full[stage], parity_of(n));
     issue_scores(dp, s.v, s.d_o[stage]);
-    if constexpr (!T::kAhead) {
-      product_wait<1>();
-      pin(scores);
-    }
+    product_wait<1>();
+    pin(scores);
     if (task.has(kMasked)) mask(task);
-    probabilities(stage);
+    probabilities(ring, lse, delta);
+    if constexpr (T::kHeadDim == 128) {
+      pack_probabilities(p);
+      hold(p);
+    } else {  // 32 registers more would be too many
+      hold(scores);
+    }
     product_wait<0>();
     pin(dp);
-    score_gradients(stage, dp, ds);
-    pack_probabilities(p);
-    issue_gradient(dv, p, s.d_o[stage]);
+    score_gradients(ring, delta, dp, ds);
+    if constexpr (T::kHeadDim != 128) pack_probabilities(p);
+  }
+
+  /// One task, whose Q is there; dQ comes before dK, which runs beside dQ's copy. No product is in flight at
+  /// the end. Replaces `task` by the next one, or ends the chain.
+  __device__ __forceinline__ void step(Task& task) {
+    const int stage = stage_of(n);
+    std::uint32_t p[kPairs], ds[kPairs];
+    arithmetic(task, p, ds);
     store_ds(ds, s.ds[stage]);
+    issue_gradient(dv, p, s.d_o[stage]);
     fence_async_shared();
-    if constexpr (!T::kLateBarrier) named_sync(1, 256);
-    issue_gradient(dk, ds, s.q[stage]);
-    if constexpr (T::kLateBarrier) named_sync(1, 256);  // the other half of dS is there
+    named_sync(1, 256);
     float dq[32];
     issue_dq(dq, s.ds[stage]);
+    const int next = stage_of(n + 1);
+    const bool last = task.has(kLast);
+    if (last) task.flags = kEnd;
+    if constexpr (T::kWaitsTogether) {
+      if (!last)
+        barriers_wait(&s.q_full[next], parity_of(n + 1), &s.o_full[next], parity_of(n + 1),
+                      &s.dq_empty[stage], parity_of(n) ^ 1);
+      else
+        barrier_wait(&s.dq_empty[stage], parity_of(n) ^ 1);
+    }
+    issue_gradient(dk, ds, s.q[stage]);
+    if constexpr (!T::kWaitsTogether) {
+      if (!last) {
+        barrier_wait(&s.q_full[next], parity_of(n + 1));
+        task = s.slot[(n + 1) % kSlots];
+      }
+      barrier_wait(&s.dq_empty[stage], parity_of(n) ^ 1);
+    }
     product_wait<1>();
     pin(dv);
-    pin(dk);
-    arrive(&s.o_empty[stage]);
-    arrive(&s.q_empty[stage]);
-    if constexpr (T::kAhead && !kLastV) {
-      barrier_wait(&s.q_full[stage_of(n + 1)], parity_of(n + 1));
-      issue_scores(scores, s.k, s.q[stage_of(n + 1)]);
-      product_wait<1>();
-    } else {
-      product_wait<0>();
-    }
     pin(dq);
-    hand_over_dq(dq, n);
-    if constexpr (T::kAhead && !kLastV) {
-      product_wait<0>();
-      pin(scores);
-    }
+    arrive(&s.o_empty[stage]);
+    copy_dq(dq, stage);
+    if (T::kWaitsTogether && !last) task = s.slot[(n + 1) % kSlots];
+    fence_async_shared();
+    __syncwarp();
+    arrive(&s.dq_full[stage]);
+    product_wait<0>();
+    pin(dk);
+    arrive(&s.q_empty[stage]);
     ++n;
   }
 
   __device__ __forceinline__ void chain(Task& task) {
-    if constexpr (T::kAhead) {
-      issue_scores(scores, s.k, s.q[stage_of(n)]);
-      product_wait<0>();
-      pin(scores);
-    }
+    if constexpr (T::kWaitsTogether) barrier_wait(&s.o_full[stage_of(n)], parity_of(n));
 #pragma unroll 1
-    while (!task.has(kLast)) {
-      step<false>(task);
-      if constexpr (!T::kAhead) barrier_wait(&s.q_full[stage_of(n)], parity_of(n));
-      task = s.slot[n % kSlots];
-    }
-    step<true>(task);
-  }
-
-  /// kRotated: S of a task that is there, then P while dP is computed. No product is in flight at the end.
-  __device__ __forceinline__ void finish_scores(const Task& task, float (&dp)[kScores], unsigned number) {
-    const int stage = stage_of(number);
-    pin(scores);
-    if (task.has(kMasked)) mask(task);
-    probabilities(stage);
-    product_wait<0>();
-    pin(dp);
-  }
-
-  /// kRotated: one task whose P (in scores) and dP are there; leaves those of the next one, unless it is the
-  /// chain's last.
-  template <bool kLastV>
-  __device__ __forceinline__ void rotated_step(Task& task, float (&dp)[kScores]) {
-    const int stage = stage_of(n), next = stage_of(n + 1);
-    std::uint32_t p[kPairs], ds[kPairs];
-    score_gradients(stage, dp, ds);
-    pack_probabilities(p);
-    issue_gradient(dv, p, s.d_o[stage]);
-    store_ds(ds, s.ds[stage]);
-    fence_async_shared();
-    issue_gradient(dk, ds, s.q[stage]);
-    named_sync(1, 256);  // the other half of dS is there
-    float dq[32];
-    issue_dq(dq, s.ds[stage]);
-    product_wait<1>();
-    pin(dv);
-    pin(dk);
-    arrive(&s.o_empty[stage]);
-    arrive(&s.q_empty[stage]);
-    if constexpr (!kLastV) {
-      barrier_wait(&s.q_full[next], parity_of(n + 1));
-      issue_scores(scores, s.k, s.q[next]);
-    }
-    if constexpr (!kLastV)
-      product_wait<1>();
-    else
-      product_wait<0>();
-    pin(dq);
-    hand_over_dq(dq, n);
-    if constexpr (!kLastV) {
-      barrier_wait(&s.o_full[next], parity_of(n + 1));
-      issue_scores(dp, s.v, s.d_o[next]);
-      task = s.slot[(n + 1) % kSlots];
-      product_wait<1>();
-      finish_scores(task, dp, n + 1);
-    }
-    ++n;
-  }
-
-  __device__ __forceinline__ void rotated_chain(Task& task) {
-    float dp[kScores];
-    issue_scores(scores, s.k, s.q[stage_of(n)]);
-    barrier_wait(&s.o_full[stage_of(n)], parity_of(n));
-    issue_scores(dp, s.v, s.d_o[stage_of(n)]);
-    product_wait<1>();
-    finish_scores(task, dp, n);
-#pragma unroll 1
-    while (!task.has(kLast)) rotated_step<false>(task, dp);
-    rotated_step<true>(task, dp);
+    do {
+      step(task);
+    } while (!task.has(kEnd));
   }
 
   __device__ __forceinline__ void store_rows(const float (&values)[kGradients], const Task& task, void* to,
@@ -324,11 +307,7 @@ struct Consumer {
       for (int i = 0; i < kGradients; ++i) dk[i] = dv[i] = 0;
       barrier_wait(&s.kv_full, kv_parity);
       kv_parity ^= 1;
-      if constexpr (T::kPipeline == Pipeline::kRotated) {
-        rotated_chain(task);
-      } else {
-        chain(task);
-      }
+      chain(task);
       arrive(&s.kv_empty);
       store_rows(dv, task, a.dv, a.dv_strides, 1.0f);
       store_rows(dk, task, a.dk, a.dk_strides, a.scale);

@@ -53,7 +53,9 @@ __global__ void __launch_bounds__(T::kThreads, 1)
   } else {
     take_registers<T::kConsumerRegisters>();
     const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) >> 5, 0) & 3;
-    Consumer<T> consumer{a, s, warpgroup - 1, warp, static_cast<int>(threadIdx.x) & 31};
+    const int own = static_cast<int>(threadIdx.x) & 31;
+    const int lane = __shfl_sync(0xffffffffu, own, own);  // kept in a register, not read again in the loop
+    Consumer<T> consumer{a, s, warpgroup - 1, warp, lane};
     consumer.run();
   }
 #endif

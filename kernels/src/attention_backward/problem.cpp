@@ -12,14 +12,10 @@ double Problem::softmax_scale() const noexcept {
 
 const char* to_string(Pipeline pipeline) noexcept {
   switch (pipeline) {
-    case Pipeline::kInTurn:
-      return "in turn";
-    case Pipeline::kAhead:
-      return "S ahead";
-    case Pipeline::kLateBarrier:
-      return "late barrier";
-    case Pipeline::kRotated:
-      return "rotated";
+    case Pipeline::kWaitsApart:
+      return "waits apart";
+    case Pipeline::kWaitsTogether:
+      return "waits together";
   }
   return "";
 }
@@ -65,6 +61,7 @@ KernelShape best_kernel(const Problem& problem) {
   shape.dtype = problem.dtype;
   if (problem.head_dim == 64) {
     shape.q_tile = 128;
+    shape.pipeline = Pipeline::kWaitsTogether;
   } else if (problem.head_dim != 128) {
     throw InvalidParameter("head_dim", std::to_string(problem.head_dim), "64 or 128");
   }

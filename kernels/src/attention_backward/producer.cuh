@@ -17,8 +17,7 @@ struct Traits {
   static constexpr int kQTile = kQTileV;
   static constexpr int kKvTile = 128;  // 64 rows a consumer warpgroup
   static constexpr Pipeline kPipeline = kPipelineV;
-  static constexpr bool kAhead = kPipeline != Pipeline::kInTurn;
-  static constexpr bool kLateBarrier = kPipeline == Pipeline::kLateBarrier;
+  static constexpr bool kWaitsTogether = kPipeline == Pipeline::kWaitsTogether;
 
   static constexpr int kThreads = 384;
   static constexpr int kBoxes = kHeadDim / 64;  // TMA boxes are 64 columns wide: 128 bytes, swizzled
@@ -47,6 +46,7 @@ struct Shared {
   alignas(16) float lse2[kStages][T::kQTile];
   alignas(16) float delta[kStages][T::kQTile];
   Task slot[kSlots];
+  std::uint32_t sink[kConsumerWarps];  // written, never read: see Consumer::keep
   std::uint64_t kv_full, kv_empty;
   std::uint64_t q_full[kStages], q_empty[kStages];
   std::uint64_t o_full[kStages], o_empty[kStages];
@@ -121,7 +121,14 @@ __device__ __forceinline__ void load(const Arguments& a, Shared<T>& s) {
       if (i == 0) load_kv<T>(a, s, task, kv_parity);
     }
     kv_parity ^= 1;
-    chain = a.worker_begin != nullptr ? chain + 1 : static_cast<int>(atomicAdd(a.ticket, 1));
+    if (a.worker_begin != nullptr) {
+      ++chain;
+      continue;
+    }
+    // A worker is free when the turn of its last addition has come. Drawn earlier, while that turn is still
+    // waited for, the next chain would be late, and with it all that need its turns.
+    barrier_wait(&s.dq_empty[stage_of(n - 1)], parity_of(n - 1));
+    chain = static_cast<int>(atomicAdd(a.ticket, 1));
   }
   // One end for each writer; consumers see the first.
   barrier_wait(&s.q_empty[stage_of(n)], parity_of(n) ^ 1);

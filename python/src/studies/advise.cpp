@@ -1,4 +1,5 @@
 #include <natten_sim/report/advise_report.hpp>
+#include <natten_sim/report/default_text.hpp>
 #include <natten_sim/study/advise.hpp>
 
 #include "setting_keywords.hpp"
@@ -17,14 +18,16 @@ Keywords<AdviseQuestion> advise_keywords() {
   rows.include(preset_keywords(), &Q::setting);
   rows.include(input_keywords(), &Q::setting);
   rows.add("device", &Q::devices, "GPUs, side by side, see kernels() [all that are calibrated]");
-  rows.add("sparsity", &Q::sparsity, "Most of the token pairs that may be left out, 0..1 [0.9]",
-           Echo::kWhenSet);
+  rows.add(
+      "sparsity", &Q::sparsity,
+      "Most of the token pairs that may be left out, 0..1 " + report::default_text(study::kUsualSparsity),
+      Echo::kWhenSet);
   rows.add("speedup", &Q::speedup,
            "Instead: as little sparsity as makes attention this many times faster than dense, copies "
            "included [none]",
            Echo::kWhenSet, {.least = 1, .most = 1000});
   rows.add("max_imbalance", &Q::max_imbalance,
-           "Largest over smallest share of the axes that windows leave out [2.5]", Echo::kAlways,
+           "Largest over smallest share of the axes that windows leave out [default]", Echo::kAlways,
            {.least = 1, .most = 1e9});
   return rows.include(workload_keywords(), &Q::setting);
 }

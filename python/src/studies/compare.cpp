@@ -65,7 +65,7 @@ Keywords<AskedComparison> comparison_keywords(bool profile) {
   };
   using T = validate::TimingOptions;
   Keywords<F> rows;
-  const auto add = [&](bool keyword, const char* name, auto member, const char* doc) {
+  const auto add = [&](bool keyword, const char* name, auto member, const std::string& doc) {
     keyword ? rows.add(name, member, doc) : rows.echo_only(name, member);
   };
   add(!profile, "suites", &F::suites, "Suites to compare, by name [all]");
@@ -78,13 +78,14 @@ Keywords<AskedComparison> comparison_keywords(bool profile) {
       "What the kernel computed: a dict as {'tokens': 65536, 'head_dim': 128}, with 'kernel' for another "
       "than "
       "attention");
-  add(profile, "profile", &F::profile, "Device profile of the GPU that was profiled [h200]");
+  add(profile, "profile", &F::profile,
+      std::string("Device profile of the GPU that was profiled [") + validate::kProfiledDevice + "]");
   rows.echo_only("out", &F::out).echo_only("resume", &F::resume).echo_only("check_only", &F::check_only);
   rows.echo_only("repetitions", timing(&T::repetitions)).echo_only("warm_up_ms", timing(&T::warm_up_ms));
   rows.echo_only("inputs", timing(&T::inputs));
-  rows.add("fidelity", &F::fidelity, "closed-form, or timed: also simulate in time (a minute) [closed-form]");
+  rows.add("fidelity", &F::fidelity, "closed-form, or timed: also simulate in time (a minute) [default]");
   rows.echo_only("l2", timing(&T::l2)).echo_only("view", &F::view);
-  rows.add("rows", &F::rows, "Whether the text shows every comparison, not only groups and misses [False]");
+  rows.add("rows", &F::rows, "Whether the text shows every comparison, not only groups and misses [default]");
   return rows.echo_only("seed", &F::seed);
 }
 
@@ -128,7 +129,7 @@ ComparedRecordings explain_profile(const AskedComparison& given, const study::Co
   if (asked.point.words.empty())
     throw InvalidParameter("point", "absent",
                            "what the profiled kernel computed, as {'tokens': 65536, 'head_dim': 128}");
-  if (!asked.profile) asked.profile = "h200";
+  if (!asked.profile) asked.profile = validate::kProfiledDevice;
   const validate::Point point = validate::parse_point_words(asked.point.words);
   const Device& device = context.catalog.device(*asked.profile);
   const std::string& path = *asked.ncu_csv;

@@ -88,22 +88,23 @@ Keywords<MsdaQuestion> msda_keywords() {
       "Name of a configuration, a JSON file with one, or a dict with name, batch, height, width, strides, "
       "channels, heads, points, queries and source");
   rows.include(config_members(), &Q::config);
-  rows.add("phase", &Q::phase, "forward or backward [forward]");
+  rows.add("phase", &Q::phase, "forward or backward [default]");
   rows.add("tiling", &Q::tiling,
-           "block: a program takes all points of a query; point: one (query, head, level, point) [block]");
+           "block: a program takes all points of a query; point: one (query, head, level, point) [default]");
   rows.add("dtype", &Q::dtype,
            "Type of the tensors: bf16, fp16 or fp32 [fp16 with an fp16 accumulator, else bf16]");
   rows.add("accumulator", &Q::accumulator,
            "Type in which gradients of the value are added up: the tensors', or fp32 [the tensors']");
-  rows.add("order", &Q::orders, "Dispatch order of the queries, or all of them [linear]");
-  rows.add("device", &Q::device, "Device with measured contention, see devices() [h200]");
+  rows.add("order", &Q::orders, "Dispatch order of the queries, or all of them [default]");
+  rows.add("device", &Q::device, "Device with measured contention, see devices() [default]");
   rows.add("offsets", within(&Q::sampling, &MsdaSampling::offsets),
-           "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [learned]");
+           "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [default]");
   rows.add("spread", within(&Q::sampling, &MsdaSampling::spread),
-           "Half edge (uniform) or standard deviation of the offsets, in pixels [1]", Echo::kAlways,
+           "Half edge (uniform) or standard deviation of the offsets, in pixels [default]", Echo::kAlways,
            {.least = 0, .most = 1e6});
-  rows.add("seed", within(&Q::sampling, &MsdaSampling::seed), "Seed of reference points and offsets [0]",
-           Echo::kAlways, {.lo = 0, .hi = std::int64_t{1} << 62});
+  rows.add("seed", within(&Q::sampling, &MsdaSampling::seed),
+           "Seed of reference points and offsets [default]", Echo::kAlways,
+           {.lo = 0, .hi = std::int64_t{1} << 62});
   rows.add("l2_bytes", &Q::l2_bytes, "Capacity of the L2 [the device's]", Echo::kWhenSet,
            {.lo = 0, .hi = std::int64_t{1} << 40});
   return rows;

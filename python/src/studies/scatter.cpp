@@ -1,4 +1,3 @@
-#include <natten_sim/io/index_file.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/scatter_picture.hpp>
 #include <natten_sim/report/scatter_report.hpp>
@@ -36,27 +35,28 @@ using study::ScatterQuestion;
 Keywords<ScatterQuestion> scatter_keywords() {
   using Q = ScatterQuestion;
   Keywords<Q> rows;
-  rows.add("updates", &Q::updates, "Rows that are added [65536; of an array or file, all its rows]",
+  rows.add("updates", &Q::updates,
+           "Rows that are added [" + std::to_string(study::kGeneratedUpdates) +
+               "; of an array or file, all its rows]",
            Echo::kAlways, {.lo = 0, .hi = kMaxUpdates});
-  rows.add("rows", &Q::rows, "Rows of the destination [32768]", Echo::kAlways, {.hi = kMaxRows});
-  rows.add("width", &Q::width, "Elements of a row [256]", Echo::kAlways, {.hi = 1 << 20});
+  rows.add("rows", &Q::rows, "Rows of the destination [default]", Echo::kAlways, {.hi = kMaxRows});
+  rows.add("width", &Q::width, "Elements of a row [default]", Echo::kAlways, {.hi = 1 << 20});
   rows.add(
       "distribution", &Q::source,
       "uniform, zipf:S (row k with probability ~ 1/k^S), hot:K (evenly over K rows in distinct sectors), "
-      "file:PATH, or the rows themselves: an array of integers, which is not copied [uniform]");
-  rows.add("dtype", &Q::dtype, "Element type: fp32, fp16 or bf16 [bf16]");
+      "file:PATH, or the rows themselves: an array of integers, which is not copied [default]");
+  rows.add("dtype", &Q::dtype, "Element type: fp32, fp16 or bf16 [default]");
   rows.add("path", &Q::path,
-           "Instruction that the hardware executes; auto: the one that the construct becomes [auto]");
-  rows.add("construct", &Q::construct,
-           "Source construct or operator of the lowering table [torch-scatter-add]");
-  rows.add("device", &Q::device, "Device with measured contention, see devices() [h200]");
-  rows.add("seed", &Q::seed, "Seed of the generated rows [0]", Echo::kAlways,
+           "Instruction that the hardware executes; auto: the one that the construct becomes [default]");
+  rows.add("construct", &Q::construct, "Source construct or operator of the lowering table [default]");
+  rows.add("device", &Q::device, "Device with measured contention, see devices() [default]");
+  rows.add("seed", &Q::seed, "Seed of the generated rows [default]", Echo::kAlways,
            {.lo = 0, .hi = std::int64_t{1} << 62});
   rows.add("prior_runs", &Q::prior_runs,
-           "Equal runs that have added to the destination since it was zero [2]", Echo::kAlways,
+           "Equal runs that have added to the destination since it was zero [default]", Echo::kAlways,
            {.lo = 0, .hi = 1 << 20});
   rows.add("values", &Q::values,
-           "Values that are added: normal, or constant (ones, which saturate half-precision sums) [normal]");
+           "Values that are added: normal, or constant (ones, which saturate half-precision sums) [default]");
   return rows;
 }
 

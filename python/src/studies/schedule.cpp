@@ -1,9 +1,10 @@
 #include <algorithm>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>
-#include <natten_sim/study/schedule.hpp>
+#include <natten_sim/study/schedule_parts.hpp>
 
 #include "schedule_values.hpp"
 #include "studies.hpp"
@@ -12,23 +13,14 @@
 namespace natten_sim::python {
 namespace {
 
+using study::ScheduleParts;
 using study::ScheduleQuestion;
 
-constexpr std::int64_t kMaxTiles = 65536;
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxCount = std::numeric_limits<std::int32_t>::max();
-constexpr double kMaxCost = 9007199254740992.0;  // 2^53
 
-/// The keywords of schedule(): sizes, workers and table lie side by side, as the program's options do.
+/// The keywords of schedule().
 struct AskedSchedule {
-  ScheduleQuestion question;  ///< without sizes, workers, algorithms and detail
-  std::optional<std::int64_t> q_tiles, kv_tiles, seqlen_q, seqlen_k, q_tile, kv_tile;
-  std::optional<std::int32_t> workers;
-  std::optional<std::string> device;
-  std::int32_t ctas_per_sm = 1;
-  std::string algorithm = "all";
-  Handoff handoff;
-  Overlap overlap;
+  study::ScheduleParts parts;
   std::optional<ScheduleTable> table;
   bool critical_path = false;
 };
@@ -40,12 +32,13 @@ struct ScheduleAnswers {
 
 template <typename Member>
 auto question(Member member) {
-  return within(&AskedSchedule::question, member);
+  return within(&ScheduleParts::question, member);
 }
 
-Keywords<AskedSchedule> size_keywords() {
-  using F = AskedSchedule;
-  const Accepts tiles{.hi = kMaxTiles}, tokens{.hi = kMaxTokens}, counts{.hi = kMaxCount};
+Keywords<ScheduleParts> size_keywords() {
+  using F = ScheduleParts;
+  const Accepts tiles{.hi = study::kMaxScheduleTiles}, tokens{.hi = study::kMaxScheduleTokens},
+      counts{.hi = kMaxCount};
   Keywords<F> rows;
   rows.add("q_tiles", &F::q_tiles, "Q tiles of one head; mask lengths then count tiles [none]",
            Echo::kWhenSet, tiles);
@@ -53,25 +46,27 @@ Keywords<AskedSchedule> size_keywords() {
   rows.add("seqlen_q", &F::seqlen_q, "Tokens of the queries, instead of q_tiles [none]", Echo::kWhenSet,
            tokens);
   rows.add("seqlen_k", &F::seqlen_k, "Tokens of the keys [as many as queries]", Echo::kWhenSet, tokens);
-  rows.add("q_tile", &F::q_tile, "Tokens of a Q tile [128]", Echo::kWhenSet, tokens);
-  rows.add("kv_tile", &F::kv_tile, "Tokens of a KV tile [128]", Echo::kWhenSet, tokens);
-  rows.add("heads", question(&ScheduleQuestion::heads), "Query heads [1]", Echo::kAlways, counts);
+  rows.add("q_tile", &F::q_tile, "Tokens of a Q tile " + report::default_text(study::TokenSizes{}.q_tile),
+           Echo::kWhenSet, tokens);
+  rows.add("kv_tile", &F::kv_tile, "Tokens of a KV tile " + report::default_text(study::TokenSizes{}.kv_tile),
+           Echo::kWhenSet, tokens);
+  rows.add("heads", question(&ScheduleQuestion::heads), "Query heads [default]", Echo::kAlways, counts);
   rows.add("heads_kv", question(&ScheduleQuestion::heads_kv),
            "KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]", Echo::kAlways,
            counts);
   return rows;
 }
 
-Keywords<AskedSchedule> choice_keywords() {
-  using F = AskedSchedule;
+Keywords<ScheduleParts> choice_keywords() {
+  using F = ScheduleParts;
   Keywords<F> rows;
-  rows.add("batch_size", question(&ScheduleQuestion::batch), "Batch size [1]", Echo::kAlways,
+  rows.add("batch_size", question(&ScheduleQuestion::batch), "Batch size [default]", Echo::kAlways,
            {.hi = kMaxCount});
   rows.add(
       "mask", question(&ScheduleQuestion::mask),
       "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., a file, or a matrix of tiles with 0 "
-      "skipped, 1 partial, 2 full [full]");
-  rows.add("algorithm", &F::algorithm, "One schedule by name, or all of them side by side [all]");
+      "skipped, 1 partial, 2 full [default]");
+  rows.add("algorithm", &F::algorithm, "One schedule by name, or all of them side by side [default]");
   rows.add("dispatch", question(&ScheduleQuestion::dispatch),
            "dynamic: the first free worker takes the next chain; static: chains are assigned [the "
            "algorithm's own]");
@@ -79,16 +74,16 @@ Keywords<AskedSchedule> choice_keywords() {
            "heads, or sections:K: K heads interleaved, KV tiles slowest [the algorithm's own]");
   rows.add("effort", question(&ScheduleQuestion::effort), "Iterations of a search [2^22 / tasks, 8 to 2000]",
            Echo::kAlways, {.lo = 0, .hi = 1'000'000'000});
-  rows.add("seed", question(&ScheduleQuestion::seed), "Seed of a search [1]", Echo::kAlways,
+  rows.add("seed", question(&ScheduleQuestion::seed), "Seed of a search [default]", Echo::kAlways,
            {.lo = 0, .hi = std::numeric_limits<std::int64_t>::max()});
   return rows;
 }
 
-Keywords<AskedSchedule> walk_keywords() {
-  Keywords<AskedSchedule> rows;
+Keywords<ScheduleParts> walk_keywords() {
+  Keywords<ScheduleParts> rows;
   rows.add("walk", question(&ScheduleQuestion::walk),
            "partial-first: chains take partly masked tiles before full ones, as block-sparse kernels do "
-           "[in-order]");
+           "[default]");
   rows.add("heads_in_flight", question(&ScheduleQuestion::heads_in_flight),
            "Of a search: heads at work at a time [with device and seqlen_q as many as its L2 holds]",
            Echo::kAlways, {.hi = kMaxCount});
@@ -96,153 +91,89 @@ Keywords<AskedSchedule> walk_keywords() {
 }
 
 /// `input` echoes the number of workers alone.
-Keywords<AskedSchedule> worker_keywords() {
-  using F = AskedSchedule;
+Keywords<ScheduleParts> worker_keywords() {
+  using F = ScheduleParts;
   Keywords<F> rows;
   rows.add("workers", &F::workers, "CTAs that run at a time: SMs times CTAs an SM [the number of KV tiles]",
            Echo::kAlways, {.hi = kMaxWorkers});
   rows.add("device", &F::device, "Take the workers from a GPU, see devices() [none]", Echo::kNever);
-  rows.add("ctas_per_sm", &F::ctas_per_sm, "With device: CTAs resident on an SM [1]", Echo::kNever,
+  rows.add("ctas_per_sm", &F::ctas_per_sm, "With device: CTAs resident on an SM [default]", Echo::kNever,
            {.hi = 32});
   rows.add("dim", question(&ScheduleQuestion::head_dim),
-           "Head dim, for what the L2 of the device holds [128]", Echo::kNever, {.hi = 65536});
-  rows.add("dtype", question(&ScheduleQuestion::dtype), "Element type, likewise [bf16]", Echo::kNever);
+           "Head dim, for what the L2 of the device holds [default]", Echo::kNever, {.hi = 65536});
+  rows.add("dtype", question(&ScheduleQuestion::dtype), "Element type, likewise [default]", Echo::kNever);
   return rows;
 }
 
-Keywords<AskedSchedule> cost_keywords() {
-  using F = AskedSchedule;
+Keywords<ScheduleParts> cost_keywords() {
+  using F = ScheduleParts;
   using C = study::ScheduleCosts;
-  const Accepts costs{.least = 0, .most = kMaxCost};
+  const Accepts costs{.least = 0, .most = study::kMaxScheduleCost};
   const auto cost = [](auto member) { return within(question(&ScheduleQuestion::costs), member); };
   Keywords<F> rows;
-  rows.add("compute", cost(&C::compute), "Cost of a task's compute, in any unit of time [1]", Echo::kAlways,
-           costs);
+  rows.add("compute", cost(&C::compute), "Cost of a task's compute, in any unit of time [default]",
+           Echo::kAlways, costs);
   rows.add("compute_partial", cost(&C::compute_partial), "Cost of computing a partly masked tile [compute]",
            Echo::kAlways, costs);
-  rows.add("reduce", cost(&C::reduce), "Cost of a task's reduction into dQ [1]", Echo::kAlways, costs);
+  rows.add("reduce", cost(&C::reduce), "Cost of a task's reduction into dQ [default]", Echo::kAlways, costs);
   rows.add("reduce_kv", cost(&C::reduce_kv), "Cost of a chain's reduction into dK/dV, with heads_kv [reduce]",
            Echo::kAlways, costs);
   rows.add(
       "handoff", &F::handoff,
       "Latency between reductions of two workers into one dQ tile; (near, far): within an L2 partition and "
-      "across [0]",
+      "across [default]",
       Echo::kAlways, costs);
-  rows.echo_only("handoff_far", within(&F::handoff, &Handoff::far));
-  rows.add("tax", cost(&C::per_tile_tax), "The semaphore's cost, added to every ordered reduction [0]",
+  rows.echo_only("handoff_far", within(&F::handoff, &study::Handoff::far));
+  rows.add("tax", cost(&C::per_tile_tax), "The semaphore's cost, added to every ordered reduction [default]",
            Echo::kAlways, costs);
-  rows.add("prologue", cost(&C::prologue), "Cost before a chain's first compute [0]", Echo::kAlways, costs);
-  rows.add("epilogue", cost(&C::epilogue), "Cost behind a chain's tasks; a writer works meanwhile [0]",
+  rows.add("prologue", cost(&C::prologue), "Cost before a chain's first compute [default]", Echo::kAlways,
+           costs);
+  rows.add("epilogue", cost(&C::epilogue), "Cost behind a chain's tasks; a writer works meanwhile [default]",
            Echo::kAlways, costs);
-  rows.add("overlap", &F::overlap, "serial, or async:K for a separate dQ writer with K buffers [serial]");
+  rows.add("overlap", &F::writer, "serial, or async:K for a separate dQ writer with K buffers [default]");
   return rows;
 }
 
 Keywords<AskedSchedule> schedule_keywords() {
   using F = AskedSchedule;
-  Keywords<F> rows = size_keywords();
-  for (const auto& part : {choice_keywords(), walk_keywords(), worker_keywords(), cost_keywords()})
-    rows.include(part);
+  Keywords<F> rows;
+  for (const auto& part :
+       {size_keywords(), choice_keywords(), walk_keywords(), worker_keywords(), cost_keywords()})
+    rows.include(part, &F::parts);
   rows.add("table", &F::table,
            "Check and run this schedule instead of an algorithm's: what table() returns, its JSON, or a file "
            "[none]",
            Echo::kWhenSet);
-  rows.add("critical_path", &F::critical_path, "Add the critical path [False]", Echo::kNever);
+  rows.add("critical_path", &F::critical_path, "Add the critical path [default]", Echo::kNever);
   return rows;
-}
-
-study::ScheduleSizes sizes_of(const AskedSchedule& asked) {
-  const bool tokens = asked.seqlen_q || asked.seqlen_k;
-  if (asked.q_tiles || asked.kv_tiles) {
-    if (tokens || asked.q_tile || asked.kv_tile)
-      throw InvalidParameter("q_tiles", "given together with tokens", "sizes in tiles or in tokens");
-    return study::TileSizes{asked.q_tiles, asked.kv_tiles};
-  }
-  if (!tokens && !asked.q_tile && !asked.kv_tile) return {};
-  if (!asked.seqlen_q) throw InvalidParameter("seqlen_q", "missing", "the tokens of the queries");
-  study::TokenSizes sizes{*asked.seqlen_q, asked.seqlen_k};
-  sizes.q_tile = asked.q_tile.value_or(sizes.q_tile);
-  sizes.kv_tile = asked.kv_tile.value_or(sizes.kv_tile);
-  return sizes;
-}
-
-study::ScheduleWorkers workers_of(const AskedSchedule& asked) {
-  if (asked.workers && asked.device)
-    throw InvalidParameter("device", "given together with workers", "one of the two");
-  if (asked.workers) return *asked.workers;
-  if (asked.device) return study::WorkersOfDevice{*asked.device, asked.ctas_per_sm};
-  return {};
-}
-
-study::ScheduleCosts costs_of(const AskedSchedule& asked) {
-  study::ScheduleCosts costs = asked.question.costs;
-  costs.handoff = asked.handoff.near;
-  costs.handoff_far = asked.handoff.far;
-  costs.writer_stages = asked.overlap.writer_stages;
-  return costs;
 }
 
 study::ScheduleAnswer run(const AskedSchedule& asked, const study::ScheduleDetail& detail,
                           const study::Context& context) {
   if (asked.table) {
-    return study::schedule(study::TableQuestion{*asked.table, workers_of(asked), costs_of(asked), detail},
-                           context);
+    study::TableQuestion table = study::table_question_of(asked.parts, *asked.table);
+    table.detail = detail;
+    return study::schedule(table, context);
   }
-  ScheduleQuestion full = asked.question;
-  full.sizes = sizes_of(asked);
-  full.workers = workers_of(asked);
-  full.costs = costs_of(asked);
-  full.detail = detail;
-  full.cost_map =
-      asked.algorithm == "all" && full.costs == study::ScheduleCosts{};  // no costs: say where they decide
-  if (asked.algorithm != "all") full.algorithms = {asked.algorithm};
-  return study::schedule(full, context);
-}
-
-/// A single schedule has to be made and to finish; among several it may say that it does not.
-const study::FinishedSchedule& require_finished(const study::ScheduleResult& result) {
-  if (const auto* reason = std::get_if<NotApplicable>(&result.outcome))
-    throw InvalidParameter("algorithm", result.name, reason->needs);
-  if (const auto* deadlock = std::get_if<Deadlock>(&result.outcome)) throw DeadlockError(deadlock->waits);
-  return std::get<study::FinishedSchedule>(result.outcome);
+  ScheduleQuestion question = study::question_of(asked.parts);
+  question.detail = detail;
+  return study::schedule(question, context);
 }
 
 ScheduleAnswers answer_schedule(const AskedSchedule& asked, const study::Context& context) {
-  const bool one = asked.table || asked.algorithm != "all";
+  const bool one = asked.table || asked.parts.one_algorithm();
   ScheduleAnswers found{asked,
                         run(asked, {.plan = one, .critical_path = asked.critical_path && one}, context)};
-  if (one) (void)require_finished(found.answer.results.front());
+  if (one) (void)study::require_finished(found.answer.results.front());
   return found;
 }
 
 /// The keywords with what the answer filled in.
 Json schedule_input(const Keywords<AskedSchedule>& rows, const ScheduleAnswers& found) {
   AskedSchedule full = found.asked;
-  const study::ScheduleAnswer& answer = found.answer;
-  if (answer.tokens) {
-    full.seqlen_q = answer.tokens->q_tokens;
-    full.seqlen_k = answer.tokens->kv_tokens;
-    full.q_tile = answer.tokens->q_tile;
-    full.kv_tile = answer.tokens->kv_tile;
-  }
-  full.q_tiles = answer.problem.mask.q_tiles;
-  full.kv_tiles = answer.problem.mask.kv_tiles;
-  full.question.heads = answer.heads;
-  full.question.heads_kv = answer.heads_kv;
-  full.question.batch = answer.batch;
-  full.workers = answer.problem.workers;
-  full.question.heads_in_flight = answer.heads_in_flight;
-  full.question.costs = {.compute = answer.costs.compute,
-                         .compute_partial = answer.costs.compute_partial,
-                         .reduce = answer.costs.reduce,
-                         .reduce_kv = answer.costs.reduce_kv,
-                         .per_tile_tax = answer.costs.per_tile_tax,
-                         .prologue = answer.costs.prologue,
-                         .epilogue = answer.costs.epilogue};
-  full.handoff = {answer.costs.handoff, answer.costs.handoff_far.value_or(answer.costs.handoff)};
-  full.overlap = {answer.costs.writer_stages};
+  full.parts = study::parts_of(full.parts, found.answer);
   Json input = rows.echo(full);
-  const Keywords<AskedSchedule> choices = choice_keywords();
+  const Keywords<ScheduleParts> choices = choice_keywords();
   if (found.asked.table) {  // which says the rest itself
     for (const auto& row : choices.rows()) input.erase(row.name);
     input.erase("walk");
@@ -261,17 +192,17 @@ std::string schedule_text(const ScheduleAnswers& found, const study::Context&) {
 /// Runs the schedule again, and keeps its times.
 std::string schedule_svg(const ScheduleAnswers& found, const study::Context& context) {
   if (found.answer.results.size() > 1)
-    throw InvalidParameter("algorithm", found.asked.algorithm, "one algorithm, as best");
+    throw InvalidParameter("algorithm", found.asked.parts.algorithm, "one algorithm, as best");
   const study::ScheduleAnswer timed = run(found.asked, {.times = true, .critical_path = true}, context);
   const study::ScheduleResult& result = timed.results.front();
-  return report::schedule_svg(result.name, require_finished(result), timed.problem);
+  return report::schedule_svg(result.name, study::require_finished(result), timed.problem);
 }
 
 nb::object schedule_table(const ScheduleAnswers& found) {
   if (found.answer.results.size() > 1)
-    throw InvalidParameter("algorithm", found.asked.algorithm, "one algorithm, as best");
+    throw InvalidParameter("algorithm", found.asked.parts.algorithm, "one algorithm, as best");
   const study::ScheduleResult& result = found.answer.results.front();
-  return to_python(parse_json(to_json(study::table_of(result.name, require_finished(result)))));
+  return to_python(parse_json(to_json(study::table_of(result.name, study::require_finished(result)))));
 }
 
 void bind_schedule(nb::module_& module) {
@@ -310,7 +241,7 @@ void bind_schedule(nb::module_& module) {
       "trace",
       [](const ScheduleObject& self) {
         const study::ScheduleAnswer timed = run(self.answer().asked, {.times = true}, self.context());
-        return report::schedule_trace(require_finished(timed.results.front()));
+        return report::schedule_trace(study::require_finished(timed.results.front()));
       },
       "Trace events in JSON that ui.perfetto.dev opens, one track a worker.");
 }

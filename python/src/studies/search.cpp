@@ -1,5 +1,7 @@
+#include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/study/search.hpp>
+#include <natten_sim/study/time.hpp>
 
 #include "setting_keywords.hpp"
 #include "studies.hpp"
@@ -102,15 +104,16 @@ void add_shapes(Keywords<SearchQuestion>& rows) {
   rows.add("stride_max", &Q::stride_max, "Largest stride, for all axes or one an axis [the window]",
            Echo::kNever);
   rows.add("stride_range", &Q::stride_range, "Strides to try, as window_range [1..window]");
-  rows.add("dilation", &Q::dilation, "Dilation, one an axis [1]");
+  rows.add("dilation", &Q::dilation, "Dilation, one an axis " + report::axis_default(&AxisMask::dilation));
   rows.add("causal", &Q::causal, "One an axis [False]");
-  rows.add("kv_tiling", &Q::kv_tiling, "static or dynamic [the chosen backend's, or static]");
+  rows.add("kv_tiling", &Q::kv_tiling,
+           "static or dynamic " + report::default_text("the chosen backend's", study::kDefaultKvTiling));
   rows.add("q_tile", &Q::q_tile, "Q tile in tokens [all of the backend's]", Echo::kNever);
   rows.add("kv_tile", &Q::kv_tile, "KV tile in tokens [all of the backend's]", Echo::kNever);
   rows.add(
       "phase", &Q::phase,
       "Passes to search; both: one window and stride for the two, work weighted 2 to 5 for equal head dims "
-      "[forward]");
+      "[default]");
   rows.add("backward_q_tile", &Q::backward_q_tile, "Q tile of the backward pass [all of the backend's]",
            Echo::kNever);
   rows.add("backward_kv_tile", &Q::backward_kv_tile, "KV tile of the backward pass [all of the backend's]",
@@ -124,23 +127,23 @@ void add_constraints(Keywords<SearchQuestion>& rows) {
   using C = SearchConstraints;
   rows.add("sparsity", constraint(&C::sparsity), "(lo, hi), fractions, both included [any]");
   rows.add("window_multiple_of_kv_tile", constraint(&C::window_multiple_of_kv_tile),
-           "Windows that are multiples of the KV tile on every axis [False]");
+           "Windows that are multiples of the KV tile on every axis [default]");
   rows.add(
       "max_imbalance", constraint(&C::max_imbalance),
       "Largest over smallest length/window among the axes, 1 or more [2.5 with a preset and free windows, "
       "else any]",
       Echo::kAlways, {.least = 1, .most = 1e12});
   rows.add("fully_block_sparse", constraint(&C::fully_block_sparse),
-           "Only configurations without partially masked tiles [False]");
+           "Only configurations without partially masked tiles [default]");
   rows.add("natten_fast_path", constraint(&C::natten_fast_path),
-           "Only configurations that NATTEN runs without masking [False]");
+           "Only configurations that NATTEN runs without masking [default]");
   rows.add("min_speedup", constraint(&C::min_speedup),
            "Smallest speedup, of the kind that objective names [any]", Echo::kAlways,
            {.least = 1e-6, .most = 1e12});
-  rows.add("no_padding", constraint(&C::no_padding), "Only tiles that divide every axis [False]");
+  rows.add("no_padding", constraint(&C::no_padding), "Only tiles that divide every axis [default]");
   rows.add("dense_axes", &SearchQuestion::dense_axes, "Axes, from 0, whose window is the whole axis [none]",
            Echo::kAlways, {.lo = 0});
-  rows.add("any", &SearchQuestion::any, "Keep configurations that NATTEN refuses [False]");
+  rows.add("any", &SearchQuestion::any, "Keep configurations that NATTEN refuses [default]");
 }
 
 Keywords<SearchQuestion> space_keywords() {
@@ -150,25 +153,30 @@ Keywords<SearchQuestion> space_keywords() {
   add_shapes(rows);
   rows.include(backend_keywords(Echo::kNever), &Q::setting);
   add_constraints(rows);
-  rows.add("objective", &Q::objective,
-           "What to rank by: predicted time, or a speedup; worst is the published one, and e2e ranks by it [time "
-           "where the device has one; else work, or worst for one tile pair]");
+  rows.add(
+      "objective", &Q::objective,
+      "What to rank by: predicted time, or a speedup; worst is the published one, and e2e ranks by it [time "
+      "where the device has one; else work, or worst for one tile pair]");
   rows.add("kernel", &Q::kernels, "Kernels whose tiles and times are compared on the device [the backend's]",
            Echo::kNever);
-  rows.add("kernel_schedule", &Q::kernel_schedule,
-           "Launch of hopper-fna: cooperative or pingpong [cooperative]", Echo::kWhenSet);
-  rows.choose("ladder", &Q::kind, SearchKind::kLadder,
-              "Stride ladder of a fixed window: the front over stride product and worst-case speedup [False]",
-              Echo::kNever);
+  rows.add(
+      "kernel_schedule", &Q::kernel_schedule,
+      "Launch of hopper-fna: cooperative or pingpong " + report::default_text(study::TimeQuestion{}.schedule),
+      Echo::kWhenSet);
+  rows.choose(
+      "ladder", &Q::kind, SearchKind::kLadder,
+      "Stride ladder of a fixed window: the front over stride product and worst-case speedup [default]",
+      Echo::kNever);
   rows.choose("pareto", &Q::kind, SearchKind::kPareto,
-              "Whole Pareto front over lower sparsity, smaller stride product, higher speedup [False]",
+              "Whole Pareto front over lower sparsity, smaller stride product, higher speedup [default]",
               Echo::kNever);
   rows.add("answer", &Q::kind, "The same as one of three names [best]");
   rows.add("distinct", &Q::distinct,
            "Rows differ in their window, their window and stride, or the tiles that are visited; none: every "
            "configuration is a row [window; tiles for a fixed window]",
            Echo::kWhenSet);
-  rows.add("top", &Q::top, "How many candidates [10]", Echo::kWhenSet, {.lo = 1, .hi = 100'000});
+  rows.add("top", &Q::top, "How many candidates " + report::default_text(study::kDefaultTop), Echo::kWhenSet,
+           {.lo = 1, .hi = 100'000});
   return rows.include(workload_keywords(), &Q::setting);
 }
 

@@ -1,5 +1,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/time_report.hpp>
 #include <natten_sim/study/time.hpp>
 
@@ -53,23 +54,22 @@ Keywords<AskedTime> time_keywords() {
   rows.add("device", of(&Q::device), "A GPU, see kernels()");
   rows.add("input", &F::input, "Token layout, one size an axis, 1 to 3 axes");
   rows.add("window", &F::window, "Window, one size an axis [the whole axis: dense attention]");
-  rows.add("stride", &F::stride, "Stride, one an axis [1]");
-  rows.add("dilation", &F::dilation, "Dilation, one an axis [1]");
+  rows.add("stride", &F::stride, "Stride, one an axis " + report::axis_default(&AxisMask::stride));
+  rows.add("dilation", &F::dilation, "Dilation, one an axis " + report::axis_default(&AxisMask::dilation));
   rows.add("causal", &F::causal, "One an axis [False]");
   rows.add("q_tile", within(within(&F::question, &Q::tiles), &TilePair::q_tile),
            "Q tile in tokens; a dense kernel has its own");
   rows.add("kv_tile", within(within(&F::question, &Q::tiles), &TilePair::kv_tile),
            "KV tile in tokens; a dense kernel has its own");
-  rows.add("phase", of(&Q::pass), "forward or backward [forward]");
-  rows.add("kernel_schedule", of(&Q::schedule),
-           "cooperative (a grid) or pingpong (persistent) [cooperative]");
-  rows.add("batch_size", size(&OperandSizes::batch), "Batch size [1]");
-  rows.add("heads", size(&OperandSizes::heads), "Heads [1]");
+  rows.add("phase", of(&Q::pass), "forward or backward [default]");
+  rows.add("kernel_schedule", of(&Q::schedule), "cooperative (a grid) or pingpong (persistent) [default]");
+  rows.add("batch_size", size(&OperandSizes::batch), "Batch size [default]");
+  rows.add("heads", size(&OperandSizes::heads), "Heads [default]");
   rows.add("heads_kv", &F::heads_kv, "KV heads, a divisor of the heads [heads]");
-  rows.add("head_dim", size(&OperandSizes::head_dim), "Head dim of Q and K [64]");
+  rows.add("head_dim", size(&OperandSizes::head_dim), "Head dim of Q and K [default]");
   rows.add("dim_value", &F::dim_value, "Head dim of V [that of Q and K]");
-  rows.add("dtype", of(&Q::dtype), "Element type [bf16]");
-  rows.add("add_kv", of(&Q::additional_keys), "Extra KV tokens that every query attends to [0]",
+  rows.add("dtype", of(&Q::dtype), "Element type [default]");
+  rows.add("add_kv", of(&Q::additional_keys), "Extra KV tokens that every query attends to [default]",
            Echo::kAlways, {.lo = 0});
   return rows;
 }

@@ -45,6 +45,8 @@ Fidelity fidelity_of(const ReuseMethod& method) {
                                                      : Fidelity::kClosedForm;
 }
 
+Fidelity default_fidelity(bool of_trace) { return of_trace ? Fidelity::kLru : Fidelity::kClosedForm; }
+
 ReuseAnswer reuse(const ReuseQuestion& question, const Context& context) {
   const ReuseSetting setting = resolve_reuse(question, context.catalog);
   ReuseAnswer answer;

@@ -13,17 +13,17 @@ namespace {
 
 constexpr std::int64_t kMaxL2Bytes = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxCtas = std::int64_t{1} << 20;
-constexpr std::int64_t kDefaultTile = 128;
 
 /// Fills in the device's numbers where the question has none.
 void fill_l2(const DeviceNumbers& device, ReuseSetting& setting) {
   ReuseQuestion& question = setting.question;
-  if (!question.sector_bytes) question.sector_bytes = device.sector_bytes.value_or(32);
+  if (!question.sector_bytes)
+    question.sector_bytes = device.sector_bytes.value_or(kReuseDefaults.sector_bytes);
   require_in("sector-bytes", *question.sector_bytes, 1, 1 << 20);
   if (!question.line_bytes)
     question.line_bytes = std::max(*question.sector_bytes, device.line_bytes.value_or(0));
   require_in("line-bytes", *question.line_bytes, *question.sector_bytes, 1 << 20);
-  if (!question.sms) question.sms = device.sms.value_or(1);
+  if (!question.sms) question.sms = device.sms.value_or(kReuseDefaults.sms);
   require_in("sms", *question.sms, 1, kMaxCtas);
   setting.capacity_source = question.capacity_bytes     ? CapacitySource::kGiven
                             : device.l2_effective_bytes ? CapacitySource::kEffective
@@ -66,9 +66,10 @@ void fill_tiles(const AttentionKernel* kernel, std::size_t rank, AttentionSubjec
     if (rank != 1) throw InvalidParameter(parameter, "not given", "a tile shape for layouts of several axes");
     return Extents{tile};
   };
-  if (!subject.q_tile) subject.q_tile = one_axis("q-tile", kernel ? kernel->q_tile : kDefaultTile);
+  if (!subject.q_tile) subject.q_tile = one_axis("q-tile", kernel ? kernel->q_tile : kReuseDefaults.tile);
   if (!subject.kv_tile) {
-    subject.kv_tile = one_axis("kv-tile", kernel ? kernel_kv_tile(*kernel, subject.head_dim) : kDefaultTile);
+    subject.kv_tile =
+        one_axis("kv-tile", kernel ? kernel_kv_tile(*kernel, subject.head_dim) : kReuseDefaults.tile);
   }
 }
 
@@ -107,8 +108,8 @@ void fill_attention(const Catalog& catalog, const DeviceNumbers& device, Attenti
   attention.problem.tiles = {*subject.q_tile, *subject.kv_tile};
   attention.problem.mask = fill_mask(subject);
   if (layout != nullptr) natten_sim::require_valid(attention.problem);
-  if (!subject.schedule) subject.schedule = kernel ? kernel->schedule : CtaSchedule::kPersistent;
-  if (!subject.ctas_per_sm) subject.ctas_per_sm = kernel ? kernel->ctas_per_sm : 1;
+  if (!subject.schedule) subject.schedule = kernel ? kernel->schedule : kReuseDefaults.schedule;
+  if (!subject.ctas_per_sm) subject.ctas_per_sm = kernel ? kernel->ctas_per_sm : kReuseDefaults.ctas_per_sm;
   require_in("ctas-per-sm", *subject.ctas_per_sm, 1, 32);
   if (!subject.workers) subject.workers = std::min(kMaxCtas, *question.sms * *subject.ctas_per_sm);
   require_in("workers", *subject.workers, 1, kMaxCtas);
@@ -116,7 +117,7 @@ void fill_attention(const Catalog& catalog, const DeviceNumbers& device, Attenti
                         .workers = static_cast<std::int32_t>(*subject.workers),
                         .launch = subject.launch,
                         .last_q_tile_first = subject.longest_first};
-  if (!question.order) question.order = kernel ? kernel->order : KvOrder::kCyclic;
+  if (!question.order) question.order = kernel ? kernel->order : kReuseDefaults.order;
   if (const auto* sweep = std::get_if<SeqlenSweep>(&subject.seqlen)) {
     require_valid(*sweep);
     require_named_orders(question);
@@ -139,7 +140,7 @@ void fill_stream(StreamSubject& stream, ReuseQuestion& question) {
   require_in("passes", stream.passes, 1, std::int64_t{1} << 40);
   if (!stream.workers) stream.workers = question.sms;
   require_in("workers", *stream.workers, 1, kMaxCtas);
-  if (!question.order) question.order = KvOrder::kCyclic;
+  if (!question.order) question.order = kReuseDefaults.order;
   for (const auto& order : {question.order, question.compare}) {
     if (const auto* own = order ? std::get_if<OwnOrder>(&*order) : nullptr)
       throw InvalidParameter("order", own->name, "cyclic, sawtooth, descending or best for a stream");
@@ -201,7 +202,8 @@ ReuseSetting resolve_reuse(const ReuseQuestion& question, const Catalog& catalog
   ReuseQuestion& filled = setting.question;
   if (!filled.method) {
     const bool trace = std::holds_alternative<TraceSubject>(filled.subject);
-    filled.method = trace ? ReuseMethod(LruReplay{}) : ReuseMethod(ClosedForm{});
+    filled.method =
+        default_fidelity(trace) == Fidelity::kLru ? ReuseMethod(LruReplay{}) : ReuseMethod(ClosedForm{});
   }
   require_method(filled);
   if (auto* attention = std::get_if<AttentionSubject>(&filled.subject)) {

@@ -11,7 +11,6 @@
 namespace natten_sim::study {
 namespace {
 
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
 constexpr const char* kTilesBackend = "blackwell-fna";  // of GNA masks without tiles of their own
 constexpr std::int64_t kTilesHeadDim = 128;
 
@@ -45,7 +44,7 @@ class MaskBuilder {
   BlockMask operator()(const CausalMask&) const { return window_mask(sizes_.tiling, {std::nullopt, 0}); }
   BlockMask operator()(const SlidingWindowMask& mask) const {
     for (const std::int64_t side : {mask.left, mask.right}) {
-      if (side < 0 || side > kMaxTokens / 2)
+      if (side < 0 || side > kMaxScheduleTokens / 2)
         throw InvalidParameter("mask window", std::to_string(side), "0 to 2^39");
     }
     return window_mask(sizes_.tiling, {sizes_.unit * mask.left, sizes_.unit * mask.right});
@@ -63,11 +62,11 @@ BlockMask MaskBuilder::operator()(const DocumentMask& mask) const {
   std::vector<std::int64_t> lengths;
   std::int64_t sum = 0;
   for (const std::int64_t length : mask.lengths) {
-    if (length < 1 || length > kMaxTokens / 2)
+    if (length < 1 || length > kMaxScheduleTokens / 2)
       throw InvalidParameter("mask document", std::to_string(length), "lengths of 1 to 2^39");
     lengths.push_back(sizes_.unit * length);
     sum += lengths.back();
-    if (sum > kMaxTokens * sizes_.unit) break;  // no sequence is that long
+    if (sum > kMaxScheduleTokens * sizes_.unit) break;  // no sequence is that long
   }
   const bool tiles = sizes_.unit != 1;
   for (const auto& [tokens, in_tokens, in_tiles] :

@@ -24,7 +24,7 @@ TimeQuestion question_of(const SearchQuestion& question, const TileChoice& choic
   const Setting& setting = question.setting;
   TimeQuestion timed{.kernel = kernel_of_choice(choice, context.catalog.device(*setting.device)),
                      .device = *setting.device};
-  timed.schedule = question.kernel_schedule.value_or(KernelSchedule::kCooperative);
+  timed.schedule = question.kernel_schedule.value_or(timed.schedule);
   timed.mask = mask;
   timed.tiles = walk == Walk::kForward ? choice.tiles : choice.backward_tiles;
   timed.pass = walk;

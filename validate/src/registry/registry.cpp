@@ -15,8 +15,6 @@ namespace cases {
 
 namespace {
 
-constexpr const char* kDefaultKernel = "attention";
-
 /// Local to a function, so that it exists when another file registers something before main.
 std::vector<CaseKind>& mutable_kinds() {
   static std::vector<CaseKind> kinds = cases::built_in_cases();

@@ -9,16 +9,19 @@
 namespace natten_sim::cli {
 namespace {
 
+using Parts = study::ScheduleParts;
+
 /// As `input` echoes them.
 Options<ScheduleFlags> kernel_rows() {
   Options<ScheduleFlags> rows = measured_rows();
   using Question = study::ScheduleQuestion;
-  rows.add("-i,--seqlen-q", &ScheduleFlags::seqlen_q, {.value = "N"});
-  rows.add("--seqlen-k", &ScheduleFlags::seqlen_k, {.value = "N"});
-  rows.add("-n,--heads", path(&ScheduleFlags::question, &Question::heads), {.value = "N"});
-  rows.add("--heads-kv", path(&ScheduleFlags::question, &Question::heads_kv), {.value = "N"});
-  rows.add("-b,--batch-size", path(&ScheduleFlags::question, &Question::batch), {.value = "N"});
-  rows.add("--device", &ScheduleFlags::device, {.value = "NAME"});
+  const auto question = schedule_part(&Parts::question);
+  rows.add("-i,--seqlen-q", schedule_part(&Parts::seqlen_q), {.value = "N"});
+  rows.add("--seqlen-k", schedule_part(&Parts::seqlen_k), {.value = "N"});
+  rows.add("-n,--heads", path(question, &Question::heads), {.value = "N"});
+  rows.add("--heads-kv", path(question, &Question::heads_kv), {.value = "N"});
+  rows.add("-b,--batch-size", path(question, &Question::batch), {.value = "N"});
+  rows.add("--device", schedule_part(&Parts::device), {.value = "NAME"});
   rows.include(mask_rows());
   return rows;
 }
@@ -36,11 +39,11 @@ Options<ScheduleFlags> export_rows() {
 
 Options<ScheduleFlags> walk_rows() {
   Options<ScheduleFlags> rows;
-  rows.add("--walk", path(&ScheduleFlags::question, &study::ScheduleQuestion::walk),
+  rows.add("--walk", path(schedule_part(&Parts::question), &study::ScheduleQuestion::walk),
            {.value = "ORDER",
             .help = "partial-first: chains take partly masked tiles before full ones, as block-sparse "
                     "kernels do; in-order [default]"});
-  rows.add("--heads-in-flight", path(&ScheduleFlags::question, &study::ScheduleQuestion::heads_in_flight),
+  rows.add("--heads-in-flight", path(schedule_part(&Parts::question), &study::ScheduleQuestion::heads_in_flight),
            {.value = "N",
             .help = "Of a search: heads at work at a time [with --device and -i as many as its L2 holds]",
             .range = {1, std::numeric_limits<std::int32_t>::max()}});
@@ -67,15 +70,15 @@ Options<ScheduleFlags> measured_rows() {
                            "tax",         "overlap",         "table",       "emit-table",   "critical-path",
                            "ascii",       "emit-header",     "emit-binary", "svg",          "perfetto"},
                           "sizes, mask, device and costs: the kernel says the rest"}});
-  rows.add("-d,--dim", path(&ScheduleFlags::question, &study::ScheduleQuestion::head_dim),
+  rows.add("-d,--dim", path(schedule_part(&Parts::question), &study::ScheduleQuestion::head_dim),
            {.value = "N",
             .help = "Head dim, of --kernel and for what the L2 of --device holds [default]",
             .range = {1, 65536},
             .echo = Echo::kAlways,
             .needs = with_device});
-  rows.add("--dtype", path(&ScheduleFlags::question, &study::ScheduleQuestion::dtype),
+  rows.add("--dtype", path(schedule_part(&Parts::question), &study::ScheduleQuestion::dtype),
            {.value = "TYPE", .help = "Element type, likewise [default]", .needs = with_device});
-  rows.add("--costs", path(&ScheduleFlags::question, &study::ScheduleQuestion::named_costs),
+  rows.add("--costs", path(schedule_part(&Parts::question), &study::ScheduleQuestion::named_costs),
            {.value = "NAME",
             .help = "Named costs in microseconds, or a FILE of them [with --kernel its own on the device]",
             .echo = Echo::kWhenSet,
@@ -87,17 +90,17 @@ Options<ScheduleFlags> measured_rows() {
 study::KernelScheduleQuestion kernel_schedule_question(const ScheduleFlags& flags) {
   study::KernelScheduleQuestion question;
   question.kernel = flags.kernel.value();
-  if (!flags.device) throw InvalidParameter("--device", "missing", "the device that runs the kernel");
-  question.device = *flags.device;
-  if (!flags.seqlen_q) throw InvalidParameter("--seqlen-q", "missing", "the tokens of the queries");
-  question.q_tokens = *flags.seqlen_q;
-  question.kv_tokens = flags.seqlen_k;
-  question.head_dim = flags.question.head_dim;
-  question.heads = flags.question.heads;
-  question.heads_kv = flags.question.heads_kv;
-  question.batch = flags.question.batch;
-  question.dtype = flags.question.dtype;
-  question.costs = flags.question.named_costs;
+  if (!flags.parts.device) throw InvalidParameter("--device", "missing", "the device that runs the kernel");
+  question.device = *flags.parts.device;
+  if (!flags.parts.seqlen_q) throw InvalidParameter("--seqlen-q", "missing", "the tokens of the queries");
+  question.q_tokens = *flags.parts.seqlen_q;
+  question.kv_tokens = flags.parts.seqlen_k;
+  question.head_dim = flags.parts.question.head_dim;
+  question.heads = flags.parts.question.heads;
+  question.heads_kv = flags.parts.question.heads_kv;
+  question.batch = flags.parts.question.batch;
+  question.dtype = flags.parts.question.dtype;
+  question.costs = flags.parts.question.named_costs;
   const auto* mask = std::get_if<ScheduleMask>(&flags.mask.value);
   if (mask == nullptr)
     throw InvalidParameter("--mask", "FILE", "full, causal or a window: the masks that these kernels take");
@@ -107,9 +110,9 @@ study::KernelScheduleQuestion kernel_schedule_question(const ScheduleFlags& flag
 
 Json kernel_schedule_input(const ScheduleFlags& flags, const study::KernelScheduleAnswer& answer) {
   ScheduleFlags resolved = flags;
-  resolved.seqlen_k = answer.kv_tokens;
-  resolved.question.heads_kv = answer.heads_kv;
-  if (answer.costs) resolved.question.named_costs = answer.costs->name;
+  resolved.parts.seqlen_k = answer.kv_tokens;
+  resolved.parts.question.heads_kv = answer.heads_kv;
+  if (answer.costs) resolved.parts.question.named_costs = answer.costs->name;
   return kernel_rows().echo(resolved);
 }
 

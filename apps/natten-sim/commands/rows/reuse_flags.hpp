@@ -1,11 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <natten_sim/study/reuse.hpp>
+#include <natten_sim/study/reuse_parts.hpp>
 
 #include "cli/context.hpp"
 #include "cli/options.hpp"
@@ -33,24 +32,9 @@ struct OptionValue<study::SeqlenSweep> {
   static bool to_json(const study::SeqlenSweep& sweep, Json& out);
 };
 
-/// The flags of `reuse`. A question has one subject and one method; flags of all of them lie side by side.
+/// The flags of `reuse`.
 struct ReuseFlags {
-  study::ReuseQuestion question;  ///< without subject and method
-
-  study::AttentionSubject attention;  ///< without its length
-  std::optional<Extents> seqlen, tile;
-  std::optional<study::SeqlenSweep> sweep;
-  std::optional<std::int64_t> workers;  ///< of attention or of a stream
-  std::optional<std::int64_t> stream_bytes;
-  study::StreamSubject stream;       ///< without its bytes and workers
-  std::optional<std::string> trace;  ///< a file
-
-  std::optional<Fidelity> fidelity;
-  std::optional<Granularity> granularity;
-  std::optional<std::int32_t> ways;
-  study::SetAssociative sets;  ///< with `ways`
-  std::optional<double> sample, jitter;
-
+  study::ReuseParts parts;
   CatalogFiles files;
   bool predictions = false;
   std::optional<std::string> svg;
@@ -62,12 +46,11 @@ struct ReuseFlags {
 /// --svg and --picture.
 [[nodiscard]] Options<ReuseFlags> reuse_picture_rows();
 
-/// What the flags ask, without details. @throws InvalidParameter for flags that contradict each other.
-[[nodiscard]] study::ReuseQuestion question_of(const ReuseFlags& flags);
-
 /// `input`: the question with all defaults, by the rows of its flags.
 [[nodiscard]] Json reuse_input(const study::ReuseQuestion& question);
 
+/// The device of the table of predictions, unless another one is named.
+inline constexpr const char* kPredictedDevice = "h200";
 /// The table of predictions for fa2 and cudnn. Returns the exit code.
 int print_predictions(const ReuseFlags& flags);
 

@@ -34,11 +34,11 @@ std::vector<PredictionCell> prediction_cells() {
 }
 
 /// What the flags leave open: the cell.
-study::ReuseQuestion question_of(const ReuseFlags& flags, const PredictionCell& cell) {
+study::ReuseQuestion question_at(const ReuseFlags& flags, const PredictionCell& cell) {
   study::ReuseQuestion question;
-  question.device = flags.question.device.value_or("h200");
-  question.capacity_bytes = flags.question.capacity_bytes;
-  question.method = study::TimedRun{flags.jitter};
+  question.device = flags.parts.question.device.value_or(kPredictedDevice);
+  question.capacity_bytes = flags.parts.question.capacity_bytes;
+  question.method = study::TimedRun{flags.parts.jitter};
   question.subject = study::AttentionSubject{.seqlen = Extents{cell.seqlen},
                                              .causal = cell.causal,
                                              .heads = cell.heads,
@@ -59,7 +59,7 @@ int print_predictions(const ReuseFlags& flags) {
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
   std::string text;
   for (const PredictionCell& cell : cells) {
-    const study::ReuseAnswer answer = study::reuse(question_of(flags, cell), context);
+    const study::ReuseAnswer answer = study::reuse(question_at(flags, cell), context);
     const Json row = {
         {"kernel", cell.kernel},     {"seqlen", cell.seqlen},
         {"head_dim", cell.head_dim}, {"heads", cell.heads},

@@ -1,9 +1,5 @@
 // How an order of KV tiles and a sweep of lengths are read and written.
-#include <filesystem>
-
-#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/io/permutations.hpp>
 
 #include "cli/values.hpp"
 #include "commands/rows/reuse_flags.hpp"
@@ -20,26 +16,11 @@ std::string json_word(const std::string& key, const Json& value, const char* acc
   return value.get<std::string>();
 }
 
-bool is_file(const std::string& path) {
-  std::error_code unknown;
-  return path == "-" ||
-         (std::filesystem::exists(path, unknown) && !std::filesystem::is_directory(path, unknown));
-}
-
 }  // namespace
 
 ReuseOrder OptionValue<ReuseOrder>::from_words(const std::string& name, const std::vector<std::string>& words,
                                                const About&) {
-  const std::string& text = words.front();
-  for (const KvOrder order : values_of<KvOrder>()) {
-    if (text == to_string(order)) return order;
-  }
-  if (text == study::kBestOrderName) return study::BestOrder{};
-  if (is_file(text))
-    return study::OwnOrder{text, parse_permutations(read_text(name, text), name + " " + text)};
-  std::vector<std::string> names = names_of<KvOrder>();
-  names.emplace_back(study::kBestOrderName);
-  throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a readable file");
+  return study::parse_reuse_order(name, words.front());
 }
 
 ReuseOrder OptionValue<ReuseOrder>::from_json(const std::string& key, const Json& value, const About& about) {

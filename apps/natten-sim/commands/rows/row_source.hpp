@@ -9,9 +9,7 @@
 
 namespace natten_sim::cli {
 
-/// `uniform`, `zipf:S`, `hot:K` or `file:PATH`. A file is streamed, and nothing of it is kept in memory: .npy
-/// by its header, .csv and .txt as text, anything else as raw 64-bit integers. It is opened when the question
-/// is answered. @throws InvalidParameter when it cannot be opened, MalformedData.
+/// `uniform`, `zipf:S`, `hot:K` or `file:PATH`: study::parse_row_source().
 template <>
 struct OptionValue<study::RowSource> {
   static constexpr int kMaxValues = 1;

@@ -1,109 +1,27 @@
 #include "commands/rows/schedule_rows.hpp"
 
 #include <limits>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/files.hpp>
 #include <natten_sim/io/schedule_table.hpp>
 
-#include "cli/values.hpp"
 #include "commands/rows/kernel_schedule_rows.hpp"
+#include "commands/rows/schedule_values.hpp"
 
 namespace natten_sim::cli {
 namespace {
 
-constexpr double kMaxCost = 9007199254740992.0;  // 2^53
-constexpr const char* kCostRange = "a number from 0 to 2^53";
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
-constexpr std::int64_t kMaxTiles = 65536;
-constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
-
-MaskOption parse_option(const std::string&, const std::string& text, MaskOption*) {
-  return {parse_schedule_mask(text)};
-}
-
-HandoffOption parse_option(const std::string& name, const std::string& text, HandoffOption*) {
-  const std::size_t comma = text.find(',');
-  HandoffOption handoff;
-  handoff.near =
-      parse_number(name, text.substr(0, comma), 0, kMaxCost, "a number from 0 to 2^53, or NEAR,FAR");
-  if (comma != std::string::npos)
-    handoff.far = parse_number(name, text.substr(comma + 1), 0, kMaxCost, kCostRange);
-  return handoff;
-}
-
-OverlapOption parse_option(const std::string& name, const std::string& text, OverlapOption*) {
-  if (text == "serial") return {};
-  if (!text.starts_with("async:"))
-    throw InvalidParameter(name, text, "serial, or async:K with 1 to 64 buffers");
-  return {static_cast<std::int32_t>(parse_integer(name, text.substr(6), 1, 64))};
-}
-
-HeadSections parse_option(const std::string& name, const std::string& text, HeadSections*) {
-  if (text == "heads") return {1};
-  if (!text.starts_with("sections:"))
-    throw InvalidParameter(name, text, "heads, or sections:K with K heads a section");
-  return {static_cast<std::int32_t>(parse_integer(name + " sections", text.substr(9), 1, 1 << 30))};
-}
-
-std::string option_text(const MaskOption& mask) {
-  if (const auto* file = std::get_if<MaskFile>(&mask.value)) return file->path;
-  return mask_text(std::get<ScheduleMask>(mask.value));
-}
-std::string option_text(const HandoffOption& handoff) {
-  return fmt::format("{}", handoff.near) + (handoff.far ? fmt::format(",{}", *handoff.far) : "");
-}
-std::string option_text(const OverlapOption& overlap) {
-  return overlap.writer_stages == 0 ? "serial" : "async:" + std::to_string(overlap.writer_stages);
-}
-std::string option_text(const HeadSections& launch) {
-  return "sections:" + std::to_string(launch.heads_per_section);
-}
-
-}  // namespace
-
-/// An option that is one text with a grammar of its own.
-template <typename T>
-struct GrammarValue {
-  static constexpr int kMaxValues = 1;
-  static T from_words(const std::string& name, const std::vector<std::string>& words, const About&) {
-    return parse_option(name, words.front(), static_cast<T*>(nullptr));
-  }
-  static T from_json(const std::string& key, const Json& value, const About& about) {
-    return parse_option(key, OptionValue<std::string>::from_json(key, value, about),
-                        static_cast<T*>(nullptr));
-  }
-  static bool to_json(const T& value, Json& out) {
-    put_text(option_text(value), out);
-    return true;
-  }
-};
-
-template <>
-struct OptionValue<MaskOption> : GrammarValue<MaskOption> {};
-template <>
-struct OptionValue<HandoffOption> : GrammarValue<HandoffOption> {
-  static bool from_number(double cost, const About&, HandoffOption& out) {
-    if (!(cost >= 0 && cost <= kMaxCost)) return false;
-    out = {.near = cost};
-    return true;
-  }
-};
-template <>
-struct OptionValue<OverlapOption> : GrammarValue<OverlapOption> {};
-template <>
-struct OptionValue<HeadSections> : GrammarValue<HeadSections> {};
-
-namespace {
-
 using Flags = ScheduleFlags;
+using Parts = study::ScheduleParts;
 using Question = study::ScheduleQuestion;
+
+constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
 
 template <typename Member>
 auto question(Member member) {
-  return path(&Flags::question, member);
+  return path(schedule_part(&Parts::question), member);
 }
 template <typename Member>
 auto cost(Member member) {
@@ -111,27 +29,33 @@ auto cost(Member member) {
 }
 
 About tiles_about(const char* help) {
-  return {.value = "N", .help = help, .range = {1, kMaxTiles}, .echo = Echo::kWhenSet};
+  return {.value = "N", .help = help, .range = {1, study::kMaxScheduleTiles}, .echo = Echo::kWhenSet};
 }
 About tokens_about(const std::string& help) {
-  return {.value = "N", .help = help, .range = {1, kMaxTokens}, .echo = Echo::kWhenSet};
+  return {.value = "N", .help = help, .range = {1, study::kMaxScheduleTokens}, .echo = Echo::kWhenSet};
 }
 About count_about(const char* help, std::int64_t hi = kMaxInt32) {
   return {.value = "N", .help = help, .range = {1, hi}};
 }
 About cost_about(const char* value, const char* help) {
-  return {.value = value, .help = help, .interval = {0, kMaxCost}, .accepted = kCostRange};
+  return {.value = value, .help = help, .interval = {0, study::kMaxScheduleCost}, .accepted = kCostRange};
 }
 
 Options<Flags> size_rows() {
   const study::TokenSizes tokens;
   Options<Flags> rows;
-  rows.add("--q-tiles", &Flags::q_tiles, tiles_about("Q tiles of one head; mask lengths then count tiles"));
-  rows.add("--kv-tiles", &Flags::kv_tiles, tiles_about("KV tiles of one head [as many as Q tiles]"));
-  rows.add("-i,--seqlen-q", &Flags::seqlen_q, tokens_about("Tokens of the queries, instead of --q-tiles"));
-  rows.add("--seqlen-k", &Flags::seqlen_k, tokens_about("Tokens of the keys [as many as queries]"));
-  rows.add("--q-tile", &Flags::q_tile, tokens_about(fmt::format("Tokens of a Q tile [{}]", tokens.q_tile)));
-  rows.add("--kv-tile", &Flags::kv_tile, tokens_about(fmt::format("Tokens a KV tile [{}]", tokens.kv_tile)));
+  rows.add("--q-tiles", schedule_part(&Parts::q_tiles),
+           tiles_about("Q tiles of one head; mask lengths then count tiles"));
+  rows.add("--kv-tiles", schedule_part(&Parts::kv_tiles),
+           tiles_about("KV tiles of one head [as many as Q tiles]"));
+  rows.add("-i,--seqlen-q", schedule_part(&Parts::seqlen_q),
+           tokens_about("Tokens of the queries, instead of --q-tiles"));
+  rows.add("--seqlen-k", schedule_part(&Parts::seqlen_k),
+           tokens_about("Tokens of the keys [as many as queries]"));
+  rows.add("--q-tile", schedule_part(&Parts::q_tile),
+           tokens_about(fmt::format("Tokens of a Q tile [{}]", tokens.q_tile)));
+  rows.add("--kv-tile", schedule_part(&Parts::kv_tile),
+           tokens_about(fmt::format("Tokens a KV tile [{}]", tokens.kv_tile)));
   rows.add("-n,--heads", question(&Question::heads), count_about("Query heads [default]"));
   rows.add("--heads-kv", question(&Question::heads_kv),
            count_about("KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]"));
@@ -147,9 +71,9 @@ Options<Flags> batch_rows() {
 /// `input` echoes the number of workers alone: with it, the run does not depend on a device.
 Options<Flags> worker_rows() {
   Options<Flags> rows;
-  rows.add("--workers", &Flags::workers,
+  rows.add("--workers", schedule_part(&Parts::workers),
            count_about("CTAs that run at a time [the number of KV tiles]", kMaxWorkers));
-  rows.add("--device", &Flags::device,
+  rows.add("--device", schedule_part(&Parts::device),
            {.value = "NAME",
             .help = "Take the workers from a GPU (see list devices)",
             .echo = Echo::kNever,
@@ -158,7 +82,7 @@ Options<Flags> worker_rows() {
   About ctas = count_about("With --device: CTAs resident on an SM [default]", 32);
   ctas.echo = Echo::kNever;
   ctas.needs = {{.option = "device", .accepted = "--device too, or --workers alone", .with_dashes = true}};
-  rows.add("--ctas-per-sm", path(&Flags::sms, &study::WorkersOfDevice::ctas_per_sm), ctas);
+  rows.add("--ctas-per-sm", schedule_part(&Parts::ctas_per_sm), ctas);
   return rows;
 }
 
@@ -166,7 +90,7 @@ Options<Flags> schedule_choice_rows() {
   Options<Flags> rows = mask_rows();
   std::string algorithms = "all";
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) algorithms += " " + algorithm->name;
-  rows.add("--algorithm", &Flags::algorithm,
+  rows.add("--algorithm", schedule_part(&Parts::algorithm),
            {.value = "NAME",
             .help = "One schedule, or all; searches with --effort or few tasks [default]",
             .choices = algorithms});
@@ -199,17 +123,17 @@ Options<Flags> cost_rows() {
   add("--reduce", &Costs::reduce, "Cost of a task's reduction into dQ [default]");
   add("--reduce-kv", &Costs::reduce_kv,
       "Cost of a chain's reduction into dK/dV, with --heads-kv [that of --reduce]");
-  rows.add("--handoff", &Flags::handoff,
+  rows.add("--handoff", schedule_part(&Parts::handoff),
            {.value = "H",
             .help = "Latency between reductions of two workers into one dQ tile; NEAR,FAR: within an L2 "
                     "partition and across [default]",
             .echo = Echo::kNever});
-  rows.add_key("handoff", path(&Flags::handoff, &HandoffOption::near));
-  rows.add_key("handoff_far", path(&Flags::handoff, &HandoffOption::far));
+  rows.add_key("handoff", path(schedule_part(&Parts::handoff), &study::Handoff::near));
+  rows.add_key("handoff_far", path(schedule_part(&Parts::handoff), &study::Handoff::far));
   add("--tax", &Costs::per_tile_tax, "The semaphore's cost, added to every ordered reduction [default]");
   add("--prologue", &Costs::prologue, "Cost before a chain's first compute [default]");
   add("--epilogue", &Costs::epilogue, "Cost behind a chain's tasks; a writer works meanwhile [default]");
-  rows.add("--overlap", &Flags::overlap,
+  rows.add("--overlap", schedule_part(&Parts::writer),
            {.value = "HOW", .help = "serial, or async:K for a separate dQ writer with K buffers [default]"});
   return rows;
 }
@@ -242,110 +166,22 @@ Options<Flags> file_rows() {
   return rows;
 }
 
-/// The size options that were given, by their names.
-std::vector<std::string> given_sizes(const Flags& flags) {
-  std::vector<std::string> names;
-  for (const auto& [name, size] :
-       {std::pair{"q-tiles", flags.q_tiles}, std::pair{"kv-tiles", flags.kv_tiles},
-        std::pair{"seqlen-q", flags.seqlen_q}, std::pair{"seqlen-k", flags.seqlen_k},
-        std::pair{"q-tile", flags.q_tile}, std::pair{"kv-tile", flags.kv_tile}}) {
-    if (size) names.emplace_back(name);
-  }
-  return names;
-}
-
-study::ScheduleSizes sizes_of(const Flags& flags) {
-  const bool tiles = flags.q_tiles || flags.kv_tiles, tokens = flags.seqlen_q || flags.seqlen_k;
-  if (tiles && tokens)
-    throw InvalidParameter("--q-tiles", "given together with --seqlen-q", "sizes in tiles or in tokens");
-  if (tiles) {
-    for (const auto& [name, size] :
-         {std::pair{"q-tile", flags.q_tile}, std::pair{"kv-tile", flags.kv_tile}}) {
-      if (size)
-        throw InvalidParameter(std::string("--") + name, "given together with --q-tiles",
-                               "tile sizes with --seqlen-q");
-    }
-    return study::TileSizes{flags.q_tiles, flags.kv_tiles};
-  }
-  if (!tokens) {
-    throw InvalidParameter("--q-tiles", "missing",
-                           "--q-tiles and --kv-tiles, or --seqlen-q, or a mask of gna: or a file");
-  }
-  if (!flags.seqlen_q) throw InvalidParameter("seqlen-q", "missing", "the tokens of the queries");
-  study::TokenSizes sizes{*flags.seqlen_q, flags.seqlen_k};
-  sizes.q_tile = flags.q_tile.value_or(sizes.q_tile);
-  sizes.kv_tile = flags.kv_tile.value_or(sizes.kv_tile);
-  return sizes;
-}
-
-void refuse_sizes(const Flags& flags, const std::string& mask) {
-  for (const std::string& name : given_sizes(flags))
-    throw InvalidParameter("--" + name, "given together with --mask " + mask,
-                           "no sizes: this mask brings its own");
-}
-
-study::ScheduleWorkers workers_flag(const Flags& flags) {
-  if (flags.workers) return *flags.workers;
-  if (flags.device) return study::WorkersOfDevice{*flags.device, flags.sms.ctas_per_sm};
-  return {};
-}
-
-study::ScheduleCosts costs_of(const Flags& flags) {
-  study::ScheduleCosts costs = flags.question.costs;
-  costs.handoff = flags.handoff.near;
-  costs.handoff_far = flags.handoff.far;
-  costs.writer_stages = flags.overlap.writer_stages;
-  return costs;
-}
-
-study::ScheduleDetail detail_of(const Flags& flags) {
-  return {.plan = flags.table || flags.algorithm != "all",
-          .times = flags.svg || flags.ascii || flags.perfetto,
-          .critical_path = flags.critical_path || flags.svg};
-}
-
-/// The flags with what the answer filled in.
-Flags resolved_flags(Flags flags, const study::ScheduleAnswer& answer) {
-  if (answer.tokens) {
-    flags.seqlen_q = answer.tokens->q_tokens;
-    flags.seqlen_k = answer.tokens->kv_tokens;
-    flags.q_tile = answer.tokens->q_tile;
-    flags.kv_tile = answer.tokens->kv_tile;
-  }
-  flags.q_tiles = answer.problem.mask.q_tiles;
-  flags.kv_tiles = answer.problem.mask.kv_tiles;
-  flags.question.heads = answer.heads;
-  flags.question.heads_kv = answer.heads_kv;
-  flags.question.batch = answer.batch;
-  flags.workers = answer.problem.workers;
-  flags.question.heads_in_flight = answer.heads_in_flight;
-  const BackwardCosts& costs = answer.costs;
-  study::ScheduleCosts& given = flags.question.costs;
-  given.compute = costs.compute;
-  given.compute_partial = costs.compute_partial;
-  given.reduce = costs.reduce;
-  given.reduce_kv = costs.reduce_kv;
-  given.per_tile_tax = costs.per_tile_tax;
-  given.prologue = costs.prologue;
-  given.epilogue = costs.epilogue;
-  flags.handoff = {costs.handoff, costs.handoff_far.value_or(costs.handoff)};
-  flags.overlap = {costs.writer_stages};
-  return flags;
-}
-
-/// The mask and, unless it brings them, its sizes.
-void put_mask(const Flags& flags, study::ScheduleQuestion& question) {
+/// The parts, with the mask's file read.
+Parts read_parts(const Flags& flags) {
+  Parts parts = flags.parts;
   if (const auto* file = std::get_if<MaskFile>(&flags.mask.value)) {
-    refuse_sizes(flags, "FILE");
-    question.mask = {parse_block_mask(read_text("mask", file->path), "mask file " + file->path), file->path};
-    return;
-  }
-  question.mask = std::get<ScheduleMask>(flags.mask.value);
-  if (brings_sizes(question.mask)) {
-    refuse_sizes(flags, "gna:");
+    study::require_no_sizes(parts, file->path);
+    parts.question.mask = {parse_block_mask(read_text("mask", file->path), "mask file " + file->path),
+                           file->path};
   } else {
-    question.sizes = sizes_of(flags);
+    parts.question.mask = std::get<ScheduleMask>(flags.mask.value);
   }
+  return parts;
+}
+
+void put_detail(const Flags& flags, study::ScheduleDetail& detail) {
+  detail.times = flags.svg || flags.ascii || flags.perfetto;
+  detail.critical_path = flags.critical_path || flags.svg;
 }
 
 }  // namespace
@@ -367,7 +203,8 @@ Options<ScheduleFlags> schedule_rows() {
 }
 
 Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& answer) {
-  const ScheduleFlags resolved = resolved_flags(flags, answer);
+  ScheduleFlags resolved = flags;
+  resolved.parts = study::parts_of(flags.parts, answer);
   Options<ScheduleFlags> rows;
   if (flags.table) {
     for (auto part : {table_rows(), size_rows()}) rows.include(part);
@@ -379,22 +216,17 @@ Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& ans
 }
 
 study::ScheduleQuestion schedule_question(const ScheduleFlags& flags) {
-  study::ScheduleQuestion question = flags.question;
-  put_mask(flags, question);
-  question.workers = workers_flag(flags);
-  if (flags.algorithm != "all") question.algorithms = {flags.algorithm};
-  question.costs = costs_of(flags);
-  question.detail = detail_of(flags);
-  question.cost_map = flags.algorithm == "all" && question.costs == study::ScheduleCosts{};
+  study::ScheduleQuestion question = study::question_of(read_parts(flags));
+  put_detail(flags, question.detail);
   return question;
 }
 
 study::TableQuestion table_question(const ScheduleFlags& flags) {
   const std::string& path = flags.table.value();
-  return {.table = parse_schedule_table(read_text("table", path), "table " + path),
-          .workers = workers_flag(flags),
-          .costs = costs_of(flags),
-          .detail = detail_of(flags)};
+  study::TableQuestion question =
+      study::table_question_of(flags.parts, parse_schedule_table(read_text("table", path), "table " + path));
+  put_detail(flags, question.detail);
+  return question;
 }
 
 }  // namespace natten_sim::cli

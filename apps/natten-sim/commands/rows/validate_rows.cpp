@@ -50,11 +50,11 @@ Options<ValidateFlags> validate_rows() {
            {.value = "NAME=VALUE",
             .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
                     "of " +
-                    kernel_names() + " [attention]"});
+                    kernel_names() + " [" + validate::kDefaultKernel + "]"});
   rows.add("--profile", &F::profile,
            {.value = "NAME",
             .help = std::string("With --ncu-csv: device profile of the GPU that was profiled [") +
-                    kProfiledDevice + "]"});
+                    validate::kProfiledDevice + "]"});
   rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
   rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
   rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});

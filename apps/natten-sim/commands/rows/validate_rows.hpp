@@ -13,9 +13,6 @@
 
 namespace natten_sim::cli {
 
-/// The GPU that a profile of Nsight Compute is taken to be of.
-inline constexpr const char* kProfiledDevice = "h200";
-
 /// The flags of `validate`.
 struct ValidateFlags {
   std::vector<std::string> suites;  ///< none: all
@@ -24,7 +21,7 @@ struct ValidateFlags {
   std::optional<std::string> recorded, ncu_csv;
   std::string ncu_kernel;
   std::vector<std::string> point;
-  std::optional<std::string> profile;  ///< none: kProfiledDevice, of --ncu-csv
+  std::optional<std::string> profile;  ///< none: validate::kProfiledDevice, with --ncu-csv
   std::optional<std::string> out;
   bool resume = false;
   bool check_only = false;

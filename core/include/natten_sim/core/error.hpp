@@ -18,7 +18,7 @@ class Error : public std::runtime_error {
   [[nodiscard]] const std::string& accepted() const noexcept { return accepted_; }
   /// The nearest valid value or the closest known name; empty when there is none.
   [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
-  /// `what()` with `prefix` before every parameter that the accepted range mentions: "--" in the program.
+  /// `what()` with `prefix` before every parameter that it mentions: "--" in the program.
   [[nodiscard]] std::string sentence(const std::string& prefix) const;
 
  protected:
@@ -33,11 +33,11 @@ class Error : public std::runtime_error {
   std::string value_;
   std::string accepted_;
   std::string hint_;
-  std::string marked_;  // the accepted range with its marks; empty: it mentions no parameter
+  std::string marked_;  // the sentence with its marks; empty: it mentions no parameter
 };
 
-/// Another parameter's name inside the accepted range of an error. Libraries name parameters, the program
-/// options: Error::sentence puts a prefix there.
+/// A parameter's name inside an error's parameter, value or accepted range. Libraries name parameters, the
+/// program options: Error::sentence puts a prefix there.
 ///
 ///     throw InvalidParameter("ways", "8", "together with " + mention("l2-bytes"));
 [[nodiscard]] std::string mention(const std::string& parameter);

@@ -24,4 +24,12 @@ using ByteSource = std::function<std::size_t(std::span<char>)>;
 [[nodiscard]] std::unique_ptr<IndexStream> parse_indices(ByteSource bytes, IndexFormat format,
                                                          std::int64_t rows, std::string where);
 
+/// By the ending of its name: .npy; .csv and .txt as text; anything else raw.
+[[nodiscard]] IndexFormat index_format_of(const std::string& path);
+
+/// Opens the file and reads rows from it as the stream is read; nothing of it is kept in memory.
+/// @throws InvalidParameter naming `parameter` when it cannot be opened or read; what parse_indices throws.
+[[nodiscard]] std::unique_ptr<IndexStream> open_index_file(const std::string& parameter,
+                                                           const std::string& path, std::int64_t rows);
+
 }  // namespace natten_sim

@@ -3,8 +3,8 @@
 namespace natten_sim::kernels::attention_backward {
 
 std::span<const Instance> kernels_of_head_dim_128() {
-  static const Instance kTable[] = {instance<Traits<__nv_bfloat16, 128, 64, Pipeline::kAhead>>(),
-                                    instance<Traits<__half, 128, 64, Pipeline::kAhead>>()};
+  static const Instance kTable[] = {instance<Traits<__nv_bfloat16, 128, 64, Pipeline::kWaitsApart>>(),
+                                    instance<Traits<__half, 128, 64, Pipeline::kWaitsApart>>()};
   return kTable;
 }
 

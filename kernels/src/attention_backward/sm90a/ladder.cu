@@ -5,10 +5,8 @@ namespace natten_sim::kernels::attention_backward {
 
 std::span<const Instance> ladder_steps() {
   using Element = __nv_bfloat16;
-  static const Instance kTable[] = {instance<Traits<Element, 128, 64, Pipeline::kInTurn>>(),
-                                    instance<Traits<Element, 128, 64, Pipeline::kLateBarrier>>(),
-                                    instance<Traits<Element, 128, 64, Pipeline::kRotated>>(),
-                                    instance<Traits<Element, 64, 128, Pipeline::kRotated>>()};
+  static const Instance kTable[] = {instance<Traits<Element, 128, 64, Pipeline::kWaitsTogether>>(),
+                                    instance<Traits<Element, 64, 128, Pipeline::kWaitsApart>>()};
   return kTable;
 }
 

@@ -27,8 +27,6 @@ namespace natten_sim::report {
 
 /// "65536 x 256 bf16, uniform, h200".
 [[nodiscard]] std::string scatter_title(const study::ScatterAnswer& answer);
-/// As the question names them: "zipf:1.5", "file:index.npy".
-[[nodiscard]] std::string source_name(const study::RowSource& source);
 
 // What the views of `msda` share with these.
 

@@ -13,6 +13,9 @@
 
 namespace natten_sim::study {
 
+/// The Q tiling of a backward pass that says none: that of all kernels.
+inline constexpr KvTiling kDefaultBackwardQTiling = KvTiling::kStatic;
+
 /// Which tiles does this attention problem visit? Only the layout (or a preset) has no default.
 struct CountQuestion {
   Setting setting;
@@ -25,10 +28,10 @@ struct CountQuestion {
   Tiling tiling = Tiling::kMultiDimensional;
   bool backward = false;                      ///< count the backward pass too
   Extents backward_q_tile, backward_kv_tile;  ///< empty: NATTEN's default of the backend
-  std::optional<KvTiling>
-      backward_q_tiling;  ///< where the streamed Q tiles lie; none: static, as in all kernels
+  /// Where the streamed Q tiles lie; none: kDefaultBackwardQTiling.
+  std::optional<KvTiling> backward_q_tiling;
   std::optional<std::string> kernel;  ///< whose time is asked for; none: what NATTEN runs on the device
-  std::optional<KernelSchedule> kernel_schedule;  ///< none: cooperative
+  std::optional<KernelSchedule> kernel_schedule;  ///< none: that of TimeQuestion
 };
 
 struct BackwardCount {

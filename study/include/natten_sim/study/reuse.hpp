@@ -72,11 +72,11 @@ struct AttentionSubject {
   std::optional<std::int64_t> dim_value;  ///< head dim of V and O; none: that of Q and K
   Dtype dtype = Dtype::kFp16;
   std::optional<std::string> kernel;       ///< a kernel of the catalog: gives what is left out, and its speed
-  std::optional<Extents> q_tile, kv_tile;  ///< none: the kernel's, else 128 (on one axis)
-  std::optional<CtaSchedule> schedule;     ///< none: the kernel's, else persistent
+  std::optional<Extents> q_tile, kv_tile;  ///< none: the kernel's, else kReuseDefaults' on one axis
+  std::optional<CtaSchedule> schedule;     ///< none: the kernel's, else kReuseDefaults'
   LaunchOrder launch = LaunchOrder::kTilesFirst;
   bool longest_first = false;               ///< the last Q tile of a head is launched first
-  std::optional<std::int64_t> ctas_per_sm;  ///< none: the kernel's, else 1
+  std::optional<std::int64_t> ctas_per_sm;  ///< none: the kernel's, else kReuseDefaults'
   std::optional<std::int64_t> workers;      ///< CTAs resident at once; none: SMs times CTAs an SM
 };
 
@@ -137,6 +137,8 @@ struct TimedRun {
 
 using ReuseMethod = std::variant<ClosedForm, LruReplay, TimedRun>;
 [[nodiscard]] Fidelity fidelity_of(const ReuseMethod& method);
+/// Of a question that says none: an exact LRU for a trace, else the closed form.
+[[nodiscard]] Fidelity default_fidelity(bool of_trace);
 
 /// Parts of the answer that take extra time; left out unless set.
 struct ReuseDetails {
@@ -146,16 +148,27 @@ struct ReuseDetails {
   bool first_noncompulsory_seqlen = false;
 };
 
+/// What holds where neither the question, nor its kernel, nor its device says.
+struct ReuseDefaults {
+  std::int64_t tile = 128;  ///< edge of both tiles, of layouts with one axis
+  std::int64_t sector_bytes = 32;
+  std::int64_t sms = 1;
+  std::int64_t ctas_per_sm = 1;
+  CtaSchedule schedule = CtaSchedule::kPersistent;
+  KvOrder order = KvOrder::kCyclic;
+};
+inline constexpr ReuseDefaults kReuseDefaults{};
+
 struct ReuseQuestion {
   ReuseSubject subject;
   std::optional<std::string> device;           ///< name in the catalog
   std::optional<std::int64_t> capacity_bytes;  ///< none: what the device's L2 holds for all SMs; else unknown
-  std::optional<std::int64_t> sector_bytes;    ///< none: the device's, else 32
+  std::optional<std::int64_t> sector_bytes;    ///< none: the device's, else kReuseDefaults'
   /// Line of a set-associative cache; none: the device's, else a sector.
   std::optional<std::int64_t> line_bytes;
-  std::optional<std::int64_t> sms;    ///< none: the device's, else 1
-  std::optional<ReuseMethod> method;  ///< none: closed form, and LRU for a trace
-  std::optional<ReuseOrder> order;    ///< none: the kernel's, else cyclic; a trace has none
+  std::optional<std::int64_t> sms;    ///< none: the device's, else kReuseDefaults'
+  std::optional<ReuseMethod> method;  ///< none: that of default_fidelity
+  std::optional<ReuseOrder> order;    ///< none: the kernel's, else kReuseDefaults'; a trace has none
   std::optional<ReuseOrder> compare;  ///< a second order, answered beside the first
   ReuseDetails details;
 };

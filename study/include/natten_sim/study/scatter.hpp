@@ -41,6 +41,14 @@ struct GivenRows {
 };
 using RowSource = std::variant<IndexDistribution, GivenRows>;
 
+inline constexpr const char* kRowSources = "uniform, zipf:S, hot:K or file:PATH";
+/// A distribution, or `file:PATH`: rows in a file, in the formats of io's open_index_file(), which is opened
+/// when the question is answered. @throws InvalidParameter naming `parameter` and what is `accepted`.
+[[nodiscard]] RowSource parse_row_source(const std::string& parameter, const std::string& text,
+                                         const char* accepted = kRowSources);
+/// The text that parse_row_source() reads as this source; of a caller's own rows, their name.
+[[nodiscard]] std::string name_of(const RowSource& source);
+
 /// Parts of the answer that are left out unless set.
 struct ScatterDetails {
   bool addresses = false;  ///< distinct words; O(rows) where rows share words

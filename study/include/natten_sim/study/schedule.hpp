@@ -26,13 +26,17 @@ namespace natten_sim::study {
 ///     study::ScheduleAnswer answer = study::schedule(question, study::default_context());
 ///     const auto* finished = std::get_if<study::FinishedSchedule>(&answer.results.front().outcome);
 
-/// Sizes in tiles, 1 to 65,536; one of the two stands for both. Lengths of the mask count tiles.
+inline constexpr std::int64_t kMaxScheduleTiles = 65536;                   ///< of one side of the mask
+inline constexpr std::int64_t kMaxScheduleTokens = std::int64_t{1} << 40;  ///< of one side of the mask
+inline constexpr double kMaxScheduleCost = 9007199254740992.0;             ///< 2^53
+
+/// Sizes in tiles, 1 to kMaxScheduleTiles; one of the two stands for both. Lengths of the mask count tiles.
 struct TileSizes {
   std::optional<std::int64_t> q_tiles;
   std::optional<std::int64_t> kv_tiles;
 };
 
-/// Sizes in tokens, 1 to 2^40. Lengths of the mask count tokens.
+/// Sizes in tokens, 1 to kMaxScheduleTokens. Lengths of the mask count tokens.
 struct TokenSizes {
   std::int64_t q_tokens = 1;
   std::optional<std::int64_t> kv_tokens;  ///< none: as many as queries
@@ -51,8 +55,8 @@ struct WorkersOfDevice {
 /// None: one a KV tile.
 using ScheduleWorkers = std::variant<std::monostate, std::int32_t, WorkersOfDevice>;
 
-/// Costs from 0 to 2^53, in a unit of time of the caller's choice. Decimals are exact: 0.3 and 0.1 schedule
-/// as 3 and 1.
+/// Costs from 0 to kMaxScheduleCost, in a unit of time of the caller's choice. Decimals are exact: 0.3 and
+/// 0.1 schedule as 3 and 1.
 struct ScheduleCosts {
   double compute = 1;
   std::optional<double> compute_partial;  ///< compute of a partly masked tile; none: the same as compute
@@ -156,6 +160,10 @@ struct ScheduleAnswer {
 /// Runs a foreign schedule. @throws as schedule; InvalidParameter when its dispatch is static and there are
 /// fewer workers than it names.
 [[nodiscard]] ScheduleAnswer schedule(const TableQuestion& question, const Context& context);
+
+/// What a single schedule has to be, made and finished; among several it may say that it is not.
+/// @throws InvalidParameter for one that its algorithm cannot make, DeadlockError.
+[[nodiscard]] const FinishedSchedule& require_finished(const ScheduleResult& result);
 
 /// The schedule as a table for a kernel to load.
 /// @throws InvalidParameter for an algorithm of several passes; requires a plan.

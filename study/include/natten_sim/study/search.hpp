@@ -36,7 +36,7 @@ struct SearchQuestion {
   /// Kernels whose tiles are searched and whose times are compared, as TimeQuestion names them; empty: the
   /// backend's.
   std::vector<std::string> kernels;
-  std::optional<KernelSchedule> kernel_schedule;  ///< of hopper-fna; none: cooperative
+  std::optional<KernelSchedule> kernel_schedule;  ///< of hopper-fna; none: that of TimeQuestion
   /// An imbalance that is not given is kPresetMaxImbalance where a preset is used and windows are free.
   SearchConstraints constraints;
   bool any = false;                      ///< combinations that NATTEN refuses too

@@ -37,6 +37,8 @@ struct Setting {
 
 /// The backend whose tile shapes are taken when neither a backend nor a device is named.
 inline constexpr const char* kDefaultBackend = "blackwell-fna";
+/// The KV tiling when no backend is chosen.
+inline constexpr KvTiling kDefaultKvTiling = KvTiling::kStatic;
 
 // Those of NATTEN's profiler.
 inline constexpr std::int64_t kDefaultHeads = 1;
@@ -56,7 +58,7 @@ inline constexpr Dtype kDefaultDtype = Dtype::kFp16;
 /// The backend that tile shapes and KV tiling come from: the chosen one, or the default.
 [[nodiscard]] const Backend& effective_backend(const Setting& setting, const Catalog& catalog);
 
-/// `wanted`, else the chosen backend's, else static.
+/// `wanted`, else the chosen backend's, else kDefaultKvTiling.
 [[nodiscard]] KvTiling effective_kv_tiling(std::optional<KvTiling> wanted, const Setting& setting,
                                            const Catalog& catalog);
 

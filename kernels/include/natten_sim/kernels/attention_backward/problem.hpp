@@ -40,13 +40,10 @@ void lay_out_heads_first(Problem& problem) noexcept;
 /// Sizes and strides in range. @throws InvalidParameter.
 void require_valid(const Problem& problem);
 
-/// How a warpgroup overlaps its five products with its arithmetic: steps of the ladder in
-/// docs/backward-kernel.md.
+/// When a warpgroup asks whether its next Q and dO are there: see the ladder in docs/backward-kernel.md.
 enum class Pipeline {
-  kInTurn,       ///< S, dP, dV; dS is exchanged; dK, dQ; copy of dQ
-  kAhead,        ///< S of the next task beside the copy of this one's dQ: the fastest so far
-  kLateBarrier,  ///< kAhead, and dS is exchanged beside dV and dK
-  kRotated,      ///< kLateBarrier, and dP of the next task is issued before its S is waited for
+  kWaitsApart,     ///< Q behind dK, dO behind S
+  kWaitsTogether,  ///< both behind dQ
 };
 
 [[nodiscard]] const char* to_string(Pipeline pipeline) noexcept;
@@ -58,7 +55,7 @@ struct KernelShape {
   Dtype dtype = Dtype::kBf16;
   int q_tile = 64;
   int kv_tile = 128;
-  Pipeline pipeline = Pipeline::kAhead;
+  Pipeline pipeline = Pipeline::kWaitsApart;
 
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };

@@ -55,8 +55,13 @@ struct RegisteredSuite {
   RegisteredSuite(std::string_view json, std::string where);
 };
 
-/// A point from words of the form `name=value`, with the names of the suites' files. The kernel is attention
-/// unless a word names another. Meant for kernels of others, so the tiles need not be ones that are built.
+inline constexpr const char* kDefaultKernel = "attention";
+/// The profile of the GPU that ran a kernel of others, unless another one is named.
+inline constexpr const char* kProfiledDevice = "h200";
+
+/// A point from words of the form `name=value`, with the names of the suites' files. The kernel is
+/// kDefaultKernel unless a word names another. Meant for kernels of others, so the tiles need not be ones
+/// that are built.
 /// @throws InvalidParameter, MalformedData naming the word.
 [[nodiscard]] Point parse_point_words(const std::vector<std::string>& words);
 

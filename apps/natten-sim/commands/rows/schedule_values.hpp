@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <natten_sim/io/schedule_mask_text.hpp>
+#include <natten_sim/study/schedule_parts.hpp>
+
+#include "cli/options.hpp"
+
+namespace natten_sim::cli {
+
+/// `--mask`: a rule, or a file that is still to be read.
+struct MaskOption {
+  std::variant<ScheduleMask, MaskFile> value = ScheduleMask{};
+};
+
+/// An option that is one text with a grammar of its own: `parse` and `text` read and write it.
+template <typename T, T (*parse)(const std::string& name, const std::string& text),
+          std::string (*text)(const T&)>
+struct GrammarValue {
+  static constexpr int kMaxValues = 1;
+  static T from_words(const std::string& name, const std::vector<std::string>& words, const About&) {
+    return parse(name, words.front());
+  }
+  static T from_json(const std::string& key, const Json& value, const About& about) {
+    return parse(key, OptionValue<std::string>::from_json(key, value, about));
+  }
+  static bool to_json(const T& value, Json& out) {
+    put_text(text(value), out);
+    return true;
+  }
+};
+
+[[nodiscard]] MaskOption parse_mask(const std::string& name, const std::string& text);
+[[nodiscard]] std::string mask_option_text(const MaskOption& mask);
+/// `NEAR` or `NEAR,FAR`.
+[[nodiscard]] study::Handoff parse_handoff(const std::string& name, const std::string& text);
+[[nodiscard]] std::string handoff_text(const study::Handoff& handoff);
+
+inline constexpr const char* kCostRange = "a number from 0 to 2^53";
+
+template <>
+struct OptionValue<MaskOption> : GrammarValue<MaskOption, parse_mask, mask_option_text> {};
+template <>
+struct OptionValue<study::DqWriter>
+    : GrammarValue<study::DqWriter, study::parse_dq_writer, study::to_string> {};
+template <>
+struct OptionValue<HeadSections>
+    : GrammarValue<HeadSections, study::parse_head_sections, study::section_text> {};
+template <>
+struct OptionValue<study::Handoff> : GrammarValue<study::Handoff, parse_handoff, handoff_text> {
+  static bool from_number(double cost, const About&, study::Handoff& out) {
+    if (!(cost >= 0 && cost <= study::kMaxScheduleCost)) return false;
+    out = {.near = cost, .far = {}};
+    return true;
+  }
+};
+
+}  // namespace natten_sim::cli

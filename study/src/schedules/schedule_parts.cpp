@@ -1,0 +1,149 @@
+#include <utility>
+#include <vector>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/schedule_mask_text.hpp>
+#include <natten_sim/io/value_text.hpp>
+#include <natten_sim/study/schedule_parts.hpp>
+
+namespace natten_sim::study {
+namespace {
+
+constexpr std::int32_t kMaxWriterStages = 64;
+constexpr std::int32_t kMaxHeadsPerSection = 1 << 30;
+
+}  // namespace
+
+void require_no_sizes(const ScheduleParts& parts, const std::string& mask) {
+  for (const auto& [name, size] :
+       {std::pair{"q-tiles", parts.q_tiles}, std::pair{"kv-tiles", parts.kv_tiles},
+        std::pair{"seqlen-q", parts.seqlen_q}, std::pair{"seqlen-k", parts.seqlen_k},
+        std::pair{"q-tile", parts.q_tile}, std::pair{"kv-tile", parts.kv_tile}}) {
+    if (!size) continue;
+    throw InvalidParameter(mention(name), "given together with " + mention("mask") + " " + mask,
+                           "no sizes: this mask brings its own");
+  }
+}
+
+namespace {
+
+ScheduleSizes sizes_of(const ScheduleParts& parts) {
+  const bool tiles = parts.q_tiles || parts.kv_tiles, tokens = parts.seqlen_q || parts.seqlen_k;
+  if (tiles && tokens) {
+    throw InvalidParameter(mention("q-tiles"), "given together with " + mention("seqlen-q"),
+                           "sizes in tiles or in tokens");
+  }
+  if (tiles) {
+    for (const auto& [name, size] :
+         {std::pair{"q-tile", parts.q_tile}, std::pair{"kv-tile", parts.kv_tile}}) {
+      if (size)
+        throw InvalidParameter(mention(name), "given together with " + mention("q-tiles"),
+                               "tile sizes with " + mention("seqlen-q"));
+    }
+    return TileSizes{parts.q_tiles, parts.kv_tiles};
+  }
+  if (!tokens) {
+    throw InvalidParameter(mention("q-tiles"), "missing",
+                           mention("q-tiles") + " and " + mention("kv-tiles") + ", or " +
+                               mention("seqlen-q") + ", or a mask of gna: or a file");
+  }
+  if (!parts.seqlen_q) throw InvalidParameter("seqlen-q", "missing", "the tokens of the queries");
+  TokenSizes sizes{*parts.seqlen_q, parts.seqlen_k};
+  sizes.q_tile = parts.q_tile.value_or(sizes.q_tile);
+  sizes.kv_tile = parts.kv_tile.value_or(sizes.kv_tile);
+  return sizes;
+}
+
+ScheduleWorkers workers_of(const ScheduleParts& parts) {
+  if (parts.workers && parts.device)
+    throw InvalidParameter("device", "given together with " + mention("workers"), "one of the two");
+  if (parts.workers) return *parts.workers;
+  if (parts.device) return WorkersOfDevice{*parts.device, parts.ctas_per_sm};
+  return {};
+}
+
+ScheduleCosts costs_of(const ScheduleParts& parts) {
+  ScheduleCosts costs = parts.question.costs;
+  costs.handoff = parts.handoff.near;
+  costs.handoff_far = parts.handoff.far;
+  costs.writer_stages = parts.writer.stages;
+  return costs;
+}
+
+}  // namespace
+
+ScheduleQuestion question_of(const ScheduleParts& parts) {
+  ScheduleQuestion question = parts.question;
+  if (brings_sizes(question.mask)) {
+    require_no_sizes(parts, mask_text(question.mask));
+  } else {
+    question.sizes = sizes_of(parts);
+  }
+  question.workers = workers_of(parts);
+  if (parts.one_algorithm()) question.algorithms = {parts.algorithm};
+  question.costs = costs_of(parts);
+  question.detail = {.plan = parts.one_algorithm()};
+  question.cost_map = !parts.one_algorithm() && question.costs == ScheduleCosts{};
+  return question;
+}
+
+TableQuestion table_question_of(const ScheduleParts& parts, ScheduleTable table) {
+  return {.table = std::move(table), .workers = workers_of(parts), .costs = costs_of(parts), .detail = {}};
+}
+
+ScheduleParts parts_of(ScheduleParts asked, const ScheduleAnswer& answer) {
+  ScheduleParts parts = std::move(asked);
+  if (answer.tokens) {
+    parts.seqlen_q = answer.tokens->q_tokens;
+    parts.seqlen_k = answer.tokens->kv_tokens;
+    parts.q_tile = answer.tokens->q_tile;
+    parts.kv_tile = answer.tokens->kv_tile;
+  }
+  parts.q_tiles = answer.problem.mask.q_tiles;
+  parts.kv_tiles = answer.problem.mask.kv_tiles;
+  parts.question.heads = answer.heads;
+  parts.question.heads_kv = answer.heads_kv;
+  parts.question.batch = answer.batch;
+  parts.workers = answer.problem.workers;
+  parts.question.heads_in_flight = answer.heads_in_flight;
+  parts.device.reset();
+  const BackwardCosts& costs = answer.costs;
+  parts.question.costs = {.compute = costs.compute,
+                          .compute_partial = costs.compute_partial,
+                          .reduce = costs.reduce,
+                          .reduce_kv = costs.reduce_kv,
+                          .per_tile_tax = costs.per_tile_tax,
+                          .prologue = costs.prologue,
+                          .epilogue = costs.epilogue};
+  parts.handoff = {costs.handoff, costs.handoff_far.value_or(costs.handoff)};
+  parts.writer = {costs.writer_stages};
+  return parts;
+}
+
+DqWriter parse_dq_writer(const std::string& parameter, const std::string& text) {
+  constexpr std::string_view kAsync = "async:";
+  if (text == "serial") return {0};
+  if (!text.starts_with(kAsync))
+    throw InvalidParameter(parameter, text, "serial, or async:K with 1 to 64 buffers");
+  return {
+      static_cast<std::int32_t>(parse_integer(parameter, text.substr(kAsync.size()), 1, kMaxWriterStages))};
+}
+
+std::string to_string(const DqWriter& writer) {
+  return writer.stages == 0 ? "serial" : "async:" + std::to_string(writer.stages);
+}
+
+HeadSections parse_head_sections(const std::string& parameter, const std::string& text) {
+  constexpr std::string_view kSections = "sections:";
+  if (text == "heads") return {1};
+  if (!text.starts_with(kSections))
+    throw InvalidParameter(parameter, text, "heads, or sections:K with K heads a section");
+  return {static_cast<std::int32_t>(
+      parse_integer(parameter + " sections", text.substr(kSections.size()), 1, kMaxHeadsPerSection))};
+}
+
+std::string section_text(const HeadSections& launch) {
+  return "sections:" + std::to_string(launch.heads_per_section);
+}
+
+}  // namespace natten_sim::study

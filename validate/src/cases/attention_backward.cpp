@@ -1,0 +1,278 @@
+// This project's own attention backward: one point is a problem, a schedule and whether its turns are taken.
+// Times are predicted by running the same table with the costs of a task (data/schedule-costs/ours-*).
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/schedule_mask_text.hpp>
+#include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/kernels/attention_backward/oracle.hpp>
+#include <natten_sim/kernels/attention_backward/plan.hpp>
+#include <natten_sim/kernels/attention_forward/problem.hpp>
+#include <natten_sim/search/schedules/backward_kernel.hpp>
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/study/context.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+
+namespace natten_sim::validate {
+namespace {
+
+namespace backward = kernels::attention_backward;
+
+constexpr const char* kBackwardName = "attention_backward";
+constexpr const char* kOurs = "ours";
+
+struct AttentionBackwardCase final : Case {
+  std::int64_t batch = 1, heads = 1, head_dim = 128, tokens = 1;
+  Dtype dtype = Dtype::kBf16;
+  ScheduleMask mask;
+  std::string algorithm;
+  bool ordered = true;
+
+  [[nodiscard]] std::string key() const override;
+  [[nodiscard]] std::string group() const override;
+  [[nodiscard]] std::vector<Parameter> parameters() const override;
+  [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
+  [[nodiscard]] Launch prepare(Bench& bench, std::uint64_t seed) const override;
+  [[nodiscard]] CheckedPoint check(Bench& bench, std::uint64_t seed) const override;
+  [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const override;
+  void require_built() const override { static_cast<void>(backward::best_kernel(problem())); }
+  [[nodiscard]] std::optional<double> operations() const override;
+
+  [[nodiscard]] backward::Problem problem() const;
+  /// The schedule does not hang on measured costs: a table stays the same when they are fitted anew.
+  [[nodiscard]] SchedulePlan plan(std::int32_t workers, std::int64_t l2_bytes) const;
+  [[nodiscard]] BackwardCall call(std::int32_t sms) const;
+};
+
+MaskClass class_of_band(const ScheduleMask& mask) {
+  if (std::holds_alternative<FullMask>(mask.rule)) return MaskClass::kFull;
+  return std::holds_alternative<CausalMask>(mask.rule) ? MaskClass::kCausal : MaskClass::kWindow;
+}
+
+const char* turns_name(bool ordered) { return ordered ? "deterministic" : "unordered"; }
+
+Point read_attention_backward(const StrictObject& fields) {
+  AttentionBackwardCase point;
+  point.batch = fields.integer_or("batch", 1, {1, 1 << 15});
+  point.heads = fields.integer_or("heads", 1, {1, 1 << 15});
+  point.head_dim = fields.integer_or("head_dim", 128, {16, 1024});
+  point.tokens = fields.integer("tokens", {1, std::int64_t{1} << 22});
+  point.dtype = parse_name<Dtype>(fields.text_or("dtype", "bf16"));
+  const auto read = parse_schedule_mask(fields.text("mask"));
+  const auto* rule = std::get_if<ScheduleMask>(&read);
+  const bool band = rule != nullptr && (std::holds_alternative<FullMask>(rule->rule) ||
+                                        std::holds_alternative<CausalMask>(rule->rule) ||
+                                        std::holds_alternative<SlidingWindowMask>(rule->rule));
+  if (!band) fields.fail("mask", "full, causal or window:LEFT,RIGHT");
+  point.mask = *rule;
+  point.algorithm = schedule_algorithm(fields.text("algorithm")).name;
+  const std::string mode = fields.text("mode");
+  if (mode != turns_name(true) && mode != turns_name(false)) fields.fail("mode", "deterministic or unordered");
+  point.ordered = mode == turns_name(true);
+  return point;
+}
+
+/// Inputs and gradients on the GPU; O and LSE by the forward kernel.
+struct Buffers {
+  std::array<kernels::DeviceBuffer, 8> operands;  // q, k, v, o, d_o, dq, dk, dv
+  kernels::DeviceBuffer lse;
+
+  [[nodiscard]] backward::Tensors tensors() const {
+    const auto at = [&](std::size_t i) { return operands[i].data(); };
+    return {at(0), at(1), at(2), at(3), at(4), static_cast<const float*>(lse.data()), at(5), at(6), at(7)};
+  }
+};
+
+Buffers random_buffers(const Bench& bench, const backward::Problem& problem, std::uint64_t seed) {
+  const std::int64_t rows = problem.batch * problem.heads * problem.q_tokens;
+  const std::int64_t elements = rows * problem.head_dim;
+  Buffers made;
+  for (std::size_t i = 0; i < made.operands.size(); ++i) {
+    made.operands[i] = kernels::DeviceBuffer(static_cast<std::size_t>(elements) * 2);
+    if (i < 3 || i == 4) {
+      kernels::fill_random(made.operands[i], elements, problem.dtype, seed * 5 + i);
+    } else {
+      made.operands[i].fill(0xff);  // NaN
+    }
+  }
+  made.lse = kernels::DeviceBuffer(static_cast<std::size_t>(rows) * sizeof(float));
+  namespace forward = kernels::attention_forward;
+  const forward::Problem before = backward::forward_of(problem);
+  const auto at = [&](std::size_t i) { return made.operands[i].data(); };
+  forward::Plan(bench.gpu(), before, forward::best_kernel(before), forward::best_schedule(before),
+                {at(0), at(1), at(2), at(3), static_cast<float*>(made.lse.data())})
+      .launch();
+  kernels::synchronize();
+  return made;
+}
+
+backward::Plan launch_plan(const Bench& bench, const AttentionBackwardCase& point, const Buffers& buffers) {
+  const backward::Problem problem = point.problem();
+  const SchedulePlan plan = point.plan(bench.gpu().sms, bench.gpu().l2_bytes);
+  const SchedulePhase& phase = plan.phases.front();
+  return backward::Plan(bench.gpu(), problem, backward::best_kernel(problem), phase.problem, phase.schedule,
+                        point.ordered ? backward::Turns::kOrdered : backward::Turns::kUnordered,
+                        buffers.tensors());
+}
+
+/// Costs in whole nanoseconds: sums are exact, and ties do not hang on the last bit.
+BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, bool ordered) {
+  BackwardCosts costs = backward_costs(set, tasks);
+  if (!ordered) costs.per_tile_tax = 0;
+  for (double* cost : {&costs.compute, &costs.compute_partial, &costs.reduce, &costs.per_tile_tax,
+                       &costs.handoff, &costs.prologue, &costs.epilogue})
+    *cost = std::round(*cost * 1000);
+  return costs;
+}
+
+/// The points of suite backward-costs.
+bool lies_in_fit(const ScheduleCostEvidence& fit, const AttentionBackwardCase& point) {
+  const auto holds = [](const auto& list, const auto& value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  const bool full = class_of_band(point.mask) == MaskClass::kFull;
+  const bool chosen = full ? point.algorithm == "shift" || (point.algorithm == "ascending" && point.ordered)
+                           : point.algorithm == "spt" || (point.algorithm == "symmetric-shift" && point.ordered);
+  return chosen && holds(fit.lengths, point.tokens) && holds(fit.masks, class_of_band(point.mask)) &&
+         point.batch * point.tokens == fit.tokens_in_all && point.heads * point.head_dim == fit.hidden;
+}
+
+backward::Problem AttentionBackwardCase::problem() const {
+  backward::Problem made;
+  made.batch = batch;
+  made.heads = made.heads_kv = heads;
+  made.q_tokens = made.kv_tokens = tokens;
+  made.head_dim = head_dim;
+  made.dtype = dtype;
+  if (std::holds_alternative<CausalMask>(mask.rule)) made.mask.right = 0;
+  if (const auto* window = std::get_if<SlidingWindowMask>(&mask.rule))
+    made.mask = {window->left, window->right};
+  backward::lay_out_heads_first(made);
+  return made;
+}
+
+BackwardCall AttentionBackwardCase::call(std::int32_t sms) const {
+  BackwardCall made;
+  made.mask = class_of_band(mask);
+  made.batch = batch;
+  made.heads = made.heads_kv = heads;
+  made.q_tokens = made.kv_tokens = tokens;
+  made.head_dim = head_dim;
+  made.sms = sms;
+  return made;
+}
+
+SchedulePlan AttentionBackwardCase::plan(std::int32_t workers, std::int64_t l2_bytes) const {
+  const backward::Problem whole = problem();
+  ScheduleRequest request;
+  request.problem = backward::scheduling_problem(whole, backward::best_kernel(whole), workers);
+  request.costs = {.compute = 7, .compute_partial = 7, .reduce = 2, .handoff = 1, .writer_stages = 2};
+  request.effort = 0;
+  request.heads_in_flight =
+      schedules::heads_within(l2_bytes, call(workers), workers, request.problem.mask.kv_tiles);
+  const ScheduleAlgorithm& chosen = schedule_algorithm(algorithm);
+  // A searched table that is dispatched dynamically finishes as it was simulated, not whatever the timing.
+  if (chosen.searches) request.dispatch = Dispatch::kStatic;
+  SchedulePlan made = plan_backward(chosen, request);
+  if (made.phases.size() != 1) throw InvalidParameter("algorithm", algorithm, "one of a single phase");
+  return made;
+}
+
+std::string AttentionBackwardCase::key() const {
+  return "attention_backward b" + std::to_string(batch) + " h" + std::to_string(heads) + " s" +
+         std::to_string(tokens) + " d" + std::to_string(head_dim) + " " + to_string(dtype) + " " +
+         mask_text(mask) + " " + algorithm + " " + turns_name(ordered);
+}
+
+std::string AttentionBackwardCase::group() const {
+  return std::string("attention_backward ") + to_string(class_of_band(mask)) + " " +
+         (ordered ? algorithm : turns_name(false));
+}
+
+std::vector<Parameter> AttentionBackwardCase::parameters() const {
+  return {{"kernel", kBackwardName}, {"batch", batch},
+          {"heads", heads},          {"head_dim", head_dim},
+          {"tokens", tokens},        {"dtype", to_string(dtype)},
+          {"mask", mask_text(mask)}, {"algorithm", algorithm},
+          {"mode", turns_name(ordered)}};
+}
+
+std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fidelity) const {
+  static const study::Context context = study::default_context();
+  const ScheduleCostSet* set = context.catalog.schedule_costs_of(kOurs, device.name, head_dim, dtype);
+  if (set == nullptr || !device.sms || !device.l2.bytes) return {};
+  const TaskCosts* tasks = set->tasks_of(class_of_band(mask));
+  if (tasks == nullptr) return {};
+  SchedulePlan made = plan(device.sms->value, device.l2.bytes->value);
+  SchedulePhase& phase = made.phases.front();
+  phase.costs = costs_of(*set, *tasks, ordered);
+  if (!ordered) phase.schedule.dq_order.clear();
+  const auto run = attempt_run(made);
+  if (!std::holds_alternative<PlanRun>(run)) return {};
+  const ReductionMode mode = ordered ? ReductionMode::kDeterministic : ReductionMode::kUnordered;
+  constexpr double kNsOfUs = 1000, kNsOfS = 1e9, kNsOfMs = 1e6;
+  const double around = backward_kernel(kOurs).other_bytes(call(device.sms->value), mode) / set->other_bytes_per_s * kNsOfS;
+  const double steady = std::get<PlanRun>(run).makespan +
+                        kNsOfUs * (set->launch_us + (ordered ? set->ordered_launch_us : 0)) + around;
+  const double slowed = set->slowdown * steady / (steady + kNsOfMs * set->slowdown_ms);
+  return {{std::string(kLaunchTime), "table and costs", steady * (1 + slowed), lies_in_fit(set->fit, *this)}};
+}
+
+Launch AttentionBackwardCase::prepare(Bench& bench, std::uint64_t seed) const {
+  const auto buffers = std::make_shared<const Buffers>(random_buffers(bench, problem(), seed));
+  const auto plan = std::make_shared<const backward::Plan>(launch_plan(bench, *this, *buffers));
+  return [plan, buffers] { plan->launch(); };
+}
+
+CheckedPoint AttentionBackwardCase::check(Bench& bench, std::uint64_t seed) const {
+  const backward::Problem whole = problem();
+  const Buffers buffers = random_buffers(bench, whole, seed);
+  launch_plan(bench, *this, buffers).launch();
+  const backward::Deviation off =
+      backward::deviation(whole, buffers.tensors(), backward::reference_on_gpu(whole, buffers.tensors()));
+  CheckedPoint checked;
+  checked.ran = true;
+  checked.error = std::max({off.dq.relative_norm, off.dk.relative_norm, off.dv.relative_norm});
+  checked.passed = off.within_bound();
+  return checked;
+}
+
+std::vector<Point> AttentionBackwardCase::to_check(CheckLengths) const {
+  AttentionBackwardCase checked = *this;
+  checked.batch = 1;
+  checked.heads = std::min<std::int64_t>(heads, 3);
+  checked.tokens = std::min<std::int64_t>(tokens, 999);
+  // The symmetric shift takes an even number of KV tiles.
+  if (algorithm == "symmetric-shift") checked.tokens = std::min<std::int64_t>(tokens, 1000);
+  return {checked};
+}
+
+std::optional<double> AttentionBackwardCase::operations() const {
+  const backward::Problem whole = problem();
+  double pairs = 0;
+  for (std::int64_t query = 0; query < tokens; ++query) {
+    const std::int64_t first = std::max<std::int64_t>(query - whole.mask.left.value_or(tokens), 0);
+    const std::int64_t last = std::min(query + whole.mask.right.value_or(tokens), tokens - 1);
+    pairs += static_cast<double>(last - first + 1);
+  }
+  return 10 * pairs * static_cast<double>(head_dim * heads * batch);
+}
+
+}  // namespace
+
+namespace cases {
+
+CaseKind attention_backward();
+CaseKind attention_backward() {
+  return {kBackwardName,
+          {"batch", "heads", "head_dim", "tokens", "dtype", "mask", "algorithm", "mode"},
+          read_attention_backward};
+}
+
+}  // namespace cases
+}  // namespace natten_sim::validate
