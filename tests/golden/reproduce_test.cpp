@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -91,6 +93,45 @@ TEST_CASE("the published throughputs of the training points imply a batch of 2")
   // 5 products of 2 S^2 / 2 D FLOPs a head, 16 heads: 574.7 TFLOP/s for 2.391 ms.
   const double flops_a_batch = 5.0 * 2 * 8192 * 8192 / 2 * 128 * 16;
   CHECK(std::abs(574.7e12 * 2.391e-3 / flops_a_batch - 2) < 0.001);
+}
+
+TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a stated reason") {
+  const Json rows = result_of("reproduce msda")["rows"];
+  const Json known = Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) +
+                                                             "/data/msda-paper.json"))["known_deviations"];
+  std::set<std::size_t> used;
+  std::map<std::string, int> unfitted;
+  double logs = 0;
+  int cas_cells = 0;
+  for (const Json& row : rows) {
+    INFO(row.dump());
+    CHECK(row["verdict"] != "OUT OF TOLERANCE");
+    REQUIRE(row.contains("fitted"));
+    // Goals, recomputed: 1.5x either way under collapse and for proxies, where half is as far off as twice.
+    const double ratio = 1 + row["deviation"].get<double>(), tolerance = row["tolerance"].get<double>();
+    const double miss = tolerance == 0.5 ? std::max(ratio, 1 / ratio) - 1 : std::abs(ratio - 1);
+    CHECK((miss <= tolerance) == (row["verdict"] == "within"));
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      const std::string note = row["note"];
+      if (row["verdict"] == "known deviation" && note.ends_with(known[i]["reason"].get<std::string>()) &&
+          ratio >= known[i]["ratio"][0].get<double>() && ratio <= known[i]["ratio"][1].get<double>())
+        used.insert(i);
+    }
+    if (!row["fitted"]) ++unfitted[row["verdict"].get<std::string>()];
+    if (row["verdict"] == "known deviation") CHECK_FALSE(row["fitted"].get<bool>());
+    const std::string item = row["item"];
+    if (row["fitted"] == true && row["figure"] == "table 10" && item.ends_with("_enc bf16 block backward")) {
+      logs += std::log1p(row["deviation"].get<double>());
+      ++cas_cells;
+    }
+  }
+  CHECK(rows.size() == 380);
+  CHECK(used.size() == known.size());  // no reason is left for a miss that is none any more
+  CHECK(unfitted["within"] >= 276);
+  CHECK(unfitted["known deviation"] <= 38);
+  // The CAS round trip is stored as the one that leaves these two cells without error in the mean.
+  CHECK(cas_cells == 2);
+  CHECK(std::abs(logs / 2) < 0.01);
 }
 
 }  // namespace
