@@ -113,10 +113,7 @@ CountAnswer answer_of(const CountQuestion& question, const Context& context, Axi
                                  .forward_axes = forward.axes,
                                  .backward_axes = backward.axes},
                                 context);
-  answer.time = time_of_count(full, problem, answer.kernel.forward, context);
-  if (answer.backward) {
-    answer.backward->time = time_of_count(full, answer.backward->problem, answer.kernel.backward, context);
-  }
+  add_times(full, problem, context, answer);
   fill_in(problem, full);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   answer.chosen_backend = full.setting.backend;

@@ -5,6 +5,21 @@
 #include "timed_kernel.hpp"
 
 namespace natten_sim::study {
+namespace {
+
+void take_predicted(const PassTime& time, KernelPass& pass) {
+  if (!time.dense_ms || !pass.floors) return;
+  const double dense_ms = *time.dense_ms;
+  const double copies_ms = time.permutation_ms.value_or(pass.floors->permutation_ms);
+  pass.floors->dense_ms = dense_ms;
+  pass.floors->dense_rate = "time";
+  const auto with_copies = [&](double speedup) { return dense_ms / (dense_ms / speedup + copies_ms); };
+  pass.with_permutation = KernelSpeedups{.mean = with_copies(pass.speedup.mean),
+                                         .worst = with_copies(pass.speedup.worst),
+                                         .work = with_copies(pass.speedup.work)};
+}
+
+}  // namespace
 
 Setting setting_of_kernel(const CountQuestion& question, const Catalog& catalog) {
   Setting setting = question.setting;
@@ -45,6 +60,32 @@ std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const Til
   if (pass && !pass->attention.dense && timed.kernel == name_of(pass->attention))
     timed.visits = pass->attention.visits;
   return time(timed, context);
+}
+
+void count_over_predicted(const PassTime* forward, const PassTime* backward, const Setting& setting,
+                          KernelAnswer& kernel) {
+  if (kernel.forward && forward != nullptr) take_predicted(*forward, *kernel.forward);
+  if (kernel.backward && backward != nullptr) take_predicted(*backward, *kernel.backward);
+  if (!kernel.end_to_end || !kernel.forward) return;
+  const AttentionShare share = share_of(setting).value();
+  const KernelSpeedups speedup = kernel.forward->with_permutation.value_or(kernel.forward->speedup);
+  kernel.end_to_end =
+      KernelEndToEnd{end_to_end_speedup(share, speedup.mean), end_to_end_speedup(share, speedup.worst)};
+}
+
+void add_times(const CountQuestion& question, const TilingProblem& forward, const Context& context,
+               CountAnswer& answer) {
+  answer.time = time_of_count(question, forward, answer.kernel.forward, context);
+  if (answer.backward) {
+    answer.backward->time =
+        time_of_count(question, answer.backward->problem, answer.kernel.backward, context);
+  }
+  if (question.kernel) return;  // perhaps another kernel than NATTEN runs
+  const auto predicted = [](const std::optional<TimeAnswer>& time) {
+    return time ? std::get_if<PassTime>(&*time) : nullptr;
+  };
+  count_over_predicted(predicted(answer.time), answer.backward ? predicted(answer.backward->time) : nullptr,
+                       question.setting, answer.kernel);
 }
 
 }  // namespace natten_sim::study

@@ -16,4 +16,14 @@ namespace natten_sim::study {
                                                       const std::optional<KernelPass>& pass,
                                                       const Context& context);
 
+/// Dense attention takes what is predicted of it, where it is, and not what the device's rate says: the time
+/// that the predicted speedup is over. So do the copies that speedups count. Times (null: none) are of NATTEN's
+/// kernel; `setting` is resolved.
+void count_over_predicted(const PassTime* forward, const PassTime* backward, const Setting& setting,
+                          KernelAnswer& kernel);
+
+/// Both passes' times, and what they change of `answer.kernel` where NATTEN's own kernel is asked for.
+void add_times(const CountQuestion& question, const TilingProblem& forward, const Context& context,
+               CountAnswer& answer);
+
 }  // namespace natten_sim::study

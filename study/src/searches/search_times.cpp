@@ -6,6 +6,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 
+#include "count_time.hpp"
 #include "searches/search_space.hpp"
 #include "timed_kernel.hpp"
 
@@ -120,6 +121,10 @@ void add_times(const SearchQuestion& question, const SearchSpace& space, const C
     (walk == Walk::kForward ? candidate.time : candidate.backward_time) = passed;
   }
   if (known) candidate.speedup = dense_ms / ms;
+  if (!candidate.tiles.kernel.empty()) return;  // another kernel than NATTEN runs
+  count_over_predicted(candidate.time ? &*candidate.time : nullptr,
+                       candidate.backward_time ? &*candidate.backward_time : nullptr, question.setting,
+                       candidate.kernel);
 }
 
 namespace {

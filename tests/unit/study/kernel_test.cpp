@@ -2,6 +2,7 @@
 #include <cmath>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
@@ -142,29 +143,50 @@ TEST_CASE("NATTEN masks all visited tiles or none, FlexAttention the partial one
 TEST_CASE("copies are bytes, and a device's bandwidth makes them a time that speedups count") {
   CountQuestion flux = question("hopper-fna", {256, 256}, {80, 80});
   flux.stride = {16, 16};
-  flux.setting.head_dim = 128;
+  flux.setting.head_dim = 64;  // no time is predicted
   flux.setting.heads = 24;
   flux.setting.attention_share = 0.5;
   const CountAnswer unnamed = answer_of(flux);
   // 65,536 tokens, nothing to pad: Q, K, V in and O out, each read and written, and the log-sum-exp out.
-  const std::int64_t bytes = 24LL * 65536 * 2 * (4 * 128 * 2 + 4);
+  const std::int64_t bytes = 24LL * 65536 * 2 * (4 * 64 * 2 + 4);
   CHECK(unnamed.kernel.forward->permutation->bytes == bytes);
   CHECK_FALSE(unnamed.kernel.forward->floors.has_value());
   CHECK_FALSE(unnamed.kernel.forward->with_permutation.has_value());
 
-  flux.setting.device = "h200";  // 4.3 TB/s; cuDNN 674 TFLOP/s at head dim 128
+  flux.setting.device = "h200";  // 4.3 TB/s; cuDNN 486 TFLOP/s at head dim 64
   const study::KernelAnswer kernel = answer_of(flux).kernel;
   const double copies_ms = 1e3 * static_cast<double>(bytes) / 4.3e12;
-  const double dense_ms = 1e3 * 4 * 128 * 24 * 65536.0 * 65536 / 674e12;
+  const double dense_ms = 1e3 * 4 * 64 * 24 * 65536.0 * 65536 / 486e12;
   CHECK(kernel.forward->floors->permutation_ms == Near(copies_ms));
   CHECK(kernel.forward->floors->dense_rate == "cudnn");
   CHECK(kernel.forward->floors->dense_ms.value() == Near(dense_ms));
-  // 25 of 256 tiles on the 16x8 grid: 262,144 / 25,600.
-  const double alone = 262144.0 / 25600;
+  // 50 of 512 KV tiles, 16x8 tokens each.
+  const double alone = 512.0 / 50;
   const double with_copies = dense_ms / (dense_ms / alone + copies_ms);
   CHECK(kernel.forward->speedup.mean == Near(alone));
   CHECK(kernel.forward->with_permutation->mean == Near(with_copies));
   CHECK(kernel.end_to_end->mean == Near(1 / (0.5 + 0.5 / with_copies)));
+}
+
+TEST_CASE("where times are predicted, speedups with copies are over the predicted dense attention") {
+  CountQuestion flux = question("hopper-fna", {256, 256}, {80, 80});
+  flux.stride = {16, 16};
+  flux.setting.head_dim = 128;
+  flux.setting.heads = 24;
+  flux.setting.attention_share = 0.5;
+  flux.setting.device = "h200";
+  const CountAnswer answer = answer_of(flux);
+  const auto& time = std::get<study::PassTime>(answer.time.value());
+  const study::KernelPass& kernel = *answer.kernel.forward;
+  CHECK(kernel.floors->dense_rate == "time");
+  CHECK(kernel.floors->dense_ms.value() == time.dense_ms.value());
+  const double alone = 512.0 / 50;
+  const double with_copies = *time.dense_ms / (*time.dense_ms / alone + time.permutation_ms.value());
+  CHECK(kernel.with_permutation->mean == Near(with_copies));
+  CHECK(answer.kernel.end_to_end->mean == Near(1 / (0.5 + 0.5 / with_copies)));
+
+  flux.kernel = "flexattention";  // the times are not of what NATTEN runs
+  CHECK(answer_of(flux).kernel.forward->floors->dense_rate == "cudnn");
 }
 
 TEST_CASE("what NATTEN refuses has the rule instead of a kernel") {
