@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/sim/reuse/partitioned_l2.hpp>
 #include <natten_sim/sim/reuse/wavefront.hpp>
 
@@ -85,7 +84,7 @@ class Simulation {
         ready_(static_cast<std::size_t>(work.blocks()), 0.0),
         slots_(static_cast<std::size_t>(work.schedule().workers)),
         sms_(static_cast<std::size_t>(device.sms)),
-        random_(options.seed) {
+        random_(options.seed * 2 + 1) {
     if (options.record_distances) {
       run_.profile.emplace();
       distances_ = StackDistances(work.blocks());
@@ -128,7 +127,7 @@ class Simulation {
   std::vector<Sm> sms_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   double dram_free_ = 0;
-  RandomSequence random_;
+  std::uint64_t random_;
   std::int64_t touched_ = 0;
   WavefrontRun run_;
 };
@@ -172,7 +171,9 @@ void Simulation::store(const BlockAccess& access, double now) {
 
 double Simulation::jittered(double pairs) {
   if (device_.jitter == 0) return pairs;
-  const double uniform = random_.unit() * 2 - 1;  // variance 1/3
+  // Not RandomSequence: predictions that were frozen before their points were measured hang on these draws.
+  random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
+  const double uniform = static_cast<double>(random_ >> 11) * 0x1p-53 * 2 - 1;  // variance 1/3
   return pairs * (1 + device_.jitter * std::sqrt(3.0) * uniform);
 }
 
