@@ -54,7 +54,8 @@ void add_scatter(MsdaTables& tables) {
                 .ours = ours.time_ns * 1e-6,
                 .goal = collapses ? kContended : kUncontended,
                 .fitted = point.fitted,
-                .note = to_string(ours.bound)});
+                .note = to_string(ours.bound),
+                .facts = {.device = point.device, .dtype = point.type}});
     // The bound that a contended cell must name.
     if (contended != (ours.bound == ContentionBound::kHottestAddress))
       tables.rows.back().verdict = Verdict::kOutside;
