@@ -28,6 +28,13 @@ std::vector<std::int32_t> partitions_in_launch_order(const std::vector<LaunchRun
   return partitions;
 }
 
+std::optional<std::int32_t> only_partition(const Device& device, std::int64_t ctas) {
+  if (!device.launch_runs || !device.l2.partitions || device.l2.partitions->value < 2) return std::nullopt;
+  const std::vector<std::int32_t> near = partitions_in_launch_order(device.launch_runs->value, ctas);
+  const bool one = std::all_of(near.begin(), near.end(), [&](std::int32_t each) { return each == near[0]; });
+  return one ? std::optional(near[0]) : std::nullopt;
+}
+
 std::vector<DeviceNumber> known_numbers(const Device& device) {
   std::vector<DeviceNumber> numbers;
   for_each_number(device, [&](const char* name, const auto& number) {

@@ -16,6 +16,40 @@ using namespace natten_sim::validate;
 /// JSON knows no infinity.
 Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
+Json scores_json(const Suite& suite) {
+  Json scores = Json::array();
+  for (const Tolerance& each : suite.tolerances) {
+    if (!each.score) continue;
+    scores.push_back({{"counter", each.counter},
+                      {"model", each.model},
+                      {"group", each.group},
+                      {"tolerance", each.relative},
+                      {"points", each.score->points},
+                      {"within", each.score->within},
+                      {"median", each.score->median},
+                      {"p90", each.score->p90},
+                      {"rank", each.score->rank}});
+  }
+  return scores;
+}
+
+std::string stored_scores_text(const std::vector<Suite>& suites) {
+  std::vector<std::vector<std::string>> table = {
+      {"suite", "quantity", "model, group", "points", "tolerance", "within", "median", "p90", "rank"}};
+  const auto percent = [](double value) { return fmt::format("{:.1f}%", 100 * value); };
+  for (const Suite& suite : suites) {
+    for (const Tolerance& each : suite.tolerances) {
+      if (!each.score) continue;
+      const std::string parts = each.model + (each.model.empty() || each.group.empty() ? "" : ", ") + each.group;
+      table.push_back({suite.name, each.counter, parts.empty() ? "all" : parts,
+                       std::to_string(each.score->points), fmt::format("{:.0f}%", 100 * each.relative),
+                       percent(each.score->within), percent(each.score->median), percent(each.score->p90),
+                       fmt::format("{:.3f}", each.score->rank)});
+    }
+  }
+  return table.size() == 1 ? "" : "\nStored scores\n" + text_table(table);
+}
+
 std::vector<Json> suite_rows(const std::vector<Suite>& suites) {
   std::vector<Json> rows;
   for (const Suite& suite : suites) {
@@ -30,7 +64,8 @@ std::vector<Json> suite_rows(const std::vector<Suite>& suites) {
     rows.push_back({{"name", suite.name},
                     {"title", suite.title},
                     {"points", suite.points.size()},
-                    {"counters", counters}});
+                    {"counters", counters},
+                    {"scores", scores_json(suite)}});
   }
   return rows;
 }
@@ -65,6 +100,7 @@ std::string suites_csv(const std::vector<Suite>& suites) {
       labels += (labels.empty() ? "" : " ") + each["label"].get<std::string>();
     }
     row["counters"] = labels;
+    row.erase("scores");  // a table of their own
   }
   return csv_table({{"name", ""}, {"title", ""}, {"points", 0}, {"counters", ""}}, rows);
 }
@@ -82,7 +118,7 @@ std::string suites_text(const std::vector<Suite>& suites) {
     text += fmt::format("{} = {} [{}] on {}\n    {}\n", spec.label, spec.metric, spec.unit, spec.chips,
                         spec.meaning);
   }
-  return text;
+  return text + stored_scores_text(suites);
 }
 
 Json checks_json(const std::vector<CheckedPoint>& checks) {

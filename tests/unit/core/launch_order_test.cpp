@@ -34,6 +34,18 @@ TEST_CASE("a few CTAs fill the first run and are spread over the others") {
   CHECK(partitions_in_launch_order(kRuns, 7) == Partitions{0, 0, 1, 1, 0, 0, 1});
 }
 
+TEST_CASE("a launch of few CTAs may be near one partition alone") {
+  Device device;
+  CHECK_FALSE(only_partition(device, 1));
+  device.l2.partitions = Sourced<std::int32_t>{2, true, "here"};
+  device.launch_runs = Sourced<std::vector<LaunchRun>>{{{2, 1}, {3, 1}, {2, 0}}, true, "here"};
+  CHECK(only_partition(device, 1) == 1);
+  CHECK(only_partition(device, 3) == 1);
+  CHECK_FALSE(only_partition(device, 4));  // the fourth is on the third run
+  device.l2.partitions->value = 1;
+  CHECK_FALSE(only_partition(device, 1));
+}
+
 struct RecordedLaunch {
   std::int64_t ctas = 0;
   std::int64_t shared_kib = 0;

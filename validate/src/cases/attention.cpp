@@ -45,8 +45,32 @@ Point read_attention(const StrictObject& fields) {
   return point;
 }
 
-/// What `reuse` is asked about this kernel.
-study::ReuseQuestion question_of(const AttentionCase& point, const Device& device,
+/// Sectors by formula; DRAM reads of all CTAs in step in front of an LRU of the effective capacity, which is that
+/// of data with a copy in each partition: not of CTAs that are near one of them.
+void add_closed_form(const AttentionCase& point, const Device& device, std::vector<Prediction>& predictions) {
+  const study::ReuseResult answer = reuse_on(device, reuse_question(point, device, study::ClosedForm{}));
+  predictions.push_back({"l2_read_sectors", "split-Q sectors, closed form",
+                         static_cast<double>(answer.sectors.total - *answer.sectors.o), false});
+  const std::int64_t ctas = point.variant.resident_ctas(number(device, device.sms, "sms"));
+  if (!device.l2.effective_bytes || !answer.dram_read_bytes || only_partition(device, ctas)) return;
+  predictions.push_back(
+      {"dram_read_bytes", "lockstep LRU, closed form", static_cast<double>(*answer.dram_read_bytes), false});
+}
+
+/// CTAs as processes in time, in front of the L2's partitions. Paces are measured; nothing is fitted to what
+/// attention kernels read.
+void add_timed(const AttentionCase& point, const Device& device, std::vector<Prediction>& predictions) {
+  constexpr const char* kModel = "timed wavefronts";
+  std::optional<study::TimedRun> timed = timed_run(device, point.problem, point.variant);
+  if (!timed) return;
+  const study::ReuseResult answer = reuse_on(device, reuse_question(point, device, *std::move(timed)));
+  predictions.push_back({"dram_read_bytes", kModel, static_cast<double>(*answer.dram_read_bytes), false});
+  predictions.push_back({"l2_fabric_sectors", kModel, static_cast<double>(*answer.fabric_sectors), false});
+}
+
+}  // namespace
+
+study::ReuseQuestion reuse_question(const AttentionCase& point, const Device& device,
                                  study::ReuseMethod method) {
   const kernels::AttentionProblem& p = point.problem;
   const kernels::AttentionVariant& v = point.variant;
@@ -70,29 +94,6 @@ study::ReuseQuestion question_of(const AttentionCase& point, const Device& devic
   question.order = v.walk;
   return question;
 }
-
-/// Sectors by formula; DRAM reads of all CTAs in step in front of an LRU of the effective capacity.
-void add_closed_form(const AttentionCase& point, const Device& device, std::vector<Prediction>& predictions) {
-  const study::ReuseResult answer = reuse_on(device, question_of(point, device, study::ClosedForm{}));
-  predictions.push_back({"l2_read_sectors", "split-Q sectors, closed form",
-                         static_cast<double>(answer.sectors.total - *answer.sectors.o), false});
-  if (!device.l2.effective_bytes || !answer.dram_read_bytes) return;
-  predictions.push_back(
-      {"dram_read_bytes", "lockstep LRU, closed form", static_cast<double>(*answer.dram_read_bytes), false});
-}
-
-/// CTAs as processes in time, in front of the L2's partitions. Paces are measured; nothing is fitted to what
-/// attention kernels read.
-void add_timed(const AttentionCase& point, const Device& device, std::vector<Prediction>& predictions) {
-  constexpr const char* kModel = "timed wavefronts";
-  std::optional<study::TimedRun> timed = timed_run(device, point.problem, point.variant);
-  if (!timed) return;
-  const study::ReuseResult answer = reuse_on(device, question_of(point, device, *std::move(timed)));
-  predictions.push_back({"dram_read_bytes", kModel, static_cast<double>(*answer.dram_read_bytes), false});
-  predictions.push_back({"l2_fabric_sectors", kModel, static_cast<double>(*answer.fabric_sectors), false});
-}
-
-}  // namespace
 
 namespace cases {
 

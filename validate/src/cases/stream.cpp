@@ -85,16 +85,19 @@ void add_closed_form(const StreamCase& stream, const Device& device, std::vector
   question.order = stream.order;
   const study::ReuseResult answer = reuse_on(device, std::move(question));
   predictions.push_back({"l2_read_sectors", "every load", static_cast<double>(answer.sectors.total), false});
-  if (stream.tells_sms_apart() || !device.l2.effective_bytes) return;
+  if (stream.tells_sms_apart() || (stream.ctas > 0 && only_partition(device, stream.ctas)) || !device.l2.effective_bytes) return;
   predictions.push_back({"dram_read_bytes", "LRU of the effective capacity, all CTAs in step",
                          static_cast<double>(*answer.dram_read_bytes), false});
 }
 
 /// SMs of one partition, or groups that lag, in step in front of the L2's partitions. Where all SMs read
-/// together, that is the LRU of the effective capacity above; what crosses between partitions is new.
+/// together, that is the LRU of the effective capacity above; what crosses between partitions is new. So few
+/// CTAs that all are near one partition are its SMs.
 void add_partitions(const StreamCase& stream, const Device& device, std::vector<Prediction>& predictions) {
   constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;  // of all passes: half a second
-  if (stream.step_cycles == 0 || stream.ctas != 0 || !device.l2.effective_bytes || !device.l2.partitions ||
+  const std::optional<std::int32_t> few =
+      stream.ctas > 0 ? only_partition(device, stream.ctas) : std::nullopt;
+  if (stream.step_cycles == 0 || (stream.ctas != 0 && !few) || !device.l2.effective_bytes || !device.l2.partitions ||
       !device.l2.ways) {
     return;
   }
@@ -106,13 +109,13 @@ void add_partitions(const StreamCase& stream, const Device& device, std::vector<
   const L2Shape shape = {device.l2.effective_bytes->value, device.l2.partitions->value,
                          device.l2.ways->value};
   if (shape.partitions != 2 || walk.steps > kMaxSteps / walk.passes) return;
-  walk.readers = reading_groups(stream, shape.partitions);
+  walk.readers = few ? std::vector<StreamReaders>{{*few, 0}} : reading_groups(stream, shape.partitions);
   const std::int64_t sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
   const PartitionedStreamReads reads = read_in_step(walk, sector_bytes, shape);
   constexpr const char* kModel = "L2 partitions, readers in step";
   predictions.push_back(
       {"l2_fabric_sectors", kModel, static_cast<double>(reads.fabric_bytes / sector_bytes), false});
-  if (stream.tells_sms_apart())
+  if (stream.tells_sms_apart() || few)
     predictions.push_back({"dram_read_bytes", kModel, static_cast<double>(reads.dram_bytes), false});
 }
 

@@ -64,6 +64,10 @@ struct Device {
   std::vector<MsdaKernel> msda_kernels;  ///< the kernels that were measured on it
 };
 
+/// The partition of the L2 that all SMs of a launch of `ctas` CTAs are near; none if they are near several, or
+/// if the launch order is not known. What they read keeps one copy. Requires ctas >= 1.
+[[nodiscard]] std::optional<std::int32_t> only_partition(const Device& device, std::int64_t ctas);
+
 /// Calls `visit(name, number)` for each number, known or not, in the order of the files. `device` may be
 /// const. The names are those of the JSON keys and carry the unit.
 template <typename D, typename Visit>

@@ -47,14 +47,17 @@ void add_scatter(MsdaTables& tables) {
     const ContentionPrediction ours = tables.predict(point);
     const bool contended = !std::holds_alternative<UniformRows>(point.distribution);
     const bool collapses = contended && point.type != Dtype::kFp32;
+    const std::optional<DeviceAtomics>& atomics = tables.catalog().device(point.device).atomics;
+    const bool swept = atomics && atomics->sweep;  // constants come from other runs
     tables.add({.figure = figure_of(point),
                 .item = fmt::format("scatter_add {} {} {} N={}", point.device, to_string(point.distribution),
                                     to_string(point.type), point.updates),
                 .published = point.time_ns * 1e-6,
                 .ours = ours.time_ns * 1e-6,
                 .goal = collapses ? kContended : kUncontended,
-                .fitted = point.fitted,
-                .note = to_string(ours.bound)});
+                .fitted = point.fitted && !swept,
+                .note = to_string(ours.bound),
+                .facts = {.device = point.device, .dtype = point.type}});
     // The bound that a contended cell must name.
     if (contended != (ours.bound == ContentionBound::kHottestAddress))
       tables.rows.back().verdict = Verdict::kOutside;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <natten_sim/kernels/attention/attention.hpp>
+#include <natten_sim/study/reuse.hpp>
 #include <natten_sim/validate/cases/case.hpp>
 
 namespace natten_sim::validate {
@@ -31,5 +32,10 @@ struct AttentionCase final : Case {
   /// "128x64x2": Q tile, KV tile, stages.
   [[nodiscard]] std::string tiles_text() const;
 };
+
+/// What `reuse` is asked about this launch; the device's name is the caller's to add. @throws InvalidParameter
+/// where the profile lacks the SMs or the size of a sector.
+[[nodiscard]] study::ReuseQuestion reuse_question(const AttentionCase& point, const Device& device,
+                                                  study::ReuseMethod method);
 
 }  // namespace natten_sim::validate
