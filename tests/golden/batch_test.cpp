@@ -222,7 +222,7 @@ TEST_CASE("each line of a search is answered by the result object of the same se
 }
 
 TEST_CASE("a search's object of --json, its input and its result are lines again, with the same answer") {
-  for (const std::string line :
+  for (const std::string& line :
        {kSearch, kSearch + " --device h100 b200", kSearch + " --phase both --backend hopper-fna -d 128",
         std::string("search -i 128 -w 32 --q-tile 64 --kv-tile 64 --ladder"),
         std::string("search -i 16 16 --q-tile 4 4 --kv-tile 4 4 --any --pareto"),

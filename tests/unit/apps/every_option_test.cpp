@@ -145,7 +145,7 @@ TEST_CASE("every option with a value of every subcommand reads it as it stands, 
       CHECK(reached.err.find(flag.substr(2)) != std::string::npos);
       CHECK(reached.err.find("accepted: ") != std::string::npos);
     }
-    for (const std::string nothing : {flag, flag + "="}) {
+    for (const std::string& nothing : {flag, flag + "="}) {
       const Reached reached = run_with(command, nothing);
       CHECK(reached.exit_code == kExitBadInput);
       CHECK_FALSE(reached.answered);
