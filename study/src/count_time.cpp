@@ -31,6 +31,25 @@ Setting setting_of_kernel(const CountQuestion& question, const Catalog& catalog)
   return setting;
 }
 
+TimeQuestion time_question(const Setting& setting, const NeighborhoodMask& mask, const TilePair& tiles,
+                           Walk pass, std::optional<KernelSchedule> schedule) {
+  TimeQuestion timed;
+  timed.device = *setting.device;
+  timed.schedule = schedule.value_or(timed.schedule);
+  timed.mask = mask;
+  timed.tiles = tiles;
+  timed.pass = pass;
+  timed.sizes = {.batch = setting.batch,
+                 .heads = setting.heads.value(),
+                 .heads_kv = setting.heads_kv.value(),
+                 .head_dim = setting.head_dim.value(),
+                 .head_dim_value = setting.head_dim_value.value(),
+                 .element_bytes = element_bytes(setting.dtype.value())};
+  timed.dtype = *setting.dtype;
+  timed.additional_keys = setting.add_kv;
+  return timed;
+}
+
 std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const TilingProblem& problem,
                                         const std::optional<KernelPass>& pass, const Context& context) {
   const Setting& setting = question.setting;
@@ -42,21 +61,8 @@ std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const Til
     return MissingTime{"NATTEN has no kernel for this problem, so it has no time"};
   if (problem.tiling == Tiling::kSingleDimensional && problem.mask.rank() > 1)
     return MissingTime{"no kernel with single-dimensional tiling is calibrated"};
-  TimeQuestion timed;
+  TimeQuestion timed = time_question(setting, problem.mask, problem.tiles, problem.walk, question.kernel_schedule);
   timed.kernel = question.kernel ? *question.kernel : name_of(pass->attention);
-  timed.device = *setting.device;
-  timed.schedule = question.kernel_schedule.value_or(timed.schedule);
-  timed.mask = problem.mask;
-  timed.tiles = problem.tiles;
-  timed.pass = problem.walk;
-  timed.sizes = {.batch = setting.batch,
-                 .heads = setting.heads.value(),
-                 .heads_kv = setting.heads_kv.value(),
-                 .head_dim = setting.head_dim.value(),
-                 .head_dim_value = setting.head_dim_value.value(),
-                 .element_bytes = element_bytes(setting.dtype.value())};
-  timed.dtype = *setting.dtype;
-  timed.additional_keys = setting.add_kv;
   if (pass && !pass->attention.dense && timed.kernel == name_of(pass->attention))
     timed.visits = pass->attention.visits;
   return time(timed, context);

@@ -3,11 +3,18 @@
 #include <optional>
 
 #include <natten_sim/study/count.hpp>
+#include <natten_sim/study/time.hpp>
 
 namespace natten_sim::study {
 
 /// The setting of the question, with the backend of the kernel that it names; a backend named besides stays.
 [[nodiscard]] Setting setting_of_kernel(const CountQuestion& question, const Catalog& catalog);
+
+/// One pass of a mask at the batch, heads, element type and extra keys of a resolved setting, whose device it
+/// is for; the kernel is the caller's to name. `schedule`: none is that of TimeQuestion.
+[[nodiscard]] TimeQuestion time_question(const Setting& setting, const NeighborhoodMask& mask,
+                                         const TilePair& tiles, Walk pass,
+                                         std::optional<KernelSchedule> schedule);
 
 /// The time of one counted pass: of the kernel that the question names, else of the one that NATTEN runs.
 /// None when neither a device nor a kernel is named. `question` is resolved.

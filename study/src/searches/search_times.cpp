@@ -22,20 +22,10 @@ std::string kernel_of_choice(const TileChoice& choice, const Device& device) {
 TimeQuestion question_of(const SearchQuestion& question, const TileChoice& choice,
                          const NeighborhoodMask& mask, Walk walk, const Context& context) {
   const Setting& setting = question.setting;
-  TimeQuestion timed{.kernel = kernel_of_choice(choice, context.catalog.device(*setting.device)),
-                     .device = *setting.device};
-  timed.schedule = question.kernel_schedule.value_or(timed.schedule);
-  timed.mask = mask;
-  timed.tiles = walk == Walk::kForward ? choice.tiles : choice.backward_tiles;
-  timed.pass = walk;
-  timed.sizes = {.batch = setting.batch,
-                 .heads = setting.heads.value(),
-                 .heads_kv = setting.heads_kv.value(),
-                 .head_dim = setting.head_dim.value(),
-                 .head_dim_value = setting.head_dim_value.value(),
-                 .element_bytes = element_bytes(setting.dtype.value())};
-  timed.dtype = *setting.dtype;
-  timed.additional_keys = setting.add_kv;
+  TimeQuestion timed =
+      time_question(setting, mask, walk == Walk::kForward ? choice.tiles : choice.backward_tiles, walk,
+                    question.kernel_schedule);
+  timed.kernel = kernel_of_choice(choice, context.catalog.device(*setting.device));
   return timed;
 }
 
