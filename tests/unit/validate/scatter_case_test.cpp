@@ -64,6 +64,19 @@ TEST_CASE("more scatters are predicted than fitted, and no miss is excused") {
   CHECK(find_suite(builtin_suites(), "scatter").known_misses.empty());
 }
 
+TEST_CASE("a scatter is predicted with the constants of the device that is given") {
+  ScatterCase point;
+  point.distribution = ZipfRows{1.5};
+  point.updates = 16384;
+  const Device shipped = builtin_catalog().device("h200");
+  Device slower = shipped;  // of the same name
+  slower.atomics.value().sweep.value().constants.cas_sector_ns *= 2;
+  const auto time = [&](const Device& device) {
+    return point.predict(device, Fidelity::kClosedForm).at(0).value;
+  };
+  CHECK(time(slower) > 1.5 * time(shipped));  // retries are all but the whole time
+}
+
 TEST_CASE("a scatter is named by all that it is, and judged apart when it was fitted") {
   ScatterCase point;
   point.distribution = ZipfRows{1.5};

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kKernelName = "flash_attention_backward";
 
-struct FlashBackwardCase final : Case {
+struct FlashBackwardCase final : ForeignCase {
   study::KernelScheduleQuestion question;
   bool deterministic = true;
 
@@ -24,18 +24,10 @@ struct FlashBackwardCase final : Case {
   [[nodiscard]] std::string group() const override;
   [[nodiscard]] std::vector<Parameter> parameters() const override;
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
-  [[nodiscard]] Launch prepare(Bench&, std::uint64_t) const override { refuse(); }
-  [[nodiscard]] CheckedPoint check(Bench&, std::uint64_t) const override { refuse(); }
-  [[nodiscard]] std::vector<Point> to_check(CheckLengths) const override { return {*this}; }
-  [[nodiscard]] bool is_our_kernel() const override { return false; }
+  [[nodiscard]] std::string measured_by() const override { return "scripts/time_flash_attention.py"; }
 
  private:
   [[nodiscard]] std::string problem_text() const;
-  [[noreturn]] void refuse() const {
-    throw HardwareAbsent("a kernel of this program", question.kernel +
-                                                         " is FlashAttention's: its times are "
-                                                         "recorded elsewhere and compared here");
-  }
 };
 
 const char* mode_name(bool deterministic) { return deterministic ? "deterministic" : "unordered"; }

@@ -71,8 +71,12 @@ study::ScatterQuestion ScatterCase::question(const std::string& device) const {
 }
 
 std::vector<Prediction> ScatterCase::predict(const Device& device, Fidelity) const {
-  static const study::Context context = study::default_context();
+  static const study::Context shipped = study::default_context();
   if (!missing_for_contention(device).empty()) return {};
+  study::Context context = shipped;
+  for (Device& each : context.catalog.devices) {
+    if (each.name == device.name) each = device;  // whose constants may be the user's
+  }
   study::ScatterQuestion third = question(device.name);
   const study::ScatterAnswer timed = study::scatter(third, context);
   third.prior_runs = 0;  // counters are those of the first run
@@ -88,17 +92,5 @@ std::vector<Prediction> ScatterCase::predict(const Device& device, Fidelity) con
   }
   return predictions;
 }
-
-Launch ScatterCase::prepare(Bench&, std::uint64_t) const {
-  throw HardwareAbsent(construct + " in this program", "it is measured by scripts/time_torch_scatter.py");
-}
-
-CheckedPoint ScatterCase::check(Bench&, std::uint64_t) const {
-  CheckedPoint checked;
-  checked.status = "measured by scripts/time_torch_scatter.py";
-  return checked;
-}
-
-std::vector<Point> ScatterCase::to_check(CheckLengths) const { return {}; }
 
 }  // namespace natten_sim::validate

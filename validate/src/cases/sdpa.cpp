@@ -10,9 +10,8 @@ namespace natten_sim::validate {
 namespace {
 
 constexpr const char* kSdpaKernel = "sdpa";
-constexpr const char* kSdpaScript = "scripts/time_sdpa_suite.py";
 
-struct SdpaCase final : Case {
+struct SdpaCase final : ForeignCase {
   std::string implementation;  ///< of the catalog: "fa2", "cudnn"
   std::int64_t heads = 1;
   std::int64_t tokens = 0;
@@ -24,16 +23,7 @@ struct SdpaCase final : Case {
   [[nodiscard]] std::string group() const override;
   [[nodiscard]] std::vector<Parameter> parameters() const override;
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
-  [[nodiscard]] Launch prepare(Bench&, std::uint64_t) const override {
-    throw HardwareAbsent(implementation + " in this program", std::string("it is measured by ") + kSdpaScript);
-  }
-  [[nodiscard]] CheckedPoint check(Bench&, std::uint64_t) const override {
-    CheckedPoint checked;
-    checked.status = std::string("measured by ") + kSdpaScript;
-    return checked;
-  }
-  [[nodiscard]] std::vector<Point> to_check(CheckLengths) const override { return {*this}; }
-  [[nodiscard]] bool is_our_kernel() const override { return false; }
+  [[nodiscard]] std::string measured_by() const override { return "scripts/time_sdpa_suite.py"; }
   /// Two products, 2 operations a multiplication.
   [[nodiscard]] std::optional<double> operations() const override {
     const double pairs = static_cast<double>(tokens) * static_cast<double>(causal ? tokens + 1 : 2 * tokens) / 2;

@@ -101,18 +101,6 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
   return predictions;
 }
 
-Launch TimedRunCase::prepare(Bench&, std::uint64_t) const {
-  throw HardwareAbsent(run.kernel + " in this program", "it is measured by " + runs_by);
-}
-
-CheckedPoint TimedRunCase::check(Bench&, std::uint64_t) const {
-  CheckedPoint checked;
-  checked.status = "measured by " + runs_by;
-  return checked;
-}
-
-std::vector<Point> TimedRunCase::to_check(CheckLengths) const { return {}; }
-
 std::vector<std::string> timed_run_parameters() {
   return {"batch",    "heads",  "head_dim", "dtype",   "input", "window",  "stride",
           "dilation", "causal", "q_tile",   "kv_tile", "pass",  "schedule"};

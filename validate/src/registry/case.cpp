@@ -26,4 +26,16 @@ kernels::L2Flusher& Bench::flusher() {
   return *flusher_;
 }
 
+Launch ForeignCase::prepare(Bench&, std::uint64_t) const {
+  throw HardwareAbsent("the kernel of '" + key() + "' in this program", "it is measured by " + measured_by());
+}
+
+CheckedPoint ForeignCase::check(Bench&, std::uint64_t) const {
+  CheckedPoint checked;
+  checked.status = "measured by " + measured_by();
+  return checked;
+}
+
+std::vector<Point> ForeignCase::to_check(CheckLengths) const { return {}; }
+
 }  // namespace natten_sim::validate

@@ -113,6 +113,21 @@ class Case {
   Case& operator=(Case&&) = default;
 };
 
+/// A launch of a kernel that this program does not have: a script measures it, and recordings of it are
+/// compared.
+class ForeignCase : public Case {
+ public:
+  /// "scripts/time_flexattention.py".
+  [[nodiscard]] virtual std::string measured_by() const = 0;
+  /// @throws HardwareAbsent, always.
+  [[nodiscard]] Launch prepare(Bench& bench, std::uint64_t seed) const final;
+  /// It is not run; the status says what measures it.
+  [[nodiscard]] CheckedPoint check(Bench& bench, std::uint64_t seed) const final;
+  /// None.
+  [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const final;
+  [[nodiscard]] bool is_our_kernel() const final { return false; }
+};
+
 /// A case as a value: cheap to copy, immutable.
 class Point {
  public:

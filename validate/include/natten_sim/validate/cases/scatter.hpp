@@ -12,7 +12,7 @@ namespace natten_sim::validate {
 
 /// A scatter-add of PyTorch that a script measures, predicted by study::scatter: the time of the third of
 /// four runs since the destination was zeroed, and the sectors of the first.
-struct ScatterCase final : Case {
+struct ScatterCase final : ForeignCase {
   std::string construct = "torch-scatter-add";
   Dtype dtype = Dtype::kBf16;
   std::int64_t width = 256, updates = 65536, rows = 32768;
@@ -26,13 +26,7 @@ struct ScatterCase final : Case {
   [[nodiscard]] std::vector<Parameter> parameters() const override;
   /// O(updates + rows), since updates are counted.
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
-  /// @throws HardwareAbsent, always.
-  [[nodiscard]] Launch prepare(Bench& bench, std::uint64_t seed) const override;
-  /// It is not run.
-  [[nodiscard]] CheckedPoint check(Bench& bench, std::uint64_t seed) const override;
-  /// None.
-  [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const override;
-  [[nodiscard]] bool is_our_kernel() const override { return false; }
+  [[nodiscard]] std::string measured_by() const override { return "scripts/time_torch_scatter.py"; }
 
   [[nodiscard]] study::ScatterQuestion question(const std::string& device) const;
 };

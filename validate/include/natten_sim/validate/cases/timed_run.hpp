@@ -10,7 +10,7 @@ namespace natten_sim::validate {
 
 /// A launch of somebody else's kernel that is measured elsewhere and predicted by study::time: its recordings
 /// come from a script, and this program cannot run it.
-struct TimedRunCase final : Case {
+struct TimedRunCase final : ForeignCase {
   std::string family;  ///< "flex", "natten": the kernel of its points
   KernelRun run;       ///< without device and times
   std::string runs_by;  ///< what measures it: "scripts/time_flexattention.py"
@@ -23,13 +23,7 @@ struct TimedRunCase final : Case {
   /// With the costs that ship ("tile costs"); a run that these were fitted to also with the costs that the
   /// other runs of its kernel give ("tile costs, without this run"), as far as they ship.
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
-  /// @throws HardwareAbsent, always.
-  [[nodiscard]] Launch prepare(Bench& bench, std::uint64_t seed) const override;
-  /// It is not run.
-  [[nodiscard]] CheckedPoint check(Bench& bench, std::uint64_t seed) const override;
-  /// None.
-  [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const override;
-  [[nodiscard]] bool is_our_kernel() const override { return false; }
+  [[nodiscard]] std::string measured_by() const override { return runs_by; }
   [[nodiscard]] std::optional<KernelRun> kernel_run() const override { return run; }
 };
 
