@@ -64,7 +64,8 @@ Keywords<ScheduleParts> choice_keywords() {
            {.hi = kMaxCount});
   rows.add(
       "mask", question(&ScheduleQuestion::mask),
-      "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., a file, or a matrix of tiles with 0 "
+      "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., a file, or a matrix of "
+      "tiles with 0 "
       "skipped, 1 partial, 2 full [default]");
   rows.add("algorithm", &F::algorithm, "One schedule by name, or all of them side by side [default]");
   rows.add("dispatch", question(&ScheduleQuestion::dispatch),
@@ -74,6 +75,9 @@ Keywords<ScheduleParts> choice_keywords() {
            "heads, or sections:K: K heads interleaved, KV tiles slowest [the algorithm's own]");
   rows.add("effort", question(&ScheduleQuestion::effort), "Iterations of a search [2^22 / tasks, 8 to 2000]",
            Echo::kAlways, {.lo = 0, .hi = 1'000'000'000});
+  rows.add("time_limit", question(&ScheduleQuestion::time_limit_s),
+           "Seconds of a search that goes on until its result is proved, instead of effort [none]",
+           Echo::kWhenSet, {.least = 0, .most = study::kMaxSearchSeconds});
   rows.add("seed", question(&ScheduleQuestion::seed), "Seed of a search [default]", Echo::kAlways,
            {.lo = 0, .hi = std::numeric_limits<std::int64_t>::max()});
   return rows;
@@ -87,6 +91,16 @@ Keywords<ScheduleParts> walk_keywords() {
   rows.add("heads_in_flight", question(&ScheduleQuestion::heads_in_flight),
            "Of a search: heads at work at a time [with device and seqlen_q as many as its L2 holds]",
            Echo::kAlways, {.hi = kMaxCount});
+  rows.add("gqa_chains", question(&ScheduleQuestion::gqa_chains),
+           "With heads_kv: a chain is one (query head, KV tile), or kv-heads: one (KV head, KV tile) with all its "
+           "query heads [default]");
+  rows.add("ctas_per_chain", question(&ScheduleQuestion::ctas_per_chain),
+           "2: pairs of CTAs share two KV tiles and halve the reductions into dQ [default]", Echo::kAlways,
+           {.hi = 2});
+  rows.add("dim", question(&ScheduleQuestion::head_dim),
+           "Head dim, of the memory that a schedule takes and of what the L2 of the device holds [default]",
+           Echo::kAlways, {.hi = 65536});
+  rows.add("dtype", question(&ScheduleQuestion::dtype), "Element type, likewise [default]");
   return rows;
 }
 
@@ -99,9 +113,6 @@ Keywords<ScheduleParts> worker_keywords() {
   rows.add("device", &F::device, "Take the workers from a GPU, see devices() [none]", Echo::kNever);
   rows.add("ctas_per_sm", &F::ctas_per_sm, "With device: CTAs resident on an SM [default]", Echo::kNever,
            {.hi = 32});
-  rows.add("dim", question(&ScheduleQuestion::head_dim),
-           "Head dim, for what the L2 of the device holds [default]", Echo::kNever, {.hi = 65536});
-  rows.add("dtype", question(&ScheduleQuestion::dtype), "Element type, likewise [default]", Echo::kNever);
   return rows;
 }
 
@@ -131,6 +142,12 @@ Keywords<ScheduleParts> cost_keywords() {
   rows.add("epilogue", cost(&C::epilogue), "Cost behind a chain's tasks; a writer works meanwhile [default]",
            Echo::kAlways, costs);
   rows.add("overlap", &F::writer, "serial, or async:K for a separate dQ writer with K buffers [default]");
+  rows.add("release", cost(&C::release),
+           "When a chain passes on the turn of a dQ tile: after-next: once it has its next one; at-once [default]");
+  rows.add("dkv_turns", cost(&C::dkv_turns),
+           "With heads_kv: apart: dV and dK in a turn each; together [default]");
+  rows.add("early_exit", cost(&C::early_exit),
+           "Cost of a chain without tasks: a CTA that exits at once [default]", Echo::kAlways, costs);
   return rows;
 }
 
@@ -176,8 +193,8 @@ Json schedule_input(const Keywords<AskedSchedule>& rows, const ScheduleAnswers& 
   const Keywords<ScheduleParts> choices = choice_keywords();
   if (found.asked.table) {  // which says the rest itself
     for (const auto& row : choices.rows()) input.erase(row.name);
-    input.erase("walk");
-    input.erase("heads_in_flight");
+    const Keywords<ScheduleParts> walks = walk_keywords();
+    for (const auto& row : walks.rows()) input.erase(row.name);
   }
   return input;
 }
