@@ -141,7 +141,7 @@ TEST_CASE("schedule --algorithm all: every algorithm once, best is no later than
             rows[i]);
     }
     const std::string csv = run("schedule " + line + " --csv").out;
-    CHECK(std::count(csv.begin(), csv.end(), '\n') == 10);
+    CHECK(std::count(csv.begin(), csv.end(), '\n') == 13);
     CHECK(csv.starts_with("algorithm,ordered,makespan,lower_bound,"));
   }
 }
