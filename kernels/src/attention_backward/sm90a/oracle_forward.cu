@@ -11,6 +11,33 @@ namespace natten_sim::kernels::attention_backward {
 namespace oracle {
 namespace {
 
+/// Of 32 queries x 32 keys, -inf where they do not attend.
+template <int kHeadDim>
+__device__ void masked_scores(const OracleArguments& a, const double* q, const double* k, int first_query,
+                              int first_key, double* scores) {
+  constexpr int kPitch = kHeadDim + 1;
+  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 2; ++c) {
+      const int row = 2 * ty + r, column = tx + 16 * c;
+      double s = 0;
+      for (int d = 0; d < kHeadDim; ++d) s += q[row * kPitch + d] * k[column * kPitch + d];
+      scores[row * (kTile + 1) + column] =
+          sees(a, first_query + row, first_key + column) ? s * a.scale : -INFINITY;
+    }
+  }
+}
+
+/// Exponentials of one row's scores, relative to its largest one so far.
+__device__ void add_to_sum(const double* scores, double& top, double& sum) {
+  for (int column = 0; column < kTile; ++column) {
+    if (scores[column] == -INFINITY) continue;
+    const double higher = fmax(top, scores[column]);
+    sum = sum * exp(top - higher) + exp(scores[column] - higher);
+    top = higher;
+  }
+}
+
 /// O and LSE of 32 queries: a pass for the sums, a pass for O.
 template <typename Element, int kHeadDim>
 __global__ void __launch_bounds__(kThreads) forward_kernel(OracleArguments a) {
@@ -36,25 +63,10 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(OracleArguments a) {
       load_rows<Element, kHeadDim>(v, a.v, batch * a.v_strides.batch + kv_head * a.v_strides.head,
                                    a.v_strides.token, key, a.kv_tokens);
       __syncthreads();
-      for (int r = 0; r < 2; ++r) {
-        for (int c = 0; c < 2; ++c) {
-          const int row = 2 * ty + r, column = tx + 16 * c;
-          double s = 0;
-          for (int d = 0; d < kHeadDim; ++d) s += q[row * kPitch + d] * k[column * kPitch + d];
-          scores[row * (kTile + 1) + column] = sees(a, own + row, key + column) ? s * a.scale : -INFINITY;
-        }
-      }
+      masked_scores<kHeadDim>(a, q, k, own, key, scores);
       __syncthreads();
       if (pass == 0) {
-        if (threadIdx.x >= kTile) continue;
-        const int row = threadIdx.x;
-        for (int column = 0; column < kTile; ++column) {
-          const double s = scores[row * (kTile + 1) + column];
-          if (s == -INFINITY) continue;
-          const double higher = fmax(top[row], s);
-          sum[row] = sum[row] * exp(top[row] - higher) + exp(s - higher);
-          top[row] = higher;
-        }
+        if (threadIdx.x < kTile) add_to_sum(scores + threadIdx.x * (kTile + 1), top[threadIdx.x], sum[threadIdx.x]);
         continue;
       }
       for (int column = 0; column < kTile; ++column) {
