@@ -189,7 +189,7 @@ def test_a_kernels_schedule_has_milliseconds_and_no_picture() -> None:
 
 
 def test_costs_of_a_file_schedule_as_its_numbers_do(root: pathlib.Path) -> None:
-    file = root / "data" / "schedule-costs" / "fa4-h200-d128.json"
+    file = str(root / "data" / "schedule-costs" / "fa4-h200-d128.json")
     keywords: dict[str, Any] = {"seqlen_q": 8192, "q_tile": 64, "mask": "causal", "algorithm": "spt", "heads": 4, "workers": 132}
     named, read = (natten_sim.schedule(costs=costs, **keywords) for costs in ("fa4-h200-d128", file))
     assert named.result == read.result and read.svg() == named.svg()
