@@ -235,6 +235,21 @@ class Plan:
             **order,
         )
 
+    def kernel_options(self) -> dict[str, int]:
+        """FlexAttention's `kernel_options` with tiles that divide these blocks. PyTorch chooses its tiles without looking
+        at the mask, and then refuses blocks that they do not divide: give these for blocks below 128 tokens.
+
+        Raises:
+            Error: A block is not a multiple of 16 tokens, the least tile.
+        """
+        q, kv = (min(64, block & -block) for block in (self.q_block, self.kv_block))
+        for name, block, tile in (("q_tile", self.q_block, q), ("kv_tile", self.kv_block, kv)):
+            if tile < 16:
+                raise Error(f"{name}: {block} tokens is not valid; accepted: a multiple of 16 tokens", name, str(block),
+                            "a multiple of 16 tokens", str(max(16, round(block / 16) * 16)))
+        both = min(q, kv)
+        return {"BLOCK_M": q, "BLOCK_N": kv, **dict.fromkeys(("BLOCK_M1", "BLOCK_N1", "BLOCK_M2", "BLOCK_N2"), both)}
+
     def dq_write_order(
         self,
         order: DqOrder = "best",

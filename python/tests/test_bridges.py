@@ -232,6 +232,14 @@ def test_the_best_dq_order_is_no_worse_than_the_plain_ones() -> None:
         plan.dq_write_order("random")  # type: ignore[arg-type]
 
 
+def test_kernel_options_divide_the_blocks() -> None:
+    options = natten_sim.flex.plan(mask="causal", seqlen_q=960, q_tile=96, kv_tile=256).kernel_options()
+    assert options == {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_M1": 32, "BLOCK_N1": 32, "BLOCK_M2": 32, "BLOCK_N2": 32}
+    with pytest.raises(natten_sim.Error) as raised:
+        natten_sim.flex.plan(input=(10, 10), window=(5, 5), q_tile=(5, 5), kv_tile=(4, 4)).kernel_options()
+    assert (raised.value.parameter, raised.value.hint) == ("q_tile", "32")
+
+
 def test_flash4_tensors_are_compact_and_their_blocks_are_checked() -> None:
     plan = natten_sim.flex.plan(mask="window:300,0", seqlen_q=4096, q_tile=256)
     forward = natten_sim.flash4.forward(plan, "cpu")
