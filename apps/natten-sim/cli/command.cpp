@@ -144,7 +144,7 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
     const std::size_t index = chosen();
     const Command& command = commands[index];
     const std::vector<std::string> rest = apps[index]->remaining();
-    if (!command.passes_on) refuse_repeats(command, std::vector<std::string>(argv + 2, argv + argc));
+    refuse_repeats(command, std::vector<std::string>(argv + 2, argv + argc));
     Sources sources = sources_of(command, declared[index], rest);
     merge_config(command, commands, sources);
     check_company(command, sources);

@@ -51,7 +51,7 @@ class Server {
       if (!request.is_object())
         throw MalformedData(kRequest, "not an object", R"({"command": "count", "options": {..}, "id": 1})");
       if (request.contains("id")) id = json_text(request.at("id"));
-      const std::string answer = json_text(parse_json(invocation(request).answer()));
+      const std::string answer = one_line(invocation(request).answer());
       return begin(id) + answer.substr(1) + "\n";  // behind its bracket
     } catch (const Error& error) {
       return begin(id) + "\"error\":" + json_text(error_fields(error)) + "}\n";
