@@ -148,6 +148,9 @@ Options<Flags> table_rows() {
                            "heads", "heads-kv", "batch-size", "algorithm", "dispatch", "launch-order",
                            "effort", "seed", "heads-in-flight", "walk", "emit-table"},
                           "costs and workers only: the table says the rest"}});
+  rows.add("--recorded-run", &Flags::recorded_run,
+           {.value = "FILE",
+            .help = "With --table: times of a kernel's run of it, drawn below the simulation (CSV)"});
   return rows;
 }
 
