@@ -27,6 +27,8 @@ GnaCase case_of(const std::vector<std::string>& words) {
   return *parse_point_words(all).as<GnaCase>();
 }
 
+Device h200() { return builtin_catalog().device("h200"); }
+
 /// One axis of four tiles of 128, each of which sees all.
 GnaCase four_tiles() { return case_of({"heads=3", "input=512", "window=512", "q_tile=128", "kv_tile=128"}); }
 
@@ -53,16 +55,17 @@ TEST_CASE("items of a launch are Q tiles with their full and partial tiles") {
   const GnaCase blocked = case_of(
       {"heads=2", "input=512", "window=128", "stride=128", "q_tile=128", "kv_tile=128", "dispatch=static"});
   const ItemLaunch launch =
-      item_launch(blocked, visited_tiles(blocked.mask(), blocked.q_tile, blocked.kv_tile), 132);
+      item_launch(blocked, visited_tiles(blocked.mask(), blocked.q_tile, blocked.kv_tile), h200());
   REQUIRE(launch.head.size() == 4);
   for (const ItemTiles& item : launch.head) {
     CHECK(item.full == 1);
     CHECK(item.partial == 0);
+    CHECK(item.attending == 1);
   }
   CHECK(launch.heads == 2);
   CHECK(launch.workers == 132);
   CHECK(launch.dispatch == ItemDispatch::kRoundRobin);
-  CHECK(item_launch(four_tiles(), visited_tiles(make_mask({512}, {512}), {128}, {128}), 1).dispatch ==
+  CHECK(item_launch(four_tiles(), visited_tiles(make_mask({512}, {512}), {128}, {128}), h200()).dispatch ==
         ItemDispatch::kWhoeverIsFree);
 }
 
