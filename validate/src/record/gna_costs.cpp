@@ -82,7 +82,7 @@ ItemLaunch item_launch(const GnaCase& point, const std::vector<VisitedTile>& vis
   launch.heads = point.heads;
   launch.workers = device.sms->value;
   launch.dram_bytes = read_bytes(point, device);
-  if (point.dispatch == Dispatch::kStatic) launch.dispatch = ItemDispatch::kRoundRobin;
+  if (point.dispatch == Dispatch::kStatic) launch.dispatch = natten_sim::Dispatch::kStatic;
   const NeighborhoodMask mask = point.mask();
   const PerAxis<std::size_t> order = kernels::attention_forward::tile_order(mask);
   std::map<std::pair<std::int64_t, Extents>, ItemTiles> items;
