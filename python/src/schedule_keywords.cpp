@@ -54,7 +54,7 @@ Keywords<ScheduleParts> choice_keywords() {
            {.hi = kMaxCount});
   rows.add(
       "mask", question(&ScheduleQuestion::mask),
-      "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., a file, or a matrix of tiles with 0 "
+      "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., a file, or a matrix of tiles with 0 "
       "skipped, 1 partial, 2 full [default]");
   rows.add("algorithm", &F::algorithm, "One schedule by name, or all of them side by side [default]");
   rows.add("dispatch", question(&ScheduleQuestion::dispatch),
@@ -64,6 +64,9 @@ Keywords<ScheduleParts> choice_keywords() {
            "heads, or sections:K: K heads interleaved, KV tiles slowest [the algorithm's own]");
   rows.add("effort", question(&ScheduleQuestion::effort), "Iterations of a search [2^22 / tasks, 8 to 2000]",
            Echo::kAlways, {.lo = 0, .hi = 1'000'000'000});
+  rows.add("time_limit", question(&ScheduleQuestion::time_limit_s),
+           "Seconds of a search that goes on until its result is proved, instead of effort [none]",
+           Echo::kWhenSet, {.least = 0, .most = study::kMaxSearchSeconds});
   rows.add("seed", question(&ScheduleQuestion::seed), "Seed of a search [default]", Echo::kAlways,
            {.lo = 0, .hi = std::numeric_limits<std::int64_t>::max()});
   return rows;
@@ -77,6 +80,17 @@ Keywords<ScheduleParts> walk_keywords() {
   rows.add("heads_in_flight", question(&ScheduleQuestion::heads_in_flight),
            "Of a search: heads at work at a time [with device and seqlen_q as many as its L2 holds]",
            Echo::kAlways, {.hi = kMaxCount});
+  rows.add("gqa_chains", question(&ScheduleQuestion::gqa_chains),
+           "With heads_kv: a chain is one (query head, KV tile), or kv-heads: one (KV head, KV tile) with all its "
+           "query heads [default]");
+  rows.add("ctas_per_chain", question(&ScheduleQuestion::ctas_per_chain),
+           "2: pairs of CTAs share two KV tiles and halve the reductions into dQ [default]", Echo::kAlways,
+           {.hi = 2});
+  rows.add("dim", question(&ScheduleQuestion::head_dim),
+           "Head dim, of kernel, of the memory that a schedule takes and of what the L2 of the device holds "
+           "[default]",
+           Echo::kAlways, {.hi = 65536});
+  rows.add("dtype", question(&ScheduleQuestion::dtype), "Element type, likewise [default]");
   return rows;
 }
 
@@ -89,10 +103,6 @@ Keywords<ScheduleParts> worker_keywords() {
   rows.add("device", &F::device, "Take the workers from a GPU, see devices() [none]", Echo::kNever);
   rows.add("ctas_per_sm", &F::ctas_per_sm, "With device: CTAs resident on an SM [default]", Echo::kNever,
            {.hi = 32});
-  rows.add("dim", question(&ScheduleQuestion::head_dim),
-           "Head dim, of kernel and for what the L2 of the device holds [default]", Echo::kNever,
-           {.hi = 65536});
-  rows.add("dtype", question(&ScheduleQuestion::dtype), "Element type, likewise [default]", Echo::kNever);
   return rows;
 }
 
@@ -145,6 +155,21 @@ Keywords<AskedSchedule> kernel_keywords() {
   return rows;
 }
 
+/// How chains take turns.
+Keywords<ScheduleParts> turn_keywords() {
+  using C = study::ScheduleCosts;
+  const Accepts costs{.least = 0, .most = study::kMaxScheduleCost};
+  const auto cost = [](auto member) { return within(question(&ScheduleQuestion::costs), member); };
+  Keywords<ScheduleParts> rows;
+  rows.add("release", cost(&C::release),
+           "When a chain passes on the turn of a dQ tile: after-next: once it has its next one; at-once [default]");
+  rows.add("dkv_turns", cost(&C::dkv_turns),
+           "With heads_kv: apart: dV and dK in a turn each; together [default]");
+  rows.add("early_exit", cost(&C::early_exit),
+           "Cost of a chain without tasks: a CTA that exits at once [default]", Echo::kAlways, costs);
+  return rows;
+}
+
 Keywords<AskedSchedule> table_keywords() {
   using F = AskedSchedule;
   Keywords<F> rows;
@@ -177,7 +202,7 @@ Keywords<AskedSchedule> schedule_keywords() {
   using F = AskedSchedule;
   Keywords<F> rows;
   for (const auto& part :
-       {size_keywords(), choice_keywords(), walk_keywords(), worker_keywords(), cost_keywords()})
+       {size_keywords(), choice_keywords(), walk_keywords(), worker_keywords(), cost_keywords(), turn_keywords()})
     rows.include(part, &F::parts);
   rows.add("costs", within(within(&F::parts, &ScheduleParts::question), &ScheduleQuestion::named_costs),
            "Named costs in microseconds, or a file of them [with kernel its own on the device]",
@@ -195,6 +220,7 @@ void require_schedule_keywords(const nb::kwargs& given) {
   static const auto* const table = new Keywords<AskedSchedule>(table_keywords());
   static const auto* const workers = new Keywords<ScheduleParts>(worker_keywords());
   static const auto* const costs = new Keywords<ScheduleParts>(cost_keywords());
+  static const auto* const turns = new Keywords<ScheduleParts>(turn_keywords());
   const auto said = [&](const char* name) { return given.contains(name) && !given[name].is_none(); };
   for (const auto& [key, value] : given) {
     const std::string name = nb::cast<std::string>(key);
@@ -203,7 +229,8 @@ void require_schedule_keywords(const nb::kwargs& given) {
     if (said("kernel") && !has_keyword(*kernel, key))
       refuse_beside(key, "kernel", "sizes, mask, device and costs: the kernel says the rest");
     if (said("costs") && (cost || name == "table")) refuse_beside(key, "costs", "one of the two");
-    if (said("table") && !cost && !has_keyword(*table, key) && !has_keyword(*workers, key))
+    if (said("table") && !cost && !has_keyword(*turns, key) && !has_keyword(*table, key) &&
+        !has_keyword(*workers, key))
       refuse_beside(key, "table", "costs and workers only: the table says the rest");
   }
 }
@@ -216,8 +243,8 @@ Json schedule_echo(const Keywords<AskedSchedule>& rows, const AskedSchedule& ask
   if (!asked.table) return input;
   const Keywords<ScheduleParts> choices = choice_keywords();
   for (const auto& row : choices.rows()) input.erase(row.name);  // the table says them itself
-  input.erase("walk");
-  input.erase("heads_in_flight");
+  const Keywords<ScheduleParts> walks = walk_keywords();
+  for (const auto& row : walks.rows()) input.erase(row.name);
   return input;
 }
 
