@@ -113,18 +113,20 @@ void add_every_band_kernel(std::vector<Case>& cases) {
     cases.back().schedule.last_q_tile_first = true;
     cases.back().schedule.heads_a_section = 4;
     if (shape.rescale != forward::Rescale::kOnOverflow) continue;
-    // Scores with a deviation of 4 sqrt(head_dim) pass the first tile's maximum by more than 2^64.
+    // Scores with a deviation of 4 sqrt(head_dim) pass the first tile's maximum by more than 2^64, of sqrt(head_dim) by
+    // more than 2^16.
+    const double overflowing = shape.dtype == Dtype::kFp16 ? 1 : 4;
     for (const bool causal : {false, true}) {
       Band band;
       if (causal) band.right = 0;
       cases.push_back(band_case(shape, 5, 5, 3000, 8192, band, causal ? "overflow, causal" : "overflow, split"));
-      cases.back().problem.scale = 4;
+      cases.back().problem.scale = overflowing;
       cases.back().schedule.split_tail = !causal;
       cases.back().schedule.dispatch = causal ? Dispatch::kTicket : Dispatch::kStatic;
       cases.back().repeats = 20;
     }
     cases.push_back(band_case(shape, 1, 1, 100, 8192, {}, "overflow in the only item"));
-    cases.back().problem.scale = 4;
+    cases.back().problem.scale = overflowing;
   }
 }
 
@@ -231,8 +233,8 @@ void add_neighborhoods(std::vector<Case>& cases) {
   }
   cases.push_back(box_case(2, 160, make_mask({40, 50}, {13, 9}), {16, 8}, {14, 8}, "2-D"));
   for (const KernelShape& shape : forward::built_kernels()) {
-    if (!shape.neighborhood || shape.head_dim != 128) continue;
-    cases.push_back(box_case(5, 128, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
+    if (!shape.neighborhood || shape.kv_tile != 128) continue;
+    cases.push_back(box_case(5, shape.head_dim, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
     cases.back().kernel = shape;
     cases.back().problem.dtype = shape.dtype;
     cases.back().name = describe(shape) + " 3-D 24x30x41";
@@ -241,7 +243,7 @@ void add_neighborhoods(std::vector<Case>& cases) {
     if (shape.rescale != forward::Rescale::kOnOverflow) continue;
     cases.push_back(cases.back());
     cases.back().name += ", overflow";
-    cases.back().problem.scale = 4;
+    cases.back().problem.scale = shape.dtype == Dtype::kFp16 ? 1 : 4;
     cases.back().repeats = 20;
   }
   for (const std::int64_t stride : {1, 8}) {

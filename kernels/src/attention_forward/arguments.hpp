@@ -7,6 +7,8 @@
 
 #include <natten_sim/kernels/gpu/item_interval.hpp>
 
+#include "attention_forward/box_lists.hpp"
+
 namespace natten_sim::kernels::attention_forward {
 
 /// What the kernel reads besides its tensors. Filled by plan.cu; all sizes have been checked there.
@@ -27,23 +29,6 @@ struct HeadPlacement {
 enum class MaskKind {
   kBand,  ///< one axis; key j is seen by query i iff i + offset - left <= j <= i + offset + right
   kBox,   ///< up to three axes; each query sees a box of keys; lists of KV tiles
-};
-
-/// kBox: one Q tile. The masked tiles come first in its list.
-struct QTileRow {
-  int first_entry = 0;
-  int partial = 0;  ///< entries that need the mask
-  int count = 0;    ///< all entries
-  int group = 0;
-  int x = 0, y = 0, z = 0;  ///< first query, innermost axis first, coordinates of the group
-  int reserved = 0;
-};
-
-/// kBox: one KV tile of a list, in tiles along each axis, innermost first.
-struct KvTileEntry {
-  std::uint16_t y = 0;
-  std::uint16_t z = 0;
-  std::uint32_t x = 0;
 };
 
 /// One dilation group (kBand: the sequence). Its own tensor maps, since its base address and lengths are its

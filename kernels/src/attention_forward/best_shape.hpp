@@ -43,9 +43,9 @@ namespace natten_sim::kernels::attention_forward {
 /// The kernel for Q tiles that visit many KV tiles.
 [[nodiscard]] constexpr KernelShape long_shape(int head_dim, Dtype dtype, bool neighborhood) {
   KernelShape shape = short_shape(head_dim, dtype, neighborhood);
-  const bool measured = head_dim == 128 || (head_dim == 64 && !neighborhood);
-  if (!measured || dtype != Dtype::kBf16) return shape;
-  if (head_dim == 128) (neighborhood ? shape.v_stages : shape.stages) = 3;
+  if (head_dim > 128) return shape;  // 160 spills, 192 and 256 have no room for a second Q tile
+  if (head_dim > 64) (neighborhood ? shape.v_stages : shape.stages) = 3;
+  shape.q_stages = 2;
   shape.rescale = Rescale::kOnOverflow;
   shape.early = 1;
   shape.joined = true;

@@ -99,9 +99,10 @@ struct Consumer : OutputRows<T> {
     }
   }
 
-  template <bool kFullTile = false>
+  /// kSeen: every row has seen a key, in a tile without a mask.
+  template <bool kSeen = false>
   __device__ __forceinline__ float softmax_row(float (&scores)[kScores], int h) {
-    if constexpr (kFullTile && T::kRedo) {
+    if constexpr (kSeen && T::kRedo) {
       add_row<T>(scores, h, a.scale_log2, rows);
       return 1;
     }
@@ -134,7 +135,7 @@ struct Consumer : OutputRows<T> {
     for (int i = 0; i < kOutputs; ++i) o[i] *= correction[i >> 1 & 1];
   }
 
-  template <bool kMasked>
+  template <bool kMasked, bool kSeen = !kMasked>
   __device__ __forceinline__ void step(const Work& work, int index, int q_stage) {
     float scores[kScores];
     float correction[2];
@@ -152,11 +153,11 @@ struct Consumer : OutputRows<T> {
       scores_done(scores);
       test_k();
       if constexpr (kMasked) mask(scores, origin);
-      correction[0] = this->template softmax_row<!kMasked>(scores, 0);
+      correction[0] = this->template softmax_row<kSeen>(scores, 0);
       if constexpr (T::kEarly == 1) hold(rows.sum[0]);
-      correction[1] = this->template softmax_row<!kMasked>(scores, 1);
+      correction[1] = this->template softmax_row<kSeen>(scores, 1);
       if constexpr (T::kEarly == 2) hold(rows.sum[0] + rows.sum[1]);
-      const bool rescaled = (kMasked || !T::kRedo) && needs_rescale(correction);
+      const bool rescaled = !(kSeen && T::kRedo) && needs_rescale(correction);
       product_wait<0>();
       output_done();
       test_v();
@@ -185,8 +186,10 @@ struct Consumer : OutputRows<T> {
     float scores[kScores];
     const bool masked = work.full_begin > 0 || work.full_end == 0;
     int3 origin = {0, 0, 0};
-    if (masked) origin = kv_origin<T::kMask, T::kKvTile>(a, work, 0);
-    find_ranges(work, q_stage);
+    if (masked) {
+      origin = kv_origin<T::kMask, T::kKvTile>(a, work, 0);
+      find_ranges(work, q_stage);
+    }
     wait_for_k();
     if constexpr (kJoins) {
       if (!v_ready) wait_for_v();
@@ -211,8 +214,8 @@ struct Consumer : OutputRows<T> {
       this->finish(stage_before, before);
       // Once more, rather than to hold them in registers meanwhile.
       asm volatile("" : "+r"(work.x)::"memory");
-      find_ranges(work, q_stage);
     }
+    if (kJoins || !masked) find_ranges(work, q_stage);
     this->clear();
     pack_probabilities(scores);
     k_ready = v_ready = false;
@@ -240,6 +243,12 @@ struct Consumer : OutputRows<T> {
       for (; i < masked_end; ++i) step<true>(work, i, q_stage);
 #pragma unroll 1
       for (; i < work.full_end; ++i) step<false>(work, i, q_stage);
+      if constexpr (T::kRedo) {
+        if (work.full_end > work.full_begin) {
+#pragma unroll 1
+          for (; i < work.count; ++i) step<true, true>(work, i, q_stage);
+        }
+      }
       masked_end = work.count;
     }
   }
@@ -250,7 +259,7 @@ struct Consumer : OutputRows<T> {
     for (int h = 0; h < 2; ++h) {
       if constexpr (T::kMask == MaskKind::kBand) {
         ranges.of[h][0] = band(a, work.x + row(h));
-      } else if (work.full_begin > 0) {  // ranges are for masks
+      } else if (work.full_begin > 0 || work.full_end < work.count) {  // ranges are for masks
         const int3 token = query(work, row(h));
         const BoxPlace& place = s.place[q_stage];
         const int at[3] = {token.x, token.y, token.z};

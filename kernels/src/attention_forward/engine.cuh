@@ -1,7 +1,7 @@
 // Attention forward for sm_90a: O = softmax(scale * Q K^T) V and LSE, split over Q tiles.
 //
-// A CTA is a producer warpgroup, of which one thread asks TMA for tiles, and two or three consumer warpgroups
-// of 64 query rows each. K and V travel through rings of kStages tiles with an mbarrier "full" and one
+// A CTA is a producer warpgroup, of which one thread decodes items and another asks TMA for tiles, and two or
+// three consumer warpgroups of 64 query rows each. K and V travel through rings of kStages tiles with an mbarrier "full" and one
 // "empty" a stage; Q has its own ring, and O leaves through the Q tile's place. Consumers keep S, P and O in
 // registers: P in the accumulator's layout is the next product's A operand.
 //
@@ -35,6 +35,8 @@ __device__ __forceinline__ void initialize(const Arguments& a, Shared<T>& s) {
       barrier_init(&s.v_full[i], 1);
       barrier_init(&s.v_empty[i], T::kConsumerWarps);
     }
+    barrier_init(&s.next_ready, 1);
+    barrier_init(&s.next_wanted, 1);
     barrier_init_fence();
     if (a.groups == nullptr) {
       prefetch_map(&a.only.q);
@@ -63,6 +65,7 @@ __global__ void __launch_bounds__(T::kThreads, 1)
       observe<T>(a, s);
       return;
     }
+    if (threadIdx.x == 64) decode_items<T>(a, s);
     if (threadIdx.x == 0) produce<T>(a, s);
   } else {
     take_registers<T::kConsumerRegisters>();

@@ -26,7 +26,10 @@ void add_all(std::vector<Instance>& to) {
   constexpr KernelShape kLong = long_shape(kHeadDim, Dtype::kBf16, kNeighborhood);
   to.push_back(instance<kShort>());
   to.push_back(instance<short_shape(kHeadDim, Dtype::kFp16, kNeighborhood)>());
-  if constexpr (!(kLong == kShort)) to.push_back(instance<kLong>());
+  if constexpr (!(kLong == kShort)) {
+    to.push_back(instance<kLong>());
+    to.push_back(instance<long_shape(kHeadDim, Dtype::kFp16, kNeighborhood)>());
+  }
 }
 
 }  // namespace natten_sim::kernels::attention_forward

@@ -222,7 +222,8 @@ struct OutputRows {
   /// it takes the stage back, and brings the item again. A warpgroup whose sums were all right the first time
   /// lets the second pass.
   __device__ __forceinline__ bool is_in_range(int q_stage, const RowStatistics& rows) {
-    constexpr float kMost = 1.8446744e19f;  // 2^64
+    // A probability is at most the sum, so below this none was infinite in its type.
+    constexpr float kMost = T::kKernel.dtype == Dtype::kFp16 ? 65504.0f : 1.8446744e19f;  // 2^64
     const unsigned again = from_lane_0(s.again[q_stage]);
     if (again != 0) return (again >> warpgroup & 1) != 0;
     const bool wrong = __any_sync(0xffffffffu, !(rows.sum[0] <= kMost) || !(rows.sum[1] <= kMost));

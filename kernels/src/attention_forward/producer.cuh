@@ -1,5 +1,6 @@
-// What every warpgroup of a CTA shares, the producer: one thread that asks TMA for tiles, and the observer:
-// another one, that notes when items begin and end where that is asked for.
+// What every warpgroup of a CTA shares, and three threads beside them: the decoder, which draws items and works
+// out what they are, the producer, which asks TMA for tiles, and the observer, which notes when items begin and end
+// where that is asked for.
 #pragma once
 
 #include <type_traits>
@@ -38,7 +39,7 @@ struct Traits {
   static constexpr bool kSplits = can_split(kShape.head_dim, kShape.neighborhood);
   static constexpr bool kRedo = kRescale == Rescale::kOnOverflow;
   static_assert(kShape.q_tile % 64 == 0);
-  static_assert(!kRedo || (kJoined && kQStages == 2 && kShape.dtype == Dtype::kBf16));
+  static_assert(!kRedo || (kJoined && kQStages == 2));
   static_assert(!kJoined || (kOverlap && !kPingPong && kQStages > 1), "needs the next Q tile");
 
   static constexpr int kQTile = 64 * kConsumers;
@@ -62,6 +63,10 @@ struct Shared {
   std::uint64_t q_full[T::kQStages], q_empty[T::kQStages];
   std::uint64_t k_full[T::kKStages], k_empty[T::kKStages];
   std::uint64_t v_full[T::kVStages], v_empty[T::kVStages];
+  std::uint64_t next_ready, next_wanted;
+  Work next;  // from the decoder to the producer
+  int next_item;
+  KvTileEntry first_entry;  // written, never read: brings the line that the producer reads into the L1
   int item[T::kQStages];
   unsigned overflowed[T::kQStages];  // warpgroups, a bit each, whose sums of the item left the range
   unsigned again[T::kQStages];       // those that compute the item once more; 0: it is new
@@ -101,6 +106,39 @@ struct CountedRing {
   }
   static constexpr bool kPower = (kDepth & (kDepth - 1)) == 0;
 };
+
+// --- decoder --------------------------------------------------------------------------------------------
+
+/// The next item is drawn so many tiles before the end of one: late, so that CTAs end together, and early enough
+/// for a ticket, a few divisions and loads that wait for each other.
+inline constexpr int kDrawAhead = 5;
+
+/// Draws and decodes the first item, and another one whenever the producer asks for it, until there are none.
+template <class T>
+__device__ __forceinline__ void decode_items(const Arguments& a, Shared<T>& s) {
+  std::uint32_t parity = 0;
+  for (int item = blockIdx.x;; parity ^= 1) {
+    Work work;
+    work.part = kNoPart;
+    if (item < a.items) work = decode<T::kMask, T::kQTile, T::kKvTile>(a, item);
+    s.next = work;
+    s.next_item = item;
+    barrier_arrive(&s.next_ready);
+    if (work.part == kNoPart) break;
+    if constexpr (T::kMask == MaskKind::kBox) s.first_entry = a.entries[work.first];
+    barrier_wait(&s.next_wanted, parity);
+    if (a.ticket != nullptr) {
+      item = static_cast<int>(gridDim.x) + static_cast<int>(atomicAdd(a.ticket, 1));
+    } else {
+      item += static_cast<int>(gridDim.x);
+    }
+  }
+  if (a.ticket != nullptr && atomicAdd(a.ticket + 1, 1) == gridDim.x - 1) {
+    // All CTAs have drawn their last ticket: ready for the next launch.
+    a.ticket[0] = 0;
+    a.ticket[1] = 0;
+  }
+}
 
 // --- producer -------------------------------------------------------------------------------------------
 
@@ -159,14 +197,16 @@ __device__ __forceinline__ unsigned take_overflow(Shared<T>& s, int stage) {
   return again;
 }
 
-/// K and V of an item; V trails K by a tile, as the consumers want them.
+/// K and V of an item; V trails K by a tile, as the consumers want them. Asks for the next item on the way, before
+/// tile `ask_at`.
 template <class T>
 __device__ __forceinline__ void load_walk(const Arguments& a, Shared<T>& s, const CUtensorMap* k_map,
-                                          const CUtensorMap* v_map, const Work& work,
+                                          const CUtensorMap* v_map, const Work& work, int ask_at,
                                           CountedRing<T::kKStages>& k_ring, CountedRing<T::kVStages>& v_ring) {
   int3 v_origin = {0, 0, 0};
   for (int i = 0; i <= work.count; ++i) {
     int3 k_origin = {0, 0, 0};
+    if (i == ask_at) barrier_arrive(&s.next_wanted);
     if (i < work.count) {
       k_origin = kv_origin<T::kMask, T::kKvTile>(a, work, i);
       barrier_wait(&s.k_empty[k_ring.stage()], k_ring.parity() ^ 1);
@@ -187,17 +227,19 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
   CountedRing<T::kKStages> k_ring;
   CountedRing<T::kVStages> v_ring;
   CountedRing<T::kQStages> q_ring;
-  bool flushed = true;  // nothing under way
-  int item = blockIdx.x;
+  bool flushed = true;        // nothing under way
+  std::uint32_t parity = 0;   // of next_ready
+  bool none_left = false;
   for (;;) {
     barrier_wait(&s.q_empty[q_ring.stage()], q_ring.parity() ^ 1);
     const int stage = q_ring.stage();
-    const unsigned again = T::kRedo ? take_overflow<T>(s, stage) : 0;
-    const int next = again != 0 ? s.item[stage] : item;
-    Work work;
-    work.part = kNoPart;
-    if (next < a.items) work = decode<T::kMask, T::kQTile, T::kKvTile>(a, next);
-    if (work.part == kNoPart) {
+    const bool again = T::kRedo && take_overflow<T>(s, stage) != 0;
+    if (!again && !none_left) {
+      barrier_wait(&s.next_ready, parity);
+      parity ^= 1;
+      none_left = s.next.part == kNoPart;
+    }
+    if (!again && none_left) {
       // The last item may have to be computed again: consumers finish it before they are told to end.
       s.item[stage] = flushed ? kEnd : kFlush;
       barrier_arrive(&s.q_full[stage]);
@@ -207,8 +249,12 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
       continue;
     }
     flushed = !T::kRedo;
-    if (again != 0) work.full_begin = work.full_end = work.count;  // with masks, and so with maxima
-    s.item[stage] = next;
+    Work work = again ? s.work[stage] : s.next;
+    if (again) {
+      work.full_begin = work.full_end = work.count;  // with masks, and so with maxima
+    } else {
+      s.item[stage] = s.next_item;
+    }
     publish<T>(a, s, work, stage);
     const CUtensorMap *q_map = &a.only.q, *k_map = &a.only.k, *v_map = &a.only.v;
     if constexpr (T::kMask == MaskKind::kBox) {
@@ -219,18 +265,7 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
     }
     load_q<T>(a, s, q_map, work, stage);
     q_ring.advance();
-    load_walk<T>(a, s, k_map, v_map, work, k_ring, v_ring);
-    if (again != 0) continue;
-    if (a.ticket != nullptr) {
-      item = static_cast<int>(gridDim.x) + static_cast<int>(atomicAdd(a.ticket, 1));
-    } else {
-      item += static_cast<int>(gridDim.x);
-    }
-  }
-  if (a.ticket != nullptr && atomicAdd(a.ticket + 1, 1) == gridDim.x - 1) {
-    // All CTAs have drawn their last ticket: ready for the next launch.
-    a.ticket[0] = 0;
-    a.ticket[1] = 0;
+    load_walk<T>(a, s, k_map, v_map, work, again ? -1 : max(work.count - kDrawAhead, 0), k_ring, v_ring);
   }
 }
 

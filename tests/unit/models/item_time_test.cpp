@@ -36,16 +36,28 @@ TEST_CASE("workers without items end at once, and ties go to the smaller number"
   CHECK(last_worker(even, {0, 1, 5, 5}) == WorkerLoad{1, 1, 0});
 }
 
+TEST_CASE("pairs that attend and bytes from DRAM cost what they cost, beside the tiles") {
+  // 100 of the launch, 10 of the item, 2 full tiles of 2, 1 partial tile of 3, 2.25 tiles of pairs of 4, 7 bytes of 2.
+  const ItemLaunch launch{{{2, 1, 2.25}}, 1, 1, Dispatch::kStatic, 7};
+  CHECK(item_time_ns(launch, {100, 10, 2, 3, 4, 2}) == 100 + 10 + 4 + 3 + 9 + 14);
+  // Of two items without tiles the one whose pairs attend takes longer.
+  const ItemLaunch two{{{0, 1, 0.25}, {0, 1, 1}}, 1, 2, Dispatch::kStatic};
+  CHECK(last_worker(two, {0, 1, 1, 1, 1, 0}) == WorkerLoad{1, 0, 1, 1});
+}
+
 TEST_CASE("costs are found again from the times that they make") {
-  const ItemCosts truth{5000, 2000, 1700, 1900};
+  const ItemCosts truth{5000, 2000, 1300, 1500, 400, 0.1};
   std::vector<TimedItems> timed;
   for (int i = 0; i < 12; ++i) {
     ItemLaunch launch;
     launch.heads = 1 + i % 3;
     launch.workers = 7;
     launch.dispatch = i % 2 == 0 ? Dispatch::kStatic : Dispatch::kDynamic;
-    for (int item = 0; item < 20 + 11 * i; ++item)
-      launch.head.push_back({(item * 5 + i) % 9, (item * i) % 4});
+    for (int item = 0; item < 20 + 11 * i; ++item) {
+      const int full = (item * 5 + i) % 9, partial = (item * i) % 4;
+      launch.head.push_back({full, partial, full + 0.125 * ((item + i) % 7) * partial});
+    }
+    launch.dram_bytes = 1e5 * ((i * 7) % 5);
     const double time = item_time_ns(launch, truth);
     timed.push_back({std::move(launch), time});
   }
@@ -54,14 +66,16 @@ TEST_CASE("costs are found again from the times that they make") {
   CHECK(std::abs(found.item / truth.item - 1) < 1e-6);
   CHECK(std::abs(found.full / truth.full - 1) < 1e-6);
   CHECK(std::abs(found.partial / truth.partial - 1) < 1e-6);
+  CHECK(std::abs(found.attending / truth.attending - 1) < 1e-6);
+  CHECK(std::abs(found.dram_byte / truth.dram_byte - 1) < 1e-6);
 }
 
 TEST_CASE("a launch without items or workers, and fewer times than costs, are refused") {
   CHECK_THROWS_AS(last_worker({}, kCosts), InvalidParameter);
   CHECK_THROWS_AS(last_worker({{{1, 0}}, 1, 0, {}}, kCosts), InvalidParameter);
   CHECK_THROWS_AS(last_worker({{{1, 0}}, 0, 1, {}}, kCosts), InvalidParameter);
-  const std::vector<TimedItems> three(3, {{{{1, 0}}, 1, 1, {}}, 10});
-  CHECK_THROWS_AS(fit_item_costs(three), InvalidParameter);
+  const std::vector<TimedItems> five(5, {{{{1, 0}}, 1, 1, {}}, 10});
+  CHECK_THROWS_AS(fit_item_costs(five), InvalidParameter);
 }
 
 }  // namespace

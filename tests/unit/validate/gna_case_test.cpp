@@ -3,6 +3,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -26,6 +27,8 @@ GnaCase case_of(const std::vector<std::string>& words) {
   all.insert(all.end(), words.begin(), words.end());
   return *parse_point_words(all).as<GnaCase>();
 }
+
+Device h200() { return builtin_catalog().device("h200"); }
 
 /// One axis of four tiles of 128, each of which sees all.
 GnaCase four_tiles() { return case_of({"heads=3", "input=512", "window=512", "q_tile=128", "kv_tile=128"}); }
@@ -53,16 +56,17 @@ TEST_CASE("items of a launch are Q tiles with their full and partial tiles") {
   const GnaCase blocked = case_of(
       {"heads=2", "input=512", "window=128", "stride=128", "q_tile=128", "kv_tile=128", "dispatch=static"});
   const ItemLaunch launch =
-      item_launch(blocked, visited_tiles(blocked.mask(), blocked.q_tile, blocked.kv_tile), 132);
+      item_launch(blocked, visited_tiles(blocked.mask(), blocked.q_tile, blocked.kv_tile), h200());
   REQUIRE(launch.head.size() == 4);
   for (const ItemTiles& item : launch.head) {
     CHECK(item.full == 1);
     CHECK(item.partial == 0);
+    CHECK(item.attending == 1);
   }
   CHECK(launch.heads == 2);
   CHECK(launch.workers == 132);
   CHECK(launch.dispatch == natten_sim::Dispatch::kStatic);
-  CHECK(item_launch(four_tiles(), visited_tiles(make_mask({512}, {512}), {128}, {128}), 1).dispatch ==
+  CHECK(item_launch(four_tiles(), visited_tiles(make_mask({512}, {512}), {128}, {128}), h200()).dispatch ==
         natten_sim::Dispatch::kDynamic);
 }
 
@@ -103,8 +107,24 @@ TEST_CASE("tiles that no kernel has, axes that do not fit each other and a fourt
 }
 
 TEST_CASE("costs are fitted to other points than those that they are held against") {
-  std::size_t costed = 0, judged = 0;
-  const Device device = builtin_catalog().device("h200");
+  std::set<std::string> costed, judged;
+  for (const Suite& suite : builtin_suites()) {
+    for (const Point& point : suite.points) {
+      if (suite.name == "gna-costs") costed.insert(key_of(point));
+      if (suite.name == "gna") judged.insert(key_of(point));
+    }
+  }
+  CHECK(judged.size() == 84);
+  CHECK(4 * costed.size() == judged.size());  // a fifth of all
+  for (const std::string& key : costed) {
+    INFO(key);
+    CHECK_FALSE(judged.contains(key));
+  }
+}
+
+TEST_CASE("times have a closed form where reads have one, and say whether they were fitted") {
+  const Device device = h200();
+  std::size_t timed = 0;
   for (const Suite& suite : builtin_suites()) {
     if (suite.name != "gna" && suite.name != "gna-costs") continue;
     for (const Point& point : suite.points) {
@@ -112,12 +132,28 @@ TEST_CASE("costs are fitted to other points than those that they are held agains
         if (prediction.counter != kLaunchTime) continue;
         INFO(key_of(point));
         CHECK(prediction.fitted == (suite.name == "gna-costs"));
-        ++(suite.name == "gna" ? judged : costed);
+        CHECK(cold_reads(*point.as<GnaCase>(), device));
+        ++timed;
       }
     }
   }
-  CHECK(judged == 60);
-  CHECK(4 * costed == judged);  // a fifth of all
+  CHECK(timed == 19 + 8);
+}
+
+TEST_CASE("causal axes and grouped heads: which keys a query sees, what is read, what checks keep") {
+  const GnaCase point = case_of({"heads=8", "heads_kv=2", "input=256x16", "window=128x16", "causal=1x0",
+                                 "q_tile=8x16", "kv_tile=8x16"});
+  CHECK(point.key() == "gna h8/2 d128 bf16 256x16 window 128x16 stride 1x1 causal 1x0 tiles 8x16/8x16 ticket");
+  // Q and O of 8 heads, K and V of 2: Q, K and V are read once. 4096 tokens of 256 bytes.
+  CHECK(cold_reads(point, h200()) == (8 + 2 * 2) * 4096.0 * 256);
+  // 128 rows see 1, 2, .. 128 rows, the next 128 see 128 each; 16 columns see 16.
+  CHECK(point.operations() == 4.0 * 128 * 8 * (128 * 129 / 2 + 128 * 128) * 16 * 16);
+  CHECK_FALSE(timed_reads(point, h200()));  // one axis causal, the other not
+  CHECK(point.problem().heads_kv == 2);
+  const GnaCase checked = *point.to_check(CheckLengths::kShort).front().as<GnaCase>();
+  CHECK(checked.heads / checked.heads_kv == 2);
+  CHECK(checked.causal[0]);
+  CHECK_THROWS_AS(case_of({"heads=8", "heads_kv=3", "input=512", "window=128", "q_tile=128", "kv_tile=128"}), Error);
 }
 
 TEST_CASE(
@@ -138,13 +174,15 @@ TEST_CASE(
         if (prediction.model == "visited tiles, whole boxes") continue;
         INFO(key_of(point) << ", " << prediction.model);
         REQUIRE(values.contains(key_of(point) + "|" + prediction.model));
-        CHECK(std::abs(values[key_of(point) + "|" + prediction.model] - prediction.value) < 1);
+        // The costs of times rest on reads that the timed model simulates, whose generator was changed since.
+        const double tolerance = prediction.counter == kLaunchTime ? 0.001 * prediction.value : 1;
+        CHECK(std::abs(values[key_of(point) + "|" + prediction.model] - prediction.value) < tolerance);
         ++compared;
       }
     }
   }
   CHECK(compared ==
-        82 + 66 + 60 + 16);  // sectors and lockstep of forward; times of gna, reads of small heads
+        82 + 66 + 19 + 19);  // sectors and lockstep of forward; times and reads of small heads of gna
 }
 
 }  // namespace

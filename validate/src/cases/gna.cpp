@@ -11,10 +11,8 @@
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 #include <natten_sim/validate/record/gna_costs.hpp>
-#include <natten_sim/validate/record/kernel_pace.hpp>
 
 #include "device_number.hpp"
-#include "reuse_answer.hpp"
 #include "registry/point_fields.hpp"
 
 namespace natten_sim::validate {
@@ -25,6 +23,8 @@ namespace forward = kernels::attention_forward;
 Point read_gna(const StrictObject& fields) {
   GnaCase point;
   point.heads = fields.integer_or("heads", 1, {1, 1 << 16});
+  point.heads_kv = fields.integer_or("heads_kv", point.heads, {1, point.heads});
+  if (point.heads % point.heads_kv != 0) fields.fail("heads_kv", "a divisor of heads");
   point.head_dim = fields.integer_or("head_dim", 128, {16, 1024});
   point.dtype = parse_name<Dtype>(fields.text_or("dtype", "bf16"));
   point.input = read_extents(fields, "input");
@@ -32,6 +32,7 @@ Point read_gna(const StrictObject& fields) {
   point.window = read_extents(fields, "window");
   point.stride = fields.has("stride") ? read_extents(fields, "stride") : ones(rank);
   point.dilation = fields.has("dilation") ? read_extents(fields, "dilation") : ones(rank);
+  point.causal = read_causal(fields, rank);
   point.q_tile = read_extents(fields, "q_tile");
   point.kv_tile = read_extents(fields, "kv_tile");
   point.dispatch = parse_name<forward::Dispatch>(fields.text_or("dispatch", "ticket"));
@@ -44,6 +45,15 @@ Point read_gna(const StrictObject& fields) {
 std::int64_t tokens_of(const GnaCase& point) { return product(point.input, "tokens"); }
 
 bool dilated(const GnaCase& point) { return !(point.dilation == ones(point.input.rank())); }
+
+std::string causal_text(const GnaCase& point) {
+  std::string text;
+  for (const bool causal : point.causal) text += (text.empty() ? "" : "x") + std::string(causal ? "1" : "0");
+  return text;
+}
+bool causal_somewhere(const GnaCase& point) {
+  return std::find(point.causal.begin(), point.causal.end(), true) != point.causal.end();
+}
 
 /// Tokens of a box that lie within its dilation group.
 std::int64_t tokens_in_box(const NeighborhoodMask& mask, std::int64_t group, const Extents& origin,
@@ -67,12 +77,13 @@ struct Storage {
 Storage random_storage(const GnaCase& point, std::uint64_t seed) {
   const std::int64_t rows = point.heads * tokens_of(point);
   const std::int64_t elements = rows * point.head_dim;
-  const auto bytes = static_cast<std::size_t>(elements) * 2;
-  Storage made{kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(bytes),
+  const std::int64_t kv_elements = elements / point.heads * point.heads_kv;
+  const auto bytes = static_cast<std::size_t>(elements) * 2, kv_bytes = static_cast<std::size_t>(kv_elements) * 2;
+  Storage made{kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(kv_bytes), kernels::DeviceBuffer(kv_bytes),
                kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(static_cast<std::size_t>(rows) * 4)};
   kernels::fill_random(made.q, elements, point.dtype, seed * 3);
-  kernels::fill_random(made.k, elements, point.dtype, seed * 3 + 1);
-  kernels::fill_random(made.v, elements, point.dtype, seed * 3 + 2);
+  kernels::fill_random(made.k, kv_elements, point.dtype, seed * 3 + 1);
+  kernels::fill_random(made.v, kv_elements, point.dtype, seed * 3 + 2);
   made.o.fill(0xff);  // NaN
   made.lse.fill(0xff);
   return made;
@@ -85,44 +96,6 @@ forward::Plan plan_of(const Bench& bench, const GnaCase& point, const forward::P
   return forward::Plan(bench.gpu(), problem, forward::best_kernel(problem), schedule, storage.tensors());
 }
 
-/// What is read where K and V of a head stay in the L2: everything once. Empty where they take more than half
-/// of it.
-std::optional<std::int64_t> cold_bytes(const GnaCase& point, const Device& device) {
-  const std::int64_t operand = tokens_of(point) * point.head_dim * element_bytes(point.dtype);
-  if (!device.l2.effective_bytes || 4 * operand > device.l2.effective_bytes->value) return std::nullopt;
-  return 3 * point.heads * operand;
-}
-
-/// CTAs in time, at the pace of the same tiles in sequences; for layouts that the simulation takes.
-void add_timed(const GnaCase& point, const Device& device, std::vector<Prediction>& predictions) {
-  if (dilated(point)) return;
-  kernels::AttentionProblem sequence;
-  sequence.head_dim = point.head_dim;
-  const forward::KernelShape shape = forward::best_kernel(point.problem());
-  kernels::AttentionVariant variant{shape.q_tile, shape.kv_tile, shape.stages, 1};
-  variant.engine = kernels::AttentionEngine::kWgmma;
-  const std::optional<study::TimedRun> timed = timed_run(device, sequence, variant);
-  if (!timed) return;
-  study::ReuseQuestion question;
-  question.subject = study::AttentionSubject{
-      .seqlen = point.input,
-      .window = point.window,
-      .stride = point.stride,
-      .heads = point.heads,
-      .head_dim = point.head_dim,
-      .dtype = point.dtype,
-      .q_tile = point.q_tile,
-      .kv_tile = point.kv_tile,
-      .schedule = point.dispatch == forward::Dispatch::kStatic ? CtaSchedule::kPersistent : CtaSchedule::kGrid,
-      .workers = device.sms->value};
-  question.sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
-  question.method = *timed;
-  question.order = KvOrder::kCyclic;
-  const study::ReuseResult answer = reuse_on(device, std::move(question));
-  predictions.push_back(
-      {"dram_read_bytes", "timed wavefronts", static_cast<double>(*answer.dram_read_bytes), false});
-}
-
 }  // namespace
 
 namespace cases {
@@ -130,8 +103,8 @@ namespace cases {
 CaseKind gna();
 CaseKind gna() {
   return {"gna",
-          {"heads", "head_dim", "dtype", "input", "window", "stride", "dilation", "q_tile", "kv_tile",
-           "dispatch"},
+          {"heads", "heads_kv", "head_dim", "dtype", "input", "window", "stride", "dilation", "causal", "q_tile",
+           "kv_tile", "dispatch"},
           read_gna};
 }
 
@@ -167,39 +140,45 @@ std::int64_t loaded_sectors(const GnaCase& point, const std::vector<forward::Vis
          sector_bytes;
 }
 
-NeighborhoodMask GnaCase::mask() const { return make_mask(input, window, stride, dilation); }
+NeighborhoodMask GnaCase::mask() const { return make_mask(input, window, stride, dilation, causal); }
 
 forward::Problem GnaCase::problem() const {
   forward::Problem made;
-  made.heads = made.heads_kv = heads;
+  made.heads = heads;
+  made.heads_kv = heads_kv;
   made.q_tokens = made.kv_tokens = tokens_of(*this);
   made.head_dim = head_dim;
   made.dtype = dtype;
-  made.q = made.k = made.v = made.o = forward::heads_last(heads, made.q_tokens, head_dim);
+  made.q = made.o = forward::heads_last(heads, made.q_tokens, head_dim);
+  made.k = made.v = forward::heads_last(heads_kv, made.q_tokens, head_dim);
   made.mask = forward::Neighborhood{mask(), q_tile, kv_tile, visited_tiles(mask(), q_tile, kv_tile)};
   return made;
 }
 
 std::string GnaCase::key() const {
-  return "gna h" + std::to_string(heads) + " d" + std::to_string(head_dim) + " " + to_string(dtype) + " " +
+  return "gna h" + std::to_string(heads) + (heads_kv != heads ? "/" + std::to_string(heads_kv) : "") + " d" + std::to_string(head_dim) + " " + to_string(dtype) + " " +
          to_string(input) + " window " + to_string(window) + " stride " + to_string(stride) +
-         (dilated(*this) ? " dilation " + to_string(dilation) : "") + " tiles " + to_string(q_tile) + "/" +
+         (dilated(*this) ? " dilation " + to_string(dilation) : "") +
+         (causal_somewhere(*this) ? " causal " + causal_text(*this) : "") + " tiles " + to_string(q_tile) + "/" +
          to_string(kv_tile) + " " + to_string(dispatch);
 }
 
 std::string GnaCase::group() const {
-  return "gna " + std::to_string(input.rank()) + "-D" + (dilated(*this) ? ", dilated" : "");
+  return "gna " + std::to_string(input.rank()) + "-D" + (dilated(*this) ? ", dilated" : "") +
+         (causal_somewhere(*this) ? ", causal" : "");
 }
 
 std::vector<Parameter> GnaCase::parameters() const {
   return {{"kernel", "gna"},
           {"heads", heads},
+          {"heads_kv", heads_kv},
           {"head_dim", head_dim},
           {"dtype", to_string(dtype)},
           {"input", to_string(input)},
           {"window", to_string(window)},
           {"stride", to_string(stride)},
           {"dilation", to_string(dilation)},
+          {"causal", causal_text(*this)},
           {"q_tile", to_string(q_tile)},
           {"kv_tile", to_string(kv_tile)},
           {"dispatch", to_string(dispatch)}};
@@ -211,11 +190,15 @@ std::vector<Prediction> GnaCase::predict(const Device& device, Fidelity fidelity
   std::vector<Prediction> predictions = {{"l2_read_sectors", "visited tiles, whole boxes",
                                           static_cast<double>(loaded_sectors(*this, visits, sector_bytes)),
                                           false}};
-  if (const std::optional<std::int64_t> bytes = cold_bytes(*this, device))
-    predictions.push_back({"dram_read_bytes", "every operand once", static_cast<double>(*bytes), false});
-  if (const std::optional<GnaTime> time = predicted_time(*this, visits, device))
-    predictions.push_back({std::string(kLaunchTime), "item costs", time->ns, time->fitted});
-  if (fidelity == Fidelity::kTimed) add_timed(*this, device, predictions);
+  const std::optional<double> cold = cold_reads(*this, device);
+  if (cold) predictions.push_back({"dram_read_bytes", "every operand once", *cold, false});
+  const std::optional<double> timed = fidelity == Fidelity::kTimed ? timed_reads(*this, device) : std::nullopt;
+  if (timed) predictions.push_back({"dram_read_bytes", "timed wavefronts", *timed, false});
+  if (cold || fidelity == Fidelity::kTimed) {
+    if (const std::optional<GnaTime> time = predicted_time(*this, visits, device))
+      predictions.push_back({std::string(kLaunchTime), cold ? "item costs, cold reads" : "item costs, timed reads", time->ns,
+                             time->fitted});
+  }
   return predictions;
 }
 
@@ -243,7 +226,8 @@ std::vector<Point> GnaCase::to_check(CheckLengths) const {
   const std::size_t rank = input.rank();
   const std::int64_t most = rank == 1 ? 1000 : rank == 2 ? 45 : 20;
   GnaCase checked = *this;
-  checked.heads = std::min<std::int64_t>(heads, 3);
+  checked.heads = heads == heads_kv ? std::min<std::int64_t>(heads, 3) : 4;
+  checked.heads_kv = heads == heads_kv ? checked.heads : 2;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     checked.input[axis] = std::min(input[axis], most - static_cast<std::int64_t>(axis));
     checked.dilation[axis] = std::min<std::int64_t>(dilation[axis], 3);
@@ -258,6 +242,7 @@ std::optional<KernelRun> GnaCase::kernel_run() const {
   KernelRun run{.kernel = "gna", .device = "", .input = input, .window = window};
   run.stride = stride;
   run.dilation = dilation;
+  run.causal = causal;
   run.q_tile = q_tile;
   run.kv_tile = kv_tile;
   if (dispatch == forward::Dispatch::kStatic) run.schedule = KernelSchedule::kPingpong;

@@ -2,8 +2,10 @@
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <utility>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/kernels/attention_forward/tile_order.hpp>
 #include <natten_sim/validate/record/gna_costs.hpp>
 
 #include "device_number.hpp"
@@ -26,15 +28,15 @@ const std::vector<Recording>& builtin_costs() {
 }
 
 /// Fitted once a device and kernel.
-std::optional<ItemCosts> costs_on(const std::string& device, std::int64_t head_dim, Dtype dtype) {
+std::optional<ItemCosts> costs_on(const Device& device, std::int64_t head_dim, Dtype dtype) {
   static std::mutex mutex;
   static std::map<std::tuple<std::string, std::int64_t, Dtype>, std::optional<ItemCosts>> known;
   const std::lock_guard lock(mutex);
-  const auto key = std::tuple(device, head_dim, dtype);
+  const auto key = std::tuple(device.name, head_dim, dtype);
   if (const auto found = known.find(key); found != known.end()) return found->second;
   std::optional<ItemCosts> costs;
   for (const Recording& recording : builtin_costs()) {
-    if (recording.head.device.profile == device) costs = gna_costs(recording, head_dim, dtype);
+    if (recording.head.device.profile == device.name) costs = gna_costs(recording, device, head_dim, dtype);
   }
   return known[key] = costs;
 }
@@ -49,41 +51,71 @@ bool fitted_to(const GnaCase& point) {
   return false;
 }
 
+/// Pairs of queries of a Q tile and keys that attend, over those of a whole tile.
+double attending_tiles(const GnaCase& point, const NeighborhoodMask& mask, const VisitedTile& visit) {
+  double pairs = 1;
+  std::int64_t group = visit.group;
+  for (std::size_t axis = mask.rank(); axis-- > 0; group /= mask[axis].dilation) {
+    const AxisGroup of = residue_class(mask[axis], group % mask[axis].dilation);
+    const std::int64_t begin = visit.q_origin[axis];
+    double of_axis = 0;
+    for (std::int64_t query = begin; query < std::min(begin + point.q_tile[axis], of.length); ++query) {
+      const TokenRange range = attended_range(of, query);
+      of_axis += static_cast<double>(std::min(range.end, of.length) - range.begin);
+    }
+    pairs *= of_axis;
+  }
+  return pairs / static_cast<double>(product(point.q_tile, "q_tile") * product(point.kv_tile, "kv_tile"));
+}
+
+double read_bytes(const GnaCase& point, const Device& device) {
+  if (const std::optional<double> cold = cold_reads(point, device)) return *cold;
+  if (const std::optional<double> timed = timed_reads(point, device)) return *timed;
+  return static_cast<double>((point.heads + 2 * point.heads_kv) * product(point.input, "tokens") * point.head_dim *
+                             element_bytes(point.dtype));
+}
+
 }  // namespace
 
-ItemLaunch item_launch(const GnaCase& point, const std::vector<VisitedTile>& visits, std::int64_t sms) {
+ItemLaunch item_launch(const GnaCase& point, const std::vector<VisitedTile>& visits, const Device& device) {
   ItemLaunch launch;
   launch.heads = point.heads;
-  launch.workers = sms;
+  launch.workers = device.sms->value;
+  launch.dram_bytes = read_bytes(point, device);
   if (point.dispatch == Dispatch::kStatic) launch.dispatch = natten_sim::Dispatch::kStatic;
-  const VisitedTile* before = nullptr;
+  const NeighborhoodMask mask = point.mask();
+  const PerAxis<std::size_t> order = kernels::attention_forward::tile_order(mask);
+  std::map<std::pair<std::int64_t, Extents>, ItemTiles> items;
   for (const VisitedTile& visit : visits) {
-    if (before == nullptr || before->group != visit.group || !(before->q_origin == visit.q_origin))
-      launch.head.emplace_back();
-    ++(visit.full ? launch.head.back().full : launch.head.back().partial);
-    before = &visit;
+    const auto [item, fresh] = items.try_emplace(
+        std::pair(visit.group, kernels::attention_forward::in_order(visit.q_origin, order)));
+    if (fresh) item->second.attending = attending_tiles(point, mask, visit);
+    ++(visit.full ? item->second.full : item->second.partial);
   }
+  for (const auto& [place, item] : items) launch.head.push_back(item);
   return launch;
 }
 
-std::optional<ItemCosts> gna_costs(const Recording& recording, std::int64_t head_dim, Dtype dtype) {
+std::optional<ItemCosts> gna_costs(const Recording& recording, const Device& device, std::int64_t head_dim,
+                                   Dtype dtype) {
+  constexpr std::size_t kFewest = 6;
   std::vector<TimedItems> timed;
+  if (!device.sms) return std::nullopt;
   for (const RecordedRow& row : recording.rows) {
     const auto* const point = row.point.as<GnaCase>();
     if (point == nullptr || !row.timing || point->head_dim != head_dim || point->dtype != dtype) continue;
     const std::vector<VisitedTile> visits = visited_tiles(point->mask(), point->q_tile, point->kv_tile);
-    timed.push_back(
-        {item_launch(*point, visits, recording.head.device.sms), row.timing->milliseconds.median * 1e6});
+    timed.push_back({item_launch(*point, visits, device), row.timing->milliseconds.median * 1e6});
   }
-  if (timed.size() < 4) return std::nullopt;
+  if (timed.size() < kFewest) return std::nullopt;
   return fit_item_costs(timed);
 }
 
 std::optional<GnaTime> predicted_time(const GnaCase& point, const std::vector<VisitedTile>& visits,
                                       const Device& device) {
-  const std::optional<ItemCosts> costs = costs_on(device.name, point.head_dim, point.dtype);
+  const std::optional<ItemCosts> costs = costs_on(device, point.head_dim, point.dtype);
   if (!costs || !device.sms) return std::nullopt;
-  return GnaTime{item_time_ns(item_launch(point, visits, device.sms->value), *costs), fitted_to(point)};
+  return GnaTime{item_time_ns(item_launch(point, visits, device), *costs), fitted_to(point)};
 }
 
 }  // namespace natten_sim::validate

@@ -16,6 +16,8 @@
 namespace natten_sim::kernels::attention_forward {
 namespace {
 
+constexpr double smallest_normal(Dtype dtype) { return dtype == Dtype::kFp16 ? 0x1p-14 : 0x1p-126; }
+
 constexpr int kTile = 32;      // queries and keys of a block's step
 constexpr int kThreads = 256;  // 16 x 16, two rows and two columns of scores each
 
@@ -26,6 +28,7 @@ struct OracleArguments {
   int batch, heads, heads_per_kv_head;
   int q_tokens, kv_tokens;
   double scale;
+  double smallest_normal;  // of the element type: below it probabilities round absolutely
   int length[3] = {1, 1, 1};  // of the key layout, innermost first
   int query_length[3] = {1, 1, 1};
   int dilation[3] = {1, 1, 1};
@@ -103,7 +106,7 @@ __global__ void __launch_bounds__(kThreads) oracle_kernel(OracleArguments a) {
   load_rows<Element, kHeadDim>(q, a.q, batch * a.q_strides.batch + head * a.q_strides.head, a.q_strides.token,
                                first_query, a.q_tokens);
   constexpr int kMine = kHeadDim / 16;
-  double o[2][kMine] = {}, absolute[2][kMine] = {}, top[2] = {-INFINITY, -INFINITY}, sum[2] = {};
+  double o[2][kMine] = {}, absolute[2][kMine] = {}, visible[2][kMine] = {}, top[2] = {-INFINITY, -INFINITY}, sum[2] = {};
   for (int first_key = 0; first_key < a.kv_tokens; first_key += kTile) {
     bool seen[2][2];
     if (__syncthreads_or(mark_seen(a, first_query + 2 * ty, first_key + tx, seen)) == 0) continue;  // also: everybody is done with the last K, V and P
@@ -136,6 +139,8 @@ __global__ void __launch_bounds__(kThreads) oracle_kernel(OracleArguments a) {
         o[1][i] += p1 * value;
         absolute[0][i] += p0 * fabs(value);
         absolute[1][i] += p1 * fabs(value);
+        visible[0][i] += p0 > 0 ? fabs(value) : 0;
+        visible[1][i] += p1 > 0 ? fabs(value) : 0;
       }
     }
   }
@@ -145,7 +150,7 @@ __global__ void __launch_bounds__(kThreads) oracle_kernel(OracleArguments a) {
     const double scale = sum[r] > 0 ? 1 / sum[r] : 0;
     for (int i = 0; i < kMine; ++i) {
       a.o[row * kHeadDim + tx + 16 * i] = o[r][i] * scale;
-      a.absolute[row * kHeadDim + tx + 16 * i] = absolute[r][i] * scale;
+      a.absolute[row * kHeadDim + tx + 16 * i] = (absolute[r][i] + a.smallest_normal * visible[r][i]) * scale;
     }
     if (tx == 0) a.lse[row] = sum[r] > 0 ? top[r] + log(sum[r]) : -INFINITY;
   }
@@ -166,14 +171,14 @@ template <typename Element>
 __global__ void compare_kernel(const Element* o, TensorStrides strides, const float* lse,
                                const double* reference, const double* absolute, const double* reference_lse,
                                int heads, int q_tokens, int head_dim, std::int64_t rows, double unit,
-                               Totals* totals) {
+                               double smallest, Totals* totals) {
   double error = 0, norm = 0;
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const std::int64_t token = row % q_tokens, head = row / q_tokens % heads, batch = row / q_tokens / heads;
     const Element* mine = o + batch * strides.batch + head * strides.head + token * strides.token;
     for (int column = threadIdx.x; column < head_dim; column += blockDim.x) {
       const double got = static_cast<float>(mine[column]), expected = reference[row * head_dim + column];
-      const double bound = unit * (fabs(expected) + absolute[row * head_dim + column]) +
+      const double bound = unit * (fmax(fabs(expected), smallest) + absolute[row * head_dim + column]) +
                            4e-6 * absolute[row * head_dim + column] + 1e-30;
       const double off = fabs(got - expected);
       if (!(off <= bound)) atomicAdd(&totals->wrong, 1ull);
@@ -285,6 +290,7 @@ Reference reference_on_gpu(const Problem& problem, const Tensors& tensors) {
   a.q_tokens = static_cast<int>(problem.q_tokens);
   a.kv_tokens = static_cast<int>(problem.kv_tokens);
   a.scale = problem.softmax_scale();
+  a.smallest_normal = smallest_normal(problem.dtype);
   const std::vector<int2> ranges = range_table(problem, a);
   DeviceBuffer table(ranges.size() * sizeof(int2));
   table.copy_from_host(ranges.data(), ranges.size() * sizeof(int2));
@@ -310,7 +316,7 @@ Deviation deviation(const Problem& problem, const Tensors& tensors, const Refere
         static_cast<const double*>(reference.absolute.data()),
         static_cast<const double*>(reference.lse.data()), static_cast<int>(problem.heads),
         static_cast<int>(problem.q_tokens), static_cast<int>(problem.head_dim), rows, unit,
-        static_cast<Totals*>(buffer.data()));
+        smallest_normal(problem.dtype), static_cast<Totals*>(buffer.data()));
     NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
   };
   if (problem.dtype == Dtype::kFp16) {

@@ -169,59 +169,12 @@ void Plan::Prepared::prepare_groups(const Problem& problem, const Tensors& tenso
 }
 
 void Plan::Prepared::prepare_lists(const Neighborhood& neighborhood) {
-  const std::array<int, 3> kv_tile = innermost_first(neighborhood.kv_tile);
-  std::vector<QTileRow> rows;
-  std::vector<KvTileEntry> entries, full;
-  const auto close_row = [&] {
-    if (rows.empty()) return;
-    rows.back().partial = static_cast<int>(entries.size()) - rows.back().first_entry;
-    entries.insert(entries.end(), full.begin(), full.end());
-    rows.back().count = static_cast<int>(entries.size()) - rows.back().first_entry;
-    full.clear();
-  };
-  const VisitedTile* before = nullptr;
-  for (const VisitedTile& visit : neighborhood.visits) {
-    if (before == nullptr || before->group != visit.group || !(before->q_origin == visit.q_origin)) {
-      close_row();
-      const std::array<int, 3> origin = [&] {
-        std::array<int, 3> at = {0, 0, 0};
-        for (std::size_t axis = 0; axis < visit.q_origin.rank(); ++axis) {
-          at[visit.q_origin.rank() - 1 - axis] = static_cast<int>(visit.q_origin[axis]);
-        }
-        return at;
-      }();
-      QTileRow row;
-      row.first_entry = static_cast<int>(entries.size());
-      row.group = static_cast<int>(visit.group);
-      row.x = origin[0];
-      row.y = origin[1];
-      row.z = origin[2];
-      rows.push_back(row);
-    }
-    before = &visit;
-    std::array<std::int64_t, 3> tile = {0, 0, 0};
-    for (std::size_t axis = 0; axis < visit.kv_origin.rank(); ++axis) {
-      const std::size_t inner = visit.kv_origin.rank() - 1 - axis;
-      if (visit.kv_origin[axis] % kv_tile[inner] != 0) {
-        throw InvalidParameter("kv_origin", std::to_string(visit.kv_origin[axis]),
-                               "a multiple of the KV tile");
-      }
-      tile[inner] = visit.kv_origin[axis] / kv_tile[inner];
-      if (inner > 0 && tile[inner] > std::numeric_limits<std::uint16_t>::max()) {
-        throw InvalidParameter("kv_origin", std::to_string(visit.kv_origin[axis]),
-                               "65536 tiles an outer axis");
-      }
-    }
-    const KvTileEntry entry{static_cast<std::uint16_t>(tile[1]), static_cast<std::uint16_t>(tile[2]),
-                            static_cast<std::uint32_t>(tile[0])};
-    (visit.full ? full : entries).push_back(entry);
-  }
-  close_row();
+  const BoxLists lists = box_lists(neighborhood);
   tiles_of_rows.clear();
-  for (const QTileRow& row : rows) tiles_of_rows.push_back(row.count);
-  arguments.rows = keep(rows);
-  arguments.entries = keep(entries);
-  arguments.q_tiles = static_cast<int>(rows.size());
+  for (const QTileRow& row : lists.rows) tiles_of_rows.push_back(row.count);
+  arguments.rows = keep(lists.rows);
+  arguments.entries = keep(lists.entries);
+  arguments.q_tiles = static_cast<int>(lists.rows.size());
 }
 
 void Plan::Prepared::prepare_box(const Problem& problem, const Tensors& tensors) {

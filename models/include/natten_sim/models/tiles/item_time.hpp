@@ -9,19 +9,22 @@
 namespace natten_sim {
 
 /// Time of a launch whose CTAs, one an SM, take Q tiles ("items") one after the other, from what a KV tile
-/// costs that needs no mask, what one costs that does, and what every item and every launch cost besides:
+/// costs that needs no mask, what one costs that does, what the pairs cost that attend, and what every item, every
+/// byte from DRAM and every launch cost besides:
 ///
-///     time = launch + max over workers of sum over its items of (item + full tiles * full + partial tiles *
-///     partial)
+///     time = launch + bytes * byte + max over workers of sum over its items of
+///            (item + full tiles * full + partial tiles * partial + attending * attending)
 ///
-/// Assumes that costs do not depend on where a tile comes from. Not modelled: power (long launches are
-/// slower), DRAM (problems that do not fit the L2 and miss often), what the last CTAs gain from idle
-/// neighbours.
+/// A sum, because such kernels run at the power limit, where time is energy over power, and energies add up: that of a
+/// tile's instructions, that of products (which hardly take any where a factor is zero: hidden pairs, and places of
+/// a box outside of the layout), that of a byte from DRAM. Assumes that nobody waits for the DRAM. Not modelled: what
+/// the last CTAs gain from idle neighbours, and launches too short for the power limit.
 
 /// KV tiles that one Q tile visits.
 struct ItemTiles {
   std::int64_t full = 0;
   std::int64_t partial = 0;
+  double attending = 0;  ///< pairs of tokens that attend, in full and partial tiles, over those of a whole tile
 };
 
 /// A launch: the items of one head in launch order, the same for each head, head after head.
@@ -30,6 +33,7 @@ struct ItemLaunch {
   std::int64_t heads = 1;
   std::int64_t workers = 1;
   Dispatch dispatch = Dispatch::kDynamic;
+  double dram_bytes = 0;  ///< that the launch reads
 };
 
 /// Nanoseconds.
@@ -38,6 +42,8 @@ struct ItemCosts {
   double item = 0;
   double full = 0;
   double partial = 0;
+  double attending = 0;
+  double dram_byte = 0;
 };
 
 /// What the worker that ends last did.
@@ -45,6 +51,7 @@ struct WorkerLoad {
   std::int64_t items = 0;
   std::int64_t full = 0;
   std::int64_t partial = 0;
+  double attending = 0;
 
   friend constexpr bool operator==(const WorkerLoad&, const WorkerLoad&) = default;
 };
@@ -63,7 +70,7 @@ struct TimedItems {
 
 /// Costs that minimise the sum of squared relative errors, by linear fits (linear_fit.hpp) on the loads of
 /// the last workers, which are found anew with each fit's costs until they stay; at most 50 times.
-/// @throws InvalidParameter on fewer than four launches.
+/// @throws InvalidParameter on fewer than six launches.
 [[nodiscard]] ItemCosts fit_item_costs(std::span<const TimedItems> timed);
 
 }  // namespace natten_sim

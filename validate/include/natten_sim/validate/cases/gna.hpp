@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,19 @@ namespace natten_sim::validate {
 /// (1, tokens, heads, head_dim), Q and KV tiles boxes of the layout, each Q tile an item.
 struct GnaCase final : Case {
   std::int64_t heads = 1;
+  std::int64_t heads_kv = 1;  ///< divides heads
   std::int64_t head_dim = 128;
   Dtype dtype = Dtype::kBf16;
   Extents input, window, stride, dilation;
+  PerAxis<bool> causal;  ///< one an axis
   Extents q_tile, kv_tile;
   kernels::attention_forward::Dispatch dispatch = kernels::attention_forward::Dispatch::kTicket;
 
   [[nodiscard]] std::string key() const override;
   [[nodiscard]] std::string group() const override;
   [[nodiscard]] std::vector<Parameter> parameters() const override;
-  /// kClosedForm: milliseconds, since tiles are counted one by one.
+  /// kClosedForm: milliseconds, since tiles are counted one by one; times only where reads have a closed form, since
+  /// they take their part.
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
   [[nodiscard]] Launch prepare(Bench& bench, std::uint64_t seed) const override;
   /// All of O and LSE.
@@ -35,7 +39,7 @@ struct GnaCase final : Case {
   [[nodiscard]] std::optional<double> operations() const override;
 
   [[nodiscard]] NeighborhoodMask mask() const;
-  /// heads_kv is heads, the scale 1 / sqrt(head_dim).
+  /// The scale is 1 / sqrt(head_dim).
   [[nodiscard]] kernels::attention_forward::Problem problem() const;
 };
 
@@ -49,5 +53,13 @@ struct GnaCase final : Case {
 [[nodiscard]] std::int64_t loaded_sectors(const GnaCase& point,
                                           const std::vector<kernels::attention_forward::VisitedTile>& visits,
                                           std::int64_t sector_bytes);
+
+/// DRAM bytes read where K and V of a head stay in the L2: everything once. Empty where Q, K, V and O of a head do not
+/// fit it.
+[[nodiscard]] std::optional<double> cold_reads(const GnaCase& point, const Device& device);
+/// DRAM bytes read by CTAs in time, at the pace of the same tiles in sequences; empty for layouts that the simulation
+/// does not take (dilation, some axes causal and others not) and where nobody has measured the pace. Simulated once a
+/// process and point: up to a second.
+[[nodiscard]] std::optional<double> timed_reads(const GnaCase& point, const Device& device);
 
 }  // namespace natten_sim::validate

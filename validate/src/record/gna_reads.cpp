@@ -1,0 +1,80 @@
+// What neighborhood attention reads from DRAM.
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <natten_sim/kernels/attention_forward/tile_order.hpp>
+#include <natten_sim/validate/cases/gna.hpp>
+#include <natten_sim/validate/record/kernel_pace.hpp>
+
+#include "device_number.hpp"
+#include "reuse_answer.hpp"
+
+namespace natten_sim::validate {
+namespace {
+
+namespace forward = kernels::attention_forward;
+
+/// Bytes of Q, or of O, of one head.
+std::int64_t operand_bytes(const GnaCase& point) {
+  return product(point.input, "tokens") * point.head_dim * element_bytes(point.dtype);
+}
+
+/// The question's axes stand as the kernel takes its tiles, the fastest last.
+std::optional<double> simulate(const GnaCase& point, const Device& device) {
+  const auto dilated = [](std::int64_t dilation) { return dilation != 1; };
+  const auto causal = std::count(point.causal.begin(), point.causal.end(), true);
+  if (std::any_of(point.dilation.begin(), point.dilation.end(), dilated)) return std::nullopt;
+  if (causal != 0 && static_cast<std::size_t>(causal) != point.causal.rank()) return std::nullopt;
+  kernels::AttentionProblem sequence;
+  sequence.head_dim = point.head_dim;
+  const forward::KernelShape shape = forward::best_kernel(point.problem());
+  kernels::AttentionVariant variant{shape.q_tile, shape.kv_tile, shape.stages, 1};
+  variant.engine = kernels::AttentionEngine::kWgmma;
+  const std::optional<study::TimedRun> timed = timed_run(device, sequence, variant);
+  if (!timed) return std::nullopt;
+  const PerAxis<std::size_t> order = forward::tile_order(point.mask());
+  study::ReuseQuestion question;
+  question.subject = study::AttentionSubject{
+      .seqlen = forward::in_order(point.input, order),
+      .window = forward::in_order(point.window, order),
+      .stride = forward::in_order(point.stride, order),
+      .causal = causal != 0,
+      .heads = point.heads,
+      .heads_kv = point.heads_kv,
+      .head_dim = point.head_dim,
+      .dtype = point.dtype,
+      .q_tile = forward::in_order(point.q_tile, order),
+      .kv_tile = forward::in_order(point.kv_tile, order),
+      .schedule = point.dispatch == forward::Dispatch::kStatic ? CtaSchedule::kPersistent : CtaSchedule::kGrid,
+      .workers = device.sms->value};
+  question.sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
+  question.method = *timed;
+  question.order = KvOrder::kCyclic;
+  return static_cast<double>(*reuse_on(device, std::move(question)).dram_read_bytes);
+}
+
+}  // namespace
+
+std::optional<double> cold_reads(const GnaCase& point, const Device& device) {
+  const std::int64_t operand = operand_bytes(point);
+  if (!device.l2.effective_bytes || 4 * operand > device.l2.effective_bytes->value) return std::nullopt;
+  return static_cast<double>((point.heads + 2 * point.heads_kv) * operand);
+}
+
+std::optional<double> timed_reads(const GnaCase& point, const Device& device) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, std::string>, std::optional<double>> known;
+  const std::pair key(device.name, point.key());
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  const std::optional<double> reads = simulate(point, device);
+  const std::lock_guard lock(mutex);
+  return known[key] = reads;
+}
+
+}  // namespace natten_sim::validate
