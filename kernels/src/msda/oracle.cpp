@@ -17,6 +17,11 @@ namespace {
 constexpr std::size_t kGuardBytes = 4096;
 constexpr std::uint8_t kPoison = 0xA5;
 
+/// Half the distance of a type's smallest numbers: what a rounding loses at most where numbers are tiny.
+double tiny_of(Dtype dtype) { return dtype == Dtype::kFp16 ? std::ldexp(1.0, -25) : std::ldexp(1.0, -134); }
+
+double unit_of(Dtype dtype) { return std::ldexp(1.0, -significand_bits(dtype)); }
+
 /// One corner of a sample that lies inside its level.
 struct Corner {
   std::size_t row = 0;                 ///< first element of its row of values
@@ -26,6 +31,7 @@ struct Corner {
 /// One sample: where its parameters are, the row of its output, its corners.
 struct Sample {
   std::size_t number = 0, output_row = 0;
+  std::int64_t edge = 0;  ///< the longer one of its level
   std::vector<Corner> corners;
 };
 
@@ -57,6 +63,7 @@ void for_each(const Problem& problem, const HostInputs& inputs, const std::funct
         const std::int64_t row = (image * problem.queries + query) * problem.heads + head;
         sample.output_row = static_cast<std::size_t>(row * problem.head_channels);
         for (const MsdaLevel& level : problem.levels) {
+          sample.edge = std::max(level.height, level.width);
           for (std::int64_t point = 0; point < problem.points; ++point, ++sample.number) {
             sample.corners = corners_at(problem, image, head, level, inputs.locations[2 * sample.number],
                                         inputs.locations[2 * sample.number + 1]);
@@ -76,13 +83,25 @@ HostOutputs zeros(const Problem& problem) {
           std::vector<double>(2 * samples), std::vector<double>(samples)};
 }
 
-/// Sums of products over all samples, of the inputs as they are or of their magnitudes.
-HostOutputs sums(const Problem& problem, const HostInputs& inputs, bool magnitudes) {
+/// Sums of products over all samples.
+enum class Terms {
+  kAsTheyAre,
+  kMagnitudes,
+  kMagnitudesOfSlack  ///< those of kMagnitudes with the largest error of a corner's share in place of the share
+};
+
+HostOutputs sums(const Problem& problem, const HostInputs& inputs, Terms terms) {
   HostOutputs out = zeros(problem);
-  const auto size = [magnitudes](double value) { return magnitudes ? std::abs(value) : value; };
+  const auto size = [terms](double value) { return terms == Terms::kAsTheyAre ? value : std::abs(value); };
   for_each(problem, inputs, [&](const Sample& sample) {
     const double weight = size(inputs.weights[sample.number]);
-    for (const Corner& corner : sample.corners) {
+    for (Corner corner : sample.corners) {
+      if (terms == Terms::kMagnitudesOfSlack) {
+        // A position in a level of w pixels is off by at most half a spacing of w.
+        const double slack = 4 * static_cast<double>(sample.edge) * unit_of(Dtype::kFp32);
+        corner.share = slack;
+        corner.along_x = corner.along_y = slack * static_cast<double>(sample.edge);
+      }
       double dot = 0;
       for (std::size_t k = 0; k < static_cast<std::size_t>(problem.head_channels); ++k) {
         const double value = size(inputs.values[corner.row + k]);
@@ -109,8 +128,6 @@ std::vector<double> updates_of(const Problem& problem, const HostInputs& inputs)
   });
   return updates;
 }
-
-double unit_of(Dtype dtype) { return std::ldexp(1.0, -significand_bits(dtype)); }
 
 /// A location of a level: quarters of a pixel, or anywhere but within 1/32 of where the pixels around it change, up to
 /// two pixels outside. Those of a first query lie `far` away.
@@ -193,7 +210,7 @@ DeviceBuffer on_gpu(Dtype dtype, const std::vector<double>& numbers) {
 
 /// Sums of 16ths must fit the significand of the type that they are added up in, whatever the order.
 void require_exact(const Problem& problem, const HostInputs& inputs) {
-  const std::vector<double> most = sums(problem, inputs, true).value_gradient;
+  const std::vector<double> most = sums(problem, inputs, Terms::kMagnitudes).value_gradient;
   const double limit = std::ldexp(1.0, significand_bits(problem.dtype) - 4);
   if (*std::max_element(most.begin(), most.end()) <= limit) return;
   throw InvalidParameter("queries", std::to_string(problem.queries),
@@ -217,7 +234,7 @@ void judge(const char* name, CheckValues kind, const std::vector<double>& found,
 
 HostOutputs oracle(const Problem& problem, const HostInputs& inputs) {
   require_valid(problem);
-  return sums(problem, inputs, false);
+  return sums(problem, inputs, Terms::kAsTheyAre);
 }
 
 HostInputs draw_inputs(const Problem& problem, CheckValues kind, std::uint64_t seed) {
@@ -232,26 +249,27 @@ HostInputs draw_inputs(const Problem& problem, CheckValues kind, std::uint64_t s
 }
 
 HostOutputs error_bounds(const Problem& problem, const HostInputs& inputs) {
-  HostOutputs bounds = sums(problem, inputs, true);
+  HostOutputs bounds = sums(problem, inputs, Terms::kMagnitudes);
+  const HostOutputs slack = sums(problem, inputs, Terms::kMagnitudesOfSlack);
   const double single = unit_of(Dtype::kFp32), value = unit_of(problem.dtype), parameter = unit_of(problem.parameters);
-  // A position in a level of w pixels is off by up to w roundings, and so is a share, of 1, and a corner that the shares
-  // give nothing may be missed altogether.
-  std::int64_t edge = 1;
-  for (const MsdaLevel& level : problem.levels) edge = std::max({edge, level.height, level.width});
-  const double shares = 64 * static_cast<double>(edge) * single;
+  const double tiny = tiny_of(problem.dtype), tiny_parameter = tiny_of(problem.parameters);
   const double samples = static_cast<double>(std::ssize(problem.levels) * problem.points);
   const double channels = static_cast<double>(problem.head_channels);
   const std::vector<double> updates = updates_of(problem, inputs);
   const bool wide = problem.path == scatter_add::Path::kAccumulator;
   const double more = problem.path == scatter_add::Path::kPrivate ? static_cast<double>(problem.copies) : 0;
-  for (double& bound : bounds.output) bound *= value + shares + 8 * samples * single;
+  const auto widen = [](std::vector<double>& bound, const std::vector<double>& by, double relative, double least) {
+    for (std::size_t i = 0; i < bound.size(); ++i) bound[i] = 1.01 * (bound[i] * relative + by[i]) + least;
+  };
+  widen(bounds.output, slack.output, value + 8 * samples * single, tiny);
+  widen(bounds.weight_gradient, slack.weight_gradient, parameter + 2 * channels * single, tiny_parameter);
+  widen(bounds.location_gradient, slack.location_gradient, parameter + 2 * channels * single, tiny_parameter);
   for (std::size_t i = 0; i < updates.size(); ++i) {
     // Each update is rounded to the sum's type and then each addition; at the end the sum of the copies.
     const double added = (updates[i] + 2 + more) * (wide ? single : value);
-    bounds.value_gradient[i] *= (added + value + shares) * 1.01;
+    double& bound = bounds.value_gradient[i];
+    bound = 1.01 * (bound * (added + value + 8 * single) + slack.value_gradient[i]) + (2 * updates[i] + more + 2) * tiny;
   }
-  for (double& bound : bounds.weight_gradient) bound *= parameter + shares + 2 * channels * single;
-  for (double& bound : bounds.location_gradient) bound *= parameter + shares + 2 * channels * single;
   return bounds;
 }
 

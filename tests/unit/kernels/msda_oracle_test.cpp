@@ -101,8 +101,6 @@ TEST_CASE("sums of drawn integers are whole 16ths, so any order gives the same b
 
 TEST_CASE("one update that is lost or doubled is outside of the bounds of rounding") {
   Problem problem = small_problem();
-  problem.dtype = Dtype::kBf16;
-  problem.head_channels = 8;
   problem.queries = 12;
   HostInputs inputs = draw_inputs(problem, CheckValues::kRandom, 3);
   const HostOutputs right = oracle(problem, inputs), bounds = error_bounds(problem, inputs);

@@ -110,6 +110,9 @@ std::vector<Prediction> RemedyCase::predict(const Device& device, Fidelity) cons
   question.width = width;
   question.source = distribution;
   question.dtype = dtype;
+  question.construct = dtype == Dtype::kFp32   ? "cuda-atomicadd-float"
+                       : dtype == Dtype::kFp16 ? "cuda-atomicadd-half"
+                                               : "cuda-atomicadd-bfloat16";
   question.device = device.name;
   question.prior_runs = kRunsBefore;
   question.details.remedies = true;
