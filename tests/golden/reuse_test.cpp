@@ -178,13 +178,24 @@ TEST_CASE("kernels are listed with the sources of their rates") {
 }
 
 TEST_CASE("the timed model gives the measured causal rates from full ones") {
-  // 16 heads of 16384 tokens, head dim 128, on an H200: 318 and 628 TFLOP/s were measured.
-  for (const auto& [kernel, measured] : {std::pair{"fa2", 318.0}, std::pair{"cudnn", 628.0}}) {
-    const Json result =
-        result_of(std::string("reuse --device h200 -i 16384 -d 128 -n 16 --causal --dtype bf16 ") +
-                  "--fidelity timed --kernel " + kernel);
+  // 16 heads of 16384 tokens, head dim 128, on an H200: 318 and 628 TFLOP/s were measured. What is drawn
+  // (tile times of fa2 vary by 2.3%) moves an answer for fa2 by up to 2% either way, so the mean of eight draws
+  // is judged.
+  struct Case {
+    const char* kernel;
+    double measured, tolerance;
+  };
+  for (const Case& each : {Case{"fa2", 318, 0.04}, Case{"cudnn", 628, 0.01}}) {
+    INFO(each.kernel);
     const double flops = 4.0 * 128 * 16 * 16384.0 * 16384.0 / 2;
-    CHECK(std::abs(flops / double(result["time_ns"]) * 1e-3 / measured - 1) < 0.02);
+    double rates = 0;
+    for (int seed = 0; seed < 8; ++seed) {
+      const Json result = result_of(
+          std::string("reuse --device h200 -i 16384 -d 128 -n 16 --causal --dtype bf16 --fidelity timed ") +
+          "--kernel " + each.kernel + " --seed " + std::to_string(seed));
+      rates += flops / double(result["time_ns"]) * 1e-3;
+    }
+    CHECK(std::abs(rates / 8 / each.measured - 1) < each.tolerance);
   }
 }
 

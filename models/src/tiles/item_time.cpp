@@ -38,7 +38,7 @@ std::vector<Worker> run(const ItemLaunch& launch, const ItemCosts& costs) {
   for (std::int64_t head = 0; head < launch.heads; ++head) {
     for (const ItemTiles& item : launch.head) {
       std::size_t who = next++ % workers.size();
-      if (launch.dispatch == ItemDispatch::kWhoeverIsFree) {
+      if (launch.dispatch == Dispatch::kDynamic) {
         who = free.top().second;
         free.pop();
       }
@@ -47,7 +47,7 @@ std::vector<Worker> run(const ItemLaunch& launch, const ItemCosts& costs) {
       ++worker.load.items;
       worker.load.full += item.full;
       worker.load.partial += item.partial;
-      if (launch.dispatch == ItemDispatch::kWhoeverIsFree) free.emplace(worker.free_at, who);
+      if (launch.dispatch == Dispatch::kDynamic) free.emplace(worker.free_at, who);
     }
   }
   return workers;

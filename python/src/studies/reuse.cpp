@@ -127,6 +127,10 @@ Keywords<ReuseParts> method_keywords() {
            "standard "
            "error [all]",
            Echo::kWhenSet, {.least = 1e-9, .most = 1});
+  rows.add("seed", &F::seed,
+           "timed, sample, replacement random: seed of what is drawn " +
+               report::default_text(study::TimedRun{}.seed),
+           Echo::kWhenSet);
   return rows;
 }
 

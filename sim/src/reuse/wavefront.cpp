@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/sim/reuse/partitioned_l2.hpp>
 #include <natten_sim/sim/reuse/wavefront.hpp>
 
@@ -84,7 +85,7 @@ class Simulation {
         ready_(static_cast<std::size_t>(work.blocks()), 0.0),
         slots_(static_cast<std::size_t>(work.schedule().workers)),
         sms_(static_cast<std::size_t>(device.sms)),
-        random_(options.seed * 2 + 1) {
+        random_(options.seed) {
     if (options.record_distances) {
       run_.profile.emplace();
       distances_ = StackDistances(work.blocks());
@@ -127,7 +128,7 @@ class Simulation {
   std::vector<Sm> sms_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   double dram_free_ = 0;
-  std::uint64_t random_;
+  RandomSequence random_;
   std::int64_t touched_ = 0;
   WavefrontRun run_;
 };
@@ -171,9 +172,7 @@ void Simulation::store(const BlockAccess& access, double now) {
 
 double Simulation::jittered(double pairs) {
   if (device_.jitter == 0) return pairs;
-  // Not RandomSequence: predictions that were frozen before their points were measured hang on these draws.
-  random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
-  const double uniform = static_cast<double>(random_ >> 11) * 0x1p-53 * 2 - 1;  // variance 1/3
+  const double uniform = random_.unit() * 2 - 1;  // variance 1/3
   return pairs * (1 + device_.jitter * std::sqrt(3.0) * uniform);
 }
 

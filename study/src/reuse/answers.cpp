@@ -54,14 +54,15 @@ std::optional<SetAssociativeCache> cache_of(const ReuseSetting& setting) {
       {.sets = sets_of_capacity(*setting.capacity(), sets->ways, *setting.question.line_bytes),
        .ways = sets->ways,
        .replacement = sets->replacement,
-       .index = sets->index});
+       .index = sets->index,
+       .seed = sets->seed});
 }
 
 std::optional<SampledStackDistances> sample_of(const ReuseSetting& setting) {
   const auto* replay = std::get_if<LruReplay>(&*setting.question.method);
   const auto* sample = replay ? std::get_if<SampledLru>(&replay->cache) : nullptr;
   if (sample == nullptr) return std::nullopt;
-  return SampledStackDistances(sample->rate);
+  return SampledStackDistances(sample->rate, sample->seed);
 }
 
 MissRatioEstimate estimated_misses(const SampledStackDistances& sample, std::int64_t capacity) {

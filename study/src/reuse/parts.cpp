@@ -47,6 +47,10 @@ ReuseSubject subject_of(const ReuseParts& parts) {
   return subject;
 }
 
+bool draws(const ReuseParts& parts) {
+  return parts.sample || (parts.ways && parts.sets.replacement == Replacement::kRandom);
+}
+
 void require_parts_of(Fidelity fidelity, const ReuseParts& parts) {
   const auto needs = [&](const char* part, bool given, Fidelity needed) {
     if (!given || fidelity == needed) return;
@@ -57,6 +61,11 @@ void require_parts_of(Fidelity fidelity, const ReuseParts& parts) {
   needs("granularity", parts.granularity.has_value(), Fidelity::kLru);
   needs("sample", parts.sample.has_value(), Fidelity::kLru);
   needs("jitter", parts.jitter.has_value(), Fidelity::kTimed);
+  if (parts.seed && fidelity != Fidelity::kTimed && !draws(parts)) {
+    throw InvalidParameter("seed", "given where nothing is drawn",
+                           mention("fidelity") + " timed, " + mention("sample") + " or " +
+                               mention("replacement") + " random");
+  }
   if (parts.sample && parts.ways)
     throw InvalidParameter("sample", "given together with " + mention("ways"), "one of the two");
 }
@@ -64,14 +73,16 @@ void require_parts_of(Fidelity fidelity, const ReuseParts& parts) {
 ReuseMethod method_of(const ReuseParts& parts) {
   const Fidelity fidelity = parts.fidelity.value_or(default_fidelity(parts.trace.has_value()));
   require_parts_of(fidelity, parts);
-  if (fidelity == Fidelity::kTimed) return TimedRun{parts.jitter};
+  const std::uint64_t seed = parts.seed.value_or(0);
+  if (fidelity == Fidelity::kTimed) return TimedRun{.jitter = parts.jitter, .seed = seed};
   if (fidelity == Fidelity::kClosedForm) return ClosedForm{};
   LruReplay replay;
   if (parts.granularity) replay.granularity = *parts.granularity;
-  if (parts.sample) replay.cache = SampledLru{*parts.sample};
+  if (parts.sample) replay.cache = SampledLru{*parts.sample, seed};
   if (parts.ways) {
     SetAssociative sets = parts.sets;
     sets.ways = *parts.ways;
+    sets.seed = seed;
     replay.cache = sets;
   }
   return replay;
@@ -95,16 +106,28 @@ void put_subject(const ReuseSubject& subject, ReuseParts& parts) {
   }
 }
 
+/// The default is left open, as in a question that says none.
+void put_seed(std::uint64_t seed, ReuseParts& parts) {
+  if (seed != 0) parts.seed = seed;
+}
+
 void put_method(const ReuseMethod& method, ReuseParts& parts) {
   parts.fidelity = fidelity_of(method);
-  if (const auto* timed = std::get_if<TimedRun>(&method)) parts.jitter = timed->jitter;
+  if (const auto* timed = std::get_if<TimedRun>(&method)) {
+    parts.jitter = timed->jitter;
+    put_seed(timed->seed, parts);
+  }
   const auto* replay = std::get_if<LruReplay>(&method);
   if (replay == nullptr) return;
   if (parts.seqlen || parts.sweep) parts.granularity = replay->granularity;
-  if (const auto* sample = std::get_if<SampledLru>(&replay->cache)) parts.sample = sample->rate;
+  if (const auto* sample = std::get_if<SampledLru>(&replay->cache)) {
+    parts.sample = sample->rate;
+    put_seed(sample->seed, parts);
+  }
   if (const auto* sets = std::get_if<SetAssociative>(&replay->cache)) {
     parts.ways = sets->ways;
     parts.sets = *sets;
+    put_seed(sets->seed, parts);
   }
 }
 

@@ -14,7 +14,7 @@ constexpr ItemCosts kCosts{100, 10, 2, 3};
 
 TEST_CASE("round robin: the second of two workers has items 1 and 3, whatever they cost") {
   // Costs: 10+2*8, 10, 10+3*1, 10+2*1+3*2: worker 0 does 26+13 = 39, worker 1 does 10+18 = 28.
-  ItemLaunch launch{{{8, 0}, {0, 0}, {0, 1}, {1, 2}}, 1, 2, ItemDispatch::kRoundRobin};
+  ItemLaunch launch{{{8, 0}, {0, 0}, {0, 1}, {1, 2}}, 1, 2, Dispatch::kStatic};
   CHECK(last_worker(launch, kCosts) == WorkerLoad{2, 8, 1});
   CHECK(item_time_ns(launch, kCosts) == 100 + 39);
   // Two heads: twice of each.
@@ -24,15 +24,15 @@ TEST_CASE("round robin: the second of two workers has items 1 and 3, whatever th
 
 TEST_CASE("whoever is free: the worker with the long first item gets no other") {
   // Worker 0 is busy until 26; worker 1 does 10 + 13 = 23, is free first and ends at 23 + 18 = 41.
-  const ItemLaunch launch{{{8, 0}, {0, 0}, {0, 1}, {1, 2}}, 1, 2, ItemDispatch::kWhoeverIsFree};
+  const ItemLaunch launch{{{8, 0}, {0, 0}, {0, 1}, {1, 2}}, 1, 2, Dispatch::kDynamic};
   CHECK(last_worker(launch, kCosts) == WorkerLoad{3, 1, 3});
   CHECK(item_time_ns(launch, kCosts) == 100 + 41);
 }
 
 TEST_CASE("workers without items end at once, and ties go to the smaller number") {
-  const ItemLaunch launch{{{1, 0}, {0, 0}}, 1, 5, ItemDispatch::kWhoeverIsFree};
+  const ItemLaunch launch{{{1, 0}, {0, 0}}, 1, 5, Dispatch::kDynamic};
   CHECK(last_worker(launch, kCosts) == WorkerLoad{1, 1, 0});
-  const ItemLaunch even{{{1, 0}, {0, 1}}, 1, 2, ItemDispatch::kRoundRobin};
+  const ItemLaunch even{{{1, 0}, {0, 1}}, 1, 2, Dispatch::kStatic};
   CHECK(last_worker(even, {0, 1, 5, 5}) == WorkerLoad{1, 1, 0});
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("costs are found again from the times that they make") {
     ItemLaunch launch;
     launch.heads = 1 + i % 3;
     launch.workers = 7;
-    launch.dispatch = i % 2 == 0 ? ItemDispatch::kRoundRobin : ItemDispatch::kWhoeverIsFree;
+    launch.dispatch = i % 2 == 0 ? Dispatch::kStatic : Dispatch::kDynamic;
     for (int item = 0; item < 20 + 11 * i; ++item)
       launch.head.push_back({(item * 5 + i) % 9, (item * i) % 4});
     const double time = item_time_ns(launch, truth);

@@ -61,9 +61,9 @@ TEST_CASE("items of a launch are Q tiles with their full and partial tiles") {
   }
   CHECK(launch.heads == 2);
   CHECK(launch.workers == 132);
-  CHECK(launch.dispatch == ItemDispatch::kRoundRobin);
+  CHECK(launch.dispatch == natten_sim::Dispatch::kStatic);
   CHECK(item_launch(four_tiles(), visited_tiles(make_mask({512}, {512}), {128}, {128}), 1).dispatch ==
-        ItemDispatch::kWhoeverIsFree);
+        natten_sim::Dispatch::kDynamic);
 }
 
 TEST_CASE("operations are four times head dim of every pair that attends, counted one by one") {

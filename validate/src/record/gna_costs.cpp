@@ -55,7 +55,7 @@ ItemLaunch item_launch(const GnaCase& point, const std::vector<VisitedTile>& vis
   ItemLaunch launch;
   launch.heads = point.heads;
   launch.workers = sms;
-  if (point.dispatch == Dispatch::kStatic) launch.dispatch = ItemDispatch::kRoundRobin;
+  if (point.dispatch == Dispatch::kStatic) launch.dispatch = natten_sim::Dispatch::kStatic;
   const VisitedTile* before = nullptr;
   for (const VisitedTile& visit : visits) {
     if (before == nullptr || before->group != visit.group || !(before->q_origin == visit.q_origin))

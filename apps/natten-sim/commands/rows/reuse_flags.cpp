@@ -156,6 +156,12 @@ Options<ReuseParts> method_rows() {
             .interval = {1e-9, 1},
             .accepted = "a rate in 0 < R <= 1",
             .echo = Echo::kWhenSet});
+  rows.add("--seed", &ReuseParts::seed,
+           {.value = "N",
+            .help = "timed, --sample, --replacement random: seed of what is drawn " +
+                    report::default_text(study::TimedRun{}.seed),
+            .range = {0, std::int64_t{1} << 62},
+            .echo = Echo::kWhenSet});
   return rows;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/cta_schedule.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/core/tiling.hpp>
 
@@ -65,14 +66,6 @@ struct ScheduledChain {
   std::int32_t head = 0;
   std::int32_t kv_tile = 0;
   std::vector<std::int32_t> q_order;  ///< each attended Q tile once
-};
-
-enum class Dispatch { kDynamic, kStatic };
-
-template <>
-struct NamesOf<Dispatch> {
-  static constexpr const char* kConcept = "dispatch";
-  static constexpr Name<Dispatch> kTable[] = {{Dispatch::kDynamic, "dynamic"}, {Dispatch::kStatic, "static"}};
 };
 
 /// How the dK/dV of one KV tile are reduced over the heads of its group, with heads_per_kv_head > 1.

@@ -17,6 +17,16 @@ struct NamesOf<CtaSchedule> {
       {CtaSchedule::kPersistent, "persistent"}, {CtaSchedule::kGrid, "grid"}, {CtaSchedule::kTile, "tile"}};
 };
 
+/// How items that lie in one list reach workers. kDynamic: a free worker takes the next. kStatic: worker w
+/// takes w, w + workers, ..
+enum class Dispatch { kDynamic, kStatic };
+
+template <>
+struct NamesOf<Dispatch> {
+  static constexpr const char* kConcept = "dispatch";
+  static constexpr Name<Dispatch> kTable[] = {{Dispatch::kDynamic, "dynamic"}, {Dispatch::kStatic, "static"}};
+};
+
 /// What varies fastest in launch order. kTilesFirst: the Q tiles of one head, then batches, then heads.
 /// kHeadsFirst: the heads and batches of one Q tile index, then the next index.
 enum class LaunchOrder { kTilesFirst, kHeadsFirst };

@@ -107,10 +107,12 @@ struct SetAssociative {
   std::int32_t ways = 16;
   Replacement replacement = Replacement::kLru;
   SetIndex index = SetIndex::kModulo;
+  std::uint64_t seed = 0;  ///< of random replacement
 };
 /// Follows this share of the sectors of a stream or trace only, 0 < rate <= 1.
 struct SampledLru {
   double rate = 0.01;
+  std::uint64_t seed = 0;  ///< decides which sectors
 };
 /// Workers in lockstep in front of a cache.
 struct LruReplay {
@@ -132,7 +134,7 @@ struct TimedRun {
   std::optional<MeasuredPace> pace;  ///< none: the kernel's rate in the catalog, else the device's peak
   /// KV tiles in flight besides the one in use; none: as many as the shared memory of a CTA takes.
   std::optional<std::int32_t> lookahead_tiles;
-  std::uint64_t seed = 0;  ///< seed of the jitter
+  std::uint64_t seed = 0;  ///< of the jitter
 };
 
 using ReuseMethod = std::variant<ClosedForm, LruReplay, TimedRun>;

@@ -32,6 +32,7 @@ struct ReuseParts {
   std::optional<std::int32_t> ways;
   SetAssociative sets;  ///< with `ways`
   std::optional<double> sample, jitter;
+  std::optional<std::uint64_t> seed;  ///< of a method that draws numbers
 };
 
 /// The question that the parts ask.

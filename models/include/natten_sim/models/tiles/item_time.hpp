@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include <natten_sim/core/cta_schedule.hpp>
+
 namespace natten_sim {
 
 /// Time of a launch whose CTAs, one an SM, take Q tiles ("items") one after the other, from what a KV tile
@@ -22,15 +24,12 @@ struct ItemTiles {
   std::int64_t partial = 0;
 };
 
-/// How workers get items: worker w takes w, w + workers, ..; or whoever is free takes the next.
-enum class ItemDispatch { kRoundRobin, kWhoeverIsFree };
-
 /// A launch: the items of one head in launch order, the same for each head, head after head.
 struct ItemLaunch {
   std::vector<ItemTiles> head;
   std::int64_t heads = 1;
   std::int64_t workers = 1;
-  ItemDispatch dispatch = ItemDispatch::kWhoeverIsFree;
+  Dispatch dispatch = Dispatch::kDynamic;
 };
 
 /// Nanoseconds.
