@@ -2,13 +2,17 @@
 """Writes kernels/src/attention_forward/wgmma.cuh: one struct a width of the accumulator.
 
     scripts/generate_wgmma.py > kernels/src/attention_forward/wgmma.cuh
+    scripts/generate_wgmma.py transposed > kernels/src/attention_backward/wgmma_transposed.cuh
 
 A wgmma instruction names every accumulator register, so C++ cannot write one for all widths.
 """
 
+import sys
+
 SCORE_WIDTHS = (64, 80, 96, 112, 128, 176)  # KV tiles
 OUTPUT_WIDTHS = (64, 96, 128, 160, 192, 256)  # head dimensions
 GRADIENT_WIDTHS = (64,)  # columns of dQ that a warpgroup computes
+TRANSPOSED_GRADIENT_WIDTHS = (80,)  # queries of a transposed dQ
 TYPES = (("__nv_bfloat16", "bf16"), ("__half", "f16"))
 
 HEADER = """\
@@ -35,6 +39,25 @@ template <typename Element, int kWidth> struct OutputProduct;
 template <typename Element, int kWidth> struct GradientProduct;
 """
 
+TRANSPOSED_HEADER = """\
+// Written by scripts/generate_wgmma.py: change that, not this.
+//
+// As attention_forward/wgmma.cuh, for dQ of tiles whose queries are no multiple of 64.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+// clang-format off
+namespace natten_sim::kernels::attention_backward {
+
+/// Transposed dQ = transposed K times transposed dS: both operands in shared memory, K with the head dimension
+/// contiguous, dS with the keys contiguous.
+template <typename Element, int kWidth> struct TransposedGradientProduct;
+"""
+
 FOOTER = """
 }  // namespace natten_sim::kernels::attention_forward
 // clang-format on"""
@@ -48,13 +71,13 @@ def accumulators(count):
     return ", ".join(f'"+f"(d[{i}])' for i in range(count))
 
 
-def from_shared(what, element, name, width, transposed):
+def from_shared(what, element, name, width, a, b):
     n = width // 2
     return f"""
 template <> struct {what}<{element}, {width}> {{
   static __device__ __forceinline__ void issue(float (&d)[{n}], std::uint64_t a, std::uint64_t b, int accumulate) {{
     asm volatile("{{.reg .pred p; setp.ne.b32 p, %{n + 2}, 0;\\n"
-      "wgmma.mma_async.sync.aligned.m64n{width}k16.f32.{name}.{name} {{{registers(n)}}}, %{n}, %{n + 1}, p, 1, 1, 0, {transposed};}}"
+      "wgmma.mma_async.sync.aligned.m64n{width}k16.f32.{name}.{name} {{{registers(n)}}}, %{n}, %{n + 1}, p, 1, 1, {a}, {b};}}"
       : {accumulators(n)} : "l"(a), "l"(b), "r"(accumulate)); }}
 }};"""
 
@@ -71,12 +94,20 @@ template <> struct OutputProduct<{element}, {width}> {{
 }};"""
 
 
+if sys.argv[1:] == ["transposed"]:
+    print(TRANSPOSED_HEADER)
+    for element, name in TYPES:
+        for width in TRANSPOSED_GRADIENT_WIDTHS:
+            print(from_shared("TransposedGradientProduct", element, name, width, 1, 0))
+    print(FOOTER.replace("forward", "backward"))
+    sys.exit()
+
 print(HEADER)
 for element, name in TYPES:
     for width in SCORE_WIDTHS:
-        print(from_shared("ScoreProduct", element, name, width, 0))
+        print(from_shared("ScoreProduct", element, name, width, 0, 0))
     for width in OUTPUT_WIDTHS:
         print(output(element, name, width))
     for width in GRADIENT_WIDTHS:
-        print(from_shared("GradientProduct", element, name, width, 1))
+        print(from_shared("GradientProduct", element, name, width, 0, 1))
 print(FOOTER)

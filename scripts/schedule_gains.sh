@@ -34,6 +34,7 @@ row() {  # LABEL OPTIONS..
       next
     }
     $1 == "best" { best = time + 0; bound = $(column["lower_bound"]) + 0; next }
+    $1 == "outside-in" || $1 == "first-come" || $1 == "wave-shift" { next }  # not of these papers
     $(column["ordered"]) == "true" && time != "" { consider($1, time) }
     function consider(name, time) { if (who == "" || time + 0 < named) { who = name; named = time + 0 } }
     END {

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <random>
 
+#include "cases.hpp"
+#include "noise.hpp"
 #include "tables.hpp"
 
 namespace natten_sim::bench {
@@ -14,24 +16,6 @@ namespace {
 using backward::KernelShape;
 using backward::Problem;
 using backward::Turns;
-
-struct Case {
-  std::string name;
-  Problem problem;
-  KernelShape kernel;
-  std::string algorithm = "ascending";
-  std::int32_t workers = 132;
-  Turns turns = Turns::kOrdered;
-  std::int64_t padding = 0;
-  int repeats = 2;
-  unsigned delay_ns = 0;
-};
-
-std::string describe(const KernelShape& shape) {
-  return "hd" + std::to_string(shape.head_dim) + (shape.dtype == Dtype::kFp16 ? " fp16 " : " bf16 ") +
-         std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + " " +
-         backward::to_string(shape.pipeline);
-}
 
 /// The GPU oracle against plain loops on the CPU: largest difference, absolute.
 double oracle_difference(const Problem& problem, const Storage& storage,
@@ -76,8 +60,11 @@ bool run(const kernels::GpuInfo& gpu, Case test, std::uint64_t seed, const std::
   const std::int64_t overwritten = pairs(test.problem) <= 1 << 24 ? storage.overwritten(test.problem) : 0;
   const Storage::Bits bits = storage.bits();
   int different = 0;
+  Noise noise(test.noise);
   for (int i = 1; i < test.repeats; ++i) {
     storage.poison();
+    kernels::synchronize();
+    noise.start();
     plan.launch();
     Storage::Bits again = storage.bits();
     if (test.turns == Turns::kUnordered) again.dq = bits.dq;
@@ -104,114 +91,23 @@ bool run(const kernels::GpuInfo& gpu, Case test, std::uint64_t seed, const std::
   return passed;
 }
 
-Case make_case(const KernelShape& kernel, std::int64_t heads, std::int64_t heads_kv, std::int64_t q_tokens,
-               std::int64_t kv_tokens, const backward::Band& mask, const std::string& algorithm,
-               const std::string& what) {
-  Case made;
-  made.problem.heads = heads;
-  made.problem.heads_kv = heads_kv;
-  made.problem.q_tokens = q_tokens;
-  made.problem.kv_tokens = kv_tokens;
-  made.problem.head_dim = kernel.head_dim;
-  made.problem.dtype = kernel.dtype;
-  made.problem.mask = mask;
-  made.kernel = kernel;
-  made.algorithm = algorithm;
-  made.name = describe(kernel) + " " + what + " " + algorithm;
-  return made;
-}
-
-const backward::Band kFull{}, kCausal{std::nullopt, 0};
-
-void add_every_kernel(std::vector<Case>& cases) {
-  for (const KernelShape& kernel : backward::built_kernels()) {
-    cases.push_back(make_case(kernel, 1, 1, kernel.q_tile, 128, kFull, "ascending", "one tile"));
-    cases.push_back(make_case(kernel, 1, 1, 256, 128, kFull, "ascending", "one chain"));
-    cases.push_back(make_case(kernel, 1, 1, 128, 256, kFull, "ascending", "two chains"));
-    cases.push_back(make_case(kernel, 2, 2, 1000, 1000, kFull, "shift", "full 1000"));
-    cases.push_back(make_case(kernel, 3, 3, 777, 777, kCausal, "descending", "causal 777"));
-    cases.back().problem.batch = 2;
-    cases.back().padding = 77;
-  }
-}
-
-void add_problems(std::vector<Case>& cases, const KernelShape& kernel) {
-  for (const std::int64_t tokens : {1, 2, 15, 63, 64, 65, 127, 128, 129, 255, 257, 640}) {
-    cases.push_back(
-        make_case(kernel, 2, 1, tokens, tokens, kCausal, "spt", "causal gqa " + std::to_string(tokens)));
-    cases.back().padding = 200;
-    cases.push_back(
-        make_case(kernel, 2, 2, tokens, 300, kFull, "ascending", "full " + std::to_string(tokens) + "x300"));
-    cases.back().padding = 200;
-  }
-  cases.push_back(make_case(kernel, 8, 2, 600, 1500, kCausal, "descending", "causal gqa 600x1500"));
-  cases.push_back(
-      make_case(kernel, 8, 2, 1500, 600, kCausal, "descending", "causal 1500x600, rows without keys"));
-  cases.push_back(make_case(kernel, 4, 2, 2000, 2000, {300, 0}, "best", "window 300,0"));
-  cases.push_back(make_case(kernel, 4, 2, 2000, 2500, {100, 50}, "best", "window 100,50 2000x2500"));
-  cases.push_back(make_case(kernel, 4, 4, 1024, 1024, {0, 0}, "ascending", "window 0,0"));
-  cases.push_back(make_case(kernel, 4, 4, 1024, 1024, kFull, "shift", "scale 0.5"));
-  cases.back().problem.scale = 0.5;
-  cases.push_back(make_case(kernel, 4, 4, 1024, 1024, kFull, "shift", "scale 1e-3"));
-  cases.back().problem.scale = 1e-3;
-}
-
-void add_orders(std::vector<Case>& cases, const KernelShape& kernel) {
-  for (const bool causal : {false, true}) {
-    for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift", "best"}) {
-      if (!causal && std::string(algorithm) == "symmetric-shift") continue;
-      for (const std::int32_t workers : {5, 132}) {
-        cases.push_back(
-            make_case(kernel, 6, 6, 2048, 2048, causal ? kCausal : kFull, algorithm,
-                      std::string(causal ? "causal" : "full") + " 2048 on " + std::to_string(workers)));
-        cases.back().workers = workers;
-        cases.back().repeats = 20;
-        cases.back().delay_ns = 3000;
-      }
-    }
-  }
-  cases.push_back(make_case(kernel, 6, 6, 2048, 2048, kFull, "shift", "unordered"));
-  cases.back().turns = Turns::kUnordered;
-  cases.back().repeats = 10;
-}
-
-void add_long(std::vector<Case>& cases, const KernelShape& kernel) {
-  cases.push_back(make_case(kernel, 4, 4, 4096, 4096, kFull, "shift", "full 4096, 200 repeats"));
-  cases.push_back(
-      make_case(kernel, 4, 4, 4096, 4096, kCausal, "symmetric-shift", "causal 4096, 200 repeats"));
-  for (std::size_t i = cases.size() - 2; i < cases.size(); ++i) cases[i].repeats = 200;
-  cases.push_back(make_case(kernel, 1, 1, 16384, 16384, kFull, "shift", "full 16384"));
-  cases.push_back(make_case(kernel, 1, 1, 16384, 16384, kCausal, "spt", "causal 16384"));
-}
-
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
-  add_every_kernel(cases);
-  for (const std::int64_t head_dim : {128, 64}) {
-    Problem problem;
-    problem.head_dim = head_dim;
-    const KernelShape kernel = backward::best_kernel(problem);
-    add_problems(cases, kernel);
-    add_orders(cases, kernel);
-    add_long(cases, kernel);
-  }
-  return cases;
-}
-
-/// Exchanges two neighbours in the order of some dQ tile such that the table still finishes.
-bool swap_two_turns(const Problem& problem, const KernelShape& kernel, ScheduleTable& table) {
+/// Exchanges two neighbours in the order of every dQ tile where the table still finishes: of one tile alone,
+/// all elements might round to the same 16 bits. Returns the number of tiles.
+int swap_turns(const Problem& problem, const KernelShape& kernel, ScheduleTable& table) {
+  int swapped = 0;
   for (std::vector<std::int32_t>& order : table.schedule.dq_order) {
     for (std::size_t i = 2; i < order.size(); ++i) {  // the first two commute: x + y is y + x
       std::swap(order[i - 1], order[i]);
       try {
         backward::require_runnable(problem, kernel, table.problem, table.schedule);
-        return true;
+        ++swapped;
+        break;
       } catch (const InvalidParameter&) {
         std::swap(order[i - 1], order[i]);
       }
     }
   }
-  return false;
+  return swapped;
 }
 
 /// Random Q orders, workers and launch orders; turns as random workers would take them one at a time, so that
@@ -267,13 +163,14 @@ bool run_swapped(const kernels::GpuInfo& gpu) {
     return storage.bits();
   };
   const Storage::Bits before = bits();
-  if (!swap_two_turns(problem, kernel, table)) {
+  const int swapped = swap_turns(problem, kernel, table);
+  if (swapped == 0) {
     std::printf("FAIL swapped turns: no table that finishes\n");
     return false;
   }
   const Storage::Bits after = bits();
   const bool passed = before.dk == after.dk && before.dv == after.dv && before.dq != after.dq;
-  std::printf("%-4s two turns of one dQ tile exchanged: dQ %s, dK and dV %s\n", passed ? "ok" : "FAIL",
+  std::printf("%-4s two turns of %d dQ tiles exchanged: dQ %s, dK and dV %s\n", passed ? "ok" : "FAIL", swapped,
               before.dq != after.dq ? "differs" : "is the same",
               before.dk == after.dk && before.dv == after.dv ? "are the same" : "differ");
   return passed;
@@ -312,7 +209,7 @@ bool run_checks(const kernels::GpuInfo& gpu, const std::string& filter, const st
     ++ran;
     failed += run(gpu, test, seed + static_cast<std::uint64_t>(ran), dump) ? 0 : 1;
   }
-  if (filter.empty()) {
+  if (filter.empty() || filter == "exchanged") {
     ++ran;
     failed += run_swapped(gpu) ? 0 : 1;
   }
@@ -320,17 +217,41 @@ bool run_checks(const kernels::GpuInfo& gpu, const std::string& filter, const st
   return failed == 0 && ran > 0;
 }
 
+namespace {
+
+struct RandomProblem {
+  Problem problem;
+  KernelShape kernel;
+};
+constexpr int kRandomProblems = 5;
+
+/// Full, causal, random pairs for both head dimensions, and tiles of 80 queries.
+std::vector<RandomProblem> random_problems(std::uint64_t seed) {
+  std::vector<RandomProblem> made;
+  for (int i = 0; i < kRandomProblems; ++i) {
+    Problem problem = sequence(3, 1100, i == 3 ? 64 : 128, i == 1);
+    if (i == 2 || i == 3) problem.pairs = random_pairs(1100, 1100, seed);
+    KernelShape kernel = backward::best_kernel(problem);
+    if (i == 0) kernel.q_tile = 64;
+    if (i == 4) kernel.q_tile = 80;
+    made.push_back({problem, kernel});
+  }
+  return made;
+}
+
+}  // namespace
+
 bool run_random_tables(const kernels::GpuInfo& gpu, int count) {
   const auto seed =
       static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) % 1000003;
   std::mt19937_64 random(seed);
   int wrong = 0, different = 0, ran = 0;
-  for (const bool causal : {false, true}) {
-    Problem problem = sequence(3, 1100, 128, causal);
-    const KernelShape kernel = backward::best_kernel(problem);
+  for (RandomProblem& each : random_problems(seed)) {
+    Problem& problem = each.problem;
+    const KernelShape& kernel = each.kernel;
     Storage storage(gpu, problem, 0, seed);
     const backward::Reference reference = backward::reference_on_gpu(problem, storage.tensors());
-    for (int i = 0; i < count / 2; ++i, ++ran) {
+    for (int i = 0; i < count / kRandomProblems; ++i, ++ran) {
       const auto workers = static_cast<std::int32_t>(1 + random() % static_cast<std::uint64_t>(gpu.sms));
       const ScheduleTable table =
           random_table(backward::scheduling_problem(problem, kernel, workers), random);

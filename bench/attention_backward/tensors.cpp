@@ -73,6 +73,10 @@ Storage::Storage(const kernels::GpuInfo& gpu, backward::Problem& problem, std::i
   dk_ = DeviceBuffer(k_.bytes());
   dv_ = DeviceBuffer(v_.bytes());
   poison();
+  if (problem.pairs != nullptr) {
+    backward::write_forward(problem, tensors(), o_.data(), static_cast<float*>(lse_.data()));
+    return;
+  }
   const kernels::attention_forward::Problem forward = backward::forward_of(problem);
   kernels::attention_forward::Plan(
       gpu, forward, kernels::attention_forward::best_kernel(forward),

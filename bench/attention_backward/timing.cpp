@@ -85,9 +85,11 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
   std::vector<Variant> variants;
   for (const KernelShape& kernel : backward::built_kernels()) {
     if (kernel.head_dim != problem.head_dim || kernel.dtype != Dtype::kBf16) continue;
-    const std::string step = backward::to_string(kernel.pipeline);
+    if (kernel.pairs != (problem.pairs != nullptr)) continue;
+    const std::string step = std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) + " " +
+                             backward::to_string(kernel.pipeline);
     for (const Turns turns : {Turns::kUnordered, Turns::kOrdered}) {
-      add(variants, problem, kernel, problem.mask.right ? "symmetric-shift" : "shift", gpu.sms, turns,
+      add(variants, problem, kernel, !problem.mask.right ? "shift" : kernel.q_tile == 80 ? "spt" : "symmetric-shift", gpu.sms, turns,
           step + (turns == Turns::kOrdered ? ", ordered" : ", unordered"));
     }
   }

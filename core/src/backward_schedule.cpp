@@ -55,6 +55,11 @@ void require_valid(const BackwardProblem& problem) {
     throw InvalidParameter("heads_per_kv_head", std::to_string(problem.heads_per_kv_head),
                            "a divisor of the heads, " + std::to_string(problem.heads));
   }
+  require_positive("merged_heads", problem.merged_heads);
+  if (problem.mask.q_tiles % problem.merged_heads != 0) {
+    throw InvalidParameter("merged_heads", std::to_string(problem.merged_heads),
+                           "a divisor of the Q tiles, " + std::to_string(problem.mask.q_tiles));
+  }
   const std::size_t cells =
       static_cast<std::size_t>(problem.mask.q_tiles) * static_cast<std::size_t>(problem.mask.kv_tiles);
   if (problem.mask.work.size() != cells) {

@@ -42,7 +42,7 @@ std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> ranks_of(const S
 
 /// The arrays by their names, in the order of the binary.
 template <typename Visit>
-void for_each_array(const FlatSchedule& flat, const Visit& visit) {
+void for_each_array(const FlatSchedule& flat, bool merged, const Visit& visit) {
   const auto values = [](const auto& items, auto member) {
     std::vector<std::int32_t> list;
     for (const auto& item : items) list.push_back(item.*member);
@@ -54,6 +54,7 @@ void for_each_array(const FlatSchedule& flat, const Visit& visit) {
   visit("task_begin", flat.task_begin);
   visit("task_q_tile", values(flat.tasks, &FlatSchedule::Task::q_tile));
   visit("task_rank", values(flat.tasks, &FlatSchedule::Task::rank));
+  if (merged) visit("task_head", values(flat.tasks, &FlatSchedule::Task::head));
 }
 
 void put_integer(std::string& bytes, std::int32_t value) {
@@ -78,8 +79,11 @@ FlatSchedule flatten(const ScheduleTable& table) {
       for (const auto& [q, rank] : ranks[id]) rank_of[static_cast<std::size_t>(q)] = rank;
     }
     flat.chains.push_back({chain.head, chain.kv_tile});
-    for (const std::int32_t q : chain.q_order)
-      flat.tasks.push_back({q, rank_of[static_cast<std::size_t>(q)]});
+    const std::int32_t merged = table.problem.merged_heads, tiles = table.problem.mask.q_tiles / merged;
+    for (const std::int32_t q : chain.q_order) {
+      flat.tasks.push_back(
+          {q % tiles, rank_of[static_cast<std::size_t>(q)], chain.head * merged + q / tiles});
+    }
     flat.task_begin.push_back(static_cast<std::int32_t>(flat.tasks.size()));
   }
   return flat;
@@ -88,7 +92,7 @@ FlatSchedule flatten(const ScheduleTable& table) {
 std::string schedule_header(const ScheduleTable& table) {
   const FlatSchedule flat = flatten(table);
   const BackwardProblem& problem = table.problem;
-  const bool is_static = table.schedule.dispatch == Dispatch::kStatic;
+  const bool is_static = table.schedule.dispatch == Dispatch::kStatic, merged = problem.merged_heads > 1;
   const auto constant = [](const char* name, std::size_t value) {
     return "constexpr int " + std::string(name) + " = " + std::to_string(value) + ";\n";
   };
@@ -98,20 +102,22 @@ std::string schedule_header(const ScheduleTable& table) {
       "1.\n"
       "// A task adds to dQ of (head, task_q_tile) when task_rank parts were added before; rank -1: in no "
       "order.\n";
+  if (merged) text += "// A chain's head is a KV head; task_head is the query head of a task.\n";
   text += is_static
               ? "// Worker w runs the chains worker_begin[w] .. worker_begin[w + 1] - 1, in that order.\n"
               : "// A free worker takes the next chain.\n";
   text +=
       "#pragma once\n\n#ifndef NATTEN_SIM_SCHEDULE_DATA\n#define NATTEN_SIM_SCHEDULE_DATA static const\n"
       "#endif\n\nnamespace natten_sim_schedule {\n\n";
-  text += constant("kQTiles", static_cast<std::size_t>(problem.mask.q_tiles));
+  text += constant("kQTiles", static_cast<std::size_t>(problem.mask.q_tiles / problem.merged_heads));
   text += constant("kKvTiles", static_cast<std::size_t>(problem.mask.kv_tiles));
-  text += constant("kHeads", static_cast<std::size_t>(problem.heads));
-  text += constant("kHeadsPerKvHead", static_cast<std::size_t>(problem.heads_per_kv_head));
+  text += constant("kHeads", static_cast<std::size_t>(problem.heads * problem.merged_heads));
+  text += constant("kHeadsPerKvHead",
+                   static_cast<std::size_t>(merged ? problem.merged_heads : problem.heads_per_kv_head));
   text += constant("kWorkers", static_cast<std::size_t>(problem.workers));
   text += constant("kChains", flat.chains.size()) + constant("kTasks", flat.tasks.size());
   text += "constexpr bool kStatic = " + std::string(is_static ? "true" : "false") + ";\n";
-  for_each_array(flat, [&](const char* name, const std::vector<std::int32_t>& values) {
+  for_each_array(flat, merged, [&](const char* name, const std::vector<std::int32_t>& values) {
     text += "\nNATTEN_SIM_SCHEDULE_DATA int " + std::string(name) + "[] = {";
     constexpr std::size_t kPerLine = 20;
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -124,14 +130,16 @@ std::string schedule_header(const ScheduleTable& table) {
 std::string schedule_binary(const ScheduleTable& table) {
   const FlatSchedule flat = flatten(table);
   const BackwardProblem& problem = table.problem;
-  std::string bytes("NSCHED\1\0", 8);
+  const bool merged = problem.merged_heads > 1;
+  std::string bytes(merged ? "NSCHED\2\0" : "NSCHED\1\0", 8);
   for (const std::int32_t value :
-       {problem.mask.q_tiles, problem.mask.kv_tiles, problem.heads, problem.heads_per_kv_head,
+       {problem.mask.q_tiles / problem.merged_heads, problem.mask.kv_tiles,
+        problem.heads * problem.merged_heads, merged ? problem.merged_heads : problem.heads_per_kv_head,
         problem.workers, table.schedule.dispatch == Dispatch::kStatic ? 1 : 0,
         table.schedule.dq_order.empty() ? 0 : 1, static_cast<std::int32_t>(flat.worker_begin.size()),
         static_cast<std::int32_t>(flat.chains.size()), static_cast<std::int32_t>(flat.tasks.size())})
     put_integer(bytes, value);
-  for_each_array(flat, [&](const char*, const std::vector<std::int32_t>& values) {
+  for_each_array(flat, merged, [&](const char*, const std::vector<std::int32_t>& values) {
     for (const std::int32_t value : values) put_integer(bytes, value);
   });
   return bytes;

@@ -30,6 +30,30 @@ DocumentMask parse_documents(const std::string& text) {
   return mask;
 }
 
+/// `LEN,QxK,..`, `causal:LEN,..` or `window:L,R:LEN,..`.
+VarlenMask parse_varlen(const std::string& text) {
+  VarlenMask mask;
+  const std::size_t colon = text.rfind(':');
+  const std::string rule = colon == std::string::npos ? "full" : text.substr(0, colon);
+  if (rule == "causal") {
+    mask.rule = CausalMask{};
+  } else if (rule.starts_with("window:")) {
+    mask.rule = parse_window(rule.substr(std::string("window:").size()));
+  } else if (rule != "full") {
+    throw InvalidParameter("mask", "varlen:" + text,
+                           "varlen:LEN,.., varlen:causal:LEN,.. or varlen:window:L,R:LEN,.., with QxK for LEN "
+                           "where queries and keys differ");
+  }
+  for (const std::string& lengths : split_text(text.substr(colon == std::string::npos ? 0 : colon + 1), ',')) {
+    const std::size_t cross = lengths.find('x');
+    const std::int64_t q = parse_integer("mask varlen", lengths.substr(0, cross), 1, kMaxLength);
+    const std::int64_t kv =
+        cross == std::string::npos ? q : parse_integer("mask varlen", lengths.substr(cross + 1), 1, kMaxLength);
+    mask.sequences.push_back({q, kv});
+  }
+  return mask;
+}
+
 /// The values of `i=30x48x80,w=18x24x24,..` by their long names.
 std::map<std::string, std::string> gna_values(const std::string& text) {
   static const std::map<std::string, std::string> kLongNames = {
@@ -94,6 +118,17 @@ std::string gna_text(const GnaMask& mask) {
   return text;
 }
 
+std::string varlen_text(const VarlenMask& mask) {
+  std::vector<std::string> lengths;
+  for (const auto& [q, kv] : mask.sequences)
+    lengths.push_back(std::to_string(q) + (q == kv ? "" : "x" + std::to_string(kv)));
+  std::string rule;
+  if (std::holds_alternative<CausalMask>(mask.rule)) rule = "causal:";
+  if (const auto* window = std::get_if<SlidingWindowMask>(&mask.rule))
+    rule = "window:" + numbers_text({window->left, window->right}) + ":";
+  return "varlen:" + rule + joined(lengths, ",");
+}
+
 struct MaskText {
   std::string operator()(const FullMask&) const { return "full"; }
   std::string operator()(const CausalMask&) const { return "causal"; }
@@ -101,6 +136,7 @@ struct MaskText {
     return "window:" + numbers_text({mask.left, mask.right});
   }
   std::string operator()(const DocumentMask& mask) const { return "document:" + numbers_text(mask.lengths); }
+  std::string operator()(const VarlenMask& mask) const { return varlen_text(mask); }
   std::string operator()(const GnaMask& mask) const { return gna_text(mask); }
   std::string operator()(const BlockMask& mask) const {
     return "a block mask of " + to_string(Extents{mask.q_tiles, mask.kv_tiles}) + " tiles";
@@ -119,12 +155,14 @@ std::variant<ScheduleMask, MaskFile> parse_schedule_mask(const std::string& text
   if (text == "causal") return ScheduleMask{CausalMask{}};
   if (text.starts_with("window:")) return ScheduleMask{parse_window(after("window:"))};
   if (text.starts_with("document:")) return ScheduleMask{parse_documents(after("document:"))};
+  if (text.starts_with("varlen:")) return ScheduleMask{parse_varlen(after("varlen:"))};
   if (text.starts_with("gna:")) return ScheduleMask{parse_gna(after("gna:"))};
   std::error_code ignored;
   if (text == "-" || std::filesystem::exists(text, ignored)) return MaskFile{text};
-  const std::vector<std::string> names = {"full", "causal", "window:", "document:", "gna:"};
+  const std::vector<std::string> names = {"full", "causal", "window:", "document:", "varlen:", "gna:"};
   throw UnknownName("mask", text, closest_name(text, names),
-                    "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.. or a file that exists");
+                    "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.. or a file "
+                    "that exists");
 }
 
 }  // namespace natten_sim

@@ -11,6 +11,7 @@ namespace {
 using Json = StrictObject::Json;
 
 constexpr const char* kSchema = "natten-sim.schedule-table/1";
+constexpr const char* kMergedSchema = "natten-sim.schedule-table/2";  // chains of KV heads
 constexpr std::size_t kMaxTiles = 65536;
 
 char mask_character(TileWork work) {
@@ -64,15 +65,40 @@ BlockMask read_mask(const StrictObject& table, const std::string& where) {
   return mask;
 }
 
-void read_chains(const StrictObject& table, const std::string& where, BackwardSchedule& schedule) {
-  const bool placed = schedule.dispatch == Dispatch::kStatic;
-  std::vector<std::string> known = {"head", "kv_tile", "q_order"};
+/// Q tiles of one head, in whose mask several heads stand one below the other.
+std::int32_t tiles_of_head(const BackwardProblem& problem) {
+  return problem.mask.q_tiles / problem.merged_heads;
+}
+
+/// `[[head, q_tile], ..]` of a chain of a KV head.
+std::vector<std::int32_t> merged_order(const StrictObject& chain, const BackwardProblem& problem) {
+  std::vector<std::int32_t> order;
+  for (const Json& entry : chain.array("q_order")) {
+    const auto number = [&](std::size_t at) { return chain.integer32_in(entry[at], "q_order"); };
+    if (!entry.is_array() || entry.size() != 2)
+      throw InvalidParameter("q_order", json_text(entry), "pairs [head, q_tile]");
+    const std::int64_t in_group =
+        number(0) - std::int64_t{chain.integer32("kv_head")} * problem.merged_heads;
+    const std::int32_t tiles = tiles_of_head(problem);
+    if (in_group < 0 || in_group >= problem.merged_heads || number(1) < 0 || number(1) >= tiles) {
+      throw InvalidParameter("q_order", json_text(entry),
+                             "query heads of the chain's KV head, and Q tiles 0.." + std::to_string(tiles - 1));
+    }
+    order.push_back(static_cast<std::int32_t>(in_group) * tiles + number(1));
+  }
+  return order;
+}
+
+void read_chains(const StrictObject& table, const std::string& where, const BackwardProblem& problem,
+                 BackwardSchedule& schedule) {
+  const bool placed = schedule.dispatch == Dispatch::kStatic, merged = problem.merged_heads > 1;
+  std::vector<std::string> known = {merged ? "kv_head" : "head", "kv_tile", "q_order"};
   if (placed) known.emplace_back("worker");
   std::size_t position = 0;
   for (const Json& entry : table.array("chains")) {
     const StrictObject chain(entry, where + ": chain " + std::to_string(position++), known);
-    schedule.chains.push_back(
-        {chain.integer32("head"), chain.integer32("kv_tile"), integers(chain, "q_order")});
+    schedule.chains.push_back({chain.integer32(merged ? "kv_head" : "head"), chain.integer32("kv_tile"),
+                               merged ? merged_order(chain, problem) : integers(chain, "q_order")});
     if (placed) schedule.worker.push_back(chain.integer32("worker"));
   }
 }
@@ -98,16 +124,51 @@ void read_dq_order(const StrictObject& table, const std::string& where, const Ba
                             {"head", "q_tile", "kv_order"});
     const std::int32_t head = tile.integer32("head"), q = tile.integer32("q_tile");
     const std::string name = "head " + std::to_string(head) + ", Q tile " + std::to_string(q);
-    if (head < 0 || head >= problem.heads || q < 0 || q >= problem.mask.q_tiles) {
+    const std::int32_t heads = problem.heads * problem.merged_heads, tiles = tiles_of_head(problem);
+    if (head < 0 || head >= heads || q < 0 || q >= tiles) {
       throw InvalidParameter("dq_order", name,
-                             "heads 0.." + std::to_string(problem.heads - 1) + ", Q tiles 0.." +
-                                 std::to_string(problem.mask.q_tiles - 1));
+                             "heads 0.." + std::to_string(heads - 1) + ", Q tiles 0.." +
+                                 std::to_string(tiles - 1));
     }
-    const std::size_t cell = static_cast<std::size_t>(head) * q_tiles + static_cast<std::size_t>(q);
+    const std::size_t cell =
+        static_cast<std::size_t>(head) * static_cast<std::size_t>(tiles) + static_cast<std::size_t>(q);
     if (seen[cell]) throw InvalidParameter("dq_order", name + " twice", "each dQ tile once");
     seen[cell] = true;
     schedule.dq_order[cell] = integers(tile, "kv_order");
   }
+}
+
+/// The mask of the first of several heads that stand one below the other.
+BlockMask mask_of_head(const BackwardProblem& problem) {
+  BlockMask mask = problem.mask;
+  mask.q_tiles = tiles_of_head(problem);
+  mask.work.resize(mask.work.size() / static_cast<std::size_t>(problem.merged_heads));
+  return mask;
+}
+
+/// A table's heads become the KV heads of merged chains.
+void merge_heads(BackwardProblem& problem) {
+  const std::int64_t q_tiles = std::int64_t{problem.mask.q_tiles} * problem.heads_per_kv_head;
+  if (problem.heads_per_kv_head < 2 || q_tiles > static_cast<std::int64_t>(kMaxTiles)) {
+    throw InvalidParameter("heads_per_kv_head", std::to_string(problem.heads_per_kv_head),
+                           "2 or more, and Q tiles of a group's heads of at most 65,536");
+  }
+  problem.merged_heads = problem.heads_per_kv_head;
+  problem.heads_per_kv_head = 1;
+  problem.heads /= problem.merged_heads;
+  const std::vector<TileWork> once = problem.mask.work;
+  for (std::int32_t copy = 1; copy < problem.merged_heads; ++copy)
+    problem.mask.work.insert(problem.mask.work.end(), once.begin(), once.end());
+  problem.mask.q_tiles *= problem.merged_heads;
+}
+
+Json q_order_json(const BackwardProblem& problem, const ScheduledChain& chain) {
+  if (problem.merged_heads == 1) return chain.q_order;
+  Json order = Json::array();
+  const std::int32_t tiles = tiles_of_head(problem);
+  for (const std::int32_t q : chain.q_order)
+    order.push_back({chain.head * problem.merged_heads + q / tiles, q % tiles});
+  return order;
 }
 
 }  // namespace
@@ -140,29 +201,30 @@ std::string to_json(const ScheduleTable& table) {
     for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "\n  " : ",\n  ") + json_text(Json(line(i)));
     text += "\n]";
   };
-  Json head = {{"schema", kSchema},
+  const bool merged = problem.merged_heads > 1;
+  Json head = {{"schema", merged ? kMergedSchema : kSchema},
                {"version", version()},
-               {"q_tiles", problem.mask.q_tiles},
+               {"q_tiles", tiles_of_head(problem)},
                {"kv_tiles", problem.mask.kv_tiles},
-               {"heads", problem.heads},
-               {"heads_per_kv_head", problem.heads_per_kv_head},
+               {"heads", problem.heads * problem.merged_heads},
+               {"heads_per_kv_head", merged ? problem.merged_heads : problem.heads_per_kv_head},
                {"workers", problem.workers},
                {"dispatch", to_string(schedule.dispatch)}};
   std::string text = json_text(head);
   text.pop_back();
-  const std::vector<std::string> rows = block_mask_rows(problem.mask);
+  const std::vector<std::string> rows = block_mask_rows(mask_of_head(problem));
   lines(text, "mask", rows.size(), [&](std::size_t row) { return Json(rows[row]); });
   lines(text, "chains", schedule.chains.size(), [&](std::size_t i) {
     const ScheduledChain& chain = schedule.chains[i];
-    Json line = {{"head", chain.head}, {"kv_tile", chain.kv_tile}};
+    Json line = {{merged ? "kv_head" : "head", chain.head}, {"kv_tile", chain.kv_tile}};
     if (schedule.dispatch == Dispatch::kStatic) line["worker"] = schedule.worker[i];
-    line["q_order"] = chain.q_order;
+    line["q_order"] = q_order_json(problem, chain);
     return line;
   });
   if (schedule.dq_order.empty()) {
     text += ",\n\"dq_order\": null";
   } else {
-    const auto q_tiles = static_cast<std::size_t>(problem.mask.q_tiles);
+    const auto q_tiles = static_cast<std::size_t>(tiles_of_head(problem));
     lines(text, "dq_order", schedule.dq_order.size(), [&](std::size_t cell) {
       return Json{
           {"head", cell / q_tiles}, {"q_tile", cell % q_tiles}, {"kv_order", schedule.dq_order[cell]}};
@@ -172,7 +234,8 @@ std::string to_json(const ScheduleTable& table) {
 }
 
 ScheduleTable parse_schedule_table(std::string_view json, const std::string& where) {
-  const Json document = parse_strict(json, where, kSchema);
+  const bool merged = json.find(kMergedSchema) != std::string_view::npos;
+  const Json document = parse_strict(json, where, merged ? kMergedSchema : kSchema);
   const StrictObject fields(document, where,
                             {"schema", "version", "q_tiles", "kv_tiles", "heads", "heads_per_kv_head",
                              "workers", "dispatch", "mask", "chains", "dq_order"});
@@ -182,11 +245,12 @@ ScheduleTable parse_schedule_table(std::string_view json, const std::string& whe
   table.problem.heads_per_kv_head = fields.integer32("heads_per_kv_head");
   table.problem.workers = fields.integer32("workers");
   require_valid(table.problem);
+  if (merged) merge_heads(table.problem);
   const std::string dispatch = fields.text("dispatch");
   if (dispatch != "dynamic" && dispatch != "static")
     throw MalformedData(where, "dispatch '" + dispatch + "'", "'dynamic' or 'static'");
   table.schedule.dispatch = dispatch == "static" ? Dispatch::kStatic : Dispatch::kDynamic;
-  read_chains(fields, where, table.schedule);
+  read_chains(fields, where, table.problem, table.schedule);
   read_dq_order(fields, where, table.problem, table.schedule);
   require_valid(table.problem, table.schedule);
   return table;

@@ -40,6 +40,37 @@ def _tensors(plan: Plan, of: Any, device: Any) -> dict[str, Any]:
     return tensors
 
 
+def mask_mod(plan: Plan, device: Any = "cuda") -> tuple[Any, list[Any]]:
+    """FlashAttention-4's mask function of the plan's partial blocks, and the `aux_tensors` that it reads.
+
+    Raises:
+        Error: The plan is of blocks alone, or of a mask that is only known pair by pair.
+    """
+    import cutlass
+    import cutlass.cute as cute
+    import torch
+    from flash_attn.cute.utils import scalar_to_ssa
+
+    if not plan.axes:
+        accepted = "neighborhood attention, or a mask over sequences by name"
+        raise Error(f"plan: its mask has no rule for a kernel; accepted: {accepted}", "plan", "blocks or pairs", accepted)
+    axes = len(plan.axes)
+    arrays = [torch.from_numpy(values.astype("int32")).to(device) for axis in plan.axes for values in axis]
+
+    @cute.jit
+    def attends(batch, head, query, key, seqlen_info, aux_tensors):  # type: ignore[no-untyped-def]
+        place = scalar_to_ssa(aux_tensors[2][key[0]], cutlass.Int32)
+        inside = (scalar_to_ssa(aux_tensors[0][query[0]], cutlass.Int32) <= place) & (
+            place < scalar_to_ssa(aux_tensors[1][query[0]], cutlass.Int32))
+        for axis in cutlass.range_constexpr(1, axes):
+            place = scalar_to_ssa(aux_tensors[3 * axis + 2][key[0]], cutlass.Int32)
+            inside = inside & (scalar_to_ssa(aux_tensors[3 * axis][query[0]], cutlass.Int32) <= place) & (
+                place < scalar_to_ssa(aux_tensors[3 * axis + 1][query[0]], cutlass.Int32))
+        return inside
+
+    return attends, arrays
+
+
 def forward(plan: Plan, device: Any = "cuda", *, tile_m: int = 128, tile_n: int = 128, q_stage: int = 2) -> Any:
     """The KV blocks of each Q block: int32, compact, broadcast over batch and heads."""
     from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch

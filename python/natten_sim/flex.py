@@ -13,6 +13,7 @@ full blocks apart, for both passes.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from natten_sim import _core
 from natten_sim._error import Error
+from natten_sim._token_rules import Pairs, TokenRule, padded, rule_of_matrix, sequence_axis, tables_of_rule, without_full_padding
 
 Integers = npt.NDArray[np.integer[Any]]
 DqOrder = Literal["ascending", "descending", "best"] | Sequence[int] | Integers
@@ -63,7 +65,8 @@ class Plan:
         q_block, kv_block: Tokens of a block.
         q_tokens, kv_tokens: For each place the token that lies there, -1 for padding.
         axes: For each axis (begin, end, key): the query at place p attends to keys with begin[p] <= key < end[p].
-            Empty: blocks are all that is known, and all of their pairs attend.
+        pairs: Of a mask that is known pair by pair: which pairs of its partial blocks attend.
+            Without axes and pairs blocks are all that is known, and all of their pairs attend.
     """
 
     q_block: int
@@ -72,6 +75,7 @@ class Plan:
     kv_tokens: npt.NDArray[np.int64]
     axes: tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
     tables: dict[str, Any] = dataclasses.field(repr=False)
+    pairs: Pairs | None = None
 
     @property
     def q_blocks(self) -> int:
@@ -90,7 +94,7 @@ class Plan:
 
     @property
     def full(self) -> int:
-        """Visited pairs of which every pair of tokens attends."""
+        """Visited pairs of which every pair of tokens attends, and whose KV block has no padding."""
         return int(np.count_nonzero(self.tables["of_q"]["full"]))
 
     def blocks(self, of: Literal["q", "kv"] = "q", *, full: bool, compact: bool | None = None) -> Blocks:
@@ -120,14 +124,22 @@ class Plan:
         for begin, end, key in self.axes:
             attends &= (begin[:, None] <= key) & (key < end[:, None])
         if not self.axes:
-            side = self.tables["of_q"]
-            blocks = np.zeros((self.q_blocks, self.kv_blocks), dtype=bool)
-            blocks[np.repeat(np.arange(self.q_blocks), np.diff(side["offsets"])), side["columns"]] = True
-            attends = np.repeat(np.repeat(blocks, self.q_block, 0), self.kv_block, 1)
+            attends = self._pairs_of_blocks()
         mask = np.zeros((self.q_tokens.max() + 1, self.kv_tokens.max() + 1), dtype=bool)
         queries, keys = self.q_tokens >= 0, self.kv_tokens >= 0
         mask[np.ix_(self.q_tokens[queries], self.kv_tokens[keys])] = attends[np.ix_(queries, keys)]
         return mask
+
+    def _pairs_of_blocks(self) -> npt.NDArray[np.bool_]:
+        side = self.tables["of_q"]
+        rows = np.repeat(np.arange(self.q_blocks), np.diff(side["offsets"]))
+        inside = np.zeros((self.q_blocks, self.kv_blocks, self.q_block, self.kv_block), dtype=bool)
+        inside[rows, side["columns"]] = True
+        if self.pairs is not None:
+            partial = side["full"] == 0
+            rows, columns = rows[partial], side["columns"][partial]
+            inside[rows, columns] = self.pairs.attends[self.pairs.number[rows, columns]]
+        return inside.transpose(0, 2, 1, 3).reshape(len(self.q_tokens), len(self.kv_tokens))
 
     def permute(self, query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
         """Query, key and value (.., tokens, head dim) with their tokens in tiles; padding repeats the first token."""
@@ -149,12 +161,29 @@ class Plan:
             return torch.from_numpy(values.astype(np.int32)).to(device)
 
         axes = [tuple(tensor(values) for values in axis) for axis in self.axes]
+        if self.pairs is not None:
+            return self._mask_mod_of_pairs(device)
 
         def attends(batch: Any, head: Any, query: Any, key: Any) -> Any:
             inside = query >= 0
             for begin, end, place in axes:
                 inside = inside & (begin[query] <= place[key]) & (place[key] < end[query])
             return inside
+
+        return attends
+
+    def _mask_mod_of_pairs(self, device: Any) -> Callable[[Any, Any, Any, Any], Any]:
+        import torch
+
+        assert self.pairs is not None
+        number = torch.from_numpy(self.pairs.number).to(device)
+        # Blocks that are not partial are not asked; where there is none, the tensor still needs a row.
+        held = self.pairs.attends if len(self.pairs.attends) else np.ones((1, self.q_block, self.kv_block), dtype=bool)
+        pairs = torch.from_numpy(held).to(device)
+
+        def attends(batch: Any, head: Any, query: Any, key: Any) -> Any:
+            block = number[query // self.q_block, key // self.kv_block]
+            return pairs[block, query % self.q_block, key % self.kv_block]
 
         return attends
 
@@ -186,9 +215,14 @@ class Plan:
 
         order: dict[str, Any] = {}
         if dq_order is not None:
+            _require_dq_order(BlockMask)
             found = self.dq_write_order(dq_order, workers=workers, compact=compact)
-            names = ("dq_kv_order", "dq_write_order", "dq_write_order_full")
-            for name, values in zip(names, (found.kv_order, found.partial, found.full), strict=True):
+            tables = {"dq_write_order": found.partial, "dq_write_order_full": found.full}
+            if isinstance(dq_order, str) and dq_order != "best":  # which kernels know by name
+                order["dq_kv_order_spt"] = dq_order == "descending"
+            else:
+                tables["dq_kv_order"] = found.kv_order
+            for name, values in tables.items():
                 order[name] = torch.from_numpy(values)[None, None].to(device)
         return BlockMask(
             (len(self.q_tokens), len(self.kv_tokens)),
@@ -200,6 +234,21 @@ class Plan:
             mask_mod=mask_mod or self.mask_mod(device),
             **order,
         )
+
+    def kernel_options(self) -> dict[str, int]:
+        """FlexAttention's `kernel_options` with tiles that divide these blocks. PyTorch chooses its tiles without looking
+        at the mask, and then refuses blocks that they do not divide: give these for blocks below 128 tokens.
+
+        Raises:
+            Error: A block is not a multiple of 16 tokens, the least tile.
+        """
+        q, kv = (min(64, block & -block) for block in (self.q_block, self.kv_block))
+        for name, block, tile in (("q_tile", self.q_block, q), ("kv_tile", self.kv_block, kv)):
+            if tile < 16:
+                raise Error(f"{name}: {block} tokens is not valid; accepted: a multiple of 16 tokens", name, str(block),
+                            "a multiple of 16 tokens", str(max(16, round(block / 16) * 16)))
+        both = min(q, kv)
+        return {"BLOCK_M": q, "BLOCK_N": kv, **dict.fromkeys(("BLOCK_M1", "BLOCK_N1", "BLOCK_M2", "BLOCK_N2"), both)}
 
     def dq_write_order(
         self,
@@ -263,6 +312,13 @@ class Plan:
         return torch.from_numpy(np.maximum(tokens, 0)).to(device)
 
 
+def _require_dq_order(block_mask: Any) -> None:
+    """Raises Error unless this PyTorch's BlockMask takes the order of a deterministic backward pass."""
+    if "dq_write_order" not in inspect.signature(block_mask.__init__).parameters:
+        accepted = "None: this PyTorch's BlockMask takes no order; 2.15 does"
+        raise Error(f"dq_order: accepted: {accepted}", "dq_order", "an order", accepted)
+
+
 def _ranks(tables: dict[str, Any], begins: Integers) -> Integers:
     """For each visited pair, by KV block: how many KV blocks of its Q block begin before this one."""
     of_q, of_kv = tables["of_q"], tables["of_kv"]
@@ -279,6 +335,7 @@ def _ranks(tables: dict[str, Any], begins: Integers) -> Integers:
 def plan(
     *,
     mask: Any = None,
+    token_mask: Any = None,
     seqlen_q: int | None = None,
     seqlen_k: int | None = None,
     q_tile: Any = None,
@@ -289,7 +346,10 @@ def plan(
 
     Args:
         mask: full, causal, window:L,R, document:LEN,LEN,.. or a matrix of blocks (0 skipped, 1 partial, 2 full);
-            causal and window align the ends of both sequences. None: neighborhood attention.
+            causal and window align the ends of both sequences. Or a function (batch, head, query, key) as
+            FlexAttention takes one, which is evaluated on NumPy arrays for every pair of tokens, with batch and
+            head 0. None: neighborhood attention.
+        token_mask: A matrix (queries, keys) of booleans instead: any mask at all.
         seqlen_q, seqlen_k: Tokens, with `mask` [as many keys as queries].
         q_tile, kv_tile: Tokens of a block; with `mask` one number each [128].
         **keywords: input, window, stride, dilation, causal, preset, backend, .. as count() takes them.
@@ -297,49 +357,40 @@ def plan(
     Raises:
         Error: A value is out of its range, or contradicts another one.
     """
-    if mask is None:
+    if mask is None and token_mask is None:
         tables = _core.tile_tables(q_tile=q_tile, kv_tile=kv_tile, **keywords)
+        masked = without_full_padding(tables, tables["kv_tokens"], tables["kv_tile"])
         return Plan(tables["q_tile"], tables["kv_tile"], tables["q_tokens"], tables["kv_tokens"],
-                    tuple(tables["axes"]), tables)
+                    tuple(tables["axes"]), masked)
     if keywords:
         raise TypeError(f"plan() got unexpected keyword arguments with a mask: {', '.join(keywords)}")
     q_block, kv_block = int(q_tile or 128), int(kv_tile or 128)
+    if mask is None or callable(mask):
+        return _plan_of_pairs(mask, token_mask, seqlen_q, seqlen_k, q_block, kv_block)
     if not isinstance(mask, str):
         blocks = np.ascontiguousarray(mask)
         seqlen_q, seqlen_k = blocks.shape[0] * q_block, blocks.shape[1] * kv_block
         mask = blocks
+    queries, keys = _lengths(seqlen_q, seqlen_k)
+    tables = _core.sequence_tables(mask, queries, keys, q_block, kv_block)
+    places = (padded(queries, tables["q_tiles"] * q_block), padded(keys, tables["kv_tiles"] * kv_block))
+    axes = (sequence_axis(mask, queries, keys, places),) if isinstance(mask, str) else ()
+    return Plan(q_block, kv_block, *places, axes, without_full_padding(tables, places[1], kv_block))
+
+
+def _lengths(seqlen_q: int | None, seqlen_k: int | None) -> tuple[int, int]:
     if seqlen_q is None:
         raise Error("seqlen_q: missing; accepted: the tokens of the queries", "seqlen_q", "none", "the tokens")
-    keys = seqlen_q if seqlen_k is None else seqlen_k
-    tables = _core.sequence_tables(mask, seqlen_q, keys, q_block, kv_block)
-    places = (_padded(seqlen_q, tables["q_tiles"] * q_block), _padded(keys, tables["kv_tiles"] * kv_block))
-    axes = (_sequence_axis(mask, seqlen_q, keys, places),) if isinstance(mask, str) else ()
-    return Plan(q_block, kv_block, *places, axes, tables)
+    return seqlen_q, seqlen_q if seqlen_k is None else seqlen_k
 
 
-def _padded(tokens: int, places: int) -> npt.NDArray[np.int64]:
-    numbers = np.arange(places)
-    return np.where(numbers < tokens, numbers, -1)
-
-
-def _sequence_axis(
-    mask: str, queries: int, keys: int, places: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Begin and end of the keys of each query."""
-    kind, _, numbers = mask.partition(":")
-    diagonal = np.arange(queries) + keys - queries
-    begin, end = np.zeros(queries, dtype=np.int64), np.full(queries, keys, dtype=np.int64)
-    if kind == "causal":
-        end = diagonal + 1
-    elif kind == "window":
-        left, right = (int(number) for number in numbers.split(","))
-        begin, end = diagonal - left, diagonal + right + 1
-    elif kind == "document":
-        lengths = np.array([int(number) for number in numbers.split(",")])
-        ends = np.repeat(np.cumsum(lengths), lengths)
-        begin, end = ends - np.repeat(lengths, lengths), ends
-    elif kind != "full":
-        raise Error(f"mask: '{mask}' has no token rule here; accepted: full, causal, window:L,R, document:..",
-                    "mask", mask, "full, causal, window:L,R, document:LEN,LEN,.., a matrix")
-    padding = np.zeros(len(places[0]) - queries, dtype=np.int64)
-    return np.concatenate([np.maximum(begin, 0), padding]), np.concatenate([end, padding]), places[1]
+def _plan_of_pairs(
+    rule: TokenRule | None, matrix: Any, seqlen_q: int | None, seqlen_k: int | None, q_block: int, kv_block: int
+) -> Plan:
+    if rule is None:
+        rule, queries, keys = rule_of_matrix(matrix)
+    else:
+        queries, keys = _lengths(seqlen_q, seqlen_k)
+    tables, pairs = tables_of_rule(rule, queries, keys, q_block, kv_block)
+    places = (padded(queries, tables["q_tiles"] * q_block), padded(keys, tables["kv_tiles"] * kv_block))
+    return Plan(q_block, kv_block, *places, (), tables, pairs)

@@ -19,9 +19,13 @@ struct CatalogObject {
 
 CatalogObject make_catalog(nb::handle preset_file, nb::handle device_file, nb::handle costs) {
   auto context = std::make_shared<study::Context>(*shipped_context());
-  const auto add = [&](const char* name, nb::handle path, const char* what, auto read) {
-    if (path.is_none()) return;
-    const std::string file = text_of(name, path, "a path");
+  const auto add = [&](const char* name, nb::handle given, const char* what, auto read) {
+    if (given.is_none()) return;
+    if (nb::isinstance<nb::dict>(given)) {
+      read(context->catalog, json_text(to_json_value(name, given)), name);
+      return;
+    }
+    const std::string file = text_of(name, given, "a path, or the file's JSON as a dict");
     read(context->catalog, read_text_file(name, file), std::string(what) + file);
   };
   add("preset_file", preset_file, "preset file ", add_presets);
@@ -96,9 +100,11 @@ void bind_catalog(nb::module_& module) {
       module, "Catalog",
       "Presets, backends, devices and kernels by name: those that ship, and those of your files.\n\n"
       "Args:\n"
-      "    preset_file: More presets, as JSON [none].\n"
-      "    device_file: More devices, as JSON [none].\n"
-      "    costs: More times of kernels, as `natten-sim calibrate --save` writes them [none].");
+      "    preset_file: More presets, as JSON: a file or a dict [none].\n"
+      "    device_file: More devices, likewise [none].\n"
+      "    costs: More times of kernels: what calibrate().costs() returns, or the file that `natten-sim "
+      "calibrate --save`\n"
+      "        writes [none].");
   catalog.def(
       "__init__",
       [](CatalogObject* self, nb::object preset_file, nb::object device_file, nb::object costs) {
@@ -107,9 +113,9 @@ void bind_catalog(nb::module_& module) {
       nb::kw_only(), nb::arg("preset_file") = nb::none(), nb::arg("device_file") = nb::none(),
       nb::arg("costs") = nb::none(),
       nb::sig(
-          "def __init__(self, *, preset_file: str | os.PathLike[str] | None = None, "
-          "device_file: str | os.PathLike[str] | None = None, costs: str | os.PathLike[str] | None = None) "
-          "-> None"));
+          "def __init__(self, *, preset_file: str | os.PathLike[str] | dict[str, typing.Any] | None = None, "
+          "device_file: str | os.PathLike[str] | dict[str, typing.Any] | None = None, "
+          "costs: str | os.PathLike[str] | dict[str, typing.Any] | None = None) -> None"));
   for (const CatalogTable* table : report::catalog_tables()) {
     std::string name = table->name;
     std::replace(name.begin(), name.end(), '-', '_');

@@ -136,6 +136,19 @@ class Keywords {
     if (!value.is_none()) row->read(question, value);
   }
 
+  /// Raises a TypeError that names the closest keyword.
+  [[noreturn]] void unexpected(nb::handle key, const char* function) const {
+    std::vector<std::string> names;
+    for (const Row& row : rows_) {
+      if (row.is_keyword) names.push_back(row.name);
+    }
+    const std::string name = nb::borrow<nb::str>(key).c_str();
+    const std::string closest = closest_name(name, names);
+    throw nb::type_error((std::string(function) + "() got an unexpected keyword argument '" + name + "'" +
+                          (closest.empty() ? "" : "; did you mean '" + closest + "'?"))
+                             .c_str());
+  }
+
   /// `input` as the program echoes it.
   [[nodiscard]] Json echo(Q question) const {
     Json object = Json::object();
@@ -154,18 +167,6 @@ class Keywords {
   [[nodiscard]] const std::vector<Row>& rows() const& { return rows_; }
 
  private:
-  [[noreturn]] void unexpected(nb::handle key, const char* function) const {
-    std::vector<std::string> names;
-    for (const Row& row : rows_) {
-      if (row.is_keyword) names.push_back(row.name);
-    }
-    const std::string name = nb::borrow<nb::str>(key).c_str();
-    const std::string closest = closest_name(name, names);
-    throw nb::type_error((std::string(function) + "() got an unexpected keyword argument '" + name + "'" +
-                          (closest.empty() ? "" : "; did you mean '" + closest + "'?"))
-                             .c_str());
-  }
-
   std::vector<Row> rows_;
 };
 

@@ -184,7 +184,7 @@ nb::object to_python(const Json& value) {
 Json to_json_value(const std::string& name, nb::handle value) {
   if (value.is_none()) return nullptr;
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
-  if (PyLong_Check(value.ptr()))
+  if (PyLong_Check(value.ptr()) || (PyIndex_Check(value.ptr()) && !nb::hasattr(value, "__len__")))
     return integer_of(name, value, std::numeric_limits<std::int64_t>::min(), INT64_MAX);
   if (PyFloat_Check(value.ptr())) return PyFloat_AsDouble(value.ptr());
   if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);

@@ -32,6 +32,7 @@ struct Study {
   bool threads = false;              ///< whether the answer is found by several threads
   const char* positional = nullptr;  ///< keyword that a first argument without a name is for
   Keywords<Q> keywords;
+  void (*check)(const nb::kwargs&) = nullptr;  ///< refuses keywords that contradict each other
   A (*answer)(const Q&, const study::Context&);
   Json (*input)(const Keywords<Q>&, const A&);
   Json (*result)(const A&, const study::Context&);
@@ -95,21 +96,25 @@ struct Asked {
   std::optional<unsigned> threads;
 };
 
+[[nodiscard]] inline bool is_named(nb::handle key, const char* name) {
+  return PyUnicode_CompareWithASCIIString(key.ptr(), name) == 0;
+}
+
 template <typename Q, typename A>
 [[nodiscard]] Asked<Q> read_call(const Study<Q, A>& study, const nb::kwargs& given) {
   Asked<Q> asked{.question = {}, .context = shipped_context()};
+  if (study.check != nullptr) study.check(given);
   for (const auto& [key, value] : given) {
-    const auto is = [&key = key](const char* name) {
-      return PyUnicode_CompareWithASCIIString(key.ptr(), name) == 0;
-    };
-    if (is("catalog")) {
+    if (const auto* row = study.keywords.find(key)) {
+      if (!value.is_none()) row->read(asked.question, value);
+    } else if (is_named(key, "catalog")) {
       if (!value.is_none()) asked.context = context_of(value);
-    } else if (study.duration == Duration::kLong && is("progress")) {
+    } else if (study.duration == Duration::kLong && is_named(key, "progress")) {
       asked.progress = nb::borrow(value);
-    } else if (study.threads && is("threads")) {
+    } else if (study.threads && is_named(key, "threads")) {
       if (!value.is_none()) asked.threads = static_cast<unsigned>(integer_of("threads", value, 1, 1024));
     } else {
-      study.keywords.read(asked.question, key, value, study.function);
+      study.keywords.unexpected(key, study.function);
     }
   }
   return asked;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pathlib
 import pickle
 import sys
 from typing import Any
@@ -157,6 +158,63 @@ def test_a_schedules_table_runs_again() -> None:
     assert '"traceEvents"' in best.trace()
     with pytest.raises(natten_sim.Error, match="one algorithm"):
         natten_sim.schedule(q_tiles=4).table()
+
+
+@pytest.mark.parametrize(("keywords", "parameter", "part"), [
+    ({"kernel": "fa4", "device": "h200", "seqlen_q": 8192, "q_tiles": 4}, "q_tiles", "the kernel says the rest"),
+    ({"kernel": "fa4", "seqlen_q": 8192}, "device", "that runs the kernel"),
+    ({"kernel": "fa4", "device": "h200", "seqlen_q": 8192, "mask": np.ones((4, 4), dtype=bool)}, "mask", "a window"),
+    ({"kernel": "fa5", "device": "h200", "seqlen_q": 8192}, "kernel", "fa4"),
+    ({"q_tiles": 4, "costs": "fa4-h200-d128", "reduce": 2}, "reduce", "one of the two"),
+    ({"q_tiles": 4, "costs": "fa4"}, "costs", "fa4-h200-d128"),
+    ({"table": natten_sim.schedule(q_tiles=2, algorithm="spt").table(), "q_tiles": 4}, "q_tiles", "the table says the rest"),
+])
+def test_schedules_refuse_keywords_that_say_it_twice(keywords: dict[str, Any], parameter: str, part: str) -> None:
+    with pytest.raises(natten_sim.Error, match=part) as raised:
+        natten_sim.schedule(**keywords)
+    assert raised.value.parameter == parameter
+
+
+def test_a_kernels_schedule_has_milliseconds_and_no_picture() -> None:
+    answer = natten_sim.schedule(kernel="fa4", device="h200", seqlen_q=8192, heads=16, mask="causal")
+    ordered, unordered = answer.kernel.deterministic, answer.kernel.unordered
+    # Two products of the pairs of a causal mask make half of 8192 x 8192: five products in all, two FLOPs a pair and dim.
+    flops = 5 * 2 * 16 * 128 * 8192**2 / 2
+    assert ordered.tflops == pytest.approx(flops / ordered.time_ms / 1e9, rel=1e-12)
+    assert unordered.time_ms < ordered.time_ms and answer.kernel.ratio == pytest.approx(unordered.time_ms / ordered.time_ms)
+    for ask in (answer.svg, answer.table, answer.trace):
+        with pytest.raises(natten_sim.Error, match="one algorithm"):
+            ask()
+    assert answer._repr_svg_() is None
+
+
+def test_costs_of_a_file_schedule_as_its_numbers_do(root: pathlib.Path) -> None:
+    file = str(root / "data" / "schedule-costs" / "fa4-h200-d128.json")
+    keywords: dict[str, Any] = {"seqlen_q": 8192, "q_tile": 64, "mask": "causal", "algorithm": "spt", "heads": 4, "workers": 132}
+    named, read = (natten_sim.schedule(costs=costs, **keywords) for costs in ("fa4-h200-d128", file))
+    assert named.result == read.result and read.svg() == named.svg()
+
+
+def test_dicts_of_runs_are_calibrated_as_their_table() -> None:
+    # Tiles of 64 x 64 tokens that cost 2 us each and a launch of 4: what the costs give back, from four sizes.
+    def run(tokens: int) -> dict[str, Any]:
+        return {"kernel": "hopper-fna", "device": "h200", "input": (tokens, tokens), "window": (tokens // 4, tokens // 4),
+                "stride": [1, 1], "q_tile": (8, 8), "kv_tile": (8, 8), "heads": np.int64(4), "head_dim": 64, "causal": (False, True),
+                "ms": natten_sim.count(input=(tokens, tokens), window=(tokens // 4, tokens // 4), q_tile=(8, 8), kv_tile=(8, 8),
+                                       causal=(False, True)).visited_tiles * 4 * 2e-3 / 132 + 4e-3}
+
+    runs = [run(tokens) for tokens in (128, 160, 192, 256)]
+    answer = natten_sim.calibrate(runs, source="made up")
+    assert [row.measured_ms for row in answer.runs] == [one["ms"] for one in runs]
+    for row in answer.runs:
+        assert row.predicted_ms == pytest.approx(row.measured_ms, rel=0.1)
+    catalog = natten_sim.Catalog(costs=answer.costs())
+    asked = {name: value for name, value in runs[0].items() if name != "ms"}
+    timed = natten_sim.time(**asked, catalog=catalog)
+    assert timed.time_ms.total == pytest.approx(answer.runs[0].predicted_ms, rel=1e-3), "costs are stored with four digits"
+    for wrong in ([], [3], None, [{"input": 8}]):
+        with pytest.raises(natten_sim.Error):
+            natten_sim.calibrate(wrong)  # type: ignore[arg-type]
 
 
 def test_a_missing_calibration_says_what_to_measure() -> None:

@@ -8,6 +8,7 @@ import hypothesis.strategies as st
 import natten_sim
 import numpy as np
 import pytest
+from conftest import ABSENT
 from hypothesis import given, settings
 from test_brute_force import axes, axis_mask, keywords_of
 
@@ -27,11 +28,11 @@ def in_places(plan: natten_sim.flex.Plan, mask: Any) -> Any:
 
 
 def check_blocks(plan: natten_sim.flex.Plan, mask: Any) -> None:
-    """Every block is visited iff a pair attends, and full iff every pair of tokens in it does."""
+    """Every block is visited iff a pair attends, and full iff every query in it attends to every place of a key."""
     places = in_places(plan, mask).reshape(plan.q_blocks, plan.q_block, plan.kv_blocks, plan.kv_block)
-    tokens = (plan.q_tokens >= 0).reshape(plan.q_blocks, 1, -1, 1) & (plan.kv_tokens >= 0).reshape(1, plan.kv_blocks, 1, -1)
+    queries = (plan.q_tokens >= 0).reshape(plan.q_blocks, plan.q_block, 1, 1)
     some = places.any(axis=(1, 3))
-    every = (places.transpose(0, 2, 1, 3) == tokens).all(axis=(2, 3)) & some
+    every = (places | ~queries).all(axis=(1, 3)) & some
     for is_full, expected in ((True, every), (False, some & ~every)):
         for of, blocks_of in (("q", expected), ("kv", expected.T)):
             for compact in (False, True):
@@ -40,6 +41,24 @@ def check_blocks(plan: natten_sim.flex.Plan, mask: Any) -> None:
                 for row, count in enumerate(blocks.counts):
                     assert blocks.columns[row, :count].tolist() == np.nonzero(blocks_of[row])[0].tolist()
     assert (plan.visited, plan.full) == (some.sum(), every.sum())
+    check_kernel_semantics(plan, mask)
+
+
+def check_kernel_semantics(plan: natten_sim.flex.Plan, mask: Any) -> None:
+    """What a kernel attends to that masks nothing in full blocks, and asks the rule in partial ones."""
+    import torch
+
+    numbers = torch.arange(len(plan.q_tokens)), torch.arange(len(plan.kv_tokens))
+    rule = np.asarray(plan.mask_mod("cpu")(0, 0, numbers[0][:, None], numbers[1][None]))
+    attended = np.zeros(rule.shape, dtype=bool)
+    for is_full in (False, True):
+        blocks = plan.blocks(full=is_full)
+        for row, count in enumerate(blocks.counts):
+            for column in blocks.columns[row, :count]:
+                block = np.s_[row * plan.q_block : (row + 1) * plan.q_block, column * plan.kv_block : (column + 1) * plan.kv_block]
+                attended[block] = True if is_full else rule[block]
+    queries = plan.q_tokens >= 0
+    assert (attended[queries] == in_places(plan, mask)[queries]).all()
 
 
 @settings(max_examples=80)
@@ -78,6 +97,46 @@ def test_sequence_blocks_are_those_of_the_mask(
     mask = sequence_mask(kind, queries, keys, left, right, lengths)
     assert (plan.dense_mask() == mask).all()
     check_blocks(plan, mask)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**32 - 1))
+def test_any_mask_of_tokens_has_its_blocks(queries: int, keys: int, q_tile: int, kv_tile: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    # Coarse cells, so that some blocks are full and some are empty.
+    cells = random.random((8, 8)) < random.random()
+    mask = cells[np.arange(queries)[:, None] // 6 % 8, np.arange(keys)[None] // 6 % 8] ^ (random.random((queries, keys)) < 0.02)
+    plan = natten_sim.flex.plan(token_mask=mask, q_tile=q_tile, kv_tile=kv_tile)
+    assert (plan.dense_mask() == mask).all()
+    check_blocks(plan, mask)
+
+
+def test_a_function_of_tokens_is_a_mask() -> None:
+    def dilated(batch: Any, head: Any, query: Any, key: Any) -> Any:
+        return (key <= query) & ((query - key) % 3 == 0)
+
+    plan = natten_sim.flex.plan(mask=dilated, seqlen_q=100, seqlen_k=130, q_tile=16, kv_tile=8)
+    mask = dilated(0, 0, np.arange(100)[:, None], np.arange(130)[None])
+    assert (plan.dense_mask() == mask).all()
+    check_blocks(plan, mask)
+    for wrong in (mask.astype(int), mask[0], mask[:0]):
+        with pytest.raises(natten_sim.Error, match="of booleans"):
+            natten_sim.flex.plan(token_mask=wrong)
+    with pytest.raises(natten_sim.Error, match="seqlen_q"):
+        natten_sim.flex.plan(mask=dilated)
+
+
+def test_a_pytorch_without_an_order_refuses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch.nn.attention.flex_attention as flex_attention
+
+    class BlockMask:
+        def __init__(self, seq_lengths: Any, *tables: Any, BLOCK_SIZE: Any, mask_mod: Any) -> None:  # noqa: N803
+            self.seq_lengths = seq_lengths
+
+    monkeypatch.setattr(flex_attention, "BlockMask", BlockMask)
+    plan = natten_sim.flex.plan(mask="causal", seqlen_q=512)
+    assert plan.block_mask("cpu").seq_lengths == (512, 512)
+    with pytest.raises(natten_sim.Error, match="takes no order"):
+        plan.block_mask("cpu", dq_order="best")
 
 
 def test_tokens_go_into_tiles_and_back() -> None:
@@ -127,6 +186,35 @@ def test_dq_ranks_count_the_blocks_that_began_before(problem: list[tuple[int, ..
             assert ranks[q, kv] == rank
 
 
+def test_a_block_mask_carries_the_order() -> None:
+    plan = natten_sim.flex.plan(mask="window:200,0", seqlen_q=1024, q_tile=64, kv_tile=64)
+    for order, spt in (("ascending", False), ("descending", True)):
+        mask = plan.block_mask("cpu", dq_order=order)  # type: ignore[arg-type]
+        assert (mask.dq_kv_order, mask.dq_kv_order_spt) == (None, spt)
+        assert tuple(mask.dq_write_order.shape) == tuple(mask.q_indices.shape)
+        assert tuple(mask.dq_write_order_full.shape) == tuple(mask.full_q_indices.shape)
+    best = plan.block_mask("cpu", dq_order="best", workers=5)
+    assert best.dq_kv_order_spt is None and sorted(best.dq_kv_order[0, 0].tolist()) == list(range(16))
+
+
+@pytest.mark.skipif("torch" in ABSENT, reason="needs PyTorch 2.15")
+@pytest.mark.parametrize("mask", ["causal", "window:200,0", "document:300,100,600", "full"])
+def test_plain_orders_are_those_that_pytorch_computes(mask: str) -> None:
+    import torch.nn.attention.flex_attention as flex_attention
+
+    theirs_of = getattr(flex_attention, "_compute_dq_write_order_from_block_mask", None)
+    if theirs_of is None:
+        pytest.skip("this PyTorch computes no order")
+    plan = natten_sim.flex.plan(mask=mask, seqlen_q=1000, q_tile=64, kv_tile=64)
+    for order, spt in (("ascending", False), ("descending", True)):
+        ours = plan.block_mask("cpu", dq_order=order)  # type: ignore[arg-type]
+        theirs = theirs_of(ours, dq_kv_order=spt)
+        for counts, mine, other in ((ours.q_num_blocks, ours.dq_write_order, theirs[0]),
+                                    (ours.full_q_num_blocks, ours.dq_write_order_full, theirs[1])):
+            for row, count in enumerate(counts[0, 0].tolist()):
+                assert mine[0, 0, row, :count].tolist() == other[0, 0, row, :count].tolist()
+
+
 def test_the_best_dq_order_is_no_worse_than_the_plain_ones() -> None:
     plan = natten_sim.flex.plan(mask="causal", seqlen_q=2048)
     costs: dict[str, Any] = {"compute": 7, "reduce": 2, "workers": 5}
@@ -142,6 +230,14 @@ def test_the_best_dq_order_is_no_worse_than_the_plain_ones() -> None:
         plan.dq_write_order([0, 1])
     with pytest.raises(natten_sim.Error, match="ascending, descending, best"):
         plan.dq_write_order("random")  # type: ignore[arg-type]
+
+
+def test_kernel_options_divide_the_blocks() -> None:
+    options = natten_sim.flex.plan(mask="causal", seqlen_q=960, q_tile=96, kv_tile=256).kernel_options()
+    assert options == {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_M1": 32, "BLOCK_N1": 32, "BLOCK_M2": 32, "BLOCK_N2": 32}
+    with pytest.raises(natten_sim.Error) as raised:
+        natten_sim.flex.plan(input=(10, 10), window=(5, 5), q_tile=(5, 5), kv_tile=(4, 4)).kernel_options()
+    assert (raised.value.parameter, raised.value.hint) == ("q_tile", "32")
 
 
 def test_flash4_tensors_are_compact_and_their_blocks_are_checked() -> None:

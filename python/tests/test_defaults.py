@@ -8,6 +8,7 @@ from typing import Any
 
 import natten_sim
 import pytest
+from conftest import ROOT
 
 # Calls that keywords can be added to. A keyword is compared on the first that takes it. None names a preset, a
 # kernel or a device that fills in what the question leaves out.
@@ -22,6 +23,7 @@ CALLS: dict[str, list[dict[str, Any]]] = {
     "msda": [{"config": "B4_800x1333_d256_L4"}],
     "time": [{"kernel": "hopper-fna", "device": "h200", "input": 4096, "window": 512, "q_tile": 128, "kv_tile": 128,
               "head_dim": 128}],
+    "calibrate": [{"runs": str(ROOT / "data" / "kernel-runs" / "natten-h200.csv"), "source": "measured"}],
     "advise": [{"input": (16, 16, 16), "device": "h200"}],
 }
 

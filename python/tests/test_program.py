@@ -15,6 +15,7 @@ HUNYUAN = {"preset": "hunyuan-video", "window": (18, 24, 24)}
 TILES = {"q_tile": (4, 8, 8), "kv_tile": (2, 8, 8)}
 
 RECORDINGS = str(ROOT / "data" / "recordings")
+RUNS = str(ROOT / "data" / "kernel-runs" / "natten-h200.csv")
 
 # Function, keywords, the program's line.
 SAME: list[tuple[str, dict[str, Any], str]] = [
@@ -51,6 +52,12 @@ SAME: list[tuple[str, dict[str, Any], str]] = [
     ("schedule", {"q_tiles": 6, "mask": "window:2,0", "algorithm": "ascending", "walk": "partial-first", "prologue": 2,
                   "epilogue": 3},
      "schedule --q-tiles 6 --mask window:2,0 --algorithm ascending --walk partial-first --prologue 2 --epilogue 3"),
+    ("schedule", {"kernel": "fa4", "device": "h200", "seqlen_q": 8192, "heads": 16, "heads_kv": 4, "mask": "window:1000,0"},
+     "schedule --kernel fa4 --device h200 -i 8192 -n 16 --heads-kv 4 --mask window:1000,0"),
+    ("schedule", {"seqlen_q": 8192, "q_tile": 64, "kv_tile": 128, "heads": 8, "device": "h200", "mask": "causal",
+                  "algorithm": "spt", "costs": "fa4-h200-d128"},
+     "schedule -i 8192 --q-tile 64 --kv-tile 128 -n 8 --device h200 --mask causal --algorithm spt --costs fa4-h200-d128"),
+    ("calibrate", {"runs": RUNS, "suggestions": 1}, f"calibrate {RUNS} --suggestions 1"),
     ("reuse", {"seqlen": 32768, "head_dim": 64, "tile": 80}, "reuse -i 32768 -d 64 --tile 80"),
     ("reuse", {"seqlen": 131072, "tile": 128, "device": "h200", "fidelity": "lru", "compare": "sawtooth"},
      "reuse -i 131072 --tile 128 --device h200 --fidelity lru --compare sawtooth"),
@@ -137,6 +144,15 @@ def test_input_reproduces_the_answer() -> None:
     answer = natten_sim.count(preset="flux1-dev-4k", window=(80, 80), stride=(16, 16))
     keywords = {name: value for name, value in answer.input.to_dict().items() if value is not None}
     assert natten_sim.count(**keywords).result == answer.result
+
+
+def test_input_lists_the_tile_pairs_of_a_search() -> None:
+    answer = natten_sim.search(preset="hunyuan-video", device="h200", kernel=["flexattention", "hopper-fna"], top=2)
+    assert {choice.kernel for choice in answer.input.tiles if "kernel" in choice} == {"flexattention", "hopper-fna"}
+    keywords = {name: value for name, value in answer.input.to_dict().items() if value is not None}
+    assert natten_sim.search(**keywords).candidates == answer.candidates
+    with pytest.raises(natten_sim.Error, match="backend and kernel"):
+        natten_sim.search(preset="hunyuan-video", tiles=[{"q_tile": (2, 8, 8), "kv_tile": (2, 8, 8), "device": "h200"}])
 
 
 def test_files_add_to_the_catalog(program: Program, root: Any, tmp_path: Any) -> None:

@@ -18,8 +18,18 @@ const FinishedSchedule* finished_of(const ScheduleResult& result) {
   return std::get_if<FinishedSchedule>(&result.outcome);
 }
 
-/// The other phases are of a whole chain.
-bool has_q_tile(TaskPhase phase) { return phase == TaskPhase::kCompute || phase == TaskPhase::kReduce; }
+/// The Q tile of a step, and its query head. Phases of a whole chain have no tile; their head is the chain's.
+struct StepTile {
+  std::int32_t head = 0;
+  std::optional<std::int32_t> q_tile;
+};
+
+StepTile tile_of(const BackwardProblem& problem, const ScheduledChain& chain, const CriticalStep& step) {
+  if (step.phase != TaskPhase::kCompute && step.phase != TaskPhase::kReduce) return {chain.head, std::nullopt};
+  const std::int32_t tiles = problem.mask.q_tiles / problem.merged_heads;
+  const std::int32_t q = chain.q_order[static_cast<std::size_t>(step.task)];
+  return {chain.head * problem.merged_heads + q / tiles, q % tiles};
+}
 
 /// Visits every step of the critical path with the phase it belongs to and the time at which that starts.
 template <typename Visit>
@@ -36,9 +46,9 @@ Json critical_path_fields(const FinishedSchedule& finished) {
   Json steps = Json::array();
   for_each_critical_step(finished, [&](const SchedulePhase& phase, const CriticalStep& step, double offset) {
     const ScheduledChain& chain = phase.schedule.chains[static_cast<std::size_t>(step.chain)];
-    Json object = {{"head", chain.head}, {"kv_tile", chain.kv_tile}};
-    object["q_tile"] =
-        has_q_tile(step.phase) ? Json(chain.q_order[static_cast<std::size_t>(step.task)]) : Json();
+    const StepTile at = tile_of(phase.problem, chain, step);
+    Json object = {{"head", at.head}, {"kv_tile", chain.kv_tile}};
+    object["q_tile"] = nullable(at.q_tile);
     object["phase"] = to_string(step.phase);
     if (!phase.name.empty()) object["pass"] = phase.name;
     object["start"] = offset + step.start;
@@ -50,9 +60,22 @@ Json critical_path_fields(const FinishedSchedule& finished) {
 
 std::string schedule_percent(double fraction) { return fmt::format("{:.2f}%", 100 * fraction); }
 
+std::string megabytes(std::int64_t bytes) {
+  constexpr double kMebi = 1024 * 1024;
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / kMebi);
+}
+
 std::string bound_name(const FinishedSchedule& finished) {
   if (finished.plan.exhausted_at && !finished.run.binding) return "every schedule searched";
   return finished.run.binding ? to_string(*finished.run.binding) : "sum of passes";
+}
+
+std::string problem_text(const BackwardProblem& problem) {
+  const std::int32_t tiles = problem.mask.q_tiles / problem.merged_heads;
+  const std::string merged =
+      problem.merged_heads == 1 ? "" : fmt::format(" (chains of KV heads, {} heads each)", problem.merged_heads);
+  return fmt::format("{} Q x {} KV tiles, {} heads{}, {} workers", tiles, problem.mask.kv_tiles,
+                     problem.heads * problem.merged_heads, merged, problem.workers);
 }
 
 /// Why a schedule has no numbers; null when it has.
@@ -70,11 +93,10 @@ std::string critical_path_text(const FinishedSchedule& finished) {
   std::vector<std::vector<std::string>> steps = {{"start", "end", "head", "KV tile", "Q tile", "phase"}};
   for_each_critical_step(finished, [&](const SchedulePhase& phase, const CriticalStep& step, double offset) {
     const ScheduledChain& chain = phase.schedule.chains[static_cast<std::size_t>(step.chain)];
+    const StepTile at = tile_of(phase.problem, chain, step);
     steps.push_back(
-        {short_number(offset + step.start), short_number(offset + step.end), std::to_string(chain.head),
-         std::to_string(chain.kv_tile),
-         has_q_tile(step.phase) ? std::to_string(chain.q_order[static_cast<std::size_t>(step.task)]) : "-",
-         to_string(step.phase)});
+        {short_number(offset + step.start), short_number(offset + step.end), std::to_string(at.head),
+         std::to_string(chain.kv_tile), at.q_tile ? std::to_string(*at.q_tile) : "-", to_string(step.phase)});
   });
   return "\ncritical path\n" + text_table(steps);
 }
@@ -98,6 +120,7 @@ Json schedule_fields(const ScheduleResult& result, CriticalPath path) {
   fields["lower_bound"] = when_finished([](const auto& f) { return f.run.lower_bound; });
   fields["lower_bound_by"] = when_finished(bound_name);
   fields["optimality_gap"] = when_finished([](const auto& f) { return f.run.optimality_gap; });
+  fields["proved"] = when_finished([](const auto& f) { return f.run.optimality_gap == 0; });
   fields["utilization"] = when_finished([](const auto& f) { return nullable(f.run.utilization); });
   fields["total_work"] = when_finished([](const auto& f) { return f.run.total_work; });
   fields["bubble"] = {
@@ -105,6 +128,7 @@ Json schedule_fields(const ScheduleResult& result, CriticalPath path) {
       {"wait_for_turn", when_finished([](const auto& f) { return f.run.bubble.wait_for_turn; })},
       {"tail", when_finished([](const auto& f) { return f.run.bubble.tail; })}};
   fields["heads_in_flight"] = when_finished([](const auto& f) { return f.run.heads_in_flight; });
+  fields["workspace_bytes"] = when_finished([](const auto& f) { return nullable(f.workspace_bytes); });
   if (finished != nullptr && path == CriticalPath::kShown)
     fields["critical_path"] = critical_path_fields(*finished);
   fields["closed_form"] = when_finished([](const auto& f) { return nullable(f.closed_form); });
@@ -142,11 +166,10 @@ std::string schedule_csv(const ScheduleAnswer& answer) {
 std::string schedule_text(const ScheduleResult& result, const BackwardProblem& problem, CriticalPath path) {
   const FinishedSchedule& finished = std::get<FinishedSchedule>(result.outcome);
   const PlanRun& run = finished.run;
-  const std::vector<std::vector<std::string>> rows = {
+  std::vector<std::vector<std::string>> rows = {
       {"schedule", fmt::format("{}, {} dispatch{}", result.name, to_string(finished.plan.dispatch),
                                result.ordered ? "" : ", reductions in no prescribed order")},
-      {"problem", fmt::format("{} Q x {} KV tiles, {} heads, {} workers", problem.mask.q_tiles,
-                              problem.mask.kv_tiles, problem.heads, problem.workers)},
+      {"problem", problem_text(problem)},
       {"makespan", short_number(run.makespan)},
       {"lower bound", fmt::format("{} ({})", short_number(run.lower_bound), bound_name(finished))},
       {"gap", run.optimality_gap == 0 ? "0: optimal" : schedule_percent(run.optimality_gap)},
@@ -159,6 +182,8 @@ std::string schedule_text(const ScheduleResult& result, const BackwardProblem& p
       {"closed form", finished.closed_form ? short_number(*finished.closed_form) : "-"},
       {"deadlock", finished.finishes_on_any_workers ? "none, whatever the times and the number of workers"
                                                     : "none, whatever the times"}};
+  if (finished.workspace_bytes)
+    rows.push_back({"memory", megabytes(*finished.workspace_bytes) + " beside inputs and gradients"});
   const std::string text = text_table(rows, LastColumn::kLeft);
   return path == CriticalPath::kHidden ? text : text + critical_path_text(finished);
 }
@@ -184,11 +209,12 @@ std::string schedule_comparison(const ScheduleAnswer& answer) {
   }
   std::vector<std::vector<std::string>> rows = {
       {"algorithm", "dispatch", "makespan", "of fastest", "lower bound", "gap", "busy", "closed form"}};
+  if (answer.tokens) rows.front().push_back("memory");
   std::string remarks;
   for (const ScheduleResult& result : answer.results) {
     const FinishedSchedule* finished = finished_of(result);
     if (finished == nullptr) {
-      rows.push_back({result.name, "-", "-", "-", "-", "-", "-", "-"});
+      rows.emplace_back(rows.front().size(), "-").front() = result.name;
       const Json deadlock = deadlock_text(result);
       const Json reason = deadlock.is_null() ? not_applicable_text(result) : deadlock;
       remarks += fmt::format("{}: {}\n", result.name, reason.get<std::string>());
@@ -201,10 +227,10 @@ std::string schedule_comparison(const ScheduleAnswer& answer) {
                     short_number(run.lower_bound), schedule_percent(run.optimality_gap),
                     run.utilization ? schedule_percent(*run.utilization) : "-",
                     finished->closed_form ? short_number(*finished->closed_form) : "-"});
+    if (answer.tokens)
+      rows.back().push_back(finished->workspace_bytes ? megabytes(*finished->workspace_bytes) : "-");
   }
-  const BackwardProblem& problem = answer.problem;
-  return fmt::format("{} Q x {} KV tiles, {} heads, {} workers\n", problem.mask.q_tiles,
-                     problem.mask.kv_tiles, problem.heads, problem.workers) +
+  return problem_text(answer.problem) + "\n" +
          text_table(rows) + "* no prescribed dQ order in one pass; its bound is that of its own work\n" +
          remarks + (answer.cost_map.empty() ? std::string() : cost_map_text(answer.cost_map));
 }

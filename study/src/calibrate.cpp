@@ -106,7 +106,8 @@ std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& cont
   return candidates;
 }
 
-std::vector<SuggestedRun> suggest(const KernelRun& like, const CostFit& fit, std::size_t most,
+std::vector<SuggestedRun> suggest(const KernelRun& like, const CostFit& fit,
+                                  const std::vector<CostPrior>& priors, std::size_t most,
                                   const Context& context) {
   constexpr double kShortest_ms = 0.5, kLongest_ms = 400;  // of a candidate: neither noise nor a long wait
   std::vector<KernelRun> candidates;
@@ -119,16 +120,15 @@ std::vector<SuggestedRun> suggest(const KernelRun& like, const CostFit& fit, std
     works.push_back(work);
   }
   std::vector<SuggestedRun> suggestions;
-  for (const SharpeningRun& chosen :
-       sharpening_runs(fit, context.catalog.cost_priors.of(like.pass, like.kernel), works, most)) {
+  for (const SharpeningRun& chosen : sharpening_runs(fit, priors, works, most)) {
     suggestions.push_back({candidates[chosen.candidate],
                            launch_time(works[chosen.candidate], fit.costs).total_ms, chosen.uncertainty});
   }
   return suggestions;
 }
 
-CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const CalibrateQuestion& question,
-                              const Context& context) {
+CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vector<CostPrior>& priors,
+                              const CalibrateQuestion& question, const Context& context) {
   require_one_tile_size(runs);
   const PassCosts relative = relative_costs(runs[0]);
   std::vector<MeasuredLaunch> launches;
@@ -141,7 +141,7 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const Calibrat
     costs.kv_tile_tokens = relative.kv_tile_tokens;
     launches.clear();
     for (const KernelRun& run : runs) launches.push_back(launch_of_run(run, costs, context));
-    fit = fit_costs(launches, context.catalog.cost_priors.of(runs[0].pass, runs[0].kernel));
+    fit = fit_costs(launches, priors);
   }
   fit.costs.pass = relative.pass;
   fit.costs.q_tile_tokens = relative.q_tile_tokens;
@@ -155,14 +155,37 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const Calibrat
     if (std::find(kinds.begin(), kinds.end(), pass.runs.back().kind) == kinds.end())
       kinds.push_back(pass.runs.back().kind);
   }
-  pass.suggestions = suggest(runs[0], fit, question.suggestions, context);
+  pass.suggestions = suggest(runs[0], fit, priors, question.suggestions, context);
   pass.costs = std::move(fit.costs);
   return pass;
 }
 
-/// Geometric means of the rates of all runs that timed copies, by the number of axes.
-std::vector<PermutationRate> permutation_rates(const std::vector<KernelRun>& runs, const std::string& source,
-                                               const Context& context) {
+/// The power limit belongs to the device: how much it slows long runs of one kernel is expected of the others
+/// there. The geometric mean over those is the prior then; what the pass itself shows is not in it.
+std::vector<CostPrior> priors_beside(const CalibratedPass& pass, const std::vector<CalibratedPass>& all,
+                                     const Context& context) {
+  std::vector<CostPrior> priors = context.catalog.cost_priors.of(pass.costs.pass, pass.kernel);
+  double slowdown = 0, slowdown_ms = 0;
+  int others = 0;
+  for (const CalibratedPass& other : all) {
+    if (other.device != pass.device || other.head_dim != pass.head_dim || other.kernel == pass.kernel ||
+        other.costs.pass != pass.costs.pass || !(other.costs.slowdown > 0))
+      continue;
+    slowdown += std::log(other.costs.slowdown);
+    slowdown_ms += std::log(other.costs.slowdown_ms);
+    ++others;
+  }
+  for (CostPrior& prior : priors) {
+    if (others > 0 && prior.name == "slowdown") prior.value = std::exp(slowdown / others);
+    if (others > 0 && prior.name == "slowdown_ms") prior.value = std::exp(slowdown_ms / others);
+  }
+  return priors;
+}
+
+/// Geometric means of the rates of all runs that timed copies, by the number of axes. Of a copy's time a
+/// launch is no transfer.
+std::vector<PermutationRate> permutation_rates(const std::vector<KernelRun>& runs, double launch_us,
+                                               const std::string& source, const Context& context) {
   std::vector<PermutationRate> rates;
   for (std::size_t axes = 1; axes <= 3; ++axes) {
     double into = 0, out = 0;
@@ -180,7 +203,8 @@ std::vector<PermutationRate> permutation_rates(const std::vector<KernelRun>& run
                                                         : run.unperm_o_ms;
         if (!ms || name == "v" || name == "lse") continue;
         const double bytes = static_cast<double>(copy.bytes_read) + static_cast<double>(copy.bytes_written);
-        (copy.into_tiles ? into : out) += std::log(1e3 * bytes / *ms);
+        const double moving_ms = std::max(*ms - 1e-3 * launch_us, 0.5 * *ms);
+        (copy.into_tiles ? into : out) += std::log(1e3 * bytes / moving_ms);
         ++(copy.into_tiles ? into_count : out_count);
       }
     }
@@ -238,12 +262,20 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
       group->push_back(run);
     }
   }
-  CalibrateAnswer answer;
+  std::vector<CalibratedPass> alone;
+  CalibrateQuestion fit_only = question;
+  fit_only.suggestions = 0;
   for (const std::vector<KernelRun>& runs : groups) {
-    answer.passes.push_back(calibrate_pass(runs, question, context));
+    alone.push_back(calibrate_pass(
+        runs, context.catalog.cost_priors.of(runs[0].pass, runs[0].kernel), fit_only, context));
+  }
+  CalibrateAnswer answer;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::vector<KernelRun>& runs = groups[i];
+    answer.passes.push_back(calibrate_pass(runs, priors_beside(alone[i], alone, context), question, context));
     KernelCosts& entry = entry_of(answer.passes.back(), runs.front(), answer.entries);
     entry.passes.push_back(answer.passes.back().costs);
-    for (PermutationRate& rate : permutation_rates(runs, question.source, context))
+    for (PermutationRate& rate : permutation_rates(runs, entry.passes.back().launch_us, question.source, context))
       entry.permutation.push_back(std::move(rate));
   }
   return answer;

@@ -12,6 +12,7 @@
 #include "schedules/cost_map.hpp"
 #include "schedules/schedule_problem.hpp"
 #include "schedules/whole_costs.hpp"
+#include "schedules/workspace.hpp"
 
 namespace natten_sim::study {
 namespace {
@@ -47,6 +48,9 @@ BackwardCosts resolve_costs(const ScheduleCosts& given, bool grouped_heads) {
   costs.handoff = given.handoff;
   costs.handoff_far = given.handoff_far;
   costs.writer_stages = given.writer_stages;
+  costs.early_exit = given.early_exit;
+  costs.release = given.release;
+  costs.dkv_turns = given.dkv_turns;
   return costs;
 }
 
@@ -69,14 +73,26 @@ BackwardCosts costs_of_set(const ScheduleQuestion& question, const std::optional
   }
   BackwardCosts costs = backward_costs(set, *tasks);
   if (!grouped_heads) costs.reduce_kv = 0;
+  costs.early_exit = question.costs.early_exit;  // what no measurement said
+  costs.release = question.costs.release;
+  costs.dkv_turns = question.costs.dkv_turns;
   return costs;
+}
+
+/// Chains of KV heads: the Q tiles of a group's heads one after the other.
+void merge_heads(BackwardProblem& problem) {
+  problem.merged_heads = problem.heads_per_kv_head;
+  problem.heads /= problem.merged_heads;
+  problem.heads_per_kv_head = 1;
+  problem.mask = stacked_q_tiles(problem.mask, problem.merged_heads);
 }
 
 /// Everything of a question but its schedules.
 ScheduleAnswer describe_problem(const ScheduleQuestion& question, const Catalog& catalog) {
   ScheduleAnswer answer;
-  MaskedTiles tiles = masked_tiles(question.sizes, question.mask, catalog);
+  MaskedTiles tiles = masked_tiles(question.sizes, question.mask, question.ctas_per_chain, catalog);
   answer.tokens = tiles.tokens;
+  answer.tiles = tiles.given;
   answer.heads = question.heads;
   answer.heads_kv = question.heads_kv.value_or(question.heads);
   answer.batch = question.batch;
@@ -91,7 +107,12 @@ ScheduleAnswer describe_problem(const ScheduleQuestion& question, const Catalog&
   problem.mask = std::move(tiles.mask);
   problem.heads = static_cast<std::int32_t>(all);
   problem.heads_per_kv_head = answer.heads / answer.heads_kv;
-  problem.workers = count_workers(question.workers, catalog, problem.mask.kv_tiles);
+  answer.ctas =
+      count_workers(question.workers, catalog, question.ctas_per_chain * problem.mask.kv_tiles);
+  if (answer.ctas < question.ctas_per_chain)
+    throw InvalidParameter("workers", std::to_string(answer.ctas), "2 or more, for pairs of CTAs");
+  problem.workers = answer.ctas / question.ctas_per_chain;
+  if (question.gqa_chains == GqaChains::kKvHeads) merge_heads(problem);
   const bool grouped = problem.heads_per_kv_head > 1;
   answer.costs = question.named_costs ? costs_of_set(question, answer.tokens, grouped, catalog)
                                       : resolve_costs(question.costs, grouped);
@@ -110,7 +131,7 @@ std::optional<std::int32_t> heads_limit(const ScheduleQuestion& question, const 
   if (question.head_dim < 1 || question.head_dim > kMostHeadDim)
     throw InvalidParameter("dim", std::to_string(question.head_dim), "1 to 65536");
   BackwardCall call;
-  call.q_tokens = answer.tokens->q_tokens;
+  call.q_tokens = answer.tokens->q_tokens * answer.problem.merged_heads;
   call.head_dim = question.head_dim;
   call.element_bytes = element_bytes(question.dtype);
   return schedules::heads_within(device.l2.bytes->value, call, answer.problem.workers,
@@ -190,7 +211,7 @@ std::vector<const ScheduleAlgorithm*> chosen_algorithms(const ScheduleQuestion& 
   std::vector<const ScheduleAlgorithm*> algorithms;
   for (const std::string& name : question.algorithms) algorithms.push_back(&schedule_algorithm(name));
   if (!algorithms.empty()) return algorithms;
-  const bool search = question.effort.has_value() || count_tasks(answer.problem) <= kCheapTasks;
+  const bool search = question.effort || question.time_limit_s || count_tasks(answer.problem) <= kCheapTasks;
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
     if (algorithm->searches && !search) {
       answer.left_out.push_back(algorithm->name);
@@ -207,7 +228,9 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
   for (const std::string& name : question.algorithms) (void)schedule_algorithm(name);
   ScheduleAnswer answer = describe_problem(question, context.catalog);
   const std::vector<const ScheduleAlgorithm*> algorithms = chosen_algorithms(question, answer);
-  const WholeCosts whole = whole_costs(answer.problem, answer.costs);
+  BackwardCosts costs = answer.costs;
+  costs.reduce /= question.ctas_per_chain;  // each of a pair reduces half of a dQ tile
+  const WholeCosts whole = whole_costs(answer.problem, costs);
   answer.heads_in_flight = heads_limit(question, answer, context.catalog);
   const ScheduleRequest request{.problem = answer.problem,
                                 .costs = whole.costs,
@@ -216,10 +239,14 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
                                 .walk = question.walk,
                                 .effort = question.effort,
                                 .seed = question.seed,
+                                .time_limit_s = question.time_limit_s,
                                 .heads_in_flight = answer.heads_in_flight,
                                 .progress = context.progress};
-  for (const ScheduleAlgorithm* algorithm : algorithms)
+  for (const ScheduleAlgorithm* algorithm : algorithms) {
     answer.results.push_back(run_algorithm(*algorithm, request, whole.parts, question.detail));
+    if (auto* finished = std::get_if<FinishedSchedule>(&answer.results.back().outcome); finished && answer.tokens)
+      finished->workspace_bytes = workspace_bytes(*finished, answer, question);
+  }
   if (question.cost_map && !question.named_costs && count_tasks(answer.problem) <= kCheapTasks)
     answer.cost_map = cost_map(request);
   return answer;
@@ -229,9 +256,11 @@ ScheduleAnswer schedule(const TableQuestion& question, const Context& context) {
   const ScheduleTable& table = question.table;
   ScheduleAnswer answer;
   answer.problem = table.problem;
-  answer.heads = table.problem.heads;
+  answer.tiles = {table.problem.mask.q_tiles / table.problem.merged_heads, table.problem.mask.kv_tiles};
+  answer.heads = table.problem.heads * table.problem.merged_heads;
   answer.heads_kv = table.problem.heads / table.problem.heads_per_kv_head;
   answer.problem.workers = count_workers(question.workers, context.catalog, table.problem.workers);
+  answer.ctas = answer.problem.workers;
   if (table.schedule.dispatch == Dispatch::kStatic && answer.problem.workers < table.problem.workers) {
     throw InvalidParameter(
         "workers", std::to_string(answer.problem.workers),

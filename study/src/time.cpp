@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <natten_sim/core/checked.hpp>
@@ -92,7 +93,8 @@ std::variant<const KernelCosts*, MissingTime> find_costs(const TimeQuestion& que
                  measurement(question, kernel.name));
 }
 
-/// None where copies are made and nobody has measured them, as on one axis.
+/// A launch and the bytes over their rate, a copy. None where copies are made and nobody has measured them, as
+/// on one axis.
 std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKernel& kernel,
                                      const KernelCosts& costs) {
   if (kernel.dense || kernel.in_place || !permutes_tokens(kernel.family)) return 0.0;
@@ -106,7 +108,7 @@ std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKe
   double seconds = 0;
   for (const PermutedTensor& copy : permutation.copies) {
     const double bytes = static_cast<double>(copy.bytes_read) + static_cast<double>(copy.bytes_written);
-    seconds += bytes / (copy.into_tiles ? rate->into_bytes_per_s : rate->out_bytes_per_s);
+    seconds += 1e-6 * costs.costs_of(question.pass)->launch_us + bytes / (copy.into_tiles ? rate->into_bytes_per_s : rate->out_bytes_per_s);
   }
   return 1e3 * seconds;
 }
@@ -172,6 +174,36 @@ void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const 
 /// A persistent launch may hide a Q tile's prologue behind the one before, and no run of it was measured.
 double unmeasured_share(const TimeQuestion& question, const LaunchTime& parts) {
   return question.schedule == KernelSchedule::kPingpong ? parts.prologue_ms / parts.total_ms : 0;
+}
+
+double spread_of(const std::vector<CostPrior>& priors, const char* name) {
+  const auto found = std::find_if(priors.begin(), priors.end(),
+                                  [&](const CostPrior& prior) { return prior.name == name; });
+  return found == priors.end() ? 0 : found->spread;
+}
+
+/// Of tiles that are masked in a way that no fitted run had, the cost is the prior's: twice its spread, as a
+/// share of the time.
+double unmeasured_masking(const LaunchWork& work, const PassCosts& costs,
+                          const std::vector<CostPrior>& priors) {
+  const auto measured = [&](const std::string& start) {
+    return std::any_of(costs.evidence.kinds.begin(), costs.evidence.kinds.end(),
+                       [&](const std::string& kind) { return kind.starts_with(start); });
+  };
+  const double masked_us = costs.masked_tile_us[work.axes - 1];
+  const double unmasked = work.unmasked_tiles * costs.unmasked_tile_us,
+               bounds = work.bounds_masked_tiles * costs.bounds_masked_tile_us,
+               masked = work.masked_tiles * masked_us;
+  double open = 0;
+  if (!measured("unmasked") && !measured("bounds-masked")) open += spread_of(priors, "masked") * unmasked;
+  if (!measured("bounds-masked")) open += spread_of(priors, "bounds_masked") * bounds;
+  if (!measured("masked")) {
+    open += spread_of(priors, "masked") * masked;
+  } else if (!measured("masked " + std::to_string(work.axes) + "-D")) {
+    open += spread_of(priors, "axis") * work.masked_tiles * (masked_us - costs.unmasked_tile_us);
+  }
+  const double all = unmasked + bounds + masked + work.ctas * costs.cta_us;
+  return all > 0 ? 2 * open / all : 0;
 }
 
 /// The pass over additional keys; none: no dense kernel that serves them is calibrated.
@@ -243,7 +275,9 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
   time.kernel_ms += *added;
   time.permutation_ms = permutation_ms(question, kernel, costs);
   time.total_ms = time.kernel_ms + time.permutation_ms.value_or(0);
-  const double interval = pass.evidence.interval + unmeasured_share(question, time.parts);
+  const double open =
+      unmeasured_masking(work, pass, context.catalog.cost_priors.of(question.pass, kernel.name));
+  const double interval = std::hypot(pass.evidence.interval, open) + unmeasured_share(question, time.parts);
   time.low_ms = time.total_ms * (1 - interval);
   time.high_ms = time.total_ms * (1 + interval);
   time.limited_by = largest_part(time.parts, time.permutation_ms.value_or(0));

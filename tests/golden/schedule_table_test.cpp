@@ -146,7 +146,7 @@ TEST_CASE("a table with one thing wrong is refused with the reason") {
   refused([](Json& t) { t["workers"] = 0; }, {"workers"});
   refused([](Json& t) { t["workers"] = 2; }, {"worker", "0..1"});
   refused([](Json& t) { t["workers"] = 1000000000; }, {"workers", "1048576"});
-  refused([](Json& t) { t["schema"] = "natten-sim.schedule-table/2"; },
+  refused([](Json& t) { t["schema"] = "natten-sim.schedule-table/3"; },
           {"schema", "natten-sim.schedule-table/1"});
   for (const std::string key : {"schema", "q_tiles", "kv_tiles", "heads", "heads_per_kv_head", "workers",
                                 "dispatch", "mask", "chains", "dq_order"})

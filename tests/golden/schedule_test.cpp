@@ -10,9 +10,9 @@ namespace {
 
 using namespace natten_sim::test;
 
-const std::vector<std::string> kAlgorithms = {"ascending", "descending",      "spt",
-                                              "shift",     "symmetric-shift", "fa2-split",
-                                              "two-pass",  "unordered",       "best"};
+const std::vector<std::string> kAlgorithms = {"ascending",  "descending",      "spt",       "outside-in",
+                                              "first-come", "shift",           "wave-shift", "symmetric-shift",
+                                              "fa2-split",  "two-pass",        "unordered", "best"};
 
 void check_refused(const std::string& line, const std::vector<std::string>& words) {
   natten_sim::test::check_refused("schedule " + line, words);
@@ -40,7 +40,8 @@ TEST_CASE("schedule: the result has exactly the fields of its contract, with the
   const std::set<std::string> expected = {"algorithm",      "ordered",        "makespan",       "lower_bound",
                                           "lower_bound_by", "optimality_gap", "utilization",    "total_work",
                                           "bubble",         "closed_form",    "deadlock",       "hang_free",
-                                          "not_applicable", "dispatch",       "heads_in_flight"};
+                                          "not_applicable", "dispatch",       "heads_in_flight", "proved",
+                                          "workspace_bytes"};
   const Json plain = result_of(line);
   CHECK(keys_of(plain) == expected);
   CHECK(keys_of(plain["bubble"]) == std::set<std::string>{"startup", "wait_for_turn", "tail"});
@@ -140,7 +141,7 @@ TEST_CASE("schedule --algorithm all: every algorithm once, best is no later than
             rows[i]);
     }
     const std::string csv = run("schedule " + line + " --csv").out;
-    CHECK(std::count(csv.begin(), csv.end(), '\n') == 10);
+    CHECK(std::count(csv.begin(), csv.end(), '\n') == 13);
     CHECK(csv.starts_with("algorithm,ordered,makespan,lower_bound,"));
   }
 }
@@ -291,6 +292,13 @@ TEST_CASE("schedule: input echoes every parameter after its default") {
                          {"walk", "in-order"},
                          {"prologue", 0.0},
                          {"epilogue", 0.0},
+                         {"early_exit", 0.0},
+                         {"release", "at-once"},
+                         {"dkv_turns", "together"},
+                         {"gqa_chains", "query-heads"},
+                         {"ctas_per_chain", 1},
+                         {"dim", 128},
+                         {"dtype", "bf16"},
                          {"heads_in_flight", 61}};                     // 60 MiB over 1000 * 128 * 8 bytes
   CHECK(nlohmann::json(object["input"]) == nlohmann::json(expected));  // in whatever order
   const Json other = Json::parse(run("schedule --q-tiles 4 --handoff 2,5 --overlap async:3 --dispatch static "

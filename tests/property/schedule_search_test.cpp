@@ -57,6 +57,8 @@ BackwardCosts random_costs() {
   costs.writer_stages = pick(0, 3) == 0 ? pick(1, 3) : 0;
   if (pick(0, 3) == 0) costs.prologue = unit * pick(0, 4);
   if (pick(0, 3) == 0) costs.epilogue = unit * pick(0, 6);
+  if (pick(0, 3) == 0) costs.release = TurnRelease::kAfterNext;
+  if (pick(0, 1) == 0) costs.dkv_turns = DkvTurns::kApart;
   return costs;
 }
 
@@ -195,7 +197,8 @@ TEST_CASE(
                                              : attempt_run(*made);
         const auto* run = std::get_if<PlanRun>(&outcome);
         if (run == nullptr) {
-          RC_ASSERT(named.problem.heads_per_kv_head > 1 || dispatch == Dispatch::kDynamic);
+          RC_ASSERT(named.problem.heads_per_kv_head > 1 || dispatch == Dispatch::kDynamic ||
+                    named.costs.release == TurnRelease::kAfterNext);
           continue;
         }
         RC_ASSERT(run->lower_bound <= run->makespan);

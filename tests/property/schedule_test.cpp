@@ -53,6 +53,9 @@ BackwardCosts random_costs() {
   costs.writer_stages = pick(0, 1) == 0 ? 0 : pick32(1, 3);
   if (pick(0, 1) == 0) costs.prologue = static_cast<double>(pick(0, 4));
   costs.epilogue = static_cast<double>(std::max<std::int64_t>(0, pick(-6, 6)));
+  if (pick(0, 3) == 0) costs.release = TurnRelease::kAfterNext;
+  if (pick(0, 1) == 0) costs.dkv_turns = DkvTurns::kApart;
+  costs.early_exit = static_cast<double>(std::max<std::int64_t>(0, pick(-3, 3)));
   return costs;
 }
 

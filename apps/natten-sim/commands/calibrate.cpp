@@ -1,10 +1,7 @@
-#include <fmt/format.h>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
-#include <natten_sim/validate/record/ncu_csv.hpp>
-#include <natten_sim/validate/record/recording.hpp>
+#include <natten_sim/validate/record/measured_runs.hpp>
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
@@ -30,7 +27,9 @@ struct CalibrateFlags {
 Options<CalibrateFlags> calibrate_rows() {
   using F = CalibrateFlags;
   Options<F> rows;
-  rows.positional("runs", &F::runs, {.help = "CSV file of measured runs (data/kernel-runs has two), or a recording of validate"});
+  rows.positional(
+      "runs", &F::runs,
+      {.help = "CSV file of measured runs (data/kernel-runs has two), or a recording of validate"});
   rows.add("--kernel", &F::kernel,
            {.value = "NAME", .help = "Kernel of runs that name none: hopper-fna, flexattention, fmha, .."});
   rows.add("--device", &F::device,
@@ -58,50 +57,11 @@ Options<CalibrateFlags> calibrate_rows() {
   return rows.include(output_rows(), &F::output);
 }
 
-/// Milliseconds of the launches of a profile, in order.
-std::vector<double> profiled_times(const CalibrateFlags& flags) {
-  const std::string text = read_text("times", *flags.times);
-  std::vector<double> times = profiler_times_ms(text);
-  if (!times.empty()) return times;
-  for (const validate::ProfiledLaunch& launch : validate::parse_ncu_csv(text, *flags.times)) {
-    const auto duration = launch.counters.find("gpu_time_ns");
-    if (launch.kernel.find(flags.ncu_kernel) == std::string::npos || duration == launch.counters.end())
-      continue;
-    times.push_back(1e-6 * duration->second);
-  }
-  return times;
-}
-
-void add_times(const CalibrateFlags& flags, std::vector<KernelRun>& runs) {
-  if (!flags.times) return;
-  const std::vector<double> times = profiled_times(flags);
-  std::size_t next = 0, wanted = 0;
-  for (KernelRun& run : runs) {
-    if (run.ms) continue;
-    ++wanted;
-    if (next < times.size()) run.ms = times[next++];
-  }
-  if (wanted == times.size()) return;
-  throw InvalidParameter("times", fmt::format("{} times", times.size()),
-                         fmt::format("{}, one for each run without a time", wanted));
-}
-
-/// Of a recording of `validate`, or a table.
-std::vector<KernelRun> read_runs(const CalibrateFlags& flags, const KernelRun& defaults) {
-  const std::string text = read_text("runs", flags.runs);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || text[first] != '{')
-    return parse_kernel_runs(text, flags.runs, defaults);
-  std::vector<KernelRun> runs = validate::kernel_runs_of(validate::parse_recording(text, flags.runs));
-  if (runs.empty())
-    throw InvalidParameter("runs", flags.runs, "a recording of timed attention kernels, as of the suite flex");
-  return runs;
-}
-
 int run_calibrate(const CalibrateFlags& given) {
   CalibrateFlags flags = given;
   const study::Context context = make_context(flags.files);
-  if (flags.runs.empty()) throw InvalidParameter("runs", "none", "a CSV file of measured runs, or a recording");
+  if (flags.runs.empty())
+    throw InvalidParameter("runs", "none", "a CSV file of measured runs, or a recording");
   if (flags.source.empty()) flags.source = flags.runs;
   KernelRun defaults;
   defaults.kernel = flags.kernel.value_or("");
@@ -109,12 +69,10 @@ int run_calibrate(const CalibrateFlags& given) {
   defaults.head_dim = flags.head_dim;
   defaults.dtype = flags.dtype;
   study::CalibrateQuestion question;
-  question.runs = read_runs(flags, defaults);
-  for (const KernelRun& run : question.runs) {
-    if (run.kernel.empty()) throw InvalidParameter("kernel", "none", "a kernel column, or --kernel NAME");
-    if (run.device.empty()) throw InvalidParameter("device", "none", "a device column, or --device NAME");
-  }
-  add_times(flags, question.runs);
+  question.runs = validate::read_kernel_runs(read_text("runs", flags.runs), flags.runs, defaults);
+  if (flags.times)
+    validate::add_measured_times(read_text("times", *flags.times), *flags.times, flags.ncu_kernel,
+                                 question.runs);
   question.source = flags.source;
   question.suggestions = static_cast<std::size_t>(flags.suggestions);
   const study::CalibrateAnswer answer = study::calibrate(question, context);

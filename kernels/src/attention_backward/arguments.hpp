@@ -41,6 +41,8 @@ struct Arguments {
   int right = 0;
   float scale = 0;
   float scale_log2 = 0;        // log2(e) * scale
+  int head_dim = 0;            ///< columns that exist; those of the kernel may be more
+  const uint2* patterns = nullptr;  ///< by pattern and thread of the consumers, or null
   unsigned turn_tries = 0;     ///< looks at a turn before the kernel traps
   TurnTimes* times = nullptr;  ///< by (head of all batches, Q tile, KV tile), or null
   int kv_tiles = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attention_backward/producer.cuh"
+#include "attention_backward/wgmma_transposed.cuh"
 #include "attention_forward/mask.cuh"
 #include "attention_forward/wgmma.cuh"
 
@@ -66,8 +67,8 @@ struct Consumer {
     product_commit();
   }
 
-  /// This warpgroup's 64 x 64 part of dS K: columns of the head dimension, or rows where that is 64.
-  __device__ __forceinline__ void issue_dq(float (&to)[32], const std::uint8_t* ds) {
+  /// This warpgroup's part of dS K: columns of the head dimension, or rows where that is 64.
+  __device__ __forceinline__ void issue_dq(float (&to)[T::kDqParts], const std::uint8_t* ds) {
     const int row = T::kHeadDim == 64 ? 64 * warpgroup : 0, box = T::kHeadDim == 64 ? 0 : warpgroup;
     const std::uint32_t left = operand_low(shared_address(ds) + row * T::kRowBytes, 0);
     const std::uint32_t right =
@@ -76,14 +77,33 @@ struct Consumer {
     product_fence();
 #pragma unroll
     for (int i = 0; i < T::kKvTile / 16; ++i) {
-      GradientProduct<Element, 64>::issue(to, along_columns(left, T::kQTile, i), along_rows(right, i),
-                                          i != 0);
+      if constexpr (T::kDqTransposed) {
+        TransposedGradientProduct<Element, T::kQTile>::issue(to, along_rows(right, i),
+                                                         along_columns(left, T::kQTile, i), i != 0);
+      } else {
+        GradientProduct<Element, 64>::issue(to, along_columns(left, T::kQTile, i), along_rows(right, i),
+                                            i != 0);
+      }
     }
     product_commit();
   }
 
+  /// This thread's words of the task's pattern: asked for before the scores that they hide.
+  __device__ __forceinline__ uint2 pattern(const Task& task) {
+    if (!T::kPairs || !task.has(kMasked)) return {0, 0};
+    return __ldg(a.patterns + task.pattern * kConsumerThreads + 128 * warpgroup + 32 * warp + lane);
+  }
+
   /// Queries that a key sees, relative to the tile's first: of two rows, 8 apart.
-  __device__ __forceinline__ void mask(const Task& task) {
+  __device__ __forceinline__ void mask(const Task& task, uint2 seen) {
+    if constexpr (T::kPairs) {
+      hide<T::kQTile>(scores, 0, 0, seen.x);
+      hide<T::kQTile>(scores, 1, 0, seen.y);
+    } else {
+      mask_band(task);
+    }
+  }
+  __device__ __forceinline__ void mask_band(const Task& task) {
     RowRanges ranges;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -112,12 +132,12 @@ struct Consumer {
     }
   }
 
-  /// The accumulators as they come, 16 KiB a warpgroup.
-  __device__ __forceinline__ void copy_dq(const float (&dq)[32], int buffer) {
+  /// The accumulators as they come.
+  __device__ __forceinline__ void copy_dq(const float (&dq)[T::kDqParts], int buffer) {
     float4* target =
         reinterpret_cast<float4*>(s.dq[buffer] + warpgroup * (T::kDqBytes / 2)) + 32 * warp + lane;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < T::kDqParts / 4; ++i) {
       target[128 * i] = make_float4(dq[4 * i], dq[4 * i + 1], dq[4 * i + 2], dq[4 * i + 3]);
     }
   }
@@ -148,7 +168,7 @@ struct Consumer {
   // LSE and delta of a thread's columns, two a column block. They are asked for eight blocks ahead, since
   // beside products a load from shared memory takes up to 300 cycles.
   static constexpr int kColumns = kScores / 4;
-  static constexpr int kRing = 8;
+  static constexpr int kRing = T::kQTile == 80 ? 4 : 8;
   __device__ __forceinline__ float2 statistic(std::uint32_t at, int j) {
     float2 value;
     asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(value.x), "=f"(value.y) : "r"(at + 32 * j));
@@ -174,13 +194,13 @@ struct Consumer {
                                                   std::uint32_t (&packed)[kPairs]) {
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) {
+      float2& at = ring[(kColumns + j) % kRing];  // behind those of the LSE
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int i = 4 * j + 2 * half;
-        packed[2 * j + half] = pack<Element>(scores[i] * (dp[i] - ring[j % kRing].x),
-                                             scores[i + 1] * (dp[i + 1] - ring[j % kRing].y));
+        packed[2 * j + half] = pack<Element>(scores[i] * (dp[i] - at.x), scores[i + 1] * (dp[i + 1] - at.y));
       }
-      if (j + kRing < kColumns) ring[j % kRing] = statistic(delta, j + kRing);
+      if (j + kRing < kColumns) at = statistic(delta, j + kRing);
     }
   }
 
@@ -192,6 +212,7 @@ struct Consumer {
     const std::uint32_t delta = shared_address(s.delta[stage]) + 8 * (lane & 3);
     float dp[kScores];
     float2 ring[kRing];
+    const uint2 seen = pattern(task);
     issue_scores(scores, s.k, s.q[stage]);
 #pragma unroll
     for (int j = 0; j < kRing; ++j) ring[j] = statistic(lse, j);
@@ -199,18 +220,18 @@ struct Consumer {
     issue_scores(dp, s.v, s.d_o[stage]);
     product_wait<1>();
     pin(scores);
-    if (task.has(kMasked)) mask(task);
+    if (task.has(kMasked)) mask(task, seen);
     probabilities(ring, lse, delta);
-    if constexpr (T::kHeadDim == 128) {
+    if constexpr (T::kPacksEarly) {
       pack_probabilities(p);
       hold(p);
-    } else {  // 32 registers more would be too many
+    } else {  // that many registers more would be too many
       hold(scores);
     }
     product_wait<0>();
     pin(dp);
     score_gradients(ring, delta, dp, ds);
-    if constexpr (T::kHeadDim != 128) pack_probabilities(p);
+    if constexpr (!T::kPacksEarly) pack_probabilities(p);
   }
 
   /// One task, whose Q is there; dQ comes before dK, which runs beside dQ's copy. No product is in flight at
@@ -223,7 +244,7 @@ struct Consumer {
     issue_gradient(dv, p, s.d_o[stage]);
     fence_async_shared();
     named_sync(1, 256);
-    float dq[32];
+    float dq[T::kDqParts];
     issue_dq(dq, s.ds[stage]);
     const int next = stage_of(n + 1);
     const bool last = task.has(kLast);
@@ -231,9 +252,9 @@ struct Consumer {
     if constexpr (T::kWaitsTogether) {
       if (!last)
         barriers_wait(&s.q_full[next], parity_of(n + 1), &s.o_full[next], parity_of(n + 1),
-                      &s.dq_empty[stage], parity_of(n) ^ 1);
+                      &s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
       else
-        barrier_wait(&s.dq_empty[stage], parity_of(n) ^ 1);
+        barrier_wait(&s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
     }
     issue_gradient(dk, ds, s.q[stage]);
     if constexpr (!T::kWaitsTogether) {
@@ -241,13 +262,13 @@ struct Consumer {
         barrier_wait(&s.q_full[next], parity_of(n + 1));
         task = s.slot[(n + 1) % kSlots];
       }
-      barrier_wait(&s.dq_empty[stage], parity_of(n) ^ 1);
+      barrier_wait(&s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
     }
     product_wait<1>();
     pin(dv);
     pin(dq);
     arrive(&s.o_empty[stage]);
-    copy_dq(dq, stage);
+    copy_dq(dq, dq_buffer<T>(n));
     if (T::kWaitsTogether && !last) task = s.slot[(n + 1) % kSlots];
     fence_async_shared();
     __syncwarp();
@@ -277,6 +298,7 @@ struct Consumer {
                                (first + 8 * half) * strides.token + 2 * (lane & 3);
 #pragma unroll
       for (int j = 0; j < kGradients / 4; ++j) {
+        if (8 * j >= a.head_dim) break;
         const float x = values[4 * j + 2 * half] * factor, y = values[4 * j + 2 * half + 1] * factor;
         if (a.partial) {
           *reinterpret_cast<float2*>(static_cast<float*>(to) + row + 8 * j) = make_float2(x, y);
@@ -291,7 +313,8 @@ struct Consumer {
   __device__ __forceinline__ void finish() {
 #pragma unroll 1
     for (int writer = 0; writer < kStages; ++writer, ++n) {
-      barrier_wait(&s.dq_empty[stage_of(n)], parity_of(n) ^ 1);
+      // The last real task's buffer; with one buffer that is the last task of both writers.
+      if (writer < T::kDqBuffers) barrier_wait(&s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
       arrive(&s.dq_full[stage_of(n)]);
     }
   }

@@ -26,8 +26,8 @@ __device__ __forceinline__ void initialize(const Arguments& a, Shared<T>& s) {
       barrier_init(&s.q_empty[i], kConsumerWarps);
       barrier_init(&s.o_empty[i], kConsumerWarps);
       barrier_init(&s.dq_full[i], kConsumerWarps);
-      barrier_init(&s.dq_empty[i], 1);
     }
+    for (std::uint64_t& empty : s.dq_empty) barrier_init(&empty, 1);
     barrier_init_fence();
     prefetch_map(&a.q);
     prefetch_map(&a.d_o);

@@ -24,6 +24,7 @@ struct QueryRow {
   }
   [[nodiscard]] bool sees(std::int64_t key) const {
     const std::int64_t distance = key - (query + problem.kv_tokens - problem.q_tokens);
+    if (problem.pairs != nullptr && !problem.pairs->sees(query, key)) return false;
     return (!problem.mask.left || distance >= -*problem.mask.left) &&
            (!problem.mask.right || distance <= *problem.mask.right);
   }

@@ -46,6 +46,12 @@ attention_forward::Problem forward_of(const Problem& problem) {
 
 void require_valid(const Problem& problem) {
   attention_forward::require_valid(forward_of(problem));
+  if (problem.pairs != nullptr &&
+      (problem.pairs->q_tokens() != problem.q_tokens || problem.pairs->kv_tokens() != problem.kv_tokens)) {
+    throw InvalidParameter(
+        "pairs", std::to_string(problem.pairs->q_tokens()) + " x " + std::to_string(problem.pairs->kv_tokens()),
+        std::to_string(problem.q_tokens) + " x " + std::to_string(problem.kv_tokens) + ", the problem's tokens");
+  }
   const auto require_below = [](const char* name, std::int64_t value, std::int64_t limit) {
     if (value >= limit)
       throw InvalidParameter(name, std::to_string(value), "fewer than " + std::to_string(limit));
@@ -57,13 +63,14 @@ void require_valid(const Problem& problem) {
 
 KernelShape best_kernel(const Problem& problem) {
   KernelShape shape;
-  shape.head_dim = static_cast<int>(problem.head_dim);
+  if (problem.head_dim != 64 && problem.head_dim != 96 && problem.head_dim != 128)
+    throw InvalidParameter("head_dim", std::to_string(problem.head_dim), "64, 96 or 128");
+  shape.head_dim = problem.head_dim <= 64 ? 64 : 128;
   shape.dtype = problem.dtype;
-  if (problem.head_dim == 64) {
+  shape.pairs = problem.pairs != nullptr;
+  if (shape.head_dim == 64) {
     shape.q_tile = 128;
     shape.pipeline = Pipeline::kWaitsTogether;
-  } else if (problem.head_dim != 128) {
-    throw InvalidParameter("head_dim", std::to_string(problem.head_dim), "64 or 128");
   }
   return shape;
 }

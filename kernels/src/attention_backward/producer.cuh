@@ -10,7 +10,7 @@
 namespace natten_sim::kernels::attention_backward {
 
 /// What is fixed when a kernel is compiled; see KernelShape.
-template <typename ElementT, int kHeadDimV, int kQTileV, Pipeline kPipelineV>
+template <typename ElementT, int kHeadDimV, int kQTileV, Pipeline kPipelineV, bool kPairsV = false>
 struct Traits {
   using Element = ElementT;
   static constexpr int kHeadDim = kHeadDimV;
@@ -18,6 +18,13 @@ struct Traits {
   static constexpr int kKvTile = 128;  // 64 rows a consumer warpgroup
   static constexpr Pipeline kPipeline = kPipelineV;
   static constexpr bool kWaitsTogether = kPipeline == Pipeline::kWaitsTogether;
+
+  static constexpr bool kPairs = kPairsV;  // masks by patterns instead of a band
+  /// A product has 64 rows, so dQ is computed transposed where the Q tile has no multiple of them.
+  static constexpr bool kDqTransposed = kQTile % 64 != 0;
+  static constexpr int kDqBuffers = kDqTransposed ? 1 : 2;  // what shared memory has room for
+  static constexpr bool kPacksEarly = kHeadDim == 128 && kQTile == 64;
+  static constexpr int kDqParts = kQTile * kHeadDim / 256;  // registers of a thread's part of dQ
 
   static constexpr int kThreads = 384;
   static constexpr int kBoxes = kHeadDim / 64;  // TMA boxes are 64 columns wide: 128 bytes, swizzled
@@ -28,10 +35,10 @@ struct Traits {
   static constexpr int kDqBytes = kQTile * kHeadDim * 4;
   static constexpr int kProducerRegisters = 24;
   static constexpr int kConsumerRegisters = 240;
-  static_assert(kDqBytes == 2 * 64 * 64 * 4, "a warpgroup computes a 64 x 64 part of dQ");
+  static_assert(kDqTransposed || kDqBytes == 2 * 64 * 64 * 4, "a warpgroup computes a 64 x 64 part of dQ");
 };
 
-inline constexpr int kStages = 2;  // of Q, dO, dS and dQ
+inline constexpr int kStages = 2;  // of Q, dO and dS
 inline constexpr int kSlots = 8;   // tasks that are known in a CTA
 inline constexpr int kConsumerWarps = 8;
 
@@ -42,7 +49,7 @@ struct Shared {
   alignas(1024) std::uint8_t q[kStages][T::kQBytes];
   alignas(1024) std::uint8_t d_o[kStages][T::kQBytes];
   alignas(1024) std::uint8_t ds[kStages][T::kDsBytes];  // boxes of 64 keys: one a warpgroup
-  alignas(1024) std::uint8_t dq[kStages][T::kDqBytes];  // accumulators as they come, 16 KiB a warpgroup
+  alignas(1024) std::uint8_t dq[T::kDqBuffers][T::kDqBytes];  // accumulators as they come, half a warpgroup
   alignas(16) float lse2[kStages][T::kQTile];
   alignas(16) float delta[kStages][T::kQTile];
   Task slot[kSlots];
@@ -50,7 +57,8 @@ struct Shared {
   std::uint64_t kv_full, kv_empty;
   std::uint64_t q_full[kStages], q_empty[kStages];
   std::uint64_t o_full[kStages], o_empty[kStages];
-  std::uint64_t dq_full[kStages], dq_empty[kStages];
+  std::uint64_t dq_full[kStages];  // one a writer
+  std::uint64_t dq_empty[T::kDqBuffers];
 };
 
 /// Task number n of a CTA lies in stage n % 2 and slot n % 8. A slot is written again six tasks later at the
@@ -58,6 +66,16 @@ struct Shared {
 /// after the writer has read the task two before.
 __device__ __forceinline__ int stage_of(unsigned n) { return static_cast<int>(n & 1); }
 __device__ __forceinline__ std::uint32_t parity_of(unsigned n) { return n >> 1 & 1; }
+
+/// Buffer of the dQ of task number n, and the parity of its use.
+template <class T>
+__device__ __forceinline__ int dq_buffer(unsigned n) {
+  return T::kDqBuffers == 1 ? 0 : stage_of(n);
+}
+template <class T>
+__device__ __forceinline__ std::uint32_t dq_parity(unsigned n) {
+  return T::kDqBuffers == 1 ? n & 1 : parity_of(n);
+}
 
 /// Number of the dQ tile among those of all heads.
 __device__ __forceinline__ int dq_tile(const Arguments& a, const Task& task) {
@@ -127,7 +145,7 @@ __device__ __forceinline__ void load(const Arguments& a, Shared<T>& s) {
     }
     // A worker is free when the turn of its last addition has come. Drawn earlier, while that turn is still
     // waited for, the next chain would be late, and with it all that need its turns.
-    barrier_wait(&s.dq_empty[stage_of(n - 1)], parity_of(n - 1));
+    barrier_wait(&s.dq_empty[dq_buffer<T>(n - 1)], dq_parity<T>(n - 1));
     chain = static_cast<int>(atomicAdd(a.ticket, 1));
   }
   // One end for each writer; consumers see the first.
@@ -158,13 +176,14 @@ __device__ __forceinline__ void delay(const Arguments& a, const Task& task) {
   __nanosleep(hash % a.delay_ns);
 }
 
-/// Adds the dQ tiles of one buffer, every second task's. The buffer is given back before the turn is passed
+/// Adds the dQ tiles of every second task. Its buffer is given back before the turn is passed
 /// on, and no turn is held back while another one is waited for: so any table that finishes with one buffer
 /// finishes here.
 template <class T>
-__device__ __forceinline__ void write_dq(const Arguments& a, Shared<T>& s, unsigned buffer) {
-  for (unsigned n = buffer;; n += kStages) {
-    barrier_wait(&s.dq_full[buffer], parity_of(n));
+__device__ __forceinline__ void write_dq(const Arguments& a, Shared<T>& s, unsigned writer) {
+  const int buffer = dq_buffer<T>(writer);
+  for (unsigned n = writer;; n += kStages) {
+    barrier_wait(&s.dq_full[writer], parity_of(n));
     const Task task = s.slot[n % kSlots];
     if (task.has(kEnd)) return;
     if (task.has(kNoDq)) {

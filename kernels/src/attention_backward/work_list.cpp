@@ -6,10 +6,10 @@
 
 #include <natten_sim/core/error.hpp>
 
+#include "attention_backward/tile_masks.hpp"
+
 namespace natten_sim::kernels::attention_backward {
 namespace {
-
-constexpr std::int64_t kMaxEdge = 65536;
 
 std::size_t cell_of(const BackwardProblem& tiles, std::int32_t head, std::int32_t q_tile) {
   return static_cast<std::size_t>(head) * static_cast<std::size_t>(tiles.mask.q_tiles) +
@@ -168,9 +168,11 @@ void require_runnable(const Problem& problem, const KernelShape& kernel, const B
 WorkList work_list(const Problem& problem, const KernelShape& kernel, const BackwardProblem& tiles,
                    const BackwardSchedule& schedule) {
   const BlockMask mask = block_mask(problem, kernel);
+  const PatternTable patterns = pattern_table(problem, kernel, mask);
   const std::vector<std::int32_t> turns = turns_of(tiles, schedule);
   const auto heads = static_cast<std::int32_t>(problem.heads);
   WorkList list;
+  list.patterns = patterns.patterns;
   const auto add_chain = [&](const ScheduledChain& chain) {
     Task task;
     task.kv_tile = static_cast<std::uint16_t>(chain.kv_tile);
@@ -181,16 +183,18 @@ WorkList work_list(const Problem& problem, const KernelShape& kernel, const Back
                            static_cast<std::int32_t>(std::max<std::size_t>(chain.q_order.size(), 1))});
     if (chain.q_order.empty()) {
       task.flags = kMasked | kNoDq | kLast;
+      task.pattern = patterns.nothing;
       list.tasks.push_back(task);
     }
     for (std::size_t i = 0; i < chain.q_order.size(); ++i) {
       const std::int32_t q = chain.q_order[i];
       task.q_tile = static_cast<std::uint16_t>(q);
       task.flags = mask.at(q, chain.kv_tile) == TileWork::kPartial ? kMasked : 0;
+      if (!patterns.of.empty()) task.pattern = patterns.of[mask_cell(mask, q, chain.kv_tile)];
       if (i + 1 == chain.q_order.size()) task.flags = static_cast<std::uint16_t>(task.flags | kLast);
       task.rank = turns.empty()
                       ? 0
-                      : static_cast<std::uint32_t>(
+                      : static_cast<std::uint16_t>(
                             turns[cell_of(tiles, chain.head, q) * static_cast<std::size_t>(mask.kv_tiles) +
                                   static_cast<std::size_t>(chain.kv_tile)]);
       list.tasks.push_back(task);
@@ -206,42 +210,6 @@ WorkList work_list(const Problem& problem, const KernelShape& kernel, const Back
     list.worker_begin.push_back(static_cast<std::int32_t>(list.chains.size()));
   }
   return list;
-}
-
-BlockMask block_mask(const Problem& problem, const KernelShape& kernel) {
-  const std::int64_t q_tiles = (problem.q_tokens + kernel.q_tile - 1) / kernel.q_tile;
-  const std::int64_t kv_tiles = (problem.kv_tokens + kernel.kv_tile - 1) / kernel.kv_tile;
-  for (const auto& [name, edge] : {std::pair{"q_tokens", q_tiles}, std::pair{"kv_tokens", kv_tiles}}) {
-    if (edge > kMaxEdge)
-      throw InvalidParameter(name, std::to_string(edge) + " tiles", "65,536 tiles or fewer");
-  }
-  BlockMask mask{static_cast<std::int32_t>(q_tiles), static_cast<std::int32_t>(kv_tiles), {}};
-  const std::int64_t shift = problem.kv_tokens - problem.q_tokens;
-  constexpr std::int64_t kNoLimit = std::int64_t{1} << 40;
-  const std::int64_t left = problem.mask.left.value_or(kNoLimit),
-                     right = problem.mask.right.value_or(kNoLimit);
-  for (std::int64_t q = 0; q < q_tiles; ++q) {
-    const std::int64_t first = q * kernel.q_tile + shift;  // diagonal of the first and of the last query
-    const std::int64_t last = std::min((q + 1) * kernel.q_tile, problem.q_tokens) - 1 + shift;
-    for (std::int64_t kv = 0; kv < kv_tiles; ++kv) {
-      const std::int64_t begin = kv * kernel.kv_tile;
-      const std::int64_t end = std::min((kv + 1) * kernel.kv_tile, problem.kv_tokens);
-      const bool attends = begin <= last + right && end - 1 >= first - left;
-      const bool whole = end == (kv + 1) * kernel.kv_tile;  // keys that do not exist are hidden by the mask
-      const bool full = whole && begin >= last - left && end - 1 <= first + right;
-      mask.work.push_back(!attends ? TileWork::kNone : full ? TileWork::kFull : TileWork::kPartial);
-    }
-  }
-  return mask;
-}
-
-BackwardProblem scheduling_problem(const Problem& problem, const KernelShape& kernel, std::int32_t workers) {
-  BackwardProblem made;
-  made.mask = block_mask(problem, kernel);
-  made.heads = static_cast<std::int32_t>(problem.heads * problem.batch);
-  made.heads_per_kv_head = static_cast<std::int32_t>(problem.heads / problem.heads_kv);
-  made.workers = workers;
-  return made;
 }
 
 }  // namespace natten_sim::kernels::attention_backward

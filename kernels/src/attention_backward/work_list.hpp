@@ -22,7 +22,8 @@ struct alignas(16) Task {
   std::uint16_t kv_head = 0;
   std::uint16_t batch = 0;
   std::uint16_t flags = 0;
-  std::uint32_t rank = 0;  ///< turn among the additions to its dQ tile
+  std::uint16_t rank = 0;     ///< turn among the additions to its dQ tile
+  std::uint16_t pattern = 0;  ///< of a masked pair of tiles, where pairs of tokens are given
 
 #if defined(__CUDACC__)
   __host__ __device__
@@ -39,11 +40,19 @@ struct Chain {
   std::int32_t count = 0;
 };
 
+/// Which pairs of a pair of tiles attend, as the threads of both consumer warpgroups hold its scores: a word
+/// for each of two keys, bit 2 * j + e for query 8 * j + 2 * (lane % 4) + e. See attention_forward/mask.cuh.
+inline constexpr int kConsumerThreads = 256;
+struct Pattern {
+  std::uint32_t word[kConsumerThreads][2] = {};
+};
+
 /// A schedule as the kernel walks it.
 struct WorkList {
   std::vector<Task> tasks;
   std::vector<Chain> chains;               ///< static: worker by worker; dynamic: in launch order
   std::vector<std::int32_t> worker_begin;  ///< static: one more than workers; dynamic: empty
+  std::vector<Pattern> patterns;           ///< where Problem::pairs is given
 };
 
 /// Requires what require_runnable requires.

@@ -18,6 +18,8 @@ class Terms {
       : problem_(problem), costs_(costs) {
     reduce = costs.reduce + (order == ReductionOrder::kPrescribed ? costs.per_tile_tax : 0.0);
     reduce_kv = problem.heads_per_kv_head > 1 ? costs.reduce_kv : 0.0;
+    kv_turns = costs.kv_turns();
+    early_exit = costs.early_exit;
     handoff = std::min(costs.handoff, costs.handoff_far.value_or(costs.handoff));
     prologue = costs.prologue;
     epilogue = costs.epilogue;
@@ -27,7 +29,8 @@ class Terms {
     return problem_.mask.at(q, kv) == TileWork::kPartial ? costs_.compute_partial : costs_.compute;
   }
 
-  double reduce = 0, reduce_kv = 0, handoff = 0, prologue = 0, epilogue = 0;
+  double reduce = 0, reduce_kv = 0, handoff = 0, prologue = 0, epilogue = 0, early_exit = 0;
+  std::int32_t kv_turns = 1;
   bool serial = true;
 
  private:
@@ -62,7 +65,7 @@ double dq_time(const ChainLoad& load, const Terms& terms) {
 }
 
 double chain_time(const ChainLoad& load, const Terms& terms) {
-  return load.tasks == 0 ? 0 : dq_time(load, terms) + terms.reduce_kv;
+  return load.tasks == 0 ? terms.early_exit : dq_time(load, terms) + terms.reduce_kv;
 }
 
 /// Greatest common divisor of the costs that tasks or their waits may add; 0 unless all are whole.
@@ -73,8 +76,8 @@ double grain_of(const BackwardProblem& problem, const BackwardCosts& costs, cons
   std::int64_t grain = 0;
   for (const double cost :
        {holds(TileWork::kFull) ? costs.compute : 0.0, holds(TileWork::kPartial) ? costs.compute_partial : 0.0,
-        terms.reduce, terms.reduce_kv, costs.handoff, costs.handoff_far.value_or(0.0), terms.prologue,
-        terms.epilogue}) {
+        terms.reduce, terms.reduce_kv / terms.kv_turns, costs.handoff, costs.handoff_far.value_or(0.0),
+        terms.prologue, terms.epilogue, terms.early_exit}) {
     constexpr double kExact = 9007199254740992.0;  // 2^53
     if (cost != std::floor(cost) || cost >= kExact) return 0;
     grain = std::gcd(grain, static_cast<std::int64_t>(cost));
@@ -205,9 +208,10 @@ ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCos
     const std::int32_t heads = problem.heads_per_kv_head;
     for (const ChainLoad& load : loads) {
       if (load.tasks == 0) continue;
-      const double chain = dq_time(load, terms);
-      bounds.dkv_sequence = std::max(bounds.dkv_sequence, chain + heads * terms.reduce_kv +
-                                                              (heads - 1) * std::min(terms.handoff, chain));
+      const double chain = dq_time(load, terms), turn = terms.reduce_kv / terms.kv_turns;
+      bounds.dkv_sequence =
+          std::max(bounds.dkv_sequence, chain + (heads - 1) * (turn + std::min(terms.handoff, chain)) +
+                                            terms.reduce_kv);
     }
   }
   if (order != ReductionOrder::kPrescribed) return bounds;

@@ -33,7 +33,8 @@ bool uniform_serial(const BackwardProblem& problem, const BackwardCosts& costs) 
                      problem.mask.work.end();
   return (!(partial && whole) || costs.compute == costs.compute_partial) && costs.writer_stages == 0 &&
          costs.handoff == 0 && costs.handoff_far.value_or(0.0) == 0 && problem.heads_per_kv_head == 1 &&
-         costs.prologue == 0 && costs.epilogue == 0;
+         costs.prologue == 0 && costs.epilogue == 0 && costs.early_exit == 0 &&
+         costs.release == TurnRelease::kAtOnce;
 }
 
 /// Cost of one task's compute; all are equal.

@@ -22,6 +22,12 @@ std::string emitted(const AnswerOf<CountQuestion, CountAnswer>& self, const std:
                          answer.backward ? &answer.backward->problem : nullptr, self.context());
 }
 
+/// Tuners ask about many problems that share axes.
+CountAnswer answer_count(const CountQuestion& question, const study::Context& context) {
+  thread_local AxisCountMemo memo;
+  return study::count_with_memo(question, context, memo);
+}
+
 void bind_count(nb::module_& module) {
   auto type = bind(
       module,
@@ -33,7 +39,7 @@ void bind_count(nb::module_& module) {
                  "Counts are of one head and one batch element; FLOPs are of all of them. Only `input` "
                  "(or a `preset`)\nhas no default.",
           .keywords = count_keywords(),
-          .answer = study::count,
+          .answer = answer_count,
           .input = [](const Keywords<CountQuestion>& rows,
                       const CountAnswer& answer) { return rows.echo(answer.question); },
           .result = [](const CountAnswer& answer,

@@ -14,7 +14,7 @@ template <>
 struct PythonValue<TileChoice> {
   static std::string hint() { return "collections.abc.Mapping[str, typing.Any]"; }
   static TileChoice read(const std::string& name, nb::handle value, const Accepts&) {
-    const char* accepted = "a dict of q_tile, kv_tile, backward_q_tile, backward_kv_tile and backend";
+    const char* accepted = "a dict of q_tile, kv_tile, backward_q_tile, backward_kv_tile, backend and kernel";
     const nb::dict members = nb::isinstance<nb::dict>(value) ? nb::borrow<nb::dict>(value) : nb::dict();
     TileChoice choice;
     for (const auto& [key, member] : members) {
@@ -28,10 +28,12 @@ struct PythonValue<TileChoice> {
         choice.backward_tiles.q_tile = shape();
       } else if (part == "backward_kv_tile") {
         choice.backward_tiles.kv_tile = shape();
-      } else if (part != "backend") {
-        refuse(name, value, accepted);
-      } else if (!member.is_none()) {
+      } else if (part == "backend" && !member.is_none()) {
         choice.backend = text_of(name, member, "the name of a backend");
+      } else if (part == "kernel" && !member.is_none()) {
+        choice.kernel = text_of(name, member, "the name of a kernel");
+      } else if (part != "backend" && part != "kernel") {
+        refuse(name, value, accepted);
       }
     }
     const auto half = [](const TilePair& tiles) { return tiles.q_tile.empty() != tiles.kv_tile.empty(); };
@@ -48,6 +50,7 @@ struct PythonValue<TileChoice> {
     put("backward_q_tile", choice.backward_tiles.q_tile);
     put("backward_kv_tile", choice.backward_tiles.kv_tile);
     out["backend"] = choice.backend.empty() ? Json() : Json(choice.backend);
+    if (!choice.kernel.empty()) out["kernel"] = choice.kernel;
     return true;
   }
 };

@@ -1,5 +1,6 @@
 #include "schedules/construct.hpp"
 
+#include <algorithm>
 #include <queue>
 #include <span>
 
@@ -22,20 +23,23 @@ struct Waiting {
   }
 };
 
-/// Workers whose dK/dV must wait for the head before theirs.
+/// Workers whose next step must wait for another's: dK/dV for the head before, a dQ tile for its release.
 class Parking {
  public:
   void park(std::int32_t worker) { parked_.push_back(worker); }
-  /// Takes out those whose turn has come.
-  std::vector<std::int32_t> wake(const PartialSchedule& partial) {
+  /// Takes out those that may go on.
+  template <typename MayGoOn>
+  std::vector<std::int32_t> wake(const MayGoOn& may_go_on) {
     std::vector<std::int32_t> awake;
     std::erase_if(parked_, [&](std::int32_t worker) {
-      if (!partial.dkv_ready(worker)) return false;
+      if (!may_go_on(worker)) return false;
       awake.push_back(worker);
       return true;
     });
     return awake;
   }
+
+  [[nodiscard]] bool empty() const { return parked_.empty(); }
 
  private:
   std::vector<std::int32_t> parked_;
@@ -52,6 +56,7 @@ class ListScheduler {
         next_(lists.size(), 0),
         preference_(preference),
         mask_(problem.mask),
+        holds_(costs.release == TurnRelease::kAfterNext),
         attended_(attended_of_each_kv_tile(problem.mask)),
         left_(static_cast<std::size_t>(problem.workers)),
         partial_(problem, costs) {
@@ -68,19 +73,28 @@ class ListScheduler {
           continue;
         }
         append({worker, partial_.worker(worker).chain, kNone});
-        for (const std::int32_t other : parking_.wake(partial_))
-          queue_.push({partial_.worker(other).writer, other});
       } else {
         std::int32_t chain = partial_.worker(worker).chain;
         if (chain == kNone) {
           const std::size_t list = lists_.size() == 1 ? 0 : static_cast<std::size_t>(worker);
           if (next_[list] == lists_[list].size()) continue;  // nothing left for this worker
-          chain = lists_[list][next_[list]++];
+          chain = lists_[list][next_[list]];
+          if (holds_ && all_held(chain)) {
+            parking_.park(worker);
+            continue;
+          }
+          ++next_[list];
           left_[static_cast<std::size_t>(worker)] =
               attended_[static_cast<std::size_t>(partial_.kv_tile_of(chain))];
         }
-        append({worker, chain, choose(worker, chain)});  // which takes it off the worker's list
+        const std::optional<std::int32_t> q = choose(worker, chain);  // which takes it off the list
+        if (!q) {
+          parking_.park(worker);
+          continue;
+        }
+        append({worker, chain, *q});
       }
+      wake();
     }
     if (!partial_.complete()) return std::nullopt;
     return partial_.schedule();
@@ -92,8 +106,24 @@ class ListScheduler {
     queue_.push({partial_.worker(step.worker).free, step.worker});
   }
 
-  /// Of the chain's tiles that are left, the one that can be reduced first.
-  std::int32_t choose(std::int32_t worker, std::int32_t chain) {
+  [[nodiscard]] bool all_held(std::int32_t chain) const {
+    const std::vector<std::int32_t>& tiles = attended_[static_cast<std::size_t>(partial_.kv_tile_of(chain))];
+    return std::all_of(tiles.begin(), tiles.end(),
+                       [&](std::int32_t q) { return partial_.held(partial_.cell_of(chain, q)); });
+  }
+
+  void wake() {
+    if (parking_.empty()) return;
+    const auto may_go_on = [&](std::int32_t worker) {
+      return !partial_.at_dkv(worker) || partial_.dkv_ready(worker);  // those at a dQ tile look for another
+    };
+    for (const std::int32_t worker : parking_.wake(may_go_on))
+      queue_.push({partial_.at_dkv(worker) ? partial_.worker(worker).writer : partial_.worker(worker).free,
+                   worker});
+  }
+
+  /// Of the chain's tiles that are left, the one that can be reduced first; none when all are held.
+  std::optional<std::int32_t> choose(std::int32_t worker, std::int32_t chain) {
     std::vector<std::int32_t>& tiles = left_[static_cast<std::size_t>(worker)];
     const double ready = partial_.ready(worker, TileWork::kFull);
     const double ready_partial = partial_.ready(worker, TileWork::kPartial);
@@ -103,6 +133,7 @@ class ListScheduler {
     std::int32_t best_left = 0;
     for (std::size_t i = 0; i < tiles.size(); ++i) {
       const std::int32_t q = tiles[i];
+      if (holds_ && partial_.held(first_cell + q)) continue;
       const bool partial = mask_.at(q, kv) == TileWork::kPartial;
       const double start = partial_.start(worker, partial ? ready_partial : ready, first_cell + q);
       if (best < tiles.size() && start > best_start) continue;
@@ -116,6 +147,7 @@ class ListScheduler {
       best_left = left;
       best_preference = preference;
     }
+    if (best == tiles.size()) return std::nullopt;
     const std::int32_t q = tiles[best];
     tiles.erase(tiles.begin() + static_cast<std::ptrdiff_t>(best));
     return q;
@@ -125,6 +157,7 @@ class ListScheduler {
   std::vector<std::size_t> next_;
   const std::vector<double>& preference_;
   const BlockMask& mask_;
+  bool holds_;  // chains keep a turn until they have the next
   QTiles attended_;
   QTiles left_;  // Q tiles of each worker's chain, ascending
   PartialSchedule partial_;
@@ -164,10 +197,15 @@ std::optional<BackwardSchedule> first_come_first_served(const BackwardProblem& p
     return Step{worker, chain,
                 assignment.q_order[static_cast<std::size_t>(chain)][static_cast<std::size_t>(done)]};
   };
+  const auto may_go_on = [&](std::int32_t worker) {
+    const Step step = *step_of(worker);
+    return step.q_tile == kNone ? partial.dkv_ready(worker)
+                                : !partial.held(partial.cell_of(step.chain, step.q_tile));
+  };
   const auto enqueue = [&](std::int32_t worker) {
     const std::optional<Step> step = step_of(worker);
     if (!step) return;
-    if (step->q_tile == kNone && !partial.dkv_ready(worker)) {
+    if (!may_go_on(worker)) {
       parking.park(worker);
     } else {
       queue.push({partial.times(*step).start, worker});
@@ -178,6 +216,10 @@ std::optional<BackwardSchedule> first_come_first_served(const BackwardProblem& p
     const Waiting top = queue.top();
     queue.pop();
     const Step step = *step_of(top.worker);
+    if (!may_go_on(top.worker)) {  // another reduction came first, and holds the tile
+      parking.park(top.worker);
+      continue;
+    }
     const double start = partial.times(step).start;
     if (start > top.time) {  // another reduction came first
       queue.push({start, top.worker});
@@ -185,8 +227,8 @@ std::optional<BackwardSchedule> first_come_first_served(const BackwardProblem& p
     }
     if (partial.worker(top.worker).chain == kNone) ++next[static_cast<std::size_t>(top.worker)];
     partial.append(step);
-    if (step.q_tile == kNone) {
-      for (const std::int32_t other : parking.wake(partial)) enqueue(other);
+    if (!parking.empty()) {
+      for (const std::int32_t other : parking.wake(may_go_on)) enqueue(other);
     }
     enqueue(top.worker);
   }

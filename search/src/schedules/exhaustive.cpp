@@ -17,13 +17,14 @@ constexpr std::int32_t kNoChain = PartialSchedule::kNone;
 class Search {
  public:
   Search(const BackwardProblem& problem, const BackwardCosts& costs, double makespan, double lower_bound,
-         std::int64_t nodes)
+         std::int64_t nodes, const std::function<bool()>& go_on)
       : problem_(problem),
         costs_(costs),
         partial_(problem, costs, PartialSchedule::Undo::kYes),
         attended_(attended_of_each_kv_tile(problem.mask)),
         lower_bound_(lower_bound),
-        nodes_left_(nodes) {
+        nodes_left_(nodes),
+        go_on_(go_on) {
     result_.makespan = makespan;
     serial_ = costs.writer_stages == 0;
     reduce_ = costs.reduce + costs.per_tile_tax;
@@ -47,6 +48,8 @@ class Search {
 
   void descend(double last_start) {
     if (--nodes_left_ <= 0) return;
+    constexpr std::int64_t kNodesBetweenLooks = 1024;
+    if (nodes_left_ % kNodesBetweenLooks == 0 && !go_on_()) nodes_left_ = 0;
     if (partial_.complete()) {
       if (partial_.makespan() < result_.makespan) {
         result_.makespan = partial_.makespan();
@@ -96,7 +99,8 @@ class Search {
   template <typename Consider>
   void consider_tiles(std::int32_t worker, std::int32_t chain, const Consider& consider) const {
     for (const std::int32_t q : attended_[static_cast<std::size_t>(partial_.kv_tile_of(chain))]) {
-      if (!partial_.reduced(chain, q)) consider({worker, chain, q});
+      if (!partial_.reduced(chain, q) && !partial_.held(partial_.cell_of(chain, q)))
+        consider({worker, chain, q});
     }
   }
 
@@ -144,7 +148,7 @@ class Search {
   [[nodiscard]] double worker_free(std::int32_t worker) const {
     const PartialSchedule::Worker& state = partial_.worker(worker);
     if (state.chain == kNoChain) return state.free;
-    if (partial_.at_dkv(worker)) return state.writer + costs_.reduce_kv;
+    if (partial_.at_dkv(worker)) return state.writer + partial_.dkv_left(worker);
     double computes = 0, least = 0;
     std::int32_t tasks = 0;
     const std::int32_t kv = partial_.kv_tile_of(state.chain);
@@ -171,14 +175,16 @@ class Search {
   double lower_bound_, reduce_ = 0;
   bool serial_ = true;
   std::int64_t nodes_left_;
+  const std::function<bool()>& go_on_;
   ExhaustiveResult result_;
 };
 
 }  // namespace
 
 ExhaustiveResult search_exhaustively(const BackwardProblem& problem, const BackwardCosts& costs,
-                                     double makespan, double lower_bound, std::int64_t nodes) {
-  return Search(problem, costs, makespan, lower_bound, nodes).run();
+                                     double makespan, double lower_bound, std::int64_t nodes,
+                                     const std::function<bool()>& go_on) {
+  return Search(problem, costs, makespan, lower_bound, nodes, go_on).run();
 }
 
 }  // namespace natten_sim::schedules

@@ -1,6 +1,9 @@
 #include "schedules/partial_schedule.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
 
 namespace natten_sim::schedules {
 
@@ -9,7 +12,7 @@ PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardC
       costs_(costs),
       q_tiles_(static_cast<std::size_t>(problem.mask.q_tiles)),
       stages_(static_cast<std::size_t>(costs.writer_stages)),
-      dkv_(problem.heads_per_kv_head > 1),
+      dkv_turns_(problem.heads_per_kv_head > 1 ? costs.kv_turns() : 0),
       workers_(static_cast<std::size_t>(problem.workers)),
       ends_(workers_.size() * stages_, 0.0),
       undo_(undo == Undo::kYes) {
@@ -26,9 +29,11 @@ PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardC
       steps_left_ += problem.heads;
     }
   }
-  if (dkv_) {
-    dkv_places_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head));
-    for (const std::int32_t tasks : tasks_) steps_left_ += tasks > 0 ? problem.heads : 0;
+  if (dkv_turns_ > 0) {
+    dkv_places_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head) *
+                       static_cast<std::size_t>(dkv_turns_));
+    for (const std::int32_t tasks : tasks_)
+      steps_left_ += tasks > 0 ? std::int64_t{problem.heads} * dkv_turns_ : 0;
   }
   started_.assign(chains, 0);
   reduced_.assign(chains * q_tiles_, 0);
@@ -53,9 +58,17 @@ double PartialSchedule::ready(std::int32_t index, TileWork work) const {
 
 const PartialSchedule::Place& PartialSchedule::place_of(const Step& step) const {
   if (step.q_tile != kNone) return dq_[static_cast<std::size_t>(cell_of(step.chain, step.q_tile))];
-  const std::int32_t group = head_of(step.chain) / problem_.heads_per_kv_head;
-  return dkv_places_[static_cast<std::size_t>(group) * static_cast<std::size_t>(problem_.mask.kv_tiles) +
-                     static_cast<std::size_t>(kv_tile_of(step.chain))];
+  const auto group = static_cast<std::size_t>(head_of(step.chain) / problem_.heads_per_kv_head);
+  const std::size_t of_chain = group * static_cast<std::size_t>(problem_.mask.kv_tiles) +
+                               static_cast<std::size_t>(kv_tile_of(step.chain));
+  const std::int32_t turn = workers_[static_cast<std::size_t>(step.worker)].done - tasks(step.chain);
+  return dkv_places_[of_chain * static_cast<std::size_t>(dkv_turns_) + static_cast<std::size_t>(turn)];
+}
+
+std::int32_t PartialSchedule::released_by(const Step& step) const {
+  const Worker& worker = workers_[static_cast<std::size_t>(step.worker)];
+  if (costs_.release == TurnRelease::kAtOnce || step.q_tile == kNone || worker.chain == kNone) return kNone;
+  return cell_of(step.chain, q_orders_[static_cast<std::size_t>(step.chain)].back());
 }
 
 PartialSchedule::Place& PartialSchedule::place_of(const Step& step) {
@@ -68,7 +81,7 @@ PartialSchedule::Times PartialSchedule::times(const Step& step) const {
   const std::int32_t tasks_done = worker.chain == kNone ? 0 : worker.done;
   Times times;
   double ready = 0;
-  double cost = costs_.reduce_kv;
+  double cost = costs_.kv_turn();
   if (step.q_tile == kNone) {
     ready = worker.writer;
   } else {
@@ -92,7 +105,13 @@ void PartialSchedule::append(const Step& step) {
   Worker& worker = workers_[static_cast<std::size_t>(step.worker)];
   Place& place = place_of(step);
   const Times at = times(step);
-  Record record{step, worker, place, 0.0, makespan_};
+  Record record{step, worker, place, 0.0, makespan_, 0.0};
+  if (const std::int32_t cell = released_by(step); cell != kNone) {
+    Place& released = dq_[static_cast<std::size_t>(cell)];
+    record.released_end = released.end;
+    released.end = at.start;
+    released.held = false;
+  }
   if (worker.chain == kNone) {
     order_.push_back({worker.free, step.worker, step.chain});
     worker.chain = step.chain;
@@ -114,8 +133,9 @@ void PartialSchedule::append(const Step& step) {
   ++worker.done;
   worker.free = at.free;
   worker.writer = at.writer;
-  if (worker.done == tasks(step.chain) + (dkv_ ? 1 : 0)) worker.chain = kNone;
+  if (worker.done == tasks(step.chain) + dkv_turns_) worker.chain = kNone;
   place.end = at.end;
+  place.held = costs_.release == TurnRelease::kAfterNext && worker.done < tasks(step.chain);
   place.last_worker = step.worker;
   --place.left;
   ++place.count;
@@ -144,13 +164,23 @@ void PartialSchedule::undo() {
     started_[static_cast<std::size_t>(step.chain)] = 0;
     order_.pop_back();
   }
+  if (const std::int32_t cell = released_by(step); cell != kNone) {
+    Place& released = dq_[static_cast<std::size_t>(cell)];
+    released.end = record.released_end;
+    released.held = true;
+  }
   makespan_ = record.makespan;
   ++steps_left_;
 }
 
 bool PartialSchedule::at_dkv(std::int32_t worker) const {
   const Worker& state = workers_[static_cast<std::size_t>(worker)];
-  return dkv_ && state.chain != kNone && state.done == tasks(state.chain);
+  return dkv_turns_ > 0 && state.chain != kNone && state.done >= tasks(state.chain);
+}
+
+double PartialSchedule::dkv_left(std::int32_t worker) const {
+  const Worker& state = workers_[static_cast<std::size_t>(worker)];
+  return (tasks(state.chain) + dkv_turns_ - state.done) * costs_.kv_turn();
 }
 
 bool PartialSchedule::dkv_ready(std::int32_t worker) const {
@@ -172,11 +202,17 @@ BackwardSchedule PartialSchedule::schedule() const {
         {head_of(chain), kv_tile_of(chain), q_orders_[static_cast<std::size_t>(chain)]});
     schedule.worker.push_back(worker);
   }
-  for (std::int32_t chain = 0; chain < chain_count();
-       ++chain) {  // chains without tasks take no time anywhere
+  // Chains without tasks come last, each where it ends first.
+  using Free = std::pair<double, std::int32_t>;
+  std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
+  for (std::int32_t index = 0; index < problem_.workers; ++index) free.emplace(worker(index).free, index);
+  for (std::int32_t chain = 0; chain < chain_count(); ++chain) {
     if (tasks_[static_cast<std::size_t>(chain) % kv_tiles] > 0) continue;
+    const auto [time, at] = free.top();
     schedule.chains.push_back({head_of(chain), kv_tile_of(chain), {}});
-    schedule.worker.push_back(0);
+    schedule.worker.push_back(at);
+    free.pop();
+    free.emplace(time + costs_.early_exit, at);
   }
   return schedule;
 }

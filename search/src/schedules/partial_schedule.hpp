@@ -49,6 +49,8 @@ class PartialSchedule {
     const Place& place = dq_[static_cast<std::size_t>(cell)];
     return place.count == 0 ? ready : std::max(ready, place.end + handoff(place.last_worker, worker));
   }
+  /// The last chain that reduced there keeps the turn until it has its next. Then no step may go there.
+  [[nodiscard]] bool held(std::int32_t cell) const { return dq_[static_cast<std::size_t>(cell)].held; }
 
   /// Takes back the last step; with Undo::kYes only.
   void undo();
@@ -68,8 +70,10 @@ class PartialSchedule {
   [[nodiscard]] std::int32_t chain_count() const { return static_cast<std::int32_t>(started_.size()); }
   [[nodiscard]] std::int32_t head_of(std::int32_t chain) const { return chain / problem_.mask.kv_tiles; }
   [[nodiscard]] std::int32_t kv_tile_of(std::int32_t chain) const { return chain % problem_.mask.kv_tiles; }
-  /// All tasks of the worker's chain are reduced, and its dK/dV is not.
+  /// All tasks of the worker's chain are reduced, and its dK/dV is not, or not all of it.
   [[nodiscard]] bool at_dkv(std::int32_t worker) const;
+  /// What is left to do for it.
+  [[nodiscard]] double dkv_left(std::int32_t worker) const;
   /// It is the turn of that dK/dV.
   [[nodiscard]] bool dkv_ready(std::int32_t worker) const;
   /// Contributions to (head, Q tile) still to come, and when the last one ended.
@@ -87,11 +91,12 @@ class PartialSchedule {
   [[nodiscard]] BackwardSchedule schedule() const;
 
  private:
-  struct Place {  // dQ of one (head, Q tile), or dK/dV of one (group, KV tile)
-    double end = 0;
+  struct Place {     // dQ of one (head, Q tile), or a turn of dK/dV of one (group, KV tile)
+    double end = 0;  // when the turn was passed on; of a place that is held, when the reduction ended
     std::int32_t last_worker = kNone;
     std::int32_t left = 0;
     std::int32_t count = 0;
+    bool held = false;
   };
   struct Record {  // what a step changed
     Step step;
@@ -99,12 +104,15 @@ class PartialSchedule {
     Place place;
     double overwritten_end = 0;
     double makespan = 0;
+    double released_end = 0;  // of the place that the step released
   };
   struct Started {
     double start = 0;
     std::int32_t worker = 0, chain = 0;
   };
 
+  /// The cell that a worker holds, as a step of its chain releases it; kNone.
+  [[nodiscard]] std::int32_t released_by(const Step& step) const;
   [[nodiscard]] Place& place_of(const Step& step);
   [[nodiscard]] const Place& place_of(const Step& step) const;
   [[nodiscard]] double handoff(std::int32_t from, std::int32_t to) const {
@@ -117,7 +125,7 @@ class PartialSchedule {
   const BackwardProblem& problem_;
   const BackwardCosts& costs_;
   std::size_t q_tiles_, stages_;
-  bool dkv_;
+  std::int32_t dkv_turns_;  // 0: one head a KV head
   std::vector<Worker> workers_;
   std::vector<double> ends_;  // of each worker's last reductions, by task modulo stages
   std::vector<Place> dq_, dkv_places_;

@@ -9,6 +9,7 @@ namespace natten_sim {
 namespace {
 
 constexpr std::int64_t kMaxTasks = std::int64_t{1} << 27;
+constexpr double kMaxTimeLimit = 86400;
 
 }  // namespace
 
@@ -30,6 +31,8 @@ void require_valid(const ScheduleRequest& request) {
   }
   if (request.heads_in_flight && *request.heads_in_flight < 1)
     throw InvalidParameter("heads_in_flight", std::to_string(*request.heads_in_flight), "1 or more");
+  if (request.time_limit_s && !(*request.time_limit_s >= 0 && *request.time_limit_s <= kMaxTimeLimit))
+    throw InvalidParameter("time_limit", std::to_string(*request.time_limit_s), "0 to 86400 seconds");
   if (request.effort && *request.effort < 0)
     throw InvalidParameter("effort", std::to_string(*request.effort), "0 or more");
 }
@@ -37,6 +40,8 @@ void require_valid(const ScheduleRequest& request) {
 SchedulePlan one_phase(const ScheduleRequest& request, BackwardSchedule schedule) {
   SchedulePlan plan;
   plan.dispatch = schedule.dispatch;
+  plan.memory.dq_counters = !schedule.dq_order.empty();
+  plan.memory.dkv_counters = schedule.dkv_order == DkvOrder::kByHead;
   plan.phases.push_back({"", request.problem, request.costs, std::move(schedule)});
   return plan;
 }

@@ -7,28 +7,10 @@
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/sim/tiles/tile_walk.hpp>
 
+#include "schedules/mask_sizes.hpp"
+
 namespace natten_sim {
 namespace {
-
-constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
-constexpr std::int64_t kMaxEdgeTiles = 65536;
-constexpr std::int64_t kMaxPairs = std::int64_t{1} << 28;
-
-void require_size(const char* parameter, std::int64_t value) {
-  if (value < 1 || value > kMaxTokens)
-    throw InvalidParameter(parameter, std::to_string(value), "1..1099511627776 tokens");
-}
-
-BlockMask empty_mask(std::int64_t q_tiles, std::int64_t kv_tiles) {
-  for (const auto& [name, tiles] : {std::pair{"q_tiles", q_tiles}, std::pair{"kv_tiles", kv_tiles}}) {
-    if (tiles > kMaxEdgeTiles)
-      throw InvalidParameter(name, std::to_string(tiles), "at most 65536: larger tiles make fewer");
-  }
-  if (q_tiles * kv_tiles > kMaxPairs)
-    throw InvalidParameter("tiles", std::to_string(q_tiles * kv_tiles) + " pairs", "at most 268435456");
-  return {static_cast<std::int32_t>(q_tiles), static_cast<std::int32_t>(kv_tiles),
-          std::vector<TileWork>(static_cast<std::size_t>(q_tiles * kv_tiles), TileWork::kNone)};
-}
 
 /// Keys first .. last, not clipped to the keys that exist.
 struct KeyRange {

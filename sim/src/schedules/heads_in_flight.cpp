@@ -18,7 +18,7 @@ std::int32_t heads_in_flight(const BackwardSchedule& schedule, const ScheduleRun
   for (std::size_t i = 0; i < schedule.chains.size(); ++i) {
     const ScheduledChain& chain = schedule.chains[i];
     heads = std::max(heads, chain.head + 1);
-    if (run.chains[i].end <= run.chains[i].start) continue;
+    if (chain.q_order.empty() || run.chains[i].end <= run.chains[i].start) continue;
     changes.push_back({run.chains[i].start, true, chain.head});
     changes.push_back({run.chains[i].end, false, chain.head});
   }

@@ -15,7 +15,7 @@ void require_valid_costs(const BackwardProblem& problem, const BackwardCosts& co
         std::pair{"reduce", costs.reduce}, std::pair{"tax", costs.per_tile_tax},
         std::pair{"handoff", costs.handoff}, std::pair{"handoff_far", costs.handoff_far.value_or(0.0)},
         std::pair{"reduce_kv", costs.reduce_kv}, std::pair{"prologue", costs.prologue},
-        std::pair{"epilogue", costs.epilogue}}) {
+        std::pair{"epilogue", costs.epilogue}, std::pair{"early_exit", costs.early_exit}}) {
     if (!std::isfinite(value) || value < 0)
       throw InvalidParameter(name, std::to_string(value), "a finite number of 0 or more");
   }
@@ -24,7 +24,7 @@ void require_valid_costs(const BackwardProblem& problem, const BackwardCosts& co
   }
   const double largest = std::max(costs.compute, costs.compute_partial) + costs.reduce + costs.per_tile_tax +
                          std::max(costs.handoff, costs.handoff_far.value_or(0.0)) + costs.reduce_kv +
-                         costs.prologue + costs.epilogue;
+                         costs.prologue + costs.epilogue + costs.early_exit;
   constexpr double kExact = 9007199254740992.0;  // 2^53: integers are exact below
   const double tasks = static_cast<double>(problem.heads) * static_cast<double>(problem.mask.work.size());
   if (largest * (tasks + 1) >= kExact) {

@@ -35,7 +35,8 @@ class DagBuilder {
     for (std::size_t launch = 0; launch < schedule.chains.size(); ++launch) {
       first_node_.push_back(nodes);
       launch_of_[chain_id(schedule.chains[launch].head, schedule.chains[launch].kv_tile)] = launch;
-      nodes += 2 + schedule.chains[launch].q_order.size() * kNodesOfTask + (reduces_kv(launch) ? 2 : 0);
+      nodes += 2 + schedule.chains[launch].q_order.size() * kNodesOfTask +
+               (reduces_kv(launch) ? 2 * static_cast<std::size_t>(costs.kv_turns()) : 0);
     }
     graph_ = Graph(nodes);
     add_chain_edges();
@@ -90,14 +91,25 @@ class DagBuilder {
   [[nodiscard]] std::size_t node_of(std::size_t launch, std::size_t task, NodeKind kind) const {
     return first_node_[launch] + 1 + task * kNodesOfTask + kind;
   }
-  /// A chain's nodes: its begin, four a task, its close behind the epilogue, and two of dK/dV if it has any.
+  /// A chain's nodes: its begin, four a task, its close behind the epilogue, and two a turn of dK/dV.
   [[nodiscard]] std::size_t begin_of(std::size_t launch) const { return first_node_[launch]; }
   [[nodiscard]] std::size_t close_of(std::size_t launch) const {
     return first_node_[launch] + 1 + schedule_.chains[launch].q_order.size() * kNodesOfTask;
   }
-  [[nodiscard]] std::size_t kv_start(std::size_t launch) const { return close_of(launch) + 1; }
+  [[nodiscard]] std::size_t kv_start(std::size_t launch, std::int32_t turn) const {
+    return close_of(launch) + 1 + 2 * static_cast<std::size_t>(turn);
+  }
+  [[nodiscard]] std::size_t kv_end(std::size_t launch, std::int32_t turn) const {
+    return kv_start(launch, turn) + 1;
+  }
   [[nodiscard]] std::size_t chain_end(std::size_t launch) const {
-    return reduces_kv(launch) ? kv_start(launch) + 1 : close_of(launch);
+    return reduces_kv(launch) ? kv_end(launch, costs_.kv_turns() - 1) : close_of(launch);
+  }
+  /// Where a task passes the turn of its dQ tile on.
+  [[nodiscard]] std::size_t release_of(std::size_t launch, std::size_t task) const {
+    const bool last = task + 1 == schedule_.chains[launch].q_order.size();
+    return costs_.release == TurnRelease::kAtOnce || last ? node_of(launch, task, kReduceEnd)
+                                                          : node_of(launch, task + 1, kReduceStart);
   }
   [[nodiscard]] double compute_cost(std::size_t launch, std::size_t task) const {
     const ScheduledChain& chain = schedule_.chains[launch];
@@ -127,15 +139,22 @@ class DagBuilder {
         add(begin_of(launch), node_of(launch, 0, kComputeStart), costs_.prologue);
         add(node_of(launch, tasks - 1, kReduceEnd), close_of(launch), stages == 0 ? costs_.epilogue : 0);
         if (stages > 0) add(node_of(launch, tasks - 1, kHanded), close_of(launch), costs_.epilogue);
+      } else {
+        add(begin_of(launch), close_of(launch), costs_.early_exit);
       }
-      if (!reduces_kv(launch)) continue;
-      add(close_of(launch), kv_start(launch), 0);
-      add(kv_start(launch), kv_start(launch) + 1, costs_.reduce_kv);
-      const ScheduledChain& chain = schedule_.chains[launch];
+      if (reduces_kv(launch)) add_kv_edges(launch);
+    }
+  }
+
+  void add_kv_edges(std::size_t launch) {
+    const ScheduledChain& chain = schedule_.chains[launch];
+    for (std::int32_t turn = 0; turn < costs_.kv_turns(); ++turn) {
+      add(turn == 0 ? close_of(launch) : kv_end(launch, turn - 1), kv_start(launch, turn), 0);
+      add(kv_start(launch, turn), kv_end(launch, turn), costs_.kv_turn());
       if (schedule_.dkv_order == DkvOrder::kUnordered || chain.head % problem_.heads_per_kv_head == 0)
         continue;
       const std::size_t before = launch_of_[chain_id(chain.head - 1, chain.kv_tile)];
-      add(chain_end(before), kv_start(launch), handoff(costs_, worker_[before], worker_[launch]));
+      add(kv_end(before, turn), kv_start(launch, turn), handoff(costs_, worker_[before], worker_[launch]));
     }
   }
 
@@ -143,7 +162,7 @@ class DagBuilder {
     std::vector<std::size_t> last(static_cast<std::size_t>(problem_.workers),
                                   std::numeric_limits<std::size_t>::max());
     for (std::size_t launch = 0; launch < schedule_.chains.size(); ++launch) {
-      if (schedule_.chains[launch].q_order.empty()) continue;
+      if (schedule_.chains[launch].q_order.empty() && costs_.early_exit == 0) continue;
       std::size_t& before = last[static_cast<std::size_t>(worker_[launch])];
       if (before != std::numeric_limits<std::size_t>::max()) add(chain_end(before), begin_of(launch), 0);
       before = launch;
@@ -164,7 +183,7 @@ class DagBuilder {
       for (std::size_t i = 1; i < order.size(); ++i) {
         const std::size_t from = launch_of_[chain_id(head, order[i - 1])],
                           to = launch_of_[chain_id(head, order[i])];
-        add(node_of(from, position[from * q_tiles + cell % q_tiles], kReduceEnd),
+        add(release_of(from, position[from * q_tiles + cell % q_tiles]),
             node_of(to, position[to * q_tiles + cell % q_tiles], kReduceStart),
             handoff(costs_, worker_[from], worker_[to]));
       }
@@ -207,7 +226,14 @@ class DagBuilder {
     solution.critical_path = std::move(kept);
   }
 
-  /// A phase edge becomes a step; order edges and handoffs lie between steps.
+  /// Whether a node is the start of a reduction, with which a chain may pass on its turn before.
+  [[nodiscard]] bool releases(std::size_t launch, std::size_t node) const {
+    return node > begin_of(launch) && node < close_of(launch) &&
+           (node - node_of(launch, 0, kComputeStart)) % kNodesOfTask == kReduceStart;
+  }
+
+  /// A phase edge becomes a step, one without duration where a turn is passed on; order edges and handoffs lie
+  /// between steps.
   void append_step(std::size_t from, std::size_t to, const std::vector<double>& earliest,
                    DagSolution& solution) const {
     const std::size_t launch =
@@ -217,12 +243,19 @@ class DagBuilder {
     const std::size_t tasks = schedule_.chains[launch].q_order.size();
     CriticalStep step{static_cast<std::int32_t>(launch), 0, TaskPhase::kPrologue, earliest[from],
                       earliest[to]};
-    if (to == close_of(launch) && from != to) {
+    if (tasks == 0) {  // an early exit
+      if (to != close_of(launch)) return;
+    } else if (to == close_of(launch) && from != to) {
       step.phase = TaskPhase::kEpilogue;
       step.task = static_cast<std::int32_t>(tasks - 1);
+    } else if (releases(launch, from) && to != from + 1) {  // the turn that lets another chain go on
+      step.phase = TaskPhase::kReduce;
+      step.task = static_cast<std::int32_t>((from - node_of(launch, 0, kComputeStart)) / kNodesOfTask);
+      step.end = step.start;
     } else if (to != from + 1 || from == close_of(launch)) {
       return;
     } else if (from > close_of(launch)) {
+      if ((from - kv_start(launch, 0)) % 2 != 0) return;
       step.phase = TaskPhase::kReduceKv;
       step.task = static_cast<std::int32_t>(tasks - 1);
     } else if (from != begin_of(launch)) {

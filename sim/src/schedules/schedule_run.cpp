@@ -6,31 +6,11 @@
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
 #include "schedules/schedule_costs.hpp"
+#include "schedules/task_ranks.hpp"
+#include "schedules/worker_state.hpp"
 
 namespace natten_sim {
 namespace {
-
-constexpr std::int32_t kNobody = -1;
-
-/// Ordered reductions into one place: dQ of (head, Q tile), or dK/dV of (KV head, KV tile).
-struct Turn {
-  std::int32_t next = 0;               // position in the order whose reduction comes next
-  std::int32_t last_worker = kNobody;  // of the reduction before it
-  double last_end = 0;
-};
-
-/// What a worker is doing.
-struct WorkerState {
-  std::int32_t chain = kNobody;  // launch index
-  std::int32_t task = 0;         // whose reduction runs or waits; the task count stands for dK/dV
-  double handed = 0;             // when that task's result is ready to be reduced
-  double ready = 0;              // when its reduction may start but for its turn
-  bool waits = false;
-  bool reduced_before = false;  // has finished a reduction in its life
-  bool closing = false;         // in the chain's epilogue, behind its last reduction
-  std::size_t first_task = 0;   // index of the chain's first task in the record
-  std::vector<double> ends;     // reduction ends of the last tasks, by task modulo stages
-};
 
 class Runner {
  public:
@@ -56,11 +36,11 @@ class Runner {
     ordered_ = !schedule.dq_order.empty();
     if (ordered_) {
       dq_turns_.resize(static_cast<std::size_t>(problem.heads) * q_tiles_);
-      rank_.resize(tasks);
-      for (std::size_t head = 0; head < static_cast<std::size_t>(problem.heads); ++head) rank_tasks(head);
+      rank_ = task_ranks(problem, schedule);
     }
     if (problem.heads_per_kv_head > 1)
-      kv_turns_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head));
+      kv_turns_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head) *
+                       static_cast<std::size_t>(costs.kv_turns()));
     if (record == RecordTimes::kYes) run_.tasks.resize(tasks);
     if (schedule.dispatch == Dispatch::kStatic) {
       queue_of_.resize(workers_.size());
@@ -85,6 +65,11 @@ class Runner {
       free_at[static_cast<std::size_t>(event.worker)] = event.time;
       run_.makespan = event.time;
       finish_reduction(event.worker, event.time);
+      while (!awake_.empty()) {
+        const std::int32_t worker = awake_.back();
+        awake_.pop_back();
+        take_turn(worker);
+      }
     }
     if (left_ > 0) return describe_deadlock();
     for (double time : free_at) run_.bubble.tail += run_.makespan - time;
@@ -102,66 +87,64 @@ class Runner {
     }
   };
 
-  /// Fills in the ranks of one head's tasks. Its lists are by KV tile, so memory grows with tasks.
-  void rank_tasks(std::size_t head) {
-    std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> ranks(kv_tiles_);  // (Q tile, rank)
-    for (std::size_t q = 0; q < q_tiles_; ++q) {
-      std::int32_t rank = 0;
-      for (const std::int32_t kv : schedule_.dq_order[head * q_tiles_ + q])
-        ranks[static_cast<std::size_t>(kv)].emplace_back(static_cast<std::int32_t>(q), rank++);
-    }
-    std::vector<std::int32_t> of_q(q_tiles_);
-    for (std::size_t kv = 0; kv < kv_tiles_; ++kv) {
-      for (const auto& [q, rank] : ranks[kv]) of_q[static_cast<std::size_t>(q)] = rank;
-      const auto launch = static_cast<std::size_t>(launch_of_[head * kv_tiles_ + kv]);
-      std::size_t task = first_task_[launch];
-      for (const std::int32_t q : schedule_.chains[launch].q_order)
-        rank_[task++] = of_q[static_cast<std::size_t>(q)];
-    }
-  }
   [[nodiscard]] std::size_t chain_id(const ScheduledChain& chain) const {
     return static_cast<std::size_t>(chain.head) * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile);
   }
   [[nodiscard]] const ScheduledChain& chain_of(const WorkerState& state) const {
     return schedule_.chains[static_cast<std::size_t>(state.chain)];
   }
-  [[nodiscard]] bool at_kv(const WorkerState& state) const {
-    return static_cast<std::size_t>(state.task) == chain_of(state).q_order.size();
+  [[nodiscard]] bool at_kv(const WorkerState& state, std::int32_t task) const {
+    return static_cast<std::size_t>(task) >= chain_of(state).q_order.size();
+  }
+  [[nodiscard]] bool at_kv(const WorkerState& state) const { return at_kv(state, state.task); }
+  /// Whether the turn of this task is passed on with the turn of the next one.
+  [[nodiscard]] bool keeps_turn(const WorkerState& state, std::int32_t task) const {
+    return costs_.release == TurnRelease::kAfterNext && ordered_ && !at_kv(state, task + 1);
   }
 
-  /// Place and rank of the reduction that a worker is at; no place when reductions are unordered.
+  /// Place and rank of a reduction of a worker's chain; no place when reductions are unordered.
   struct Slot {
     Turn* turn = nullptr;
     std::int32_t rank = 0;
   };
-  [[nodiscard]] Slot slot_of(const WorkerState& state) {
+  [[nodiscard]] Slot slot_of(const WorkerState& state, std::int32_t task) {
     const ScheduledChain& chain = chain_of(state);
-    if (at_kv(state)) {
+    if (at_kv(state, task)) {
       if (schedule_.dkv_order == DkvOrder::kUnordered) return {};
-      const std::int32_t group = chain.head / problem_.heads_per_kv_head;
-      return {
-          &kv_turns_[static_cast<std::size_t>(group) * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile)],
-          chain.head % problem_.heads_per_kv_head};
+      const auto group = static_cast<std::size_t>(chain.head / problem_.heads_per_kv_head);
+      const std::size_t place = group * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile);
+      const std::size_t turn = static_cast<std::size_t>(task) - chain.q_order.size();
+      return {&kv_turns_[place * static_cast<std::size_t>(costs_.kv_turns()) + turn],
+              chain.head % problem_.heads_per_kv_head};
     }
     if (!ordered_) return {};
-    const auto q = static_cast<std::size_t>(chain.q_order[static_cast<std::size_t>(state.task)]);
+    const auto q = static_cast<std::size_t>(chain.q_order[static_cast<std::size_t>(task)]);
     return {&dq_turns_[static_cast<std::size_t>(chain.head) * q_tiles_ + q],
-            rank_[state.first_task + static_cast<std::size_t>(state.task)]};
+            rank_[state.first_task + static_cast<std::size_t>(task)]};
   }
+  [[nodiscard]] Slot slot_of(const WorkerState& state) { return slot_of(state, state.task); }
 
   void start_chain(std::int32_t worker, double now) {
     WorkerState& state = workers_[static_cast<std::size_t>(worker)];
     state.chain = kNobody;
     std::int32_t launch = kNobody;
-    do {  // a chain without tasks takes no time
+    bool empty = false;
+    do {
       launch = next_launch(worker);
       if (launch == kNobody) return;
       run_.worker[static_cast<std::size_t>(launch)] = worker;
-      if (schedule_.chains[static_cast<std::size_t>(launch)].q_order.empty()) --left_;
-    } while (schedule_.chains[static_cast<std::size_t>(launch)].q_order.empty());
+      empty = schedule_.chains[static_cast<std::size_t>(launch)].q_order.empty();
+      if (empty && costs_.early_exit == 0) --left_;  // it takes no time
+    } while (empty && costs_.early_exit == 0);
     state.chain = launch;
     state.task = 0;
     run_.chains[static_cast<std::size_t>(launch)].start = now;
+    if (empty) {
+      run_.total_work += costs_.early_exit;
+      state.closing = true;
+      events_.push({now + costs_.early_exit, worker});
+      return;
+    }
     state.first_task = first_task_[static_cast<std::size_t>(launch)];
     const double start = now + costs_.prologue;
     run_.total_work += costs_.prologue + costs_.epilogue;
@@ -212,7 +195,8 @@ class Runner {
       }
     }
     const bool kv = at_kv(state);
-    const double cost = kv ? costs_.reduce_kv : costs_.reduce + (ordered_ ? costs_.per_tile_tax : 0.0);
+    if (!kv && state.task > 0 && keeps_turn(state, state.task - 1)) pass_on(worker, state.task - 1, start);
+    const double cost = kv ? costs_.kv_turn() : costs_.reduce + (ordered_ ? costs_.per_tile_tax : 0.0);
     run_.total_work += cost;
     (state.reduced_before ? run_.bubble.wait_for_turn : run_.bubble.startup) += start - state.ready;
     if (!kv && !run_.tasks.empty()) {
@@ -223,7 +207,18 @@ class Runner {
     events_.push({start + cost, worker});
   }
 
-  /// A reduction or the epilogue behind the last one ends.
+  /// Gives the turn of a task's place to the next chain in its order.
+  void pass_on(std::int32_t worker, std::int32_t task, double now) {
+    const WorkerState& state = workers_[static_cast<std::size_t>(worker)];
+    const Slot slot = slot_of(state, task);
+    if (slot.turn == nullptr) return;
+    ++slot.turn->next;
+    slot.turn->last_worker = worker;
+    slot.turn->last_end = now;
+    wake_next(state, task, slot);
+  }
+
+  /// A reduction, the epilogue behind the last one, or an early exit ends.
   void finish_reduction(std::int32_t worker, double now) {
     WorkerState& state = workers_[static_cast<std::size_t>(worker)];
     if (state.closing) {
@@ -231,13 +226,7 @@ class Runner {
       return;
     }
     state.reduced_before = true;
-    const Slot slot = slot_of(state);
-    if (slot.turn != nullptr) {
-      ++slot.turn->next;
-      slot.turn->last_worker = worker;
-      slot.turn->last_end = now;
-      wake_next(state, slot);
-    }
+    if (!keeps_turn(state, state.task)) pass_on(worker, state.task, now);
     const std::size_t tasks = chain_of(state).q_order.size();
     if (!at_kv(state)) {
       const auto stages = static_cast<std::size_t>(costs_.writer_stages);
@@ -261,6 +250,10 @@ class Runner {
         events_.push({end, worker});
         return;
       }
+    } else if (static_cast<std::size_t>(++state.task) < tasks + static_cast<std::size_t>(costs_.kv_turns())) {
+      state.ready = now;
+      take_turn(worker);
+      return;
     }
     end_chain(worker, now);
   }
@@ -273,16 +266,16 @@ class Runner {
     start_chain(worker, now);
   }
 
-  /// Wakes the worker of the chain whose turn it is now, if that worker waits.
-  void wake_next(const WorkerState& state, const Slot& slot) {
+  /// Wakes the worker of the chain whose turn it is now, if that worker waits for it.
+  void wake_next(const WorkerState& state, std::int32_t task, const Slot& slot) {
     const ScheduledChain& chain = chain_of(state);
     std::int32_t launch = kNobody;
-    if (at_kv(state)) {
+    if (at_kv(state, task)) {
       if (slot.turn->next == problem_.heads_per_kv_head) return;
       const std::size_t head = static_cast<std::size_t>(chain.head + 1);
       launch = launch_of_[head * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile)];
     } else {
-      const auto q = static_cast<std::size_t>(chain.q_order[static_cast<std::size_t>(state.task)]);
+      const auto q = static_cast<std::size_t>(chain.q_order[static_cast<std::size_t>(task)]);
       const std::vector<std::int32_t>& order =
           schedule_.dq_order[static_cast<std::size_t>(chain.head) * q_tiles_ + q];
       if (static_cast<std::size_t>(slot.turn->next) == order.size()) return;
@@ -292,7 +285,16 @@ class Runner {
     const std::int32_t sleeper = run_.worker[static_cast<std::size_t>(launch)];
     if (sleeper == kNobody) return;
     WorkerState& other = workers_[static_cast<std::size_t>(sleeper)];
-    if (other.chain == launch && other.waits && slot_of(other).turn == slot.turn) take_turn(sleeper);
+    if (other.chain == launch && other.waits && slot_of(other).turn == slot.turn) awake_.push_back(sleeper);
+  }
+
+  /// Whether this chain has reduced into the place and not passed its turn on.
+  [[nodiscard]] bool keeps(std::int32_t launch, const Slot& slot) {
+    const std::int32_t worker = run_.worker[static_cast<std::size_t>(launch)];
+    if (worker == kNobody) return false;
+    const WorkerState& state = workers_[static_cast<std::size_t>(worker)];
+    return state.chain == launch && state.task > 0 && keeps_turn(state, state.task - 1) &&
+           slot_of(state, state.task - 1).turn == slot.turn;
   }
 
   Deadlock describe_deadlock() {
@@ -327,6 +329,7 @@ class Runner {
         text +=
             " waits to reduce dQ of Q tile " + std::to_string(q) + " behind KV tile " + std::to_string(kv);
         launch = launch_of_[static_cast<std::size_t>(chain.head) * kv_tiles_ + static_cast<std::size_t>(kv)];
+        if (keeps(launch, slot)) text += " (which has done so, and keeps the turn until it has its next)";
       }
       if (seen[static_cast<std::size_t>(launch)]) text += ", which waits already: a cycle";
     }
@@ -346,6 +349,7 @@ class Runner {
   std::size_t next_ = 0;
   std::int64_t left_ = 0;
   bool ordered_ = true;
+  std::vector<std::int32_t> awake_;  // workers whose turn has come since the last event
   std::priority_queue<Event> events_;
   ScheduleRun run_;
 };

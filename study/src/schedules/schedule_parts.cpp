@@ -99,12 +99,12 @@ ScheduleParts parts_of(ScheduleParts asked, const ScheduleAnswer& answer) {
     parts.q_tile = answer.tokens->q_tile;
     parts.kv_tile = answer.tokens->kv_tile;
   }
-  parts.q_tiles = answer.problem.mask.q_tiles;
-  parts.kv_tiles = answer.problem.mask.kv_tiles;
+  parts.q_tiles = answer.tiles.q_tiles;
+  parts.kv_tiles = answer.tiles.kv_tiles;
   parts.question.heads = answer.heads;
   parts.question.heads_kv = answer.heads_kv;
   parts.question.batch = answer.batch;
-  parts.workers = answer.problem.workers;
+  parts.workers = answer.ctas;
   parts.question.heads_in_flight = answer.heads_in_flight;
   parts.device.reset();
   const BackwardCosts& costs = answer.costs;
@@ -114,7 +114,10 @@ ScheduleParts parts_of(ScheduleParts asked, const ScheduleAnswer& answer) {
                           .reduce_kv = costs.reduce_kv,
                           .per_tile_tax = costs.per_tile_tax,
                           .prologue = costs.prologue,
-                          .epilogue = costs.epilogue};
+                          .epilogue = costs.epilogue,
+                          .early_exit = costs.early_exit,
+                          .release = costs.release,
+                          .dkv_turns = costs.dkv_turns};
   parts.handoff = {costs.handoff, costs.handoff_far.value_or(costs.handoff)};
   parts.writer = {costs.writer_stages};
   return parts;

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
@@ -47,13 +48,18 @@ class MaskBuilder {
       if (side < 0 || side > kMaxScheduleTokens / 2)
         throw InvalidParameter("mask window", std::to_string(side), "0 to 2^39");
     }
-    return window_mask(sizes_.tiling, {sizes_.unit * mask.left, sizes_.unit * mask.right});
+    return window_mask(sizes_.tiling, scaled(mask));
   }
   BlockMask operator()(const DocumentMask& mask) const;
+  BlockMask operator()(const VarlenMask& mask) const;
   BlockMask operator()(const GnaMask& mask) const;
   BlockMask operator()(const BlockMask& mask) const { return mask; }
 
  private:
+  [[nodiscard]] SequenceWindow scaled(const SlidingWindowMask& mask) const {
+    return {sizes_.unit * mask.left, sizes_.unit * mask.right};
+  }
+
   ScaledSizes sizes_;
   const Catalog& catalog_;
 };
@@ -80,6 +86,21 @@ BlockMask MaskBuilder::operator()(const DocumentMask& mask) const {
   return document_mask(sizes_.tiling, lengths);
 }
 
+BlockMask MaskBuilder::operator()(const VarlenMask& mask) const {
+  std::vector<SequenceLengths> sequences;
+  for (const auto& [q, kv] : mask.sequences) {
+    for (const std::int64_t length : {q, kv}) {
+      if (length < 1 || length > kMaxScheduleTokens / 2)
+        throw InvalidParameter("mask varlen", std::to_string(length), "lengths of 1 to 2^39");
+    }
+    sequences.push_back({sizes_.unit * q, sizes_.unit * kv});
+  }
+  SequenceWindow window;
+  if (std::holds_alternative<CausalMask>(mask.rule)) window.right = 0;
+  if (const auto* sliding = std::get_if<SlidingWindowMask>(&mask.rule)) window = scaled(*sliding);
+  return varlen_mask(sizes_.tiling, sequences, window);
+}
+
 BlockMask MaskBuilder::operator()(const GnaMask& mask) const {
   const std::size_t rank = mask.layout.rank();
   const auto or_ones = [&](const Extents& extents) { return extents.empty() ? Extents(rank, 1) : extents; };
@@ -95,16 +116,27 @@ BlockMask MaskBuilder::operator()(const GnaMask& mask) const {
 
 }  // namespace
 
-MaskedTiles masked_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask, const Catalog& catalog) {
+MaskedTiles masked_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask, std::int32_t ctas_per_chain,
+                         const Catalog& catalog) {
+  if (ctas_per_chain < 1 || ctas_per_chain > 2)
+    throw InvalidParameter("ctas-per-chain", std::to_string(ctas_per_chain), "1 or 2");
+  const bool pairs = ctas_per_chain == 2;
   if (brings_sizes(mask)) {
     if (!std::holds_alternative<std::monostate>(sizes))
       throw InvalidParameter("sizes", "given together with mask " + mask_text(mask),
                              "none: this mask brings its own");
-    return {std::visit(MaskBuilder({}, catalog), mask.rule), std::nullopt};
+    MaskedTiles own{std::visit(MaskBuilder({}, catalog), mask.rule), std::nullopt, {}};
+    own.given = {own.mask.q_tiles, own.mask.kv_tiles};
+    if (pairs) own.mask = paired_kv_tiles(own.mask);
+    return own;
   }
-  const ScaledSizes scaled = scaled_sizes(sizes);
-  MaskedTiles tiles{std::visit(MaskBuilder(scaled, catalog), mask.rule), std::nullopt};
+  ScaledSizes scaled = scaled_sizes(sizes);
+  MaskedTiles tiles;
+  tiles.given = {ceil_divide(scaled.tiling.q_tokens, scaled.tiling.q_tile),
+                 ceil_divide(scaled.tiling.kv_tokens, scaled.tiling.kv_tile)};
   if (scaled.unit == 1) tiles.tokens = scaled.tiling;
+  if (pairs) scaled.tiling.kv_tile *= 2;
+  tiles.mask = std::visit(MaskBuilder(scaled, catalog), mask.rule);
   return tiles;
 }
 

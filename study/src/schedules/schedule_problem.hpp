@@ -4,14 +4,15 @@
 
 namespace natten_sim::study {
 
-/// The block mask of a question, and the tokens behind it.
+/// The block mask of a question, and the sizes behind it.
 struct MaskedTiles {
   BlockMask mask;
   std::optional<SequenceTiling> tokens;
+  TileSizes given;  ///< as the question has them: before KV tiles are paired or filled up to the longest
 };
 
 /// @throws InvalidParameter, and UnknownName when the catalog lacks the default backend.
 [[nodiscard]] MaskedTiles masked_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask,
-                                       const Catalog& catalog);
+                                       std::int32_t ctas_per_chain, const Catalog& catalog);
 
 }  // namespace natten_sim::study

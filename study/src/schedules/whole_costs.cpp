@@ -19,7 +19,8 @@ void divide_tasks(std::vector<TaskTimes>& tasks, double parts) {
 WholeCosts whole_costs(const BackwardProblem& problem, const BackwardCosts& costs) {
   const auto fields = [](BackwardCosts& of) {
     std::vector<double*> all = {&of.compute, &of.compute_partial, &of.reduce,   &of.per_tile_tax,
-                                &of.handoff, &of.reduce_kv,       &of.prologue, &of.epilogue};
+                                &of.handoff, &of.reduce_kv,       &of.prologue, &of.epilogue,
+                                &of.early_exit};
     if (of.handoff_far) all.push_back(&*of.handoff_far);
     return all;
   };
@@ -39,7 +40,8 @@ WholeCosts whole_costs(const BackwardProblem& problem, const BackwardCosts& cost
     if (decimals == kMaxDecimals) return {costs, 1.0};
   }
   if (sum * scale * tasks >= kExact) return {costs, 1.0};
-  const double fifths = sum * scale * 5 * tasks < kExact ? 5 : 1;
+  const double halves = costs.kv_turns();  // half of reduce_kv stays whole too
+  const double fifths = sum * scale * 5 * halves * tasks < kExact ? 5 * halves : 1;
   WholeCosts result{given, scale * fifths};
   for (double* value : fields(result.costs)) *value = std::round(*value * scale) * fifths;
   return result;

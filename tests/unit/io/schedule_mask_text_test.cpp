@@ -24,6 +24,12 @@ TEST_CASE("a mask as text names its rule and its lengths") {
   CHECK(rule_of<SlidingWindowMask>("window:3,0").left == 3);
   CHECK(rule_of<SlidingWindowMask>("window:3,0").right == 0);
   CHECK(rule_of<DocumentMask>("document:3,5,1").lengths == std::vector<std::int64_t>{3, 5, 1});
+  const VarlenMask varlen = rule_of<VarlenMask>("varlen:window:4,0:128,64x256");
+  CHECK(varlen.sequences == std::vector<VarlenSequence>{{128, 128}, {64, 256}});
+  CHECK(std::get<SlidingWindowMask>(varlen.rule).left == 4);
+  CHECK(std::holds_alternative<CausalMask>(rule_of<VarlenMask>("varlen:causal:5,3").rule));
+  CHECK(std::holds_alternative<FullMask>(rule_of<VarlenMask>("varlen:5").rule));
+  CHECK_THROWS_AS(parse_schedule_mask("varlen:triangle:5"), InvalidParameter);
   const GnaMask gna = rule_of<GnaMask>("gna:i=12x10,w=5x4,s=2x1,dilation=2x1,c=0x1,q-tile=3x2,kv-tile=2x3");
   CHECK(gna.layout == Extents{12, 10});
   CHECK(gna.window == Extents{5, 4});

@@ -18,8 +18,9 @@ std::vector<std::string> names() {
 }
 
 TEST_CASE("every file of the algorithms' folder is an algorithm, in the order of positions") {
-  CHECK(names() == std::vector<std::string>{"ascending", "descending", "spt", "shift", "symmetric-shift",
-                                            "fa2-split", "two-pass", "unordered", "best"});
+  CHECK(names() == std::vector<std::string>{"ascending", "descending", "spt", "outside-in", "first-come",
+                                            "shift", "wave-shift", "symmetric-shift", "fa2-split",
+                                            "two-pass", "unordered", "best"});
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
     INFO(algorithm->name);
     CHECK(!algorithm->origin.empty());
@@ -34,7 +35,8 @@ TEST_CASE("an unknown algorithm is answered with all names and the closest one")
   } catch (const UnknownName& error) {
     CHECK(error.hint() == "shift");
     CHECK(error.accepted() ==
-          "ascending, descending, spt, shift, symmetric-shift, fa2-split, two-pass, unordered, best");
+          "ascending, descending, spt, outside-in, first-come, shift, wave-shift, symmetric-shift, fa2-split, "
+          "two-pass, unordered, best");
   }
 }
 
@@ -45,7 +47,7 @@ TEST_CASE("names that are taken, reserved or no names are refused, and so is an 
     CHECK_THROWS_AS(add_schedule_algorithm({.name = name, .plan = plan}), InvalidParameter);
   }
   CHECK_THROWS_AS(add_schedule_algorithm({.name = "planless"}), InvalidParameter);
-  CHECK(names().size() == 9);
+  CHECK(names().size() == 12);
 }
 
 TEST_CASE("whether an algorithm applies is a question, and its answer a value") {

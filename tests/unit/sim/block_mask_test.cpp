@@ -153,7 +153,7 @@ TEST_CASE("damaged tables are refused with the reason") {
       CHECK(std::string(error.what()).find(reason) != std::string::npos);
     }
   };
-  refused("schedule-table/1", "schedule-table/2", "schema");
+  refused("schedule-table/1", "schedule-table/3", "schema");
   refused("\"q_tiles\":3", "\"q_tiles\":4", "q_tiles");
   refused("\"heads\":2", "\"heads\":3", "heads_per_kv_head");
   refused("\"heads\":2", "\"heads\":0", "heads");

@@ -33,7 +33,7 @@ TEST_CASE("a point of the backward is a problem, a schedule and whether its turn
   CHECK(point->operations().value() == 10.0 * 2048 * 2049 / 2 * 128 * 128);
 }
 
-TEST_CASE("the backward refuses masks that are no band, and names that nothing has") {
+TEST_CASE("the backward refuses masks of other tokens, and names that nothing has") {
   const std::vector<std::string> good = {"tokens=512", "mask=window:100,0", "algorithm=spt", "mode=unordered"};
   CHECK_NOTHROW(backward_point(good));
   const auto refused = [&](const char* word) {
@@ -44,10 +44,30 @@ TEST_CASE("the backward refuses masks that are no band, and names that nothing h
     INFO(word);
     CHECK_THROWS_AS(backward_point(words), Error);
   };
-  refused("mask=document:256,256");
+  refused("mask=document:256,255");  // 511 tokens
+  refused("mask=gna:i=16x16,w=3x3");
   refused("algorithm=fastest");
   refused("mode=sometimes");
   refused("tokens=0");
+}
+
+TEST_CASE("documents and neighborhoods are points of the backward") {
+  const Point documents = backward_point({"tokens=512", "mask=document:300,212", "algorithm=best",
+                                          "mode=deterministic"});
+  CHECK(group_of(documents) == "attention_backward documents best");
+  // Pairs of a document with itself; five products of two operations and 128 columns.
+  CHECK(documents->operations().value() == 10.0 * (300 * 300 + 212 * 212) * 128);
+  const Point neighborhood = backward_point({"tokens=512", "mask=gna:i=16x32,w=5x7", "algorithm=spt",
+                                             "mode=unordered", "head_dim=64"});
+  CHECK(group_of(neighborhood) == "attention_backward neighborhood unordered");
+  CHECK(neighborhood->operations().value() == 10.0 * 512 * 5 * 7 * 64);
+  // No costs were fitted to either.
+  for (const Point& point : {documents, neighborhood}) {
+    const auto predictions = predict(point, builtin_catalog().device("h200"));
+    REQUIRE(predictions.size() == 1);
+    CHECK(!predictions.front().fitted);
+    CHECK(predictions.front().value > 0);
+  }
 }
 
 TEST_CASE("a task more or a turn taken never makes the predicted backward shorter") {

@@ -2,8 +2,10 @@
 // Times are predicted by running the same table with the costs of a task (data/schedule-costs/ours-*).
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include <natten_sim/core/error.hpp>
@@ -40,7 +42,7 @@ struct AttentionBackwardCase final : Case {
   [[nodiscard]] Launch prepare(Bench& bench, std::uint64_t seed) const override;
   [[nodiscard]] CheckedPoint check(Bench& bench, std::uint64_t seed) const override;
   [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const override;
-  void require_built() const override { static_cast<void>(backward::best_kernel(problem())); }
+  void require_built() const override;
   [[nodiscard]] std::optional<double> operations() const override;
 
   [[nodiscard]] backward::Problem problem() const;
@@ -49,9 +51,32 @@ struct AttentionBackwardCase final : Case {
   [[nodiscard]] BackwardCall call(std::int32_t sms) const;
 };
 
-MaskClass class_of_band(const ScheduleMask& mask) {
+/// Of the costs of a task: other masks have the tiles of windows.
+MaskClass class_of(const ScheduleMask& mask) {
   if (std::holds_alternative<FullMask>(mask.rule)) return MaskClass::kFull;
   return std::holds_alternative<CausalMask>(mask.rule) ? MaskClass::kCausal : MaskClass::kWindow;
+}
+
+const char* mask_name(const ScheduleMask& mask) {
+  if (std::holds_alternative<DocumentMask>(mask.rule)) return "documents";
+  if (std::holds_alternative<GnaMask>(mask.rule)) return "neighborhood";
+  return to_string(class_of(mask));
+}
+
+/// Of masks that say how many tokens they are for.
+std::optional<std::int64_t> tokens_of(const ScheduleMask& mask) {
+  if (const auto* documents = std::get_if<DocumentMask>(&mask.rule))
+    return std::accumulate(documents->lengths.begin(), documents->lengths.end(), std::int64_t{0});
+  if (const auto* gna = std::get_if<GnaMask>(&mask.rule)) return product(gna->layout, "tokens");
+  return std::nullopt;
+}
+
+/// Neighborhoods in the order of the kernel's tiles, whose last places may hold no token.
+backward::TokenPairs pairs_of(const GnaMask& mask, const backward::KernelShape& kernel) {
+  const NeighborhoodMask rule = make_mask(mask.layout, mask.window.empty() ? mask.layout : mask.window,
+                                          mask.stride, mask.dilation, mask.causal);
+  return backward::neighborhood_pairs(
+      rule, mask.tiles ? *mask.tiles : backward::neighborhood_tiles(kernel, mask.layout.rank()));
 }
 
 const char* turns_name(bool ordered) { return ordered ? "deterministic" : "unordered"; }
@@ -65,11 +90,11 @@ Point read_attention_backward(const StrictObject& fields) {
   point.dtype = parse_name<Dtype>(fields.text_or("dtype", "bf16"));
   const auto read = parse_schedule_mask(fields.text("mask"));
   const auto* rule = std::get_if<ScheduleMask>(&read);
-  const bool band = rule != nullptr && (std::holds_alternative<FullMask>(rule->rule) ||
-                                        std::holds_alternative<CausalMask>(rule->rule) ||
-                                        std::holds_alternative<SlidingWindowMask>(rule->rule));
-  if (!band) fields.fail("mask", "full, causal or window:LEFT,RIGHT");
+  if (rule == nullptr || std::holds_alternative<BlockMask>(rule->rule))
+    fields.fail("mask", "full, causal, window:LEFT,RIGHT, document:LEN,.. or gna:i=..,w=..");
   point.mask = *rule;
+  const std::int64_t tokens = tokens_of(point.mask).value_or(point.tokens);
+  if (tokens != point.tokens) fields.fail("tokens", std::to_string(tokens) + ", as the mask has");
   point.algorithm = schedule_algorithm(fields.text("algorithm")).name;
   const std::string mode = fields.text("mode");
   if (mode != turns_name(true) && mode != turns_name(false)) fields.fail("mode", "deterministic or unordered");
@@ -90,7 +115,8 @@ struct Buffers {
 
 Buffers random_buffers(const Bench& bench, const backward::Problem& problem, std::uint64_t seed) {
   const std::int64_t rows = problem.batch * problem.heads * problem.q_tokens;
-  const std::int64_t elements = rows * problem.head_dim;
+  const std::int64_t elements =
+      problem.batch * problem.heads * std::max(problem.q_tokens, problem.kv_tokens) * problem.head_dim;
   Buffers made;
   for (std::size_t i = 0; i < made.operands.size(); ++i) {
     made.operands[i] = kernels::DeviceBuffer(static_cast<std::size_t>(elements) * 2);
@@ -101,6 +127,10 @@ Buffers random_buffers(const Bench& bench, const backward::Problem& problem, std
     }
   }
   made.lse = kernels::DeviceBuffer(static_cast<std::size_t>(rows) * sizeof(float));
+  if (problem.pairs != nullptr) {
+    write_forward(problem, made.tensors(), made.operands[3].data(), static_cast<float*>(made.lse.data()));
+    return made;
+  }
   namespace forward = kernels::attention_forward;
   const forward::Problem before = backward::forward_of(problem);
   const auto at = [&](std::size_t i) { return made.operands[i].data(); };
@@ -135,10 +165,11 @@ bool lies_in_fit(const ScheduleCostEvidence& fit, const AttentionBackwardCase& p
   const auto holds = [](const auto& list, const auto& value) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
-  const bool full = class_of_band(point.mask) == MaskClass::kFull;
+  if (tokens_of(point.mask)) return false;
+  const bool full = class_of(point.mask) == MaskClass::kFull;
   const bool chosen = full ? point.algorithm == "shift" || (point.algorithm == "ascending" && point.ordered)
                            : point.algorithm == "spt" || (point.algorithm == "symmetric-shift" && point.ordered);
-  return chosen && holds(fit.lengths, point.tokens) && holds(fit.masks, class_of_band(point.mask)) &&
+  return chosen && holds(fit.lengths, point.tokens) && holds(fit.masks, class_of(point.mask)) &&
          point.batch * point.tokens == fit.tokens_in_all && point.heads * point.head_dim == fit.hidden;
 }
 
@@ -152,13 +183,27 @@ backward::Problem AttentionBackwardCase::problem() const {
   if (std::holds_alternative<CausalMask>(mask.rule)) made.mask.right = 0;
   if (const auto* window = std::get_if<SlidingWindowMask>(&mask.rule))
     made.mask = {window->left, window->right};
+  if (const auto* documents = std::get_if<DocumentMask>(&mask.rule))
+    made.pairs = std::make_shared<const backward::TokenPairs>(backward::document_pairs(documents->lengths));
+  if (const auto* gna = std::get_if<GnaMask>(&mask.rule)) {
+    made.pairs = std::make_shared<const backward::TokenPairs>(pairs_of(*gna, backward::best_kernel(made)));
+    made.q_tokens = made.pairs->q_tokens();
+    made.kv_tokens = made.pairs->kv_tokens();
+  }
   backward::lay_out_heads_first(made);
   return made;
 }
 
+void AttentionBackwardCase::require_built() const {
+  backward::Problem shape;  // without the pairs, which take time
+  shape.head_dim = head_dim;
+  shape.dtype = dtype;
+  static_cast<void>(backward::best_kernel(shape));
+}
+
 BackwardCall AttentionBackwardCase::call(std::int32_t sms) const {
   BackwardCall made;
-  made.mask = class_of_band(mask);
+  made.mask = class_of(mask);
   made.batch = batch;
   made.heads = made.heads_kv = heads;
   made.q_tokens = made.kv_tokens = tokens;
@@ -190,7 +235,7 @@ std::string AttentionBackwardCase::key() const {
 }
 
 std::string AttentionBackwardCase::group() const {
-  return std::string("attention_backward ") + to_string(class_of_band(mask)) + " " +
+  return std::string("attention_backward ") + mask_name(mask) + " " +
          (ordered ? algorithm : turns_name(false));
 }
 
@@ -206,7 +251,7 @@ std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fid
   static const study::Context context = study::default_context();
   const ScheduleCostSet* set = context.catalog.schedule_costs_of(kOurs, device.name, head_dim, dtype);
   if (set == nullptr || !device.sms || !device.l2.bytes) return {};
-  const TaskCosts* tasks = set->tasks_of(class_of_band(mask));
+  const TaskCosts* tasks = set->tasks_of(class_of(mask));
   if (tasks == nullptr) return {};
   SchedulePlan made = plan(device.sms->value, device.l2.bytes->value);
   SchedulePhase& phase = made.phases.front();
@@ -246,6 +291,7 @@ std::vector<Point> AttentionBackwardCase::to_check(CheckLengths) const {
   AttentionBackwardCase checked = *this;
   checked.batch = 1;
   checked.heads = std::min<std::int64_t>(heads, 3);
+  if (tokens_of(mask)) return {checked};
   checked.tokens = std::min<std::int64_t>(tokens, 999);
   // The symmetric shift takes an even number of KV tiles.
   if (algorithm == "symmetric-shift") checked.tokens = std::min<std::int64_t>(tokens, 1000);
@@ -255,6 +301,12 @@ std::vector<Point> AttentionBackwardCase::to_check(CheckLengths) const {
 std::optional<double> AttentionBackwardCase::operations() const {
   const backward::Problem whole = problem();
   double pairs = 0;
+  if (whole.pairs != nullptr) {
+    for (std::int64_t query = 0; query < whole.q_tokens; ++query) {
+      for (const std::uint64_t word : whole.pairs->row(query)) pairs += std::popcount(word);
+    }
+    return 10 * pairs * static_cast<double>(head_dim * heads * batch);
+  }
   for (std::int64_t query = 0; query < tokens; ++query) {
     const std::int64_t first = std::max<std::int64_t>(query - whole.mask.left.value_or(tokens), 0);
     const std::int64_t last = std::min(query + whole.mask.right.value_or(tokens), tokens - 1);

@@ -90,8 +90,8 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
   study::CalibrateQuestion others;
   others.suggestions = 0;
   for (const KernelRun& other : builtin_runs()) {
-    if (other.kernel == asked.kernel && other.device == asked.device && other.pass == asked.pass &&
-        other.head_dim == asked.head_dim && key_of_run(other) != key)
+    if (other.device == asked.device && other.pass == asked.pass && other.head_dim == asked.head_dim &&
+        (other.kernel != asked.kernel || key_of_run(other) != key))
       others.runs.push_back(other);
   }
   if (others.runs.empty()) return predictions;

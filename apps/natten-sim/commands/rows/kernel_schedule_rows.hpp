@@ -15,6 +15,15 @@ namespace natten_sim::cli {
 /// --walk and --heads-in-flight.
 [[nodiscard]] Options<ScheduleFlags> walk_rows();
 
+/// What a chain is: --gqa-chains and --ctas-per-chain.
+[[nodiscard]] Options<ScheduleFlags> chain_rows();
+
+/// How chains take turns: --release, --dkv-turns and --early-exit.
+[[nodiscard]] Options<ScheduleFlags> turn_rows();
+
+/// --dim and --dtype.
+[[nodiscard]] Options<ScheduleFlags> memory_rows();
+
 /// What the flags ask of a kernel. Requires `kernel`. @throws InvalidParameter.
 [[nodiscard]] study::KernelScheduleQuestion kernel_schedule_question(const ScheduleFlags& flags);
 

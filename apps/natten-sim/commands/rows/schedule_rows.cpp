@@ -105,6 +105,14 @@ Options<Flags> schedule_choice_rows() {
            {.value = "N",
             .help = "Iterations of a search [2^22 / tasks, 8 to 2000]",
             .range = {0, 1'000'000'000}});
+  rows.add("--time-limit", question(&Question::time_limit_s),
+           {.value = "S",
+            .help = "Seconds of a search that goes on until its result is proved, instead of --effort; what it "
+                    "finds then depends on the machine",
+            .interval = {0, study::kMaxSearchSeconds},
+            .accepted = "a number from 0 to 86400",
+            .echo = Echo::kWhenSet,
+            .excludes = {"effort"}});
   rows.add("--seed", question(&Question::seed),
            {.value = "N",
             .help = "Seed of a search [default]",
@@ -135,6 +143,7 @@ Options<Flags> cost_rows() {
   add("--epilogue", &Costs::epilogue, "Cost behind a chain's tasks; a writer works meanwhile [default]");
   rows.add("--overlap", schedule_part(&Parts::writer),
            {.value = "HOW", .help = "serial, or async:K for a separate dQ writer with K buffers [default]"});
+  rows.include(turn_rows());
   return rows;
 }
 
@@ -146,7 +155,8 @@ Options<Flags> table_rows() {
             .echo = Echo::kWhenSet,
             .rules_out = {{"mask", "q-tiles", "kv-tiles", "seqlen-q", "seqlen-k", "q-tile", "kv-tile",
                            "heads", "heads-kv", "batch-size", "algorithm", "dispatch", "launch-order",
-                           "effort", "seed", "heads-in-flight", "walk", "emit-table"},
+                           "effort", "time-limit", "seed", "heads-in-flight", "walk", "gqa-chains",
+                           "ctas-per-chain", "dim", "dtype", "emit-table"},
                           "costs and workers only: the table says the rest"}});
   return rows;
 }
@@ -190,13 +200,14 @@ Options<ScheduleFlags> mask_rows() {
   Options<Flags> rows;
   rows.add("--mask", &Flags::mask,
            {.value = "MASK",
-            .help = "full, causal, window:L,R, document:LEN,LEN,.., gna:i=..,w=.., or FILE [default]"});
+            .help = "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., or FILE "
+                    "[default]"});
   return rows;
 }
 
 Options<ScheduleFlags> schedule_rows() {
   Options<ScheduleFlags> rows;
-  for (auto part : {size_rows(), batch_rows(), worker_rows(), schedule_choice_rows(), walk_rows(),
+  for (auto part : {size_rows(), batch_rows(), chain_rows(), worker_rows(), schedule_choice_rows(), walk_rows(),
                     cost_rows(), measured_rows(), table_rows(), export_rows(), file_rows()})
     rows.include(part);
   return rows;
@@ -209,7 +220,9 @@ Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& ans
   if (flags.table) {
     for (auto part : {table_rows(), size_rows()}) rows.include(part);
   } else {
-    for (auto part : {size_rows(), batch_rows(), schedule_choice_rows(), walk_rows()}) rows.include(part);
+    for (auto part : {size_rows(), batch_rows(), schedule_choice_rows(), walk_rows(), chain_rows(),
+                      memory_rows()})
+      rows.include(part);
   }
   for (auto part : {worker_rows(), cost_rows()}) rows.include(part);
   return rows.echo(resolved);

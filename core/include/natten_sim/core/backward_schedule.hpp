@@ -34,9 +34,34 @@ struct BackwardProblem {
   /// its group in ascending order, with one more reduction at the end of every chain.
   std::int32_t heads_per_kv_head = 1;
   std::int32_t workers = 1;  ///< SMs times CTAs a SM, at most kMaxWorkers
+  /// Query heads whose tasks one chain has, when a chain is one (KV head, KV tile): `heads` counts KV heads, and
+  /// the mask has the Q tiles of the first query head, then those of the second, and so on.
+  std::int32_t merged_heads = 1;
 };
 
 inline constexpr std::int32_t kMaxWorkers = 1 << 20;
+
+/// When a chain passes the turn of a dQ tile on. kAtOnce: at the end of its reduction. kAfterNext: when it has
+/// the turn of its next tile, as FlashAttention-4 does on sm_100; behind its last tile, at the end of the
+/// reduction. The second can hang where the first does not.
+enum class TurnRelease { kAtOnce, kAfterNext };
+
+template <>
+struct NamesOf<TurnRelease> {
+  static constexpr const char* kConcept = "release";
+  static constexpr Name<TurnRelease> kTable[] = {{TurnRelease::kAtOnce, "at-once"},
+                                                 {TurnRelease::kAfterNext, "after-next"}};
+};
+
+/// How a chain reduces its dK/dV over the heads of its group. kTogether: both in one turn. kApart: dV and then
+/// dK, each in a turn of its own and at half of the cost, so that the next head's dV follows this one's dV.
+enum class DkvTurns { kTogether, kApart };
+
+template <>
+struct NamesOf<DkvTurns> {
+  static constexpr const char* kConcept = "dkv-turns";
+  static constexpr Name<DkvTurns> kTable[] = {{DkvTurns::kTogether, "together"}, {DkvTurns::kApart, "apart"}};
+};
 
 /// Costs in one arbitrary unit of time; finite, not negative. Sums stay exact while they are integers below
 /// 2^53.
@@ -59,6 +84,14 @@ struct BackwardCosts {
   /// writer reduces in task order while the worker computes the next tasks; a task's result waits in one of k
   /// buffers.
   std::int32_t writer_stages = 0;
+  /// A chain without tasks: a CTA that starts, finds nothing to do and exits.
+  double early_exit = 0;
+  TurnRelease release = TurnRelease::kAtOnce;
+  DkvTurns dkv_turns = DkvTurns::kTogether;
+
+  /// Turns that a chain takes for its dK/dV, with several heads a KV head, and the cost of each.
+  [[nodiscard]] std::int32_t kv_turns() const { return dkv_turns == DkvTurns::kApart ? 2 : 1; }
+  [[nodiscard]] double kv_turn() const { return reduce_kv / kv_turns(); }
 };
 
 /// One chain as a schedule runs it.

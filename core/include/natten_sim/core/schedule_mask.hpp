@@ -31,6 +31,21 @@ struct DocumentMask {
   std::vector<std::int64_t> lengths;
 };
 
+/// One sequence of a batch of variable length.
+struct VarlenSequence {
+  std::int64_t q = 1, kv = 1;
+
+  friend bool operator==(const VarlenSequence&, const VarlenSequence&) = default;
+};
+
+/// Sequences of different lengths, each with a mask of its own and tiles of its own, as kernels for variable
+/// lengths run them: a CTA for every KV tile of the longest sequence, and those beyond the end of theirs exit
+/// at once. Lengths add up to both sequences.
+struct VarlenMask {
+  std::vector<VarlenSequence> sequences;
+  std::variant<FullMask, CausalMask, SlidingWindowMask> rule = FullMask{};  ///< of every sequence
+};
+
 /// Generalized neighborhood attention over `layout`, which brings its own sizes.
 struct GnaMask {
   Extents layout;
@@ -43,7 +58,8 @@ struct GnaMask {
 
 /// A rule, or the tiles themselves.
 struct ScheduleMask {
-  std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, GnaMask, BlockMask> rule = FullMask{};
+  std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, VarlenMask, GnaMask, BlockMask>
+      rule = FullMask{};
   std::string origin = {};  ///< of the tiles of a block mask, as answers name it: a file; empty: none
 };
 

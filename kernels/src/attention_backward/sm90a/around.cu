@@ -19,7 +19,7 @@ struct alignas(16) Eight {
 };
 
 struct Rows {
-  int heads = 1, q_tokens = 0, padded = 0;
+  int heads = 1, q_tokens = 0, padded = 0, head_dim = 0;
   TensorStrides strides;
 };
 
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads)
   const int head = blockIdx.y;  // of all batches
   const bool exists = row < rows.q_tokens;
   float sum = 0;
-  if (exists) {
+  if (exists && 8 * lane < rows.head_dim) {
     const std::int64_t at = head / rows.heads * rows.strides.batch + head % rows.heads * rows.strides.head +
                             row * rows.strides.token + 8 * lane;
     const auto x = *reinterpret_cast<const Eight<Element>*>(o + at);
@@ -50,23 +50,32 @@ __global__ void __launch_bounds__(kThreads)
   delta[to] = sum;
 }
 
-/// A tile: two parts of 64 x 64, each as eight float4 a thread of a warpgroup. See Consumer::hand_over_dq.
-template <typename Element, int kHeadDim>
+/// A tile: two parts, one a warpgroup, each as float4s of its threads. See Consumer::copy_dq. A part has 64
+/// queries or 64 columns of all queries; transposed where the tile has no multiple of 64 queries.
+template <typename Element, int kHeadDim, int kQTile>
 __global__ void __launch_bounds__(kThreads)
     convert_dq_kernel(const float4* dq, const unsigned* turns, Rows rows, float scale, Element* to) {
-  constexpr int kQTile = 64 * 128 / kHeadDim, kPitch = kHeadDim + 8;
+  constexpr int kPitch = kHeadDim + 8, kQuads = kQTile * kHeadDim / 4;
+  constexpr bool kTransposed = kQTile % 64 != 0;
   __shared__ __align__(16) Element tile[kQTile * kPitch];
   const std::int64_t number = static_cast<std::int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
   const bool written = turns == nullptr || turns[number] != 0;
-  for (int i = threadIdx.x; i < 2048; i += kThreads) {
-    const int part = i / 1024, block = i / 128 % 8, thread = i % 128;
-    const int row = 16 * (thread / 32) + thread % 32 / 4 + (kHeadDim == 64 ? 64 * part : 0);
-    const int column = 8 * block + 2 * (thread % 4) + (kHeadDim == 64 ? 0 : 64 * part);
-    const float4 value = written ? dq[number * 2048 + i] : make_float4(0, 0, 0, 0);
-    tile[row * kPitch + column] = static_cast<Element>(value.x * scale);
-    tile[row * kPitch + column + 1] = static_cast<Element>(value.y * scale);
-    tile[(row + 8) * kPitch + column] = static_cast<Element>(value.z * scale);
-    tile[(row + 8) * kPitch + column + 1] = static_cast<Element>(value.w * scale);
+  for (int i = threadIdx.x; i < kQuads; i += kThreads) {
+    const int part = i / (kQuads / 2), block = i % (kQuads / 2) / 128, thread = i % 128;
+    // Of the accumulator: along its 64 rows and across them.
+    const int along = 16 * (thread / 32) + thread % 32 / 4, across = 8 * block + 2 * (thread % 4);
+    const float4 value = written ? dq[number * kQuads + i] : make_float4(0, 0, 0, 0);
+    const auto put = [&](int down, int right, float x) {
+      const int row = kTransposed ? across + right : along + down + (kHeadDim == 64 ? 64 * part : 0);
+      const int column = kTransposed      ? along + down + 64 * part
+                         : kHeadDim == 64 ? across + right
+                                          : across + right + 64 * part;
+      tile[row * kPitch + column] = static_cast<Element>(x * scale);
+    };
+    put(0, 0, value.x);
+    put(0, 1, value.y);
+    put(8, 0, value.z);
+    put(8, 1, value.w);
   }
   __syncthreads();
   Element* head =
@@ -74,7 +83,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = threadIdx.x; i < kQTile * kHeadDim / 8; i += kThreads) {
     const int row = i / (kHeadDim / 8), column = i % (kHeadDim / 8) * 8;
     const std::int64_t token = static_cast<std::int64_t>(blockIdx.x) * kQTile + row;
-    if (token >= rows.q_tokens) continue;
+    if (token >= rows.q_tokens || column >= rows.head_dim) continue;
     *reinterpret_cast<Eight<Element>*>(head + token * rows.strides.token + column) =
         *reinterpret_cast<const Eight<Element>*>(&tile[row * kPitch + column]);
   }
@@ -98,7 +107,8 @@ __global__ void __launch_bounds__(kThreads)
 
 Rows rows_of(const Around& around, const TensorStrides& strides) {
   return {static_cast<int>(around.problem.heads), static_cast<int>(around.problem.q_tokens),
-          around.q_tiles * around.shape.q_tile, strides};
+          around.q_tiles * around.shape.q_tile,
+          static_cast<int>(around.problem.head_dim), strides};
 }
 
 template <typename Element, int kHeadDim>
@@ -113,11 +123,11 @@ void preprocess(const Around& around) {
   NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
 }
 
-template <typename Element, int kHeadDim>
+template <typename Element, int kHeadDim, int kQTile>
 void postprocess(const Around& around) {
   const Problem& problem = around.problem;
   const dim3 grid(around.q_tiles, static_cast<unsigned>(problem.batch * problem.heads));
-  convert_dq_kernel<Element, kHeadDim><<<grid, kThreads>>>(
+  convert_dq_kernel<Element, kHeadDim, kQTile><<<grid, kThreads>>>(
       reinterpret_cast<const float4*>(around.dq), around.turns, rows_of(around, problem.q),
       static_cast<float>(problem.softmax_scale()), static_cast<Element*>(around.tensors.dq));
   NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
@@ -128,11 +138,22 @@ void postprocess(const Around& around) {
   const auto sum = [&](const float* parts, const TensorStrides& strides, void* to) {
     sum_heads_kernel<<<sums, kThreads>>>(
         parts, static_cast<int>(problem.heads), static_cast<int>(problem.heads / problem.heads_kv),
-        static_cast<int>(problem.kv_tokens), kHeadDim, strides, static_cast<Element*>(to));
+        static_cast<int>(problem.kv_tokens), static_cast<int>(problem.head_dim), strides, static_cast<Element*>(to));
     NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
   };
   sum(around.dk, problem.k, around.tensors.dk);
   sum(around.dv, problem.v, around.tensors.dv);
+}
+
+template <typename Element>
+void postprocess_any(const Around& around) {
+  if (around.shape.head_dim == 64) {
+    postprocess<Element, 64, 128>(around);
+  } else if (around.shape.q_tile == 80) {
+    postprocess<Element, 128, 80>(around);
+  } else {
+    postprocess<Element, 128, 64>(around);
+  }
 }
 
 }  // namespace
@@ -147,12 +168,7 @@ void launch_preprocess(const Around& around) {
 }
 
 void launch_postprocess(const Around& around) {
-  const bool wide = around.shape.head_dim == 128;
-  if (around.problem.dtype == Dtype::kFp16) {
-    wide ? postprocess<__half, 128>(around) : postprocess<__half, 64>(around);
-  } else {
-    wide ? postprocess<__nv_bfloat16, 128>(around) : postprocess<__nv_bfloat16, 64>(around);
-  }
+  around.problem.dtype == Dtype::kFp16 ? postprocess_any<__half>(around) : postprocess_any<__nv_bfloat16>(around);
 }
 
 }  // namespace natten_sim::kernels::attention_backward

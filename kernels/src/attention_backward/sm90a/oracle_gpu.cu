@@ -3,38 +3,13 @@
 // double-precision rate; not tuned.
 #include <algorithm>
 #include <cmath>
-#include <string>
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
-#include <natten_sim/kernels/attention_backward/oracle.hpp>
-#include <natten_sim/kernels/attention_forward/oracle.hpp>
-
-#include "attention_backward/smallest_normal.hpp"
+#include "attention_backward/oracle.cuh"
 #include "gpu/cuda_check.cuh"
 
 namespace natten_sim::kernels::attention_backward {
 namespace {
 
-constexpr int kTile = 32;      // queries and keys of a block's step
-constexpr int kThreads = 256;  // 16 x 16, two rows and two columns of scores each
-
-struct OracleArguments {
-  const void *q, *k, *v, *d_o;
-  const double *o, *lse;  // of the forward's reference
-  double *delta, *delta_absolute;
-  double *dq, *dq_absolute, *dk, *dk_absolute, *dv, *dv_absolute;
-  TensorStrides q_strides, k_strides, v_strides, o_strides;
-  int heads, group, q_tokens, kv_tokens, left, right;
-  double scale;
-  double smallest;  // of the element type's normal numbers: P and dS below it have absolute errors
-};
-
-template <typename Element>
-__device__ double element(const void* tensor, std::int64_t at) {
-  return static_cast<double>(static_cast<float>(static_cast<const Element*>(tensor)[at]));
-}
+using namespace oracle;
 
 /// rowsum(O * dO), and the same of absolute values. One thread a row.
 template <typename Element, int kHeadDim>
@@ -52,16 +27,6 @@ __global__ void delta_kernel(OracleArguments a, std::int64_t rows) {
   }
   a.delta[row] = sum;
   a.delta_absolute[row] = absolute;
-}
-
-template <typename Element, int kHeadDim>
-__device__ void load_rows(double* target, const void* tensor, std::int64_t base, std::int64_t stride,
-                          int first, int rows) {
-  for (int i = threadIdx.x; i < kTile * kHeadDim; i += kThreads) {
-    const int row = first + i / kHeadDim, column = i % kHeadDim;
-    target[i / kHeadDim * (kHeadDim + 1) + column] =
-        row < rows ? element<Element>(tensor, base + row * stride + column) : 0.0;
-  }
 }
 
 /// P, dS and what dS's errors are relative to, of 32 queries x 32 keys, into shared memory: [query][key].
@@ -85,15 +50,14 @@ __device__ void tile_scores(const OracleArguments& a, const double* q, const dou
   for (int r = 0; r < 2; ++r) {
     for (int c = 0; c < 2; ++c) {
       const int query = first_query + 2 * ty + r, key = first_key + tx + 16 * c;
-      const int distance = key - (query + a.kv_tokens - a.q_tokens);
-      const bool sees = query < a.q_tokens && key < a.kv_tokens && distance >= -a.left && distance <= a.right;
+      const bool attends = sees(a, query, key);
       const int at = (2 * ty + r) * (kTile + 1) + tx + 16 * c;
-      const double probability = sees ? exp(s[r][c] * a.scale - a.lse[first_row + query]) : 0.0;
-      const double centred = sees ? dp[r][c] - a.delta[first_row + query] : 0.0;
+      const double probability = attends ? exp(s[r][c] * a.scale - a.lse[first_row + query]) : 0.0;
+      const double centred = attends ? dp[r][c] - a.delta[first_row + query] : 0.0;
       p[at] = probability;
-      p_absolute[at] = sees ? fmax(probability, a.smallest) : 0.0;
+      p_absolute[at] = attends ? fmax(probability, a.smallest) : 0.0;
       ds[at] = probability * centred;
-      ds_absolute[at] = sees ? fmax(probability * fabs(centred), a.smallest) +
+      ds_absolute[at] = attends ? fmax(probability * fabs(centred), a.smallest) +
                                    probability * a.delta_absolute[first_row + query]
                              : 0.0;
     }
@@ -181,9 +145,7 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(OracleArguments a) {
     if (kOfQueries) load_queries(head, own);
     for (int other = 0; other < (kOfQueries ? a.kv_tokens : a.q_tokens); other += kTile) {
       const int first_query = kOfQueries ? own : other, first_key = kOfQueries ? other : own;
-      const int shift = a.kv_tokens - a.q_tokens;
-      if (first_key > first_query + kTile - 1 + shift + a.right) continue;
-      if (first_key + kTile - 1 < first_query + shift - a.left) continue;
+      if (!some_attend(a, first_query, first_key)) continue;
       kOfQueries ? load_keys(other) : load_queries(head, other);
       __syncthreads();
       tile_scores<kHeadDim>(a, q, d_o, k, v, first_row, first_query, first_key, p, p_absolute, ds,
@@ -219,9 +181,8 @@ void start_all(const Problem& problem, const OracleArguments& a) {
 
 Reference reference_on_gpu(const Problem& problem, const Tensors& tensors) {
   require_valid(problem);
-  const attention_forward::Reference forward = attention_forward::reference_on_gpu(
-      forward_of(problem), {tensors.q, tensors.k, tensors.v, nullptr, nullptr});
-  const auto doubles = [](std::int64_t count) { return DeviceBuffer(static_cast<std::size_t>(count) * 8); };
+  const DeviceBuffer pairs = upload_pairs(problem);
+  const attention_forward::Reference forward = forward_reference(problem, tensors, pairs);
   const auto gradient = [&](std::int64_t heads, std::int64_t tokens) {
     const std::int64_t count = problem.batch * heads * tokens * problem.head_dim;
     return ReferenceGradient{doubles(count), doubles(count)};
@@ -229,43 +190,19 @@ Reference reference_on_gpu(const Problem& problem, const Tensors& tensors) {
   Reference made{gradient(problem.heads, problem.q_tokens), gradient(problem.heads_kv, problem.kv_tokens),
                  gradient(problem.heads_kv, problem.kv_tokens)};
   const std::int64_t rows = problem.batch * problem.heads * problem.q_tokens;
-  DeviceBuffer delta = doubles(rows), delta_absolute = doubles(rows);
-  const auto data = [](const DeviceBuffer& buffer) { return static_cast<double*>(buffer.data()); };
-  constexpr std::int64_t kNoLimit = 1 << 29;
-  const OracleArguments a{tensors.q,
-                          tensors.k,
-                          tensors.v,
-                          tensors.d_o,
-                          data(forward.o),
-                          data(forward.lse),
-                          data(delta),
-                          data(delta_absolute),
-                          data(made.dq.value),
-                          data(made.dq.absolute),
-                          data(made.dk.value),
-                          data(made.dk.absolute),
-                          data(made.dv.value),
-                          data(made.dv.absolute),
-                          problem.q,
-                          problem.k,
-                          problem.v,
-                          problem.o,
-                          static_cast<int>(problem.heads),
-                          static_cast<int>(problem.heads / problem.heads_kv),
-                          static_cast<int>(problem.q_tokens),
-                          static_cast<int>(problem.kv_tokens),
-                          static_cast<int>(std::min(problem.mask.left.value_or(kNoLimit), kNoLimit)),
-                          static_cast<int>(std::min(problem.mask.right.value_or(kNoLimit), kNoLimit)),
-                          problem.softmax_scale(),
-                          smallest_normal(problem.dtype)};
-  const bool half = problem.dtype == Dtype::kFp16;
-  if (problem.head_dim == 64) {
-    half ? start_all<__half, 64>(problem, a) : start_all<__nv_bfloat16, 64>(problem, a);
-  } else if (problem.head_dim == 128) {
-    half ? start_all<__half, 128>(problem, a) : start_all<__nv_bfloat16, 128>(problem, a);
-  } else {
-    throw InvalidParameter("head_dim", std::to_string(problem.head_dim), "64 or 128");
-  }
+  const DeviceBuffer delta = doubles(rows), delta_absolute = doubles(rows);
+  OracleArguments a = arguments_of(problem, tensors, pairs);
+  a.o = data_of(forward.o);
+  a.lse = data_of(forward.lse);
+  a.delta = data_of(delta);
+  a.delta_absolute = data_of(delta_absolute);
+  a.dq = data_of(made.dq.value);
+  a.dq_absolute = data_of(made.dq.absolute);
+  a.dk = data_of(made.dk.value);
+  a.dk_absolute = data_of(made.dk.absolute);
+  a.dv = data_of(made.dv.value);
+  a.dv_absolute = data_of(made.dv.absolute);
+  dispatch(problem, [&]<typename Element, int kHeadDim>() { start_all<Element, kHeadDim>(problem, a); });
   synchronize();  // before the temporaries go
   return made;
 }

@@ -12,8 +12,6 @@
 namespace natten_sim::kernels::attention_backward {
 namespace {
 
-constexpr std::size_t kDqTileBytes = 2 * 64 * 64 * sizeof(float);
-
 const Instance& find_instance(const KernelShape& shape) {
   for (const auto& table : {kernels_of_head_dim_64(), kernels_of_head_dim_128(), ladder_steps()}) {
     for (const Instance& instance : table) {
@@ -22,7 +20,8 @@ const Instance& find_instance(const KernelShape& shape) {
   }
   throw InvalidParameter("kernel",
                          std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + ", head dim " +
-                             std::to_string(shape.head_dim),
+                             std::to_string(shape.head_dim) +
+                             (shape.pairs ? ", pairs" : ""),
                          "one of built_kernels()");
 }
 
@@ -44,7 +43,7 @@ struct Plan::Prepared {
   const Instance* instance = nullptr;
   int ctas = 0;
   bool ordered = true;
-  DeviceBuffer tasks, chains, worker_begin;
+  DeviceBuffer tasks, chains, worker_begin, patterns;
   DeviceBuffer counters;  // turns, then the ticket
   DeviceBuffer dq, lse2, delta, dk_parts, dv_parts;
 
@@ -72,6 +71,10 @@ void Plan::Prepared::prepare_lists(const WorkList& list) {
   arguments.tasks = static_cast<const Task*>(tasks.data());
   arguments.chains = static_cast<const Chain*>(chains.data());
   arguments.chain_count = static_cast<std::int32_t>(list.chains.size());
+  if (!list.patterns.empty()) {
+    patterns = upload(list.patterns);
+    arguments.patterns = static_cast<const uint2*>(patterns.data());
+  }
   if (list.worker_begin.empty()) return;
   worker_begin = upload(list.worker_begin);
   arguments.worker_begin = static_cast<const std::int32_t*>(worker_begin.data());
@@ -81,7 +84,7 @@ void Plan::Prepared::prepare_memory(const Problem& problem, const Tensors& tenso
   const std::int64_t tiles = problem.batch * problem.heads * arguments.q_tiles;
   const auto rows = static_cast<std::size_t>(tiles * instance->shape.q_tile);
   counters = DeviceBuffer(static_cast<std::size_t>(tiles + 1) * sizeof(unsigned));
-  dq = DeviceBuffer(static_cast<std::size_t>(tiles) * kDqTileBytes);
+  dq = DeviceBuffer(rows * static_cast<std::size_t>(instance->shape.head_dim) * sizeof(float));
   dq.fill(0xff);  // NaN: with turns, the first addition to a tile is a store
   lse2 = DeviceBuffer(rows * sizeof(float));
   delta = DeviceBuffer(rows * sizeof(float));
@@ -127,8 +130,10 @@ Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel
     throw HardwareAbsent("an sm_90 GPU",
                          gpu.name + " is sm_" + std::to_string(gpu.compute_major * 10 + gpu.compute_minor));
   }
-  if (kernel.dtype != problem.dtype || kernel.head_dim != problem.head_dim) {
-    throw InvalidParameter("kernel", std::to_string(kernel.head_dim), "the problem's head_dim and dtype");
+  if (kernel.dtype != problem.dtype || kernel.head_dim < problem.head_dim ||
+      kernel.pairs != (problem.pairs != nullptr)) {
+    throw InvalidParameter("kernel", "head dim " + std::to_string(kernel.head_dim),
+                           "the problem's dtype, its head_dim or more, and pairs if it has them");
   }
   if (schedule.dispatch == Dispatch::kStatic && tiles.workers > gpu.sms) {
     throw InvalidParameter("workers", std::to_string(tiles.workers),
@@ -139,6 +144,7 @@ Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel
   p.ordered = turns == Turns::kOrdered && !schedule.dq_order.empty();
   p.ctas = std::min<int>(tiles.workers, gpu.sms);
   Arguments& a = p.arguments;
+  a.head_dim = static_cast<int>(problem.head_dim);
   a.heads = static_cast<int>(problem.heads);
   a.heads_per_kv_head = static_cast<int>(problem.heads / problem.heads_kv);
   a.q_tiles = tiles.mask.q_tiles;

@@ -1,10 +1,12 @@
 // Search for the earliest deterministic schedule of any mask, workers, heads and costs. Tries every ordered
 // algorithm of the table in both dispatches, then list schedules in several launch orders and of packed
 // chains, then as many random restarts and local changes as the effort says, and, up to 32 tasks, branch and
-// bound of 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. With
+// bound of 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. A time
+// limit takes the place of the effort: then both searches go on until the bound is met or time is up. With
 // dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically. With a limit
 // of heads in flight, launches are section by section, and a schedule with fewer heads beyond the limit wins.
 #include <algorithm>
+#include <chrono>
 #include <compare>
 #include <limits>
 #include <numeric>
@@ -16,12 +18,14 @@
 
 #include "schedules/construct.hpp"
 #include "schedules/exhaustive.hpp"
+#include "schedules/local_change.hpp"
 #include "schedules/packing.hpp"
 
 namespace natten_sim::schedules {
 namespace {
 
 constexpr std::int64_t kExhaustiveTasks = 32;
+constexpr std::int64_t kTimedTasks = 128;  // the same under a time limit
 constexpr std::int64_t kNodesAnIteration = 500;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
@@ -55,25 +59,45 @@ class BestSearch {
       times_.push_back(chain_time(problem_, request.costs, kv));
   }
 
-  SchedulePlan run() {
+  PlanOutcome run() {
     try_named();
     try_list_schedules();
     try_packed_lists();
-    for (std::int64_t i = 0; i < effort_ && !proven(); ++i) {
-      if (request_.progress) request_.progress(static_cast<double>(i) / static_cast<double>(effort_));
+    const bool small = tasks_ <= (request_.time_limit_s ? kTimedTasks : kExhaustiveTasks) && !limited();
+    // Under a time limit, half of it is left for the proof of a small problem.
+    for (std::int64_t i = 0; !proven() && spent(i) < (small && request_.time_limit_s ? 0.5 : 1.0); ++i) {
+      if (request_.progress) request_.progress(spent(i));
       i % 4 == 0 ? restart() : change();
       if (!proven()) change_packed_lists();
     }
     if (packed_best_score_) offer(std::move(packed_best_));
-    SchedulePlan plan;
     std::optional<double> exhausted;
-    if (!proven() && tasks_ <= kExhaustiveTasks && effort_ > 0 && !limited()) exhausted = exhaust();
-    plan = one_phase(request_, std::move(best_));
+    if (score_ && !proven() && small && effort_ > 0) exhausted = exhaust();
+    if (!score_) return hang();
+    SchedulePlan plan = one_phase(request_, std::move(best_));
     plan.exhausted_at = exhausted;
     return plan;
   }
 
  private:
+  /// How much of the search is over, from 0 to 1, before iteration `i`.
+  [[nodiscard]] double spent(std::int64_t i) const {
+    if (!request_.time_limit_s)
+      return i < effort_ ? static_cast<double>(i) / static_cast<double>(effort_) : 1.0;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
+    return *request_.time_limit_s > 0 ? std::min(passed.count() / *request_.time_limit_s, 1.0) : 1.0;
+  }
+
+  /// How schedules wait for themselves, where none was found that does not.
+  [[nodiscard]] PlanOutcome hang() const {
+    PlanOutcome outcome = attempt_plan(schedule_algorithm("ascending"), request_);
+    const auto* plan = std::get_if<SchedulePlan>(&outcome);
+    if (plan == nullptr) return outcome;
+    const std::variant<PlanRun, Deadlock> run = attempt_run(*plan);
+    if (const auto* deadlock = std::get_if<Deadlock>(&run)) return *deadlock;
+    return outcome;
+  }
+
   [[nodiscard]] bool proven() const {
     const Score least{0, bound_};
     return (score_ && *score_ <= least) || (packed_best_score_ && *packed_best_score_ <= least);
@@ -278,17 +302,18 @@ class BestSearch {
   void start_from_best() {
     current_ = assignment_of(problem_, best_, best_worker_);
     const auto schedule = first_come_first_served(problem_, request_.costs, *current_);
-    current_score_ =
-        schedule ? score_of(*schedule, run_schedule(problem_, request_.costs, *schedule)) : *score_;
+    const auto run = schedule ? run_by(problem_, request_.costs, *schedule, kForever) : std::nullopt;
+    current_score_ = run ? score_of(*schedule, *run) : *score_;
   }
 
   /// One random change of the current assignment, kept unless it is later than before.
   void change() {
+    if (!score_) return;
     if (!current_) start_from_best();
     Assignment changed = *current_;
     const std::size_t changes = 1 + random_.below(3);
     for (std::size_t i = 0; i < changes; ++i)
-      random_.below(4) == 0 ? move_chain(changed) : move_tile(changed);
+      random_.below(4) == 0 ? move_chain(changed, random_) : move_tile(changed, chains_, random_);
     std::optional<BackwardSchedule> schedule = first_come_first_served(problem_, request_.costs, changed);
     if (!schedule) return;
     const Score before = *score_;
@@ -299,46 +324,12 @@ class BestSearch {
     current_score_ = *score;
   }
 
-  /// Swaps a chain with another, or moves it to the end of another worker's list.
-  void move_chain(Assignment& assignment) {
-    auto& workers = assignment.of_worker;
-    auto& from = workers[random_.below(workers.size())];
-    auto& to = workers[random_.below(workers.size())];
-    if (from.empty()) return;
-    std::int32_t& chain = from[random_.below(from.size())];
-    if (!to.empty() && random_.below(2) == 0) {
-      std::swap(chain, to[random_.below(to.size())]);
-    } else {
-      const std::int32_t moved = chain;
-      from.erase(from.begin() + (&chain - from.data()));
-      to.insert(to.begin() + static_cast<std::ptrdiff_t>(random_.below(to.size() + 1)), moved);
-    }
-  }
-
-  /// Moves a Q tile of a chain to another place in it, or reverses the whole order.
-  void move_tile(Assignment& assignment) {
-    if (chains_.empty()) return;
-    std::vector<std::int32_t>& order =
-        assignment.q_order[static_cast<std::size_t>(chains_[random_.below(chains_.size())])];
-    const auto a = static_cast<std::ptrdiff_t>(random_.below(order.size()));
-    const auto b = static_cast<std::ptrdiff_t>(random_.below(order.size()));
-    switch (random_.below(3)) {
-      case 0:
-        std::swap(order[static_cast<std::size_t>(a)], order[static_cast<std::size_t>(b)]);
-        break;
-      case 1:
-        std::rotate(order.begin(), order.begin() + a, order.end());
-        break;
-      default:
-        if (a < b) std::rotate(order.begin() + a, order.begin() + a + 1, order.begin() + b + 1);
-        if (b < a) std::rotate(order.begin() + b, order.begin() + a, order.begin() + a + 1);
-    }
-  }
-
   /// The optimum, if the budget covers all schedules.
   std::optional<double> exhaust() {
-    ExhaustiveResult result =
-        search_exhaustively(problem_, request_.costs, score_->makespan, bound_, kNodesAnIteration * effort_);
+    const std::int64_t nodes =
+        request_.time_limit_s ? std::numeric_limits<std::int64_t>::max() : kNodesAnIteration * effort_;
+    ExhaustiveResult result = search_exhaustively(problem_, request_.costs, score_->makespan, bound_, nodes,
+                                                  [&] { return !request_.time_limit_s || spent(0) < 1; });
     if (result.better) offer(std::move(*result.better));
     return result.complete ? std::optional(result.makespan) : std::nullopt;
   }
@@ -346,6 +337,7 @@ class BestSearch {
   const ScheduleRequest& request_;
   const BackwardProblem& problem_;
   double bound_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   RandomSequence random_, packing_random_;
   std::vector<std::int32_t> chains_;  // with tasks
   std::vector<double> times_;         // of a chain, by KV tile

@@ -71,6 +71,7 @@ SchedulePhase sum_of(const char* name, const ScheduleRequest& request, std::int3
   sum.problem.mask = {parts, tiles, std::vector<TileWork>(cells, TileWork::kFull)};
   sum.problem.heads = heads;
   sum.problem.heads_per_kv_head = 1;
+  sum.problem.merged_heads = 1;
   sum.costs = BackwardCosts{.compute = 0, .compute_partial = 0, .reduce = cost};
   sum.dispatch.reset();
   sum.launch.reset();
@@ -90,6 +91,7 @@ PlanOutcome plan_fa2_split(const ScheduleRequest& request) {
   ScheduleRequest buffers = request;
   buffers.problem.heads_per_kv_head = 1;
   buffers.costs.reduce_kv = 0;
+  buffers.costs.early_exit = 0;  // a CTA walks several KV tiles: one without tasks is no CTA
   plan.phases.push_back({"buffers", buffers.problem, buffers.costs, place_ctas(buffers, splits)});
   plan.phases.push_back(
       sum_of("sum", request, splits, problem.mask.q_tiles, problem.heads, request.costs.reduce));
@@ -97,6 +99,7 @@ PlanOutcome plan_fa2_split(const ScheduleRequest& request) {
     plan.phases.push_back(sum_of("sum-kv", request, group, problem.mask.kv_tiles, problem.heads / group,
                                  request.costs.reduce_kv));
   }
+  plan.memory = {.dq_buffers = splits, .dkv = DkvMemory::kOneAQueryHead};
   plan.dispatch = request.dispatch.value_or(Dispatch::kDynamic);
   return plan;
 }

@@ -15,6 +15,7 @@ constexpr double kProducts = 5, kDkvProducts = 4, kDqProducts = 3;
 SchedulePhase pass(const char* name, const ScheduleRequest& request, BlockMask mask, double share) {
   ScheduleRequest part = request;
   part.problem.mask = std::move(mask);
+  part.problem.merged_heads = 1;  // no table is made of passes: nobody asks for a task's head
   part.costs = BackwardCosts{.compute = request.costs.compute * share,
                              .compute_partial = request.costs.compute_partial * share,
                              .reduce = 0,
@@ -23,6 +24,8 @@ SchedulePhase pass(const char* name, const ScheduleRequest& request, BlockMask m
   part.costs.handoff_far = request.costs.handoff_far;
   part.costs.prologue = request.costs.prologue;
   part.costs.epilogue = request.costs.epilogue;
+  part.costs.early_exit = request.costs.early_exit;
+  part.costs.dkv_turns = request.costs.dkv_turns;
   // dK/dV in the order of heads, so that the first pass is as deterministic as the second.
   return {name, part.problem, part.costs, ascending_launch(part)};
 }
@@ -41,6 +44,7 @@ PlanOutcome plan_two_pass(const ScheduleRequest& request) {
   plan.phases.push_back(pass("dkv", request, request.problem.mask, kDkvProducts / kProducts));
   plan.phases.push_back(pass("dq", request, transposed(request.problem.mask), kDqProducts / kProducts));
   plan.phases.back().problem.heads_per_kv_head = 1;  // every head has a dQ of its own
+  plan.memory = {.dq_buffers = 0, .dkv_counters = true};
   plan.dispatch = plan.phases.front().schedule.dispatch;
   return plan;
 }

@@ -29,6 +29,7 @@ namespace natten_sim::study {
 inline constexpr std::int64_t kMaxScheduleTiles = 65536;                   ///< of one side of the mask
 inline constexpr std::int64_t kMaxScheduleTokens = std::int64_t{1} << 40;  ///< of one side of the mask
 inline constexpr double kMaxScheduleCost = 9007199254740992.0;             ///< 2^53
+inline constexpr double kMaxSearchSeconds = 86400;
 
 /// Sizes in tiles, 1 to kMaxScheduleTiles; one of the two stands for both. Lengths of the mask count tiles.
 struct TileSizes {
@@ -69,9 +70,17 @@ struct ScheduleCosts {
   double handoff = 0;
   std::optional<double> handoff_far;  ///< handoff between L2 partitions; none: the same as handoff
   std::int32_t writer_stages = 0;     ///< buffers of an asynchronous dQ writer, 0 to 64; 0: serial
+  double early_exit = 0;              ///< of a chain without tasks
+  TurnRelease release = TurnRelease::kAtOnce;
+  DkvTurns dkv_turns = DkvTurns::kTogether;
 
   friend bool operator==(const ScheduleCosts&, const ScheduleCosts&) = default;
 };
+
+/// What a chain is when several heads share a KV head. kQueryHeads: one (query head, KV tile); dK/dV are reduced
+/// over the heads of a group. kKvHeads: one (KV head, KV tile) with the tasks of all its query heads, whose dK/dV
+/// stay with it.
+enum class GqaChains { kQueryHeads, kKvHeads };
 
 /// What an answer keeps besides its numbers.
 struct ScheduleDetail {
@@ -92,6 +101,11 @@ struct ScheduleQuestion {
   std::int32_t heads = 1;
   std::optional<std::int32_t> heads_kv;  ///< a divisor of the heads; none: heads
   std::int32_t batch = 1;
+  GqaChains gqa_chains = GqaChains::kQueryHeads;
+  /// 2: pairs of CTAs with neighbouring KV tiles trade halves of dS, and each reduces half of a dQ tile for both
+  /// (FlashAttention-4). A pair is one worker, its two KV tiles are one of the schedule, and a reduction costs
+  /// half.
+  std::int32_t ctas_per_chain = 1;
   ScheduleWorkers workers;
   /// Names; none: all, but a search only up to kCheapTasks tasks or when `effort` is given.
   std::vector<std::string> algorithms;
@@ -100,10 +114,11 @@ struct ScheduleQuestion {
   TileWalk walk = TileWalk::kInOrder;  ///< of algorithms without Q orders of their own
   std::optional<std::int64_t> effort;  ///< effort of a search; none: see ScheduleRequest
   std::uint64_t seed = 1;              ///< of a search
+  std::optional<double> time_limit_s;  ///< of a search, instead of the effort; none: see ScheduleRequest
   /// Of a search: heads at work at a time. None: as many as the L2 of the device holds, by `head_dim` and
   /// `dtype`, with sizes in tokens; without a device any number.
   std::optional<std::int32_t> heads_in_flight;
-  std::int64_t head_dim = 128;  ///< 1 to 65,536
+  std::int64_t head_dim = 128;  ///< 1 to 65,536; of the limit above, and of the memory that a schedule takes
   Dtype dtype = Dtype::kBf16;
   ScheduleCosts costs;
   /// A cost set of the catalog instead of `costs`: times are microseconds. Masks that are neither full nor
@@ -133,6 +148,9 @@ struct FinishedSchedule {
   /// and launches every chain before those that wait for it.
   bool finishes_on_any_workers = false;
   std::vector<DagSolution> dags;  ///< one a phase, when the critical path was asked for
+  /// Memory beside inputs and gradients: fp32 dQ to add to, one for each split; fp32 dK/dV, or one dK/dV a query
+  /// head, where heads share them; counters of turns. None: sizes are not in tokens.
+  std::optional<std::int64_t> workspace_bytes;
 };
 
 struct ScheduleResult {
@@ -144,6 +162,8 @@ struct ScheduleResult {
 struct ScheduleAnswer {
   BackwardProblem problem;
   std::optional<SequenceTiling> tokens;  ///< when the sizes were given in tokens
+  TileSizes tiles;                       ///< of one head, before pairs of CTAs or merged heads change them
+  std::int32_t ctas = 1;                 ///< that run at a time; the problem's workers, unless they are pairs
   std::int32_t heads = 1, heads_kv = 1, batch = 1;
   BackwardCosts costs;                          ///< with every default, in the given unit
   std::optional<std::int32_t> heads_in_flight;  ///< the limit of searches; none: no limit
@@ -170,3 +190,14 @@ struct ScheduleAnswer {
 [[nodiscard]] ScheduleTable table_of(const std::string& name, const FinishedSchedule& finished);
 
 }  // namespace natten_sim::study
+
+namespace natten_sim {
+
+template <>
+struct NamesOf<study::GqaChains> {
+  static constexpr const char* kConcept = "gqa-chains";
+  static constexpr Name<study::GqaChains> kTable[] = {{study::GqaChains::kQueryHeads, "query-heads"},
+                                                      {study::GqaChains::kKvHeads, "kv-heads"}};
+};
+
+}  // namespace natten_sim

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include <natten_sim/core/backward_schedule.hpp>
 #include <natten_sim/core/dtype.hpp>
+#include <natten_sim/kernels/attention_backward/token_pairs.hpp>
 #include <natten_sim/kernels/attention_forward/problem.hpp>
 
 namespace natten_sim::kernels::attention_backward {
@@ -14,7 +16,7 @@ using attention_forward::Band;
 using attention_forward::TensorStrides;
 
 /// Attention backward: from Q, K, V, O, LSE and dO to dQ, dK and dV. Sequences (full, causal, windows, any
-/// lengths, GQA); tensors as they lie in memory.
+/// pairs of tokens, any lengths, GQA); tensors as they lie in memory.
 struct Problem {
   std::int64_t batch = 1;
   std::int64_t heads = 1;
@@ -25,6 +27,9 @@ struct Problem {
   Dtype dtype = Dtype::kBf16;
   std::optional<double> scale;  ///< of the forward; none: 1 / sqrt(head_dim)
   Band mask;
+  /// With these, a query sees a key when the band and the pairs allow it: documents, lists of blocks,
+  /// neighborhoods in the order of their tiles. None: the band alone.
+  std::shared_ptr<const TokenPairs> pairs;
   TensorStrides q, k, v;  ///< of dQ, dK and dV too
   TensorStrides o;        ///< of dO too
 
@@ -34,7 +39,8 @@ struct Problem {
 /// Sets the strides of contiguous tensors, (batch, heads, tokens, head_dim).
 void lay_out_heads_first(Problem& problem) noexcept;
 
-/// The forward of the same problem, whose O and LSE the backward reads.
+/// The forward of the same problem, whose O and LSE the backward reads. Without its pairs, which no forward
+/// kernel takes: see write_forward.
 [[nodiscard]] attention_forward::Problem forward_of(const Problem& problem);
 
 /// Sizes and strides in range. @throws InvalidParameter.
@@ -49,19 +55,23 @@ enum class Pipeline {
 [[nodiscard]] const char* to_string(Pipeline pipeline) noexcept;
 
 /// What was compiled: one entry of `built_kernels`. Tiles and element types decide the result's bits; the
-/// pipeline does not.
+/// pipeline does not. A kernel takes head dimensions up to its own.
 struct KernelShape {
   int head_dim = 128;
   Dtype dtype = Dtype::kBf16;
   int q_tile = 64;
   int kv_tile = 128;
   Pipeline pipeline = Pipeline::kWaitsApart;
+  bool pairs = false;  ///< takes Problem::pairs, and only problems with them
 
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
 [[nodiscard]] std::vector<KernelShape> built_kernels();
 /// @throws InvalidParameter when no kernel has the head dimension.
 [[nodiscard]] KernelShape best_kernel(const Problem& problem);
+
+/// Boxes of as many tokens as the kernel's tiles, for neighborhoods of 1 to 3 axes. @throws InvalidParameter.
+[[nodiscard]] TilePair neighborhood_tiles(const KernelShape& kernel, std::size_t rank);
 
 /// Which pairs of tiles attend. O(pairs of tiles). @throws InvalidParameter beyond 65,536 tiles an edge.
 [[nodiscard]] BlockMask block_mask(const Problem& problem, const KernelShape& kernel);

@@ -42,6 +42,9 @@ struct ScheduleRequest {
   /// Iterations of a search, 0 or more (0: constructions alone). None: 2^22 / tasks, between 8 and 2000.
   std::optional<std::int64_t> effort;
   std::uint64_t seed = 1;  ///< of a search
+  /// Of a search: goes on until its result is proved or so many seconds have passed, whatever the effort. How
+  /// far it comes then depends on the machine.
+  std::optional<double> time_limit_s;
   /// Of a search: at most so many heads at work at a time (`heads_in_flight`), so that their Q, dO and dQ
   /// stay in the L2 cache. Where no schedule keeps it, one with the fewest beyond. None: as many as it likes.
   std::optional<std::int32_t> heads_in_flight;
@@ -57,8 +60,20 @@ struct SchedulePhase {
   BackwardSchedule schedule;
 };
 
+/// Where dK and dV of heads that share a KV head are added up.
+enum class DkvMemory { kOneAKvHead, kOneAQueryHead };
+
+/// What a plan's kernels keep beside inputs and gradients.
+struct PlanMemory {
+  std::int64_t dq_buffers = 1;  ///< fp32 copies of dQ that chains add to; 0: dQ has a pass of its own
+  DkvMemory dkv = DkvMemory::kOneAKvHead;
+  bool dq_counters = false;   ///< of turns, one a dQ tile
+  bool dkv_counters = false;  ///< the same of dK/dV that heads share
+};
+
 struct SchedulePlan {
   std::vector<SchedulePhase> phases;
+  PlanMemory memory;
   /// How work reaches workers. fa2-split dispatches CTAs of several chains dynamically. Its phase is made of
   /// chains, so it can only hold the static schedule that results.
   Dispatch dispatch = Dispatch::kDynamic;

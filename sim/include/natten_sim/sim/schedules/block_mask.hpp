@@ -36,6 +36,23 @@ struct SequenceWindow {
 /// attends to the keys of its own document. q_tokens and kv_tokens must both be the sum of the lengths.
 [[nodiscard]] BlockMask document_mask(const SequenceTiling& tiling, const std::vector<std::int64_t>& lengths);
 
+struct SequenceLengths {
+  std::int64_t q_tokens = 1, kv_tokens = 1;
+};
+
+/// Sequences with tiles of their own, on a block diagonal, and with a window each. Every sequence has as many
+/// KV tiles as the longest: those beyond its end have no tasks, like CTAs that exit at once. The tokens of
+/// `tiling` must be the sums of the lengths.
+[[nodiscard]] BlockMask varlen_mask(const SequenceTiling& tiling,
+                                    const std::vector<SequenceLengths>& sequences,
+                                    const SequenceWindow& window);
+
+/// The mask of pairs of neighbouring KV tiles: full where both are, partial where one of them attends.
+[[nodiscard]] BlockMask paired_kv_tiles(const BlockMask& mask);
+
+/// The Q tiles so many times, one copy below the other: query heads that share a KV tile.
+[[nodiscard]] BlockMask stacked_q_tiles(const BlockMask& mask, std::int32_t times);
+
 /// Any neighborhood-attention problem of static multi-dimensional tiling (dilation groups one after the
 /// other, tiles of a group row-major) or single-dimensional tiling, as `for_each_tile_visit` enumerates it.
 /// @throws InvalidParameter for dynamic KV tiling, whose tiles are not shared by Q tiles.

@@ -7,7 +7,8 @@
 
 namespace natten_sim {
 
-/// A prologue counts as before a chain's first task, an epilogue as behind its last.
+/// A prologue counts as before a chain's first task, an epilogue as behind its last. The early exit of a
+/// chain without tasks counts as a prologue.
 enum class TaskPhase { kPrologue, kCompute, kReduce, kEpilogue, kReduceKv };
 
 template <>

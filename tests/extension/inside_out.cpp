@@ -1,5 +1,6 @@
-// A schedule algorithm that the library does not have: KV tiles are launched from both ends inwards (0, n-1,
-// 1, n-2, ..) and dQ is reduced in launch order. This file is all there is to it.
+// A schedule algorithm that the library does not have: KV tiles are launched from the middle outwards (h,
+// h-1, h+1, ..) and dQ is reduced in launch order. This file is all there is to it.
+#include <algorithm>
 #include <utility>
 
 #include <natten_sim/search/schedules/schedule_parts.hpp>
@@ -8,15 +9,16 @@ namespace {
 
 using namespace natten_sim;
 
-std::vector<std::int32_t> outside_in_order(std::int32_t tiles) {
+std::vector<std::int32_t> inside_out_order(std::int32_t tiles) {
   std::vector<std::int32_t> order;
   for (std::int32_t i = 0; i < tiles; ++i) order.push_back(i % 2 == 0 ? i / 2 : tiles - 1 - i / 2);
+  std::reverse(order.begin(), order.end());
   return order;
 }
 
-PlanOutcome plan_outside_in(const ScheduleRequest& request) {
+PlanOutcome plan_inside_out(const ScheduleRequest& request) {
   const BlockMask& mask = request.problem.mask;
-  const std::vector<std::int32_t> order = outside_in_order(mask.kv_tiles);
+  const std::vector<std::int32_t> order = inside_out_order(mask.kv_tiles);
   BackwardSchedule schedule = schedules::ascending_launch(request);
   for (ScheduledChain& chain : schedule.chains) {
     chain.kv_tile = order[static_cast<std::size_t>(chain.kv_tile)];
@@ -33,10 +35,10 @@ PlanOutcome plan_outside_in(const ScheduleRequest& request) {
   return one_phase(request, std::move(schedule));
 }
 
-[[maybe_unused]] const ScheduleAlgorithm& kOutsideIn = add_schedule_algorithm({.name = "outside-in",
+[[maybe_unused]] const ScheduleAlgorithm& kInsideOut = add_schedule_algorithm({.name = "inside-out",
                                                                                .origin = "a test",
                                                                                .position = 45,
-                                                                               .plan = plan_outside_in,
+                                                                               .plan = plan_inside_out,
                                                                                .ignores_costs = true});
 
 }  // namespace

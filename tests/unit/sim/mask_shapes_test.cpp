@@ -1,0 +1,58 @@
+// Masks of batches of variable length, of pairs of CTAs and of merged heads, as rows of text.
+#include <string>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/sim/schedules/block_mask.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using Rows = std::vector<std::string>;
+
+Rows rows_of(const BlockMask& mask) {
+  Rows rows(static_cast<std::size_t>(mask.q_tiles));
+  for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
+    for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv)
+      rows[static_cast<std::size_t>(q)] += ".+#"[static_cast<std::size_t>(mask.at(q, kv))];
+  }
+  return rows;
+}
+
+TEST_CASE("sequences have tiles of their own, and KV tiles up to the longest, which exit early") {
+  // Tiles of 4: sequences of 8 and 5 tokens have 2 tiles each, that of 3 one; the grid has 3 x 2 KV tiles.
+  const BlockMask mask = varlen_mask({16, 16, 4, 4}, {{8, 8}, {3, 3}, {5, 5}}, {std::nullopt, 0});
+  CHECK(rows_of(mask) == Rows{"+.....",  //
+                              "#+....",  //
+                              "..+...",  //
+                              "....+.",  //
+                              "....##"});  // its last tile is one token, which sees itself
+}
+
+TEST_CASE("each sequence aligns its own ends") {
+  // Queries are the last 4 of 8 keys: bottom-right, all of them see the first 4 keys.
+  const BlockMask mask = varlen_mask({6, 10, 4, 4}, {{4, 8}, {2, 2}}, {std::nullopt, 0});
+  CHECK(rows_of(mask) == Rows{"#+..", "..+."});
+  const BlockMask full = varlen_mask({6, 10, 4, 4}, {{4, 8}, {2, 2}}, {});
+  CHECK(rows_of(full) == Rows{"##..", "..#."});
+}
+
+TEST_CASE("lengths of a batch must add up, and be some") {
+  CHECK_THROWS_AS(varlen_mask({8, 8, 4, 4}, {{4, 4}, {3, 3}}, {}), InvalidParameter);
+  CHECK_THROWS_AS(varlen_mask({8, 8, 4, 4}, {{8, 0}}, {}), InvalidParameter);
+  CHECK_THROWS_AS(varlen_mask({8, 8, 4, 4}, {}, {}), InvalidParameter);
+}
+
+TEST_CASE("a pair of KV tiles is full where both are") {
+  const BlockMask causal = window_mask({12, 12, 4, 4}, {std::nullopt, 0});
+  CHECK(rows_of(causal) == Rows{"+..", "#+.", "##+"});
+  CHECK(rows_of(paired_kv_tiles(causal)) == Rows{"+.", "+.", "#+"});
+}
+
+TEST_CASE("merged heads have their Q tiles one below the other") {
+  const BlockMask causal = window_mask({8, 8, 4, 4}, {std::nullopt, 0});
+  CHECK(rows_of(stacked_q_tiles(causal, 2)) == Rows{"+.", "#+", "+.", "#+"});
+}
+
+}  // namespace

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <natten_sim/io/kernel_runs.hpp>
+
+namespace natten_sim::validate {
+
+/// Runs of attention kernels: a table (natten_sim/io/kernel_runs.hpp), or a recording of timed ones. Each has
+/// a kernel and a device, its own or that of `defaults`. `where` names the text in errors.
+/// @throws MalformedData; InvalidParameter for a recording without such runs, and for a run without a kernel
+/// or a device.
+[[nodiscard]] std::vector<KernelRun> read_kernel_runs(std::string_view text, const std::string& where,
+                                                      const KernelRun& defaults);
+
+/// Fills in the times of the runs without one, in their order: what NATTEN's profiler printed, or a profile
+/// of Nsight Compute, of which the launches count whose kernel name contains `kernel`.
+/// @throws InvalidParameter unless there are as many times as runs without one.
+void add_measured_times(std::string_view times, const std::string& where, const std::string& kernel,
+                        std::vector<KernelRun>& runs);
+
+}  // namespace natten_sim::validate
