@@ -42,8 +42,8 @@ for python in "$@"; do
   compgen -G "$output/natten_sim-*-$tag-*.whl" >/dev/null && continue
   "$python" -m venv "$scratch/build"
   "$scratch/build/bin/pip" wheel -q --no-deps -w "$scratch/raw-$tag" "$root" \
-    -Cbuild-dir="$scratch/cmake-$tag" ${launcher[@]+"${launcher[@]}"}
-  rm -rf "$scratch/build" "$scratch/cmake-$tag"
+    -Cbuild-dir="$scratch/cmake" ${launcher[@]+"${launcher[@]}"}
+  rm -rf "$scratch/build"  # not the libraries: the next Python takes them too
   auditwheel repair --only-plat -w "$output" "$scratch/raw-$tag"/*.whl >"$scratch/log" 2>&1 || {
     cat "$scratch/log"
     exit 1
@@ -66,6 +66,7 @@ for python in "$@"; do
   "$scratch/try/bin/pip" install -q "$output"/natten_sim-*-"$(tag_of "$python")"-*.whl
   (
     cd "$scratch"
+    # shellcheck disable=SC2016
     sed -n '/^```python$/,/^```$/p' "$root/README.md" | sed -n '2,/^```$/p' | sed '$d' >snippet.py
     "$scratch/try/bin/python" snippet.py >/dev/null
     "$scratch/try/bin/natten-sim" --version | head -n 1

@@ -63,7 +63,7 @@ row 'window, two-sided' --q-tiles 15 --heads 3 --mask window:2,2
 row 'documents' --q-tiles 16 --heads 3 --mask document:5,8,3
 row 'documents, few chains' --q-tiles 9 --heads 3 --workers 7 --mask document:3,5,1
 row 'neighborhood 2-D' --heads 3 --mask gna:i=32x32,w=12x12,q-tile=8x8,kv-tile=8x8
-row 'neighborhood 2-D, strided' --heads 3 --workers 32 --mask gna:i=24x24,w=8x8,s=4x4,q-tile=4x4,kv-tile=4x4 --effort 100
+row 'neighborhood 2-D, strided' --heads 3 --workers 32 --mask gna:i=24x24,w=8x8,s=4x4,q-tile=4x4,kv-tile=4x4 --effort 1000
 row 'neighborhood 3-D' --heads 4 --workers 132 --mask gna:i=16x24x24,w=6x12x12,q-tile=4x4x8,kv-tile=4x4x8 --effort 20
 row 'GQA' --q-tiles 8 --heads 4 --heads-kv 2 --mask causal
 row 'handoff' --q-tiles 9 --heads 3 --mask causal --handoff 2

@@ -41,7 +41,7 @@ if [[ ! -x $environment/bin/pip ]]; then
   rm -rf "$environment"
   "$python" -m venv "$environment" >"$folder/log" 2>&1 || skip "$python makes no virtual environments (Debian: python3-venv)"
 fi
-"$environment/bin/pip" install -q nanobind scikit-build-core numpy pytest hypothesis mypy >"$folder/log" 2>&1 ||
+"$environment/bin/pip" install -q nanobind scikit-build-core numpy pytest hypothesis mypy mkdocs-material >"$folder/log" 2>&1 ||
   skip "pip cannot fetch what the tests need: $(tail -n 1 "$folder/log")"
 
 launcher=()

@@ -83,6 +83,30 @@ void add_problems(std::vector<Case>& cases, const KernelShape& kernel) {
   cases.back().problem.scale = 1e-3;
 }
 
+/// GQA both ways: chains of a query head, and of a group.
+void add_groups(std::vector<Case>& cases, const KernelShape& kernel) {
+  for (const bool grouped : {false, true}) {
+    const std::string what = grouped ? "gqa by group, " : "gqa by head, ";
+    const auto add = [&](std::int64_t heads, std::int64_t heads_kv, std::int64_t q_tokens, std::int64_t kv_tokens,
+                         const backward::Band& mask, const std::string& algorithm) {
+      cases.push_back(make_case(kernel, heads, heads_kv, q_tokens, kv_tokens, mask, algorithm,
+                                what + std::to_string(heads) + "/" + std::to_string(heads_kv) + " " +
+                                    std::to_string(q_tokens) + "x" + std::to_string(kv_tokens)));
+      Case& made = cases.back();
+      made.grouped = grouped;
+      made.repeats = 10;
+      made.delay_ns = 3000;
+      if (kernel.pairs) made.problem.pairs = random_pairs(q_tokens, kv_tokens, 7);
+    };
+    add(8, 2, 1000, 1000, kCausal, "spt");
+    add(8, 1, 777, 1300, kFull, "ascending");
+    add(6, 3, 2048, 2048, kCausal, "best");
+    cases.back().problem.batch = 2;
+    add(12, 4, 900, 600, {300, 100}, "best");
+    cases.back().workers = 5;
+  }
+}
+
 void add_orders(std::vector<Case>& cases, const KernelShape& kernel) {
   for (const bool causal : {false, true}) {
     for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift", "best"}) {
@@ -126,10 +150,12 @@ std::vector<Case> all_cases() {
     const KernelShape kernel = backward::best_kernel(problem);
     add_problems(cases, kernel);
     add_orders(cases, kernel);
+    add_groups(cases, kernel);
     add_long(cases, kernel);
     for (backward::KernelShape shape : backward::built_kernels()) {
-      if (shape.pairs && shape.head_dim == head_dim && shape.dtype == Dtype::kBf16)
-        add_masks(cases, shape, head_dim);
+      if (!shape.pairs || shape.head_dim != head_dim || shape.dtype != Dtype::kBf16) continue;
+      add_masks(cases, shape, head_dim);
+      add_groups(cases, shape);
     }
   }
   KernelShape wide;

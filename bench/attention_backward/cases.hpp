@@ -20,6 +20,7 @@ struct Case {
   std::int64_t padding = 0;
   int repeats = 2;
   unsigned delay_ns = 0;
+  bool grouped = false;  ///< chains run over all query heads of a KV head
   bool noise = false;  ///< copies between host and device run beside the launches
 };
 

@@ -43,7 +43,7 @@ std::int64_t pairs(const Problem& problem) {
 bool run(const kernels::GpuInfo& gpu, Case test, std::uint64_t seed, const std::string& dump) {
   Storage storage(gpu, test.problem, test.padding, seed);
   const std::optional<ScheduleTable> table =
-      table_of(test.problem, test.kernel, test.algorithm, test.workers);
+      table_of(test.problem, test.kernel, test.algorithm, test.workers, 8, test.grouped);
   if (!table) {
     std::printf("FAIL %s: %s does not apply\n", test.name.c_str(), test.algorithm.c_str());
     return false;
@@ -184,7 +184,7 @@ bool run_host_halves() {
   for (Case test : cases) {
     backward::lay_out_heads_first(test.problem);
     const std::optional<ScheduleTable> table =
-        table_of(test.problem, test.kernel, test.algorithm, test.workers);
+        table_of(test.problem, test.kernel, test.algorithm, test.workers, 8, test.grouped);
     try {
       if (!table) throw InvalidParameter("algorithm", test.algorithm, "one that applies");
       backward::require_runnable(test.problem, test.kernel, table->problem, table->schedule);

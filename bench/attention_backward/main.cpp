@@ -8,7 +8,8 @@
 //   tables attention_backward_bench ladder [TOKENS [HEAD_DIM]]   steps of the version ladder
 //   attention_backward_bench once [TOKENS]             each of these once, for a profiler
 //   attention_backward_bench reductions                bulk additions and turns, without attention
-//   attention_backward_bench record TOKENS FOLDER      times of every task, CSV
+//   attention_backward_bench groups [TOKENS [HEAD_DIM]]  GQA, chains of a head and of a group
+//   attention_backward_bench record TOKENS FOLDER [HEADS [WORKERS]]   tables and times of every task
 //
 // Times are medians over repetitions in which variants take turns, the L2 flushed before each launch. Exit 77
 // without an sm_90 GPU, 1 if a check fails.
@@ -52,7 +53,12 @@ int main(int argc, char** argv) {
     }
     if (what == "ladder") return time_ladder(gpu, number(1, 16384), number(2, 128)), 0;
     if (what == "reductions") return time_reductions(gpu), 0;
-    if (what == "record") return record_turns(gpu, number(1, 16384), word(2)), 0;
+    if (what == "groups") return time_groups(gpu, number(1, 16384), number(2, 128)), 0;
+    if (what == "record") {
+      return record_turns(gpu, number(1, 16384), word(2), number(3, 16),
+                          static_cast<std::int32_t>(number(4, gpu.sms))),
+             0;
+    }
   } catch (const natten_sim::HardwareAbsent& absent) {
     std::fprintf(stderr, "skipped: %s\n", absent.what());
     return 77;
@@ -62,6 +68,6 @@ int main(int argc, char** argv) {
   }
   std::fprintf(
       stderr,
-      "usage: attention_backward_bench check|tables|random|dropped|orders|ladder|once|reductions|record\n");
+      "usage: attention_backward_bench check|tables|random|dropped|orders|ladder|groups|once|reductions|record\n");
   return 2;
 }

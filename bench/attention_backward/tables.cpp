@@ -9,9 +9,10 @@ namespace natten_sim::bench {
 
 std::optional<ScheduleTable> table_of(const backward::Problem& problem, const backward::KernelShape& kernel,
                                       const std::string& algorithm, std::int32_t workers,
-                                      std::int64_t effort) {
+                                      std::int64_t effort, bool grouped) {
   ScheduleRequest request;
-  request.problem = backward::scheduling_problem(problem, kernel, workers);
+  request.problem = grouped ? backward::grouped_problem(problem, kernel, workers)
+                            : backward::scheduling_problem(problem, kernel, workers);
   request.costs = {.compute = 7, .compute_partial = 7, .reduce = 2, .handoff = 1, .writer_stages = 2};
   request.effort = effort;
   // A searched table that is dispatched dynamically finishes as it was simulated, not whatever the timing.

@@ -136,6 +136,27 @@ void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
   }
 }
 
+void time_groups(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim) {
+  for (const bool causal : {false, true}) {
+    Problem problem = sequence(2048 / head_dim, tokens, head_dim, causal);
+    problem.heads_kv = problem.heads / 4;
+    std::vector<Storage> sets = input_sets(gpu, problem);
+    const KernelShape kernel = backward::best_kernel(problem);
+    std::vector<Variant> variants;
+    for (const Turns turns : {Turns::kUnordered, Turns::kOrdered}) {
+      for (const bool grouped : {false, true}) {
+        const std::optional<ScheduleTable> table =
+            table_of(problem, kernel, causal ? "best" : "shift", gpu.sms, 0, grouped);
+        if (!table) continue;
+        variants.push_back({std::string("chains of a ") + (grouped ? "group" : "head") +
+                                (turns == Turns::kOrdered ? ", ordered" : ", unordered"),
+                            kernel, *table, turns});
+      }
+    }
+    time_variants(gpu, problem, variants, sets, 11, "groups");
+  }
+}
+
 void launch_once(const kernels::GpuInfo& gpu, std::int64_t tokens) {
   Problem problem = sequence(16, tokens, 128, false);
   Storage storage(gpu, problem, 0, 17);
@@ -148,13 +169,14 @@ void launch_once(const kernels::GpuInfo& gpu, std::int64_t tokens) {
   }
 }
 
-void record_turns(const kernels::GpuInfo& gpu, std::int64_t tokens, const std::string& folder) {
+void record_turns(const kernels::GpuInfo& gpu, std::int64_t tokens, const std::string& folder,
+                  std::int64_t heads, std::int32_t workers) {
   for (const bool causal : {false, true}) {
-    Problem problem = sequence(16, tokens, 128, causal);
+    Problem problem = sequence(heads, tokens, 128, causal);
     const KernelShape kernel = backward::best_kernel(problem);
     Storage storage(gpu, problem, 0, 3);
-    for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift"}) {
-      const std::optional<ScheduleTable> table = table_of(problem, kernel, algorithm, gpu.sms);
+    for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift", "best"}) {
+      const std::optional<ScheduleTable> table = table_of(problem, kernel, algorithm, workers);
       if (!table) continue;
       const BlockMask& mask = table->problem.mask;
       const std::size_t cells = static_cast<std::size_t>(table->problem.heads) * mask.work.size();
@@ -166,7 +188,9 @@ void record_turns(const kernels::GpuInfo& gpu, std::int64_t tokens, const std::s
       plan.launch(&buffer);
       std::vector<backward::TurnTimes> times(cells);
       buffer.copy_to_host(times.data(), buffer.bytes());
-      std::ofstream file(folder + "/" + algorithm + (causal ? "-causal.csv" : "-full.csv"));
+      const std::string name = folder + "/" + algorithm + (causal ? "-causal" : "-full");
+      std::ofstream(name + ".json") << to_json(*table);
+      std::ofstream file(name + ".csv");
       file << "head,q_tile,kv_tile,worker,ready_ns,turn_ns,end_ns\n";
       std::uint64_t first = ~std::uint64_t{0};
       for (const backward::TurnTimes& t : times) first = t.end_ns == 0 ? first : std::min(first, t.ready_ns);

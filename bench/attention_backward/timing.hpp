@@ -17,7 +17,11 @@ void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
 void launch_once(const kernels::GpuInfo& gpu, std::int64_t tokens);
 /// What the hardware gives: bulk additions to distinct and to the same tiles, turns between SMs.
 void time_reductions(const kernels::GpuInfo& gpu);
-/// One run of each order, CSV of every task's times to FOLDER/ALGORITHM-MASK.csv.
-void record_turns(const kernels::GpuInfo& gpu, std::int64_t tokens, const std::string& folder);
+/// GQA, four query heads a KV head: chains of a query head and of a group.
+void time_groups(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim);
+/// One run of each order on so many workers: its table to FOLDER/ALGORITHM-MASK.json and the times of every
+/// task to FOLDER/ALGORITHM-MASK.csv, which `natten-sim schedule --table .. --recorded-run ..` draws.
+void record_turns(const kernels::GpuInfo& gpu, std::int64_t tokens, const std::string& folder,
+                  std::int64_t heads, std::int32_t workers);
 
 }  // namespace natten_sim::bench

@@ -267,6 +267,26 @@ void replace_or_add(std::vector<T>& table, T entry, std::vector<std::string>& ad
   }
 }
 
+Catalog parse_builtin_catalog() {
+  Catalog catalog;
+  add_backends(catalog, embedded::backends, "data/backends.json");
+  add_default_tiles(catalog);
+  add_presets(catalog, embedded::presets, "data/presets.json");
+  for (const embedded::File& file : embedded::devices)
+    add_devices(catalog, file.text, std::string(file.path));
+  std::sort(catalog.devices.begin(), catalog.devices.end(),
+            [](const Device& a, const Device& b) { return a.name < b.name; });
+  join_atomics(catalog);
+  join_msda_kernels(catalog);
+  add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");
+  add_kernel_times(catalog, embedded::kernel_times, "data/kernel-times.json");
+  for (const embedded::File& file : embedded::schedule_costs)
+    add_schedule_costs(catalog, file.text, std::string(file.path));
+  std::sort(catalog.schedule_costs.begin(), catalog.schedule_costs.end(),
+            [](const ScheduleCostSet& a, const ScheduleCostSet& b) { return a.name < b.name; });
+  return catalog;
+}
+
 }  // namespace
 
 void add_presets(Catalog& catalog, std::string_view json, const std::string& where) {
@@ -305,23 +325,8 @@ Device& device_to_join(Catalog& catalog, const std::string& name, const std::str
   throw MalformedData(where, "device '" + name + "'", "a device of data/devices/");
 }
 
-Catalog builtin_catalog() {
-  Catalog catalog;
-  add_backends(catalog, embedded::backends, "data/backends.json");
-  add_default_tiles(catalog);
-  add_presets(catalog, embedded::presets, "data/presets.json");
-  for (const embedded::File& file : embedded::devices)
-    add_devices(catalog, file.text, std::string(file.path));
-  std::sort(catalog.devices.begin(), catalog.devices.end(),
-            [](const Device& a, const Device& b) { return a.name < b.name; });
-  join_atomics(catalog);
-  join_msda_kernels(catalog);
-  add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");
-  add_kernel_times(catalog, embedded::kernel_times, "data/kernel-times.json");
-  for (const embedded::File& file : embedded::schedule_costs)
-    add_schedule_costs(catalog, file.text, std::string(file.path));
-  std::sort(catalog.schedule_costs.begin(), catalog.schedule_costs.end(),
-            [](const ScheduleCostSet& a, const ScheduleCostSet& b) { return a.name < b.name; });
+const Catalog& builtin_catalog() {
+  static const Catalog catalog = parse_builtin_catalog();
   return catalog;
 }
 

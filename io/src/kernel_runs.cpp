@@ -191,8 +191,9 @@ std::vector<KernelRun> parse_kernel_runs(std::string_view csv, const std::string
 }
 
 std::vector<double> profiler_times_ms(std::string_view text) {
-  constexpr std::array<std::string_view, 4> kOperations = {"FnaForward", "FnaBackward", "FmhaForward",
-                                                           "FmhaBackward"};
+  // The category of a row, cuDNN's included; tables without one name CUTLASS's operations.
+  constexpr std::array<std::string_view, 5> kOperations = {"attention ", "FnaForward", "FnaBackward",
+                                                           "FmhaForward", "FmhaBackward"};
   std::vector<double> times;
   for (const std::string_view line : split(text, '\n')) {
     bool attention = false;

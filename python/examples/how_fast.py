@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from typing import Any
 
 import natten_sim
 import numpy as np
@@ -34,6 +35,17 @@ def main() -> None:
 
     count()  # the catalog is read once
     print(f"count                 {1e6 * seconds(count, 2000, repeat):6.2f} us")
+    random = np.random.default_rng(2)
+    sizes = random.integers(2, 30, (2000, 3)).tolist()
+    for name, layouts in (("windows", [[30, 48, 80]] * 2000), ("layouts", random.integers(100, 400, (2000, 3)).tolist())):
+        asked: list[dict[str, Any]] = [{"input": tuple(layout), "window": tuple(window), "q_tile": (4, 8, 8), "kv_tile": (2, 8, 8)}
+                                       for layout, window in zip(layouts, sizes, strict=True)]
+
+        def count_all() -> None:
+            for keywords in asked:  # noqa: B023
+                natten_sim.count(**keywords)
+
+        print(f"count, 2,000 {name}  {1e6 * seconds(count_all, 1, repeat) / 2000:6.2f} us")
     print(f"count, one member     {1e6 * seconds(lambda: count().speedup_mean, 1000, repeat):6.2f} us")
 
     grid = np.stack(np.meshgrid(*map(np.arange, (29, 47, 79)), indexing="ij"), -1).reshape(-1, 3) + 2

@@ -2,7 +2,7 @@
 # # Reproduce a paper's table
 #
 # Table 4.2 of Hassani's dissertation lists stride ladders: for one window, the worst-case speedup of ever coarser
-# strides. Here that of Hunyuan Video, with a plot if matplotlib is there.
+# strides. Here that of Hunyuan Video, with a plot where matplotlib or altair is there.
 
 # %%
 import importlib.util
@@ -22,6 +22,9 @@ assert abs(ladder.candidates[0].speedup_worst - (15 * 6 * 10) / (11 * 5 * 5)) < 
 assert abs(ladder.candidates[-1].speedup_worst - (30 * 48 * 80) / (18 * 24 * 24)) < 1e-12
 
 # %%
+strides = ["x".join(map(str, step.stride)) for step in ladder.candidates]
+speedups = [step.speedup_worst for step in ladder.candidates]
+title, label = "Hunyuan Video, window 18x24x24", "worst-case speedup over dense attention"
 if importlib.util.find_spec("matplotlib"):
     import matplotlib
 
@@ -29,10 +32,17 @@ if importlib.util.find_spec("matplotlib"):
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots()
-    strides = ["x".join(map(str, step.stride)) for step in ladder.candidates]
-    axes.step(strides, [step.speedup_worst for step in ladder.candidates], where="mid")
-    axes.set(xlabel="stride", ylabel="worst-case speedup over dense attention", title="Hunyuan Video, window 18x24x24")
+    axes.step(strides, speedups, where="mid")
+    axes.set(xlabel="stride", ylabel=label, title=title)
     figure.savefig("ladder.svg")
     print("ladder.svg")
+elif importlib.util.find_spec("altair"):
+    import altair
+
+    rows = altair.Data(values=[{"stride": stride, "speedup": speedup} for stride, speedup in zip(strides, speedups)])
+    chart = altair.Chart(rows, title=title).mark_line(interpolate="step", point=True)
+    chart = chart.encode(x=altair.X("stride:N", sort=None), y=altair.Y("speedup:Q", title=label))
+    chart.save("ladder.html")
+    print("ladder.html")
 else:
-    print("no plot: matplotlib is not installed")
+    print("no plot: neither matplotlib nor altair is installed")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
+import os
 import pathlib
 import pkgutil
 import re
@@ -40,7 +42,7 @@ def test_types_pass_the_strict_checker(root: pathlib.Path, tmp_path: pathlib.Pat
     shutil.copytree(pathlib.Path(natten_sim.__file__).parent, package)
     assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
     targets = [str(package), str(root / "python" / "tests")]
-    targets += [str(folder) for name in ("examples", "notebooks") if (folder := root / "python" / name).exists()]
+    targets += [str(folder) for name in ("examples", "notebooks", "partners") if (folder := root / "python" / name).exists()]
     command = [sys.executable, "-m", "mypy", "--config-file", str(root / "pyproject.toml"), *targets]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -50,3 +52,16 @@ def test_importing_needs_neither_numpy_nor_a_second() -> None:
     code = "import sys, natten_sim; print('numpy' in sys.modules, 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_the_site_builds_and_its_links_lead_somewhere(root: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    if importlib.util.find_spec("mkdocs") is None:
+        pytest.skip("mkdocs-material is not installed")
+    command = ["bash", str(root / "scripts" / "build_site.sh"), str(tmp_path)]
+    environment = {**os.environ, "PYTHON": sys.executable}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (tmp_path / "api" / "index.html").read_text()
+    missing = [name for name in dir(natten_sim) if callable(getattr(natten_sim, name)) and name[0].islower()
+               and name not in page and name not in ("tile_tables", "sequence_tables")]
+    assert not missing

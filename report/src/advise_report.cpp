@@ -74,7 +74,7 @@ std::vector<std::string> choice_row(const study::AdviceChoice& choice) {
           to_string(stride_of(counted.problem.mask)),
           to_string(counted.problem.tiles.q_tile) + "/" + to_string(counted.problem.tiles.kv_tile),
           fmt::format("{:.1f}%", 100 * counted.count.sparsity()),
-          fmt::format("{} +-{:.0f}%", duration_text(time.total_ms), 100 * time.evidence.interval),
+          fmt::format("{} +-{:.0f}%", duration_text(time.total_ms), 100 * (time.high_ms / time.total_ms - 1)),
           time.speedup ? fmt::format("{:.2f}x", *time.speedup) : "",
           choice.end_to_end_speedup ? fmt::format("{:.2f}x", *choice.end_to_end_speedup) : "",
           backward != nullptr ? duration_text(backward->total_ms) : "",

@@ -7,6 +7,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/draw/gantt.hpp>
+#include <natten_sim/report/draw/panels.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>
 
@@ -129,14 +130,39 @@ draw::Gantt gantt_of(const FinishedSchedule& finished, ShowWaits waits) {
   return gantt;
 }
 
-void name_track(std::int64_t track, const std::string& name, std::string& text) {
+void name_track(int process, std::int64_t track, const std::string& name, std::string& text) {
   text += fmt::format(
-      ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{0},\"name\":\"thread_name\",\"args\":{{\"name\":\"{1}\"}}}}",
-      track, name);
+      ",\n{{\"ph\":\"M\",\"pid\":{2},\"tid\":{0},\"name\":\"thread_name\",\"args\":{{\"name\":\"{1}\"}}}}",
+      track, name, process);
   text += fmt::format(
-      ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{0},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{0}"
+      ",\n{{\"ph\":\"M\",\"pid\":{1},\"tid\":{0},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{0}"
       "}}}}",
-      track);
+      track, process);
+}
+
+/// One process of the trace.
+void add_process(int process, const char* name, const FinishedSchedule& finished, std::string& text) {
+  text += fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":\"{}\"}}}}",
+                      process, name);
+  const bool writers = asynchronous(finished);
+  const auto track_of = [&](const Bar& bar) {
+    const std::int64_t worker = bar.worker;
+    return writers ? 2 * worker + (bar.phase == TaskPhase::kReduce ? 1 : 0) : worker;
+  };
+  for (std::int32_t worker = 0; worker < first_phase(finished).problem.workers; ++worker) {
+    const std::int64_t track = writers ? 2 * std::int64_t{worker} : worker;
+    name_track(process, track, fmt::format("worker {}", worker), text);
+    if (writers) name_track(process, track + 1, fmt::format("worker {} dQ writer", worker), text);
+  }
+  for_each_bar(finished, [&](const Bar& bar) {
+    const char* what = to_string(bar.phase);
+    text += fmt::format(
+        ",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"name\":\"{} h{} kv{} "
+        "q{}\",\"cat\":\"{}\","
+        "\"args\":{{\"head\":{},\"kv_tile\":{},\"q_tile\":{}}}}}",
+        process, track_of(bar), bar.start, bar.end - bar.start, what, bar.head, bar.kv_tile, bar.q_tile, what,
+        bar.head, bar.kv_tile, bar.q_tile);
+  });
 }
 
 }  // namespace
@@ -152,7 +178,7 @@ std::string schedule_ascii(const FinishedSchedule& finished) {
 }
 
 std::string schedule_svg(const std::string& name, const FinishedSchedule& finished,
-                         const BackwardProblem& problem) {
+                         const BackwardProblem& problem, const FinishedSchedule* recorded) {
   const std::size_t tasks = count_tasks(finished);
   if (tasks > kMaxSvgTasks) {
     throw InvalidParameter("svg", std::to_string(tasks) + " tasks",
@@ -169,31 +195,24 @@ std::string schedule_svg(const std::string& name, const FinishedSchedule& finish
       fmt::format("Backward schedule {}: makespan {}", name, short_number(finished.run.makespan));
   gantt.heading.subtitle = fmt::format("{} Q x {} KV tiles, {} heads, {} workers", problem.mask.q_tiles,
                                        problem.mask.kv_tiles, problem.heads, problem.workers);
-  return draw::render(gantt).svg;
+  if (recorded == nullptr) return draw::render(gantt).svg;
+  gantt.heading.title += ", simulated";
+  draw::Gantt below = gantt_of(*recorded, ShowWaits::kNo);
+  below.heading.title =
+      fmt::format("The same, recorded on a GPU: makespan {} us", short_number(recorded->run.makespan));
+  below.time_label = "time in microseconds";
+  gantt.span = below.span = std::max(finished.run.makespan, recorded->run.makespan);
+  const std::vector<draw::Picture> pictures = {draw::render(gantt), draw::render(below)};
+  return draw::beside(pictures, 1).svg;
 }
 
-std::string schedule_trace(const FinishedSchedule& finished) {
+std::string schedule_trace(const FinishedSchedule& finished, const FinishedSchedule* recorded) {
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
-  text += R"({"ph":"M","pid":1,"name":"process_name","args":{"name":"natten-sim schedule"}})";
-  const bool writers = asynchronous(finished);
-  const auto track_of = [&](const Bar& bar) {
-    const std::int64_t worker = bar.worker;
-    return writers ? 2 * worker + (bar.phase == TaskPhase::kReduce ? 1 : 0) : worker;
-  };
-  for (std::int32_t worker = 0; worker < first_phase(finished).problem.workers; ++worker) {
-    const std::int64_t track = writers ? 2 * std::int64_t{worker} : worker;
-    name_track(track, fmt::format("worker {}", worker), text);
-    if (writers) name_track(track + 1, fmt::format("worker {} dQ writer", worker), text);
+  add_process(1, "natten-sim schedule", finished, text);
+  if (recorded != nullptr) {
+    text += ",\n";
+    add_process(2, "recorded run", *recorded, text);
   }
-  for_each_bar(finished, [&](const Bar& bar) {
-    const char* what = to_string(bar.phase);
-    text += fmt::format(
-        ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{},\"name\":\"{} h{} kv{} "
-        "q{}\",\"cat\":\"{}\","
-        "\"args\":{{\"head\":{},\"kv_tile\":{},\"q_tile\":{}}}}}",
-        track_of(bar), bar.start, bar.end - bar.start, what, bar.head, bar.kv_tile, bar.q_tile, what,
-        bar.head, bar.kv_tile, bar.q_tile);
-  });
   return text + "\n]}\n";
 }
 

@@ -103,7 +103,7 @@ class Adviser {
   /// The fastest windows of a space, or where search does not rank it by time those that visit least.
   void add(const SearchSpace& space, const SearchConstraints& constraints,
            std::vector<TimedCandidate>& candidates) const {
-    if (!few_enough_to_time(space)) {
+    if (!few_enough_to_time(space, constraints)) {
       add_by_visits(space, constraints, candidates);
       return;
     }
@@ -225,6 +225,17 @@ class Adviser {
   std::vector<TilePair> pairs_;
 };
 
+/// The setting with what the preset and the device's backend fill in; the devices are named beside it.
+Setting with_defaults(Setting setting, const std::string& device, const Context& context) {
+  const auto backend = setting.backend;
+  setting.device = device;
+  setting.backend = std::nullopt;
+  setting = resolved(setting, context.catalog);
+  setting.device = std::nullopt;
+  setting.backend = backend;
+  return setting;
+}
+
 void require_valid(const AdviseQuestion& question) {
   const auto refuse = [](const char* name, double value, const char* accepted) {
     throw InvalidParameter(name, std::to_string(value), accepted);
@@ -251,6 +262,8 @@ AdviseAnswer advise(const AdviseQuestion& question, const Context& context) {
         devices.push_back(costs.device);
     }
   }
+  if (!question.speedup) answer.question.sparsity = question.sparsity.value_or(kUsualSparsity);
+  if (!devices.empty()) answer.question.setting = with_defaults(question.setting, devices.front(), context);
   for (const std::string& device : devices)
     answer.devices.push_back(Adviser(question, device, context).advise());
   return answer;

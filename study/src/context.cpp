@@ -5,8 +5,9 @@
 namespace natten_sim::study {
 
 Context default_context() {
+  static const NattenRules rules = natten_rules(builtin_catalog());
   Context context{.catalog = builtin_catalog()};
-  context.natten = natten_rules(context.catalog);
+  context.natten = rules;
   return context;
 }
 

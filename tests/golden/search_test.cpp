@@ -15,6 +15,20 @@ std::vector<Json> strides_of(const Json& result) {
   return strides;
 }
 
+TEST_CASE("on one axis a sparsity range makes long sequences few enough to be ranked by time, exactly") {
+  const std::string line = "search -i 8192 -n 8 -d 128 --device h200 ";
+  CHECK(run(line + "--top 1").err.find("not ranked by time") != std::string::npos);
+  // 1 - w / 8192 within 0.9060 .. 0.9065: windows of 766 to 770 tokens, which the second search is given.
+  const Json free = result_of(line + "--sparsity 0.9060:0.9065 --top 3");
+  const Json given = result_of(line + "--window-range 766:770 --distinct window --top 3");
+  REQUIRE(free["candidates"].size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(free["candidates"][i]["time_ms"] == given["candidates"][i]["time_ms"]);
+    CHECK(free["candidates"][i]["window"] == given["candidates"][i]["window"]);
+  }
+  CHECK(free["candidates"][0]["window"] == Json({768}));  // block-sparse: six KV tiles of 128
+}
+
 TEST_CASE("the stride ladders of tables 4.2 to 4.4, in order") {
   CHECK(strides_of(result_of(
             "search --preset cosmos-predict1-7b -w 16 32 48 --q-tile 8 4 8 --kv-tile 4 4 8 --ladder")) ==

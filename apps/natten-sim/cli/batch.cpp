@@ -1,18 +1,15 @@
 #include "cli/batch.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <new>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/unique_keys.hpp>
+
+#include "cli/line_source.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -24,73 +21,6 @@ Json checked_value(std::string_view json) {
   require_unique_keys(json, kLine);
   return parse_json(json);
 }
-
-/// The lines of a file or of standard input, read in large pieces.
-class LineSource {
- public:
-  explicit LineSource(const std::string& path) : path_(path) {
-    if (path == "-") return;
-    file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file_ < 0) throw InvalidParameter("batch", path, "a readable file, or - for standard input");
-    std::error_code unknown;  // a pipe has no size: no progress
-    size_ = static_cast<double>(std::filesystem::file_size(path, unknown));
-    if (unknown) size_ = 0;
-  }
-  ~LineSource() {
-    if (file_ != STDIN_FILENO) ::close(file_);
-  }
-  LineSource(const LineSource&) = delete;
-  LineSource& operator=(const LineSource&) = delete;
-
-  /// Valid until the next call. `before_read` is called before the source may wait.
-  bool next(std::string_view& line, const std::function<void()>& before_read) {
-    while (true) {
-      const void* found = std::memchr(buffer_.data() + searched_, '\n', end_ - searched_);
-      if (found != nullptr) {
-        const auto at = static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.data());
-        line = {buffer_.data() + begin_, at - begin_};
-        begin_ = searched_ = at + 1;
-        return true;
-      }
-      searched_ = end_;
-      if (done_) break;
-      before_read();
-      fill();
-    }
-    if (begin_ == end_) return false;
-    line = {buffer_.data() + begin_, end_ - begin_};
-    begin_ = searched_ = end_;
-    return true;
-  }
-  /// Of the input, where its size is known.
-  [[nodiscard]] double share_read() const { return size_ > 0 ? std::min(1.0, read_ / size_) : 0; }
-
- private:
-  void fill() {
-    constexpr std::size_t kPiece = std::size_t{1} << 18;
-    std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
-              buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
-    end_ -= begin_;
-    searched_ -= begin_;
-    begin_ = 0;
-    if (buffer_.size() < end_ + kPiece) buffer_.resize(2 * end_ + kPiece);
-    ssize_t got = 0;
-    do {
-      got = ::read(file_, buffer_.data() + end_, kPiece);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0) throw InvalidParameter("batch", path_, "a file that can be read to its end");
-    done_ = got == 0;
-    end_ += static_cast<std::size_t>(got);
-    read_ += static_cast<double>(got);
-  }
-
-  std::string path_;
-  int file_ = STDIN_FILENO;
-  std::vector<char> buffer_;
-  std::size_t begin_ = 0, searched_ = 0, end_ = 0;
-  bool done_ = false;
-  double size_ = 0, read_ = 0;
-};
 
 /// Answers lines in order.
 class Answers {
@@ -154,12 +84,9 @@ class Answers {
 
   void refuse(const Error& error, std::int64_t number) {
     ++bad_;
-    Json object = {{"line", number},
-                   {"message", error.what()},
-                   {"parameter", error.parameter()},
-                   {"value", error.value()},
-                   {"accepted", error.accepted()}};
-    if (!error.hint().empty()) object["hint"] = error.hint();
+    Json object = {{"line", number}};
+    const Json fields = error_fields(error);
+    for (const auto& [key, value] : fields.items()) object[key] = value;
     line_.answer = "\"error\":" + json_text(object);
     write();
   }
@@ -240,7 +167,7 @@ std::string value_text(const Json& value) { return json_text(value); }
 
 int answer_batch(const std::string& path, const OutputFlags& flags,
                  const std::function<void(BatchLine&)>& answer) {
-  LineSource source(path);
+  LineSource source("batch", path);
   Answers answers(flags, answer);
   ProgressBar bar("answering", flags.quiet);
   const auto before_read = [&] {

@@ -4,16 +4,16 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <map>
 #include <new>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 
-#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/version.hpp>
 #include <natten_sim/io/files.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/config.hpp"
 #include "cli/output.hpp"
 #include "cli/sources.hpp"
@@ -30,121 +30,9 @@ std::string did_you_mean(const std::string& name) {
   return name.empty() ? "" : "did you mean '" + name + "'?";
 }
 
-/// CLI11's options of a subcommand, in the order of Sources. They keep the words.
-using Declared = std::vector<const CLI::Option*>;
-
-Declared declare(CLI::App& app, const Command& command) {
-  Declared declared;
-  for (const OptionSpec& spec : command.options) {
-    if (spec.value_name.empty()) {
-      declared.push_back(app.add_flag(spec.flags, spec.help));
-      continue;
-    }
-    CLI::Option* option = app.add_option(spec.flags, CLI::callback_t(), spec.help);
-    option->type_name(spec.value_name);
-    // More values than axes are counted by our own reader, which says how many there may be.
-    option->expected(1, spec.max_values == 1 ? 1 : 64);
-    option->allow_extra_args();
-    if (spec.max_values == 1) option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
-    declared.push_back(option);
-  }
-  if (!command.positional.empty()) {
-    CLI::Option* option = app.add_option(command.positional, CLI::callback_t(), command.positional_help);
-    option->type_name("TEXT")->expected(1, command.max_positional)->allow_extra_args();
-    declared.push_back(option);
-  }
-  app.footer(command.footer);
-  return declared;
-}
-
-bool flag_value(const std::string& name, const std::string& text) {
-  if (text == "true" || text == "1") return true;
-  if (text == "false" || text == "0") return false;
-  throw InvalidParameter(name, "'" + text + "'", "true, false, 1 or 0; without a value, true");
-}
-
-Sources command_line(const Command& command, const Declared& declared) {
-  static const std::vector<std::string> kOn;
-  Sources sources(command);
-  for (std::size_t i = 0; i < declared.size(); ++i) {
-    const std::vector<std::string>& words = declared[i]->results();
-    if (words.empty()) continue;
-    const bool flag = i < command.options.size() && command.options[i].value_name.empty();
-    if (!flag) {
-      sources[i].words = &words;
-    } else if (flag_value(sources.name(i), words.front())) {
-      sources[i].words = &kOn;
-    } else {
-      sources[i].off = true;
-    }
-  }
-  return sources;
-}
-
-/// Each value goes from where it stands to the row that reads it.
-int answer(const Command& command, const Sources& sources) {
-  const std::unique_ptr<Form> form = command.begin();
-  Given given;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (!sources[i].given()) continue;
-    given.add(sources.name(i));
-    if (sources[i].words != nullptr) {
-      form->take(i, *sources[i].words);
-    } else {
-      form->take(i, *sources[i].file);
-    }
-  }
-  return form->answer(given);
-}
-
-/// CLI11 would join the values of a repeated flag, and `-w 3 -w 4` would become a window of two axes.
-void refuse_repeats(int argc, char** argv, const Command& command) {
-  std::map<std::string, int> seen;
-  for (int i = 2; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--") throw InvalidParameter("argument", "'--'", "options only: nothing follows them");
-    const std::string flag = word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2);
-    const auto spec = std::find_if(command.options.begin(), command.options.end(),
-                                   [&](const OptionSpec& option) { return option.has_flag(flag); });
-    if (spec == command.options.end()) continue;
-    if (++seen[spec->name()] == 2) throw InvalidParameter(spec->name(), "given twice", "each option once");
-    // As it stands: CLI11 takes '=' and '={}' for no value.
-    if (spec->value_name.empty() && word.starts_with(flag + "="))
-      (void)flag_value(spec->name(), word.substr(flag.size() + 1));
-  }
-}
-
 /// Only the options of a subcommand that is named can matter.
 bool is_named(const Command& command, int argc, char** argv) {
   return std::any_of(argv, argv + argc, [&](const char* word) { return word == command.name; });
-}
-
-/// Turns CLI11's complaint into ours, with the closest flag or subcommand as a hint.
-int report_usage(const CLI::ParseError& error, const std::vector<Command>& commands, const Command* chosen,
-                 const std::vector<std::string>& leftover) {
-  std::string hint;
-  std::string message = error.what();
-  if (!leftover.empty()) {
-    const std::string& word = leftover.front();
-    std::vector<std::string> names;
-    if (word.starts_with("-") && chosen != nullptr) {
-      for (const OptionSpec& spec : chosen->options) {
-        for (const std::string& flag : CLI::detail::split(spec.flags, ',')) names.push_back(flag);
-      }
-      message = word + ": unknown option of '" + chosen->name + "'";
-    } else if (chosen == nullptr) {
-      for (const Command& command : commands) names.push_back(command.name);
-      message = word + ": unknown subcommand";
-    } else {
-      message = word + ": unexpected argument";
-    }
-    const std::string closest = closest_name(word.substr(0, word.find('=')), names);
-    hint = did_you_mean(closest);
-  }
-  if (hint.empty())
-    hint = "see natten-sim " + (chosen != nullptr ? chosen->name + " " : std::string()) + "--help";
-  print_error(message, hint);
-  return kExitBadInput;
 }
 
 int guarded(const std::function<int()>& body) {
@@ -152,6 +40,9 @@ int guarded(const std::function<int()>& body) {
     return body();
   } catch (const UnknownName& error) {
     print_error(error.what(), did_you_mean(error.hint()));
+    return kExitBadInput;
+  } catch (const UsageError& error) {
+    print_error(error.what(), error.hint());
     return kExitBadInput;
   } catch (const HardwareAbsent& error) {
     print_error(error.what(), "");
@@ -195,6 +86,21 @@ bool OptionSpec::has_flag(const std::string& flag) const {
   return std::find(all.begin(), all.end(), flag) != all.end();
 }
 
+int answer(const Command& command, const Sources& sources) {
+  const std::unique_ptr<Form> form = command.begin();
+  Given given;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i].given()) continue;
+    given.add(sources.name(i));
+    if (sources[i].words != nullptr) {
+      form->take(i, *sources[i].words);
+    } else {
+      form->take(i, *sources[i].file);
+    }
+  }
+  return form->answer(given);
+}
+
 int run_program(int argc, char** argv, const std::vector<Command>& commands) {
   handle_signals();
   return guarded([&]() -> int {
@@ -233,12 +139,13 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
       const Command* command = index < commands.size() ? &commands[index] : nullptr;
       std::vector<std::string> leftover = app.remaining(true);
       if (command == nullptr && argc > 1 && leftover.empty() && argv[1][0] != '-') leftover = {argv[1]};
-      return report_usage(error, commands, command, leftover);
+      throw usage_error(error.what(), commands, command, leftover);
     }
     const std::size_t index = chosen();
     const Command& command = commands[index];
-    refuse_repeats(argc, argv, command);
-    Sources sources = command_line(command, declared[index]);
+    const std::vector<std::string> rest = apps[index]->remaining();
+    refuse_repeats(command, std::vector<std::string>(argv + 2, argv + argc));
+    Sources sources = sources_of(command, declared[index], rest);
     merge_config(command, commands, sources);
     check_company(command, sources);
     return answer(command, sources);

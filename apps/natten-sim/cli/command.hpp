@@ -83,6 +83,9 @@ struct Command {
   /// The option that names a TOML file of options: `msda` has another use for --config.
   std::string options_file = "config";
   int max_positional = 1;  ///< how many of it may be given
+  /// The positional argument takes all words that are no options of its own, in order: another subcommand
+  /// with its options.
+  bool passes_on = false;
 };
 
 /// Parses, merges --config, runs the subcommand and maps every failure to an exit code and a message on

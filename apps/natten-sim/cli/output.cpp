@@ -20,7 +20,13 @@ std::set<std::string>& claimed_paths() {
   return paths;
 }
 
+/// Of this thread; none: what is written goes out.
+thread_local std::string* captured_output = nullptr;
+
 }  // namespace
+
+CapturedOutput::CapturedOutput() : outer_(captured_output) { captured_output = &text_; }
+CapturedOutput::~CapturedOutput() { captured_output = outer_; }
 
 Options<OutputFlags> output_rows(const std::string& options_file) {
   Options<OutputFlags> rows;
@@ -66,6 +72,10 @@ void OutputSink::write(std::string_view text) {
 }
 
 void OutputSink::put(std::string_view text) {
+  if (!file_ && captured_output != nullptr) {
+    captured_output->append(text);
+    return;
+  }
   if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) fail();
 }
 

@@ -60,6 +60,20 @@ class OutputSink {
   std::string buffer_;
 };
 
+/// While it lives, what this thread would write to standard output is kept here instead.
+class CapturedOutput {
+ public:
+  CapturedOutput();
+  ~CapturedOutput();
+  CapturedOutput(const CapturedOutput&) = delete;
+  CapturedOutput& operator=(const CapturedOutput&) = delete;
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::string* outer_;
+};
+
 /// Writes `text` to the file of --output, or to standard output. Names come from files: control characters
 /// and bytes that are no UTF-8 become U+FFFD, so that they cannot steer a terminal.
 void write_output(const OutputFlags& flags, std::string_view text);

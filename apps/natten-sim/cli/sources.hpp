@@ -34,6 +34,10 @@ class Sources {
   std::vector<Source> sources_;
 };
 
+/// Hands each value from where it stands to the row that reads it, and runs the subcommand.
+/// @return its exit code. @throws Error
+int answer(const Command& command, const Sources& sources);
+
 /// Refuses options that the rows say do not go together. @throws InvalidParameter
 void check_company(const Command& command, const Sources& sources);
 

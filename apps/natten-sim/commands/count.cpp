@@ -36,7 +36,7 @@ struct CountFlags {
   OutputFlags output;
 };
 
-Options<CountQuestion> question_rows() {
+Options<CountQuestion> make_question_rows() {
   Options<CountQuestion> rows;
   rows.include(layout_rows(), &CountQuestion::setting);
   rows.add("-w,--window,--window-size", &CountQuestion::window,
@@ -100,6 +100,11 @@ Options<CountQuestion> question_rows() {
   return rows;
 }
 
+const Options<CountQuestion>& question_rows() {
+  static const Options<CountQuestion> rows = make_question_rows();
+  return rows;
+}
+
 Options<CountFlags> count_rows() {
   Options<CountFlags> rows;
   rows.include(question_rows(), &CountFlags::question);
@@ -148,7 +153,7 @@ void say_defaults(const CountAnswer& answer, const Notes& notes) {
 /// Of results, and of candidates of a search: of these no key that a line sets, such as their window.
 std::vector<std::string> keys_of_answers() {
   std::vector<std::string> keys = report::count_result_keys();
-  const Options<CountQuestion> options = question_rows();
+  const Options<CountQuestion>& options = question_rows();
   for (const std::string& key : report::search_candidate_keys()) {
     const bool settable =
         std::any_of(options.rows().begin(), options.rows().end(), [&](const auto& row) { return row.key == key; });

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,12 +11,14 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/io/flat_schedule.hpp>
+#include <natten_sim/io/recorded_run.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/schedule_table.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/report/kernel_schedule_report.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>
+#include <natten_sim/study/recorded_run.hpp>
 
 #include "commands/rows/kernel_schedule_rows.hpp"
 
@@ -82,11 +85,17 @@ void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const r
   const std::string& name = answer.results.front().name;
   const FinishedSchedule& finished = study::require_finished(answer.results.front());
   const std::string text = flags.ascii ? report::schedule_ascii(finished) : render(flags, answer, input);
-  const std::string svg = flags.svg ? report::schedule_svg(name, finished, answer.problem) : "";
+  std::optional<FinishedSchedule> recorded;
+  if (flags.recorded_run) {
+    recorded = study::as_recorded(finished, parse_recorded_run(read_text("recorded-run", *flags.recorded_run),
+                                                               "recorded run " + *flags.recorded_run));
+  }
+  const FinishedSchedule* run = recorded ? &*recorded : nullptr;
+  const std::string svg = flags.svg ? report::schedule_svg(name, finished, answer.problem, run) : "";
   const std::string table = flags.emit_table ? to_json(study::table_of(name, finished)) : "";
   const std::string header = flags.emit_header ? schedule_header(study::table_of(name, finished)) : "";
   const std::string binary = flags.emit_binary ? schedule_binary(study::table_of(name, finished)) : "";
-  const std::string trace = flags.perfetto ? report::schedule_trace(finished) : "";
+  const std::string trace = flags.perfetto ? report::schedule_trace(finished, run) : "";
   write_all(flags, text,
             {{flags.svg, svg},
              {flags.perfetto, trace},
@@ -147,6 +156,10 @@ void run_kernel(const ScheduleFlags& flags, const study::Context& context) {
 int run_schedule(const ScheduleFlags& given) {
   ScheduleFlags flags = given;
   refuse_shared_files(flags);
+  if (flags.recorded_run && (!flags.table || (!flags.svg && !flags.perfetto))) {
+    throw InvalidParameter("--recorded-run", "given without " + std::string(flags.table ? "a picture" : "--table"),
+                           "a run of the schedule in --table, and --svg or --perfetto");
+  }
   study::Context context = make_context(flags.files);
   load_costs(flags, context);
   if (flags.kernel) {

@@ -172,7 +172,7 @@ Options<SearchQuestion> space_rows() {
   return rows;
 }
 
-Options<AskedSearch> question_rows() {
+Options<AskedSearch> asked_rows() {
   Options<AskedSearch> rows;
   rows.include(preset_rows(), path(&AskedSearch::question, &SearchQuestion::setting));
   rows.add("--device", &AskedSearch::devices,
@@ -184,7 +184,7 @@ Options<AskedSearch> question_rows() {
 
 Options<SearchFlags> search_rows() {
   Options<SearchFlags> rows;
-  rows.include(question_rows(), &SearchFlags::asked);
+  rows.include(asked_rows(), &SearchFlags::asked);
   rows.include(catalog_rows(), &SearchFlags::files);
   rows.add("--batch", &SearchFlags::batch,
            {.value = "FILE",
@@ -233,7 +233,7 @@ std::string render(const SearchFlags& flags, const std::vector<SearchAnswer>& an
   if (flags.output.json) {
     report::Json result = report::search_result(answers);
     if (!call.empty()) report::add_emitted(*flags.emit, call, result);
-    return report::envelope("search", question_rows().echo(filled_in(flags.asked, answers)),
+    return report::envelope("search", asked_rows().echo(filled_in(flags.asked, answers)),
                             std::move(result));
   }
   if (flags.emit) return call;
@@ -290,7 +290,7 @@ void displace(AskedSearch& asked, const std::string& key, const std::vector<std:
 
 int run_batch(const SearchFlags& flags, const study::Context& context) {
   (void)study::resolved(flags.asked.question.setting, context.catalog);  // what is wrong with every line
-  LineReader<AskedSearch> reader(question_rows(), flags.asked, report::search_result_keys(), displace);
+  LineReader<AskedSearch> reader(asked_rows(), flags.asked, report::search_result_keys(), displace);
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const AskedSearch asked = reader.read(line.text, line.id);
     report::JsonMembers members(line.answer);

@@ -8,6 +8,7 @@
 #include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>
 #include <natten_sim/report/validation_views.hpp>
+#include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/measure/session.hpp>
 #include <natten_sim/validate/sass/lowering_check.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>

@@ -170,4 +170,20 @@ BackwardProblem scheduling_problem(const Problem& problem, const KernelShape& ke
   return made;
 }
 
+BackwardProblem grouped_problem(const Problem& problem, const KernelShape& kernel, std::int32_t workers) {
+  BackwardProblem made = scheduling_problem(problem, kernel, workers);
+  const std::int32_t group = made.heads_per_kv_head;
+  if (std::int64_t{group} * made.mask.q_tiles > kMaxEdge) {
+    throw InvalidParameter("q_tokens", std::to_string(group * made.mask.q_tiles) + " tiles of a group",
+                           "65,536 tiles or fewer");
+  }
+  const std::vector<TileWork> of_head = made.mask.work;
+  for (std::int32_t head = 1; head < group; ++head)
+    made.mask.work.insert(made.mask.work.end(), of_head.begin(), of_head.end());
+  made.mask.q_tiles *= group;
+  made.heads /= group;
+  made.heads_per_kv_head = 1;
+  return made;
+}
+
 }  // namespace natten_sim::kernels::attention_backward

@@ -15,6 +15,11 @@ namespace natten_sim::kernels::attention_backward {
          static_cast<std::size_t>(kv_tile);
 }
 
+/// Whether chains run over all heads of a group: see grouped_problem.
+[[nodiscard]] inline bool is_grouped(const Problem& problem, const BackwardProblem& tiles) {
+  return problem.heads != problem.heads_kv && tiles.heads_per_kv_head == 1;
+}
+
 /// What hides the scores of partial tiles, each pattern once.
 struct PatternTable {
   std::vector<Pattern> patterns;

@@ -140,7 +140,8 @@ void require_runnable(const Problem& problem, const KernelShape& kernel, const B
   require_valid(problem);
   natten_sim::require_valid(tiles);
   natten_sim::require_valid(tiles, schedule);
-  const BackwardProblem own = scheduling_problem(problem, kernel, tiles.workers);
+  const BackwardProblem own = is_grouped(problem, tiles) ? grouped_problem(problem, kernel, tiles.workers)
+                                                         : scheduling_problem(problem, kernel, tiles.workers);
   if (tiles.heads != own.heads || tiles.heads_per_kv_head != own.heads_per_kv_head) {
     throw InvalidParameter(
         "heads", std::to_string(tiles.heads) + " in groups of " + std::to_string(tiles.heads_per_kv_head),
@@ -170,15 +171,21 @@ WorkList work_list(const Problem& problem, const KernelShape& kernel, const Back
   const BlockMask mask = block_mask(problem, kernel);
   const PatternTable patterns = pattern_table(problem, kernel, mask);
   const std::vector<std::int32_t> turns = turns_of(tiles, schedule);
-  const auto heads = static_cast<std::int32_t>(problem.heads);
+  const auto heads_kv = static_cast<std::int32_t>(problem.heads_kv);
+  const auto group = static_cast<std::int32_t>(problem.heads / problem.heads_kv);
+  // Heads of the schedule that share a KV head, and query heads of a chain.
+  const std::int32_t chains_of_group = is_grouped(problem, tiles) ? 1 : group;
+  const std::int32_t heads_of_chain = group / chains_of_group;
   WorkList list;
   list.patterns = patterns.patterns;
   const auto add_chain = [&](const ScheduledChain& chain) {
     Task task;
     task.kv_tile = static_cast<std::uint16_t>(chain.kv_tile);
-    task.head = static_cast<std::uint16_t>(chain.head % heads);
-    task.batch = static_cast<std::uint16_t>(chain.head / heads);
-    task.kv_head = static_cast<std::uint16_t>(chain.head % heads / tiles.heads_per_kv_head);
+    const std::int32_t kv_head = chain.head / chains_of_group % heads_kv;
+    const std::int32_t first_head = kv_head * group + chain.head % chains_of_group * heads_of_chain;
+    task.kv_head = static_cast<std::uint16_t>(kv_head);
+    task.head = static_cast<std::uint16_t>(first_head);
+    task.batch = static_cast<std::uint16_t>(chain.head / chains_of_group / heads_kv);
     list.chains.push_back({static_cast<std::int32_t>(list.tasks.size()),
                            static_cast<std::int32_t>(std::max<std::size_t>(chain.q_order.size(), 1))});
     if (chain.q_order.empty()) {
@@ -187,7 +194,8 @@ WorkList work_list(const Problem& problem, const KernelShape& kernel, const Back
       list.tasks.push_back(task);
     }
     for (std::size_t i = 0; i < chain.q_order.size(); ++i) {
-      const std::int32_t q = chain.q_order[i];
+      const std::int32_t place = chain.q_order[i], q = place % mask.q_tiles;
+      task.head = static_cast<std::uint16_t>(first_head + place / mask.q_tiles);
       task.q_tile = static_cast<std::uint16_t>(q);
       task.flags = mask.at(q, chain.kv_tile) == TileWork::kPartial ? kMasked : 0;
       if (!patterns.of.empty()) task.pattern = patterns.of[mask_cell(mask, q, chain.kv_tile)];
@@ -195,7 +203,7 @@ WorkList work_list(const Problem& problem, const KernelShape& kernel, const Back
       task.rank = turns.empty()
                       ? 0
                       : static_cast<std::uint16_t>(
-                            turns[cell_of(tiles, chain.head, q) * static_cast<std::size_t>(mask.kv_tiles) +
+                            turns[cell_of(tiles, chain.head, place) * static_cast<std::size_t>(mask.kv_tiles) +
                                   static_cast<std::size_t>(chain.kv_tile)]);
       list.tasks.push_back(task);
     }

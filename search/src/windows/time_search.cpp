@@ -20,7 +20,7 @@
 namespace natten_sim {
 namespace {
 
-constexpr std::int64_t kMostTiles = std::int64_t{1} << 28;
+constexpr std::int64_t kMostTiles = std::int64_t{1} << 28, kMostTokens = std::int64_t{1} << 33;
 constexpr std::size_t kFirstCombinations = 512, kMostCombinations = std::size_t{1} << 17;
 struct TimedPoint {
   double ms = 0;
@@ -69,7 +69,22 @@ bool same_kernel(const TimedChoice& a, const TimedChoice& b) {
   return a.passes.size() == b.passes.size();
 }
 
-void require_timeable(const SearchSpace& space, const TimeObjective& objective) {
+/// `space` without windows that are sure to miss the sparsity range: on one axis, not causal, every query has
+/// its whole window.
+SearchSpace within_sparsity(const SearchSpace& space, const SearchConstraints& constraints) {
+  SearchSpace narrowed = space;
+  if (space.input.rank() != 1 || space.causal[0] || !constraints.sparsity) return narrowed;
+  const auto length = static_cast<double>(space.input[0]);
+  const auto least = static_cast<std::int64_t>((1 - constraints.sparsity->hi) * length) - 1;
+  const auto most = static_cast<std::int64_t>((1 - constraints.sparsity->lo) * length) + 2;
+  const IntRange asked = space.window[0];
+  const IntRange range{std::max(asked.lo, least), std::min(asked.hi, most)};
+  if (range.lo <= range.hi) narrowed.window[0] = range;
+  return narrowed;
+}
+
+void require_timeable(const SearchSpace& space, const TimeObjective& objective,
+                      const SearchConstraints& constraints) {
   if (objective.choices.size() != space.tiles.size())
     throw InvalidParameter("choices", std::to_string(objective.choices.size()), "one a tile choice");
   for (const TimedChoice& choice : objective.choices) {
@@ -78,7 +93,7 @@ void require_timeable(const SearchSpace& space, const TimeObjective& objective) 
         throw InvalidParameter("kernel", "cutlass-fna", "kernels whose tiles lie on a grid");
     }
   }
-  if (!few_enough_to_time(space))
+  if (!few_enough_to_time(space, constraints))
     throw InvalidParameter("objective", "time", "a smaller space: fixed windows or strides, or ranges", "work");
 }
 
@@ -191,7 +206,10 @@ Timed time_in_order(TimedSpace& timed, const std::vector<KindTuple>& combination
 
 }  // namespace
 
-bool few_enough_to_time(const SearchSpace& space) {
+bool few_enough_to_time(const SearchSpace& asked, const SearchConstraints& constraints) {
+  const SearchSpace space = within_sparsity(asked, constraints);
+  // Kinds of one long axis are told apart token by token, and no other axis shares the work.
+  if (space.input.rank() == 1 && axis_options(space, 0) > kMostTokens / space.input[0]) return false;
   std::int64_t tiles = 0;
   for (const TileChoice& choice : space.tiles) {
     for (const Walk walk : {Walk::kForward, Walk::kBackward}) {
@@ -209,16 +227,17 @@ bool few_enough_to_time(const SearchSpace& space) {
   return tiles <= kMostTiles;
 }
 
-DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints& constraints,
+DistinctResult search_fastest(const SearchSpace& whole, const SearchConstraints& constraints,
                               const TimeObjective& objective, std::size_t top, Distinct distinct,
                               const SearchRun& run) {
   SearchConstraints asked = constraints;
   asked.min_speedup.reset();
-  require_valid(space, asked);
-  require_timeable(space, objective);
+  require_valid(whole, asked);
+  require_timeable(whole, objective, asked);
+  const SearchSpace space = within_sparsity(whole, asked);
   if (top == 0) throw InvalidParameter("top", "0", "1 or more");
   DistinctResult result;
-  result.search.space_size = space_size(space);
+  result.search.space_size = space_size(whole);
   const SearchTables tables = make_tables(space, asked, Objective::kMean, run,
                                           {.attended = attended_bounds(space, asked), .from = 0, .to = 0.3});
   result.search.evaluated = tables.evaluated;
@@ -236,7 +255,7 @@ DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints&
   for (TimedPoint& each : timed.best) points.push_back(std::move(each.point));
   result.search.candidates = to_candidates(space, points);
   if (points.empty() && objective.most_ms <= 0)
-    result.search.nearest_sparsity = nearest_sparsity(space, asked, Objective::kMean, run);
+    result.search.nearest_sparsity = nearest_sparsity(whole, asked, Objective::kMean, run);
   return result;
 }
 

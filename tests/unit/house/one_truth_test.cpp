@@ -1,6 +1,7 @@
 // What a compiler does not see: flags named below the program, and a type that two files specialise.
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -69,6 +70,50 @@ TEST_CASE("no two files say how the same type is read from an option") {
     CHECK(places.size() == 1);
   }
   CHECK(files.contains("std::vector<std::int64_t>"));
+}
+
+/// What `line` of an anonymous namespace defines: `struct Name`, or `name(` with its parameters. Empty: neither.
+std::string defined_name(const std::string& line) {
+  static const std::regex kType(R"(^(struct|class|enum class|enum) (\w+)[^;]*$)");
+  static const std::regex kFunction(R"(^\w[\w:<>,&*\[\] ]* [&*]?(\w+\([^;]*)\{$)");
+  std::smatch match;
+  if (std::regex_search(line, match, kType)) return match[1].str() + " " + match[2].str();
+  if (std::regex_search(line, match, kFunction)) return match[1].str();
+  return "";
+}
+
+/// Compilation in batches puts any files of a target into one: a name that two of them define stops it.
+std::map<std::string, std::set<std::string>> anonymous_names(const fs::path& folder) {
+  std::map<std::string, std::set<std::string>> files;
+  std::string file;
+  bool anonymous = false;
+  for_each_line(folder, ".cpp", [&](const std::string& at, const std::string& line) {
+    if (at != file) anonymous = false;
+    file = at;
+    if (line == "namespace {") anonymous = true;
+    if (line.starts_with("}  // namespace")) anonymous = false;
+    const std::string name = anonymous ? defined_name(line) : "";
+    if (!name.empty()) files[name].insert(at);
+  });
+  return files;
+}
+
+TEST_CASE("no two files of a room define the same name in an anonymous namespace") {
+  std::size_t names = 0;
+  for (const char* room : {"core", "io", "sim", "models", "search", "study", "kernels", "validate", "report", "apps"}) {
+    for (const auto& [name, files] : anonymous_names(kRoot / room)) {
+      ++names;
+      if (files.size() == 1) continue;
+      INFO(name << " in " << *files.begin() << " and " << *std::next(files.begin()));
+      CHECK(files.size() == 1);
+    }
+  }
+  CHECK(names > 1000);
+  CHECK(defined_name("Options<Flags> worker_rows() {") == "worker_rows() ");
+  CHECK(defined_name("double mean(double a, double b) {") == "mean(double a, double b) ");
+  CHECK(defined_name("class LineSource {") == "class LineSource");
+  CHECK(defined_name("class LineSource;") == "");
+  CHECK(defined_name("  int run() {") == "");  // a member
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ using natten_sim::Json;
 using natten_sim::json_text;
 using natten_sim::JsonLayout;
 using natten_sim::MalformedData;
+using natten_sim::one_line;
 using natten_sim::parse_json;
 using natten_sim::parse_json_scalars;
 using natten_sim::require_unique_keys;
@@ -262,6 +263,7 @@ TEST_CASE("json: random documents read and print as nlohmann's ordered values do
     CHECK(value.dump() == reference.dump());
     CHECK(json_text(value, JsonLayout::kIndented) == reference.dump(2));
     CHECK(parse_json(value.dump()) == value);
+    CHECK(one_line(json_text(value, JsonLayout::kIndented)) == value.dump());
     CHECK(refusal(text) == "taken");
   }
 }

@@ -192,4 +192,48 @@ TEST_CASE("head dimensions 64, 96 and 128 have a kernel, and pairs one of their 
   CHECK_THROWS_AS(best_kernel(problem), InvalidParameter);
 }
 
+TEST_CASE("chains over a group are chains of a KV head whose query heads stand one after the other") {
+  Problem problem;
+  problem.batch = 2;
+  problem.heads = 6;
+  problem.heads_kv = 2;
+  problem.q_tokens = problem.kv_tokens = 256;  // 4 x 2 tiles
+  problem.mask.right = 0;
+  lay_out_heads_first(problem);
+  const KernelShape kernel;
+  const BackwardProblem by_head = scheduling_problem(problem, kernel, 3);
+  const BackwardProblem tiles = grouped_problem(problem, kernel, 3);
+  CHECK(tiles.heads == 4);
+  CHECK(tiles.heads_per_kv_head == 1);
+  REQUIRE(tiles.mask.q_tiles == 12);
+  for (std::int32_t place = 0; place < 12; ++place) {
+    for (std::int32_t kv = 0; kv < 2; ++kv) CHECK(tiles.mask.at(place, kv) == by_head.mask.at(place % 4, kv));
+  }
+  BackwardSchedule schedule;
+  for (std::int32_t head = 0; head < 4; ++head) {
+    for (std::int32_t kv = 0; kv < 2; ++kv) schedule.chains.push_back({head, kv, attended_q_tiles(tiles.mask, kv)});
+  }
+  for (std::int32_t cell = 0; cell < 4 * 12; ++cell)
+    schedule.dq_order.push_back(attended_kv_tiles(tiles.mask, cell % 12));
+  require_runnable(problem, kernel, tiles, schedule);
+  const WorkList list = work_list(problem, kernel, tiles, schedule);
+  // Causal: KV tile 0 is seen by all four Q tiles of each of three heads, KV tile 1 by the last two.
+  REQUIRE(list.chains.size() == 8);
+  std::set<std::vector<int>> seen;
+  for (std::size_t chain = 0; chain < 8; ++chain) {
+    const int batch = static_cast<int>(chain) / 4, kv_head = static_cast<int>(chain) / 2 % 2;
+    CHECK(list.chains[chain].count == (chain % 2 == 0 ? 12 : 6));
+    for (std::int32_t i = 0; i < list.chains[chain].count; ++i) {
+      const Task& task = list.tasks[static_cast<std::size_t>(list.chains[chain].first + i)];
+      CHECK(task.batch == batch);
+      CHECK(task.kv_head == kv_head);
+      CHECK(task.head / 3 == kv_head);
+      CHECK(task.has(kLast) == (i + 1 == list.chains[chain].count));
+      CHECK(task.rank == (task.q_tile >= 2 ? task.kv_tile : 0));
+      seen.insert({task.batch, task.head, task.q_tile, task.kv_tile});
+    }
+  }
+  CHECK(seen.size() == 2 * 6 * (4 + 2));
+}
+
 }  // namespace

@@ -238,6 +238,10 @@ TEST_CASE("NATTEN's profiler tables give the times of attention kernels alone") 
       "| CUTLASS | attention | Sm80 | FnaBackward | 1 | 1.445s |\n"
       "| CUTLASS | attention | Sm90 | FnaForward | 1 | 94.848us |\n";
   CHECK(profiler_times_ms(text) == std::vector<double>{7.914, 1445.0, 0.094848});
+  // As NATTEN's documentation shows a dense run and its total.
+  CHECK(profiler_times_ms("│   cuDNN   │    attention    │ Sm90 │ sm90_flash_fprop_wgmma_f16_64x128x128_... │    1    "
+                          "│ 97.435ms │\n│           │                 │      │ Total │         │ 97.435ms │\n") ==
+        std::vector<double>{97.435});
 }
 
 TEST_CASE("a table of runs may leave out what all runs share, and is refused where it makes no sense") {

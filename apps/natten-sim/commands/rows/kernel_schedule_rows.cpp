@@ -114,7 +114,8 @@ Options<ScheduleFlags> measured_rows() {
                            "time-limit",
                            "reduce",      "reduce-kv",       "prologue",    "epilogue",     "handoff",
                            "tax",         "overlap",         "table",       "emit-table",   "critical-path",
-                           "ascii",       "emit-header",     "emit-binary", "svg",          "perfetto"},
+                           "ascii",       "emit-header",     "emit-binary", "svg",          "perfetto",
+                           "recorded-run"},
                           "sizes, mask, device and costs: the kernel says the rest"}});
   rows.include(memory_rows());
   rows.add("--costs", path(schedule_part(&Parts::question), &study::ScheduleQuestion::named_costs),

@@ -71,7 +71,7 @@ Options<ReuseParts> length_rows() {
   return rows;
 }
 
-Options<ReuseParts> worker_rows() {
+Options<ReuseParts> reader_rows() {
   Options<ReuseParts> rows;
   rows.add("--workers", &ReuseParts::workers,
            {.value = "N",
@@ -204,7 +204,7 @@ Options<ReuseParts> part_rows() {
   rows.include(length_rows());
   rows.include(attention_rows(), &ReuseParts::attention);
   rows.add("--tile", &ReuseParts::tile, {.value = "N", .help = "Shape of both tiles", .echo = Echo::kNever});
-  rows.include(worker_rows());
+  rows.include(reader_rows());
   rows.include(order_rows(), &ReuseParts::question);
   return rows.include(device_rows(), &ReuseParts::question);
 }
@@ -227,7 +227,7 @@ Options<ReuseParts> rows_of_subject(const ReuseParts& parts) {
     rows.include(length_rows());
     rows.include(attention_rows(), &ReuseParts::attention);
   }
-  return rows.include(worker_rows());
+  return rows.include(reader_rows());
 }
 
 }  // namespace

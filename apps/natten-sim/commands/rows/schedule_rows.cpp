@@ -158,6 +158,9 @@ Options<Flags> table_rows() {
                            "effort", "time-limit", "seed", "heads-in-flight", "walk", "gqa-chains",
                            "ctas-per-chain", "dim", "dtype", "emit-table"},
                           "costs and workers only: the table says the rest"}});
+  rows.add("--recorded-run", &Flags::recorded_run,
+           {.value = "FILE",
+            .help = "With --table: times of a kernel's run of it, drawn below the simulation (CSV)"});
   return rows;
 }
 

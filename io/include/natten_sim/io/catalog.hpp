@@ -7,8 +7,8 @@
 
 namespace natten_sim {
 
-/// The catalog that ships with the library (data/ of the source tree).
-[[nodiscard]] Catalog builtin_catalog();
+/// The catalog that ships with the library (data/ of the source tree), read once.
+[[nodiscard]] const Catalog& builtin_catalog();
 
 /// Adds presets or devices from JSON text in the format of data/presets.json or data/devices/; devices
 /// refer to backends of the catalog. Unknown keys are refused. An existing name is replaced. `where` names

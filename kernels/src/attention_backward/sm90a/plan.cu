@@ -5,7 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "attention_backward/instances.hpp"
-#include "attention_backward/work_list.hpp"
+#include "attention_backward/tile_masks.hpp"
 #include "attention_forward/tensor_map.cuh"
 #include "gpu/cuda_check.cuh"
 
@@ -98,7 +98,6 @@ void Plan::Prepared::prepare_memory(const Problem& problem, const Tensors& tenso
   arguments.dv = tensors.dv;
   arguments.dk_strides = row_strides(problem.k);
   arguments.dv_strides = row_strides(problem.v);
-  arguments.partial = problem.heads != problem.heads_kv;
   if (arguments.partial) {
     const auto elements =
         static_cast<std::size_t>(problem.batch * problem.heads * problem.kv_tokens * problem.head_dim);
@@ -147,7 +146,7 @@ Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel
   a.head_dim = static_cast<int>(problem.head_dim);
   a.heads = static_cast<int>(problem.heads);
   a.heads_per_kv_head = static_cast<int>(problem.heads / problem.heads_kv);
-  a.q_tiles = tiles.mask.q_tiles;
+  a.q_tiles = static_cast<int>((problem.q_tokens + kernel.q_tile - 1) / kernel.q_tile);
   a.kv_tiles = tiles.mask.kv_tiles;
   a.q_tokens = static_cast<int>(problem.q_tokens);
   a.kv_tokens = static_cast<int>(problem.kv_tokens);
@@ -159,6 +158,7 @@ Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel
   a.turn_tries = faults.turn_tries;
   a.delay_ns = faults.delay_ns;
   a.dropped = faults.dropped_tile.value_or(-1);
+  a.partial = problem.heads != problem.heads_kv && !is_grouped(problem, tiles);
   p.prepare_maps(problem, tensors);
   p.prepare_lists(work_list(problem, kernel, tiles, schedule));
   p.prepare_memory(problem, tensors);

@@ -14,12 +14,16 @@ namespace natten_sim::report {
 [[nodiscard]] std::string schedule_ascii(const study::FinishedSchedule& finished);
 
 /// Gantt chart as SVG: a colour a head, the critical path outlined when it was asked for.
+/// With `recorded` (see study::as_recorded) that one stands below, to the same scale.
 /// @throws InvalidParameter for more than 50,000 tasks or 2,000 workers.
 [[nodiscard]] std::string schedule_svg(const std::string& name, const study::FinishedSchedule& finished,
-                                       const BackwardProblem& problem);
+                                       const BackwardProblem& problem,
+                                       const study::FinishedSchedule* recorded = nullptr);
 
 /// Trace events in the JSON format that ui.perfetto.dev and chrome://tracing open: one track a worker, and
-/// one for its dQ writer when that is asynchronous; one unit of time is shown as a microsecond.
-[[nodiscard]] std::string schedule_trace(const study::FinishedSchedule& finished);
+/// one for its dQ writer when that is asynchronous; one unit of time is shown as a microsecond. `recorded` becomes a
+/// second process.
+[[nodiscard]] std::string schedule_trace(const study::FinishedSchedule& finished,
+                                         const study::FinishedSchedule* recorded = nullptr);
 
 }  // namespace natten_sim::report

@@ -27,6 +27,7 @@ namespace {
 constexpr std::int64_t kExhaustiveTasks = 32;
 constexpr std::int64_t kTimedTasks = 128;  // the same under a time limit
 constexpr std::int64_t kNodesAnIteration = 500;
+constexpr std::int64_t kManyTasks = std::int64_t{1} << 18;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 /// Of a schedule; the smaller one wins.
@@ -60,8 +61,10 @@ class BestSearch {
   }
 
   PlanOutcome run() {
+    // A dozen named schedules of a large problem take longer than a list schedule, which often meets the bound.
+    if (tasks_ > kManyTasks) try_list_schedules();
     try_named();
-    try_list_schedules();
+    if (tasks_ <= kManyTasks) try_list_schedules();
     try_packed_lists();
     const bool small = tasks_ <= (request_.time_limit_s ? kTimedTasks : kExhaustiveTasks) && !limited();
     // Under a time limit, half of it is left for the proof of a small problem.

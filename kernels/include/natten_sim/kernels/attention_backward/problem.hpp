@@ -79,10 +79,17 @@ struct KernelShape {
 [[nodiscard]] BackwardProblem scheduling_problem(const Problem& problem, const KernelShape& kernel,
                                                  std::int32_t workers);
 
+/// The same with fewer and longer chains for GQA: a chain runs over all query heads of its KV head, whose Q
+/// tiles stand one head after the other, so that dK and dV stay in registers until they are complete. Without
+/// GQA the two are equal.
+[[nodiscard]] BackwardProblem grouped_problem(const Problem& problem, const KernelShape& kernel,
+                                              std::int32_t workers);
+
 /// Requires that the kernel can run the schedule and that it finishes: the tiles of the problem's mask, and
 /// no order in which turns wait for each other in a circle. Dynamic dispatch: every turn waits for a chain
 /// that is launched earlier, so it finishes on any number of workers. Static dispatch: run task by task, a
-/// reduction before the next task of its worker; the kernel's writers are never stricter than that. O(tasks).
+/// reduction before the next task of its worker; the kernel's writers are never stricter than that. `tiles` are
+/// those of scheduling_problem or of grouped_problem. O(tasks).
 /// @throws InvalidParameter naming the worker or dQ tile that waits for ever, or what does not fit.
 void require_runnable(const Problem& problem, const KernelShape& kernel, const BackwardProblem& tiles,
                       const BackwardSchedule& schedule);

@@ -46,12 +46,13 @@ struct TimeObjective {
 /// With Distinct::kNone every combination counts. `min_speedup` of the constraints is not looked at. Incomplete (see DistinctResult) when more than 2^17
 /// combinations of kinds would have to be timed.
 /// @throws as search_best; InvalidParameter for a dynamic tiling, or a space whose options
-///         have more than 2^28 tiles together.
+///         have more than 2^28 tiles together (on one axis also: more than 2^33 tokens).
 [[nodiscard]] DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints& constraints,
                                             const TimeObjective& objective, std::size_t top,
                                             Distinct distinct, const SearchRun& run = {});
 
-/// Whether search_fastest takes a space of this size.
-[[nodiscard]] bool few_enough_to_time(const SearchSpace& space);
+/// Whether search_fastest takes a space of this size. On one axis without a causal mask the window alone
+/// decides the sparsity (w / L of the pairs attend), so only windows in the wished range count.
+[[nodiscard]] bool few_enough_to_time(const SearchSpace& space, const SearchConstraints& constraints);
 
 }  // namespace natten_sim

@@ -1,0 +1,103 @@
+#include "cli/command_line.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <CLI/CLI.hpp>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
+
+namespace natten_sim::cli {
+namespace {
+
+bool flag_value(const std::string& name, const std::string& text) {
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  throw InvalidParameter(name, "'" + text + "'", "true, false, 1 or 0; without a value, true");
+}
+
+}  // namespace
+
+Declared declare(CLI::App& app, const Command& command) {
+  Declared declared;
+  for (const OptionSpec& spec : command.options) {
+    if (spec.value_name.empty()) {
+      declared.push_back(app.add_flag(spec.flags, spec.help));
+      continue;
+    }
+    CLI::Option* option = app.add_option(spec.flags, CLI::callback_t(), spec.help);
+    option->type_name(spec.value_name);
+    // More values than axes are counted by our own reader, which says how many there may be.
+    option->expected(1, spec.max_values == 1 ? 1 : 64);
+    option->allow_extra_args();
+    if (spec.max_values == 1) option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    declared.push_back(option);
+  }
+  if (command.passes_on) {
+    app.allow_extras();
+  } else if (!command.positional.empty()) {
+    CLI::Option* option = app.add_option(command.positional, CLI::callback_t(), command.positional_help);
+    option->type_name("TEXT")->expected(1, command.max_positional)->allow_extra_args();
+    declared.push_back(option);
+  }
+  app.footer(command.footer);
+  return declared;
+}
+
+Sources sources_of(const Command& command, const Declared& declared, const std::vector<std::string>& rest) {
+  static const std::vector<std::string> kOn;
+  Sources sources(command);
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    const std::vector<std::string>& words = declared[i]->results();
+    if (words.empty()) continue;
+    const bool flag = i < command.options.size() && command.options[i].value_name.empty();
+    if (!flag) {
+      sources[i].words = &words;
+    } else if (flag_value(sources.name(i), words.front())) {
+      sources[i].words = &kOn;
+    } else {
+      sources[i].off = true;
+    }
+  }
+  if (command.passes_on && !rest.empty()) sources[declared.size()].words = &rest;
+  return sources;
+}
+
+void refuse_repeats(const Command& command, const std::vector<std::string>& words) {
+  std::map<std::string, int> seen;
+  for (const std::string& word : words) {
+    if (word == "--") throw InvalidParameter("argument", "'--'", "options only: nothing follows them");
+    const std::string flag = word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2);
+    const auto spec = std::find_if(command.options.begin(), command.options.end(),
+                                   [&](const OptionSpec& option) { return option.has_flag(flag); });
+    if (spec == command.options.end()) continue;
+    if (++seen[spec->name()] == 2) throw InvalidParameter(spec->name(), "given twice", "each option once");
+    // As it stands: CLI11 takes '=' and '={}' for no value.
+    if (spec->value_name.empty() && word.starts_with(flag + "="))
+      (void)flag_value(spec->name(), word.substr(flag.size() + 1));
+  }
+}
+
+UsageError usage_error(const std::string& message, const std::vector<Command>& commands, const Command* chosen,
+                       const std::vector<std::string>& leftover) {
+  const std::string help =
+      "see natten-sim " + (chosen != nullptr ? chosen->name + " " : std::string()) + "--help";
+  if (leftover.empty()) return {message, help};
+  const std::string& word = leftover.front();
+  std::vector<std::string> names;
+  std::string sentence = word + ": unexpected argument";
+  if (word.starts_with("-") && chosen != nullptr) {
+    for (const OptionSpec& spec : chosen->options) {
+      for (const std::string& flag : CLI::detail::split(spec.flags, ',')) names.push_back(flag);
+    }
+    sentence = word + ": unknown option of '" + chosen->name + "'";
+  } else if (chosen == nullptr) {
+    for (const Command& command : commands) names.push_back(command.name);
+    sentence = word + ": unknown subcommand";
+  }
+  const std::string closest = closest_name(word.substr(0, word.find('=')), names);
+  return {sentence, closest.empty() ? help : "did you mean '" + closest + "'?"};
+}
+
+}  // namespace natten_sim::cli

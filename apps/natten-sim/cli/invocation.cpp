@@ -1,0 +1,138 @@
+#include "cli/invocation.hpp"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
+
+#include "cli/command_line.hpp"
+#include "cli/config.hpp"
+#include "cli/output.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+bool gives_json(const Command& command) {
+  return std::any_of(command.options.begin(), command.options.end(),
+                     [](const OptionSpec& spec) { return spec.name() == "json"; });
+}
+
+/// Written by a run of its own only: many answers would fill one file.
+bool names_a_file(const OptionSpec& spec) {
+  static const std::vector<std::string> kPictures = {"svg", "report", "perfetto", "out"};
+  const std::string name = spec.name();
+  return name == "output" || name.starts_with("emit-") || name.starts_with("svg-") ||
+         std::find(kPictures.begin(), kPictures.end(), name) != kPictures.end();
+}
+
+}  // namespace
+
+Invocation::Invocation(const std::string& subcommand, const std::vector<Command>& commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) {
+    if (gives_json(command)) names.push_back(command.name);
+  }
+  const auto found = std::find_if(commands.begin(), commands.end(), [&](const Command& command) {
+    return command.name == subcommand && gives_json(command);
+  });
+  if (found == commands.end())
+    throw UnknownName("subcommand", subcommand, closest_name(subcommand, names), joined(names));
+  command_ = &*found;
+}
+
+std::size_t Invocation::place(const std::string& option) const {
+  std::string flag = "--" + option;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  const auto found = std::find_if(command_->options.begin(), command_->options.end(),
+                                  [&](const OptionSpec& spec) { return spec.has_flag(flag); });
+  if (found != command_->options.end()) {
+    if (names_a_file(*found) || found->name() == "csv") {
+      throw InvalidParameter(found->name(), "given for one answer of many",
+                             "a run of '" + command_->name + "' of its own");
+    }
+    return static_cast<std::size_t>(found - command_->options.begin());
+  }
+  if (!command_->positional.empty() && flag == "--" + command_->positional) return command_->options.size();
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : command_->options) {
+    if (!names_a_file(spec)) names.push_back(spec.name());
+  }
+  throw UnknownName("option of " + command_->name, option, closest_name(option, names), joined(names));
+}
+
+const OptionSpec& Invocation::option(const std::string& name) const {
+  const std::size_t index = place(name);
+  if (index == command_->options.size())
+    throw InvalidParameter(name, "the positional argument", "an option of " + command_->name);
+  return command_->options[index];
+}
+
+void Invocation::set(const std::string& option, std::vector<std::string> words) {
+  const std::size_t index = place(option);
+  const bool flag = index < command_->options.size() && command_->options[index].value_name.empty();
+  if (flag && !words.empty()) {
+    if (words.size() > 1 || (words.front() != "true" && words.front() != "false"))
+      throw InvalidParameter(option, "'" + joined(words, " ") + "'", "true or false");
+    values_.erase(index);
+    if (words.front() == "false") return;
+    words.clear();
+  }
+  values_.insert_or_assign(index, std::move(words));
+}
+
+void Invocation::set(const std::string& option, FileValue value) {
+  const std::size_t index = place(option);
+  if (index < command_->options.size() && command_->options[index].value_name.empty())
+    return set(option, value.words());
+  values_.insert_or_assign(index, std::move(value));
+}
+
+std::string Invocation::answer() const {
+  static const std::vector<std::string> kOn;
+  Sources sources(*command_);
+  for (const auto& [index, value] : values_) {
+    if (const auto* words = std::get_if<std::vector<std::string>>(&value)) {
+      sources[index].words = words;
+    } else {
+      sources[index].file = std::get<FileValue>(value);
+    }
+  }
+  for (std::size_t i = 0; i < command_->options.size(); ++i) {
+    const std::string& name = sources.name(i);
+    if (name == "json" || name == "quiet") sources[i].words = &kOn;
+  }
+  check_company(*command_, sources);
+  const CapturedOutput output;
+  (void)cli::answer(*command_, sources);
+  return output.text();
+}
+
+Invocation parse_invocation(const std::vector<std::string>& words, const std::vector<Command>& commands) {
+  if (words.empty()) throw InvalidParameter("subcommand", "not given", "the name of one, and its options");
+  Invocation invocation(words.front(), commands);
+  const Command& command = invocation.command();
+  CLI::App app;
+  const Declared declared = declare(app, command);
+  const std::vector<std::string> options(words.begin() + 1, words.end());
+  refuse_repeats(command, options);
+  try {
+    app.parse(std::vector<std::string>(options.rbegin(), options.rend()));
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(error.what(), commands, &command, app.remaining(true));
+  }
+  Sources sources = sources_of(command, declared, {});
+  merge_config(command, commands, sources);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (sources.name(i) == command.options_file) continue;  // read
+    if (sources[i].words != nullptr) {
+      invocation.set(sources.name(i), *sources[i].words);
+    } else if (sources[i].file) {
+      invocation.set(sources.name(i), *sources[i].file);
+    }
+  }
+  return invocation;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/version.hpp>
+#include <natten_sim/io/json_text.hpp>
+
+#include "cli/line_source.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "commands.hpp"
+#include "sweep/grid.hpp"
+#include "sweep/journal.hpp"
+#include "sweep/table.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+struct SweepFlags {
+  std::vector<std::string> subcommand;  ///< and its options
+  std::vector<std::string> over;
+  std::optional<std::int64_t> jobs;
+  std::optional<std::string> shard;
+  std::vector<std::string> journal;
+  bool jsonl = false;
+  std::optional<std::string> svg;
+  SweepPicture picture;
+  std::optional<std::string> output;
+  bool quiet = false;
+};
+
+/// Points that this run has to answer: 2/5 is the second of five shares, points 1, 6, 11, ..
+struct Shard {
+  std::int64_t number = 1, of = 1;
+  [[nodiscard]] bool has(std::int64_t point) const { return point % of == number - 1; }
+};
+
+Shard parse_shard(const std::optional<std::string>& text) {
+  Shard shard;
+  if (!text) return shard;
+  char rest = 0;
+  long long number = 0, of = 0;
+  if (std::sscanf(text->c_str(), "%lld/%lld%c", &number, &of, &rest) != 2 || number < 1 || of < number ||
+      of > 1'000'000)
+    throw InvalidParameter("shard", *text, "I/N with 1 <= I <= N, such as 2/5");
+  return {number, of};
+}
+
+Json answer_at(const SweepGrid& grid, std::int64_t point, Invocation invocation) {
+  try {
+    grid.set(invocation, point);
+    Json answer = parse_json(invocation.answer());
+    answer.erase("schema");
+    answer.erase("version");
+    return answer;
+  } catch (const Error& error) {
+    return {{"error", error_fields(error)}};
+  }
+}
+
+/// Answers what is missing, on several threads. The first failure that is no bad input ends it.
+void answer_points(const SweepGrid& grid, const Invocation& invocation, const std::vector<std::int64_t>& points,
+                   std::int64_t jobs, SweepJournal& journal, ProgressBar& progress) {
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    while (true) {
+      const std::size_t at = next++;
+      if (at >= points.size()) return;
+      try {
+        journal.add(points[at], grid.names_and_values(points[at]), answer_at(grid, points[at], invocation));
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+        next = points.size();
+      }
+      const std::lock_guard lock(mutex);
+      progress.show(static_cast<double>(at + 1) / static_cast<double>(points.size()));
+    }
+  };
+  std::vector<std::thread> others;
+  for (std::int64_t i = 1; i < std::min(jobs, static_cast<std::int64_t>(points.size())); ++i)
+    others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  progress.clear();
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::string json_lines(const SweepJournal& journal) {
+  std::string text;
+  for (const auto& [point, answer] : journal.answers()) text += json_text(answer) + "\n";
+  return text;
+}
+
+std::int64_t refused_points(const SweepJournal& journal) {
+  return std::count_if(journal.answers().begin(), journal.answers().end(),
+                       [](const auto& answer) { return answer.second.contains("error"); });
+}
+
+int run_sweep(const SweepFlags& flags) {
+  const Invocation invocation = parse_invocation(flags.subcommand, commands());
+  if (flags.over.empty())
+    throw InvalidParameter("over", "not given", "NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..");
+  std::vector<SweptOption> options;
+  for (const std::string& text : flags.over) options.push_back(parse_swept(text, invocation));
+  const SweepGrid grid(std::move(options));
+  const Shard shard = parse_shard(flags.shard);
+  const Json sweep = {{"subcommand", Json(flags.subcommand)}, {"over", Json(flags.over)}, {"version", version()}};
+  SweepJournal journal(sweep, flags.journal);
+  std::vector<std::int64_t> points;
+  for (std::int64_t point = shard.number - 1; point < grid.points(); point += shard.of) {
+    if (!journal.has(point)) points.push_back(point);
+  }
+  ProgressBar progress("sweep", flags.quiet);
+  const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  answer_points(grid, invocation, points, flags.jobs.value_or(cores), journal, progress);
+
+  const std::vector<Json> rows = sweep_rows(grid, journal.answers());
+  write_output({.output = flags.output}, flags.jsonl ? json_lines(journal) : sweep_csv(rows));
+  if (flags.svg) {
+    std::string title = "natten-sim";
+    for (const std::string& word : flags.subcommand) title += " " + word;
+    write_file(*flags.svg, sweep_svg(title, grid, rows, flags.picture));
+  }
+  const std::int64_t refused = refused_points(journal);
+  if (!flags.quiet && refused > 0)
+    print_remark(fmt::format("{} of {} points were refused: see the column error", refused, rows.size()));
+  return refused == static_cast<std::int64_t>(rows.size()) ? kExitBadInput : kExitDone;
+}
+
+Options<SweepFlags> sweep_options() {
+  using F = SweepFlags;
+  Options<F> rows;
+  rows.positional("subcommand", &F::subcommand, {.help = "A subcommand and its options"}, 1 << 16);
+  rows.add("--over", &F::over,
+           {.value = "NAME=VALUES", .help = "LO:HI:STEP, LO:HI:xFACTOR, or VALUE,VALUE,..; several options: all combinations"});
+  rows.add("-j,--jobs", &F::jobs, {.value = "N", .help = "Points answered at a time [all cores]", .range = {1, 1024}});
+  rows.add("--journal", &F::journal,
+           {.value = "FILE",
+            .help = "Keep answers in FILE as they come, and do not ask again for those in it; more files are read only"});
+  rows.add("--shard", &F::shard, {.value = "I/N", .help = "Only share I of N, for job arrays"});
+  rows.add("--jsonl", &F::jsonl, {.help = "Whole answers as JSON Lines instead of CSV"});
+  rows.add("--svg", &F::svg, {.value = "FILE", .help = "Also draw --y over --x, a line for each value of --by", .needs = {{"y", "--y COLUMN too"}}});
+  rows.add("--x", path(&F::picture, &SweepPicture::x),
+           {.value = "COLUMN", .help = "With --svg [the first option]", .needs = {{"svg", "--svg FILE too"}}});
+  rows.add("--y", path(&F::picture, &SweepPicture::y),
+           {.value = "COLUMN", .help = "With --svg, which needs it", .needs = {{"svg", "--svg FILE too"}}});
+  rows.add("--by", path(&F::picture, &SweepPicture::by),
+           {.value = "COLUMN", .help = "With --svg [the second option]", .needs = {{"svg", "--svg FILE too"}}});
+  rows.add("--output", &F::output,
+           {.value = "FILE", .help = "Write to FILE instead of stdout (complete or not at all)"});
+  rows.add("--quiet", &F::quiet, {.help = "No notes and no progress on stderr"});
+  return rows;
+}
+
+}  // namespace
+
+Command sweep_command();
+Command sweep_command() {
+  Command command{.name = "sweep",
+                  .position = 65,
+                  .summary = "Ask a subcommand for many values of its options: one table, one plot"};
+  command.footer =
+      "The subcommand comes first, its options anywhere. One row a point: its values, the problem, the answer.\n"
+      "Examples:\n"
+      "  natten-sim sweep reuse --over seqlen=16384:262144:x2 order=cyclic,sawtooth -d 64 --device h200 \\\n"
+      "      --fidelity lru --svg misses.svg --y miss_sectors\n"
+      "  natten-sim sweep count --preset hunyuan-video --over window=18x24x24,30x24x24 stride=1,2,4\n"
+      "  natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --shard 1/4 --journal 1.jsonl\n"
+      "  natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --journal 1.jsonl 2.jsonl\n"
+      "A journal lets a sweep that was stopped go on. With the journals of all shards it is a merge.\n"
+      "Exit codes: 0 done, 1 internal error, 2 bad input, or every point refused.";
+  bind(command, sweep_options(), run_sweep);
+  command.passes_on = true;
+  return command;
+}
+
+}  // namespace natten_sim::cli

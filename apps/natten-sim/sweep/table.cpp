@@ -1,0 +1,135 @@
+#include "sweep/table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/draw/curve.hpp>
+#include <natten_sim/report/json.hpp>
+
+namespace natten_sim::cli {
+namespace {
+
+bool has_column(const Json& value) {
+  return !value.is_array() || std::none_of(value.begin(), value.end(), [](const Json& element) {
+    return element.is_object() || element.is_array();
+  });
+}
+
+void put_fields(const Json& answer, const std::string& part, Json& row) {
+  if (!answer.contains(part) || !answer.at(part).is_object()) return;
+  const Json flat = report::flattened(answer.at(part));
+  for (const auto& [key, value] : flat.items()) {
+    if (has_column(value)) row[part == "result" && row.contains(key) ? "result_" + key : key] = value;
+  }
+}
+
+std::string column_of(const std::string& option) {
+  std::string column = option;
+  std::replace(column.begin(), column.end(), '-', '_');
+  return column;
+}
+
+/// A number, also where it stands in a list of one or in a text.
+std::optional<double> number_in(const Json& row, const std::string& column) {
+  if (!row.contains(column)) return std::nullopt;
+  const Json& cell = row.at(column);
+  const Json& value = cell.is_array() && cell.size() == 1 ? cell[0] : cell;
+  if (value.is_boolean() || value.is_null()) return std::nullopt;
+  if (value.is_number()) return value.get<double>();
+  const std::string text = report::csv_cell(value);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::vector<std::string> columns_of(const std::vector<Json>& rows) {
+  std::vector<std::string> columns;
+  std::set<std::string> seen;
+  for (const Json& row : rows) {
+    for (const auto& [key, ignored] : row.items()) {
+      if (seen.insert(key).second) columns.push_back(key);
+    }
+  }
+  return columns;
+}
+
+/// The column that an option of the picture names.
+std::string checked_column(const std::string& parameter, const std::optional<std::string>& given,
+                           const std::string& otherwise, const std::vector<Json>& rows, bool numbers) {
+  const std::string column = column_of(given.value_or(otherwise));
+  const std::vector<std::string> columns = columns_of(rows);
+  if (std::find(columns.begin(), columns.end(), column) == columns.end())
+    throw UnknownName(parameter, column, closest_name(column, columns), joined(columns));
+  const bool some = std::any_of(rows.begin(), rows.end(),
+                                [&](const Json& row) { return number_in(row, column).has_value(); });
+  if (numbers && !some) throw InvalidParameter(parameter, column, "a column of numbers");
+  return column;
+}
+
+/// Its values in the order in which they first appear.
+std::vector<std::string> values_in(const std::vector<Json>& rows, const std::string& column) {
+  std::vector<std::string> values;
+  for (const Json& row : rows) {
+    const std::string value = report::csv_cell(row.contains(column) ? row.at(column) : Json());
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<Json> sweep_rows(const SweepGrid& grid, const std::map<std::int64_t, Json>& answers) {
+  std::vector<Json> rows;
+  for (const auto& [point, answer] : answers) {
+    const std::vector<std::string> values = grid.point(point);
+    Json row = Json::object();
+    for (std::size_t i = 0; i < values.size(); ++i) row[column_of(grid.options()[i].name)] = values[i];
+    row["error"] = answer.contains("error") ? answer.at("error").at("message") : Json();
+    put_fields(answer, "input", row);  // a number in place of its text
+    put_fields(answer, "result", row);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string sweep_csv(const std::vector<Json>& rows) {
+  Json header = Json::object();
+  for (const std::string& column : columns_of(rows)) header[column] = nullptr;
+  return report::csv_table(header, rows);
+}
+
+std::string sweep_svg(const std::string& title, const SweepGrid& grid, const std::vector<Json>& rows,
+                      const SweepPicture& picture) {
+  if (!picture.y) throw InvalidParameter("y", "not given", "a column of numbers: " + joined(columns_of(rows)));
+  const std::vector<SweptOption>& options = grid.options();
+  const std::string x = checked_column("x", picture.x, options.front().name, rows, true);
+  const std::string y = checked_column("y", picture.y, "", rows, true);
+  std::string by;
+  if (picture.by || options.size() > 1)
+    by = checked_column("by", picture.by, options.size() > 1 ? options[1].name : "", rows, false);
+  draw::CurvePlot plot{.heading = {y + " over " + x, title}};
+  std::vector<double> xs, ys;
+  for (const std::string& value : by.empty() ? std::vector<std::string>{""} : values_in(rows, by)) {
+    draw::Series series{.label = by.empty() ? "" : by + " " + value, .style = draw::SeriesStyle::kLineAndPoints};
+    for (const Json& row : rows) {
+      if (!by.empty() && report::csv_cell(row.contains(by) ? row.at(by) : Json()) != value) continue;
+      const auto at = number_in(row, x), height = number_in(row, y);
+      if (!at || !height) continue;
+      series.points.push_back({*at, *height});
+      xs.push_back(*at);
+      ys.push_back(*height);
+    }
+    plot.series.push_back(std::move(series));
+  }
+  plot.x = {.label = x, .scale = draw::scale_for(xs)};
+  plot.y = {.label = y, .scale = draw::scale_for(ys)};
+  return draw::render(plot).svg;
+}
+
+}  // namespace natten_sim::cli

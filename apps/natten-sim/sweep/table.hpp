@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/io/json.hpp>
+
+#include "sweep/grid.hpp"
+
+namespace natten_sim::cli {
+
+/// A row for each point: its values, `error`, then the fields of `input` and `result` in their order, as
+/// `outer_inner` where objects are nested. A field of `result` with the name of one of `input` becomes
+/// `result_NAME`. Lists of objects have no column.
+[[nodiscard]] std::vector<Json> sweep_rows(const SweepGrid& grid, const std::map<std::int64_t, Json>& answers);
+
+/// With the columns of all rows.
+[[nodiscard]] std::string sweep_csv(const std::vector<Json>& rows);
+
+struct SweepPicture {
+  std::optional<std::string> x;   ///< a column; none: the first option that was swept
+  std::optional<std::string> y;   ///< a column of numbers
+  std::optional<std::string> by;  ///< a line for each value of this column; none: the second option
+};
+
+/// SVG. @throws InvalidParameter, UnknownName for a column that is not there or has no numbers.
+[[nodiscard]] std::string sweep_svg(const std::string& title, const SweepGrid& grid, const std::vector<Json>& rows,
+                                    const SweepPicture& picture);
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,177 @@
+// natten-sim sweep and serve: other ways to ask the same questions.
+#include <sstream>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+
+std::vector<Json> json_lines(const std::string& text) {
+  std::vector<Json> objects;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) objects.push_back(Json::parse(line));
+  return objects;
+}
+
+std::vector<std::vector<std::string>> cells_of(const std::string& csv) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream lines(csv);
+  for (std::string line; std::getline(lines, line);) {
+    rows.emplace_back();
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  return rows;
+}
+
+TEST_CASE("each point of a sweep is answered as a run of its own, whatever the number of threads") {
+  const std::string options = "--q-tile 8 --kv-tile 4 --quiet --jsonl --over window=16:32:8 stride=1,8 causal=false,true";
+  const auto done = run("sweep count -i 64 " + options + " --jobs 1");
+  REQUIRE(done.exit_code == 0);
+  const std::vector<Json> points = json_lines(done.out);
+  REQUIRE(points.size() == 3 * 2 * 2);
+  std::size_t at = 0;
+  for (const char* window : {"16", "24", "32"}) {
+    for (const char* stride : {"1", "8"}) {
+      for (const char* causal : {"false", "true"}) {
+        const Json& point = points[at];
+        CHECK(point["point"] == at++);
+        CHECK(point["values"] == Json({{"window", window}, {"stride", stride}, {"causal", causal}}));
+        CHECK(point["result"] == result_of(std::string("count -i 64 --q-tile 8 --kv-tile 4 -w ") + window + " -s " +
+                                           stride + " -c " + causal));
+      }
+    }
+  }
+  CHECK(run("sweep count -i 64 " + options + " --jobs 7").out == done.out);
+}
+
+TEST_CASE("values of a sweep: steps, factors, lists, a size for each axis, flags") {
+  const auto firsts = [](const std::string& line) {
+    std::vector<std::string> values;
+    const auto rows = cells_of(run(line + " --quiet").out);
+    for (std::size_t i = 1; i < rows.size(); ++i) values.push_back(rows[i].front());
+    return values;
+  };
+  using Values = std::vector<std::string>;
+  CHECK(firsts("sweep reuse -d 64 --over seqlen=1024:4096:1024") == Values{"1024", "2048", "3072", "4096"});
+  CHECK(firsts("sweep reuse -d 64 --over seqlen=1024:5000:1500") == Values{"1024", "2524", "4024"});
+  CHECK(firsts("sweep reuse -d 64 --over seqlen=1024:20000:x4") == Values{"1024", "4096", "16384"});
+  CHECK(firsts("sweep count -i 16 16 --over window=3x5,5x3") == Values{"3x5", "5x3"});
+  CHECK(firsts("sweep schedule --q-tiles 4 --algorithm spt '--over' 'mask=causal;window:1,0'") ==
+        Values{"causal", "\"window:1"});  // a cell with a comma is quoted
+  CHECK(firsts("sweep reuse -i 4096 --over interleave_heads=false,true").size() == 2);
+}
+
+TEST_CASE("a point that the subcommand refuses has its error in its row, and the others are answered") {
+  const auto done = run("sweep count -i 16 --over window=3,99,5");
+  CHECK(done.exit_code == 0);
+  CHECK(done.err.find("1 of 3 points") != std::string::npos);
+  const auto rows = cells_of(done.out);
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0][1] == "error");
+  CHECK(rows[1][1].empty());
+  CHECK(rows[2][1].find("window: 99") == 0);
+  CHECK(run("sweep count -i 16 --over window=98,99").exit_code == 2);
+}
+
+TEST_CASE("a journal lets a sweep go on, and joins shards") {
+  const std::string folder = scratch_folder();
+  const std::string sweep = "sweep schedule --q-tiles 8 --algorithm spt --over heads=1:6:1 --quiet --jsonl";
+  const std::string whole = run(sweep).out;
+  REQUIRE(json_lines(whole).size() == 6);
+  const std::string first = folder + "/1.jsonl", second = folder + "/2.jsonl";
+  CHECK(json_lines(run(sweep + " --shard 1/2 --journal " + first).out).size() == 3);
+  CHECK(json_lines(run(sweep + " --shard 2/2 --journal " + second).out).size() == 3);
+  write_text(first, read_text(first) + "{\"point\": 2, \"val");  // killed while it wrote
+  CHECK(run(sweep + " --journal " + first + " " + second).out == whole);
+
+  // What a journal has is not asked again: an answer that was changed there comes back.
+  std::string changed = read_text(second);
+  REQUIRE(changed.find("\"result\":{") != std::string::npos);
+  changed.insert(changed.find("\"result\":{") + 10, "\"mark\":1,");
+  write_text(second, changed);
+  CHECK(run(sweep + " --shard 2/2 --journal " + second).out.find("\"mark\":1") != std::string::npos);
+
+  check_refused("sweep schedule --q-tiles 9 --algorithm spt --over heads=1:6:1 --journal " + first,
+                {"journal", "another sweep"});
+  write_text(folder + "/3", "{\"a\": 1}\n");
+  check_refused("sweep schedule --q-tiles 9 --algorithm spt --over heads=1,2 --journal " + folder + "/3",
+                {"journal", "another kind"});
+}
+
+TEST_CASE("a sweep is drawn, one line for each value of the second option") {
+  const std::string file = scratch_folder() + "/m.svg";
+  const auto done = run("sweep reuse -d 64 --over seqlen=1024:4096:1024 causal=false,true --quiet --svg " + file +
+                        " --y sectors_total");
+  CHECK(done.exit_code == 0);
+  const std::string svg = read_text(file);
+  CHECK(svg.find("sectors_total over seqlen") != std::string::npos);
+  CHECK(svg.find("causal false") != std::string::npos);
+  CHECK(svg.find("causal true") != std::string::npos);
+}
+
+TEST_CASE("what is wrong with a sweep is said before anything is asked") {
+  check_refused("sweep", {"subcommand", "not given"});
+  check_refused("sweep cont --over a=1", {"subcommand", "count"});
+  check_refused("sweep count -i 16", {"over", "NAME=VALUE"});
+  check_refused("sweep count -i 16 --over windw=3", {"windw", "window"});
+  check_refused("sweep count -i 16 --over window=3 --foo 4", {"--foo", "count"});
+  check_refused("sweep count -i 16 --over window", {"over", "NAME="});
+  check_refused("sweep count -i 16 --over window=3,,5", {"over", "empty"});
+  check_refused("sweep count -i 16 --over window=3:7:0", {"over", "step"});
+  check_refused("sweep count -i 16 --over window=7:3:1", {"over", "LO <= HI"});
+  check_refused("sweep count -i 16 --over window=3 window=5", {"over", "twice"});
+  check_refused("sweep count --over window=1:100000:1 stride=1:100000:1", {"over", "10000000"});
+  check_refused("sweep count -i 16 --over window=3 --shard 3/2", {"shard", "3/2"});
+  check_refused("sweep count -i 16 --over output=a,b", {"output", "of its own"});
+  check_refused("sweep count -i 16 --over window=3 --svg /tmp/never.svg", {"svg", "--y"});
+  check_refused("sweep sweep --over window=3", {"subcommand"});
+}
+
+TEST_CASE("a request is answered by what the subcommand prints, in order, its id first") {
+  const auto done = run("serve", R"({"command": "count", "options": {"input": [64], "window": 16, "kv-tile": [8], "q_tile": [8]}, "id": [1, "a"]}
+
+{"id": 2, "command": "reuse", "options": {"seqlen": 4096, "dim": 64, "causal": true, "kernel": null}}
+{"command": "list", "options": {"what": "devices"}})");
+  CHECK(done.exit_code == 0);
+  const std::vector<Json> answers = json_lines(done.out);
+  REQUIRE(answers.size() == 3);
+  CHECK(answers[0].begin().key() == "id");
+  CHECK(answers[0]["id"] == Json({1, "a"}));
+  CHECK(answers[0]["schema"] == "natten-sim.count/1");
+  CHECK(answers[0]["result"] == result_of("count -i 64 -w 16 --q-tile 8 --kv-tile 8"));
+  CHECK(answers[1]["result"] == result_of("reuse -i 4096 -d 64 --causal"));
+  CHECK(answers[2]["result"] == result_of("list devices"));
+}
+
+TEST_CASE("a request that is wrong has an error in its place, and those after it are answered") {
+  const auto done = run("serve", R"([1]
+{"command": "count"
+{"command": "count", "command": "count"}
+{"command": "cont", "id": 7}
+{"command": "count", "options": {"windw": 3}}
+{"command": "count", "options": {"input": [16], "window": 99}}
+{"command": "count", "options": {"input": [16], "window": {}}}
+{"command": "count", "options": {"input": [16], "csv": true}}
+{"command": "count", "option": {}}
+{"options": {}}
+{"command": "count", "options": {"input": [16], "window": 3}}
+)");
+  CHECK(done.exit_code == 0);
+  const std::vector<Json> answers = json_lines(done.out);
+  REQUIRE(answers.size() == 11);
+  for (std::size_t i = 0; i < 10; ++i) {
+    INFO(i << ": " << answers[i].dump());
+    REQUIRE(answers[i].contains("error"));
+    for (const char* key : {"message", "parameter", "value", "accepted"}) CHECK(answers[i]["error"].contains(key));
+  }
+  CHECK(answers[3]["id"] == 7);
+  CHECK(answers[3]["error"]["hint"] == "count");
+  CHECK(answers[4]["error"]["hint"] == "window");
+  CHECK(answers[5]["error"]["parameter"] == "window");
+  CHECK(answers[10]["result"] == result_of("count -i 16 -w 3"));
+}
+
+}  // namespace
