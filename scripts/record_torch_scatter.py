@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a recording of the suite `scatter` from what time_torch_scatter.py wrote.
+"""Makes a recording of the suite `scatter`, or of --suite, from what time_torch_scatter.py wrote.
 
     python3 scripts/record_torch_scatter.py times.jsonl counts.jsonl --out recordings/nvidia-h200-scatter.json
 
@@ -17,7 +17,7 @@ LABELS = {
     "l1_reduction_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
     "l1_atomic_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
 }
-NAMES = ("dtype", "width", "updates", "rows", "distribution")
+NAMES = ("dtype", "width", "updates", "rows", "distribution", "seed")
 
 
 def spread(values, digits):
@@ -33,7 +33,7 @@ def lines_of(files):
         for line in open(file):
             row = json.loads(line)
             if row.get("operator") == "scatter_add":
-                yield tuple(row[name] for name in NAMES), row
+                yield tuple(row.get(name, 0) for name in NAMES), row
 
 
 def main():
@@ -52,15 +52,16 @@ def main():
         if LABELS["l1_atomic_sectors"] in row:
             counts[key] = row
     rows = []
-    for point in json.load(open(arguments.suite))["sweeps"]:
-        key = tuple(point[name] for name in NAMES)
+    suite = json.load(open(arguments.suite))
+    for point in suite["sweeps"]:
+        key = tuple(point.get(name, 0) for name in NAMES)
         if key not in times:
             continue
         counters = {label: spread([int(counts[key][metric])], 0) for label, metric in LABELS.items()
                     } if key in counts else {}
         rows.append({"point": point, "status": "measured", "counters": counters,
                      "time_ms": {**spread(times[key], 5), "inputs": 1, "l2": "warm"}})
-    head = {"schema": "natten-sim.recording/1", "suite": "scatter",
+    head = {"schema": "natten-sim.recording/1", "suite": suite["name"],
             "device": {"name": "NVIDIA H200", "profile": "h200", "sms": 132, "l2_bytes": 62914560,
                        "memory_bytes": 150109880320, "compute_capability": "9.0"},
             "driver": arguments.driver, "toolkit": arguments.toolkit,

@@ -5,7 +5,7 @@
     python3 scripts/time_torch_scatter.py CELLS FOLDER --out times.jsonl --seconds 60
     python3 scripts/time_torch_scatter.py CELLS FOLDER --out counts.jsonl --counters libscatter_counters.so
 
-A cell is a line "operator dtype width updates rows distribution"; FOLDER holds the row numbers of each cell, which
+A cell is a line "operator dtype width updates rows distribution", perhaps with a seed; FOLDER holds the row numbers of each cell, which
 scatter_add_bench writes from the same file with "scalar row" in the operator's place. The destination is zeroed once;
 then come four accumulating runs, each between CUDA events, or two if the first takes longer than 150 ms. Counters are
 those of the first run. Cells that come after the seconds are over are left out.
@@ -30,7 +30,7 @@ class Cell:
     """Tensors of one cell, and the call."""
 
     def __init__(self, line, file):
-        self.operator, self.dtype, width, updates, rows, self.distribution = line.split()
+        self.operator, self.dtype, width, updates, rows, self.distribution = line.split()[:6]
         self.width, self.updates, self.rows = int(width), int(updates), int(rows)
         kind = KINDS[self.dtype]
         index = torch.from_numpy(numpy.fromfile(file, dtype=numpy.int64)).cuda()
@@ -103,9 +103,9 @@ def main():
             if time.time() - started > arguments.seconds:
                 out.write(json.dumps({"left_out": len(lines) - number}) + "\n")
                 break
-            operator, dtype, width, updates, rows, distribution = line.split()
+            operator, dtype, width, updates, rows, distribution, *seed = line.split()
             named = {"operator": operator, "dtype": dtype, "width": int(width), "updates": int(updates),
-                     "rows": int(rows), "distribution": distribution}
+                     "rows": int(rows), "distribution": distribution, "seed": int(seed[0]) if seed else 0}
             try:
                 cell = Cell(line, f"{arguments.folder}/{number}.bin")
                 if (cell.operator, cell.dtype) not in warm:  # loads the kernel

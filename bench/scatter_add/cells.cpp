@@ -19,7 +19,8 @@ std::vector<Cell> read_cells(const std::string& file) {
     Cell cell;
     words >> path >> layout >> dtype >> cell.problem.width >> cell.problem.updates >> cell.problem.rows >>
         cell.distribution;
-    if (!words) throw InvalidParameter("cell", "'" + line + "'", "seven words");
+    if (!words) throw InvalidParameter("cell", "'" + line + "'", "seven words, and perhaps a seed");
+    words >> cell.seed;
     cell.problem.path = parse_name<kernels::scatter_add::Path>(path);
     cell.problem.index = parse_name<IndexLayout>(layout);
     cell.problem.dtype = parse_name<Dtype>(dtype);
@@ -31,7 +32,7 @@ std::vector<Cell> read_cells(const std::string& file) {
 std::vector<std::int64_t> index_of(const Cell& cell) {
   const kernels::scatter_add::Problem& problem = cell.problem;
   const auto stream = generate_indices({parse_index_distribution(cell.distribution), problem.updates,
-                                        problem.rows, problem.width * element_bytes(problem.dtype), 0});
+                                        problem.rows, problem.width * element_bytes(problem.dtype), cell.seed});
   std::vector<std::int64_t> index(static_cast<std::size_t>(problem.updates));
   std::size_t done = 0;
   while (done < index.size()) done += stream->read(std::span(index).subspan(done));

@@ -37,7 +37,10 @@ TEST_CASE("every view has its documented fields, as many CSV lines as rows, and 
       {"active-sms",
        {"device", "sms", "dram_hit_rate", "l2_hit_rate", "one_minus_1_over_sms", "predicted_dram_hit_rate",
         "misses"}},
-      {"capacity", {"device", "sms", "buffer_mib", "kept_mib"}}};
+      {"capacity", {"device", "sms", "buffer_mib", "kept_mib"}},
+      {"scatter-width", {"curve", "width", "measured_ms", "predicted_ms"}},
+      {"scatter-updates", {"curve", "updates", "measured_ms", "predicted_ms"}},
+      {"scatter-exponent", {"curve", "exponent", "measured_ms", "predicted_ms"}}};
   for (const auto& [view, fields] : views) {
     INFO(view);
     const Json result = result_of(of_shipped("--view " + view));

@@ -113,6 +113,11 @@ Options<MsdaQuestion> msda_question_rows() {
            {.value = "TYPE",
             .help = "Type in which gradients of the value are added up: the tensors', or fp32 [the tensors']",
             .choices = kTypes});
+  rows.add("--construct", &MsdaQuestion::construct,
+           {.value = "NAME",
+            .help = "What adds gradients of the value, of the lowering table [msda-triton-block]",
+            .choices = joined(study::scatter_constructs(), " "),
+            .echo = Echo::kWhenSet});
   rows.add("--order", &MsdaQuestion::orders,
            {.value = "NAME", .help = "Dispatch order of the queries, or all of them [default]"});
   rows.add("--device", &MsdaQuestion::device,

@@ -3,12 +3,14 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include <natten_sim/io/lowering_data.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>
 #include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/measure/session.hpp>
+#include <natten_sim/validate/sass/lowering_check.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
 #include "cli/context.hpp"
@@ -167,6 +169,20 @@ int run_check(Job& job) {
   return any ? kExitDone : kExitHardwareAbsent;
 }
 
+int run_sass(Job& job) {
+  const std::vector<LoweringCheck> checks =
+      check_lowerings(parse_sass(disassemble_this_program(job.flags.disassembler)), builtin_lowerings());
+  print(
+      job, [&] { return report::lowering_checks_json(checks); }, [&] { return report::lowering_checks_csv(checks); },
+      [&] { return report::lowering_checks_text(checks); });
+  const auto is = [](LoweringVerdict verdict) {
+    return [verdict](const LoweringCheck& check) { return check.verdict == verdict; };
+  };
+  if (std::any_of(checks.begin(), checks.end(), is(LoweringVerdict::kWrong))) return kExitOutOfTolerance;
+  const bool any = std::any_of(checks.begin(), checks.end(), is(LoweringVerdict::kConfirmed));
+  return any ? kExitDone : kExitHardwareAbsent;
+}
+
 /// Refused before a GPU is asked for, made after there is one.
 std::string recording_folder(const ValidateFlags& flags) {
   if (!flags.out) throw InvalidParameter("out", "absent", "a folder for the recordings (--out DIR)");
@@ -222,6 +238,7 @@ const std::vector<Mode>& modes() {
        "--ncu-csv",
        {"ncu-csv", "ncu-kernel", "point", "profile", "fidelity", "rows", "report"},
        run_ncu},
+      {"sass", "--sass", {"sass", "disassembler"}, run_sass},
       {"check-only", "--check-only", {"suite", "check-only", "device", "seed"}, run_check},
       {nullptr,
        "a run on the GPU",
@@ -287,6 +304,7 @@ Command validate_command() {
       "  natten-sim validate --recorded data/recordings\n"
       "  natten-sim validate stream reuse --out recordings --report report.html\n"
       "  natten-sim validate --check-only\n"
+      "  natten-sim validate --sass\n"
       "  natten-sim validate --recorded data/recordings --view heat-map --svg heat-map.svg\n"
       "  natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 "
       "\\\n"

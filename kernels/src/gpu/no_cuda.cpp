@@ -1,5 +1,6 @@
 // The GPU half of this room in a build without CUDA: every call says so.
 #include <natten_sim/kernels/attention/attention.hpp>
+#include <natten_sim/kernels/msda/msda.hpp>
 #include <natten_sim/kernels/partitions/launch_order.hpp>
 #include <natten_sim/kernels/partitions/partitions.hpp>
 #include <natten_sim/kernels/scatter_add/scatter_add.hpp>
@@ -48,5 +49,10 @@ std::size_t scratch_bytes(const Problem&) { refuse(); }
 Buffers make_buffers(const Problem&, const std::vector<std::int64_t>&, std::uint64_t) { refuse(); }
 void launch(const GpuInfo&, const Problem&, const Buffers&, std::size_t) { refuse(); }
 }  // namespace scatter_add
+
+namespace msda {
+void launch(const GpuInfo&, const Problem&, MsdaPhase, const Tensors&) { refuse(); }
+void narrow(Dtype, const DeviceBuffer&, DeviceBuffer&, std::int64_t) { refuse(); }
+}  // namespace msda
 
 }  // namespace natten_sim::kernels

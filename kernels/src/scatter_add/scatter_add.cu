@@ -8,6 +8,7 @@
 #include "gpu/kernel_limits.cuh"
 #include "gpu/random_value.hpp"
 #include "scatter_add/lane_updates.cuh"
+#include "scatter_add/lowering_probes.cuh"
 #include "scatter_add/sorted_segments.cuh"
 
 namespace natten_sim::kernels::scatter_add {

@@ -49,6 +49,29 @@ class Sampler {
         pixels_(pixels_per_image(config)),
         queries_(queries_per_image(config)) {}
 
+  [[nodiscard]] std::vector<float> locations() const {
+    std::vector<float> all;
+    all.reserve(static_cast<std::size_t>(2 * config_.batch * queries_ * config_.heads * config_.levels() *
+                                         config_.points));
+    MsdaSample sample;
+    for (sample.image = 0; sample.image < config_.batch; ++sample.image) {
+      const std::vector<MsdaPoint> references = reference_points(config_, sampling_, sample.image);
+      for (sample.query = 0; sample.query < queries_; ++sample.query) {
+        for (sample.head = 0; sample.head < config_.heads; ++sample.head) {
+          for (sample.level = 0; sample.level < config_.levels(); ++sample.level) {
+            for (sample.point = 0; sample.point < config_.points; ++sample.point) {
+              const MsdaPoint at = location(references[static_cast<std::size_t>(sample.query)],
+                                            levels_[static_cast<std::size_t>(sample.level)], sample);
+              all.push_back(static_cast<float>(at.x));
+              all.push_back(static_cast<float>(at.y));
+            }
+          }
+        }
+      }
+    }
+    return all;
+  }
+
   template <typename Visit, typename Between>
   void run(QueryOrder order, Visit&& visit, Between&& after_query) const {
     MsdaSample sample;
@@ -198,6 +221,12 @@ void for_each_sample(const MsdaConfig& config, const MsdaSampling& sampling, Que
   require_valid(config);
   require_valid(sampling);
   Sampler(config, sampling).run(order, visit, [](std::int64_t, std::int64_t) {});
+}
+
+std::vector<float> sample_locations(const MsdaConfig& config, const MsdaSampling& sampling) {
+  require_valid(config);
+  require_valid(sampling);
+  return Sampler(config, sampling).locations();
 }
 
 MsdaTraffic simulate_msda(const MsdaConfig& config, const MsdaSampling& sampling, QueryOrder order,

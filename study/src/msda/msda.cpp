@@ -75,16 +75,24 @@ Streams streams_of(const MsdaSetting& setting) {
   return {3 * weights * setting.tensor_bytes(), queries * config.channels * setting.tensor_bytes()};
 }
 
-std::int64_t dram_bytes(const MsdaSetting& setting, const MsdaTraffic& traffic) {
+/// Bytes that a pass reads from DRAM and writes there.
+struct DramBytes {
+  std::int64_t read = 0, written = 0;
+};
+
+DramBytes dram_bytes(const MsdaSetting& setting, const MsdaTraffic& traffic) {
   const Streams streams = streams_of(setting);
   const std::int64_t granule = setting.cache().rows_per_granule * setting.row_bytes();
-  const std::int64_t read = checked_add(checked_multiply(traffic.l2_misses, granule, "bytes"),
-                                        streams.parameters + streams.output, "bytes");
-  if (!setting.backward()) return read;
+  DramBytes bytes;
+  bytes.read = checked_add(checked_multiply(traffic.l2_misses, granule, "bytes"), streams.parameters, "bytes");
+  (setting.backward() ? bytes.read : bytes.written) += streams.output;
+  if (!setting.backward()) return bytes;
   // Gradients of the parameters; those of the value are read and written back where anything is added.
-  const std::int64_t gradient = granule / setting.tensor_bytes() * setting.gradient_bytes();
-  return checked_add(read + streams.parameters, checked_multiply(2 * traffic.granules, gradient, "bytes"),
-                     "bytes");
+  const std::int64_t gradient = checked_multiply(
+      traffic.granules, granule / setting.tensor_bytes() * setting.gradient_bytes(), "bytes");
+  bytes.read = checked_add(bytes.read, gradient, "bytes");
+  bytes.written = checked_add(gradient, streams.parameters, "bytes");
+  return bytes;
 }
 
 double l2_hit_rate(const MsdaSetting& setting, const MsdaTraffic& traffic) {
@@ -107,7 +115,7 @@ ScatterCost cost_of_updates(const MsdaSetting& setting, const MsdaTraffic& traff
   const MsdaConfig& config = setting.question.config;
   const ContentionProfile& profile = setting.device.profile;
   const std::vector<Lowering> table = builtin_lowerings();
-  const Lowering& lowering = find_lowering(table, kUpdateConstruct, setting.device.device->architecture,
+  const Lowering& lowering = find_lowering(table, setting.question.construct.value_or(kUpdateConstruct), setting.device.device->architecture,
                                            *setting.question.accumulator);
   ScatterCost cost;
   cost.instruction = lowering.instruction;
@@ -133,7 +141,9 @@ MsdaPass pass_of(const MsdaSetting& setting, QueryOrder order, MsdaTraffic traff
   MsdaPass pass;
   pass.order = order;
   pass.traffic = std::move(traffic);
-  pass.bytes = dram_bytes(setting, pass.traffic);
+  const DramBytes dram = dram_bytes(setting, pass.traffic);
+  pass.read_bytes = dram.read;
+  pass.bytes = checked_add(dram.read, dram.written, "bytes");
   pass.flops = checked_multiply(
       pass.traffic.samples,
       (setting.backward() ? kBackwardFlops : kForwardFlops) * setting.question.config.head_channels(),

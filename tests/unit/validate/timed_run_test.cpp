@@ -168,31 +168,36 @@ TEST_CASE("what search by time chooses is at most 3% slower than the best of 30 
   CHECK(at == suite.at("sweeps").size());
 }
 
-/// Mean and largest |predicted / measured - 1| of a kernel over frozen predictions.
-std::pair<double, double> errors_of(const nlohmann::json& frozen, const std::map<std::string, double>& measured,
+struct Errors {
+  double mean = 0;  ///< of |predicted / measured - 1|
+  int far = 0;      ///< points that are more than 12% off
+};
+
+/// Of a kernel over frozen predictions.
+Errors errors_of(const nlohmann::json& frozen, const std::map<std::string, double>& measured,
                                     const std::string& kernel) {
-  double sum = 0, worst = 0;
-  std::size_t points = 0;
+  double sum = 0;
+  int points = 0, far = 0;
   for (const nlohmann::json& row : frozen.at("rows")) {
     if (row.at(0).at("runs") != kernel) continue;
     const double off = std::abs(row.at(1).get<double>() / measured.at(key_of(flex_point(row.at(0)))) - 1);
     sum += off;
-    worst = std::max(worst, off);
+    far += off > 0.12 ? 1 : 0;
     ++points;
   }
   CHECK(points == 41);
-  return {sum / static_cast<double>(points), worst};
+  return {sum / points, far};
 }
 
-TEST_CASE("frozen times of this project's kernel and of FlexAttention hold within 5% on average, 14% and 12% at worst") {
+TEST_CASE("frozen times of this project's kernel and of FlexAttention are 5% off on average, 3 of 82 by over 12%") {
   const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_beside.json"));
   const std::map<std::string, double> measured = medians_of(recording_of("nvidia-h200-beside.json"));
-  // Three of 41 are 13.0% to 13.6% off since the kernel became faster: partial tiles whose boxes stick out of the layout.
-  for (const auto& [kernel, most] : {std::pair("gna", 0.14), std::pair("flexattention", 0.12)}) {
+  // The goal is none. Partial tiles whose boxes stick out of the layout are dearer than the model's.
+  for (const auto& [kernel, far] : {std::pair("gna", 3), std::pair("flexattention", 0)}) {
     INFO(kernel);
-    const auto [mean, worst] = errors_of(frozen, measured, kernel);
-    CHECK(mean <= 0.05);
-    CHECK(worst <= most);
+    const Errors errors = errors_of(frozen, measured, kernel);
+    CHECK(errors.mean <= 0.05);
+    CHECK(errors.far == far);
   }
 }
 

@@ -19,6 +19,7 @@ Point read_scatter(const StrictObject& fields) {
   point.updates = fields.integer("updates", {1, kMaxUpdates});
   point.rows = fields.integer("rows", {1, kMaxRows});
   point.distribution = parse_index_distribution(fields.text("distribution"));
+  point.seed = fields.integer_or("seed", point.seed);
   point.fitted = fields.boolean_or("fitted", point.fitted);
   return point;
 }
@@ -31,14 +32,15 @@ namespace cases {
 CaseKind scatter();
 CaseKind scatter() {
   return {
-      "scatter", {"construct", "dtype", "width", "updates", "rows", "distribution", "fitted"}, read_scatter};
+      "scatter", {"construct", "dtype", "width", "updates", "rows", "distribution", "seed", "fitted"}, read_scatter};
 }
 
 }  // namespace cases
 
 std::string ScatterCase::key() const {
   return "scatter " + construct + " " + to_string(dtype) + " " + std::to_string(updates) + " x" +
-         std::to_string(width) + " into " + std::to_string(rows) + " " + to_string(distribution);
+         std::to_string(width) + " into " + std::to_string(rows) + " " + to_string(distribution) +
+         (seed == 0 ? "" : " seed " + std::to_string(seed));
 }
 
 std::string ScatterCase::group() const {
@@ -48,14 +50,12 @@ std::string ScatterCase::group() const {
 }
 
 std::vector<Parameter> ScatterCase::parameters() const {
-  return {{"kernel", "scatter"},
-          {"construct", construct},
-          {"dtype", to_string(dtype)},
-          {"width", width},
-          {"updates", updates},
-          {"rows", rows},
-          {"distribution", to_string(distribution)},
-          {"fitted", fitted}};
+  std::vector<Parameter> all = {{"kernel", "scatter"},      {"construct", construct}, {"dtype", to_string(dtype)},
+                                {"width", width},           {"updates", updates},     {"rows", rows},
+                                {"distribution", to_string(distribution)}};
+  if (seed != 0) all.push_back({"seed", seed});
+  all.push_back({"fitted", fitted});
+  return all;
 }
 
 study::ScatterQuestion ScatterCase::question(const std::string& device) const {
@@ -65,6 +65,7 @@ study::ScatterQuestion ScatterCase::question(const std::string& device) const {
   question.width = width;
   question.source = distribution;
   question.dtype = dtype;
+  question.seed = static_cast<std::uint64_t>(seed);
   question.construct = construct;
   question.device = device;
   return question;

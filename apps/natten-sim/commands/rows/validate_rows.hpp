@@ -25,6 +25,8 @@ struct ValidateFlags {
   std::optional<std::string> out;
   bool resume = false;
   bool check_only = false;
+  bool sass = false;
+  std::string disassembler;  ///< empty: cuobjdump
   validate::RunOptions run;
   Fidelity fidelity = Fidelity::kClosedForm;
   std::optional<std::string> view;

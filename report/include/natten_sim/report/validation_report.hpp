@@ -6,6 +6,7 @@
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 #include <natten_sim/validate/measure/runner.hpp>
+#include <natten_sim/validate/sass/lowering_check.hpp>
 
 namespace natten_sim::report {
 
@@ -39,5 +40,11 @@ enum class RowsText { kNone, kAll };
 [[nodiscard]] Json checks_json(const std::vector<validate::CheckedPoint>& checks);
 [[nodiscard]] std::string checks_csv(const std::vector<validate::CheckedPoint>& checks);
 [[nodiscard]] std::string checks_text(const std::vector<validate::CheckedPoint>& checks);
+
+[[nodiscard]] Json lowering_checks_json(const std::vector<validate::LoweringCheck>& checks);
+[[nodiscard]] std::string lowering_checks_csv(const std::vector<validate::LoweringCheck>& checks);
+/// construct                arch  dtype  promised                  found                     verdict
+/// cuda-atomicadd-bfloat16  sm90  bf16   ATOM.E.CAS.STRONG.GPU     ATOM.E.CAS.STRONG.GPU     confirmed
+[[nodiscard]] std::string lowering_checks_text(const std::vector<validate::LoweringCheck>& checks);
 
 }  // namespace natten_sim::report

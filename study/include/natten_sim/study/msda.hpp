@@ -39,6 +39,8 @@ struct MsdaQuestion {
   std::optional<Dtype>
       accumulator;  ///< type in which value gradients are added up: the tensors' or fp32; none: the tensors'
   std::optional<Dtype> dtype;  ///< type of the tensors; none: fp16 with an fp16 accumulator, else bf16
+  /// What adds the value's gradients, a row of the lowering table; none: the query-block kernel of Triton.
+  std::optional<std::string> construct;
   /// Dispatch orders; the answer has a pass for each.
   std::vector<QueryOrder> orders = {QueryOrder::kLinear};
   std::string device = "h200";  ///< a device of the catalog that has atomics and MSDA kernels
@@ -53,7 +55,8 @@ struct MsdaPass {
   MsdaTraffic traffic;
   MsdaWork work;
   MsdaTime time;
-  std::int64_t bytes = 0;  ///< to and from DRAM
+  std::int64_t bytes = 0;       ///< to and from DRAM
+  std::int64_t read_bytes = 0;  ///< of these, from DRAM
   std::int64_t flops = 0;
   double l2_hit_rate = 0;                      ///< 0..1
   std::optional<std::int64_t> unique_sectors;  ///< distinct sectors of the value tensor that are read

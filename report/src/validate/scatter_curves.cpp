@@ -1,0 +1,96 @@
+#include "validate/scatter_curves.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include <natten_sim/report/draw/curve.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+
+#include "validate/view_tables.hpp"
+
+namespace natten_sim::report::views {
+namespace {
+
+using namespace natten_sim::validate;
+
+constexpr std::size_t kCurves = 6, kFewestPoints = 4;
+
+/// Of each x one point, the first.
+using ScatterCurve = std::map<double, const RecordedRow*>;
+struct NamedCurve {
+  std::string name;
+  ScatterCurve points;
+};
+
+std::vector<NamedCurve> longest_curves(const Recording& recording, const ScatterAxis& axis) {
+  std::map<std::string, ScatterCurve> all;
+  for (const RecordedRow& row : recording.rows) {
+    const auto* const point = row.point.as<ScatterCase>();
+    if (point == nullptr || !row.timing) continue;
+    if (const std::optional<double> x = axis.x(*point)) all[axis.series(*point)].emplace(*x, &row);
+  }
+  std::vector<NamedCurve> curves;
+  for (auto& [name, points] : all) {
+    if (points.size() >= kFewestPoints) curves.push_back({name, std::move(points)});
+  }
+  std::stable_sort(curves.begin(), curves.end(), [](const NamedCurve& a, const NamedCurve& b) {
+    return a.points.size() > b.points.size();
+  });
+  curves.resize(std::min(curves.size(), kCurves));
+  return curves;
+}
+
+std::optional<double> predicted_ms(const RecordedRow& row, const Device& device) {
+  constexpr double kNsOfMs = 1e6;
+  for (const Prediction& each : predict(row.point, device)) {
+    if (each.counter == kLaunchTime) return each.value / kNsOfMs;
+  }
+  return std::nullopt;
+}
+
+Json curve_row(const ScatterAxis& axis, const std::string& curve, double x, double measured,
+               const std::optional<double>& predicted) {
+  return {{"curve", curve},
+          {axis.key, x},
+          {"measured_ms", measured},
+          {"predicted_ms", predicted ? Json(*predicted) : Json(nullptr)}};
+}
+
+}  // namespace
+
+std::optional<ValidationView> scatter_curves(const RecordedData& data, const ScatterAxis& axis) {
+  ValidationView view;
+  view.empty_row = curve_row(axis, "", 0, 0, std::nullopt);
+  draw::CurvePlot plot{.heading = {"PyTorch's scatter_add, measured (symbols) and predicted (lines)", ""},
+                       .x = {.label = axis.label, .scale = axis.scale},
+                       .y = {.label = "time (ms)", .scale = draw::Scale::kLog}};
+  plot.plot_height = 420;
+  for (const Recording& recording : data.recordings) {
+    if (recording.head.suite != "scatter" || !view.rows.empty()) continue;
+    const Device device = device_of(recording, data.devices);
+    plot.heading.subtitle = recording.head.device.name + ", third of four accumulating runs";
+    for (const NamedCurve& curve : longest_curves(recording, axis)) {
+      const std::size_t category = plot.series.size() / 2;
+      draw::Series measured{.label = curve.name, .style = draw::SeriesStyle::kPoints, .category = category};
+      draw::Series predicted{.style = draw::SeriesStyle::kLine, .category = category};
+      Cells table = {{axis.label, "measured, ms", "predicted, ms"}};
+      for (const auto& [x, row] : curve.points) {
+        const double ms = row->timing->milliseconds.median;
+        const std::optional<double> model = predicted_ms(*row, device);
+        view.rows.push_back(curve_row(axis, curve.name, x, ms, model));
+        table.push_back({fmt::format("{:g}", x), fmt::format("{:.4g}", ms), cell(model, "{:.4g}")});
+        measured.points.push_back({x, ms});
+        if (model) predicted.points.push_back({x, *model});
+      }
+      append_table(table, view.text, curve.name);
+      plot.series.push_back(std::move(measured));
+      plot.series.push_back(std::move(predicted));
+    }
+  }
+  if (view.rows.empty()) return std::nullopt;
+  view.picture = draw::render(plot);
+  return view;
+}
+
+}  // namespace natten_sim::report::views
