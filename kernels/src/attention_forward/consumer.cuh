@@ -186,10 +186,8 @@ struct Consumer : OutputRows<T> {
     float scores[kScores];
     const bool masked = work.full_begin > 0 || work.full_end == 0;
     int3 origin = {0, 0, 0};
-    if (masked) {
-      origin = kv_origin<T::kMask, T::kKvTile>(a, work, 0);
-      find_ranges(work, q_stage);
-    }
+    if (masked) origin = kv_origin<T::kMask, T::kKvTile>(a, work, 0);
+    if (masked || !kJoins) find_ranges(work, q_stage);
     wait_for_k();
     if constexpr (kJoins) {
       if (!v_ready) wait_for_v();
@@ -215,7 +213,7 @@ struct Consumer : OutputRows<T> {
       // Once more, rather than to hold them in registers meanwhile.
       asm volatile("" : "+r"(work.x)::"memory");
     }
-    if (kJoins || !masked) find_ranges(work, q_stage);
+    if constexpr (kJoins) find_ranges(work, q_stage);
     this->clear();
     pack_probabilities(scores);
     k_ready = v_ready = false;
