@@ -76,7 +76,7 @@ def side_of(works: npt.NDArray[np.int8]) -> dict[str, Any]:
 
 def without_full_padding(tables: dict[str, Any], kv_tokens: npt.NDArray[np.int64], kv_block: int) -> dict[str, Any]:
     """The tables with KV blocks that hold padding partial: in a full block a kernel would attend to the padding."""
-    padded = (kv_tokens.reshape(-1, kv_block) < 0).any(axis=1)
+    padded: npt.NDArray[np.bool_] = np.asarray((kv_tokens.reshape(-1, kv_block) < 0).any(axis=1))
     if not padded.any():
         return tables
     of_q, of_kv = tables["of_q"], tables["of_kv"]

@@ -59,9 +59,12 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
   rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
   rows.add("--sass", &F::sass,
-           {.help = "Disassemble this program and check that every construct became what the lowering table promises"});
+           {.help = "Disassemble this program and check that every construct became what the lowering table promises",
+            .echo = Echo::kNever});
   rows.add("--disassembler", &F::disassembler,
-           {.value = "FILE", .help = "With --sass: the cuobjdump to use [of PATH, else of /usr/local/cuda]"});
+           {.value = "FILE",
+            .help = "With --sass: the cuobjdump to use [of PATH, else of /usr/local/cuda]",
+            .echo = Echo::kNever});
   rows.add("--repetitions", timing(&TimingOptions::repetitions),
            {.value = "N", .help = "Timed repetitions of each point [default]", .range = {1, 100000}});
   rows.add("--warm-up-ms", timing(&TimingOptions::warm_up_ms),
