@@ -33,7 +33,7 @@ class JsonBuilder : public Sax {
   bool start_object(std::size_t) override { return open(Json::object()); }
   bool end_object() override { return close(); }
   bool key(string_t& name) override {
-    if (skipped_ == 0) key_ = std::move(name);
+    key_ = std::move(name);
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
@@ -43,6 +43,7 @@ class JsonBuilder : public Sax {
 
   Json root;
   std::string problem;
+  bool stopped = false;
 
  private:
   Json* place(Json value) {
@@ -57,30 +58,25 @@ class JsonBuilder : public Sax {
   }
   template <typename T>
   bool scalar(T value) {
-    if (skipped_ == 0) place(Json(std::move(value)));
+    place(Json(std::move(value)));
     return true;
   }
   bool open(Json value) {
-    if (skipped_ > 0 || open_.size() == max_depth_) {
-      ++skipped_;
-    } else {
-      open_.push_back(place(std::move(value)));
+    if (open_.size() == max_depth_) {
+      stopped = true;
+      return false;
     }
+    open_.push_back(place(std::move(value)));
     return true;
   }
   bool close() {
-    if (skipped_ > 0) {
-      --skipped_;
-    } else {
-      open_.pop_back();
-    }
+    open_.pop_back();
     return true;
   }
 
-  std::size_t max_depth_;    ///< values below it are passed over
+  std::size_t max_depth_;    ///< reading stops at a value below it
   std::vector<Json*> open_;  ///< a parent does not change while a child is open
   std::string key_;
-  int skipped_ = 0;  ///< depth within a value that is passed over
 };
 
 /// Keeps the keys of the objects that are open.
@@ -202,7 +198,8 @@ void append(const Json& value, bool indented, int depth, std::string& text) {
 
 Json parsed(std::string_view text, std::size_t max_depth) {
   JsonBuilder builder(max_depth);
-  if (!nlohmann::json::sax_parse(text, &builder)) throw MalformedData("JSON text", builder.problem, "JSON");
+  if (!nlohmann::json::sax_parse(text, &builder) && !builder.stopped)
+    throw MalformedData("JSON text", builder.problem, "JSON");
   return std::move(builder.root);
 }
 
@@ -222,7 +219,7 @@ char* write_number(char* place, double value) {
 
 Json parse_json(std::string_view text) { return parsed(text, std::numeric_limits<std::size_t>::max()); }
 
-Json parse_json_scalars(std::string_view text) { return parsed(text, 1); }
+Json parse_leading_scalars(std::string_view text) { return parsed(text, 1); }
 
 void require_unique_keys(std::string_view json, const std::string& where) {
   if (json.find('\0') != std::string_view::npos) {  // the parser would stop there

@@ -24,7 +24,7 @@ using natten_sim::JsonLayout;
 using natten_sim::MalformedData;
 using natten_sim::one_line;
 using natten_sim::parse_json;
-using natten_sim::parse_json_scalars;
+using natten_sim::parse_leading_scalars;
 using natten_sim::require_unique_keys;
 
 /// Parsed and printed again.
@@ -147,11 +147,14 @@ TEST_CASE("json: strict reading takes 64 levels, not 65") {
   CHECK(again(nested(64)) == nested(64));
 }
 
-TEST_CASE("json: scalars alone are read, whatever lies deeper is passed over") {
-  const Json value = parse_json_scalars(R"({"a": 1, "b": {"c": {"a": 2}}, "d": [[1]], "e": "x"})");
+TEST_CASE("json: leading scalars are read as far as the first array or object") {
+  const Json value = parse_leading_scalars(R"({"a": 1, "e": "x", "b": {"c": {"a": 2}}, "f": 3})");
   CHECK(value["a"] == 1);
   CHECK(value["e"] == "x");
-  CHECK_FALSE(value.contains("c"));
+  CHECK_FALSE(value.contains("f"));
+  CHECK(parse_leading_scalars(R"({"a": 1, "d": [)")["a"] == 1);
+  CHECK(parse_leading_scalars(R"({"a": 1})")["a"] == 1);
+  CHECK_THROWS_AS(parse_leading_scalars(R"({"a": 1,)"), MalformedData);
 }
 
 TEST_CASE("json: text that is not JSON is refused, with the byte") {

@@ -129,7 +129,7 @@ const std::vector<Suite>& builtin_suites() {
 std::vector<std::string> builtin_suite_names() {
   std::vector<std::pair<int, std::string>> placed;
   for (const SuiteText& text : suite_texts()) {
-    const Json head = parse_json_scalars(text.json);
+    const Json head = parse_leading_scalars(text.json);
     placed.emplace_back(head.value("place", INT32_MAX), head.at("name").get<std::string>());
   }
   std::sort(placed.begin(), placed.end());

@@ -24,7 +24,7 @@ char* write_number(char* place, double value);
 /// Of a key that appears twice in an object, the last value counts. `require_unique_keys` refuses such text.
 /// @throws MalformedData for text that is not JSON.
 [[nodiscard]] Json parse_json(std::string_view text);
-/// The members of an object that are no arrays or objects themselves: these are passed over.
-[[nodiscard]] Json parse_json_scalars(std::string_view text);
+/// The members of an object before its first array or object. What stands behind them is not read.
+[[nodiscard]] Json parse_leading_scalars(std::string_view text);
 
 }  // namespace natten_sim
