@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "cli/line_source.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/values.hpp"
 #include "commands.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/journal.hpp"
@@ -42,13 +42,9 @@ struct Shard {
 };
 
 Shard parse_shard(const std::optional<std::string>& text) {
-  Shard shard;
-  if (!text) return shard;
-  char rest = 0;
-  long long number = 0, of = 0;
-  if (std::sscanf(text->c_str(), "%lld/%lld%c", &number, &of, &rest) != 2 || number < 1 || of < number ||
-      of > 1'000'000)
-    throw InvalidParameter("shard", *text, "I/N with 1 <= I <= N, such as 2/5");
+  if (!text) return {};
+  const auto [number, of] = parse_ratio("shard", *text);
+  if (number < 1) throw InvalidParameter("shard", *text, "I/N with 1 <= I <= N, such as 2/5");
   return {number, of};
 }
 
