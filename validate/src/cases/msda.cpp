@@ -12,6 +12,8 @@
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 
+#include "device_context.hpp"
+
 namespace natten_sim::validate {
 namespace {
 
@@ -219,13 +221,9 @@ std::optional<study::MsdaQuestion> MsdaCase::question(const std::string& device)
 }
 
 std::vector<Prediction> MsdaCase::predict(const Device& device, Fidelity) const {
-  static const study::Context shipped = study::default_context();
   const std::optional<study::MsdaQuestion> asked = question(device.name);
   if (!asked || device.architecture != "sm90" || !missing_for_contention(device).empty()) return {};
-  study::Context context = shipped;
-  for (Device& each : context.catalog.devices) {
-    if (each.name == device.name) each = device;  // whose constants may be the user's
-  }
+  const study::Context context = context_on(device);
   const study::MsdaAnswer answer = msda_from_traffic(*asked, {traffic_of(*asked, context)}, context);
   const study::MsdaPass& pass = answer.passes.front();
   constexpr const char* kModel = "msda, closed form";

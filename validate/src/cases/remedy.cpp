@@ -10,6 +10,8 @@
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 
+#include "device_context.hpp"
+
 namespace natten_sim::validate {
 namespace {
 
@@ -97,13 +99,9 @@ scatter::Problem RemedyCase::problem() const {
 }
 
 std::vector<Prediction> RemedyCase::predict(const Device& device, Fidelity) const {
-  static const study::Context shipped = study::default_context();
   const char* const name = remedy_of(path);
   if (name == nullptr || !missing_for_contention(device).empty()) return {};
-  study::Context context = shipped;
-  for (Device& each : context.catalog.devices) {
-    if (each.name == device.name) each = device;  // whose constants may be the user's
-  }
+  const study::Context context = context_on(device);
   study::ScatterQuestion question;
   question.updates = updates;
   question.rows = rows;
