@@ -70,6 +70,16 @@ TEST_CASE("items of a launch are Q tiles with their full and partial tiles") {
         natten_sim::Dispatch::kDynamic);
 }
 
+TEST_CASE("reads are simulated on the device that is given, whatever it is called") {
+  const GnaCase point = case_of({"heads=2", "head_dim=128", "dtype=bf16", "input=32768", "window=32768", "q_tile=128",
+                                 "kv_tile=128", "dispatch=static"});
+  const Device whole = h200();
+  Device small = whole;  // K and V of a head, 16 MiB, no longer stay for its second wave
+  small.l2.effective_bytes->value /= 8;
+  REQUIRE(timed_reads(point, whole).has_value());
+  CHECK(*timed_reads(point, small) > 1.5 * *timed_reads(point, whole));
+}
+
 TEST_CASE("operations are four times head dim of every pair that attends, counted one by one") {
   const GnaCase point = case_of({"heads=2", "head_dim=64", "input=13x9", "window=4x3", "stride=2x1",
                                  "dilation=2x3", "q_tile=16x8", "kv_tile=16x8"});

@@ -32,7 +32,7 @@ std::optional<ItemCosts> costs_on(const Device& device, std::int64_t head_dim, D
   static std::mutex mutex;
   static std::map<std::tuple<std::string, std::int64_t, Dtype>, std::optional<ItemCosts>> known;
   const std::lock_guard lock(mutex);
-  const auto key = std::tuple(device.name, head_dim, dtype);
+  const auto key = std::tuple(constants_key(device), head_dim, dtype);
   if (const auto found = known.find(key); found != known.end()) return found->second;
   std::optional<ItemCosts> costs;
   for (const Recording& recording : builtin_costs()) {

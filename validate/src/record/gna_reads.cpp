@@ -67,7 +67,7 @@ std::optional<double> cold_reads(const GnaCase& point, const Device& device) {
 std::optional<double> timed_reads(const GnaCase& point, const Device& device) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, std::string>, std::optional<double>> known;
-  const std::pair key(device.name, point.key());
+  const std::pair key(constants_key(device), point.key());
   {
     const std::lock_guard lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
