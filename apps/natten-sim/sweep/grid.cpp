@@ -19,10 +19,12 @@ std::optional<std::vector<std::string>> range_of(const std::string& text) {
   if (parts.size() != 3 || text.find_first_not_of("0123456789:x") != std::string::npos) return std::nullopt;
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   const bool multiplied = parts[2].starts_with('x');
-  const std::int64_t low = parse_integer("over", parts[0], 0, kMost), high = parse_integer("over", parts[1], 0, kMost);
+  const std::int64_t low = parse_integer("over", parts[0], 0, kMost),
+                     high = parse_integer("over", parts[1], 0, kMost);
   const std::int64_t step = parse_integer("over", parts[2].substr(multiplied ? 1 : 0), 0, kMost);
   if (low > high || step < (multiplied ? 2 : 1) || (multiplied && low == 0))
-    throw InvalidParameter("over", text, "LO:HI with LO <= HI and a step from 1, or LO from 1 and a factor from x2");
+    throw InvalidParameter("over", text,
+                           "LO:HI with LO <= HI and a step from 1, or LO from 1 and a factor from x2");
   std::vector<std::string> values;
   for (std::int64_t value = low; value <= high;) {
     values.push_back(std::to_string(value));

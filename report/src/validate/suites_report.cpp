@@ -48,9 +48,9 @@ std::string stored_scores_text(const std::vector<Suite>& suites) {
   for (const Suite& suite : suites) {
     for (const Tolerance& each : suite.tolerances) {
       if (!each.score) continue;
-      table.push_back({suite.name, each.counter, judged(suite, each),
-                       std::to_string(each.score->points), fmt::format("{:.0f}%", 100 * each.relative),
-                       percent(each.score->within), percent(each.score->median), percent(each.score->p90),
+      table.push_back({suite.name, each.counter, judged(suite, each), std::to_string(each.score->points),
+                       fmt::format("{:.0f}%", 100 * each.relative), percent(each.score->within),
+                       percent(each.score->median), percent(each.score->p90),
                        fmt::format("{:.3f}", each.score->rank)});
     }
   }

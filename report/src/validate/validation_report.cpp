@@ -69,10 +69,11 @@ std::string groups_text(const Comparison& comparison) {
     for (const bool fitted : {false, true}) {
       const std::optional<ErrorSummary>& errors = fitted ? group.fitted : group.not_fitted;
       if (!errors) continue;
-      table.push_back({(group.group.empty() ? "all: " + group.model : "  " + group.group) + (fitted ? " (fitted)" : ""),
-                       devices.size() > 1 ? group.suite + " on " + group.device : group.suite, group.counter,
-                       std::to_string(errors->points), percent(errors->mape), percent(errors->median),
-                       percent(errors->p95), percent(errors->worst)});
+      table.push_back(
+          {(group.group.empty() ? "all: " + group.model : "  " + group.group) + (fitted ? " (fitted)" : ""),
+           devices.size() > 1 ? group.suite + " on " + group.device : group.suite, group.counter,
+           std::to_string(errors->points), percent(errors->mape), percent(errors->median),
+           percent(errors->p95), percent(errors->worst)});
     }
   }
   return table.size() == 1 ? "" : "\nAbsolute deviation of predicted from measured\n" + text_table(table);
@@ -94,9 +95,10 @@ std::string savings_text(const Comparison& comparison) {
   std::string text;
   for (const std::string& model : models) {
     const SavingSummary summary = summarise_savings(comparison.rows, model);
-    text += wrapped_text(fmt::format(
-        "  {}: {} of {} pairs within 5% of the cyclic reads; of {} that save more than 5%, {} within 5% of the saving",
-        model, summary.within_points, summary.pairs, summary.parted, summary.within_ratio));
+    text += wrapped_text(
+        fmt::format("  {}: {} of {} pairs within 5% of the cyclic reads; of {} that save more than 5%, {} "
+                    "within 5% of the saving",
+                    model, summary.within_points, summary.pairs, summary.parted, summary.within_ratio));
   }
   return text.empty() ? "" : "\nWhat a sawtooth saves of the DRAM reads of a cyclic walk\n" + text;
 }
@@ -133,9 +135,9 @@ std::string scores_text(const Comparison& comparison) {
                      beside(rounded(reached.median), rounded(stored.median)),
                      beside(rounded(reached.p90), rounded(stored.p90)),
                      beside(plain(reached.rank), plain(stored.rank)),
-                     !score.judged()            ? "some of its points: not judged"
-                     : score.held() ? "held"
-                                                : "BELOW WHAT IS STORED"});
+                     !score.judged() ? "some of its points: not judged"
+                     : score.held()  ? "held"
+                                     : "BELOW WHAT IS STORED"});
   }
   return "\nScores of points that nothing excuses, and the stored ones below which they may not fall\n" +
          text_table(table, LastColumn::kLeft);
@@ -181,7 +183,8 @@ std::string misses_text(const Comparison& comparison) {
   std::string text;
   if (!known.empty()) text += "\nKnown misses\n";
   for (const auto& [cause, points] : known) {
-    text += wrapped_text(fmt::format("  {} points, worst {}: {}", points.first, percent(points.second), cause));
+    text +=
+        wrapped_text(fmt::format("  {} points, worst {}: {}", points.first, percent(points.second), cause));
   }
   if (outside.size() > 1) text += "\nOut of tolerance\n" + text_table(outside);
   return text;

@@ -224,8 +224,8 @@ TEST_CASE("frozen times of FlashAttention-2 and cuDNN by timed wavefronts are 5%
     if (row.at(0).at("tokens") > 32768 || row.at(0).at("heads") > 1) continue;
     const std::vector<Prediction> today = predict(point, device, Fidelity::kTimed);
     REQUIRE(today.size() == 1);
-    // The model is the one that was frozen. Its tile times are drawn by another generator since, which moves a
-    // time by up to 0.2%.
+    // The model is the one that was frozen. Its tile times are drawn by another generator since, which moves
+    // a time by up to 0.2%.
     CHECK(std::abs(1e-6 * today.front().value / row.at(1).get<double>() - 1) <= 3e-3);
   }
   CHECK(frozen.at("rows").size() == 112);

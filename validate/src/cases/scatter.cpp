@@ -33,8 +33,9 @@ namespace cases {
 /// PyTorch's scatter_add: "construct" names the row of the lowering table.
 CaseKind scatter();
 CaseKind scatter() {
-  return {
-      "scatter", {"construct", "dtype", "width", "updates", "rows", "distribution", "seed", "fitted"}, read_scatter};
+  return {"scatter",
+          {"construct", "dtype", "width", "updates", "rows", "distribution", "seed", "fitted"},
+          read_scatter};
 }
 
 }  // namespace cases
@@ -52,8 +53,12 @@ std::string ScatterCase::group() const {
 }
 
 std::vector<Parameter> ScatterCase::parameters() const {
-  std::vector<Parameter> all = {{"kernel", "scatter"},      {"construct", construct}, {"dtype", to_string(dtype)},
-                                {"width", width},           {"updates", updates},     {"rows", rows},
+  std::vector<Parameter> all = {{"kernel", "scatter"},
+                                {"construct", construct},
+                                {"dtype", to_string(dtype)},
+                                {"width", width},
+                                {"updates", updates},
+                                {"rows", rows},
                                 {"distribution", to_string(distribution)}};
   if (seed != 0) all.push_back({"seed", seed});
   all.push_back({"fitted", fitted});

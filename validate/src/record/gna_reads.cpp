@@ -37,19 +37,20 @@ std::optional<double> simulate(const GnaCase& point, const Device& device) {
   if (!timed) return std::nullopt;
   const PerAxis<std::size_t> order = forward::tile_order(point.mask());
   study::ReuseQuestion question;
-  question.subject = study::AttentionSubject{
-      .seqlen = forward::in_order(point.input, order),
-      .window = forward::in_order(point.window, order),
-      .stride = forward::in_order(point.stride, order),
-      .causal = causal != 0,
-      .heads = point.heads,
-      .heads_kv = point.heads_kv,
-      .head_dim = point.head_dim,
-      .dtype = point.dtype,
-      .q_tile = forward::in_order(point.q_tile, order),
-      .kv_tile = forward::in_order(point.kv_tile, order),
-      .schedule = point.dispatch == forward::Dispatch::kStatic ? CtaSchedule::kPersistent : CtaSchedule::kGrid,
-      .workers = device.sms->value};
+  question.subject = study::AttentionSubject{.seqlen = forward::in_order(point.input, order),
+                                             .window = forward::in_order(point.window, order),
+                                             .stride = forward::in_order(point.stride, order),
+                                             .causal = causal != 0,
+                                             .heads = point.heads,
+                                             .heads_kv = point.heads_kv,
+                                             .head_dim = point.head_dim,
+                                             .dtype = point.dtype,
+                                             .q_tile = forward::in_order(point.q_tile, order),
+                                             .kv_tile = forward::in_order(point.kv_tile, order),
+                                             .schedule = point.dispatch == forward::Dispatch::kStatic
+                                                             ? CtaSchedule::kPersistent
+                                                             : CtaSchedule::kGrid,
+                                             .workers = device.sms->value};
   question.sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
   question.method = *timed;
   question.order = KvOrder::kCyclic;
