@@ -85,7 +85,7 @@ def main():
     with open(os.path.join(DATA, "suites/scatter-blind.json"), "w") as out:
         out.write('{\n  "schema": "natten-sim.suite/1",\n  "name": "scatter-blind",\n  "place": 47,\n  "title": '
                   '"Scatter-adds at widths, hot sets, exponents and seeds of their own, predicted before they were '
-                  f'measured",\n  "counters": [],\n  "sweeps": [\n    {lines}\n  ],\n  "tolerances": [],\n  "known_misses": []\n}}\n')
+                  f'measured",\n  "counters": [],\n  "sweeps": [\n    {lines}\n  ],\n  "tolerances": []\n}}\n')
     lines = ",\n  ".join(json.dumps(row) for row in rows)
     with open(os.path.join(DATA, "predictions/h200_scatter_blind.json"), "w") as out:
         out.write('{"what": "Times of the third of four runs, and sectors of the first, of PyTorch\'s scatter_add on an H200, '

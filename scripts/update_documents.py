@@ -30,8 +30,12 @@ def renewed(lines, folder):
         if line == "```console":
             while lines[at] != "```":
                 if lines[at].startswith("$ "):
-                    command = lines[at][2:]
-                    result += [lines[at], *output_of(command, folder)]
+                    first = at
+                    while lines[at].endswith("\\"):
+                        at += 1
+                    result += lines[first:at + 1]
+                    command = " ".join(line.rstrip("\\").strip() for line in lines[first:at + 1])
+                    result += output_of(command[2:], folder)
                 at += 1
         elif line.startswith("<!-- begin: ") and line.endswith(" -->"):
             blank = lines[at] == ""

@@ -87,8 +87,8 @@ void add_problems(std::vector<Case>& cases, const KernelShape& kernel) {
 void add_groups(std::vector<Case>& cases, const KernelShape& kernel) {
   for (const bool grouped : {false, true}) {
     const std::string what = grouped ? "gqa by group, " : "gqa by head, ";
-    const auto add = [&](std::int64_t heads, std::int64_t heads_kv, std::int64_t q_tokens, std::int64_t kv_tokens,
-                         const backward::Band& mask, const std::string& algorithm) {
+    const auto add = [&](std::int64_t heads, std::int64_t heads_kv, std::int64_t q_tokens,
+                         std::int64_t kv_tokens, const backward::Band& mask, const std::string& algorithm) {
       cases.push_back(make_case(kernel, heads, heads_kv, q_tokens, kv_tokens, mask, algorithm,
                                 what + std::to_string(heads) + "/" + std::to_string(heads_kv) + " " +
                                     std::to_string(q_tokens) + "x" + std::to_string(kv_tokens)));
@@ -129,8 +129,8 @@ void add_orders(std::vector<Case>& cases, const KernelShape& kernel) {
 
 void add_long(std::vector<Case>& cases, const KernelShape& kernel) {
   cases.push_back(make_case(kernel, 4, 4, 4096, 4096, kFull, "shift", "full 4096, 200 repeats"));
-  cases.push_back(make_case(kernel, 4, 4, 4096, 4096, kCausal, kernel.q_tile == 80 ? "best" : "symmetric-shift",
-                            "causal 4096, 200 repeats"));
+  cases.push_back(make_case(kernel, 4, 4, 4096, 4096, kCausal,
+                            kernel.q_tile == 80 ? "best" : "symmetric-shift", "causal 4096, 200 repeats"));
   for (Case& last : std::span(cases).last(2)) {
     last.repeats = 200;
     last.noise = true;

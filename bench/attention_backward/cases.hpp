@@ -21,7 +21,7 @@ struct Case {
   int repeats = 2;
   unsigned delay_ns = 0;
   bool grouped = false;  ///< chains run over all query heads of a KV head
-  bool noise = false;  ///< copies between host and device run beside the launches
+  bool noise = false;    ///< copies between host and device run beside the launches
 };
 
 [[nodiscard]] Case make_case(const backward::KernelShape& kernel, std::int64_t heads, std::int64_t heads_kv,

@@ -22,8 +22,8 @@ std::vector<NamedPairs> masks(const KernelShape& kernel) {
   const std::vector<std::int64_t> lengths = {700, 1, 300, 64, 999, 128, 8};
   made.push_back({"documents", shared(backward::document_pairs(lengths))});
   const auto neighborhood = [&](const NeighborhoodMask& mask, const std::string& name) {
-    made.push_back({"neighborhood " + name,
-                    shared(backward::neighborhood_pairs(mask, backward::neighborhood_tiles(kernel, mask.rank())))});
+    made.push_back({"neighborhood " + name, shared(backward::neighborhood_pairs(
+                                                mask, backward::neighborhood_tiles(kernel, mask.rank())))});
   };
   neighborhood(make_mask({2000}, {301}, {5}), "2000 window 301 stride 5");
   neighborhood(make_mask({41, 50}, {13, 18}, {4, 3}), "41x50 window 13x18 stride 4x3");
@@ -32,7 +32,8 @@ std::vector<NamedPairs> masks(const KernelShape& kernel) {
                "12x10x18 window 5x5x7, causal on the first axis");
   neighborhood(make_mask({48, 48}, {16, 16}, {16, 16}), "48x48 window 16x16 stride 16x16");
   std::mt19937_64 random(11);
-  BlockMask blocks{(2100 + kernel.q_tile - 1) / kernel.q_tile, (1900 + kernel.kv_tile - 1) / kernel.kv_tile, {}};
+  BlockMask blocks{
+      (2100 + kernel.q_tile - 1) / kernel.q_tile, (1900 + kernel.kv_tile - 1) / kernel.kv_tile, {}};
   for (std::int32_t i = 0; i < blocks.q_tiles * blocks.kv_tiles; ++i)
     blocks.work.push_back(random() % 3 == 0 ? TileWork::kFull : TileWork::kNone);
   made.push_back(

@@ -170,8 +170,8 @@ bool run_swapped(const kernels::GpuInfo& gpu) {
   }
   const Storage::Bits after = bits();
   const bool passed = before.dk == after.dk && before.dv == after.dv && before.dq != after.dq;
-  std::printf("%-4s two turns of %d dQ tiles exchanged: dQ %s, dK and dV %s\n", passed ? "ok" : "FAIL", swapped,
-              before.dq != after.dq ? "differs" : "is the same",
+  std::printf("%-4s two turns of %d dQ tiles exchanged: dQ %s, dK and dV %s\n", passed ? "ok" : "FAIL",
+              swapped, before.dq != after.dq ? "differs" : "is the same",
               before.dk == after.dk && before.dv == after.dv ? "are the same" : "differ");
   return passed;
 }

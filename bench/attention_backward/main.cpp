@@ -66,8 +66,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "attention_backward_bench: %s\n", error.what());
     return 1;
   }
-  std::fprintf(
-      stderr,
-      "usage: attention_backward_bench check|tables|random|dropped|orders|ladder|groups|once|reductions|record\n");
+  std::fprintf(stderr,
+               "usage: attention_backward_bench "
+               "check|tables|random|dropped|orders|ladder|groups|once|reductions|record\n");
   return 2;
 }

@@ -7,8 +7,8 @@
 
 namespace natten_sim::bench {
 
-/// Copies from host to device that run beside a launch, on the copy engines: traffic that arrives in the L2 at
-/// other times in every launch.
+/// Copies from host to device that run beside a launch, on the copy engines: traffic that arrives in the L2
+/// at other times in every launch.
 class Noise {
  public:
   explicit Noise(bool on);

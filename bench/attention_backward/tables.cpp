@@ -8,8 +8,8 @@
 namespace natten_sim::bench {
 
 std::optional<ScheduleTable> table_of(const backward::Problem& problem, const backward::KernelShape& kernel,
-                                      const std::string& algorithm, std::int32_t workers,
-                                      std::int64_t effort, bool grouped) {
+                                      const std::string& algorithm, std::int32_t workers, std::int64_t effort,
+                                      bool grouped) {
   ScheduleRequest request;
   request.problem = grouped ? backward::grouped_problem(problem, kernel, workers)
                             : backward::scheduling_problem(problem, kernel, workers);

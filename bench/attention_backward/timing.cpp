@@ -89,8 +89,11 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
     const std::string step = std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) + " " +
                              backward::to_string(kernel.pipeline);
     for (const Turns turns : {Turns::kUnordered, Turns::kOrdered}) {
-      add(variants, problem, kernel, !problem.mask.right ? "shift" : kernel.q_tile == 80 ? "spt" : "symmetric-shift", gpu.sms, turns,
-          step + (turns == Turns::kOrdered ? ", ordered" : ", unordered"));
+      add(variants, problem, kernel,
+          !problem.mask.right   ? "shift"
+          : kernel.q_tile == 80 ? "spt"
+                                : "symmetric-shift",
+          gpu.sms, turns, step + (turns == Turns::kOrdered ? ", ordered" : ", unordered"));
     }
   }
   return variants;

@@ -113,8 +113,8 @@ void add_every_band_kernel(std::vector<Case>& cases) {
     cases.back().schedule.last_q_tile_first = true;
     cases.back().schedule.heads_a_section = 4;
     if (shape.rescale != forward::Rescale::kOnOverflow) continue;
-    // Scores with a deviation of 4 sqrt(head_dim) pass the first tile's maximum by more than 2^64, of sqrt(head_dim) by
-    // more than 2^16.
+    // Scores with a deviation of 4 sqrt(head_dim) pass the first tile's maximum by more than 2^64, of
+    // sqrt(head_dim) by more than 2^16.
     const double overflowing = shape.dtype == Dtype::kFp16 ? 1 : 4;
     for (const bool causal : {false, true}) {
       Band band;
@@ -234,7 +234,8 @@ void add_neighborhoods(std::vector<Case>& cases) {
   cases.push_back(box_case(2, 160, make_mask({40, 50}, {13, 9}), {16, 8}, {14, 8}, "2-D"));
   for (const KernelShape& shape : forward::built_kernels()) {
     if (!shape.neighborhood || shape.kv_tile != 128) continue;
-    cases.push_back(box_case(5, shape.head_dim, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
+    cases.push_back(
+        box_case(5, shape.head_dim, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
     cases.back().kernel = shape;
     cases.back().problem.dtype = shape.dtype;
     cases.back().name = describe(shape) + " 3-D 24x30x41";

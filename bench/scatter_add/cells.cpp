@@ -31,8 +31,9 @@ std::vector<Cell> read_cells(const std::string& file) {
 
 std::vector<std::int64_t> index_of(const Cell& cell) {
   const kernels::scatter_add::Problem& problem = cell.problem;
-  const auto stream = generate_indices({parse_index_distribution(cell.distribution), problem.updates,
-                                        problem.rows, problem.width * element_bytes(problem.dtype), cell.seed});
+  const auto stream =
+      generate_indices({parse_index_distribution(cell.distribution), problem.updates, problem.rows,
+                        problem.width * element_bytes(problem.dtype), cell.seed});
   std::vector<std::int64_t> index(static_cast<std::size_t>(problem.updates));
   std::size_t done = 0;
   while (done < index.size()) done += stream->read(std::span(index).subspan(done));

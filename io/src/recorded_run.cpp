@@ -21,7 +21,8 @@ std::array<std::int64_t, kRunColumns> run_cells(std::string_view line, const std
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), cells[i]);
     const std::int64_t limit = i < 4 ? kMaxRunNumber : kMaxRunNs;
     if (error != std::errc{} || cells[i] < 0 || cells[i] > limit)
-      throw MalformedData(place, "cell " + std::to_string(i + 1), "a whole number from 0 to " + std::to_string(limit));
+      throw MalformedData(place, "cell " + std::to_string(i + 1),
+                          "a whole number from 0 to " + std::to_string(limit));
     line.remove_prefix(static_cast<std::size_t>(end - line.data()));
     const bool last = i + 1 == kRunColumns;
     if (last ? !line.empty() : line.empty() || line.front() != ',')

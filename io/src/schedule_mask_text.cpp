@@ -40,15 +40,18 @@ VarlenMask parse_varlen(const std::string& text) {
   } else if (rule.starts_with("window:")) {
     mask.rule = parse_window(rule.substr(std::string("window:").size()));
   } else if (rule != "full") {
-    throw InvalidParameter("mask", "varlen:" + text,
-                           "varlen:LEN,.., varlen:causal:LEN,.. or varlen:window:L,R:LEN,.., with QxK for LEN "
-                           "where queries and keys differ");
+    throw InvalidParameter(
+        "mask", "varlen:" + text,
+        "varlen:LEN,.., varlen:causal:LEN,.. or varlen:window:L,R:LEN,.., with QxK for LEN "
+        "where queries and keys differ");
   }
-  for (const std::string& lengths : split_text(text.substr(colon == std::string::npos ? 0 : colon + 1), ',')) {
+  for (const std::string& lengths :
+       split_text(text.substr(colon == std::string::npos ? 0 : colon + 1), ',')) {
     const std::size_t cross = lengths.find('x');
     const std::int64_t q = parse_integer("mask varlen", lengths.substr(0, cross), 1, kMaxLength);
-    const std::int64_t kv =
-        cross == std::string::npos ? q : parse_integer("mask varlen", lengths.substr(cross + 1), 1, kMaxLength);
+    const std::int64_t kv = cross == std::string::npos
+                                ? q
+                                : parse_integer("mask varlen", lengths.substr(cross + 1), 1, kMaxLength);
     mask.sequences.push_back({q, kv});
   }
   return mask;
@@ -160,9 +163,10 @@ std::variant<ScheduleMask, MaskFile> parse_schedule_mask(const std::string& text
   std::error_code ignored;
   if (text == "-" || std::filesystem::exists(text, ignored)) return MaskFile{text};
   const std::vector<std::string> names = {"full", "causal", "window:", "document:", "varlen:", "gna:"};
-  throw UnknownName("mask", text, closest_name(text, names),
-                    "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.. or a file "
-                    "that exists");
+  throw UnknownName(
+      "mask", text, closest_name(text, names),
+      "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.. or a file "
+      "that exists");
 }
 
 }  // namespace natten_sim

@@ -77,12 +77,12 @@ std::vector<std::int32_t> merged_order(const StrictObject& chain, const Backward
     const auto number = [&](std::size_t at) { return chain.integer32_in(entry[at], "q_order"); };
     if (!entry.is_array() || entry.size() != 2)
       throw InvalidParameter("q_order", json_text(entry), "pairs [head, q_tile]");
-    const std::int64_t in_group =
-        number(0) - std::int64_t{chain.integer32("kv_head")} * problem.merged_heads;
+    const std::int64_t in_group = number(0) - std::int64_t{chain.integer32("kv_head")} * problem.merged_heads;
     const std::int32_t tiles = tiles_of_head(problem);
     if (in_group < 0 || in_group >= problem.merged_heads || number(1) < 0 || number(1) >= tiles) {
-      throw InvalidParameter("q_order", json_text(entry),
-                             "query heads of the chain's KV head, and Q tiles 0.." + std::to_string(tiles - 1));
+      throw InvalidParameter(
+          "q_order", json_text(entry),
+          "query heads of the chain's KV head, and Q tiles 0.." + std::to_string(tiles - 1));
     }
     order.push_back(static_cast<std::int32_t>(in_group) * tiles + number(1));
   }
@@ -126,9 +126,9 @@ void read_dq_order(const StrictObject& table, const std::string& where, const Ba
     const std::string name = "head " + std::to_string(head) + ", Q tile " + std::to_string(q);
     const std::int32_t heads = problem.heads * problem.merged_heads, tiles = tiles_of_head(problem);
     if (head < 0 || head >= heads || q < 0 || q >= tiles) {
-      throw InvalidParameter("dq_order", name,
-                             "heads 0.." + std::to_string(heads - 1) + ", Q tiles 0.." +
-                                 std::to_string(tiles - 1));
+      throw InvalidParameter(
+          "dq_order", name,
+          "heads 0.." + std::to_string(heads - 1) + ", Q tiles 0.." + std::to_string(tiles - 1));
     }
     const std::size_t cell =
         static_cast<std::size_t>(head) * static_cast<std::size_t>(tiles) + static_cast<std::size_t>(q);

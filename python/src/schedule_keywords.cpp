@@ -52,10 +52,10 @@ Keywords<ScheduleParts> choice_keywords() {
   Keywords<F> rows;
   rows.add("batch_size", question(&ScheduleQuestion::batch), "Batch size [default]", Echo::kAlways,
            {.hi = kMaxCount});
-  rows.add(
-      "mask", question(&ScheduleQuestion::mask),
-      "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., a file, or a matrix of tiles with 0 "
-      "skipped, 1 partial, 2 full [default]");
+  rows.add("mask", question(&ScheduleQuestion::mask),
+           "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., a file, or a "
+           "matrix of tiles with 0 "
+           "skipped, 1 partial, 2 full [default]");
   rows.add("algorithm", &F::algorithm, "One schedule by name, or all of them side by side [default]");
   rows.add("dispatch", question(&ScheduleQuestion::dispatch),
            "dynamic: the first free worker takes the next chain; static: chains are assigned [the "
@@ -80,9 +80,10 @@ Keywords<ScheduleParts> walk_keywords() {
   rows.add("heads_in_flight", question(&ScheduleQuestion::heads_in_flight),
            "Of a search: heads at work at a time [with device and seqlen_q as many as its L2 holds]",
            Echo::kAlways, {.hi = kMaxCount});
-  rows.add("gqa_chains", question(&ScheduleQuestion::gqa_chains),
-           "With heads_kv: a chain is one (query head, KV tile), or kv-heads: one (KV head, KV tile) with all its "
-           "query heads [default]");
+  rows.add(
+      "gqa_chains", question(&ScheduleQuestion::gqa_chains),
+      "With heads_kv: a chain is one (query head, KV tile), or kv-heads: one (KV head, KV tile) with all its "
+      "query heads [default]");
   rows.add("ctas_per_chain", question(&ScheduleQuestion::ctas_per_chain),
            "2: pairs of CTAs share two KV tiles and halve the reductions into dQ [default]", Echo::kAlways,
            {.hi = 2});
@@ -162,7 +163,8 @@ Keywords<ScheduleParts> turn_keywords() {
   const auto cost = [](auto member) { return within(question(&ScheduleQuestion::costs), member); };
   Keywords<ScheduleParts> rows;
   rows.add("release", cost(&C::release),
-           "When a chain passes on the turn of a dQ tile: after-next: once it has its next one; at-once [default]");
+           "When a chain passes on the turn of a dQ tile: after-next: once it has its next one; at-once "
+           "[default]");
   rows.add("dkv_turns", cost(&C::dkv_turns),
            "With heads_kv: apart: dV and dK in a turn each; together [default]");
   rows.add("early_exit", cost(&C::early_exit),
@@ -201,8 +203,8 @@ bool has_keyword(const Keywords<Q>& rows, nb::handle key) {
 Keywords<AskedSchedule> schedule_keywords() {
   using F = AskedSchedule;
   Keywords<F> rows;
-  for (const auto& part :
-       {size_keywords(), choice_keywords(), walk_keywords(), worker_keywords(), cost_keywords(), turn_keywords()})
+  for (const auto& part : {size_keywords(), choice_keywords(), walk_keywords(), worker_keywords(),
+                           cost_keywords(), turn_keywords()})
     rows.include(part, &F::parts);
   rows.add("costs", within(within(&F::parts, &ScheduleParts::question), &ScheduleQuestion::named_costs),
            "Named costs in microseconds, or a file of them [with kernel its own on the device]",

@@ -25,7 +25,8 @@ struct StepTile {
 };
 
 StepTile tile_of(const BackwardProblem& problem, const ScheduledChain& chain, const CriticalStep& step) {
-  if (step.phase != TaskPhase::kCompute && step.phase != TaskPhase::kReduce) return {chain.head, std::nullopt};
+  if (step.phase != TaskPhase::kCompute && step.phase != TaskPhase::kReduce)
+    return {chain.head, std::nullopt};
   const std::int32_t tiles = problem.mask.q_tiles / problem.merged_heads;
   const std::int32_t q = chain.q_order[static_cast<std::size_t>(step.task)];
   return {chain.head * problem.merged_heads + q / tiles, q % tiles};
@@ -72,8 +73,9 @@ std::string bound_name(const FinishedSchedule& finished) {
 
 std::string problem_text(const BackwardProblem& problem) {
   const std::int32_t tiles = problem.mask.q_tiles / problem.merged_heads;
-  const std::string merged =
-      problem.merged_heads == 1 ? "" : fmt::format(" (chains of KV heads, {} heads each)", problem.merged_heads);
+  const std::string merged = problem.merged_heads == 1
+                                 ? ""
+                                 : fmt::format(" (chains of KV heads, {} heads each)", problem.merged_heads);
   return fmt::format("{} Q x {} KV tiles, {} heads{}, {} workers", tiles, problem.mask.kv_tiles,
                      problem.heads * problem.merged_heads, merged, problem.workers);
 }
@@ -94,9 +96,9 @@ std::string critical_path_text(const FinishedSchedule& finished) {
   for_each_critical_step(finished, [&](const SchedulePhase& phase, const CriticalStep& step, double offset) {
     const ScheduledChain& chain = phase.schedule.chains[static_cast<std::size_t>(step.chain)];
     const StepTile at = tile_of(phase.problem, chain, step);
-    steps.push_back(
-        {short_number(offset + step.start), short_number(offset + step.end), std::to_string(at.head),
-         std::to_string(chain.kv_tile), at.q_tile ? std::to_string(*at.q_tile) : "-", to_string(step.phase)});
+    steps.push_back({short_number(offset + step.start), short_number(offset + step.end),
+                     std::to_string(at.head), std::to_string(chain.kv_tile),
+                     at.q_tile ? std::to_string(*at.q_tile) : "-", to_string(step.phase)});
   });
   return "\ncritical path\n" + text_table(steps);
 }
@@ -230,9 +232,9 @@ std::string schedule_comparison(const ScheduleAnswer& answer) {
     if (answer.tokens)
       rows.back().push_back(finished->workspace_bytes ? megabytes(*finished->workspace_bytes) : "-");
   }
-  return problem_text(answer.problem) + "\n" +
-         text_table(rows) + "* no prescribed dQ order in one pass; its bound is that of its own work\n" +
-         remarks + (answer.cost_map.empty() ? std::string() : cost_map_text(answer.cost_map));
+  return problem_text(answer.problem) + "\n" + text_table(rows) +
+         "* no prescribed dQ order in one pass; its bound is that of its own work\n" + remarks +
+         (answer.cost_map.empty() ? std::string() : cost_map_text(answer.cost_map));
 }
 
 }  // namespace natten_sim::report

@@ -16,6 +16,25 @@ std::string grouped(Int128 value) {
   return digits;
 }
 
+std::string wrapped_text(std::string_view text, std::size_t columns) {
+  constexpr std::string_view kIndent = "    ";
+  std::string lines;
+  std::size_t line = 0;  // where the last line begins
+  while (!text.empty()) {
+    const std::size_t blanks = std::min(text.find_first_not_of(' '), text.size());
+    const std::size_t end = std::min(text.find(' ', blanks), text.size());
+    if (blanks < end && lines.size() > line && lines.size() + end - line > columns) {
+      lines += "\n";
+      line = lines.size();
+      lines += std::string(kIndent) + std::string(text.substr(blanks, end - blanks));
+    } else {
+      lines += text.substr(0, end);
+    }
+    text.remove_prefix(end);
+  }
+  return lines + "\n";
+}
+
 std::string text_table(const std::vector<std::vector<std::string>>& rows, LastColumn last) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {

@@ -266,8 +266,8 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
   CalibrateQuestion fit_only = question;
   fit_only.suggestions = 0;
   for (const std::vector<KernelRun>& runs : groups) {
-    alone.push_back(calibrate_pass(
-        runs, context.catalog.cost_priors.of(runs[0].pass, runs[0].kernel), fit_only, context));
+    alone.push_back(calibrate_pass(runs, context.catalog.cost_priors.of(runs[0].pass, runs[0].kernel),
+                                   fit_only, context));
   }
   CalibrateAnswer answer;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -275,7 +275,8 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
     answer.passes.push_back(calibrate_pass(runs, priors_beside(alone[i], alone, context), question, context));
     KernelCosts& entry = entry_of(answer.passes.back(), runs.front(), answer.entries);
     entry.passes.push_back(answer.passes.back().costs);
-    for (PermutationRate& rate : permutation_rates(runs, entry.passes.back().launch_us, question.source, context))
+    for (PermutationRate& rate :
+         permutation_rates(runs, entry.passes.back().launch_us, question.source, context))
       entry.permutation.push_back(std::move(rate));
   }
   return answer;

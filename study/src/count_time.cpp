@@ -61,7 +61,8 @@ std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const Til
     return MissingTime{"NATTEN has no kernel for this problem, so it has no time"};
   if (problem.tiling == Tiling::kSingleDimensional && problem.mask.rank() > 1)
     return MissingTime{"no kernel with single-dimensional tiling is calibrated"};
-  TimeQuestion timed = time_question(setting, problem.mask, problem.tiles, problem.walk, question.kernel_schedule);
+  TimeQuestion timed =
+      time_question(setting, problem.mask, problem.tiles, problem.walk, question.kernel_schedule);
   timed.kernel = question.kernel ? *question.kernel : name_of(pass->attention);
   if (pass && !pass->attention.dense && timed.kernel == name_of(pass->attention))
     timed.visits = pass->attention.visits;

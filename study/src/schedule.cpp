@@ -107,8 +107,7 @@ ScheduleAnswer describe_problem(const ScheduleQuestion& question, const Catalog&
   problem.mask = std::move(tiles.mask);
   problem.heads = static_cast<std::int32_t>(all);
   problem.heads_per_kv_head = answer.heads / answer.heads_kv;
-  answer.ctas =
-      count_workers(question.workers, catalog, question.ctas_per_chain * problem.mask.kv_tiles);
+  answer.ctas = count_workers(question.workers, catalog, question.ctas_per_chain * problem.mask.kv_tiles);
   if (answer.ctas < question.ctas_per_chain)
     throw InvalidParameter("workers", std::to_string(answer.ctas), "2 or more, for pairs of CTAs");
   problem.workers = answer.ctas / question.ctas_per_chain;
@@ -244,7 +243,8 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
                                 .progress = context.progress};
   for (const ScheduleAlgorithm* algorithm : algorithms) {
     answer.results.push_back(run_algorithm(*algorithm, request, whole.parts, question.detail));
-    if (auto* finished = std::get_if<FinishedSchedule>(&answer.results.back().outcome); finished && answer.tokens)
+    if (auto* finished = std::get_if<FinishedSchedule>(&answer.results.back().outcome);
+        finished && answer.tokens)
       finished->workspace_bytes = workspace_bytes(*finished, answer, question);
   }
   if (question.cost_map && !question.named_costs && count_tasks(answer.problem) <= kCheapTasks)

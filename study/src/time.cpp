@@ -93,8 +93,8 @@ std::variant<const KernelCosts*, MissingTime> find_costs(const TimeQuestion& que
                  measurement(question, kernel.name));
 }
 
-/// A launch and the bytes over their rate, a copy. None where copies are made and nobody has measured them, as
-/// on one axis.
+/// A launch and the bytes over their rate, a copy. None where copies are made and nobody has measured them,
+/// as on one axis.
 std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKernel& kernel,
                                      const KernelCosts& costs) {
   if (kernel.dense || kernel.in_place || !permutes_tokens(kernel.family)) return 0.0;
@@ -108,7 +108,8 @@ std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKe
   double seconds = 0;
   for (const PermutedTensor& copy : permutation.copies) {
     const double bytes = static_cast<double>(copy.bytes_read) + static_cast<double>(copy.bytes_written);
-    seconds += 1e-6 * costs.costs_of(question.pass)->launch_us + bytes / (copy.into_tiles ? rate->into_bytes_per_s : rate->out_bytes_per_s);
+    seconds += 1e-6 * costs.costs_of(question.pass)->launch_us +
+               bytes / (copy.into_tiles ? rate->into_bytes_per_s : rate->out_bytes_per_s);
   }
   return 1e3 * seconds;
 }
@@ -177,8 +178,8 @@ double unmeasured_share(const TimeQuestion& question, const LaunchTime& parts) {
 }
 
 double spread_of(const std::vector<CostPrior>& priors, const char* name) {
-  const auto found = std::find_if(priors.begin(), priors.end(),
-                                  [&](const CostPrior& prior) { return prior.name == name; });
+  const auto found =
+      std::find_if(priors.begin(), priors.end(), [&](const CostPrior& prior) { return prior.name == name; });
   return found == priors.end() ? 0 : found->spread;
 }
 

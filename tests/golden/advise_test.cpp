@@ -15,7 +15,9 @@ double product(const Json& extents) {
   return result;
 }
 
-TEST_CASE("advice echoes what preset and defaults fill in, and refuses a range of sparsity by naming where it goes") {
+TEST_CASE(
+    "advice echoes what preset and defaults fill in, and refuses a range of sparsity by naming where it "
+    "goes") {
   const auto echoed = Json::parse(run("advise --preset flux1-dev-4k --device h200 --json").out)["input"];
   CHECK(echoed["input"] == Json({256, 256}));
   CHECK(echoed["heads"] == 24);
@@ -23,7 +25,8 @@ TEST_CASE("advice echoes what preset and defaults fill in, and refuses a range o
   CHECK(echoed["head_dim"] == 128);
   CHECK(echoed["dtype"] == "fp16");
   CHECK(echoed["sparsity"] == 0.9);
-  check_refused("advise --preset flux1-dev-4k --sparsity 0.85:0.9", {"sparsity", "0.85:0.9", "search takes ranges"});
+  check_refused("advise --preset flux1-dev-4k --sparsity 0.85:0.9",
+                {"sparsity", "0.85:0.9", "search takes ranges"});
 }
 
 TEST_CASE("advice is three distinct choices, each with its time, its call and its check") {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # check_documents.sh ROOT PROGRAM_FOLDER: what README.md and docs/ promise is what the program does.
 #   ```console blocks: "$ command" lines followed by their exact stdout
+#   (a command whose line ends in \ goes on in the next, here and below)
 #   ```sh blocks: every command exits 0; one that draws docs/FILE.svg draws exactly the picture that is there
 #   <!-- path --> before a ```cpp block: the block is that file
 #   <!-- begin: command --> .. <!-- end -->: the lines between are the command's stdout
@@ -29,6 +30,10 @@ for document in README.md docs/*.md; do
   mode=text command='' source=''
   : >"$scratch/block"
   while IFS= read -r line || [ -n "$line" ]; do
+    while [[ ($mode = sh || ($mode = console && $line = '$ '*)) && $line = *\\ ]]; do
+      IFS= read -r more
+      line=${line%\\}$(sed 's/^ *//' <<<"$more")
+    done
     case $mode in
       text)
         case $line in

@@ -127,8 +127,9 @@ TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a state
   }
   CHECK(rows.size() == 380);
   CHECK(used.size() == known.size());  // no reason is left for a miss that is none any more
+  // 276 and 38 while 12 cells of an H200 were fitted. Its constants come from a sweep of another one since.
   CHECK(unfitted["within"] >= 286);
-  CHECK(unfitted["known deviation"] <= 40);  // two since an H200's constants come from a sweep of another one
+  CHECK(unfitted["known deviation"] <= 40);
   // The CAS round trip is stored as the one that leaves these two cells without error in the mean.
   CHECK(cas_cells == 2);
   CHECK(std::abs(logs / 2) < 0.01);

@@ -179,8 +179,8 @@ TEST_CASE("kernels are listed with the sources of their rates") {
 
 TEST_CASE("the timed model gives the measured causal rates from full ones") {
   // 16 heads of 16384 tokens, head dim 128, on an H200: 318 and 628 TFLOP/s were measured. What is drawn
-  // (tile times of fa2 vary by 2.3%) moves an answer for fa2 by up to 2% either way, so the mean of eight draws
-  // is judged.
+  // (tile times of fa2 vary by 2.3%) moves an answer for fa2 by up to 2% either way, so the mean of eight
+  // draws is judged.
   struct Case {
     const char* kernel;
     double measured, tolerance;

@@ -10,9 +10,9 @@ namespace {
 
 using namespace natten_sim::test;
 
-const std::vector<std::string> kAlgorithms = {"ascending",  "descending",      "spt",       "outside-in",
-                                              "first-come", "shift",           "wave-shift", "symmetric-shift",
-                                              "fa2-split",  "two-pass",        "unordered", "best"};
+const std::vector<std::string> kAlgorithms = {"ascending",  "descending", "spt",        "outside-in",
+                                              "first-come", "shift",      "wave-shift", "symmetric-shift",
+                                              "fa2-split",  "two-pass",   "unordered",  "best"};
 
 void check_refused(const std::string& line, const std::vector<std::string>& words) {
   natten_sim::test::check_refused("schedule " + line, words);
@@ -37,11 +37,10 @@ double tasks_of(const std::string& line) {
 
 TEST_CASE("schedule: the result has exactly the fields of its contract, with their types") {
   const std::string line = "schedule --q-tiles 4 --mask causal --algorithm spt --compute 7 --reduce 2";
-  const std::set<std::string> expected = {"algorithm",      "ordered",        "makespan",       "lower_bound",
-                                          "lower_bound_by", "optimality_gap", "utilization",    "total_work",
-                                          "bubble",         "closed_form",    "deadlock",       "hang_free",
-                                          "not_applicable", "dispatch",       "heads_in_flight", "proved",
-                                          "workspace_bytes"};
+  const std::set<std::string> expected = {
+      "algorithm",      "ordered",    "makespan",        "lower_bound", "lower_bound_by", "optimality_gap",
+      "utilization",    "total_work", "bubble",          "closed_form", "deadlock",       "hang_free",
+      "not_applicable", "dispatch",   "heads_in_flight", "proved",      "workspace_bytes"};
   const Json plain = result_of(line);
   CHECK(keys_of(plain) == expected);
   CHECK(keys_of(plain["bubble"]) == std::set<std::string>{"startup", "wait_for_turn", "tail"});

@@ -27,7 +27,8 @@ std::vector<std::vector<std::string>> cells_of(const std::string& csv) {
 }
 
 TEST_CASE("each point of a sweep is answered as a run of its own, whatever the number of threads") {
-  const std::string options = "--q-tile 8 --kv-tile 4 --quiet --jsonl --over window=16:32:8 stride=1,8 causal=false,true";
+  const std::string options =
+      "--q-tile 8 --kv-tile 4 --quiet --jsonl --over window=16:32:8 stride=1,8 causal=false,true";
   const auto done = run("sweep count -i 64 " + options + " --jobs 1");
   REQUIRE(done.exit_code == 0);
   const std::vector<Json> points = json_lines(done.out);
@@ -39,8 +40,8 @@ TEST_CASE("each point of a sweep is answered as a run of its own, whatever the n
         const Json& point = points[at];
         CHECK(point["point"] == at++);
         CHECK(point["values"] == Json({{"window", window}, {"stride", stride}, {"causal", causal}}));
-        CHECK(point["result"] == result_of(std::string("count -i 64 --q-tile 8 --kv-tile 4 -w ") + window + " -s " +
-                                           stride + " -c " + causal));
+        CHECK(point["result"] == result_of(std::string("count -i 64 --q-tile 8 --kv-tile 4 -w ") + window +
+                                           " -s " + stride + " -c " + causal));
       }
     }
   }
@@ -103,8 +104,8 @@ TEST_CASE("a journal lets a sweep go on, and joins shards") {
 
 TEST_CASE("a sweep is drawn, one line for each value of the second option") {
   const std::string file = scratch_folder() + "/m.svg";
-  const auto done = run("sweep reuse -d 64 --over seqlen=1024:4096:1024 causal=false,true --quiet --svg " + file +
-                        " --y sectors_total");
+  const auto done = run("sweep reuse -d 64 --over seqlen=1024:4096:1024 causal=false,true --quiet --svg " +
+                        file + " --y sectors_total");
   CHECK(done.exit_code == 0);
   const std::string svg = read_text(file);
   CHECK(svg.find("sectors_total over seqlen") != std::string::npos);
@@ -124,14 +125,16 @@ TEST_CASE("what is wrong with a sweep is said before anything is asked") {
   check_refused("sweep count -i 16 --over window=7:3:1", {"over", "LO <= HI"});
   check_refused("sweep count -i 16 --over window=3 window=5", {"over", "twice"});
   check_refused("sweep count --over window=1:100000:1 stride=1:100000:1", {"over", "10000000"});
-  check_refused("sweep count -i 16 --over window=3 --shard 3/2", {"shard", "3/2"});
+  check_refused("sweep count -i 16 --over window=3 --shard 3/2", {"shard", "'3'"});
   check_refused("sweep count -i 16 --over output=a,b", {"output", "of its own"});
   check_refused("sweep count -i 16 --over window=3 --svg /tmp/never.svg", {"svg", "--y"});
   check_refused("sweep sweep --over window=3", {"subcommand"});
 }
 
 TEST_CASE("a request is answered by what the subcommand prints, in order, its id first") {
-  const auto done = run("serve", R"({"command": "count", "options": {"input": [64], "window": 16, "kv-tile": [8], "q_tile": [8]}, "id": [1, "a"]}
+  const auto done = run(
+      "serve",
+      R"({"command": "count", "options": {"input": [64], "window": 16, "kv-tile": [8], "q_tile": [8]}, "id": [1, "a"]}
 
 {"id": 2, "command": "reuse", "options": {"seqlen": 4096, "dim": 64, "causal": true, "kernel": null}}
 {"command": "list", "options": {"what": "devices"}})");
@@ -165,7 +168,8 @@ TEST_CASE("a request that is wrong has an error in its place, and those after it
   for (std::size_t i = 0; i < 10; ++i) {
     INFO(i << ": " << answers[i].dump());
     REQUIRE(answers[i].contains("error"));
-    for (const char* key : {"message", "parameter", "value", "accepted"}) CHECK(answers[i]["error"].contains(key));
+    for (const char* key : {"message", "parameter", "value", "accepted"})
+      CHECK(answers[i]["error"].contains(key));
   }
   CHECK(answers[3]["id"] == 7);
   CHECK(answers[3]["error"]["hint"] == "count");

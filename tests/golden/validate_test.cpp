@@ -44,29 +44,21 @@ TEST_CASE(
     "the wgmma engine and neighborhood attention: sectors exact, times within 4% on average, on unfitted "
     "points") {
   const Run done = run("validate forward gna --json --fidelity timed --recorded '" + kRecordings + "'");
-  CHECK(done.exit_code == 0);  // nothing is excused, but no score fell
+  CHECK(done.exit_code == 0);  // nothing is excused, and no score fell: that of DRAM reads judges them
   const Json result = Json::parse(done.out)["result"];
   CHECK(result["recordings"].size() == 2);
   double time = 0;
-  int times = 0, reads = 0, far = 0;
+  int times = 0;
   for (const Json& row : result["rows"]) {
     INFO(row.dump());
     CHECK(row["fitted"] == false);
     const double deviation = std::abs(row["deviation"].get<double>());
-    const std::string counter = row["counter"], model = row["model"], group = row["group"];
+    const std::string counter = row["counter"];
     if (counter == "l2_read_sectors") CHECK(deviation < 0.002);
     if (counter == "launch_time_ns") time += deviation, ++times;
-    if (row["suite"] == "forward" && model == "timed wavefronts" && counter == "dram_read_bytes" &&
-        group.find("full") != std::string::npos) {
-      far += deviation > 0.1 ? 1 : 0;
-      ++reads;
-    }
   }
   CHECK(times == 84);
   CHECK(time / times < 0.04);
-  // CTAs of the longest full launches lose step on the GPU and not in the model.
-  CHECK(reads == 74);
-  CHECK(far == 12);
 }
 
 TEST_CASE("a new miss past tolerance is exit 3, and is shown") {

@@ -79,8 +79,8 @@ void refuse_repeats(const Command& command, const std::vector<std::string>& word
   }
 }
 
-UsageError usage_error(const std::string& message, const std::vector<Command>& commands, const Command* chosen,
-                       const std::vector<std::string>& leftover) {
+UsageError usage_error(const std::string& message, const std::vector<Command>& commands,
+                       const Command* chosen, const std::vector<std::string>& leftover) {
   const std::string help =
       "see natten-sim " + (chosen != nullptr ? chosen->name + " " : std::string()) + "--help";
   if (leftover.empty()) return {message, help};

@@ -35,8 +35,8 @@ class LineSource {
   double size_ = 0, read_ = 0;
 };
 
-/// `message`, `parameter`, `value`, `accepted` and, where there is one, `hint`: what stands in the place of an
-/// answer.
+/// `message`, `parameter`, `value`, `accepted` and, where there is one, `hint`: what stands in the place of
+/// an answer.
 [[nodiscard]] Json error_fields(const Error& error);
 
 }  // namespace natten_sim::cli

@@ -157,7 +157,8 @@ int run_schedule(const ScheduleFlags& given) {
   ScheduleFlags flags = given;
   refuse_shared_files(flags);
   if (flags.recorded_run && (!flags.table || (!flags.svg && !flags.perfetto))) {
-    throw InvalidParameter("--recorded-run", "given without " + std::string(flags.table ? "a picture" : "--table"),
+    throw InvalidParameter("--recorded-run",
+                           "given without " + std::string(flags.table ? "a picture" : "--table"),
                            "a run of the schedule in --table, and --svg or --perfetto");
   }
   study::Context context = make_context(flags.files);

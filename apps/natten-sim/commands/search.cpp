@@ -233,8 +233,7 @@ std::string render(const SearchFlags& flags, const std::vector<SearchAnswer>& an
   if (flags.output.json) {
     report::Json result = report::search_result(answers);
     if (!call.empty()) report::add_emitted(*flags.emit, call, result);
-    return report::envelope("search", asked_rows().echo(filled_in(flags.asked, answers)),
-                            std::move(result));
+    return report::envelope("search", asked_rows().echo(filled_in(flags.asked, answers)), std::move(result));
   }
   if (flags.emit) return call;
   return flags.output.csv ? report::search_csv(answers) : report::search_text(answers);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -14,6 +13,7 @@
 #include "cli/line_source.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/values.hpp"
 #include "commands.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/journal.hpp"
@@ -42,13 +42,9 @@ struct Shard {
 };
 
 Shard parse_shard(const std::optional<std::string>& text) {
-  Shard shard;
-  if (!text) return shard;
-  char rest = 0;
-  long long number = 0, of = 0;
-  if (std::sscanf(text->c_str(), "%lld/%lld%c", &number, &of, &rest) != 2 || number < 1 || of < number ||
-      of > 1'000'000)
-    throw InvalidParameter("shard", *text, "I/N with 1 <= I <= N, such as 2/5");
+  if (!text) return {};
+  const auto [number, of] = parse_ratio("shard", *text);
+  if (number < 1) throw InvalidParameter("shard", *text, "I/N with 1 <= I <= N, such as 2/5");
   return {number, of};
 }
 
@@ -65,8 +61,9 @@ Json answer_at(const SweepGrid& grid, std::int64_t point, Invocation invocation)
 }
 
 /// Answers what is missing, on several threads. The first failure that is no bad input ends it.
-void answer_points(const SweepGrid& grid, const Invocation& invocation, const std::vector<std::int64_t>& points,
-                   std::int64_t jobs, SweepJournal& journal, ProgressBar& progress) {
+void answer_points(const SweepGrid& grid, const Invocation& invocation,
+                   const std::vector<std::int64_t>& points, std::int64_t jobs, SweepJournal& journal,
+                   ProgressBar& progress) {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::exception_ptr failure;
@@ -113,7 +110,8 @@ int run_sweep(const SweepFlags& flags) {
   for (const std::string& text : flags.over) options.push_back(parse_swept(text, invocation));
   const SweepGrid grid(std::move(options));
   const Shard shard = parse_shard(flags.shard);
-  const Json sweep = {{"subcommand", Json(flags.subcommand)}, {"over", Json(flags.over)}, {"version", version()}};
+  const Json sweep = {
+      {"subcommand", Json(flags.subcommand)}, {"over", Json(flags.over)}, {"version", version()}};
   SweepJournal journal(sweep, flags.journal);
   std::vector<std::int64_t> points;
   for (std::int64_t point = shard.number - 1; point < grid.points(); point += shard.of) {
@@ -141,20 +139,28 @@ Options<SweepFlags> sweep_options() {
   Options<F> rows;
   rows.positional("subcommand", &F::subcommand, {.help = "A subcommand and its options"}, 1 << 16);
   rows.add("--over", &F::over,
-           {.value = "NAME=VALUES", .help = "LO:HI:STEP, LO:HI:xFACTOR, or VALUE,VALUE,..; several options: all combinations"});
-  rows.add("-j,--jobs", &F::jobs, {.value = "N", .help = "Points answered at a time [all cores]", .range = {1, 1024}});
+           {.value = "NAME=VALUES",
+            .help = "LO:HI:STEP, LO:HI:xFACTOR, or VALUE,VALUE,..; several options: all combinations"});
+  rows.add("-j,--jobs", &F::jobs,
+           {.value = "N", .help = "Points answered at a time [all cores]", .range = {1, 1024}});
   rows.add("--journal", &F::journal,
            {.value = "FILE",
-            .help = "Keep answers in FILE as they come, and do not ask again for those in it; more files are read only"});
+            .help = "Keep answers in FILE as they come, and do not ask again for those in it; more files are "
+                    "read only"});
   rows.add("--shard", &F::shard, {.value = "I/N", .help = "Only share I of N, for job arrays"});
   rows.add("--jsonl", &F::jsonl, {.help = "Whole answers as JSON Lines instead of CSV"});
-  rows.add("--svg", &F::svg, {.value = "FILE", .help = "Also draw --y over --x, a line for each value of --by", .needs = {{"y", "--y COLUMN too"}}});
-  rows.add("--x", path(&F::picture, &SweepPicture::x),
-           {.value = "COLUMN", .help = "With --svg [the first option]", .needs = {{"svg", "--svg FILE too"}}});
+  rows.add("--svg", &F::svg,
+           {.value = "FILE",
+            .help = "Also draw --y over --x, a line for each value of --by",
+            .needs = {{"y", "--y COLUMN too"}}});
+  rows.add(
+      "--x", path(&F::picture, &SweepPicture::x),
+      {.value = "COLUMN", .help = "With --svg [the first option]", .needs = {{"svg", "--svg FILE too"}}});
   rows.add("--y", path(&F::picture, &SweepPicture::y),
            {.value = "COLUMN", .help = "With --svg, which needs it", .needs = {{"svg", "--svg FILE too"}}});
-  rows.add("--by", path(&F::picture, &SweepPicture::by),
-           {.value = "COLUMN", .help = "With --svg [the second option]", .needs = {{"svg", "--svg FILE too"}}});
+  rows.add(
+      "--by", path(&F::picture, &SweepPicture::by),
+      {.value = "COLUMN", .help = "With --svg [the second option]", .needs = {{"svg", "--svg FILE too"}}});
   rows.add("--output", &F::output,
            {.value = "FILE", .help = "Write to FILE instead of stdout (complete or not at all)"});
   rows.add("--quiet", &F::quiet, {.help = "No notes and no progress on stderr"});
@@ -169,13 +175,16 @@ Command sweep_command() {
                   .position = 65,
                   .summary = "Ask a subcommand for many values of its options: one table, one plot"};
   command.footer =
-      "The subcommand comes first, its options anywhere. One row a point: its values, the problem, the answer.\n"
+      "The subcommand comes first, its options anywhere. One row a point: its values, the problem, the "
+      "answer.\n"
       "Examples:\n"
       "  natten-sim sweep reuse --over seqlen=16384:262144:x2 order=cyclic,sawtooth -d 64 --device h200 \\\n"
       "      --fidelity lru --svg misses.svg --y miss_sectors\n"
       "  natten-sim sweep count --preset hunyuan-video --over window=18x24x24,30x24x24 stride=1,2,4\n"
-      "  natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --shard 1/4 --journal 1.jsonl\n"
-      "  natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --journal 1.jsonl 2.jsonl\n"
+      "  natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --shard 1/4 --journal "
+      "1.jsonl\n"
+      "  natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --journal 1.jsonl "
+      "2.jsonl\n"
       "A journal lets a sweep that was stopped go on. With the journals of all shards it is a merge.\n"
       "Exit codes: 0 done, 1 internal error, 2 bad input, or every point refused.";
   bind(command, sweep_options(), run_sweep);

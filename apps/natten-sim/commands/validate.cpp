@@ -10,8 +10,8 @@
 #include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/measure/session.hpp>
-#include <natten_sim/validate/sass/lowering_check.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
+#include <natten_sim/validate/sass/lowering_check.hpp>
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
@@ -173,7 +173,8 @@ int run_sass(Job& job) {
   const std::vector<LoweringCheck> checks =
       check_lowerings(parse_sass(disassemble_this_program(job.flags.disassembler)), builtin_lowerings());
   print(
-      job, [&] { return report::lowering_checks_json(checks); }, [&] { return report::lowering_checks_csv(checks); },
+      job, [&] { return report::lowering_checks_json(checks); },
+      [&] { return report::lowering_checks_csv(checks); },
       [&] { return report::lowering_checks_text(checks); });
   const auto is = [](LoweringVerdict verdict) {
     return [verdict](const LoweringCheck& check) { return check.verdict == verdict; };

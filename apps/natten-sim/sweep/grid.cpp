@@ -1,52 +1,37 @@
 #include "sweep/grid.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/value_text.hpp>
 
 namespace natten_sim::cli {
 namespace {
 
 constexpr const char* kAcceptedValues = "NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..";
 
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (true) {
-    const std::size_t end = text.find(separator, begin);
-    parts.push_back(text.substr(begin, end - begin));
-    if (end == std::string::npos) return parts;
-    begin = end + 1;
-  }
-}
-
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// LO:HI:STEP or LO:HI:xFACTOR of whole numbers; none: something else.
 std::optional<std::vector<std::string>> range_of(const std::string& text) {
-  const std::vector<std::string> parts = parts_of(text, ':');
-  if (parts.size() != 3) return std::nullopt;
+  const std::vector<std::string> parts = split_text(text, ':');
+  if (parts.size() != 3 || text.find_first_not_of("0123456789:x") != std::string::npos) return std::nullopt;
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;
   const bool multiplied = parts[2].starts_with('x');
-  const auto low = whole(parts[0]), high = whole(parts[1]), step = whole(parts[2].substr(multiplied ? 1 : 0));
-  if (!low || !high || !step) return std::nullopt;
-  const std::int64_t least_step = multiplied ? 2 : 1;
-  if (*low > *high || *low < (multiplied ? 1 : 0) || *high > std::int64_t{1} << 53 || *step < least_step)
-    throw InvalidParameter("over", text, "LO:HI:STEP with LO <= HI and a step from 1, or a factor from x2");
+  const std::int64_t low = parse_integer("over", parts[0], 0, kMost),
+                     high = parse_integer("over", parts[1], 0, kMost);
+  const std::int64_t step = parse_integer("over", parts[2].substr(multiplied ? 1 : 0), 0, kMost);
+  if (low > high || step < (multiplied ? 2 : 1) || (multiplied && low == 0))
+    throw InvalidParameter("over", text,
+                           "LO:HI with LO <= HI and a step from 1, or LO from 1 and a factor from x2");
   std::vector<std::string> values;
-  for (std::int64_t value = *low; value <= *high;) {
+  for (std::int64_t value = low; value <= high;) {
     values.push_back(std::to_string(value));
-    if (static_cast<std::int64_t>(values.size()) > SweepGrid::kMaxPoints)
+    if (std::ssize(values) > SweepGrid::kMaxPoints)
       throw InvalidParameter("over", text, "at most " + std::to_string(SweepGrid::kMaxPoints) + " values");
-    if (multiplied && value > *high / *step) break;
-    value = multiplied ? value * *step : value + *step;
+    if (multiplied && value > high / step) break;
+    value = multiplied ? value * step : value + step;
   }
   return values;
 }
@@ -62,7 +47,7 @@ SweptOption parse_swept(const std::string& text, const Invocation& invocation) {
   if (auto range = range_of(values)) {
     option.texts = std::move(*range);
   } else {
-    option.texts = parts_of(values, values.find(';') != std::string::npos ? ';' : ',');
+    option.texts = split_text(values, values.find(';') != std::string::npos ? ';' : ',');
   }
   if (std::any_of(option.texts.begin(), option.texts.end(), [](const auto& value) { return value.empty(); }))
     throw InvalidParameter("over", text, "no empty value: " + std::string(kAcceptedValues));

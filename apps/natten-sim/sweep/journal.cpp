@@ -56,7 +56,8 @@ void SweepJournal::read(const std::string& path, const Json& sweep, bool cut) {
     begin = end + 1;
     if (line == 1) {
       if (!object.is_object() || !object.contains("sweep")) throw malformed("another kind of file");
-      if (!(object.at("sweep") == sweep)) throw malformed("of another sweep: " + json_text(object.at("sweep")));
+      if (!(object.at("sweep") == sweep))
+        throw malformed("of another sweep: " + json_text(object.at("sweep")));
     } else if (!object.is_object() || !object.contains("point")) {
       throw malformed("line " + std::to_string(line));
     } else {

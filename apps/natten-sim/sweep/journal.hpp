@@ -16,8 +16,9 @@ namespace natten_sim::cli {
 /// added as soon as it is answered. A line that a killed run left half-written is cut off.
 class SweepJournal {
  public:
-  /// @param sweep what must stand in the first line of each file. @param paths all are read, in order; answers
-  /// are added to the first, which is created where there is none. None: nothing is kept beyond this run.
+  /// @param sweep what must stand in the first line of each file. @param paths all are read, in order;
+  /// answers are added to the first, which is created where there is none. None: nothing is kept beyond this
+  /// run.
   /// @throws InvalidParameter, MalformedData for a file of something else or of another sweep.
   SweepJournal(const Json& sweep, const std::vector<std::string>& paths);
   ~SweepJournal();

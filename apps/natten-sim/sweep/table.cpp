@@ -106,7 +106,8 @@ std::string sweep_csv(const std::vector<Json>& rows) {
 
 std::string sweep_svg(const std::string& title, const SweepGrid& grid, const std::vector<Json>& rows,
                       const SweepPicture& picture) {
-  if (!picture.y) throw InvalidParameter("y", "not given", "a column of numbers: " + joined(columns_of(rows)));
+  if (!picture.y)
+    throw InvalidParameter("y", "not given", "a column of numbers: " + joined(columns_of(rows)));
   const std::vector<SweptOption>& options = grid.options();
   const std::string x = checked_column("x", picture.x, options.front().name, rows, true);
   const std::string y = checked_column("y", picture.y, "", rows, true);
@@ -116,7 +117,8 @@ std::string sweep_svg(const std::string& title, const SweepGrid& grid, const std
   draw::CurvePlot plot{.heading = {y + " over " + x, title}};
   std::vector<double> xs, ys;
   for (const std::string& value : by.empty() ? std::vector<std::string>{""} : values_in(rows, by)) {
-    draw::Series series{.label = by.empty() ? "" : by + " " + value, .style = draw::SeriesStyle::kLineAndPoints};
+    draw::Series series{.label = by.empty() ? "" : by + " " + value,
+                        .style = draw::SeriesStyle::kLineAndPoints};
     for (const Json& row : rows) {
       if (!by.empty() && report::csv_cell(row.contains(by) ? row.at(by) : Json()) != value) continue;
       const auto at = number_in(row, x), height = number_in(row, y);

@@ -15,7 +15,8 @@ namespace natten_sim::cli {
 /// A row for each point: its values, `error`, then the fields of `input` and `result` in their order, as
 /// `outer_inner` where objects are nested. A field of `result` with the name of one of `input` becomes
 /// `result_NAME`. Lists of objects have no column.
-[[nodiscard]] std::vector<Json> sweep_rows(const SweepGrid& grid, const std::map<std::int64_t, Json>& answers);
+[[nodiscard]] std::vector<Json> sweep_rows(const SweepGrid& grid,
+                                           const std::map<std::int64_t, Json>& answers);
 
 /// With the columns of all rows.
 [[nodiscard]] std::string sweep_csv(const std::vector<Json>& rows);
@@ -27,7 +28,7 @@ struct SweepPicture {
 };
 
 /// SVG. @throws InvalidParameter, UnknownName for a column that is not there or has no numbers.
-[[nodiscard]] std::string sweep_svg(const std::string& title, const SweepGrid& grid, const std::vector<Json>& rows,
-                                    const SweepPicture& picture);
+[[nodiscard]] std::string sweep_svg(const std::string& title, const SweepGrid& grid,
+                                    const std::vector<Json>& rows, const SweepPicture& picture);
 
 }  // namespace natten_sim::cli

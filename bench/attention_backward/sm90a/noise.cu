@@ -1,6 +1,6 @@
-#include "../noise.hpp"
-
 #include <cuda_runtime.h>
+
+#include "../noise.hpp"
 
 namespace natten_sim::bench {
 namespace {

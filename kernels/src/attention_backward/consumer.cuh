@@ -79,7 +79,7 @@ struct Consumer {
     for (int i = 0; i < T::kKvTile / 16; ++i) {
       if constexpr (T::kDqTransposed) {
         TransposedGradientProduct<Element, T::kQTile>::issue(to, along_rows(right, i),
-                                                         along_columns(left, T::kQTile, i), i != 0);
+                                                             along_columns(left, T::kQTile, i), i != 0);
       } else {
         GradientProduct<Element, 64>::issue(to, along_columns(left, T::kQTile, i), along_rows(right, i),
                                             i != 0);

@@ -9,8 +9,9 @@ template <class T>
 Instance instance() {
   static_assert(sizeof(Shared<T>) <= 232448, "shared memory of a CTA on sm_90");
   Instance made;
-  made.shape = {T::kHeadDim, __is_same(typename T::Element, __half) ? Dtype::kFp16 : Dtype::kBf16, T::kQTile,
-                T::kKvTile, T::kPipeline, T::kPairs};
+  made.shape = {T::kHeadDim,  __is_same(typename T::Element, __half) ? Dtype::kFp16 : Dtype::kBf16,
+                T::kQTile,    T::kKvTile,
+                T::kPipeline, T::kPairs};
   made.kernel = reinterpret_cast<const void*>(&attention_backward_kernel<T>);
   made.threads = T::kThreads;
   made.shared_bytes = sizeof(Shared<T>);

@@ -37,7 +37,8 @@ __device__ inline bool sees(const OracleArguments& a, int query, int key) {
   if (query >= a.q_tokens || key >= a.kv_tokens) return false;
   const int distance = key - (query + a.kv_tokens - a.q_tokens);
   if (distance < -a.left || distance > a.right) return false;
-  return a.pairs == nullptr || (a.pairs[static_cast<std::int64_t>(query) * a.words + key / 64] >> (key % 64) & 1) != 0;
+  return a.pairs == nullptr ||
+         (a.pairs[static_cast<std::int64_t>(query) * a.words + key / 64] >> (key % 64) & 1) != 0;
 }
 
 /// Whether some pair of the 32 x 32 from these on attends. All threads of a block call it.
@@ -47,9 +48,10 @@ __device__ inline bool some_attend(const OracleArguments& a, int first_query, in
   if (first_key + kTile - 1 < first_query + shift - a.left) return false;
   if (a.pairs == nullptr) return true;
   const int query = first_query + static_cast<int>(threadIdx.x) % kTile;
-  const bool own = query < a.q_tokens &&
-                   static_cast<std::uint32_t>(a.pairs[static_cast<std::int64_t>(query) * a.words + first_key / 64] >>
-                                              (first_key % 64)) != 0;
+  const bool own =
+      query < a.q_tokens &&
+      static_cast<std::uint32_t>(a.pairs[static_cast<std::int64_t>(query) * a.words + first_key / 64] >>
+                                 (first_key % 64)) != 0;
   return __syncthreads_or(own) != 0;
 }
 

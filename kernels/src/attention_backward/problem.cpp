@@ -49,8 +49,10 @@ void require_valid(const Problem& problem) {
   if (problem.pairs != nullptr &&
       (problem.pairs->q_tokens() != problem.q_tokens || problem.pairs->kv_tokens() != problem.kv_tokens)) {
     throw InvalidParameter(
-        "pairs", std::to_string(problem.pairs->q_tokens()) + " x " + std::to_string(problem.pairs->kv_tokens()),
-        std::to_string(problem.q_tokens) + " x " + std::to_string(problem.kv_tokens) + ", the problem's tokens");
+        "pairs",
+        std::to_string(problem.pairs->q_tokens()) + " x " + std::to_string(problem.pairs->kv_tokens()),
+        std::to_string(problem.q_tokens) + " x " + std::to_string(problem.kv_tokens) +
+            ", the problem's tokens");
   }
   const auto require_below = [](const char* name, std::int64_t value, std::int64_t limit) {
     if (value >= limit)

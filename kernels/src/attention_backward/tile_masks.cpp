@@ -103,7 +103,8 @@ Pattern pattern_of(const TileBits& bits, int q_tile) {
 TilePair neighborhood_tiles(const KernelShape& kernel, std::size_t rank) {
   const bool wide = kernel.q_tile == 128;
   if (kernel.kv_tile != 128 || (kernel.q_tile != 64 && !wide))
-    throw InvalidParameter("kernel", std::to_string(kernel.q_tile), "tiles of 64 or 128 queries and 128 keys");
+    throw InvalidParameter("kernel", std::to_string(kernel.q_tile),
+                           "tiles of 64 or 128 queries and 128 keys");
   switch (rank) {
     case 1:
       return {{kernel.q_tile}, {kernel.kv_tile}};

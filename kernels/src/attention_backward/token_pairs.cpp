@@ -75,7 +75,8 @@ TokenPairs document_pairs(std::span<const std::int64_t> lengths) {
   TokenPairs pairs(tokens, tokens);
   std::int64_t first = 0;
   for (const std::int64_t length : lengths) {
-    for (std::int64_t query = first; query < first + length; ++query) pairs.show(query, {first, first + length});
+    for (std::int64_t query = first; query < first + length; ++query)
+      pairs.show(query, {first, first + length});
     first += length;
   }
   return pairs;

@@ -200,11 +200,12 @@ WorkList work_list(const Problem& problem, const KernelShape& kernel, const Back
       task.flags = mask.at(q, chain.kv_tile) == TileWork::kPartial ? kMasked : 0;
       if (!patterns.of.empty()) task.pattern = patterns.of[mask_cell(mask, q, chain.kv_tile)];
       if (i + 1 == chain.q_order.size()) task.flags = static_cast<std::uint16_t>(task.flags | kLast);
-      task.rank = turns.empty()
-                      ? 0
-                      : static_cast<std::uint16_t>(
-                            turns[cell_of(tiles, chain.head, place) * static_cast<std::size_t>(mask.kv_tiles) +
-                                  static_cast<std::size_t>(chain.kv_tile)]);
+      task.rank =
+          turns.empty()
+              ? 0
+              : static_cast<std::uint16_t>(
+                    turns[cell_of(tiles, chain.head, place) * static_cast<std::size_t>(mask.kv_tiles) +
+                          static_cast<std::size_t>(chain.kv_tile)]);
       list.tasks.push_back(task);
     }
   };

@@ -11,8 +11,8 @@ namespace natten_sim::kernels::attention_forward {
 /// One Q tile. The tiles that need no mask come first in its list.
 struct QTileRow {
   int first_entry = 0;
-  int full = 0;     ///< entries that need no mask
-  int count = 0;    ///< all entries
+  int full = 0;   ///< entries that need no mask
+  int count = 0;  ///< all entries
   int group = 0;
   int x = 0, y = 0, z = 0;  ///< first query, innermost axis first, coordinates of the group
   int reserved = 0;

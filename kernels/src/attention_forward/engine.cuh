@@ -1,9 +1,9 @@
 // Attention forward for sm_90a: O = softmax(scale * Q K^T) V and LSE, split over Q tiles.
 //
 // A CTA is a producer warpgroup, of which one thread decodes items and another asks TMA for tiles, and two or
-// three consumer warpgroups of 64 query rows each. K and V travel through rings of kStages tiles with an mbarrier "full" and one
-// "empty" a stage; Q has its own ring, and O leaves through the Q tile's place. Consumers keep S, P and O in
-// registers: P in the accumulator's layout is the next product's A operand.
+// three consumer warpgroups of 64 query rows each. K and V travel through rings of kStages tiles with an
+// mbarrier "full" and one "empty" a stage; Q has its own ring, and O leaves through the Q tile's place.
+// Consumers keep S, P and O in registers: P in the accumulator's layout is the next product's A operand.
 //
 // Within a warpgroup S of the next tile and P V of this one are in flight together, and softmax of the former
 // runs while the tensor cores work on the latter, of this warpgroup or another. Masked tiles have loops of

@@ -89,8 +89,8 @@ KernelShape best_kernel(const Problem& problem) {
   const auto head_dim = static_cast<int>(std::clamp<std::int64_t>(problem.head_dim, 0, 1 << 20));
   const Band* band = std::get_if<Band>(&problem.mask);
   constexpr double kFewKeys = 1200;  // measured: 1024 are few, 2048 are not
-  // In fp16 sums may not pass 65,504. Where a row sees few keys of its first tiles its reference may be far below the
-  // other scores, and long sums pass that: items would be computed twice.
+  // In fp16 sums may not pass 65,504. Where a row sees few keys of its first tiles its reference may be far
+  // below the other scores, and long sums pass that: items would be computed twice.
   const bool narrow_sums = problem.dtype == Dtype::kFp16 && band != nullptr && (band->left || band->right);
   const KernelShape shape = narrow_sums || (band != nullptr && mean_keys(problem, *band) < kFewKeys)
                                 ? short_shape(head_dim, problem.dtype, false)

@@ -1,6 +1,6 @@
-// What every warpgroup of a CTA shares, and three threads beside them: the decoder, which draws items and works
-// out what they are, the producer, which asks TMA for tiles, and the observer, which notes when items begin and end
-// where that is asked for.
+// What every warpgroup of a CTA shares, and three threads beside them: the decoder, which draws items and
+// works out what they are, the producer, which asks TMA for tiles, and the observer, which notes when items
+// begin and end where that is asked for.
 #pragma once
 
 #include <type_traits>
@@ -109,8 +109,8 @@ struct CountedRing {
 
 // --- decoder --------------------------------------------------------------------------------------------
 
-/// The next item is drawn so many tiles before the end of one: late, so that CTAs end together, and early enough
-/// for a ticket, a few divisions and loads that wait for each other.
+/// The next item is drawn so many tiles before the end of one: late, so that CTAs end together, and early
+/// enough for a ticket, a few divisions and loads that wait for each other.
 inline constexpr int kDrawAhead = 5;
 
 /// Draws and decodes the first item, and another one whenever the producer asks for it, until there are none.
@@ -197,12 +197,13 @@ __device__ __forceinline__ unsigned take_overflow(Shared<T>& s, int stage) {
   return again;
 }
 
-/// K and V of an item; V trails K by a tile, as the consumers want them. Asks for the next item on the way, before
-/// tile `ask_at`.
+/// K and V of an item; V trails K by a tile, as the consumers want them. Asks for the next item on the way,
+/// before tile `ask_at`.
 template <class T>
 __device__ __forceinline__ void load_walk(const Arguments& a, Shared<T>& s, const CUtensorMap* k_map,
                                           const CUtensorMap* v_map, const Work& work, int ask_at,
-                                          CountedRing<T::kKStages>& k_ring, CountedRing<T::kVStages>& v_ring) {
+                                          CountedRing<T::kKStages>& k_ring,
+                                          CountedRing<T::kVStages>& v_ring) {
   int3 v_origin = {0, 0, 0};
   for (int i = 0; i <= work.count; ++i) {
     int3 k_origin = {0, 0, 0};
@@ -227,8 +228,8 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
   CountedRing<T::kKStages> k_ring;
   CountedRing<T::kVStages> v_ring;
   CountedRing<T::kQStages> q_ring;
-  bool flushed = true;        // nothing under way
-  std::uint32_t parity = 0;   // of next_ready
+  bool flushed = true;       // nothing under way
+  std::uint32_t parity = 0;  // of next_ready
   bool none_left = false;
   for (;;) {
     barrier_wait(&s.q_empty[q_ring.stage()], q_ring.parity() ^ 1);

@@ -1,7 +1,7 @@
 // Which Q tile an item is, and which KV tiles it visits, in which order.
 //
-// A thread of its own decodes items, ahead of the producer and the consumers, which find the result in shared memory:
-// decoding takes several divisions and, for boxes, loads that wait for each other.
+// A thread of its own decodes items, ahead of the producer and the consumers, which find the result in shared
+// memory: decoding takes several divisions and, for boxes, loads that wait for each other.
 //
 // Items are numbered by section (this many heads of all batches), then Q tile, then head of the section, so
 // that 1 head a section is "all tiles of a head, then the next head" and all heads in one section is "one

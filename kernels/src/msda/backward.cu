@@ -1,8 +1,9 @@
 // Multi-scale deformable attention, backward.
 //
-// Variants: tiling (block, point), dtype, types of locations and weights, path of the value's gradient (scatter_add's).
-// The walk is that of the forward pass. Each corner inside its level is one update of a row; gradients of locations and
-// weights are sums over the lanes of a row, by shuffles, without atomics. Floor: forward's, and all gradients.
+// Variants: tiling (block, point), dtype, types of locations and weights, path of the value's gradient
+// (scatter_add's). The walk is that of the forward pass. Each corner inside its level is one update of a row;
+// gradients of locations and weights are sums over the lanes of a row, by shuffles, without atomics. Floor:
+// forward's, and all gradients.
 #include <type_traits>
 
 #include "gpu/cuda_check.cuh"
@@ -19,13 +20,13 @@ struct SampleGradient {
   float x = 0, y = 0, weight = 0;
 };
 
-/// The lanes' part of a sample's gradients, and its updates of the value's gradient. `target` is where the row of an
-/// image's first pixel begins.
+/// The lanes' part of a sample's gradients, and its updates of the value's gradient. `target` is where the
+/// row of an image's first pixel begins.
 template <typename Element, typename Update>
-__device__ __forceinline__ SampleGradient add_sample(typename Update::Type* target,
-                                                     const Corners& corners, float weight, int height, int width,
-                                                     int pixel_elements, int lane, int lanes,
-                                                     const uint4 (&pieces)[4], const float (&above)[Piece<Element>::kElements]) {
+__device__ __forceinline__ SampleGradient add_sample(typename Update::Type* target, const Corners& corners,
+                                                     float weight, int height, int width, int pixel_elements,
+                                                     int lane, int lanes, const uint4 (&pieces)[4],
+                                                     const float (&above)[Piece<Element>::kElements]) {
   constexpr int kElements = Piece<Element>::kElements;
   using Sum = typename Update::Type;
   float dot[4];
@@ -50,7 +51,8 @@ __device__ __forceinline__ SampleGradient add_sample(typename Update::Type* targ
   gradient.x = weight * static_cast<float>(width) * (upper + corners.lower * (lower - upper));
   gradient.y = weight * static_cast<float>(height) * (left + corners.right * (right - left));
 #pragma unroll
-  for (int corner = 0; corner < 4; ++corner) gradient.weight = fmaf(corners.weight(corner), dot[corner], gradient.weight);
+  for (int corner = 0; corner < 4; ++corner)
+    gradient.weight = fmaf(corners.weight(corner), dot[corner], gradient.weight);
   return gradient;
 }
 
@@ -79,12 +81,12 @@ __device__ __forceinline__ void store_sample(const Shape& shape, const BackwardA
   store_parameter<Element>(arrays.weight_gradient, shape.narrow_parameters, sample, gradient.weight);
 }
 
-/// A (query, head) by its lanes. Every lane of a warp goes on to the end, for the shuffles; those past the last pair
-/// repeat the first without adding.
+/// A (query, head) by its lanes. Every lane of a warp goes on to the end, for the shuffles; those past the
+/// last pair repeat the first without adding.
 template <typename Element, typename Update>
 __global__ void __launch_bounds__(kThreads)
-    backward_block(Shape shape, BackwardArrays<Element> arrays, typename Update::Type* gradients, std::int64_t copies,
-                   std::int64_t copy_elements) {
+    backward_block(Shape shape, BackwardArrays<Element> arrays, typename Update::Type* gradients,
+                   std::int64_t copies, std::int64_t copy_elements) {
   constexpr int kElements = Piece<Element>::kElements;
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const int lanes = 1 << shape.lane_shift, lane = static_cast<int>(thread & (lanes - 1));
@@ -95,8 +97,9 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t begin = pair.image * shape.pixels * pixel_elements + pair.head * shape.head_channels;
   typename Update::Type* const target = gradients + blockIdx.x % copies * copy_elements + begin;
   float above[kElements];
-  Piece<Element>::widen(*reinterpret_cast<const uint4*>(arrays.above + pair.stored * shape.head_channels + lane * kElements),
-                        above);
+  Piece<Element>::widen(
+      *reinterpret_cast<const uint4*>(arrays.above + pair.stored * shape.head_channels + lane * kElements),
+      above);
   const int of_pair = shape.levels * shape.points;
   const std::int64_t first_sample = pair.stored * of_pair;
   SampleGradient kept;
@@ -105,14 +108,14 @@ __global__ void __launch_bounds__(kThreads)
     const int height = shape.height[level], width = shape.width[level];
     for (int point = 0; point < shape.points; ++point, ++place) {
       const std::int64_t sample = first_sample + place;
-      Corners corners = corners_of(location_at<Element>(arrays.locations, shape.narrow_parameters, sample), height, width,
-                                   shape.first[level]);
+      Corners corners = corners_of(location_at<Element>(arrays.locations, shape.narrow_parameters, sample),
+                                   height, width, shape.first[level]);
       if (!active) corners.inside = 0;
       const float weight = parameter_at<Element>(arrays.weights, shape.narrow_parameters, sample);
       uint4 pieces[4];
       load_corners(arrays.values + begin + lane * kElements, corners, width, pixel_elements, pieces);
-      SampleGradient gradient = add_sample<Element, Update>(target, corners, weight, height, width, pixel_elements, lane,
-                                                            lanes, pieces, above);
+      SampleGradient gradient = add_sample<Element, Update>(target, corners, weight, height, width,
+                                                            pixel_elements, lane, lanes, pieces, above);
       gradient.x = lanes_sum(gradient.x, lanes);
       gradient.y = lanes_sum(gradient.y, lanes);
       gradient.weight = lanes_sum(gradient.weight, lanes);
@@ -128,8 +131,8 @@ __global__ void __launch_bounds__(kThreads)
 /// One sample by its lanes.
 template <typename Element, typename Update>
 __global__ void __launch_bounds__(kThreads)
-    backward_point(Shape shape, BackwardArrays<Element> arrays, typename Update::Type* gradients, std::int64_t copies,
-                   std::int64_t copy_elements) {
+    backward_point(Shape shape, BackwardArrays<Element> arrays, typename Update::Type* gradients,
+                   std::int64_t copies, std::int64_t copy_elements) {
   constexpr int kElements = Piece<Element>::kElements;
   const std::int64_t thread = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   const int lanes = 1 << shape.lane_shift, lane = static_cast<int>(thread & (lanes - 1));
@@ -143,17 +146,18 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t begin = pair.image * shape.pixels * pixel_elements + pair.head * shape.head_channels;
   const std::int64_t sample = pair.stored * of_pair + place;
   float above[kElements];
-  Piece<Element>::widen(*reinterpret_cast<const uint4*>(arrays.above + pair.stored * shape.head_channels + lane * kElements),
-                        above);
+  Piece<Element>::widen(
+      *reinterpret_cast<const uint4*>(arrays.above + pair.stored * shape.head_channels + lane * kElements),
+      above);
   Corners corners = corners_of(location_at<Element>(arrays.locations, shape.narrow_parameters, sample),
                                shape.height[level], width, shape.first[level]);
   if (!active) corners.inside = 0;
   uint4 pieces[4];
   load_corners(arrays.values + begin + lane * kElements, corners, width, pixel_elements, pieces);
-  SampleGradient gradient = add_sample<Element, Update>(
-      gradients + blockIdx.x % copies * copy_elements + begin, corners,
-      parameter_at<Element>(arrays.weights, shape.narrow_parameters, sample), shape.height[level], width, pixel_elements,
-      lane, lanes, pieces, above);
+  SampleGradient gradient =
+      add_sample<Element, Update>(gradients + blockIdx.x % copies * copy_elements + begin, corners,
+                                  parameter_at<Element>(arrays.weights, shape.narrow_parameters, sample),
+                                  shape.height[level], width, pixel_elements, lane, lanes, pieces, above);
   gradient.x = lanes_sum(gradient.x, lanes);
   gradient.y = lanes_sum(gradient.y, lanes);
   gradient.weight = lanes_sum(gradient.weight, lanes);
@@ -173,7 +177,8 @@ void launch_path(const Problem& problem, const Tensors& tensors, void* gradients
                                           tensors.weight_gradient};
   using Sum = typename Update::Type;
   const std::int64_t elements = problem.batch * shape.pixels * shape.heads * shape.head_channels;
-  NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(gradients, 0, static_cast<std::size_t>(elements * copies) * sizeof(Sum)));
+  NATTEN_SIM_CUDA_CHECK(
+      cudaMemsetAsync(gradients, 0, static_cast<std::size_t>(elements * copies) * sizeof(Sum)));
   if (problem.tiling == MsdaTiling::kBlock) {
     backward_block<Element, Update><<<blocks_of(shape, shape.pairs), kThreads>>>(
         shape, arrays, static_cast<Sum*>(gradients), copies, elements);
@@ -201,8 +206,10 @@ void launch_backward(const Problem& problem, const Tensors& tensors) {
     case Path::kCas:
       return launch_path<Element, scatter_add::CasUpdate<Element>>(problem, tensors, gradient);
     case Path::kPrivate:
-      launch_path<Element, scatter_add::ScalarUpdate<Element>>(problem, tensors, tensors.scratch, problem.copies);
-      return launch_sum_copies(gradient, static_cast<const Element*>(tensors.scratch), elements, problem.copies);
+      launch_path<Element, scatter_add::ScalarUpdate<Element>>(problem, tensors, tensors.scratch,
+                                                               problem.copies);
+      return launch_sum_copies(gradient, static_cast<const Element*>(tensors.scratch), elements,
+                               problem.copies);
     case Path::kAccumulator:
       launch_path<Element, WideUpdate>(problem, tensors, tensors.scratch);
       return launch_sum_copies(gradient, static_cast<const float*>(tensors.scratch), elements, 1);

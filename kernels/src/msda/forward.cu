@@ -1,7 +1,8 @@
 // Multi-scale deformable attention, forward.
 //
-// Variants: tiling (block, point), dtype, types of locations and weights. Loads of 16 bytes a lane, of the four corners
-// of two samples before their first use. Floor: values, locations, weights and output once through DRAM.
+// Variants: tiling (block, point), dtype, types of locations and weights. Loads of 16 bytes a lane, of the
+// four corners of two samples before their first use. Floor: values, locations, weights and output once
+// through DRAM.
 #include <algorithm>
 #include <type_traits>
 
@@ -45,7 +46,8 @@ __global__ void __launch_bounds__(kThreads)
         weight[i] = there ? parameter_at<Element>(weights, shape.narrow_parameters, at) : 0;
       }
 #pragma unroll
-      for (int i = 0; i < kSamplesAtOnce; ++i) load_corners(mine, corners[i], width, pixel_elements, pieces[i]);
+      for (int i = 0; i < kSamplesAtOnce; ++i)
+        load_corners(mine, corners[i], width, pixel_elements, pieces[i]);
 #pragma unroll
       for (int i = 0; i < kSamplesAtOnce; ++i) {
 #pragma unroll
@@ -111,16 +113,16 @@ void launch_forward(const Problem& problem, const Tensors& tensors) {
   const auto* const values = static_cast<const Element*>(tensors.values);
   auto* const output = static_cast<Element*>(tensors.output);
   if (problem.tiling == MsdaTiling::kBlock) {
-    forward_block<<<blocks_of(shape, shape.pairs), kThreads>>>(shape, values, tensors.locations, tensors.weights,
-                                                                tensors.order, output);
+    forward_block<<<blocks_of(shape, shape.pairs), kThreads>>>(shape, values, tensors.locations,
+                                                               tensors.weights, tensors.order, output);
     return;
   }
   const std::int64_t elements = shape.pairs * shape.head_channels;
   float* sums = static_cast<float*>(tensors.scratch);
   if constexpr (std::is_same_v<Element, float>) sums = output;
   NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(elements) * sizeof(float)));
-  forward_point<<<blocks_of(shape, problem.samples()), kThreads>>>(shape, values, tensors.locations, tensors.weights,
-                                                                   tensors.order, sums);
+  forward_point<<<blocks_of(shape, problem.samples()), kThreads>>>(shape, values, tensors.locations,
+                                                                   tensors.weights, tensors.order, sums);
   if constexpr (!std::is_same_v<Element, float>) launch_sum_copies(output, sums, elements, 1);
 }
 

@@ -10,11 +10,12 @@ namespace natten_sim::kernels::msda {
 namespace {
 
 template <typename Element, typename Copy>
-__global__ void sum_copies(Element* destination, const Copy* copies, std::int64_t elements, std::int64_t count) {
+__global__ void sum_copies(Element* destination, const Copy* copies, std::int64_t elements,
+                           std::int64_t count) {
   constexpr int kAtOnce = 4;  // elements of all tensors are a multiple of it
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x * kAtOnce;
-  for (std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kAtOnce; i < elements;
-       i += stride) {
+  for (std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kAtOnce;
+       i < elements; i += stride) {
     float sum[kAtOnce] = {};
     for (std::int64_t c = 0; c < count; ++c) {
       struct alignas(sizeof(Copy) * kAtOnce) Four {
@@ -32,7 +33,8 @@ __global__ void sum_copies(Element* destination, const Copy* copies, std::int64_
 template <typename Element>
 __global__ void narrow_numbers(Element* to, const float* from, std::int64_t count) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride)
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;
+       i += stride)
     to[i] = static_cast<Element>(from[i]);
 }
 
@@ -61,7 +63,8 @@ void require_tensors(const Problem& problem, MsdaPhase phase, const Tensors& ten
 
 template <typename Element>
 void launch_typed(const Problem& problem, MsdaPhase phase, const Tensors& tensors) {
-  phase == MsdaPhase::kForward ? launch_forward<Element>(problem, tensors) : launch_backward<Element>(problem, tensors);
+  phase == MsdaPhase::kForward ? launch_forward<Element>(problem, tensors)
+                               : launch_backward<Element>(problem, tensors);
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ void require_valid(const Problem& problem) {
   }
   const std::int64_t row_bytes = problem.head_channels * element_bytes(problem.dtype);
   const std::int64_t lanes = row_bytes / 16;
-  if (row_bytes % 16 != 0 || lanes < 1 || lanes > 32 || !std::has_single_bit(static_cast<std::uint64_t>(lanes))) {
+  if (row_bytes % 16 != 0 || lanes < 1 || lanes > 32 ||
+      !std::has_single_bit(static_cast<std::uint64_t>(lanes))) {
     throw InvalidParameter("head_channels", std::to_string(problem.head_channels),
                            "rows of 16, 32, 64, 128, 256 or 512 bytes");
   }
@@ -96,7 +97,8 @@ std::size_t scratch_bytes(const Problem& problem, MsdaPhase phase) {
     return sums ? bytes.output / element * sizeof(float) : 0;
   }
   if (problem.path == scatter_add::Path::kAccumulator) return bytes.values / element * sizeof(float);
-  return problem.path == scatter_add::Path::kPrivate ? bytes.values * static_cast<std::size_t>(problem.copies) : 0;
+  return problem.path == scatter_add::Path::kPrivate ? bytes.values * static_cast<std::size_t>(problem.copies)
+                                                     : 0;
 }
 
 }  // namespace natten_sim::kernels::msda

@@ -1,5 +1,3 @@
-#include <natten_sim/kernels/msda/oracle.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/random_bits.hpp>
+#include <natten_sim/kernels/msda/oracle.hpp>
 
 #include "gpu/number_bits.hpp"
 
@@ -24,7 +23,7 @@ double unit_of(Dtype dtype) { return std::ldexp(1.0, -significand_bits(dtype)); 
 
 /// One corner of a sample that lies inside its level.
 struct Corner {
-  std::size_t row = 0;                 ///< first element of its row of values
+  std::size_t row = 0;                         ///< first element of its row of values
   double share = 0, along_x = 0, along_y = 0;  ///< weight, and its derivatives by the location
 };
 
@@ -49,13 +48,15 @@ std::vector<Corner> corners_at(const Problem& problem, std::int64_t image, std::
     const double across = 1 - std::abs(x - static_cast<double>(column));
     const double down = 1 - std::abs(y - static_cast<double>(row));
     const std::int64_t pixel = image * problem.pixels() + level.first + row * level.width + column;
-    corners.push_back({static_cast<std::size_t>((pixel * problem.heads + head) * problem.head_channels), across * down,
-                       (corner % 2 != 0 ? width : -width) * down, (corner / 2 != 0 ? height : -height) * across});
+    corners.push_back({static_cast<std::size_t>((pixel * problem.heads + head) * problem.head_channels),
+                       across * down, (corner % 2 != 0 ? width : -width) * down,
+                       (corner / 2 != 0 ? height : -height) * across});
   }
   return corners;
 }
 
-void for_each(const Problem& problem, const HostInputs& inputs, const std::function<void(const Sample&)>& visit) {
+void for_each(const Problem& problem, const HostInputs& inputs,
+              const std::function<void(const Sample&)>& visit) {
   Sample sample;
   for (std::int64_t image = 0; image < problem.batch; ++image) {
     for (std::int64_t query = 0; query < problem.queries; ++query) {
@@ -87,7 +88,8 @@ HostOutputs zeros(const Problem& problem) {
 enum class Terms {
   kAsTheyAre,
   kMagnitudes,
-  kMagnitudesOfSlack  ///< those of kMagnitudes with the largest error of a corner's share in place of the share
+  kMagnitudesOfSlack  ///< those of kMagnitudes with the largest error of a corner's share in place of the
+                      ///< share
 };
 
 HostOutputs sums(const Problem& problem, const HostInputs& inputs, Terms terms) {
@@ -123,14 +125,15 @@ std::vector<double> updates_of(const Problem& problem, const HostInputs& inputs)
   std::vector<double> updates(inputs.values.size());
   for_each(problem, inputs, [&](const Sample& sample) {
     for (const Corner& corner : sample.corners) {
-      for (std::size_t k = 0; k < static_cast<std::size_t>(problem.head_channels); ++k) ++updates[corner.row + k];
+      for (std::size_t k = 0; k < static_cast<std::size_t>(problem.head_channels); ++k)
+        ++updates[corner.row + k];
     }
   });
   return updates;
 }
 
-/// A location of a level: quarters of a pixel, or anywhere but within 1/32 of where the pixels around it change, up to
-/// two pixels outside. Those of a first query lie `far` away.
+/// A location of a level: quarters of a pixel, or anywhere but within 1/32 of where the pixels around it
+/// change, up to two pixels outside. Those of a first query lie `far` away.
 double draw_location(std::int64_t edge, CheckValues kind, bool far, std::uint64_t bits) {
   const auto pixels = static_cast<std::uint64_t>(edge + 4);
   const double pixel = static_cast<double>(static_cast<std::int64_t>(bits % pixels)) - 2.5 + (far ? 1000 : 0);
@@ -179,7 +182,9 @@ std::vector<std::int32_t> draw_order(const Problem& problem, std::uint64_t seed)
 class Guarded {
  public:
   Guarded(Dtype dtype, std::size_t count)
-      : dtype_(dtype), bytes_(count * static_cast<std::size_t>(element_bytes(dtype))), buffer_(bytes_ + 2 * kGuardBytes) {
+      : dtype_(dtype),
+        bytes_(count * static_cast<std::size_t>(element_bytes(dtype))),
+        buffer_(bytes_ + 2 * kGuardBytes) {
     buffer_.fill(kPoison);
   }
   [[nodiscard]] Dtype dtype() const { return dtype_; }
@@ -217,8 +222,8 @@ void require_exact(const Problem& problem, const HostInputs& inputs) {
                          "so few that the sums of small integers are exact");
 }
 
-void judge(const char* name, CheckValues kind, const std::vector<double>& found, const std::vector<double>& expected,
-           const std::vector<double>& bounds, Check& result) {
+void judge(const char* name, CheckValues kind, const std::vector<double>& found,
+           const std::vector<double>& expected, const std::vector<double>& bounds, Check& result) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double off = std::abs(found[i] - expected[i]);
     double error = off == 0 ? 0 : off / bounds[i];
@@ -251,14 +256,16 @@ HostInputs draw_inputs(const Problem& problem, CheckValues kind, std::uint64_t s
 HostOutputs error_bounds(const Problem& problem, const HostInputs& inputs) {
   HostOutputs bounds = sums(problem, inputs, Terms::kMagnitudes);
   const HostOutputs slack = sums(problem, inputs, Terms::kMagnitudesOfSlack);
-  const double single = unit_of(Dtype::kFp32), value = unit_of(problem.dtype), parameter = unit_of(problem.parameters);
+  const double single = unit_of(Dtype::kFp32), value = unit_of(problem.dtype),
+               parameter = unit_of(problem.parameters);
   const double tiny = tiny_of(problem.dtype), tiny_parameter = tiny_of(problem.parameters);
   const double samples = static_cast<double>(std::ssize(problem.levels) * problem.points);
   const double channels = static_cast<double>(problem.head_channels);
   const std::vector<double> updates = updates_of(problem, inputs);
   const bool wide = problem.path == scatter_add::Path::kAccumulator;
   const double more = problem.path == scatter_add::Path::kPrivate ? static_cast<double>(problem.copies) : 0;
-  const auto widen = [](std::vector<double>& bound, const std::vector<double>& by, double relative, double least) {
+  const auto widen = [](std::vector<double>& bound, const std::vector<double>& by, double relative,
+                        double least) {
     for (std::size_t i = 0; i < bound.size(); ++i) bound[i] = 1.01 * (bound[i] * relative + by[i]) + least;
   };
   widen(bounds.output, slack.output, value + 8 * samples * single, tiny);
@@ -268,7 +275,8 @@ HostOutputs error_bounds(const Problem& problem, const HostInputs& inputs) {
     // Each update is rounded to the sum's type and then each addition; at the end the sum of the copies.
     const double added = (updates[i] + 2 + more) * (wide ? single : value);
     double& bound = bounds.value_gradient[i];
-    bound = 1.01 * (bound * (added + value + 8 * single) + slack.value_gradient[i]) + (2 * updates[i] + more + 2) * tiny;
+    bound = 1.01 * (bound * (added + value + 8 * single) + slack.value_gradient[i]) +
+            (2 * updates[i] + more + 2) * tiny;
   }
   return bounds;
 }
@@ -289,10 +297,11 @@ Check check(const GpuInfo& gpu, const Problem& problem, CheckValues kind, std::u
   const Guarded value_gradient(problem.dtype, expected.value_gradient.size());
   const Guarded location_gradient(problem.parameters, expected.location_gradient.size());
   const Guarded weight_gradient(problem.parameters, expected.weight_gradient.size());
-  const Tensors tensors = {values.data(),         locations.data(),         weights.data(),
-                           static_cast<const std::int32_t*>(order.data()),
-                           output.data(),         above.data(),             value_gradient.data(),
-                           location_gradient.data(), weight_gradient.data(), scratch.data()};
+  const Tensors tensors = {values.data(),          locations.data(),
+                           weights.data(),         static_cast<const std::int32_t*>(order.data()),
+                           output.data(),          above.data(),
+                           value_gradient.data(),  location_gradient.data(),
+                           weight_gradient.data(), scratch.data()};
   for (const MsdaPhase phase : {MsdaPhase::kForward, MsdaPhase::kBackward}) {
     scratch.fill(kPoison);
     launch(gpu, problem, phase, tensors);
@@ -310,7 +319,8 @@ Check check(const GpuInfo& gpu, const Problem& problem, CheckValues kind, std::u
   compare("value_gradient", value_gradient, expected.value_gradient, bounds.value_gradient);
   compare("location_gradient", location_gradient, expected.location_gradient, bounds.location_gradient);
   compare("weight_gradient", weight_gradient, expected.weight_gradient, bounds.weight_gradient);
-  result.passed = result.guards_intact && (kind == CheckValues::kIntegers ? result.error == 0 : result.error <= 1);
+  result.passed =
+      result.guards_intact && (kind == CheckValues::kIntegers ? result.error == 0 : result.error <= 1);
   return result;
 }
 

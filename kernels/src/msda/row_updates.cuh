@@ -5,8 +5,8 @@
 
 #include "scatter_add/lane_updates.cuh"
 
-/// How the lanes of a row add what they hold, 16 bytes' worth of elements each, so that the lanes of one instruction
-/// add neighbouring pieces.
+/// How the lanes of a row add what they hold, 16 bytes' worth of elements each, so that the lanes of one
+/// instruction add neighbouring pieces.
 namespace natten_sim::kernels::msda {
 
 /// fp32 additions of 16 bytes, where the architecture has them.
@@ -23,11 +23,13 @@ struct WideUpdate {
   }
 };
 
-/// Adds the `Count` sums of this lane, which follow those of the lane before, to a row. Pieces that one instruction
-/// adds are handed around first, so all lanes of a warp must come here; those without `really` add nothing.
+/// Adds the `Count` sums of this lane, which follow those of the lane before, to a row. Pieces that one
+/// instruction adds are handed around first, so all lanes of a warp must come here; those without `really`
+/// add nothing.
 template <typename Update, int Count>
-__device__ __forceinline__ void add_to_row(typename Update::Type* row, const typename Update::Type (&sums)[Count],
-                                           int lane, int lanes, bool really) {
+__device__ __forceinline__ void add_to_row(typename Update::Type* row,
+                                           const typename Update::Type (&sums)[Count], int lane, int lanes,
+                                           bool really) {
   using Sum = typename Update::Type;
   constexpr int kBytes = Update::kElements * static_cast<int>(sizeof(Sum));
   constexpr int kWords = kBytes < 4 ? 1 : kBytes / 4;  // of a piece: whole words, two elements of 16 bits
@@ -56,7 +58,8 @@ __device__ __forceinline__ void add_to_row(typename Update::Type* row, const typ
     alignas(16) Sum elements[kElements];
     memcpy(elements, mine, sizeof elements);
 #pragma unroll
-    for (int k = 0; k < kElements; k += Update::kElements) Update::add(row + piece * kElements + k, elements + k);
+    for (int k = 0; k < kElements; k += Update::kElements)
+      Update::add(row + piece * kElements + k, elements + k);
   }
 }
 

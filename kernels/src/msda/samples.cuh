@@ -43,11 +43,13 @@ struct Pair {
   int head;
 };
 
-__device__ __forceinline__ Pair pair_at(const Shape& shape, unsigned position, const std::int32_t* __restrict__ order) {
+__device__ __forceinline__ Pair pair_at(const Shape& shape, unsigned position,
+                                        const std::int32_t* __restrict__ order) {
   const unsigned heads = static_cast<unsigned>(shape.heads), queries = static_cast<unsigned>(shape.queries);
   const unsigned dispatched = position / heads;  // image * queries + place in the order
   const unsigned image = dispatched / queries, head = position - dispatched * heads;
-  const unsigned query = order == nullptr ? dispatched : image * queries + static_cast<unsigned>(order[dispatched]);
+  const unsigned query =
+      order == nullptr ? dispatched : image * queries + static_cast<unsigned>(order[dispatched]);
   return {image, static_cast<std::int64_t>(query) * shape.heads + head, static_cast<int>(head)};
 }
 
@@ -62,7 +64,8 @@ template <typename Element>
 __device__ __forceinline__ float2 location_at(const void* locations, bool narrow, std::int64_t sample) {
   if constexpr (sizeof(Element) == 4) return static_cast<const float2*>(locations)[sample];
   if (!narrow) return static_cast<const float2*>(locations)[sample];
-  return {parameter_at<Element>(locations, true, 2 * sample), parameter_at<Element>(locations, true, 2 * sample + 1)};
+  return {parameter_at<Element>(locations, true, 2 * sample),
+          parameter_at<Element>(locations, true, 2 * sample + 1)};
 }
 
 template <typename Element>
@@ -128,14 +131,15 @@ struct Piece {
 
 /// The pieces of the four corners; zero outside.
 template <typename Element>
-__device__ __forceinline__ void load_corners(const Element* __restrict__ values, const Corners& corners, int width,
-                                             int pixel_elements, uint4 (&pieces)[4]) {
+__device__ __forceinline__ void load_corners(const Element* __restrict__ values, const Corners& corners,
+                                             int width, int pixel_elements, uint4 (&pieces)[4]) {
 #pragma unroll
   for (int corner = 0; corner < 4; ++corner) {
     const int pixel = corners.pixel + corner % 2 + (corner / 2 != 0 ? width : 0);
     pieces[corner] = make_uint4(0, 0, 0, 0);
     if ((corners.inside >> corner & 1u) != 0)
-      pieces[corner] = __ldg(reinterpret_cast<const uint4*>(values + static_cast<std::int64_t>(pixel) * pixel_elements));
+      pieces[corner] =
+          __ldg(reinterpret_cast<const uint4*>(values + static_cast<std::int64_t>(pixel) * pixel_elements));
   }
 }
 

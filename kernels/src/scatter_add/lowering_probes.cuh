@@ -10,13 +10,15 @@ extern "C" __global__ void probe_cuda_atomicadd_half2(__half2* target, const __h
   atomicAdd(target + threadIdx.x, values[threadIdx.x]);
 }
 
-extern "C" __global__ void probe_cuda_atomicadd_bfloat162(__nv_bfloat162* target, const __nv_bfloat162* values) {
+extern "C" __global__ void probe_cuda_atomicadd_bfloat162(__nv_bfloat162* target,
+                                                          const __nv_bfloat162* values) {
   atomicAdd(target + threadIdx.x, values[threadIdx.x]);
 }
 
 extern "C" __global__ void probe_ptx_red_relaxed_bf16(__nv_bfloat16* target, const unsigned short* values) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("red.relaxed.gpu.global.add.noftz.bf16 [%0], %1;" ::"l"(target + threadIdx.x), "h"(values[threadIdx.x])
+  asm volatile("red.relaxed.gpu.global.add.noftz.bf16 [%0], %1;" ::"l"(target + threadIdx.x),
+               "h"(values[threadIdx.x])
                : "memory");
 #endif
 }

@@ -210,8 +210,8 @@ ScheduleBounds schedule_bounds(const BackwardProblem& problem, const BackwardCos
       if (load.tasks == 0) continue;
       const double chain = dq_time(load, terms), turn = terms.reduce_kv / terms.kv_turns;
       bounds.dkv_sequence =
-          std::max(bounds.dkv_sequence, chain + (heads - 1) * (turn + std::min(terms.handoff, chain)) +
-                                            terms.reduce_kv);
+          std::max(bounds.dkv_sequence,
+                   chain + (heads - 1) * (turn + std::min(terms.handoff, chain)) + terms.reduce_kv);
     }
   }
   if (order != ReductionOrder::kPrescribed) return bounds;

@@ -118,7 +118,8 @@ Keywords<AskedCalibration> calibrate_keywords() {
            "profile of Nsight Compute (ncu --csv) [none]");
   rows.add("ncu_kernel", &F::ncu_kernel,
            "With times of Nsight Compute: only launches whose kernel name contains this text [any]");
-  rows.add("source", &F::source, "Where the runs come from, stored with the costs; none: the name of the file");
+  rows.add("source", &F::source,
+           "Where the runs come from, stored with the costs; none: the name of the file");
   rows.add("suggestions", &F::suggestions, "Further runs to suggest for each pass [default]", Echo::kAlways,
            {.lo = 0, .hi = 20});
   return rows;

@@ -13,19 +13,16 @@ using validate::LoweringCheck;
 using validate::LoweringVerdict;
 
 std::ptrdiff_t count_of(const std::vector<LoweringCheck>& checks, LoweringVerdict verdict) {
-  return std::count_if(checks.begin(), checks.end(), [&](const LoweringCheck& each) { return each.verdict == verdict; });
+  return std::count_if(checks.begin(), checks.end(),
+                       [&](const LoweringCheck& each) { return each.verdict == verdict; });
 }
 
 Json lowering_row(const LoweringCheck& check) {
   const Lowering& row = check.promised;
-  return {{"construct", row.construct},
-          {"arch", row.architecture},
-          {"dtype", to_string(row.type)},
-          {"path", to_string(row.path)},
-          {"instruction", row.instruction},
-          {"found_path", check.path ? to_string(*check.path) : ""},
-          {"found", joined(check.found, " ")},
-          {"kernel", check.kernel},
+  return {{"construct", row.construct},         {"arch", row.architecture},
+          {"dtype", to_string(row.type)},       {"path", to_string(row.path)},
+          {"instruction", row.instruction},     {"found_path", check.path ? to_string(*check.path) : ""},
+          {"found", joined(check.found, " ")},  {"kernel", check.kernel},
           {"verdict", to_string(check.verdict)}};
 }
 
@@ -46,7 +43,8 @@ std::string lowering_checks_csv(const std::vector<LoweringCheck>& checks) {
 }
 
 std::string lowering_checks_text(const std::vector<LoweringCheck>& checks) {
-  std::vector<std::vector<std::string>> table = {{"construct", "arch", "dtype", "promised", "found", "verdict"}};
+  std::vector<std::vector<std::string>> table = {
+      {"construct", "arch", "dtype", "promised", "found", "verdict"}};
   for (const LoweringCheck& check : checks) {
     if (check.verdict == LoweringVerdict::kNotBuilt) continue;
     table.push_back({check.promised.construct, check.promised.architecture, to_string(check.promised.type),

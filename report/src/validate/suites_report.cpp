@@ -33,6 +33,14 @@ Json scores_json(const Suite& suite) {
   return scores;
 }
 
+/// What a score judges, without the suite's name, which stands beside it.
+std::string judged(const Suite& suite, const Tolerance& tolerance) {
+  std::string group = tolerance.group;
+  if (group.starts_with(suite.name + " ")) group.erase(0, suite.name.size() + 1);
+  const std::string text = tolerance.model + (tolerance.model.empty() || group.empty() ? "" : ", ") + group;
+  return text.empty() ? "all" : text;
+}
+
 std::string stored_scores_text(const std::vector<Suite>& suites) {
   std::vector<std::vector<std::string>> table = {
       {"suite", "quantity", "model, group", "points", "tolerance", "within", "median", "p90", "rank"}};
@@ -40,10 +48,9 @@ std::string stored_scores_text(const std::vector<Suite>& suites) {
   for (const Suite& suite : suites) {
     for (const Tolerance& each : suite.tolerances) {
       if (!each.score) continue;
-      const std::string parts = each.model + (each.model.empty() || each.group.empty() ? "" : ", ") + each.group;
-      table.push_back({suite.name, each.counter, parts.empty() ? "all" : parts,
-                       std::to_string(each.score->points), fmt::format("{:.0f}%", 100 * each.relative),
-                       percent(each.score->within), percent(each.score->median), percent(each.score->p90),
+      table.push_back({suite.name, each.counter, judged(suite, each), std::to_string(each.score->points),
+                       fmt::format("{:.0f}%", 100 * each.relative), percent(each.score->within),
+                       percent(each.score->median), percent(each.score->p90),
                        fmt::format("{:.3f}", each.score->rank)});
     }
   }

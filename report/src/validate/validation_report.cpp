@@ -54,24 +54,26 @@ std::string count_text(double value) { return grouped(static_cast<std::int64_t>(
 
 std::string head_text(const Recording& recording) {
   const RecordingHead& head = recording.head;
-  return fmt::format("{}: {} points on {} ({} SMs), driver {}, {}; {}; clocks {}; {}; commit {}\n",
-                     head.suite, recording.rows.size(), head.device.name, head.device.sms, head.driver,
-                     head.toolkit, head.profiler, head.clocks_policy, head.cache_control, head.commit);
+  return wrapped_text(fmt::format("{}: {} points on {} ({} SMs), driver {}, {}; {}; clocks {}; {}; commit {}",
+                                  head.suite, recording.rows.size(), head.device.name, head.device.sms,
+                                  head.driver, head.toolkit, head.profiler, head.clocks_policy,
+                                  head.cache_control, head.commit));
 }
 
 std::string groups_text(const Comparison& comparison) {
   std::set<std::string> devices;
   for (const GroupSummary& group : comparison.groups) devices.insert(group.device);
   std::vector<std::vector<std::string>> table = {
-      {"group", "suite", "counter", "fitted", "points", "mean", "median", "p95", "worst"}};
+      {"group", "suite", "counter", "points", "mean", "median", "p95", "worst"}};
   for (const GroupSummary& group : comparison.groups) {
     for (const bool fitted : {false, true}) {
       const std::optional<ErrorSummary>& errors = fitted ? group.fitted : group.not_fitted;
       if (!errors) continue;
-      table.push_back({group.group.empty() ? "all: " + group.model : "  " + group.group,
-                       devices.size() > 1 ? group.suite + " on " + group.device : group.suite, group.counter,
-                       fitted ? "yes" : "no", std::to_string(errors->points), percent(errors->mape),
-                       percent(errors->median), percent(errors->p95), percent(errors->worst)});
+      table.push_back(
+          {(group.group.empty() ? "all: " + group.model : "  " + group.group) + (fitted ? " (fitted)" : ""),
+           devices.size() > 1 ? group.suite + " on " + group.device : group.suite, group.counter,
+           std::to_string(errors->points), percent(errors->mape), percent(errors->median),
+           percent(errors->p95), percent(errors->worst)});
     }
   }
   return table.size() == 1 ? "" : "\nAbsolute deviation of predicted from measured\n" + text_table(table);
@@ -93,11 +95,10 @@ std::string savings_text(const Comparison& comparison) {
   std::string text;
   for (const std::string& model : models) {
     const SavingSummary summary = summarise_savings(comparison.rows, model);
-    text += fmt::format(
-        "  {}: {} of {} pairs within 5% of the cyclic reads; of {} that save more than 5%, {} within 5% of "
-        "the "
-        "saving\n",
-        model, summary.within_points, summary.pairs, summary.parted, summary.within_ratio);
+    text += wrapped_text(
+        fmt::format("  {}: {} of {} pairs within 5% of the cyclic reads; of {} that save more than 5%, {} "
+                    "within 5% of the saving",
+                    model, summary.within_points, summary.pairs, summary.parted, summary.within_ratio));
   }
   return text.empty() ? "" : "\nWhat a sawtooth saves of the DRAM reads of a cyclic walk\n" + text;
 }
@@ -113,9 +114,9 @@ std::string rows_text(const Comparison& comparison) {
   return "\nEvery comparison\n" + text_table(table, LastColumn::kLeft);
 }
 
-/// What a score reached beside what is stored: "0.556 (0.556)".
+/// What a score reached, and what is stored where that reads differently: "0.556 (0.554)".
 std::string beside(const std::string& reached, const std::string& stored) {
-  return reached + " (" + stored + ")";
+  return reached == stored ? reached : reached + " (" + stored + ")";
 }
 
 std::string scores_text(const Comparison& comparison) {
@@ -123,17 +124,20 @@ std::string scores_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> table = {
       {"suite", "counter", "model", "group", "points", "tolerance", "within", "median", "p90", "rank", ""}};
   const auto plain = [](double value) { return fmt::format("{:.3f}", value); };
+  const auto rounded = [](double value) {
+    return std::isfinite(value) ? fmt::format("{:.1f}%", 100 * value) : std::string("nothing measured");
+  };
   for (const ScoreResult& score : comparison.scores) {
     const Score &reached = score.reached, &stored = score.stored;
     table.push_back({score.suite, score.counter, score.model.empty() ? "all" : score.model,
                      score.group.empty() ? "all" : score.group, std::to_string(reached.points),
-                     percent(score.tolerance), beside(percent(reached.within), percent(stored.within)),
-                     beside(percent(reached.median), percent(stored.median)),
-                     beside(percent(reached.p90), percent(stored.p90)),
+                     rounded(score.tolerance), beside(rounded(reached.within), rounded(stored.within)),
+                     beside(rounded(reached.median), rounded(stored.median)),
+                     beside(rounded(reached.p90), rounded(stored.p90)),
                      beside(plain(reached.rank), plain(stored.rank)),
-                     !score.judged()            ? "some of its points: not judged"
-                     : score.held() ? "held"
-                                                : "BELOW WHAT IS STORED"});
+                     !score.judged() ? "some of its points: not judged"
+                     : score.held()  ? "held"
+                                     : "BELOW WHAT IS STORED"});
   }
   return "\nScores of points that nothing excuses, and the stored ones below which they may not fall\n" +
          text_table(table, LastColumn::kLeft);
@@ -179,7 +183,8 @@ std::string misses_text(const Comparison& comparison) {
   std::string text;
   if (!known.empty()) text += "\nKnown misses\n";
   for (const auto& [cause, points] : known) {
-    text += fmt::format("  {} points, worst {}: {}\n", points.first, percent(points.second), cause);
+    text +=
+        wrapped_text(fmt::format("  {} points, worst {}: {}", points.first, percent(points.second), cause));
   }
   if (outside.size() > 1) text += "\nOut of tolerance\n" + text_table(outside);
   return text;

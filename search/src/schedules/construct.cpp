@@ -118,8 +118,8 @@ class ListScheduler {
       return !partial_.at_dkv(worker) || partial_.dkv_ready(worker);  // those at a dQ tile look for another
     };
     for (const std::int32_t worker : parking_.wake(may_go_on))
-      queue_.push({partial_.at_dkv(worker) ? partial_.worker(worker).writer : partial_.worker(worker).free,
-                   worker});
+      queue_.push(
+          {partial_.at_dkv(worker) ? partial_.worker(worker).writer : partial_.worker(worker).free, worker});
   }
 
   /// Of the chain's tiles that are left, the one that can be reduced first; none when all are held.

@@ -232,8 +232,8 @@ class DagBuilder {
            (node - node_of(launch, 0, kComputeStart)) % kNodesOfTask == kReduceStart;
   }
 
-  /// A phase edge becomes a step, one without duration where a turn is passed on; order edges and handoffs lie
-  /// between steps.
+  /// A phase edge becomes a step, one without duration where a turn is passed on; order edges and handoffs
+  /// lie between steps.
   void append_step(std::size_t from, std::size_t to, const std::vector<double>& earliest,
                    DagSolution& solution) const {
     const std::size_t launch =

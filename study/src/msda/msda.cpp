@@ -84,7 +84,8 @@ DramBytes dram_bytes(const MsdaSetting& setting, const MsdaTraffic& traffic) {
   const Streams streams = streams_of(setting);
   const std::int64_t granule = setting.cache().rows_per_granule * setting.row_bytes();
   DramBytes bytes;
-  bytes.read = checked_add(checked_multiply(traffic.l2_misses, granule, "bytes"), streams.parameters, "bytes");
+  bytes.read =
+      checked_add(checked_multiply(traffic.l2_misses, granule, "bytes"), streams.parameters, "bytes");
   (setting.backward() ? bytes.read : bytes.written) += streams.output;
   if (!setting.backward()) return bytes;
   // Gradients of the parameters; those of the value are read and written back where anything is added.
@@ -115,8 +116,9 @@ ScatterCost cost_of_updates(const MsdaSetting& setting, const MsdaTraffic& traff
   const MsdaConfig& config = setting.question.config;
   const ContentionProfile& profile = setting.device.profile;
   const std::vector<Lowering> table = builtin_lowerings();
-  const Lowering& lowering = find_lowering(table, setting.question.construct.value_or(kUpdateConstruct), setting.device.device->architecture,
-                                           *setting.question.accumulator);
+  const Lowering& lowering =
+      find_lowering(table, setting.question.construct.value_or(kUpdateConstruct),
+                    setting.device.device->architecture, *setting.question.accumulator);
   ScatterCost cost;
   cost.instruction = lowering.instruction;
   ScatterLoad& load = cost.load;

@@ -62,9 +62,9 @@ void require_parts_of(Fidelity fidelity, const ReuseParts& parts) {
   needs("sample", parts.sample.has_value(), Fidelity::kLru);
   needs("jitter", parts.jitter.has_value(), Fidelity::kTimed);
   if (parts.seed && fidelity != Fidelity::kTimed && !draws(parts)) {
-    throw InvalidParameter("seed", "given where nothing is drawn",
-                           mention("fidelity") + " timed, " + mention("sample") + " or " +
-                               mention("replacement") + " random");
+    throw InvalidParameter(
+        "seed", "given where nothing is drawn",
+        mention("fidelity") + " timed, " + mention("sample") + " or " + mention("replacement") + " random");
   }
   if (parts.sample && parts.ways)
     throw InvalidParameter("sample", "given together with " + mention("ways"), "one of the two");

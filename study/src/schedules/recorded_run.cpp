@@ -16,7 +16,8 @@ using TaskName = std::tuple<std::int32_t, std::int32_t, std::int32_t>;  // head,
 [[noreturn]] void refuse_recorded(const TaskName& name, const char* problem) {
   throw InvalidParameter("recorded-run",
                          std::string(problem) + " head " + std::to_string(std::get<0>(name)) + ", Q tile " +
-                             std::to_string(std::get<1>(name)) + ", KV tile " + std::to_string(std::get<2>(name)),
+                             std::to_string(std::get<1>(name)) + ", KV tile " +
+                             std::to_string(std::get<2>(name)),
                          "every task of the schedule once");
 }
 
@@ -64,7 +65,8 @@ FinishedSchedule as_recorded(const FinishedSchedule& simulated, std::span<const 
       if (task.worker >= phase.problem.workers || (i > 0 && task.worker != run.worker[chain]))
         refuse_recorded(name, "another worker for");
       run.worker[chain] = task.worker;
-      run.tasks.push_back({time(starts[found->second]), time(task.ready_ns), time(task.turn_ns), time(task.end_ns)});
+      run.tasks.push_back(
+          {time(starts[found->second]), time(task.ready_ns), time(task.turn_ns), time(task.end_ns)});
       run.makespan = std::max(run.makespan, run.tasks.back().reduce_end);
     }
   }

@@ -18,9 +18,9 @@ void divide_tasks(std::vector<TaskTimes>& tasks, double parts) {
 
 WholeCosts whole_costs(const BackwardProblem& problem, const BackwardCosts& costs) {
   const auto fields = [](BackwardCosts& of) {
-    std::vector<double*> all = {&of.compute, &of.compute_partial, &of.reduce,   &of.per_tile_tax,
-                                &of.handoff, &of.reduce_kv,       &of.prologue, &of.epilogue,
-                                &of.early_exit};
+    std::vector<double*> all = {&of.compute,      &of.compute_partial, &of.reduce,
+                                &of.per_tile_tax, &of.handoff,         &of.reduce_kv,
+                                &of.prologue,     &of.epilogue,        &of.early_exit};
     if (of.handoff_far) all.push_back(&*of.handoff_far);
     return all;
   };

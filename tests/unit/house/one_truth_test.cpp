@@ -72,7 +72,8 @@ TEST_CASE("no two files say how the same type is read from an option") {
   CHECK(files.contains("std::vector<std::int64_t>"));
 }
 
-/// What `line` of an anonymous namespace defines: `struct Name`, or `name(` with its parameters. Empty: neither.
+/// What `line` of an anonymous namespace defines: `struct Name`, or `name(` with its parameters. Empty:
+/// neither.
 std::string defined_name(const std::string& line) {
   static const std::regex kType(R"(^(struct|class|enum class|enum) (\w+)[^;]*$)");
   static const std::regex kFunction(R"(^\w[\w:<>,&*\[\] ]* [&*]?(\w+\([^;]*)\{$)");
@@ -100,7 +101,8 @@ std::map<std::string, std::set<std::string>> anonymous_names(const fs::path& fol
 
 TEST_CASE("no two files of a room define the same name in an anonymous namespace") {
   std::size_t names = 0;
-  for (const char* room : {"core", "io", "sim", "models", "search", "study", "kernels", "validate", "report", "apps"}) {
+  for (const char* room :
+       {"core", "io", "sim", "models", "search", "study", "kernels", "validate", "report", "apps"}) {
     for (const auto& [name, files] : anonymous_names(kRoot / room)) {
       ++names;
       if (files.size() == 1) continue;

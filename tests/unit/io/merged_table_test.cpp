@@ -55,8 +55,9 @@ TEST_CASE("a table of version 2 that contradicts itself is refused") {
   CHECK_THROWS_AS(parse_schedule_table(with("[1,1],[1,0]", "[1,1],1"), "test"), InvalidParameter);
   CHECK_THROWS_AS(parse_schedule_table(with("\"heads_per_kv_head\":2", "\"heads_per_kv_head\":1"), "test"),
                   InvalidParameter);
-  CHECK_THROWS_AS(parse_schedule_table(with("\"kv_head\":0,\"kv_tile\":0", "\"head\":0,\"kv_tile\":0"), "test"),
-                  MalformedData);
+  CHECK_THROWS_AS(
+      parse_schedule_table(with("\"kv_head\":0,\"kv_tile\":0", "\"head\":0,\"kv_tile\":0"), "test"),
+      MalformedData);
   CHECK_THROWS_AS(parse_schedule_table(with("\"kv_head\":0", "\"kv_head\":2000000000"), "test"),
                   InvalidParameter);
 }

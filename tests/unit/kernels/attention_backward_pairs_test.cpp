@@ -33,7 +33,8 @@ bool attends(const NeighborhoodMask& mask, std::int64_t query, std::int64_t key)
   for (std::size_t axis = 0; axis < mask.rank(); ++axis) {
     const std::int64_t dilation = mask[axis].dilation;
     if (q[axis] % dilation != k[axis] % dilation) return false;
-    const TokenRange range = attended_range(residue_class(mask[axis], q[axis] % dilation), q[axis] / dilation);
+    const TokenRange range =
+        attended_range(residue_class(mask[axis], q[axis] % dilation), q[axis] / dilation);
     if (k[axis] / dilation < range.begin || k[axis] / dilation >= range.end) return false;
   }
   return true;
@@ -54,7 +55,8 @@ TEST_CASE("a query sees the keys of its document") {
   REQUIRE(pairs.q_tokens() == 74);
   const auto document = [](std::int64_t token) { return token < 3 ? 0 : token < 4 ? 1 : 2; };
   for (std::int64_t query = 0; query < 74; ++query) {
-    for (std::int64_t key = 0; key < 74; ++key) CHECK(pairs.sees(query, key) == (document(query) == document(key)));
+    for (std::int64_t key = 0; key < 74; ++key)
+      CHECK(pairs.sees(query, key) == (document(query) == document(key)));
     CHECK(pairs.row(query)[1] >> 10 == 0);  // bits behind the last key
   }
   CHECK_THROWS_AS(document_pairs(std::vector<std::int64_t>{4, 0}), InvalidParameter);
@@ -63,7 +65,7 @@ TEST_CASE("a query sees the keys of its document") {
 TEST_CASE("tile order holds every token once, and -1 where a tile reaches beyond the layout") {
   // 3 x 5 in tiles of 2 x 4: four tiles; the first starts with tokens 0 1 2 3 of the first row, then 5 6 7 8.
   const std::vector<std::int64_t> order = tile_order(make_mask({3, 5}, {3, 5}), {2, 4});
-  CHECK(order == std::vector<std::int64_t>{0, 1, 2, 3, 5, 6, 7, 8,       4, -1, -1, -1, 9, -1, -1, -1,
+  CHECK(order == std::vector<std::int64_t>{0,  1,  2,  3,  5,  6,  7,  8,  4,  -1, -1, -1, 9,  -1, -1, -1,
                                            10, 11, 12, 13, -1, -1, -1, -1, 14, -1, -1, -1, -1, -1, -1, -1});
   // Residue 0 of 0..4 modulo 2, then residue 1.
   CHECK(tile_order(make_mask({5}, {2}, {1}, {2}), {2}) == std::vector<std::int64_t>{0, 2, 4, -1, 1, 3});
@@ -78,15 +80,18 @@ TEST_CASE("pairs of a neighborhood are those of the rule, and its tiles those of
       {make_mask({200}, {31}, {4}), {{64}, {128}}},
       {make_mask({13, 20}, {5, 8}, {2, 3}), {{8, 8}, {16, 8}}},
       {make_mask({20, 17}, {3, 4}, {1, 1}, {2, 3}), {{8, 8}, {16, 8}}},
-      {make_mask({5, 6, 9}, {3, 3, 4}, {}, {1, 1, 2}, PerAxis<bool>{true, false, false}), {{4, 4, 4}, {4, 4, 8}}},
+      {make_mask({5, 6, 9}, {3, 3, 4}, {}, {1, 1, 2}, PerAxis<bool>{true, false, false}),
+       {{4, 4, 4}, {4, 4, 8}}},
   };
   for (const auto& [mask, tiles] : all) {
     const TokenPairs pairs = neighborhood_pairs(mask, tiles);
-    const std::vector<std::int64_t> queries = tile_order(mask, tiles.q_tile), keys = tile_order(mask, tiles.kv_tile);
+    const std::vector<std::int64_t> queries = tile_order(mask, tiles.q_tile),
+                                    keys = tile_order(mask, tiles.kv_tile);
     std::int64_t wrong = 0;
     for (std::int64_t q = 0; q < pairs.q_tokens(); ++q) {
       for (std::int64_t k = 0; k < pairs.kv_tokens(); ++k) {
-        const std::int64_t query = queries[static_cast<std::size_t>(q)], key = keys[static_cast<std::size_t>(k)];
+        const std::int64_t query = queries[static_cast<std::size_t>(q)],
+                           key = keys[static_cast<std::size_t>(k)];
         wrong += pairs.sees(q, k) != (query >= 0 && key >= 0 && attends(mask, query, key)) ? 1 : 0;
       }
     }
@@ -117,11 +122,13 @@ TEST_CASE("a band and pairs hold both") {
   problem.mask.right = 0;
   // 6 x 3 tiles of 64 x 128. Documents end within tile 1 of the keys, and causal hides what lies above.
   const BlockMask mask = block_mask(problem, KernelShape{});
-  const std::vector<std::vector<int>> seen = {{1, 0, 0}, {1, 0, 0}, {1, 1, 0}, {1, 1, 0}, {0, 1, 1}, {0, 1, 1}};
+  const std::vector<std::vector<int>> seen = {{1, 0, 0}, {1, 0, 0}, {1, 1, 0},
+                                              {1, 1, 0}, {0, 1, 1}, {0, 1, 1}};
   for (std::int32_t q = 0; q < 6; ++q) {
     for (std::int32_t kv = 0; kv < 3; ++kv) {
       INFO("tile " << q << ", " << kv);
-      CHECK((mask.at(q, kv) != TileWork::kNone) == (seen[static_cast<std::size_t>(q)][static_cast<std::size_t>(kv)] != 0));
+      CHECK((mask.at(q, kv) != TileWork::kNone) ==
+            (seen[static_cast<std::size_t>(q)][static_cast<std::size_t>(kv)] != 0));
     }
   }
 }
@@ -211,7 +218,8 @@ TEST_CASE("chains over a group are chains of a KV head whose query heads stand o
   }
   BackwardSchedule schedule;
   for (std::int32_t head = 0; head < 4; ++head) {
-    for (std::int32_t kv = 0; kv < 2; ++kv) schedule.chains.push_back({head, kv, attended_q_tiles(tiles.mask, kv)});
+    for (std::int32_t kv = 0; kv < 2; ++kv)
+      schedule.chains.push_back({head, kv, attended_q_tiles(tiles.mask, kv)});
   }
   for (std::int32_t cell = 0; cell < 4 * 12; ++cell)
     schedule.dq_order.push_back(attended_kv_tiles(tiles.mask, cell % 12));

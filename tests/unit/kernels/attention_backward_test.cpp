@@ -187,7 +187,8 @@ TEST_CASE("a static schedule is refused exactly when its simulation deadlocks") 
   CHECK(accepted > 100);
 }
 
-/// With dynamic dispatch, whether some dQ tile is to be reduced into by a chain before one that is launched earlier.
+/// With dynamic dispatch, whether some dQ tile is to be reduced into by a chain before one that is launched
+/// earlier.
 bool turns_run_against_launch(const BackwardProblem& tiles, const BackwardSchedule& schedule) {
   if (schedule.dispatch == Dispatch::kStatic) return false;
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> launched;

@@ -1,7 +1,7 @@
+#include <cmath>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/kernels/msda/oracle.hpp>
-
-#include <cmath>
 
 #include "catch.hpp"
 
@@ -31,14 +31,16 @@ HostOutputs one_sample(double x, double y) {
   problem.head_channels = 4;
   problem.levels = {{2, 2, 0}};
   problem.dtype = problem.parameters = Dtype::kFp32;
-  const HostInputs inputs = {{1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4}, {x, y}, {10}, {1, 0, 0, 0}, {}};
+  const HostInputs inputs = {
+      {1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4}, {x, y}, {10}, {1, 0, 0, 0}, {}};
   return oracle(problem, inputs);
 }
 
 double scalar_of(const Problem& problem, const HostInputs& inputs) {
   const HostOutputs outputs = oracle(problem, inputs);
   double sum = 0;
-  for (std::size_t i = 0; i < outputs.output.size(); ++i) sum += outputs.output[i] * inputs.output_gradient[i];
+  for (std::size_t i = 0; i < outputs.output.size(); ++i)
+    sum += outputs.output[i] * inputs.output_gradient[i];
   return sum;
 }
 

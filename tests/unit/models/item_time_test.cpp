@@ -37,7 +37,8 @@ TEST_CASE("workers without items end at once, and ties go to the smaller number"
 }
 
 TEST_CASE("pairs that attend and bytes from DRAM cost what they cost, beside the tiles") {
-  // 100 of the launch, 10 of the item, 2 full tiles of 2, 1 partial tile of 3, 2.25 tiles of pairs of 4, 7 bytes of 2.
+  // 100 of the launch, 10 of the item, 2 full tiles of 2, 1 partial tile of 3, 2.25 tiles of pairs of 4, 7
+  // bytes of 2.
   const ItemLaunch launch{{{2, 1, 2.25}}, 1, 1, Dispatch::kStatic, 7};
   CHECK(item_time_ns(launch, {100, 10, 2, 3, 4, 2}) == 100 + 10 + 4 + 3 + 9 + 14);
   // Of two items without tiles the one whose pairs attend takes longer.

@@ -19,8 +19,8 @@ std::vector<std::string> names() {
 
 TEST_CASE("every file of the algorithms' folder is an algorithm, in the order of positions") {
   CHECK(names() == std::vector<std::string>{"ascending", "descending", "spt", "outside-in", "first-come",
-                                            "shift", "wave-shift", "symmetric-shift", "fa2-split",
-                                            "two-pass", "unordered", "best"});
+                                            "shift", "wave-shift", "symmetric-shift", "fa2-split", "two-pass",
+                                            "unordered", "best"});
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
     INFO(algorithm->name);
     CHECK(!algorithm->origin.empty());
@@ -34,9 +34,10 @@ TEST_CASE("an unknown algorithm is answered with all names and the closest one")
     FAIL("an unknown name was accepted");
   } catch (const UnknownName& error) {
     CHECK(error.hint() == "shift");
-    CHECK(error.accepted() ==
-          "ascending, descending, spt, outside-in, first-come, shift, wave-shift, symmetric-shift, fa2-split, "
-          "two-pass, unordered, best");
+    CHECK(
+        error.accepted() ==
+        "ascending, descending, spt, outside-in, first-come, shift, wave-shift, symmetric-shift, fa2-split, "
+        "two-pass, unordered, best");
   }
 }
 

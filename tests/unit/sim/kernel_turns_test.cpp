@@ -1,5 +1,5 @@
-// What real kernels do with their turns, by hand: turns passed on late, separate turns of dK and dV, CTAs that
-// exit early.
+// What real kernels do with their turns, by hand: turns passed on late, separate turns of dK and dV, CTAs
+// that exit early.
 #include <string>
 
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
@@ -41,7 +41,8 @@ TEST_CASE("shift hangs where turns are passed on late, spt does not") {
   request.problem = full_problem(4, 4);
   request.costs.release = TurnRelease::kAfterNext;
   const auto hangs = [&](const char* algorithm) {
-    const auto run = attempt_run(std::get<SchedulePlan>(attempt_plan(schedule_algorithm(algorithm), request)));
+    const auto run =
+        attempt_run(std::get<SchedulePlan>(attempt_plan(schedule_algorithm(algorithm), request)));
     return std::holds_alternative<Deadlock>(run);
   };
   CHECK(hangs("shift"));
@@ -59,12 +60,14 @@ TEST_CASE("a hang by a kept turn says who keeps it") {
   REQUIRE(std::holds_alternative<Deadlock>(outcome));
   const std::string& waits = std::get<Deadlock>(outcome).waits;
   INFO(waits);
-  CHECK(waits.find("waits to reduce dQ of Q tile 1 behind KV tile 1 (which has done so, and keeps the turn until "
-                   "it has its next)") != std::string::npos);
+  CHECK(waits.find(
+            "waits to reduce dQ of Q tile 1 behind KV tile 1 (which has done so, and keeps the turn until "
+            "it has its next)") != std::string::npos);
 }
 
 TEST_CASE("with separate turns the next head's dV follows this one's dV") {
-  BackwardProblem problem{.mask = {1, 1, {TileWork::kFull}}, .heads = 2, .heads_per_kv_head = 2, .workers = 2};
+  BackwardProblem problem{
+      .mask = {1, 1, {TileWork::kFull}}, .heads = 2, .heads_per_kv_head = 2, .workers = 2};
   const BackwardSchedule schedule{.chains = {{0, 0, {0}}, {1, 0, {0}}}, .dq_order = {{0}, {0}}};
   BackwardCosts costs{.compute = 5, .reduce = 2, .reduce_kv = 6};
   CHECK(makespan_of(problem, costs, schedule) == 5 + 2 + 6 + 6);

@@ -23,10 +23,10 @@ Rows rows_of(const BlockMask& mask) {
 TEST_CASE("sequences have tiles of their own, and KV tiles up to the longest, which exit early") {
   // Tiles of 4: sequences of 8 and 5 tokens have 2 tiles each, that of 3 one; the grid has 3 x 2 KV tiles.
   const BlockMask mask = varlen_mask({16, 16, 4, 4}, {{8, 8}, {3, 3}, {5, 5}}, {std::nullopt, 0});
-  CHECK(rows_of(mask) == Rows{"+.....",  //
-                              "#+....",  //
-                              "..+...",  //
-                              "....+.",  //
+  CHECK(rows_of(mask) == Rows{"+.....",    //
+                              "#+....",    //
+                              "..+...",    //
+                              "....+.",    //
                               "....##"});  // its last tile is one token, which sees itself
 }
 

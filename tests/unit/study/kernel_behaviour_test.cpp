@@ -1,5 +1,5 @@
-// What real kernels do, as questions: batches of variable length, pairs of CTAs, chains of KV heads, time limits,
-// and the memory that schedules take.
+// What real kernels do, as questions: batches of variable length, pairs of CTAs, chains of KV heads, time
+// limits, and the memory that schedules take.
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/study/schedule_parts.hpp>
@@ -34,15 +34,17 @@ ScheduleQuestion token_question(std::int64_t tokens, const std::string& mask, co
 }
 
 TEST_CASE("sequences of a batch do not wait for each other, and empty CTAs cost what they cost") {
-  // 3 sequences of 2, 1 and 2 tiles of 128, causal: 6 CTAs, one of which exits; each sequence alone on one worker a
-  // chain takes at most 2 tasks, so the makespan is that of 256 tokens.
+  // 3 sequences of 2, 1 and 2 tiles of 128, causal: 6 CTAs, one of which exits; each sequence alone on one
+  // worker a chain takes at most 2 tasks, so the makespan is that of 256 tokens.
   ScheduleQuestion question = token_question(640, "varlen:causal:256,128,256", "descending");
   const ScheduleAnswer answer = answered(question);
   CHECK(answer.problem.mask.kv_tiles == 6);
-  CHECK(only(answer).run.makespan == only(answered(token_question(256, "causal", "descending"))).run.makespan);
+  CHECK(only(answer).run.makespan ==
+        only(answered(token_question(256, "causal", "descending"))).run.makespan);
   question.costs.early_exit = 3;
   question.workers = 1;
-  CHECK(only(answered(question)).run.makespan == (3 + 1 + 3) * 9 + 3);  // tasks one after the other, and an exit
+  CHECK(only(answered(question)).run.makespan ==
+        (3 + 1 + 3) * 9 + 3);  // tasks one after the other, and an exit
 }
 
 TEST_CASE("a pair of CTAs is one worker with two KV tiles, and reduces at half the cost") {

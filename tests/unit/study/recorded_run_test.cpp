@@ -59,9 +59,9 @@ TEST_CASE("a recorded run of another schedule is refused") {
     CHECK_THROWS_AS(study::as_recorded(two_chains(), parse_recorded_run(kHeaderLine + lines, "run")),
                     InvalidParameter);
   };
-  refused("0,0,0,0,0,0,1000\n");                                        // tasks are missing
-  refused(kRecordedTasks + "0,1,1,1,500,500,1500\n");                   // one twice
-  refused(kRecordedTasks + "1,1,1,1,500,500,1500\n");                   // one of another head
+  refused("0,0,0,0,0,0,1000\n");                                            // tasks are missing
+  refused(kRecordedTasks + "0,1,1,1,500,500,1500\n");                       // one twice
+  refused(kRecordedTasks + "1,1,1,1,500,500,1500\n");                       // one of another head
   refused("0,0,0,0,0,0,1\n0,0,1,1,2,2,3\n0,1,0,1,2,2,3\n0,1,1,1,0,0,1\n");  // a chain on two workers
   refused("0,0,0,0,0,0,1\n0,0,1,2,2,2,3\n0,1,0,0,2,2,3\n0,1,1,2,0,0,1\n");  // a worker that is not there
 }

@@ -75,7 +75,8 @@ TEST_CASE("a run is predicted without itself within 4% on average and 12% at wor
   }
 }
 
-TEST_CASE("a published run of NATTEN's kernels is predicted without itself within 5% on average and 12% at worst") {
+TEST_CASE(
+    "a published run of NATTEN's kernels is predicted without itself within 5% on average and 12% at worst") {
   std::size_t judged = 0;
   for (const study::CalibratedPass& pass :
        study::calibrate({.runs = shipped_runs("natten-published.csv")}, study::default_context()).passes) {
@@ -154,7 +155,8 @@ TEST_CASE("a masking that no run had is stated with a wider interval") {
   line.tiles = {{128}, {128}};
   CHECK(share(predicted(flux(1))) == Approx(predicted(flux(1)).evidence.interval));
   CHECK(share(predicted(line)) > 1.02 * predicted(line).evidence.interval);
-  // Backward, no run was padded without a mask; the prior leaves 5% of such a tile open, twice that is stated.
+  // Backward, no run was padded without a mask; the prior leaves 5% of such a tile open, twice that is
+  // stated.
   TimeQuestion padded = flux(1);
   padded.pass = Walk::kBackward;
   padded.mask = make_mask({16, 44, 80}, {16, 44, 80});
@@ -164,8 +166,8 @@ TEST_CASE("a masking that no run had is stated with a wider interval") {
 }
 
 TEST_CASE("how much long runs slow down is expected of other kernels on the same device") {
-  // A run of 80 ms alone says nothing about shorter ones. Two runs of another kernel, whose tiles take 1 us in
-  // 0.1 ms and 1.4 us in 100 ms, do; on another device they do not.
+  // A run of 80 ms alone says nothing about shorter ones. Two runs of another kernel, whose tiles take 1 us
+  // in 0.1 ms and 1.4 us in 100 ms, do; on another device they do not.
   const auto dense = [](const char* kernel, const char* device, std::int64_t heads, double ms) {
     KernelRun run{.kernel = kernel, .device = device};
     run.input = run.window = {16896};  // 132 Q tiles of 128: one wave a head
@@ -239,8 +241,9 @@ TEST_CASE("NATTEN's profiler tables give the times of attention kernels alone") 
       "| CUTLASS | attention | Sm90 | FnaForward | 1 | 94.848us |\n";
   CHECK(profiler_times_ms(text) == std::vector<double>{7.914, 1445.0, 0.094848});
   // As NATTEN's documentation shows a dense run and its total.
-  CHECK(profiler_times_ms("│   cuDNN   │    attention    │ Sm90 │ sm90_flash_fprop_wgmma_f16_64x128x128_... │    1    "
-                          "│ 97.435ms │\n│           │                 │      │ Total │         │ 97.435ms │\n") ==
+  CHECK(profiler_times_ms(
+            "│   cuDNN   │    attention    │ Sm90 │ sm90_flash_fprop_wgmma_f16_64x128x128_... │    1    "
+            "│ 97.435ms │\n│           │                 │      │ Total │         │ 97.435ms │\n") ==
         std::vector<double>{97.435});
 }
 

@@ -52,13 +52,13 @@ TEST_CASE("the backward refuses masks of other tokens, and names that nothing ha
 }
 
 TEST_CASE("documents and neighborhoods are points of the backward") {
-  const Point documents = backward_point({"tokens=512", "mask=document:300,212", "algorithm=best",
-                                          "mode=deterministic"});
+  const Point documents =
+      backward_point({"tokens=512", "mask=document:300,212", "algorithm=best", "mode=deterministic"});
   CHECK(group_of(documents) == "attention_backward documents best");
   // Pairs of a document with itself; five products of two operations and 128 columns.
   CHECK(documents->operations().value() == 10.0 * (300 * 300 + 212 * 212) * 128);
-  const Point neighborhood = backward_point({"tokens=512", "mask=gna:i=16x32,w=5x7", "algorithm=spt",
-                                             "mode=unordered", "head_dim=64"});
+  const Point neighborhood = backward_point(
+      {"tokens=512", "mask=gna:i=16x32,w=5x7", "algorithm=spt", "mode=unordered", "head_dim=64"});
   CHECK(group_of(neighborhood) == "attention_backward neighborhood unordered");
   CHECK(neighborhood->operations().value() == 10.0 * 512 * 5 * 7 * 64);
   // No costs were fitted to either.

@@ -22,7 +22,9 @@ const std::string kData = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/";
 /// Factors by which times were missed, ascending, and how many are within one.
 struct Ratios {
   std::vector<double> sorted;
-  void add(double predicted, double measured) { sorted.push_back(std::max(predicted / measured, measured / predicted)); }
+  void add(double predicted, double measured) {
+    sorted.push_back(std::max(predicted / measured, measured / predicted));
+  }
   void sort() { std::sort(sorted.begin(), sorted.end()); }
   [[nodiscard]] double median() const { return sorted.at(sorted.size() / 2); }
   [[nodiscard]] double worst() const { return sorted.back(); }
@@ -33,15 +35,17 @@ struct Ratios {
 
 TEST_CASE("scatters that were predicted first: the goals that were kept, and those that were not") {
   std::map<std::string, std::pair<double, double>> frozen;  // time and sectors, by the point's words
-  const Json predictions = Json::parse(read_text("predictions", kData + "predictions/h200_scatter_blind.json"));
-  const auto key_of_words = [](const std::string& dtype, std::int64_t width, std::int64_t updates, std::int64_t rows,
-                               const std::string& distribution, std::int64_t seed) {
-    return dtype + " " + std::to_string(width) + " " + std::to_string(updates) + " " + std::to_string(rows) + " " +
-           distribution + " " + std::to_string(seed);
+  const Json predictions =
+      Json::parse(read_text("predictions", kData + "predictions/h200_scatter_blind.json"));
+  const auto key_of_words = [](const std::string& dtype, std::int64_t width, std::int64_t updates,
+                               std::int64_t rows, const std::string& distribution, std::int64_t seed) {
+    return dtype + " " + std::to_string(width) + " " + std::to_string(updates) + " " + std::to_string(rows) +
+           " " + distribution + " " + std::to_string(seed);
   };
   for (const Json& row : predictions["rows"]) {
     const std::string rows_by = to_string(parse_index_distribution(row[4].get<std::string>()));
-    frozen[key_of_words(row[0], row[1], row[2], row[3], rows_by, row[5])] = {row[6], row[8].get<double>() + row[9].get<double>()};
+    frozen[key_of_words(row[0], row[1], row[2], row[3], rows_by, row[5])] = {
+        row[6], row[8].get<double>() + row[9].get<double>()};
   }
   std::map<std::string, Ratios> times, sectors;
   for (const Recording& recording : read_recordings(kData + "recordings")) {
@@ -50,8 +54,9 @@ TEST_CASE("scatters that were predicted first: the goals that were kept, and tho
       const auto* const point = row.point.as<ScatterCase>();
       REQUIRE(point != nullptr);
       CHECK_FALSE(point->fitted);
-      const auto& [time, sent] = frozen.at(key_of_words(to_string(point->dtype), point->width, point->updates, point->rows,
-                                                        to_string(point->distribution), point->seed));
+      const auto& [time, sent] =
+          frozen.at(key_of_words(to_string(point->dtype), point->width, point->updates, point->rows,
+                                 to_string(point->distribution), point->seed));
       times[point->group()].add(time, row.timing->milliseconds.median * 1e6);
       const char* const label = point->dtype == Dtype::kFp32 ? "l1_reduction_sectors" : "l1_atomic_sectors";
       sectors[point->group()].add(sent, row.counters.at(label).spread.median);
@@ -62,8 +67,8 @@ TEST_CASE("scatters that were predicted first: the goals that were kept, and tho
   }
   const Ratios& half = times.at("scatter half contended, predicted");
   CHECK(half.sorted.size() == 80);
-  CHECK(half.median() < 1.3);     // the goal: 1.19
-  CHECK(half.within(2) == 78);    // not the goal of 80: 2.4 and 3.7 at two points
+  CHECK(half.median() < 1.3);   // the goal: 1.19
+  CHECK(half.within(2) == 78);  // not the goal of 80: 2.4 and 3.7 at two points
   CHECK(half.worst() < 4);
   CHECK(times.at("scatter fp32 contended, predicted").within(1.15) == 21);  // of 30
   CHECK(times.at("scatter fp32 uniform, predicted").within(1.15) == 10);    // of 20

@@ -70,6 +70,16 @@ TEST_CASE("items of a launch are Q tiles with their full and partial tiles") {
         natten_sim::Dispatch::kDynamic);
 }
 
+TEST_CASE("reads are simulated on the device that is given, whatever it is called") {
+  const GnaCase point = case_of({"heads=2", "head_dim=128", "dtype=bf16", "input=32768", "window=32768",
+                                 "q_tile=128", "kv_tile=128", "dispatch=static"});
+  const Device whole = h200();
+  Device small = whole;  // K and V of a head, 16 MiB, no longer stay for its second wave
+  small.l2.effective_bytes->value /= 8;
+  REQUIRE(timed_reads(point, whole).has_value());
+  CHECK(*timed_reads(point, small) > 1.5 * *timed_reads(point, whole));
+}
+
 TEST_CASE("operations are four times head dim of every pair that attends, counted one by one") {
   const GnaCase point = case_of({"heads=2", "head_dim=64", "input=13x9", "window=4x3", "stride=2x1",
                                  "dilation=2x3", "q_tile=16x8", "kv_tile=16x8"});
@@ -143,7 +153,8 @@ TEST_CASE("times have a closed form where reads have one, and say whether they w
 TEST_CASE("causal axes and grouped heads: which keys a query sees, what is read, what checks keep") {
   const GnaCase point = case_of({"heads=8", "heads_kv=2", "input=256x16", "window=128x16", "causal=1x0",
                                  "q_tile=8x16", "kv_tile=8x16"});
-  CHECK(point.key() == "gna h8/2 d128 bf16 256x16 window 128x16 stride 1x1 causal 1x0 tiles 8x16/8x16 ticket");
+  CHECK(point.key() ==
+        "gna h8/2 d128 bf16 256x16 window 128x16 stride 1x1 causal 1x0 tiles 8x16/8x16 ticket");
   // Q and O of 8 heads, K and V of 2: Q, K and V are read once. 4096 tokens of 256 bytes.
   CHECK(cold_reads(point, h200()) == (8 + 2 * 2) * 4096.0 * 256);
   // 128 rows see 1, 2, .. 128 rows, the next 128 see 128 each; 16 columns see 16.
@@ -153,7 +164,8 @@ TEST_CASE("causal axes and grouped heads: which keys a query sees, what is read,
   const GnaCase checked = *point.to_check(CheckLengths::kShort).front().as<GnaCase>();
   CHECK(checked.heads / checked.heads_kv == 2);
   CHECK(checked.causal[0]);
-  CHECK_THROWS_AS(case_of({"heads=8", "heads_kv=3", "input=512", "window=128", "q_tile=128", "kv_tile=128"}), Error);
+  CHECK_THROWS_AS(case_of({"heads=8", "heads_kv=3", "input=512", "window=128", "q_tile=128", "kv_tile=128"}),
+                  Error);
 }
 
 TEST_CASE(

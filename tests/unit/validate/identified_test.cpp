@@ -40,8 +40,8 @@ double deviation(const Judged& judged, const Device& device, const study::TimedR
 /// Tiles that a launch visits: what the simulation costs.
 double work_of(const AttentionCase& point) {
   const double tokens = static_cast<double>(point.problem.tokens);
-  return tokens * tokens * (point.problem.causal ? 0.5 : 1) *
-         static_cast<double>(point.problem.heads) * static_cast<double>(point.problem.batch) /
+  return tokens * tokens * (point.problem.causal ? 0.5 : 1) * static_cast<double>(point.problem.heads) *
+         static_cast<double>(point.problem.batch) /
          (static_cast<double>(point.variant.q_tile) * point.variant.kv_tile);
 }
 

@@ -1,7 +1,7 @@
+#include <algorithm>
+
 #include <natten_sim/io/lowering_data.hpp>
 #include <natten_sim/validate/sass/lowering_check.hpp>
-
-#include <algorithm>
 
 #include "catch.hpp"
 

@@ -78,7 +78,8 @@ Storage random_storage(const GnaCase& point, std::uint64_t seed) {
   const std::int64_t rows = point.heads * tokens_of(point);
   const std::int64_t elements = rows * point.head_dim;
   const std::int64_t kv_elements = elements / point.heads * point.heads_kv;
-  const auto bytes = static_cast<std::size_t>(elements) * 2, kv_bytes = static_cast<std::size_t>(kv_elements) * 2;
+  const auto bytes = static_cast<std::size_t>(elements) * 2,
+             kv_bytes = static_cast<std::size_t>(kv_elements) * 2;
   Storage made{kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(kv_bytes), kernels::DeviceBuffer(kv_bytes),
                kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(static_cast<std::size_t>(rows) * 4)};
   kernels::fill_random(made.q, elements, point.dtype, seed * 3);
@@ -103,8 +104,8 @@ namespace cases {
 CaseKind gna();
 CaseKind gna() {
   return {"gna",
-          {"heads", "heads_kv", "head_dim", "dtype", "input", "window", "stride", "dilation", "causal", "q_tile",
-           "kv_tile", "dispatch"},
+          {"heads", "heads_kv", "head_dim", "dtype", "input", "window", "stride", "dilation", "causal",
+           "q_tile", "kv_tile", "dispatch"},
           read_gna};
 }
 
@@ -156,11 +157,12 @@ forward::Problem GnaCase::problem() const {
 }
 
 std::string GnaCase::key() const {
-  return "gna h" + std::to_string(heads) + (heads_kv != heads ? "/" + std::to_string(heads_kv) : "") + " d" + std::to_string(head_dim) + " " + to_string(dtype) + " " +
-         to_string(input) + " window " + to_string(window) + " stride " + to_string(stride) +
+  return "gna h" + std::to_string(heads) + (heads_kv != heads ? "/" + std::to_string(heads_kv) : "") + " d" +
+         std::to_string(head_dim) + " " + to_string(dtype) + " " + to_string(input) + " window " +
+         to_string(window) + " stride " + to_string(stride) +
          (dilated(*this) ? " dilation " + to_string(dilation) : "") +
-         (causal_somewhere(*this) ? " causal " + causal_text(*this) : "") + " tiles " + to_string(q_tile) + "/" +
-         to_string(kv_tile) + " " + to_string(dispatch);
+         (causal_somewhere(*this) ? " causal " + causal_text(*this) : "") + " tiles " + to_string(q_tile) +
+         "/" + to_string(kv_tile) + " " + to_string(dispatch);
 }
 
 std::string GnaCase::group() const {
@@ -192,11 +194,13 @@ std::vector<Prediction> GnaCase::predict(const Device& device, Fidelity fidelity
                                           false}};
   const std::optional<double> cold = cold_reads(*this, device);
   if (cold) predictions.push_back({"dram_read_bytes", "every operand once", *cold, false});
-  const std::optional<double> timed = fidelity == Fidelity::kTimed ? timed_reads(*this, device) : std::nullopt;
+  const std::optional<double> timed =
+      fidelity == Fidelity::kTimed ? timed_reads(*this, device) : std::nullopt;
   if (timed) predictions.push_back({"dram_read_bytes", "timed wavefronts", *timed, false});
   if (cold || fidelity == Fidelity::kTimed) {
     if (const std::optional<GnaTime> time = predicted_time(*this, visits, device))
-      predictions.push_back({std::string(kLaunchTime), cold ? "item costs, cold reads" : "item costs, timed reads", time->ns,
+      predictions.push_back({std::string(kLaunchTime),
+                             cold ? "item costs, cold reads" : "item costs, timed reads", time->ns,
                              time->fitted});
   }
   return predictions;

@@ -1,5 +1,3 @@
-#include <natten_sim/validate/cases/msda.hpp>
-
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -9,8 +7,11 @@
 #include <natten_sim/io/msda_data.hpp>
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/kernels/msda/oracle.hpp>
+#include <natten_sim/validate/cases/msda.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
+
+#include "device_context.hpp"
 
 namespace natten_sim::validate {
 namespace {
@@ -42,7 +43,8 @@ Point read_msda(const StrictObject& fields) {
 /// The row of the lowering table that says what a path becomes; null without one.
 const char* construct_of(Path path, Dtype dtype) {
   const bool half = dtype == Dtype::kFp16;
-  if (path == Path::kAccumulator || (path == Path::kRed16 && dtype == Dtype::kFp32)) return "ptx-red-relaxed-v4-f32";
+  if (path == Path::kAccumulator || (path == Path::kRed16 && dtype == Dtype::kFp32))
+    return "ptx-red-relaxed-v4-f32";
   if (path == Path::kRed16) return half ? "ptx-red-relaxed-v8-f16" : "ptx-red-relaxed-v8-bf16";
   if (dtype == Dtype::kFp32)
     return path == Path::kScalar || path == Path::kRed4 ? "cuda-atomicadd-float" : nullptr;
@@ -70,9 +72,8 @@ const MsdaTraffic& traffic_of(const study::MsdaQuestion& question, const study::
   static Kept<std::tuple<std::string, QueryOrder, std::int64_t, std::int64_t>, MsdaTraffic> kept;
   const MsdaCache cache = msda_cache(question, context);
   const QueryOrder order = question.orders.front();
-  return kept.of({question.config.name, order, cache.capacity_granules, cache.rows_per_granule}, [&] {
-    return simulate_msda(question.config, question.sampling, order, cache);
-  });
+  return kept.of({question.config.name, order, cache.capacity_granules, cache.rows_per_granule},
+                 [&] { return simulate_msda(question.config, question.sampling, order, cache); });
 }
 
 const std::vector<float>& locations_of(const MsdaConfig& config) {
@@ -99,10 +100,11 @@ struct MsdaMemoryOnGpu {
       location_gradient, weight_gradient, scratch;
 
   [[nodiscard]] kernels::msda::Tensors tensors() const {
-    return {values.data(),        locations.data(),         weights.data(),
-            static_cast<const std::int32_t*>(order.data()),
-            output.data(),        output_gradient.data(),   value_gradient.data(),
-            location_gradient.data(), weight_gradient.data(), scratch.data()};
+    return {values.data(),          locations.data(),
+            weights.data(),         static_cast<const std::int32_t*>(order.data()),
+            output.data(),          output_gradient.data(),
+            value_gradient.data(),  location_gradient.data(),
+            weight_gradient.data(), scratch.data()};
   }
 };
 
@@ -219,13 +221,9 @@ std::optional<study::MsdaQuestion> MsdaCase::question(const std::string& device)
 }
 
 std::vector<Prediction> MsdaCase::predict(const Device& device, Fidelity) const {
-  static const study::Context shipped = study::default_context();
   const std::optional<study::MsdaQuestion> asked = question(device.name);
   if (!asked || device.architecture != "sm90" || !missing_for_contention(device).empty()) return {};
-  study::Context context = shipped;
-  for (Device& each : context.catalog.devices) {
-    if (each.name == device.name) each = device;  // whose constants may be the user's
-  }
+  const study::Context context = context_on(device);
   const study::MsdaAnswer answer = msda_from_traffic(*asked, {traffic_of(*asked, context)}, context);
   const study::MsdaPass& pass = answer.passes.front();
   constexpr const char* kModel = "msda, closed form";

@@ -1,5 +1,3 @@
-#include <natten_sim/validate/cases/remedy.hpp>
-
 #include <algorithm>
 #include <span>
 
@@ -8,7 +6,10 @@
 #include <natten_sim/sim/scatter/index_stream.hpp>
 #include <natten_sim/study/scatter.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/cases/remedy.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
+
+#include "device_context.hpp"
 
 namespace natten_sim::validate {
 namespace {
@@ -66,13 +67,15 @@ namespace cases {
 
 /// Paths of this project's scatter-add.
 CaseKind remedy();
-CaseKind remedy() { return {"remedy", {"path", "dtype", "width", "updates", "rows", "distribution"}, read_remedy}; }
+CaseKind remedy() {
+  return {"remedy", {"path", "dtype", "width", "updates", "rows", "distribution"}, read_remedy};
+}
 
 }  // namespace cases
 
 std::string RemedyCase::key() const {
-  return std::string("remedy ") + to_string(path) + " " + to_string(dtype) + " " + std::to_string(updates) + " x" +
-         std::to_string(width) + " into " + std::to_string(rows) + " " + to_string(distribution);
+  return std::string("remedy ") + to_string(path) + " " + to_string(dtype) + " " + std::to_string(updates) +
+         " x" + std::to_string(width) + " into " + std::to_string(rows) + " " + to_string(distribution);
 }
 
 std::string RemedyCase::group() const {
@@ -81,8 +84,12 @@ std::string RemedyCase::group() const {
 }
 
 std::vector<Parameter> RemedyCase::parameters() const {
-  return {{"kernel", "remedy"}, {"path", to_string(path)}, {"dtype", to_string(dtype)},
-          {"width", width},     {"updates", updates},      {"rows", rows},
+  return {{"kernel", "remedy"},
+          {"path", to_string(path)},
+          {"dtype", to_string(dtype)},
+          {"width", width},
+          {"updates", updates},
+          {"rows", rows},
           {"distribution", to_string(distribution)}};
 }
 
@@ -97,13 +104,9 @@ scatter::Problem RemedyCase::problem() const {
 }
 
 std::vector<Prediction> RemedyCase::predict(const Device& device, Fidelity) const {
-  static const study::Context shipped = study::default_context();
   const char* const name = remedy_of(path);
   if (name == nullptr || !missing_for_contention(device).empty()) return {};
-  study::Context context = shipped;
-  for (Device& each : context.catalog.devices) {
-    if (each.name == device.name) each = device;  // whose constants may be the user's
-  }
+  const study::Context context = context_on(device);
   study::ScatterQuestion question;
   question.updates = updates;
   question.rows = rows;
@@ -124,7 +127,8 @@ std::vector<Prediction> RemedyCase::predict(const Device& device, Fidelity) cons
 }
 
 Launch RemedyCase::prepare(Bench& bench, std::uint64_t seed) const {
-  const auto buffers = std::make_shared<const scatter::Buffers>(scatter::make_buffers(problem(), rows_of(*this), seed));
+  const auto buffers =
+      std::make_shared<const scatter::Buffers>(scatter::make_buffers(problem(), rows_of(*this), seed));
   return [gpu = bench.gpu(), all = problem(), buffers] { scatter::launch(gpu, all, *buffers); };
 }
 
@@ -143,7 +147,8 @@ std::vector<Point> RemedyCase::to_check(CheckLengths) const {
   RemedyCase checked = *this;
   checked.updates = std::min<std::int64_t>(updates, 120);  // sums of integers stay exact in bf16
   checked.rows = std::min<std::int64_t>(rows, 64);
-  if (const auto* hot = std::get_if<HotRows>(&distribution)) checked.rows = std::max(checked.rows, hot->count);
+  if (const auto* hot = std::get_if<HotRows>(&distribution))
+    checked.rows = std::max(checked.rows, hot->count);
   return {checked};
 }
 

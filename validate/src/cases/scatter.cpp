@@ -6,6 +6,8 @@
 #include <natten_sim/validate/cases/scatter.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 
+#include "device_context.hpp"
+
 namespace natten_sim::validate {
 namespace {
 
@@ -31,8 +33,9 @@ namespace cases {
 /// PyTorch's scatter_add: "construct" names the row of the lowering table.
 CaseKind scatter();
 CaseKind scatter() {
-  return {
-      "scatter", {"construct", "dtype", "width", "updates", "rows", "distribution", "seed", "fitted"}, read_scatter};
+  return {"scatter",
+          {"construct", "dtype", "width", "updates", "rows", "distribution", "seed", "fitted"},
+          read_scatter};
 }
 
 }  // namespace cases
@@ -50,8 +53,12 @@ std::string ScatterCase::group() const {
 }
 
 std::vector<Parameter> ScatterCase::parameters() const {
-  std::vector<Parameter> all = {{"kernel", "scatter"},      {"construct", construct}, {"dtype", to_string(dtype)},
-                                {"width", width},           {"updates", updates},     {"rows", rows},
+  std::vector<Parameter> all = {{"kernel", "scatter"},
+                                {"construct", construct},
+                                {"dtype", to_string(dtype)},
+                                {"width", width},
+                                {"updates", updates},
+                                {"rows", rows},
                                 {"distribution", to_string(distribution)}};
   if (seed != 0) all.push_back({"seed", seed});
   all.push_back({"fitted", fitted});
@@ -72,12 +79,8 @@ study::ScatterQuestion ScatterCase::question(const std::string& device) const {
 }
 
 std::vector<Prediction> ScatterCase::predict(const Device& device, Fidelity) const {
-  static const study::Context shipped = study::default_context();
   if (!missing_for_contention(device).empty()) return {};
-  study::Context context = shipped;
-  for (Device& each : context.catalog.devices) {
-    if (each.name == device.name) each = device;  // whose constants may be the user's
-  }
+  const study::Context context = context_on(device);
   study::ScatterQuestion third = question(device.name);
   const study::ScatterAnswer timed = study::scatter(third, context);
   third.prior_runs = 0;  // counters are those of the first run

@@ -86,7 +86,7 @@ void add_closed_form(const StreamCase& stream, const Device& device, std::vector
   const study::ReuseResult answer = reuse_on(device, std::move(question));
   predictions.push_back({"l2_read_sectors", "every load", static_cast<double>(answer.sectors.total), false});
   if (stream.tells_sms_apart() || (stream.ctas > 0 && only_partition(device, stream.ctas)) || !device.l2.effective_bytes) return;
-  predictions.push_back({"dram_read_bytes", "LRU of the effective capacity, all CTAs in step",
+  predictions.push_back({"dram_read_bytes", "LRU of the effective capacity, in step",
                          static_cast<double>(*answer.dram_read_bytes), false});
 }
 

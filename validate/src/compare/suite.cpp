@@ -105,6 +105,7 @@ Suite parse_suite(std::string_view json, const std::string& where) {
   suite.points = parse_sweeps(fields.array("sweeps"), where + ".sweeps");
   for (const Json& each : fields.array("tolerances"))
     suite.tolerances.push_back(parse_tolerance(each, where + ".tolerances"));
+  if (!fields.has("known_misses")) return suite;
   for (const Json& each : fields.array("known_misses"))
     suite.known_misses.push_back(parse_known_miss(each, where + ".known_misses"));
   return suite;

@@ -32,7 +32,7 @@ std::optional<ItemCosts> costs_on(const Device& device, std::int64_t head_dim, D
   static std::mutex mutex;
   static std::map<std::tuple<std::string, std::int64_t, Dtype>, std::optional<ItemCosts>> known;
   const std::lock_guard lock(mutex);
-  const auto key = std::tuple(device.name, head_dim, dtype);
+  const auto key = std::tuple(constants_key(device), head_dim, dtype);
   if (const auto found = known.find(key); found != known.end()) return found->second;
   std::optional<ItemCosts> costs;
   for (const Recording& recording : builtin_costs()) {
@@ -71,8 +71,8 @@ double attending_tiles(const GnaCase& point, const NeighborhoodMask& mask, const
 double read_bytes(const GnaCase& point, const Device& device) {
   if (const std::optional<double> cold = cold_reads(point, device)) return *cold;
   if (const std::optional<double> timed = timed_reads(point, device)) return *timed;
-  return static_cast<double>((point.heads + 2 * point.heads_kv) * product(point.input, "tokens") * point.head_dim *
-                             element_bytes(point.dtype));
+  return static_cast<double>((point.heads + 2 * point.heads_kv) * product(point.input, "tokens") *
+                             point.head_dim * element_bytes(point.dtype));
 }
 
 }  // namespace

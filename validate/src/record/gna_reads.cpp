@@ -37,19 +37,20 @@ std::optional<double> simulate(const GnaCase& point, const Device& device) {
   if (!timed) return std::nullopt;
   const PerAxis<std::size_t> order = forward::tile_order(point.mask());
   study::ReuseQuestion question;
-  question.subject = study::AttentionSubject{
-      .seqlen = forward::in_order(point.input, order),
-      .window = forward::in_order(point.window, order),
-      .stride = forward::in_order(point.stride, order),
-      .causal = causal != 0,
-      .heads = point.heads,
-      .heads_kv = point.heads_kv,
-      .head_dim = point.head_dim,
-      .dtype = point.dtype,
-      .q_tile = forward::in_order(point.q_tile, order),
-      .kv_tile = forward::in_order(point.kv_tile, order),
-      .schedule = point.dispatch == forward::Dispatch::kStatic ? CtaSchedule::kPersistent : CtaSchedule::kGrid,
-      .workers = device.sms->value};
+  question.subject = study::AttentionSubject{.seqlen = forward::in_order(point.input, order),
+                                             .window = forward::in_order(point.window, order),
+                                             .stride = forward::in_order(point.stride, order),
+                                             .causal = causal != 0,
+                                             .heads = point.heads,
+                                             .heads_kv = point.heads_kv,
+                                             .head_dim = point.head_dim,
+                                             .dtype = point.dtype,
+                                             .q_tile = forward::in_order(point.q_tile, order),
+                                             .kv_tile = forward::in_order(point.kv_tile, order),
+                                             .schedule = point.dispatch == forward::Dispatch::kStatic
+                                                             ? CtaSchedule::kPersistent
+                                                             : CtaSchedule::kGrid,
+                                             .workers = device.sms->value};
   question.sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
   question.method = *timed;
   question.order = KvOrder::kCyclic;
@@ -67,7 +68,7 @@ std::optional<double> cold_reads(const GnaCase& point, const Device& device) {
 std::optional<double> timed_reads(const GnaCase& point, const Device& device) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, std::string>, std::optional<double>> known;
-  const std::pair key(device.name, point.key());
+  const std::pair key(constants_key(device), point.key());
   {
     const std::lock_guard lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;

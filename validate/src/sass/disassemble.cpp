@@ -54,7 +54,8 @@ std::string output_of(const std::string& command) {
 
 std::string disassemble_this_program(const std::string& disassembler) {
   if (!kernels::built_with_cuda())
-    throw HardwareAbsent("machine code", "this natten-sim was built without CUDA (configure with nvcc on PATH)");
+    throw HardwareAbsent("machine code",
+                         "this natten-sim was built without CUDA (configure with nvcc on PATH)");
   const std::string program = find_disassembler(disassembler);
   if (program.empty()) {
     throw HardwareAbsent("a disassembler", disassembler.empty()

@@ -1,8 +1,8 @@
-#include <natten_sim/validate/sass/lowering_check.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
+
+#include <natten_sim/validate/sass/lowering_check.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -18,12 +18,15 @@ constexpr std::array kKernels = {
     KernelOfConstruct{"cuda-atomicadd-float", Dtype::kFp32, "add_piecesINS1_12ScalarUpdateIfE"},
     KernelOfConstruct{"cuda-atomicadd-half", Dtype::kFp16, "add_piecesINS1_12ScalarUpdateI6__halfE"},
     KernelOfConstruct{"cuda-atomicadd-half2", Dtype::kFp16, "probe_cuda_atomicadd_half2"},
-    KernelOfConstruct{"cuda-atomicadd-bfloat16", Dtype::kBf16, "add_piecesINS1_12ScalarUpdateI13__nv_bfloat16E"},
+    KernelOfConstruct{"cuda-atomicadd-bfloat16", Dtype::kBf16,
+                      "add_piecesINS1_12ScalarUpdateI13__nv_bfloat16E"},
     KernelOfConstruct{"cuda-atomicadd-bfloat162", Dtype::kBf16, "probe_cuda_atomicadd_bfloat162"},
     KernelOfConstruct{"ptx-red-relaxed-bf16", Dtype::kBf16, "probe_ptx_red_relaxed_bf16"},
-    KernelOfConstruct{"ptx-red-relaxed-bf16x2", Dtype::kBf16, "add_piecesINS1_9RedUpdateI13__nv_bfloat16Li1E"},
+    KernelOfConstruct{"ptx-red-relaxed-bf16x2", Dtype::kBf16,
+                      "add_piecesINS1_9RedUpdateI13__nv_bfloat16Li1E"},
     KernelOfConstruct{"ptx-red-relaxed-f16x2", Dtype::kFp16, "add_piecesINS1_9RedUpdateI6__halfLi1E"},
-    KernelOfConstruct{"ptx-red-relaxed-v8-bf16", Dtype::kBf16, "add_piecesINS1_9RedUpdateI13__nv_bfloat16Li4E"},
+    KernelOfConstruct{"ptx-red-relaxed-v8-bf16", Dtype::kBf16,
+                      "add_piecesINS1_9RedUpdateI13__nv_bfloat16Li4E"},
     KernelOfConstruct{"ptx-red-relaxed-v8-f16", Dtype::kFp16, "add_piecesINS1_9RedUpdateI6__halfLi4E"},
     KernelOfConstruct{"ptx-red-relaxed-v4-f32", Dtype::kFp32, "add_piecesINS1_9RedUpdateIfLi4E"}};
 
@@ -34,7 +37,9 @@ bool is_atomic(std::string_view instruction) {
   return false;
 }
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 /// The word that is an atomic in a line of machine code: "/*0120*/  @P0 REDG.E.ADD.F32 desc[..] .."
 std::string_view atomic_in(std::string_view line) {
@@ -61,7 +66,8 @@ std::string architecture_in(std::string_view line) {
 
 std::optional<InstructionPath> path_of(const std::vector<std::string>& atomics) {
   const auto any = [&](std::string_view part) {
-    return std::any_of(atomics.begin(), atomics.end(), [&](const std::string& each) { return contains(each, part); });
+    return std::any_of(atomics.begin(), atomics.end(),
+                       [&](const std::string& each) { return contains(each, part); });
   };
   if (any(".CAS")) return InstructionPath::kCas;
   if (any("RED")) return InstructionPath::kRed;
@@ -99,7 +105,8 @@ void judge(LoweringCheck& check) {
     check.vector_width = width_of(each);
   }
   // A loop of compare-and-swap has words of 32 bits, whatever it adds.
-  const bool width = check.promised.path == InstructionPath::kCas || check.vector_width == check.promised.vector_width;
+  const bool width =
+      check.promised.path == InstructionPath::kCas || check.vector_width == check.promised.vector_width;
   check.verdict = check.path == check.promised.path && instruction && width ? LoweringVerdict::kConfirmed
                                                                             : LoweringVerdict::kWrong;
 }
@@ -117,7 +124,8 @@ std::vector<SassKernel> parse_sass(std::string_view text) {
     if (contains(line, "code for sm_")) {
       architecture = architecture_in(line);
     } else if (contains(line, kFunction)) {
-      kernels.push_back({architecture, std::string(line.substr(line.find(kFunction) + kFunction.size())), {}});
+      kernels.push_back(
+          {architecture, std::string(line.substr(line.find(kFunction) + kFunction.size())), {}});
     } else if (!kernels.empty()) {
       const std::string_view atomic = atomic_in(line);
       std::vector<std::string>& atomics = kernels.back().atomics;
@@ -128,7 +136,8 @@ std::vector<SassKernel> parse_sass(std::string_view text) {
   return kernels;
 }
 
-std::vector<LoweringCheck> check_lowerings(const std::vector<SassKernel>& kernels, const std::vector<Lowering>& table) {
+std::vector<LoweringCheck> check_lowerings(const std::vector<SassKernel>& kernels,
+                                           const std::vector<Lowering>& table) {
   std::vector<LoweringCheck> checks;
   for (const Lowering& row : table) {
     LoweringCheck check;

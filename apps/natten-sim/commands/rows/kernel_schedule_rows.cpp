@@ -53,10 +53,11 @@ Options<ScheduleFlags> walk_rows() {
 Options<ScheduleFlags> chain_rows() {
   const auto question = schedule_part(&Parts::question);
   Options<ScheduleFlags> rows;
-  rows.add("--gqa-chains", path(question, &study::ScheduleQuestion::gqa_chains),
-           {.value = "HOW",
-            .help = "With --heads-kv: a chain is one (query head, KV tile), or kv-heads: one (KV head, KV tile) "
-                    "with all its query heads; query-heads [default]"});
+  rows.add(
+      "--gqa-chains", path(question, &study::ScheduleQuestion::gqa_chains),
+      {.value = "HOW",
+       .help = "With --heads-kv: a chain is one (query head, KV tile), or kv-heads: one (KV head, KV tile) "
+               "with all its query heads; query-heads [default]"});
   rows.add("--ctas-per-chain", path(question, &study::ScheduleQuestion::ctas_per_chain),
            {.value = "N",
             .help = "2: pairs of CTAs share two KV tiles and halve the reductions into dQ [default]",
@@ -73,8 +74,7 @@ Options<ScheduleFlags> turn_rows() {
             .help = "When a chain passes on the turn of a dQ tile: after-next: once it has its next one, as "
                     "FlashAttention-4 on sm_100; at-once [default]"});
   rows.add("--dkv-turns", path(costs, &Costs::dkv_turns),
-           {.value = "HOW",
-            .help = "With --heads-kv: apart: dV and dK in a turn each; together [default]"});
+           {.value = "HOW", .help = "With --heads-kv: apart: dV and dK in a turn each; together [default]"});
   rows.add("--early-exit", path(costs, &Costs::early_exit),
            {.value = "C",
             .help = "Cost of a chain without tasks: a CTA that exits at once [default]",
@@ -85,12 +85,13 @@ Options<ScheduleFlags> turn_rows() {
 
 Options<ScheduleFlags> memory_rows() {
   Options<ScheduleFlags> rows;
-  rows.add("-d,--dim", path(schedule_part(&Parts::question), &study::ScheduleQuestion::head_dim),
-           {.value = "N",
-            .help = "Head dim, of --kernel, of the memory that a schedule takes and of what the L2 of --device "
-                    "holds [default]",
-            .range = {1, 65536},
-            .echo = Echo::kAlways});
+  rows.add(
+      "-d,--dim", path(schedule_part(&Parts::question), &study::ScheduleQuestion::head_dim),
+      {.value = "N",
+       .help = "Head dim, of --kernel, of the memory that a schedule takes and of what the L2 of --device "
+               "holds [default]",
+       .range = {1, 65536},
+       .echo = Echo::kAlways});
   rows.add("--dtype", path(schedule_part(&Parts::question), &study::ScheduleQuestion::dtype),
            {.value = "TYPE", .help = "Element type, likewise [default]"});
   return rows;
@@ -107,14 +108,42 @@ Options<ScheduleFlags> measured_rows() {
             .choices = names,
             .echo = Echo::kWhenSet,
             .needs = {{.option = "device", .accepted = "--device NAME too", .with_dashes = true}},
-            .rules_out = {{"q-tiles",     "kv-tiles",        "q-tile",      "kv-tile",      "workers",
-                           "ctas-per-sm", "algorithm",       "dispatch",    "launch-order", "effort",
-                           "seed",        "heads-in-flight", "walk",        "compute",      "compute-partial",
-                           "release",     "dkv-turns",       "early-exit",  "gqa-chains",   "ctas-per-chain",
+            .rules_out = {{"q-tiles",
+                           "kv-tiles",
+                           "q-tile",
+                           "kv-tile",
+                           "workers",
+                           "ctas-per-sm",
+                           "algorithm",
+                           "dispatch",
+                           "launch-order",
+                           "effort",
+                           "seed",
+                           "heads-in-flight",
+                           "walk",
+                           "compute",
+                           "compute-partial",
+                           "release",
+                           "dkv-turns",
+                           "early-exit",
+                           "gqa-chains",
+                           "ctas-per-chain",
                            "time-limit",
-                           "reduce",      "reduce-kv",       "prologue",    "epilogue",     "handoff",
-                           "tax",         "overlap",         "table",       "emit-table",   "critical-path",
-                           "ascii",       "emit-header",     "emit-binary", "svg",          "perfetto",
+                           "reduce",
+                           "reduce-kv",
+                           "prologue",
+                           "epilogue",
+                           "handoff",
+                           "tax",
+                           "overlap",
+                           "table",
+                           "emit-table",
+                           "critical-path",
+                           "ascii",
+                           "emit-header",
+                           "emit-binary",
+                           "svg",
+                           "perfetto",
                            "recorded-run"},
                           "sizes, mask, device and costs: the kernel says the rest"}});
   rows.include(memory_rows());

@@ -105,14 +105,15 @@ Options<Flags> schedule_choice_rows() {
            {.value = "N",
             .help = "Iterations of a search [2^22 / tasks, 8 to 2000]",
             .range = {0, 1'000'000'000}});
-  rows.add("--time-limit", question(&Question::time_limit_s),
-           {.value = "S",
-            .help = "Seconds of a search that goes on until its result is proved, instead of --effort; what it "
-                    "finds then depends on the machine",
-            .interval = {0, study::kMaxSearchSeconds},
-            .accepted = "a number from 0 to 86400",
-            .echo = Echo::kWhenSet,
-            .excludes = {"effort"}});
+  rows.add(
+      "--time-limit", question(&Question::time_limit_s),
+      {.value = "S",
+       .help = "Seconds of a search that goes on until its result is proved, instead of --effort; what it "
+               "finds then depends on the machine",
+       .interval = {0, study::kMaxSearchSeconds},
+       .accepted = "a number from 0 to 86400",
+       .echo = Echo::kWhenSet,
+       .excludes = {"effort"}});
   rows.add("--seed", question(&Question::seed),
            {.value = "N",
             .help = "Seed of a search [default]",
@@ -153,11 +154,12 @@ Options<Flags> table_rows() {
            {.value = "FILE",
             .help = "Check and run the schedule in FILE (- for standard input) instead of an algorithm's",
             .echo = Echo::kWhenSet,
-            .rules_out = {{"mask", "q-tiles", "kv-tiles", "seqlen-q", "seqlen-k", "q-tile", "kv-tile",
-                           "heads", "heads-kv", "batch-size", "algorithm", "dispatch", "launch-order",
-                           "effort", "time-limit", "seed", "heads-in-flight", "walk", "gqa-chains",
-                           "ctas-per-chain", "dim", "dtype", "emit-table"},
-                          "costs and workers only: the table says the rest"}});
+            .rules_out = {
+                {"mask",         "q-tiles",        "kv-tiles",   "seqlen-q",   "seqlen-k",        "q-tile",
+                 "kv-tile",      "heads",          "heads-kv",   "batch-size", "algorithm",       "dispatch",
+                 "launch-order", "effort",         "time-limit", "seed",       "heads-in-flight", "walk",
+                 "gqa-chains",   "ctas-per-chain", "dim",        "dtype",      "emit-table"},
+                "costs and workers only: the table says the rest"}});
   rows.add("--recorded-run", &Flags::recorded_run,
            {.value = "FILE",
             .help = "With --table: times of a kernel's run of it, drawn below the simulation (CSV)"});
@@ -201,17 +203,18 @@ void put_detail(const Flags& flags, study::ScheduleDetail& detail) {
 
 Options<ScheduleFlags> mask_rows() {
   Options<Flags> rows;
-  rows.add("--mask", &Flags::mask,
-           {.value = "MASK",
-            .help = "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., or FILE "
-                    "[default]"});
+  rows.add(
+      "--mask", &Flags::mask,
+      {.value = "MASK",
+       .help = "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., or FILE "
+               "[default]"});
   return rows;
 }
 
 Options<ScheduleFlags> schedule_rows() {
   Options<ScheduleFlags> rows;
-  for (auto part : {size_rows(), batch_rows(), chain_rows(), worker_rows(), schedule_choice_rows(), walk_rows(),
-                    cost_rows(), measured_rows(), table_rows(), export_rows(), file_rows()})
+  for (auto part : {size_rows(), batch_rows(), chain_rows(), worker_rows(), schedule_choice_rows(),
+                    walk_rows(), cost_rows(), measured_rows(), table_rows(), export_rows(), file_rows()})
     rows.include(part);
   return rows;
 }
@@ -223,8 +226,8 @@ Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& ans
   if (flags.table) {
     for (auto part : {table_rows(), size_rows()}) rows.include(part);
   } else {
-    for (auto part : {size_rows(), batch_rows(), schedule_choice_rows(), walk_rows(), chain_rows(),
-                      memory_rows()})
+    for (auto part :
+         {size_rows(), batch_rows(), schedule_choice_rows(), walk_rows(), chain_rows(), memory_rows()})
       rows.include(part);
   }
   for (auto part : {worker_rows(), cost_rows()}) rows.include(part);

@@ -58,9 +58,11 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
   rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
   rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
-  rows.add("--sass", &F::sass,
-           {.help = "Disassemble this program and check that every construct became what the lowering table promises",
-            .echo = Echo::kNever});
+  rows.add(
+      "--sass", &F::sass,
+      {.help =
+           "Disassemble this program and check that every construct became what the lowering table promises",
+       .echo = Echo::kNever});
   rows.add("--disassembler", &F::disassembler,
            {.value = "FILE",
             .help = "With --sass: the cuobjdump to use [of PATH, else of /usr/local/cuda]",

@@ -34,15 +34,15 @@ struct BackwardProblem {
   /// its group in ascending order, with one more reduction at the end of every chain.
   std::int32_t heads_per_kv_head = 1;
   std::int32_t workers = 1;  ///< SMs times CTAs a SM, at most kMaxWorkers
-  /// Query heads whose tasks one chain has, when a chain is one (KV head, KV tile): `heads` counts KV heads, and
-  /// the mask has the Q tiles of the first query head, then those of the second, and so on.
+  /// Query heads whose tasks one chain has, when a chain is one (KV head, KV tile): `heads` counts KV heads,
+  /// and the mask has the Q tiles of the first query head, then those of the second, and so on.
   std::int32_t merged_heads = 1;
 };
 
 inline constexpr std::int32_t kMaxWorkers = 1 << 20;
 
-/// When a chain passes the turn of a dQ tile on. kAtOnce: at the end of its reduction. kAfterNext: when it has
-/// the turn of its next tile, as FlashAttention-4 does on sm_100; behind its last tile, at the end of the
+/// When a chain passes the turn of a dQ tile on. kAtOnce: at the end of its reduction. kAfterNext: when it
+/// has the turn of its next tile, as FlashAttention-4 does on sm_100; behind its last tile, at the end of the
 /// reduction. The second can hang where the first does not.
 enum class TurnRelease { kAtOnce, kAfterNext };
 
@@ -53,8 +53,9 @@ struct NamesOf<TurnRelease> {
                                                  {TurnRelease::kAfterNext, "after-next"}};
 };
 
-/// How a chain reduces its dK/dV over the heads of its group. kTogether: both in one turn. kApart: dV and then
-/// dK, each in a turn of its own and at half of the cost, so that the next head's dV follows this one's dV.
+/// How a chain reduces its dK/dV over the heads of its group. kTogether: both in one turn. kApart: dV and
+/// then dK, each in a turn of its own and at half of the cost, so that the next head's dV follows this one's
+/// dV.
 enum class DkvTurns { kTogether, kApart };
 
 template <>

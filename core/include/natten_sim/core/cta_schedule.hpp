@@ -17,8 +17,8 @@ struct NamesOf<CtaSchedule> {
       {CtaSchedule::kPersistent, "persistent"}, {CtaSchedule::kGrid, "grid"}, {CtaSchedule::kTile, "tile"}};
 };
 
-/// How items that lie in one list reach workers. kDynamic: a free worker takes the next. kStatic: worker w
-/// takes w, w + workers, ..
+/// How items that lie in one list reach workers. kDynamic: a free worker takes the next. kStatic: settled
+/// beforehand: worker w takes w, w + workers, .., or those that a schedule gives it.
 enum class Dispatch { kDynamic, kStatic };
 
 template <>

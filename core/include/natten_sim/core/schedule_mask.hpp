@@ -58,8 +58,8 @@ struct GnaMask {
 
 /// A rule, or the tiles themselves.
 struct ScheduleMask {
-  std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, VarlenMask, GnaMask, BlockMask>
-      rule = FullMask{};
+  std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, VarlenMask, GnaMask, BlockMask> rule =
+      FullMask{};
   std::string origin = {};  ///< of the tiles of a block mask, as answers name it: a file; empty: none
 };
 

@@ -13,8 +13,8 @@ namespace natten_sim {
 /// Static: worker w runs the chains worker_begin[w] .. worker_begin[w + 1] - 1, in that order. Dynamic:
 /// chains lie in launch order, a free worker takes the next, and worker_begin is {0, chains}. Chain c has the
 /// tasks task_begin[c] .. task_begin[c + 1] - 1, in the order in which it takes its Q tiles. A task adds to
-/// dQ of (head, q_tile) when as many parts as its rank were added before; rank -1: in no order. With merged heads
-/// a chain's head is a KV head, and each task says its query head.
+/// dQ of (head, q_tile) when as many parts as its rank were added before; rank -1: in no order. With merged
+/// heads a chain's head is a KV head, and each task says its query head.
 struct FlatSchedule {
   struct Chain {
     std::int32_t head = 0, kv_tile = 0;

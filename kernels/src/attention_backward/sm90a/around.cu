@@ -107,8 +107,7 @@ __global__ void __launch_bounds__(kThreads)
 
 Rows rows_of(const Around& around, const TensorStrides& strides) {
   return {static_cast<int>(around.problem.heads), static_cast<int>(around.problem.q_tokens),
-          around.q_tiles * around.shape.q_tile,
-          static_cast<int>(around.problem.head_dim), strides};
+          around.q_tiles * around.shape.q_tile, static_cast<int>(around.problem.head_dim), strides};
 }
 
 template <typename Element, int kHeadDim>
@@ -138,7 +137,8 @@ void postprocess(const Around& around) {
   const auto sum = [&](const float* parts, const TensorStrides& strides, void* to) {
     sum_heads_kernel<<<sums, kThreads>>>(
         parts, static_cast<int>(problem.heads), static_cast<int>(problem.heads / problem.heads_kv),
-        static_cast<int>(problem.kv_tokens), static_cast<int>(problem.head_dim), strides, static_cast<Element*>(to));
+        static_cast<int>(problem.kv_tokens), static_cast<int>(problem.head_dim), strides,
+        static_cast<Element*>(to));
     NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
   };
   sum(around.dk, problem.k, around.tensors.dk);
@@ -168,7 +168,8 @@ void launch_preprocess(const Around& around) {
 }
 
 void launch_postprocess(const Around& around) {
-  around.problem.dtype == Dtype::kFp16 ? postprocess_any<__half>(around) : postprocess_any<__nv_bfloat16>(around);
+  around.problem.dtype == Dtype::kFp16 ? postprocess_any<__half>(around)
+                                       : postprocess_any<__nv_bfloat16>(around);
 }
 
 }  // namespace natten_sim::kernels::attention_backward

@@ -66,7 +66,8 @@ __global__ void __launch_bounds__(kThreads) forward_kernel(OracleArguments a) {
       masked_scores<kHeadDim>(a, q, k, own, key, scores);
       __syncthreads();
       if (pass == 0) {
-        if (threadIdx.x < kTile) add_to_sum(scores + threadIdx.x * (kTile + 1), top[threadIdx.x], sum[threadIdx.x]);
+        if (threadIdx.x < kTile)
+          add_to_sum(scores + threadIdx.x * (kTile + 1), top[threadIdx.x], sum[threadIdx.x]);
         continue;
       }
       for (int column = 0; column < kTile; ++column) {

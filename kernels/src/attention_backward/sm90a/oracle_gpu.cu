@@ -3,6 +3,7 @@
 // double-precision rate; not tuned.
 #include <algorithm>
 #include <cmath>
+
 #include "attention_backward/oracle.cuh"
 #include "gpu/cuda_check.cuh"
 
@@ -58,8 +59,8 @@ __device__ void tile_scores(const OracleArguments& a, const double* q, const dou
       p_absolute[at] = attends ? fmax(probability, a.smallest) : 0.0;
       ds[at] = probability * centred;
       ds_absolute[at] = attends ? fmax(probability * fabs(centred), a.smallest) +
-                                   probability * a.delta_absolute[first_row + query]
-                             : 0.0;
+                                      probability * a.delta_absolute[first_row + query]
+                                : 0.0;
     }
   }
 }

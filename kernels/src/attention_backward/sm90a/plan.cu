@@ -20,8 +20,7 @@ const Instance& find_instance(const KernelShape& shape) {
   }
   throw InvalidParameter("kernel",
                          std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + ", head dim " +
-                             std::to_string(shape.head_dim) +
-                             (shape.pairs ? ", pairs" : ""),
+                             std::to_string(shape.head_dim) + (shape.pairs ? ", pairs" : ""),
                          "one of built_kernels()");
 }
 

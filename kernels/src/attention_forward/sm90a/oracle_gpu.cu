@@ -28,7 +28,7 @@ struct OracleArguments {
   int batch, heads, heads_per_kv_head;
   int q_tokens, kv_tokens;
   double scale;
-  double smallest_normal;  // of the element type: below it probabilities round absolutely
+  double smallest_normal;     // of the element type: below it probabilities round absolutely
   int length[3] = {1, 1, 1};  // of the key layout, innermost first
   int query_length[3] = {1, 1, 1};
   int dilation[3] = {1, 1, 1};
@@ -106,7 +106,8 @@ __global__ void __launch_bounds__(kThreads) oracle_kernel(OracleArguments a) {
   load_rows<Element, kHeadDim>(q, a.q, batch * a.q_strides.batch + head * a.q_strides.head, a.q_strides.token,
                                first_query, a.q_tokens);
   constexpr int kMine = kHeadDim / 16;
-  double o[2][kMine] = {}, absolute[2][kMine] = {}, visible[2][kMine] = {}, top[2] = {-INFINITY, -INFINITY}, sum[2] = {};
+  double o[2][kMine] = {}, absolute[2][kMine] = {}, visible[2][kMine] = {}, top[2] = {-INFINITY, -INFINITY},
+         sum[2] = {};
   for (int first_key = 0; first_key < a.kv_tokens; first_key += kTile) {
     bool seen[2][2];
     if (__syncthreads_or(mark_seen(a, first_query + 2 * ty, first_key + tx, seen)) == 0) continue;  // also: everybody is done with the last K, V and P

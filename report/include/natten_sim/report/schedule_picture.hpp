@@ -21,8 +21,8 @@ namespace natten_sim::report {
                                        const study::FinishedSchedule* recorded = nullptr);
 
 /// Trace events in the JSON format that ui.perfetto.dev and chrome://tracing open: one track a worker, and
-/// one for its dQ writer when that is asynchronous; one unit of time is shown as a microsecond. `recorded` becomes a
-/// second process.
+/// one for its dQ writer when that is asynchronous; one unit of time is shown as a microsecond. `recorded`
+/// becomes a second process.
 [[nodiscard]] std::string schedule_trace(const study::FinishedSchedule& finished,
                                          const study::FinishedSchedule* recorded = nullptr);
 

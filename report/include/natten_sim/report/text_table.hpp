@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <natten_sim/core/checked.hpp>
@@ -10,6 +11,10 @@ namespace natten_sim::report {
 
 /// `1,234,567`.
 [[nodiscard]] std::string grouped(Int128 value);
+
+/// The words of a text on lines of at most `columns` characters, where no word is longer, all but the first
+/// indented by four blanks; with a line break at the end. Blanks before the first word stay.
+[[nodiscard]] std::string wrapped_text(std::string_view text, std::size_t columns = 100);
 
 enum class LastColumn { kRight, kLeft };
 

@@ -18,14 +18,19 @@ std::string all_but_exponent(const ScatterCase& point) {
 }
 
 std::optional<ValidationView> make_scatter_exponent(const RecordedData& data) {
-  return scatter_curves(data, {"Zipf exponent", "exponent", draw::Scale::kLinear, exponent_of, all_but_exponent});
+  return scatter_curves(data,
+                        {"Zipf exponent", "exponent", draw::Scale::kLinear, exponent_of, all_but_exponent});
 }
 
 }  // namespace
 
 ViewKind scatter_exponent_view();
 ViewKind scatter_exponent_view() {
-  return {.name = "scatter-exponent", .position = 86, .drawn = true, .needs = kNeedsScatter, .make = make_scatter_exponent};
+  return {.name = "scatter-exponent",
+          .position = 86,
+          .drawn = true,
+          .needs = kNeedsScatter,
+          .make = make_scatter_exponent};
 }
 
 }  // namespace natten_sim::report::views

@@ -7,9 +7,7 @@ namespace {
 
 using validate::ScatterCase;
 
-std::optional<double> updates_of(const ScatterCase& point) {
-  return static_cast<double>(point.updates);
-}
+std::optional<double> updates_of(const ScatterCase& point) { return static_cast<double>(point.updates); }
 
 std::string all_but_updates(const ScatterCase& point) {
   return std::string(to_string(point.dtype)) + ", " + std::to_string(point.width) + " elements into " +
@@ -24,7 +22,11 @@ std::optional<ValidationView> make_scatter_updates(const RecordedData& data) {
 
 ViewKind scatter_updates_view();
 ViewKind scatter_updates_view() {
-  return {.name = "scatter-updates", .position = 85, .drawn = true, .needs = kNeedsScatter, .make = make_scatter_updates};
+  return {.name = "scatter-updates",
+          .position = 85,
+          .drawn = true,
+          .needs = kNeedsScatter,
+          .make = make_scatter_updates};
 }
 
 }  // namespace natten_sim::report::views

@@ -7,9 +7,7 @@ namespace {
 
 using validate::ScatterCase;
 
-std::optional<double> width_of(const ScatterCase& point) {
-  return static_cast<double>(point.width);
-}
+std::optional<double> width_of(const ScatterCase& point) { return static_cast<double>(point.width); }
 
 std::string all_but_width(const ScatterCase& point) {
   return std::string(to_string(point.dtype)) + ", " + std::to_string(point.updates) + " into " +
@@ -24,7 +22,11 @@ std::optional<ValidationView> make_scatter_width(const RecordedData& data) {
 
 ViewKind scatter_width_view();
 ViewKind scatter_width_view() {
-  return {.name = "scatter-width", .position = 84, .drawn = true, .needs = kNeedsScatter, .make = make_scatter_width};
+  return {.name = "scatter-width",
+          .position = 84,
+          .drawn = true,
+          .needs = kNeedsScatter,
+          .make = make_scatter_width};
 }
 
 }  // namespace natten_sim::report::views

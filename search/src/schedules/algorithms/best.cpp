@@ -1,10 +1,11 @@
 // Search for the earliest deterministic schedule of any mask, workers, heads and costs. Tries every ordered
 // algorithm of the table in both dispatches, then list schedules in several launch orders and of packed
 // chains, then as many random restarts and local changes as the effort says, and, up to 32 tasks, branch and
-// bound of 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. A time
-// limit takes the place of the effort: then both searches go on until the bound is met or time is up. With
-// dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically. With a limit
-// of heads in flight, launches are section by section, and a schedule with fewer heads beyond the limit wins.
+// bound of 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. A
+// time limit takes the place of the effort: then both searches go on until the bound is met or time is up.
+// With dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically. With a
+// limit of heads in flight, launches are section by section, and a schedule with fewer heads beyond the limit
+// wins.
 #include <algorithm>
 #include <chrono>
 #include <compare>
@@ -61,7 +62,8 @@ class BestSearch {
   }
 
   PlanOutcome run() {
-    // A dozen named schedules of a large problem take longer than a list schedule, which often meets the bound.
+    // A dozen named schedules of a large problem take longer than a list schedule, which often meets the
+    // bound.
     if (tasks_ > kManyTasks) try_list_schedules();
     try_named();
     if (tasks_ <= kManyTasks) try_list_schedules();

@@ -1,5 +1,5 @@
-// KV tiles are launched and reduced from both ends inwards: 0, n-1, 1, n-2, .. An order of flash-attention's pull
-// request 2512.
+// KV tiles are launched and reduced from both ends inwards: 0, n-1, 1, n-2, .. An order of flash-attention's
+// pull request 2512.
 #include <algorithm>
 
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>

@@ -1,7 +1,7 @@
 // DASH as its authors' repository runs full masks: a static persistent kernel, worker w takes chains w, w +
-// workers, .., and the rotation starts at the chain's position within its wave, not at its KV tile. So chains of
-// one wave never meet, whichever heads they belong to. dQ is reduced by visiting time: wave after wave, and
-// cyclically within one.
+// workers, .., and the rotation starts at the chain's position within its wave, not at its KV tile. So chains
+// of one wave never meet, whichever heads they belong to. dQ is reduced by visiting time: wave after wave,
+// and cyclically within one.
 #include <algorithm>
 
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>

@@ -77,9 +77,9 @@ struct ScheduleCosts {
   friend bool operator==(const ScheduleCosts&, const ScheduleCosts&) = default;
 };
 
-/// What a chain is when several heads share a KV head. kQueryHeads: one (query head, KV tile); dK/dV are reduced
-/// over the heads of a group. kKvHeads: one (KV head, KV tile) with the tasks of all its query heads, whose dK/dV
-/// stay with it.
+/// What a chain is when several heads share a KV head. kQueryHeads: one (query head, KV tile); dK/dV are
+/// reduced over the heads of a group. kKvHeads: one (KV head, KV tile) with the tasks of all its query heads,
+/// whose dK/dV stay with it.
 enum class GqaChains { kQueryHeads, kKvHeads };
 
 /// What an answer keeps besides its numbers.
@@ -102,9 +102,9 @@ struct ScheduleQuestion {
   std::optional<std::int32_t> heads_kv;  ///< a divisor of the heads; none: heads
   std::int32_t batch = 1;
   GqaChains gqa_chains = GqaChains::kQueryHeads;
-  /// 2: pairs of CTAs with neighbouring KV tiles trade halves of dS, and each reduces half of a dQ tile for both
-  /// (FlashAttention-4). A pair is one worker, its two KV tiles are one of the schedule, and a reduction costs
-  /// half.
+  /// 2: pairs of CTAs with neighbouring KV tiles trade halves of dS, and each reduces half of a dQ tile for
+  /// both (FlashAttention-4). A pair is one worker, its two KV tiles are one of the schedule, and a reduction
+  /// costs half.
   std::int32_t ctas_per_chain = 1;
   ScheduleWorkers workers;
   /// Names; none: all, but a search only up to kCheapTasks tasks or when `effort` is given.
@@ -148,8 +148,8 @@ struct FinishedSchedule {
   /// and launches every chain before those that wait for it.
   bool finishes_on_any_workers = false;
   std::vector<DagSolution> dags;  ///< one a phase, when the critical path was asked for
-  /// Memory beside inputs and gradients: fp32 dQ to add to, one for each split; fp32 dK/dV, or one dK/dV a query
-  /// head, where heads share them; counters of turns. None: sizes are not in tokens.
+  /// Memory beside inputs and gradients: fp32 dQ to add to, one for each split; fp32 dK/dV, or one dK/dV a
+  /// query head, where heads share them; counters of turns. None: sizes are not in tokens.
   std::optional<std::int64_t> workspace_bytes;
 };
 

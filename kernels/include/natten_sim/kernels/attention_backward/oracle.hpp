@@ -22,8 +22,8 @@ struct Reference {
 /// OutOfDeviceMemory.
 [[nodiscard]] Reference reference_on_gpu(const Problem& problem, const Tensors& tensors);
 
-/// O and LSE as a forward kernel would write them, from Q, K and V in double: for masks that no forward kernel
-/// takes. Waits. @throws InvalidParameter, OutOfDeviceMemory.
+/// O and LSE as a forward kernel would write them, from Q, K and V in double: for masks that no forward
+/// kernel takes. Waits. @throws InvalidParameter, OutOfDeviceMemory.
 void write_forward(const Problem& problem, const Tensors& inputs, void* o, float* lse);
 
 /// Host copies of Q, K, V and dO as they lie in memory, 16-bit elements.

@@ -88,8 +88,8 @@ struct KernelShape {
 /// Requires that the kernel can run the schedule and that it finishes: the tiles of the problem's mask, and
 /// no order in which turns wait for each other in a circle. Dynamic dispatch: every turn waits for a chain
 /// that is launched earlier, so it finishes on any number of workers. Static dispatch: run task by task, a
-/// reduction before the next task of its worker; the kernel's writers are never stricter than that. `tiles` are
-/// those of scheduling_problem or of grouped_problem. O(tasks).
+/// reduction before the next task of its worker; the kernel's writers are never stricter than that. `tiles`
+/// are those of scheduling_problem or of grouped_problem. O(tasks).
 /// @throws InvalidParameter naming the worker or dQ tile that waits for ever, or what does not fit.
 void require_runnable(const Problem& problem, const KernelShape& kernel, const BackwardProblem& tiles,
                       const BackwardSchedule& schedule);

@@ -10,8 +10,8 @@
 
 namespace natten_sim::kernels::attention_backward {
 
-/// Which query sees which key, pair by pair, the same for every head: one bit a pair, rows of whole words. The
-/// kernel never reads them: it reads a pattern for each different partial tile.
+/// Which query sees which key, pair by pair, the same for every head: one bit a pair, rows of whole words.
+/// The kernel never reads them: it reads a pattern for each different partial tile.
 class TokenPairs {
  public:
   /// Nobody sees anything. @throws InvalidParameter: sizes below 1, or more than 2^36 pairs (8 GiB).

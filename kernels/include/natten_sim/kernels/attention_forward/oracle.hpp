@@ -39,9 +39,9 @@ struct HostTensors {
                                          std::int64_t batch, std::int64_t head, std::int64_t query);
 
 /// Deviation of all of O and LSE from the reference. An element's bound is what rounding explains: u (|o| +
-/// sum p |v|) with u = 2^-8 (bf16) or 2^-11 (fp16), half a unit of the element type for O and for each p (of its
-/// smallest normal number where those lie below, p relative to the row's maximum), plus 4e-6 sum p |v| for arithmetic
-/// in fp32 and ex2.approx.
+/// sum p |v|) with u = 2^-8 (bf16) or 2^-11 (fp16), half a unit of the element type for O and for each p (of
+/// its smallest normal number where those lie below, p relative to the row's maximum), plus 4e-6 sum p |v|
+/// for arithmetic in fp32 and ex2.approx.
 struct Deviation {
   double relative_norm = 0;    ///< ||o - reference|| / ||reference||
   double worst_element = 0;    ///< largest |o - reference| in units of the element's bound

@@ -14,13 +14,14 @@ namespace natten_sim::kernels::msda {
 /// Multi-scale deformable attention. A query samples `points` locations of every level with every head; a
 /// location reads the rows of head_channels elements of the four pixels around it, weighted bilinearly:
 ///
-///     output[b, q, h] = sum over levels l, points k of weight[b, q, h, l, k] * value(location[b, q, h, l, k])
+///     output[b, q, h] = sum over levels l, points k of weight[b, q, h, l, k] * value(location[b, q, h, l,
+///     k])
 ///
 /// Pixels are hit at integer coordinates plus one half; corners outside of a level count as zero. Backward:
 /// gradients of values (added atomically, by one of the paths of scatter_add), locations and weights.
 ///
-/// A lane holds 16 bytes of a row. Block tiling: the lanes of a (query, head) walk all its samples, queries in
-/// dispatch order, heads fastest. Point tiling: lanes of one sample each; the forward pass then adds into
+/// A lane holds 16 bytes of a row. Block tiling: the lanes of a (query, head) walk all its samples, queries
+/// in dispatch order, heads fastest. Point tiling: lanes of one sample each; the forward pass then adds into
 /// fp32 sums. Floor: values, locations, weights and output once through DRAM.
 
 inline constexpr std::int64_t kMostLevels = 8;
@@ -69,7 +70,8 @@ struct Tensors {
 };
 
 /// One pass. Outputs are overwritten, whatever they held. Asynchronous.
-/// @throws InvalidParameter for null tensors that the pass needs, HardwareAbsent for a path that this GPU lacks.
+/// @throws InvalidParameter for null tensors that the pass needs, HardwareAbsent for a path that this GPU
+/// lacks.
 void launch(const GpuInfo& gpu, const Problem& problem, MsdaPhase phase, const Tensors& tensors);
 
 /// Fills `count` elements of `to` with the fp32 numbers at `from`, rounded. Asynchronous.

@@ -22,9 +22,9 @@ struct HostOutputs {
 /// Follows the definition, sample by sample. O(samples * head_channels).
 [[nodiscard]] HostOutputs oracle(const Problem& problem, const HostInputs& inputs);
 
-/// kIntegers: values, weights and gradients of 1 and -1, locations on quarters of a pixel. On levels of power-of-two
-/// sizes all sums are exact, whatever the order, and must agree bit for bit. kRandom: anything, held to rounding
-/// bounds.
+/// kIntegers: values, weights and gradients of 1 and -1, locations on quarters of a pixel. On levels of
+/// power-of-two sizes all sums are exact, whatever the order, and must agree bit for bit. kRandom: anything,
+/// held to rounding bounds.
 using CheckValues = scatter_add::CheckValues;
 
 /// Inputs from the seed, a random dispatch order included. Samples lie on all sides of the levels' edges; the
@@ -35,8 +35,8 @@ using CheckValues = scatter_add::CheckValues;
 [[nodiscard]] HostOutputs error_bounds(const Problem& problem, const HostInputs& inputs);
 
 struct Check {
-  double error = 0;      ///< largest |difference| over its bound; with integers 0 or 1
-  std::string worst;     ///< the tensor that it was found in
+  double error = 0;   ///< largest |difference| over its bound; with integers 0 or 1
+  std::string worst;  ///< the tensor that it was found in
   bool guards_intact = false;
   bool passed = false;
 };

@@ -9,22 +9,24 @@
 namespace natten_sim {
 
 /// Time of a launch whose CTAs, one an SM, take Q tiles ("items") one after the other, from what a KV tile
-/// costs that needs no mask, what one costs that does, what the pairs cost that attend, and what every item, every
-/// byte from DRAM and every launch cost besides:
+/// costs that needs no mask, what one costs that does, what the pairs cost that attend, and what every item,
+/// every byte from DRAM and every launch cost besides:
 ///
 ///     time = launch + bytes * byte + max over workers of sum over its items of
 ///            (item + full tiles * full + partial tiles * partial + attending * attending)
 ///
-/// A sum, because such kernels run at the power limit, where time is energy over power, and energies add up: that of a
-/// tile's instructions, that of products (which hardly take any where a factor is zero: hidden pairs, and places of
-/// a box outside of the layout), that of a byte from DRAM. Assumes that nobody waits for the DRAM. Not modelled: what
-/// the last CTAs gain from idle neighbours, and launches too short for the power limit.
+/// A sum, because such kernels run at the power limit, where time is energy over power, and energies add up:
+/// that of a tile's instructions, that of products (which hardly take any where a factor is zero: hidden
+/// pairs, and places of a box outside of the layout), that of a byte from DRAM. Assumes that nobody waits for
+/// the DRAM. Not modelled: what the last CTAs gain from idle neighbours, and launches too short for the power
+/// limit.
 
 /// KV tiles that one Q tile visits.
 struct ItemTiles {
   std::int64_t full = 0;
   std::int64_t partial = 0;
-  double attending = 0;  ///< pairs of tokens that attend, in full and partial tiles, over those of a whole tile
+  double attending =
+      0;  ///< pairs of tokens that attend, in full and partial tiles, over those of a whole tile
 };
 
 /// A launch: the items of one head in launch order, the same for each head, head after head.

@@ -43,8 +43,8 @@ struct TimeObjective {
 /// The `top` fastest: by time, then as search_best (NATTEN's fast path first, then smaller product of
 /// strides, ..). Of combinations of one tile choice that visit, mask and launch the same tiles the first
 /// counts; of what is left, with Distinct::kStride or kWindow, one for each window and stride, or window.
-/// With Distinct::kNone every combination counts. `min_speedup` of the constraints is not looked at. Incomplete (see DistinctResult) when more than 2^17
-/// combinations of kinds would have to be timed.
+/// With Distinct::kNone every combination counts. `min_speedup` of the constraints is not looked at.
+/// Incomplete (see DistinctResult) when more than 2^17 combinations of kinds would have to be timed.
 /// @throws as search_best; InvalidParameter for a dynamic tiling, or a space whose options
 ///         have more than 2^28 tiles together (on one axis also: more than 2^33 tokens).
 [[nodiscard]] DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints& constraints,

@@ -87,8 +87,8 @@ struct MsdaSample {
 void for_each_sample(const MsdaConfig& config, const MsdaSampling& sampling, QueryOrder order,
                      const std::function<void(const MsdaSample&)>& visit);
 
-/// The sampled locations (x, y as fractions of the image) of all images in storage order: images, queries, heads,
-/// levels, points. Those that `for_each_sample` visits, rounded to fp32. O(samples).
+/// The sampled locations (x, y as fractions of the image) of all images in storage order: images, queries,
+/// heads, levels, points. Those that `for_each_sample` visits, rounded to fp32. O(samples).
 [[nodiscard]] std::vector<float> sample_locations(const MsdaConfig& config, const MsdaSampling& sampling);
 
 struct MsdaTraffic {

@@ -25,8 +25,8 @@ struct GnaCase final : Case {
   [[nodiscard]] std::string key() const override;
   [[nodiscard]] std::string group() const override;
   [[nodiscard]] std::vector<Parameter> parameters() const override;
-  /// kClosedForm: milliseconds, since tiles are counted one by one; times only where reads have a closed form, since
-  /// they take their part.
+  /// kClosedForm: milliseconds, since tiles are counted one by one; times only where reads have a closed
+  /// form, since they take their part.
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
   [[nodiscard]] Launch prepare(Bench& bench, std::uint64_t seed) const override;
   /// All of O and LSE.
@@ -54,12 +54,12 @@ struct GnaCase final : Case {
                                           const std::vector<kernels::attention_forward::VisitedTile>& visits,
                                           std::int64_t sector_bytes);
 
-/// DRAM bytes read where K and V of a head stay in the L2: everything once. Empty where Q, K, V and O of a head do not
-/// fit it.
+/// DRAM bytes read where K and V of a head stay in the L2: everything once. Empty where Q, K, V and O of a
+/// head do not fit it.
 [[nodiscard]] std::optional<double> cold_reads(const GnaCase& point, const Device& device);
-/// DRAM bytes read by CTAs in time, at the pace of the same tiles in sequences; empty for layouts that the simulation
-/// does not take (dilation, some axes causal and others not) and where nobody has measured the pace. Simulated once a
-/// process and point: up to a second.
+/// DRAM bytes read by CTAs in time, at the pace of the same tiles in sequences; empty for layouts that the
+/// simulation does not take (dilation, some axes causal and others not) and where nobody has measured the
+/// pace. Simulated once a process and point: up to a second.
 [[nodiscard]] std::optional<double> timed_reads(const GnaCase& point, const Device& device);
 
 }  // namespace natten_sim::validate

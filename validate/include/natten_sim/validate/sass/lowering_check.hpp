@@ -14,9 +14,10 @@ namespace natten_sim::validate {
 
 /// A kernel in a disassembly, with the atomics on global memory that it executes.
 struct SassKernel {
-  std::string architecture;          ///< "sm80", "sm90"
-  std::string name;                  ///< mangled
-  std::vector<std::string> atomics;  ///< "REDG.E.ADD.F32.FTZ.RN.STRONG.GPU", each once, in order of appearance
+  std::string architecture;  ///< "sm80", "sm90"
+  std::string name;          ///< mangled
+  std::vector<std::string>
+      atomics;  ///< "REDG.E.ADD.F32.FTZ.RN.STRONG.GPU", each once, in order of appearance
 };
 
 /// Reads what `cuobjdump -sass` prints.
@@ -43,8 +44,8 @@ struct LoweringCheck {
                                                          const std::vector<Lowering>& table);
 
 /// The machine code of the running program, by `disassembler`; empty: `cuobjdump` on PATH or of
-/// /usr/local/cuda. Takes half a minute. @throws HardwareAbsent with the reason when there is no disassembler,
-/// or no machine code in the program.
+/// /usr/local/cuda. Takes half a minute. @throws HardwareAbsent with the reason when there is no
+/// disassembler, or no machine code in the program.
 [[nodiscard]] std::string disassemble_this_program(const std::string& disassembler);
 
 }  // namespace natten_sim::validate
@@ -55,9 +56,8 @@ template <>
 struct NamesOf<validate::LoweringVerdict> {
   using Verdict = validate::LoweringVerdict;
   static constexpr const char* kConcept = "verdict";
-  static constexpr Name<Verdict> kTable[] = {{Verdict::kConfirmed, "confirmed"},
-                                                     {Verdict::kWrong, "WRONG"},
-                                                     {Verdict::kNotBuilt, "not built here"}};
+  static constexpr Name<Verdict> kTable[] = {
+      {Verdict::kConfirmed, "confirmed"}, {Verdict::kWrong, "WRONG"}, {Verdict::kNotBuilt, "not built here"}};
 };
 
 }  // namespace natten_sim
