@@ -24,7 +24,8 @@ MsdaConfig config_called(const std::string& name) {
     if (config.name == name) return config;
     names.push_back(config.name);
   }
-  throw InvalidParameter("config", name, joined(names));
+  if (std::optional<MsdaConfig> spelt = msda_config_of_shape(name)) return *std::move(spelt);
+  throw InvalidParameter("config", name, joined(names) + ", or a shape as B3_640x960_d256_L3_h8_p6_q900");
 }
 
 Point read_msda(const StrictObject& fields) {
@@ -36,6 +37,7 @@ Point read_msda(const StrictObject& fields) {
   point.parameters_dtype = parse_name<Dtype>(fields.text_or("parameters", to_string(point.parameters_dtype)));
   point.path = parse_name<Path>(fields.text_or("path", to_string(point.path)));
   point.order = parse_name<QueryOrder>(fields.text_or("order", to_string(point.order)));
+  point.sampling.offsets = parse_name<OffsetDistribution>(fields.text_or("offsets", to_string(point.sampling.offsets)));
   require_valid(point.problem());
   return point;
 }
@@ -69,16 +71,17 @@ class Kept {
 };
 
 const MsdaTraffic& traffic_of(const study::MsdaQuestion& question, const study::Context& context) {
-  static Kept<std::tuple<std::string, QueryOrder, std::int64_t, std::int64_t>, MsdaTraffic> kept;
+  static Kept<std::tuple<std::string, QueryOrder, OffsetDistribution, std::int64_t, std::int64_t>, MsdaTraffic> kept;
   const MsdaCache cache = msda_cache(question, context);
   const QueryOrder order = question.orders.front();
-  return kept.of({question.config.name, order, cache.capacity_granules, cache.rows_per_granule},
+  return kept.of({question.config.name, order, question.sampling.offsets, cache.capacity_granules,
+                  cache.rows_per_granule},
                  [&] { return simulate_msda(question.config, question.sampling, order, cache); });
 }
 
-const std::vector<float>& locations_of(const MsdaConfig& config) {
-  static Kept<std::string, std::vector<float>> kept;
-  return kept.of(config.name, [&] { return sample_locations(config, MsdaSampling{}); });
+const std::vector<float>& locations_of(const MsdaConfig& config, const MsdaSampling& sampling) {
+  static Kept<std::pair<std::string, OffsetDistribution>, std::vector<float>> kept;
+  return kept.of({config.name, sampling.offsets}, [&] { return sample_locations(config, sampling); });
 }
 
 const std::vector<std::int32_t>& dispatch_of(const MsdaConfig& config, QueryOrder order) {
@@ -124,7 +127,7 @@ MsdaMemoryOnGpu memory_for(const MsdaCase& point, std::uint64_t seed) {
   MsdaMemoryOnGpu memory;
   memory.values = random_buffer(bytes.values, problem.dtype, 4 * seed);
   memory.weights = random_buffer(bytes.weights, problem.parameters, 4 * seed + 1);
-  const std::vector<float>& locations = locations_of(point.config);
+  const std::vector<float>& locations = locations_of(point.config, point.sampling);
   memory.locations = kernels::DeviceBuffer(locations.size() * sizeof(float));
   memory.locations.copy_from_host(locations.data(), memory.locations.bytes());
   if (problem.parameters != Dtype::kFp32) {
@@ -152,7 +155,8 @@ MsdaMemoryOnGpu memory_for(const MsdaCase& point, std::uint64_t seed) {
 /// Levels of 16, 8, 4, 2, .. pixels an edge, on which sums of small integers are exact.
 MsdaConfig small_config(const MsdaConfig& config) {
   MsdaConfig small = config;
-  small.name = "small d" + std::to_string(config.channels) + " L" + std::to_string(config.levels());
+  small.name = "small d" + std::to_string(config.channels) + " L" + std::to_string(config.levels()) + " h" +
+               std::to_string(config.heads) + " p" + std::to_string(config.points);
   small.batch = 2;
   small.height = small.width = 16 * config.strides.front();
   small.queries = 23;
@@ -166,7 +170,7 @@ namespace cases {
 /// This project's multi-scale deformable attention.
 CaseKind msda();
 CaseKind msda() {
-  return {"msda", {"config", "phase", "tiling", "dtype", "parameters", "path", "order"}, read_msda};
+  return {"msda", {"config", "phase", "tiling", "dtype", "parameters", "path", "order", "offsets"}, read_msda};
 }
 
 }  // namespace cases
@@ -174,7 +178,8 @@ CaseKind msda() {
 std::string MsdaCase::key() const {
   return "msda " + config.name + " " + to_string(phase) + " " + to_string(tiling) + " " + to_string(dtype) +
          (parameters_dtype != Dtype::kFp32 ? "-locations" : "") +
-         (phase == MsdaPhase::kBackward ? std::string(" ") + to_string(path) : "") + " " + to_string(order);
+         (phase == MsdaPhase::kBackward ? std::string(" ") + to_string(path) : "") + " " + to_string(order) +
+         (sampling.offsets != MsdaSampling{}.offsets ? std::string(" ") + to_string(sampling.offsets) : "");
 }
 
 std::string MsdaCase::group() const {
@@ -192,6 +197,7 @@ std::vector<Parameter> MsdaCase::parameters() const {
   if (parameters_dtype != Dtype::kFp32) all.push_back({"parameters", to_string(parameters_dtype)});
   if (phase == MsdaPhase::kBackward) all.push_back({"path", to_string(path)});
   all.push_back({"order", to_string(order)});
+  if (sampling.offsets != MsdaSampling{}.offsets) all.push_back({"offsets", to_string(sampling.offsets)});
   return all;
 }
 
@@ -211,6 +217,7 @@ std::optional<study::MsdaQuestion> MsdaCase::question(const std::string& device)
   question.tiling = tiling;
   question.dtype = dtype;
   question.orders = {order};
+  question.sampling = sampling;
   question.device = device;
   if (phase == MsdaPhase::kForward) return question;
   const char* const construct = construct_of(path, dtype);
@@ -262,6 +269,7 @@ std::vector<Point> MsdaCase::to_check(CheckLengths) const {
   checked.config = small_config(config);
   checked.phase = MsdaPhase::kBackward;  // a check runs both
   checked.order = QueryOrder::kLinear;   // and draws an order
+  checked.sampling = {};                 // and locations
   return {checked};
 }
 

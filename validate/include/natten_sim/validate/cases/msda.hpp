@@ -21,6 +21,7 @@ struct MsdaCase final : Case {
   Dtype parameters_dtype = Dtype::kFp32;  ///< of locations and weights: fp32 or `dtype`
   kernels::scatter_add::Path path = kernels::scatter_add::Path::kRed16;  ///< of a backward pass
   QueryOrder order = QueryOrder::kLinear;
+  MsdaSampling sampling;
 
   /// "msda B4_800x1333_d256_L4 backward block bf16 red-16 linear"
   [[nodiscard]] std::string key() const override;
