@@ -24,6 +24,7 @@ struct OptionValue<MsdaConfig> {
       if (config.name == text) return config;
       names.push_back(config.name);
     }
+    if (std::optional<MsdaConfig> spelt = msda_config_of_shape(text)) return *std::move(spelt);
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(text, ignored))
       throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a file");
@@ -98,7 +99,7 @@ Options<MsdaQuestion> msda_question_rows() {
   constexpr const char* kTypes = "bf16 fp16 fp32";
   Options<MsdaQuestion> rows;
   rows.add("--config", &MsdaQuestion::config,
-           {.value = "NAME", .help = "Configuration, or a JSON file with one"});
+           {.value = "NAME", .help = "Configuration, a shape as B3_640x960_d256_L3_h8_p6_q900, or a JSON file"});
   rows.include(config_keys(), &MsdaQuestion::config);
   rows.add("--phase", &MsdaQuestion::phase, {.value = "PHASE", .help = "forward or backward [default]"});
   rows.add("--tiling", &MsdaQuestion::tiling,
@@ -117,6 +118,10 @@ Options<MsdaQuestion> msda_question_rows() {
            {.value = "NAME",
             .help = "What adds gradients of the value, of the lowering table [msda-triton-block]",
             .choices = joined(study::scatter_constructs(), " "),
+            .echo = Echo::kWhenSet});
+  rows.add("--update", &MsdaQuestion::update,
+           {.value = "NAME",
+            .help = "How this project's kernels add gradients of the value [as construct and accumulator say]",
             .echo = Echo::kWhenSet});
   rows.add("--order", &MsdaQuestion::orders,
            {.value = "NAME", .help = "Dispatch order of the queries, or all of them [default]"});
