@@ -172,8 +172,8 @@ void read_launch_runs(const Reader& sourced, Device& device) {
 
 Device read_device(const Json& entry, const std::string& where) {
   Device device;
-  std::vector<std::string> keys = {"name",         "title",      "arch",       "default_backend", "atomics",
-                                   "msda_kernels", "msda_costs", "launch_runs"};
+  std::vector<std::string> keys = {"name",    "title",        "arch",       "default_backend",
+                                   "atomics", "msda_kernels", "msda_costs", "launch_runs"};
   for_each_number(device, [&](const char* name, const auto&) { keys.emplace_back(name); });
   const Reader fields(entry, where, keys);
   device.name = fields.text("name");

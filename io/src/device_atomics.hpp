@@ -15,8 +15,8 @@ namespace natten_sim {
 /// A device's "msda_costs". @throws MalformedData.
 [[nodiscard]] MsdaCosts read_msda_costs(const Json& entry, const std::string& where);
 
-/// Gives the catalog's devices what data/contention.json, data/msda-kernels.json and data/msda-costs.json know
-/// about them.
+/// Gives the catalog's devices what data/contention.json, data/msda-kernels.json and data/msda-costs.json
+/// know about them.
 void join_atomics(Catalog& catalog);
 void join_msda_kernels(Catalog& catalog);
 void join_msda_costs(Catalog& catalog);

@@ -10,25 +10,24 @@ namespace {
 
 using Json = StrictObject::Json;
 
-constexpr NumberField<MsdaCosts> kCostNumbers[] = {
-    {"launch_ns", &MsdaCosts::launch_ns},
-    {"further_launch_ns", &MsdaCosts::further_launch_ns},
-    {"load_chain_ns", &MsdaCosts::load_chain_ns},
-    {"instruction_chain_ns", &MsdaCosts::instruction_chain_ns},
-    {"far_ns", &MsdaCosts::far_ns},
-    {"instruction_ns", &MsdaCosts::instruction_ns},
-    {"line_ns", &MsdaCosts::line_ns},
-    {"store_line_ns", &MsdaCosts::store_line_ns},
-    {"reduction_ns", &MsdaCosts::reduction_ns},
-    {"sector_ns", &MsdaCosts::sector_ns},
-    {"atom_ns", &MsdaCosts::atom_ns},
-    {"cas_ns", &MsdaCosts::cas_ns},
-    {"scalar_ns", &MsdaCosts::scalar_ns},
-    {"atom_chain_ns", &MsdaCosts::atom_chain_ns},
-    {"cas_chain_ns", &MsdaCosts::cas_chain_ns},
-    {"scalar_chain_ns", &MsdaCosts::scalar_chain_ns},
-    {"resident_bytes", &MsdaCosts::resident_bytes},
-    {"overlap", &MsdaCosts::overlap}};
+constexpr NumberField<MsdaCosts> kCostNumbers[] = {{"launch_ns", &MsdaCosts::launch_ns},
+                                                   {"further_launch_ns", &MsdaCosts::further_launch_ns},
+                                                   {"load_chain_ns", &MsdaCosts::load_chain_ns},
+                                                   {"instruction_chain_ns", &MsdaCosts::instruction_chain_ns},
+                                                   {"far_ns", &MsdaCosts::far_ns},
+                                                   {"instruction_ns", &MsdaCosts::instruction_ns},
+                                                   {"line_ns", &MsdaCosts::line_ns},
+                                                   {"store_line_ns", &MsdaCosts::store_line_ns},
+                                                   {"reduction_ns", &MsdaCosts::reduction_ns},
+                                                   {"sector_ns", &MsdaCosts::sector_ns},
+                                                   {"atom_ns", &MsdaCosts::atom_ns},
+                                                   {"cas_ns", &MsdaCosts::cas_ns},
+                                                   {"scalar_ns", &MsdaCosts::scalar_ns},
+                                                   {"atom_chain_ns", &MsdaCosts::atom_chain_ns},
+                                                   {"cas_chain_ns", &MsdaCosts::cas_chain_ns},
+                                                   {"scalar_chain_ns", &MsdaCosts::scalar_chain_ns},
+                                                   {"resident_bytes", &MsdaCosts::resident_bytes},
+                                                   {"overlap", &MsdaCosts::overlap}};
 
 MsdaVariant read_variant(const Json& entry, const std::string& where) {
   const StrictObject fields(entry, where,

@@ -45,8 +45,9 @@ std::string traffic_text(const study::MsdaAnswer& answer, const study::MsdaPass&
     text += fmt::format(
         "unique sectors      {:>14}   each row read {:.1f} times\n", grouped(*pass.unique_sectors),
         static_cast<double>(traffic.reads) / static_cast<double>(std::max<std::int64_t>(traffic.rows, 1)));
-  text += fmt::format("DRAM traffic        {:>14}   {:.1f}% of peak", bytes_text(static_cast<double>(pass.bytes)),
-                      100 * pass.time.achieved_bytes_per_ns / peak);
+  text +=
+      fmt::format("DRAM traffic        {:>14}   {:.1f}% of peak", bytes_text(static_cast<double>(pass.bytes)),
+                  100 * pass.time.achieved_bytes_per_ns / peak);
   text += answer.own_kernel ? "\n"
                             : fmt::format("; bytes in flight allow {:.1f}%\n",
                                           100 * pass.time.bandwidth_limit_bytes_per_ns / peak);

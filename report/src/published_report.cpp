@@ -51,8 +51,8 @@ std::size_t count_by_construction(const std::vector<PublishedRow>& rows) {
 
 std::string published_summary(const std::vector<PublishedRow>& rows) {
   const std::size_t constant = count_by_construction(rows);
-  const std::string counted = fmt::format("{} figures, {} out of tolerance", rows.size() - constant,
-                                          count_outside(rows));
+  const std::string counted =
+      fmt::format("{} figures, {} out of tolerance", rows.size() - constant, count_outside(rows));
   if (constant == 0) return counted;
   return counted + fmt::format("; {} more agree by construction: ours is a constant there", constant);
 }

@@ -98,8 +98,9 @@ Options<MsdaConfig> config_keys() {
 Options<MsdaQuestion> msda_question_rows() {
   constexpr const char* kTypes = "bf16 fp16 fp32";
   Options<MsdaQuestion> rows;
-  rows.add("--config", &MsdaQuestion::config,
-           {.value = "NAME", .help = "Configuration, a shape as B3_640x960_d256_L3_h8_p6_q900, or a JSON file"});
+  rows.add(
+      "--config", &MsdaQuestion::config,
+      {.value = "NAME", .help = "Configuration, a shape as B3_640x960_d256_L3_h8_p6_q900, or a JSON file"});
   rows.include(config_keys(), &MsdaQuestion::config);
   rows.add("--phase", &MsdaQuestion::phase, {.value = "PHASE", .help = "forward or backward [default]"});
   rows.add("--tiling", &MsdaQuestion::tiling,
@@ -119,10 +120,11 @@ Options<MsdaQuestion> msda_question_rows() {
             .help = "What adds gradients of the value, of the lowering table [msda-triton-block]",
             .choices = joined(study::scatter_constructs(), " "),
             .echo = Echo::kWhenSet});
-  rows.add("--update", &MsdaQuestion::update,
-           {.value = "NAME",
-            .help = "How this project's kernels add gradients of the value [as construct and accumulator say]",
-            .echo = Echo::kWhenSet});
+  rows.add(
+      "--update", &MsdaQuestion::update,
+      {.value = "NAME",
+       .help = "How this project's kernels add gradients of the value [as construct and accumulator say]",
+       .echo = Echo::kWhenSet});
   rows.add("--order", &MsdaQuestion::orders,
            {.value = "NAME", .help = "Dispatch order of the queries, or all of them [default]"});
   rows.add("--device", &MsdaQuestion::device,

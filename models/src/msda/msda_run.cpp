@@ -13,8 +13,8 @@ constexpr double kCtaThreads = 256, kPieceBytes = 16, kPrivateCopies = 8, kSampl
 
 /// How the lanes of a row add to it.
 struct RowUpdate {
-  double rows = 0;    ///< rows that are added to
-  double pieces = 1;  ///< instructions for each
+  double rows = 0;             ///< rows that are added to
+  double pieces = 1;           ///< instructions for each
   double bytes = kPieceBytes;  ///< of a lane in one instruction
   double service_ns = 0;
   double answers = 0;  ///< instructions that wait for an answer

@@ -49,8 +49,7 @@ MsdaUpdate update_of(const MsdaQuestion& question, const std::string& architectu
   if (*question.accumulator != *question.dtype) return MsdaUpdate::kAccumulator;
   if (!question.construct) return MsdaUpdate::kRed16;
   const std::vector<Lowering> table = builtin_lowerings();
-  const Lowering& lowering =
-      find_lowering(table, *question.construct, architecture, *question.accumulator);
+  const Lowering& lowering = find_lowering(table, *question.construct, architecture, *question.accumulator);
   if (lowering.path == InstructionPath::kAtom) return MsdaUpdate::kAtom;
   if (lowering.path == InstructionPath::kCas)
     return *question.dtype == Dtype::kFp32 ? MsdaUpdate::kCas : MsdaUpdate::kScalar;
@@ -62,8 +61,8 @@ MsdaRun run_of(const MsdaQuestion& question, const std::string& architecture) {
   const MsdaConfig& config = question.config;
   return {.phase = question.phase,
           .tiling = question.tiling,
-          .update = question.phase == MsdaPhase::kBackward ? update_of(question, architecture)
-                                                           : MsdaUpdate::kRed16,
+          .update =
+              question.phase == MsdaPhase::kBackward ? update_of(question, architecture) : MsdaUpdate::kRed16,
           .element_bytes = element_bytes(*question.dtype),
           .parameter_bytes = element_bytes(question.parameters.value_or(Dtype::kFp32)),
           .pairs = static_cast<double>(config.batch * queries_per_image(config) * config.heads),
@@ -158,9 +157,9 @@ DramBytes dram_bytes(const MsdaSetting& setting, const MsdaTraffic& traffic) {
     MsdaRun run = setting.run;
     run.value_bytes = setting.value_bytes();
     const double gradient = msda_gradient_bytes(run);
-    const auto leaving = static_cast<std::int64_t>(static_cast<double>(traffic.l2_misses * granule) * gradient /
-                                                   run.value_bytes *
-                                                   msda_share_that_leaves(gradient, *setting.costs()));
+    const auto leaving =
+        static_cast<std::int64_t>(static_cast<double>(traffic.l2_misses * granule) * gradient /
+                                  run.value_bytes * msda_share_that_leaves(gradient, *setting.costs()));
     bytes.read = checked_add(bytes.read, leaving, "bytes");
     bytes.written = checked_add(leaving, streams.parameters, "bytes");
     return bytes;
@@ -196,9 +195,8 @@ ScatterCost cost_of_updates(const MsdaSetting& setting, const MsdaTraffic& traff
   const MsdaConfig& config = setting.question.config;
   const ContentionProfile& profile = setting.device.profile;
   const std::vector<Lowering> table = builtin_lowerings();
-  const Lowering& lowering =
-      find_lowering(table, setting.construct(), setting.device.device->architecture,
-                    *setting.question.accumulator);
+  const Lowering& lowering = find_lowering(table, setting.construct(), setting.device.device->architecture,
+                                           *setting.question.accumulator);
   ScatterCost cost;
   cost.instruction = lowering.instruction;
   ScatterLoad& load = cost.load;
@@ -251,8 +249,11 @@ std::optional<MsdaError> known_error(const MsdaSetting& setting) {
   if (!setting.own()) return std::nullopt;
   const std::optional<MsdaCostError> known = msda_cost_error(setting.run, *setting.costs());
   if (!known) return std::nullopt;
-  MsdaError error{setting.costs()->held_out, known->unfitted_points, known->unfitted_worst_ratio,
-                  known->unfitted_mean_ratio, {}};
+  MsdaError error{setting.costs()->held_out,
+                  known->unfitted_points,
+                  known->unfitted_worst_ratio,
+                  known->unfitted_mean_ratio,
+                  {}};
   const MsdaConfig& config = setting.question.config;
   if (setting.row_bytes() < kLeastRowBytes || setting.row_bytes() > kMostRowBytes)
     error.outside.emplace_back("head_channels");

@@ -23,10 +23,11 @@ TEST_CASE("a name that spells a shape is a configuration") {
 }
 
 TEST_CASE("other names spell nothing, and a shape that cannot be is refused") {
-  for (const char* name : {"B4_800x1333_d256_L4", "B3_640x960_d256_L3_h8_p6_q0", "B3_640x960_d256_L3_h8_p6_q9x",
-                           "B3_640_d256_L3_h8_p6_q9", "B-3_640x960_d256_L3_h8_p6_q9", ""})
+  for (const char* name :
+       {"B4_800x1333_d256_L4", "B3_640x960_d256_L3_h8_p6_q0", "B3_640x960_d256_L3_h8_p6_q9x",
+        "B3_640_d256_L3_h8_p6_q9", "B-3_640x960_d256_L3_h8_p6_q9", ""})
     CHECK_FALSE(msda_config_of_shape(name).has_value());
-  CHECK_THROWS_AS(msda_config_of_shape("B1_64x64_d256_L5_h7_p4_q9"), InvalidParameter);   // 256 over 7 heads
+  CHECK_THROWS_AS(msda_config_of_shape("B1_64x64_d256_L5_h7_p4_q9"), InvalidParameter);  // 256 over 7 heads
   CHECK_THROWS_AS(msda_config_of_shape("B1_64x64_d256_L9_h8_p4_q9"), InvalidParameter);
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("instructions, lines and reductions are counted over the whole launch"
   costs.reduction_ns = 0.1;
   costs.sector_ns = 0.01;
   CHECK(close_to(time_of(run, costs), 20000 * (0.1 + 2 * 0.01)));  // 64 bytes are two sectors
-  run.update = MsdaUpdate::kRed4;  // four pieces of 16 bytes: a sector each
+  run.update = MsdaUpdate::kRed4;                                  // four pieces of 16 bytes: a sector each
   CHECK(close_to(time_of(run, costs), 20000 * (4 * 0.1 + 4 * 0.01)));
   run.update = MsdaUpdate::kAccumulator;  // two pieces of 64 bytes
   CHECK(close_to(time_of(run, costs), 20000 * (2 * 0.1 + 4 * 0.01)));
@@ -120,7 +120,7 @@ TEST_CASE("zeroing and conversion are launches of their own, and write what the 
 TEST_CASE("parts join as a norm, and the largest is the bound") {
   MsdaCosts costs = free_costs();
   costs.overlap = 2;
-  costs.line_ns = 0.3;       // 6,000
+  costs.line_ns = 0.3;                      // 6,000
   costs.load_chain_ns = 888.8888888888889;  // 9 steps: 8,000
   const MsdaTime time = predict_msda_run(half_run(), costs, ten_sms());
   CHECK(close_to(time.time_ns, 10000));

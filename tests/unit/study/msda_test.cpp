@@ -166,7 +166,8 @@ TEST_CASE("a construct and an accumulator say how this project's kernel adds") {
   MsdaQuestion question = small_question();
   question.phase = MsdaPhase::kBackward;
   const auto time = [&] { return study::msda(question, msda_context()).passes.front().time.time_ns; };
-  const auto same = [&](MsdaUpdate update, std::optional<std::string> construct, std::optional<Dtype> accumulator) {
+  const auto same = [&](MsdaUpdate update, std::optional<std::string> construct,
+                        std::optional<Dtype> accumulator) {
     question.update = update;
     question.construct.reset();
     question.accumulator = accumulator;

@@ -46,7 +46,8 @@ Point read_msda(const StrictObject& fields) {
   point.parameters_dtype = parse_name<Dtype>(fields.text_or("parameters", to_string(point.parameters_dtype)));
   point.path = parse_name<Path>(fields.text_or("path", to_string(point.path)));
   point.order = parse_name<QueryOrder>(fields.text_or("order", to_string(point.order)));
-  point.sampling.offsets = parse_name<OffsetDistribution>(fields.text_or("offsets", to_string(point.sampling.offsets)));
+  point.sampling.offsets =
+      parse_name<OffsetDistribution>(fields.text_or("offsets", to_string(point.sampling.offsets)));
   point.fitted = fields.boolean_or("fitted", is_fitted_workload(point.config.name));
   require_valid(point.problem());
   return point;
@@ -67,7 +68,9 @@ class Kept {
 };
 
 const MsdaTraffic& traffic_of(const study::MsdaQuestion& question, const study::Context& context) {
-  static Kept<std::tuple<std::string, QueryOrder, OffsetDistribution, std::int64_t, std::int64_t>, MsdaTraffic> kept;
+  static Kept<std::tuple<std::string, QueryOrder, OffsetDistribution, std::int64_t, std::int64_t>,
+              MsdaTraffic>
+      kept;
   const MsdaCache cache = msda_cache(question, context);
   const QueryOrder order = question.orders.front();
   return kept.of({question.config.name, order, question.sampling.offsets, cache.capacity_granules,
@@ -166,7 +169,9 @@ namespace cases {
 /// This project's multi-scale deformable attention.
 CaseKind msda();
 CaseKind msda() {
-  return {"msda", {"config", "phase", "tiling", "dtype", "parameters", "path", "order", "offsets", "fitted"}, read_msda};
+  return {"msda",
+          {"config", "phase", "tiling", "dtype", "parameters", "path", "order", "offsets", "fitted"},
+          read_msda};
 }
 
 }  // namespace cases

@@ -24,11 +24,13 @@ enum class MsdaUpdate {
 template <>
 struct NamesOf<MsdaUpdate> {
   static constexpr const char* kConcept = "update";
-  static constexpr Name<MsdaUpdate> kTable[] = {
-      {MsdaUpdate::kRed16, "red-16"},   {MsdaUpdate::kRed4, "red-4"},
-      {MsdaUpdate::kAtom, "atom"},      {MsdaUpdate::kCas, "cas"},
-      {MsdaUpdate::kScalar, "scalar"},  {MsdaUpdate::kPrivate, "private"},
-      {MsdaUpdate::kAccumulator, "fp32-accumulator"}};
+  static constexpr Name<MsdaUpdate> kTable[] = {{MsdaUpdate::kRed16, "red-16"},
+                                                {MsdaUpdate::kRed4, "red-4"},
+                                                {MsdaUpdate::kAtom, "atom"},
+                                                {MsdaUpdate::kCas, "cas"},
+                                                {MsdaUpdate::kScalar, "scalar"},
+                                                {MsdaUpdate::kPrivate, "private"},
+                                                {MsdaUpdate::kAccumulator, "fp32-accumulator"}};
 };
 
 /// One kernel as it was compiled. Instructions are counted on the device, registers bound the CTAs.

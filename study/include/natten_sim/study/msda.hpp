@@ -43,8 +43,8 @@ struct MsdaQuestion {
   /// What adds the value's gradients, a row of the lowering table; none: what `update` is compiled from, or
   /// the query-block kernel of Triton.
   std::optional<std::string> construct;
-  /// How this project's kernels add them; none: as the construct and the accumulator say, else red-16. Devices
-  /// without costs of these kernels answer for those of Triton, whatever it says.
+  /// How this project's kernels add them; none: as the construct and the accumulator say, else red-16.
+  /// Devices without costs of these kernels answer for those of Triton, whatever it says.
   std::optional<MsdaUpdate> update;
   /// Type of locations and weights; none: fp32 in this project's kernels, the tensors' in those of Triton.
   std::optional<Dtype> parameters;
@@ -74,8 +74,8 @@ struct MsdaPass {
 struct MsdaError {
   std::string held_out;  ///< what those runs have of their own
   std::int64_t unfitted_points = 0;
-  double unfitted_worst_ratio = 1;  ///< the larger of predicted / timed and its inverse
-  double unfitted_mean_ratio = 1;   ///< geometric mean of the same
+  double unfitted_worst_ratio = 1;   ///< the larger of predicted / timed and its inverse
+  double unfitted_mean_ratio = 1;    ///< geometric mean of the same
   std::vector<std::string> outside;  ///< members of the question beyond those runs: nothing is known then
 };
 

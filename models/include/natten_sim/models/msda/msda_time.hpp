@@ -25,13 +25,11 @@ enum class MsdaBound { kL2, kMemoryParallelism, kDram, kAtomics, kChain, kIssue,
 template <>
 struct NamesOf<MsdaBound> {
   static constexpr const char* kConcept = "bound";
-  static constexpr Name<MsdaBound> kTable[] = {{MsdaBound::kL2, "l2"},
-                                               {MsdaBound::kMemoryParallelism, "memory-parallelism"},
-                                               {MsdaBound::kDram, "dram"},
-                                               {MsdaBound::kAtomics, "atomics"},
-                                               {MsdaBound::kChain, "chain"},
-                                               {MsdaBound::kIssue, "issue"},
-                                               {MsdaBound::kLaunch, "launch"}};
+  static constexpr Name<MsdaBound> kTable[] = {
+      {MsdaBound::kL2, "l2"},        {MsdaBound::kMemoryParallelism, "memory-parallelism"},
+      {MsdaBound::kDram, "dram"},    {MsdaBound::kAtomics, "atomics"},
+      {MsdaBound::kChain, "chain"},  {MsdaBound::kIssue, "issue"},
+      {MsdaBound::kLaunch, "launch"}};
 };
 
 struct MsdaTime {
