@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# schedule_misses.sh order|length: the tables of docs/schedules.md that hold explanations of missed predictions against the
-# recordings of FlashAttention-4's backward on an H200, as Markdown. natten-sim must be on the PATH.
-#   order   what an order costs, deterministic less unordered, measured less predicted, in us and per chain of a worker
-#   length  deviation of unordered times by their duration, and of two batches of one length
+# schedule_misses.sh order|length: the tables of docs/schedules.md that hold explanations of missed predictions against
+# the recordings of FlashAttention-4's backward on an H200, as Markdown. natten-sim must be on the PATH.
+#   order   what an order costs (deterministic less unordered), and what it costs more than predicted, a chain
+#   length  deviation of unordered times by their duration
 set -euo pipefail
 root=$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")
 
-# One line a problem: head dim, tokens, batch, heads, KV heads, mask; predicted and measured us, unordered and deterministic.
-# The first recording of a problem counts: later ones are those that the costs were fitted to.
+# One line a problem: head dim, tokens, batch, heads/KV heads, mask; then us, predicted and measured, unordered and
+# deterministic. The first recording of a problem counts: later ones are those that the costs were fitted to.
 problems() {
   natten-sim validate schedules --quiet --recorded "$root/data/recordings" --csv | awk -F, '
     NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
@@ -20,10 +20,12 @@ problems() {
       mode = w[9]; key = substr(w[6], 2) " " substr(w[5], 2) " " substr(w[3], 2) " " substr(w[4], 2) " " w[8]
       if ((key, mode) in measured) next
       if (mode == "unordered") order[++n] = key
-      predicted[key, mode] = cell[column["predicted"]] / 1e3; measured[key, mode] = cell[column["measured"]] / 1e3
+      predicted[key, mode] = cell[column["predicted"]] / 1e3
+      measured[key, mode] = cell[column["measured"]] / 1e3
     }
     END { for (i = 1; i <= n; i++) { k = order[i]
-      print k, predicted[k, "unordered"], measured[k, "unordered"], predicted[k, "deterministic"], measured[k, "deterministic"] } }'
+      print k, predicted[k, "unordered"], measured[k, "unordered"],
+        predicted[k, "deterministic"], measured[k, "deterministic"] } }'
 }
 
 case ${1:-} in
@@ -31,7 +33,9 @@ case ${1:-} in
     echo '| head dim | problems | chains a worker | an order costs, us | predicted | more, us a chain |'
     echo '|---|---|---|---|---|---|'
     problems | awk '
-      function range(a, b, digits) { return a == b ? sprintf("%.*f", digits, a) : sprintf("%.*f to %.*f", digits, a, digits, b) }
+      function range(a, b, digits) {
+        return a == b ? sprintf("%.*f", digits, a) : sprintf("%.*f to %.*f", digits, a, digits, b)
+      }
       {
         split($4, heads, "/"); if (heads[1] != heads[2] || $2 > 8192 && $5 !~ /window/) next
         chains = $3 * heads[1] * ($2 / 128) / 132
@@ -52,8 +56,8 @@ case ${1:-} in
         ++count[kind]
       }
       END { for (i = 1; i <= n; i++) { k = order[i]
-        printf "| %s | %s | %s | %s | %s |\n", k, range(few[k], many[k], 1), range(low[k], high[k], 0), range(least[k], most[k], 0),
-          range(from[k], to[k], 1) } }'
+        printf "| %s | %s | %s | %s | %s |\n", k, range(few[k], many[k], 1), range(low[k], high[k], 0),
+          range(least[k], most[k], 0), range(from[k], to[k], 1) } }'
     ;;
   length)
     echo '| unordered, full and causal | problems | deviation, mean | from | to |'
@@ -70,7 +74,8 @@ case ${1:-} in
       END {
         split("below 1 ms;1 to 3 ms;3 to 8 ms;8 to 12 ms;12 to 25 ms;25 to 60 ms;beyond 60 ms", name, ";")
         for (bin = 1; bin <= 7; bin++)
-          printf "| %s | %d | %+.1f%% | %+.1f%% | %+.1f%% |\n", name[bin], count[bin], sum[bin] / count[bin], low[bin], high[bin]
+          printf "| %s | %d | %+.1f%% | %+.1f%% | %+.1f%% |\n", name[bin], count[bin], sum[bin] / count[bin], low[bin],
+            high[bin]
       }'
     ;;
   *)
