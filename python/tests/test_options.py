@@ -33,7 +33,10 @@ REASONS: dict[str, str] = {
     "batch": "count_many(), or a loop", "timing": "time.perf_counter()",
     "predictions": "a case of validate, whose predictions compare() shows",
 }
-UNLIKE: dict[tuple[str, str], str] = {("search", "emit"): "count(**candidate).emit() makes the call of a candidate"}
+UNLIKE: dict[tuple[str, str], str] = {
+    ("search", "emit"): "count(**candidate).emit() makes the call of a candidate",
+    ("schedule", "handoff_far"): "handoff takes (near, far)",
+}
 
 
 def options(program: Program, command: str) -> list[list[str]]:
