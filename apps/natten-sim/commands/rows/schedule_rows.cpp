@@ -178,6 +178,7 @@ Options<Flags> file_rows() {
            {.value = "FILE", .help = "Draw a Gantt chart: heads coloured, the critical path outlined"});
   rows.add("--perfetto", &Flags::perfetto,
            {.value = "FILE", .help = "Write a trace for ui.perfetto.dev, one track a worker"});
+  rows.include(conclusion_rows(), &Flags::output);
   rows.include(output_rows(), &Flags::output);
   return rows;
 }
