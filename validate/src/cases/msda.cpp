@@ -67,29 +67,15 @@ class Kept {
   std::map<Key, Value> kept_;
 };
 
-/// One pass over the samples counts for both passes and both sizes of elements, whose caches differ.
 const MsdaTraffic& traffic_of(const study::MsdaQuestion& question, const study::Context& context) {
-  using Key = std::tuple<std::string, QueryOrder, OffsetDistribution, std::int64_t, std::int64_t>;
-  static std::map<Key, MsdaTraffic> kept;
+  static Kept<std::tuple<std::string, QueryOrder, OffsetDistribution, std::int64_t, std::int64_t>,
+              MsdaTraffic>
+      kept;
+  const MsdaCache cache = msda_cache(question, context);
   const QueryOrder order = question.orders.front();
-  const auto key = [&](const MsdaCache& cache) {
-    return Key{question.config.name, order, question.sampling.offsets, cache.capacity_granules,
-               cache.rows_per_granule};
-  };
-  const Key wanted = key(msda_cache(question, context));
-  if (const auto found = kept.find(wanted); found != kept.end()) return found->second;
-  std::vector<MsdaCache> caches;
-  for (const MsdaPhase phase : values_of<MsdaPhase>()) {
-    for (const Dtype dtype : {Dtype::kFp32, Dtype::kBf16}) {
-      study::MsdaQuestion varied = question;
-      varied.phase = phase;
-      varied.dtype = varied.accumulator = dtype;
-      caches.push_back(msda_cache(varied, context));
-    }
-  }
-  std::vector<MsdaTraffic> traffic = simulate_msda(question.config, question.sampling, order, caches);
-  for (std::size_t i = 0; i < caches.size(); ++i) kept.emplace(key(caches[i]), std::move(traffic[i]));
-  return kept.at(wanted);
+  return kept.of({question.config.name, order, question.sampling.offsets, cache.capacity_granules,
+                  cache.rows_per_granule},
+                 [&] { return simulate_msda(question.config, question.sampling, order, cache); });
 }
 
 const std::vector<float>& locations_of(const MsdaConfig& config, const MsdaSampling& sampling) {
