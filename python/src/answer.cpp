@@ -68,7 +68,8 @@ void bind_answers(nb::module_& module) {
   nb::register_exception_translator(translate_error);
   nb::class_<Answer>(module, "Answer",
                      "What a function of this package answered. The members of the result are attributes, "
-                     "which cannot be\nset; the whole object is what the program prints with --json.")
+                     "which cannot be\nset; the whole object is what the program prints with --json, without\n"
+                     "its conclusion.")
       .def(
           "to_dict", [](const Answer& self) { return python_part("json", "loads")(self.json()); },
           nb::sig("def to_dict(self) -> dict[str, typing.Any]"),
@@ -79,7 +80,7 @@ void bind_answers(nb::module_& module) {
       .def("to_json", &Answer::json,
            "The same as text.\n\n"
            "Returns:\n"
-           "    What the program prints with --json, to the byte.")
+           "    What the program prints with --json and --no-conclusion, to the byte.")
       .def("to_csv", &Answer::csv,
            "The program's tidy table.\n\n"
            "Returns:\n"

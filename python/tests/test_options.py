@@ -28,12 +28,15 @@ OTHERS: dict[str, str] = {
 }
 REASONS: dict[str, str] = {
     "help": "help(natten_sim.count)",
-    "output": "text is returned, not written", "quiet": "nothing is printed",
+    "output": "text is returned, not written", "quiet": "nothing is printed", "no_conclusion": "answers have none",
     "config": "keywords come from wherever the caller keeps them", "options": "likewise: msda's name of --config",
     "batch": "count_many(), or a loop", "timing": "time.perf_counter()",
     "predictions": "a case of validate, whose predictions compare() shows",
 }
-UNLIKE: dict[tuple[str, str], str] = {("search", "emit"): "count(**candidate).emit() makes the call of a candidate"}
+UNLIKE: dict[tuple[str, str], str] = {
+    ("search", "emit"): "count(**candidate).emit() makes the call of a candidate",
+    ("schedule", "handoff_far"): "handoff takes (near, far)",
+}
 
 
 def options(program: Program, command: str) -> list[list[str]]:
