@@ -1,6 +1,5 @@
 // Relations between schedules, and between scatters, that differ in one known way.
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -14,15 +13,13 @@
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
 #include "catch.hpp"
+#include "seed.hpp"
 
 namespace {
 
 using namespace natten_sim;
 
-const bool configured = [] {
-  setenv("RC_PARAMS", "max_success=3000 max_size=100", 0);
-  return true;
-}();
+const bool configured = natten_sim::test::configure_cases(3000);
 
 std::int64_t pick(std::int64_t lo, std::int64_t hi) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(lo, hi + 1));

@@ -1,5 +1,4 @@
 // Relations between counts of problems that differ in one known way. They hold whatever the counts are.
-#include <cstdlib>
 
 #include <rapidcheck.h>
 
@@ -9,15 +8,13 @@
 
 #include "brute_force.hpp"
 #include "catch.hpp"
+#include "seed.hpp"
 
 namespace {
 
 using namespace natten_sim;
 
-const bool configured = [] {
-  setenv("RC_PARAMS", "max_success=3000 max_size=100", 0);
-  return true;
-}();
+const bool configured = natten_sim::test::configure_cases(3000);
 
 std::int64_t pick(std::int64_t lo, std::int64_t hi) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(lo, hi + 1));
