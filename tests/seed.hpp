@@ -14,8 +14,8 @@ namespace natten_sim::test {
   return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
 }
 
-/// Tells RapidCheck how many cases to draw, and from which seed if there is one: NATTEN_SIM_SEED. It reads this
-/// once, before the first check; RC_PARAMS of the caller goes before.
+/// Tells RapidCheck how many cases to draw, and from which seed if there is one: NATTEN_SIM_SEED. It reads
+/// this once, before the first check; RC_PARAMS of the caller goes before.
 ///     const bool configured = configure_cases(20000);
 [[nodiscard]] inline bool configure_cases(int cases) {
   std::string parameters = "max_success=" + std::to_string(cases) + " max_size=100";

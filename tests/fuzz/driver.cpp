@@ -1,4 +1,5 @@
-// The entry without libFuzzer: replays files, then mutates them for a while. Any compiler, no instrumentation.
+// The entry without libFuzzer: replays files, then mutates them for a while. Any compiler, no
+// instrumentation.
 //   fuzz_TARGET [--seconds S] [--seed N] FILE|FOLDER...
 // An input that ends the process, or takes over 10 s, is kept in fuzz-TARGET.crash of the current folder.
 #include <algorithm>
@@ -116,7 +117,8 @@ int main(int argc, char** argv) {
     texts.push_back(input.text);
     const bool accepted = run(input.text);
     // The mutations of one that is refused would test little else than how that is said.
-    if (!accepted && input.name.starts_with("seed-")) std::fprintf(stderr, "refused: %s\n", input.name.c_str());
+    if (!accepted && input.name.starts_with("seed-"))
+      std::fprintf(stderr, "refused: %s\n", input.name.c_str());
     require(accepted || !input.name.starts_with("seed-"), "a seed is accepted");
   }
   std::printf("%s: %zu files\n", name.c_str(), corpus.size());

@@ -13,11 +13,30 @@ constexpr std::size_t kKept = 512;
 constexpr std::size_t kMostChanges = 6;
 
 /// Where readers of numbers go wrong.
-const char* const kNumbers[] = {"0",          "-1",         "1",          "2147483647",
-                                "2147483648", "4294967296", "4294967297", "9223372036854775807",
-                                "9223372036854775808", "-9223372036854775808", "18446744073709551616",
-                                "1e308", "1e-320", "1e999", "nan", "inf", "0.5", "-0.0", "0x10", "00", "1e19",
-                                "65536", "65537", "1152921504606846977"};
+const char* const kNumbers[] = {"0",
+                                "-1",
+                                "1",
+                                "2147483647",
+                                "2147483648",
+                                "4294967296",
+                                "4294967297",
+                                "9223372036854775807",
+                                "9223372036854775808",
+                                "-9223372036854775808",
+                                "18446744073709551616",
+                                "1e308",
+                                "1e-320",
+                                "1e999",
+                                "nan",
+                                "inf",
+                                "0.5",
+                                "-0.0",
+                                "0x10",
+                                "00",
+                                "1e19",
+                                "65536",
+                                "65537",
+                                "1152921504606846977"};
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; }
 
@@ -51,9 +70,7 @@ std::pair<std::size_t, std::size_t> number_after(const std::string& text, std::s
 Mutator::Mutator(std::vector<std::string> corpus, std::uint64_t seed)
     : corpus_(std::move(corpus)), given_(corpus_.size()), words_(words_of(corpus_)), bits_(seed) {}
 
-std::size_t Mutator::below(std::size_t end) {
-  return end == 0 ? 0 : static_cast<std::size_t>(bits_() % end);
-}
+std::size_t Mutator::below(std::size_t end) { return end == 0 ? 0 : static_cast<std::size_t>(bits_() % end); }
 
 std::string Mutator::next() {
   std::string input = corpus_[below(corpus_.size())];

@@ -20,7 +20,9 @@ namespace {
 class Reader : public cli::Form {
  public:
   explicit Reader(std::unique_ptr<cli::Form> form) : form_(std::move(form)) {}
-  void take(std::size_t option, const std::vector<std::string>& words) override { form_->take(option, words); }
+  void take(std::size_t option, const std::vector<std::string>& words) override {
+    form_->take(option, words);
+  }
   void take(std::size_t option, const cli::FileValue& value) override { form_->take(option, value); }
   int answer(const cli::Given&) override { return cli::kExitDone; }
 

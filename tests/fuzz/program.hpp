@@ -15,8 +15,8 @@ enum class Answers {
   kQuick  ///< `count` answers
 };
 
-/// Runs the program with these words and what it prints dropped. @return the exit code: done or bad input, any
-/// other is a bug
+/// Runs the program with these words and what it prints dropped. @return the exit code: done or bad input,
+/// any other is a bug
 int run_program(std::vector<std::string> words, Answers answers);
 
 [[nodiscard]] bool has_option(const cli::Command& command, const std::string& name);

@@ -49,8 +49,8 @@ BackwardCosts random_costs() {
   return costs;
 }
 
-/// Chains on random workers, each with its Q tiles ascending, and dQ in the order of the KV tiles: launched in
-/// that order too, so it finishes.
+/// Chains on random workers, each with its Q tiles ascending, and dQ in the order of the KV tiles: launched
+/// in that order too, so it finishes.
 BackwardSchedule ascending_schedule(const BackwardProblem& problem) {
   BackwardSchedule schedule;
   schedule.dispatch = Dispatch::kStatic;
@@ -111,10 +111,10 @@ TEST_CASE("no cost that grows shortens a static schedule") {
     const BackwardSchedule schedule = ascending_schedule(problem);
     BackwardCosts costs = random_costs();
     const double before = run_schedule(problem, costs, schedule).makespan;
-    double BackwardCosts::*const grown = *rc::gen::element(
-        &BackwardCosts::compute, &BackwardCosts::compute_partial, &BackwardCosts::reduce,
-        &BackwardCosts::per_tile_tax, &BackwardCosts::handoff, &BackwardCosts::prologue,
-        &BackwardCosts::epilogue);
+    double BackwardCosts::*const grown =
+        *rc::gen::element(&BackwardCosts::compute, &BackwardCosts::compute_partial, &BackwardCosts::reduce,
+                          &BackwardCosts::per_tile_tax, &BackwardCosts::handoff, &BackwardCosts::prologue,
+                          &BackwardCosts::epilogue);
     costs.*grown += 1;
     RC_ASSERT(run_schedule(problem, costs, schedule).makespan >= before);
   }));

@@ -14,9 +14,9 @@
 #include <natten_sim/sim/tiles/tile_walk.hpp>
 
 #include "catch.hpp"
-#include "seed.hpp"
 #include "natten_kernels.hpp"
 #include "search_cases.hpp"
+#include "seed.hpp"
 
 namespace {
 

@@ -1,5 +1,6 @@
-// Whole command lines, one word a line. Counts are answered, other subcommands read their options and stop. They
-// run in a folder of their own, and a path that leads out of it is no input: what is fuzzed writes files.
+// Whole command lines, one word a line. Counts are answered, other subcommands read their options and stop.
+// They run in a folder of their own, and a path that leads out of it is no input: what is fuzzed writes
+// files.
 #include <algorithm>
 
 #include "fuzz/program.hpp"

@@ -7,6 +7,7 @@ void natten_sim::fuzz::read(std::string_view input) {
   using namespace natten_sim::validate;
   const Recording recording = parse_recording(input, "input");
   const std::string written = recording_json(recording);
-  require(recording_json(parse_recording(written, "written")) == written, "a written recording reads as itself");
+  require(recording_json(parse_recording(written, "written")) == written,
+          "a written recording reads as itself");
   for (const RecordedRow& row : recording.rows) (void)teraflops(row);
 }

@@ -3,4 +3,6 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) { (void)natten_sim::validate::parse_suite(input, "input"); }
+void natten_sim::fuzz::read(std::string_view input) {
+  (void)natten_sim::validate::parse_suite(input, "input");
+}
