@@ -69,7 +69,7 @@ printf '%s\n' '==PROF== done' '"ID","Kernel Name","dram__bytes_read.sum","gpu__t
 head -4 "$(find data/kernel-runs -type f | sort | head -1)" | seed kernel_runs shipped
 printf '%s\n' 'input,window,stride,q_tile,kv_tile,ms' '30x48x80,18x24x24,1x8x8,4x8x8,2x8x8,12.5' | seed kernel_runs plain
 head -5 docs/backward-run-spt.csv | seed recorded_run spt
-find data/devices -type f | sort | head -2 | while read -r file; do seed catalog "device-$(basename "$file" .json)" <"$file"; done
+for name in a100 h200; do seed catalog "device-$name" <data/devices/$name.json; done
 heads_of data/presets.json 2 | seed catalog presets
 heads_of data/kernel-times.json 2 | seed catalog kernel-times
 find data/schedule-costs -type f | sort | head -1 | while read -r file; do seed catalog schedule-costs <"$file"; done

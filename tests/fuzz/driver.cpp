@@ -1,6 +1,6 @@
 // The entry without libFuzzer: replays files, then mutates them for a while. Any compiler, no
 // instrumentation.
-//   fuzz_TARGET [--seconds S] [--seed N] FILE|FOLDER...
+//   fuzz_TARGET [--seconds S | --runs N] [--seed N] FILE|FOLDER...
 // An input that ends the process, or takes over 10 s, is kept in fuzz-TARGET.crash of the current folder.
 #include <algorithm>
 #include <chrono>
@@ -93,11 +93,14 @@ std::vector<Input> read_corpus(const std::vector<std::string>& paths) {
 
 int main(int argc, char** argv) {
   double seconds = 0;
+  std::int64_t most_runs = 0;
   std::uint64_t seed = std::random_device{}();
   std::vector<std::string> paths;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
       seconds = std::atof(argv[++i]);
+    } else if (std::strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
+      most_runs = std::atoll(argv[++i]);
     } else if (std::strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
       seed = std::strtoull(argv[++i], nullptr, 10);
     } else {
@@ -108,7 +111,7 @@ int main(int argc, char** argv) {
   crash_path = std::filesystem::absolute(name + ".crash");
   const std::vector<Input> corpus = read_corpus(paths);
   if (corpus.empty()) {
-    std::fprintf(stderr, "usage: %s [--seconds S] [--seed N] FILE|FOLDER...\n", argv[0]);
+    std::fprintf(stderr, "usage: %s [--seconds S | --runs N] [--seed N] FILE|FOLDER...\n", argv[0]);
     return 2;
   }
   keep_inputs_of_crashes();
@@ -127,16 +130,19 @@ int main(int argc, char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   std::int64_t runs = 0;
   std::int64_t accepted = 0;
-  while (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < seconds) {
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  while (runs < most_runs || (most_runs == 0 && elapsed() < seconds)) {
     const std::string input = mutator.next();
     const bool taken = run(input);
     if (taken) mutator.keep(input);
     accepted += taken ? 1 : 0;
     ++runs;
   }
-  if (seconds > 0) {
-    std::printf("%s: %lld mutated inputs in %g s, %lld accepted; seed %llu\n", name.c_str(),
-                static_cast<long long>(runs), seconds, static_cast<long long>(accepted),
+  if (runs > 0) {
+    std::printf("%s: %lld mutated inputs in %.0f s, %lld accepted; seed %llu\n", name.c_str(),
+                static_cast<long long>(runs), elapsed(), static_cast<long long>(accepted),
                 static_cast<unsigned long long>(seed));
   }
   return 0;
