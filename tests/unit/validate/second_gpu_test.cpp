@@ -1,5 +1,5 @@
-// What the H100's profile says of its L2, worked out again from what was recorded on it, and the predictions that
-// were frozen before its points were measured.
+// What the H100's profile says of its L2, worked out again from what was recorded on it, and the predictions
+// that were frozen before its points were measured.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -52,7 +52,8 @@ TEST_CASE("the H100's effective capacity is what sawtooth scans of it keep") {
   const auto [least, most] = std::minmax_element(capacities.begin(), capacities.end());
   CHECK(*most - *least < 0.1);  // MiB: one number fits all buffers
   const Device& h100 = builtin_catalog().device("h100");
-  CHECK(static_cast<double>(h100.l2.effective_bytes->value) / 1048576 == Approx(median(capacities)).epsilon(1e-6));
+  CHECK(static_cast<double>(h100.l2.effective_bytes->value) / 1048576 ==
+        Approx(median(capacities)).epsilon(1e-6));
 }
 
 TEST_CASE("the H100's bandwidths are the H200's by the ratio of their times") {
@@ -76,7 +77,8 @@ TEST_CASE("the H100's launch runs are those of half of its full launches of a CT
   for (const Json& launch : order.at("launches")) {
     if (launch.at("ctas") != 132 || launch.at("shared_kib") != 200) continue;
     std::vector<std::int32_t> seen;
-    for (const Json& sm : launch.at("sm")) seen.push_back(near[static_cast<std::size_t>(sm.get<int>())] - '0');
+    for (const Json& sm : launch.at("sm"))
+      seen.push_back(near[static_cast<std::size_t>(sm.get<int>())] - '0');
     ++full;
     alike += seen == partitions_in_launch_order(runs, 132) ? 1 : 0;
   }
@@ -95,7 +97,8 @@ TEST_CASE("of the 300 points frozen for the H100, full masks held and causal one
     for (const Json& prediction : frozen.at("rows")) {
       if (prediction[0].text() != key || prediction[1].text() != "dram_read_bytes") continue;
       if (prediction[2].text() != "timed wavefronts") continue;
-      const double off = std::abs(prediction[3].get<double>() / row.counters.at("dram_read_bytes").spread.median - 1);
+      const double off =
+          std::abs(prediction[3].get<double>() / row.counters.at("dram_read_bytes").spread.median - 1);
       const bool is_causal = key.find(" causal") != std::string::npos;
       (is_causal ? causal : full) += 1;
       if (is_causal) causal_within += off <= 0.25 ? 1 : 0;
@@ -104,8 +107,8 @@ TEST_CASE("of the 300 points frozen for the H100, full masks held and causal one
   }
   CHECK(full == 142);
   CHECK(causal == 158);
-  CHECK(full_within == 126);    // 88.7%
-  CHECK(causal_within == 52);   // 32.9%
+  CHECK(full_within == 126);   // 88.7%
+  CHECK(causal_within == 52);  // 32.9%
 }
 
 }  // namespace
