@@ -5,6 +5,7 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "commands.hpp"
+#include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
@@ -48,7 +49,9 @@ Options<study::AdviseQuestion> advise_question_rows() {
 
 int run_advise(const AdviseFlags& flags) {
   const study::Context context = make_context(flags.files);
-  const study::AdviseAnswer answer = study::advise(flags.question, context);
+  study::AdviseQuestion question = flags.question;
+  question.devices = split_at_commas(question.devices);
+  const study::AdviseAnswer answer = study::advise(question, context);
   write_output(flags.output, flags.output.json
                                  ? report::envelope("advise", advise_question_rows().echo(answer.question),
                                                     report::advise_result(answer, context))
