@@ -60,10 +60,11 @@ class Adviser {
     std::vector<TimedCandidate> candidates = timed(sparsity, true);
     if (question_.speedup) drop_slower(*question_.speedup, candidates);
     if (candidates.empty()) {
-      advice.missing = question_.speedup
-                           ? "no configuration reaches that speedup; the fastest of at most 99.9% sparsity is " +
-                                 rounded(most_speedup_) + " times as fast as dense"
-                           : "no window within the imbalance has that sparsity";
+      advice.missing =
+          question_.speedup
+              ? "no configuration reaches that speedup; the fastest of at most 99.9% sparsity is " +
+                    rounded(most_speedup_) + " times as fast as dense"
+              : "no window within the imbalance has that sparsity";
       return advice;
     }
     choose(std::move(candidates), advice);

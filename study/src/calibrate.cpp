@@ -107,7 +107,8 @@ std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& cont
 }
 
 /// Those of `candidates` that none of `measured` repeats.
-std::vector<KernelRun> unmeasured(const std::vector<KernelRun>& candidates, const std::vector<KernelRun>& measured) {
+std::vector<KernelRun> unmeasured(const std::vector<KernelRun>& candidates,
+                                  const std::vector<KernelRun>& measured) {
   std::vector<KernelRun> left;
   for (const KernelRun& run : candidates) {
     const auto same = [&](const KernelRun& other) { return key_of_run(other) == key_of_run(run); };

@@ -81,7 +81,8 @@ std::string calibrated_on(const Device& device, const Catalog& catalog) {
   }
   std::string text;
   for (const auto& [name, head_dims] : kernels)
-    text += (text.empty() ? "there are times on " + device.name + " of " : ", ") + name + " (" + head_dims + ")";
+    text +=
+        (text.empty() ? "there are times on " + device.name + " of " : ", ") + name + " (" + head_dims + ")";
   return text.empty() ? "no kernel is calibrated on " + device.name : text;
 }
 
@@ -146,15 +147,16 @@ std::optional<double> repetition_ms(const TimeQuestion& question, const TimedKer
   if (!copies.empty() && !device.dram_bytes_per_s) return std::nullopt;
   double ms = 0;
   for (const HeadRepetition& copy : copies)
-    ms += 1e-3 * costs.launch_us + 1e3 * static_cast<double>(checked_add(copy.bytes_read, copy.bytes_written, "bytes")) /
-                                       device.dram_bytes_per_s->value;
+    ms += 1e-3 * costs.launch_us +
+          1e3 * static_cast<double>(checked_add(copy.bytes_read, copy.bytes_written, "bytes")) /
+              device.dram_bytes_per_s->value;
   return ms;
 }
 
 std::string largest_part(const LaunchTime& parts, double permutation_ms, double repetition_ms) {
   const std::pair<const char*, double> named[] = {
-      {"tiles", parts.tiles_ms},      {"masking", parts.masking_ms}, {"prologue", parts.prologue_ms},
-      {"tail", parts.tail_ms},        {"launch", parts.launch_ms},   {"power", parts.slowdown_ms},
+      {"tiles", parts.tiles_ms},       {"masking", parts.masking_ms}, {"prologue", parts.prologue_ms},
+      {"tail", parts.tail_ms},         {"launch", parts.launch_ms},   {"power", parts.slowdown_ms},
       {"permutation", permutation_ms}, {"repetition", repetition_ms}};
   return std::max_element(std::begin(named), std::end(named),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
@@ -210,7 +212,8 @@ void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const 
 
 /// Whether no run that the costs rest on was launched as the question's is. Keys of runs name a schedule that
 /// is not cooperative.
-bool schedule_unmeasured(const TimeQuestion& question, const TimedKernel& kernel, const CostEvidence& evidence) {
+bool schedule_unmeasured(const TimeQuestion& question, const TimedKernel& kernel,
+                         const CostEvidence& evidence) {
   if (kernel.dense || question.schedule != KernelSchedule::kPingpong) return false;
   return std::none_of(evidence.fitted.begin(), evidence.fitted.end(),
                       [&](const std::string& key) { return key.ends_with(to_string(question.schedule)); });
@@ -323,7 +326,8 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
   if (schedule_unmeasured(question, kernel, pass.evidence)) {
     // A persistent launch may hide a Q tile's prologue behind the one before.
     interval += time.parts.prologue_ms / time.parts.total_ms;
-    time.unmeasured = "no measured times of " + kernel.name + " on " + device.name + " with the pingpong schedule: " +
+    time.unmeasured = "no measured times of " + kernel.name + " on " + device.name +
+                      " with the pingpong schedule: " +
                       "costs are those of cooperative launches; a few measured times with it calibrate it";
   }
   time.low_ms = time.total_ms * (1 - interval);

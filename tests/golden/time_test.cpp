@@ -85,8 +85,8 @@ Json calibrated(const std::string& times, const std::string& options = "") {
              "256x256,80x80,1x1,16x8,16x8,24\n"
              "256x256,80x80,16x16,16x8,16x8,24\n");
   write_text(folder + "/times", times);
-  return result_of("calibrate " + folder + "/runs.csv --kernel hopper-fna --device h200 --times " + folder + "/times " +
-                   options);
+  return result_of("calibrate " + folder + "/runs.csv --kernel hopper-fna --device h200 --times " + folder +
+                   "/times " + options);
 }
 
 TEST_CASE("calibrate takes the raw page of Nsight Compute, and the median of several launches of a run") {
@@ -107,8 +107,9 @@ TEST_CASE("calibrate takes the raw page of Nsight Compute, and the median of sev
   write_text(folder + "/runs.csv",
              "input,window,q_tile,kv_tile,heads\n256x256,80x80,16x8,16x8,24\n256x256,48x48,16x8,16x8,24\n");
   write_text(folder + "/ncu.csv", head + copies + masked + skipped);
-  check_refused("calibrate " + folder + "/runs.csv --kernel hopper-fna --device h200 --times " + folder + "/ncu.csv",
-                {"several kernels", "--ncu-kernel", "2 x permute"});
+  check_refused(
+      "calibrate " + folder + "/runs.csv --kernel hopper-fna --device h200 --times " + folder + "/ncu.csv",
+      {"several kernels", "--ncu-kernel", "2 x permute"});
 }
 
 TEST_CASE("calibrate takes times from the table itself and from a recording") {
@@ -127,8 +128,8 @@ TEST_CASE("calibrate takes times from the table itself and from a recording") {
 }
 
 TEST_CASE("suggested runs differ from each other and from what was measured, and are printed as commands") {
-  const Json result =
-      result_of("calibrate " + std::string(NATTEN_SIM_SOURCE_DIR) + "/data/kernel-runs/natten-h200.csv --suggestions 5");
+  const Json result = result_of("calibrate " + std::string(NATTEN_SIM_SOURCE_DIR) +
+                                "/data/kernel-runs/natten-h200.csv --suggestions 5");
   std::set<std::string> seen;
   const auto key = [](const Json& run) {
     return run["pass"].dump() + run["input"].dump() + run["window"].dump() + run["stride"].dump() +
@@ -146,23 +147,28 @@ TEST_CASE("suggested runs differ from each other and from what was measured, and
 
 TEST_CASE("a search of passes without a backward time ranks by work, and names what is missing") {
   for (const std::string phase : {"both", "backward"}) {
-    const std::string search = "search -i 256 256 -n 24 -d 128 --device h100 --sparsity 0.90:0.91 --top 1 --phase " + phase;
+    const std::string search =
+        "search -i 256 256 -n 24 -d 128 --device h100 --sparsity 0.90:0.91 --top 1 --phase " + phase;
     const auto found = run(search);
     CHECK(found.exit_code == 0);
-    CHECK(found.err.find("not ranked by time: no measured backward times of hopper-fna on h100") != std::string::npos);
+    CHECK(found.err.find("not ranked by time: no measured backward times of hopper-fna on h100") !=
+          std::string::npos);
     CHECK(result_of(search)["candidates"].size() == 1);
     check_refused(search + " --objective time", {"objective", "no measured backward times"});
   }
 }
 
-TEST_CASE("a schedule without runs is told by another's costs, with a wider interval and a sentence that says so") {
+TEST_CASE(
+    "a schedule without runs is told by another's costs, with a wider interval and a sentence that says so") {
   const auto width = [](const Json& result) {
     return result["time_ms"]["high"].get<double>() / result["time_ms"]["total"].get<double>();
   };
-  const std::string count = "count -i 256 256 -w 80 80 -n 24 -d 128 --device h200 --kernel hopper-fna --kernel-schedule ";
+  const std::string count =
+      "count -i 256 256 -w 80 80 -n 24 -d 128 --device h200 --kernel hopper-fna --kernel-schedule ";
   const Json pingpong = result_of(count + "pingpong"), cooperative = result_of(count + "cooperative");
   CHECK(width(pingpong) > width(cooperative));
-  CHECK(pingpong["time"]["unmeasured"].get<std::string>().find("with the pingpong schedule") != std::string::npos);
+  CHECK(pingpong["time"]["unmeasured"].get<std::string>().find("with the pingpong schedule") !=
+        std::string::npos);
   CHECK(!cooperative["time"].contains("unmeasured"));
   CHECK(run(count + "pingpong").out.find("no measured times of hopper-fna on h200 with the pingpong") !=
         std::string::npos);
@@ -170,10 +176,12 @@ TEST_CASE("a schedule without runs is told by another's costs, with a wider inte
 
 TEST_CASE("head dims without runs have no time, and a sentence names the missing measurement") {
   for (const std::string head_dim : {"32", "64"}) {
-    const Json result = result_of("count -i 256 256 -w 80 80 -n 24 -d " + head_dim + " --device h200 --kernel hopper-fna");
+    const Json result =
+        result_of("count -i 256 256 -w 80 80 -n 24 -d " + head_dim + " --device h200 --kernel hopper-fna");
     CHECK(result["time_ms"].is_null());
     const std::string missing = result["time_missing"];
-    CHECK(missing.find("a few measured times of hopper-fna at head dim " + head_dim + " on h200") != std::string::npos);
+    CHECK(missing.find("a few measured times of hopper-fna at head dim " + head_dim + " on h200") !=
+          std::string::npos);
     CHECK(missing.find("there are times on h200 of hopper-fmha (head dim 128), hopper-fna (head dim 128)") !=
           std::string::npos);
   }

@@ -51,9 +51,9 @@ void take_times(std::span<const TimedLaunch> launches, KernelRun& run) {
   for (const TimedLaunch& launch : launches) {
     times.push_back(launch.ms);
     if (launch.kernel != launches.front().kernel)
-      throw InvalidParameter("times", "launches of several kernels for one run",
-                             "launches of one kernel for a run" +
-                                 kernels_text({launches.begin(), launches.end()}));
+      throw InvalidParameter(
+          "times", "launches of several kernels for one run",
+          "launches of one kernel for a run" + kernels_text({launches.begin(), launches.end()}));
   }
   const Spread spread = spread_of(times);
   run.ms = spread.median;

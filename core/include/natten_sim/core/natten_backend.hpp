@@ -26,8 +26,8 @@ struct NamesOf<NattenBackend> {
   return backend != NattenBackend::kCutlassFna;
 }
 
-/// Whether NATTEN repeats K and V for all query heads before it calls the kernels of `backend`, the dense ones
-/// too: they know no grouped heads. Source: NATTEN 0.21.6, natten/backends.
+/// Whether NATTEN repeats K and V for all query heads before it calls the kernels of `backend`, the dense
+/// ones too: they know no grouped heads. Source: NATTEN 0.21.6, natten/backends.
 [[nodiscard]] constexpr bool repeats_kv(NattenBackend backend) noexcept {
   return backend == NattenBackend::kHopperFna || backend == NattenBackend::kCutlassFna;
 }

@@ -38,9 +38,10 @@ struct PassTime {
   /// K and V repeated for all query heads, where heads_kv is smaller and the kernel needs it: bytes over the
   /// device's memory rate and a launch each, which nobody has measured. None: that rate is not known.
   std::optional<double> repetition_ms;
-  double total_ms = 0;  ///< the kernel, and the copies whose rate is known
+  double total_ms = 0;                   ///< the kernel, and the copies whose rate is known
   double low_ms = 0, high_ms = 0;        ///< of the total
-  std::string limited_by;  ///< the largest part: tiles, masking, prologue, tail, launch, power, permutation, repetition
+  std::string limited_by;  ///< the largest part: tiles, masking, prologue, tail, launch, power, permutation,
+                           ///< repetition
   LaunchTime parts;        ///< of the kernel, without the pass over additional keys
   double waves = 0;        ///< CTAs over workers
   std::int64_t ctas = 0;
