@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <vector>
 
@@ -25,22 +26,20 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
+  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return lower;
 }
 
 }  // namespace
 
-std::string closest_name(std::string_view given, std::span<const std::string> names) {
-  const std::string name = lower_case(given);
+std::string closest_name(std::string_view name, std::span<const std::string> names) {
   std::string best;
+  const std::string asked = lower_case(name);
   std::size_t best_distance = (name.size() + 2) / 3 + 1;
   for (const std::string& candidate : names) {
     const std::string known = lower_case(candidate);
-    const bool prefix = name.size() >= 2 && known.starts_with(name);
-    const std::size_t distance = name == known ? 0 : prefix ? 1 : edit_distance(name, known);
+    const bool prefix = asked != known && asked.size() >= 2 && known.starts_with(asked);
+    const std::size_t distance = prefix ? 1 : edit_distance(asked, known);
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;
