@@ -6,6 +6,7 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "commands.hpp"
+#include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
@@ -49,7 +50,9 @@ Options<study::AdviseQuestion> advise_question_rows() {
 
 int run_advise(const AdviseFlags& flags) {
   const study::Context context = make_context(flags.files);
-  const study::AdviseAnswer answer = study::advise(flags.question, context);
+  study::AdviseQuestion question = flags.question;
+  question.devices = split_at_commas(question.devices);
+  const study::AdviseAnswer answer = study::advise(question, context);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
   if (flags.output.json) {
