@@ -31,9 +31,11 @@ struct ReferenceRow {
   std::vector<double> absolute;
   double lse = 0;
 };
-/// Host copies of Q, K and V as they lie in memory, 16-bit elements. @throws InvalidParameter.
+/// Host copies of Q, K, V and the extra K and V as they lie in memory, 16-bit elements.
+/// @throws InvalidParameter.
 struct HostTensors {
   std::vector<std::uint16_t> q, k, v;
+  std::vector<std::uint16_t> extra_k = {}, extra_v = {};
 };
 [[nodiscard]] ReferenceRow reference_row(const Problem& problem, const HostTensors& tensors,
                                          std::int64_t batch, std::int64_t head, std::int64_t query);
