@@ -85,6 +85,10 @@ void Storage::poison() {
   lse_.fill(0xff);
 }
 
+void Storage::zero_inputs() {
+  for (DeviceBuffer* buffer : {&q_, &k_, &v_}) buffer->fill(0);
+}
+
 std::int64_t Storage::overwritten(const forward::Problem& problem) const {
   std::vector<std::uint16_t> o(o_.bytes() / 2);
   o_.copy_to_host(o.data(), o_.bytes());

@@ -20,6 +20,8 @@ class Storage {
   [[nodiscard]] forward::Tensors tensors() const;
   /// NaN again.
   void poison();
+  /// Inputs of which products take the least power.
+  void zero_inputs();
   /// Elements of O and LSE that no token owns and that are no longer NaN.
   [[nodiscard]] std::int64_t overwritten(const forward::Problem& problem) const;
   [[nodiscard]] forward::HostTensors host_inputs() const;

@@ -118,7 +118,7 @@ Schedule best_schedule(const Problem& problem) {
     return schedule;
   }
   if (!band->left && !band->right) {
-    schedule.split_tail = can_split(static_cast<int>(problem.head_dim), false);
+    schedule.split_tail = can_split(best_kernel(problem));
     return schedule;
   }
   // Q tiles differ in length: the longest first, over as many heads as half of the L2 holds K and V of.

@@ -102,7 +102,50 @@ TEST_CASE("operations are four times head dim of every pair that attends, counte
   CHECK(point.operations() == 4.0 * 64 * 2 * static_cast<double>(pairs));
 }
 
-TEST_CASE("tiles that no kernel has, axes that do not fit each other and a fourth axis are refused") {
+TEST_CASE("additional keys: sectors, reads, operations and items count them") {
+  const std::vector<std::string> words = {"heads=4", "heads_kv=2", "input=512", "window=512", "q_tile=128",
+                                          "kv_tile=128"};
+  std::vector<std::string> with = words;
+  with.push_back("add_kv=200");
+  const GnaCase plain = case_of(words), point = case_of(with);
+  CHECK(point.key() == "gna h4/2 d128 bf16 512 window 512 stride 1 add_kv 200 tiles 128/128 ticket");
+  CHECK(plain.key() == "gna h4/2 d128 bf16 512 window 512 stride 1 tiles 128/128 ticket");
+  const auto visits = visited_tiles(point.mask(), point.q_tile, point.kv_tile);
+  // Of each of 4 Q tiles 2 tiles of additional keys besides, K and V, 1024 sectors each, 4 heads.
+  CHECK(loaded_sectors(point, visits, 32) == loaded_sectors(plain, visits, 32) + 4 * 4 * 2 * 2 * 1024);
+  CHECK(cold_reads(point, h200()) == *cold_reads(plain, h200()) + 2 * 2 * 200 * 256.0);
+  CHECK(point.operations() == *plain.operations() + 4.0 * 128 * 4 * 512 * 200);
+  const ItemLaunch launch = item_launch(point, visits, h200());
+  REQUIRE(launch.head.size() == 4);
+  for (const ItemTiles& item : launch.head) {
+    CHECK(item.full == 4 + 1);
+    CHECK(item.partial == 1);
+    CHECK(item.attending == 4 + 200 / 128.0);
+  }
+  CHECK_FALSE(timed_reads(point, h200()));
+  CHECK(point.to_check(CheckLengths::kShort).front().as<GnaCase>()->add_kv == 200);
+  CHECK(point.problem().extra_tokens == 200);
+}
+
+TEST_CASE("four axes are counted as any others, and need tiles of side 1 along the first") {
+  const std::vector<std::string> words = {"input=3x4x16x16", "window=2x4x16x16", "stride=1x1x1x1"};
+  const auto tiled = [&](const std::string& q_tile, const std::string& kv_tile) {
+    std::vector<std::string> all = words;
+    all.push_back("q_tile=" + q_tile);
+    all.push_back("kv_tile=" + kv_tile);
+    return case_of(all);
+  };
+  const GnaCase point = tiled("1x2x8x8", "1x2x8x8");
+  CHECK_NOTHROW(point.require_built());
+  CHECK_THROWS_AS(tiled("2x1x8x8", "1x2x8x8").require_built(), InvalidParameter);
+  CHECK_THROWS_AS(tiled("1x2x8x8", "2x1x8x8").require_built(), InvalidParameter);
+  // 3 places of 8 tiles each; a query sees 2 places and all of each.
+  const auto visits = visited_tiles(point.mask(), point.q_tile, point.kv_tile);
+  CHECK(visits.size() == 3 * 8 * 2 * 8);
+  for (const auto& visit : visits) CHECK(visit.full);
+}
+
+TEST_CASE("tiles that no kernel has and axes that do not fit each other are refused") {
   CHECK_THROWS_AS(case_of({"input=512", "window=128", "q_tile=64", "kv_tile=128"}).require_built(),
                   InvalidParameter);
   CHECK_THROWS_AS(
@@ -112,6 +155,7 @@ TEST_CASE("tiles that no kernel has, axes that do not fit each other and a fourt
   CHECK_THROWS_AS(case_of({"input=512", "window=513", "q_tile=128", "kv_tile=128"}), Error);
   CHECK_THROWS_AS(case_of({"input=512x4", "window=128", "q_tile=128", "kv_tile=128"}), Error);
   CHECK_THROWS_AS(case_of({"input=4x4x4x4", "window=2x2x2x2", "q_tile=128", "kv_tile=128"}), Error);
+  CHECK_THROWS_AS(case_of({"input=512", "window=12", "q_tile=128", "kv_tile=128", "add_kv=-1"}), Error);
   CHECK_THROWS_AS(case_of({"input=51a", "window=12", "q_tile=128", "kv_tile=128"}), Error);
   CHECK_THROWS_AS(case_of({"input=512", "window=12", "q_tile=128", "kv_tile=128", "dispatch=fair"}), Error);
 }

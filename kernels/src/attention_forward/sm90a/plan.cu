@@ -283,9 +283,9 @@ void Plan::Prepared::prepare_items(const GpuInfo& gpu, const Problem& problem, c
   constexpr std::int64_t kMostToSplit = 1 << 22;  // items beyond which a round is nothing
   if (schedule.split_tail) {
     if (schedule.dispatch != Dispatch::kStatic ||
-        !can_split(instance->shape.head_dim, instance->shape.neighborhood)) {
+        !can_split(instance->shape)) {
       throw InvalidParameter("split_tail", to_string(schedule.dispatch),
-                             "static dispatch of a sequence, head_dim at most 192");
+                             "static dispatch of a sequence, head_dim at most 192 (128 where items are joined)");
     }
     if (items <= kMostToSplit) {
       const SplitTail tail = split_tail(tiles_of_items(), ctas);

@@ -105,6 +105,7 @@ struct KernelShape {
   bool ping_pong = false;  ///< warpgroups issue their products in turns
   Rescale rescale = Rescale::kFar;
   int early = 1;        ///< rows whose exponentials come before the wait for the product beside them
+  int apart = 0;        ///< sixteenths of a warpgroup's products by which the next one begins later, and after stalls
   bool joined = false;  ///< the first scores of an item are computed beside the last product of the one before
 
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
@@ -119,7 +120,7 @@ struct Schedule {
   std::int64_t heads_a_section =
       1;         ///< 1: all Q tiles of a head, then the next head; more: tile by tile over these
   int ctas = 0;  ///< kStatic, kTicket: at most one an SM; 0: one an SM
-  /// kStatic, sequences, head_dim to 192: the last Q tiles, which do not fill a round, are split along their
+  /// kStatic, sequences, head_dim to 192 (to 128 where items are joined): the last Q tiles, which do not fill a round, are split along their
   /// keys among all CTAs, where that is faster; see split_tail.hpp. Whichever part comes last adds up all of
   /// them, in order of keys.
   bool split_tail = false;
