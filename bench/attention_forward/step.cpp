@@ -139,8 +139,7 @@ std::vector<Variant> variants_of(const Problem& problem) {
     if (!built.joined || built == best || built.kv_tile != best.kv_tile || built.q_tile != best.q_tile)
       continue;
     made.push_back({"k" + std::to_string(built.stages) + "v" + std::to_string(built.v_stages) + " " +
-                        to_string(built.rescale) +
-                        (built.apart != 0 ? " " + std::to_string(built.apart) : ""),
+                        to_string(built.rescale),
                     built, fixed});
   }
   made.push_back({"zeros", best, fixed, true});

@@ -66,7 +66,6 @@ std::vector<Storage> input_sets(Problem& problem, HeadLayout layout) {
 std::string describe(const KernelShape& kernel) {
   return std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) +
          " k" + std::to_string(kernel.stages) + "v" + std::to_string(kernel.v_stages) +
-         (kernel.apart != 0 ? " apart " + std::to_string(kernel.apart) : "") +
          (kernel.ping_pong ? " turns" : "") + (kernel.joined ? " joined" : "") + " " +
          to_string(kernel.rescale) + " early " + std::to_string(kernel.early);
 }

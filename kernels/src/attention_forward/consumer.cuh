@@ -33,8 +33,6 @@ struct Consumer : OutputRows<T> {
   Ring<T::kKStages> k_ring;
   Ring<T::kVStages> v_ring;
   bool k_ready = false, v_ready = false;
-  // Cycles that a sixteenth of a warpgroup's products takes.
-  static constexpr unsigned kSixteenth = T::kKvTile * T::kHeadDim / 256;
   std::uint32_t p[kScores / 2];
   RowStatistics rows;
   RowRanges ranges;
@@ -143,17 +141,8 @@ struct Consumer : OutputRows<T> {
     float correction[2];
     int3 origin = {0, 0, 0};  // asked for long before it is needed
     if constexpr (kMasked) origin = masked_origin<T::kMask, T::kKvTile>(a, work, index);
-    bool stalled = false;
-    if constexpr (T::kApart != 0) {
-      if (!k_ready) test_k();
-      if (!v_ready) test_v();
-      stalled = !k_ready || !v_ready;
-    }
     if (!k_ready) wait_for_k();
     if (T::kOverlap && !v_ready) wait_for_v();
-    if constexpr (T::kApart != 0) {
-      if (warpgroup > 0 && stalled) spend_cycles(warpgroup * T::kApart * kSixteenth);
-    }
     take_turn();
     issue_scores(scores, q_stage);
     if constexpr (T::kOverlap) {
@@ -202,9 +191,6 @@ struct Consumer : OutputRows<T> {
     wait_for_k();
     if constexpr (kJoins) {
       if (!v_ready) wait_for_v();
-    }
-    if constexpr (!kJoins && T::kApart != 0) {  // all warpgroups come here at once
-      if (warpgroup > 0) spend_cycles(warpgroup * T::kApart * kSixteenth);
     }
     issue_scores(scores, q_stage);
     if constexpr (kJoins) {

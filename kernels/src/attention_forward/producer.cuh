@@ -36,7 +36,6 @@ struct Traits {
   static constexpr Rescale kRescale = kShape.rescale;
   static constexpr int kEarly = kShape.early;
   static constexpr bool kJoined = kShape.joined;
-  static constexpr int kApart = kShape.apart;
   static constexpr bool kSplits = can_split(kShape);
   static constexpr bool kRedo = kRescale == Rescale::kOnOverflow;
   static_assert(kShape.q_tile % 64 == 0);

@@ -14,19 +14,6 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// One statement, for ptxas; see barrier_wait.
-__device__ __forceinline__ void spend_cycles(unsigned cycles) {
-  asm volatile(
-      "{.reg .pred more;\n"
-      ".reg .u32 begin, now;\n"
-      "mov.u32 begin, %%clock;\n"
-      "again: mov.u32 now, %%clock;\n"
-      "sub.u32 now, now, begin;\n"
-      "setp.lt.u32 more, now, %0;\n"
-      "@more bra again;}" ::"r"(cycles)
-      : "memory");
-}
-
 // --- mbarriers ------------------------------------------------------------------------------------------
 
 /// A wait that lasts longer than this many tries (each sleeps up to about a microsecond) is a deadlock: the

@@ -49,9 +49,11 @@ struct Deviation {
   double worst_element = 0;    ///< largest |o - reference| in units of the element's bound
   double worst_lse = 0;        ///< largest |lse - reference|, absolute
   std::int64_t wrong = 0;      ///< elements that are NaN or beyond their bound
-  std::int64_t wrong_lse = 0;  ///< beyond kLseTolerance, or not both -inf
+  std::int64_t wrong_lse = 0;  ///< beyond their bound, see kLseTolerance, or not both -inf
   [[nodiscard]] bool within_bound() const noexcept { return wrong == 0 && wrong_lse == 0; }
 };
+/// Of LSE, plus what its scores were cut off by: tensor cores add 16 columns at a time and drop what lies below
+/// the last bit of the sum, so head_dim / 16 times 2^-23 of the score.
 inline constexpr double kLseTolerance = 1e-4;
 /// Waits.
 [[nodiscard]] Deviation deviation(const Problem& problem, const Tensors& tensors, const Reference& reference);

@@ -105,7 +105,6 @@ struct KernelShape {
   bool ping_pong = false;  ///< warpgroups issue their products in turns
   Rescale rescale = Rescale::kFar;
   int early = 1;        ///< rows whose exponentials come before the wait for the product beside them
-  int apart = 0;        ///< sixteenths of a warpgroup's products by which the next one begins later, and after stalls
   bool joined = false;  ///< the first scores of an item are computed beside the last product of the one before
 
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
