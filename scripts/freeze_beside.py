@@ -2,13 +2,15 @@
 """Writes the suites `choice` and `beside` and their predictions, to be committed before either is measured.
 
     python3 scripts/freeze_beside.py --program natten-sim --seed 20261122
+    python3 scripts/freeze_beside.py --program natten-sim --seed 20261123 --only choice
 
 Suite `choice`: what `natten-sim search --objective time` chooses beside random candidates. For each problem the ten best of
 `search`, and 30 candidates drawn uniformly from the same space under the same constraints (windows, then strides up to the
 window, then tile pairs; draws outside of the constraints are repeated).
 
 Suite `beside`: this project's kernel and FlexAttention on the windows and strides of tables 4.2 to 4.4 of the GNA
-dissertation, and on 20 random problems. scripts/time_beside_flexattention.py measures both suites.
+dissertation, and on 20 random problems. Suite `beside-turns` has the same points and predictions. scripts/time_beside_flexattention.py measures all
+three.
 """
 
 import argparse
@@ -142,19 +144,15 @@ def write_beside(arguments):
 
 
 def write_suite(path, head, sweeps):
+    """Without scores, which scripts/store_scores.py adds when the suite has been measured."""
     lines = ",\n    ".join(json.dumps(sweep) for sweep in sweeps)
+    groups = ",\n    ".join(json.dumps({"counter": "launch_time_ns", "group": kernel, "relative": 0.12}) for kernel in KERNELS)
     with open(path, "w", encoding="utf-8") as file:
         file.write(json.dumps(head, indent=2)[:-2] + f',\n  "sweeps": [\n    {lines}\n  ],\n'
-                   '  "tolerances": [{"counter": "launch_time_ns", "relative": 0.12}]\n}\n')
+                   f'  "tolerances": [\n    {groups}\n  ]\n}}\n')
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--folder", default="data")
-    arguments = parser.parse_args()
-    write_beside(arguments)
+def write_choice(arguments):
     generator = random.Random(arguments.seed)
     sweeps, problems = [], []
     for problem in PROBLEMS:
@@ -188,6 +186,19 @@ def main():
                    'before any was measured",\n  "seed": ' + str(arguments.seed) +
                    ',\n  "columns": ["window", "stride", "q_tile", "kv_tile", "from", "predicted_ms"],\n'
                    '  "problems": [\n    ' + lines + "]\n}\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--only", choices=["beside", "choice"], help="write one of the suites [both]")
+    parser.add_argument("--folder", default="data")
+    arguments = parser.parse_args()
+    if arguments.only != "choice":
+        write_beside(arguments)
+    if arguments.only != "beside":
+        write_choice(arguments)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ SUITE = os.path.join(os.path.dirname(__file__), "../data/suites/sdpa-times.json"
 
 def predicted_ms(program, device, point):
     command = [program, "reuse", "--kernel", point["implementation"], "--device", device, "--fidelity", "timed", "--json",
-               "-n", str(point["heads"]), "-i", str(point["tokens"]), "-d", str(point["head_dim"]), "--dtype",
+               "--no-conclusion", "-n", str(point["heads"]), "-i", str(point["tokens"]), "-d", str(point["head_dim"]), "--dtype",
                point["dtype"]] + (["--causal"] if point["causal"] else [])
     answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return round(1e-6 * answer["result"]["time_ns"], 4)

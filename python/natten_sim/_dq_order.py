@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from natten_sim import _core
 from natten_sim._error import Error
+from natten_sim._tables import TileTables
 
 
-def block_matrix(tables: dict[str, Any]) -> npt.NDArray[np.int8]:
+def block_matrix(tables: TileTables) -> npt.NDArray[np.int8]:
     """0 skipped, 1 partial, 2 full: the mask of schedule()."""
     side = tables["of_q"]
     matrix = np.zeros((tables["q_tiles"], tables["kv_tiles"]), dtype=np.int8)
@@ -60,7 +61,7 @@ def candidates(matrix: npt.NDArray[np.int8], costs: dict[str, Any]) -> list[npt.
 
 
 def makespan_of(
-    tables: dict[str, Any], order: npt.NDArray[np.int64], workers: int, costs: dict[str, Any], heads: int
+    tables: TileTables, order: npt.NDArray[np.int64], workers: int, costs: dict[str, Any], heads: int
 ) -> float:
     """When the backward pass ends whose KV blocks begin in `order`."""
     table = table_of(block_matrix(tables), order, heads, workers)
@@ -68,7 +69,7 @@ def makespan_of(
 
 
 def best_order(
-    tables: dict[str, Any], workers: int | None, costs: dict[str, Any], heads: int
+    tables: TileTables, workers: int | None, costs: dict[str, Any], heads: int
 ) -> tuple[npt.NDArray[np.int64], float]:
     """The candidate that ends first under the kernel's rules, and when; ties go to the earlier one."""
     running = workers or int(tables["kv_tiles"])

@@ -9,7 +9,7 @@ from natten_sim._record import Record
 
 
 class Counts(Record):
-    """The members of a count() as NumPy arrays, one number a row, and `valid`.
+    """The members of a count() as NumPy arrays (rows,), and `valid`, of booleans.
 
     >>> import natten_sim
     >>> counts = natten_sim.count_many(input=(64, 64), window=[[8, 8], [16, 16]], q_tile=(8, 8), kv_tile=(8, 8))
@@ -20,9 +20,13 @@ class Counts(Record):
     __slots__ = ()
 
     def to_frame(self) -> Any:
-        """A DataFrame of pandas, or of polars if pandas is absent: one row a problem.
+        """The arrays as columns of a DataFrame.
 
-        Raises ImportError when neither is installed.
+        Returns:
+            A pandas.DataFrame, or a polars.DataFrame if pandas is absent: one row a problem.
+
+        Raises:
+            ImportError: Neither is installed.
         """
         for library in ("pandas", "polars"):
             try:

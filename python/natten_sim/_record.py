@@ -43,11 +43,19 @@ class Record:
         return key in self._members
 
     def keys(self) -> KeysView[str]:
-        """Names of the members."""
+        """Names of the members.
+
+        Returns:
+            A view, in the program's order.
+        """
         return self._members.keys()
 
     def items(self) -> ItemsView[str, Any]:
-        """Names and values."""
+        """Names and values.
+
+        Returns:
+            A view of pairs, in the program's order.
+        """
         return {name: frozen(value) for name, value in self._members.items()}.items()
 
     def __eq__(self, other: object) -> bool:
@@ -72,7 +80,11 @@ class Record:
         return type(self), (self._members,)
 
     def to_dict(self) -> dict[str, Any]:
-        """The members as plain dicts and lists, as JSON has them."""
+        """The members as plain dicts and lists, as JSON has them.
+
+        Returns:
+            A copy, which may be changed.
+        """
         return copy.deepcopy(self._members)
 
     def _repr_html_(self) -> str:
@@ -94,8 +106,6 @@ def summary(answer: Any) -> str:
     """`Count(q_tiles=480, ...)`: the members that are single values, up to eight of them."""
     result = answer.result
     name = type(answer).__name__
-    if not isinstance(result, Record):
-        return f"{name}({len(result)} results)"
     plain = [(key, value) for key, value in result.items() if not isinstance(value, (Record, tuple))]
     members = [f"{key}={value!r}" for key, value in plain[:8]]
     return f"{name}({', '.join(members + (['...'] if len(result) > 8 else []))})"

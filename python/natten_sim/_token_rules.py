@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from natten_sim._error import Error
+from natten_sim._tables import TileSide, TileTables
 
 # Whether query attends to key, of broadcastable arrays of token numbers: (batch, head, query, key) as in FlexAttention.
 TokenRule = Callable[[Any, Any, Any, Any], Any]
@@ -44,7 +45,7 @@ def rule_of_matrix(matrix: Any) -> tuple[TokenRule, int, int]:
 
 def tables_of_rule(
     rule: TokenRule, queries: int, keys: int, q_block: int, kv_block: int
-) -> tuple[dict[str, Any], Pairs]:
+) -> tuple[TileTables, Pairs]:
     """Evaluates the rule for every pair, a row of blocks at a time: O(queries x keys) time, O(keys) memory beside what
     partial blocks hold. A block with padded keys is never full: a kernel that does not mask would read them."""
     q_blocks, kv_blocks = -(-queries // q_block), -(-keys // kv_block)
@@ -63,18 +64,18 @@ def tables_of_rule(
         number[row, partial] = held + np.arange(len(partial))
         held += len(partial)
         kept.append(blocks[partial])
-    tables = {"q_tiles": q_blocks, "kv_tiles": kv_blocks, "of_q": side_of(works), "of_kv": side_of(works.T)}
+    tables: TileTables = {"q_tiles": q_blocks, "kv_tiles": kv_blocks, "of_q": side_of(works), "of_kv": side_of(works.T)}
     return tables, Pairs(number, np.concatenate(kept))
 
 
-def side_of(works: npt.NDArray[np.int8]) -> dict[str, Any]:
+def side_of(works: npt.NDArray[np.int8]) -> TileSide:
     """Visited columns of each row; 1 is partial, 2 full."""
     rows, columns = np.nonzero(works)
     offsets = np.searchsorted(rows, np.arange(works.shape[0] + 1))
     return {"offsets": offsets, "columns": columns.astype(np.int32), "full": (works[rows, columns] == 2).astype(np.uint8)}
 
 
-def without_full_padding(tables: dict[str, Any], kv_tokens: npt.NDArray[np.int64], kv_block: int) -> dict[str, Any]:
+def without_full_padding(tables: TileTables, kv_tokens: npt.NDArray[np.int64], kv_block: int) -> TileTables:
     """The tables with KV blocks that hold padding partial: in a full block a kernel would attend to the padding."""
     padded: npt.NDArray[np.bool_] = np.asarray((kv_tokens.reshape(-1, kv_block) < 0).any(axis=1))
     if not padded.any():

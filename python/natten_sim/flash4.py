@@ -14,11 +14,18 @@ from natten_sim.flex import DqOrder, Plan
 
 
 def require_blocks(plan: Plan, *, tile_m: int = 128, tile_n: int = 128, q_stage: int = 2) -> None:
-    """Raises Error unless a Q block is whole Q tiles of the kernel and a KV block is exactly one KV tile.
+    """Checks that a Q block is whole Q tiles of the kernel and a KV block is exactly one KV tile.
 
     Args:
+        plan: Of natten_sim.flex.plan().
         tile_m, tile_n: Tokens of the kernel's Q and KV tiles.
         q_stage: Q tiles that a workgroup holds: 2 on Blackwell, 1 on Hopper.
+
+    Raises:
+        Error: It is not so; `hint` is the nearest block that is.
+
+    Source:
+        flash_attn/cute/block_sparsity.py of FlashAttention-4.
     """
     if plan.q_block % (q_stage * tile_m):
         accepted = f"a multiple of {q_stage * tile_m} tokens: {q_stage} Q tiles of {tile_m}"
@@ -43,8 +50,19 @@ def _tensors(plan: Plan, of: Any, device: Any) -> dict[str, Any]:
 def mask_mod(plan: Plan, device: Any = "cuda") -> tuple[Any, list[Any]]:
     """FlashAttention-4's mask function of the plan's partial blocks, and the `aux_tensors` that it reads.
 
+    Args:
+        plan: Of natten_sim.flex.plan(), of neighborhood attention or of a mask over sequences by name.
+        device: Of the tensors.
+
+    Returns:
+        A cute.jit function, and for each axis of the mask three tensors (places,) of int32.
+
     Raises:
         Error: The plan is of blocks alone, or of a mask that is only known pair by pair.
+        ImportError: PyTorch, flash-attn or its cutlass is not installed.
+
+    Source:
+        flash_attn/cute/flash_fwd.py of FlashAttention-4 calls it.
     """
     import cutlass
     import cutlass.cute as cute
@@ -72,7 +90,25 @@ def mask_mod(plan: Plan, device: Any = "cuda") -> tuple[Any, list[Any]]:
 
 
 def forward(plan: Plan, device: Any = "cuda", *, tile_m: int = 128, tile_n: int = 128, q_stage: int = 2) -> Any:
-    """The KV blocks of each Q block: int32, compact, broadcast over batch and heads."""
+    """The KV blocks of each Q block.
+
+    Args:
+        plan: Of natten_sim.flex.plan().
+        device: Where the tensors live.
+        tile_m, tile_n: Tokens of the kernel's Q and KV tiles.
+        q_stage: Q tiles that a workgroup holds: 2 on Blackwell, 1 on Hopper.
+
+    Returns:
+        BlockSparseTensorsTorch: counts (1, 1, Q blocks) and indices (1, 1, Q blocks, width) of int32, compact,
+        which the kernel broadcasts over batch and heads.
+
+    Raises:
+        Error: The plan's blocks are not the kernel's (require_blocks).
+        ImportError: PyTorch or flash-attn is not installed.
+
+    Source:
+        flash_attn/cute/block_sparsity.py of FlashAttention-4.
+    """
     from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch
 
     require_blocks(plan, tile_m=tile_m, tile_n=tile_n, q_stage=q_stage)
@@ -92,9 +128,23 @@ def backward(
     """The Q blocks of each KV block, and the order of their additions to dQ for a deterministic pass.
 
     Args:
+        plan: Of natten_sim.flex.plan().
+        device: Where the tensors live.
         dq_order: ascending, or descending, which the kernel calls spt. Other orders need a kernel that takes
-            `dq_kv_order`.
-        workers: Workgroups that run at a time, for dq_order="best".
+            `dq_kv_order` [the kernel's own].
+        workers: Workgroups that run at a time, for dq_order="best" [one a KV block].
+        tile_m, tile_n: Tokens of the kernel's Q and KV tiles.
+        q_stage: Q tiles that a workgroup holds.
+
+    Returns:
+        BlockSparseTensorsTorch: counts (1, 1, KV blocks), indices and dQ ranks (1, 1, KV blocks, width) of int32.
+
+    Raises:
+        Error: The plan's blocks are not the kernel's, or this flash-attn does not take the order.
+        ImportError: PyTorch or flash-attn is not installed.
+
+    Source:
+        flash_attn/cute/block_sparsity.py of FlashAttention-4; docs/schedules.md for the orders.
     """
     import torch
     from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch

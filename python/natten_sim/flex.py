@@ -14,18 +14,21 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from natten_sim import _core
 from natten_sim._error import Error
+from natten_sim._tables import TileTables
 from natten_sim._token_rules import Pairs, TokenRule, padded, rule_of_matrix, sequence_axis, tables_of_rule, without_full_padding
 
 Integers = npt.NDArray[np.integer[Any]]
 DqOrder = Literal["ascending", "descending", "best"] | Sequence[int] | Integers
+Tile = SupportsIndex | Iterable[SupportsIndex] | str
 
 # A table this wide is as wide as PyTorch's own: `to_dense()` and pictures then work too.
 _WIDEST_TABLE = 1 << 26
@@ -33,7 +36,12 @@ _WIDEST_TABLE = 1 << 26
 
 @dataclasses.dataclass(frozen=True)
 class Blocks:
-    """The blocks of one kind of every row, padded to the longest row: arrays (rows,) and (rows, width)."""
+    """The blocks of one kind of every row, padded to the longest row.
+
+    Attributes:
+        counts: (rows,): how many columns of each row are blocks.
+        columns: (rows, width): their numbers, ascending; 0 behind them.
+    """
 
     counts: npt.NDArray[np.int32]
     columns: npt.NDArray[np.int32]
@@ -44,10 +52,10 @@ class DqWriteOrder:
     """In which order the KV blocks add to each dQ block, for a deterministic backward pass.
 
     Attributes:
-        kv_order: KV blocks in the order in which their work begins: a permutation.
+        kv_order: (KV blocks,): KV blocks in the order in which their work begins, a permutation.
         partial: (KV blocks, width): for each Q block of `Plan.blocks("kv", full=False)`, how many KV blocks add to
             its dQ before this one.
-        full: The same for full blocks.
+        full: (KV blocks, width): likewise for full blocks.
         makespan: Of the backward pass, in the costs given; None if it was not simulated.
     """
 
@@ -63,8 +71,9 @@ class Plan:
 
     Attributes:
         q_block, kv_block: Tokens of a block.
-        q_tokens, kv_tokens: For each place the token that lies there, -1 for padding.
-        axes: For each axis (begin, end, key): the query at place p attends to keys with begin[p] <= key < end[p].
+        q_tokens, kv_tokens: (blocks * tokens of a block,): the token at each place, -1 for padding.
+        axes: Arrays (places,), for each axis (begin, end, key): the query at place p attends to keys with begin[p] <= key < end[p].
+        tables: The visited blocks of each Q block and of each KV block, in compressed rows (natten_sim._tables).
         pairs: Of a mask that is known pair by pair: which pairs of its partial blocks attend.
             Without axes and pairs blocks are all that is known, and all of their pairs attend.
     """
@@ -74,17 +83,17 @@ class Plan:
     q_tokens: npt.NDArray[np.int64]
     kv_tokens: npt.NDArray[np.int64]
     axes: tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
-    tables: dict[str, Any] = dataclasses.field(repr=False)
+    tables: TileTables = dataclasses.field(repr=False)
     pairs: Pairs | None = None
 
     @property
     def q_blocks(self) -> int:
-        """Rows of the table."""
+        """Q blocks of one head: rows of the table."""
         return int(self.tables["q_tiles"])
 
     @property
     def kv_blocks(self) -> int:
-        """Columns of the table."""
+        """KV blocks of one head: columns of the table."""
         return int(self.tables["kv_tiles"])
 
     @property
@@ -101,10 +110,17 @@ class Plan:
         """The KV blocks of each Q block, or the Q blocks of each KV block.
 
         Args:
+            of: q: a row a Q block; kv: a row a KV block.
             full: Those of which every pair attends, or the partial ones.
-            compact: As wide as the longest row, not as all columns [for large tables].
+            compact: As wide as the longest row, not as all columns [for tables above 2^26 entries].
+
+        Returns:
+            Counts (rows,) and columns (rows, width), int32.
+
+        Raises:
+            MemoryError: There is no room for the table.
         """
-        side = self.tables[f"of_{of}"]
+        side = self.tables["of_q"] if of == "q" else self.tables["of_kv"]
         rows = len(side["offsets"]) - 1
         chosen = side["full"].astype(bool) == full
         row_of = np.repeat(np.arange(rows), np.diff(side["offsets"]))[chosen]
@@ -119,7 +135,11 @@ class Plan:
         return Blocks(counts, table)
 
     def dense_mask(self) -> npt.NDArray[np.bool_]:
-        """Which key each query attends to, both in row-major order: (tokens, tokens). For tests."""
+        """Which key each query attends to. For tests: it is as large as the mask.
+
+        Returns:
+            (queries, keys) of booleans, tokens in row-major order.
+        """
         attends = np.ones((len(self.q_tokens), len(self.kv_tokens)), dtype=bool)
         for begin, end, key in self.axes:
             attends &= (begin[:, None] <= key) & (key < end[:, None])
@@ -142,19 +162,51 @@ class Plan:
         return inside.transpose(0, 2, 1, 3).reshape(len(self.q_tokens), len(self.kv_tokens))
 
     def permute(self, query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
-        """Query, key and value (.., tokens, head dim) with their tokens in tiles; padding repeats the first token."""
+        """Copies tokens into tiles; padding repeats the first token.
+
+        Args:
+            query: Tensor (.., tokens, head dim), tokens in row-major order.
+            key: Tensor (.., keys, head dim).
+            value: Tensor (.., keys, head dim of V).
+
+        Returns:
+            The three tensors (.., places, head dim).
+
+        Raises:
+            IndexError: The tensors have fewer tokens than the plan.
+        """
         q_index, kv_index = (self._index(tokens, query.device) for tokens in (self.q_tokens, self.kv_tokens))
         return query.index_select(-2, q_index), key.index_select(-2, kv_index), value.index_select(-2, kv_index)
 
     def unpermute(self, output: Any) -> Any:
-        """The output (.., places, head dim) with its tokens in row-major order."""
+        """Copies tokens back from tiles.
+
+        Args:
+            output: Tensor (.., places, head dim).
+
+        Returns:
+            Tensor (.., tokens, head dim), tokens in row-major order.
+
+        Raises:
+            IndexError: The tensor has fewer places than the plan.
+        """
         places = np.empty(self.q_tokens.max() + 1, dtype=np.int64)
         kept = np.nonzero(self.q_tokens >= 0)[0]
         places[self.q_tokens[kept]] = kept
         return output.index_select(-2, self._index(places, output.device))
 
     def mask_mod(self, device: Any = "cuda") -> Callable[[Any, Any, Any, Any], Any]:
-        """FlexAttention's mask function on places: it decides within partial blocks."""
+        """FlexAttention's mask function on places: it decides within partial blocks.
+
+        Args:
+            device: Of the tensors that it reads, as PyTorch takes one.
+
+        Returns:
+            A function of integer tensors (batch, head, query, key) that returns a tensor of booleans.
+
+        Raises:
+            ImportError: PyTorch is not installed.
+        """
         import torch
 
         def tensor(values: npt.NDArray[np.int64]) -> Any:
@@ -199,11 +251,18 @@ class Plan:
         """PyTorch's BlockMask of both passes, from the tables: no mask of token pairs is ever made.
 
         Args:
-            device: Where its tensors live.
+            device: Where its tensors live, as PyTorch takes one.
             mask_mod: Instead of `mask_mod(device)`, for partial blocks of your own.
             dq_order: Order of a deterministic backward pass, where this PyTorch takes one: see dq_write_order().
-            workers: Workgroups that run at a time, for dq_order="best".
-            compact: Tables as wide as their longest row [for large ones].
+            workers: Workgroups that run at a time, for dq_order="best" [one a KV block].
+            compact: Tables as wide as their longest row [for tables above 2^26 entries].
+
+        Returns:
+            torch.nn.attention.flex_attention.BlockMask of one head and batch element, which PyTorch broadcasts.
+
+        Raises:
+            Error: This PyTorch takes no order, or there is no such order.
+            ImportError: PyTorch is not installed.
         """
         import torch
         from torch.nn.attention.flex_attention import BlockMask
@@ -236,8 +295,13 @@ class Plan:
         )
 
     def kernel_options(self) -> dict[str, int]:
-        """FlexAttention's `kernel_options` with tiles that divide these blocks. PyTorch chooses its tiles without looking
-        at the mask, and then refuses blocks that they do not divide: give these for blocks below 128 tokens.
+        """FlexAttention's `kernel_options` with tiles that divide these blocks.
+
+        PyTorch chooses its tiles without looking at the mask, and then refuses blocks that they do not divide: give
+        these for blocks below 128 tokens.
+
+        Returns:
+            Tokens of the tiles of both passes, by PyTorch's names.
 
         Raises:
             Error: A block is not a multiple of 16 tokens, the least tile.
@@ -268,8 +332,15 @@ class Plan:
             order: ascending, descending, a permutation of the KV blocks, or best: whichever of those that
                 schedule() makes ends first under these rules.
             workers: Workgroups that run at a time; with them every order is simulated [one a KV block].
-            compute, reduce: Costs of a block's products and of its addition, in any unit.
-            heads: Heads that run one after the other.
+            compute, reduce: Costs of a block's products and of its addition, in any unit, 0 or more.
+            heads: Heads that run one after the other, 1 or more.
+            compact: Tables as wide as their longest row [for tables above 2^26 entries].
+
+        Returns:
+            Arrays of int32; the makespan is in the unit of the costs.
+
+        Raises:
+            Error: The order is none of these.
         """
         from natten_sim._dq_order import best_order, makespan_of
 
@@ -319,7 +390,7 @@ def _require_dq_order(block_mask: Any) -> None:
         raise Error(f"dq_order: accepted: {accepted}", "dq_order", "an order", accepted)
 
 
-def _ranks(tables: dict[str, Any], begins: Integers) -> Integers:
+def _ranks(tables: TileTables, begins: Integers) -> Integers:
     """For each visited pair, by KV block: how many KV blocks of its Q block begin before this one."""
     of_q, of_kv = tables["of_q"], tables["of_kv"]
     rows = np.repeat(np.arange(len(of_q["offsets"]) - 1), np.diff(of_q["offsets"]))
@@ -334,12 +405,12 @@ def _ranks(tables: dict[str, Any], begins: Integers) -> Integers:
 
 def plan(
     *,
-    mask: Any = None,
-    token_mask: Any = None,
+    mask: str | TokenRule | npt.ArrayLike | None = None,
+    token_mask: npt.ArrayLike | None = None,
     seqlen_q: int | None = None,
     seqlen_k: int | None = None,
-    q_tile: Any = None,
-    kv_tile: Any = None,
+    q_tile: Tile | None = None,
+    kv_tile: Tile | None = None,
     **keywords: Any,
 ) -> Plan:
     """The blocks of neighborhood attention (keywords of count()), or of a mask over sequences.
@@ -354,21 +425,30 @@ def plan(
         q_tile, kv_tile: Tokens of a block; with `mask` one number each [128].
         **keywords: input, window, stride, dilation, causal, preset, backend, .. as count() takes them.
 
+    Returns:
+        The plan: of neighborhood attention in O(visited blocks) time and memory.
+
     Raises:
         Error: A value is out of its range, or contradicts another one.
+        TypeError: A keyword does not go with the mask.
+
+    Source:
+        docs/tile-counts.md derives the tables; tests compare them with masks pair by pair.
     """
     if mask is None and token_mask is None:
-        tables = _core.tile_tables(q_tile=q_tile, kv_tile=kv_tile, **keywords)
-        masked = without_full_padding(tables, tables["kv_tokens"], tables["kv_tile"])
-        return Plan(tables["q_tile"], tables["kv_tile"], tables["q_tokens"], tables["kv_tokens"],
-                    tuple(tables["axes"]), masked)
+        found = _core.tile_tables(q_tile=q_tile, kv_tile=kv_tile, **keywords)
+        masked = without_full_padding(found, found["kv_tokens"], found["kv_tile"])
+        return Plan(found["q_tile"], found["kv_tile"], found["q_tokens"], found["kv_tokens"], tuple(found["axes"]), masked)
     if keywords:
         raise TypeError(f"plan() got unexpected keyword arguments with a mask: {', '.join(keywords)}")
-    q_block, kv_block = int(q_tile or 128), int(kv_tile or 128)
+    q_block, kv_block = _block("q_tile", q_tile), _block("kv_tile", kv_tile)
     if mask is None or callable(mask):
         return _plan_of_pairs(mask, token_mask, seqlen_q, seqlen_k, q_block, kv_block)
     if not isinstance(mask, str):
         blocks = np.ascontiguousarray(mask)
+        if blocks.ndim != 2:
+            accepted = "a matrix (Q blocks, KV blocks) with 0 skipped, 1 partial, 2 full"
+            raise Error(f"mask: an array {blocks.shape} is not valid; accepted: {accepted}", "mask", str(blocks.shape), accepted)
         seqlen_q, seqlen_k = blocks.shape[0] * q_block, blocks.shape[1] * kv_block
         mask = blocks
     queries, keys = _lengths(seqlen_q, seqlen_k)
@@ -378,10 +458,28 @@ def plan(
     return Plan(q_block, kv_block, *places, axes, without_full_padding(tables, places[1], kv_block))
 
 
+def _block(name: str, tile: Tile | None) -> int:
+    """Tokens of a block of a sequence."""
+    if tile is None:
+        return 128
+    accepted = "one number of tokens, 1 or more"
+    try:
+        tokens = operator.index(tile)  # type: ignore[arg-type]
+    except TypeError:
+        tokens = 0
+    if tokens < 1:
+        raise Error(f"{name}: {tile} is not valid; accepted: {accepted}", name, str(tile), accepted, "128")
+    return tokens
+
+
 def _lengths(seqlen_q: int | None, seqlen_k: int | None) -> tuple[int, int]:
     if seqlen_q is None:
         raise Error("seqlen_q: missing; accepted: the tokens of the queries", "seqlen_q", "none", "the tokens")
-    return seqlen_q, seqlen_q if seqlen_k is None else seqlen_k
+    queries, keys = seqlen_q, seqlen_q if seqlen_k is None else seqlen_k
+    for name, tokens in (("seqlen_q", queries), ("seqlen_k", keys)):
+        if tokens < 1:
+            raise Error(f"{name}: {tokens} is not valid; accepted: 1 token or more", name, str(tokens), "1 token or more", "1")
+    return queries, keys
 
 
 def _plan_of_pairs(

@@ -26,8 +26,18 @@ def autotune_seed_configs(
     Args:
         candidates: helion.Config objects, or whatever `question` understands.
         question: Returns keywords of count() for a candidate.
+        top: How many, 1 or more.
         device: Whose rates are used, see devices().
-        ctas_per_sm: Workgroups resident on an SM.
+        ctas_per_sm: Workgroups resident on an SM, 1 or more.
+
+    Returns:
+        Some of the candidates as they are; those that make no sense are left out.
+
+    Raises:
+        Error: The device is not in the catalog.
+
+    Source:
+        The floor of natten_sim.triton.early_config_prune().
     """
     return ranked(candidates, question, device, ctas_per_sm)[:top]
 
@@ -38,7 +48,21 @@ def autotune_config_filter(
 ) -> Callable[[Any], Any]:
     """A filter that drops configurations whose floor is more than `within` times that of `best`.
 
-    The filter returns the configuration, or None to drop it; what makes no sense is dropped.
+    Args:
+        question: Returns keywords of count() for a configuration.
+        best: The configuration to compare with.
+        within: How many times its floor is still kept, 1 or more.
+        device: Whose rates are used, see devices().
+        ctas_per_sm: Workgroups resident on an SM, 1 or more.
+
+    Returns:
+        A function that returns the configuration, or None to drop it; what makes no sense is dropped.
+
+    Raises:
+        Error: The device is not in the catalog, or `best` makes no sense.
+
+    Source:
+        The floor of natten_sim.triton.early_config_prune().
     """
     limit = within * floor_ms(question(best), device, ctas_per_sm)
 

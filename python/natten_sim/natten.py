@@ -25,17 +25,39 @@ def _call(answer: Count) -> ast.Call:
 
 
 def function(answer: Count) -> str:
-    """na1d, na2d or na3d."""
+    """The name of NATTEN's function.
+
+    Args:
+        answer: Of count(), of 1 to 3 axes.
+
+    Returns:
+        na1d, na2d or na3d.
+
+    Raises:
+        Error: NATTEN refuses the call; `parameter` and `accepted` are its rule's.
+
+    Source:
+        NATTEN 0.21's functional interface; docs/natten.md.
+    """
     called = _call(answer).func
     assert isinstance(called, ast.Attribute)
     return called.attr
 
 
 def kwargs(answer: Count) -> dict[str, Any]:
-    """Everything but the tensors; with `backprop=True` the tiles of the backward pass too.
+    """The keywords of that function: everything but the tensors.
+
+    Args:
+        answer: Of count(), of 1 to 3 axes; with `backprop=True` the tiles of the backward pass come along.
+
+    Returns:
+        kernel_size, stride, dilation and is_causal (a tuple with one member an axis), backend, tile shapes in tokens.
 
     Raises:
         Error: NATTEN refuses the call; `parameter` and `accepted` are its rule's.
+
+    Source:
+        NATTEN 0.21's configs/checks.py; docs/natten.md.
     """
     call = _call(answer)
     # Tensors are given by name; what else is positional or not a literal is the caller's.

@@ -24,7 +24,16 @@ def early_config_prune(
         question: Called with a config and a dict of the kernel's arguments; returns keywords of count().
         top: How many are kept, at least one. Where none makes sense, all are.
         device: Whose rates are used, see devices().
-        ctas_per_sm: Workgroups resident on an SM.
+        ctas_per_sm: Workgroups resident on an SM, 1 or more.
+
+    Returns:
+        A function (configs, arguments) that returns a list of some of the configs, the fastest first.
+
+    Raises:
+        Error: When the hook is called: the device is not in the catalog.
+
+    Source:
+        The floor: two products of 2 FLOPs a pair and dim, and K and V once a pair of tiles from the L2.
     """
 
     def prune(configs: list[Any], named_args: dict[str, Any], **kwargs: Any) -> list[Any]:
@@ -38,7 +47,22 @@ def early_config_prune(
 def perf_model(
     question: Callable[[dict[str, Any]], dict[str, Any]], *, device: str = "h200", ctas_per_sm: int = 1
 ) -> Callable[..., float]:
-    """A hook for `prune_configs_by` with `top_k`: the floor of a configuration in milliseconds."""
+    """A hook for `prune_configs_by` with `top_k`: the floor of a configuration.
+
+    Args:
+        question: Called with a dict of the kernel's arguments and the config's; returns keywords of count().
+        device: Whose rates are used, see devices().
+        ctas_per_sm: Workgroups resident on an SM, 1 or more.
+
+    Returns:
+        A function that returns milliseconds.
+
+    Raises:
+        Error: When the hook is called: the device is not in the catalog, or the configuration makes no sense.
+
+    Source:
+        As early_config_prune().
+    """
 
     def model(**arguments: Any) -> float:
         return floor_ms(question(arguments), device, ctas_per_sm)

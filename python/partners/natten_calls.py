@@ -33,7 +33,7 @@ def error(asked: dict[str, Any]) -> float:
     layout = tuple(answer.input.input)
     tensors = [torch.randn(1, *layout, 2, 32) for _ in range(3)]
     output = getattr(natten, natten_sim.natten.function(answer))(*tensors, **natten_sim.natten.kwargs(answer))
-    tiles = {"q_tile": answer.input.q_tile, "kv_tile": answer.input.kv_tile, "kv_tiling": "static"}
+    tiles: dict[str, Any] = {"q_tile": answer.input.q_tile, "kv_tile": answer.input.kv_tile, "kv_tiling": "static"}
     names = ("input", "window", "stride", "dilation", "causal")
     mask = natten_sim.flex.plan(**{name: asked[name] for name in names}, **tiles).dense_mask()
     flat = [tensor.reshape(1, math.prod(layout), 2, 32).transpose(1, 2) for tensor in tensors]

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <natten_sim/core/error.hpp>
@@ -54,8 +55,10 @@ void translate_error(const std::exception_ptr& thrown, void*) {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
     const nb::object type = python_part("natten_sim._error", "Error");
-    const nb::object raised = type(error.sentence(""), keyword_name(error.parameter()), error.value(),
-                                   error.accepted(), error.hint());
+    const std::string keyword = keyword_name(error.parameter());
+    std::string sentence = error.sentence("");
+    if (sentence.starts_with(error.parameter())) sentence.replace(0, error.parameter().size(), keyword);
+    const nb::object raised = type(sentence, keyword, error.value(), error.accepted(), error.hint());
     PyErr_SetObject(type.ptr(), raised.ptr());
   }
 }
@@ -64,29 +67,57 @@ void bind_answers(nb::module_& module) {
   nb::register_exception_translator(translate_error);
   nb::class_<Answer>(module, "Answer",
                      "What a function of this package answered. The members of the result are attributes, "
-                     "which cannot be\nset; the whole object is what the program prints with --json.")
+                     "which cannot be\nset; the whole object is what the program prints with --json, without\n"
+                     "its conclusion.")
       .def(
           "to_dict", [](const Answer& self) { return python_part("json", "loads")(self.json()); },
           nb::sig("def to_dict(self) -> dict[str, typing.Any]"),
-          "The program's JSON object: schema, version, input (with every default filled in) and result.")
-      .def("to_json", &Answer::json, "The same as text, to the byte as the program prints it.")
-      .def("to_csv", &Answer::csv, "The program's tidy table, with a header, as CSV text.")
+          "The program's JSON object as plain dicts and lists.\n\n"
+          "Returns:\n"
+          "    `schema`, `version`, `input` (with every default filled in) and `result`; units are in the names "
+          "of members.")
+      .def("to_json", &Answer::json,
+           "The same as text.\n\n"
+           "Returns:\n"
+           "    What the program prints with --json and --no-conclusion, to the byte.")
+      .def("to_csv", &Answer::csv,
+           "The program's tidy table.\n\n"
+           "Returns:\n"
+           "    CSV text with a header: what the program prints with --csv.")
       .def(
           "to_frame", [](nb::handle self) { return python_part("natten_sim._frame", "frame")(self); },
           nb::sig("def to_frame(self) -> typing.Any"),
-          "The tidy table as a DataFrame of pandas, or of polars if pandas is absent.\n\n"
-          "Raises ImportError when neither is installed.")
-      .def("svg", &Answer::svg,
-           "A picture, as the text of an SVG document. Raises Error when there is nothing to draw, or too "
-           "much.")
+          "The tidy table as a DataFrame.\n\n"
+          "Returns:\n"
+          "    A pandas.DataFrame, or a polars.DataFrame if pandas is absent: columns as in to_csv().\n\n"
+          "Raises:\n"
+          "    ImportError: Neither is installed.")
+      .def("svg", &Answer::svg, nb::arg("picture") = nb::none(),
+           nb::sig("def svg(self, picture: str | None = None) -> str"),
+           "A picture as an SVG document.\n\n"
+           "Args:\n"
+           "    picture: Its name, one of `pictures` [the first].\n\n"
+           "Returns:\n"
+           "    The text of the document; lengths are pixels.\n\n"
+           "Raises:\n"
+           "    Error: There is nothing to draw, or too much, or no picture of that name.")
+      .def_prop_ro(
+          "pictures",
+          [](const Answer& self) {
+            nb::list names;
+            for (const std::string& name : self.pictures()) names.append(name);
+            return nb::tuple(names);
+          },
+          nb::for_getter(nb::sig("def pictures(self) -> tuple[str, ...]")),
+          "Names of the pictures that svg() draws of this answer.")
       .def_prop_ro(
           "input", [](const Answer& self) { return frozen(self.input()); },
           nb::for_getter(nb::sig("def input(self) -> natten_sim._record.Record")),
           "Every keyword after defaults, so that the input alone reproduces the answer.")
       .def_prop_ro(
           "result", [](Answer& self) { return self.fields(); },
-          nb::for_getter(nb::sig("def result(self) -> typing.Any")),
-          "All members of the result: a record, or a tuple of records for a sweep.")
+          nb::for_getter(nb::sig("def result(self) -> natten_sim._record.Record")),
+          "All members of the result: a record.")
       .def("__getattr__", attribute, nb::sig("def __getattr__(self, name: str) -> typing.Any"))
       .def("__dir__", attribute_names, nb::sig("def __dir__(self) -> list[str]"))
       .def("__str__", &Answer::text)

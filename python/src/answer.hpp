@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 
@@ -25,8 +27,10 @@ class Answer {
   [[nodiscard]] virtual Json result() const = 0;
   [[nodiscard]] virtual std::string text() const = 0;
   [[nodiscard]] virtual std::string csv() const = 0;
-  /// @throws InvalidParameter when there is nothing to draw, or too much.
-  [[nodiscard]] virtual std::string svg() const = 0;
+  /// Names of what can be drawn.
+  [[nodiscard]] virtual std::vector<std::string> pictures() const = 0;
+  /// None: the first of them. @throws InvalidParameter when there is nothing to draw, or too much.
+  [[nodiscard]] virtual std::string svg(const std::optional<std::string>& picture) const = 0;
 
   /// The program's JSON object, to the byte.
   [[nodiscard]] std::string json() const;

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cctype>
 
+#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/kernel_times.hpp>
@@ -36,6 +38,12 @@ CatalogObject make_catalog(nb::handle preset_file, nb::handle device_file, nb::h
 
 nb::object entries(const study::Context& context, const CatalogTable& table) {
   return frozen(table.entries(context.catalog));
+}
+
+/// `devices` has entries of natten_sim._members.DeviceEntry.
+std::string entry_type(std::string table) {
+  table.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(table.front())));
+  return "natten_sim._members." + table.substr(0, table.size() - 1) + "Entry";
 }
 
 /// What a callback raised in another thread waits for the one that may raise it.
@@ -91,8 +99,14 @@ Interruptible interruptible(const study::Context& context, nb::object callback) 
   return copy;
 }
 
-void refuse_nothing_drawn(const char* type) {
-  throw InvalidParameter("svg", type, "an answer that has a picture");
+std::size_t picture_number(const std::vector<std::string>& names, const std::optional<std::string>& name,
+                           const char* type) {
+  if (names.empty())
+    throw InvalidParameter("svg", type, "an answer that has a picture: of schedule() one algorithm, as best");
+  if (!name) return 0;
+  const auto place = std::find(names.begin(), names.end(), *name);
+  if (place == names.end()) throw UnknownName("picture", *name, closest_name(*name, names), joined(names));
+  return static_cast<std::size_t>(place - names.begin());
 }
 
 void bind_catalog(nb::module_& module) {
@@ -104,7 +118,9 @@ void bind_catalog(nb::module_& module) {
       "    device_file: More devices, likewise [none].\n"
       "    costs: More times of kernels: what calibrate().costs() returns, or the file that `natten-sim "
       "calibrate --save`\n"
-      "        writes [none].");
+      "        writes [none].\n\n"
+      "Raises:\n"
+      "    Error: A file is absent, or is not of that kind; `accepted` says what it should hold.");
   catalog.def(
       "__init__",
       [](CatalogObject* self, nb::object preset_file, nb::object device_file, nb::object costs) {
@@ -119,13 +135,16 @@ void bind_catalog(nb::module_& module) {
   for (const CatalogTable* table : report::catalog_tables()) {
     std::string name = table->name;
     std::replace(name.begin(), name.end(), '-', '_');
-    const std::string doc = "The " + table->name + " that keywords take by name, each with its source.";
+    const std::string doc = "The " + table->name +
+                            " that keywords take by name.\n\nReturns:\n    A record each, with its name, its "
+                            "source and its numbers; units are in their names.";
+    const std::string entry = entry_type(name);
     catalog.def(
         name.c_str(), [table](const CatalogObject& self) { return entries(*self.context, *table); },
-        nb::sig(("def " + name + "(self) -> tuple[natten_sim._record.Record, ...]").c_str()), doc.c_str());
+        nb::sig(("def " + name + "(self) -> tuple[" + entry + ", ...]").c_str()), doc.c_str());
     module.def(
         name.c_str(), [table] { return entries(*shipped_context(), *table); },
-        nb::sig(("def " + name + "() -> tuple[natten_sim._record.Record, ...]").c_str()), doc.c_str());
+        nb::sig(("def " + name + "() -> tuple[" + entry + ", ...]").c_str()), doc.c_str());
   }
 }
 

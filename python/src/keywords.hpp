@@ -12,6 +12,9 @@
 
 namespace natten_sim::python {
 
+/// `doc` with the range before the brackets of the default: "Heads, 1..2^24 [1]". Nothing is said twice.
+[[nodiscard]] std::string with_range(const std::string& doc, const std::string& range);
+
 /// Whether `input` of to_dict() shows a member.
 enum class Echo {
   kAlways,   ///< what has no value as None
@@ -47,7 +50,7 @@ class Keywords {
                 const Accepts& accepts = {}) {
     using T = std::remove_cvref_t<std::invoke_result_t<Access, Q&>>;
     Row row{.name = name, .hint = PythonValue<T>::hint(), .doc = doc, .echo = echo};
-    row.doc = with_default(doc, [&](Json& out) {
+    row.doc = with_default(with_range(doc, range_of<T>(accepts)), [&](Json& out) {
       Q question{};
       return PythonValue<T>::write(std::invoke(access, question), out);
     });

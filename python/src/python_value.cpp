@@ -1,5 +1,6 @@
 #include "python_value.hpp"
 
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
@@ -198,6 +199,28 @@ Json to_json_value(const std::string& name, nb::handle value) {
   if (!for_each_element(value, [&](nb::handle element) { array.push_back(to_json_value(name, element)); }))
     refuse(name, value, "dicts, lists, texts and numbers");
   return array;
+}
+
+std::string bounds_text(std::int64_t lo, std::int64_t hi) {
+  const auto text = [](std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    if (value < (std::int64_t{1} << 16)) return std::to_string(value);
+    if (std::has_single_bit(bits)) return "2^" + std::to_string(std::countr_zero(bits));
+    if (std::has_single_bit(bits + 1)) return "2^" + std::to_string(std::countr_zero(bits + 1)) + "-1";
+    return std::to_string(value);
+  };
+  return text(lo) + ".." + text(hi);
+}
+
+std::string bounds_text(double least, double most) {
+  return Json(least).dump() + ".." + Json(most).dump();
+}
+
+std::string with_range(const std::string& doc, const std::string& range) {
+  if (range.empty() || doc.empty() || doc.find("..") != std::string::npos) return doc;
+  const std::size_t brackets = doc.ends_with("]") ? doc.rfind(" [") : std::string::npos;
+  if (brackets == std::string::npos) return doc + ", " + range;
+  return doc.substr(0, brackets) + ", " + range + doc.substr(brackets);
 }
 
 std::string with_default(const std::string& doc, const std::function<bool(Json&)>& write) {

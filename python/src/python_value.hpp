@@ -43,6 +43,13 @@ struct PythonValue;
 [[nodiscard]] bool boolean_of(const std::string& name, nb::handle value);
 [[nodiscard]] std::string text_of(const std::string& name, nb::handle value, const std::string& accepted);
 
+/// What `accepts` leaves of a type, as docstrings say it: `1..2^24`. Empty where the type says everything.
+template <typename T>
+[[nodiscard]] std::string range_of(const Accepts& accepts);
+/// Of integers and of fractions.
+[[nodiscard]] std::string bounds_text(std::int64_t lo, std::int64_t hi);
+[[nodiscard]] std::string bounds_text(double least, double most);
+
 /// Calls `read` with each element of a sequence (not of a text). False if `value` is none.
 bool for_each_element(nb::handle value, const std::function<void(nb::handle)>& read);
 
@@ -201,5 +208,25 @@ struct PythonValue<std::optional<T>> {
     return value && PythonValue<T>::write(*value, out);
   }
 };
+
+template <typename T>
+inline constexpr bool holds_others = false;
+template <typename T>
+inline constexpr bool holds_others<std::optional<T>> = true;
+template <typename T>
+inline constexpr bool holds_others<std::vector<T>> = true;
+
+template <typename T>
+std::string range_of(const Accepts& accepts) {
+  if constexpr (holds_others<T>) return range_of<typename T::value_type>(accepts);
+  if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    std::int64_t hi = accepts.hi;
+    if constexpr (sizeof(T) < 8) hi = std::min<std::int64_t>(hi, std::numeric_limits<T>::max());
+    return bounds_text(accepts.lo, hi);
+  }
+  if constexpr (std::same_as<T, double>) return bounds_text(accepts.least, accepts.most);
+  if constexpr (std::same_as<T, Extents>) return bounds_text(accepts.lo, accepts.hi) + " an axis";
+  return "";
+}
 
 }  // namespace natten_sim::python

@@ -19,6 +19,13 @@ namespace natten_sim::python {
 /// Whether an answer takes so long that it reports progress and can be interrupted.
 enum class Duration { kShort, kLong };
 
+/// A picture of an answer.
+template <typename A>
+struct Picture {
+  std::string name;
+  std::function<std::string(const A&, const study::Context&)> svg;
+};
+
 /// A function of the package: a question of study/ as keywords, an answer as the views of report/.
 ///
 ///     bind(module, Study<CountQuestion, CountAnswer>{.function = "count", .type = "Count", ...});
@@ -28,9 +35,12 @@ struct Study {
   const char* type;      ///< of what it returns
   const char* schema;    ///< the program's subcommand
   const char* doc;       ///< what is answered, in a sentence or two
+  const char* returns;   ///< what the answer has, with units
+  const char* source;    ///< papers and pages that derive it
   Duration duration = Duration::kShort;
   bool threads = false;              ///< whether the answer is found by several threads
   const char* positional = nullptr;  ///< keyword that a first argument without a name is for
+  bool (*is_brief)(const Q&) = nullptr;  ///< whether a short answer takes microseconds
   Keywords<Q> keywords;
   void (*check)(const nb::kwargs&) = nullptr;  ///< refuses keywords that contradict each other
   A (*answer)(const Q&, const study::Context&);
@@ -38,7 +48,8 @@ struct Study {
   Json (*result)(const A&, const study::Context&);
   std::string (*text)(const A&, const study::Context&);
   std::string (*csv)(const A&, const study::Context&, const Json& input);
-  std::string (*svg)(const A&, const study::Context&);  ///< null: nothing is drawn
+  /// What can be drawn of an answer, the one that is drawn unless another is named first.
+  std::vector<Picture<A>> (*pictures)(const A&);
 };
 
 /// The catalog that ships with the package.
@@ -59,7 +70,9 @@ struct Interruptible {
 /// handlers raise: Ctrl-C ends a long answer. Only while the caller has the GIL released.
 [[nodiscard]] Interruptible interruptible(const study::Context& context, nb::object callback);
 
-[[noreturn]] void refuse_nothing_drawn(const char* type);
+/// The place of `name` in `names`; none: the first. @throws InvalidParameter, UnknownName.
+[[nodiscard]] std::size_t picture_number(const std::vector<std::string>& names,
+                                         const std::optional<std::string>& name, const char* type);
 
 template <typename Q, typename A>
 class AnswerOf final : public Answer {
@@ -74,9 +87,14 @@ class AnswerOf final : public Answer {
   [[nodiscard]] Json result() const override { return study_->result(answer_, *context_); }
   [[nodiscard]] std::string text() const override { return study_->text(answer_, *context_); }
   [[nodiscard]] std::string csv() const override { return study_->csv(answer_, *context_, input()); }
-  [[nodiscard]] std::string svg() const override {
-    if (study_->svg == nullptr) refuse_nothing_drawn(study_->type);
-    return study_->svg(answer_, *context_);
+  [[nodiscard]] std::vector<std::string> pictures() const override {
+    std::vector<std::string> names;
+    for (const Picture<A>& picture : study_->pictures(answer_)) names.push_back(picture.name);
+    return names;
+  }
+  [[nodiscard]] std::string svg(const std::optional<std::string>& picture) const override {
+    const std::size_t number = picture_number(pictures(), picture, study_->type);
+    return study_->pictures(answer_)[number].svg(answer_, *context_);
   }
   [[nodiscard]] const A& answer() const { return answer_; }
   [[nodiscard]] const study::Context& context() const { return *context_; }
@@ -120,10 +138,13 @@ template <typename Q, typename A>
   return asked;
 }
 
-/// Without the GIL.
+/// Without the GIL, unless it is a matter of microseconds.
 template <typename Q, typename A>
 [[nodiscard]] A answer_of(const Study<Q, A>& study, const Asked<Q>& asked) {
   if (study.duration == Duration::kShort) {
+    // Locks of the interpreter take longer than the shortest answers.
+    if (study.is_brief != nullptr && study.is_brief(asked.question))
+      return study.answer(asked.question, *asked.context);
     nb::gil_scoped_release released;
     return study.answer(asked.question, *asked.context);
   }
@@ -167,7 +188,10 @@ template <typename Q, typename A>
   if (study.duration == Duration::kLong)
     text += "    progress: Called with a fraction in 0..1 now and then [nobody].\n";
   text += "    catalog: Devices, presets, backends and kernels by name [those that ship].\n\n";
-  return text + "Raises:\n    Error: A value is out of its range, or contradicts another one.";
+  text += std::string("Returns:\n    ") + study.type + ": " + study.returns + "\n\n";
+  text += "Raises:\n    Error: A value is out of its range, or contradicts another one.\n";
+  text += "    TypeError: A keyword does not exist.\n\n";
+  return text + "Source:\n    " + study.source;
 }
 
 /// Registers the function. `study` lives as long as the module.
@@ -198,8 +222,11 @@ void bind_function(nb::module_& module, Study<Q, A> given) {
 /// Registers the function and the type of its answers.
 template <typename Q, typename A>
 nb::class_<AnswerOf<Q, A>, Answer> bind(nb::module_& module, Study<Q, A> study) {
-  const std::string doc = std::string("What ") + study.function + "() answers.";
-  nb::class_<AnswerOf<Q, A>, Answer> type(module, study.type, doc.c_str());
+  const std::string doc =
+      std::string("What ") + study.function + "() answers: " + study.returns + "\n\nSource:\n    " + study.source;
+  // Members and their types are in _members.pyi, for checkers and editors.
+  const std::string signature = std::string("class ") + study.type + "(natten_sim._members." + study.type + "Answer, Answer)";
+  nb::class_<AnswerOf<Q, A>, Answer> type(module, study.type, nb::sig(signature.c_str()), doc.c_str());
   bind_function(module, std::move(study));
   return type;
 }

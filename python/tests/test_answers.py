@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import copy
+import csv
+import io
+import json
 import pathlib
 import pickle
 import sys
+import xml.etree.ElementTree
 from typing import Any
 
 import natten_sim
 import numpy as np
 import pytest
+from conftest import ROOT
 
 SMALL: dict[str, Any] = {"input": (64, 64), "window": (16, 16), "q_tile": (8, 8), "kv_tile": (8, 8)}
 
@@ -27,33 +32,83 @@ def test_members_are_attributes_and_cannot_be_set() -> None:
         with pytest.raises(AttributeError):
             target.visited_tiles = 1
     with pytest.raises(AttributeError, match="no member 'visited'; there are: q_tiles"):
-        _ = answer.visited
+        _ = answer.visited  # type: ignore[attr-defined]
 
 
 def test_answers_show_themselves() -> None:
     answer = natten_sim.count(**SMALL)
     assert repr(answer).startswith("Count(q_tiles=64, kv_tiles=64, ")
     assert "visited tiles" in str(answer)
-    assert "<th>visited_tiles</th><td>484</td>" in answer._repr_html_()
-    assert answer._repr_svg_() == answer.svg()
+    assert "<th>visited_tiles</th><td>484</td>" in answer._repr_html_()  # type: ignore[attr-defined]
+    assert answer._repr_svg_() == answer.svg()  # type: ignore[attr-defined]
     assert answer.svg().startswith("<svg ")
     assert not hasattr(answer, "_repr_png_")
     # Four axes cannot be drawn: a notebook then shows none, and svg() says why.
     four = natten_sim.count(input=(4, 4, 4, 4), window=(2, 2, 2, 2), q_tile=(2, 2, 2, 2), kv_tile=(2, 2, 2, 2))
-    assert four._repr_svg_() is None
+    assert four._repr_svg_() is None  # type: ignore[attr-defined]
     with pytest.raises(natten_sim.Error):
         four.svg()
 
 
-@pytest.mark.parametrize("answer", [
+EACH = [
+    natten_sim.count(**SMALL),
+    natten_sim.search(input=(64, 64), window_range=(4, 8), top=3),
+    natten_sim.search(preset="hunyuan-video", device=["h200", "b200"], top=2),
+    natten_sim.advise(preset="hunyuan-video", device="h200"),
+    natten_sim.time(kernel="hopper-fna", device="h200", input=4096, window=512, q_tile=128, kv_tile=128, head_dim=128),
+    natten_sim.calibrate(ROOT / "data" / "kernel-runs" / "natten-h200.csv"),
     natten_sim.schedule(q_tiles=7, mask="causal", algorithm="best"),
     natten_sim.reuse(seqlen=4096, device="h200", fidelity="lru"),
+    natten_sim.reuse(sweep=(1024, 4096, 1024), device="h200"),
     natten_sim.scatter(updates=1000),
     natten_sim.msda(config="B1_640_d256_L4"),
-], ids=lambda answer: type(answer).__name__)
-def test_pictures_are_svg_documents(answer: natten_sim.Answer) -> None:
-    assert answer.svg().startswith("<svg ")
-    assert answer.svg().rstrip().endswith("</svg>")
+    natten_sim.msda(config="B1_640_d256_L4", phase="backward"),
+    natten_sim.compare(recorded=str(ROOT / "data" / "recordings"), suites=["stream"]),
+]
+
+
+@pytest.mark.parametrize("answer", EACH, ids=lambda answer: type(answer).__name__)
+def test_each_answer_converts_and_shows_itself(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole of study/: dict, text, table, page and pictures of every kind of answer."""
+    assert answer.to_dict() == json.loads(answer.to_json())
+    assert set(answer.result.to_dict()) == set(answer.to_dict()["result"])
+    page = answer._repr_html_()
+    assert page.startswith("<pre>") and all(f"<th>{name}</th>" in page for name in answer.result)
+    rows = list(csv.DictReader(io.StringIO(answer.to_csv())))
+    assert rows and all(None not in row and None not in row.values() for row in rows), "as many cells as columns"
+    monkeypatch.setitem(sys.modules, "pandas", type("Pandas", (), {"read_csv": staticmethod(csv.DictReader)}))
+    assert list(answer.to_frame()) == rows
+    assert answer.pictures and len(set(answer.pictures)) == len(answer.pictures)
+    assert answer._repr_svg_() == answer.svg() == answer.svg(answer.pictures[0])
+    for name in answer.pictures:
+        try:
+            picture = answer.svg(name)
+        except natten_sim.Error as error:  # a view of other recordings
+            assert type(answer).__name__ == "Comparison" and "suite" in str(error), error
+            continue
+        assert xml.etree.ElementTree.fromstring(picture).tag.endswith("svg")
+    with pytest.raises(natten_sim.Error, match="picture"):
+        answer.svg("no-such")
+    with pytest.raises(AttributeError):
+        answer.result = None
+    assert str(answer) and repr(answer).startswith(type(answer).__name__)
+
+
+def test_a_tile_map_is_drawn_at_a_q_tile() -> None:
+    answer = natten_sim.count(**SMALL)
+    first, last = answer.tile_map((0, 0)), answer.tile_map((7, 7))
+    assert first != last and answer.tile_map() == answer.svg("tiles")
+    with pytest.raises(natten_sim.Error):
+        answer.tile_map((8, 0))
+
+
+def test_recordings_have_views_and_a_page() -> None:
+    answer = natten_sim.compare(recorded=str(ROOT / "data" / "recordings"), suites=["stream", "reuse"])
+    misses = answer.view("misses")
+    assert misses and misses[0].cyclic_misses >= 1
+    assert answer.page().startswith("<!") and "<svg" in answer.page()
+    with pytest.raises(natten_sim.Error, match="misses"):
+        answer.view("miss")
 
 
 def test_equal_questions_have_equal_answers() -> None:
@@ -182,10 +237,10 @@ def test_a_kernels_schedule_has_milliseconds_and_no_picture() -> None:
     flops = 5 * 2 * 16 * 128 * 8192**2 / 2
     assert ordered.tflops == pytest.approx(flops / ordered.time_ms / 1e9, rel=1e-12)
     assert unordered.time_ms < ordered.time_ms and answer.kernel.ratio == pytest.approx(unordered.time_ms / ordered.time_ms)
-    for ask in (answer.svg, answer.table, answer.trace):
+    for ask in (answer.svg, answer.table, answer.trace, answer.header, answer.binary, answer.gantt):
         with pytest.raises(natten_sim.Error, match="one algorithm"):
             ask()
-    assert answer._repr_svg_() is None
+    assert answer._repr_svg_() is None  # type: ignore[attr-defined]
 
 
 def test_costs_of_a_file_schedule_as_its_numbers_do(root: pathlib.Path) -> None:
@@ -211,7 +266,7 @@ def test_dicts_of_runs_are_calibrated_as_their_table() -> None:
     catalog = natten_sim.Catalog(costs=answer.costs())
     asked = {name: value for name, value in runs[0].items() if name != "ms"}
     timed = natten_sim.time(**asked, catalog=catalog)
-    assert timed.time_ms.total == pytest.approx(answer.runs[0].predicted_ms, rel=1e-3), "costs are stored with four digits"
+    assert timed.time_ms and timed.time_ms.total == pytest.approx(answer.runs[0].predicted_ms, rel=1e-3), "costs are stored with four digits"
     for wrong in ([], [3], None, [{"input": 8}]):
         with pytest.raises(natten_sim.Error):
             natten_sim.calibrate(wrong)  # type: ignore[arg-type]
@@ -222,13 +277,14 @@ def test_a_missing_calibration_says_what_to_measure() -> None:
     assert answer.time_ms is None and "measured" in answer.time_missing
     timed = natten_sim.time(kernel="hopper-fna", device="h200", input=(30, 48, 80), window=(18, 24, 24),
                             q_tile=(2, 8, 8), kv_tile=(2, 8, 8), heads=24, head_dim=128)
-    assert timed.time_ms.low < timed.time_ms.total < timed.time_ms.high
+    assert timed.time_ms and timed.time_ms.low < timed.time_ms.total < timed.time_ms.high
 
 
 def test_times_are_those_of_count() -> None:
     common: dict[str, Any] = {"device": "h200", "input": (30, 48, 80), "window": (18, 24, 24), "heads": 24, "head_dim": 128}
     tiles: dict[str, Any] = {"q_tile": (2, 8, 8), "kv_tile": (2, 8, 8)}
     counted = natten_sim.count(**common, **tiles, dtype="bf16")
+    assert counted.kernel
     timed = natten_sim.time(**common, **tiles, kernel=counted.kernel.name)
     assert timed.time_ms == counted.time_ms
 

@@ -1,4 +1,4 @@
-"""Every function answers what the program prints with --json, to the byte."""
+"""Every function answers what the program prints with --json --no-conclusion, to the byte."""
 
 from __future__ import annotations
 
@@ -164,7 +164,8 @@ def test_files_add_to_the_catalog(program: Program, root: Any, tmp_path: Any) ->
     catalog = natten_sim.Catalog(preset_file=presets)
     assert [entry.name for entry in catalog.presets()] == [*(entry.name for entry in shipped), "mine"]
     answer = natten_sim.count(preset="mine", window=(8, 8, 8), catalog=catalog)
-    done = program.run("count", "--preset", "mine", "-w", 8, 8, 8, "--preset-file", presets, "--json")
+    done = program.run("count", "--preset", "mine", "-w", 8, 8, 8, "--preset-file", presets, "--json",
+                       "--no-conclusion")
     assert answer.to_json() == done.stdout
 
 
@@ -182,7 +183,8 @@ def test_a_profile_of_ones_own_kernel_is_explained(program: Program, tmp_path: A
     row = next(row for row in answer.rows if row.counter == "l2_read_sectors")
     assert row.predicted == row.measured == sectors
     words = [f"{name}={value}" for name, value in point.items()]
-    line = ("validate", "--ncu-csv", profile, "--ncu-kernel", "my_attention", "--point", *words, "--json")
+    line = ("validate", "--ncu-csv", profile, "--ncu-kernel", "my_attention", "--point", *words, "--json",
+            "--no-conclusion")
     assert answer.to_json() == program.run(*line).stdout
     with pytest.raises(natten_sim.Error, match="tokens"):
         natten_sim.explain(profile)

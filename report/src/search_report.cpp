@@ -346,7 +346,8 @@ void write_search_result(std::span<const SearchAnswer> answers, JsonMembers& mem
 std::vector<std::string> search_result_keys() {
   SearchAnswer answer;
   answer.nearest_sparsity = 0;
-  std::vector<std::string> keys = {"devices", "natten_call", "natten_profiler", "flex", "natten_json"};
+  std::vector<std::string> keys = {"devices", "natten_call", "natten_profiler",
+                                   "flex",    "natten_json", "conclusion"};
   const Json result = result_of(answer);
   for (const auto& [key, ignored] : result.items()) keys.push_back(key);
   return keys;

@@ -80,7 +80,7 @@ TEST_CASE("objects of --json are lines again: whole, their input, their result")
        {"count --preset flux1-dev-4k -w 80 80 -s 16 1 --add-kv 7 --dense-steps 9/28 --backprop",
         "count -i 33 -w 8 --dilation 2 -c 1 --q-tile 3 --kv-tile 5"}) {
     INFO(line);
-    const Json whole = Json::parse(run(line + " --json").out);
+    const Json whole = Json::parse(run(line + " --no-conclusion --json").out);
     Json result = whole["result"];
     result["id"] = "result";
     const auto done = run("count --batch -", whole.dump() + "\n" + whole["input"].dump() + "\n" +
@@ -228,7 +228,7 @@ TEST_CASE("a search's object of --json, its input and its result are lines again
         std::string("search -i 16 16 --q-tile 4 4 --kv-tile 4 4 --any --pareto"),
         std::string("search -i 64 64 --window-range 8:32 --stride-max 4 --add-kv 7 --any --top 2")}) {
     INFO(line);
-    const Json whole = Json::parse(run(line + " --json").out);
+    const Json whole = Json::parse(run(line + " --no-conclusion --json").out);
     const auto done = run("search --batch -", whole.dump() + "\n" + whole["input"].dump() + "\n");
     CHECK(done.exit_code == 0);
     const std::vector<Json> answers = lines_of(done.out);
@@ -243,9 +243,9 @@ TEST_CASE("a search's object of --json, its input and its result are lines again
 TEST_CASE("every option of search may stand in a line") {
   // All that --help lists but what is about files, output and threads.
   std::istringstream help(run("search --help").out);
-  const std::vector<std::string> elsewhere = {"help",  "config", "preset-file", "device-file", "costs",
-                                              "batch", "emit",   "threads",     "timing",      "json",
-                                              "csv",   "output", "quiet"};
+  const std::vector<std::string> elsewhere = {"help",  "config", "preset-file", "device-file",  "costs",
+                                              "batch", "emit",   "threads",     "timing",       "json",
+                                              "csv",   "output", "quiet",       "no-conclusion"};
   int options = 0;
   for (std::string line; std::getline(help, line);) {
     const std::size_t dashes = line.find("--");

@@ -79,7 +79,9 @@ void check_refused(const std::string& line, const std::vector<std::string>& word
   }
 }
 
-Json result_of(const std::string& line) {
+namespace {
+
+Json whole_result_of(const std::string& line) {
   const Run done = run(line + " --json");
   INFO("natten-sim " << line << " --json\n" << done.err);
   REQUIRE(done.exit_code == 0);
@@ -89,6 +91,19 @@ Json result_of(const std::string& line) {
   REQUIRE(object["version"].is_string());
   REQUIRE(object["input"].is_object());
   return object["result"];
+}
+
+}  // namespace
+
+Json result_of(const std::string& line) {
+  Json result = whole_result_of(line);
+  result.erase("conclusion");
+  return result;
+}
+
+Json conclusion_of(const std::string& line) {
+  const Json result = whole_result_of(line);
+  return result.contains("conclusion") ? result["conclusion"] : Json();
 }
 
 }  // namespace natten_sim::test

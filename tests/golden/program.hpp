@@ -22,8 +22,11 @@ struct Run {
 /// Exit code of a shell command in which $PROGRAM is the program; its output is dropped unless redirected.
 [[nodiscard]] int shell_exit_code(const std::string& command);
 
-/// Runs with --json, requires exit 0 and the envelope, returns `result`.
+/// Runs with --json, requires exit 0 and the envelope, returns `result`, without the conclusion, which lines
+/// of a batch, points of a sweep and answers of serve leave out.
 [[nodiscard]] Json result_of(const std::string& line);
+/// The conclusion alone; null where there is none.
+[[nodiscard]] Json conclusion_of(const std::string& line);
 
 /// Requires exit 2, nothing on stdout, and a message on stderr that holds each of the words.
 void check_refused(const std::string& line, const std::vector<std::string>& words,

@@ -218,7 +218,9 @@ TEST_CASE(
     check_refused("--mask " + path, {"mask file", word});
   }
   check_refused("--mask " + scratch_folder(), {"mask"});
-  check_refused("--mask " + path + " --q-tiles 2", {"--q-tiles", "this mask brings its own"});
+  write_text(path, "##\n##\n");
+  check_refused("--mask " + path + " --q-tiles 3", {"--q-tiles", "this mask brings its own"});
+  check_refused("--mask " + path + " -i 256", {"--seqlen-q", "this mask brings its own"});
 }
 
 TEST_CASE("schedule: costs of zero and fractions are exact where they can be") {
@@ -257,60 +259,6 @@ TEST_CASE("schedule: handoff, tax and overlap by hand") {
   CHECK(makespan_of(
             "--q-tiles 1 --heads 2 --heads-kv 1 --workers 2 --algorithm ascending --compute 5 --reduce 3 "
             "--reduce-kv 4") == 5 + 3 + 4 + 4);
-}
-
-TEST_CASE("schedule: input echoes every parameter after its default") {
-  const Json object =
-      Json::parse(run("schedule -i 1000 --seqlen-k 2000 --q-tile 64 -n 6 --heads-kv 2 -b 3 --device "
-                      "h200 --ctas-per-sm 2 --mask causal --algorithm spt --json")
-                      .out);
-  const Json expected = {{"mask", "causal"},
-                         {"seqlen_q", 1000},
-                         {"seqlen_k", 2000},
-                         {"q_tile", 64},
-                         {"kv_tile", 128},
-                         {"q_tiles", 16},
-                         {"kv_tiles", 16},
-                         {"heads", 6},
-                         {"heads_kv", 2},
-                         {"batch_size", 3},
-                         {"algorithm", "spt"},
-                         {"dispatch", nullptr},
-                         {"launch_order", nullptr},
-                         {"effort", nullptr},
-                         {"seed", 1},
-                         {"workers", 264},
-                         {"compute", 1.0},
-                         {"compute_partial", 1.0},
-                         {"reduce", 1.0},
-                         {"reduce_kv", 1.0},
-                         {"handoff", 0.0},
-                         {"handoff_far", 0.0},
-                         {"tax", 0.0},
-                         {"overlap", "serial"},
-                         {"walk", "in-order"},
-                         {"prologue", 0.0},
-                         {"epilogue", 0.0},
-                         {"early_exit", 0.0},
-                         {"release", "at-once"},
-                         {"dkv_turns", "together"},
-                         {"gqa_chains", "query-heads"},
-                         {"ctas_per_chain", 1},
-                         {"dim", 128},
-                         {"dtype", "bf16"},
-                         {"heads_in_flight", 61}};                     // 60 MiB over 1000 * 128 * 8 bytes
-  CHECK(nlohmann::json(object["input"]) == nlohmann::json(expected));  // in whatever order
-  const Json other = Json::parse(run("schedule --q-tiles 4 --handoff 2,5 --overlap async:3 --dispatch static "
-                                     "--launch-order sections:2 --effort 7 --seed 9 --json")
-                                     .out)["input"];
-  CHECK(other["handoff"] == 2);
-  CHECK(other["handoff_far"] == 5);
-  CHECK(other["overlap"] == "async:3");
-  CHECK(other["dispatch"] == "static");
-  CHECK(other["launch_order"] == "sections:2");
-  CHECK(other["effort"] == 7);
-  CHECK(other["seed"] == 9);
-  CHECK(other["workers"] == 4);
 }
 
 TEST_CASE("schedule: the same search gives the same bytes, and effort 0 searches no further") {

@@ -3,7 +3,7 @@
 
 OR-tools' CP-SAT solves small problems from the model's description (docs/schedules.md): chains on workers, tasks
 in any order, reductions into a dQ tile one after another, a handoff between two workers, turns that are passed on
-at once or with the chain's next one. Its optimum has to lie
+at once or with the chain's next one, chains without tasks that exit early. Its optimum has to lie
 between the program's lower bound and the makespan of `best`, and to equal a makespan that is said to be optimal.
 Exits with 77 where OR-tools is not installed.
 """
@@ -30,7 +30,8 @@ def random_problem(random):
     cost = lambda most: random.randint(0, most)
     return dict(rows=rows, heads=heads, workers=random.randint(1, 4), compute=1 + cost(6), compute_partial=1 + cost(6),
                 reduce=1 + cost(4), handoff=random.choice([0, 0, cost(4)]), prologue=random.choice([0, cost(3)]),
-                epilogue=random.choice([0, cost(3)]), release=random.choice(["at-once", "at-once", "after-next"]))
+                epilogue=random.choice([0, cost(3)]), early_exit=random.choice([0, cost(6)]),
+                release=random.choice(["at-once", "at-once", "after-next"]))
 
 
 def pass_on_late(model, steps):
@@ -61,14 +62,14 @@ def optimum(p):
     model = cp_model.CpModel()
     q_tiles, kv_tiles = len(p["rows"]), len(p["rows"][0])
     longest = max(p["compute"], p["compute_partial"]) + p["reduce"] + p["handoff"] + p["prologue"] + p["epilogue"]
-    horizon = longest * p["heads"] * q_tiles * kv_tiles
+    horizon = (longest * q_tiles + p["early_exit"]) * p["heads"] * kv_tiles
     end_of_all = model.new_int_var(0, horizon, "makespan")
     on_worker = [[] for _ in range(p["workers"])]  # chains
     into = {}  # reductions by (head, Q tile)
     for head in range(p["heads"]):
         for kv in range(kv_tiles):
             tiles = [q for q in range(q_tiles) if p["rows"][q][kv] != "."]
-            if not tiles:
+            if not tiles and p["early_exit"] == 0:
                 continue
             start, size, end = (model.new_int_var(0, horizon, "") for _ in range(3))
             places = [model.new_bool_var("") for _ in range(p["workers"])]
@@ -88,6 +89,8 @@ def optimum(p):
                 rank, released = (model.new_int_var(0, 1000, "") for _ in range(2))
                 steps.append((begins, reduces, ends, release, rank, released))
                 into.setdefault((head, q), []).append((reduces, release, rank, released, places))
+            if not tiles:
+                model.add(size == p["early_exit"])
             model.add_no_overlap(tasks)
             if p["release"] == "after-next":
                 pass_on_late(model, steps)
@@ -114,7 +117,8 @@ def optimum(p):
 
 def best_of(program, p):
     line = [program, "schedule", "--mask", "-", "--algorithm", "best", "--effort", "4000", "--json", "--quiet"]
-    for key in ("heads", "workers", "compute", "compute_partial", "reduce", "handoff", "prologue", "epilogue", "release"):
+    for key in ("heads", "workers", "compute", "compute_partial", "reduce", "handoff", "prologue", "epilogue", "early_exit",
+                "release"):
         line += ["--" + key.replace("_", "-"), str(p[key])]
     done = subprocess.run(line, input="\n".join(p["rows"]) + "\n", capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["result"]

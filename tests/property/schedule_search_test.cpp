@@ -59,6 +59,7 @@ BackwardCosts random_costs() {
   if (pick(0, 3) == 0) costs.epilogue = unit * pick(0, 6);
   if (pick(0, 3) == 0) costs.release = TurnRelease::kAfterNext;
   if (pick(0, 1) == 0) costs.dkv_turns = DkvTurns::kApart;
+  if (pick(0, 1) == 0) costs.early_exit = unit * pick(0, 6);
   return costs;
 }
 
@@ -147,11 +148,16 @@ TEST_CASE(
     "best equals plain enumeration over Q orders, dQ orders and placements on 2,500 small problems, and says "
     "so") {
   REQUIRE(configured);
-  std::int64_t enumerated = 0, met_by_bound = 0;
+  std::int64_t enumerated = 0, met_by_bound = 0, exits = 0;
   REQUIRE(rc::check("best == enumeration", [&] {
     BackwardProblem problem = random_problem(3, 2, 3);
     while (schedule_count(problem) > 8000) problem = random_problem(3, 2, 3);
     const BackwardCosts costs = random_costs();
+    for (std::int32_t kv = 0; costs.early_exit > 0 && kv < problem.mask.kv_tiles; ++kv) {
+      if (!attended_q_tiles(problem.mask, kv).empty()) continue;
+      ++exits;  // chains without tasks are placed as any other
+      break;
+    }
     const double optimum = Enumeration(problem, costs).best();
     enumerated += static_cast<std::int64_t>(schedule_count(problem));
     const ScheduleRequest request{.problem = problem, .costs = costs};
@@ -164,6 +170,8 @@ TEST_CASE(
   }));
   INFO(enumerated << " schedules enumerated, " << met_by_bound << " problems met by a closed bound");
   CHECK(enumerated > 200'000);
+  INFO(exits << " problems with a CTA that exits early");
+  CHECK(exits > 200);
   CHECK(met_by_bound > 500);
 }
 

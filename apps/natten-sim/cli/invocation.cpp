@@ -40,6 +40,10 @@ Invocation::Invocation(const std::string& subcommand, const std::vector<Command>
   if (found == commands.end())
     throw UnknownName("subcommand", subcommand, closest_name(subcommand, names), joined(names));
   command_ = &*found;
+  // Many answers are read by programs; a question that says otherwise gets its sentence.
+  for (std::size_t i = 0; i < command_->options.size(); ++i) {
+    if (command_->options[i].name() == kNoConclusion) values_.emplace(i, std::vector<std::string>{});
+  }
 }
 
 std::size_t Invocation::place(const std::string& option) const {

@@ -47,6 +47,14 @@ Options<OutputFlags> output_rows(const std::string& options_file) {
   return rows;
 }
 
+Options<OutputFlags> conclusion_rows() {
+  Options<OutputFlags> rows;
+  rows.choose(std::string("--") + kNoConclusion, &OutputFlags::conclusion, false,
+              {.help = "Leave out the closing sentence, and the questions that it asks of the model",
+               .echo = Echo::kNever});
+  return rows;
+}
+
 OutputSink::OutputSink(const std::optional<std::string>& path, Mode mode) : mode_(mode), stream_(stdout) {
   if (!path) return;
   if (path->empty() || *path == "-") {

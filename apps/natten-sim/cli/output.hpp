@@ -20,11 +20,16 @@ struct OutputFlags {
   bool csv = false;
   std::optional<std::string> output;  ///< none: standard output
   bool quiet = false;
+  bool conclusion = true;                   ///< whether an answer ends with what it comes down to
   std::optional<std::string> options_file;  ///< merged before the rows are read
 };
 
 /// `options_file` as in Command.
 [[nodiscard]] Options<OutputFlags> output_rows(const std::string& options_file = "config");
+
+/// The option of subcommands whose answers end with a conclusion.
+inline constexpr const char* kNoConclusion = "no-conclusion";
+[[nodiscard]] Options<OutputFlags> conclusion_rows();
 
 /// The device or disk refused what was written.
 class WriteError : public std::runtime_error {

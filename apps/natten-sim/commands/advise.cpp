@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/advise_report.hpp>
+#include <natten_sim/report/closing.hpp>
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
@@ -49,11 +50,18 @@ Options<study::AdviseQuestion> advise_question_rows() {
 int run_advise(const AdviseFlags& flags) {
   const study::Context context = make_context(flags.files);
   const study::AdviseAnswer answer = study::advise(flags.question, context);
-  write_output(flags.output, flags.output.json
-                                 ? report::envelope("advise", advise_question_rows().echo(answer.question),
-                                                    report::advise_result(answer, context))
-                             : flags.output.csv ? report::advise_csv(answer, context)
-                                                : report::advise_text(answer, context));
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion) closing = report::closing_of(answer);
+  if (flags.output.json) {
+    report::Json result = report::advise_result(answer, context);
+    report::add_closing(closing, result);
+    write_output(flags.output,
+                 report::envelope("advise", advise_question_rows().echo(answer.question), std::move(result)));
+  } else if (flags.output.csv) {
+    write_output(flags.output, report::advise_csv(answer, context));
+  } else {
+    write_output(flags.output, report::advise_text(answer, context) + report::closing_text(closing));
+  }
   return kExitDone;
 }
 
@@ -64,6 +72,7 @@ Command advise_command() {
   Options<AdviseFlags> rows;
   rows.include(advise_question_rows(), &AdviseFlags::question);
   rows.include(catalog_rows(), &AdviseFlags::files);
+  rows.include(conclusion_rows(), &AdviseFlags::output);
   rows.include(output_rows(), &AdviseFlags::output);
   Command command{
       .name = "advise",

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/scatter_picture.hpp>
 #include <natten_sim/report/scatter_report.hpp>
@@ -96,13 +97,19 @@ Options<AtomicsFlags> atomics_rows() {
            {.value = "FILE", .help = "Draw the collision histogram", .echo = Echo::kNever});
   rows.add("--svg-remedies", &AtomicsFlags::svg_remedies,
            {.value = "FILE", .help = "Draw the remedies as bars", .echo = Echo::kNever});
+  rows.include(conclusion_rows(), &AtomicsFlags::output);
   return rows.include(output_rows(), &AtomicsFlags::output);
 }
 
 std::string render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
-  if (flags.output.json)
-    return report::envelope("atomics", scatter_rows().echo(answer.question), report::scatter_fields(answer));
-  if (!flags.output.csv) return report::scatter_text(answer);
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion && !flags.output.csv) closing = report::closing_of(answer);
+  if (flags.output.json) {
+    report::Json result = report::scatter_fields(answer);
+    report::add_closing(closing, result);
+    return report::envelope("atomics", scatter_rows().echo(answer.question), std::move(result));
+  }
+  if (!flags.output.csv) return report::scatter_text(answer) + report::closing_text(closing);
   const std::vector<Json> rows = report::remedy_rows(*answer.cost.remedies);
   return report::csv_table(rows.front(), rows);
 }

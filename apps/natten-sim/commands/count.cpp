@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/emit.hpp>
@@ -131,6 +132,7 @@ Options<CountFlags> count_rows() {
             .help = "Q tile to draw in 2-D and 3-D, one index an axis from 0 [the middle one]",
             .range = {.lo = 0},
             .echo = Echo::kNever});
+  rows.include(conclusion_rows(), &CountFlags::output);
   return rows.include(output_rows(), &CountFlags::output);
 }
 
@@ -182,17 +184,24 @@ std::string emitted(const CountFlags& flags, const CountAnswer& answer, const st
                          answer.backward ? &answer.backward->problem : nullptr, context);
 }
 
+std::optional<report::Closing> closing_of(const CountFlags& flags, const CountAnswer& answer,
+                                          const study::Context& context) {
+  if (!flags.output.conclusion) return std::nullopt;
+  return report::closing_of(answer, study::conclude(answer, context));
+}
+
 std::string render(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
   if (flags.ascii) return report::tile_ascii(answer.forward.problem, flags.at_q_tile);
   const std::string call = emitted(flags, answer, context);
   if (flags.output.json) {
     report::Json result = report::count_result(answer);
     if (flags.emit) report::add_emitted(*flags.emit, call, result);
+    report::add_closing(closing_of(flags, answer, context), result);
     return report::envelope("count", question_rows().echo(answer.question), std::move(result));
   }
   if (flags.emit) return call;
   if (flags.output.csv) return report::count_csv(question_rows().echo(answer.question), answer);
-  return report::count_text(answer);
+  return report::count_text(answer) + report::closing_text(closing_of(flags, answer, context));
 }
 
 int run_count(const CountFlags& flags) {

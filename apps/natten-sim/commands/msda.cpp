@@ -3,6 +3,7 @@
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/msda_data.hpp>
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/msda_report.hpp>
 #include <natten_sim/report/scatter_picture.hpp>
@@ -154,6 +155,7 @@ Options<MsdaFlags> msda_rows() {
             .echo = Echo::kNever});
   rows.add("--svg-remedies", &MsdaFlags::svg_remedies,
            {.value = "FILE", .help = "Draw the remedies of a backward pass as bars", .echo = Echo::kNever});
+  rows.include(conclusion_rows(), &MsdaFlags::output);
   return rows.include(output_rows("options"), &MsdaFlags::output);
 }
 
@@ -166,10 +168,16 @@ void require_answerable(const MsdaFlags& flags) {
                            "--phase backward: a forward pass adds nothing");
 }
 
-std::string render(const MsdaFlags& flags, const MsdaAnswer& answer) {
-  if (flags.output.json)
-    return report::envelope("msda", msda_question_rows().echo(answer.question), report::msda_fields(answer));
-  if (!flags.output.csv) return report::msda_text(answer);
+std::string render(const MsdaFlags& flags, const MsdaAnswer& answer, const study::Context& context) {
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion && !flags.output.csv)
+    closing = report::closing_of(answer, study::conclude(answer, context));
+  if (flags.output.json) {
+    report::Json result = report::msda_fields(answer);
+    report::add_closing(closing, result);
+    return report::envelope("msda", msda_question_rows().echo(answer.question), std::move(result));
+  }
+  if (!flags.output.csv) return report::msda_text(answer) + report::closing_text(closing);
   const std::vector<Json> rows = report::msda_order_rows(answer);
   return report::csv_table(rows.front(), rows);
 }
@@ -195,7 +203,7 @@ int run_msda(const MsdaFlags& flags) {
   const MsdaAnswer answer = study::msda(question, context);
   bar.clear();
   if (const std::optional<std::string> note = report::borrowed_note(answer)) notes.note(*note);
-  const std::string text = render(flags, answer);
+  const std::string text = render(flags, answer, context);
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the pictures: may be refused
   write_pictures(flags, answer);
   sink.write(text);

@@ -1,6 +1,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
 
@@ -47,10 +48,17 @@ study::ReuseDetails details_of(const ReuseFlags& flags, const ReusePicture* pict
   return details;
 }
 
-std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture) {
-  if (flags.output.json)
-    return report::envelope("reuse", reuse_input(answer.question), report::reuse_result(answer));
-  if (!flags.output.csv) return report::reuse_text(answer);
+std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture,
+                         const study::Context& context) {
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion && !flags.output.csv)
+    closing = report::closing_of(answer, study::conclude(answer, context));
+  if (flags.output.json) {
+    report::Json result = report::reuse_result(answer);
+    report::add_closing(closing, result);
+    return report::envelope("reuse", reuse_input(answer.question), std::move(result));
+  }
+  if (!flags.output.csv) return report::reuse_text(answer) + report::closing_text(closing);
   if (picture != nullptr && picture->csv != nullptr) return picture->csv(answer);
   return report::reuse_csv(answer, reuse_input(answer.question));
 }
@@ -77,7 +85,7 @@ int run_reuse(const ReuseFlags& flags) {
   const ReuseAnswer answer = study::reuse(question, context);
   bar.clear();
   const std::string svg = flags.svg ? drawn_picture(flags, picture)->svg(answer) : "";
-  const std::string text = render_reuse(flags, answer, picture);
+  const std::string text = render_reuse(flags, answer, picture, context);
   say_capacity(answer, Notes(flags.output));
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
   if (flags.svg) write_file(*flags.svg, svg);

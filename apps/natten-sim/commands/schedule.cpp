@@ -14,6 +14,7 @@
 #include <natten_sim/io/recorded_run.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/schedule_table.hpp>
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/report/kernel_schedule_report.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
@@ -56,13 +57,21 @@ void refuse_shared_files(const ScheduleFlags& flags) {
   }
 }
 
-std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input) {
+std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
+                   const study::ScheduleQuestion& asked) {
   const report::CriticalPath path =
       flags.critical_path ? report::CriticalPath::kShown : report::CriticalPath::kHidden;
-  if (flags.output.json) return report::envelope("schedule", input, report::schedule_result(answer, path));
   if (flags.output.csv) return report::schedule_csv(answer);
-  if (answer.results.size() > 1) return report::schedule_comparison(answer);
-  return report::schedule_text(answer.results.front(), answer.problem, path);
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion) closing = report::closing_of(answer, study::conclude(answer, asked));
+  if (flags.output.json) {
+    report::Json result = report::schedule_result(answer, path);
+    report::add_closing(closing, result);
+    return report::envelope("schedule", input, std::move(result));
+  }
+  return (answer.results.size() > 1 ? report::schedule_comparison(answer)
+                                    : report::schedule_text(answer.results.front(), answer.problem, path)) +
+         report::closing_text(closing);
 }
 
 /// The answer, and beside it each file that was asked for. Nothing is put in place before every file could be
@@ -81,10 +90,12 @@ void write_all(const ScheduleFlags& flags, const std::string& answer,
   sink.commit();
 }
 
-void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input) {
+void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
+               const study::ScheduleQuestion& asked) {
   const std::string& name = answer.results.front().name;
   const FinishedSchedule& finished = study::require_finished(answer.results.front());
-  const std::string text = flags.ascii ? report::schedule_ascii(finished) : render(flags, answer, input);
+  const std::string text =
+      flags.ascii ? report::schedule_ascii(finished) : render(flags, answer, input, asked);
   std::optional<FinishedSchedule> recorded;
   if (flags.recorded_run) {
     recorded = study::as_recorded(finished, parse_recorded_run(read_text("recorded-run", *flags.recorded_run),
@@ -106,7 +117,7 @@ void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const r
 
 void run_table(const ScheduleFlags& flags, const study::Context& context) {
   const ScheduleAnswer answer = study::schedule(table_question(flags), context);
-  write_one(flags, answer, schedule_input(flags, answer));
+  write_one(flags, answer, schedule_input(flags, answer), {});
 }
 
 void run_algorithms(const ScheduleFlags& flags, study::Context context) {
@@ -119,9 +130,9 @@ void run_algorithms(const ScheduleFlags& flags, study::Context context) {
   bar.clear();
   const report::Json input = schedule_input(flags, answer);
   if (question.algorithms.empty()) {
-    write_all(flags, render(flags, answer, input), {});
+    write_all(flags, render(flags, answer, input, question), {});
   } else {
-    write_one(flags, answer, input);
+    write_one(flags, answer, input, question);
   }
   for (const std::string& name : answer.left_out)
     notes.note(name + " was left out: it takes long here; --algorithm " + name + " or --effort N runs it");
@@ -145,11 +156,15 @@ void load_costs(ScheduleFlags& flags, study::Context& context) {
 
 void run_kernel(const ScheduleFlags& flags, const study::Context& context) {
   const study::KernelScheduleAnswer answer = study::kernel_schedule(kernel_schedule_question(flags), context);
-  const std::string text = flags.output.json
-                               ? report::envelope("schedule", kernel_schedule_input(flags, answer),
-                                                  report::kernel_schedule_result(answer))
-                           : flags.output.csv ? report::kernel_schedule_csv(answer)
-                                              : report::kernel_schedule_text(answer);
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion) closing = report::closing_of(answer);
+  report::Json result = report::kernel_schedule_result(answer);
+  report::add_closing(closing, result);
+  const std::string text =
+      flags.output.json
+          ? report::envelope("schedule", kernel_schedule_input(flags, answer), std::move(result))
+      : flags.output.csv ? report::kernel_schedule_csv(answer)
+                         : report::kernel_schedule_text(answer) + report::closing_text(closing);
   write_all(flags, text, {});
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/json_sink.hpp>
@@ -205,6 +206,7 @@ Options<SearchFlags> search_rows() {
             .echo = Echo::kNever});
   rows.add("--timing", &SearchFlags::timing,
            {.help = "Print the time taken on stderr", .echo = Echo::kNever});
+  rows.include(conclusion_rows(), &SearchFlags::output);
   return rows.include(output_rows(), &SearchFlags::output);
 }
 
@@ -230,13 +232,18 @@ AskedSearch filled_in(const AskedSearch& asked, const std::vector<SearchAnswer>&
 std::string render(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
                    const study::Context& context) {
   const std::string call = emitted(flags, answers, context);
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion) closing = report::closing_of(answers);
   if (flags.output.json) {
     report::Json result = report::search_result(answers);
     if (!call.empty()) report::add_emitted(*flags.emit, call, result);
+    report::add_closing(closing, result);
     return report::envelope("search", asked_rows().echo(filled_in(flags.asked, answers)), std::move(result));
   }
   if (flags.emit) return call;
-  return flags.output.csv ? report::search_csv(answers) : report::search_text(answers);
+  if (flags.output.csv) return report::search_csv(answers);
+  const std::string text = report::search_text(answers);
+  return text.empty() ? text : text + report::closing_text(closing);
 }
 
 void say_defaults(const SearchAnswer& answer, const Notes& notes) {

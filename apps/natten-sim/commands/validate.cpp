@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include <natten_sim/io/lowering_data.hpp>
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>
@@ -69,10 +70,17 @@ int print_comparison(const Job& job, const std::vector<Suite>& suites,
     write_file(*job.flags.report,
                report::validation_page(recordings, comparison, recorded_data(job, folder)));
   const auto rows = job.flags.rows ? report::RowsText::kAll : report::RowsText::kNone;
+  std::optional<report::Closing> closing;
+  if (job.flags.output.conclusion) closing = report::closing_of(comparison);
   print(
-      job, [&] { return report::validation_json(recordings, comparison); },
+      job,
+      [&] {
+        report::Json result = report::validation_json(recordings, comparison);
+        report::add_closing(closing, result);
+        return result;
+      },
       [&] { return report::validation_csv(comparison); },
-      [&] { return report::validation_text(recordings, comparison, rows); });
+      [&] { return report::validation_text(recordings, comparison, rows) + report::closing_text(closing); });
   return all_hold(comparison) ? kExitDone : kExitOutOfTolerance;
 }
 
@@ -234,17 +242,20 @@ const std::vector<Mode>& modes() {
   static const std::vector<Mode> kModes = {
       {"list", "--list", {"suite", "list"}, run_list},
       {"view", "--view", {"suite", "recorded", "view", "svg"}, run_view},
-      {"recorded", "--recorded", {"suite", "recorded", "fidelity", "rows", "report"}, run_recorded},
+      {"recorded",
+       "--recorded",
+       {"suite", "recorded", "fidelity", "rows", "report", kNoConclusion},
+       run_recorded},
       {"ncu-csv",
        "--ncu-csv",
-       {"ncu-csv", "ncu-kernel", "point", "profile", "fidelity", "rows", "report"},
+       {"ncu-csv", "ncu-kernel", "point", "profile", "fidelity", "rows", "report", kNoConclusion},
        run_ncu},
       {"sass", "--sass", {"sass", "disassembler"}, run_sass},
       {"check-only", "--check-only", {"suite", "check-only", "device", "seed"}, run_check},
       {nullptr,
        "a run on the GPU",
        {"suite", "device", "out", "resume", "repetitions", "warm-up-ms", "inputs", "l2", "fidelity", "rows",
-        "report"},
+        "report", kNoConclusion},
        run_on_gpu}};
   return kModes;
 }

@@ -2,6 +2,7 @@
 #include <natten_sim/report/default_text.hpp>
 #include <natten_sim/study/advise.hpp>
 
+#include "answer_pictures.hpp"
 #include "setting_keywords.hpp"
 #include "studies.hpp"
 #include "study.hpp"
@@ -47,6 +48,9 @@ void bind_advise(nb::module_& module) {
            .doc = "Three configurations for a model on a GPU, in milliseconds, with the call to paste.\n\n"
                   "Milliseconds carry the error that the calibrated costs had on runs they were not "
                   "fitted to.",
+           .returns = "`devices`, each with up to three `choices`: configuration, milliseconds (`time_ms`, "
+                      "forward and backward),\n    speedups over dense attention, bytes, and the call.",
+           .source = "docs/time.md; costs are measured, data/kernel-times.json.",
            .duration = Duration::kLong,
            .keywords = advise_keywords(),
            .answer = answer_advise,
@@ -56,7 +60,12 @@ void bind_advise(nb::module_& module) {
            .text = report::advise_text,
            .csv = [](const AdviseAnswer& answer, const study::Context& context,
                      const Json&) { return report::advise_csv(answer, context); },
-           .svg = nullptr});
+           .pictures = [](const AdviseAnswer&) {
+             return std::vector<Picture<AdviseAnswer>>{
+                 {"choices", [](const AdviseAnswer& answer, const study::Context& context) {
+                    return choices_svg(report::advise_result(answer, context));
+                  }}};
+           }});
 }
 
 }  // namespace

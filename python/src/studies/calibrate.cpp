@@ -7,6 +7,7 @@
 #include <natten_sim/study/calibrate.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
 
+#include "answer_pictures.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 #include "text_file.hpp"
@@ -156,6 +157,9 @@ void bind_calibrate(nb::module_& module) {
                  "`kernels` of the result are the costs; `runs` each run, measured, predicted, and predicted "
                  "without it; "
                  "`suggestions`\nthe runs that would tell most, to measure next.",
+          .returns = "`kernels` (costs of a tile and of a launch, microseconds), `runs` (measured and predicted "
+                     "milliseconds, `deviation`\n    as a fraction), `suggestions`.",
+          .source = "docs/time.md: a least-squares fit with priors.",
           .positional = "runs",
           .keywords = calibrate_keywords(),
           .answer = answer_calibration,
@@ -169,7 +173,12 @@ void bind_calibrate(nb::module_& module) {
                      const study::Context& context) { return report::calibrate_text(found.answer, context); },
           .csv = [](const CalibratedRuns& found, const study::Context&,
                     const Json&) { return report::calibrate_csv(found.answer); },
-          .svg = nullptr});
+          .pictures = [](const CalibratedRuns&) {
+            return std::vector<Picture<CalibratedRuns>>{
+                {"runs", [](const CalibratedRuns& found, const study::Context& context) {
+                   return runs_svg(report::calibrate_result(found.answer, context));
+                 }}};
+          }});
   using CalibrationObject = AnswerOf<AskedCalibration, CalibratedRuns>;
   type.def(
       "costs",
@@ -177,7 +186,9 @@ void bind_calibrate(nb::module_& module) {
         return to_python(kernel_times_file(self.answer().answer.entries));
       },
       nb::sig("def costs(self) -> dict[str, typing.Any]"),
-      "The costs for Catalog(costs=...), as `natten-sim calibrate --save` writes them.");
+      "The costs for Catalog(costs=...).\n\n"
+      "Returns:\n"
+      "    What `natten-sim calibrate --save` writes, as a dict: costs are microseconds, with their source.");
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 #include <algorithm>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>
+#include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 #include <natten_sim/validate/measure/session.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
+#include <natten_sim/validate/record/sdpa_recording.hpp>
 
+#include "answer_pictures.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 #include "text_file.hpp"
@@ -141,6 +145,47 @@ ComparedRecordings explain_profile(const AskedComparison& given, const study::Co
   return compared(asked, {suite}, {validate::recording_of_profile(device, path, row)}, context);
 }
 
+/// Recordings of a folder for views; none without one.
+report::RecordedData recorded_data(const AskedComparison& asked, const study::Context& context) {
+  report::RecordedData data;
+  data.devices = context.catalog.devices;
+  data.suites = asked.suites;
+  if (data.suites.empty()) data.suites = validate::builtin_suite_names();
+  if (!asked.recorded) return data;
+  data.recordings = validate::read_recordings(*asked.recorded);
+  data.sdpa = validate::read_sdpa_recordings(*asked.recorded);
+  return data;
+}
+
+/// @throws InvalidParameter where the recordings are not those that it shows; UnknownName.
+report::ValidationView view_of(const ComparedRecordings& found, const study::Context& context,
+                               const std::string& name) {
+  const report::ViewKind& kind = report::view_kind(name);
+  std::optional<report::ValidationView> view = kind.make(recorded_data(found.asked, context));
+  if (!view) throw InvalidParameter("recorded", found.asked.recorded.value_or("none"), kind.needs);
+  return std::move(*view);
+}
+
+/// Predicted against measured of each counter, and the views that are drawn.
+std::vector<Picture<ComparedRecordings>> comparison_pictures(const ComparedRecordings& asked) {
+  std::vector<Picture<ComparedRecordings>> pictures;
+  for (const validate::ComparisonRow& row : asked.comparison.rows) {
+    const auto is_its = [&](const auto& picture) { return picture.name == row.counter; };
+    if (std::any_of(pictures.begin(), pictures.end(), is_its)) continue;
+    pictures.push_back({row.counter, [counter = row.counter](const ComparedRecordings& found, const study::Context&) {
+                          return counter_svg(report::validation_json(found.recordings, found.comparison), counter);
+                        }});
+  }
+  if (!asked.asked.recorded) return pictures;
+  for (const report::ViewKind* kind : report::view_kinds()) {
+    if (!kind->drawn) continue;
+    pictures.push_back({kind->name, [kind](const ComparedRecordings& found, const study::Context& context) {
+                          return view_of(found, context, kind->name).picture.value().svg;
+                        }});
+  }
+  return pictures;
+}
+
 Study<AskedComparison, ComparedRecordings> comparison_study() {
   return {.schema = "validate",
           .duration = Duration::kLong,
@@ -157,7 +202,23 @@ Study<AskedComparison, ComparedRecordings> comparison_study() {
               },
           .csv = [](const ComparedRecordings& found, const study::Context&,
                     const Json&) { return report::validation_csv(found.comparison); },
-          .svg = nullptr};
+          .pictures = comparison_pictures};
+}
+
+using ComparisonObject = AnswerOf<AskedComparison, ComparedRecordings>;
+
+std::string view_doc() {
+  std::vector<std::string> names;
+  for (const report::ViewKind* kind : report::view_kinds()) names.push_back(kind->name);
+  return "Another view of the recordings, as `natten-sim validate --view` shows it.\n\n"
+         "Args:\n"
+         "    name: " +
+         joined(names) +
+         ".\n\n"
+         "Returns:\n"
+         "    A record a row; docs/cli.md names the members and their units.\n\n"
+         "Raises:\n"
+         "    Error: There is no such view, or these recordings are not those that it shows.";
 }
 
 void bind_compare(nb::module_& module) {
@@ -169,7 +230,29 @@ void bind_compare(nb::module_& module) {
       "`rows` of the result hold predicted, measured, deviation and whether the point was fitted.";
   comparing.keywords = comparison_keywords(false);
   comparing.answer = compare_recordings;
-  const nb::object type = bind(module, std::move(comparing));
+  comparing.returns =
+      "`rows` (predicted, measured and `deviation`, a fraction; counters in their own units, times in ms), "
+      "`groups` with their\n    errors, `scores`, `throughput`.";
+  comparing.source = "docs/validation.md.";
+  auto type = bind(module, std::move(comparing));
+  type.def(
+      "view",
+      [](const ComparisonObject& self, const std::string& name) {
+        return frozen(Json(view_of(self.answer(), self.context(), name).rows));
+      },
+      nb::arg("name"),
+      nb::sig("def view(self, name: str) -> tuple[natten_sim._record.Record, ...]"),
+      view_doc().c_str());
+  type.def(
+      "page",
+      [](const ComparisonObject& self) {
+        const ComparedRecordings& found = self.answer();
+        return report::validation_page(found.recordings, found.comparison,
+                                       recorded_data(found.asked, self.context()));
+      },
+      "One HTML page with the recordings, errors, pictures, views, rows and misses.\n\n"
+      "Returns:\n"
+      "    The text of the page, as `natten-sim validate --report` writes it; it needs no other file.");
 
   auto explaining = comparison_study();
   explaining.function = "explain";
@@ -177,6 +260,9 @@ void bind_compare(nb::module_& module) {
   explaining.doc =
       "Compare a profile of your own kernel with what the models predict for it.\n\n"
       "The profile is what Nsight Compute writes with --csv; no source code and no annotation is needed.";
+  explaining.returns =
+      "as of compare(): `rows` for each counter that the profile has and a model predicts.";
+  explaining.source = "docs/validation.md.";
   explaining.keywords = comparison_keywords(true);
   explaining.answer = explain_profile;
   explaining.positional = "ncu_csv";

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/tile_picture.hpp>
@@ -22,6 +24,14 @@ std::string emitted(const AnswerOf<CountQuestion, CountAnswer>& self, const std:
                          answer.backward ? &answer.backward->problem : nullptr, self.context());
 }
 
+/// Counts of boxes are closed forms of O(longest axis); a preset may bring anything.
+bool is_brief(const CountQuestion& question) {
+  constexpr std::int64_t kBriefAxis = 4096;
+  const Extents& input = question.setting.input;
+  return question.tiling == Tiling::kMultiDimensional && !input.empty() &&
+         std::all_of(input.begin(), input.end(), [](std::int64_t size) { return size <= kBriefAxis; });
+}
+
 /// Tuners ask about many problems that share axes.
 CountAnswer answer_count(const CountQuestion& question, const study::Context& context) {
   thread_local AxisCountMemo memo;
@@ -38,6 +48,11 @@ void bind_count(nb::module_& module) {
           .doc = "Count exactly which pairs of Q and KV tiles an attention problem visits.\n\n"
                  "Counts are of one head and one batch element; FLOPs are of all of them. Only `input` "
                  "(or a `preset`)\nhas no default.",
+          .returns = "tiles and token pairs of one head and batch element, FLOPs and milliseconds (`time_ms`) "
+                     "of all of them;\n    docs/cli.md lists the members.",
+          .source = "Hassani, Neighborhood Attention: Fast and Flexible Sparse Attention, chapter 4; "
+                    "docs/tile-counts.md, docs/time.md.",
+          .is_brief = is_brief,
           .keywords = count_keywords(),
           .answer = answer_count,
           .input = [](const Keywords<CountQuestion>& rows,
@@ -47,14 +62,41 @@ void bind_count(nb::module_& module) {
           .text = [](const CountAnswer& answer, const study::Context&) { return report::count_text(answer); },
           .csv = [](const CountAnswer& answer, const study::Context&,
                     const Json& input) { return report::count_csv(input, answer); },
-          .svg = [](const CountAnswer& answer,
-                    const study::Context&) { return report::tile_svg(answer.forward.problem, {}); }});
+          .pictures = [](const CountAnswer&) {
+            return std::vector<Picture<CountAnswer>>{
+                {"tiles", [](const CountAnswer& answer, const study::Context&) {
+                   return report::tile_svg(answer.forward.problem, {});
+                 }}};
+          }});
+  type.def(
+      "tile_map",
+      [](const AnswerOf<CountQuestion, CountAnswer>& self, nb::object at_q_tile) {
+        const Extents at =
+            at_q_tile.is_none() ? Extents{} : PythonValue<Extents>::read("at_q_tile", at_q_tile, {.lo = 0});
+        return report::tile_svg(self.answer().forward.problem, at);
+      },
+      nb::arg("at_q_tile") = nb::none(),
+      nb::sig("def tile_map(self, at_q_tile: typing.SupportsIndex | "
+              "collections.abc.Iterable[typing.SupportsIndex] | None = None) -> str"),
+      "Which KV tiles a Q tile visits, drawn on the layout: full, partial and skipped.\n\n"
+      "Args:\n"
+      "    at_q_tile: The Q tile, one number an axis from 0 [all Q tiles of an axis, or the one in the middle].\n\n"
+      "Returns:\n"
+      "    The text of an SVG document.\n\n"
+      "Raises:\n"
+      "    Error: There is no such Q tile, four axes, or an edge of more than 4096 tiles.");
   const std::string signature =
       "def emit(self, kind: " + PythonValue<report::EmitKind>::hint() + " = 'natten') -> str";
   type.def(
       "emit", emitted, nb::arg("kind") = "natten", nb::sig(signature.c_str()),
-      "What runs the problem: NATTEN's Python call, its profiler's command, a FlexAttention script, or the "
-      "call\nas JSON. Raises Error naming the rule when NATTEN refuses the call.");
+      "What runs the problem.\n\n"
+      "Args:\n"
+      "    kind: natten: NATTEN's Python call; profiler: its profiler's command; flex: a FlexAttention script; "
+      "json: the call.\n\n"
+      "Returns:\n"
+      "    The text.\n\n"
+      "Raises:\n"
+      "    Error: NATTEN refuses the call; `parameter` and `accepted` are its rule's.");
 }
 
 }  // namespace

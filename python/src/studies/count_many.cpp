@@ -230,16 +230,22 @@ constexpr const char* kCountManyDoc =
     "all rows, and defaults are those of the first row. Some ten million rows a second for a grid of windows "
     "and\n"
     "strides, over a million for rows that have nothing in common.\n\n"
-    "Args:\n"
+    "Args:\n";
+
+constexpr const char* kCountManyRest =
     "    backprop: Count the backward pass instead: Q tiles walked per KV tile [False].\n"
     "    errors: raise, or skip: rows that are not valid are False in `valid`, with counts of 0 and ratios "
     "of nan "
     "[raise].\n"
-    "    threads: Threads; the answer does not depend on them [1].\n\n"
+    "    threads: Threads, 1..1024; the answer does not depend on them [1].\n"
+    "    catalog: Devices, presets and backends by name [those that ship].\n\n"
     "Returns:\n"
     "    The members of a count() as NumPy arrays, one number a row: int64 and float64, read-only.\n\n"
     "Raises:\n"
-    "    Error: A value is out of its range; `parameter` names it and its row.";
+    "    Error: A value is out of its range; `parameter` names it and its row.\n"
+    "    TypeError: A keyword does not exist.\n\n"
+    "Source:\n"
+    "    As count(): docs/tile-counts.md.";
 
 void bind_count_many(nb::module_& module) {
   auto* rows = new Keywords<CountQuestion>(many_keywords());
@@ -254,9 +260,12 @@ void bind_count_many(nb::module_& module) {
       ", backprop: bool | None = None, errors: typing.Literal['raise', 'skip'] | None = None, threads: int | "
       "None = None, catalog: Catalog | None = None) -> "
       "natten_sim._many.Counts";
+  std::string doc = kCountManyDoc;
+  for (const auto& row : rows->rows()) doc += "    " + row.name + ": " + row.doc + ".\n";
+  doc += kCountManyRest;
   module.def(
       "count_many", [rows](const nb::kwargs& given) { return count_many(*rows, given); },
-      nb::sig(signature.c_str()), kCountManyDoc);
+      nb::sig(signature.c_str()), doc.c_str());
 }
 
 }  // namespace

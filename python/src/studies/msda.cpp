@@ -1,6 +1,7 @@
 #include <natten_sim/io/msda_data.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/msda_report.hpp>
+#include <natten_sim/report/scatter_picture.hpp>
 #include <natten_sim/study/msda.hpp>
 
 #include "studies.hpp"
@@ -95,6 +96,9 @@ Keywords<MsdaQuestion> msda_keywords() {
            "Type of the tensors: bf16, fp16 or fp32 [fp16 with an fp16 accumulator, else bf16]");
   rows.add("accumulator", &Q::accumulator,
            "Type in which gradients of the value are added up: the tensors', or fp32 [the tensors']");
+  rows.add("construct", &Q::construct,
+           "What adds gradients of the value: " + joined(study::scatter_constructs()) + " [msda-triton-block]",
+           Echo::kWhenSet);
   rows.add("order", &Q::orders, "Dispatch order of the queries, or all of them [default]");
   rows.add("device", &Q::device, "Device with measured contention, see devices() [default]");
   rows.add("offsets", within(&Q::sampling, &MsdaSampling::offsets),
@@ -118,6 +122,23 @@ MsdaAnswer answer_msda(const MsdaQuestion& question, const study::Context& conte
   return study::msda(full, context);
 }
 
+/// The last two of a backward pass, which adds something.
+std::vector<Picture<MsdaAnswer>> msda_pictures(const MsdaAnswer& asked) {
+  std::vector<Picture<MsdaAnswer>> pictures = {
+      {"roofline",
+       [](const MsdaAnswer& answer, const study::Context&) { return report::msda_roofline_svg(answer); }}};
+  if (asked.question.phase == MsdaPhase::kForward) return pictures;
+  pictures.push_back({"histogram", [](const MsdaAnswer& answer, const study::Context&) {
+                        return report::collision_svg(answer.passes.front().traffic.collisions,
+                                                     answer.question.config.name);
+                      }});
+  pictures.push_back({"remedies", [](const MsdaAnswer& answer, const study::Context&) {
+                        return report::remedies_svg(*answer.passes.front().updates->remedies,
+                                                    answer.question.config.name);
+                      }});
+  return pictures;
+}
+
 void bind_msda(nb::module_& module) {
   bind(module,
        Study<MsdaQuestion, MsdaAnswer>{
@@ -127,6 +148,9 @@ void bind_msda(nb::module_& module) {
            .doc =
                "Predict one pass of multi-scale deformable attention: traffic, contention, time, memory.\n\n"
                "Times are nanoseconds.",
+           .returns = "bytes to and from DRAM, FLOPs, `time_ns` and what bounds it, of a backward pass also collisions and "
+                      "`remedies`;\n    of all orders, `orders` has one record each.",
+           .source = "Khan, TiledAttention (arXiv 2603.01960), sections 5 and 6; docs/msda.md.",
            .duration = Duration::kLong,
            .keywords = msda_keywords(),
            .answer = answer_msda,
@@ -140,8 +164,7 @@ void bind_msda(nb::module_& module) {
                  const std::vector<Json> orders = report::msda_order_rows(answer);
                  return report::csv_table(orders.front(), orders);
                },
-           .svg = [](const MsdaAnswer& answer,
-                     const study::Context&) { return report::msda_roofline_svg(answer); }});
+           .pictures = msda_pictures});
 }
 
 }  // namespace

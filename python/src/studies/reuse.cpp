@@ -215,6 +215,22 @@ Json reuse_input(const Keywords<ReuseParts>&, const ReuseAnswer& answer) {
   return rows.echo(parts);
 }
 
+/// Of a sweep, or of one problem, as the program's --picture has them. A picture that needs more than the
+/// answer keeps asks again.
+std::vector<Picture<ReuseAnswer>> reuse_pictures_of(const ReuseAnswer& asked) {
+  std::vector<Picture<ReuseAnswer>> pictures;
+  for (const report::ReusePicture* kind : report::reuse_pictures()) {
+    if (kind->of_sweep != (asked.results.size() > 1)) continue;
+    pictures.push_back({kind->name, [kind](const ReuseAnswer& answer, const study::Context& context) {
+                          if (!kind->details.curve || answer.question.details.curve) return kind->svg(answer);
+                          ReuseQuestion question = answer.question;
+                          question.details.curve = true;
+                          return kind->svg(study::reuse(question, context));
+                        }});
+  }
+  return pictures;
+}
+
 void bind_reuse(nb::module_& module) {
   bind(
       module,
@@ -224,8 +240,11 @@ void bind_reuse(nb::module_& module) {
           .schema = "reuse",
           .doc =
               "Predict the sectors, L2 misses and DRAM bytes of an attention kernel, a stream or a trace.\n\n"
-              "Bytes and sectors are of the whole problem: all heads, all batches. A sweep's result is a "
-              "tuple of records.",
+              "Bytes and sectors are of the whole problem: all heads, all batches. Of a sweep, `sweep` has a "
+              "record a length.",
+          .returns = "sectors (of `sector_bytes`), bytes from DRAM (`dram_read_bytes`), hit rates and fractions in "
+                     "0..1, stack distances in\n    tiles or sectors; of `compare`, both orders and the `reduction`.",
+          .source = "Sawtooth Wavefront Reordering (arXiv 2601.16032), table 2; docs/l2-reuse.md.",
           .duration = Duration::kLong,
           .keywords = reuse_keywords(),
           .answer = answer_reuse,
@@ -235,10 +254,7 @@ void bind_reuse(nb::module_& module) {
           .text = [](const ReuseAnswer& answer, const study::Context&) { return report::reuse_text(answer); },
           .csv = [](const ReuseAnswer& answer, const study::Context&,
                     const Json& input) { return report::reuse_csv(answer, input); },
-          .svg =
-              [](const ReuseAnswer& answer, const study::Context&) {
-                return report::default_reuse_picture(answer.results.size() > 1).svg(answer);
-              }});
+          .pictures = reuse_pictures_of});
 }
 
 }  // namespace

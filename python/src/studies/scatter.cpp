@@ -68,6 +68,16 @@ ScatterAnswer answer_scatter(const ScatterQuestion& question, const study::Conte
   return study::scatter(full, context);
 }
 
+std::vector<Picture<ScatterAnswer>> scatter_pictures(const ScatterAnswer&) {
+  return {{"histogram",
+           [](const ScatterAnswer& answer, const study::Context&) {
+             return report::collision_svg(answer.collisions, report::scatter_title(answer));
+           }},
+          {"remedies", [](const ScatterAnswer& answer, const study::Context&) {
+             return report::remedies_svg(*answer.cost.remedies, report::scatter_title(answer));
+           }}};
+}
+
 void bind_scatter(nb::module_& module) {
   bind(module, Study<ScatterQuestion, ScatterAnswer>{
                    .function = "scatter",
@@ -75,6 +85,9 @@ void bind_scatter(nb::module_& module) {
                    .schema = "atomics",
                    .doc = "Predict what scattered atomic additions of rows cost, and rank the remedies.\n\n"
                           "Times are nanoseconds of one run. The program calls it `natten-sim atomics`.",
+                   .returns = "collisions (rows and updates), sectors (of 32 bytes) and transactions, `time_ns` and what bounds "
+                              "it, and\n    `remedies`, each with its nanoseconds and bytes.",
+                   .source = "docs/atomics.md; rates are measured, data/contention.json and data/lowering.json.",
                    .duration = Duration::kLong,
                    .keywords = scatter_keywords(),
                    .answer = answer_scatter,
@@ -89,10 +102,7 @@ void bind_scatter(nb::module_& module) {
                          const std::vector<Json> remedies = report::remedy_rows(*answer.cost.remedies);
                          return report::csv_table(remedies.front(), remedies);
                        },
-                   .svg =
-                       [](const ScatterAnswer& answer, const study::Context&) {
-                         return report::collision_svg(answer.collisions, report::scatter_title(answer));
-                       }});
+                   .pictures = scatter_pictures});
 }
 
 }  // namespace

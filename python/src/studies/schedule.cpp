@@ -1,11 +1,15 @@
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/flat_schedule.hpp>
+#include <natten_sim/io/recorded_run.hpp>
 #include <natten_sim/report/kernel_schedule_report.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>
+#include <natten_sim/study/recorded_run.hpp>
 
 #include "schedule_keywords.hpp"
 #include "studies.hpp"
 #include "study.hpp"
+#include "text_file.hpp"
 
 namespace natten_sim::python {
 namespace {
@@ -86,20 +90,107 @@ study::ScheduleAnswer timed(const ScheduleAnswers& found, const study::ScheduleD
   return run(asked, detail, with_file ? *with_file : context);
 }
 
-std::string schedule_svg(const ScheduleAnswers& found, const study::Context& context) {
+/// The schedule as a kernel ran it, where there is a file of that.
+std::optional<study::FinishedSchedule> recorded_run(const study::FinishedSchedule& simulated,
+                                                    nb::handle file) {
+  if (file.is_none()) return std::nullopt;
+  const std::string path = text_of("recorded_run", file, "a path");
+  return study::as_recorded(simulated,
+                            parse_recorded_run(read_text_file("recorded_run", path), "recorded run " + path));
+}
+
+std::string schedule_gantt(const ScheduleAnswers& found, const study::Context& context, nb::handle recorded) {
   const study::ScheduleAnswer again = timed(found, {.times = true, .critical_path = true}, context);
   const study::ScheduleResult& result = again.results.front();
-  return report::schedule_svg(result.name, study::require_finished(result), again.problem);
+  const study::FinishedSchedule& finished = study::require_finished(result);
+  const std::optional<study::FinishedSchedule> run = recorded_run(finished, recorded);
+  return report::schedule_svg(result.name, finished, again.problem, run ? &*run : nullptr);
 }
 
-std::string schedule_trace(const ScheduleAnswers& found, const study::Context& context) {
-  return report::schedule_trace(
-      study::require_finished(timed(found, {.times = true}, context).results.front()));
+std::vector<Picture<ScheduleAnswers>> schedule_pictures(const ScheduleAnswers& asked) {
+  if (asked.kernel || asked.answer.results.size() > 1) return {};
+  return {{"gantt", [](const ScheduleAnswers& found, const study::Context& context) {
+             return schedule_gantt(found, context, nb::none());
+           }}};
 }
 
-nb::object schedule_table(const ScheduleAnswers& found) {
+std::string schedule_trace(const ScheduleAnswers& found, const study::Context& context, nb::handle recorded) {
+  const study::ScheduleAnswer again = timed(found, {.times = true}, context);
+  const study::FinishedSchedule& finished = study::require_finished(again.results.front());
+  const std::optional<study::FinishedSchedule> run = recorded_run(finished, recorded);
+  return report::schedule_trace(finished, run ? &*run : nullptr);
+}
+
+ScheduleTable schedule_table(const ScheduleAnswers& found) {
   const study::ScheduleResult& result = the_schedule(found);
-  return to_python(parse_json(to_json(study::table_of(result.name, study::require_finished(result)))));
+  return study::table_of(result.name, study::require_finished(result));
+}
+
+using ScheduleObject = AnswerOf<AskedSchedule, ScheduleAnswers>;
+
+/// What a kernel loads, and what a person looks at.
+void bind_schedule_files(nb::class_<ScheduleObject, Answer>& type) {
+  type.def(
+      "table",
+      [](const ScheduleObject& self) {
+        return to_python(parse_json(to_json(schedule_table(self.answer()))));
+      },
+      nb::sig("def table(self) -> dict[str, typing.Any]"),
+      "The schedule for a kernel to load, as --emit-table writes it.\n\n"
+      "Returns:\n"
+      "    Schema natten-sim.schedule-table: the chains in launch order and, for each head and Q tile, the KV "
+      "tiles in the\n    order of their reductions.\n\n"
+      "Raises:\n"
+      "    Error: There are several algorithms, or a kernel's own schedule.");
+  type.def(
+      "header", [](const ScheduleObject& self) { return schedule_header(schedule_table(self.answer())); },
+      "The table as a C++ header, as --emit-header writes it.\n\n"
+      "Returns:\n"
+      "    The text of the header.\n\n"
+      "Raises:\n"
+      "    Error: There are several algorithms, or a kernel's own schedule.");
+  type.def(
+      "binary",
+      [](const ScheduleObject& self) {
+        const std::string bytes = schedule_binary(schedule_table(self.answer()));
+        return nb::bytes(bytes.data(), bytes.size());
+      },
+      "The table as flat 32-bit integers, as --emit-binary writes them.\n\n"
+      "Returns:\n"
+      "    Bytes; docs/schedules.md says which integer is what.\n\n"
+      "Raises:\n"
+      "    Error: There are several algorithms, or a kernel's own schedule.");
+}
+
+void bind_schedule_runs(nb::class_<ScheduleObject, Answer>& type) {
+  type.def(
+      "gantt",
+      [](const ScheduleObject& self, nb::object recorded_run) {
+        return schedule_gantt(self.answer(), self.context(), recorded_run);
+      },
+      nb::arg("recorded_run") = nb::none(),
+      nb::sig("def gantt(self, recorded_run: str | os.PathLike[str] | None = None) -> str"),
+      "A Gantt chart, one row a worker, with a run of a kernel below it.\n\n"
+      "Args:\n"
+      "    recorded_run: File with the times that a kernel recorded, in microseconds [none].\n\n"
+      "Returns:\n"
+      "    The text of an SVG document.\n\n"
+      "Raises:\n"
+      "    Error: There are several algorithms or over 50,000 tasks, or the tasks are not those of the schedule.");
+  type.def(
+      "trace",
+      [](const ScheduleObject& self, nb::object recorded_run) {
+        return schedule_trace(self.answer(), self.context(), recorded_run);
+      },
+      nb::arg("recorded_run") = nb::none(),
+      nb::sig("def trace(self, recorded_run: str | os.PathLike[str] | None = None) -> str"),
+      "Trace events that ui.perfetto.dev opens, one track a worker.\n\n"
+      "Args:\n"
+      "    recorded_run: File with the times that a kernel recorded, shown as a second process [none].\n\n"
+      "Returns:\n"
+      "    JSON text; a unit of time is shown as a microsecond.\n\n"
+      "Raises:\n"
+      "    Error: There are several algorithms, or the tasks are not those of the schedule.");
 }
 
 void bind_schedule(nb::module_& module) {
@@ -113,6 +204,10 @@ void bind_schedule(nb::module_& module) {
                  "Times are in the unit of the costs. With one algorithm the members of the result are those "
                  "of its schedule;\nwith all of them, `algorithms` has one record each; with a kernel, "
                  "`kernel` has its milliseconds.",
+          .returns = "`makespan` and its `lower_bound`, waiting and idle times (all in the unit of the costs), "
+                     "`optimality_gap` and\n    `utilization` as fractions; with a kernel milliseconds and "
+                     "TFLOP/s.",
+          .source = "DASH (arXiv 2601.21824); docs/schedules.md.",
           .duration = Duration::kLong,
           .keywords = schedule_keywords(),
           .check = require_schedule_keywords,
@@ -121,18 +216,9 @@ void bind_schedule(nb::module_& module) {
           .result = schedule_result,
           .text = schedule_text,
           .csv = schedule_csv,
-          .svg = schedule_svg});
-  using ScheduleObject = AnswerOf<AskedSchedule, ScheduleAnswers>;
-  type.def(
-      "table", [](const ScheduleObject& self) { return schedule_table(self.answer()); },
-      nb::sig("def table(self) -> dict[str, typing.Any]"),
-      "The schedule for a kernel to load: schema natten-sim.schedule-table/1, with the chains in launch "
-      "order and, "
-      "for\neach head and Q tile, the KV tiles in the order of their reductions. Raises Error for several "
-      "algorithms.");
-  type.def(
-      "trace", [](const ScheduleObject& self) { return schedule_trace(self.answer(), self.context()); },
-      "Trace events in JSON that ui.perfetto.dev opens, one track a worker.");
+          .pictures = schedule_pictures});
+  bind_schedule_files(type);
+  bind_schedule_runs(type);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <natten_sim/study/search.hpp>
 #include <natten_sim/study/time.hpp>
 
+#include "answer_pictures.hpp"
 #include "setting_keywords.hpp"
 #include "studies.hpp"
 #include "study.hpp"
@@ -219,6 +220,10 @@ void bind_search(nb::module_& module) {
                    .doc = "Find the best windows, strides and tile shapes, exactly.\n\n"
                           "`candidates` of the result are the best ones, best first; of several devices, "
                           "each in `devices`.",
+                   .returns = "`candidates`, each with its configuration, the members of count() and "
+                              "milliseconds (`time_ms`), best first;\n    `space_size` combinations, of which "
+                              "`evaluated` were looked at.",
+                   .source = "docs/search.md derives the bounds that make it exact.",
                    .duration = Duration::kLong,
                    .threads = true,
                    .keywords = search_keywords(),
@@ -229,7 +234,12 @@ void bind_search(nb::module_& module) {
                    .text = search_text,
                    .csv = [](const SearchAnswers& found, const study::Context&,
                              const Json&) { return report::search_csv(found.answers); },
-                   .svg = nullptr});
+                   .pictures = [](const SearchAnswers&) {
+                     return std::vector<Picture<SearchAnswers>>{
+                         {"candidates", [](const SearchAnswers& found, const study::Context&) {
+                            return candidates_svg(report::search_result(found.answers));
+                          }}};
+                   }});
 }
 
 }  // namespace

@@ -98,16 +98,37 @@ void bind_tables(nb::module_& module) {
   auto* rows = new Keywords<CountQuestion>(many_keywords());
   module.def(
       "tile_tables", [rows](const nb::kwargs& given) { return tile_tables(*rows, given); },
-      nb::sig("def tile_tables(**keywords: typing.Any) -> dict[str, typing.Any]"),
+      nb::sig("def tile_tables(**keywords: typing.Any) -> natten_sim._tables.NeighborhoodTables"),
       "The visited tiles of a problem of count() as arrays, by Q tile and by KV tile, and where tokens lie "
-      "in\ntiles. natten_sim.flex.plan() makes them into a BlockMask.");
+      "in\ntiles. natten_sim.flex.plan() makes them into a BlockMask.\n\n"
+      "Args:\n"
+      "    keywords: Those of count_many() but arrays of rows; tilings are static.\n\n"
+      "Returns:\n"
+      "    Arrays; natten_sim._tables gives their shapes. Memory is of the visited tiles, not of all.\n\n"
+      "Raises:\n"
+      "    Error: A value is out of its range, KV tiles are not shared by Q tiles, or there are 2^31 tiles.\n\n"
+      "Source:\n"
+      "    As count(): docs/tile-counts.md.");
   module.def(
       "sequence_tables", &sequence_tables, nb::arg("mask"), nb::arg("q_tokens"), nb::arg("kv_tokens"),
       nb::arg("q_tile"), nb::arg("kv_tile"),
       nb::sig(
           "def sequence_tables(mask: typing.Any, q_tokens: int, kv_tokens: int, q_tile: int, kv_tile: int) "
-          "-> dict[str, typing.Any]"),
-      "The same for a mask of schedule(): a rule over sequences, or a matrix of tiles.");
+          "-> natten_sim._tables.TileTables"),
+      "The same for a mask of schedule().\n\n"
+      "Args:\n"
+      "    mask: full, causal, window:L,R, document:LEN,LEN,.. or a matrix (Q tiles, KV tiles) with 0 skipped, 1 "
+      "partial, 2 full.\n"
+      "    q_tokens: Queries, in tokens.\n"
+      "    kv_tokens: Keys, in tokens.\n"
+      "    q_tile: Tokens of a Q tile.\n"
+      "    kv_tile: Tokens of a KV tile.\n\n"
+      "Returns:\n"
+      "    Arrays; natten_sim._tables gives their shapes.\n\n"
+      "Raises:\n"
+      "    Error: A value is out of its range.\n\n"
+      "Source:\n"
+      "    docs/schedules.md.");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <natten_sim/report/time_report.hpp>
 #include <natten_sim/study/time.hpp>
 
+#include "answer_pictures.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 
@@ -113,6 +114,9 @@ void bind_time(nb::module_& module) {
            .doc = "Predict how many milliseconds one pass of a kernel takes, and what takes most of them.\n\n"
                   "Where nobody has calibrated the kernel, `time_ms` is None and `time_missing` says what to "
                   "measure.",
+           .returns = "`time_ms` (milliseconds: kernel, permutation, total, and the interval low..high), "
+                      "`time` (its parts and what\n    it rests on), `speedup_time` over dense attention.",
+           .source = "docs/time.md; costs are measured, data/kernel-times.json.",
            .keywords = time_keywords(),
            .answer = answer_time,
            .input = [](const Keywords<AskedTime>& rows,
@@ -126,7 +130,12 @@ void bind_time(nb::module_& module) {
                  row.update(report::flattened(time_fields(timed, context)));
                  return report::csv_table(row, {row});
                },
-           .svg = nullptr});
+           .pictures = [](const TimedQuestion&) {
+             return std::vector<Picture<TimedQuestion>>{
+                 {"parts", [](const TimedQuestion& timed, const study::Context& context) {
+                    return time_parts_svg(time_fields(timed, context));
+                  }}};
+           }});
 }
 
 }  // namespace

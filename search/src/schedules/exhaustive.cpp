@@ -51,8 +51,9 @@ class Search {
     constexpr std::int64_t kNodesBetweenLooks = 1024;
     if (nodes_left_ % kNodesBetweenLooks == 0 && !go_on_()) nodes_left_ = 0;
     if (partial_.complete()) {
-      if (partial_.makespan() < result_.makespan) {
-        result_.makespan = partial_.makespan();
+      const double makespan = costs_.early_exit > 0 ? partial_.early_exits().end : partial_.makespan();
+      if (makespan < result_.makespan) {
+        result_.makespan = makespan;
         result_.better = partial_.schedule();
       }
       return;
@@ -122,7 +123,8 @@ class Search {
 
   /// Lower bound of every completion of the partial schedule whose next reduction is not before `last_start`.
   [[nodiscard]] double bound(double last_start) const {
-    double most = partial_.makespan(), sum = 0, earliest = 0, longest_left = 0;
+    double most = partial_.makespan(), earliest = 0, longest_left = 0;
+    double sum = static_cast<double>(partial_.chains_without_tasks()) * costs_.early_exit;
     for (std::int32_t worker = 0; worker < problem_.workers; ++worker) {
       const double free = worker_free(worker);
       most = std::max(most, free);

@@ -29,6 +29,7 @@ PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardC
       steps_left_ += problem.heads;
     }
   }
+  for (const std::int32_t tasks : tasks_) chains_without_tasks_ += tasks == 0 ? problem.heads : 0;
   if (dkv_turns_ > 0) {
     dkv_places_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head) *
                        static_cast<std::size_t>(dkv_turns_));
@@ -188,8 +189,22 @@ bool PartialSchedule::dkv_ready(std::int32_t worker) const {
   return place_of({worker, state.chain, kNone}).count == head_of(state.chain) % problem_.heads_per_kv_head;
 }
 
+PartialSchedule::Exits PartialSchedule::early_exits() const {
+  Exits exits{{}, makespan_};
+  using Free = std::pair<double, std::int32_t>;
+  std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
+  for (std::int32_t index = 0; index < problem_.workers; ++index) free.emplace(worker(index).free, index);
+  for (std::int64_t left = chains_without_tasks_; left > 0; --left) {
+    const auto [time, at] = free.top();
+    free.pop();
+    exits.workers.push_back(at);
+    exits.end = std::max(exits.end, time + costs_.early_exit);
+    free.emplace(time + costs_.early_exit, at);
+  }
+  return exits;
+}
+
 BackwardSchedule PartialSchedule::schedule() const {
-  const auto kv_tiles = static_cast<std::size_t>(problem_.mask.kv_tiles);
   std::vector<Started> order = order_;
   std::stable_sort(order.begin(), order.end(), [](const Started& a, const Started& b) {
     return a.start != b.start ? a.start < b.start : a.worker < b.worker;
@@ -202,17 +217,12 @@ BackwardSchedule PartialSchedule::schedule() const {
         {head_of(chain), kv_tile_of(chain), q_orders_[static_cast<std::size_t>(chain)]});
     schedule.worker.push_back(worker);
   }
-  // Chains without tasks come last, each where it ends first.
-  using Free = std::pair<double, std::int32_t>;
-  std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
-  for (std::int32_t index = 0; index < problem_.workers; ++index) free.emplace(worker(index).free, index);
+  const Exits exits = early_exits();
+  auto worker = exits.workers.begin();
   for (std::int32_t chain = 0; chain < chain_count(); ++chain) {
-    if (tasks_[static_cast<std::size_t>(chain) % kv_tiles] > 0) continue;
-    const auto [time, at] = free.top();
+    if (tasks(chain) > 0) continue;
     schedule.chains.push_back({head_of(chain), kv_tile_of(chain), {}});
-    schedule.worker.push_back(at);
-    free.pop();
-    free.emplace(time + costs_.early_exit, at);
+    schedule.worker.push_back(*worker++);
   }
   return schedule;
 }

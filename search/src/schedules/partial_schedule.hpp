@@ -85,7 +85,17 @@ class PartialSchedule {
     return head_of(chain) * problem_.mask.q_tiles + q_tile;
   }
   [[nodiscard]] bool complete() const { return steps_left_ == 0; }
+  /// Of the chains with tasks.
   [[nodiscard]] double makespan() const { return makespan_; }
+
+  /// Chains without tasks come last, each where it ends first: nobody waits for them, they are all alike, and
+  /// so no other place makes the whole schedule shorter.
+  struct Exits {
+    std::vector<std::int32_t> workers;
+    double end = 0;  ///< of the whole schedule
+  };
+  [[nodiscard]] Exits early_exits() const;
+  [[nodiscard]] std::int64_t chains_without_tasks() const { return chains_without_tasks_; }
 
   /// The complete schedule: static, chains by the time they start.
   [[nodiscard]] BackwardSchedule schedule() const;
@@ -135,7 +145,7 @@ class PartialSchedule {
   std::vector<std::vector<std::int32_t>> q_orders_, dq_orders_;
   bool undo_;
   std::vector<Record> records_;
-  std::int64_t steps_left_ = 0;
+  std::int64_t steps_left_ = 0, chains_without_tasks_ = 0;
   double makespan_ = 0;
 };
 

@@ -1,6 +1,8 @@
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/io/value_text.hpp>
@@ -16,8 +18,7 @@ constexpr std::int32_t kMaxHeadsPerSection = 1 << 30;
 
 void require_no_sizes(const ScheduleParts& parts, const std::string& mask) {
   for (const auto& [name, size] :
-       {std::pair{"q-tiles", parts.q_tiles}, std::pair{"kv-tiles", parts.kv_tiles},
-        std::pair{"seqlen-q", parts.seqlen_q}, std::pair{"seqlen-k", parts.seqlen_k},
+       {std::pair{"seqlen-q", parts.seqlen_q}, std::pair{"seqlen-k", parts.seqlen_k},
         std::pair{"q-tile", parts.q_tile}, std::pair{"kv-tile", parts.kv_tile}}) {
     if (!size) continue;
     throw InvalidParameter(mention(name), "given together with " + mention("mask") + " " + mask,
@@ -27,13 +28,18 @@ void require_no_sizes(const ScheduleParts& parts, const std::string& mask) {
 
 namespace {
 
+/// Whether numbers of tiles are those of the tokens, as an answer echoes them beside each other.
+bool agree(const ScheduleParts& parts, const TokenSizes& sizes) {
+  const auto same = [](std::optional<std::int64_t> said, std::int64_t tokens, std::int64_t tile) {
+    return !said || (tokens > 0 && tile > 0 && *said == ceil_divide(tokens, tile));
+  };
+  return same(parts.q_tiles, sizes.q_tokens, sizes.q_tile) &&
+         same(parts.kv_tiles, sizes.kv_tokens.value_or(sizes.q_tokens), sizes.kv_tile);
+}
+
 ScheduleSizes sizes_of(const ScheduleParts& parts) {
   const bool tiles = parts.q_tiles || parts.kv_tiles, tokens = parts.seqlen_q || parts.seqlen_k;
-  if (tiles && tokens) {
-    throw InvalidParameter(mention("q-tiles"), "given together with " + mention("seqlen-q"),
-                           "sizes in tiles or in tokens");
-  }
-  if (tiles) {
+  if (tiles && !tokens) {
     for (const auto& [name, size] :
          {std::pair{"q-tile", parts.q_tile}, std::pair{"kv-tile", parts.kv_tile}}) {
       if (size)
@@ -51,6 +57,10 @@ ScheduleSizes sizes_of(const ScheduleParts& parts) {
   TokenSizes sizes{*parts.seqlen_q, parts.seqlen_k};
   sizes.q_tile = parts.q_tile.value_or(sizes.q_tile);
   sizes.kv_tile = parts.kv_tile.value_or(sizes.kv_tile);
+  if (tiles && !agree(parts, sizes)) {
+    throw InvalidParameter(mention("q-tiles"), "given together with " + mention("seqlen-q"),
+                           "sizes in tiles or in tokens");
+  }
   return sizes;
 }
 
@@ -76,6 +86,7 @@ ScheduleQuestion question_of(const ScheduleParts& parts) {
   ScheduleQuestion question = parts.question;
   if (brings_sizes(question.mask)) {
     require_no_sizes(parts, mask_text(question.mask));
+    if (parts.q_tiles || parts.kv_tiles) question.sizes = TileSizes{parts.q_tiles, parts.kv_tiles};
   } else {
     question.sizes = sizes_of(parts);
   }

@@ -1,5 +1,6 @@
 #include "schedules/schedule_problem.hpp"
 
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -114,6 +115,19 @@ BlockMask MaskBuilder::operator()(const GnaMask& mask) const {
   return neighborhood_mask(problem);
 }
 
+/// Sizes beside a mask that brings its own are refused, but for its own numbers of tiles.
+void require_agreement(const ScheduleSizes& sizes, const MaskedTiles& own, const std::string& mask) {
+  if (std::holds_alternative<std::monostate>(sizes)) return;
+  const auto* tiles = std::get_if<TileSizes>(&sizes);
+  for (const auto& [name, said, is] :
+       {std::tuple{"q-tiles", tiles == nullptr ? std::nullopt : tiles->q_tiles, own.mask.q_tiles},
+        std::tuple{"kv-tiles", tiles == nullptr ? std::nullopt : tiles->kv_tiles, own.mask.kv_tiles}}) {
+    if (tiles != nullptr && said.value_or(is) == is) continue;
+    throw InvalidParameter(mention(name), "given together with " + mention("mask") + " " + mask,
+                           "no sizes: this mask brings its own");
+  }
+}
+
 }  // namespace
 
 MaskedTiles masked_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask, std::int32_t ctas_per_chain,
@@ -122,11 +136,9 @@ MaskedTiles masked_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask, s
     throw InvalidParameter("ctas-per-chain", std::to_string(ctas_per_chain), "1 or 2");
   const bool pairs = ctas_per_chain == 2;
   if (brings_sizes(mask)) {
-    if (!std::holds_alternative<std::monostate>(sizes))
-      throw InvalidParameter("sizes", "given together with mask " + mask_text(mask),
-                             "none: this mask brings its own");
     MaskedTiles own{std::visit(MaskBuilder({}, catalog), mask.rule), std::nullopt, {}};
     own.given = {own.mask.q_tiles, own.mask.kv_tiles};
+    require_agreement(sizes, own, mask_text(mask));
     if (pairs) own.mask = paired_kv_tiles(own.mask);
     return own;
   }

@@ -139,6 +139,7 @@ const std::set<std::string> kRules = {
     "schedule costs",
     "schedule dispatch",
     "schedule effort",
+    "schedule handoff-far",
     "schedule heads-in-flight",
     "schedule heads-kv",
     "schedule kv-tiles",

@@ -61,6 +61,8 @@ TEST_CASE("a chain that walks partial tiles first takes them ascending, then the
   CHECK(order("ascending") == std::vector<std::int32_t>{1, 3, 0, 2});
   CHECK(order("spt") == std::vector<std::int32_t>{1, 3, 0, 2});
   CHECK(order("descending") == std::vector<std::int32_t>{2, 0, 3, 1});
+  for (const char* shift : {"shift", "wave-shift"})  // have an order of their own
+    CHECK(order(shift) == std::vector<std::int32_t>{0, 1, 2, 3});
   request.walk = TileWalk::kInOrder;
   CHECK(order("ascending") == std::vector<std::int32_t>{0, 1, 2, 3});
 }

@@ -211,6 +211,68 @@ TEST_CASE("in turns with FlexAttention this project's kernel is the faster one o
   }
 }
 
+/// Pairs of configurations whose times differ by more than 5%, and those of them that are predicted the other way round.
+struct Order {
+  std::size_t pairs = 0, wrong = 0;
+};
+
+/// `points`: predicted and measured milliseconds of configurations of one layout, heads and kernel.
+Order order_of(const std::vector<std::pair<double, double>>& points) {
+  Order order;
+  for (const auto& [a_predicted, a_measured] : points) {
+    for (const auto& [b_predicted, b_measured] : points) {
+      if (b_measured <= 1.05 * a_measured) continue;
+      ++order.pairs;
+      if (a_predicted >= b_predicted) ++order.wrong;
+    }
+  }
+  return order;
+}
+
+TEST_CASE("of candidates that differ by more than 5%, 99 of 100 pairs are in the predicted order") {
+  const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_choice.json"));
+  const nlohmann::json suite = nlohmann::json::parse(text_of("data/suites/choice.json"));
+  const std::map<std::string, double> measured = medians_of(recording_of("nvidia-h200-choice.json"));
+  std::map<std::string, Order> found;
+  std::size_t at = 0;
+  for (const nlohmann::json& problem : frozen.at("problems")) {
+    std::vector<std::pair<double, double>> points;
+    for (const nlohmann::json& candidate : problem.at("candidates"))
+      points.emplace_back(candidate.at(5), measured.at(key_of(flex_point(suite.at("sweeps").at(at++)))));
+    const Order order = order_of(points);
+    found[problem.at("kernel")].pairs += order.pairs;
+    found[problem.at("kernel")].wrong += order.wrong;
+  }
+  for (const auto& [kernel, order] : found) {
+    INFO(kernel << ": " << order.wrong << " of " << order.pairs);
+    CHECK(order.pairs >= 2000);
+    CHECK(100 * order.wrong <= order.pairs);
+  }
+  CHECK(found.size() == 2);
+}
+
+TEST_CASE("two problems of a layout in the suites beside are in the predicted order, but for two pairs in turns") {
+  const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_beside.json"));
+  for (const std::string suite : {"beside", "beside-turns"}) {
+    const std::map<std::string, double> measured = medians_of(recording_of("nvidia-h200-" + suite + ".json"));
+    std::map<std::string, std::vector<std::pair<double, double>>> layouts;
+    for (const nlohmann::json& row : frozen.at("rows")) {
+      const nlohmann::json& point = row.at(0);
+      layouts[point.at("runs").dump() + point.at("input").dump() + point.at("heads").dump()].emplace_back(
+          row.at(1), measured.at(key_of(flex_point(point))));
+    }
+    Order all;
+    for (const auto& [layout, points] : layouts) {
+      const Order order = order_of(points);
+      all.pairs += order.pairs;
+      all.wrong += order.wrong;
+    }
+    INFO(suite);
+    CHECK(all.pairs >= 140);
+    CHECK(all.wrong <= (suite == "beside" ? 0U : 2U));
+  }
+}
+
 TEST_CASE("frozen times of FlashAttention-2 and cuDNN by timed wavefronts are 5% off on average") {
   const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_sdpa_times.json"));
   const std::map<std::string, double> measured = medians_of(recording_of("nvidia-h200-sdpa-times.json"));

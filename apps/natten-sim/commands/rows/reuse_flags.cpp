@@ -251,6 +251,7 @@ Options<ReuseFlags> reuse_rows() {
                 kPredictedDevice),
             .echo = Echo::kNever,
             .rules_out = others});
+  rows.include(conclusion_rows(), &ReuseFlags::output);
   return rows.include(output_rows(), &ReuseFlags::output);
 }
 

@@ -138,7 +138,8 @@ Options<Flags> cost_rows() {
                     "partition and across [default]",
             .echo = Echo::kNever});
   rows.add_key("handoff", path(schedule_part(&Parts::handoff), &study::Handoff::near));
-  rows.add_key("handoff_far", path(schedule_part(&Parts::handoff), &study::Handoff::far));
+  rows.add("--handoff-far", path(schedule_part(&Parts::handoff), &study::Handoff::far),
+           cost_about("H", "Across L2 partitions, FAR of --handoff [NEAR]"));
   add("--tax", &Costs::per_tile_tax, "The semaphore's cost, added to every ordered reduction [default]");
   add("--prologue", &Costs::prologue, "Cost before a chain's first compute [default]");
   add("--epilogue", &Costs::epilogue, "Cost behind a chain's tasks; a writer works meanwhile [default]");
@@ -177,6 +178,7 @@ Options<Flags> file_rows() {
            {.value = "FILE", .help = "Draw a Gantt chart: heads coloured, the critical path outlined"});
   rows.add("--perfetto", &Flags::perfetto,
            {.value = "FILE", .help = "Write a trace for ui.perfetto.dev, one track a worker"});
+  rows.include(conclusion_rows(), &Flags::output);
   rows.include(output_rows(), &Flags::output);
   return rows;
 }

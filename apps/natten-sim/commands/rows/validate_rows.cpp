@@ -95,6 +95,7 @@ Options<ValidateFlags> validate_rows() {
       "--report", &F::report,
       {.value = "FILE", .help = "Also write an HTML report: one self-contained file", .echo = Echo::kNever});
   rows.include(device_file_rows(), &F::files);
+  rows.include(conclusion_rows(), &F::output);
   return rows.include(output_rows(), &F::output);
 }
 

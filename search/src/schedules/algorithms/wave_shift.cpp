@@ -17,6 +17,7 @@ PlanOutcome plan_wave_shift(const ScheduleRequest& request) {
   schedule.worker = place_in_turn(problem, schedule.dispatch);
   for (std::size_t launch = 0; launch < schedule.chains.size(); ++launch) {
     std::vector<std::int32_t>& order = schedule.chains[launch].q_order;
+    std::sort(order.begin(), order.end());  // whatever the walk: a rotation has an order of its own
     const auto in_wave = static_cast<std::int32_t>(launch % static_cast<std::size_t>(problem.workers));
     const auto start = std::find_if(order.begin(), order.end(),
                                     [&](std::int32_t q) { return q >= in_wave % problem.mask.q_tiles; });

@@ -44,12 +44,13 @@ struct ScheduleParts {
 
 /// The question that the parts ask. It asks for the plan of one algorithm; and of all, where nobody gave
 /// costs, for the map of where costs decide.
-/// @throws InvalidParameter for sizes that are missing, contradict each other, or stand beside a mask that
-/// brings its own, and for workers given twice.
+/// @throws InvalidParameter for sizes that are missing, contradict each other, or those of a mask that brings
+/// its own, and for workers given twice. What `parts_of` echoes contradicts nothing.
 [[nodiscard]] ScheduleQuestion question_of(const ScheduleParts& parts);
 
-/// For callers that read a mask's file only when nothing speaks against it. @throws InvalidParameter for sizes
-/// beside `mask`, which brings its own.
+/// For callers that read a mask's file only when nothing speaks against it. @throws InvalidParameter for
+/// tokens beside `mask`, which brings its own sizes. Numbers of tiles may stand there, if they are the
+/// mask's.
 void require_no_sizes(const ScheduleParts& parts, const std::string& mask);
 
 /// The question of parts about a schedule that was made elsewhere: it says all but workers and costs.

@@ -2,7 +2,10 @@
 // were fitted to: throughput when deterministic over throughput when not, as its pull requests give them
 // (data/flash-attention-determinism.json). One set of costs, of FlashAttention-4 on an H200, stands for all;
 // in a ratio the unit drops out. Beside it, the model without latencies.
+#include <cmath>
+
 #include <fmt/format.h>
+
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
@@ -25,15 +28,28 @@ SequenceWindow window_named(const std::string& mask) {
   return {};
 }
 
+/// Every attended tile partly masked, as a dilated window leaves it.
+void make_partial(BlockMask& mask) {
+  for (TileWork& work : mask.work)
+    if (work == TileWork::kFull) work = TileWork::kPartial;
+}
+
 ScheduleRequest request_for(const Json& point, const BackwardCosts& costs) {
   ScheduleRequest request;
+  BackwardProblem& problem = request.problem;
   const std::int64_t tokens = point["tokens"];
-  request.problem.mask =
-      window_mask({tokens, tokens, point["q_tile"], point["kv_tile"]}, window_named(point["mask"]));
-  request.problem.heads = point["heads"];
-  request.problem.workers = point["workers"];
+  problem.mask = window_mask({tokens, point.value("kv_tokens", tokens), point["q_tile"], point["kv_tile"]},
+                             window_named(point["mask"]));
+  if (point.value("every_tile", std::string()) == "partial") make_partial(problem.mask);
+  problem.heads = point["heads"];
+  problem.heads_per_kv_head = problem.heads / point.value("heads_kv", problem.heads);
+  problem.workers = point["workers"];
   request.walk = parse_name<TileWalk>(point.value("walk", std::string("in-order")));
   request.costs = costs;
+  request.costs.reduce /= point.value("ctas_per_chain", 1);  // each of a pair reduces half of a dQ tile
+  const double slower = point.value("compute_scale", 1.0);
+  request.costs.compute *= slower;
+  request.costs.compute_partial *= slower;
   return request;
 }
 
@@ -41,35 +57,57 @@ double makespan_with(const ScheduleRequest& request, const std::string& algorith
   return run_plan(plan_backward(schedule_algorithm(algorithm), request)).makespan;
 }
 
-/// Throughput when deterministic over throughput when not.
-double determinism_ratio(const Json& point, const BackwardCosts& costs) {
+/// Time when deterministic over time when not.
+double slowdown(const Json& point, const BackwardCosts& costs) {
   ScheduleRequest request = request_for(point, costs);
   const double unordered = makespan_with(request, "unordered");
   BackwardCall call;
   call.q_tokens = call.kv_tokens = point["tokens"];
   call.head_dim = point["head_dim"];
   request.launch = schedules::sections_within(kSectionBytes, call);
-  return unordered / makespan_with(request, point["algorithm"]);
+  return makespan_with(request, point["algorithm"]) / unordered;
+}
+
+/// Throughputs are compared by their difference, times by their ratio.
+PublishedRow row_of(const Json& published, const Json& point, const std::string& costs_name, double ours) {
+  const bool times = point["unit"] == "ms";
+  const double deterministic = point["deterministic"], unordered = point["unordered"];
+  const double theirs = deterministic / unordered;
+  PublishedRow row = number_row(
+      fmt::format("{}: pull request {}", costs_name, point["pull_request"].get<int>()),
+      fmt::format("{}, {}", point["item"].get<std::string>(), times ? "slowdown" : "throughput left"), theirs,
+      times ? ours : 1 / ours, published[times ? "slowdown_tolerance" : "tolerance"]);
+  row.published = fmt::format("{:.{}f}", theirs, times ? 2 : 4);
+  row.fitted = false;
+  if (times) {
+    row.ours = fmt::format("{:.2f}", ours);
+    row.relative = true;
+    row.deviation = ours / theirs - 1;
+    row.verdict = std::abs(row.deviation) <= row.tolerance ? Verdict::kWithin : Verdict::kOutside;
+  }
+  if (point.contains("mask_from"))
+    row.note = "mask not stated, taken from " + point["mask_from"].get<std::string>();
+  return row;
 }
 
 std::vector<PublishedRow> determinism_rows(const study::Context& context) {
   const Json published = Json::parse(published_determinism_figures());
-  const ScheduleCostSet& set = context.catalog.schedule_cost_set(published["costs"].get<std::string>());
-  const BackwardCosts fitted = backward_costs(set, *set.tasks_of(MaskClass::kCausal));
   BackwardCosts zero;
   zero.compute = zero.compute_partial = published["zero_latency"]["compute"];
   zero.reduce = published["zero_latency"]["reduce"];
-  const double tolerance = published["tolerance"];
   std::vector<PublishedRow> rows;
-  for (const auto& [name, costs] : {std::pair{std::string("costs of ") + set.name, fitted},
-                                    std::pair{std::string("zero latency"), zero}}) {
+  for (const bool latencies : {true, false}) {
     for (const Json& point : published["points"]) {
-      const double theirs = point["deterministic"].get<double>() / point["unordered"].get<double>();
-      rows.push_back(number_row(fmt::format("{}: pull request {}", name, point["pull_request"].get<int>()),
-                                point["item"], theirs, determinism_ratio(point, costs), tolerance));
-      rows.back().published = fmt::format("{:.4f}", theirs);
-      rows.back().fitted = false;
-      if (name == "zero latency") mark_known(rows.back(), "for comparison");
+      const std::string name = point.value("costs", published["costs"].get<std::string>());
+      const ScheduleCostSet& set = context.catalog.schedule_cost_set(name);
+      const BackwardCosts fitted = backward_costs(set, *set.tasks_of(MaskClass::kCausal));
+      rows.push_back(row_of(published, point, latencies ? "costs of " + set.name : "zero latency",
+                            slowdown(point, latencies ? fitted : zero)));
+      if (!latencies) {
+        mark_known(rows.back(), "for comparison");
+      } else if (point.contains("note")) {
+        mark_known(rows.back(), point["note"]);
+      }
     }
   }
   return rows;

@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/time_report.hpp>
+
+#include "closings/certainty.hpp"
+
+namespace natten_sim::report {
+namespace {
+
+const study::PassTime& time_of(const study::DeviceAdvice& advice) {
+  return std::get<study::PassTime>(*advice.choices.front().count.time);
+}
+
+}  // namespace
+
+Closing closing_of(const study::AdviseAnswer& answer) {
+  Closing closing;
+  const study::DeviceAdvice* best = nullptr;
+  for (const study::DeviceAdvice& advice : answer.devices) {
+    if (advice.choices.empty()) continue;
+    if (best == nullptr || time_of(advice).total_ms < time_of(*best).total_ms) best = &advice;
+  }
+  if (best == nullptr) {
+    closing.limit = "no device has a configuration for this wish";
+    closing.change = "first wish for another sparsity or speedup";
+    closing.certainty = "what is missing stands above";
+    return closing;
+  }
+  const study::AdviceChoice& choice = best->choices.front();
+  const study::PassTime& time = time_of(*best);
+  const NeighborhoodMask& mask = choice.count.forward.problem.mask;
+  closing.limit = fmt::format("on {} most of {} goes into {}", best->device, duration_text(time.total_ms),
+                              time.limited_by);
+  closing.change =
+      fmt::format("first take window {}, stride {}", to_string(window_of(mask)), to_string(stride_of(mask)));
+  closing.options["window"] = to_json(window_of(mask));
+  closing.options["stride"] = to_json(stride_of(mask));
+  if (time.speedup) {
+    closing.gain = time.speedup;
+    closing.gain_text = fmt::format("{:.2f}x over dense attention", *time.speedup);
+    if (choice.end_to_end_speedup)
+      closing.gain_text += fmt::format(", {:.2f}x end to end", *choice.end_to_end_speedup);
+  }
+  closing.certainty = certainty_of(time.evidence);
+  return closing;
+}
+
+}  // namespace natten_sim::report

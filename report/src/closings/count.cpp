@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/time_report.hpp>
+
+#include "closings/certainty.hpp"
+
+namespace natten_sim::report {
+namespace {
+
+constexpr double kUneven = 1.1, kMuchWaste = 0.05;
+
+const study::PassTime* predicted(const study::CountAnswer& answer) {
+  return answer.time ? std::get_if<study::PassTime>(&*answer.time) : nullptr;
+}
+
+std::string limit_of(const study::CountAnswer& answer, const study::CountConclusion& end) {
+  const TileCount& count = answer.forward.count;
+  std::string text;
+  if (const study::PassTime* time = predicted(answer))
+    text = fmt::format("most of {} goes into {}, ", duration_text(time->total_ms), time->limited_by);
+  text +=
+      end.busiest_over_mean >= kUneven
+          ? fmt::format("the busiest Q tile visits {} KV tiles, {:.2f} times the mean",
+                        grouped(count.max_tiles_per_walked_tile), end.busiest_over_mean)
+          : fmt::format("each Q tile visits about {:.4g} KV tiles",
+                        static_cast<double>(count.visited_tiles) / static_cast<double>(count.walked_tiles()));
+  if (end.wasted_share >= kMuchWaste)
+    text += fmt::format(", and {:.0f}% of the multiplied pairs are masked or padded", 100 * end.wasted_share);
+  return text;
+}
+
+void say_change(const study::CountConclusion& end, Closing& closing) {
+  const study::CountChange& change = *end.change;
+  closing.gain = change.gain;
+  closing.gain_text = end.of == study::CountGain::kTime
+                          ? fmt::format("{:.2f}x faster, {}", change.gain, duration_text(change.after))
+                          : fmt::format("{:.2f}x fewer multiplied pairs", change.gain);
+  switch (change.lever) {
+    case study::CountLever::kTiles:
+      closing.change = fmt::format("first take Q tile {} with KV tile {}", to_string(change.tiles.q_tile),
+                                   to_string(change.tiles.kv_tile));
+      closing.options["q_tile"] = to_json(change.tiles.q_tile);
+      closing.options["kv_tile"] = to_json(change.tiles.kv_tile);
+      return;
+    case study::CountLever::kStride:
+      closing.change = fmt::format("no tile shape does better, so first take stride {}, which shares windows",
+                                   to_string(change.stride));
+      closing.options["stride"] = to_json(change.stride);
+      return;
+    case study::CountLever::kWindow:
+      closing.change =
+          fmt::format("no tile shape or stride does better, so first take a smaller window, say {}",
+                      to_string(change.window));
+      closing.options["window"] = to_json(change.window);
+      closing.options["stride"] = to_json(change.stride);
+  }
+}
+
+}  // namespace
+
+Closing closing_of(const study::CountAnswer& answer, const study::CountConclusion& end) {
+  Closing closing;
+  closing.limit = limit_of(answer, end);
+  if (answer.kernel.refusal) {
+    closing.limit = "NATTEN refuses this call";
+    closing.change = "first mend what its rule says above";
+  } else if (end.change) {
+    say_change(end, closing);
+  }
+  if (const study::PassTime* time = predicted(answer)) {
+    closing.certainty = "counts are exact, " + certainty_of(time->evidence);
+  } else {
+    closing.certainty = answer.time ? "counts are exact, and a time is not predicted"
+                                    : "counts are exact, and milliseconds need a device";
+  }
+  return closing;
+}
+
+}  // namespace natten_sim::report

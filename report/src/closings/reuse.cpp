@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <natten_sim/core/names.hpp>
+#include <natten_sim/report/closing.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+std::string read_text(std::int64_t bytes) {
+  constexpr double kMiB = 1024.0 * 1024.0, kGiB = 1024.0 * kMiB;
+  const double size = static_cast<double>(bytes);
+  return size >= kGiB ? fmt::format("{:.2f} GiB", size / kGiB) : fmt::format("{:.2f} MiB", size / kMiB);
+}
+
+std::string what_returns(const study::ReuseSubject& subject) {
+  if (std::holds_alternative<study::AttentionSubject>(subject)) return "K and V return";
+  return std::holds_alternative<study::StreamSubject>(subject) ? "parts of the buffer return" : "data return";
+}
+
+void say_change(const study::ReuseConclusion& end, Closing& closing) {
+  const study::ReuseChange& change = *end.change;
+  const std::string name = change.order ? to_string(*change.order) : to_string(*change.launch);
+  closing.change = change.order ? "first walk the KV tiles in " + name + " order" : "first launch " + name;
+  closing.options[change.order ? "order" : "launch"] = name;
+  closing.gain = change.gain;
+  closing.gain_text = fmt::format("{} instead of {}, {:.2f}x fewer", read_text(change.read_bytes),
+                                  read_text(end.read_bytes), change.gain);
+  if (change.time_gain) closing.gain_text += fmt::format(", in {:.2f} of the time", 1 / *change.time_gain);
+}
+
+std::string limit_of(const study::ReuseAnswer& answer, const study::ReuseConclusion& end) {
+  const std::string at = end.seqlen ? fmt::format("at {} tokens ", *end.seqlen) : std::string();
+  switch (end.limit) {
+    case study::ReuseLimit::kNoCache:
+      return "no cache was named, so nothing can miss";
+    case study::ReuseLimit::kUnanswered:
+      return at + "no formula says what misses on this walk";
+    case study::ReuseLimit::kCompulsory:
+      return at + "all that is read from DRAM is read once";
+    case study::ReuseLimit::kCapacity:
+      break;
+  }
+  return fmt::format("{}{} after the L2 has lost them, so DRAM is read {:.2f} times as much as once", at,
+                     what_returns(answer.question.subject), end.reads_of_cold);
+}
+
+std::string certainty_of_method(const study::ReuseMethod& method) {
+  if (std::holds_alternative<study::TimedRun>(method))
+    return "CTAs were simulated in time, and a real kernel's drift differs";
+  return "sectors are exact, misses are those of CTAs in lockstep, from which real kernels drift";
+}
+
+}  // namespace
+
+Closing closing_of(const study::ReuseAnswer& answer, const study::ReuseConclusion& end) {
+  Closing closing;
+  closing.limit = limit_of(answer, end);
+  closing.certainty = certainty_of_method(*answer.question.method);
+  if (end.change) {
+    say_change(end, closing);
+  } else if (end.limit == study::ReuseLimit::kNoCache) {
+    closing.change = "first name a device or the bytes of its L2";
+  } else if (end.limit == study::ReuseLimit::kUnanswered) {
+    closing.change = "first ask for fidelity lru";
+    closing.options["fidelity"] = "lru";
+  } else if (end.limit == study::ReuseLimit::kCapacity) {
+    closing.change = end.asked ? "no other order reads less, so only shorter reuse would: a larger "
+                                 "cache, or less data at a time"
+                               : "other orders were not asked, which takes long here";
+  }
+  return closing;
+}
+
+}  // namespace natten_sim::report

@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/schedule_report.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+constexpr double kHardlyAny = 0.005;
+
+const char* loss_text(study::ScheduleLoss loss) {
+  switch (loss) {
+    case study::ScheduleLoss::kStartup:
+      return "before their first task";
+    case study::ScheduleLoss::kWaitForTurn:
+      return "waiting for their turn to reduce";
+    case study::ScheduleLoss::kTail:
+      return "behind their last task";
+    case study::ScheduleLoss::kNothing:
+      break;
+  }
+  return "nowhere";
+}
+
+std::string limit_of(const study::ScheduleConclusion& end) {
+  if (end.loss == study::ScheduleLoss::kNothing)
+    return fmt::format("under {} no worker is ever idle", end.from);
+  return fmt::format("under {} workers spend {:.1f}% of their time {}", end.from, 100 * end.loss_share,
+                     loss_text(end.loss));
+}
+
+}  // namespace
+
+Closing closing_of(const study::ScheduleAnswer& answer, const study::ScheduleConclusion& end) {
+  Closing closing;
+  closing.certainty = "all were simulated event by event, and are as good as the costs";
+  if (end.from.empty()) {
+    closing.limit = "no schedule of this problem finishes";
+    closing.certainty = "each was simulated event by event";
+    return closing;
+  }
+  closing.limit = limit_of(end);
+  if (end.fastest.empty()) {
+    closing.limit += fmt::format(", {:.1f}% above the lower bound", 100 * end.gap);
+    closing.certainty = "it was simulated event by event, and is as good as the costs";
+    return closing;
+  }
+  if (end.fastest == end.from || end.gain <= 1) {
+    closing.change = "no other deterministic schedule that was run is faster";
+  } else {
+    closing.change = "first take " + end.fastest;
+    closing.gain = end.gain;
+    closing.gain_text = fmt::format("{:.2f}x faster, {} instead of {}", end.gain,
+                                    short_number(end.fastest_makespan), short_number(end.from_makespan));
+    closing.options["algorithm"] = end.fastest;
+  }
+  if (end.flip) {
+    closing.certainty +=
+        fmt::format("; with a handoff of {} ({} computes) or {}, {} is faster",
+                    short_number(end.flip->handoff), short_number(end.flip->handoff / answer.costs.compute),
+                    end.flip->above ? "more" : "less", end.flip->to);
+  } else if (end.flip_asked) {
+    closing.certainty += fmt::format(
+        "; that stays so for {}", answer.costs.handoff > 0 ? "shorter handoffs, and four computes longer ones"
+                                                           : "handoffs of up to four computes");
+  }
+  return closing;
+}
+
+Closing closing_of(const study::KernelScheduleAnswer& answer) {
+  Closing closing;
+  if (!answer.deterministic || !answer.not_deterministic || !answer.ratio) {
+    closing.limit = "nobody has measured what the tasks of this kernel cost here";
+    closing.change = "first name a cost set or a device that has one";
+    closing.certainty = "the launch is read from the kernel's source";
+    return closing;
+  }
+  const study::KernelRunTime& run = *answer.deterministic;
+  const double waiting = run.waiting_us / run.makespan_us;
+  closing.limit =
+      waiting < kHardlyAny
+          ? "taking turns costs work, and hardly any waiting"
+          : fmt::format("fixed turns keep the workers waiting for {:.1f}% of the kernel", 100 * waiting);
+  closing.change = "without determinism";
+  closing.gain = run.time_ms / answer.not_deterministic->time_ms;
+  closing.gain_text = fmt::format(
+      "{:.2f}x faster, {:.3g} ms instead of {:.3g} ms; no order saves more than {:.2f}x", *closing.gain,
+      answer.not_deterministic->time_ms, run.time_ms, run.makespan_us / run.lower_bound_us);
+  closing.certainty = "simulated with measured costs";
+  return closing;
+}
+
+}  // namespace natten_sim::report

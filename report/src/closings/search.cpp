@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/time_report.hpp>
+
+#include "closings/certainty.hpp"
+
+namespace natten_sim::report {
+namespace {
+
+/// The devices' best candidate: the one with the least time, else the first there is.
+const study::SearchAnswer* best_answer(std::span<const study::SearchAnswer> answers) {
+  const study::SearchAnswer* best = nullptr;
+  for (const study::SearchAnswer& answer : answers) {
+    if (answer.candidates.empty()) continue;
+    const auto time = [](const study::SearchAnswer& of) { return of.candidates.front().total_ms(); };
+    if (best == nullptr || (time(answer) > 0 && time(answer) < time(*best))) best = &answer;
+  }
+  return best;
+}
+
+/// The first, but of a ladder or a front the one that gains most.
+const study::SearchCandidate& best_candidate(const study::SearchAnswer& answer) {
+  const auto& candidates = answer.candidates;
+  if (answer.question.kind == study::SearchKind::kBest) return candidates.front();
+  return *std::max_element(candidates.begin(), candidates.end(),
+                           [](const auto& a, const auto& b) { return a.speedup < b.speedup; });
+}
+
+/// Others whose time lies within the interval of the best one's.
+std::size_t not_told_apart(const study::SearchAnswer& answer) {
+  const study::SearchCandidate& best = answer.candidates.front();
+  double high = 0;
+  for (const auto& time : {best.time, best.backward_time}) high += time ? time->high_ms : 0;
+  std::size_t count = 0;
+  for (std::size_t i = 1; i < answer.candidates.size(); ++i)
+    count += answer.candidates[i].total_ms() <= high ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+Closing closing_of(std::span<const study::SearchAnswer> answers) {
+  Closing closing;
+  const study::SearchAnswer* answer = best_answer(answers);
+  if (answer == nullptr) {
+    closing.limit = "no combination meets the constraints";
+    closing.change = "first widen the range of sparsity or of windows";
+    closing.certainty = "every combination was looked at";
+    return closing;
+  }
+  const study::SearchCandidate& best = best_candidate(*answer);
+  const TilingProblem& problem = best.counted.problem;
+  const TileCount& count = best.counted.count;
+  closing.limit = fmt::format("{:.0f}% of the pairs that the best candidate multiplies are masked or padded",
+                              100 * count.wasted_share());
+  if (answers.size() > 1) closing.change = "on " + *answer->question.setting.device + " ";
+  closing.change += fmt::format("first take window {}, stride {}", to_string(window_of(problem.mask)),
+                                to_string(stride_of(problem.mask)));
+  closing.options["window"] = to_json(window_of(problem.mask));
+  closing.options["stride"] = to_json(stride_of(problem.mask));
+  closing.gain = best.speedup;
+  closing.gain_text = fmt::format("{:.2f}x over dense attention", best.speedup);
+  const std::optional<study::PassTime>& time = best.time ? best.time : best.backward_time;
+  if (!time) {
+    closing.certainty = "counts are exact, and a time could rank the candidates otherwise";
+    return closing;
+  }
+  closing.gain_text += ", " + duration_text(best.total_ms());
+  closing.certainty =
+      fmt::format("{} of the {} candidates behind it are within its error: {}", not_told_apart(*answer),
+                  answer->candidates.size() - 1, certainty_of(time->evidence));
+  return closing;
+}
+
+}  // namespace natten_sim::report

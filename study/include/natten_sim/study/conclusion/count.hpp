@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+
+#include <natten_sim/study/count.hpp>
+
+namespace natten_sim::study {
+
+/// What a count comes down to: what holds the forward pass back, and the one change that helps most. Every
+/// gain is that of asking count() again.
+///
+///     CountConclusion end = conclude(answer, context);
+///     if (end.change) end.change->gain;  // 1.2: a fifth faster with end.change->tiles
+
+/// kTiles: another tile pair of the backend, the same attention. kStride: another stride, so that queries
+/// share windows; kWindow: half the window on every axis. Those two change the model.
+enum class CountLever { kTiles, kStride, kWindow };
+
+struct CountChange {
+  CountLever lever = CountLever::kTiles;
+  TilePair tiles;          ///< with it
+  Extents stride, window;  ///< with it
+  double gain = 1;         ///< before over after, of CountConclusion::of
+  double after = 0;        ///< in its unit
+};
+
+/// The quantity of a gain: milliseconds of the predicted forward pass, else multiplied pairs.
+enum class CountGain { kTime, kPairs };
+
+struct CountConclusion {
+  double busiest_over_mean = 1;  ///< tiles of the Q tile that streams most, over the mean
+  double wasted_share = 0;       ///< of the multiplied pairs
+  CountGain of = CountGain::kPairs;
+  double before = 0;                  ///< in the unit of `of`
+  std::optional<CountChange> change;  ///< none: nothing that was asked gains kWorthwhile
+  std::size_t tile_pairs_asked = 0;   ///< besides the answer's own
+};
+
+/// Smaller gains are not worth a change.
+inline constexpr double kWorthwhile = 1.02;
+
+/// Asks count() for the tile pairs of the backend; if none gains, for strides of one Q tile, then for a
+/// window of half the size. Without a predicted time only Q tiles with as many tokens are compared: a smaller
+/// one multiplies less and takes longer a pair. Nothing is asked where NATTEN refuses the call or tiles do
+/// not factorise over axes. O(20) counts.
+[[nodiscard]] CountConclusion conclude(const CountAnswer& answer, const Context& context);
+
+}  // namespace natten_sim::study

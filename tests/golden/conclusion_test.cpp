@@ -1,0 +1,99 @@
+// Answers end with one sentence, and its numbers are those of the answer and of asking again.
+#include <cctype>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+using namespace nlohmann::literals;
+
+const std::vector<std::string> kQuestions = {
+    "count --preset hunyuan-video -w 18 24 24 --device h200",
+    "count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4",
+    "search -i 64 64 -w 16 16 --top 2",
+    "search --preset flux1-dev-4k --device h200 --sparsity 0.90:0.91",
+    "advise --preset flux1-dev-4k --device h200",
+    "reuse -i 131072 -d 64 --device h200",
+    "reuse -d 64 --device h200 --sweep seqlen=65536:131072:65536",
+    "schedule --q-tiles 8 --heads 2 --mask causal",
+    "schedule --q-tiles 8 --heads 2 --mask causal --algorithm spt",
+    "schedule -i 8192 --heads 16 --device h200 --kernel fa4 -d 128",
+    "atomics --distribution zipf:1.5",
+    "msda --config B4_800x1333_d256_L4",
+    "validate stream --recorded data/recordings",
+};
+
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool blank = std::isspace(static_cast<unsigned char>(c)) != 0;
+    if (!blank || (!line.empty() && line.back() != ' ')) line += blank ? ' ' : c;
+  }
+  return line;
+}
+
+std::string from_root(std::string line) {
+  const std::size_t at = line.find("data/recordings");
+  return at == std::string::npos ? line : line.insert(at, std::string(NATTEN_SIM_SOURCE_DIR) + "/");
+}
+
+TEST_CASE("every answer ends with the sentence that its JSON has, and without it on request") {
+  for (const std::string& question : kQuestions) {
+    INFO(question);
+    const std::string line = from_root(question);
+    const Json end = conclusion_of(line);
+    const std::string sentence = end["sentence"].get<std::string>();
+    CHECK(sentence.starts_with("In short: "));
+    CHECK(sentence.ends_with("."));
+    CHECK(one_line(run(line).out).ends_with(sentence + " "));
+    CHECK(sentence.find(end["limit"].get<std::string>()) != std::string::npos);
+    CHECK(sentence.find(end["certainty"].get<std::string>()) != std::string::npos);
+    CHECK(conclusion_of(line + " --no-conclusion").is_null());
+    CHECK(run(line + " --no-conclusion").out.find("In short:") == std::string::npos);
+  }
+}
+
+TEST_CASE("the gain of a remedy is that of the table of remedies") {
+  const Json result = result_of("atomics --distribution zipf:1.5");
+  const Json& best = result["remedies"][0];
+  const Json end = conclusion_of("atomics --distribution zipf:1.5");
+  CHECK(end["gain"] == result["time_ns"].get<double>() / best["time_ns"].get<double>());
+  CHECK(end["change"] == "first take " + best["name"].get<std::string>());
+}
+
+TEST_CASE("options of a conclusion are options, and taking them gains what it says") {
+  const auto words = [](const Json& value) {
+    std::string text;
+    if (!value.is_array()) return value.get<std::string>();
+    for (const Json& each : value) text += each.dump() + " ";
+    return text;
+  };
+  const auto gained = [&](const std::string& line, const Json::json_pointer& field) {
+    const Json before = result_of(line), end = conclusion_of(line);
+    std::string varied = line;
+    for (const auto& [key, value] : end["options"].items()) {
+      std::string flag = key;
+      for (char& c : flag) c = c == '_' ? '-' : c;
+      varied += " --" + flag + " " + words(value);
+    }
+    REQUIRE(varied != line);
+    CHECK(end["gain"].get<double>() ==
+          Approx(before[field].get<double>() / result_of(varied)[field].get<double>()));
+  };
+  gained("count --preset hunyuan-video -w 18 24 24 --device h200", "/time_ms/total"_json_pointer);
+  gained("reuse -i 131072 -d 64 --device h200", "/dram_read_bytes"_json_pointer);
+}
+
+TEST_CASE("batches and serve have no sentence unless it is asked for") {
+  const Run batch = run("count --batch -", "{\"input\": [64], \"window\": [16]}\n");
+  CHECK(batch.exit_code == 0);
+  CHECK(batch.out.find("conclusion") == std::string::npos);
+  const std::string request = R"({"command": "count", "options": {"input": [64], "window": [16])";
+  CHECK(run("serve", request + "}}\n").out.find("conclusion") == std::string::npos);
+  CHECK(run("serve", request + R"(, "no-conclusion": false}})" + "\n").out.find("In short") !=
+        std::string::npos);
+}
+
+}  // namespace

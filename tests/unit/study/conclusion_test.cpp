@@ -1,0 +1,211 @@
+// What answers come down to: every gain is that of asking the model once more, which these tests do by
+// themselves.
+#include <natten_sim/io/msda_data.hpp>
+#include <natten_sim/study/conclusion/count.hpp>
+#include <natten_sim/study/conclusion/msda.hpp>
+#include <natten_sim/study/conclusion/reuse.hpp>
+#include <natten_sim/study/conclusion/schedule.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using study::CountLever;
+
+const study::Context& shipped() {
+  static const study::Context kContext = study::default_context();
+  return kContext;
+}
+
+study::CountQuestion video(const char* device) {
+  study::CountQuestion question;
+  question.setting.preset = "hunyuan-video";
+  if (device != nullptr) question.setting.device = device;
+  question.window = {18, 24, 24};
+  return question;
+}
+
+double forward_ms(const study::CountAnswer& answer) {
+  return std::get<study::PassTime>(answer.time.value()).total_ms;
+}
+
+TEST_CASE("a poor tile pair is told to change to the fastest of its backend, with that one's time") {
+  const Backend& backend = shipped().catalog.backend("blackwell-fna");
+  study::CountQuestion question = video("b200");
+  // The slowest and the fastest, by asking for each.
+  std::optional<TilePair> slowest, fastest;
+  double most = 0, least = 1e9;
+  for (const TilePair& pair : tile_pairs(backend, 3, 128, Walk::kForward)) {
+    question.q_tile = pair.q_tile, question.kv_tile = pair.kv_tile;
+    const double ms = forward_ms(study::count(question, shipped()));
+    if (ms > most) most = ms, slowest = pair;
+    if (ms < least) least = ms, fastest = pair;
+  }
+  REQUIRE(most > 1.02 * least);
+  question.q_tile = slowest->q_tile, question.kv_tile = slowest->kv_tile;
+  const study::CountAnswer answer = study::count(question, shipped());
+  const study::CountConclusion end = study::conclude(answer, shipped());
+  CHECK(end.of == study::CountGain::kTime);
+  CHECK(end.before == most);
+  REQUIRE(end.change.has_value());
+  CHECK(end.change->lever == CountLever::kTiles);
+  CHECK(end.change->tiles == *fastest);
+  CHECK(end.change->after == least);
+  CHECK(end.change->gain == most / least);
+  CHECK(end.busiest_over_mean == Approx(static_cast<double>(answer.forward.count.max_tiles_per_walked_tile) *
+                                        static_cast<double>(answer.forward.count.q_tiles) /
+                                        static_cast<double>(answer.forward.count.visited_tiles)));
+}
+
+TEST_CASE("where no tile pair is faster, a stride is named, and counting with it gives the gain") {
+  study::CountQuestion question = video("h200");
+  const study::CountAnswer answer = study::count(question, shipped());
+  const study::CountConclusion end = study::conclude(answer, shipped());
+  REQUIRE(end.change.has_value());
+  CHECK(end.change->lever == CountLever::kStride);
+  question.stride = end.change->stride;
+  const double after = forward_ms(study::count(question, shipped()));
+  CHECK(after == end.change->after);
+  CHECK(end.change->gain == forward_ms(answer) / after);
+  CHECK(end.change->gain > 1.02);
+}
+
+TEST_CASE("without a device only Q tiles of one size are compared, by the pairs that they multiply") {
+  study::CountQuestion question = video(nullptr);
+  const study::CountAnswer answer = study::count(question, shipped());
+  const study::CountConclusion end = study::conclude(answer, shipped());
+  CHECK(end.of == study::CountGain::kPairs);
+  CHECK(end.before == static_cast<double>(answer.forward.count.mma_pairs));
+  REQUIRE(end.change.has_value());
+  question.q_tile = end.change->tiles.q_tile, question.kv_tile = end.change->tiles.kv_tile;
+  question.stride = end.change->stride;
+  const study::CountAnswer other = study::count(question, shipped());
+  CHECK(end.change->gain == Approx(static_cast<double>(answer.forward.count.mma_pairs) /
+                                   static_cast<double>(other.forward.count.mma_pairs)));
+}
+
+TEST_CASE("dense attention can only be told to take a window") {
+  study::CountQuestion question;
+  question.setting.input = {64};
+  question.q_tile = {16}, question.kv_tile = {16};
+  const study::CountConclusion end = study::conclude(study::count(question, shipped()), shipped());
+  REQUIRE(end.change.has_value());
+  CHECK(end.change->lever == CountLever::kWindow);
+  CHECK(end.change->window == Extents{32});
+  CHECK(end.busiest_over_mean == 1.0);
+}
+
+TEST_CASE("a stream beyond the cache is told to turn round, which saves (passes - 1) capacities") {
+  study::ReuseQuestion question;
+  question.subject = study::StreamSubject{.bytes = 1 << 26, .passes = 8, .workers = 4};
+  question.capacity_bytes = 1 << 24;
+  const study::ReuseAnswer answer = study::reuse(question, shipped());
+  const study::ReuseConclusion end = study::conclude(answer, shipped());
+  CHECK(end.limit == study::ReuseLimit::kCapacity);
+  CHECK(end.read_bytes == 8LL << 26);
+  CHECK(end.reads_of_cold == 8.0);
+  REQUIRE(end.change.has_value());
+  CHECK(end.change->order == KvOrder::kSawtooth);
+  CHECK(end.change->read_bytes == (8LL << 26) - 7 * (1LL << 24));
+  CHECK(end.change->gain == Approx(512.0 / (512 - 7 * 16)));
+}
+
+TEST_CASE("an order that reads less is named with the bytes that reuse() says of it") {
+  study::ReuseQuestion question;
+  question.subject = study::AttentionSubject{.seqlen = Extents{65536}, .heads = 2};
+  question.device = "h200";
+  question.capacity_bytes = 8 << 20;
+  question.method = study::LruReplay{};
+  const study::ReuseConclusion end = study::conclude(study::reuse(question, shipped()), shipped());
+  REQUIRE(end.change.has_value());
+  CHECK(end.asked);
+  if (end.change->order) question.order = *end.change->order;
+  if (end.change->launch) std::get<study::AttentionSubject>(question.subject).launch = *end.change->launch;
+  CHECK(study::reuse(question, shipped()).results.front().first.dram_read_bytes == end.change->read_bytes);
+}
+
+TEST_CASE("what fits is read once, and without a cache nothing is said of misses") {
+  study::ReuseQuestion question;
+  question.subject = study::AttentionSubject{.seqlen = Extents{4096}};
+  study::ReuseConclusion end = study::conclude(study::reuse(question, shipped()), shipped());
+  CHECK(end.limit == study::ReuseLimit::kNoCache);
+  question.device = "h200";
+  end = study::conclude(study::reuse(question, shipped()), shipped());
+  CHECK(end.limit == study::ReuseLimit::kCompulsory);
+  CHECK(end.reads_of_cold == 1.0);
+  CHECK_FALSE(end.change.has_value());
+}
+
+study::ScheduleQuestion causal(std::int64_t tiles, std::int32_t heads) {
+  study::ScheduleQuestion question;
+  question.sizes = study::TileSizes{.q_tiles = tiles};
+  question.mask = {CausalMask{}};
+  question.heads = heads;
+  question.costs.compute = 7;
+  question.costs.reduce = 2;
+  return question;
+}
+
+TEST_CASE("a causal schedule is told to go from ascending to symmetric shift, by DASH's two formulas") {
+  const std::int32_t n = 8, m = 2;
+  const study::ScheduleConclusion end = study::conclude(study::schedule(causal(n, m), shipped()));
+  CHECK(end.from == "ascending");
+  CHECK(end.from_makespan == m * n * 9 + (n - 1) * 2);
+  CHECK(end.fastest == "symmetric-shift");
+  CHECK(end.fastest_makespan == m * (n + 1) * 9 / 2);
+  CHECK(end.gain == end.from_makespan / end.fastest_makespan);
+}
+
+TEST_CASE("one schedule is compared with all others, and the handoff where another wins is where it does") {
+  study::ScheduleQuestion question = causal(32, 8);
+  question.algorithms = {"spt"};
+  const study::ScheduleConclusion end = study::conclude(study::schedule(question, shipped()), question);
+  CHECK(end.from == "spt");
+  CHECK(end.fastest == "symmetric-shift");
+  REQUIRE(end.flip.has_value());
+  CHECK(end.flip->above);
+  const auto makespan = [&](const std::string& algorithm, double handoff) {
+    question.algorithms = {algorithm};
+    question.costs.handoff = handoff;
+    const study::ScheduleAnswer answer = study::schedule(question, shipped());
+    return std::get<study::FinishedSchedule>(answer.results.front().outcome).run.makespan;
+  };
+  const double step = 7.0 / 32;
+  CHECK(makespan(end.flip->to, end.flip->handoff) < makespan(end.fastest, end.flip->handoff));
+  CHECK(makespan(end.flip->to, end.flip->handoff - step) >= makespan(end.fastest, end.flip->handoff - step));
+}
+
+TEST_CASE("the same costs, mask and heads in a table that was made elsewhere have the same conclusion") {
+  study::ScheduleQuestion question = causal(8, 2);
+  question.algorithms = {"ascending"};
+  const study::ScheduleAnswer made = study::schedule(question, shipped());
+  const ScheduleTable table =
+      study::table_of("ascending", std::get<study::FinishedSchedule>(made.results.front().outcome));
+  study::TableQuestion foreign{.table = table};
+  foreign.costs = question.costs;
+  const study::ScheduleConclusion end = study::conclude(study::schedule(foreign, shipped()));
+  CHECK(end.from == "table");
+  CHECK(end.from_makespan == 158);
+  CHECK(end.fastest == "symmetric-shift");
+  CHECK(end.fastest_makespan == 81);
+}
+
+TEST_CASE("a deformable pass is told the tiling or accumulator that msda() finds faster") {
+  study::MsdaQuestion question{.config = builtin_msda_configs().front()};
+  question.phase = MsdaPhase::kBackward;
+  question.tiling = MsdaTiling::kPoint;
+  const study::MsdaAnswer answer = study::msda(question, shipped());
+  const study::MsdaConclusion end = study::conclude(answer, shipped());
+  CHECK(end.asked >= 1);
+  double least = answer.passes.front().time.time_ns;
+  for (const MsdaTiling tiling : values_of<MsdaTiling>()) {
+    study::MsdaQuestion varied = question;
+    varied.tiling = tiling;
+    least = std::min(least, study::msda(varied, shipped()).passes.front().time.time_ns);
+  }
+  if (end.change && end.change->tiling) CHECK(end.change->time_ns == least);
+  CHECK((end.change.has_value() || least > answer.passes.front().time.time_ns / 1.02));
+}
+
+}  // namespace
