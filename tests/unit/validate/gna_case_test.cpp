@@ -215,8 +215,9 @@ TEST_CASE("causal axes and grouped heads: which keys a query sees, what is read,
 
 TEST_CASE("the suite of additional keys and four axes is predicted as it was frozen, times within a tenth") {
   std::ifstream file(NATTEN_SIM_SOURCE_DIR "/data/predictions/h200_gna_extra.json");
+  const nlohmann::json predictions = nlohmann::json::parse(file);
   std::map<std::string, double> frozen;
-  for (const nlohmann::json& row : nlohmann::json::parse(file).at("rows"))
+  for (const nlohmann::json& row : predictions.at("rows"))
     frozen[row.at(0).get<std::string>() + "|" + row.at(2).get<std::string>()] = row.at(3).get<double>();
   std::map<std::string, double> measured;
   for (const Recording& recording : read_recordings(NATTEN_SIM_SOURCE_DIR "/data/recordings")) {
