@@ -186,7 +186,8 @@ void add_splits(std::vector<Case>& cases) {
     for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
       Problem problem = sequence(3, 1500, head_dim, false);
       problem.dtype = dtype;
-      for (const KernelShape& built : forward::built_kernels()) {  // joined items of wide heads cannot be split
+      for (const KernelShape& built :
+           forward::built_kernels()) {  // joined items of wide heads cannot be split
         if (built.head_dim != head_dim || built.dtype != dtype || built.neighborhood) continue;
         if (built.head_dim > 128 && built.joined) continue;
         shape = built;
@@ -205,10 +206,11 @@ Case box_case(std::int64_t heads, std::int64_t head_dim, const NeighborhoodMask&
   return made;
 }
 
-/// Extra keys that fill no tile, some tiles and a part of one, or tiles alone; beside lists with full tiles and
-/// without, items that overflow, dilation, causal axes, both layouts, and every kernel.
+/// Extra keys that fill no tile, some tiles and a part of one, or tiles alone; beside lists with full tiles
+/// and without, items that overflow, dilation, causal axes, both layouts, and every kernel.
 void add_extra_keys(std::vector<Case>& cases) {
-  const auto add = [&](std::int64_t extra, const NeighborhoodMask& mask, const Extents& tile, std::string what) {
+  const auto add = [&](std::int64_t extra, const NeighborhoodMask& mask, const Extents& tile,
+                       std::string what) {
     cases.push_back(box_case(4, 128, mask, tile, tile, ""));
     cases.back().problem.extra_tokens = extra;
     cases.back().problem.heads_kv = 2;
@@ -231,8 +233,9 @@ void add_extra_keys(std::vector<Case>& cases) {
   for (const KernelShape& shape : forward::built_kernels()) {
     if (!shape.neighborhood) continue;
     const bool wide = shape.kv_tile != 128;
-    cases.push_back(wide ? box_case(5, shape.head_dim, make_mask({40, 50}, {13, 9}), {16, 8}, {14, 8}, "")
-                         : box_case(5, shape.head_dim, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
+    cases.push_back(
+        wide ? box_case(5, shape.head_dim, make_mask({40, 50}, {13, 9}), {16, 8}, {14, 8}, "")
+             : box_case(5, shape.head_dim, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
     cases.back().kernel = shape;
     cases.back().problem.dtype = shape.dtype;
     cases.back().problem.extra_tokens = 333;

@@ -4,9 +4,9 @@
 //   attention_forward_bench ladder [TOKENS]   steps of the version ladder: bf16, head dimension 128, 16 heads
 //   attention_forward_bench engines [TOKENS]  the mma.sync engine and this one, one behind the other's
 //   interface attention_forward_bench once [causal]     each of those once, for a profiler
-//   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 65536, 16384 tokens or more in all, full and causal
-//   attention_forward_bench variants [HEAD_DIM [TOKENS]]  every kernel that is built, with and without tickets
-//   attention_forward_bench choices [HEAD_DIM]  kernels without maxima, lengths 1024 to 65536
+//   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 65536, 16384 tokens or more in all, full and
+//   causal attention_forward_bench variants [HEAD_DIM [TOKENS]]  every kernel that is built, with and without
+//   tickets attention_forward_bench choices [HEAD_DIM]  kernels without maxima, lengths 1024 to 65536
 //   attention_forward_bench step [HEADS [TOKENS [HEAD_DIM [CSV]]]]  whether CTAs keep step in a long launch
 //   attention_forward_bench neighborhoods [NAME [all]]  published video and image problems
 //
@@ -51,6 +51,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "attention_forward_bench: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: attention_forward_bench check|ladder|engines|once|sizes|variants|choices|step|neighborhoods\n");
+  std::fprintf(
+      stderr,
+      "usage: attention_forward_bench check|ladder|engines|once|sizes|variants|choices|step|neighborhoods\n");
   return 2;
 }

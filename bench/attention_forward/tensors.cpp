@@ -62,10 +62,10 @@ Storage::Storage(forward::Problem& problem, HeadLayout layout, std::int64_t padd
              3 * seed + 2);
   if (problem.extra_tokens > 0) {
     problem.extra_k = problem.extra_v = strides(problem.heads_kv, problem.extra_tokens);
-    extra_k_ = input(problem.extra_k, problem.batch, problem.heads_kv, problem.extra_tokens, problem, padding > 0,
-                     5 * seed + 3);
-    extra_v_ = input(problem.extra_v, problem.batch, problem.heads_kv, problem.extra_tokens, problem, padding > 0,
-                     5 * seed + 4);
+    extra_k_ = input(problem.extra_k, problem.batch, problem.heads_kv, problem.extra_tokens, problem,
+                     padding > 0, 5 * seed + 3);
+    extra_v_ = input(problem.extra_v, problem.batch, problem.heads_kv, problem.extra_tokens, problem,
+                     padding > 0, 5 * seed + 4);
   }
   const std::int64_t count =
       elements(problem.o, problem.batch, problem.heads, problem.q_tokens, problem.head_dim);
@@ -76,7 +76,7 @@ Storage::Storage(forward::Problem& problem, HeadLayout layout, std::int64_t padd
 }
 
 forward::Tensors Storage::tensors() const {
-  return {q_.data(),   k_.data(), v_.data(), o_.data(), static_cast<float*>(lse_.data()),
+  return {q_.data(),       k_.data(),      v_.data(), o_.data(), static_cast<float*>(lse_.data()),
           extra_k_.data(), extra_v_.data()};
 }
 

@@ -52,8 +52,8 @@ namespace natten_sim::kernels::attention_forward {
   return shape;
 }
 
-/// Whether a kernel can add up parts of an item: neighborhoods and the widest heads have no registers left, and
-/// joined items leave fewer.
+/// Whether a kernel can add up parts of an item: neighborhoods and the widest heads have no registers left,
+/// and joined items leave fewer.
 [[nodiscard]] constexpr bool can_split(const KernelShape& shape) {
   return !shape.neighborhood && shape.head_dim <= (shape.joined ? 128 : 192);
 }

@@ -47,7 +47,8 @@ KvTileEntry entry_of(const NeighborhoodMask& mask, const VisitedTile& visit, con
       throw InvalidParameter("kv_origin", std::to_string(origin), "2^20 tiles of the innermost axis");
   }
   const std::int64_t w = fourth(mask, visit.group, visit.kv_origin);
-  if (w >= kExtraKeys) throw InvalidParameter("input", std::to_string(w + 1), "4095 tokens of the first of four axes");
+  if (w >= kExtraKeys)
+    throw InvalidParameter("input", std::to_string(w + 1), "4095 tokens of the first of four axes");
   return {static_cast<std::uint16_t>(tile[1]), static_cast<std::uint16_t>(tile[2]), packed(tile[0], w)};
 }
 

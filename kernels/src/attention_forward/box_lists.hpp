@@ -18,8 +18,8 @@ struct QTileRow {
   int w = 0;                ///< of a fourth axis, coordinate of the layout
 };
 
-/// One KV tile of a list, in tiles along each axis, innermost first. `w`, a coordinate of the layout, lies above
-/// kXBits bits of x; kExtraKeys there: tile x of the extra keys.
+/// One KV tile of a list, in tiles along each axis, innermost first. `w`, a coordinate of the layout, lies
+/// above kXBits bits of x; kExtraKeys there: tile x of the extra keys.
 struct KvTileEntry {
   std::uint16_t y = 0;
   std::uint16_t z = 0;

@@ -63,8 +63,8 @@ ReferenceRow reference_row(const Problem& problem, const HostTensors& tensors, s
     double score = 0;
     for (std::int64_t d = 0; d < problem.head_dim; ++d) {
       score += element(tensors.q, problem.q, head, query, d) *
-               element(key.extra ? tensors.extra_k : tensors.k, key.extra ? problem.extra_k : problem.k, kv_head,
-                       key.token, d);
+               element(key.extra ? tensors.extra_k : tensors.k, key.extra ? problem.extra_k : problem.k,
+                       kv_head, key.token, d);
     }
     keys.push_back(key);
     scores.push_back(score * problem.softmax_scale());
@@ -83,8 +83,9 @@ ReferenceRow reference_row(const Problem& problem, const HostTensors& tensors, s
     const double probability = std::exp(scores[i] - top) / sum;
     for (std::size_t d = 0; d < row.o.size(); ++d) {
       const Key& key = keys[i];
-      const double value = element(key.extra ? tensors.extra_v : tensors.v, key.extra ? problem.extra_v : problem.v,
-                                   kv_head, key.token, static_cast<std::int64_t>(d));
+      const double value =
+          element(key.extra ? tensors.extra_v : tensors.v, key.extra ? problem.extra_v : problem.v, kv_head,
+                  key.token, static_cast<std::int64_t>(d));
       row.o[d] += probability * value;
       row.absolute[d] += probability * std::abs(value);
     }

@@ -52,8 +52,8 @@ void require_valid(const Problem& problem) {
   if (!(scale > 1e-20 && scale < 1e20)) {
     throw InvalidParameter("scale", std::to_string(scale), "1e-20 to 1e20");
   }
-  require(problem.extra_tokens >= 0 && problem.extra_tokens <= kMaxTokens, "extra_tokens", problem.extra_tokens,
-          "0 to 2^28");
+  require(problem.extra_tokens >= 0 && problem.extra_tokens <= kMaxTokens, "extra_tokens",
+          problem.extra_tokens, "0 to 2^28");
   if (problem.extra_tokens > 0) {
     require_strides("extra_k", problem.extra_k);
     require_strides("extra_v", problem.extra_v);
@@ -71,8 +71,10 @@ void require_valid(const Problem& problem) {
   require_extents("q_tile", neighborhood.q_tile, rank, 1, 256);
   require_extents("kv_tile", neighborhood.kv_tile, rank, 1, 256);
   if (rank == 4) {
-    require(neighborhood.q_tile[0] == 1, "q_tile", neighborhood.q_tile[0], "side 1 along the first of four axes");
-    require(neighborhood.kv_tile[0] == 1, "kv_tile", neighborhood.kv_tile[0], "side 1 along the first of four axes");
+    require(neighborhood.q_tile[0] == 1, "q_tile", neighborhood.q_tile[0],
+            "side 1 along the first of four axes");
+    require(neighborhood.kv_tile[0] == 1, "kv_tile", neighborhood.kv_tile[0],
+            "side 1 along the first of four axes");
   }
   const std::int64_t tokens = product(input_of(neighborhood.mask), "tokens");
   require(problem.q_tokens == tokens && problem.kv_tokens == tokens, "q_tokens", problem.q_tokens,

@@ -213,8 +213,7 @@ __device__ __forceinline__ unsigned take_overflow(Shared<T>& s, int stage) {
 /// before tile `ask_at`.
 template <class T>
 __device__ __forceinline__ void load_walk(const Arguments& a, Shared<T>& s, const DilationGroup& group,
-                                          const Work& work, int ask_at,
-                                          CountedRing<T::kKStages>& k_ring,
+                                          const Work& work, int ask_at, CountedRing<T::kKStages>& k_ring,
                                           CountedRing<T::kVStages>& v_ring) {
   KvTileEntry v_entry;
   for (int i = 0; i <= work.count; ++i) {

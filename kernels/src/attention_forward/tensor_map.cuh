@@ -43,8 +43,8 @@ struct Tensor {
 };
 
 /// Heads and batches in a tensor map of five dimensions (column, x, y, z, rest): as z and rest where there is
-/// no third axis; otherwise heads side by side in the columns, or heads and batches in one. A fourth axis lies
-/// within a head or a batch of `rest`.
+/// no third axis; otherwise heads side by side in the columns, or heads and batches in one. A fourth axis
+/// lies within a head or a batch of `rest`.
 struct HeadDimensions {
   HeadPlacement placement;
   std::int64_t columns = 0, z = 1, rest = 1;

@@ -100,7 +100,8 @@ TEST_CASE("additional keys are keys of every query, in the same softmax") {
   // A score of 1 * scale for the second.
   tensors.extra_k[64] = bf16(1);
   problem.scale = 0.5;
-  CHECK(near(reference_row(problem, tensors, 0, 0, 0).o[0], (27 + 100 + 200 * std::exp(0.5)) / (7 + std::exp(0.5))));
+  CHECK(near(reference_row(problem, tensors, 0, 0, 0).o[0],
+             (27 + 100 + 200 * std::exp(0.5)) / (7 + std::exp(0.5))));
 }
 
 TEST_CASE("a fourth axis is the outermost one") {

@@ -1,7 +1,8 @@
 // Lists of KV tiles as the kernel reads them: worked by hand.
+#include "attention_forward/box_lists.hpp"
+
 #include <vector>
 
-#include "attention_forward/box_lists.hpp"
 #include "catch.hpp"
 
 namespace {
@@ -40,11 +41,9 @@ TEST_CASE("full tiles come before partial ones") {
 TEST_CASE("every Q tile walks the additional keys: whole tiles of them first, the rest last") {
   const BoxLists lists = box_lists(two_tiles(), 9);  // of 4: two tiles and one key
   REQUIRE(lists.rows.size() == 2);
-  CHECK(tiles_of(lists, 0) == std::vector<Tile>{{0, 0, 0, kExtraKeys},
-                                                {1, 0, 0, kExtraKeys},
-                                                {0, 0, 0, 0},
-                                                {1, 0, 0, 0},
-                                                {2, 0, 0, kExtraKeys}});
+  CHECK(tiles_of(lists, 0) ==
+        std::vector<Tile>{
+            {0, 0, 0, kExtraKeys}, {1, 0, 0, kExtraKeys}, {0, 0, 0, 0}, {1, 0, 0, 0}, {2, 0, 0, kExtraKeys}});
   CHECK(lists.rows[0].full == 3);
   CHECK(lists.rows[1].full == 3);
   CHECK(lists.rows[1].count == 4);

@@ -104,8 +104,8 @@ TEST_CASE("operations are four times head dim of every pair that attends, counte
 }
 
 TEST_CASE("additional keys: sectors, reads, operations and items count them") {
-  const std::vector<std::string> words = {"heads=4", "heads_kv=2", "input=512", "window=512", "q_tile=128",
-                                          "kv_tile=128"};
+  const std::vector<std::string> words = {"heads=4",    "heads_kv=2", "input=512",
+                                          "window=512", "q_tile=128", "kv_tile=128"};
   std::vector<std::string> with = words;
   with.push_back("add_kv=200");
   const GnaCase plain = case_of(words), point = case_of(with);

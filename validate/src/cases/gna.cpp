@@ -82,9 +82,13 @@ Storage random_storage(const GnaCase& point, std::uint64_t seed) {
   const std::int64_t kv_elements = elements / point.heads * point.heads_kv;
   const auto bytes = static_cast<std::size_t>(elements) * 2,
              kv_bytes = static_cast<std::size_t>(kv_elements) * 2;
-  Storage made{kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(kv_bytes), kernels::DeviceBuffer(kv_bytes),
-               kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(static_cast<std::size_t>(rows) * 4),
-               kernels::DeviceBuffer(), kernels::DeviceBuffer()};
+  Storage made{kernels::DeviceBuffer(bytes),
+               kernels::DeviceBuffer(kv_bytes),
+               kernels::DeviceBuffer(kv_bytes),
+               kernels::DeviceBuffer(bytes),
+               kernels::DeviceBuffer(static_cast<std::size_t>(rows) * 4),
+               kernels::DeviceBuffer(),
+               kernels::DeviceBuffer()};
   kernels::fill_random(made.q, elements, point.dtype, seed * 3);
   kernels::fill_random(made.k, kv_elements, point.dtype, seed * 3 + 1);
   kernels::fill_random(made.v, kv_elements, point.dtype, seed * 3 + 2);
@@ -176,8 +180,8 @@ std::string GnaCase::key() const {
          to_string(window) + " stride " + to_string(stride) +
          (dilated(*this) ? " dilation " + to_string(dilation) : "") +
          (causal_somewhere(*this) ? " causal " + causal_text(*this) : "") +
-         (add_kv > 0 ? " add_kv " + std::to_string(add_kv) : "") + " tiles " + to_string(q_tile) +
-         "/" + to_string(kv_tile) + " " + to_string(dispatch);
+         (add_kv > 0 ? " add_kv " + std::to_string(add_kv) : "") + " tiles " + to_string(q_tile) + "/" +
+         to_string(kv_tile) + " " + to_string(dispatch);
 }
 
 std::string GnaCase::group() const {
@@ -287,7 +291,8 @@ void GnaCase::require_built() const {
   require_tokens("q_tile", q_tile, kernel.q_tile);
   require_tokens("kv_tile", kv_tile, kernel.kv_tile);
   if (input.rank() == 4 && (q_tile[0] != 1 || kv_tile[0] != 1)) {
-    throw InvalidParameter(q_tile[0] != 1 ? "q_tile" : "kv_tile", to_string(q_tile[0] != 1 ? q_tile : kv_tile),
+    throw InvalidParameter(q_tile[0] != 1 ? "q_tile" : "kv_tile",
+                           to_string(q_tile[0] != 1 ? q_tile : kv_tile),
                            "side 1 along the first of four axes");
   }
 }

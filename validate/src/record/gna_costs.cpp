@@ -74,9 +74,9 @@ double attending_tiles(const GnaCase& point, const NeighborhoodMask& mask, const
 double read_bytes(const GnaCase& point, const Device& device) {
   if (const std::optional<double> cold = cold_reads(point, device)) return *cold;
   if (const std::optional<double> timed = timed_reads(point, device)) return *timed;
-  return static_cast<double>(
-      ((point.heads + 2 * point.heads_kv) * product(point.input, "tokens") + 2 * point.heads_kv * point.add_kv) *
-      point.head_dim * element_bytes(point.dtype));
+  return static_cast<double>(((point.heads + 2 * point.heads_kv) * product(point.input, "tokens") +
+                              2 * point.heads_kv * point.add_kv) *
+                             point.head_dim * element_bytes(point.dtype));
 }
 
 }  // namespace

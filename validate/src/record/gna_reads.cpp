@@ -26,7 +26,8 @@ std::int64_t operand_bytes(const GnaCase& point) {
 std::optional<double> simulate(const GnaCase& point, const Device& device) {
   const auto dilated = [](std::int64_t dilation) { return dilation != 1; };
   const auto causal = std::count(point.causal.begin(), point.causal.end(), true);
-  if (point.add_kv > 0 || std::any_of(point.dilation.begin(), point.dilation.end(), dilated)) return std::nullopt;
+  if (point.add_kv > 0 || std::any_of(point.dilation.begin(), point.dilation.end(), dilated))
+    return std::nullopt;
   if (causal != 0 && static_cast<std::size_t>(causal) != point.causal.rank()) return std::nullopt;
   kernels::AttentionProblem sequence;
   sequence.head_dim = point.head_dim;

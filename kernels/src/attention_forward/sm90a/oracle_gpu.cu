@@ -67,6 +67,13 @@ __device__ void load_rows(double* target, const void* tensor, std::int64_t base,
   }
 }
 
+template <typename Element, int kHeadDim>
+__device__ void load_keys(double* k, double* v, const KeySource& from, int batch, int head, int first) {
+  const TensorStrides &ks = from.k_strides, &vs = from.v_strides;
+  load_rows<Element, kHeadDim>(k, from.k, batch * ks.batch + head * ks.head, ks.token, first, from.tokens);
+  load_rows<Element, kHeadDim>(v, from.v, batch * vs.batch + head * vs.head, vs.token, first, from.tokens);
+}
+
 /// Which of two queries see which of two keys, 16 apart; whether any does.
 __device__ bool mark_seen(const OracleArguments& a, bool extra, int first_query, int first_key,
                           bool (&seen)[2][2]) {
@@ -74,8 +81,8 @@ __device__ bool mark_seen(const OracleArguments& a, bool extra, int first_query,
   for (int r = 0; r < 2; ++r) {
     for (int c = 0; c < 2; ++c) {
       const int query = first_query + r, key = first_key + 16 * c;
-      seen[r][c] = query < a.q_tokens &&
-                   (extra ? key < a.extra.tokens : key < a.layout.tokens && sees(a, query, key));
+      seen[r][c] =
+          query < a.q_tokens && (extra ? key < a.extra.tokens : key < a.layout.tokens && sees(a, query, key));
       any |= seen[r][c];
     }
   }
@@ -108,28 +115,22 @@ __device__ double softmax_row(const double (&scores)[2], const bool (&seen)[2], 
 template <typename Element, int kHeadDim>
 __global__ void __launch_bounds__(kThreads) oracle_kernel(OracleArguments a) {
   extern __shared__ double memory[];
-  constexpr int kPitch = kHeadDim + 1;
+  constexpr int kPitch = kHeadDim + 1, kMine = kHeadDim / 16;
   double *q = memory, *k = q + kTile * kPitch, *v = k + kTile * kPitch, *p = v + kTile * kPitch;
   const int head = blockIdx.y % a.heads, batch = blockIdx.y / a.heads, kv_head = head / a.heads_per_kv_head;
-  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
-  const int first_query = blockIdx.x * kTile;
+  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16, first_query = blockIdx.x * kTile;
   load_rows<Element, kHeadDim>(q, a.q, batch * a.q_strides.batch + head * a.q_strides.head, a.q_strides.token,
                                first_query, a.q_tokens);
-  constexpr int kMine = kHeadDim / 16;
   double o[2][kMine] = {}, absolute[2][kMine] = {}, visible[2][kMine] = {}, top[2] = {-INFINITY, -INFINITY},
          sum[2] = {};
   const int layout_end = (a.layout.tokens + kTile - 1) / kTile * kTile;  // extra keys follow
   for (int position = 0; position < layout_end + a.extra.tokens; position += kTile) {
     const bool extra = position >= layout_end;
-    const KeySource& from = extra ? a.extra : a.layout;
     const int first_key = extra ? position - layout_end : position;
     bool seen[2][2];
     // Also: everybody is done with the last K, V and P.
     if (__syncthreads_or(mark_seen(a, extra, first_query + 2 * ty, first_key + tx, seen)) == 0) continue;
-    load_rows<Element, kHeadDim>(k, from.k, batch * from.k_strides.batch + kv_head * from.k_strides.head,
-                                 from.k_strides.token, first_key, from.tokens);
-    load_rows<Element, kHeadDim>(v, from.v, batch * from.v_strides.batch + kv_head * from.v_strides.head,
-                                 from.v_strides.token, first_key, from.tokens);
+    load_keys<Element, kHeadDim>(k, v, extra ? a.extra : a.layout, batch, kv_head, first_key);
     __syncthreads();
     double s[2][2] = {};
     for (int d = 0; d < kHeadDim; ++d) {

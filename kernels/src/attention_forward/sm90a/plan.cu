@@ -282,10 +282,10 @@ void Plan::Prepared::prepare_items(const GpuInfo& gpu, const Problem& problem, c
   arguments.whole_items = arguments.items;
   constexpr std::int64_t kMostToSplit = 1 << 22;  // items beyond which a round is nothing
   if (schedule.split_tail) {
-    if (schedule.dispatch != Dispatch::kStatic ||
-        !can_split(instance->shape)) {
-      throw InvalidParameter("split_tail", to_string(schedule.dispatch),
-                             "static dispatch of a sequence, head_dim at most 192 (128 where items are joined)");
+    if (schedule.dispatch != Dispatch::kStatic || !can_split(instance->shape)) {
+      throw InvalidParameter(
+          "split_tail", to_string(schedule.dispatch),
+          "static dispatch of a sequence, head_dim at most 192 (128 where items are joined)");
     }
     if (items <= kMostToSplit) {
       const SplitTail tail = split_tail(tiles_of_items(), ctas);

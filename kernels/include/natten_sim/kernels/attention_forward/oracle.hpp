@@ -52,8 +52,8 @@ struct Deviation {
   std::int64_t wrong_lse = 0;  ///< beyond their bound, see kLseTolerance, or not both -inf
   [[nodiscard]] bool within_bound() const noexcept { return wrong == 0 && wrong_lse == 0; }
 };
-/// Of LSE, plus what its scores were cut off by: tensor cores add 16 columns at a time and drop what lies below
-/// the last bit of the sum, so head_dim / 16 times 2^-23 of the score.
+/// Of LSE, plus what its scores were cut off by: tensor cores add 16 columns at a time and drop what lies
+/// below the last bit of the sum, so head_dim / 16 times 2^-23 of the score.
 inline constexpr double kLseTolerance = 1e-4;
 /// Waits.
 [[nodiscard]] Deviation deviation(const Problem& problem, const Tensors& tensors, const Reference& reference);

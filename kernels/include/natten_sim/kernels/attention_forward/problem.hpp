@@ -53,8 +53,8 @@ struct VisitedTile {
 };
 
 /// Neighborhood attention. `visits`: every pair of tiles in which some query sees some key, each once; pairs
-/// of a Q tile one after the other. A Q tile without any stays unwritten. Tiles of four axes have side 1 along
-/// the outermost one: TMA fetches boxes of three axes of a head.
+/// of a Q tile one after the other. A Q tile without any stays unwritten. Tiles of four axes have side 1
+/// along the outermost one: TMA fetches boxes of three axes of a head.
 struct Neighborhood {
   NeighborhoodMask mask;
   Extents q_tile;
@@ -119,9 +119,9 @@ struct Schedule {
   std::int64_t heads_a_section =
       1;         ///< 1: all Q tiles of a head, then the next head; more: tile by tile over these
   int ctas = 0;  ///< kStatic, kTicket: at most one an SM; 0: one an SM
-  /// kStatic, sequences, head_dim to 192 (to 128 where items are joined): the last Q tiles, which do not fill a round, are split along their
-  /// keys among all CTAs, where that is faster; see split_tail.hpp. Whichever part comes last adds up all of
-  /// them, in order of keys.
+  /// kStatic, sequences, head_dim to 192 (to 128 where items are joined): the last Q tiles, which do not fill
+  /// a round, are split along their keys among all CTAs, where that is faster; see split_tail.hpp. Whichever
+  /// part comes last adds up all of them, in order of keys.
   bool split_tail = false;
 };
 

@@ -11,8 +11,8 @@
 namespace natten_sim::validate {
 
 /// Neighborhood attention forward of this project's own kernel for sm_90a, without permutation: tensors are
-/// (1, tokens, heads, head_dim), Q and KV tiles boxes of the layout, each Q tile an item. Tiles of four axes have
-/// side 1 along the first.
+/// (1, tokens, heads, head_dim), Q and KV tiles boxes of the layout, each Q tile an item. Tiles of four axes
+/// have side 1 along the first.
 struct GnaCase final : Case {
   std::int64_t heads = 1;
   std::int64_t heads_kv = 1;  ///< divides heads
@@ -51,8 +51,8 @@ struct GnaCase final : Case {
                                                                                  const Extents& q_tile,
                                                                                  const Extents& kv_tile);
 
-/// Sectors of Q, K and V that `visits` and additional keys load: whole boxes, a Q tile once. What of a box lies
-/// outside of the tensor comes back as zeros, and the counter counts it like the rest (docs/kernels.md).
+/// Sectors of Q, K and V that `visits` and additional keys load: whole boxes, a Q tile once. What of a box
+/// lies outside of the tensor comes back as zeros, and the counter counts it like the rest (docs/kernels.md).
 [[nodiscard]] std::int64_t loaded_sectors(const GnaCase& point,
                                           const std::vector<kernels::attention_forward::VisitedTile>& visits,
                                           std::int64_t sector_bytes);
