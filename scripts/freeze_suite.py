@@ -19,7 +19,9 @@ import tempfile
 
 DATA = os.path.join(os.path.dirname(__file__), "../data")
 DEVICES = {"h200": {"name": "NVIDIA H200", "profile": "h200", "sms": 132, "l2_bytes": 62914560,
-                    "memory_bytes": 150109880320, "compute_capability": "9.0"}}
+                    "memory_bytes": 150109880320, "compute_capability": "9.0"},
+           "h100": {"name": "NVIDIA H100 80GB HBM3", "profile": "h100", "sms": 132, "l2_bytes": 52428800,
+                    "memory_bytes": 85017493504, "compute_capability": "9.0"}}
 
 
 def points_of(suite):
@@ -49,7 +51,7 @@ def main():
     parser.add_argument("suite")
     parser.add_argument("--program", required=True)
     parser.add_argument("--device", choices=DEVICES, default="h200")
-    parser.add_argument("--fidelity", choices=("closed-form", "timed"), default="closed-form")
+    parser.add_argument("--fidelity", choices=["closed-form", "timed"], default="closed-form")
     arguments = parser.parse_args()
     with open(os.path.join(DATA, f"suites/{arguments.suite}.json")) as file:
         suite = json.load(file)
