@@ -48,7 +48,18 @@ radial() {  # FRAMES TILES_A_FRAME
       line = line (apart <= 1 || at < width / 2 ? "#" : at < width ? "+" : ".") }
     print line } }'
 }
+# 256 positions of which every other one is attended, in tiles of 128: all of them partial (FlashAttention's tests).
+positions() { dilated 64 3 1 | tr '#' '+'; }
+# Documents of 1,024 to 5,120 tokens, causal within each.
+causal_documents() {
+  awk 'BEGIN { n = split("40 8 16 32 8 24", tiles, " "); at = 0
+    for (d = 1; d <= n; d++) { for (q = 0; q < tiles[d]; q++) { line = ""
+      for (k = 0; k < 128; k++) { b = k - at; line = line (b < 0 || b > q ? "." : b == q ? "+" : "#") }
+      print line } at += tiles[d] } }'
+}
 dilated 64 8 2 >"$masks/dilated-2"
+positions >"$masks/positions"
+causal_documents >"$masks/causal-documents"
 dilated 64 8 4 >"$masks/dilated-4"
 radial 16 8 >"$masks/radial"
 
@@ -61,10 +72,12 @@ row 'sliding window, 2,048 of 4,096' in-order "${window2048[@]}"
 row 'two-sided window, 512 of 8,192' in-order -i 8192 --q-tile 128 -n 8 --mask window:512,512
 row 'causal, 4,096' in-order -i 4096 --q-tile 128 -n 16 --mask causal
 row 'documents of 1,024 to 5,120' in-order -i 16384 --q-tile 128 -n 4 --mask document:5120,1024,2048,4096,1024,3072
+row 'the same documents, causal' in-order -n 4 --mask "$masks/causal-documents"
 row 'neighborhood, 30x48x80 by 18x24x24, stride 16x8x8' in-order --mask gna:i=30x48x80,w=18x24x24,s=16x8x8,q-tile=2x8x8,kv-tile=2x8x8
 row 'dilated window, 8 tiles, every 2nd, of 8,192' in-order -n 16 --mask "$masks/dilated-2"
 row 'dilated window, 8 tiles, every 4th, of 8,192' in-order -n 16 --mask "$masks/dilated-4"
 row 'dilated window, 8 tiles, every 2nd, of 8,192' partial-first -n 16 --mask "$masks/dilated-2"
+row 'window of 256 positions, every 2nd, of 8,192' in-order -n 16 --mask "$masks/positions"
 row 'batch of 8,192, 2,048, 512 and 4,096, causal' in-order -i 14848 --q-tile 128 -n 4 --mask varlen:causal:8192,2048,512,4096
 row 'radial video, 16 frames of 8 tiles' in-order -n 8 --mask "$masks/radial"
 row 'radial video, 16 frames of 8 tiles' partial-first -n 8 --mask "$masks/radial"
