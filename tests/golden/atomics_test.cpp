@@ -214,7 +214,7 @@ TEST_CASE("bad input to atomics and msda names parameter, value and range") {
                 {"cuda-atomicadd-float", "sm90 fp32"});
   check_refused("atomics --construct triton-atomic-relaxed --dtype bf16 --width 12",
                 {"width", "12", "multiple of 8", "nearest valid value is 8"});
-  check_refused("msda", {"config"});
+  check_refused("msda", {"workload"});
   check_refused("msda --workload B4_800x1333_d256_L", {"did you mean 'B4_800x1333_d256_L4'?"});
   check_refused("msda --workload B4_800x1333_d256_L4 --spread -1", {"spread"});
   check_refused("msda --workload B4_800x1333_d256_L4 --dtype fp32 --accumulator bf16", {"accumulator", "fp32"});
