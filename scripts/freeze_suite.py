@@ -19,7 +19,9 @@ import tempfile
 
 DATA = os.path.join(os.path.dirname(__file__), "../data")
 DEVICES = {"h200": {"name": "NVIDIA H200", "profile": "h200", "sms": 132, "l2_bytes": 62914560,
-                    "memory_bytes": 150109880320, "compute_capability": "9.0"}}
+                    "memory_bytes": 150109880320, "compute_capability": "9.0"},
+           "h100": {"name": "NVIDIA H100 80GB HBM3", "profile": "h100", "sms": 132, "l2_bytes": 52428800,
+                    "memory_bytes": 85017493504, "compute_capability": "9.0"}}
 
 
 def points_of(suite):
@@ -49,13 +51,15 @@ def main():
     parser.add_argument("suite")
     parser.add_argument("--program", required=True)
     parser.add_argument("--device", choices=DEVICES, default="h200")
+    parser.add_argument("--fidelity", choices=["closed-form", "timed"], default="closed-form")
     arguments = parser.parse_args()
     with open(os.path.join(DATA, f"suites/{arguments.suite}.json")) as file:
         suite = json.load(file)
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "ones.json"), "w") as out:
             json.dump(recording_of_ones(suite, arguments.device, metrics_of(arguments.program)), out)
-        command = [arguments.program, "validate", arguments.suite, "--recorded", folder, "--csv", "--quiet"]
+        command = [arguments.program, "validate", arguments.suite, "--recorded", folder, "--csv", "--quiet",
+                   "--fidelity", arguments.fidelity]
         text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout  # 3: nothing is 1
     lines = [json.dumps([row["point"], row["counter"], row["model"], float(f"{float(row['predicted']):.9g}")])
              for row in csv.DictReader(io.StringIO(text))]

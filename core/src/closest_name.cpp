@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <vector>
 
@@ -23,14 +24,22 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return distance[a.size()][b.size()];
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return lower;
+}
+
 }  // namespace
 
 std::string closest_name(std::string_view name, std::span<const std::string> names) {
   std::string best;
+  const std::string asked = lower_case(name);
   std::size_t best_distance = (name.size() + 2) / 3 + 1;
   for (const std::string& candidate : names) {
-    const bool prefix = name.size() >= 2 && candidate.starts_with(name);
-    const std::size_t distance = prefix ? 1 : edit_distance(name, candidate);
+    const std::string known = lower_case(candidate);
+    const bool prefix = asked != known && asked.size() >= 2 && known.starts_with(asked);
+    const std::size_t distance = prefix ? 1 : edit_distance(asked, known);
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

@@ -5,6 +5,7 @@ Runs the call where NATTEN and a GPU are there; prints it everywhere.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from typing import Any
 
@@ -30,10 +31,12 @@ def main() -> None:
     function, arguments = natten_sim.natten.function(answer), natten_sim.natten.kwargs(answer)
     print(f"{answer.sparsity:.1%} sparse, {answer.speedup_mean:.1f}x fewer tiles than dense")
     print(f"natten.{function}(query, key, value, **{arguments})")
-    if importlib.util.find_spec("natten") and importlib.util.find_spec("torch"):
-        run(function, answer, arguments)
-    else:
+    if not importlib.util.find_spec("natten"):
         print("not run: NATTEN is not installed")
+    elif not importlib.import_module("torch").cuda.is_available():
+        print("not run: this backend needs a GPU")
+    else:
+        run(function, answer, arguments)
 
 
 if __name__ == "__main__":

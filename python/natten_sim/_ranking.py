@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -20,17 +21,29 @@ _BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1}
 def rates(device: str) -> tuple[float, float, int]:
     """Of a device of the catalog: products in FLOP/s, bytes/s from its L2, and SMs.
 
+    Where nobody has measured the L2 its rate is taken to be as many times the DRAM's as on the H200, where both are.
+
     Raises:
-        Error: The catalog does not have the device, or not all three.
+        Error: The catalog does not have the device, or not the rates.
     """
-    entry = next((entry for entry in _core.devices() if entry.name == device), None)
-    numbers = entry["values"] if entry else {}
-    names = ("dense_bf16_flops_per_s", "l2_hit_bandwidth_bytes_per_s", "sms")
-    if any(name not in numbers for name in names):
-        known = ", ".join(entry.name for entry in _core.devices() if all(name in entry["values"] for name in names))
+    devices = {entry.name: entry["values"] for entry in _core.devices()}
+    names = ("dense_bf16_flops_per_s", "dram_bandwidth_bytes_per_s", "sms")
+    usable = [name for name, numbers in devices.items() if all(number in numbers for number in names)]
+    if device not in usable:
+        known = ", ".join(usable)
         raise Error(f"device: '{device}' is not valid; accepted: {known}", "device", device, known)
-    flops, bandwidth, sms = (numbers[name].value for name in names)
-    return flops, bandwidth, sms
+    numbers, measured = devices[device], devices["h200"]
+    over_dram = measured["l2_hit_bandwidth_bytes_per_s"].value / measured["dram_bandwidth_bytes_per_s"].value
+    flops, dram, sms = (numbers[name].value for name in names)
+    own = "l2_hit_bandwidth_bytes_per_s"
+    return flops, numbers[own].value if own in numbers else over_dram * dram, sms
+
+
+def require_workers(ctas_per_sm: int) -> None:
+    """Raises Error unless something can run."""
+    if ctas_per_sm < 1:
+        accepted = "1 or more"
+        raise Error(f"ctas_per_sm: {ctas_per_sm} is not valid; accepted: {accepted}", "ctas_per_sm", str(ctas_per_sm), accepted, "1")
 
 
 def floor_ms(keywords: dict[str, Any], device: str, ctas_per_sm: int = 1) -> float:
@@ -44,6 +57,7 @@ def floor_ms(keywords: dict[str, Any], device: str, ctas_per_sm: int = 1) -> flo
         Error: The configuration makes no sense.
     """
     flops_per_s, bytes_per_s, sms = rates(device)
+    require_workers(ctas_per_sm)
     answer = _core.count(**keywords)
     asked = answer.input
     workers = sms * ctas_per_sm
@@ -60,10 +74,14 @@ def floor_ms(keywords: dict[str, Any], device: str, ctas_per_sm: int = 1) -> flo
 def ranked(configs: Iterable[Config], ask: Callable[[Config], dict[str, Any]], device: str, ctas: int) -> list[Config]:
     """The fastest first; those that make no sense are left out. Ties keep their order."""
     rates(device)  # an unknown device is the caller's mistake, not a configuration's
+    require_workers(ctas)
     floors: list[tuple[float, int, Config]] = []
+    refused = None
     for number, config in enumerate(configs):
         try:
             floors.append((floor_ms(ask(config), device, ctas), number, config))
-        except Error:
-            continue
+        except Error as error:
+            refused = error
+    if refused and not floors:
+        warnings.warn(f"no configuration makes sense: {refused}", stacklevel=3)
     return [config for _, _, config in sorted(floors, key=lambda one: one[:2])]

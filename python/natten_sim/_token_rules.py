@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,9 @@ class Pairs:
 
     number: npt.NDArray[np.int32]
     attends: npt.NDArray[np.bool_]
+
+
+Bounds = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
 def rule_of_matrix(matrix: Any) -> tuple[TokenRule, int, int]:
@@ -75,6 +79,21 @@ def side_of(works: npt.NDArray[np.int8]) -> TileSide:
     return {"offsets": offsets, "columns": columns.astype(np.int32), "full": (works[rows, columns] == 2).astype(np.uint8)}
 
 
+def tables_of_bounds(bounds: Bounds, keys: int, q_block: int, kv_block: int) -> TileTables:
+    """Of a mask whose queries attend to begin <= key < end: O(queries x KV blocks)."""
+    begin, end = bounds
+    queries = len(begin)
+    q_blocks, kv_blocks = -(-queries // q_block), -(-keys // kv_block)
+    first = kv_block * np.arange(kv_blocks)
+    works = np.zeros((q_blocks, kv_blocks), dtype=np.int8)
+    for row in range(q_blocks):
+        rows = np.s_[row * q_block : min((row + 1) * q_block, queries), None]
+        some = (begin[rows] < first + kv_block) & (end[rows] > first) & (begin[rows] < end[rows])
+        every = (begin[rows] <= first) & (end[rows] >= first + kv_block)
+        works[row] = np.where(every.all(axis=0), 2, some.any(axis=0))
+    return {"q_tiles": q_blocks, "kv_tiles": kv_blocks, "of_q": side_of(works), "of_kv": side_of(works.T)}
+
+
 def without_full_padding(tables: TileTables, kv_tokens: npt.NDArray[np.int64], kv_block: int) -> TileTables:
     """The tables with KV blocks that hold padding partial: in a full block a kernel would attend to the padding."""
     padded: npt.NDArray[np.bool_] = np.asarray((kv_tokens.reshape(-1, kv_block) < 0).any(axis=1))
@@ -95,24 +114,45 @@ def padded(tokens: int, places: int) -> npt.NDArray[np.int64]:
     return np.where(numbers < tokens, numbers, -1)
 
 
-def sequence_axis(
-    mask: str, queries: int, keys: int, places: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Begin and end of the keys of each query."""
-    kind, _, numbers = mask.partition(":")
+def bounds_of(mask: str, queries: int, keys: int) -> Bounds:
+    """Begin and end of the keys of each query; causal and window align the ends of both sequences."""
+    kind, _, rest = mask.partition(":")
     diagonal = np.arange(queries) + keys - queries
     begin, end = np.zeros(queries, dtype=np.int64), np.full(queries, keys, dtype=np.int64)
     if kind == "causal":
         end = diagonal + 1
     elif kind == "window":
-        left, right = (int(number) for number in numbers.split(","))
+        left, right = (int(number) for number in rest.split(","))
         begin, end = diagonal - left, diagonal + right + 1
-    elif kind == "document":
-        lengths = np.array([int(number) for number in numbers.split(",")])
-        ends = np.repeat(np.cumsum(lengths), lengths)
-        begin, end = ends - np.repeat(lengths, lengths), ends
+    elif kind in ("document", "varlen"):
+        rule, _, lengths = rest.rpartition(":")
+        return bounds_of_documents(rule or "full", lengths.split(","))
     elif kind != "full":
-        raise Error(f"mask: '{mask}' has no token rule here; accepted: full, causal, window:L,R, document:..",
-                    "mask", mask, "full, causal, window:L,R, document:LEN,LEN,.., a matrix")
+        accepted = "full, causal, window:L,R, document:LEN,.., varlen:RULE:LEN,.., a function, a matrix"
+        raise Error(f"mask: '{mask}' has no token rule here; accepted: {accepted}", "mask", mask, accepted)
+    return np.maximum(begin, 0), np.minimum(end, keys)
+
+
+def bounds_of_documents(rule: str, lengths: list[str]) -> Bounds:
+    """The rule within each document: LEN tokens, or QxK queries and keys."""
+    found: list[Bounds] = []
+    first = 0
+    for length in lengths:
+        sizes = re.fullmatch(r"([1-9]\d*)(?:x([1-9]\d*))?", length)
+        if sizes is None:
+            accepted = "LEN or QxK tokens a document, as varlen:causal:300,500"
+            raise Error(f"mask: a length of '{length}' is not valid; accepted: {accepted}", "mask", length, accepted)
+        begin, end = bounds_of(rule, int(sizes[1]), int(sizes[2] or sizes[1]))
+        found.append((begin + first, end + first))
+        first += int(sizes[2] or sizes[1])
+    begins, ends = zip(*found, strict=True)
+    return np.concatenate(begins), np.concatenate(ends)
+
+
+def sequence_axis(
+    mask: str, queries: int, keys: int, places: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The mask as an axis of a plan: padded queries attend to nothing."""
+    begin, end = bounds_of(mask, queries, keys)
     padding = np.zeros(len(places[0]) - queries, dtype=np.int64)
-    return np.concatenate([np.maximum(begin, 0), padding]), np.concatenate([end, padding]), places[1]
+    return np.concatenate([begin, padding]), np.concatenate([end, padding]), places[1]

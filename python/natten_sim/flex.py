@@ -24,7 +24,9 @@ import numpy.typing as npt
 from natten_sim import _core
 from natten_sim._error import Error
 from natten_sim._tables import TileTables
-from natten_sim._token_rules import Pairs, TokenRule, padded, rule_of_matrix, sequence_axis, tables_of_rule, without_full_padding
+from natten_sim._token_rules import (
+    Pairs, TokenRule, bounds_of, padded, rule_of_matrix, sequence_axis, tables_of_bounds, tables_of_rule,
+    without_full_padding)
 
 Integers = npt.NDArray[np.integer[Any]]
 DqOrder = Literal["ascending", "descending", "best"] | Sequence[int] | Integers
@@ -416,8 +418,9 @@ def plan(
     """The blocks of neighborhood attention (keywords of count()), or of a mask over sequences.
 
     Args:
-        mask: full, causal, window:L,R, document:LEN,LEN,.. or a matrix of blocks (0 skipped, 1 partial, 2 full);
-            causal and window align the ends of both sequences. Or a function (batch, head, query, key) as
+        mask: full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.. (a rule within each document, as
+            varlen:causal:300,500) or a matrix of blocks (0 skipped, 1 partial, 2 full); causal and window align the
+            ends of both sequences. Or a function (batch, head, query, key) as
             FlexAttention takes one, which is evaluated on NumPy arrays for every pair of tokens, with batch and
             head 0. None: neighborhood attention.
         token_mask: A matrix (queries, keys) of booleans instead: any mask at all.
@@ -452,7 +455,14 @@ def plan(
         seqlen_q, seqlen_k = blocks.shape[0] * q_block, blocks.shape[1] * kv_block
         mask = blocks
     queries, keys = _lengths(seqlen_q, seqlen_k)
-    tables = _core.sequence_tables(mask, queries, keys, q_block, kv_block)
+    if isinstance(mask, str) and mask.startswith("varlen:"):  # where schedule() has tiles of each document
+        bounds = bounds_of(mask, queries, keys)
+        if (len(bounds[0]), bounds[1].max()) != (queries, keys):
+            accepted = f"lengths whose sums are {queries} queries and {keys} keys"
+            raise Error(f"mask: '{mask}' is not valid; accepted: {accepted}", "mask", mask, accepted)
+        tables = tables_of_bounds(bounds, keys, q_block, kv_block)
+    else:
+        tables = _core.sequence_tables(mask, queries, keys, q_block, kv_block)
     places = (padded(queries, tables["q_tiles"] * q_block), padded(keys, tables["kv_tiles"] * kv_block))
     axes = (sequence_axis(mask, queries, keys, places),) if isinstance(mask, str) else ()
     return Plan(q_block, kv_block, *places, axes, without_full_padding(tables, places[1], kv_block))
@@ -460,26 +470,24 @@ def plan(
 
 def _block(name: str, tile: Tile | None) -> int:
     """Tokens of a block of a sequence."""
-    if tile is None:
-        return 128
+    return 128 if tile is None else _tokens(name, tile)
+
+
+def _tokens(name: str, given: object) -> int:
     accepted = "one number of tokens, 1 or more"
     try:
-        tokens = operator.index(tile)  # type: ignore[arg-type]
+        tokens = operator.index(given)  # type: ignore[arg-type]
     except TypeError:
         tokens = 0
     if tokens < 1:
-        raise Error(f"{name}: {tile} is not valid; accepted: {accepted}", name, str(tile), accepted, "128")
+        raise Error(f"{name}: {given} is not valid; accepted: {accepted}", name, str(given), accepted, "128")
     return tokens
 
 
 def _lengths(seqlen_q: int | None, seqlen_k: int | None) -> tuple[int, int]:
     if seqlen_q is None:
         raise Error("seqlen_q: missing; accepted: the tokens of the queries", "seqlen_q", "none", "the tokens")
-    queries, keys = seqlen_q, seqlen_q if seqlen_k is None else seqlen_k
-    for name, tokens in (("seqlen_q", queries), ("seqlen_k", keys)):
-        if tokens < 1:
-            raise Error(f"{name}: {tokens} is not valid; accepted: 1 token or more", name, str(tokens), "1 token or more", "1")
-    return queries, keys
+    return _tokens("seqlen_q", seqlen_q), _tokens("seqlen_k", seqlen_q if seqlen_k is None else seqlen_k)
 
 
 def _plan_of_pairs(

@@ -59,11 +59,13 @@ def autotune_config_filter(
         A function that returns the configuration, or None to drop it; what makes no sense is dropped.
 
     Raises:
-        Error: The device is not in the catalog, or `best` makes no sense.
+        Error: The device is not in the catalog, `within` is below 1, or `best` makes no sense.
 
     Source:
         The floor of natten_sim.triton.early_config_prune().
     """
+    if within < 1:
+        raise Error(f"within: {within} is not valid; accepted: 1 or more", "within", str(within), "1 or more", "2")
     limit = within * floor_ms(question(best), device, ctas_per_sm)
 
     def keep(config: Any) -> Any:

@@ -18,6 +18,9 @@ from natten_sim._core import Count
 
 
 def _call(answer: Count) -> ast.Call:
+    if not isinstance(answer, Count):
+        raise TypeError(f"an answer of count() is needed, not {type(answer).__name__}: of a candidate of search(), "
+                        "count(input=.., window=candidate.window, stride=candidate.stride, ..)")
     line = answer.emit("natten").strip().splitlines()[-1]
     call = ast.parse(line, mode="eval").body
     assert isinstance(call, ast.Call)

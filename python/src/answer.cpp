@@ -58,6 +58,7 @@ void translate_error(const std::exception_ptr& thrown, void*) {
     const std::string keyword = keyword_name(error.parameter());
     std::string sentence = error.sentence("");
     if (sentence.starts_with(error.parameter())) sentence.replace(0, error.parameter().size(), keyword);
+    if (!error.hint().empty()) sentence += "; nearest: " + error.hint();
     const nb::object raised = type(sentence, keyword, error.value(), error.accepted(), error.hint());
     PyErr_SetObject(type.ptr(), raised.ptr());
   }

@@ -15,6 +15,13 @@ namespace natten_sim::python {
 /// `doc` with the range before the brackets of the default: "Heads, 1..2^24 [1]". Nothing is said twice.
 [[nodiscard]] std::string with_range(const std::string& doc, const std::string& range);
 
+/// What NATTEN, PyTorch and Triton call some keywords.
+inline constexpr std::pair<const char*, const char*> kOtherNames[] = {
+    {"kernel_size", "window"},   {"window_size", "window"}, {"is_causal", "causal"},   {"dim", "head_dim"},
+    {"q_tile_shape", "q_tile"},  {"BLOCK_M", "q_tile"},     {"BLOCK_N", "kv_tile"},    {"kv_tile_shape", "kv_tile"},
+    {"num_heads", "heads"},      {"batch", "batch_size"},   {"input_size", "input"},   {"tokens", "seqlen"},
+    {"seqlen", "seqlen_q"},      {"layout", "input"},       {"gpu", "device"},         {"model", "preset"}};
+
 /// Whether `input` of to_dict() shows a member.
 enum class Echo {
   kAlways,   ///< what has no value as None
@@ -146,7 +153,10 @@ class Keywords {
       if (row.is_keyword) names.push_back(row.name);
     }
     const std::string name = nb::borrow<nb::str>(key).c_str();
-    const std::string closest = closest_name(name, names);
+    std::string closest = closest_name(name, names);
+    for (const auto& [theirs, ours] : kOtherNames) {
+      if (name == theirs && std::find(names.begin(), names.end(), ours) != names.end()) closest = ours;
+    }
     throw nb::type_error((std::string(function) + "() got an unexpected keyword argument '" + name + "'" +
                           (closest.empty() ? "" : "; did you mean '" + closest + "'?"))
                              .c_str());

@@ -171,6 +171,15 @@ def test_a_bad_value_raises_a_value_error_that_names_it(keywords: dict[str, Any]
 def test_an_unknown_keyword_is_a_type_error_with_the_closest_one() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'windw'; did you mean 'window'"):
         natten_sim.count(input=64, windw=8)  # type: ignore[call-arg]
+    for theirs, ours in (("kernel_size", "window"), ("is_causal", "causal"), ("num_heads", "heads"), ("q_tile_shape", "q_tile")):
+        with pytest.raises(TypeError, match=f"'{theirs}'; did you mean '{ours}'"):
+            natten_sim.count(**{theirs: 8})  # type: ignore[arg-type]
+    with pytest.raises(natten_sim.Error, match="; nearest: h100"):
+        natten_sim.count(input=64, device="H100")
+    with pytest.raises(natten_sim.Error, match="^dense_axes: "):
+        natten_sim.search(input=(64, 64), window=(8, 8), dense_axes=[0])
+    with pytest.raises(TypeError, match="answer of count"):
+        natten_sim.natten.kwargs(natten_sim.search(input=64, top=1).candidates[0])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="catalog"):
         natten_sim.count(input=64, catalog="h200")  # type: ignore[arg-type]
 

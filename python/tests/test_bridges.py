@@ -110,6 +110,35 @@ def test_any_mask_of_tokens_has_its_blocks(queries: int, keys: int, q_tile: int,
     check_blocks(plan, mask)
 
 
+@given(st.sampled_from(["full", "causal", "window"]), st.lists(st.tuples(st.integers(1, 20), st.integers(0, 9)), min_size=1, max_size=5),
+       st.integers(0, 9), st.integers(0, 9), st.integers(1, 9), st.integers(1, 9))
+def test_a_rule_within_each_document_is_a_mask(
+    rule: str, lengths: list[tuple[int, int]], left: int, right: int, q_tile: int, kv_tile: int
+) -> None:
+    text = f"window:{left},{right}:" if rule == "window" else "causal:" if rule == "causal" else ""
+    documents = [(queries, queries + more) for queries, more in lengths]
+    mask = np.zeros(tuple(map(sum, zip(*documents, strict=True))), dtype=bool)
+    row = column = 0
+    for queries, keys in documents:
+        mask[row : row + queries, column : column + keys] = sequence_mask(rule, queries, keys, left, right, [])
+        row, column = row + queries, column + keys
+    plan = natten_sim.flex.plan(mask=f"varlen:{text}{','.join(f'{queries}x{keys}' for queries, keys in documents)}",
+                                seqlen_q=row, seqlen_k=column, q_tile=q_tile, kv_tile=kv_tile)
+    assert (plan.dense_mask() == mask).all()
+    check_blocks(plan, mask)
+
+
+@pytest.mark.parametrize(("keywords", "parameter"), [
+    ({"mask": "causal", "seqlen_q": 300.5}, "seqlen_q"), ({"mask": "causal", "seqlen_q": 0}, "seqlen_q"),
+    ({"mask": "causal", "seqlen_q": 8, "seqlen_k": -1}, "seqlen_k"), ({"mask": "causal", "seqlen_q": 8, "q_tile": 0}, "q_tile"),
+    ({"mask": "causal", "seqlen_q": 8, "kv_tile": (8, 8)}, "kv_tile"), ({"mask": [1, 0]}, "mask"), ({"mask": "gna:i=16,w=4", "seqlen_q": 16}, "mask"),
+])
+def test_a_wrong_plan_names_its_keyword(keywords: dict[str, Any], parameter: str) -> None:
+    with pytest.raises(natten_sim.Error) as raised:
+        natten_sim.flex.plan(**keywords)
+    assert raised.value.parameter == parameter and raised.value.accepted
+
+
 def test_a_function_of_tokens_is_a_mask() -> None:
     def dilated(batch: Any, head: Any, query: Any, key: Any) -> Any:
         return (key <= query) & ((query - key) % 3 == 0)
@@ -312,4 +341,21 @@ def test_hooks_keep_the_configurations_whose_tiles_cost_least() -> None:
         natten_sim.helion.autotune_seed_configs(configs, ask, device="h2000")
     # Where nothing makes sense, Triton still has to try something.
     nonsense = natten_sim.triton.early_config_prune(lambda config, arguments: {"input": 8, "window": 9})
-    assert nonsense(configs, {}) == configs
+    with pytest.warns(UserWarning, match="no configuration makes sense: window: 9"):
+        assert nonsense(configs, {}) == configs
+    for wrong in ({"ctas_per_sm": 0}, {"within": 0.5}):
+        with pytest.raises(natten_sim.Error, match="1 or more"):
+            natten_sim.helion.autotune_config_filter(ask, best=kept[0], **wrong)
+
+
+@pytest.mark.parametrize("device", ["a100", "b200", "h100", "h200", "h800"])
+def test_hooks_rank_on_every_gpu_whose_rates_are_known(device: str) -> None:
+    configs = [Config(m, n) for m in (16, 64, 256) for n in (32, 64)]
+
+    def ask(config: Config) -> dict[str, Any]:
+        return {"input": 4096, "window": 512, "heads": 64, "q_tile": config.kwargs["BLOCK_M"], "kv_tile": config.kwargs["BLOCK_N"]}
+
+    seeds = natten_sim.helion.autotune_seed_configs(configs, ask, top=6, device=device)
+    assert sorted(map(repr, seeds)) == sorted(map(repr, configs))
+    # A Q tile of 16 loads K and V 16 times as often as one of 256, and so is last wherever the L2 limits.
+    assert seeds[-1].kwargs["BLOCK_M"] == 16

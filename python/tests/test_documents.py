@@ -15,6 +15,7 @@ import sys
 
 import natten_sim
 import pytest
+from conftest import ABSENT, FAKES
 
 
 def modules() -> list[str]:
@@ -35,6 +36,17 @@ def test_the_readmes_snippet_prints_what_it_says(root: pathlib.Path, capsys: pyt
     exec(snippet[1], {})
     said = re.findall(r"print\(.*?\)  # (.*)", snippet[1])
     assert said and capsys.readouterr().out.splitlines() == said
+
+
+@pytest.mark.parametrize("example", ["autotuner_hooks", "flash4_tensors", "natten_call"])
+def test_the_page_has_the_output_of_an_example(root: pathlib.Path, example: str) -> None:
+    """Line by line, but for whether the partner is here."""
+    page = (root / "docs" / "python.md").read_text()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), *map(str, [FAKES] if ABSENT else [])])}
+    command = [sys.executable, str(root / "python" / "examples" / f"{example}.py"), *(["cpu"] if example == "flash4_tensors" else [])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    lines = [line for line in done.stdout.splitlines() if not line.startswith(("not run", "output"))]
+    assert lines and "\n".join(lines) in page
 
 
 def test_types_pass_the_strict_checker(root: pathlib.Path, tmp_path: pathlib.Path) -> None:

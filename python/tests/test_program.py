@@ -169,14 +169,19 @@ def test_files_add_to_the_catalog(program: Program, root: Any, tmp_path: Any) ->
     assert answer.to_json() == done.stdout
 
 
-def test_a_profile_of_ones_own_kernel_is_explained(program: Program, tmp_path: Any) -> None:
+@pytest.mark.parametrize("page", ["details", "raw"])
+def test_a_profile_of_ones_own_kernel_is_explained(program: Program, tmp_path: Any, page: str) -> None:
     # 4096 tokens, head dim 64, two bytes, sectors of 32 bytes: Q once, K and V once for each of 32 Q tiles of 128.
     sectors = 4096 * 64 * 2 * (1 + 32 * 2) // 32
-    header = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
-    rows = [f'"{number}","{kernel}","l1tex__m_xbar2l1tex_read_sectors.sum","sector","{value:,}"'
-            for number, kernel, value in ((0, "my_attention", sectors), (1, "other", 7))]
+    metric, launches = "l1tex__m_xbar2l1tex_read_sectors.sum", ((0, "my_attention", sectors), (1, "other", 7))
+    if page == "details":  # a row a metric
+        header = '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"'
+        rows = [f'"{number}","{kernel}","{metric}","sector","{value:,}"' for number, kernel, value in launches]
+    else:  # ncu --page raw: a column a metric, and a row of units
+        header = f'"ID","Kernel Name","{metric}","gpu__time_duration.sum"\n"","","sector","us"'
+        rows = [f'"{number}","{kernel}","{value}","12.5"' for number, kernel, value in launches]
     profile = tmp_path / "profile.csv"
-    profile.write_text("\n".join([header, *rows]) + "\n")
+    profile.write_text("\n".join(["==PROF== Connected to process 7", header, *rows]) + "\n")
     point = {"tokens": 4096, "head_dim": 64, "q_tile": 128, "kv_tile": 64, "ctas_per_sm": 1, "schedule": "grid",
              "order": "cyclic"}
     answer = natten_sim.explain(profile, point=point, ncu_kernel="my_attention")
@@ -186,5 +191,10 @@ def test_a_profile_of_ones_own_kernel_is_explained(program: Program, tmp_path: A
     line = ("validate", "--ncu-csv", profile, "--ncu-kernel", "my_attention", "--point", *words, "--json",
             "--no-conclusion")
     assert answer.to_json() == program.run(*line).stdout
+    assert "l2_read_sectors" in answer.pictures and answer.svg("l2_read_sectors").startswith("<svg ")
     with pytest.raises(natten_sim.Error, match="tokens"):
         natten_sim.explain(profile)
+    with pytest.raises(natten_sim.Error, match="my_attention"):
+        natten_sim.explain(profile, point=point, ncu_kernel="no such")
+    with pytest.raises(natten_sim.Error, match="absent"):
+        natten_sim.explain(tmp_path / "absent.csv", point=point)

@@ -1,6 +1,5 @@
 // Random problems of every kind: rank 1 to 4, any mix of window, stride, dilation, causal per axis, tilings,
 // walks. RapidCheck prints the seed of every run and shrinks failures; RC_PARAMS="seed=..." repeats one.
-#include <cstdlib>
 
 #include <rapidcheck.h>
 
@@ -10,6 +9,7 @@
 
 #include "brute_force.hpp"
 #include "catch.hpp"
+#include "seed.hpp"
 
 namespace {
 
@@ -61,10 +61,7 @@ void assert_same(const TilingProblem& problem, const TileCount& one, const TileC
 }
 
 /// RapidCheck reads its configuration once, before the first check.
-const bool configured = [] {
-  setenv("RC_PARAMS", "max_success=20000 max_size=100", 0);
-  return true;
-}();
+const bool configured = natten_sim::test::configure_cases(20000);
 
 TEST_CASE("walk, closed form and token-level brute force agree on 20,000 random small problems") {
   REQUIRE(configured);

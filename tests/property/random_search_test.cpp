@@ -16,6 +16,7 @@
 #include "catch.hpp"
 #include "natten_kernels.hpp"
 #include "search_cases.hpp"
+#include "seed.hpp"
 
 namespace {
 
@@ -222,10 +223,7 @@ std::vector<Point> feasible_in_order(const Case& random, Objective objective) {
 }
 
 /// RapidCheck reads its configuration once, before the first check.
-const bool configured = [] {
-  setenv("RC_PARAMS", "max_success=2000 max_size=100", 0);
-  return true;
-}();
+const bool configured = natten_sim::test::configure_cases(2000);
 
 TEST_CASE("the search equals plain enumeration on random spaces, for any number of threads") {
   REQUIRE(configured);

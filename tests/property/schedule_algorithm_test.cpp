@@ -1,6 +1,5 @@
 // Every ordered algorithm of the table, whoever added it, on random problems: valid, the same in both
 // engines, never below the bound, and met by its closed form where it has one.
-#include <cstdlib>
 
 #include <rapidcheck.h>
 
@@ -9,6 +8,7 @@
 #include <natten_sim/sim/schedules/schedule_dag.hpp>
 
 #include "catch.hpp"
+#include "seed.hpp"
 
 namespace {
 
@@ -59,10 +59,7 @@ std::optional<BothEngines> run_both(const SchedulePlan& plan) {
   return both;
 }
 
-const bool algorithms_configured = [] {
-  setenv("RC_PARAMS", "max_success=400 max_size=100", 0);
-  return true;
-}();
+const bool algorithms_configured = natten_sim::test::configure_cases(400);
 
 TEST_CASE("every ordered algorithm runs alike in both engines, above its bound and on its closed form") {
   REQUIRE(algorithms_configured);

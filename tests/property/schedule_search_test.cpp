@@ -2,7 +2,6 @@
 // algorithms against each other on random problems.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include <rapidcheck.h>
@@ -12,15 +11,13 @@
 #include <natten_sim/sim/schedules/schedule_dag.hpp>
 
 #include "catch.hpp"
+#include "seed.hpp"
 
 namespace {
 
 using namespace natten_sim;
 
-const bool configured = [] {
-  setenv("RC_PARAMS", "max_success=2500 max_size=100", 0);
-  return true;
-}();
+const bool configured = natten_sim::test::configure_cases(2500);
 
 std::int32_t pick(std::int32_t lo, std::int32_t hi) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int32_t>(lo, hi + 1));

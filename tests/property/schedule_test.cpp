@@ -1,7 +1,6 @@
 // The event simulation of backward schedules against the longest path of their graphs, on random problems.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <natten_sim/sim/schedules/schedule_dag.hpp>
 
 #include "catch.hpp"
+#include "seed.hpp"
 
 namespace {
 
@@ -124,10 +124,7 @@ std::optional<DagSolution> try_dag(const BackwardProblem& problem, const Backwar
   }
 }
 
-const bool configured = [] {
-  setenv("RC_PARAMS", "max_success=20000 max_size=100", 0);
-  return true;
-}();
+const bool configured = natten_sim::test::configure_cases(20000);
 
 TEST_CASE(
     "event simulation and longest path agree to the last bit on random schedules, and on which ones "

@@ -107,14 +107,19 @@ constexpr int kMaxKeyParts = 16;
 void require_shallow_keys(std::string_view text, const std::string& path) {
   int parts = 1;
   char quote = 0;
-  bool in_key = true;
+  bool in_key = true, comment = false;
   for (const char c : text) {
     if (c == '\n') {
       parts = 1;
       quote = 0;
+      comment = false;
       in_key = true;
+    } else if (comment) {
+      continue;
     } else if (quote != 0) {
       if (c == quote) quote = 0;
+    } else if (c == '#') {
+      comment = true;
     } else if (c == '"' || c == '\'') {
       quote = c;
     } else if (c == '=') {

@@ -17,6 +17,8 @@ TEST_CASE("the closest name forgives a slip and refuses nonsense") {
   CHECK(closest_name("hunyuan", names) == "hunyuan-video");
   CHECK(closest_name("flux1-dve-4k", names) == "flux1-dev-4k");
   CHECK(closest_name("h20", names) == "h200");
+  CHECK(closest_name("H100", names) == "h100");
+  CHECK(closest_name("Hunyuan", names) == "hunyuan-video");
   CHECK(closest_name("swin", names).empty());
   CHECK(closest_name("", names).empty());
 }

@@ -52,7 +52,7 @@ class Json {
   Json(T value) : value_(value) {}
   template <std::integral T>
   requires(!std::same_as<T, bool>) Json(T value) : value_(whole(value)) {}
-  Json(double value) : value_(value) {}
+  Json(double value);
   Json(const char* text);
   Json(std::string text);
   Json(std::string_view text);
@@ -96,7 +96,7 @@ class Json {
       return text();
     } else {  // a vector
       T values;
-      for (const Json& element : *this) values.push_back(element.get<typename T::value_type>());
+      for (std::size_t i = 0; i < size(); ++i) values.push_back((*this)[i].get<typename T::value_type>());
       return values;
     }
   }
@@ -203,6 +203,8 @@ struct JsonMember {
   Json value;
   friend bool operator==(const JsonMember&, const JsonMember&) = default;
 };
+
+inline Json::Json(double value) : value_(value) {}
 
 /// Over the elements of an array or the members of an object.
 template <typename Value, typename Member>

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# What a release has to pass beyond scripts/test.sh: hours on two cores. Each part can be run alone, and each
+# prints what docs/reliability.md shows. Stops at the first part that fails; output is in build/reliability/.
+set -euo pipefail
+
+usage() {
+  cat <<'USAGE'
+usage: scripts/release.sh [tests|sanitizers|threads|fuzz|soak|mutants]...
+
+Without arguments all parts, in this order:
+  tests       scripts/test.sh, from a bare system
+  sanitizers  every test but those of whole installs, with address and undefined-behaviour sanitizers
+  threads     tests that start threads, with the thread sanitizer
+  fuzz        every fuzz target until 1,000,000 inputs each, with both sanitizers; libFuzzer where clang is
+  soak        1,000,000 random cases of the property tests
+  mutants     500 changed lines, and whether a test notices
+Environment: FUZZ_RUNS, SOAK_CASES, MUTANTS change those numbers.
+USAGE
+}
+
+root=$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")
+cd -P -- "$root"
+out=build/reliability
+mkdir -p "$out"
+jobs=$(nproc)
+
+build() {  # folder option...
+  local folder=$1
+  shift
+  cmake -S . -B "$folder" -G Ninja -DNATTEN_SIM_CUDA=OFF -DNATTEN_SIM_UNITY=ON "$@" >"$out/configure.log"
+  cmake --build "$folder" --parallel "$jobs" --target "${targets[@]}" >"$out/build.log" || {
+    tail -n 40 "$out/build.log"
+    return 1
+  }
+}
+
+tests() { scripts/test.sh; }
+
+sanitizers() {
+  targets=(all)
+  build build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DNATTEN_SIM_SANITIZE=address,undefined
+  # A wrong constant of the timed model is looked for by a hundred simulations, which no sanitizer learns from.
+  ctest --test-dir build/asan -j"$jobs" --output-on-failure --no-tests=error \
+    -E 'natten_checks|schedules_exact_solver|a constant of the timed model' | tee "$out/sanitizers.txt"
+}
+
+threads() {
+  targets=(natten-sim search_tests study_tests golden_tests)
+  build build/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DNATTEN_SIM_SANITIZE=thread
+  ctest --test-dir build/tsan -j"$jobs" --output-on-failure --no-tests=error -R '^(search|study|golden)_tests' |
+    tee "$out/threads.txt"
+}
+
+fuzz() {
+  local runs=${FUZZ_RUNS:-1000000} name names=()
+  for name in tests/fuzz/targets/*.cpp; do names+=("$(basename "$name" .cpp)"); done
+  targets=("${names[@]/#/fuzz_}")
+  if command -v clang++ >/dev/null; then
+    CXX=clang++ build build/fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DNATTEN_SIM_FUZZER=ON \
+      -DNATTEN_SIM_SANITIZE=address,undefined -DCMAKE_CXX_FLAGS=-fsanitize=fuzzer-no-link
+  else
+    build build/fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DNATTEN_SIM_SANITIZE=address,undefined
+  fi
+  : >"$out/fuzz.txt"
+  for name in "${names[@]}"; do
+    if command -v clang++ >/dev/null; then
+      mkdir -p "$out/corpus/$name"
+      build/fuzz/tests/fuzz/fuzz_"$name" -runs="$runs" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+        -artifact_prefix="$out/$name-" "$out/corpus/$name" tests/fuzz/corpus/"$name" 2>"$out/fuzz-$name.log" || {
+        tail -n 40 "$out/fuzz-$name.log"
+        return 1
+      }
+      echo "$name: $(grep -o 'number_of_executed_units: .*' "$out/fuzz-$name.log")" | tee -a "$out/fuzz.txt"
+    else
+      build/fuzz/tests/fuzz/fuzz_"$name" --runs "$runs" tests/fuzz/corpus/"$name" | tee -a "$out/fuzz.txt"
+    fi
+  done
+}
+
+soak() {
+  targets=(all)
+  build build/soak -DCMAKE_BUILD_TYPE=Release
+  scripts/soak.py build/soak --cases "${SOAK_CASES:-1000000}" | tee "$out/soak.txt"
+}
+
+mutants() {
+  cmake -S . -B build/mutants -G Ninja -DNATTEN_SIM_CUDA=OFF -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_FLAGS_RELEASE=-O1 >"$out/configure.log"
+  scripts/mutate.py build/mutants --count "${MUTANTS:-500}" --list "$out/mutants.jsonl" | tee "$out/mutants.txt"
+}
+
+parts=("$@")
+[[ ${#parts[@]} -gt 0 ]] || parts=(tests sanitizers threads fuzz soak mutants)
+for part in "${parts[@]}"; do
+  case $part in
+    tests | sanitizers | threads | fuzz | soak | mutants) ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *)
+      usage >&2
+      exit 2
+      ;;
+  esac
+done
+for part in "${parts[@]}"; do
+  echo "== $part"
+  "$part"
+done

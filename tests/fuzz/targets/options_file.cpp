@@ -1,0 +1,14 @@
+// TOML files of options, for `count` and each subcommand that they name: read by its rows, but not answered.
+#include "fuzz/program.hpp"
+#include "fuzz/target.hpp"
+
+void natten_sim::fuzz::read(std::string_view input) {
+  const MemoryFile file(input);
+  bool accepted = false;
+  for (const cli::Command& command : cli::commands()) {
+    if (!has_option(command, command.options_file)) continue;
+    if (command.name != "count" && input.find(command.name) == std::string_view::npos) continue;
+    accepted |= run_program({command.name, "--" + command.options_file, file.path()}, Answers::kNone) == 0;
+  }
+  if (!accepted) refuse_input();
+}
