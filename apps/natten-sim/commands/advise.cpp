@@ -24,7 +24,8 @@ Options<study::AdviseQuestion> advise_question_rows() {
   rows.include(preset_rows(), &Question::setting);
   rows.include(input_rows(), &Question::setting);
   rows.add("--device", &Question::devices,
-           {.value = "NAME", .help = "GPUs, side by side (see list kernels) [all that are calibrated]"});
+           {.value = "NAME", .help = "GPUs, side by side (see list kernels) [all that are calibrated]",
+            .suggestions = device_names});
   rows.add(
       "--sparsity", &Question::sparsity,
       {.value = "S",

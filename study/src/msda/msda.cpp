@@ -48,7 +48,9 @@ struct MsdaSetting {
   MsdaSetting(const MsdaQuestion& asked, const Context& context)
       : question(checked(asked)),
         device(scatter_device(asked.device, context)),
-        kernel(msda_kernel(*device.device, asked.tiling)) {}
+        kernel(msda_kernel(*device.device, asked.tiling)) {
+    question.device = device.device->name;
+  }
   [[nodiscard]] std::int64_t tensor_bytes() const { return element_bytes(*question.dtype); }
   [[nodiscard]] std::int64_t gradient_bytes() const { return element_bytes(*question.accumulator); }
   [[nodiscard]] std::int64_t row_bytes() const { return question.config.head_channels() * tensor_bytes(); }
