@@ -5,7 +5,7 @@ function(natten_sim_attention_forward_programs)
   set(bench ${PROJECT_SOURCE_DIR}/bench/attention_forward)
   set(tests ${PROJECT_SOURCE_DIR}/tests/gpu/attention_forward)
   if(NATTEN_SIM_HAS_CUDA AND NATTEN_SIM_BUILD_BENCH)
-    add_executable(attention_forward_bench ${bench}/main.cpp ${bench}/check.cpp ${bench}/timing.cpp ${bench}/tensors.cpp)
+    add_executable(attention_forward_bench ${bench}/main.cpp ${bench}/check.cpp ${bench}/step.cpp ${bench}/timing.cpp ${bench}/tensors.cpp)
     target_link_libraries(attention_forward_bench PRIVATE natten_sim::kernels natten_sim::validate)
     natten_sim_flags(attention_forward_bench)
     # For programs that time it beside other kernels, in their own process.

@@ -28,7 +28,7 @@ def traffic(program, point, kept={}):
     """Samples, reads, rows and misses of a point, and its sizes."""
     key = (point["config"], point.get("offsets", "learned"), point["order"], point["phase"], BYTES[point["dtype"]])
     if key not in kept:
-        command = [program, "msda", "--json", "--quiet", "--device", "h200", "--config", key[0], "--offsets", key[1],
+        command = [program, "msda", "--json", "--quiet", "--device", "h200", "--workload", key[0], "--offsets", key[1],
                    "--order", key[2], "--phase", key[3], "--dtype", "fp32" if key[4] == 4 else "bf16"]
         answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         kept[key] = (answer["input"], answer["result"])

@@ -84,7 +84,7 @@ line search search --preset hunyuan-video --sparsity 0.9:0.92 --top 5 --device h
 line schedule schedule --q-tiles 4 --kv-tiles 4 --mask causal --algorithm spt --json
 line reuse reuse -i 16384 -d 128 -n 16 --device h200 --causal --fidelity timed
 line atomics atomics --rows 1000 --width 32 --updates 10000 --distribution zipf:1.2 --device h200
-line msda msda --config B4_800x1333_d256_L4_enc --tiling point --dtype fp16 --phase backward --device h200
+line msda msda --workload B4_800x1333_d256_L4_enc --tiling point --dtype fp16 --phase backward --device h200
 printf '%s\n' '# ......................... a comment has no keys' "input = [64] # a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r" \
   'window = [9]' | seed options_file comments
 line sweep sweep count --over window=3,5,7 -i 64

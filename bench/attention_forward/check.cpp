@@ -121,7 +121,7 @@ void add_every_band_kernel(std::vector<Case>& cases) {
       if (causal) band.right = 0;
       cases.push_back(band_case(shape, 5, 5, 3000, 8192, band, causal ? "overflow, causal" : "overflow, split"));
       cases.back().problem.scale = overflowing;
-      cases.back().schedule.split_tail = !causal;
+      cases.back().schedule.split_tail = !causal && shape.head_dim <= 128;
       cases.back().schedule.dispatch = causal ? Dispatch::kTicket : Dispatch::kStatic;
       cases.back().repeats = 20;
     }
@@ -186,8 +186,13 @@ void add_splits(std::vector<Case>& cases) {
     for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
       Problem problem = sequence(3, 1500, head_dim, false);
       problem.dtype = dtype;
-      shape = forward::best_kernel(problem);
-      add(3, 1500, 3001, {}, "1500x3001");
+      for (const KernelShape& built :
+           forward::built_kernels()) {  // joined items of wide heads cannot be split
+        if (built.head_dim != head_dim || built.dtype != dtype || built.neighborhood) continue;
+        if (built.head_dim > 128 && built.joined) continue;
+        shape = built;
+        add(3, 1500, 3001, {}, "1500x3001");
+      }
     }
   }
 }
@@ -199,6 +204,69 @@ Case box_case(std::int64_t heads, std::int64_t head_dim, const NeighborhoodMask&
   made.kernel = forward::best_kernel(made.problem);
   made.name = describe(made.kernel) + " " + what;
   return made;
+}
+
+/// Extra keys that fill no tile, some tiles and a part of one, or tiles alone; beside lists with full tiles
+/// and without, items that overflow, dilation, causal axes, both layouts, and every kernel.
+void add_extra_keys(std::vector<Case>& cases) {
+  const auto add = [&](std::int64_t extra, const NeighborhoodMask& mask, const Extents& tile,
+                       std::string what) {
+    cases.push_back(box_case(4, 128, mask, tile, tile, ""));
+    cases.back().problem.extra_tokens = extra;
+    cases.back().problem.heads_kv = 2;
+    cases.back().problem.batch = 2;
+    cases.back().name = describe(cases.back().kernel) + " " + std::to_string(extra) + " extra keys, " + what;
+  };
+  for (const std::int64_t extra : {1, 77, 127, 128, 129, 300, 512}) {
+    add(extra, make_mask({1000}, {100}), {128}, "1-D");
+    cases.back().padding = 33;
+    add(extra, make_mask({40, 50}, {13, 9}, {4, 3}), {16, 8}, "2-D");
+    cases.back().layout = HeadLayout::kHeadsLast;
+  }
+  add(200, make_mask({777}, {200}, {8}, {3}, {true}), {128}, "1-D dilated causal");
+  add(200, make_mask({12, 20, 17}, {5, 7, 9}), {4, 4, 8}, "3-D heads first");
+  add(200, make_mask({9, 20, 17}, {3, 4, 5}, {1, 2, 3}, {2, 3, 2}, {true, false, false}), {4, 4, 8},
+      "3-D dilated causal");
+  cases.back().layout = HeadLayout::kHeadsLast;
+  add(256, make_mask({16, 32, 32}, {8, 16, 16}, {8, 16, 16}), {4, 4, 8}, "3-D block-sparse");
+  cases.back().repeats = 20;
+  for (const KernelShape& shape : forward::built_kernels()) {
+    if (!shape.neighborhood) continue;
+    const bool wide = shape.kv_tile != 128;
+    cases.push_back(
+        wide ? box_case(5, shape.head_dim, make_mask({40, 50}, {13, 9}), {16, 8}, {14, 8}, "")
+             : box_case(5, shape.head_dim, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
+    cases.back().kernel = shape;
+    cases.back().problem.dtype = shape.dtype;
+    cases.back().problem.extra_tokens = 333;
+    cases.back().name = describe(shape) + " 333 extra keys";
+    cases.back().schedule.dispatch = Dispatch::kTicket;
+    cases.back().layout = HeadLayout::kHeadsLast;
+    if (shape.rescale != forward::Rescale::kOnOverflow) continue;
+    cases.push_back(cases.back());
+    cases.back().name += ", overflow";
+    cases.back().problem.scale = shape.dtype == Dtype::kFp16 ? 1 : 4;
+    cases.back().repeats = 20;
+  }
+}
+
+/// Four axes, of which tiles have side 1 along the first.
+void add_four_axes(std::vector<Case>& cases) {
+  const auto add = [&](const NeighborhoodMask& mask, std::string what) {
+    for (const HeadLayout layout : {HeadLayout::kHeadsLast, HeadLayout::kHeadsFirst}) {
+      cases.push_back(box_case(4, 128, mask, {1, 4, 4, 8}, {1, 2, 8, 8}, "4-D " + what));
+      cases.back().problem.heads_kv = 2;
+      cases.back().problem.batch = 2;
+      cases.back().layout = layout;
+    }
+  };
+  add(make_mask({3, 6, 9, 10}, {2, 3, 4, 5}), "3x6x9x10");
+  add(make_mask({5, 6, 9, 10}, {2, 3, 4, 5}, {2, 1, 2, 1}, {2, 1, 2, 1}, {false, false, true, false}),
+      "strided, dilated, causal");
+  add(make_mask({5, 4, 9, 10}, {3, 3, 4, 5}, {1, 1, 2, 1}, {1, 1, 1, 2}, {true, false, false, false}),
+      "causal along the first axis");
+  add(make_mask({4, 8, 8, 8}, {2, 8, 8, 8}, {2, 1, 1, 1}), "block-sparse, 100 extra keys");
+  for (std::size_t i = cases.size() - 2; i < cases.size(); ++i) cases[i].problem.extra_tokens = 100;
 }
 
 void add_neighborhoods(std::vector<Case>& cases) {
@@ -247,6 +315,8 @@ void add_neighborhoods(std::vector<Case>& cases) {
     cases.back().problem.scale = shape.dtype == Dtype::kFp16 ? 1 : 4;
     cases.back().repeats = 20;
   }
+  add_extra_keys(cases);
+  add_four_axes(cases);
   for (const std::int64_t stride : {1, 8}) {
     cases.push_back(box_case(2, 128, make_mask({60, 70}, {25, 50}, {stride, stride}, {2, 1}), {16, 8}, {8, 16},
                              "2-D 60x70 dilation 2x1"));

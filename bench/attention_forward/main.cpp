@@ -4,8 +4,10 @@
 //   attention_forward_bench ladder [TOKENS]   steps of the version ladder: bf16, head dimension 128, 16 heads
 //   attention_forward_bench engines [TOKENS]  the mma.sync engine and this one, one behind the other's
 //   interface attention_forward_bench once [causal]     each of those once, for a profiler
-//   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 65536, 16384 tokens or more in all, full and causal
-//   attention_forward_bench variants [HEAD_DIM [TOKENS]]  every kernel that is built, with and without tickets
+//   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 65536, 16384 tokens or more in all, full and
+//   causal attention_forward_bench variants [HEAD_DIM [TOKENS]]  every kernel that is built, with and without
+//   tickets attention_forward_bench choices [HEAD_DIM]  kernels without maxima, lengths 1024 to 65536
+//   attention_forward_bench step [HEADS [TOKENS [HEAD_DIM [CSV]]]]  whether CTAs keep step in a long launch
 //   attention_forward_bench neighborhoods [NAME [all]]  published video and image problems
 //
 // Times are medians over repetitions in which the variants take turns on three input sets, the L2 flushed
@@ -17,6 +19,7 @@
 #include <string>
 
 #include "check.hpp"
+#include "step.hpp"
 #include "timing.hpp"
 
 int main(int argc, char** argv) {
@@ -33,6 +36,12 @@ int main(int argc, char** argv) {
     if (what == "variants") {
       return time_variants(gpu, argc > 2 ? std::atol(argv[2]) : 128, argc > 3 ? std::atol(argv[3]) : 16384), 0;
     }
+    if (what == "choices") return time_choices(gpu, argc > 2 ? std::atol(argv[2]) : 128), 0;
+    if (what == "step") {
+      return time_step(gpu, argc > 2 ? std::atol(argv[2]) : 24, argc > 3 ? std::atol(argv[3]) : 115200,
+                       argc > 4 ? std::atol(argv[4]) : 128, argc > 5 ? argv[5] : ""),
+             0;
+    }
     if (what == "neighborhoods")
       return time_neighborhoods(gpu, argc > 2 ? argv[2] : "", argc > 3 && std::strcmp(argv[3], "all") == 0), 0;
   } catch (const natten_sim::HardwareAbsent& absent) {
@@ -42,6 +51,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "attention_forward_bench: %s\n", error.what());
     return 1;
   }
-  std::fprintf(stderr, "usage: attention_forward_bench check|ladder|engines|once|sizes|variants|neighborhoods\n");
+  std::fprintf(
+      stderr,
+      "usage: attention_forward_bench check|ladder|engines|once|sizes|variants|choices|step|neighborhoods\n");
   return 2;
 }

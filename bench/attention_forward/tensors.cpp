@@ -60,6 +60,13 @@ Storage::Storage(forward::Problem& problem, HeadLayout layout, std::int64_t padd
              3 * seed + 1);
   v_ = input(problem.v, problem.batch, problem.heads_kv, problem.kv_tokens, problem, padding > 0,
              3 * seed + 2);
+  if (problem.extra_tokens > 0) {
+    problem.extra_k = problem.extra_v = strides(problem.heads_kv, problem.extra_tokens);
+    extra_k_ = input(problem.extra_k, problem.batch, problem.heads_kv, problem.extra_tokens, problem,
+                     padding > 0, 5 * seed + 3);
+    extra_v_ = input(problem.extra_v, problem.batch, problem.heads_kv, problem.extra_tokens, problem,
+                     padding > 0, 5 * seed + 4);
+  }
   const std::int64_t count =
       elements(problem.o, problem.batch, problem.heads, problem.q_tokens, problem.head_dim);
   o_ = DeviceBuffer(static_cast<std::size_t>(count + kGuard) * 2);
@@ -69,12 +76,17 @@ Storage::Storage(forward::Problem& problem, HeadLayout layout, std::int64_t padd
 }
 
 forward::Tensors Storage::tensors() const {
-  return {q_.data(), k_.data(), v_.data(), o_.data(), static_cast<float*>(lse_.data())};
+  return {q_.data(),       k_.data(),      v_.data(), o_.data(), static_cast<float*>(lse_.data()),
+          extra_k_.data(), extra_v_.data()};
 }
 
 void Storage::poison() {
   o_.fill(0xff);
   lse_.fill(0xff);
+}
+
+void Storage::zero_inputs() {
+  for (DeviceBuffer* buffer : {&q_, &k_, &v_}) buffer->fill(0);
 }
 
 std::int64_t Storage::overwritten(const forward::Problem& problem) const {
@@ -96,7 +108,7 @@ forward::HostTensors Storage::host_inputs() const {
     buffer.copy_to_host(bits.data(), buffer.bytes());
     return bits;
   };
-  return {fetch(q_), fetch(k_), fetch(v_)};
+  return {fetch(q_), fetch(k_), fetch(v_), fetch(extra_k_), fetch(extra_v_)};
 }
 
 std::uint64_t Storage::output_bits() const {

@@ -227,6 +227,28 @@ void time_sizes(const kernels::GpuInfo& gpu, std::int64_t head_dim) {
   }
 }
 
+void time_choices(const kernels::GpuInfo& gpu, std::int64_t head_dim) {
+  for (const std::int64_t tokens : {65536, 16384, 4096, 1024}) {
+    for (const bool causal : {false, true}) {
+      Problem problem = sized(tokens, head_dim, causal);
+      std::vector<Storage> sets = input_sets(problem, HeadLayout::kHeadsLast);
+      const Schedule best = forward::best_schedule(problem);
+      Schedule whole = best;
+      whole.split_tail = false;
+      std::vector<Variant> variants;
+      for (const KernelShape& kernel : forward::built_kernels()) {
+        if (kernel.head_dim != head_dim || kernel.neighborhood || kernel.dtype != problem.dtype) continue;
+        const bool splits = kernel.head_dim <= (kernel.joined ? 128 : 192);
+        if (kernel.rescale == forward::Rescale::kOnOverflow || kernel == forward::best_kernel(problem) ||
+            head_dim > 128)
+          variants.push_back({describe(kernel), kernel, splits ? best : whole});
+      }
+      print_times("choices", problem, causal, variants,
+                  medians(gpu, problem, variants, sets, tokens > 16384 ? 5 : 15));
+    }
+  }
+}
+
 void time_variants(const kernels::GpuInfo& gpu, std::int64_t head_dim, std::int64_t tokens) {
   for (const bool causal : {false, true}) {
     Problem problem = sized(tokens, head_dim, causal);

@@ -15,6 +15,8 @@ void launch_ladder_once(const kernels::GpuInfo& gpu, std::int64_t tokens, bool c
 void time_engines(const kernels::GpuInfo& gpu, std::int64_t tokens);
 /// Lengths 512 to 65536, 16384 tokens or more in all, hidden size 2048; full and causal.
 void time_sizes(const kernels::GpuInfo& gpu, std::int64_t head_dim);
+/// Every kernel without maxima that is built for a head dimension, beside the best, at lengths 1024 to 65536.
+void time_choices(const kernels::GpuInfo& gpu, std::int64_t head_dim);
 /// Every overlapping kernel that is built for a head dimension, with tickets, static and split.
 void time_variants(const kernels::GpuInfo& gpu, std::int64_t head_dim, std::int64_t tokens);
 /// Published video and image problems whose name contains `filter`, and the dense time of the same tokens.

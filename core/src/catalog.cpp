@@ -8,11 +8,44 @@
 namespace natten_sim {
 namespace {
 
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+constexpr std::size_t kShortestBeginning = 3;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Whether the first `size` characters are whole parts of a name: wan|2|-1|-14|b|-720|p.
+bool ends_a_part(const std::string& name, std::size_t size) {
+  return name[size] == '-' || is_digit(name[size]) != is_digit(name[size - 1]);
+}
+
+/// The entry of this name in another case. Else the one whose name begins so; of several the first, if they
+/// are sizes of one model, told apart behind the first dash: `wan` is the first of wan2-1-14b-720p, ..
+template <typename T>
+const T* find_meant(const std::vector<T>& table, std::string_view name) {
+  const std::string wanted = lower(name);
+  const T* meant = nullptr;
+  for (const T& entry : table) {
+    const std::string own = lower(entry.name);
+    if (own == wanted) return &entry;
+    if (wanted.size() < kShortestBeginning || !own.starts_with(wanted) || !ends_a_part(own, wanted.size())) continue;
+    if (meant != nullptr && lower(meant->name).substr(0, own.find('-')) != own.substr(0, own.find('-')))
+      return nullptr;
+    if (meant == nullptr) meant = &entry;
+  }
+  return meant;
+}
+
 template <typename T>
 const T& find_named(const std::vector<T>& table, const char* kind, std::string_view name) {
   const auto found =
       std::find_if(table.begin(), table.end(), [&](const T& entry) { return entry.name == name; });
   if (found != table.end()) return *found;
+  if (const T* meant = find_meant(table, name)) return *meant;
   std::vector<std::string> names;
   std::string known;
   for (const T& entry : table) {

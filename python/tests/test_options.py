@@ -24,7 +24,7 @@ METHODS: dict[str, str] = {
 # Of what a function takes under another name.
 OTHERS: dict[str, str] = {
     "preset_file": "catalog", "device_file": "catalog", "costs": "catalog", "dim": "head_dim", "input_size": "input",
-    "window_size": "window", "stride_max": "stride_range",
+    "window_size": "window", "stride_max": "stride_range", "workload": "config",
 }
 REASONS: dict[str, str] = {
     "help": "help(natten_sim.count)",
@@ -82,7 +82,7 @@ def test_the_seed_of_a_timed_run_is_a_keyword(program: Program) -> None:
 
 def test_constructs_of_deformable_attention_are_a_keyword(program: Program) -> None:
     answer = natten_sim.msda(config="B1_640_d256_L4", phase="backward", dtype="fp32", construct="cuda-atomicadd-float")
-    line = "msda --config B1_640_d256_L4 --phase backward --dtype fp32 --construct cuda-atomicadd-float"
+    line = "msda --workload B1_640_d256_L4 --phase backward --dtype fp32 --construct cuda-atomicadd-float"
     assert answer.to_json() == program.text(line)
 
 

@@ -73,7 +73,7 @@ SAME: list[tuple[str, dict[str, Any], str]] = [
     ("scatter", {"distribution": "zipf:1.5", "updates": 10000, "path": "cas", "values": "constant"},
      "atomics --distribution zipf:1.5 --updates 10000 --path cas --values constant"),
     ("msda", {"config": "B4_800x1333_d256_L4", "phase": "backward", "accumulator": "fp32"},
-     "msda --config B4_800x1333_d256_L4 --phase backward --accumulator fp32"),
+     "msda --workload B4_800x1333_d256_L4 --phase backward --accumulator fp32"),
     ("compare", {"recorded": RECORDINGS, "suites": ["reuse"]}, f"validate reuse --recorded {RECORDINGS}"),
 ]
 

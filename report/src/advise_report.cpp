@@ -81,6 +81,32 @@ std::vector<std::string> choice_row(const study::AdviceChoice& choice) {
           memory_text(choice.tile_memory_bytes)};
 }
 
+/// Why choices have no backward time; empty: they have one, or none was asked for.
+std::string backward_missing(const study::DeviceAdvice& advice) {
+  for (const study::AdviceChoice& choice : advice.choices) {
+    const auto& backward = choice.count.backward;
+    if (!backward || !backward->time) continue;
+    if (const auto* missing = std::get_if<study::MissingTime>(&*backward->time)) return missing->sentence;
+  }
+  return "";
+}
+
+/// All devices in one table, those with advice.
+std::string choices_table(const study::AdviseAnswer& answer) {
+  const bool alone = answer.devices.size() == 1;
+  std::vector<std::vector<std::string>> rows = {{"", "window", "stride", "tiles Q/KV", "sparsity", "forward",
+                                                 "speedup", "end to end", "backward", "memory"}};
+  if (!alone) rows.front().insert(rows.front().begin(), "device");
+  for (const study::DeviceAdvice& advice : answer.devices) {
+    for (const study::AdviceChoice& choice : advice.choices) {
+      rows.push_back(choice_row(choice));
+      if (!alone) rows.back().insert(rows.back().begin(), advice.device);
+    }
+  }
+  return rows.size() > 1 ? text_table(rows) : "";
+}
+
+/// What the device's choices are held against and made of: the dense time, calls, and how to check one.
 std::string device_text(const study::DeviceAdvice& advice, bool alone, const study::Context& context) {
   if (!advice.missing.empty()) return advice.device + ": " + advice.missing + "\n";
   const study::PassTime& first = forward_time(advice.choices.front());
@@ -88,10 +114,8 @@ std::string device_text(const study::DeviceAdvice& advice, bool alone, const stu
   if (first.dense_ms)
     text += fmt::format(" dense ({}) takes {}", first.dense_kernel, duration_text(*first.dense_ms));
   text += "\n";
-  std::vector<std::vector<std::string>> rows = {{"", "window", "stride", "tiles Q/KV", "sparsity", "forward",
-                                                 "speedup", "end to end", "backward", "in tiles"}};
-  for (const study::AdviceChoice& choice : advice.choices) rows.push_back(choice_row(choice));
-  text += text_table(rows);
+  if (const std::string missing = backward_missing(advice); !missing.empty())
+    text += "no backward time: " + missing + "\n";
   for (const study::AdviceChoice& choice : advice.choices) {
     text += fmt::format("{}: {}\n", to_string(choice.role), emitted_line(EmitKind::kNatten, choice, context));
     if (!alone) break;  // the fastest alone, so that several devices fit a screen
@@ -128,14 +152,16 @@ std::string advise_csv(const study::AdviseAnswer& answer, const study::Context& 
 }
 
 std::string advise_text(const study::AdviseAnswer& answer, const study::Context& context) {
-  std::string text;
+  const std::string table = choices_table(answer);
+  std::string text = table;
   for (const study::DeviceAdvice& advice : answer.devices) {
     text += (text.empty() ? "" : "\n") + device_text(advice, answer.devices.size() == 1, context);
   }
+  if (table.empty()) return text;
   return text +
          "\nforward and backward: milliseconds of the kernel and of its copies into tiles; end to end: "
-         "attention\nalone gets faster. most-local: smallest strides; least-padded: fewest pairs computed in "
-         "vain.\n";
+         "attention\nalone gets faster; memory: of the copies, beside the tensors. most-local: smallest "
+         "strides;\nleast-padded: fewest pairs computed in vain.\n";
 }
 
 }  // namespace natten_sim::report

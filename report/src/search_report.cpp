@@ -112,7 +112,7 @@ Cells time_row_of(const SearchQuestion& question, const SearchCandidate& candida
     if (!*time) continue;
     low += (*time)->low_ms;
     high += (*time)->high_ms;
-    copies += (*time)->permutation_ms.value_or(0);
+    copies += (*time)->permutation_ms.value_or(0) + (*time)->repetition_ms.value_or(0);
     dense = dense && (*time)->dense_ms;
   }
   row.push_back(fmt::format("{:.2f}%", 100.0 * candidate.counted.count.sparsity()));

@@ -51,6 +51,7 @@ void write_time_details(const study::PassTime& time, Sink& sink) {
   }
   put_or_null("dense_ms", time.dense_ms, sink);
   put_or_null("speedup_kernel", time.speedup_kernel, sink);
+  if (!time.unmeasured.empty()) sink.put("unmeasured", time.unmeasured);
   sink.object("costs", [&](Sink& fields) { write_evidence(time.evidence, fields); });
 }
 
@@ -68,6 +69,7 @@ void write_time(const std::optional<study::TimeAnswer>& answer, Sink& sink) {
   sink.object("time_ms", [&](Sink& fields) {
     fields.put("kernel", time.kernel_ms);
     put_or_null("permutation", time.permutation_ms, fields);
+    if (time.repetition_ms != 0.0) put_or_null("repetition", time.repetition_ms, fields);
     fields.put("total", time.total_ms);
     fields.put("low", time.low_ms);
     fields.put("high", time.high_ms);

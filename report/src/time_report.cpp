@@ -39,11 +39,17 @@ std::string time_text(const std::optional<study::TimeAnswer>& answer) {
   } else if (*time.permutation_ms > 0) {
     text += fmt::format(", copies {} of it", duration_text(*time.permutation_ms));
   }
+  if (!time.repetition_ms) {
+    text += ", K and V repeated for all heads not known";
+  } else if (*time.repetition_ms > 0) {
+    text += fmt::format(", K and V repeated for all heads {}", duration_text(*time.repetition_ms));
+  }
   if (time.speedup)
     text += fmt::format("; {:.2f}x over {} ({})", *time.speedup, time.dense_kernel,
                         duration_text(*time.dense_ms));
   text += fmt::format("\n  most of it: {}; {:.4g} waves, {:.3g} TFLOP/s; {}\n", time.limited_by, time.waves,
                       time.tflops_per_s, evidence_text(time.evidence));
+  if (!time.unmeasured.empty()) text += "  " + time.unmeasured + "\n";
   return text;
 }
 

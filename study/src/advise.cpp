@@ -13,7 +13,15 @@ namespace {
 
 constexpr std::size_t kCandidates = 24;             // of each search
 constexpr double kSparsityTolerance = 0.03;         // on both sides of what is wished for
-constexpr double kDensest = 0.3, kSparsest = 0.98;  // between which a speedup is looked for
+constexpr double kDensest = 0.3, kSparsest = 0.999;  // between which a speedup is looked for
+
+/// The next sparsity to try for a speedup: up to 0.03 more, and at most a third of what is left.
+double sparser(double sparsity) { return std::min(kSparsest, sparsity + std::min(0.03, (1 - sparsity) / 3)); }
+
+std::string rounded(double value) {
+  std::string text = std::to_string(value);
+  return text.substr(0, text.find('.') + 2);
+}
 
 struct TimedCandidate {
   NeighborhoodMask mask;
@@ -52,8 +60,11 @@ class Adviser {
     std::vector<TimedCandidate> candidates = timed(sparsity, true);
     if (question_.speedup) drop_slower(*question_.speedup, candidates);
     if (candidates.empty()) {
-      advice.missing = question_.speedup ? "no configuration reaches that speedup"
-                                         : "no window within the imbalance has that sparsity";
+      advice.missing =
+          question_.speedup
+              ? "no configuration reaches that speedup; the fastest of at most 99.9% sparsity is " +
+                    rounded(most_speedup_) + " times as fast as dense"
+              : "no window within the imbalance has that sparsity";
       return advice;
     }
     choose(std::move(candidates), advice);
@@ -159,17 +170,17 @@ class Adviser {
     return candidates;
   }
 
-  static void drop_slower(double speedup, std::vector<TimedCandidate>& candidates) {
+  void drop_slower(double speedup, std::vector<TimedCandidate>& candidates) {
+    for (const TimedCandidate& each : candidates) most_speedup_ = std::max(most_speedup_, each.speedup);
     std::erase_if(candidates, [&](const TimedCandidate& each) { return each.speedup < speedup; });
   }
 
-  double sparsity_for(double speedup) const {
-    constexpr double kStep = 0.03;
-    for (double sparsity = std::max(kDensest, 1 - 1 / speedup); sparsity < kSparsest; sparsity += kStep) {
+  double sparsity_for(double speedup) {
+    for (double sparsity = std::min(kSparsest, std::max(kDensest, 1 - 1 / speedup)); sparsity < kSparsest;
+         sparsity = sparser(sparsity)) {
       std::vector<TimedCandidate> candidates = timed(sparsity, false);
       drop_slower(speedup, candidates);
-      // A step more, so that there is a choice.
-      if (!candidates.empty()) return std::min(kSparsest, sparsity + kStep);
+      if (!candidates.empty()) return sparser(sparsity);  // a step more, so that there is a choice
     }
     return kSparsest;
   }
@@ -223,6 +234,7 @@ class Adviser {
   const Context& context_;
   Setting setting_;
   std::vector<TilePair> pairs_;
+  double most_speedup_ = 0;  ///< of all candidates that were timed for a wished speedup
 };
 
 /// The setting with what the preset and the device's backend fill in; the devices are named beside it.

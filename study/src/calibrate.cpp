@@ -106,13 +106,25 @@ std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& cont
   return candidates;
 }
 
-std::vector<SuggestedRun> suggest(const KernelRun& like, const CostFit& fit,
+/// Those of `candidates` that none of `measured` repeats.
+std::vector<KernelRun> unmeasured(const std::vector<KernelRun>& candidates,
+                                  const std::vector<KernelRun>& measured) {
+  std::vector<KernelRun> left;
+  for (const KernelRun& run : candidates) {
+    const auto same = [&](const KernelRun& other) { return key_of_run(other) == key_of_run(run); };
+    if (std::none_of(measured.begin(), measured.end(), same) && std::none_of(left.begin(), left.end(), same))
+      left.push_back(run);
+  }
+  return left;
+}
+
+std::vector<SuggestedRun> suggest(const std::vector<KernelRun>& measured, const CostFit& fit,
                                   const std::vector<CostPrior>& priors, std::size_t most,
                                   const Context& context) {
   constexpr double kShortest_ms = 0.5, kLongest_ms = 400;  // of a candidate: neither noise nor a long wait
   std::vector<KernelRun> candidates;
   std::vector<LaunchWork> works;
-  for (const KernelRun& run : candidate_runs(like, context)) {
+  for (const KernelRun& run : unmeasured(candidate_runs(measured.front(), context), measured)) {
     const LaunchWork work = work_of(time_question(run), fit.costs, 1, context);
     const double ms = launch_time(work, fit.costs).total_ms;
     if (ms < kShortest_ms || ms > kLongest_ms) continue;
@@ -155,7 +167,7 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vec
     if (std::find(kinds.begin(), kinds.end(), pass.runs.back().kind) == kinds.end())
       kinds.push_back(pass.runs.back().kind);
   }
-  pass.suggestions = suggest(runs[0], fit, priors, question.suggestions, context);
+  pass.suggestions = suggest(runs, fit, priors, question.suggestions, context);
   pass.costs = std::move(fit.costs);
   return pass;
 }

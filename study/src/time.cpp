@@ -56,12 +56,34 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
   return run.busy > 0 ? run.makespan / run.busy * work.ctas / static_cast<double>(work.workers) : 0;
 }
 
+std::int64_t all_keys(const TimeQuestion& question) {
+  return checked_add(product(input_of(question.mask), "tokens"), question.additional_keys, "tokens");
+}
+
 MissingTime missing(std::string sentence) { return {std::move(sentence)}; }
 
 std::string measurement(const TimeQuestion& question, const std::string& kernel) {
   return "a few measured times of " + kernel + " at head dim " + std::to_string(question.sizes.head_dim) +
          (question.pass == Walk::kBackward ? " (backward)" : "") + " on " + question.device +
          " calibrate it";
+}
+
+/// What else is timed on the device: "there are times on h200 of hopper-fna (head dim 128), ..".
+std::string calibrated_on(const Device& device, const Catalog& catalog) {
+  std::vector<std::pair<std::string, std::string>> kernels;
+  for (const KernelCosts& costs : catalog.kernel_costs) {
+    if (costs.device != device.name) continue;
+    auto kernel = std::find_if(kernels.begin(), kernels.end(),
+                               [&](const auto& each) { return each.first == costs.kernel; });
+    if (kernel == kernels.end()) kernel = kernels.insert(kernels.end(), {costs.kernel, "head dim "});
+    const bool first = kernel->second.ends_with(' ');
+    kernel->second += (first ? "" : ", ") + std::to_string(costs.head_dim);
+  }
+  std::string text;
+  for (const auto& [name, head_dims] : kernels)
+    text +=
+        (text.empty() ? "there are times on " + device.name + " of " : ", ") + name + " (" + head_dims + ")";
+  return text.empty() ? "no kernel is calibrated on " + device.name : text;
 }
 
 /// The costs of the question's kernel, or what is missing.
@@ -77,7 +99,7 @@ std::variant<const KernelCosts*, MissingTime> find_costs(const TimeQuestion& que
   if (costs == nullptr) {
     return missing("no measured times of " + kernel.name + " on " + device.name + " at head dim " +
                    std::to_string(question.sizes.head_dim) + " with " + to_string(question.dtype) + "; " +
-                   measurement(question, kernel.name));
+                   measurement(question, kernel.name) + "; " + calibrated_on(device, catalog));
   }
   const PassCosts* pass = costs->costs_of(question.pass);
   if (pass == nullptr)
@@ -114,11 +136,28 @@ std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKe
   return 1e3 * seconds;
 }
 
-std::string largest_part(const LaunchTime& parts, double permutation_ms) {
+/// NATTEN's kernels of a family without grouped heads are handed K and V of all heads. None: the rate of the
+/// device's memory is not known.
+std::optional<double> repetition_ms(const TimeQuestion& question, const TimedKernel& kernel,
+                                    const PassCosts& costs, const Device& device) {
+  const bool of_natten = !kernel.dense || kernel.name == fmha_name(kernel.family);
+  if (!of_natten || kernel.in_place) return 0.0;
+  const std::vector<HeadRepetition> copies =
+      kv_repetition(all_keys(question), kernel.family, question.pass, question.sizes);
+  if (!copies.empty() && !device.dram_bytes_per_s) return std::nullopt;
+  double ms = 0;
+  for (const HeadRepetition& copy : copies)
+    ms += 1e-3 * costs.launch_us +
+          1e3 * static_cast<double>(checked_add(copy.bytes_read, copy.bytes_written, "bytes")) /
+              device.dram_bytes_per_s->value;
+  return ms;
+}
+
+std::string largest_part(const LaunchTime& parts, double permutation_ms, double repetition_ms) {
   const std::pair<const char*, double> named[] = {
-      {"tiles", parts.tiles_ms},      {"masking", parts.masking_ms}, {"prologue", parts.prologue_ms},
-      {"tail", parts.tail_ms},        {"launch", parts.launch_ms},   {"power", parts.slowdown_ms},
-      {"permutation", permutation_ms}};
+      {"tiles", parts.tiles_ms},       {"masking", parts.masking_ms}, {"prologue", parts.prologue_ms},
+      {"tail", parts.tail_ms},         {"launch", parts.launch_ms},   {"power", parts.slowdown_ms},
+      {"permutation", permutation_ms}, {"repetition", repetition_ms}};
   return std::max_element(std::begin(named), std::end(named),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
@@ -140,10 +179,6 @@ double unmasked_ms(const TimeQuestion& question, const KernelCosts& costs, const
   return launch_time(work, pass).total_ms;
 }
 
-std::int64_t all_keys(const TimeQuestion& question) {
-  return checked_add(product(input_of(question.mask), "tokens"), question.additional_keys, "tokens");
-}
-
 std::optional<double> dense_ms(const TimeQuestion& question, const TimedKernel& dense, const Device& device,
                                const Context& context, std::int64_t keys) {
   const KernelCosts* costs =
@@ -161,20 +196,27 @@ void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const 
   if (dense) {
     time.dense_kernel = dense->name;
     time.dense_ms = dense_ms(question, *dense, device, context, all_keys(question));
+    const PassCosts& of_kernel = *costs.costs_of(question.pass);
+    if (time.dense_ms) *time.dense_ms += repetition_ms(question, *dense, of_kernel, device).value_or(0);
   }
   if (!time.dense_ms && question.pass == Walk::kBackward) {
     time.dense_kernel = kernel.name + " without a mask";
     time.dense_ms = unmasked_ms(question, costs, *costs.costs_of(question.pass), device, kernel.family,
-                                all_keys(question));
+                                all_keys(question)) +
+                    repetition_ms(question, kernel, *costs.costs_of(question.pass), device).value_or(0);
   }
   if (!time.dense_ms) return;
   time.speedup = *time.dense_ms / time.total_ms;
   time.speedup_kernel = *time.dense_ms / time.kernel_ms;
 }
 
-/// A persistent launch may hide a Q tile's prologue behind the one before, and no run of it was measured.
-double unmeasured_share(const TimeQuestion& question, const LaunchTime& parts) {
-  return question.schedule == KernelSchedule::kPingpong ? parts.prologue_ms / parts.total_ms : 0;
+/// Whether no run that the costs rest on was launched as the question's is. Keys of runs name a schedule that
+/// is not cooperative.
+bool schedule_unmeasured(const TimeQuestion& question, const TimedKernel& kernel,
+                         const CostEvidence& evidence) {
+  if (kernel.dense || question.schedule != KernelSchedule::kPingpong) return false;
+  return std::none_of(evidence.fitted.begin(), evidence.fitted.end(),
+                      [&](const std::string& key) { return key.ends_with(to_string(question.schedule)); });
 }
 
 double spread_of(const std::vector<CostPrior>& priors, const char* name) {
@@ -252,7 +294,8 @@ std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, co
   frame.costs = *costs.costs_of(question.pass);
   frame.family = kernel.family;
   frame.workers = device.sms->value * costs.ctas_per_sm;
-  frame.added_ms = *added + permutation_ms(question, kernel, costs).value_or(0);
+  frame.added_ms = *added + permutation_ms(question, kernel, costs).value_or(0) +
+                   repetition_ms(question, kernel, frame.costs, device).value_or(0);
   PassTime time;
   time.kernel_ms = time.total_ms = 1;
   add_speedup(question, kernel, costs, device, context, time);
@@ -275,13 +318,21 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
   if (!added) return missing_additional(question, kernel);
   time.kernel_ms += *added;
   time.permutation_ms = permutation_ms(question, kernel, costs);
-  time.total_ms = time.kernel_ms + time.permutation_ms.value_or(0);
+  time.repetition_ms = repetition_ms(question, kernel, pass, device);
+  time.total_ms = time.kernel_ms + time.permutation_ms.value_or(0) + time.repetition_ms.value_or(0);
   const double open =
       unmeasured_masking(work, pass, context.catalog.cost_priors.of(question.pass, kernel.name));
-  const double interval = std::hypot(pass.evidence.interval, open) + unmeasured_share(question, time.parts);
+  double interval = std::hypot(pass.evidence.interval, open);
+  if (schedule_unmeasured(question, kernel, pass.evidence)) {
+    // A persistent launch may hide a Q tile's prologue behind the one before.
+    interval += time.parts.prologue_ms / time.parts.total_ms;
+    time.unmeasured = "no measured times of " + kernel.name + " on " + device.name +
+                      " with the pingpong schedule: " +
+                      "costs are those of cooperative launches; a few measured times with it calibrate it";
+  }
   time.low_ms = time.total_ms * (1 - interval);
   time.high_ms = time.total_ms * (1 + interval);
-  time.limited_by = largest_part(time.parts, time.permutation_ms.value_or(0));
+  time.limited_by = largest_part(time.parts, time.permutation_ms.value_or(0), time.repetition_ms.value_or(0));
   time.waves = work.ctas / static_cast<double>(work.workers);
   time.ctas = static_cast<std::int64_t>(work.ctas);
   time.tflops_per_s = 1e-9 * work.tiles() * static_cast<double>(pass.q_tile_tokens * pass.kv_tile_tokens) *

@@ -75,6 +75,34 @@ TEST_CASE("a wished speedup is reached, with copies") {
   for (const Json& choice : device["choices"]) CHECK(choice["speedup_time"].get<double>() >= 3);
 }
 
+TEST_CASE("a speedup out of reach says what can be had, and one at high sparsity is found") {
+  const Json none = result_of(kFlux + "--speedup 500")["devices"][0];
+  CHECK(none["choices"].empty());
+  CHECK(none["missing"].get<std::string>().find("times as fast as dense") != std::string::npos);
+  const Json device = result_of(kFlux + "--speedup 30")["devices"][0];
+  REQUIRE(!device["choices"].empty());
+  for (const Json& choice : device["choices"]) CHECK(choice["speedup_time"].get<double>() >= 30);
+}
+
+TEST_CASE("devices stand side by side in one table, separated by commas too, and say why a column is empty") {
+  const auto text = run("advise -i 256 256 -n 24 -d 128 --device h200,h100");
+  CHECK(text.exit_code == 0);
+  CHECK(text.out.starts_with("device "));
+  CHECK(text.out.find("\nh200  ") != std::string::npos);
+  CHECK(text.out.find("\nh100  ") != std::string::npos);
+  CHECK(text.out.find("no backward time: no measured backward times of hopper-fna on h100") !=
+        std::string::npos);
+  CHECK(text.out == run("advise -i 256 256 -n 24 -d 128 --device h200 h100").out);
+  // The hint ignores case.
+  check_refused("advise -i 256 256 -n 24 -d 128 --device H200", {"H200", "did you mean 'h200'"});
+}
+
+TEST_CASE("advice without any time has no legend of a table, and names head dims that have times") {
+  const auto text = run("advise -i 256 256 --device h200");
+  CHECK(text.out.find("hopper-fna (head dim 128)") != std::string::npos);
+  CHECK(text.out.find("least-padded") == std::string::npos);
+}
+
 TEST_CASE("a device without measurements says what is missing, beside one that has them") {
   const auto text = run("advise -i 256 256 -n 24 -d 128 --device h200 a100");
   CHECK(text.exit_code == 0);

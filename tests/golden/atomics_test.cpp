@@ -79,7 +79,7 @@ TEST_CASE("the echoed input of msda holds its configuration, encoders included")
                 {"heads", 2},
                 {"points", 2},
                 {"queries", 0}});
-  const std::string line = "msda --phase backward --json --seed 3 --config " + folder + "/own.json";
+  const std::string line = "msda --phase backward --json --seed 3 --workload " + folder + "/own.json";
   const std::string first = run(line).out;
   write_config(Json::parse(first)["input"]);
   CHECK(run(line).out == first);
@@ -88,7 +88,7 @@ TEST_CASE("the echoed input of msda holds its configuration, encoders included")
 
 TEST_CASE("gradients add up in the type of the tensors unless told otherwise") {
   const auto input = [](const std::string& options) {
-    return Json::parse(run("msda --config B1_640_d256_L4 --phase backward --json " + options).out)["input"];
+    return Json::parse(run("msda --workload B1_640_d256_L4 --phase backward --json " + options).out)["input"];
   };
   CHECK(input("")["accumulator"] == "bf16");
   CHECK(input("--dtype fp16")["accumulator"] == "fp16");
@@ -115,10 +115,10 @@ TEST_CASE("integers of configurations beyond 64 bits are refused as they are wri
       "width": 64, "channels": 64, "heads": 2, "points": 2, "queries": 5, "source": "test", )";
   natten_sim::test::write_text(folder + "/a.json",
                                start + R"("strides": [8], "batch": 18446744073709551615}]})");
-  check_refused("msda --config " + folder + "/a.json", {"'batch' is 18446744073709551615", "integers"});
+  check_refused("msda --workload " + folder + "/a.json", {"'batch' is 18446744073709551615", "integers"});
   natten_sim::test::write_text(folder + "/b.json",
                                start + R"("strides": [9223372036854775808], "batch": 1}]})");
-  check_refused("msda --config " + folder + "/b.json", {"9223372036854775808", "integers"});
+  check_refused("msda --workload " + folder + "/b.json", {"9223372036854775808", "integers"});
 }
 
 TEST_CASE("hot rows share updates evenly, and fp32 pays one service for each") {
@@ -191,7 +191,7 @@ TEST_CASE("addresses and sectors are counted once, also where rows share them") 
       R"({"schema": "natten-sim.msda-configs/1", "configs": [{"name": "pixel", "batch": 1, "height": 1, "width": 1,
       "strides": [1], "channels": 16, "heads": 8, "points": 2, "queries": 0, "source": "test"}]})");
   const Json pixel =
-      result_of("msda --phase backward --offsets uniform --spread 0 --config " + folder + "/pixel.json");
+      result_of("msda --phase backward --offsets uniform --spread 0 --workload " + folder + "/pixel.json");
   CHECK(pixel["reads"] == 16);
   CHECK(pixel["unique_sectors"] == 1);
   CHECK(pixel["addresses"] == 8);
@@ -214,19 +214,19 @@ TEST_CASE("bad input to atomics and msda names parameter, value and range") {
                 {"cuda-atomicadd-float", "sm90 fp32"});
   check_refused("atomics --construct triton-atomic-relaxed --dtype bf16 --width 12",
                 {"width", "12", "multiple of 8", "nearest valid value is 8"});
-  check_refused("msda", {"config"});
-  check_refused("msda --config B4_800x1333_d256_L", {"did you mean 'B4_800x1333_d256_L4'?"});
-  check_refused("msda --config B4_800x1333_d256_L4 --spread -1", {"spread"});
-  check_refused("msda --config B4_800x1333_d256_L4 --dtype fp32 --accumulator bf16", {"accumulator", "fp32"});
-  check_refused("msda --config B4_800x1333_d256_L4 --dtype fp16 --accumulator bf16", {"accumulator", "fp16"});
-  check_refused("msda --config B4_800x1333_d256_L4 --order hilbrt", {"did you mean 'hilbert'?"});
-  check_refused("msda --config B4_800x1333_d256_L4 --svg-remedies x.svg", {"svg-remedies", "backward"});
+  check_refused("msda", {"workload"});
+  check_refused("msda --workload B4_800x1333_d256_L", {"did you mean 'B4_800x1333_d256_L4'?"});
+  check_refused("msda --workload B4_800x1333_d256_L4 --spread -1", {"spread"});
+  check_refused("msda --workload B4_800x1333_d256_L4 --dtype fp32 --accumulator bf16", {"accumulator", "fp32"});
+  check_refused("msda --workload B4_800x1333_d256_L4 --dtype fp16 --accumulator bf16", {"accumulator", "fp16"});
+  check_refused("msda --workload B4_800x1333_d256_L4 --order hilbrt", {"did you mean 'hilbert'?"});
+  check_refused("msda --workload B4_800x1333_d256_L4 --svg-remedies x.svg", {"svg-remedies", "backward"});
   check_refused("reproduce msd", {"did you mean 'msda'?"});
 }
 
 TEST_CASE("msda's result has the contract's fields, of the right kind") {
   for (const char* phase : {"forward", "backward"}) {
-    const Json result = result_of(std::string("msda --config B1_640_d256_L4 --device h100 --phase ") + phase);
+    const Json result = result_of(std::string("msda --workload B1_640_d256_L4 --device h100 --phase ") + phase);
     INFO(phase);
     for (const char* field : {"reads", "unique_sectors", "bytes", "flops", "peak_bytes"})
       CHECK(result[field].is_number_integer());
@@ -253,21 +253,21 @@ TEST_CASE("a configuration may come from a file, and options from another") {
       folder + "/own.json",
       R"({"schema": "natten-sim.msda-configs/1", "configs": [{"name": "own", "batch": 1, "height": 64, "width": 64,
       "strides": [8], "channels": 64, "heads": 2, "points": 2, "queries": 5, "source": "test"}]})");
-  CHECK(result_of("msda --config " + folder + "/own.json")["samples"] == 5 * 2 * 1 * 2);
+  CHECK(result_of("msda --workload " + folder + "/own.json")["samples"] == 5 * 2 * 1 * 2);
   natten_sim::test::write_text(folder + "/options.toml",
                                "[msda]\nconfig = \"B1_640_d256_L4\"\ntiling = \"point\"\n");
   CHECK(result_of("msda --options " + folder + "/options.toml") ==
-        result_of("msda --config B1_640_d256_L4 --tiling point"));
+        result_of("msda --workload B1_640_d256_L4 --tiling point"));
   natten_sim::test::write_text(folder + "/bad.json",
                                R"({"schema": "natten-sim.msda-configs/1", "configs": []})");
-  check_refused("msda --config " + folder + "/bad.json", {"no configuration"});
+  check_refused("msda --workload " + folder + "/bad.json", {"no configuration"});
 }
 
 TEST_CASE(
     "proxies mislead: the tiling of five times the occupancy and twice the hit rate is seven times slower") {
   for (const char* device : {"a100-40gb", "h100"}) {
     const std::string line =
-        std::string("msda --config B4_800x1333_d256_L4 --device ") + device + " --tiling ";
+        std::string("msda --workload B4_800x1333_d256_L4 --device ") + device + " --tiling ";
     const Json block = result_of(line + "block"), point = result_of(line + "point");
     INFO(device);
     CHECK(point["occupancy"].get<double>() > 4 * block["occupancy"].get<double>());
@@ -279,7 +279,7 @@ TEST_CASE(
 }
 
 TEST_CASE("no dispatch order changes the latency by 2%, with an L2 of 4 MiB their misses differ") {
-  const std::string line = "msda --config B4_800x1333_d256_L4 --device a100-40gb --order all --json";
+  const std::string line = "msda --workload B4_800x1333_d256_L4 --device a100-40gb --order all --json";
   const auto spread = [&](const std::string& options, const char* field) {
     const Json rows = Json::parse(run(line + options).out)["result"]["orders"];
     CHECK(rows.size() == 7);
@@ -298,7 +298,7 @@ TEST_CASE("no dispatch order changes the latency by 2%, with an L2 of 4 MiB thei
 TEST_CASE(
     "at encoder scale the backends cross over: fp32 accumulation wins on the A100, native bf16 on the H100") {
   const auto time = [](const char* device, const char* accumulator) {
-    return result_of(std::string("msda --config B2_800x1333_d256_L4_enc --phase backward --device ") +
+    return result_of(std::string("msda --workload B2_800x1333_d256_L4_enc --phase backward --device ") +
                      device + " --accumulator " + accumulator)["time_ns"]
         .get<double>();
   };
@@ -320,7 +320,7 @@ TEST_CASE("pictures are SVG documents, the same for the same input") {
   CHECK(bars.ends_with("</svg>\n"));
   CHECK(run(line).exit_code == 0);
   CHECK(natten_sim::test::read_text(folder + "/h.svg") == histogram);
-  CHECK(run("msda --config B1_640_d256_L4 --svg-roofline " + folder + "/f.svg").exit_code == 0);
+  CHECK(run("msda --workload B1_640_d256_L4 --svg-roofline " + folder + "/f.svg").exit_code == 0);
   const std::string roofline = natten_sim::test::read_text(folder + "/f.svg");
   for (const char* label : {"DRAM bandwidth", "fp32 peak", "block tiling", "B1_640_d256_L4 forward"}) {
     INFO(label);
@@ -340,7 +340,7 @@ TEST_CASE("a device of a file is asked about like one that ships, and what it la
     return std::string(" --device own --device-file ") + folder + "/" + name;
   };
   const std::string atomics = "atomics --updates 3000 --distribution zipf:1.2 --rows 500";
-  const std::string msda = "msda --config B1_640_d256_L4 --phase backward";
+  const std::string msda = "msda --workload B1_640_d256_L4 --phase backward";
   check_refused(atomics + options("bare.json"), {"device", "own", "atomics"});
   check_refused(msda + options("bare.json"), {"device", "own", "atomics"});
 

@@ -21,7 +21,7 @@ const std::vector<std::string> kQuestions = {
     "schedule --q-tiles 8 --heads 2 --mask causal --algorithm spt",
     "schedule -i 8192 --heads 16 --device h200 --kernel fa4 -d 128",
     "atomics --distribution zipf:1.5",
-    "msda --config B4_800x1333_d256_L4",
+    "msda --workload B4_800x1333_d256_L4",
     "validate stream --recorded data/recordings",
 };
 

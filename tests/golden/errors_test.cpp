@@ -52,7 +52,6 @@ TEST_CASE("misspelt names come with the nearest as a hint") {
 }
 
 TEST_CASE("usage errors are exit 2 too") {
-  check_refused("", {"subcommand", "--help"});
   check_refused("count -i", {"--input", "required"});
   check_refused("count stray", {"stray", "unexpected"});
   check_refused("list", {"presets"});

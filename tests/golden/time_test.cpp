@@ -1,3 +1,5 @@
+#include <set>
+
 #include "catch.hpp"
 #include "program.hpp"
 
@@ -73,6 +75,116 @@ TEST_CASE("calibrate takes times from Nsight Compute") {
       result_of("calibrate " + folder + "/runs.csv --kernel hopper-fna --device h200 --times " + folder +
                 "/ncu.csv --ncu-kernel Fna");
   CHECK(result["runs"][0]["measured_ms"] == Approx(7.9));
+}
+
+/// Runs of hopper-fna on an H200 whose times stand elsewhere, and what is printed for those times.
+Json calibrated(const std::string& times, const std::string& options = "") {
+  const std::string folder = scratch_folder();
+  write_text(folder + "/runs.csv",
+             "input,window,stride,q_tile,kv_tile,heads\n"
+             "256x256,80x80,1x1,16x8,16x8,24\n"
+             "256x256,80x80,16x16,16x8,16x8,24\n");
+  write_text(folder + "/times", times);
+  return result_of("calibrate " + folder + "/runs.csv --kernel hopper-fna --device h200 --times " + folder +
+                   "/times " + options);
+}
+
+TEST_CASE("calibrate takes the raw page of Nsight Compute, and the median of several launches of a run") {
+  const std::string head =
+      "==PROF== Disconnected from process 7\n"
+      "\"ID\",\"Kernel Name\",\"gpu__time_duration.sum\"\n\"\",\"\",\"ms\"\n";
+  const std::string copies = "\"0\",\"permute\",\"0.3\"\n\"1\",\"permute\",\"0.4\"\n";
+  const std::string masked =
+      "\"2\",\"fna<1>\",\"16.9\"\n\"3\",\"fna<1>\",\"16.5\"\n\"4\",\"fna<1>\",\"16.7\"\n";
+  const std::string skipped =
+      "\"5\",\"fna<2>\",\"7.8\"\n\"6\",\"fna<2>\",\"7.9\"\n\"7\",\"fna<2>\",\"9.8\"\n";
+  const Json runs = calibrated(head + copies + masked + skipped, "--ncu-kernel fna")["runs"];
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0]["measured_ms"] == Approx(16.7));
+  CHECK(runs[1]["measured_ms"] == Approx(7.9));
+  // Without a choice among kernels copies would be taken for attention.
+  const std::string folder = scratch_folder();
+  write_text(folder + "/runs.csv",
+             "input,window,q_tile,kv_tile,heads\n256x256,80x80,16x8,16x8,24\n256x256,48x48,16x8,16x8,24\n");
+  write_text(folder + "/ncu.csv", head + copies + masked + skipped);
+  check_refused(
+      "calibrate " + folder + "/runs.csv --kernel hopper-fna --device h200 --times " + folder + "/ncu.csv",
+      {"several kernels", "--ncu-kernel", "2 x permute"});
+}
+
+TEST_CASE("calibrate takes times from the table itself and from a recording") {
+  const std::string folder = scratch_folder();
+  write_text(folder + "/plain.csv",
+             "kernel,device,input,window,stride,q_tile,kv_tile,heads,ms,min_ms,max_ms\n"
+             "hopper-fna,h200,256x256,80x80,1x1,16x8,16x8,24,16.7,16.6,16.8\n"
+             "hopper-fna,h200,256x256,80x80,16x16,16x8,16x8,24,7.9,7.8,10\n");
+  const Json plain = result_of("calibrate " + folder + "/plain.csv");
+  CHECK(plain["runs"][0]["measured_ms"] == 16.7);
+  CHECK(plain["runs"][1]["left_out_ms"].is_number());
+  const Json recorded = result_of("calibrate " + std::string(NATTEN_SIM_SOURCE_DIR) +
+                                  "/data/recordings/nvidia-h200-flex-costs.json");
+  CHECK(recorded["runs"].size() == 20);
+  CHECK(recorded["runs"][0]["kernel"] == "flexattention");
+}
+
+TEST_CASE("suggested runs differ from each other and from what was measured, and are printed as commands") {
+  const Json result = result_of("calibrate " + std::string(NATTEN_SIM_SOURCE_DIR) +
+                                "/data/kernel-runs/natten-h200.csv --suggestions 5");
+  std::set<std::string> seen;
+  const auto key = [](const Json& run) {
+    return run["pass"].dump() + run["input"].dump() + run["window"].dump() + run["stride"].dump() +
+           run["q_tile"].dump() + run["kv_tile"].dump();
+  };
+  for (const Json& run : result["runs"]) seen.insert(key(run));
+  REQUIRE(result["suggestions"].size() >= 10);
+  for (const Json& run : result["suggestions"]) {
+    INFO(run["command"]);
+    CHECK(seen.insert(key(run)).second);
+    CHECK(run["command"].get<std::string>().starts_with("python -m natten.profiler -i "));
+    CHECK(run["uncertainty"].get<double>() > 0);
+  }
+}
+
+TEST_CASE("a search of passes without a backward time ranks by work, and names what is missing") {
+  for (const std::string phase : {"both", "backward"}) {
+    const std::string search =
+        "search -i 256 256 -n 24 -d 128 --device h100 --sparsity 0.90:0.91 --top 1 --phase " + phase;
+    const auto found = run(search);
+    CHECK(found.exit_code == 0);
+    CHECK(found.err.find("not ranked by time: no measured backward times of hopper-fna on h100") !=
+          std::string::npos);
+    CHECK(result_of(search)["candidates"].size() == 1);
+    check_refused(search + " --objective time", {"objective", "no measured backward times"});
+  }
+}
+
+TEST_CASE(
+    "a schedule without runs is told by another's costs, with a wider interval and a sentence that says so") {
+  const auto width = [](const Json& result) {
+    return result["time_ms"]["high"].get<double>() / result["time_ms"]["total"].get<double>();
+  };
+  const std::string count =
+      "count -i 256 256 -w 80 80 -n 24 -d 128 --device h200 --kernel hopper-fna --kernel-schedule ";
+  const Json pingpong = result_of(count + "pingpong"), cooperative = result_of(count + "cooperative");
+  CHECK(width(pingpong) > width(cooperative));
+  CHECK(pingpong["time"]["unmeasured"].get<std::string>().find("with the pingpong schedule") !=
+        std::string::npos);
+  CHECK(!cooperative["time"].contains("unmeasured"));
+  CHECK(run(count + "pingpong").out.find("no measured times of hopper-fna on h200 with the pingpong") !=
+        std::string::npos);
+}
+
+TEST_CASE("head dims without runs have no time, and a sentence names the missing measurement") {
+  for (const std::string head_dim : {"32", "64"}) {
+    const Json result =
+        result_of("count -i 256 256 -w 80 80 -n 24 -d " + head_dim + " --device h200 --kernel hopper-fna");
+    CHECK(result["time_ms"].is_null());
+    const std::string missing = result["time_missing"];
+    CHECK(missing.find("a few measured times of hopper-fna at head dim " + head_dim + " on h200") !=
+          std::string::npos);
+    CHECK(missing.find("there are times on h200 of hopper-fmha (head dim 128), hopper-fna (head dim 128)") !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("list kernels says what is calibrated, on how many runs, with what error") {

@@ -89,7 +89,7 @@ TEST_CASE("damaged recordings and contradictory options are exit 2, with nothing
                                   "validate --recorded '" + kRecordings + "' --l2 warm",
                                   "validate --recorded '" + kRecordings + "' --resume",
                                   "validate --recorded '" + kRecordings + "' --seed 1",
-                                  "validate --recorded '" + kRecordings + "' --profile h200",
+                                  "validate --recorded '" + kRecordings + "' --device h200",
                                   std::string("validate --check-only --out x"),
                                   std::string("validate --check-only --report x"),
                                   std::string("validate --out x --seed 1"),
@@ -98,8 +98,8 @@ TEST_CASE("damaged recordings and contradictory options are exit 2, with nothing
                                   std::string("validate --out x --inputs 0"),
                                   std::string("validate --out x --inputs 65"),
                                   std::string("validate --out x --repetitions 0"),
-                                  std::string("validate --out x --device -1"),
-                                  std::string("validate --out x --device first"),
+                                  std::string("validate --out x --gpu -1"),
+                                  std::string("validate --out x --gpu first"),
                                   std::string("validate --out ''"),
                                   std::string("validate"),
                                   "validate --out '" + folder + "/r.json'",
@@ -120,8 +120,8 @@ TEST_CASE("damaged recordings and contradictory options are exit 2, with nothing
 
 TEST_CASE("without a GPU validate is exit 4 and a sentence") {
   for (const char* line :
-       {"validate --device auto --out /tmp", "validate --check-only", "validate --device 7 --out /tmp",
-        "validate --check-only --device 1024 --json", "validate --out /no/such/folder --inputs 3"}) {
+       {"validate --gpu auto --out /tmp", "validate --check-only", "validate --gpu 7 --out /tmp",
+        "validate --check-only --gpu 1024 --json", "validate --out /no/such/folder --inputs 3"}) {
     // A machine may have one: then hide it.
     ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
     const Run absent = run(line);

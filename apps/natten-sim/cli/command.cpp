@@ -31,8 +31,31 @@ std::string did_you_mean(const std::string& name) {
 }
 
 /// Only the options of a subcommand that is named can matter.
-bool is_named(const Command& command, int argc, char** argv) {
-  return std::any_of(argv, argv + argc, [&](const char* word) { return word == command.name; });
+bool is_named(const Command& command, const std::vector<std::string>& words) {
+  return std::find(words.begin(), words.end(), command.name) != words.end();
+}
+
+/// What was typed behind the program's name: nothing and `help` ask for help, `help SUBCOMMAND` for its own.
+std::vector<std::string> typed_words(int argc, char** argv, const std::vector<Command>& commands) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty() || words == std::vector<std::string>{"help"}) return {"--help"};
+  if (words.front() != "help") return words;
+  const bool known = std::any_of(commands.begin(), commands.end(),
+                                 [&](const Command& command) { return command.name == words[1]; });
+  return known ? std::vector<std::string>{words[1], "--help"} : std::vector<std::string>{words[1]};
+}
+
+/// The words with other spellings replaced; notes on old ones go to stderr.
+std::vector<std::string> respelled_line(std::vector<std::string> words, const std::vector<Command>& commands) {
+  const auto command = std::find_if(commands.begin(), commands.end(),
+                                    [&](const Command& each) { return each.name == words.front(); });
+  if (command == commands.end()) return words;
+  std::vector<std::string> notes;
+  words = respelled(*command, std::move(words), notes);
+  if (std::find(words.begin(), words.end(), "--quiet") == words.end()) {
+    for (const std::string& note : notes) print_remark(note);
+  }
+  return words;
 }
 
 int guarded(const std::function<int()>& body) {
@@ -86,6 +109,12 @@ bool OptionSpec::has_flag(const std::string& flag) const {
   return std::find(all.begin(), all.end(), flag) != all.end();
 }
 
+bool OptionSpec::reads(const std::string& flag) const {
+  return has_flag(flag) || std::any_of(spellings.begin(), spellings.end(), [&](const OtherSpelling& spelling) {
+           return spelling.flag == flag && spelling.with == nullptr;
+         });
+}
+
 int answer(const Command& command, const Sources& sources) {
   const std::unique_ptr<Form> form = command.begin();
   Given given;
@@ -108,7 +137,8 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
         "Predicts how GPU attention kernels behave: exact tile counts and parameter search for\n"
         "(generalized) neighborhood attention.",
         "natten-sim"};
-    app.set_version_flag("--version",
+    const std::vector<std::string> words = respelled_line(typed_words(argc, argv, commands), commands);
+    app.set_version_flag("-V,--version",
                          "natten-sim " + version() + "\ncompiler " + compiler() + "\nCUDA " + cuda_toolkit());
     app.require_subcommand(1);
     app.footer(
@@ -119,14 +149,14 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
     std::vector<Declared> declared;
     for (const Command& command : commands) {
       apps.push_back(app.add_subcommand(command.name, command.summary));
-      declared.push_back(is_named(command, argc, argv) ? declare(*apps.back(), command) : Declared{});
+      declared.push_back(is_named(command, words) ? declare(*apps.back(), command) : Declared{});
     }
     const auto chosen = [&]() -> std::size_t {
       return static_cast<std::size_t>(
           std::find_if(apps.begin(), apps.end(), [](CLI::App* sub) { return sub->parsed(); }) - apps.begin());
     };
     try {
-      app.parse(argc, argv);
+      app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const CLI::Success& success) {  // --help, --version
       std::ostringstream text;
       app.exit(success, text, text);
@@ -138,13 +168,13 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
       const std::size_t index = chosen();
       const Command* command = index < commands.size() ? &commands[index] : nullptr;
       std::vector<std::string> leftover = app.remaining(true);
-      if (command == nullptr && argc > 1 && leftover.empty() && argv[1][0] != '-') leftover = {argv[1]};
+      if (command == nullptr && leftover.empty() && words.front()[0] != '-') leftover = {words.front()};
       throw usage_error(error.what(), commands, command, leftover);
     }
     const std::size_t index = chosen();
     const Command& command = commands[index];
     const std::vector<std::string> rest = apps[index]->remaining();
-    refuse_repeats(command, std::vector<std::string>(argv + 2, argv + argc));
+    refuse_repeats(command, std::vector<std::string>(words.begin() + 1, words.end()));
     Sources sources = sources_of(command, declared[index], rest);
     merge_config(command, commands, sources);
     check_company(command, sources);

@@ -29,6 +29,14 @@ struct RuledOut {
   std::string accepted = "one of the two";
 };
 
+/// Another spelling of an option: it is read, and help and completion do not list it.
+struct OtherSpelling {
+  std::string flag;  ///< "--kernel-size"
+  bool old = false;  ///< of an earlier version: a note names the new one
+  /// With values of which this holds; null: with all. The flag may then be another option's own.
+  bool (*with)(const std::string& value) = nullptr;
+};
+
 /// One option as CLI11, help, completion and TOML see it. Subcommands declare typed rows (options.hpp), which
 /// have one each.
 struct OptionSpec {
@@ -40,9 +48,14 @@ struct OptionSpec {
   std::vector<std::string> excludes = {};  ///< options before it that exclude it
   std::vector<Need> needs = {};
   RuledOut rules_out = {};  ///< the message names the other option as the one at fault
+  std::vector<OtherSpelling> spellings = {};
+  /// Names that completion proposes, where others are valid too: those of the catalog.
+  std::vector<std::string> (*suggestions)() = nullptr;
 
   [[nodiscard]] std::string name() const;  ///< first long flag without dashes
   [[nodiscard]] bool has_flag(const std::string& flag) const;
+  /// Its own flag, or a spelling of it that goes with any value.
+  [[nodiscard]] bool reads(const std::string& flag) const;
 };
 
 /// Which options of a subcommand were given, on the command line or in its file of options.
@@ -70,6 +83,9 @@ class Form {
   virtual int answer(const Given& given) = 0;
 };
 
+/// The option that names a TOML file of options, in every subcommand.
+inline constexpr const char* kOptionsFile = "config";
+
 struct Command {
   std::string name;
   int position = 75;    ///< in help: smaller first; the built-in ones are 10 to 100
@@ -80,8 +96,6 @@ struct Command {
   std::string positional;  ///< name of the one positional argument, empty: none
   std::string positional_help;
   std::string positional_choices;
-  /// The option that names a TOML file of options: `msda` has another use for --config.
-  std::string options_file = "config";
   int max_positional = 1;  ///< how many of it may be given
   /// The positional argument takes all words that are no options of its own, in order: another subcommand
   /// with its options.

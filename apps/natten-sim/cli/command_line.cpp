@@ -19,6 +19,28 @@ bool flag_value(const std::string& name, const std::string& text) {
 
 }  // namespace
 
+std::vector<std::string> respelled(const Command& command, std::vector<std::string> words,
+                                   std::vector<std::string>& notes) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].starts_with("--")) continue;
+    const std::size_t equals = std::min(words[i].find('='), words[i].size());
+    const std::string flag = words[i].substr(0, equals);
+    const std::string value = equals < words[i].size()     ? words[i].substr(equals + 1)
+                              : i + 1 < words.size() ? words[i + 1]
+                                                     : std::string();
+    for (const OptionSpec& spec : command.options) {
+      const auto other = std::find_if(spec.spellings.begin(), spec.spellings.end(), [&](const auto& spelling) {
+        return spelling.flag == flag && (spelling.with == nullptr || spelling.with(value));
+      });
+      if (other == spec.spellings.end()) continue;
+      if (other->old) notes.push_back(flag + " is an old spelling here: --" + spec.name() + " is the new one");
+      words[i].replace(0, equals, "--" + spec.name());
+      break;
+    }
+  }
+  return words;
+}
+
 Declared declare(CLI::App& app, const Command& command) {
   Declared declared;
   for (const OptionSpec& spec : command.options) {

@@ -36,6 +36,11 @@ using Declared = std::vector<const CLI::Option*>;
 [[nodiscard]] Sources sources_of(const Command& command, const Declared& declared,
                                  const std::vector<std::string>& rest);
 
+/// `words` of the subcommand with the flags that its options are listed with, for other spellings of them.
+/// `notes` gets a sentence for each spelling of an earlier version.
+[[nodiscard]] std::vector<std::string> respelled(const Command& command, std::vector<std::string> words,
+                                                 std::vector<std::string>& notes);
+
 /// @param words of the subcommand, without its name. CLI11 would join the values of a repeated flag, and
 /// `-w 3 -w 4` would become a window of two axes. @throws InvalidParameter
 void refuse_repeats(const Command& command, const std::vector<std::string>& words);

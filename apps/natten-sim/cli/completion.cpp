@@ -17,6 +17,14 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+/// What completion proposes for an option: its closed set, or names of the catalog.
+std::string proposals(const OptionSpec& option) {
+  std::string names = option.choices;
+  if (!names.empty() || option.suggestions == nullptr) return names;
+  for (const std::string& name : option.suggestions()) names += (names.empty() ? "" : " ") + name;
+  return names;
+}
+
 std::string command_names(const std::vector<Command>& commands) {
   std::string names;
   for (const Command& command : commands) names += (names.empty() ? "" : " ") + command.name;
@@ -31,7 +39,7 @@ std::string bash_script(const std::vector<Command>& commands) {
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    COMPREPLY=($(compgen -W '" +
       command_names(commands) +
-      " --help --version' -- \"$word\")); return\n"
+      " help --help --version' -- \"$word\")); return\n"
       "  fi\n"
       "  case ${COMP_WORDS[1]} in\n";
   for (const Command& command : commands) {
@@ -43,8 +51,8 @@ std::string bash_script(const std::vector<Command>& commands) {
         pattern += (pattern.empty() ? "" : "|") + flag;
         flags += " " + flag;
       }
-      if (!option.choices.empty()) {
-        script += "        " + pattern + ") COMPREPLY=($(compgen -W '" + option.choices +
+      if (const std::string names = proposals(option); !names.empty()) {
+        script += "        " + pattern + ") COMPREPLY=($(compgen -W '" + names +
                   "' -- \"$word\")); return ;;\n";
       } else if (option.value_name == "FILE") {
         script += "        " + pattern + ") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n";
@@ -80,13 +88,14 @@ std::string zsh_script(const std::vector<Command>& commands) {
   for (const Command& command : commands) {
     script += "    " + command.name + ") _arguments \\\n";
     for (const OptionSpec& option : command.options) {
+      const std::string names = proposals(option);
       for (const std::string& flag : split(option.flags, ',')) {
         script += "      '*" + flag + "[" + quoted(option.help, "[]:") + "]";
         if (!option.value_name.empty()) {
           script += ":" + quoted(option.value_name, ":") + ":" +
                     (option.value_name == "FILE" ? "_files"
-                     : option.choices.empty()    ? ""
-                                                 : "(" + option.choices + ")");
+                     : names.empty()             ? ""
+                                                 : "(" + names + ")");
         }
         script += "' \\\n";
       }
@@ -112,7 +121,7 @@ std::string fish_script(const std::vector<Command>& commands) {
         script += flag.starts_with("--") ? " -l " + flag.substr(2) : " -s " + flag.substr(1);
       }
       if (!option.value_name.empty()) script += " -r";
-      if (!option.choices.empty()) script += " -a '" + option.choices + "'";
+      if (const std::string names = proposals(option); !names.empty()) script += " -a '" + names + "'";
       if (option.value_name == "FILE") script += " -F";
       script += " -d '" + quoted(option.help, "\\") + "'\n";
     }

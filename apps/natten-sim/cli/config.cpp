@@ -22,9 +22,15 @@ FileValue::Scalar scalar_of(const toml::node& node, const std::string& where) {
   throw MalformedData(where, "a value of another kind", "a string, number, boolean or array of these");
 }
 
-const OptionSpec* find_option(const Command& command, const std::string& key) {
+/// `value`: a text that the key has, for spellings that go with some values alone.
+const OptionSpec* find_option(const Command& command, const std::string& key, const std::string& value = "") {
+  for (const OptionSpec& spec : command.options) {
+    for (const OtherSpelling& other : spec.spellings) {
+      if (!value.empty() && other.flag == "--" + key && other.with != nullptr && other.with(value)) return &spec;
+    }
+  }
   const auto found = std::find_if(command.options.begin(), command.options.end(),
-                                  [&](const OptionSpec& spec) { return spec.has_flag("--" + key); });
+                                  [&](const OptionSpec& spec) { return spec.reads("--" + key); });
   return found == command.options.end() ? nullptr : &*found;
 }
 
@@ -79,9 +85,9 @@ void merge_table(const toml::table& table, const std::string& path, const Comman
       return find_option(*other, key) != nullptr;
     });
     if (!someones) refuse(path, key, known);
-    const OptionSpec* option = find_option(command, key);
+    const OptionSpec* option = find_option(command, key, node.value_or(std::string()));
     if (option == nullptr) continue;
-    if (option->name() == command.options_file)
+    if (option->name() == kOptionsFile)
       throw MalformedData(path, "'" + option->name() + "' in a config file", "options, no further files");
     FileValue value = read_value(node, *option, path + ": '" + key + "'");
     const auto place = static_cast<std::size_t>(option - command.options.data());
@@ -133,7 +139,7 @@ void require_shallow_keys(std::string_view text, const std::string& path) {
 void merge_config(const Command& command, const std::vector<Command>& commands, Sources& sources) {
   const auto option =
       std::find_if(command.options.begin(), command.options.end(),
-                   [&](const OptionSpec& spec) { return spec.name() == command.options_file; });
+                   [&](const OptionSpec& spec) { return spec.name() == kOptionsFile; });
   if (option == command.options.end()) return;
   const Source& given = sources[static_cast<std::size_t>(option - command.options.begin())];
   if (given.words == nullptr) return;

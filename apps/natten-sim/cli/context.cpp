@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::int64_t kMaxCatalogBytes = std::int64_t{1} << 26;
 
+template <typename T>
+std::vector<std::string> names_in(const std::vector<T>& entries) {
+  std::vector<std::string> names;
+  for (const T& entry : entries) names.push_back(entry.name);
+  return names;
+}
+
 }  // namespace
 
 Options<CatalogFiles> catalog_rows() {
@@ -29,6 +36,11 @@ Options<CatalogFiles> device_file_rows() {
            {.value = "FILE", .help = "More devices, as JSON", .echo = Echo::kNever});
   return rows;
 }
+
+std::vector<std::string> preset_names() { return names_in(study::default_context().catalog.presets); }
+std::vector<std::string> device_names() { return names_in(study::default_context().catalog.devices); }
+std::vector<std::string> backend_names() { return names_in(study::default_context().catalog.backends); }
+std::vector<std::string> attention_kernel_names() { return names_in(study::default_context().catalog.kernels); }
 
 study::Context make_context(const CatalogFiles& files) {
   study::Context context = study::default_context();

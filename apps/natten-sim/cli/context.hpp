@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <natten_sim/study/context.hpp>
 
@@ -20,6 +21,12 @@ struct CatalogFiles {
 [[nodiscard]] Options<CatalogFiles> catalog_rows();
 /// --device-file alone, for subcommands without presets.
 [[nodiscard]] Options<CatalogFiles> device_file_rows();
+
+// Names of the catalog that ships, for completion.
+[[nodiscard]] std::vector<std::string> preset_names();
+[[nodiscard]] std::vector<std::string> device_names();
+[[nodiscard]] std::vector<std::string> backend_names();
+[[nodiscard]] std::vector<std::string> attention_kernel_names();
 
 /// What ships with the program and what the files add. @throws MalformedData, InvalidParameter
 [[nodiscard]] study::Context make_context(const CatalogFiles& files);

@@ -50,7 +50,7 @@ std::size_t Invocation::place(const std::string& option) const {
   std::string flag = "--" + option;
   std::replace(flag.begin(), flag.end(), '_', '-');
   const auto found = std::find_if(command_->options.begin(), command_->options.end(),
-                                  [&](const OptionSpec& spec) { return spec.has_flag(flag); });
+                                  [&](const OptionSpec& spec) { return spec.reads(flag); });
   if (found != command_->options.end()) {
     if (names_a_file(*found) || found->name() == "csv") {
       throw InvalidParameter(found->name(), "given for one answer of many",
@@ -119,7 +119,8 @@ Invocation parse_invocation(const std::vector<std::string>& words, const std::ve
   const Command& command = invocation.command();
   CLI::App app;
   const Declared declared = declare(app, command);
-  const std::vector<std::string> options(words.begin() + 1, words.end());
+  std::vector<std::string> notes;
+  const std::vector<std::string> options = respelled(command, {words.begin() + 1, words.end()}, notes);
   refuse_repeats(command, options);
   try {
     app.parse(std::vector<std::string>(options.rbegin(), options.rend()));
@@ -129,7 +130,7 @@ Invocation parse_invocation(const std::vector<std::string>& words, const std::ve
   Sources sources = sources_of(command, declared, {});
   merge_config(command, commands, sources);
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (sources.name(i) == command.options_file) continue;  // read
+    if (sources.name(i) == kOptionsFile) continue;  // read
     if (sources[i].words != nullptr) {
       invocation.set(sources.name(i), *sources[i].words);
     } else if (sources[i].file) {

@@ -131,7 +131,9 @@ bool OptionValue<std::vector<std::int64_t>>::to_json(const std::vector<std::int6
 
 double OptionValue<double>::from_words(const std::string& name, const std::vector<std::string>& words,
                                        const About& about) {
-  return parse_number(name, words.front(), about.interval.lo, about.interval.hi, about.accepted.c_str());
+  const bool share = about.interval.lo == 0 && about.interval.hi == 1;
+  return share ? parse_share(name, words.front(), about.accepted.c_str())
+               : parse_number(name, words.front(), about.interval.lo, about.interval.hi, about.accepted.c_str());
 }
 
 double OptionValue<double>::from_json(const std::string& key, const Json& value, const About& about) {
@@ -298,6 +300,29 @@ bool OptionValue<SparsityRange>::to_json(const SparsityRange& value, Json& out) 
 
 bool is_null(const Json& value) { return value.is_null(); }
 
+namespace {
+
+/// How NATTEN's functions call what an option of this name is.
+constexpr std::pair<const char*, const char*> kOfNatten[] = {
+    {"window", "--kernel-size"},
+    {"causal", "--is-causal"},
+    {"q-tile", "--q-tile-shape"},
+    {"kv-tile", "--kv-tile-shape"},
+    {"backward-q-tile", "--backward-q-tile-shape"},
+    {"backward-kv-tile", "--backward-kv-tile-shape"},
+};
+
+std::vector<OtherSpelling> spellings_of(const std::string& flags, const About& about) {
+  std::vector<OtherSpelling> spellings = about.spellings;
+  const std::string name = OptionSpec{.flags = flags}.name();
+  for (const auto& [own, theirs] : kOfNatten) {
+    if (name == own) spellings.push_back({.flag = theirs});
+  }
+  return spellings;
+}
+
+}  // namespace
+
 OptionSpec spec_of(const std::string& flags, const About& about, int max_values, const std::string& choices) {
   return {.flags = flags,
           .value_name = about.value,
@@ -306,7 +331,9 @@ OptionSpec spec_of(const std::string& flags, const About& about, int max_values,
           .choices = choices,
           .excludes = about.excludes,
           .needs = about.needs,
-          .rules_out = about.rules_out};
+          .rules_out = about.rules_out,
+          .spellings = spellings_of(flags, about),
+          .suggestions = about.suggestions};
 }
 
 std::string with_default(const std::string& help, const std::function<bool(Json&)>& write) {

@@ -53,6 +53,8 @@ struct About {
   std::vector<std::string> excludes = {};  ///< as in OptionSpec
   std::vector<Need> needs = {};
   RuledOut rules_out = {};
+  std::vector<OtherSpelling> spellings = {};
+  std::vector<std::string> (*suggestions)() = nullptr;
 };
 
 /// How a type is read and written. Specialise it for a type of your own:

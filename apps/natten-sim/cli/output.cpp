@@ -28,7 +28,7 @@ thread_local std::string* captured_output = nullptr;
 CapturedOutput::CapturedOutput() : outer_(captured_output) { captured_output = &text_; }
 CapturedOutput::~CapturedOutput() { captured_output = outer_; }
 
-Options<OutputFlags> output_rows(const std::string& options_file) {
+Options<OutputFlags> output_rows() {
   Options<OutputFlags> rows;
   rows.add("--json", &OutputFlags::json, {.help = "One JSON object on stdout", .echo = Echo::kNever});
   rows.add(
@@ -40,10 +40,11 @@ Options<OutputFlags> output_rows(const std::string& options_file) {
             .echo = Echo::kNever});
   rows.add("--quiet", &OutputFlags::quiet,
            {.help = "No notes and no progress on stderr", .echo = Echo::kNever});
-  rows.add("--" + options_file, &OutputFlags::options_file,
+  rows.add(std::string("--") + kOptionsFile, &OutputFlags::options_file,
            {.value = "FILE",
             .help = "Read options from a TOML file; the command line wins",
-            .echo = Echo::kNever});
+            .echo = Echo::kNever,
+            .spellings = {{.flag = "--options", .old = true}}});
   return rows;
 }
 

@@ -24,8 +24,7 @@ struct OutputFlags {
   std::optional<std::string> options_file;  ///< merged before the rows are read
 };
 
-/// `options_file` as in Command.
-[[nodiscard]] Options<OutputFlags> output_rows(const std::string& options_file = "config");
+[[nodiscard]] Options<OutputFlags> output_rows();
 
 /// The option of subcommands whose answers end with a conclusion.
 inline constexpr const char* kNoConclusion = "no-conclusion";

@@ -33,11 +33,16 @@ IntRange parse_range(const std::string& parameter, const std::string& text) {
   return range;
 }
 
+double parse_share(const std::string& parameter, const std::string& text, const char* accepted) {
+  if (!text.ends_with('%')) return parse_number(parameter, text, 0, 1, accepted);
+  return parse_number(parameter, text.substr(0, text.size() - 1), 0, 100, accepted) / 100;
+}
+
 SparsityRange parse_fraction_range(const std::string& parameter, const std::string& text) {
-  constexpr const char* kAccepted = "LO:HI with 0 <= LO <= HI <= 1, both included";
+  constexpr const char* kAccepted = "LO:HI with 0 <= LO <= HI <= 1, or in per cent, both included";
   const auto [lo, hi] = split_at(parameter, text, ':', kAccepted);
-  const SparsityRange range{parse_number(parameter, lo, 0, 1, kAccepted),
-                            parse_number(parameter, hi, 0, 1, kAccepted)};
+  const SparsityRange range{parse_share(parameter, lo, kAccepted),
+                            parse_share(parameter, hi, kAccepted)};
   if (range.lo > range.hi) throw InvalidParameter(parameter, "'" + text + "'", kAccepted);
   return range;
 }

@@ -17,6 +17,8 @@ namespace natten_sim::cli {
 
 /// `LO:HI`, inclusive.
 [[nodiscard]] IntRange parse_range(const std::string& parameter, const std::string& text);
+/// A fraction 0..1, also in per cent: 0.9 or 90%.
+[[nodiscard]] double parse_share(const std::string& parameter, const std::string& text, const char* accepted);
 [[nodiscard]] SparsityRange parse_fraction_range(const std::string& parameter, const std::string& text);
 
 /// `K/N`.

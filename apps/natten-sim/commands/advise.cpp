@@ -6,6 +6,7 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "commands.hpp"
+#include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
@@ -23,7 +24,8 @@ Options<study::AdviseQuestion> advise_question_rows() {
   rows.include(preset_rows(), &Question::setting);
   rows.include(input_rows(), &Question::setting);
   rows.add("--device", &Question::devices,
-           {.value = "NAME", .help = "GPUs, side by side (see list kernels) [all that are calibrated]"});
+           {.value = "NAME", .help = "GPUs, side by side (see list kernels) [all that are calibrated]",
+            .suggestions = device_names});
   rows.add(
       "--sparsity", &Question::sparsity,
       {.value = "S",
@@ -49,7 +51,9 @@ Options<study::AdviseQuestion> advise_question_rows() {
 
 int run_advise(const AdviseFlags& flags) {
   const study::Context context = make_context(flags.files);
-  const study::AdviseAnswer answer = study::advise(flags.question, context);
+  study::AdviseQuestion question = flags.question;
+  question.devices = split_at_commas(question.devices);
+  const study::AdviseAnswer answer = study::advise(question, context);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
   if (flags.output.json) {

@@ -74,7 +74,9 @@ Options<ScatterQuestion> scatter_rows() {
             .help = "Source construct or operator of the lowering table [default]",
             .choices = joined(study::scatter_constructs(), " ")});
   rows.add("--device", &ScatterQuestion::device,
-           {.value = "NAME", .help = "Device with measured contention (see list devices) [default]"});
+           {.value = "NAME",
+            .help = "Device with measured contention (see list devices) [default]",
+            .suggestions = device_names});
   rows.add(
       "--seed", &ScatterQuestion::seed,
       {.value = "K", .help = "Seed of the generated rows [default]", .range = {0, std::int64_t{1} << 62}});

@@ -43,7 +43,7 @@ Options<CalibrateFlags> calibrate_rows() {
   rows.add("--times", &F::times,
            {.value = "FILE",
             .help = "Times of the runs without one, in their order: what NATTEN's profiler printed, or a "
-                    "profile of Nsight Compute (ncu --csv)"});
+                    "profile of Nsight Compute (ncu --csv); of several launches for each run the median"});
   rows.add("--ncu-kernel", &F::ncu_kernel,
            {.value = "TEXT",
             .help = "With --times of Nsight Compute: only launches whose kernel name contains TEXT"});

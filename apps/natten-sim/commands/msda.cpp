@@ -96,12 +96,23 @@ Options<MsdaConfig> config_keys() {
   return rows;
 }
 
+bool is_no_toml(const std::string& value) { return !value.ends_with(".toml"); }
+
+std::vector<std::string> config_names() {
+  std::vector<std::string> names;
+  for (const MsdaConfig& config : builtin_msda_configs()) names.push_back(config.name);
+  return names;
+}
+
 Options<MsdaQuestion> msda_question_rows() {
   constexpr const char* kTypes = "bf16 fp16 fp32";
   Options<MsdaQuestion> rows;
-  rows.add(
-      "--config", &MsdaQuestion::config,
-      {.value = "NAME", .help = "Configuration, a shape as B3_640x960_d256_L3_h8_p6_q900, or a JSON file"});
+  rows.add("--workload", &MsdaQuestion::config,
+           {.value = "NAME",
+            .help = "Configuration, a shape as B3_640x960_d256_L3_h8_p6_q900, or a JSON file",
+            .key = "config",
+            .spellings = {{.flag = "--config", .old = true, .with = is_no_toml}},
+            .suggestions = config_names});
   rows.include(config_keys(), &MsdaQuestion::config);
   rows.add("--phase", &MsdaQuestion::phase, {.value = "PHASE", .help = "forward or backward [default]"});
   rows.add("--tiling", &MsdaQuestion::tiling,
@@ -129,7 +140,9 @@ Options<MsdaQuestion> msda_question_rows() {
   rows.add("--order", &MsdaQuestion::orders,
            {.value = "NAME", .help = "Dispatch order of the queries, or all of them [default]"});
   rows.add("--device", &MsdaQuestion::device,
-           {.value = "NAME", .help = "Device with measured contention (see list devices) [default]"});
+           {.value = "NAME",
+            .help = "Device with measured contention (see list devices) [default]",
+            .suggestions = device_names});
   rows.add("--offsets", path(&MsdaQuestion::sampling, &MsdaSampling::offsets),
            {.value = "KIND",
             .help = "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [default]"});
@@ -163,13 +176,13 @@ Options<MsdaFlags> msda_rows() {
   rows.add("--svg-remedies", &MsdaFlags::svg_remedies,
            {.value = "FILE", .help = "Draw the remedies of a backward pass as bars", .echo = Echo::kNever});
   rows.include(conclusion_rows(), &MsdaFlags::output);
-  return rows.include(output_rows("options"), &MsdaFlags::output);
+  return rows.include(output_rows(), &MsdaFlags::output);
 }
 
 void require_answerable(const MsdaFlags& flags) {
   if (flags.question.config.name.empty())
-    throw InvalidParameter("config", "none",
-                           "--config with a name that natten-sim msda --help lists, or a JSON file");
+    throw InvalidParameter("workload", "none",
+                           "--workload with a name that natten-sim msda --help lists, or a JSON file");
   if (flags.svg_remedies && flags.question.phase == MsdaPhase::kForward)
     throw InvalidParameter("svg-remedies", "with --phase forward",
                            "--phase backward: a forward pass adds nothing");
@@ -224,16 +237,15 @@ Command msda_command();
 Command msda_command() {
   Command command{.name = "msda",
                   .position = 60,
-                  .summary = "Predict multi-scale deformable attention: traffic, contention, time, memory",
-                  .options_file = "options"};
+                  .summary = "Predict multi-scale deformable attention: traffic, contention, time, memory"};
   command.footer = "Configurations (or a JSON file with one, as docs/cli.md describes):\n";
   for (const MsdaConfig& config : builtin_msda_configs()) command.footer += "  " + config.name + "\n";
   command.footer +=
       "Examples:\n"
-      "  natten-sim msda --config B4_800x1333_d256_L4 --phase forward --tiling point\n"
-      "  natten-sim msda --config B2_1536x2048_d256_L4_enc --phase backward --device a100-40gb "
+      "  natten-sim msda --workload B4_800x1333_d256_L4 --phase forward --tiling point\n"
+      "  natten-sim msda --workload B2_1536x2048_d256_L4_enc --phase backward --device a100-40gb "
       "--accumulator fp32\n"
-      "  natten-sim msda --config B4_800x1333_d256_L4 --order all --json\n"
+      "  natten-sim msda --workload B4_800x1333_d256_L4 --order all --json\n"
       "Exit codes: 0 done, 1 internal error, 2 bad input.";
   bind(command, msda_rows(), run_msda);
   return command;

@@ -179,7 +179,8 @@ Options<AskedSearch> asked_rows() {
   rows.add("--device", &AskedSearch::devices,
            {.value = "NAME",
             .help = "Take the backend that suits a GPU (see list devices); several stand side by side",
-            .echo = Echo::kWhenSet});
+            .echo = Echo::kWhenSet,
+            .suggestions = device_names});
   return rows.include(space_rows(), &AskedSearch::question);
 }
 

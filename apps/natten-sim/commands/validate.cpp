@@ -152,7 +152,7 @@ std::uint64_t seed_of(const ValidateFlags& flags) {
 }
 
 int gpu_index(const ValidateFlags& flags) {
-  return flags.device == "auto" ? 0 : static_cast<int>(parse_integer("device", flags.device, 0, 1024));
+  return flags.device == "auto" ? 0 : static_cast<int>(parse_integer("gpu", flags.device, 0, 1024));
 }
 
 void print_checks(Job& job, std::uint64_t seed, const std::vector<CheckedPoint>& checks) {
@@ -248,13 +248,13 @@ const std::vector<Mode>& modes() {
        run_recorded},
       {"ncu-csv",
        "--ncu-csv",
-       {"ncu-csv", "ncu-kernel", "point", "profile", "fidelity", "rows", "report", kNoConclusion},
+       {"ncu-csv", "ncu-kernel", "point", "device", "fidelity", "rows", "report", kNoConclusion},
        run_ncu},
       {"sass", "--sass", {"sass", "disassembler"}, run_sass},
-      {"check-only", "--check-only", {"suite", "check-only", "device", "seed"}, run_check},
+      {"check-only", "--check-only", {"suite", "check-only", "gpu", "seed"}, run_check},
       {nullptr,
        "a run on the GPU",
-       {"suite", "device", "out", "resume", "repetitions", "warm-up-ms", "inputs", "l2", "fidelity", "rows",
+       {"suite", "gpu", "out", "resume", "repetitions", "warm-up-ms", "inputs", "l2", "fidelity", "rows",
         "report", kNoConclusion},
        run_on_gpu}};
   return kModes;

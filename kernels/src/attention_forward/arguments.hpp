@@ -14,8 +14,8 @@ namespace natten_sim::kernels::attention_forward {
 /// What the kernel reads besides its tensors. Filled by plan.cu; all sizes have been checked there.
 
 /// Where a head of a batch lies in a tensor map: head * each of these is added to the box's coordinates, and
-/// batch * batch_c4 to the last one. Which are not zero depends on the layout (heads first or last) and the
-/// rank.
+/// batch * batch_c4 to the last one, which the place on a fourth axis is added to as well. Which are not zero
+/// depends on the layout (heads first or last) and the rank.
 struct HeadPlacement {
   int head_c0 = 0;
   int head_c3 = 0;
@@ -28,7 +28,7 @@ struct HeadPlacement {
 /// Which query tokens see which keys.
 enum class MaskKind {
   kBand,  ///< one axis; key j is seen by query i iff i + offset - left <= j <= i + offset + right
-  kBox,   ///< up to three axes; each query sees a box of keys; lists of KV tiles
+  kBox,   ///< up to four axes; each query sees a box of keys, and extra keys; lists of KV tiles
 };
 
 /// One dilation group (kBand: the sequence). Its own tensor maps, since its base address and lengths are its
@@ -93,7 +93,9 @@ struct Arguments {
   int q_tile[3] = {1, 1, 1};  // innermost axis first
   int kv_tile[3] = {1, 1, 1};
   int warpgroup_step[3] = {0, 0, 0};
-  std::int64_t row_stride[3] = {1, 0, 0};  // of LSE, a step of each axis
+  std::int64_t row_stride[4] = {1, 0, 0, 0};  // of LSE, a step of each axis
+  CUtensorMap extra_k, extra_v;               // (column, token, 1, head, batch)
+  int extra_tokens = 0;
 };
 
 /// Tables of column masks: prefix_words = 4 * (sides + axes).

@@ -43,8 +43,8 @@ namespace natten_sim::kernels::attention_forward {
 /// The kernel for Q tiles that visit many KV tiles.
 [[nodiscard]] constexpr KernelShape long_shape(int head_dim, Dtype dtype, bool neighborhood) {
   KernelShape shape = short_shape(head_dim, dtype, neighborhood);
-  if (head_dim > 128) return shape;  // 160 spills, 192 and 256 have no room for a second Q tile
-  if (head_dim > 64) (neighborhood ? shape.v_stages : shape.stages) = 3;
+  if (head_dim > 160) return shape;  // no room for a second Q tile
+  if (neighborhood && (head_dim == 96 || head_dim == 128)) shape.v_stages = 3;
   shape.q_stages = 2;
   shape.rescale = Rescale::kOnOverflow;
   shape.early = 1;
@@ -52,9 +52,10 @@ namespace natten_sim::kernels::attention_forward {
   return shape;
 }
 
-/// Whether a kernel can add up parts of an item: neighborhoods and the widest heads have no registers left.
-[[nodiscard]] constexpr bool can_split(int head_dim, bool neighborhood) {
-  return !neighborhood && head_dim <= 192;
+/// Whether a kernel can add up parts of an item: neighborhoods and the widest heads have no registers left,
+/// and joined items leave fewer.
+[[nodiscard]] constexpr bool can_split(const KernelShape& shape) {
+  return !shape.neighborhood && shape.head_dim <= (shape.joined ? 128 : 192);
 }
 
 }  // namespace natten_sim::kernels::attention_forward

@@ -15,15 +15,18 @@ struct QTileRow {
   int count = 0;  ///< all entries
   int group = 0;
   int x = 0, y = 0, z = 0;  ///< first query, innermost axis first, coordinates of the group
-  int reserved = 0;
+  int w = 0;                ///< of a fourth axis, coordinate of the layout
 };
 
-/// One KV tile of a list, in tiles along each axis, innermost first.
+/// One KV tile of a list, in tiles along each axis, innermost first. `w`, a coordinate of the layout, lies
+/// above kXBits bits of x; kExtraKeys there: tile x of the extra keys.
 struct KvTileEntry {
   std::uint16_t y = 0;
   std::uint16_t z = 0;
-  std::uint32_t x = 0;
+  std::uint32_t xw = 0;
 };
+inline constexpr int kXBits = 20;
+inline constexpr std::uint32_t kExtraKeys = 0xfff;
 
 struct BoxLists {
   std::vector<QTileRow> rows;
@@ -31,7 +34,8 @@ struct BoxLists {
 };
 
 /// Q tiles by dilation group and then in tile_order; of each its full tiles, then its partial ones, each in
-/// tile_order. @throws InvalidParameter for origins that the kernel's tiles do not have.
-[[nodiscard]] BoxLists box_lists(const Neighborhood& neighborhood);
+/// tile_order. Tiles of `extra_tokens` extra keys come first, but one that they do not fill comes last.
+/// @throws InvalidParameter for origins that the kernel's tiles do not have.
+[[nodiscard]] BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens = 0);
 
 }  // namespace natten_sim::kernels::attention_forward

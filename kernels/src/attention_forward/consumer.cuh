@@ -140,7 +140,7 @@ struct Consumer : OutputRows<T> {
     float scores[kScores];
     float correction[2];
     int3 origin = {0, 0, 0};  // asked for long before it is needed
-    if constexpr (kMasked) origin = kv_origin<T::kMask, T::kKvTile>(a, work, index);
+    if constexpr (kMasked) origin = masked_origin<T::kMask, T::kKvTile>(a, work, index);
     if (!k_ready) wait_for_k();
     if (T::kOverlap && !v_ready) wait_for_v();
     take_turn();
@@ -186,7 +186,7 @@ struct Consumer : OutputRows<T> {
     float scores[kScores];
     const bool masked = work.full_begin > 0 || work.full_end == 0;
     int3 origin = {0, 0, 0};
-    if (masked) origin = kv_origin<T::kMask, T::kKvTile>(a, work, 0);
+    if (masked) origin = masked_origin<T::kMask, T::kKvTile>(a, work, 0);
     if (masked || !kJoins) find_ranges(work, q_stage);
     wait_for_k();
     if constexpr (kJoins) {

@@ -55,6 +55,12 @@ __device__ __forceinline__ void hide_box(float (&scores)[kWidth / 2], const RowR
                                          const Arguments& a, const std::uint32_t* prefix, int quarter) {
   static_assert(kWidth <= 128);
   const int at[3] = {origin.x, origin.y, origin.z};
+  if (origin.x < 0) {  // extra keys
+    const std::uint32_t seen = columns_before(-origin.x, quarter);
+    hide<kWidth>(scores, 0, 0, seen);
+    hide<kWidth>(scores, 1, 0, seen);
+    return;
+  }
 #pragma unroll
   for (int row = 0; row < 2; ++row) {
     std::uint32_t seen = 0xffffffffu;

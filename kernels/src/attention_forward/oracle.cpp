@@ -52,19 +52,28 @@ ReferenceRow reference_row(const Problem& problem, const HostTensors& tensors, s
     const std::int64_t at = batch * strides.batch + of_head * strides.head + token * strides.token + column;
     return value_of_bits(tensor.at(static_cast<std::size_t>(at)), problem.dtype);
   };
-  std::vector<std::int64_t> keys;
+  struct Key {
+    bool extra;
+    std::int64_t token;
+  };
+  std::vector<Key> keys;
   std::vector<double> scores;
   double top = -std::numeric_limits<double>::infinity();
-  for (std::int64_t key = 0; key < problem.kv_tokens; ++key) {
-    if (!sees(problem, query, key)) continue;
+  const auto take = [&](const Key& key) {
     double score = 0;
     for (std::int64_t d = 0; d < problem.head_dim; ++d) {
-      score += element(tensors.q, problem.q, head, query, d) * element(tensors.k, problem.k, kv_head, key, d);
+      score += element(tensors.q, problem.q, head, query, d) *
+               element(key.extra ? tensors.extra_k : tensors.k, key.extra ? problem.extra_k : problem.k,
+                       kv_head, key.token, d);
     }
     keys.push_back(key);
     scores.push_back(score * problem.softmax_scale());
     top = std::max(top, scores.back());
+  };
+  for (std::int64_t key = 0; key < problem.kv_tokens; ++key) {
+    if (sees(problem, query, key)) take({false, key});
   }
+  for (std::int64_t key = 0; key < problem.extra_tokens; ++key) take({true, key});
   ReferenceRow row;
   row.o.assign(static_cast<std::size_t>(problem.head_dim), 0.0);
   row.absolute = row.o;
@@ -73,7 +82,10 @@ ReferenceRow reference_row(const Problem& problem, const HostTensors& tensors, s
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const double probability = std::exp(scores[i] - top) / sum;
     for (std::size_t d = 0; d < row.o.size(); ++d) {
-      const double value = element(tensors.v, problem.v, kv_head, keys[i], static_cast<std::int64_t>(d));
+      const Key& key = keys[i];
+      const double value =
+          element(key.extra ? tensors.extra_v : tensors.v, key.extra ? problem.extra_v : problem.v, kv_head,
+                  key.token, static_cast<std::int64_t>(d));
       row.o[d] += probability * value;
       row.absolute[d] += probability * std::abs(value);
     }

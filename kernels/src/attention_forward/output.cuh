@@ -104,7 +104,7 @@ struct OutputRows {
         const int3 token = query(work, row(h));
         if (token.x < place.length[0] && token.y < place.length[1] && token.z < place.length[2]) {
           a.lse[head + place.first_row + token.x * a.row_stride[0] + token.y * a.row_stride[1] +
-                token.z * a.row_stride[2]] = lse;
+                token.z * a.row_stride[2] + fourth<T::kMask>(work) * a.row_stride[3]] = lse;
         }
       }
     }
@@ -127,11 +127,11 @@ struct OutputRows {
     fence_async_shared();
     named_sync(8 + warpgroup, 128);
     if (warp == 0 && lane == 0) {
-      int3 token = {work.x + 64 * warpgroup, 0, 0};
+      int4 token = {work.x + 64 * warpgroup, 0, 0, 0};
       const CUtensorMap* map = &a.only.o;
       if constexpr (T::kMask == MaskKind::kBox) {
         token = {work.x + warpgroup * a.warpgroup_step[0], work.y + warpgroup * a.warpgroup_step[1],
-                 work.z + warpgroup * a.warpgroup_step[2]};
+                 work.z + warpgroup * a.warpgroup_step[2], fourth<T::kMask>(work)};
         map = &group_of(a, work).o;
       }
 #pragma unroll

@@ -52,7 +52,15 @@ void require_valid(const Problem& problem) {
   if (!(scale > 1e-20 && scale < 1e20)) {
     throw InvalidParameter("scale", std::to_string(scale), "1e-20 to 1e20");
   }
+  require(problem.extra_tokens >= 0 && problem.extra_tokens <= kMaxTokens, "extra_tokens",
+          problem.extra_tokens, "0 to 2^28");
+  if (problem.extra_tokens > 0) {
+    require_strides("extra_k", problem.extra_k);
+    require_strides("extra_v", problem.extra_v);
+  }
   if (const Band* band = std::get_if<Band>(&problem.mask)) {
+    require(problem.extra_tokens == 0, "extra_tokens", problem.extra_tokens,
+            "0 for a sequence: append them to K and V");
     require(band->left.value_or(0) >= 0, "left", band->left.value_or(0), "0 or more");
     require(band->right.value_or(0) >= 0, "right", band->right.value_or(0), "0 or more");
     return;
@@ -60,9 +68,14 @@ void require_valid(const Problem& problem) {
   const Neighborhood& neighborhood = std::get<Neighborhood>(problem.mask);
   natten_sim::require_valid(neighborhood.mask);
   const std::size_t rank = neighborhood.mask.rank();
-  require(rank >= 1 && rank <= 3, "rank", static_cast<std::int64_t>(rank), "1 to 3 axes");
   require_extents("q_tile", neighborhood.q_tile, rank, 1, 256);
   require_extents("kv_tile", neighborhood.kv_tile, rank, 1, 256);
+  if (rank == 4) {
+    require(neighborhood.q_tile[0] == 1, "q_tile", neighborhood.q_tile[0],
+            "side 1 along the first of four axes");
+    require(neighborhood.kv_tile[0] == 1, "kv_tile", neighborhood.kv_tile[0],
+            "side 1 along the first of four axes");
+  }
   const std::int64_t tokens = product(input_of(neighborhood.mask), "tokens");
   require(problem.q_tokens == tokens && problem.kv_tokens == tokens, "q_tokens", problem.q_tokens,
           "the tokens of the layout, as kv_tokens");
@@ -107,7 +120,7 @@ Schedule best_schedule(const Problem& problem) {
     return schedule;
   }
   if (!band->left && !band->right) {
-    schedule.split_tail = can_split(static_cast<int>(problem.head_dim), false);
+    schedule.split_tail = can_split(best_kernel(problem));
     return schedule;
   }
   // Q tiles differ in length: the longest first, over as many heads as half of the L2 holds K and V of.

@@ -36,7 +36,7 @@ struct Traits {
   static constexpr Rescale kRescale = kShape.rescale;
   static constexpr int kEarly = kShape.early;
   static constexpr bool kJoined = kShape.joined;
-  static constexpr bool kSplits = can_split(kShape.head_dim, kShape.neighborhood);
+  static constexpr bool kSplits = can_split(kShape);
   static constexpr bool kRedo = kRescale == Rescale::kOnOverflow;
   static_assert(kShape.q_tile % 64 == 0);
   static_assert(!kRedo || (kJoined && kQStages == 2));
@@ -142,11 +142,22 @@ __device__ __forceinline__ void decode_items(const Arguments& a, Shared<T>& s) {
 
 // --- producer -------------------------------------------------------------------------------------------
 
+/// `extra`: the map of K's or V's extra keys.
 template <class T>
-__device__ __forceinline__ void load_kv(const Arguments& a, const CUtensorMap* map, std::uint8_t* target,
-                                        std::uint64_t* full, const Work& work, int3 origin) {
+__device__ __forceinline__ void load_kv(const Arguments& a, const CUtensorMap* map, const CUtensorMap* extra,
+                                        std::uint8_t* target, std::uint64_t* full, const Work& work,
+                                        const KvTileEntry& entry) {
   barrier_arrive_expect(full, T::kKvBytes);
   const int head = work.head / a.heads_per_kv_head;
+  const int4 origin = kv_origin<T::kMask, T::kKvTile>(a, entry);
+  if (T::kMask == MaskKind::kBox && is_extra(entry)) {
+#pragma unroll 1
+    for (int box = 0; box < T::kBoxes; ++box) {
+      load_box(shared_address(target) + box * T::kKvTile * T::kRowBytes, extra, full,
+               {box * T::kColumns, origin.x, 0, head, work.batch});
+    }
+    return;
+  }
 #pragma unroll
   for (int box = 0; box < T::kBoxes; ++box) {
     load_box(shared_address(target) + box * T::kKvTile * T::kRowBytes, map, full,
@@ -180,7 +191,8 @@ __device__ __forceinline__ void load_q(const Arguments& a, Shared<T>& s, const C
 #pragma unroll
   for (int box = 0; box < T::kBoxes; ++box) {
     load_box(shared_address(s.q[stage]) + box * T::kQTile * T::kRowBytes, map, &s.q_full[stage],
-             place(a.q_at, work.head, work.batch, {work.x, work.y, work.z}, box * T::kColumns));
+             place(a.q_at, work.head, work.batch, {work.x, work.y, work.z, fourth<T::kMask>(work)},
+                   box * T::kColumns));
   }
 }
 
@@ -200,26 +212,25 @@ __device__ __forceinline__ unsigned take_overflow(Shared<T>& s, int stage) {
 /// K and V of an item; V trails K by a tile, as the consumers want them. Asks for the next item on the way,
 /// before tile `ask_at`.
 template <class T>
-__device__ __forceinline__ void load_walk(const Arguments& a, Shared<T>& s, const CUtensorMap* k_map,
-                                          const CUtensorMap* v_map, const Work& work, int ask_at,
-                                          CountedRing<T::kKStages>& k_ring,
+__device__ __forceinline__ void load_walk(const Arguments& a, Shared<T>& s, const DilationGroup& group,
+                                          const Work& work, int ask_at, CountedRing<T::kKStages>& k_ring,
                                           CountedRing<T::kVStages>& v_ring) {
-  int3 v_origin = {0, 0, 0};
+  KvTileEntry v_entry;
   for (int i = 0; i <= work.count; ++i) {
-    int3 k_origin = {0, 0, 0};
+    KvTileEntry k_entry;
     if (i == ask_at) barrier_arrive(&s.next_wanted);
     if (i < work.count) {
-      k_origin = kv_origin<T::kMask, T::kKvTile>(a, work, i);
+      k_entry = kv_entry<T::kMask, T::kKvTile>(a, work, i);
       barrier_wait(&s.k_empty[k_ring.stage()], k_ring.parity() ^ 1);
-      load_kv<T>(a, k_map, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], work, k_origin);
+      load_kv<T>(a, &group.k, &a.extra_k, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], work, k_entry);
       k_ring.advance();
     }
     if (i > 0) {
       barrier_wait(&s.v_empty[v_ring.stage()], v_ring.parity() ^ 1);
-      load_kv<T>(a, v_map, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], work, v_origin);
+      load_kv<T>(a, &group.v, &a.extra_v, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], work, v_entry);
       v_ring.advance();
     }
-    v_origin = k_origin;
+    v_entry = k_entry;
   }
 }
 
@@ -257,16 +268,10 @@ __device__ __forceinline__ void produce(const Arguments& a, Shared<T>& s) {
       s.item[stage] = s.next_item;
     }
     publish<T>(a, s, work, stage);
-    const CUtensorMap *q_map = &a.only.q, *k_map = &a.only.k, *v_map = &a.only.v;
-    if constexpr (T::kMask == MaskKind::kBox) {
-      const DilationGroup& group = group_of(a, work);
-      q_map = &group.q;
-      k_map = &group.k;
-      v_map = &group.v;
-    }
-    load_q<T>(a, s, q_map, work, stage);
+    const DilationGroup& group = T::kMask == MaskKind::kBox ? group_of(a, work) : a.only;
+    load_q<T>(a, s, &group.q, work, stage);
     q_ring.advance();
-    load_walk<T>(a, s, k_map, v_map, work, again ? -1 : max(work.count - kDrawAhead, 0), k_ring, v_ring);
+    load_walk<T>(a, s, group, work, again ? -1 : max(work.count - kDrawAhead, 0), k_ring, v_ring);
   }
 }
 

@@ -31,6 +31,7 @@ inline Encode encode_function() {
 struct Layout {
   std::array<std::int64_t, 3> length{1, 1, 1};
   std::array<std::int64_t, 3> step{0, 0, 0};  ///< tokens from one to the next
+  std::int64_t fourth = 1, fourth_step = 0;   ///< the same of a fourth axis
   std::int64_t first = 0;                     ///< token
   int rank = 1;
 };
@@ -42,18 +43,43 @@ struct Tensor {
 };
 
 /// Heads and batches in a tensor map of five dimensions (column, x, y, z, rest): as z and rest where there is
-/// no third axis; otherwise heads side by side in the columns, or heads and batches in one.
+/// no third axis; otherwise heads side by side in the columns, or heads and batches in one. A fourth axis
+/// lies within a head or a batch of `rest`.
 struct HeadDimensions {
   HeadPlacement placement;
   std::int64_t columns = 0, z = 1, rest = 1;
   std::int64_t z_stride = 8, rest_stride = 8;  // elements
 };
 
+inline HeadDimensions head_dimensions_of_four(const Problem& problem, const Tensor& tensor,
+                                              const Layout& layout) {
+  HeadDimensions made;
+  const TensorStrides& strides = tensor.strides;
+  const auto fourth = static_cast<int>(layout.fourth), heads = static_cast<int>(tensor.heads);
+  const std::int64_t whole = layout.fourth * layout.fourth_step * strides.token;  // a head's elements
+  made.columns = problem.head_dim;
+  made.rest_stride = layout.fourth_step * strides.token;
+  if (strides.head == problem.head_dim && (problem.batch == 1 || strides.batch == whole)) {
+    made.placement = {static_cast<int>(problem.head_dim), 0, 0, fourth};
+    made.columns *= tensor.heads;
+    made.rest = layout.fourth * problem.batch;
+  } else if (strides.head == whole && (problem.batch == 1 || strides.batch == whole * tensor.heads)) {
+    made.placement = {0, 0, fourth, fourth * heads};
+    made.rest = layout.fourth * tensor.heads * problem.batch;
+  } else {
+    throw InvalidParameter("strides", std::to_string(strides.head),
+                           "with four axes: heads next to each other, or heads one whole after the other");
+  }
+  return made;
+}
+
 inline HeadDimensions head_dimensions(const Problem& problem, const Tensor& tensor, const Layout& layout) {
   HeadDimensions made;
   made.columns = problem.head_dim;
   const TensorStrides& strides = tensor.strides;
-  if (layout.rank <= 2) {
+  if (layout.rank == 4) {
+    made = head_dimensions_of_four(problem, tensor, layout);
+  } else if (layout.rank <= 2) {
     made.placement = {0, 1, 0, 1};
     made.z = tensor.heads;
     made.z_stride = strides.head;
@@ -72,7 +98,7 @@ inline HeadDimensions head_dimensions(const Problem& problem, const Tensor& tens
     throw InvalidParameter("strides", std::to_string(strides.batch),
                            "with three axes: heads next to each other, or batches of whole heads");
   }
-  if (layout.rank == 3) {
+  if (layout.rank >= 3) {
     made.z = layout.length[2];
     made.z_stride = layout.step[2] * strides.token;
   }

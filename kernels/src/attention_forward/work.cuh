@@ -20,7 +20,7 @@ struct alignas(16) Work {
   int group = 0;
   int first = 0;                     // kBand: first KV tile walked. kBox: first entry
   int count = 0;                     // KV tiles
-  int step = 1;                      // kBand: +1 ascending, -1 descending
+  int step = 1;                      // kBand: +1 ascending, -1 descending. kBox: place on a fourth axis
   int full_begin = 0, full_end = 0;  // positions on the walk of the tiles that need no mask
   int part = 0;                      // of Arguments::parts, counted from 1; 0: a whole item
 };
@@ -97,6 +97,7 @@ __device__ __forceinline__ Work decode_whole(const Arguments& a, int item, int p
     work.x = row.x;
     work.y = row.y;
     work.z = row.z;
+    work.step = row.w;
     work.group = row.group;
     work.first = row.first_entry;
     work.count = row.count;
@@ -123,18 +124,47 @@ __device__ __forceinline__ Work decode(const Arguments& a, int item) {
   return work;
 }
 
-/// Origin of the box of `work`'s KV tile number `index`, without its head.
+/// `work`'s KV tile number `index`. kBand: xw is its first key.
 template <MaskKind kMask, int kKvTile>
-__device__ __forceinline__ int3 kv_origin(const Arguments& a, const Work& work, int index) {
-  if constexpr (kMask == MaskKind::kBand) return {(work.first + work.step * index) * kKvTile, 0, 0};
-  const KvTileEntry entry = a.entries[work.first + index];
-  return {static_cast<int>(entry.x) * a.kv_tile[0], entry.y * a.kv_tile[1], entry.z * a.kv_tile[2]};
+__device__ __forceinline__ KvTileEntry kv_entry(const Arguments& a, const Work& work, int index) {
+  if constexpr (kMask == MaskKind::kBand)
+    return {0, 0, static_cast<std::uint32_t>((work.first + work.step * index) * kKvTile)};
+  return a.entries[work.first + index];
 }
 
-__device__ __forceinline__ BoxOrigin place(const HeadPlacement& at, int head, int batch, int3 token,
+__host__ __device__ __forceinline__ bool is_extra(const KvTileEntry& entry) {
+  return entry.xw >> kXBits == kExtraKeys;
+}
+
+/// Origin of its box, without its head. Of extra keys: x is the number of the first.
+template <MaskKind kMask, int kKvTile>
+__device__ __forceinline__ int4 kv_origin(const Arguments& a, const KvTileEntry& entry) {
+  if constexpr (kMask == MaskKind::kBand) return {static_cast<int>(entry.xw), 0, 0, 0};
+  const int x = static_cast<int>(entry.xw & ((1u << kXBits) - 1)), w = static_cast<int>(entry.xw >> kXBits);
+  if (is_extra(entry)) return {x * kKvTile, 0, 0, 0};
+  return {x * a.kv_tile[0], entry.y * a.kv_tile[1], entry.z * a.kv_tile[2], w};
+}
+
+/// The same for masks, which leave a fourth axis to lists. x of a tile of extra keys: how many of them there
+/// are from it on, as a negative number.
+template <MaskKind kMask, int kKvTile>
+__device__ __forceinline__ int3 masked_origin(const Arguments& a, const Work& work, int index) {
+  const KvTileEntry entry = kv_entry<kMask, kKvTile>(a, work, index);
+  const int4 origin = kv_origin<kMask, kKvTile>(a, entry);
+  if (kMask == MaskKind::kBox && is_extra(entry)) return {origin.x - a.extra_tokens, 0, 0};
+  return {origin.x, origin.y, origin.z};
+}
+
+__device__ __forceinline__ BoxOrigin place(const HeadPlacement& at, int head, int batch, int4 token,
                                            int column) {
   return {column + head * at.head_c0, token.x, token.y, token.z + head * at.head_c3,
-          head * at.head_c4 + batch * at.batch_c4};
+          head * at.head_c4 + batch * at.batch_c4 + token.w};
+}
+
+/// `work`'s place on a fourth axis.
+template <MaskKind kMask>
+__device__ __forceinline__ int fourth(const Work& work) {
+  return kMask == MaskKind::kBox ? work.step : 0;
 }
 
 }  // namespace natten_sim::kernels::attention_forward

@@ -191,7 +191,8 @@ std::vector<SharpeningRun> sharpening_runs(const CostFit& fit, const std::vector
   std::vector<SharpeningRun> chosen;
   while (chosen.size() < std::min(most, candidates.size())) {
     Eigen::Index best = 0;
-    const Eigen::VectorXd variances = (slopes * covariance * slopes.transpose()).diagonal();
+    Eigen::VectorXd variances = (slopes * covariance * slopes.transpose()).diagonal();
+    for (const SharpeningRun& each : chosen) variances(static_cast<Eigen::Index>(each.candidate)) = -1;
     variances.maxCoeff(&best);
     chosen.push_back({static_cast<std::size_t>(best), std::sqrt(std::max(0.0, variances(best)))});
     const Eigen::VectorXd gain = covariance * slopes.row(best).transpose();

@@ -64,7 +64,7 @@ TokenPermutation token_permutation(const NeighborhoodMask& mask, NattenBackend b
   constexpr std::int64_t kFp32Bytes = 4;
   const std::int64_t key_row = checked_multiply(sizes.head_dim, sizes.element_bytes, "bytes");
   const std::int64_t value_row = checked_multiply(sizes.head_dim_value, sizes.element_bytes, "bytes");
-  const std::int64_t heads_kv = backend == NattenBackend::kHopperFna ? sizes.heads : sizes.heads_kv;
+  const std::int64_t heads_kv = repeats_kv(backend) ? sizes.heads : sizes.heads_kv;
   Copies copies(mask, tiles, sizes);
   if (pass == Walk::kForward) {
     copies.add("q", true, true, sizes.heads, key_row);
@@ -86,6 +86,23 @@ TokenPermutation token_permutation(const NeighborhoodMask& mask, NattenBackend b
   copies.add("dk", false, false, heads_kv, key_row);
   copies.add("dv", false, false, heads_kv, value_row);
   return std::move(copies).permutation();
+}
+
+std::vector<HeadRepetition> kv_repetition(std::int64_t tokens, NattenBackend backend, Walk pass,
+                                          const OperandSizes& sizes) {
+  require_positive(sizes);
+  if (!repeats_kv(backend) || sizes.heads_kv == sizes.heads) return {};
+  const auto copy = [&](const char* name, std::int64_t head_dim) {
+    const std::int64_t row = checked_multiply(head_dim, sizes.element_bytes, "bytes");
+    const std::int64_t of_head =
+        checked_multiply(checked_multiply(tokens, sizes.batch, "bytes"), row, "bytes");
+    const std::int64_t grouped = checked_multiply(of_head, sizes.heads_kv, "bytes");
+    const std::int64_t repeated = checked_multiply(of_head, sizes.heads, "bytes");
+    return pass == Walk::kForward ? HeadRepetition{name, grouped, repeated}
+                                  : HeadRepetition{name, repeated, grouped};
+  };
+  if (pass == Walk::kForward) return {copy("k", sizes.head_dim), copy("v", sizes.head_dim_value)};
+  return {copy("dk", sizes.head_dim), copy("dv", sizes.head_dim_value)};
 }
 
 }  // namespace natten_sim

@@ -1,5 +1,8 @@
 #include <natten_sim/study/conclusion/msda.hpp>
 
+#include <algorithm>
+#include <vector>
+
 namespace natten_sim::study {
 namespace {
 
@@ -28,8 +31,11 @@ MsdaConclusion conclude(const MsdaAnswer& answer, const Context& context) {
       return;
     take(msda_from_traffic(varied, {first.traffic}, context).passes.front().time.time_ns, change);
   };
+  const std::vector<MsdaKernel>& kernels = context.catalog.device(question.device).msda_kernels;
   for (const MsdaTiling tiling : values_of<MsdaTiling>()) {
-    if (tiling == question.tiling) continue;
+    const bool measured = std::any_of(kernels.begin(), kernels.end(),
+                                      [&](const MsdaKernel& kernel) { return kernel.tiling == tiling; });
+    if (tiling == question.tiling || !measured) continue;
     MsdaQuestion varied = question;
     varied.tiling = tiling;
     ask(varied, {.tiling = tiling});

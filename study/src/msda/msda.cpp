@@ -80,6 +80,7 @@ struct MsdaSetting {
 
   MsdaSetting(const MsdaQuestion& asked, const Context& context)
       : question(checked(asked)), device(scatter_device(asked.device, context)) {
+    question.device = device.device->name;
     if (!own()) {
       kernel = msda_kernel(*device.device, asked.tiling);
       return;

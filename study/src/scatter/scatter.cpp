@@ -98,6 +98,7 @@ ScatterAnswer scatter(const ScatterQuestion& question, const Context& context) {
   const Lowering& lowering =
       find_lowering(table, question.construct, device.device->architecture, question.dtype);
   ScatterAnswer answer{.question = question, .profile = device.profile};
+  answer.question.device = device.device->name;
   ScatterLoad& load = answer.cost.load;
   load = load_of(question, lowering);
   if (load.path == lowering.path) answer.cost.instruction = lowering.instruction;

@@ -6,9 +6,9 @@ void natten_sim::fuzz::read(std::string_view input) {
   const MemoryFile file(input);
   bool accepted = false;
   for (const cli::Command& command : cli::commands()) {
-    if (!has_option(command, command.options_file)) continue;
+    if (!has_option(command, cli::kOptionsFile)) continue;
     if (command.name != "count" && input.find(command.name) == std::string_view::npos) continue;
-    accepted |= run_program({command.name, "--" + command.options_file, file.path()}, Answers::kNone) == 0;
+    accepted |= run_program({command.name, std::string("--") + cli::kOptionsFile, file.path()}, Answers::kNone) == 0;
   }
   if (!accepted) refuse_input();
 }

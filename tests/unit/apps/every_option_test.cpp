@@ -12,6 +12,7 @@
 #include <natten_sim/core/error.hpp>
 
 #include "catch.hpp"
+#include "cli/command_line.hpp"
 #include "cli/command.hpp"
 #include "commands.hpp"
 
@@ -134,7 +135,9 @@ TEST_CASE("every option with a value of every subcommand reads it as it stands, 
   for_each_option(false, [](const Command& command, std::size_t place, const std::string& flag) {
     for (const std::string value : {"5", "-1", "0.5", "true", "auto", "bf16", "4x4", "1:2", "a value"}) {
       INFO(value);
-      if (flag == "--" + command.options_file) continue;  // names a file that is merged first
+      if (flag == std::string("--") + kOptionsFile) continue;  // names a file that is merged first
+      std::vector<std::string> notes;  // with some values the flag is an old spelling of another option
+      if (respelled(command, {flag, value}, notes).front() != flag) continue;
       const Reached reached = run_with(command, flag + "=" + value);
       REQUIRE(reached.words.size() == 1);
       CHECK(reached.words[0].first == place);

@@ -83,6 +83,34 @@ TEST_CASE("queries before the first key have no output and a log-sum-exp of minu
   CHECK(near(reference_row(problem, tensors, 0, 0, 2).lse, 0.0));
 }
 
+TEST_CASE("additional keys are keys of every query, in the same softmax") {
+  Problem problem = small_problem(12);
+  problem.mask = Neighborhood{make_mask({3, 4}, {3, 2}), {16, 8}, {16, 8}, {}};
+  problem.extra_tokens = 2;
+  problem.extra_k = problem.extra_v = heads_first(1, 2, 64);
+  HostTensors tensors = equal_scores(12);
+  tensors.extra_k.assign(2 * 64, 0);
+  tensors.extra_v.assign(2 * 64, 0);
+  tensors.extra_v[0] = bf16(100);
+  tensors.extra_v[64] = bf16(200);
+  // Query (0, 0): tokens 0 1 4 5 8 9 of the layout, and two more keys.
+  const ReferenceRow row = reference_row(problem, tensors, 0, 0, 0);
+  CHECK(near(row.o[0], (27.0 + 300) / 8));
+  CHECK(near(row.lse, std::log(8.0)));
+  // A score of 1 * scale for the second.
+  tensors.extra_k[64] = bf16(1);
+  problem.scale = 0.5;
+  CHECK(near(reference_row(problem, tensors, 0, 0, 0).o[0],
+             (27 + 100 + 200 * std::exp(0.5)) / (7 + std::exp(0.5))));
+}
+
+TEST_CASE("a fourth axis is the outermost one") {
+  Problem problem = small_problem(16);
+  problem.mask = Neighborhood{make_mask({4, 1, 2, 2}, {2, 1, 2, 1}), {1, 2, 8, 8}, {1, 2, 8, 8}, {}};
+  // Query (3, 0, 0, 1): places 2 and 3 of the first axis, both of the third, its own of the last.
+  CHECK(near(reference_row(problem, equal_scores(16), 0, 0, 13).o[0], (9 + 11 + 13 + 15) / 4.0));
+}
+
 TEST_CASE("problems out of range are refused by name") {
   const auto refused = [](const char* parameter, auto change) {
     Problem problem = small_problem(16);
@@ -104,6 +132,17 @@ TEST_CASE("problems out of range are refused by name") {
   CHECK(refused("left", [](Problem& p) { p.mask = Band{-1, 0}; }));
   CHECK(refused("q_tokens", [](Problem& p) {
     p.mask = Neighborhood{make_mask({4, 5}, {2, 2}), {16, 8}, {16, 8}, {}};
+  }));
+  CHECK(refused("extra_tokens", [](Problem& p) {  // a sequence: append them
+    p.extra_tokens = 8;
+    p.extra_k = p.extra_v = heads_first(1, 8, 64);
+  }));
+  CHECK(refused("extra_k", [](Problem& p) {
+    p.mask = Neighborhood{make_mask({4, 4}, {2, 2}), {16, 8}, {16, 8}, {}};
+    p.extra_tokens = 8;
+  }));
+  CHECK(refused("q_tile", [](Problem& p) {
+    p.mask = Neighborhood{make_mask({2, 2, 2, 2}, {2, 2, 2, 2}), {2, 2, 4, 8}, {1, 2, 8, 8}, {}};
   }));
   CHECK_NOTHROW(require_valid(small_problem(16)));
   Problem odd = small_problem(16);

@@ -1,3 +1,5 @@
+#include <string>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/token_permutation.hpp>
 
@@ -42,6 +44,25 @@ TEST_CASE("hopper-fna copies keys and values of all heads, the others those of t
   };
   REQUIRE(key_bytes(NattenBackend::kHopperFna) == 4 * key_bytes(NattenBackend::kBlackwellFna));
   REQUIRE(key_bytes(NattenBackend::kFlexFna) == key_bytes(NattenBackend::kBlackwellFna));
+}
+
+TEST_CASE("K and V are repeated for kernels without grouped heads, their gradients summed") {
+  // 128 keys, 2 batch elements, 2 of 8 heads, rows of 64 * 2 bytes.
+  const OperandSizes sizes{.batch = 2, .heads = 8, .heads_kv = 2, .head_dim = 64, .head_dim_value = 64};
+  const std::int64_t of_head = 128 * 2 * 64 * 2;
+  for (const NattenBackend backend : {NattenBackend::kHopperFna, NattenBackend::kCutlassFna}) {
+    const auto forward = kv_repetition(128, backend, Walk::kForward, sizes);
+    REQUIRE(forward.size() == 2);
+    REQUIRE(forward[0].bytes_read == 2 * of_head);
+    REQUIRE(forward[1].bytes_written == 8 * of_head);
+    const auto backward = kv_repetition(128, backend, Walk::kBackward, sizes);
+    REQUIRE(backward[0].name == std::string("dk"));
+    REQUIRE(backward[0].bytes_read == 8 * of_head);
+    REQUIRE(backward[1].bytes_written == 2 * of_head);
+  }
+  REQUIRE(kv_repetition(128, NattenBackend::kBlackwellFna, Walk::kForward, sizes).empty());
+  REQUIRE(kv_repetition(128, NattenBackend::kFlexFna, Walk::kForward, sizes).empty());
+  REQUIRE(kv_repetition(128, NattenBackend::kHopperFna, Walk::kForward, {.heads = 8, .heads_kv = 8}).empty());
 }
 
 TEST_CASE("cutlass-fna reads tokens where they are") {

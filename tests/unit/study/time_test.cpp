@@ -148,6 +148,28 @@ TEST_CASE("every copy is a launch of its own") {
   CHECK(*predicted(tiny).permutation_ms == Approx(5 * 0.004).epsilon(0.02));
 }
 
+TEST_CASE("K and V that NATTEN repeats for all heads cost their bytes and a launch each") {
+  TimeQuestion grouped = flux(1);
+  grouped.sizes.heads_kv = 8;
+  const PassTime time = predicted(grouped), alone = predicted(flux(1));
+  CHECK(*alone.repetition_ms == 0);
+  // K and V of 65,536 tokens: 8 heads of 256 bytes are read and 24 written, at 4.3 TB/s; two launches of 4
+  // us.
+  const double repetition_ms = 2 * (65536.0 * 256 * (8 + 24) / 4.3e9 + 0.004);
+  CHECK(*time.repetition_ms == Approx(repetition_ms).epsilon(1e-4));
+  CHECK(time.total_ms == Approx(alone.total_ms + repetition_ms).epsilon(1e-4));
+  CHECK(*time.dense_ms ==
+        Approx(*alone.dense_ms + repetition_ms).epsilon(1e-4));  // hopper-fmha repeats them too
+  grouped.kernel = "flexattention";
+  CHECK(*predicted(grouped).repetition_ms == 0);
+  TimeQuestion backward = grouped;
+  backward.kernel = "hopper-fna";
+  backward.pass = Walk::kBackward;
+  backward.tiles = {{8, 8}, {16, 8}};
+  CHECK(*predicted(backward).repetition_ms ==
+        Approx(repetition_ms).epsilon(1e-4));  // dK and dV summed: as many bytes
+}
+
 TEST_CASE("a masking that no run had is stated with a wider interval") {
   const auto share = [](const PassTime& time) { return time.high_ms / time.total_ms - 1; };
   TimeQuestion line = flux(1);  // masked runs of the H200 have two and three axes

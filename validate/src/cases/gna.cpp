@@ -33,6 +33,7 @@ Point read_gna(const StrictObject& fields) {
   point.stride = fields.has("stride") ? read_extents(fields, "stride") : ones(rank);
   point.dilation = fields.has("dilation") ? read_extents(fields, "dilation") : ones(rank);
   point.causal = read_causal(fields, rank);
+  point.add_kv = fields.integer_or("add_kv", 0, {0, 1 << 24});
   point.q_tile = read_extents(fields, "q_tile");
   point.kv_tile = read_extents(fields, "kv_tile");
   point.dispatch = parse_name<forward::Dispatch>(fields.text_or("dispatch", "ticket"));
@@ -67,10 +68,11 @@ std::int64_t tokens_in_box(const NeighborhoodMask& mask, std::int64_t group, con
 }
 
 struct Storage {
-  kernels::DeviceBuffer q, k, v, o, lse;
+  kernels::DeviceBuffer q, k, v, o, lse, extra_k, extra_v;
 
   [[nodiscard]] forward::Tensors tensors() const {
-    return {q.data(), k.data(), v.data(), o.data(), static_cast<float*>(lse.data())};
+    return {q.data(),       k.data(),      v.data(), o.data(), static_cast<float*>(lse.data()),
+            extra_k.data(), extra_v.data()};
   }
 };
 
@@ -80,11 +82,23 @@ Storage random_storage(const GnaCase& point, std::uint64_t seed) {
   const std::int64_t kv_elements = elements / point.heads * point.heads_kv;
   const auto bytes = static_cast<std::size_t>(elements) * 2,
              kv_bytes = static_cast<std::size_t>(kv_elements) * 2;
-  Storage made{kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(kv_bytes), kernels::DeviceBuffer(kv_bytes),
-               kernels::DeviceBuffer(bytes), kernels::DeviceBuffer(static_cast<std::size_t>(rows) * 4)};
+  Storage made{kernels::DeviceBuffer(bytes),
+               kernels::DeviceBuffer(kv_bytes),
+               kernels::DeviceBuffer(kv_bytes),
+               kernels::DeviceBuffer(bytes),
+               kernels::DeviceBuffer(static_cast<std::size_t>(rows) * 4),
+               kernels::DeviceBuffer(),
+               kernels::DeviceBuffer()};
   kernels::fill_random(made.q, elements, point.dtype, seed * 3);
   kernels::fill_random(made.k, kv_elements, point.dtype, seed * 3 + 1);
   kernels::fill_random(made.v, kv_elements, point.dtype, seed * 3 + 2);
+  if (point.add_kv > 0) {
+    const std::int64_t extra_elements = point.heads_kv * point.add_kv * point.head_dim;
+    made.extra_k = kernels::DeviceBuffer(static_cast<std::size_t>(extra_elements) * 2);
+    made.extra_v = kernels::DeviceBuffer(static_cast<std::size_t>(extra_elements) * 2);
+    kernels::fill_random(made.extra_k, extra_elements, point.dtype, seed * 5 + 3);
+    kernels::fill_random(made.extra_v, extra_elements, point.dtype, seed * 5 + 4);
+  }
   made.o.fill(0xff);  // NaN
   made.lse.fill(0xff);
   return made;
@@ -105,7 +119,7 @@ CaseKind gna();
 CaseKind gna() {
   return {"gna",
           {"heads", "heads_kv", "head_dim", "dtype", "input", "window", "stride", "dilation", "causal",
-           "q_tile", "kv_tile", "dispatch"},
+           "add_kv", "q_tile", "kv_tile", "dispatch"},
           read_gna};
 }
 
@@ -134,8 +148,10 @@ std::int64_t loaded_sectors(const GnaCase& point, const std::vector<forward::Vis
     if (before == nullptr || before->group != visit.group || !(before->q_origin == visit.q_origin)) ++q_tiles;
     before = &visit;
   }
-  const std::int64_t rows = q_tiles * product(point.q_tile, "q_tile") +
-                            2 * static_cast<std::int64_t>(visits.size()) * product(point.kv_tile, "kv_tile");
+  const std::int64_t side = product(point.kv_tile, "kv_tile");
+  const std::int64_t kv_tiles =
+      static_cast<std::int64_t>(visits.size()) + q_tiles * ((point.add_kv + side - 1) / side);
+  const std::int64_t rows = q_tiles * product(point.q_tile, "q_tile") + 2 * kv_tiles * side;
   const std::int64_t row_bytes = point.head_dim * element_bytes(point.dtype);
   return checked_multiply(checked_multiply(rows, point.heads, "sectors"), row_bytes, "sectors") /
          sector_bytes;
@@ -153,6 +169,8 @@ forward::Problem GnaCase::problem() const {
   made.q = made.o = forward::heads_last(heads, made.q_tokens, head_dim);
   made.k = made.v = forward::heads_last(heads_kv, made.q_tokens, head_dim);
   made.mask = forward::Neighborhood{mask(), q_tile, kv_tile, visited_tiles(mask(), q_tile, kv_tile)};
+  made.extra_tokens = add_kv;
+  made.extra_k = made.extra_v = forward::heads_last(heads_kv, add_kv, head_dim);
   return made;
 }
 
@@ -161,13 +179,14 @@ std::string GnaCase::key() const {
          std::to_string(head_dim) + " " + to_string(dtype) + " " + to_string(input) + " window " +
          to_string(window) + " stride " + to_string(stride) +
          (dilated(*this) ? " dilation " + to_string(dilation) : "") +
-         (causal_somewhere(*this) ? " causal " + causal_text(*this) : "") + " tiles " + to_string(q_tile) +
-         "/" + to_string(kv_tile) + " " + to_string(dispatch);
+         (causal_somewhere(*this) ? " causal " + causal_text(*this) : "") +
+         (add_kv > 0 ? " add_kv " + std::to_string(add_kv) : "") + " tiles " + to_string(q_tile) + "/" +
+         to_string(kv_tile) + " " + to_string(dispatch);
 }
 
 std::string GnaCase::group() const {
   return "gna " + std::to_string(input.rank()) + "-D" + (dilated(*this) ? ", dilated" : "") +
-         (causal_somewhere(*this) ? ", causal" : "");
+         (causal_somewhere(*this) ? ", causal" : "") + (add_kv > 0 ? ", additional keys" : "");
 }
 
 std::vector<Parameter> GnaCase::parameters() const {
@@ -181,6 +200,7 @@ std::vector<Parameter> GnaCase::parameters() const {
           {"stride", to_string(stride)},
           {"dilation", to_string(dilation)},
           {"causal", causal_text(*this)},
+          {"add_kv", add_kv},
           {"q_tile", to_string(q_tile)},
           {"kv_tile", to_string(kv_tile)},
           {"dispatch", to_string(dispatch)}};
@@ -228,10 +248,11 @@ CheckedPoint GnaCase::check(Bench& bench, std::uint64_t seed) const {
 
 std::vector<Point> GnaCase::to_check(CheckLengths) const {
   const std::size_t rank = input.rank();
-  const std::int64_t most = rank == 1 ? 1000 : rank == 2 ? 45 : 20;
+  const std::int64_t most = rank == 1 ? 1000 : rank == 2 ? 45 : rank == 3 ? 20 : 10;
   GnaCase checked = *this;
   checked.heads = heads == heads_kv ? std::min<std::int64_t>(heads, 3) : 4;
   checked.heads_kv = heads == heads_kv ? checked.heads : 2;
+  checked.add_kv = std::min<std::int64_t>(add_kv, 300);
   for (std::size_t axis = 0; axis < rank; ++axis) {
     checked.input[axis] = std::min(input[axis], most - static_cast<std::int64_t>(axis));
     checked.dilation[axis] = std::min<std::int64_t>(dilation[axis], 3);
@@ -243,6 +264,7 @@ std::vector<Point> GnaCase::to_check(CheckLengths) const {
 }
 
 std::optional<KernelRun> GnaCase::kernel_run() const {
+  if (add_kv > 0) return std::nullopt;  // a pass of its own in a KernelRun
   KernelRun run{.kernel = "gna", .device = "", .input = input, .window = window};
   run.stride = stride;
   run.dilation = dilation;
@@ -268,6 +290,11 @@ void GnaCase::require_built() const {
   };
   require_tokens("q_tile", q_tile, kernel.q_tile);
   require_tokens("kv_tile", kv_tile, kernel.kv_tile);
+  if (input.rank() == 4 && (q_tile[0] != 1 || kv_tile[0] != 1)) {
+    throw InvalidParameter(q_tile[0] != 1 ? "q_tile" : "kv_tile",
+                           to_string(q_tile[0] != 1 ? q_tile : kv_tile),
+                           "side 1 along the first of four axes");
+  }
 }
 
 std::optional<double> GnaCase::operations() const {
@@ -284,6 +311,7 @@ std::optional<double> GnaCase::operations() const {
     }
     pairs *= of_axis;
   }
+  pairs += static_cast<double>(tokens_of(*this)) * static_cast<double>(add_kv);
   return 4 * pairs * static_cast<double>(head_dim * heads);
 }
 

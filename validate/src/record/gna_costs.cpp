@@ -53,25 +53,29 @@ bool fitted_to(const GnaCase& point) {
 
 /// Pairs of queries of a Q tile and keys that attend, over those of a whole tile.
 double attending_tiles(const GnaCase& point, const NeighborhoodMask& mask, const VisitedTile& visit) {
-  double pairs = 1;
+  double pairs = 1, queries = 1;
   std::int64_t group = visit.group;
   for (std::size_t axis = mask.rank(); axis-- > 0; group /= mask[axis].dilation) {
     const AxisGroup of = residue_class(mask[axis], group % mask[axis].dilation);
     const std::int64_t begin = visit.q_origin[axis];
     double of_axis = 0;
-    for (std::int64_t query = begin; query < std::min(begin + point.q_tile[axis], of.length); ++query) {
+    const std::int64_t end = std::min(begin + point.q_tile[axis], of.length);
+    queries *= static_cast<double>(end - begin);
+    for (std::int64_t query = begin; query < end; ++query) {
       const TokenRange range = attended_range(of, query);
       of_axis += static_cast<double>(std::min(range.end, of.length) - range.begin);
     }
     pairs *= of_axis;
   }
+  pairs += queries * static_cast<double>(point.add_kv);
   return pairs / static_cast<double>(product(point.q_tile, "q_tile") * product(point.kv_tile, "kv_tile"));
 }
 
 double read_bytes(const GnaCase& point, const Device& device) {
   if (const std::optional<double> cold = cold_reads(point, device)) return *cold;
   if (const std::optional<double> timed = timed_reads(point, device)) return *timed;
-  return static_cast<double>((point.heads + 2 * point.heads_kv) * product(point.input, "tokens") *
+  return static_cast<double>(((point.heads + 2 * point.heads_kv) * product(point.input, "tokens") +
+                              2 * point.heads_kv * point.add_kv) *
                              point.head_dim * element_bytes(point.dtype));
 }
 
@@ -85,11 +89,16 @@ ItemLaunch item_launch(const GnaCase& point, const std::vector<VisitedTile>& vis
   if (point.dispatch == Dispatch::kStatic) launch.dispatch = natten_sim::Dispatch::kStatic;
   const NeighborhoodMask mask = point.mask();
   const PerAxis<std::size_t> order = kernels::attention_forward::tile_order(mask);
+  const std::int64_t side = product(point.kv_tile, "kv_tile");
   std::map<std::pair<std::int64_t, Extents>, ItemTiles> items;
   for (const VisitedTile& visit : visits) {
     const auto [item, fresh] = items.try_emplace(
         std::pair(visit.group, kernels::attention_forward::in_order(visit.q_origin, order)));
-    if (fresh) item->second.attending = attending_tiles(point, mask, visit);
+    if (fresh) {
+      item->second.full = point.add_kv / side;
+      item->second.partial = point.add_kv % side == 0 ? 0 : 1;
+      item->second.attending = attending_tiles(point, mask, visit);
+    }
     ++(visit.full ? item->second.full : item->second.partial);
   }
   for (const auto& [place, item] : items) launch.head.push_back(item);

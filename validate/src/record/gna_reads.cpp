@@ -26,7 +26,8 @@ std::int64_t operand_bytes(const GnaCase& point) {
 std::optional<double> simulate(const GnaCase& point, const Device& device) {
   const auto dilated = [](std::int64_t dilation) { return dilation != 1; };
   const auto causal = std::count(point.causal.begin(), point.causal.end(), true);
-  if (std::any_of(point.dilation.begin(), point.dilation.end(), dilated)) return std::nullopt;
+  if (point.add_kv > 0 || std::any_of(point.dilation.begin(), point.dilation.end(), dilated))
+    return std::nullopt;
   if (causal != 0 && static_cast<std::size_t>(causal) != point.causal.rank()) return std::nullopt;
   kernels::AttentionProblem sequence;
   sequence.head_dim = point.head_dim;
@@ -62,7 +63,8 @@ std::optional<double> simulate(const GnaCase& point, const Device& device) {
 std::optional<double> cold_reads(const GnaCase& point, const Device& device) {
   const std::int64_t operand = operand_bytes(point);
   if (!device.l2.effective_bytes || 4 * operand > device.l2.effective_bytes->value) return std::nullopt;
-  return static_cast<double>((point.heads + 2 * point.heads_kv) * operand);
+  return static_cast<double>((point.heads + 2 * point.heads_kv) * operand +
+                             2 * point.heads_kv * point.add_kv * point.head_dim * element_bytes(point.dtype));
 }
 
 std::optional<double> timed_reads(const GnaCase& point, const Device& device) {

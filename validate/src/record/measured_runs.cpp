@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/validate/measure/timing.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 #include <natten_sim/validate/record/recording.hpp>
@@ -8,17 +11,53 @@
 namespace natten_sim::validate {
 namespace {
 
-/// Milliseconds of the launches of a profile, in order.
-std::vector<double> profiled_times(std::string_view text, const std::string& where,
-                                   const std::string& kernel) {
-  std::vector<double> times = profiler_times_ms(text);
-  if (!times.empty()) return times;
+/// A time that somebody measured; a profile says of which kernel.
+struct TimedLaunch {
+  double ms = 0;
+  std::string kernel;
+};
+
+/// The launches of a profile, in order.
+std::vector<TimedLaunch> profiled_launches(std::string_view text, const std::string& where,
+                                           const std::string& kernel) {
+  std::vector<TimedLaunch> launches;
+  for (const double ms : profiler_times_ms(text)) launches.push_back({ms, ""});
+  if (!launches.empty()) return launches;
   for (const ProfiledLaunch& launch : parse_ncu_csv(text, where)) {
     const auto duration = launch.counters.find("gpu_time_ns");
     if (launch.kernel.find(kernel) == std::string::npos || duration == launch.counters.end()) continue;
-    times.push_back(1e-6 * duration->second);
+    launches.push_back({1e-6 * duration->second, launch.kernel});
   }
-  return times;
+  return launches;
+}
+
+/// "; launches of: 2 x permute, 1 x fna", without more than the start of long names. Empty: of one kernel.
+std::string kernels_text(const std::vector<TimedLaunch>& launches) {
+  constexpr std::size_t kMostLetters = 60;
+  std::map<std::string, int> counts;
+  for (const TimedLaunch& launch : launches) ++counts[launch.kernel];
+  if (counts.size() < 2) return "";
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    text += (text.empty() ? "; " + mention("ncu-kernel") + " chooses among launches of: " : ", ") +
+            std::to_string(count) + " x " + name.substr(0, kMostLetters);
+  }
+  return text;
+}
+
+/// The times of one run: the launches that follow each other.
+void take_times(std::span<const TimedLaunch> launches, KernelRun& run) {
+  std::vector<double> times;
+  for (const TimedLaunch& launch : launches) {
+    times.push_back(launch.ms);
+    if (launch.kernel != launches.front().kernel)
+      throw InvalidParameter(
+          "times", "launches of several kernels for one run",
+          "launches of one kernel for a run" + kernels_text({launches.begin(), launches.end()}));
+  }
+  const Spread spread = spread_of(times);
+  run.ms = spread.median;
+  if (times.size() > 1) run.min_ms = spread.smallest, run.max_ms = spread.largest;
 }
 
 std::vector<KernelRun> runs_of(std::string_view text, const std::string& where, const KernelRun& defaults) {
@@ -44,16 +83,21 @@ std::vector<KernelRun> read_kernel_runs(std::string_view text, const std::string
 
 void add_measured_times(std::string_view text, const std::string& where, const std::string& kernel,
                         std::vector<KernelRun>& runs) {
-  const std::vector<double> times = profiled_times(text, where, kernel);
+  const std::vector<TimedLaunch> times = profiled_launches(text, where, kernel);
   const auto wanted = static_cast<std::size_t>(
       std::count_if(runs.begin(), runs.end(), [](const KernelRun& run) { return !run.ms; }));
-  if (wanted != times.size()) {
+  if (wanted == 0 || times.empty() || times.size() % wanted != 0) {
     throw InvalidParameter("times", std::to_string(times.size()) + " times",
-                           std::to_string(wanted) + ", one for each run without a time");
+                           std::to_string(wanted) +
+                               ", one for each run without a time, or as many launches for each" +
+                               kernels_text(times));
   }
-  std::size_t next = 0;
+  std::span<const TimedLaunch> left = times;
+  const std::size_t launches = times.size() / wanted;
   for (KernelRun& run : runs) {
-    if (!run.ms) run.ms = times[next++];
+    if (run.ms) continue;
+    take_times(left.first(launches), run);
+    left = left.subspan(launches);
   }
 }
 

@@ -16,8 +16,8 @@ Extents read_extents(const StrictObject& fields, const char* key) {
   for (;;) {
     std::int64_t size = 0;
     const auto [after, error] = std::from_chars(at, end, size);
-    if (error != std::errc() || extents.rank() == 3 || (after != end && *after != 'x'))
-      fields.fail(key, "sizes of one to three axes, as 16x8");
+    if (error != std::errc() || extents.rank() == kMaxRank || (after != end && *after != 'x'))
+      fields.fail(key, "sizes of one to four axes, as 16x8");
     extents.push_back(size);
     if (after == end) return extents;
     at = after + 1;

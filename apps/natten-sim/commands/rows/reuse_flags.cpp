@@ -41,7 +41,8 @@ Options<AttentionSubject> attention_rows() {
            {.value = "N", .help = "Stride of the window " + report::axis_default(&AxisMask::stride)});
   rows.add("--kernel", &AttentionSubject::kernel,
            {.value = "NAME",
-            .help = "Take tiles, schedule, order, CTAs an SM and speed of a known kernel (fa2, cudnn)"});
+            .help = "Take tiles, schedule, order, CTAs an SM and speed of a known kernel (fa2, cudnn)",
+            .suggestions = attention_kernel_names});
   rows.add("--schedule", &AttentionSubject::schedule,
            {.value = "KIND",
             .help = "Which CTA takes which Q tile. persistent: round-robin; grid: a free CTA takes the next "
@@ -98,7 +99,8 @@ Options<ReuseQuestion> order_rows() {
 Options<ReuseQuestion> device_rows() {
   Options<ReuseQuestion> rows;
   rows.add("--device", &ReuseQuestion::device,
-           {.value = "NAME", .help = "Cache and speed of a GPU (see list devices)", .rules_out = {{"sms"}}});
+           {.value = "NAME", .help = "Cache and speed of a GPU (see list devices)", .rules_out = {{"sms"}},
+            .suggestions = device_names});
   rows.add("--l2-bytes", &ReuseQuestion::capacity_bytes,
            {.value = "N", .help = "Effective capacity of the L2 [the device's]", .range = kBytes});
   rows.add("--sector-bytes", &ReuseQuestion::sector_bytes,

@@ -77,7 +77,8 @@ Options<Flags> worker_rows() {
            {.value = "NAME",
             .help = "Take the workers from a GPU (see list devices)",
             .echo = Echo::kNever,
-            .excludes = {"workers"}});
+            .excludes = {"workers"},
+            .suggestions = device_names});
   rows.include(device_file_rows(), &Flags::files);
   About ctas = count_about("With --device: CTAs resident on an SM [default]", 32);
   ctas.echo = Echo::kNever;

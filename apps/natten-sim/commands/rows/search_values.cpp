@@ -1,5 +1,7 @@
 #include "commands/rows/search_values.hpp"
 
+#include <sstream>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/json.hpp>
 
@@ -57,9 +59,20 @@ bool OptionValue<TileChoices>::to_json(const TileChoices& choices, Json& out) {
   return true;
 }
 
+std::vector<std::string> split_at_commas(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const std::string& word : words) {
+    std::istringstream parts(word);
+    for (std::string name; std::getline(parts, name, ',');) {
+      if (!name.empty()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
 DeviceNames OptionValue<DeviceNames>::from_words(const std::string&, const std::vector<std::string>& words,
                                                  const About&) {
-  return {words};
+  return {split_at_commas(words)};
 }
 
 DeviceNames OptionValue<DeviceNames>::from_json(const std::string& key, const Json& value,

@@ -24,6 +24,9 @@ struct DeviceNames {
 };
 
 /// Names of devices: a string in JSON if it is one, an array if there are several.
+/// "h200,h100" as two names: names of devices have no commas.
+[[nodiscard]] std::vector<std::string> split_at_commas(const std::vector<std::string>& words);
+
 template <>
 struct OptionValue<DeviceNames> {
   static constexpr int kMaxValues = 64;

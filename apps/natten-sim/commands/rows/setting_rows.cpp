@@ -33,7 +33,8 @@ Options<Setting> preset_rows() {
   rows.add("--preset", &Setting::preset,
            {.value = "NAME",
             .help = "Layout, heads, head dim and attention share of a known model (see list presets)",
-            .echo = Echo::kWhenSet});
+            .echo = Echo::kWhenSet,
+            .suggestions = preset_names});
   return rows;
 }
 
@@ -49,7 +50,8 @@ Options<Setting> layout_rows() {
   rows.add("--device", &Setting::device,
            {.value = "NAME",
             .help = "Take the backend that suits a GPU (see list devices)",
-            .echo = Echo::kWhenSet});
+            .echo = Echo::kWhenSet,
+            .suggestions = device_names});
   return rows.include(input_rows());
 }
 
@@ -60,7 +62,8 @@ Options<Setting> backend_rows(Echo echo) {
             .help = fmt::format("Take tile shapes and KV tiling from a backend (see list backends) [{}]",
                                 study::kDefaultBackend),
             .echo = echo,
-            .batch = true});
+            .batch = true,
+            .suggestions = backend_names});
   return rows;
 }
 

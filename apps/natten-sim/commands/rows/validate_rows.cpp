@@ -18,6 +18,11 @@ std::string kernel_names() {
   return joined(names);
 }
 
+/// What --device took when it meant a card: auto or a number.
+bool is_card(const std::string& value) {
+  return value == "auto" || value.find_first_not_of("-0123456789") == std::string::npos;
+}
+
 }  // namespace
 
 std::string view_names(const std::string& separator, bool drawn_alone) {
@@ -38,7 +43,11 @@ Options<ValidateFlags> validate_rows() {
                    .key = "suites"},
                   16);
   rows.add("--list", &F::list, {.help = "Print suites and counters, and stop", .echo = Echo::kNever});
-  rows.add("--device", &F::device, {.value = "auto|N", .help = "GPU to run on [auto: the first]"});
+  rows.add("--gpu", &F::device,
+           {.value = "auto|N",
+            .help = "Card to run on [auto: the first]",
+            .key = "device",
+            .spellings = {{.flag = "--device", .old = true, .with = is_card}}});
   rows.add("--recorded", &F::recorded,
            {.value = "DIR", .help = "Compare with the recordings in DIR instead of running kernels"});
   rows.add("--ncu-csv", &F::ncu_csv,
@@ -51,10 +60,13 @@ Options<ValidateFlags> validate_rows() {
             .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
                     "of " +
                     kernel_names() + " [" + validate::kDefaultKernel + "]"});
-  rows.add("--profile", &F::profile,
+  rows.add("--device", &F::profile,
            {.value = "NAME",
             .help = std::string("With --ncu-csv: device profile of the GPU that was profiled [") +
-                    validate::kProfiledDevice + "]"});
+                    validate::kProfiledDevice + "]",
+            .key = "profile",
+            .spellings = {{.flag = "--profile", .old = true}},
+            .suggestions = device_names});
   rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
   rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
   rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});

@@ -26,6 +26,12 @@ struct NamesOf<NattenBackend> {
   return backend != NattenBackend::kCutlassFna;
 }
 
+/// Whether NATTEN repeats K and V for all query heads before it calls the kernels of `backend`, the dense
+/// ones too: they know no grouped heads. Source: NATTEN 0.21.6, natten/backends.
+[[nodiscard]] constexpr bool repeats_kv(NattenBackend backend) noexcept {
+  return backend == NattenBackend::kHopperFna || backend == NattenBackend::kCutlassFna;
+}
+
 /// Where the streamed tiles lie. Only in the forward kernel of cutlass-fna do they move with the walked tile;
 /// its backward kernel aligns the first query down to the Q tile.
 [[nodiscard]] constexpr KvTiling streamed_tiling(NattenBackend backend, Walk pass) noexcept {

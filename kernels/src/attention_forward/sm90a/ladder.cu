@@ -65,7 +65,7 @@ std::span<const Instance> ladder_steps() {
       instance<rescaled(k128, Rescale::kRisen)>(),
       instance<joined(k128, 2, 2, Rescale::kFar)>(),
       instance<joined(k128, 2, 3, Rescale::kFar)>(),
-      instance<joined(k128, 2, 2, Rescale::kOnOverflow)>(),
+      instance<joined(k128, 3, 2, Rescale::kOnOverflow)>(),
       instance<joined(k128, 2, 3, Rescale::kOnOverflow)>(),
       instance<tiles(128, 176, 1, 1)>(),
       instance<joined(tiles(192, 80, 2, 0), 3, 3, Rescale::kOnOverflow)>(),

@@ -21,10 +21,11 @@
 namespace natten_sim::kernels::attention_forward {
 namespace {
 
+/// Up to three axes.
 std::array<int, 3> innermost_first(const Extents& extents) {
   std::array<int, 3> made = {1, 1, 1};
-  for (std::size_t axis = 0; axis < extents.rank(); ++axis) {
-    made[extents.rank() - 1 - axis] = static_cast<int>(extents[axis]);
+  for (std::size_t axis = 0; axis < std::min<std::size_t>(extents.rank(), 3); ++axis) {
+    made[axis] = static_cast<int>(extents[extents.rank() - 1 - axis]);
   }
   return made;
 }
@@ -68,7 +69,8 @@ struct Plan::Prepared {
   void prepare_band(const Problem& problem, const Tensors& tensors);
   void prepare_box(const Problem& problem, const Tensors& tensors);
   void prepare_groups(const Problem& problem, const Tensors& tensors, const WarpgroupBox& output_box);
-  void prepare_lists(const Neighborhood& neighborhood);
+  void prepare_extra(const Problem& problem, const Tensors& tensors);
+  void prepare_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens);
   void prepare_parts(const SplitTail& tail);
   std::vector<std::int32_t> tiles_of_items() const;
   void prepare_items(const GpuInfo& gpu, const Problem& problem, const Schedule& schedule);
@@ -112,6 +114,7 @@ void Plan::Prepared::prepare_groups(const Problem& problem, const Tensors& tenso
     axes[axis] = axis < rank ? mask[rank - 1 - axis] : AxisMask{1, 1, 1, 1, false};
   const std::array<std::int64_t, 3> step = {1, axes[0].length, axes[0].length * axes[1].length};
   for (int axis = 0; axis < 3; ++axis) arguments.row_stride[axis] = step[axis] * axes[axis].dilation;
+  arguments.row_stride[3] = step[2] * axes[2].length;
 
   // Ranges of every axis and residue, from the rule itself.
   std::vector<int2> ranges;
@@ -139,6 +142,8 @@ void Plan::Prepared::prepare_groups(const Problem& problem, const Tensors& tenso
         const std::array<std::int64_t, 3> residue = {x, y, z};
         Layout layout;
         layout.rank = rank;
+        if (rank == 4) layout.fourth = mask[0].length;
+        layout.fourth_step = arguments.row_stride[3];
         DilationGroup group;
         for (int axis = 0; axis < 3; ++axis) {
           layout.length[axis] = residue_class(axes[axis], residue[axis]).length;
@@ -168,8 +173,21 @@ void Plan::Prepared::prepare_groups(const Problem& problem, const Tensors& tenso
   if (groups.size() > 1) arguments.groups = keep(groups);
 }
 
-void Plan::Prepared::prepare_lists(const Neighborhood& neighborhood) {
-  const BoxLists lists = box_lists(neighborhood);
+void Plan::Prepared::prepare_extra(const Problem& problem, const Tensors& tensors) {
+  arguments.extra_tokens = static_cast<int>(problem.extra_tokens);
+  if (problem.extra_tokens == 0) return;
+  Layout layout;
+  layout.length[0] = problem.extra_tokens;
+  layout.step[0] = 1;
+  const std::array<int, 3> box = {instance->shape.kv_tile, 1, 1};
+  arguments.extra_k =
+      encode(problem, {tensors.extra_k, problem.extra_k, problem.heads_kv}, layout, box, instance->columns);
+  arguments.extra_v =
+      encode(problem, {tensors.extra_v, problem.extra_v, problem.heads_kv}, layout, box, instance->columns);
+}
+
+void Plan::Prepared::prepare_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens) {
+  const BoxLists lists = box_lists(neighborhood, extra_tokens);
   tiles_of_rows.clear();
   for (const QTileRow& row : lists.rows) tiles_of_rows.push_back(row.count);
   arguments.rows = keep(lists.rows);
@@ -200,7 +218,8 @@ void Plan::Prepared::prepare_box(const Problem& problem, const Tensors& tensors)
   arguments.prefix = keep(prefix);
   arguments.prefix_words = static_cast<int>(prefix.size());
   prepare_groups(problem, tensors, output_box);
-  prepare_lists(neighborhood);
+  prepare_extra(problem, tensors);
+  prepare_lists(neighborhood, problem.extra_tokens);
 }
 
 std::vector<std::int32_t> Plan::Prepared::tiles_of_items() const {
@@ -263,10 +282,10 @@ void Plan::Prepared::prepare_items(const GpuInfo& gpu, const Problem& problem, c
   arguments.whole_items = arguments.items;
   constexpr std::int64_t kMostToSplit = 1 << 22;  // items beyond which a round is nothing
   if (schedule.split_tail) {
-    if (schedule.dispatch != Dispatch::kStatic ||
-        !can_split(instance->shape.head_dim, instance->shape.neighborhood)) {
-      throw InvalidParameter("split_tail", to_string(schedule.dispatch),
-                             "static dispatch of a sequence, head_dim at most 192");
+    if (schedule.dispatch != Dispatch::kStatic || !can_split(instance->shape)) {
+      throw InvalidParameter(
+          "split_tail", to_string(schedule.dispatch),
+          "static dispatch of a sequence, head_dim at most 192 (128 where items are joined)");
     }
     if (items <= kMostToSplit) {
       const SplitTail tail = split_tail(tiles_of_items(), ctas);

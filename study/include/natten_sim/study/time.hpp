@@ -35,9 +35,13 @@ struct TimeQuestion {
 struct PassTime {
   double kernel_ms = 0;
   std::optional<double> permutation_ms;  ///< copies into tiles and back; none: their rate is not known
-  double total_ms = 0;                   ///< the kernel, and the copies where their rate is known
+  /// K and V repeated for all query heads, where heads_kv is smaller and the kernel needs it: bytes over the
+  /// device's memory rate and a launch each, which nobody has measured. None: that rate is not known.
+  std::optional<double> repetition_ms;
+  double total_ms = 0;                   ///< the kernel, and the copies whose rate is known
   double low_ms = 0, high_ms = 0;        ///< of the total
-  std::string limited_by;  ///< the largest part: tiles, masking, prologue, tail, launch, power, permutation
+  std::string limited_by;  ///< the largest part: tiles, masking, prologue, tail, launch, power, permutation,
+                           ///< repetition
   LaunchTime parts;        ///< of the kernel, without the pass over additional keys
   double waves = 0;        ///< CTAs over workers
   std::int64_t ctas = 0;
@@ -47,6 +51,7 @@ struct PassTime {
   std::optional<double> speedup;         ///< dense_ms / total_ms
   std::optional<double> speedup_kernel;  ///< dense_ms / kernel_ms
   CostEvidence evidence;
+  std::string unmeasured;  ///< what no run that the costs rest on had, and what would tell; empty: nothing
 };
 
 /// Why there is no prediction, and what measurement would give one.

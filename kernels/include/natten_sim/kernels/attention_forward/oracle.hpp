@@ -31,9 +31,11 @@ struct ReferenceRow {
   std::vector<double> absolute;
   double lse = 0;
 };
-/// Host copies of Q, K and V as they lie in memory, 16-bit elements. @throws InvalidParameter.
+/// Host copies of Q, K, V and the extra K and V as they lie in memory, 16-bit elements.
+/// @throws InvalidParameter.
 struct HostTensors {
   std::vector<std::uint16_t> q, k, v;
+  std::vector<std::uint16_t> extra_k = {}, extra_v = {};
 };
 [[nodiscard]] ReferenceRow reference_row(const Problem& problem, const HostTensors& tensors,
                                          std::int64_t batch, std::int64_t head, std::int64_t query);
@@ -47,9 +49,11 @@ struct Deviation {
   double worst_element = 0;    ///< largest |o - reference| in units of the element's bound
   double worst_lse = 0;        ///< largest |lse - reference|, absolute
   std::int64_t wrong = 0;      ///< elements that are NaN or beyond their bound
-  std::int64_t wrong_lse = 0;  ///< beyond kLseTolerance, or not both -inf
+  std::int64_t wrong_lse = 0;  ///< beyond their bound, see kLseTolerance, or not both -inf
   [[nodiscard]] bool within_bound() const noexcept { return wrong == 0 && wrong_lse == 0; }
 };
+/// Of LSE, plus what its scores were cut off by: tensor cores add 16 columns at a time and drop what lies
+/// below the last bit of the sum, so head_dim / 16 times 2^-23 of the score.
 inline constexpr double kLseTolerance = 1e-4;
 /// Waits.
 [[nodiscard]] Deviation deviation(const Problem& problem, const Tensors& tensors, const Reference& reference);

@@ -17,8 +17,9 @@
 namespace natten_sim::kernels::attention_forward {
 
 /// Attention forward for sm_90a: O = softmax(scale * Q K^T) V, and the log-sum-exp of every row. Sequences
-/// (full, causal, windows) and neighborhoods of one to three axes run in one engine, straight from the
-/// tensors as they lie in memory: nothing is permuted or padded.
+/// (full, causal, windows) and neighborhoods of one to four axes run in one engine, straight from the
+/// tensors as they lie in memory: nothing is permuted or padded. Queries of neighborhoods may see extra keys
+/// besides, which lie in tensors of their own.
 
 /// Elements from one batch element, head and token to the next. Elements of a head are contiguous. Multiples
 /// of 8.
@@ -52,7 +53,8 @@ struct VisitedTile {
 };
 
 /// Neighborhood attention. `visits`: every pair of tiles in which some query sees some key, each once; pairs
-/// of a Q tile one after the other. A Q tile without any stays unwritten.
+/// of a Q tile one after the other. A Q tile without any stays unwritten. Tiles of four axes have side 1
+/// along the outermost one: TMA fetches boxes of three axes of a head.
 struct Neighborhood {
   NeighborhoodMask mask;
   Extents q_tile;
@@ -71,6 +73,10 @@ struct Problem {
   std::optional<double> scale;  ///< positive; none: 1 / sqrt(head_dim)
   TensorStrides q, k, v, o;
   std::variant<Band, Neighborhood> mask;
+  /// Keys that every query of a neighborhood sees besides: (batch, heads_kv, extra_tokens, head_dim), in the
+  /// same softmax. Sequences have none: their keys can be appended.
+  std::int64_t extra_tokens = 0;
+  TensorStrides extra_k, extra_v;
 
   [[nodiscard]] double softmax_scale() const noexcept;
 };
@@ -113,9 +119,9 @@ struct Schedule {
   std::int64_t heads_a_section =
       1;         ///< 1: all Q tiles of a head, then the next head; more: tile by tile over these
   int ctas = 0;  ///< kStatic, kTicket: at most one an SM; 0: one an SM
-  /// kStatic, sequences, head_dim to 192: the last Q tiles, which do not fill a round, are split along their
-  /// keys among all CTAs, where that is faster; see split_tail.hpp. Whichever part comes last adds up all of
-  /// them, in order of keys.
+  /// kStatic, sequences, head_dim to 192 (to 128 where items are joined): the last Q tiles, which do not fill
+  /// a round, are split along their keys among all CTAs, where that is faster; see split_tail.hpp. Whichever
+  /// part comes last adds up all of them, in order of keys.
   bool split_tail = false;
 };
 
@@ -126,6 +132,8 @@ struct Tensors {
   const void* v = nullptr;
   void* o = nullptr;
   float* lse = nullptr;
+  const void* extra_k = nullptr;
+  const void* extra_v = nullptr;
 };
 
 /// Sizes and strides in range, mask consistent with them. @throws InvalidParameter, OverflowError.

@@ -39,8 +39,8 @@ struct CostFit {
                                 const std::vector<CostPrior>& priors);
 
 /// Runs that would sharpen a fit most: greedily, the candidate whose predicted time is the least certain,
-/// then the next once that one is measured. Indices into `candidates`, with the standard deviation of the
-/// prediction (as a fraction) before it is measured.
+/// then the next once that one is measured, each once. Indices into `candidates`, with the standard deviation
+/// of the prediction (as a fraction) before it is measured.
 struct SharpeningRun {
   std::size_t candidate = 0;
   double uncertainty = 0;

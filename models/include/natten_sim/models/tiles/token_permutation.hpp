@@ -33,4 +33,17 @@ struct TokenPermutation {
 [[nodiscard]] TokenPermutation token_permutation(const NeighborhoodMask& mask, NattenBackend backend,
                                                  const TilePair& tiles, Walk pass, const OperandSizes& sizes);
 
+/// A copy of K or V from its own heads to all query heads or, backward, the sum of dK or dV over the query
+/// heads of a group.
+struct HeadRepetition {
+  const char* name = "";  ///< `k`, `v`, `dk`, `dv`
+  std::int64_t bytes_read = 0;
+  std::int64_t bytes_written = 0;
+};
+
+/// What NATTEN copies of `tokens` keys where repeats_kv() holds; nothing where every query head has its own K
+/// and V. @throws InvalidParameter on invalid sizes; OverflowError.
+[[nodiscard]] std::vector<HeadRepetition> kv_repetition(std::int64_t tokens, NattenBackend backend, Walk pass,
+                                                        const OperandSizes& sizes);
+
 }  // namespace natten_sim

@@ -1,0 +1,84 @@
+// Other ways to say the same: NATTEN's names, names in another case, beginnings of names, per cent, and spellings of
+// earlier versions.
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+
+TEST_CASE("NATTEN's own names of options mean ours") {
+  CHECK(result_of("count -i 64 --kernel-size 16 --is-causal 1 --q-tile-shape 8 --kv-tile-shape=4") ==
+        result_of("count -i 64 --window 16 --causal 1 --q-tile 8 --kv-tile 4"));
+  CHECK(result_of("count -i 64 -w 16 --backward-q-tile-shape 8 --backward-kv-tile-shape 4") ==
+        result_of("count -i 64 -w 16 --backward-q-tile 8 --backward-kv-tile 4"));
+  CHECK(result_of("search -i 64 --kernel-size 16 --top 1") == result_of("search -i 64 -w 16 --top 1"));
+  CHECK(result_of("reuse -i 4096 --is-causal") == result_of("reuse -i 4096 --causal"));
+  CHECK(run("count -i 64 --kernel-size 16").err.find("old spelling") == std::string::npos);
+  check_refused("count -i 64 --kernel-size 16 -w 16", {"window", "given twice"});
+  const std::string file = scratch_folder() + "/natten.toml";
+  write_text(file, "kernel-size = [16]\n");
+  CHECK(result_of("count -i 64 --config " + file) == result_of("count -i 64 -w 16"));
+}
+
+TEST_CASE("spellings of an earlier version are read, with a note that --quiet leaves out") {
+  const std::string workload = "B1_640_d256_L4";
+  const Run old = run("msda --config " + workload);
+  CHECK(old.exit_code == 0);
+  CHECK(old.err.find("--config is an old spelling here: --workload is the new one") != std::string::npos);
+  CHECK(old.out == run("msda --workload " + workload).out);
+  CHECK(run("msda --config " + workload + " --quiet").err.empty());
+  const std::string file = scratch_folder() + "/msda.toml";
+  write_text(file, "workload = \"" + workload + "\"\n");
+  CHECK(run("msda --config " + file).out == old.out);
+  CHECK(run("msda --config " + file).err.find("old spelling") == std::string::npos);
+  CHECK(run("msda --options " + file).out == old.out);
+  // A card is a number, a profile has a name.
+  CHECK(run("validate --check-only --device 1024").err.find("--gpu is the new one") != std::string::npos);
+  check_refused("validate --check-only --device h200", {"--device", "--gpu"});
+}
+
+TEST_CASE("names of the catalog are read in any case, and by their beginning") {
+  CHECK(result_of("count --preset Hunyuan-Video -w 18 24 24 --device H200") ==
+        result_of("count --preset hunyuan-video -w 18 24 24 --device h200"));
+  CHECK(result_of("count --preset wan -w 6 8 8") == result_of("count --preset wan2-1-14b-720p -w 6 8 8"));
+  CHECK(result_of("atomics --device H100") == result_of("atomics --device h100"));
+  CHECK(Json::parse(run("atomics --device H100 --json").out)["input"]["device"] == "h100");
+  CHECK(result_of("reuse -i 65536 --kernel FA2 -d 128 --device H200 --fidelity timed") ==
+        result_of("reuse -i 65536 --kernel fa2 -d 128 --device h200 --fidelity timed"));
+  check_refused("count --preset co", {"unknown name 'co'"});         // two letters
+  check_refused("count --preset hunyuan-vid", {"did you mean 'hunyuan-video'?"});  // no whole part
+  check_refused("count -i 64 --device b300", {"did you mean 'b200'?"});
+  check_refused("atomics --device b200", {"a device with", "atomics"});  // not an unknown name: it lacks constants
+}
+
+TEST_CASE("shares are fractions or per cent") {
+  const std::string search = "search -i 64 64 --top 1 --sparsity ";
+  CHECK(result_of(search + "90%:92%") == result_of(search + "0.9:0.92"));
+  CHECK(result_of("count -i 64 -w 16 --attention-share 60%") == result_of("count -i 64 -w 16 --attention-share 0.6"));
+  check_refused("count -i 64 -w 16 --attention-share 101%", {"attention-share", "101"});
+  check_refused(search + "90%:0.8", {"sparsity"});
+}
+
+TEST_CASE("the program alone, help and -V answer") {
+  const std::string help = run("--help").out;
+  CHECK(help.find("Subcommands:") != std::string::npos);
+  CHECK(run("").out == help);
+  CHECK(run("").exit_code == 0);
+  CHECK(run("help").out == help);
+  CHECK(run("help count").out == run("count --help").out);
+  CHECK(run("-V").out == run("--version").out);
+  check_refused("help cuont", {"unknown subcommand", "did you mean 'count'?"});
+}
+
+TEST_CASE("completion proposes names of the catalog") {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    INFO(shell);
+    const std::string script = run(std::string("completion ") + shell).out;
+    for (const char* name : {"hunyuan-video", "h200", "hopper-fna", "fa2", "B1_640_d256_L4", "symmetric-shift"})
+      CHECK(script.find(name) != std::string::npos);
+    CHECK(script.find("kernel-size") == std::string::npos);  // read, not listed
+  }
+}
+
+}  // namespace
