@@ -9,6 +9,9 @@ A cell is a line "operator dtype width updates rows distribution", perhaps with 
 scatter_add_bench writes from the same file with "scalar row" in the operator's place. The destination is zeroed once;
 then come four accumulating runs, each between CUDA events, or two if the first takes longer than 150 ms. Counters are
 those of the first run. Cells that come after the seconds are over are left out.
+
+On an idle GPU the first event's time includes what the host takes to launch, 10 to 40 us. With --queued the GPU sleeps
+until the host has launched, so that the events see the operator alone.
 """
 
 import argparse
@@ -24,6 +27,7 @@ METRICS = ["lts__t_sectors_op_red.sum", "lts__t_sectors_op_atom.sum", "l1tex__t_
            "lts__d_atomic_input_cycles_active.sum", "dram__bytes_read.sum", "dram__bytes_write.sum"]
 KINDS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 LONG_MS = 150
+SLEEP_CYCLES = 400_000  # .2 ms
 
 
 class Cell:
@@ -49,12 +53,14 @@ class Cell:
             self.run = lambda: torch.ops.aten.embedding_dense_backward(self.values, self.index, self.rows, -1, False)
 
 
-def milliseconds(cell):
+def milliseconds(cell, queued):
     """Times of the accumulating runs."""
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     times = []
     while len(times) < (2 if times and times[0] > LONG_MS else 4):
         torch.cuda.synchronize()
+        if queued:
+            torch.cuda._sleep(SLEEP_CYCLES)
         begin.record()
         cell.run()
         end.record()
@@ -92,6 +98,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--counters", help="the shared library of bench/scatter_add/counters_c_api.cpp")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--queued", action="store_true", help="launch while the GPU sleeps")
     arguments = parser.parse_args()
     torch.zeros(1, device="cuda")
     counters = Counters(arguments.counters) if arguments.counters else None
@@ -117,7 +124,7 @@ def main():
                         tiny[0].index_add_(0, tiny[1], tiny[2])
                     else:
                         torch.ops.aten.embedding_dense_backward(tiny[2], tiny[1], 1, -1, False)
-                measured = counters.of(cell.run) if counters else {"ms": milliseconds(cell)}
+                measured = counters.of(cell.run) if counters else {"ms": milliseconds(cell, arguments.queued)}
             except torch.cuda.OutOfMemoryError:
                 measured = {"status": "out of memory"}
             out.write(json.dumps({**named, **measured}) + "\n")

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 #include <utility>
 
 #include <natten_sim/core/checked.hpp>
@@ -14,7 +16,48 @@ void require_range(const char* name, std::int64_t value, std::int64_t lo, std::i
                          std::to_string(value < lo ? lo : hi));
 }
 
+/// Reads words and numbers off the front of a text.
+struct ShapeReader {
+  std::string_view rest;
+  bool good = true;
+
+  bool word(std::string_view expected) {
+    const bool found = rest.starts_with(expected);
+    if (found) rest.remove_prefix(expected.size());
+    return found;
+  }
+  std::int64_t number(std::string_view before) {
+    std::int64_t value = 0;
+    good = good && word(before);
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    good = good && error == std::errc{} && value > 0;
+    if (good) rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    return value;
+  }
+};
+
 }  // namespace
+
+std::optional<MsdaConfig> msda_config_of_shape(const std::string& name) {
+  ShapeReader reader{name};
+  MsdaConfig config;
+  config.name = name;
+  config.source = "its name";
+  config.batch = reader.number("B");
+  config.height = reader.number("_");
+  config.width = reader.number("x");
+  config.channels = reader.number("_d");
+  const std::int64_t levels = reader.number("_L");
+  config.heads = reader.number("_h");
+  config.points = reader.number("_p");
+  if (!reader.word("_enc")) config.queries = reader.number("_q");
+  if (!reader.good || !reader.rest.empty()) return std::nullopt;
+  require_range("levels", levels, 1, 8);
+  for (std::int64_t level = 0; level < levels; ++level)
+    config.strides.push_back((levels > 4 ? std::int64_t{4} : std::int64_t{8}) << level);
+  require_valid(config);
+  return config;
+}
 
 void require_valid(const MsdaConfig& config) {
   require_range("batch", config.batch, 1, 4096);

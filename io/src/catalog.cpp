@@ -172,8 +172,8 @@ void read_launch_runs(const Reader& sourced, Device& device) {
 
 Device read_device(const Json& entry, const std::string& where) {
   Device device;
-  std::vector<std::string> keys = {"name", "title", "arch", "default_backend", "atomics", "msda_kernels",
-                                   "launch_runs"};
+  std::vector<std::string> keys = {"name",    "title",        "arch",       "default_backend",
+                                   "atomics", "msda_kernels", "msda_costs", "launch_runs"};
   for_each_number(device, [&](const char* name, const auto&) { keys.emplace_back(name); });
   const Reader fields(entry, where, keys);
   device.name = fields.text("name");
@@ -188,6 +188,8 @@ Device read_device(const Json& entry, const std::string& where) {
     for (const Json& kernel : fields.array("msda_kernels"))
       device.msda_kernels.push_back(read_msda_kernel(kernel, place("msda_kernels")));
   }
+  if (fields.has("msda_costs"))
+    device.msda_costs = read_msda_costs(fields.at("msda_costs"), place("msda_costs"));
   for_each_number(device, [&](const char* name, auto& number) {
     if (!fields.has(name)) return;
     const Reader sourced(fields.at(name), place(name), {"value", "measured", "source"});
@@ -278,6 +280,7 @@ Catalog parse_builtin_catalog() {
             [](const Device& a, const Device& b) { return a.name < b.name; });
   join_atomics(catalog);
   join_msda_kernels(catalog);
+  join_msda_costs(catalog);
   add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");
   add_kernel_times(catalog, embedded::kernel_times, "data/kernel-times.json");
   for (const embedded::File& file : embedded::schedule_costs)

@@ -12,9 +12,14 @@ namespace natten_sim {
 /// One of a device's "msda_kernels". @throws MalformedData.
 [[nodiscard]] MsdaKernel read_msda_kernel(const Json& entry, const std::string& where);
 
-/// Gives the catalog's devices what data/contention.json and data/msda-kernels.json know about them.
+/// A device's "msda_costs". @throws MalformedData.
+[[nodiscard]] MsdaCosts read_msda_costs(const Json& entry, const std::string& where);
+
+/// Gives the catalog's devices what data/contention.json, data/msda-kernels.json and data/msda-costs.json
+/// know about them.
 void join_atomics(Catalog& catalog);
 void join_msda_kernels(Catalog& catalog);
+void join_msda_costs(Catalog& catalog);
 
 /// The device of that name. @throws MalformedData when the catalog has none: the files disagree.
 [[nodiscard]] Device& device_to_join(Catalog& catalog, const std::string& name, const std::string& where);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <natten_sim/report/msda_report.hpp>
 #include <natten_sim/report/scatter_report.hpp>
@@ -45,9 +46,11 @@ std::string traffic_text(const study::MsdaAnswer& answer, const study::MsdaPass&
         "unique sectors      {:>14}   each row read {:.1f} times\n", grouped(*pass.unique_sectors),
         static_cast<double>(traffic.reads) / static_cast<double>(std::max<std::int64_t>(traffic.rows, 1)));
   text +=
-      fmt::format("DRAM traffic        {:>14}   {:.1f}% of peak; bytes in flight allow {:.1f}%\n",
-                  bytes_text(static_cast<double>(pass.bytes)), 100 * pass.time.achieved_bytes_per_ns / peak,
-                  100 * pass.time.bandwidth_limit_bytes_per_ns / peak);
+      fmt::format("DRAM traffic        {:>14}   {:.1f}% of peak", bytes_text(static_cast<double>(pass.bytes)),
+                  100 * pass.time.achieved_bytes_per_ns / peak);
+  text += answer.own_kernel ? "\n"
+                            : fmt::format("; bytes in flight allow {:.1f}%\n",
+                                          100 * pass.time.bandwidth_limit_bytes_per_ns / peak);
   text += fmt::format("arithmetic          {:>14}   {:.2f} FLOP a byte\n", grouped(pass.flops),
                       static_cast<double>(pass.flops) / static_cast<double>(pass.bytes));
   text += fmt::format("occupancy           {:>13.1f}%   L2 hit rate {:.1f}%\n", 100 * answer.kernel.occupancy,
@@ -65,6 +68,39 @@ std::string updates_text(const study::ScatterCost& updates, double atomics_ns) {
                       to_string(updates.prediction.bound));
   if (updates.remedies) text += "\nGradient updates alone:\n" + remedies_text(*updates.remedies);
   return text;
+}
+
+/// What a launch of this project's kernel spends its time on.
+std::string parts_text(const MsdaTime& time, bool backward) {
+  std::string text;
+  const auto add = [&](const char* name, double ns) {
+    text += fmt::format("  {:<18}{:>14}\n", name, time_text(ns));
+  };
+  add("launch", time.launch_ns);
+  add("chain", time.chain_ns);
+  add("issue", time.issue_ns);
+  add("l2", time.l2_ns);
+  if (backward) add("atomics", time.atomics_ns);
+  add("dram", time.dram_ns);
+  return text;
+}
+
+std::string run_error_text(const std::optional<study::MsdaError>& error) {
+  if (!error) return "error                      unknown   no run was held out from the fit\n";
+  if (!error->outside.empty())
+    return fmt::format("error                      unknown   {} beyond what was measured\n",
+                       fmt::join(error->outside, ", "));
+  return fmt::format("error               within {:.2f}x on {} runs not fitted, {:.2f}x on average ({})\n",
+                     error->unfitted_worst_ratio, error->unfitted_points, error->unfitted_mean_ratio,
+                     error->held_out);
+}
+
+Json run_error_fields(const study::MsdaError& error) {
+  return {{"held_out", error.held_out},
+          {"unfitted_points", error.unfitted_points},
+          {"unfitted_worst_ratio", error.unfitted_worst_ratio},
+          {"unfitted_mean_ratio", error.unfitted_mean_ratio},
+          {"outside", error.outside}};
 }
 
 std::string orders_text(const std::vector<study::MsdaPass>& passes) {
@@ -117,6 +153,15 @@ Json msda_fields(const study::MsdaAnswer& answer) {
                         {"memory_parallelism", time.parallelism_ns},
                         {"dram", time.dram_ns},
                         {"atomics", time.atomics_ns}};
+  result["rows"] = traffic.rows;
+  result["l2_misses"] = traffic.l2_misses;
+  result["own_kernel"] = answer.own_kernel;
+  if (answer.own_kernel) {
+    result["times_ns"]["launch"] = time.launch_ns;
+    result["times_ns"]["chain"] = time.chain_ns;
+    result["times_ns"]["issue"] = time.issue_ns;
+    if (answer.error) result["calibration"] = run_error_fields(*answer.error);
+  }
   result["borrowed_from"] = answer.kernel.borrowed_from;
   if (answer.passes.size() > 1) result["orders"] = msda_order_rows(answer);
   return result;
@@ -125,9 +170,13 @@ Json msda_fields(const study::MsdaAnswer& answer) {
 std::string msda_text(const study::MsdaAnswer& answer) {
   const study::MsdaPass& pass = answer.passes.front();
   std::string text = heading_text(answer.question, pass.order);
-  text +=
-      fmt::format("time                {:>14}   bound: {}; eager-mode latency {}\n",
-                  time_text(pass.time.time_ns), to_string(pass.time.bound), time_text(pass.time.latency_ns));
+  text += fmt::format("time                {:>14}   bound: {}", time_text(pass.time.time_ns),
+                      to_string(pass.time.bound));
+  if (answer.own_kernel) {
+    text += "\n" + parts_text(pass.time, pass.updates.has_value()) + run_error_text(answer.error);
+  } else {
+    text += fmt::format("; eager-mode latency {}\n", time_text(pass.time.latency_ns));
+  }
   text += traffic_text(answer, pass);
   if (pass.updates) text += updates_text(*pass.updates, pass.time.atomics_ns);
   if (answer.passes.size() > 1) text += orders_text(answer.passes);

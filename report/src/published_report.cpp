@@ -11,8 +11,9 @@ using validate::PublishedRow;
 using validate::Verdict;
 
 /// A known miss here is a deviation between two publications, not between model and machine.
-const char* published_verdict(Verdict verdict) {
-  return verdict == Verdict::kKnownMiss ? "known deviation" : to_string(verdict);
+const char* published_verdict(const PublishedRow& row) {
+  if (row.verdict == Verdict::kWithin && row.by_construction) return "by construction";
+  return row.verdict == Verdict::kKnownMiss ? "known deviation" : to_string(row.verdict);
 }
 
 std::string deviation_cell(const PublishedRow& row) {
@@ -29,7 +30,7 @@ Json published_row(const PublishedRow& row) {
             {"ours", row.ours},
             {"deviation", row.deviation},
             {"tolerance", row.tolerance},
-            {"verdict", published_verdict(row.verdict)},
+            {"verdict", published_verdict(row)},
             {"note", row.note}};
   if (row.fitted) json["fitted"] = *row.fitted;
   return json;
@@ -42,6 +43,20 @@ std::size_t count_outside(const std::vector<PublishedRow>& rows) {
       rows.begin(), rows.end(), [](const PublishedRow& row) { return row.verdict == Verdict::kOutside; }));
 }
 
+std::size_t count_by_construction(const std::vector<PublishedRow>& rows) {
+  return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const PublishedRow& row) {
+    return row.verdict == Verdict::kWithin && row.by_construction;
+  }));
+}
+
+std::string published_summary(const std::vector<PublishedRow>& rows) {
+  const std::size_t constant = count_by_construction(rows);
+  const std::string counted =
+      fmt::format("{} figures, {} out of tolerance", rows.size() - constant, count_outside(rows));
+  if (constant == 0) return counted;
+  return counted + fmt::format("; {} more agree by construction: ours is a constant there", constant);
+}
+
 std::vector<Json> published_rows(const std::vector<PublishedRow>& rows) {
   std::vector<Json> result;
   for (const PublishedRow& row : rows) result.push_back(published_row(row));
@@ -49,7 +64,9 @@ std::vector<Json> published_rows(const std::vector<PublishedRow>& rows) {
 }
 
 Json published_fields(const std::vector<PublishedRow>& rows) {
-  return {{"rows", published_rows(rows)}, {"out_of_tolerance", count_outside(rows)}};
+  return {{"rows", published_rows(rows)},
+          {"out_of_tolerance", count_outside(rows)},
+          {"by_construction", count_by_construction(rows)}};
 }
 
 std::vector<std::vector<std::string>> published_cells(const std::vector<PublishedRow>& rows) {
@@ -57,7 +74,7 @@ std::vector<std::vector<std::string>> published_cells(const std::vector<Publishe
       {"figure", "published", "ours", "deviation", "verdict", "note"}};
   for (const PublishedRow& row : rows) {
     cells.push_back({row.figure + ": " + row.item, row.published, row.ours, deviation_cell(row),
-                     published_verdict(row.verdict), row.note});
+                     published_verdict(row), row.note});
   }
   return cells;
 }

@@ -25,6 +25,7 @@ struct OptionValue<MsdaConfig> {
       if (config.name == text) return config;
       names.push_back(config.name);
     }
+    if (std::optional<MsdaConfig> spelt = msda_config_of_shape(text)) return *std::move(spelt);
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(text, ignored))
       throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a file");
@@ -108,7 +109,7 @@ Options<MsdaQuestion> msda_question_rows() {
   Options<MsdaQuestion> rows;
   rows.add("--workload", &MsdaQuestion::config,
            {.value = "NAME",
-            .help = "Configuration, or a JSON file with one",
+            .help = "Configuration, a shape as B3_640x960_d256_L3_h8_p6_q900, or a JSON file",
             .key = "config",
             .spellings = {{.flag = "--config", .old = true, .with = is_no_toml}},
             .suggestions = config_names});
@@ -131,6 +132,11 @@ Options<MsdaQuestion> msda_question_rows() {
             .help = "What adds gradients of the value, of the lowering table [msda-triton-block]",
             .choices = joined(study::scatter_constructs(), " "),
             .echo = Echo::kWhenSet});
+  rows.add(
+      "--update", &MsdaQuestion::update,
+      {.value = "NAME",
+       .help = "How this project's kernels add gradients of the value [as construct and accumulator say]",
+       .echo = Echo::kWhenSet});
   rows.add("--order", &MsdaQuestion::orders,
            {.value = "NAME", .help = "Dispatch order of the queries, or all of them [default]"});
   rows.add("--device", &MsdaQuestion::device,

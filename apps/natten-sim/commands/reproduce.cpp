@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/published_report.hpp>
@@ -31,8 +29,7 @@ std::vector<std::string> work_names() {
 std::string summary_text(const std::vector<validate::PublishedRow>& rows) {
   std::vector<std::vector<std::string>> table = report::published_cells(rows);
   for (std::vector<std::string>& line : table) line.pop_back();  // notes: with --markdown, --csv and --json
-  return report::text_table(table) +
-         fmt::format("\n{} figures, {} out of tolerance\n", rows.size(), report::count_outside(rows));
+  return report::text_table(table) + "\n" + report::published_summary(rows) + "\n";
 }
 
 std::string render(const ReproduceFlags& flags, const PublishedWork& work,

@@ -136,7 +136,7 @@ std::vector<double> updates_of(const Problem& problem, const HostInputs& inputs)
 /// change, up to two pixels outside. Those of a first query lie `far` away.
 double draw_location(std::int64_t edge, CheckValues kind, bool far, std::uint64_t bits) {
   const auto pixels = static_cast<std::uint64_t>(edge + 4);
-  const double pixel = static_cast<double>(static_cast<std::int64_t>(bits % pixels)) - 2.5 + (far ? 1000 : 0);
+  const double pixel = static_cast<double>(static_cast<std::int64_t>(bits % pixels)) - 2 + (far ? 1000 : 0);
   const double part = kind == CheckValues::kIntegers ? static_cast<double>(bits >> 32 & 3) / 4
                                                      : (1 + 30 * random_unit(random_bits(bits, 1))) / 32;
   return (pixel + 0.5 + part) / static_cast<double>(edge);

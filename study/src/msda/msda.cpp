@@ -17,8 +17,12 @@ namespace {
 /// and two multiplications a corner for the value's.
 constexpr std::int64_t kForwardFlops = 10, kBackwardFlops = 10 + 8 + 8;
 
-/// Which row of the lowering table describes the gradient updates.
+/// Which row of the lowering table describes the gradient updates of the paper's kernel.
 constexpr const char* kUpdateConstruct = "msda-triton-block";
+
+/// What this project's kernels were measured with.
+constexpr std::int64_t kLeastRowBytes = 16, kMostRowBytes = 512, kMostPoints = 16, kMostLevels = 5,
+                       kCtaWarps = 8;
 
 MsdaQuestion with_types(MsdaQuestion question) {
   const Dtype accumulator = question.accumulator.value_or(question.dtype.value_or(Dtype::kBf16));
@@ -39,28 +43,86 @@ MsdaQuestion checked(MsdaQuestion question) {
   return with_types(std::move(question));
 }
 
+/// What a question says about a launch of this project's kernel.
+MsdaUpdate update_of(const MsdaQuestion& question, const std::string& architecture) {
+  if (question.update) return *question.update;
+  if (*question.accumulator != *question.dtype) return MsdaUpdate::kAccumulator;
+  if (!question.construct) return MsdaUpdate::kRed16;
+  const std::vector<Lowering> table = builtin_lowerings();
+  const Lowering& lowering = find_lowering(table, *question.construct, architecture, *question.accumulator);
+  if (lowering.path == InstructionPath::kAtom) return MsdaUpdate::kAtom;
+  if (lowering.path == InstructionPath::kCas)
+    return *question.dtype == Dtype::kFp32 ? MsdaUpdate::kCas : MsdaUpdate::kScalar;
+  return lowering.vector_width * element_bytes(*question.accumulator) > 4 ? MsdaUpdate::kRed16
+                                                                          : MsdaUpdate::kRed4;
+}
+
+MsdaRun run_of(const MsdaQuestion& question, const std::string& architecture) {
+  const MsdaConfig& config = question.config;
+  return {.phase = question.phase,
+          .tiling = question.tiling,
+          .update =
+              question.phase == MsdaPhase::kBackward ? update_of(question, architecture) : MsdaUpdate::kRed16,
+          .element_bytes = element_bytes(*question.dtype),
+          .parameter_bytes = element_bytes(question.parameters.value_or(Dtype::kFp32)),
+          .pairs = static_cast<double>(config.batch * queries_per_image(config) * config.heads),
+          .levels = static_cast<double>(config.levels()),
+          .points = static_cast<double>(config.points),
+          .head_channels = static_cast<double>(config.head_channels())};
+}
+
 /// A question with its types and what its device is known by.
 struct MsdaSetting {
   MsdaQuestion question;
   ScatterDevice device;
   MsdaKernel kernel;
+  MsdaRun run;  ///< as far as the question tells
 
   MsdaSetting(const MsdaQuestion& asked, const Context& context)
-      : question(checked(asked)),
-        device(scatter_device(asked.device, context)),
-        kernel(msda_kernel(*device.device, asked.tiling)) {
+      : question(checked(asked)), device(scatter_device(asked.device, context)) {
     question.device = device.device->name;
+    if (!own()) {
+      kernel = msda_kernel(*device.device, asked.tiling);
+      return;
+    }
+    run = run_of(question, device.device->architecture);
+    kernel.tiling = asked.tiling;
+    kernel.dram_granule_bytes = 1;  // a row
+    kernel.occupancy = static_cast<double>(msda_variant(run, *costs()).ctas_per_sm * kCtaWarps) /
+                       device.profile.warps_per_sm;
   }
+  [[nodiscard]] const std::optional<MsdaCosts>& costs() const { return device.device->msda_costs; }
+  /// Whether this project's kernel is answered for.
+  [[nodiscard]] bool own() const { return costs().has_value(); }
   [[nodiscard]] std::int64_t tensor_bytes() const { return element_bytes(*question.dtype); }
   [[nodiscard]] std::int64_t gradient_bytes() const { return element_bytes(*question.accumulator); }
   [[nodiscard]] std::int64_t row_bytes() const { return question.config.head_channels() * tensor_bytes(); }
   [[nodiscard]] bool backward() const { return question.phase == MsdaPhase::kBackward; }
+  [[nodiscard]] double value_bytes() const {
+    return static_cast<double>(question.config.batch * pixels_per_image(question.config) *
+                               question.config.channels * tensor_bytes());
+  }
+  [[nodiscard]] MsdaRun run_on(const MsdaTraffic& traffic) const {
+    MsdaRun known = run;
+    known.reads = static_cast<double>(traffic.reads);
+    known.rows = static_cast<double>(traffic.rows);
+    known.value_bytes = value_bytes();
+    known.missed_bytes = static_cast<double>(traffic.l2_misses * cache().rows_per_granule * row_bytes());
+    return known;
+  }
+  [[nodiscard]] std::string construct() const {
+    if (question.construct) return *question.construct;
+    if (!own()) return kUpdateConstruct;
+    // Compare-and-swap and private copies begin with an element's atomic.
+    return construct_of(run.update, *question.dtype)
+        .value_or(*construct_of(MsdaUpdate::kScalar, *question.dtype));
+  }
 
   [[nodiscard]] MsdaCache cache() const {
     const std::int64_t rows_per_granule =
         std::clamp<std::int64_t>(kernel.dram_granule_bytes / row_bytes(), 1, question.config.heads);
-    const double bytes =
-        question.l2_bytes ? static_cast<double>(*question.l2_bytes) : device.profile.l2_bytes;
+    double bytes = question.l2_bytes ? static_cast<double>(*question.l2_bytes) : device.profile.l2_bytes;
+    if (own() && backward()) bytes /= 2;  // gradients take the other half
     return {static_cast<std::int64_t>(bytes) / (rows_per_granule * row_bytes()), rows_per_granule};
   }
 };
@@ -74,7 +136,8 @@ Streams streams_of(const MsdaSetting& setting) {
   const MsdaConfig& config = setting.question.config;
   const std::int64_t queries = config.batch * queries_per_image(config);
   const std::int64_t weights = queries * config.heads * config.levels() * config.points;
-  return {3 * weights * setting.tensor_bytes(), queries * config.channels * setting.tensor_bytes()};
+  const std::int64_t parameter = setting.own() ? setting.run.parameter_bytes : setting.tensor_bytes();
+  return {3 * weights * parameter, queries * config.channels * setting.tensor_bytes()};
 }
 
 /// Bytes that a pass reads from DRAM and writes there.
@@ -90,6 +153,18 @@ DramBytes dram_bytes(const MsdaSetting& setting, const MsdaTraffic& traffic) {
       checked_add(checked_multiply(traffic.l2_misses, granule, "bytes"), streams.parameters, "bytes");
   (setting.backward() ? bytes.read : bytes.written) += streams.output;
   if (!setting.backward()) return bytes;
+  if (setting.own()) {
+    // Gradients were zeroed just before: those that the L2 has kept are not read.
+    MsdaRun run = setting.run;
+    run.value_bytes = setting.value_bytes();
+    const double gradient = msda_gradient_bytes(run);
+    const auto leaving =
+        static_cast<std::int64_t>(static_cast<double>(traffic.l2_misses * granule) * gradient /
+                                  run.value_bytes * msda_share_that_leaves(gradient, *setting.costs()));
+    bytes.read = checked_add(bytes.read, leaving, "bytes");
+    bytes.written = checked_add(leaving, streams.parameters, "bytes");
+    return bytes;
+  }
   // Gradients of the parameters; those of the value are read and written back where anything is added.
   const std::int64_t gradient = checked_multiply(
       traffic.granules, granule / setting.tensor_bytes() * setting.gradient_bytes(), "bytes");
@@ -100,8 +175,11 @@ DramBytes dram_bytes(const MsdaSetting& setting, const MsdaTraffic& traffic) {
 
 double l2_hit_rate(const MsdaSetting& setting, const MsdaTraffic& traffic) {
   const std::int64_t granule = setting.cache().rows_per_granule * setting.row_bytes();
-  const double asked = setting.kernel.sectors_per_sample * static_cast<double>(traffic.samples) *
-                       static_cast<double>(setting.row_bytes()) / 64;
+  const double row = static_cast<double>(setting.row_bytes());
+  // The L1 of this project's kernels answers what a query and head reads again.
+  const double asked =
+      setting.own() ? static_cast<double>(traffic.query_reads) * std::max(row / kSectorBytes, 1.0)
+                    : setting.kernel.sectors_per_sample * static_cast<double>(traffic.samples) * row / 64;
   const double missing =
       static_cast<double>(traffic.l2_misses * granule + streams_of(setting).parameters) / kSectorBytes;
   return std::clamp(1 - missing / asked, 0.0, 1.0);
@@ -118,9 +196,8 @@ ScatterCost cost_of_updates(const MsdaSetting& setting, const MsdaTraffic& traff
   const MsdaConfig& config = setting.question.config;
   const ContentionProfile& profile = setting.device.profile;
   const std::vector<Lowering> table = builtin_lowerings();
-  const Lowering& lowering =
-      find_lowering(table, setting.question.construct.value_or(kUpdateConstruct),
-                    setting.device.device->architecture, *setting.question.accumulator);
+  const Lowering& lowering = find_lowering(table, setting.construct(), setting.device.device->architecture,
+                                           *setting.question.accumulator);
   ScatterCost cost;
   cost.instruction = lowering.instruction;
   ScatterLoad& load = cost.load;
@@ -157,8 +234,10 @@ MsdaPass pass_of(const MsdaSetting& setting, QueryOrder order, MsdaTraffic traff
   pass.l2_hit_rate = l2_hit_rate(setting, pass.traffic);
   if (setting.question.details.addresses)
     pass.unique_sectors = touched_units(pass.traffic.collisions, setting.row_bytes(), kSectorBytes);
-  if (setting.backward()) {
-    pass.updates = cost_of_updates(setting, pass.traffic);
+  if (setting.backward()) pass.updates = cost_of_updates(setting, pass.traffic);
+  if (setting.own()) {
+    pass.time = predict_msda_run(setting.run_on(pass.traffic), *setting.costs(), setting.device.profile);
+  } else if (setting.backward()) {
     pass.time =
         predict_msda_backward(pass.work, pass.updates->prediction, setting.kernel, setting.device.profile);
   } else {
@@ -167,9 +246,28 @@ MsdaPass pass_of(const MsdaSetting& setting, QueryOrder order, MsdaTraffic traff
   return pass;
 }
 
+std::optional<MsdaError> known_error(const MsdaSetting& setting) {
+  if (!setting.own()) return std::nullopt;
+  const std::optional<MsdaCostError> known = msda_cost_error(setting.run, *setting.costs());
+  if (!known) return std::nullopt;
+  MsdaError error{setting.costs()->held_out,
+                  known->unfitted_points,
+                  known->unfitted_worst_ratio,
+                  known->unfitted_mean_ratio,
+                  {}};
+  const MsdaConfig& config = setting.question.config;
+  if (setting.row_bytes() < kLeastRowBytes || setting.row_bytes() > kMostRowBytes)
+    error.outside.emplace_back("head_channels");
+  if (config.points > kMostPoints) error.outside.emplace_back("points");
+  if (config.levels() > kMostLevels) error.outside.emplace_back("levels");
+  return error;
+}
+
 MsdaAnswer answer_of(const MsdaSetting& setting) {
   return {.question = setting.question,
           .kernel = setting.kernel,
+          .own_kernel = setting.own(),
+          .error = known_error(setting),
           .profile = setting.device.profile,
           .peak_bytes = peak_bytes(setting)};
 }
@@ -189,6 +287,27 @@ MsdaAnswer msda(const MsdaQuestion& question, const Context& context) {
     answer.passes.push_back(pass_of(setting, order, std::move(traffic)));
   }
   return answer;
+}
+
+std::optional<std::string> construct_of(MsdaUpdate update, Dtype dtype) {
+  const bool half = dtype == Dtype::kFp16, single = dtype == Dtype::kFp32;
+  switch (update) {
+    case MsdaUpdate::kAccumulator:
+      return "ptx-red-relaxed-v4-f32";
+    case MsdaUpdate::kRed16:
+      return single ? "ptx-red-relaxed-v4-f32" : half ? "ptx-red-relaxed-v8-f16" : "ptx-red-relaxed-v8-bf16";
+    case MsdaUpdate::kRed4:
+      return single ? "cuda-atomicadd-float" : half ? "ptx-red-relaxed-f16x2" : "ptx-red-relaxed-bf16x2";
+    case MsdaUpdate::kScalar:
+      return single ? "cuda-atomicadd-float" : half ? "cuda-atomicadd-half" : "cuda-atomicadd-bfloat16";
+    case MsdaUpdate::kAtom:
+      if (single) return std::nullopt;
+      return half ? "cuda-atomicadd-half2" : "cuda-atomicadd-bfloat162";
+    case MsdaUpdate::kCas:
+    case MsdaUpdate::kPrivate:
+      break;
+  }
+  return std::nullopt;
 }
 
 MsdaCache msda_cache(const MsdaQuestion& question, const Context& context) {

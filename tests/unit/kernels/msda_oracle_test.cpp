@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <natten_sim/core/error.hpp>
@@ -98,6 +99,22 @@ TEST_CASE("sums of drawn integers are whole 16ths, so any order gives the same b
   const HostOutputs outputs = oracle(problem, draw_inputs(problem, CheckValues::kIntegers, 5));
   for (const auto* tensor : {&outputs.output, &outputs.value_gradient, &outputs.weight_gradient}) {
     for (const double sum : *tensor) CHECK(16 * sum == std::round(16 * sum));
+  }
+}
+
+TEST_CASE("no random sample lies where the pixels around it change: gradients of locations jump there") {
+  const Problem problem = small_problem();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::vector<double> locations = draw_inputs(problem, CheckValues::kRandom, seed).locations;
+    double nearest = 1;  // pixels
+    for (std::size_t i = 0; i < locations.size(); ++i) {
+      const MsdaLevel& level = problem.levels[i / 2 / 2 % 3];  // two points of each level
+      const double edge = static_cast<double>(i % 2 == 0 ? level.width : level.height);
+      const double pixel = locations[i] * edge - 0.5;
+      nearest = std::min(nearest, std::abs(pixel - std::round(pixel)));
+    }
+    INFO("seed " << seed);
+    CHECK(nearest > 0.03);  // 1/32, but for rounding to fp32
   }
 }
 

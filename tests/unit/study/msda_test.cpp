@@ -118,6 +118,7 @@ TEST_CASE("DRAM bytes of one pixel: its granule, the parameters and the output, 
                      .channels = 16,
                      .heads = 8,
                      .points = 2};
+  question.device = "h100";  // the paper's kernels, which fetch whole pixels
   question.sampling = {.offsets = OffsetDistribution::kUniform, .spread = 0, .seed = 0};
   question.details = {.addresses = true, .remedies = true};
   const MsdaPass forward = study::msda(question, msda_context()).passes.front();
@@ -143,6 +144,45 @@ TEST_CASE("peak memory follows the phase and the accumulator") {
   CHECK(study::msda(question, msda_context()).peak_bytes == memory.backward_fp32_accumulator_bytes);
 }
 
+TEST_CASE("a device with costs is answered for with this project's kernel, its error beside") {
+  MsdaQuestion question = small_question();
+  const MsdaAnswer ours = study::msda(question, msda_context());
+  CHECK(ours.own_kernel);
+  CHECK(ours.kernel.borrowed_from.empty());
+  REQUIRE(ours.error.has_value());
+  CHECK(ours.error->outside.empty());
+  CHECK(ours.error->unfitted_points > 0);
+  CHECK(ours.error->unfitted_mean_ratio >= 1);
+  CHECK(ours.error->unfitted_worst_ratio >= ours.error->unfitted_mean_ratio);
+  question.config.points = 20;
+  CHECK(study::msda(question, msda_context()).error->outside == std::vector<std::string>{"points"});
+  question.device = "h100";
+  const MsdaAnswer paper = study::msda(question, msda_context());
+  CHECK_FALSE(paper.own_kernel);
+  CHECK_FALSE(paper.error.has_value());
+}
+
+TEST_CASE("a construct and an accumulator say how this project's kernel adds") {
+  MsdaQuestion question = small_question();
+  question.phase = MsdaPhase::kBackward;
+  const auto time = [&] { return study::msda(question, msda_context()).passes.front().time.time_ns; };
+  const auto same = [&](MsdaUpdate update, std::optional<std::string> construct,
+                        std::optional<Dtype> accumulator) {
+    question.update = update;
+    question.construct.reset();
+    question.accumulator = accumulator;
+    const double asked = time();
+    question.update.reset();
+    question.construct = construct;
+    return asked == time();
+  };
+  CHECK(same(MsdaUpdate::kRed16, std::nullopt, std::nullopt));
+  CHECK(same(MsdaUpdate::kRed4, "ptx-red-relaxed-bf16x2", std::nullopt));
+  CHECK(same(MsdaUpdate::kScalar, "cuda-atomicadd-bfloat16", std::nullopt));
+  CHECK(same(MsdaUpdate::kAtom, "cuda-atomicadd-bfloat162", std::nullopt));
+  CHECK(same(MsdaUpdate::kAccumulator, std::nullopt, Dtype::kFp32));
+}
+
 TEST_CASE("an L2 of the question's own replaces the device's") {
   MsdaQuestion question = small_question();
   const MsdaCache device = study::msda_cache(question, msda_context());
@@ -158,7 +198,7 @@ TEST_CASE("a device without MSDA kernels is refused by name") {
   MsdaQuestion question = small_question();
   question.device = "own";
   CHECK(study::msda(question, context).passes.size() == 1);
-  context.catalog.devices.back().msda_kernels.clear();
+  context.catalog.devices.back().msda_costs.reset();
   CHECK_THROWS_AS(study::msda(question, context), InvalidParameter);
   question.device = "b200";
   CHECK_THROWS_AS(study::msda(question, context), InvalidParameter);

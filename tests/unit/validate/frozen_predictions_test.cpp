@@ -3,10 +3,14 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <natten_sim/core/catalog.hpp>
+#include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/io/json.hpp>
+#include <natten_sim/validate/cases/msda.hpp>
 #include <natten_sim/validate/cases/scatter.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 
@@ -77,6 +81,46 @@ TEST_CASE("scatters that were predicted first: the goals that were kept, and tho
   CHECK(sectors.at("scatter half uniform, predicted").within(1.05) == 25);  // all
   CHECK(sectors.at("scatter fp32 contended, predicted").within(1.05) == 26);
   CHECK(sectors.at("scatter half contended, predicted").within(1.05) == 25);  // of 80: retries
+}
+
+TEST_CASE("deformable attention that was predicted first, and the error that its answers state") {
+  std::map<std::string, double> frozen;  // times, by the point's key
+  for (const Json& row :
+       Json::parse(read_text("predictions", kData + "predictions/h200_msda_blind.json"))["rows"]) {
+    if (row[1] == "launch_time_ns") frozen[row[0]] = row[3];
+  }
+  Ratios all;
+  std::map<std::pair<MsdaPhase, MsdaTiling>, Ratios> parts;
+  for (const Recording& recording : read_recordings(kData + "recordings")) {
+    if (recording.head.suite != "msda-blind") continue;
+    for (const RecordedRow& row : recording.rows) {
+      const auto* const point = row.point.as<MsdaCase>();
+      REQUIRE(point != nullptr);
+      CHECK_FALSE(point->fitted);
+      const double measured = row.timing->milliseconds.median * 1e6, predicted = frozen.at(point->key());
+      all.add(predicted, measured);
+      parts[{point->phase, point->tiling}].add(predicted, measured);
+    }
+  }
+  all.sort();
+  CHECK(all.sorted.size() == 160);
+  CHECK(all.median() < 1.10);
+  CHECK(all.within(1.25) == 141);
+  CHECK(all.worst() < 1.88);
+  const std::vector<MsdaCostError> stated = builtin_catalog().device("h200").msda_costs->errors;
+  CHECK(stated.size() == parts.size());
+  for (const MsdaCostError& error : stated) {
+    const Ratios& part = parts.at({error.phase, error.tiling});
+    CHECK(error.unfitted_points == std::ssize(part.sorted));
+    double logarithms = 0, worst = 1;
+    for (const double ratio : part.sorted) {
+      logarithms += std::log(ratio);
+      worst = std::max(worst, ratio);
+    }
+    CHECK(std::abs(error.unfitted_worst_ratio - worst) < 0.01);
+    CHECK(std::abs(error.unfitted_mean_ratio - std::exp(logarithms / static_cast<double>(part.sorted.size()))) <
+          0.01);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -24,7 +25,16 @@ MsdaConfig config_called(const std::string& name) {
     if (config.name == name) return config;
     names.push_back(config.name);
   }
-  throw InvalidParameter("config", name, joined(names));
+  if (std::optional<MsdaConfig> spelt = msda_config_of_shape(name)) return *std::move(spelt);
+  throw InvalidParameter("config", name, joined(names) + ", or a shape as B3_640x960_d256_L3_h8_p6_q900");
+}
+
+/// Whether the costs of an H200 were fitted to runs of this workload (data/msda-costs.json).
+bool is_fitted_workload(const std::string& config) {
+  static const std::set<std::string> fitted = {"B1_640_d256_L4",      "B2_1280_d256_L4",
+                                               "B2_800x1333_d256_L2", "B2_800x1333_d256_L4",
+                                               "B8_800x1333_d256_L4", "B2_800x1333_d256_L4_enc"};
+  return fitted.contains(config);
 }
 
 Point read_msda(const StrictObject& fields) {
@@ -36,22 +46,11 @@ Point read_msda(const StrictObject& fields) {
   point.parameters_dtype = parse_name<Dtype>(fields.text_or("parameters", to_string(point.parameters_dtype)));
   point.path = parse_name<Path>(fields.text_or("path", to_string(point.path)));
   point.order = parse_name<QueryOrder>(fields.text_or("order", to_string(point.order)));
+  point.sampling.offsets =
+      parse_name<OffsetDistribution>(fields.text_or("offsets", to_string(point.sampling.offsets)));
+  point.fitted = fields.boolean_or("fitted", is_fitted_workload(point.config.name));
   require_valid(point.problem());
   return point;
-}
-
-/// The row of the lowering table that says what a path becomes; null without one.
-const char* construct_of(Path path, Dtype dtype) {
-  const bool half = dtype == Dtype::kFp16;
-  if (path == Path::kAccumulator || (path == Path::kRed16 && dtype == Dtype::kFp32))
-    return "ptx-red-relaxed-v4-f32";
-  if (path == Path::kRed16) return half ? "ptx-red-relaxed-v8-f16" : "ptx-red-relaxed-v8-bf16";
-  if (dtype == Dtype::kFp32)
-    return path == Path::kScalar || path == Path::kRed4 ? "cuda-atomicadd-float" : nullptr;
-  if (path == Path::kScalar) return half ? "cuda-atomicadd-half" : "cuda-atomicadd-bfloat16";
-  if (path == Path::kRed4) return half ? "ptx-red-relaxed-f16x2" : "ptx-red-relaxed-bf16x2";
-  if (path == Path::kAtom) return half ? "cuda-atomicadd-half2" : "cuda-atomicadd-bfloat162";
-  return nullptr;
 }
 
 /// What is counted once for all that share it.
@@ -69,16 +68,19 @@ class Kept {
 };
 
 const MsdaTraffic& traffic_of(const study::MsdaQuestion& question, const study::Context& context) {
-  static Kept<std::tuple<std::string, QueryOrder, std::int64_t, std::int64_t>, MsdaTraffic> kept;
+  static Kept<std::tuple<std::string, QueryOrder, OffsetDistribution, std::int64_t, std::int64_t>,
+              MsdaTraffic>
+      kept;
   const MsdaCache cache = msda_cache(question, context);
   const QueryOrder order = question.orders.front();
-  return kept.of({question.config.name, order, cache.capacity_granules, cache.rows_per_granule},
+  return kept.of({question.config.name, order, question.sampling.offsets, cache.capacity_granules,
+                  cache.rows_per_granule},
                  [&] { return simulate_msda(question.config, question.sampling, order, cache); });
 }
 
-const std::vector<float>& locations_of(const MsdaConfig& config) {
-  static Kept<std::string, std::vector<float>> kept;
-  return kept.of(config.name, [&] { return sample_locations(config, MsdaSampling{}); });
+const std::vector<float>& locations_of(const MsdaConfig& config, const MsdaSampling& sampling) {
+  static Kept<std::pair<std::string, OffsetDistribution>, std::vector<float>> kept;
+  return kept.of({config.name, sampling.offsets}, [&] { return sample_locations(config, sampling); });
 }
 
 const std::vector<std::int32_t>& dispatch_of(const MsdaConfig& config, QueryOrder order) {
@@ -124,7 +126,7 @@ MsdaMemoryOnGpu memory_for(const MsdaCase& point, std::uint64_t seed) {
   MsdaMemoryOnGpu memory;
   memory.values = random_buffer(bytes.values, problem.dtype, 4 * seed);
   memory.weights = random_buffer(bytes.weights, problem.parameters, 4 * seed + 1);
-  const std::vector<float>& locations = locations_of(point.config);
+  const std::vector<float>& locations = locations_of(point.config, point.sampling);
   memory.locations = kernels::DeviceBuffer(locations.size() * sizeof(float));
   memory.locations.copy_from_host(locations.data(), memory.locations.bytes());
   if (problem.parameters != Dtype::kFp32) {
@@ -152,10 +154,11 @@ MsdaMemoryOnGpu memory_for(const MsdaCase& point, std::uint64_t seed) {
 /// Levels of 16, 8, 4, 2, .. pixels an edge, on which sums of small integers are exact.
 MsdaConfig small_config(const MsdaConfig& config) {
   MsdaConfig small = config;
-  small.name = "small d" + std::to_string(config.channels) + " L" + std::to_string(config.levels());
+  small.name = "small d" + std::to_string(config.channels) + " L" + std::to_string(config.levels()) + " h" +
+               std::to_string(config.heads) + " p" + std::to_string(config.points);
   small.batch = 2;
   small.height = small.width = 16 * config.strides.front();
-  small.queries = 23;
+  small.queries = std::max<std::int64_t>(92 / config.points, 3);
   return small;
 }
 
@@ -166,7 +169,9 @@ namespace cases {
 /// This project's multi-scale deformable attention.
 CaseKind msda();
 CaseKind msda() {
-  return {"msda", {"config", "phase", "tiling", "dtype", "parameters", "path", "order"}, read_msda};
+  return {"msda",
+          {"config", "phase", "tiling", "dtype", "parameters", "path", "order", "offsets", "fitted"},
+          read_msda};
 }
 
 }  // namespace cases
@@ -174,7 +179,8 @@ CaseKind msda() {
 std::string MsdaCase::key() const {
   return "msda " + config.name + " " + to_string(phase) + " " + to_string(tiling) + " " + to_string(dtype) +
          (parameters_dtype != Dtype::kFp32 ? "-locations" : "") +
-         (phase == MsdaPhase::kBackward ? std::string(" ") + to_string(path) : "") + " " + to_string(order);
+         (phase == MsdaPhase::kBackward ? std::string(" ") + to_string(path) : "") + " " + to_string(order) +
+         (sampling.offsets != MsdaSampling{}.offsets ? std::string(" ") + to_string(sampling.offsets) : "");
 }
 
 std::string MsdaCase::group() const {
@@ -192,6 +198,8 @@ std::vector<Parameter> MsdaCase::parameters() const {
   if (parameters_dtype != Dtype::kFp32) all.push_back({"parameters", to_string(parameters_dtype)});
   if (phase == MsdaPhase::kBackward) all.push_back({"path", to_string(path)});
   all.push_back({"order", to_string(order)});
+  if (sampling.offsets != MsdaSampling{}.offsets) all.push_back({"offsets", to_string(sampling.offsets)});
+  if (fitted != is_fitted_workload(config.name)) all.push_back({"fitted", fitted});
   return all;
 }
 
@@ -204,33 +212,33 @@ kernels::msda::Problem MsdaCase::problem() const {
   return problem;
 }
 
-std::optional<study::MsdaQuestion> MsdaCase::question(const std::string& device) const {
+study::MsdaQuestion MsdaCase::question(const std::string& device) const {
   study::MsdaQuestion question;
   question.config = config;
   question.phase = phase;
   question.tiling = tiling;
   question.dtype = dtype;
+  question.parameters = parameters_dtype;
   question.orders = {order};
+  question.sampling = sampling;
   question.device = device;
   if (phase == MsdaPhase::kForward) return question;
-  const char* const construct = construct_of(path, dtype);
-  if (construct == nullptr) return std::nullopt;
-  question.construct = construct;
+  question.update = parse_name<MsdaUpdate>(to_string(path));
   question.accumulator = path == Path::kAccumulator ? Dtype::kFp32 : dtype;
   return question;
 }
 
 std::vector<Prediction> MsdaCase::predict(const Device& device, Fidelity) const {
-  const std::optional<study::MsdaQuestion> asked = question(device.name);
-  if (!asked || device.architecture != "sm90" || !missing_for_contention(device).empty()) return {};
+  if (!device.msda_costs || !missing_for_contention(device).empty()) return {};
+  const study::MsdaQuestion asked = question(device.name);
   const study::Context context = context_on(device);
-  const study::MsdaAnswer answer = msda_from_traffic(*asked, {traffic_of(*asked, context)}, context);
+  const study::MsdaAnswer answer = msda_from_traffic(asked, {traffic_of(asked, context)}, context);
   const study::MsdaPass& pass = answer.passes.front();
   constexpr const char* kModel = "msda, closed form";
   std::vector<Prediction> predictions = {
-      {std::string(kLaunchTime), kModel, pass.time.time_ns, false},
+      {std::string(kLaunchTime), kModel, pass.time.time_ns, fitted},
       {"dram_read_bytes", kModel, static_cast<double>(pass.read_bytes), false}};
-  if (!pass.updates) return predictions;
+  if (!pass.updates || !study::construct_of(*asked.update, dtype)) return predictions;
   const ContentionPrediction& updates = pass.updates->prediction;
   const bool reduces = pass.updates->load.path == InstructionPath::kRed;
   predictions.push_back({reduces ? "l1_reduction_sectors" : "l1_atomic_sectors", kModel,
@@ -252,7 +260,10 @@ CheckedPoint MsdaCase::check(Bench& bench, std::uint64_t seed) const {
     const kernels::msda::Check one = kernels::msda::check(bench.gpu(), problem(), kind, seed);
     checked.error = std::max(checked.error, one.error);
     checked.passed = checked.passed && one.passed;
-    if (!one.passed) checked.status = one.guards_intact ? one.worst : "wrote outside of its tensors";
+    if (!one.passed) {
+      checked.status = one.guards_intact ? one.worst : "wrote outside of its tensors";
+      if (kind == kernels::msda::CheckValues::kIntegers) checked.status += ", integers";
+    }
   }
   return checked;
 }
@@ -262,6 +273,7 @@ std::vector<Point> MsdaCase::to_check(CheckLengths) const {
   checked.config = small_config(config);
   checked.phase = MsdaPhase::kBackward;  // a check runs both
   checked.order = QueryOrder::kLinear;   // and draws an order
+  checked.sampling = {};                 // and locations
   return {checked};
 }
 

@@ -25,6 +25,7 @@ PublishedRow ratio_row(RatioCell cell) {
   row.tolerance = cell.goal.tolerance;
   row.relative = true;
   row.fitted = cell.fitted;
+  row.by_construction = cell.by_construction;
   row.note = std::move(cell.note);
   const double miss =
       cell.goal.is_factor ? std::max(ratio, cell.published / cell.ours) - 1 : std::abs(row.deviation);

@@ -29,6 +29,7 @@ struct RatioCell {
   std::string note = "";
   const char* unit = "ms";
   MsdaFacts facts = {};
+  bool by_construction = false;
 };
 
 /// Judged by the goal.

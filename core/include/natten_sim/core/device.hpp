@@ -7,6 +7,7 @@
 
 #include <natten_sim/core/contention_profile.hpp>
 #include <natten_sim/core/msda_config.hpp>
+#include <natten_sim/core/msda_costs.hpp>
 
 namespace natten_sim {
 
@@ -62,6 +63,7 @@ struct Device {
   Known<double> boost_clock_hz;
   std::optional<DeviceAtomics> atomics;  ///< none: not measured
   std::vector<MsdaKernel> msda_kernels;  ///< the kernels that were measured on it
+  std::optional<MsdaCosts> msda_costs;   ///< of this project's own; none: not measured
 };
 
 /// The partition of the L2 that all SMs of a launch of `ctas` CTAs are near; none if they are near several, or

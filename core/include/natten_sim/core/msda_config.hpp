@@ -42,6 +42,12 @@ void require_valid(const MsdaConfig& config);
 [[nodiscard]] std::int64_t pixels_per_image(const MsdaConfig& config);
 [[nodiscard]] std::int64_t queries_per_image(const MsdaConfig& config);
 
+/// The configuration that a name spells out, "B3_640x960_d256_L3_h8_p6_q900", or with "enc" for "q900":
+/// images, height and width, channels, levels, heads, points, queries of an image. Strides are 8, 16, 32, ..,
+/// five and more levels begin at 4. Empty for a name of another form. @throws InvalidParameter as
+/// require_valid.
+[[nodiscard]] std::optional<MsdaConfig> msda_config_of_shape(const std::string& name);
+
 /// What one program of a kernel works on.
 enum class MsdaTiling {
   kBlock,  ///< a query with all of its heads, levels and points

@@ -8,6 +8,7 @@
 #include <natten_sim/core/contention_profile.hpp>
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/msda_config.hpp>
+#include <natten_sim/models/msda/msda_run.hpp>
 #include <natten_sim/models/msda/msda_time.hpp>
 #include <natten_sim/sim/msda/msda.hpp>
 #include <natten_sim/study/context.hpp>
@@ -39,11 +40,17 @@ struct MsdaQuestion {
   std::optional<Dtype>
       accumulator;  ///< type in which value gradients are added up: the tensors' or fp32; none: the tensors'
   std::optional<Dtype> dtype;  ///< type of the tensors; none: fp16 with an fp16 accumulator, else bf16
-  /// What adds the value's gradients, a row of the lowering table; none: the query-block kernel of Triton.
+  /// What adds the value's gradients, a row of the lowering table; none: what `update` is compiled from, or
+  /// the query-block kernel of Triton.
   std::optional<std::string> construct;
+  /// How this project's kernels add them; none: as the construct and the accumulator say, else red-16.
+  /// Devices without costs of these kernels answer for those of Triton, whatever it says.
+  std::optional<MsdaUpdate> update;
+  /// Type of locations and weights; none: fp32 in this project's kernels, the tensors' in those of Triton.
+  std::optional<Dtype> parameters;
   /// Dispatch orders; the answer has a pass for each.
   std::vector<QueryOrder> orders = {QueryOrder::kLinear};
-  std::string device = "h200";  ///< a device of the catalog that has atomics and MSDA kernels
+  std::string device = "h200";  ///< a device of the catalog that has atomics, and MSDA kernels or costs
   MsdaSampling sampling;
   std::optional<std::int64_t> l2_bytes;  ///< L2 capacity; none: the device's capacity for scattered data
   MsdaDetails details;
@@ -63,9 +70,20 @@ struct MsdaPass {
   std::optional<ScatterCost> updates;          ///< backward: updates of the value's gradient
 };
 
+/// How far predicted times are off on runs that no constant was fitted to.
+struct MsdaError {
+  std::string held_out;  ///< what those runs have of their own
+  std::int64_t unfitted_points = 0;
+  double unfitted_worst_ratio = 1;   ///< the larger of predicted / timed and its inverse
+  double unfitted_mean_ratio = 1;    ///< geometric mean of the same
+  std::vector<std::string> outside;  ///< members of the question beyond those runs: nothing is known then
+};
+
 struct MsdaAnswer {
   MsdaQuestion question;  ///< with both types filled in
-  MsdaKernel kernel;
+  MsdaKernel kernel;      ///< of Triton; occupancy and granule are those of the kernel that was answered for
+  bool own_kernel = false;         ///< this project's kernel was answered for, not the paper's in Triton
+  std::optional<MsdaError> error;  ///< of this project's kernel
   ContentionProfile profile;
   std::int64_t peak_bytes = 0;   ///< peak memory
   std::vector<MsdaPass> passes;  ///< in the order of the question
@@ -74,6 +92,9 @@ struct MsdaAnswer {
 /// Time O(samples) an order, about 25 ns a corner; the rest is closed form.
 /// @throws UnknownName or InvalidParameter naming a member of the question.
 [[nodiscard]] MsdaAnswer msda(const MsdaQuestion& question, const Context& context);
+
+/// The row of the lowering table that an update becomes; none for one that it lacks.
+[[nodiscard]] std::optional<std::string> construct_of(MsdaUpdate update, Dtype dtype);
 
 /// The cache that the question's device puts in front of its DRAM.
 [[nodiscard]] MsdaCache msda_cache(const MsdaQuestion& question, const Context& context);

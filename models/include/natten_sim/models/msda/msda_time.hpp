@@ -19,15 +19,17 @@ struct MsdaWork {
   double dram_bytes = 0;  ///< DRAM bytes, given what the L2 misses
 };
 
-enum class MsdaBound { kL2, kMemoryParallelism, kDram, kAtomics };
+/// kL2: corner reads, by the L2 or, of this project's kernels, by the L1's lines.
+enum class MsdaBound { kL2, kMemoryParallelism, kDram, kAtomics, kChain, kIssue, kLaunch };
 
 template <>
 struct NamesOf<MsdaBound> {
   static constexpr const char* kConcept = "bound";
-  static constexpr Name<MsdaBound> kTable[] = {{MsdaBound::kL2, "l2"},
-                                               {MsdaBound::kMemoryParallelism, "memory-parallelism"},
-                                               {MsdaBound::kDram, "dram"},
-                                               {MsdaBound::kAtomics, "atomics"}};
+  static constexpr Name<MsdaBound> kTable[] = {
+      {MsdaBound::kL2, "l2"},        {MsdaBound::kMemoryParallelism, "memory-parallelism"},
+      {MsdaBound::kDram, "dram"},    {MsdaBound::kAtomics, "atomics"},
+      {MsdaBound::kChain, "chain"},  {MsdaBound::kIssue, "issue"},
+      {MsdaBound::kLaunch, "launch"}};
 };
 
 struct MsdaTime {
@@ -38,6 +40,10 @@ struct MsdaTime {
   double parallelism_ns = 0;  ///< Little's law: DRAM bytes over what resident warps keep in flight
   double dram_ns = 0;
   double atomics_ns = 0;                    ///< backward: gradient updates
+  // Of this project's kernels (msda_run.hpp).
+  double chain_ns = 0;                      ///< what a warp waits for, step by step
+  double issue_ns = 0;                      ///< instructions
+  double launch_ns = 0;                     ///< launches, zeroing and conversion
   double achieved_bytes_per_ns = 0;         ///< DRAM bytes over kernel time
   double bandwidth_limit_bytes_per_ns = 0;  ///< what Little's law allows
 };

@@ -21,6 +21,8 @@ struct MsdaCase final : Case {
   Dtype parameters_dtype = Dtype::kFp32;  ///< of locations and weights: fp32 or `dtype`
   kernels::scatter_add::Path path = kernels::scatter_add::Path::kRed16;  ///< of a backward pass
   QueryOrder order = QueryOrder::kLinear;
+  MsdaSampling sampling;
+  bool fitted = false;  ///< constants of the model rest on this point
 
   /// "msda B4_800x1333_d256_L4 backward block bf16 red-16 linear"
   [[nodiscard]] std::string key() const override;
@@ -35,8 +37,7 @@ struct MsdaCase final : Case {
   [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const override;
 
   [[nodiscard]] kernels::msda::Problem problem() const;
-  /// None where the lowering table has no row for the path.
-  [[nodiscard]] std::optional<study::MsdaQuestion> question(const std::string& device) const;
+  [[nodiscard]] study::MsdaQuestion question(const std::string& device) const;
 };
 
 }  // namespace natten_sim::validate

@@ -23,6 +23,8 @@ struct PublishedRow {
   /// Whether the numbers are compared by their ratio, as times are. The tolerance bounds the deviation; for
   /// contended times it bounds by how much the larger of the ratio and its inverse exceeds 1.
   bool relative = false;
+  /// Whether ours is a constant that does not depend on what the row asks, so that agreeing shows nothing.
+  bool by_construction = false;
 };
 
 /// A row for two numbers, within the tolerance or outside it. The published one is printed with up to six
