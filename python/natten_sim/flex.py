@@ -457,7 +457,7 @@ def plan(
     queries, keys = _lengths(seqlen_q, seqlen_k)
     if isinstance(mask, str) and mask.startswith("varlen:"):  # where schedule() has tiles of each document
         bounds = bounds_of(mask, queries, keys)
-        if (len(bounds[0]), bounds[1].max()) != (queries, keys):
+        if (len(bounds[0]), int(bounds[1].max())) != (queries, keys):
             accepted = f"lengths whose sums are {queries} queries and {keys} keys"
             raise Error(f"mask: '{mask}' is not valid; accepted: {accepted}", "mask", mask, accepted)
         tables = tables_of_bounds(bounds, keys, q_block, kv_block)
