@@ -40,7 +40,7 @@ MsdaConclusion conclude(const MsdaAnswer& answer, const Context& context) {
     varied.tiling = tiling;
     ask(varied, {.tiling = tiling});
   }
-  if (question.phase == MsdaPhase::kBackward && !question.construct) {
+  if (question.phase == MsdaPhase::kBackward && !question.construct && !question.update) {
     const Dtype other = *question.accumulator == *question.dtype ? Dtype::kFp32 : *question.dtype;
     if (other != *question.accumulator) {
       MsdaQuestion varied = question;

@@ -208,4 +208,12 @@ TEST_CASE("a deformable pass is told the tiling or accumulator that msda() finds
   CHECK((end.change.has_value() || least > answer.passes.front().time.time_ns / 1.02));
 }
 
+TEST_CASE("a pass whose update was asked for is told no other accumulator") {
+  study::MsdaQuestion question{.config = builtin_msda_configs().front()};
+  question.phase = MsdaPhase::kBackward;
+  question.update = MsdaUpdate::kAtom;  // of 16 bits: fp32 has no such row in the lowering table
+  const study::MsdaConclusion end = study::conclude(study::msda(question, shipped()), shipped());
+  CHECK(end.asked == 1);  // the other tiling
+}
+
 }  // namespace
