@@ -129,6 +129,7 @@ const std::set<std::string> kRules = {
     "msda accumulator",
     "msda dtype",  // fp16 with an fp16 accumulator, else bf16
     "msda l2-bytes",
+    "msda update",
     "reuse dim-value",
     "reuse heads-kv",
     "reuse l2-bytes",
