@@ -1,6 +1,9 @@
 // Deviations, verdicts and summaries by hand; predictors against sums by hand; the shipped recordings.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/core/catalog.hpp>
