@@ -1,6 +1,9 @@
 // Deviations, verdicts and summaries by hand; predictors against sums by hand; the shipped recordings.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/core/catalog.hpp>
@@ -177,22 +180,30 @@ TEST_CASE("notes say what a recording lacks of its suite") {
 }
 
 TEST_CASE("every known miss of the shipped suites excuses exactly the points that it says") {
+  struct Excused {
+    std::size_t points = 0;  // of the recording that needs most: a miss of one GPU may be none of another
+    double worst = 0;
+  };
+  std::map<std::pair<std::string, std::size_t>, Excused> found;
   for (const Recording& recording :
        read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
-    const Suite& suite = find_suite(builtin_suites(), recording.head.suite);
     const Comparison comparison = compare({recording}, builtin_suites(), builtin_catalog().devices);
+    std::map<std::size_t, std::size_t> points;
+    for (const ComparisonRow& each : comparison.rows) {
+      if (!each.known_miss) continue;
+      Excused& excused = found[{recording.head.suite, *each.known_miss}];
+      excused.points = std::max(excused.points, ++points[*each.known_miss]);
+      excused.worst = std::max(excused.worst, std::abs(each.deviation));
+    }
+  }
+  for (const Suite& suite : builtin_suites()) {
     for (std::size_t i = 0; i < suite.known_misses.size(); ++i) {
       const KnownMiss& miss = suite.known_misses[i];
       if (miss.model.find("timed") != std::string::npos) continue;  // simulated on request only: a minute
-      const auto excused = std::count_if(comparison.rows.begin(), comparison.rows.end(),
-                                         [&](const ComparisonRow& each) { return each.known_miss == i; });
       INFO(suite.name << ": " << miss.point);
-      CHECK(static_cast<std::size_t>(excused) == miss.points);
-      double worst = 0;
-      for (const ComparisonRow& each : comparison.rows) {
-        if (each.known_miss == i) worst = std::max(worst, std::abs(each.deviation));
-      }
-      CHECK(miss.worst <= 1.25 * worst);  // what was seen, and room for how runs differ
+      const Excused excused = found[{suite.name, i}];
+      CHECK(excused.points == miss.points);
+      CHECK(miss.worst <= 1.25 * excused.worst);  // what was seen, and room for how runs differ
     }
   }
 }
@@ -369,7 +380,7 @@ TEST_CASE("nothing is excused in a suite that was predicted first") {
   }
 }
 
-TEST_CASE("every point that runs here is recorded on the H200, with at least 20 timed repetitions") {
+TEST_CASE("every recording of our kernels has all points, those on the H200 with 20 timed repetitions") {
   for (const Recording& recording :
        read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
     const Suite& suite = find_suite(builtin_suites(), recording.head.suite);
@@ -381,7 +392,7 @@ TEST_CASE("every point that runs here is recorded on the H200, with at least 20 
       CHECK(each.counters.size() == suite.counters.size());
       CHECK(each.timing.has_value() == suite.timed);
       CHECK(each.pace.has_value() == suite.paced);
-      if (each.timing) CHECK(each.timing->repetitions >= 20);
+      if (each.timing && recording.head.device.profile == "h200") CHECK(each.timing->repetitions >= 20);
     }
   }
 }

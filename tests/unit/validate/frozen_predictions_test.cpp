@@ -85,8 +85,8 @@ TEST_CASE("scatters that were predicted first: the goals that were kept, and tho
 
 TEST_CASE("deformable attention that was predicted first, and the error that its answers state") {
   std::map<std::string, double> frozen;  // times, by the point's key
-  for (const Json& row :
-       Json::parse(read_text("predictions", kData + "predictions/h200_msda_blind.json"))["rows"]) {
+  const Json predictions = Json::parse(read_text("predictions", kData + "predictions/h200_msda_blind.json"));
+  for (const Json& row : predictions.at("rows")) {
     if (row[1] == "launch_time_ns") frozen[row[0]] = row[3];
   }
   Ratios all;
