@@ -149,7 +149,10 @@ TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a state
     // Goals, recomputed: 1.5x either way under collapse and for proxies, where half is as far off as twice.
     const double ratio = 1 + row["deviation"].get<double>(), tolerance = row["tolerance"].get<double>();
     const double miss = tolerance == 0.5 ? std::max(ratio, 1 / ratio) - 1 : std::abs(ratio - 1);
-    CHECK((miss <= tolerance) == (row["verdict"] == "within"));
+    // A constant that agrees is within too, but counts for nothing.
+    const bool constant = row["verdict"] == "by construction";
+    if (constant) CHECK(row["note"] == "host");
+    CHECK((miss <= tolerance) == (row["verdict"] == "within" || constant));
     for (std::size_t i = 0; i < known.size(); ++i) {
       const std::string note = row["note"];
       if (row["verdict"] == "known deviation" && note.ends_with(known[i]["reason"].get<std::string>()) &&
@@ -167,7 +170,8 @@ TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a state
   CHECK(rows.size() == 380);
   CHECK(used.size() == known.size());  // no reason is left for a miss that is none any more
   // 276 and 38 while 12 cells of an H200 were fitted. Its constants come from a sweep of another one since.
-  CHECK(unfitted["within"] >= 286);
+  CHECK(unfitted["by construction"] == 183);  // host latencies: no evidence
+  CHECK(unfitted["within"] == 103);
   CHECK(unfitted["known deviation"] <= 40);
   // The CAS round trip is stored as the one that leaves these two cells without error in the mean.
   CHECK(cas_cells == 2);

@@ -31,10 +31,12 @@ MsdaConclusion conclude(const MsdaAnswer& answer, const Context& context) {
       return;
     take(msda_from_traffic(varied, {first.traffic}, context).passes.front().time.time_ns, change);
   };
-  const std::vector<MsdaKernel>& kernels = context.catalog.device(question.device).msda_kernels;
+  const Device& device = context.catalog.device(question.device);
+  const std::vector<MsdaKernel>& kernels = device.msda_kernels;
   for (const MsdaTiling tiling : values_of<MsdaTiling>()) {
-    const bool measured = std::any_of(kernels.begin(), kernels.end(),
-                                      [&](const MsdaKernel& kernel) { return kernel.tiling == tiling; });
+    const bool measured =
+        device.msda_costs || std::any_of(kernels.begin(), kernels.end(),
+                                         [&](const MsdaKernel& kernel) { return kernel.tiling == tiling; });
     if (tiling == question.tiling || !measured) continue;
     MsdaQuestion varied = question;
     varied.tiling = tiling;
