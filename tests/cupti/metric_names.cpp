@@ -42,7 +42,7 @@ int main() {
         expect(counter_on(label, chip) != nullptr || label == "l2_fabric_sectors",
                chip + " has " + label + " of '" + suite.name + "'");
       }
-      // A GA100 counts reductions and atomics of the L1 in two passes, so the msda suites record times only there.
+      // A GA100 counts reductions and atomics of the L1 in two passes: msda suites record times only there.
       const std::size_t passes = chip == "GA100" && suite.name.starts_with("msda") ? 2 : 1;
       expect(catalog->passes(metrics) == passes,
              chip + " reads the counters of '" + suite.name + "' in " + std::to_string(passes) + " pass(es)");
