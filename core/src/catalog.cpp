@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <type_traits>
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/closest_name.hpp>
@@ -23,8 +24,17 @@ bool ends_a_part(const std::string& name, std::size_t size) {
   return name[size] == '-' || is_digit(name[size]) != is_digit(name[size - 1]);
 }
 
-/// The entry of this name in another case. Else the one whose name begins so; of several the first, if they
-/// are sizes of one model, told apart behind the first dash: `wan` is the first of wan2-1-14b-720p, ..
+/// Sizes of one model differ behind the first dash of their names: `wan` is the first of wan2-1-14b-720p, ..
+/// Other entries that begin alike are none for each other: costs of another head dim are other costs.
+template <typename T>
+bool sizes_of_one_model(const T& one, const T& other) {
+  if (!std::is_same_v<T, Preset>) return false;
+  const std::string a = lower(one.name), b = lower(other.name);
+  return a.substr(0, a.find('-')) == b.substr(0, b.find('-'));
+}
+
+/// The entry of this name in another case. Else the one whose name begins so; of several none, or the first
+/// size of a model.
 template <typename T>
 const T* find_meant(const std::vector<T>& table, std::string_view name) {
   const std::string wanted = lower(name);
@@ -33,8 +43,7 @@ const T* find_meant(const std::vector<T>& table, std::string_view name) {
     const std::string own = lower(entry.name);
     if (own == wanted) return &entry;
     if (wanted.size() < kShortestBeginning || !own.starts_with(wanted) || !ends_a_part(own, wanted.size())) continue;
-    if (meant != nullptr && lower(meant->name).substr(0, own.find('-')) != own.substr(0, own.find('-')))
-      return nullptr;
+    if (meant != nullptr && !sizes_of_one_model(*meant, entry)) return nullptr;
     if (meant == nullptr) meant = &entry;
   }
   return meant;

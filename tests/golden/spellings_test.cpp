@@ -42,6 +42,8 @@ TEST_CASE("names of the catalog are read in any case, and by their beginning") {
   CHECK(result_of("count --preset Hunyuan-Video -w 18 24 24 --device H200") ==
         result_of("count --preset hunyuan-video -w 18 24 24 --device h200"));
   CHECK(result_of("count --preset wan -w 6 8 8") == result_of("count --preset wan2-1-14b-720p -w 6 8 8"));
+  // Costs of two head dims begin alike, and are not sizes of one thing.
+  check_refused("schedule --q-tiles 4 --costs fa4", {"costs", "fa4-h200-d128", "fa4-h200-d64"});
   CHECK(result_of("atomics --device H100") == result_of("atomics --device h100"));
   CHECK(Json::parse(run("atomics --device H100 --json").out)["input"]["device"] == "h100");
   CHECK(result_of("reuse -i 65536 --kernel FA2 -d 128 --device H200 --fidelity timed") ==

@@ -99,6 +99,9 @@ Keywords<MsdaQuestion> msda_keywords() {
   rows.add("construct", &Q::construct,
            "What adds gradients of the value: " + joined(study::scatter_constructs()) + " [msda-triton-block]",
            Echo::kWhenSet);
+  rows.add("update", &Q::update,
+           "How this project's kernels add gradients of the value [as construct and accumulator say]",
+           Echo::kWhenSet);
   rows.add("order", &Q::orders, "Dispatch order of the queries, or all of them [default]");
   rows.add("device", &Q::device, "Device with measured contention, see devices() [default]");
   rows.add("offsets", within(&Q::sampling, &MsdaSampling::offsets),
