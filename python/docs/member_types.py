@@ -93,7 +93,7 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"config": "B1_640_d256_L4", "order": "all", "tiling": "point"},
         {"config": "B1_640_d256_L4", "phase": "backward", "order": "all", "device": "a100-40gb", "l2_bytes": 2**20},
         {"config": "B1_640_d256_L4", "phase": "backward", "dtype": "fp32", "construct": "cuda-atomicadd-float"},
-        {"config": "B4_800x1333_d256_L4", "phase": "backward", "accumulator": "fp32", "device": "h200", "update": "red-16"},
+        {"config": "B4_800x1333_d256_L4", "phase": "backward", "device": "h200", "update": "red-16"},
     ]),
     ("Comparison", "compare", [{"recorded": str(ROOT / "data" / "recordings"), "suites": ["reuse", "stream", "natten"]}]),
 ]

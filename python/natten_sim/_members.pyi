@@ -799,6 +799,7 @@ class Calibration(Record):
     kind: Final[str]
     outside: Final[tuple[str, ...]]
     interval_ns: Final[IntervalNs | None]
+    held_out: Final[str]
 
 class IntervalNs(Record):
     low: Final[float]
@@ -836,6 +837,10 @@ class MsdaMembers:
     achieved_bytes_per_s: Final[float]
     little_bytes_per_s: Final[float]
     times_ns: Final[TimesNs]
+    rows: Final[int]
+    l2_misses: Final[int]
+    own_kernel: Final[bool]
+    calibration: Final[Calibration]
     borrowed_from: Final[str]
     updates: Final[int]
     addresses: Final[int]
@@ -862,6 +867,9 @@ class TimesNs(Record):
     memory_parallelism: Final[float]
     dram: Final[float]
     atomics: Final[float]
+    launch: Final[float]
+    chain: Final[float]
+    issue: Final[float]
 
 class MsdaSectors(Record):
     atom: Final[int]
@@ -897,6 +905,7 @@ class MsdaInput(Record):
     seed: Final[int]
     l2_bytes: Final[int]
     construct: Final[str]
+    update: Final[str]
 
 class ComparisonMembers:
     recordings: Final[tuple[Recording, ...]]
