@@ -9,6 +9,7 @@
 #include <natten_sim/sim/reuse/stack_distance.hpp>
 
 #include "catch.hpp"
+#include "pick.hpp"
 #include "seed.hpp"
 
 namespace {
@@ -17,9 +18,7 @@ using namespace natten_sim;
 
 const bool configured = natten_sim::test::configure_cases(3000);
 
-std::int64_t pick(std::int64_t lo, std::int64_t hi) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(lo, hi + 1));
-}
+using natten_sim::test::pick;
 
 /// Blocks, of which some are far more popular than others.
 std::vector<std::int64_t> random_trace() {

@@ -13,6 +13,7 @@
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
 #include "catch.hpp"
+#include "pick.hpp"
 #include "seed.hpp"
 
 namespace {
@@ -21,9 +22,7 @@ using namespace natten_sim;
 
 const bool configured = natten_sim::test::configure_cases(3000);
 
-std::int64_t pick(std::int64_t lo, std::int64_t hi) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(lo, hi + 1));
-}
+using natten_sim::test::pick;
 
 BackwardProblem random_problem() {
   BackwardProblem problem;

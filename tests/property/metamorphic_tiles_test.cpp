@@ -8,6 +8,7 @@
 
 #include "brute_force.hpp"
 #include "catch.hpp"
+#include "pick.hpp"
 #include "seed.hpp"
 
 namespace {
@@ -16,9 +17,7 @@ using namespace natten_sim;
 
 const bool configured = natten_sim::test::configure_cases(3000);
 
-std::int64_t pick(std::int64_t lo, std::int64_t hi) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(lo, hi + 1));
-}
+using natten_sim::test::pick;
 
 AxisMask random_axis(std::int64_t longest) {
   AxisMask axis;

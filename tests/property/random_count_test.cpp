@@ -9,16 +9,14 @@
 
 #include "brute_force.hpp"
 #include "catch.hpp"
+#include "pick.hpp"
 #include "seed.hpp"
 
 namespace {
 
 using namespace natten_sim;
 
-/// lo .. hi, all equally likely from the first case on.
-std::int64_t pick(std::int64_t lo, std::int64_t hi) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(lo, hi + 1));
-}
+using natten_sim::test::pick;
 
 AxisMask random_axis(std::int64_t longest) {
   AxisMask axis;

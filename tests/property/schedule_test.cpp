@@ -10,15 +10,14 @@
 #include <natten_sim/sim/schedules/schedule_dag.hpp>
 
 #include "catch.hpp"
+#include "pick.hpp"
 #include "seed.hpp"
 
 namespace {
 
 using namespace natten_sim;
 
-std::int64_t pick(std::int64_t lo, std::int64_t hi) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(lo, hi + 1));
-}
+using natten_sim::test::pick;
 std::int32_t pick32(std::int64_t lo, std::int64_t hi) { return static_cast<std::int32_t>(pick(lo, hi)); }
 
 template <typename T>

@@ -8,13 +8,10 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/search/windows/search.hpp>
 
+#include "pick.hpp"
+
 /// Random questions of the search by windows, strides and tiles.
 namespace natten_sim::test {
-
-/// lo .. hi, all equally likely from the first case on.
-inline std::int64_t pick(std::int64_t lo, std::int64_t hi) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(lo, hi + 1));
-}
 
 /// Thousandths, so that bounds are exact integers here and decimals there.
 struct Limits {
