@@ -15,6 +15,7 @@ import json
 import pathlib
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -148,6 +149,8 @@ def main():
     parser.add_argument("--list", type=pathlib.Path, help="one JSON line a mutant")
     options = parser.parse_args()
     options.build = options.build.resolve()
+    for stop in (signal.SIGTERM, signal.SIGHUP):  # ends through `finally`, as an interrupt does
+        signal.signal(stop, lambda *_: sys.exit(1))
 
     dirty = subprocess.run(["git", "status", "--porcelain", *ROOMS], cwd=ROOT, text=True, capture_output=True).stdout
     if dirty:
