@@ -15,6 +15,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/config.hpp"
+#include "cli/limits.hpp"
 #include "cli/output.hpp"
 #include "cli/sources.hpp"
 
@@ -178,7 +179,13 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
     Sources sources = sources_of(command, declared[index], rest);
     merge_config(command, commands, sources);
     check_company(command, sources);
-    return answer(command, sources);
+    const RunLimits limits(command, sources);
+    try {
+      return answer(command, sources);
+    } catch (const std::bad_alloc&) {
+      limits.explain_lack_of_memory();
+      throw;
+    }
   });
 }
 
