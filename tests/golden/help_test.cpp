@@ -31,7 +31,7 @@ std::string in_columns(int columns, const std::string& line) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST_CASE("help fits the columns that it has; only a word that is longer stands out") {
+TEST_CASE("help fits the columns that it has, but for a word that is longer") {
   for (const int columns : {60, 80, 132}) {
     for (const std::string& subcommand : kSubcommands) {
       for (const char* detail : {" -h", " --help"}) {
