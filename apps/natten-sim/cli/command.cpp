@@ -149,7 +149,13 @@ int answer(const Command& command, const Sources& sources) {
       form->take(i, *sources[i].file);
     }
   }
-  return form->answer(given);
+  const RunLimits limits(command, sources);
+  try {
+    return form->answer(given);
+  } catch (const std::bad_alloc&) {
+    limits.explain_lack_of_memory();
+    throw;
+  }
 }
 
 int run_program(int argc, char** argv, const std::vector<Command>& commands) {
@@ -197,13 +203,7 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
     Sources sources = sources_of(command, declared[index], rest);
     merge_config(command, commands, sources);
     check_company(command, sources);
-    const RunLimits limits(command, sources);
-    try {
-      return answer(command, sources);
-    } catch (const std::bad_alloc&) {
-      limits.explain_lack_of_memory();
-      throw;
-    }
+    return answer(command, sources);
   });
 }
 
