@@ -41,8 +41,8 @@ TEST_CASE("a batch from nowhere is an error, not an empty success") {
 
 TEST_CASE("numbers that are too small or too large for their type are bad input in a file too") {
   const std::string path = scratch_folder() + "/config.toml";
-  for (const char* text : {"window = 1e-320", "window = 1e400", "window = 9223372036854775808", "dense-steps = 1e-320",
-                           "attention-share = 1e400", "attention-share = nan"}) {
+  for (const char* text : {"window = 1e-320", "window = 1e400", "window = 9223372036854775808",
+                           "dense-steps = 1e-320", "attention-share = 1e400", "attention-share = nan"}) {
     write_text(path, std::string(text) + "\n");
     INFO(text);
     check_refused("count -i 64 --q-tile 8 --kv-tile 4 --config " + path, {"accepted"});
@@ -52,7 +52,8 @@ TEST_CASE("numbers that are too small or too large for their type are bad input 
 TEST_CASE("text that is no UTF-8 is bad input, and what is said of it is UTF-8") {
   for (const std::string line :
        {"count --preset '\xff\xfe'", "list '\xc3'", "count -i '\xff'", "validate stream --point '\xff\xfe=1'",
-        "schedule --q-tiles 4 --mask 'document:\xff'", "msda --workload '\xff'", "reuse -i 4096 --order '\xff'"}) {
+        "schedule --q-tiles 4 --mask 'document:\xff'", "msda --workload '\xff'",
+        "reuse -i 4096 --order '\xff'"}) {
     INFO(line);
     const auto done = run(line);
     CHECK(done.exit_code == 2);
@@ -63,7 +64,8 @@ TEST_CASE("text that is no UTF-8 is bad input, and what is said of it is UTF-8")
 TEST_CASE("a message stays short, and is cut between characters, however long what it quotes is") {
   std::string accents;
   for (int i = 0; i < 40'000; ++i) accents += "\u00e9";
-  for (const std::string line : {"count --preset ", "count -i 64 --backend ", "count -i ", "list ", "schedule --mask window:"}) {
+  for (const std::string line :
+       {"count --preset ", "count -i 64 --backend ", "count -i ", "list ", "schedule --mask window:"}) {
     const auto done = run(line + accents);
     INFO(line);
     CHECK(done.exit_code == 2);

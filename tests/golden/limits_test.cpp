@@ -26,14 +26,15 @@ TEST_CASE("what multiplies work has a bound that is checked first, and the error
   check_refused("atomics --rows 268435457", {"rows", "268435456"});
   check_refused("atomics --updates 4294967296", {"updates", "4294967295"});
   check_refused("search -i 64 --threads 1025", {"threads", "1..1024"});
-  check_refused("sweep count -i 64 -w 16 --q-tile 8 --kv-tile 4 --over stride=1:100000000:1", {"over", "at most"});
+  check_refused("sweep count -i 64 -w 16 --q-tile 8 --kv-tile 4 --over stride=1:100000000:1",
+                {"over", "at most"});
 }
 
 TEST_CASE("inputs without an end are refused at the limit of their kind") {
   check_refused("count -i 64 -w 16 --q-tile 8 --kv-tile 4 --batch /dev/zero", {"batch", "67108864 bytes"});
   check_refused("count -i 64 --config /dev/zero", {"config", "1048576 bytes"});
-  for (const std::string line :
-       {"count -i 64 --preset-file /dev/zero", "list devices --device-file /dev/zero", "count -i 64 --costs /dev/zero"}) {
+  for (const std::string line : {"count -i 64 --preset-file /dev/zero",
+                                 "list devices --device-file /dev/zero", "count -i 64 --costs /dev/zero"}) {
     check_refused(line, {"/dev/zero", "67108864 bytes"});
   }
 }
@@ -56,9 +57,10 @@ TEST_CASE("what needs more memory than --max-memory is refused, and --max-memory
 
 TEST_CASE("the memory of a schedule follows its tasks, not the square of its tiles") {
   if (kSanitized) return;
-  // A mask of 16,384 x 16,384 cells has 256 MiB, and two-pass needs its transpose, which the conclusion asks for.
-  // A copy in each plan would take another 256.
-  const auto done = run("schedule --q-tiles 16384 --mask window:0,0 --heads 1 --algorithm spt --max-memory 700");
+  // A mask of 16,384 x 16,384 cells has 256 MiB, and two-pass needs its transpose, which the conclusion asks
+  // for. A copy in each plan would take another 256.
+  const auto done =
+      run("schedule --q-tiles 16384 --mask window:0,0 --heads 1 --algorithm spt --max-memory 700");
   INFO(done.err);
   CHECK(done.exit_code == 0);
 }

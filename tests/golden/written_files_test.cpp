@@ -1,4 +1,5 @@
-// Files that a run writes are complete or absent, whatever ends it, and no surroundings change what is in them.
+// Files that a run writes are complete or absent, whatever ends it, and no surroundings change what is in
+// them.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -38,7 +39,8 @@ pid_t start(std::vector<std::string> words) {
 }
 
 std::vector<std::string> batch_words(const std::string& batch, const std::string& out) {
-  return {"count", "-i", "64", "-w", "16", "-s", "8", "--q-tile", "8", "--kv-tile", "4", "--batch", batch, "--output", out};
+  return {"count", "-i",        "64", "-w",      "16",  "-s",       "8", "--q-tile",
+          "8",     "--kv-tile", "4",  "--batch", batch, "--output", out};
 }
 
 std::string batch_of(int lines, int window) {
@@ -135,8 +137,9 @@ TEST_CASE("places where nothing can be written are bad input") {
 }
 
 TEST_CASE("locale, time zone, home and folder change no byte") {
-  for (const std::string line : {"list devices", "schedule --q-tiles 4 --kv-tiles 4 --json", "reuse -i 4096 --device h200 --csv",
-                                 "search -i 1024 -w 128 --top 3", "atomics --updates 1000 --json"}) {
+  for (const std::string line :
+       {"list devices", "schedule --q-tiles 4 --kv-tiles 4 --json", "reuse -i 4096 --device h200 --csv",
+        "search -i 1024 -w 128 --top 3", "atomics --updates 1000 --json"}) {
     const std::string folder = scratch_folder(), plain = folder + "/plain", other = folder + "/other";
     const std::string program = std::string("'") + NATTEN_SIM_PROGRAM + "' " + line;
     REQUIRE(shell_exit_code(program + " > " + plain) == 0);
@@ -152,7 +155,8 @@ TEST_CASE("locale, time zone, home and folder change no byte") {
 
 TEST_CASE("any number of threads gives the same bytes") {
   for (const std::string line :
-       {"search -i 64 64 --sparsity 0.5:0.9 --json --threads ", "search -i 30 48 80 --sparsity 0.8:0.95 --top 5 --csv --threads ",
+       {"search -i 64 64 --sparsity 0.5:0.9 --json --threads ",
+        "search -i 30 48 80 --sparsity 0.8:0.95 --top 5 --csv --threads ",
         "search -i 4096 --window-range 64:512 --pareto --json --threads ",
         "sweep count -i 64 --q-tile 8 --kv-tile 4 --over window=8:64:8 stride=1,2,4 --jobs "}) {
     const auto one = run(line + "1");
@@ -179,8 +183,9 @@ TEST_CASE("a byte order mark changes nothing in any format") {
   same(kSmall + " --batch", "{\"window\": [8]}\n");
   same("schedule --mask", "11\n11\n");
   same("reuse -i 512 --order", "0 1 2 3\n");
-  same("list presets --preset-file",
-       R"({"schema": "natten-sim.presets/1", "presets": [{"name": "mine", "layout": [64], "sources": {"layout": "me"}}]})");
+  same(
+      "list presets --preset-file",
+      R"({"schema": "natten-sim.presets/1", "presets": [{"name": "mine", "layout": [64], "sources": {"layout": "me"}}]})");
 }
 
 }  // namespace

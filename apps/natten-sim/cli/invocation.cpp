@@ -23,8 +23,8 @@ bool gives_json(const Command& command) {
 bool is_of_a_run(const OptionSpec& spec) {
   static const std::vector<std::string> kPictures = {"svg", "report", "perfetto", "out"};
   const std::string name = spec.name();
-  return name == "output" || name == "max-memory" || name == "max-time" || name.starts_with("emit-") || name.starts_with("svg-") ||
-         std::find(kPictures.begin(), kPictures.end(), name) != kPictures.end();
+  return name == "output" || name == "max-memory" || name == "max-time" || name.starts_with("emit-") ||
+         name.starts_with("svg-") || std::find(kPictures.begin(), kPictures.end(), name) != kPictures.end();
 }
 
 }  // namespace

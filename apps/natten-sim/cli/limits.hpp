@@ -17,9 +17,9 @@ struct LimitFlags {
 /// --max-memory and --max-time.
 [[nodiscard]] Options<LimitFlags> limit_rows();
 
-/// Keeps the process within the limits of a run while it lives. The system refuses memory beyond the first, so
-/// nothing has to be estimated: what asks for too much throws std::bad_alloc. When the time is over the process
-/// ends with an error, exit code 2 and no temporary file.
+/// Keeps the process within the limits of a run while it lives. The system refuses memory beyond the first,
+/// so nothing has to be estimated: what asks for too much throws std::bad_alloc. When the time is over the
+/// process ends with an error, exit code 2 and no temporary file.
 class RunLimits {
  public:
   /// @throws InvalidParameter naming the option.

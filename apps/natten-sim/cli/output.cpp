@@ -6,9 +6,8 @@
 #include <set>
 #include <utility>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/draw/text.hpp>
@@ -184,15 +183,15 @@ void ProgressBar::show(double fraction) {
   ++calls_;
   if (permille == permille_ && !seldom) return;
   permille_ = permille;
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   if (!is_due(seconds)) return;
   const std::string left =
       fraction > 0 && fraction < 1 ? ", " + time_left(seconds / fraction - seconds) + " left" : "";
   if (!terminal_) return print_remark(fmt::format("{}: {}%{}", label_, permille / 10, left));
   drawn_ = true;
   const std::string bar(static_cast<std::size_t>(permille / 40), '#');
-  std::fprintf(stderr, "\r%s [%-25s] %3d%%%s\033[K", label_.c_str(), bar.c_str(), permille / 10, left.c_str());
+  std::fprintf(stderr, "\r%s [%-25s] %3d%%%s\033[K", label_.c_str(), bar.c_str(), permille / 10,
+               left.c_str());
 }
 
 std::function<void(double)> ProgressBar::callback() {

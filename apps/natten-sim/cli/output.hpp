@@ -112,8 +112,8 @@ class Notes {
   bool quiet_;
 };
 
-/// How far a task is and about how long it will still take, on stderr. A terminal sees a bar once the task has
-/// taken a second. Elsewhere a line says so after 5 seconds, then after 10, 20, 40 and so on.
+/// How far a task is and about how long it will still take, on stderr. A terminal sees a bar once the task
+/// has taken a second. Elsewhere a line says so after 5 seconds, then after 10, 20, 40 and so on.
 class ProgressBar {
  public:
   ProgressBar(std::string label, bool quiet);

@@ -148,7 +148,8 @@ class PartialSchedule {
   std::vector<std::int32_t> tasks_;  // by KV tile
   std::vector<char> started_, reduced_;
   std::size_t places_a_head_ = 0;
-  std::vector<std::size_t> first_place_;  // of Q tile 0, by KV tile; wraps where that is before the first place
+  std::vector<std::size_t>
+      first_place_;  // of Q tile 0, by KV tile; wraps where that is before the first place
   std::vector<Started> order_;
   std::vector<std::vector<std::int32_t>> q_orders_, dq_orders_;
   bool undo_;

@@ -35,8 +35,8 @@ BlockMask transposed(const BlockMask& mask) {
   MaskCells::Cells cells(mask.work.size(), TileWork::kNone);
   for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
     for (const std::int32_t kv : attended.kv_of_q[static_cast<std::size_t>(q)])
-      cells[static_cast<std::size_t>(kv) * static_cast<std::size_t>(mask.q_tiles) + static_cast<std::size_t>(q)] =
-          mask.at(q, kv);
+      cells[static_cast<std::size_t>(kv) * static_cast<std::size_t>(mask.q_tiles) +
+            static_cast<std::size_t>(q)] = mask.at(q, kv);
   }
   return {mask.kv_tiles, mask.q_tiles, std::move(cells)};
 }
