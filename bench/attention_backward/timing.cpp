@@ -130,11 +130,8 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
     const std::string algorithm = !problem.mask.right ? "shift" : kernel.q_tile == 80 ? "spt" : "symmetric-shift";
     add(variants, problem, kernel, algorithm, gpu.sms, Turns::kUnordered, step + ", unordered");
     add(variants, problem, kernel, algorithm, gpu.sms, Turns::kOrdered, step + ", " + algorithm);
-    if (problem.mask.right) {
-      add(variants, problem, kernel, "best", gpu.sms, Turns::kOrdered, step + ", best");
-    } else {
-      variants.push_back({step + ", shift with spread starts", kernel, spread_starts(variants.back().table)});
-    }
+    if (problem.mask.right) continue;
+    variants.push_back({step + ", shift with spread starts", kernel, spread_starts(variants.back().table)});
   }
   return variants;
 }
