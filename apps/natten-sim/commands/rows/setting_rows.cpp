@@ -4,6 +4,7 @@
 
 #include <natten_sim/core/error.hpp>
 
+#include "cli/context.hpp"
 #include "cli/values.hpp"
 
 namespace natten_sim::cli {
