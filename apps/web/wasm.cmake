@@ -20,7 +20,7 @@ list(FILTER sources EXCLUDE REGEX "/(validate_rows|published_report|catalog_repo
 add_executable(natten_sim_web src/module.cpp ${lesson_sources} ${lessons} ${sources} ${names} ${commands} ${reuse_pictures})
 set_target_properties(natten_sim_web PROPERTIES OUTPUT_NAME natten-sim-web SUFFIX .js CXX_EXTENSIONS OFF)
 target_compile_features(natten_sim_web PRIVATE cxx_std_20)
-target_compile_definitions(natten_sim_web PRIVATE TOML_HEADER_ONLY=1)
+target_compile_definitions(natten_sim_web PRIVATE TOML_HEADER_ONLY=1 FMT_HEADER_ONLY=1)
 target_include_directories(natten_sim_web PRIVATE ${program} ${report}/include ${report}/src
   ${PROJECT_SOURCE_DIR}/validate/include ${PROJECT_SOURCE_DIR}/kernels/include)
 target_link_libraries(natten_sim_web PRIVATE natten_sim::study CLI11::CLI11 nlohmann_json::nlohmann_json

@@ -6,7 +6,7 @@
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/unique_keys.hpp>
 
-#include "cli/output.hpp"
+#include "cli/line_source.hpp"
 
 namespace natten_sim::cli {
 namespace {

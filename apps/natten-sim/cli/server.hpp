@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <natten_sim/io/json.hpp>
+
 #include "cli/invocation.hpp"
 
 namespace natten_sim::cli {
