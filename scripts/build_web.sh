@@ -20,7 +20,7 @@ export NODE_PATH=${NODE_PATH-/usr/share/nodejs}
 launcher=$(command -v ccache || true)
 emcmake cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=MinSizeRel -DCMAKE_CXX_FLAGS_MINSIZEREL="-Os -DNDEBUG" \
   -DNATTEN_SIM_UNITY=ON -DNATTEN_SIM_CUDA=OFF ${launcher:+-DCMAKE_CXX_COMPILER_LAUNCHER="$launcher"}
-cmake --build "$build" --target natten_sim_web
+cmake --build "$build" --target natten_sim_web_module
 mkdir -p "$1"
 cp "$root"/apps/web/pages/* "$build/apps/web/natten-sim-web.js" "$1"
 printf '%s\n' "$1/index.html"

@@ -18,7 +18,7 @@ file(GLOB sources CONFIGURE_DEPENDS ${program}/cli/*.cpp ${program}/commands/row
 list(FILTER sources EXCLUDE REGEX "/(validate_rows|published_report|catalog_report|closings/validation)\\.cpp$")
 
 add_executable(natten_sim_web src/module.cpp ${lesson_sources} ${lessons} ${sources} ${names} ${commands} ${reuse_pictures})
-set_target_properties(natten_sim_web PROPERTIES OUTPUT_NAME natten-sim-web SUFFIX .js CXX_EXTENSIONS OFF)
+set_target_properties(natten_sim_web PROPERTIES OUTPUT_NAME module SUFFIX .js CXX_EXTENSIONS OFF)
 target_compile_features(natten_sim_web PRIVATE cxx_std_20)
 target_compile_definitions(natten_sim_web PRIVATE TOML_HEADER_ONLY=1 FMT_HEADER_ONLY=1)
 target_include_directories(natten_sim_web PRIVATE ${program} ${report}/include ${report}/src
@@ -27,7 +27,13 @@ target_link_libraries(natten_sim_web PRIVATE natten_sim::study CLI11::CLI11 nloh
   fmt::fmt-header-only tomlplusplus::tomlplusplus)
 natten_sim_flags(natten_sim_web)
 natten_sim_batches(natten_sim_web)
-# One file, the module in it as base64: a page from a folder (file://) may not fetch.
-target_link_options(natten_sim_web PRIVATE -sSINGLE_FILE=1 -sMODULARIZE=1 -sEXPORT_NAME=natten_sim_module
+target_link_options(natten_sim_web PRIVATE -sMODULARIZE=1 -sEXPORT_NAME=natten_sim_module
   -sEXPORTED_FUNCTIONS=_natten_sim_answer,_malloc,_free -sEXPORTED_RUNTIME_METHODS=stringToUTF8,lengthBytesUTF8,UTF8ToString
   -sENVIRONMENT=web,node -sFILESYSTEM=0 -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=1gb -sTOTAL_STACK=1mb --no-entry)
+# One file, the module in it: a page from a folder (file://) may not fetch.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(packed ${CMAKE_CURRENT_BINARY_DIR}/natten-sim-web.js)
+add_custom_command(OUTPUT ${packed}
+  COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/pack_module.py $<TARGET_FILE:natten_sim_web> ${packed}
+  DEPENDS natten_sim_web pack_module.py)
+add_custom_target(natten_sim_web_module DEPENDS ${packed})

@@ -49,17 +49,22 @@
     return svg;
   }
 
+  // Rows of `reuse` on a real device; the last one, in time, on demand.
   function real(state) {
-    const options = (order, causal) => ({ seqlen: [state.kilotokens * 1024], "head-dim": 128, dtype: "bf16", device: state.device, order, causal });
-    const rows = [];
-    for (const causal of [false, true]) for (const order of ["cyclic", "sawtooth"]) {
+    const tokens = state.kilotokens * 1024;
+    const asked = { seqlen: [tokens], "head-dim": 128, dtype: "bf16", device: state.device };
+    const row = (name, options) => {
       try {
-        const result = ask("reuse", options(order, causal));
-        rows.push([`${causal ? "causal" : "full"}, ${order}`, number(result.sectors.total), number(result.cold_sectors), number(result.miss_sectors), bytes(result.dram_read_bytes), `${(result.hit_rate * 100).toFixed(1)}%`]);
-      } catch (error) { rows.push([`${causal ? "causal" : "full"}, ${order}`, error.message, "", "", "", ""]); }
-    }
-    return element("div", {}, element("h2", {}, `One head of ${number(state.kilotokens * 1024)} tokens, head dim 128, on ${state.device}, CTAs in step`),
-      table(["mask, order", "sectors read", "at least", "missed", "DRAM read", "hits"], rows));
+        const result = ask("reuse", { ...asked, ...options });
+        return [name, number(result.sectors.total), number(result.cold_sectors), number(result.miss_sectors), bytes(result.dram_read_bytes), `${(result.hit_rate * 100).toFixed(1)}%`];
+      } catch (error) { return [`${name}: ${error.message}`, "", "", "", "", ""]; }
+    };
+    const heads = ["mask and order", "sectors", "at least", "missed", "DRAM read", "hits"];
+    const rows = [row("full, cyclic, in step", { order: "cyclic" }), row("full, sawtooth, in step", { order: "sawtooth" }), row("causal, cyclic, in step", { order: "cyclic", causal: true, fidelity: "lru" })];
+    const shown = element("div", {}, table(heads, rows));
+    const run = () => shown.replaceChildren(table(heads, [...rows, row("causal, FlashAttention-2, in time", { kernel: "fa2", causal: true, fidelity: "timed" })]));
+    return element("div", {}, element("h2", {}, `One head of ${number(tokens)} tokens, head dim 128, on ${state.device}`), shown,
+      element("p", {}, element("button", { type: "button", onclick: run }, "Let the CTAs of FlashAttention-2 run in time (takes seconds)")));
   }
 
   function draw(state, place) {

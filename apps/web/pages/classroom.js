@@ -185,7 +185,7 @@ const Classroom = (() => {
 
   // Horizontal bars: [label, value, text]; one scale from 0.
   function bars(rows, color = "var(--blue)") {
-    const width = 560, left = 190, line = 24;
+    const width = Math.max(320, Math.min(560, document.querySelector("#result").clientWidth)), left = Math.min(190, width * .42), line = 24;
     const most = Math.max(...rows.map((row) => row[1]), 1e-9);
     const svg = element("svg", { viewBox: `0 0 ${width} ${rows.length * line + 4}`, width, role: "img", "aria-label": rows.map((row) => `${row[0]}: ${row[2]}`).join(", ") });
     rows.forEach(([label, value, text, own], i) => {

@@ -25,7 +25,7 @@
     const workers = result.passes[0].workers;
     const scale = inner / Math.max(span, 1e-9);
     const height = workers * line + 30, width = left + inner + right;
-    const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": `Gantt chart: ${workers} workers until ${number(result.algorithms[0].makespan)}` });
+    const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": `Gantt chart: ${workers} workers until ${number(result.makespan)}` });
     for (const tick of round_ticks(span)) {
       const x = left + tick * scale;
       svg.append(element("line", { class: "grid", x1: x, x2: x, y1: 0, y2: workers * line }), element("text", { x, y: workers * line + 16, "text-anchor": "middle", class: "soft" }, number(tick)));
@@ -46,10 +46,10 @@
   }
 
   function panel(name, result, span) {
-    const facts = result.algorithms[0];
+    const facts = result;
     const part = element("section", {}, element("h3", {}, name));
-    if (facts.not_applicable) part.append(element("p", { class: "problem" }, `Does not apply here; it takes ${facts.not_applicable}.`));
-    else if (facts.deadlock) part.append(element("p", { class: "problem" }, "It hangs."), element("p", {}, facts.deadlock.waits ?? facts.deadlock));
+    if (facts.not_applicable) part.append(element("p", { class: "problem" }, `Does not apply here: ${facts.not_applicable}`));
+    else if (facts.deadlock) part.append(element("p", { class: "problem" }, "It hangs."), element("ol", {}, ...String(facts.deadlock).replace("deadlock: ", "").split(", which is ").map((each) => element("li", {}, each))));
     else part.append(numbers([["makespan", number(facts.makespan)], ["lower bound", number(facts.lower_bound)], ["gap", `${(facts.optimality_gap * 100).toFixed(1)}%`], ["busy", `${(facts.utilization * 100).toFixed(0)}%`],
       ["waits: start / turn / end", [facts.bubble.startup, facts.bubble.wait_for_turn, facts.bubble.tail].map((each) => number(each)).join(" / ")]]),
       element("div", { class: "scroll" }, picture(result, span)));
@@ -57,7 +57,7 @@
   }
 
   const gantt = (state, algorithm) => ask("gantt", { ...asked(state), algorithm });
-  const makespan = (result) => result.algorithms[0].makespan ?? 0;
+  const makespan = (result) => result.makespan ?? 0;
 
   // ---- Beat the scheduler: chains as chips on lanes; one order of chains a worker, dQ added up in the order of turns.
 
@@ -147,7 +147,7 @@
     place.append(element("div", { class: "pair" }, panel(state.left, results[0], span), panel(state.right, results[1], span)),
       legend([["color-mix(in srgb, var(--blue) 42%, transparent)", "computes (KV tile · Q tile)"], ["var(--blue)", "adds up dQ"], ["var(--ground)", "gap: waits"]].concat([["transparent; outline:2px solid var(--ink)", "on the critical path"]])));
     const rows = algorithms.map(([name]) => {
-      const facts = (name === state.left ? results[0] : name === state.right ? results[1] : gantt(state, name)).algorithms[0];
+      const facts = (name === state.left ? results[0] : name === state.right ? results[1] : gantt(state, name));
       const end = facts.not_applicable ? "does not apply" : facts.deadlock ? "hangs" : number(facts.makespan);
       return [name, end, facts.makespan ? `${(facts.optimality_gap * 100).toFixed(1)}%` : "", facts.makespan ? `${(facts.utilization * 100).toFixed(0)}%` : "", facts.hang_free === "any_workers" ? "any number" : facts.hang_free ? "these workers" : ""];
     });
@@ -156,7 +156,7 @@
   }
 
   const base = { left: "ascending", right: "descending", mask: "causal", tiles: 8, heads: 2, workers: 8, compute: 7, reduce: 2, handoff: 0, release: "at-once" };
-  const one = (state, algorithm) => (ask) => ask("schedule", { ...asked(state), algorithm }).algorithms[0].makespan;
+  const one = (state, algorithm) => (ask) => ask("schedule", { ...asked(state), algorithm }).makespan;
   page({
     defaults: base, controls, draw,
     ready(change) {

@@ -6,7 +6,7 @@
     causal: state.causal.map(Boolean), "q-tile": state.q_tile, "kv-tile": state.kv_tile });
   const NAMES = ["input", "window", "stride", "dilation", "causal", "q_tile", "kv_tile"];
   const START = {
-    1: { input: [64], window: [16], stride: [8], dilation: [1], causal: [0], q_tile: [8], kv_tile: [4], at: [3] },
+    1: { input: [64], window: [16], stride: [1], dilation: [1], causal: [0], q_tile: [8], kv_tile: [4], at: [3] },
     2: { input: [48, 48], window: [16, 16], stride: [1, 1], dilation: [1, 1], causal: [0, 0], q_tile: [8, 8], kv_tile: [8, 8], at: [2, 2] },
     3: { input: [30, 48, 80], window: [18, 24, 24], stride: [1, 1, 1], dilation: [1, 1, 1], causal: [0, 0, 0], q_tile: [4, 8, 8], kv_tile: [2, 8, 8], at: [3, 3, 5] },
   };
