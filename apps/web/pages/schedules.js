@@ -21,7 +21,8 @@
   const costs = (state) => ({ workers: state.workers, compute: state.compute, reduce: state.reduce, handoff: state.handoff, release: state.release });
 
   function picture(result, span) {
-    const left = 26, right = 12, line = 24, inner = 520;
+    const room = document.querySelector("#result").clientWidth, narrow = innerWidth < 740;
+    const left = 26, right = 12, line = 24, inner = Math.max(260, Math.min(520, (narrow ? room : room / 2) - left - right - 14));
     const workers = result.passes[0].workers;
     const scale = inner / Math.max(span, 1e-9);
     const height = workers * line + 30, width = left + inner + right;
