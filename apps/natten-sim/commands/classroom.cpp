@@ -81,10 +81,11 @@ Command classroom_command() {
   rows.include(output_rows(), &ClassroomFlags::output);
   Command command{
       .name = "classroom", .position = 85, .summary = "Write the pages to play with, for any browser"};
-  command.footer =
-      "Open DIR/index.html: no server is needed, and nothing leaves the browser.\n"
-      "Example: natten-sim classroom --out lecture";
-  bind(command, rows, run_classroom);
+  command.group = kHelpCommands;
+  command.examples = {"natten-sim classroom --out lecture"};
+  command.notes = "Open DIR/index.html: no server is needed, and nothing leaves the browser.";
+  command.exit_codes = "0 done; 1 internal error, 2 bad input.";
+  bind(command, rows.essentials({"out", "json"}), run_classroom);
   return command;
 }
 
