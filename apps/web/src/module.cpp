@@ -13,7 +13,7 @@ std::vector<Command> built_in_lessons();
 
 namespace {
 
-std::vector<Command> all_commands() {
+std::vector<Command> commands_of_module() {
   std::vector<Command> all = built_in_commands();
   for (Command& lesson : built_in_lessons()) all.push_back(std::move(lesson));
   return all;
@@ -25,7 +25,7 @@ std::vector<Command> all_commands() {
 /// @return the answer, valid until the next call
 extern "C" const char* natten_sim_answer(const char* request) {
   using namespace natten_sim::cli;
-  static const std::vector<Command> commands = all_commands();
+  static const std::vector<Command> commands = commands_of_module();
   static Server server(commands);
   static std::string answer;
   answer = server.respond(request);
