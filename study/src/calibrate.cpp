@@ -57,6 +57,7 @@ MeasuredLaunch launch_of_run(const KernelRun& run, const PassCosts& costs, const
   MeasuredLaunch launch;
   launch.work = work_of(time_question(run), costs, 1, context);
   launch.ms = *run.ms;
+  launch.rest_ms = run.rest_ms;
   if (run.min_ms && run.max_ms) launch.spread = std::max(0.0, *run.max_ms - *run.min_ms) / *run.ms;
   return launch;
 }
@@ -73,7 +74,7 @@ std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& cont
     run.batch = 1;
     run.dilation = {};
     run.causal = {};
-    run.ms = run.min_ms = run.max_ms = run.perm_q_ms = run.perm_kv_ms = run.unperm_o_ms = std::nullopt;
+    run.ms = run.min_ms = run.max_ms = run.perm_q_ms = run.perm_kv_ms = run.unperm_o_ms = run.rest_ms = std::nullopt;
     if (kernel.dense) {
       run.window = preset.layout;
       run.stride = {};
@@ -256,6 +257,7 @@ TimeQuestion time_question(const KernelRun& run) {
                     .head_dim_value = run.head_dim,
                     .element_bytes = element_bytes(run.dtype)};
   question.dtype = run.dtype;
+  question.rest_ms = run.rest_ms;
   return question;
 }
 
