@@ -42,7 +42,7 @@ TABLES = [
 ]
 TILES = {1: ["128"], 2: ["16x8", "8x16"], 3: ["4x4x8", "2x8x8"]}
 RANDOM_PROBLEMS = 20
-REST_US = 1100  # between launches that scripts/time_beside_flexattention.py times one after the other
+REST_US = 380  # between launches that scripts/time_beside_flexattention.py times one after the other
 
 
 def words(numbers):

@@ -243,6 +243,18 @@ KernelCosts& entry_of(const CalibratedPass& pass, const KernelRun& run, std::vec
   return entries.back();
 }
 
+/// Copies that no run timed keep the rates that are known of the kernel on the device, with their source.
+void keep_permutation_rates(const Catalog& catalog, KernelCosts& entry) {
+  for (const KernelCosts& known : catalog.kernel_costs) {
+    if (known.kernel != entry.kernel || known.device != entry.device) continue;
+    for (const PermutationRate& rate : known.permutation) {
+      const auto same_axes = [&](const PermutationRate& own) { return own.axes == rate.axes; };
+      if (std::none_of(entry.permutation.begin(), entry.permutation.end(), same_axes))
+        entry.permutation.push_back(rate);
+    }
+  }
+}
+
 }  // namespace
 
 TimeQuestion time_question(const KernelRun& run) {
@@ -293,6 +305,7 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
          permutation_rates(runs, entry.passes.back().launch_us, question.source, context))
       entry.permutation.push_back(std::move(rate));
   }
+  for (KernelCosts& entry : answer.entries) keep_permutation_rates(context.catalog, entry);
   return answer;
 }
 
