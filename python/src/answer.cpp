@@ -50,6 +50,18 @@ nb::object Answer::fields() {
   return fields_;
 }
 
+nb::object Answer::conclusion() {
+  if (!conclusion_.is_valid()) {
+    std::optional<report::Closing> found;
+    {
+      nb::gil_scoped_release released;
+      found = closing();
+    }
+    conclusion_ = found ? frozen(report::closing_fields(*found)) : nb::none();
+  }
+  return conclusion_;
+}
+
 void translate_error(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
@@ -66,16 +78,18 @@ void translate_error(const std::exception_ptr& thrown, void*) {
 
 void bind_answers(nb::module_& module) {
   nb::register_exception_translator(translate_error);
-  nb::class_<Answer>(module, "Answer",
-                     "What a function of this package answered. The members of the result are attributes, "
-                     "which cannot be\nset; the whole object is what the program prints with --json, without\n"
-                     "its conclusion.")
+  nb::class_<Answer>(
+      module, "Answer",
+      "What a function of this package answered. The members of the result are attributes, "
+      "which cannot be\nset; the whole object is what the program prints with --json, without\n"
+      "its conclusion.")
       .def(
           "to_dict", [](const Answer& self) { return python_part("json", "loads")(self.json()); },
           nb::sig("def to_dict(self) -> dict[str, typing.Any]"),
           "The program's JSON object as plain dicts and lists.\n\n"
           "Returns:\n"
-          "    `schema`, `version`, `input` (with every default filled in) and `result`; units are in the names "
+          "    `schema`, `version`, `input` (with every default filled in) and `result`; units are in the "
+          "names "
           "of members.")
       .def("to_json", &Answer::json,
            "The same as text.\n\n"
@@ -119,6 +133,15 @@ void bind_answers(nb::module_& module) {
           "result", [](Answer& self) { return self.fields(); },
           nb::for_getter(nb::sig("def result(self) -> natten_sim._record.Record")),
           "All members of the result: a record.")
+      .def_prop_ro(
+          "conclusion", [](Answer& self) { return self.conclusion(); },
+          nb::for_getter(nb::sig("def conclusion(self) -> natten_sim._record.Record | None")),
+          "What it comes down to: `sentence`, and its parts `limit` (what limits it), `change` (what to "
+          "change "
+          "first),\n`options` (the change by names of `input`), `gain` (before over after) and `certainty`. "
+          "It "
+          "asks the model about\nother choices, once, when it is read first; None where there is nothing to "
+          "conclude.")
       .def("__getattr__", attribute, nb::sig("def __getattr__(self, name: str) -> typing.Any"))
       .def("__dir__", attribute_names, nb::sig("def __dir__(self) -> list[str]"))
       .def("__str__", &Answer::text)

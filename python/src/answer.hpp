@@ -7,6 +7,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/study/context.hpp>
 
@@ -27,6 +28,8 @@ class Answer {
   [[nodiscard]] virtual Json result() const = 0;
   [[nodiscard]] virtual std::string text() const = 0;
   [[nodiscard]] virtual std::string csv() const = 0;
+  /// What it comes down to; asks the model again, for seconds where the answer took seconds.
+  [[nodiscard]] virtual std::optional<report::Closing> closing() const = 0;
   /// Names of what can be drawn.
   [[nodiscard]] virtual std::vector<std::string> pictures() const = 0;
   /// None: the first of them. @throws InvalidParameter when there is nothing to draw, or too much.
@@ -36,9 +39,11 @@ class Answer {
   [[nodiscard]] std::string json() const;
   /// `result` with attributes; made once.
   [[nodiscard]] nb::object fields();
+  /// closing() with attributes, None without one; made once, when it is asked for.
+  [[nodiscard]] nb::object conclusion();
 
  private:
-  nb::object fields_;
+  nb::object fields_, conclusion_;
 };
 
 /// Registers Answer and natten_sim.Error.

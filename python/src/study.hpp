@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -50,6 +52,8 @@ struct Study {
   std::string (*csv)(const A&, const study::Context&, const Json& input);
   /// What can be drawn of an answer, the one that is drawn unless another is named first.
   std::vector<Picture<A>> (*pictures)(const A&);
+  /// What it comes down to; null: nothing.
+  std::optional<report::Closing> (*closing)(const A&, const study::Context&) = nullptr;
 };
 
 /// The catalog that ships with the package.
@@ -87,6 +91,9 @@ class AnswerOf final : public Answer {
   [[nodiscard]] Json result() const override { return study_->result(answer_, *context_); }
   [[nodiscard]] std::string text() const override { return study_->text(answer_, *context_); }
   [[nodiscard]] std::string csv() const override { return study_->csv(answer_, *context_, input()); }
+  [[nodiscard]] std::optional<report::Closing> closing() const override {
+    return study_->closing == nullptr ? std::nullopt : study_->closing(answer_, *context_);
+  }
   [[nodiscard]] std::vector<std::string> pictures() const override {
     std::vector<std::string> names;
     for (const Picture<A>& picture : study_->pictures(answer_)) names.push_back(picture.name);

@@ -19,7 +19,7 @@ FUNCTIONS = {"count": "count", "search": "search", "advise": "advise", "calibrat
 METHODS: dict[str, str] = {
     "json": "to_json", "csv": "to_csv", "svg": "svg", "ascii": "__str__", "emit": "emit", "at_q_tile": "tile_map", "emit_table": "table",
     "emit_header": "header", "emit_binary": "binary", "perfetto": "trace", "recorded_run": "gantt", "picture": "svg",
-    "svg_histogram": "svg", "svg_remedies": "svg", "svg_roofline": "svg", "save": "costs",
+    "svg_histogram": "svg", "no_conclusion": "conclusion", "svg_remedies": "svg", "svg_roofline": "svg", "save": "costs",
 }
 # Of what a function takes under another name.
 OTHERS: dict[str, str] = {
@@ -28,7 +28,7 @@ OTHERS: dict[str, str] = {
 }
 REASONS: dict[str, str] = {
     "help": "help(natten_sim.count)",
-    "output": "text is returned, not written", "quiet": "nothing is printed", "no_conclusion": "answers have none",
+    "output": "text is returned, not written", "quiet": "nothing is printed", "color": "nothing is printed",
     "config": "keywords come from wherever the caller keeps them", "options": "likewise: msda's name of --config",
     "batch": "count_many(), or a loop", "timing": "time.perf_counter()",
     "predictions": "a case of validate, whose predictions compare() shows",

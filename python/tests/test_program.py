@@ -89,6 +89,14 @@ def test_an_answer_is_the_programs_json_to_the_byte(
 
 
 @pytest.mark.parametrize(("function", "keywords", "line"), SAME, ids=[line for _, _, line in SAME])
+def test_a_conclusion_is_the_programs(program: Program, function: str, keywords: dict[str, Any], line: str) -> None:
+    conclusion = getattr(natten_sim, function)(**keywords).conclusion
+    printed = json.loads(program.run(*line.split(), "--json").stdout)["result"].get("conclusion")
+    assert (None if conclusion is None else conclusion.to_dict()) == printed
+    assert (printed is None) == (function == "calibrate")
+
+
+@pytest.mark.parametrize(("function", "keywords", "line"), SAME, ids=[line for _, _, line in SAME])
 def test_tables_are_the_programs_csv(program: Program, function: str, keywords: dict[str, Any], line: str) -> None:
     assert getattr(natten_sim, function)(**keywords).to_csv() == program.run(*line.split(), "--csv").stdout
 

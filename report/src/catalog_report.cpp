@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 
 #include <natten_sim/core/registry.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
 namespace tables {
@@ -39,6 +41,42 @@ Json catalog_json(const Catalog& catalog, const CatalogTable& table) {
 std::string catalog_csv(const Catalog& catalog, const CatalogTable& table) {
   const std::vector<Json> rows = table.rows(catalog);
   return csv_table(rows.front(), rows);
+}
+
+Json catalog_names_json(const Catalog& catalog) {
+  Json names = Json::object();
+  for (const CatalogTable* table : catalog_tables()) {
+    names[table->name] = Json::array();
+    for (const Json& entry : table->entries(catalog)) names[table->name].push_back(entry.at("name"));
+  }
+  return names;
+}
+
+std::string catalog_names_csv(const Catalog& catalog) {
+  std::vector<Json> rows;
+  for (const CatalogTable* table : catalog_tables()) {
+    for (const Json& entry : table->entries(catalog)) {
+      rows.push_back({{"list", table->name},
+                      {"name", entry.at("name")},
+                      {"source", entry.contains("source") ? entry.at("source") : Json()}});
+    }
+  }
+  return csv_table(rows.front(), rows);
+}
+
+std::string catalog_names_text(const Catalog& catalog) {
+  std::string text;
+  const Json all = catalog_names_json(catalog);
+  for (const auto& [list, names] : all.items()) {
+    std::string line = fmt::format("{} ({}): ", list, names.size());
+    bool first = true;
+    for (const Json& name : names) {
+      line += (first ? "" : ", ") + name.get<std::string>();
+      first = false;
+    }
+    text += wrapped_text(line);
+  }
+  return text + "\n`natten-sim list NAME` says what is known of each, and from where.\n";
 }
 
 }  // namespace natten_sim::report

@@ -8,8 +8,8 @@ using natten_sim::test::run;
 
 TEST_CASE("a subcommand in one file has help, completion, options and output like the others") {
   const std::string help = run("--help").out;
-  CHECK(help.find("msda") < help.find("greet"));
-  CHECK(help.find("greet") < help.find("list"));
+  CHECK(help.find("\n  msda ") < help.find("\n  greet "));
+  CHECK(help.find("\n  greet ") < help.find("\n  list "));
   CHECK(run("greet --help").out.find("Whom to greet") != std::string::npos);
   CHECK(run("completion fish").out.find("__fish_seen_subcommand_from greet' -l name") != std::string::npos);
   CHECK(run("greet --name Ada").out == "hello, Ada\n");

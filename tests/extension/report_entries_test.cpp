@@ -21,6 +21,16 @@ using natten_sim::test::run;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+/// Help without its line breaks.
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\n';
+    if (!blank || (!line.empty() && line.back() != ' ')) line += blank ? ' ' : c;
+  }
+  return line;
+}
+
 void check_completed(const std::string& name) {
   for (const std::string shell : {"bash", "zsh", "fish"}) {
     INFO(shell);
@@ -51,8 +61,8 @@ TEST_CASE("a view from one file is completed, at its place, and shows recordings
 TEST_CASE(
     "a table from one file is in list's help, completion and errors, and prints as text, CSV and JSON") {
   check_completed("presets backends dtypes devices kernels");
-  CHECK(has(run("--help").out, "List the presets, backends, dtypes, devices or kernels"));
-  CHECK(has(run("list").err, "presets, backends, dtypes, devices or kernels"));
+  CHECK(has(one_line(run("--help").out), "List the presets, backends, dtypes, devices or kernels"));
+  CHECK(has(run("list").out, "dtypes ("));
   CHECK(has(run("list dtypes").out, "bf16: "));
   CHECK(has(run("list dtypes --csv").out, "name,backends\n"));
   const Json rows = result_of("list dtypes")["dtypes"];
@@ -63,7 +73,7 @@ TEST_CASE(
 TEST_CASE(
     "a picture from one file is in reuse's help and completion, is drawn, and gives the rows of --csv") {
   CHECK(
-      has(run("reuse --help").out, "curve of misses over capacities, operands of sectors by operand, sweep"));
+      has(one_line(run("reuse --help").out), "curve of misses over capacities, operands of sectors by operand, sweep"));
   check_completed("histogram curve operands sweep");
   // One Q tile of 128 rows with 128 bytes each: all sectors are read once.
   CHECK(run("reuse -i 128 -d 64 --tile 128 --picture operands --csv").out == "q,k,v,o\n512,512,512,512\n");

@@ -245,7 +245,7 @@ TEST_CASE("every option of search may stand in a line") {
   std::istringstream help(run("search --help").out);
   const std::vector<std::string> elsewhere = {"help",  "config", "preset-file", "device-file",  "costs",
                                               "batch", "emit",   "threads",     "timing",       "json",
-                                              "csv",   "output", "quiet",       "no-conclusion"};
+                                              "csv",   "output", "quiet",       "no-conclusion", "color"};
   int options = 0;
   for (std::string line; std::getline(help, line);) {
     const std::size_t dashes = line.find("--");

@@ -54,7 +54,7 @@ TEST_CASE("misspelt names come with the nearest as a hint") {
 TEST_CASE("usage errors are exit 2 too") {
   check_refused("count -i", {"--input", "required"});
   check_refused("count stray", {"stray", "unexpected"});
-  check_refused("list", {"presets"});
+  check_refused("list preset", {"presets"});
   check_refused("completion tcsh", {"bash"});
   check_refused("count -i 64 -w 16 --dense-steps 1/2", {"dense-steps", "attention-share"});
   check_refused("count -i 64 -w 16 --attention-share 1.5", {"attention-share", "1.5", "0..1"});

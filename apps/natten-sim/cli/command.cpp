@@ -15,15 +15,17 @@
 
 #include "cli/command_line.hpp"
 #include "cli/config.hpp"
+#include "cli/help.hpp"
 #include "cli/output.hpp"
 #include "cli/sources.hpp"
+#include "cli/terminal.hpp"
 
 namespace natten_sim::cli {
 namespace {
 
 void print_error(const std::string& message, const std::string& hint) {
-  print_remark("error: " + message);
-  if (!hint.empty()) print_remark("hint: " + hint);
+  print_remark(message, {.emphasis = Emphasis::kError, .label = "error: "});
+  if (!hint.empty()) print_remark(hint, {.emphasis = Emphasis::kHint, .label = "hint: "});
 }
 
 std::string did_you_mean(const std::string& name) {
@@ -38,7 +40,7 @@ bool is_named(const Command& command, const std::vector<std::string>& words) {
 /// What was typed behind the program's name: nothing and `help` ask for help, `help SUBCOMMAND` for its own.
 std::vector<std::string> typed_words(int argc, char** argv, const std::vector<Command>& commands) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty() || words == std::vector<std::string>{"help"}) return {"--help"};
+  if (words.empty() || words == std::vector<std::string>{"help"}) return {words.empty() ? "-h" : "--help"};
   if (words.front() != "help") return words;
   const bool known = std::any_of(commands.begin(), commands.end(),
                                  [&](const Command& command) { return command.name == words[1]; });
@@ -56,6 +58,25 @@ std::vector<std::string> respelled_line(std::vector<std::string> words, const st
     for (const std::string& note : notes) print_remark(note);
   }
   return words;
+}
+
+/// Whether -h or --help is among the words; then the page is printed, whatever else they ask.
+bool print_help(const std::vector<std::string>& words, const std::vector<Command>& commands) {
+  const auto is_help = [](const std::string& word) { return word == "-h" || word == "--help"; };
+  const auto help = std::find_if(words.begin(), words.end(), is_help);
+  if (help == words.end()) return false;
+  const HelpStyle style{.width = page_width(), .palette = palette_of(stdout, color_in(words))};
+  const HelpDetail detail = std::find(words.begin(), words.end(), "--help") != words.end() ? HelpDetail::kFull
+                                                                                           : HelpDetail::kShort;
+  const auto command = std::find_if(commands.begin(), commands.end(),
+                                    [&](const Command& each) { return each.name == words.front(); });
+  // Behind a word that is no subcommand it is an error like any other.
+  if (command == commands.end() && words.front()[0] != '-') return false;
+  OutputSink sink(std::nullopt, OutputSink::Mode::kBuffered);
+  sink.write(command == commands.end() ? program_help(commands, detail, style)
+                                       : command_help(*command, detail, style));
+  sink.commit();
+  return true;
 }
 
 int guarded(const std::function<int()>& body) {
@@ -133,18 +154,15 @@ int answer(const Command& command, const Sources& sources) {
 int run_program(int argc, char** argv, const std::vector<Command>& commands) {
   handle_signals();
   return guarded([&]() -> int {
-    CLI::App app{
-        "Predicts how GPU attention kernels behave: exact tile counts and parameter search for\n"
-        "(generalized) neighborhood attention.",
-        "natten-sim"};
-    const std::vector<std::string> words = respelled_line(typed_words(argc, argv, commands), commands);
+    CLI::App app{"", "natten-sim"};
+    const std::vector<std::string> typed = typed_words(argc, argv, commands);
+    set_remark_color(color_in(typed));
+    if (print_help(typed, commands)) return kExitDone;
+    const std::vector<std::string> words = respelled_line(typed, commands);
     app.set_version_flag("-V,--version",
                          "natten-sim " + version() + "\ncompiler " + compiler() + "\nCUDA " + cuda_toolkit());
+    app.set_help_flag();  // help.hpp
     app.require_subcommand(1);
-    app.footer(
-        "Exit codes: 0 done, 1 internal error, 2 bad input or usage, 3 a comparison is out of tolerance,\n"
-        "4 the hardware or counter that was asked for is absent.\n"
-        "natten-sim SUBCOMMAND --help lists the options of a subcommand.");
     std::vector<CLI::App*> apps;
     std::vector<Declared> declared;
     for (const Command& command : commands) {
@@ -157,7 +175,7 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
     };
     try {
       app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    } catch (const CLI::Success& success) {  // --help, --version
+    } catch (const CLI::Success& success) {  // --version
       std::ostringstream text;
       app.exit(success, text, text);
       OutputSink sink(std::nullopt, OutputSink::Mode::kBuffered);

@@ -51,6 +51,8 @@ struct OptionSpec {
   std::vector<OtherSpelling> spellings = {};
   /// Names that completion proposes, where others are valid too: those of the catalog.
   std::vector<std::string> (*suggestions)() = nullptr;
+  std::string group = {};   ///< heading of --help that it stands under
+  bool essential = false;   ///< -h shows it too
 
   [[nodiscard]] std::string name() const;  ///< first long flag without dashes
   [[nodiscard]] bool has_flag(const std::string& flag) const;
@@ -86,11 +88,22 @@ class Form {
 /// The option that names a TOML file of options, in every subcommand.
 inline constexpr const char* kOptionsFile = "config";
 
+// Headings of help: options that every subcommand has, and kinds of subcommands.
+inline constexpr const char* kFilesGroup = "Your own devices, presets and times";
+inline constexpr const char* kOutputGroup = "Output";
+inline constexpr const char* kQuestionCommands = "Questions";
+inline constexpr const char* kManyCommands = "Many questions, many answers";
+inline constexpr const char* kMeasuredCommands = "Against measurements and papers";
+inline constexpr const char* kHelpCommands = "Names, completion, manual";
+
 struct Command {
   std::string name;
-  int position = 75;    ///< in help: smaller first; the built-in ones are 10 to 100
+  int position = 75;  ///< in help: smaller first; the built-in ones are 10 to 101
+  std::string group = "Others";  ///< heading of the program's help that it stands under
   std::string summary;
-  std::string footer;  ///< examples and exit codes, below the options of --help
+  std::vector<std::string> examples;  ///< command lines, first in help
+  std::string notes;                  ///< paragraphs for --help; a line that begins with a space stands as it is
+  std::string exit_codes;
   std::vector<OptionSpec> options;
   std::function<std::unique_ptr<Form>()> begin;  ///< a form with the defaults, for one run
   std::string positional;  ///< name of the one positional argument, empty: none

@@ -63,7 +63,6 @@ Declared declare(CLI::App& app, const Command& command) {
     option->type_name("TEXT")->expected(1, command.max_positional)->allow_extra_args();
     declared.push_back(option);
   }
-  app.footer(command.footer);
   return declared;
 }
 

@@ -24,17 +24,18 @@ Options<CatalogFiles> catalog_rows() {
   rows.add("--preset-file", &CatalogFiles::preset_file,
            {.value = "FILE", .help = "More presets, as JSON", .echo = Echo::kNever});
   rows.include(device_file_rows(), [](CatalogFiles& files) -> CatalogFiles& { return files; });
-  return rows.add("--costs", &CatalogFiles::costs,
-                  {.value = "FILE",
-                   .help = "More times of kernels, as `calibrate --save` writes them",
-                   .echo = Echo::kNever});
+  rows.add("--costs", &CatalogFiles::costs,
+           {.value = "FILE",
+            .help = "More times of kernels, as `calibrate --save` writes them",
+            .echo = Echo::kNever});
+  return rows.group(kFilesGroup);
 }
 
 Options<CatalogFiles> device_file_rows() {
   Options<CatalogFiles> rows;
   rows.add("--device-file", &CatalogFiles::device_file,
            {.value = "FILE", .help = "More devices, as JSON", .echo = Echo::kNever});
-  return rows;
+  return rows.group(kFilesGroup);
 }
 
 std::vector<std::string> preset_names() { return names_in(study::default_context().catalog.presets); }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -43,7 +44,7 @@ namespace natten_sim::cli {
 ///       rows.include(question_rows(), &ReuseFlags::question);
 ///       rows.add("--svg", &ReuseFlags::svg, {.value = "FILE", .help = "Draw", .echo = Echo::kNever});
 ///       rows.include(output_rows(), &ReuseFlags::output);
-///       Command command{.name = "reuse", .summary = "...", .footer = "..."};
+///       Command command{.name = "reuse", .summary = "...", .examples = {"..."}};
 ///       bind(command, rows, run_reuse);
 ///       return command;
 ///     }
@@ -179,6 +180,27 @@ class Options {
           row.key, row.about.echo, [&](Json& out) { return row.write_json(question, out); }, object);
     }
     return object;
+  }
+
+  /// Puts the rows added so far that stand under no heading of help under this one.
+  Options& group(const std::string& title) {
+    for (Row& row : rows_) {
+      if (row.spec.group.empty()) row.spec.group = title;
+    }
+    return *this;
+  }
+
+  /// The options with which a first question is asked: -h shows these alone.
+  /// @throws std::logic_error for a name that no row has
+  Options& essentials(const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& each) {
+        return !each.spec.flags.empty() && each.spec.name() == name;
+      });
+      if (row == rows_.end()) throw std::logic_error("no option is named " + name);
+      row->spec.essential = true;
+    }
+    return *this;
   }
 
   struct Row {

@@ -38,6 +38,11 @@ Options<OutputFlags> output_rows() {
            {.value = "FILE",
             .help = "Write to FILE instead of stdout (complete or not at all)",
             .echo = Echo::kNever});
+  rows.add("--color", &OutputFlags::color,
+           {.value = "WHEN",
+            .help = "Colours of help, errors and the closing sentence: auto (on a terminal, without NO_COLOR), "
+                    "always or never [default]",
+            .echo = Echo::kNever});
   rows.add("--quiet", &OutputFlags::quiet,
            {.help = "No notes and no progress on stderr", .echo = Echo::kNever});
   rows.add(std::string("--") + kOptionsFile, &OutputFlags::options_file,
@@ -45,7 +50,7 @@ Options<OutputFlags> output_rows() {
             .help = "Read options from a TOML file; the command line wins",
             .echo = Echo::kNever,
             .spellings = {{.flag = "--options", .old = true}}});
-  return rows;
+  return rows.group(kOutputGroup);
 }
 
 Options<OutputFlags> conclusion_rows() {
@@ -53,7 +58,7 @@ Options<OutputFlags> conclusion_rows() {
   rows.choose(std::string("--") + kNoConclusion, &OutputFlags::conclusion, false,
               {.help = "Leave out the closing sentence, and the questions that it asks of the model",
                .echo = Echo::kNever});
-  return rows;
+  return rows.group(kOutputGroup);
 }
 
 OutputSink::OutputSink(const std::optional<std::string>& path, Mode mode) : mode_(mode), stream_(stdout) {
@@ -100,9 +105,29 @@ void OutputSink::commit() {
   if (file_ && !file_->commit()) fail();
 }
 
+namespace {
+
+/// The closing sentence stands out.
+std::string with_color(const std::string& text, const Palette& palette) {
+  constexpr const char* kClosing = "\n\nIn short:";
+  const std::size_t at = palette.colored() ? text.rfind(kClosing) : std::string::npos;
+  if (at == std::string::npos) return text;
+  const std::size_t begin = at + 2;
+  const std::size_t end = text.find_last_not_of('\n') + 1;
+  return text.substr(0, begin) + palette.paint(Emphasis::kHeading, text.substr(begin, end - begin)) +
+         text.substr(end);
+}
+
+}  // namespace
+
+std::string emphasised(const OutputFlags& flags, const std::string& text) {
+  if (flags.output || flags.json || flags.csv) return text;
+  return with_color(text, palette_of(stdout, flags.color));
+}
+
 void write_output(const OutputFlags& flags, std::string_view text) {
   OutputSink sink(flags.output, OutputSink::Mode::kBuffered);
-  sink.write(draw::printable(text));
+  sink.write(emphasised(flags, draw::printable(text)));
   sink.commit();
 }
 
@@ -112,8 +137,9 @@ void write_file(const std::string& path, std::string_view text) {
   sink.commit();
 }
 
-void print_remark(std::string_view text) {
-  std::fprintf(stderr, "natten-sim: %s\n", draw::printable(text).c_str());
+void print_remark(std::string_view text, const RemarkKind& kind) {
+  const std::string label = remark_palette().paint(kind.emphasis, kind.label);
+  std::fprintf(stderr, "natten-sim: %s%s\n", label.c_str(), draw::printable(text).c_str());
 }
 
 void Notes::note(const std::string& text) const {

@@ -11,6 +11,7 @@
 #include <natten_sim/io/files.hpp>
 
 #include "cli/options.hpp"
+#include "cli/terminal.hpp"
 
 namespace natten_sim::cli {
 
@@ -19,6 +20,7 @@ struct OutputFlags {
   bool json = false;
   bool csv = false;
   std::optional<std::string> output;  ///< none: standard output
+  ColorWhen color = ColorWhen::kAuto;
   bool quiet = false;
   bool conclusion = true;                   ///< whether an answer ends with what it comes down to
   std::optional<std::string> options_file;  ///< merged before the rows are read
@@ -78,6 +80,9 @@ class CapturedOutput {
   std::string* outer_;
 };
 
+/// `text` with a closing sentence that stands out, where people read it in colours.
+[[nodiscard]] std::string emphasised(const OutputFlags& flags, const std::string& text);
+
 /// Writes `text` to the file of --output, or to standard output. Names come from files: control characters
 /// and bytes that are no UTF-8 become U+FFFD, so that they cannot steer a terminal.
 void write_output(const OutputFlags& flags, std::string_view text);
@@ -85,8 +90,14 @@ void write_output(const OutputFlags& flags, std::string_view text);
 /// Writes `text` to `path`, complete or not at all.
 void write_file(const std::string& path, std::string_view text);
 
+/// What a line on stderr begins with.
+struct RemarkKind {
+  Emphasis emphasis = Emphasis::kHeading;
+  std::string label = {};
+};
+
 /// A line on stderr, as clean as write_output makes it.
-void print_remark(std::string_view text);
+void print_remark(std::string_view text, const RemarkKind& kind = {});
 
 /// Remarks on stderr, silent with --quiet.
 class Notes {

@@ -46,6 +46,7 @@ Options<study::AdviseQuestion> advise_question_rows() {
             .help = "Largest over smallest share of the axes that windows leave out [default]",
             .interval = {1, 1e9},
             .accepted = "1 or more"});
+  rows.group("What to look for");
   return rows.include(workload_rows(), &Question::setting);
 }
 
@@ -81,12 +82,11 @@ Command advise_command() {
   Command command{
       .name = "advise",
       .summary = "Three configurations for a model on a GPU, with milliseconds and the call to paste"};
-  command.footer =
-      "Examples:\n"
-      "  natten-sim advise --preset hunyuan-video --device h200\n"
-      "  natten-sim advise -i 256 256 -n 24 -d 128 --speedup 4\n"
-      "Exit codes: 0 done, 1 internal error, 2 bad input.";
-  bind(command, rows, run_advise);
+  command.group = kQuestionCommands;
+  command.examples = {"natten-sim advise --preset hunyuan-video --device h200",
+                      "natten-sim advise -i 256 256 -n 24 -d 128 --speedup 4"};
+  command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  bind(command, rows.essentials({"preset", "input", "device", "sparsity", "speedup", "heads", "dim", "json"}), run_advise);
   return command;
 }
 

@@ -94,11 +94,13 @@ Options<ScatterQuestion> scatter_rows() {
 Options<AtomicsFlags> atomics_rows() {
   Options<AtomicsFlags> rows;
   rows.include(scatter_rows(), &AtomicsFlags::question);
+  rows.group("Problem");
   rows.include(device_file_rows(), &AtomicsFlags::files);
   rows.add("--svg-histogram", &AtomicsFlags::svg_histogram,
            {.value = "FILE", .help = "Draw the collision histogram", .echo = Echo::kNever});
   rows.add("--svg-remedies", &AtomicsFlags::svg_remedies,
            {.value = "FILE", .help = "Draw the remedies as bars", .echo = Echo::kNever});
+  rows.group("Pictures");
   rows.include(conclusion_rows(), &AtomicsFlags::output);
   return rows.include(output_rows(), &AtomicsFlags::output);
 }
@@ -131,7 +133,7 @@ int run_atomics(const AtomicsFlags& flags) {
   const std::string title = report::scatter_title(answer);
   if (flags.svg_histogram) write_file(*flags.svg_histogram, report::collision_svg(answer.collisions, title));
   if (flags.svg_remedies) write_file(*flags.svg_remedies, report::remedies_svg(*answer.cost.remedies, title));
-  sink.write(text);
+  sink.write(emphasised(flags.output, text));
   sink.commit();
   return kExitDone;
 }
@@ -143,16 +145,15 @@ Command atomics_command() {
   Command command{.name = "atomics",
                   .position = 50,
                   .summary = "Predict what scattered atomic additions cost, and rank the remedies"};
-  command.footer =
-      "Examples:\n"
-      "  natten-sim atomics --updates 262144 --rows 32768 --width 256 --distribution zipf:1.5 --dtype bf16\n"
-      "  natten-sim atomics --distribution hot:4 --dtype fp32 --device a100-40gb --json\n"
-      "  natten-sim atomics --distribution file:index.npy --rows 100000 --svg-histogram collisions.svg\n"
-      "When you measure, add values that keep changing the sum. A constant saturates a half-precision word "
-      "(in\n"
-      "bf16, 256 + 1 = 256); the compare-and-swap then succeeds without retries, and the kernel looks fast.\n"
-      "Exit codes: 0 done, 1 internal error, 2 bad input.";
-  bind(command, atomics_rows(), run_atomics);
+  command.group = kQuestionCommands;
+  command.examples = {"natten-sim atomics --updates 262144 --rows 32768 --width 256 --distribution zipf:1.5 --dtype bf16",
+                      "natten-sim atomics --distribution hot:4 --dtype fp32 --device a100-40gb --json",
+                      "natten-sim atomics --distribution file:index.npy --rows 100000 --svg-histogram collisions.svg"};
+  command.notes =
+      "When you measure, add values that keep changing the sum. A constant saturates a half-precision word (in "
+      "bf16, 256 + 1 = 256); the compare-and-swap then succeeds without retries, and the kernel looks fast.";
+  command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  bind(command, atomics_rows().essentials({"updates", "rows", "width", "distribution", "dtype", "construct", "device", "json"}), run_atomics);
   return command;
 }
 

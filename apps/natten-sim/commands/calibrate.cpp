@@ -53,6 +53,7 @@ Options<CalibrateFlags> calibrate_rows() {
            {.value = "FILE", .help = "Write the costs to FILE, for --costs", .echo = Echo::kNever});
   rows.add("--suggestions", &F::suggestions,
            {.value = "N", .help = "Further runs to suggest for each pass [default]", .range = {0, 20}});
+  rows.group("Measured runs and costs");
   rows.include(catalog_rows(), &F::files);
   return rows.include(output_rows(), &F::output);
 }
@@ -91,14 +92,12 @@ Command calibrate_command();
 Command calibrate_command() {
   Command command{.name = "calibrate",
                   .summary = "Fit what the tiles of an attention kernel cost, from a few measured times"};
-  command.footer =
-      "Examples:\n"
-      "  natten-sim calibrate data/kernel-runs/natten-h200.csv\n"
-      "  natten-sim calibrate runs.csv --kernel hopper-fna --device h100 --times profiler.txt --save "
-      "costs.json\n"
-      "  natten-sim count -i 30 48 80 -w 18 24 24 -d 128 --device h100 --costs costs.json\n"
-      "Exit codes: 0 done, 1 internal error, 2 bad input.";
-  bind(command, calibrate_rows(), run_calibrate);
+  command.group = kMeasuredCommands;
+  command.examples = {"natten-sim calibrate data/kernel-runs/natten-h200.csv",
+                      "natten-sim calibrate runs.csv --kernel hopper-fna --device h100 --times profiler.txt --save costs.json",
+                      "natten-sim count -i 30 48 80 -w 18 24 24 -d 128 --device h100 --costs costs.json"};
+  command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  bind(command, calibrate_rows().essentials({"kernel", "device", "times", "save", "suggestions", "json"}), run_calibrate);
   return command;
 }
 

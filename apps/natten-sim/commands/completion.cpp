@@ -30,8 +30,11 @@ Command completion_command() {
            {.value = "FILE", .help = "Write to FILE instead of stdout (complete or not at all)"});
   Command command{
       .name = "completion", .position = 100, .summary = "Print the completion script of a shell"};
-  command.footer = "Example: source <(natten-sim completion bash)";
-  bind(command, rows, run_completion);
+  command.group = kHelpCommands;
+  command.examples = {"source <(natten-sim completion bash)",
+                      "natten-sim completion fish > ~/.config/fish/completions/natten-sim.fish"};
+  command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  bind(command, rows.essentials({"output"}), run_completion);
   return command;
 }
 

@@ -52,6 +52,7 @@ Options<CountQuestion> make_question_rows() {
   rows.add(
       "-c,--causal", &CountQuestion::causal,
       {.value = "BOOL", .help = "true/false/1/0, one an axis " + report::axis_default(&AxisMask::causal)});
+  rows.group("Problem");
   rows.add("--q-tile", &CountQuestion::q_tile,
            {.value = "N", .help = "Q tile shape, one size an axis [NATTEN's default of the backend]"});
   rows.add("--kv-tile", &CountQuestion::kv_tile,
@@ -65,6 +66,7 @@ Options<CountQuestion> make_question_rows() {
       "--tiling", &CountQuestion::tiling,
       {.value = "KIND",
        .help = "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [default]"});
+  rows.group("Tiles");
   rows.include(backend_rows(Echo::kAlways), &CountQuestion::setting);
   rows.include(workload_rows(), &CountQuestion::setting);
   rows.add("--kernel", &CountQuestion::kernel,
@@ -86,6 +88,7 @@ Options<CountQuestion> make_question_rows() {
             .interval = {0, 1e9},
             .accepted = "0 to 1e9 milliseconds",
             .echo = Echo::kWhenSet});
+  rows.group("Kernel and device");
   rows.add("--backprop", &CountQuestion::backward,
            {.help = "Count the backward pass too: Q tiles walked per KV tile",
             .echo = Echo::kNever,
@@ -105,7 +108,7 @@ Options<CountQuestion> make_question_rows() {
                                 "[{}, as in all of NATTEN's kernels]",
                                 to_string(study::kDefaultBackwardQTiling)),
             .echo = Echo::kWhenSet});
-  return rows;
+  return rows.group("Backward pass");
 }
 
 const Options<CountQuestion>& question_rows() {
@@ -139,6 +142,7 @@ Options<CountFlags> count_rows() {
             .help = "Q tile to draw in 2-D and 3-D, one index an axis from 0 [the middle one]",
             .range = {.lo = 0},
             .echo = Echo::kNever});
+  rows.group("Many problems, calls and pictures");
   rows.include(conclusion_rows(), &CountFlags::output);
   return rows.include(output_rows(), &CountFlags::output);
 }
@@ -226,7 +230,7 @@ int run_count(const CountFlags& flags) {
   say_defaults(answer, notes);
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the picture: may be refused
   if (flags.svg) write_file(*flags.svg, svg);
-  sink.write(text);
+  sink.write(emphasised(flags.output, text));
   sink.commit();
   return kExitDone;
 }
@@ -237,13 +241,13 @@ Command count_command();
 Command count_command() {
   Command command{
       .name = "count", .position = 10, .summary = "Count exactly which tiles an attention problem visits"};
-  command.footer =
-      "Examples:\n"
-      "  natten-sim count -i 30 48 80 -w 18 24 24 -s 1 1 1 --q-tile 4 8 8 --kv-tile 2 8 8\n"
-      "  natten-sim count --preset flux1-dev-4k -w 80 80 -s 16 16 --json\n"
-      "  natten-sim count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4 --ascii\n"
-      "Exit codes: 0 done, 1 internal error, 2 bad input (with --batch: a line was bad).";
-  bind(command, count_rows(), run_count);
+  command.group = kQuestionCommands;
+  command.examples = {"natten-sim count --preset flux1-dev-4k -w 80 80 -s 16 16",
+                      "natten-sim count -i 30 48 80 -w 18 24 24 --device h200 -n 24 -d 128",
+                      "natten-sim count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4 --ascii",
+                      "natten-sim count -i 30 48 80 -w 18 24 24 -s 1 1 1 --q-tile 4 8 8 --kv-tile 2 8 8 --json"};
+  command.exit_codes = "0 done, 1 internal error, 2 bad input (with --batch: a line was bad).";
+  bind(command, count_rows().essentials({"preset", "input", "device", "window", "stride", "q-tile", "kv-tile", "heads", "dim", "backprop", "emit", "json"}), run_count);
   return command;
 }
 

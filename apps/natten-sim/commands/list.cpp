@@ -1,5 +1,5 @@
 
-#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 
 #include "cli/context.hpp"
@@ -14,9 +14,15 @@ struct ListFlags {
   OutputFlags output;
 };
 
-const report::CatalogTable& table_of(const std::string& what) {
-  if (what.empty()) throw InvalidParameter("list", "nothing named", report::catalog_table_names());
-  return report::catalog_table(what);
+/// Of everything: the names alone.
+void list_all(const ListFlags& flags, const Catalog& catalog) {
+  if (flags.output.json) {
+    write_output(flags.output, report::envelope("list", {{"what", nullptr}}, report::catalog_names_json(catalog)));
+  } else if (flags.output.csv) {
+    write_output(flags.output, report::catalog_names_csv(catalog));
+  } else {
+    write_output(flags.output, report::catalog_names_text(catalog));
+  }
 }
 
 std::string choices() {
@@ -26,8 +32,12 @@ std::string choices() {
 }
 
 int run_list(const ListFlags& flags) {
-  const report::CatalogTable& table = table_of(flags.what);
   const Catalog catalog = make_context(flags.files).catalog;
+  if (flags.what.empty()) {
+    list_all(flags, catalog);
+    return kExitDone;
+  }
+  const report::CatalogTable& table = report::catalog_table(flags.what);
   if (flags.output.json) {
     write_output(flags.output,
                  report::envelope("list", {{"what", flags.what}}, report::catalog_json(catalog, table)));
@@ -45,14 +55,16 @@ Command list_command();
 Command list_command() {
   Command command{.name = "list",
                   .position = 70,
+                  .group = kHelpCommands,
                   .summary = "List the " + report::catalog_table_names() +
                              " that options take by name, with their sources",
-                  .footer = "Example: natten-sim list presets"};
+                  .examples = {"natten-sim list", "natten-sim list presets", "natten-sim list devices --json"},
+                  .exit_codes = "0 done, 1 internal error, 2 bad input."};
   Options<ListFlags> options;
-  options.positional("what", &ListFlags::what, {.help = report::catalog_table_names()});
+  options.positional("what", &ListFlags::what, {.help = report::catalog_table_names() + " [the names of all]"});
   options.include(catalog_rows(), &ListFlags::files);
   options.include(output_rows(), &ListFlags::output);
-  bind(command, options, run_list);
+  bind(command, options.essentials({"json", "csv"}), run_list);
   command.positional_choices = choices();
   return command;
 }

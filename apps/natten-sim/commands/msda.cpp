@@ -166,6 +166,7 @@ Options<MsdaQuestion> msda_question_rows() {
 Options<MsdaFlags> msda_rows() {
   Options<MsdaFlags> rows;
   rows.include(msda_question_rows(), &MsdaFlags::question);
+  rows.group("Problem");
   rows.include(device_file_rows(), &MsdaFlags::files);
   rows.add("--svg-roofline", &MsdaFlags::svg_roofline,
            {.value = "FILE", .help = "Draw the roofline", .echo = Echo::kNever});
@@ -175,6 +176,7 @@ Options<MsdaFlags> msda_rows() {
             .echo = Echo::kNever});
   rows.add("--svg-remedies", &MsdaFlags::svg_remedies,
            {.value = "FILE", .help = "Draw the remedies of a backward pass as bars", .echo = Echo::kNever});
+  rows.group("Pictures");
   rows.include(conclusion_rows(), &MsdaFlags::output);
   return rows.include(output_rows(), &MsdaFlags::output);
 }
@@ -226,7 +228,7 @@ int run_msda(const MsdaFlags& flags) {
   const std::string text = render(flags, answer, context);
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the pictures: may be refused
   write_pictures(flags, answer);
-  sink.write(text);
+  sink.write(emphasised(flags.output, text));
   sink.commit();
   return kExitDone;
 }
@@ -238,16 +240,14 @@ Command msda_command() {
   Command command{.name = "msda",
                   .position = 60,
                   .summary = "Predict multi-scale deformable attention: traffic, contention, time, memory"};
-  command.footer = "Configurations (or a JSON file with one, as docs/cli.md describes):\n";
-  for (const MsdaConfig& config : builtin_msda_configs()) command.footer += "  " + config.name + "\n";
-  command.footer +=
-      "Examples:\n"
-      "  natten-sim msda --workload B4_800x1333_d256_L4 --phase forward --tiling point\n"
-      "  natten-sim msda --workload B2_1536x2048_d256_L4_enc --phase backward --device a100-40gb "
-      "--accumulator fp32\n"
-      "  natten-sim msda --workload B4_800x1333_d256_L4 --order all --json\n"
-      "Exit codes: 0 done, 1 internal error, 2 bad input.";
-  bind(command, msda_rows(), run_msda);
+  command.notes = "Configurations of --workload (or a JSON file with one):\n";
+  for (const MsdaConfig& config : builtin_msda_configs()) command.notes += "  " + config.name + "\n";
+  command.group = kQuestionCommands;
+  command.examples = {"natten-sim msda --workload B4_800x1333_d256_L4 --phase forward --tiling point",
+                      "natten-sim msda --workload B2_1536x2048_d256_L4_enc --phase backward --device a100-40gb --accumulator fp32",
+                      "natten-sim msda --workload B4_800x1333_d256_L4 --order all --json"};
+  command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  bind(command, msda_rows().essentials({"workload", "phase", "dtype", "update", "order", "device", "json"}), run_msda);
   return command;
 }
 

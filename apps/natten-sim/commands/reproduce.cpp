@@ -76,9 +76,11 @@ Command reproduce_command() {
   Command command{.name = "reproduce",
                   .position = 80,
                   .summary = "Recompute published figures and print the deviation of each"};
-  command.footer =
-      "Exit codes: 0 all within tolerance (or a documented deviation), 2 bad input, 3 out of tolerance.";
-  bind(command, reproduce_rows(), run_reproduce);
+  command.group = kMeasuredCommands;
+  command.examples = {"natten-sim reproduce gna",
+                      "natten-sim reproduce dash --csv"};
+  command.exit_codes = "0 all within tolerance (or a documented deviation), 1 internal error, 2 bad input, 3 out of tolerance.";
+  bind(command, reproduce_rows().essentials({"markdown", "csv", "json"}), run_reproduce);
   command.positional_choices = joined(work_names(), " ");
   return command;
 }

@@ -89,7 +89,7 @@ int run_reuse(const ReuseFlags& flags) {
   say_capacity(answer, Notes(flags.output));
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
   if (flags.svg) write_file(*flags.svg, svg);
-  sink.write(text);
+  sink.write(emphasised(flags.output, text));
   sink.commit();
   return kExitDone;
 }
@@ -101,14 +101,13 @@ Command reuse_command() {
   Command command{.name = "reuse",
                   .position = 40,
                   .summary = "Predict the sectors, L2 misses and DRAM bytes of an attention kernel"};
-  command.footer =
-      "Examples:\n"
-      "  natten-sim reuse -i 32768 -d 64 --tile 80 --json\n"
-      "  natten-sim reuse -i 131072 -d 64 --tile 128 --device h200 --fidelity lru --compare sawtooth\n"
-      "  natten-sim reuse --kernel fa2 -i 196608 -d 128 --causal --device h200 --fidelity timed\n"
-      "  natten-sim reuse --stream-bytes 67108864 --passes 8 --device h200 --order sawtooth\n"
-      "Exit codes: 0 done, 1 internal error, 2 bad input.";
-  bind(command, reuse_rows(), run_reuse);
+  command.group = kQuestionCommands;
+  command.examples = {"natten-sim reuse -i 32768 -d 64 --tile 80 --json",
+                      "natten-sim reuse -i 131072 -d 64 --tile 128 --device h200 --fidelity lru --compare sawtooth",
+                      "natten-sim reuse --kernel fa2 -i 196608 -d 128 --causal --device h200 --fidelity timed",
+                      "natten-sim reuse --stream-bytes 67108864 --passes 8 --device h200 --order sawtooth"};
+  command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  bind(command, reuse_rows().essentials({"seqlen", "dim", "heads", "causal", "tile", "kernel", "device", "order", "compare", "fidelity", "svg", "json"}), run_reuse);
   return command;
 }
 

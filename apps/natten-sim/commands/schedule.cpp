@@ -86,7 +86,7 @@ void write_all(const ScheduleFlags& flags, const std::string& answer,
     files.back()->write(text);
   }
   for (const std::unique_ptr<OutputSink>& file : files) file->commit();
-  sink.write(answer);
+  sink.write(emphasised(flags.output, answer));
   sink.commit();
 }
 
@@ -200,18 +200,16 @@ Command schedule_command() {
   Command command{.name = "schedule",
                   .position = 30,
                   .summary = "Simulate and search deterministic attention-backward schedules"};
-  command.footer =
-      "Algorithms:\n" + algorithm_list() +
-      "Masks: causal and window align the ends of both sequences (bottom-right).\n"
-      "Examples:\n"
-      "  natten-sim schedule --q-tiles 8 --kv-tiles 8 --heads 2 --mask causal --compute 7 --reduce 2\n"
-      "  natten-sim schedule -i 8192 --q-tile 64 --heads 16 -b 2 --device h200 --mask causal --algorithm spt "
-      "--json\n"
-      "  natten-sim schedule --q-tiles 7 --kv-tiles 7 --mask window:2,0 --algorithm best --emit-table "
-      "order.json --ascii\n"
-      "  natten-sim schedule --table order.json --compute 7 --reduce 2 --handoff 1\n"
-      "Exit codes: 0 done, 1 internal error, 2 bad input, or a schedule that deadlocks.";
-  bind(command, schedule_rows(), run_schedule);
+  command.group = kQuestionCommands;
+  command.examples = {"natten-sim schedule --q-tiles 8 --kv-tiles 8 --heads 2 --mask causal --compute 7 --reduce 2",
+                      "natten-sim schedule -i 8192 --heads 16 -b 2 --device h200 --mask causal --kernel fa4",
+                      "natten-sim schedule -i 8192 --q-tile 64 --heads 16 -b 2 --device h200 --mask causal --algorithm spt --json",
+                      "natten-sim schedule --q-tiles 7 --kv-tiles 7 --mask window:2,0 --algorithm best --emit-table order.json --ascii",
+                      "natten-sim schedule --table order.json --compute 7 --reduce 2 --handoff 1"};
+  command.notes =
+      "Masks: causal and window align the ends of both sequences (bottom-right).\nAlgorithms:\n" + algorithm_list();
+  command.exit_codes = "0 done, 1 internal error, 2 bad input, or a schedule that deadlocks.";
+  bind(command, schedule_rows().essentials({"q-tiles", "seqlen-q", "heads", "device", "mask", "algorithm", "kernel", "compute", "reduce", "svg", "json"}), run_schedule);
   return command;
 }
 

@@ -65,6 +65,7 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
   rows.add("-c,--causal", &SearchQuestion::causal,
            {.value = "BOOL",
             .help = "true/false/1/0, one an axis " + report::axis_default(&AxisMask::causal)});
+  rows.group("Windows");
   rows.add("--kv-tiling", &SearchQuestion::kv_tiling,
            {.value = "KIND",
             .help = "static or dynamic " +
@@ -91,6 +92,7 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
             .echo = Echo::kNever,
             .batch = true});
   rows.add_key("tiles", &SearchQuestion::tiles);
+  rows.group("Tiles and passes");
 }
 
 void add_constraint_rows(Options<SearchQuestion>& rows) {
@@ -121,6 +123,7 @@ void add_constraint_rows(Options<SearchQuestion>& rows) {
   rows.add("--dense-axes", &SearchQuestion::dense_axes,
            {.value = "AXIS", .help = "Axes, from 0, whose window is the whole axis", .range = {.lo = 0}});
   rows.add("--any", &SearchQuestion::any, {.help = "Keep configurations that NATTEN refuses"});
+  rows.group("Constraints");
 }
 
 Options<SearchQuestion> space_rows() {
@@ -214,6 +217,7 @@ Options<SearchFlags> search_rows() {
             .echo = Echo::kNever});
   rows.add("--timing", &SearchFlags::timing,
            {.help = "Print the time taken on stderr", .echo = Echo::kNever});
+  rows.group("Many problems, calls and threads");
   rows.include(conclusion_rows(), &SearchFlags::output);
   return rows.include(output_rows(), &SearchFlags::output);
 }
@@ -341,18 +345,17 @@ Command search_command();
 Command search_command() {
   Command command{
       .name = "search", .position = 20, .summary = "Find the best windows, strides and tile shapes, exactly"};
-  command.footer =
-      "Order: less time or larger objective, then NATTEN's fast path, then smaller stride product, then less uneven\n"
-      "windows, then lexicographic. Rows differ in their window: see --distinct.\n"
-      "Examples:\n"
-      "  natten-sim search --preset hunyuan-video --device h200 --sparsity 0.90:0.92\n"
-      "  natten-sim search -i 256 256 -n 24 -d 128 --device h200 --kernel hopper-fna gna --sparsity 0.9:0.95\n"
-      "  natten-sim search --preset hunyuan-video -w 18 24 24 --q-tile 4 8 8 --kv-tile 2 8 8 --ladder\n"
-      "  natten-sim search -i 256 256 --sparsity 0.9:0.95 --natten-fast-path --emit natten\n"
-      "  natten-sim search --preset flux1-dev-4k --sparsity 0.90:0.91 --phase both --device h100 b200\n"
-      "Exit codes: 0 done (also when nothing is feasible), 1 internal error, 2 bad input (with --batch: a\n"
-      "line was bad).";
-  bind(command, search_rows(), run_search);
+  command.group = kQuestionCommands;
+  command.examples = {"natten-sim search --preset hunyuan-video --device h200 --sparsity 0.90:0.92",
+                      "natten-sim search -i 256 256 -n 24 -d 128 --device h200 --kernel hopper-fna gna --sparsity 0.9:0.95",
+                      "natten-sim search -i 256 256 --sparsity 0.9:0.95 --natten-fast-path --emit natten",
+                      "natten-sim search --preset hunyuan-video -w 18 24 24 --q-tile 4 8 8 --kv-tile 2 8 8 --ladder",
+                      "natten-sim search --preset flux1-dev-4k --sparsity 0.90:0.91 --phase both --device h100 b200"};
+  command.notes =
+      "Order: less time or larger objective, then NATTEN's fast path, then smaller stride product, then less "
+      "uneven windows, then lexicographic. Rows differ in their window: see --distinct.";
+  command.exit_codes = "0 done (also when nothing is feasible), 1 internal error, 2 bad input (with --batch: a line was bad).";
+  bind(command, search_rows().essentials({"preset", "input", "device", "window", "sparsity", "max-imbalance", "objective", "top", "emit", "heads", "dim", "json"}), run_search);
   return command;
 }
 

@@ -108,18 +108,15 @@ Command serve_command() {
            {.value = "FILE", .help = "Write to FILE instead of stdout (complete or not at all)"});
   Command command{
       .name = "serve", .position = 90, .summary = "Answer requests of other programs, a JSON line each"};
-  command.footer =
-      "A request is {\"command\": SUBCOMMAND, \"options\": {NAME: VALUE, ..}, \"id\": ANYTHING} on one "
-      "line.\n"
-      "Names are those of the subcommand's long options, with - or _; a flag takes true or false.\n"
-      "Its answer is what the subcommand prints with --json, on one line and in order, the id first; or\n"
-      "{\"id\", \"error\": {\"message\", \"parameter\", \"value\", \"accepted\", \"hint\"}}.\n"
-      "Example:\n"
-      "  echo '{\"command\": \"count\", \"options\": {\"preset\": \"hunyuan-video\", \"window\": [18, 24, "
-      "24]}}' |\n"
-      "      natten-sim serve\n"
-      "Exit codes: 0 done, also where requests were bad; 1 internal error, 2 bad input.";
-  bind(command, rows, run_serve);
+  command.group = kManyCommands;
+  command.examples = {"echo '{\"command\": \"count\", \"options\": {\"preset\": \"hunyuan-video\", \"window\": [18, 24, 24]}}' | natten-sim serve"};
+  command.notes =
+      "A request is {\"command\": SUBCOMMAND, \"options\": {NAME: VALUE, ..}, \"id\": ANYTHING} on one line. Names "
+      "are those of the subcommand's long options, with - or _; a flag takes true or false.\n"
+      "Its answer is what the subcommand prints with --json, on one line and in order, the id first; or "
+      "{\"id\", \"error\": {\"message\", \"parameter\", \"value\", \"accepted\", \"hint\"}}.";
+  command.exit_codes = "0 done, also where requests were bad; 1 internal error, 2 bad input.";
+  bind(command, rows.essentials({"requests", "output"}), run_serve);
   return command;
 }
 

@@ -174,20 +174,16 @@ Command sweep_command() {
   Command command{.name = "sweep",
                   .position = 65,
                   .summary = "Ask a subcommand for many values of its options: one table, one plot"};
-  command.footer =
-      "The subcommand comes first, its options anywhere. One row a point: its values, the problem, the "
-      "answer.\n"
-      "Examples:\n"
-      "  natten-sim sweep reuse --over seqlen=16384:262144:x2 order=cyclic,sawtooth -d 64 --device h200 \\\n"
-      "      --fidelity lru --svg misses.svg --y miss_sectors\n"
-      "  natten-sim sweep count --preset hunyuan-video --over window=18x24x24,30x24x24 stride=1,2,4\n"
-      "  natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --shard 1/4 --journal "
-      "1.jsonl\n"
-      "  natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --journal 1.jsonl "
-      "2.jsonl\n"
-      "A journal lets a sweep that was stopped go on. With the journals of all shards it is a merge.\n"
-      "Exit codes: 0 done, 1 internal error, 2 bad input, or every point refused.";
-  bind(command, sweep_options(), run_sweep);
+  command.group = kManyCommands;
+  command.examples = {"natten-sim sweep reuse --over seqlen=16384:262144:x2 order=cyclic,sawtooth -d 64 --device h200 --fidelity lru --svg misses.svg --y miss_sectors",
+                      "natten-sim sweep count --preset hunyuan-video --over window=18x24x24,30x24x24 stride=1x1x1,2x2x2,4x4x4",
+                      "natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --shard 1/4 --journal 1.jsonl",
+                      "natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --journal 1.jsonl 2.jsonl"};
+  command.notes =
+      "The subcommand comes first, its options anywhere. One row a point: its values, the problem, the answer.\n"
+      "A journal lets a sweep that was stopped go on. With the journals of all shards it is a merge.";
+  command.exit_codes = "0 done, 1 internal error, 2 bad input, or every point refused.";
+  bind(command, sweep_options().essentials({"over", "jobs", "journal", "shard", "jsonl", "svg", "y", "output"}), run_sweep);
   command.passes_on = true;
   return command;
 }

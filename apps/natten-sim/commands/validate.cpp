@@ -310,19 +310,15 @@ Command validate_command() {
   Command command{.name = "validate",
                   .position = 90,
                   .summary = "Compare predictions with hardware counters, on a GPU or from recordings"};
-  bind(command, validate_rows(), run_validate);
-  command.footer =
-      "Examples:\n"
-      "  natten-sim validate --recorded data/recordings\n"
-      "  natten-sim validate stream reuse --out recordings --report report.html\n"
-      "  natten-sim validate --check-only\n"
-      "  natten-sim validate --sass\n"
-      "  natten-sim validate --recorded data/recordings --view heat-map --svg heat-map.svg\n"
-      "  natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 "
-      "\\\n"
-      "      q_tile=128 kv_tile=64 ctas_per_sm=2 schedule=grid order=descending\n\n"
-      "Exit codes: 0 done, 1 the GPU failed (recordings keep what was measured), 2 bad input, 3 a new miss\n"
-      "past tolerance or a wrong kernel, 4 no GPU, or no counters (times are recorded then).";
+  bind(command, validate_rows().essentials({"list", "recorded", "out", "check-only", "view", "rows", "report", "json"}), run_validate);
+  command.group = kMeasuredCommands;
+  command.examples = {"natten-sim validate --recorded data/recordings",
+                      "natten-sim validate stream reuse --out recordings --report report.html",
+                      "natten-sim validate --check-only",
+                      "natten-sim validate --sass",
+                      "natten-sim validate --recorded data/recordings --view heat-map --svg heat-map.svg",
+                      "natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 q_tile=128 kv_tile=64 ctas_per_sm=2 schedule=grid order=descending"};
+  command.exit_codes = "0 done, 1 the GPU failed (recordings keep what was measured), 2 bad input, 3 a new miss past tolerance or a wrong kernel, 4 no GPU, or no counters (times are recorded then).";
   return command;
 }
 

@@ -40,32 +40,37 @@ AdviseAnswer answer_advise(const AdviseQuestion& question, const study::Context&
 }
 
 void bind_advise(nb::module_& module) {
-  bind(module,
-       Study<AdviseQuestion, AdviseAnswer>{
-           .function = "advise",
-           .type = "Advice",
-           .schema = "advise",
-           .doc = "Three configurations for a model on a GPU, in milliseconds, with the call to paste.\n\n"
-                  "Milliseconds carry the error that the calibrated costs had on runs they were not "
-                  "fitted to.",
-           .returns = "`devices`, each with up to three `choices`: configuration, milliseconds (`time_ms`, "
-                      "forward and backward),\n    speedups over dense attention, bytes, and the call.",
-           .source = "docs/time.md; costs are measured, data/kernel-times.json.",
-           .duration = Duration::kLong,
-           .keywords = advise_keywords(),
-           .answer = answer_advise,
-           .input = [](const Keywords<AdviseQuestion>& rows,
-                       const AdviseAnswer& answer) { return rows.echo(answer.question); },
-           .result = report::advise_result,
-           .text = report::advise_text,
-           .csv = [](const AdviseAnswer& answer, const study::Context& context,
-                     const Json&) { return report::advise_csv(answer, context); },
-           .pictures = [](const AdviseAnswer&) {
-             return std::vector<Picture<AdviseAnswer>>{
-                 {"choices", [](const AdviseAnswer& answer, const study::Context& context) {
-                    return choices_svg(report::advise_result(answer, context));
-                  }}};
-           }});
+  bind(
+      module,
+      Study<AdviseQuestion, AdviseAnswer>{
+          .function = "advise",
+          .type = "Advice",
+          .schema = "advise",
+          .doc = "Three configurations for a model on a GPU, in milliseconds, with the call to paste.\n\n"
+                 "Milliseconds carry the error that the calibrated costs had on runs they were not "
+                 "fitted to.",
+          .returns = "`devices`, each with up to three `choices`: configuration, milliseconds (`time_ms`, "
+                     "forward and backward),\n    speedups over dense attention, bytes, and the call.",
+          .source = "docs/time.md; costs are measured, data/kernel-times.json.",
+          .duration = Duration::kLong,
+          .keywords = advise_keywords(),
+          .answer = answer_advise,
+          .input = [](const Keywords<AdviseQuestion>& rows,
+                      const AdviseAnswer& answer) { return rows.echo(answer.question); },
+          .result = report::advise_result,
+          .text = report::advise_text,
+          .csv = [](const AdviseAnswer& answer, const study::Context& context,
+                    const Json&) { return report::advise_csv(answer, context); },
+          .pictures =
+              [](const AdviseAnswer&) {
+                return std::vector<Picture<AdviseAnswer>>{
+                    {"choices", [](const AdviseAnswer& answer, const study::Context& context) {
+                       return choices_svg(report::advise_result(answer, context));
+                     }}};
+              },
+          .closing = [](const AdviseAnswer& answer, const study::Context&) -> std::optional<report::Closing> {
+            return report::closing_of(answer);
+          }});
 }
 
 }  // namespace

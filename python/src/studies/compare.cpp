@@ -202,7 +202,9 @@ Study<AskedComparison, ComparedRecordings> comparison_study() {
               },
           .csv = [](const ComparedRecordings& found, const study::Context&,
                     const Json&) { return report::validation_csv(found.comparison); },
-          .pictures = comparison_pictures};
+          .pictures = comparison_pictures,
+          .closing = [](const ComparedRecordings& found, const study::Context&)
+              -> std::optional<report::Closing> { return report::closing_of(found.comparison); }};
 }
 
 using ComparisonObject = AnswerOf<AskedComparison, ComparedRecordings>;

@@ -48,8 +48,9 @@ void bind_count(nb::module_& module) {
           .doc = "Count exactly which pairs of Q and KV tiles an attention problem visits.\n\n"
                  "Counts are of one head and one batch element; FLOPs are of all of them. Only `input` "
                  "(or a `preset`)\nhas no default.",
-          .returns = "tiles and token pairs of one head and batch element, FLOPs and milliseconds (`time_ms`) "
-                     "of all of them;\n    docs/cli.md lists the members.",
+          .returns =
+              "tiles and token pairs of one head and batch element, FLOPs and milliseconds (`time_ms`) "
+              "of all of them;\n    docs/cli.md lists the members.",
           .source = "Hassani, Neighborhood Attention: Fast and Flexible Sparse Attention, chapter 4; "
                     "docs/tile-counts.md, docs/time.md.",
           .is_brief = is_brief,
@@ -62,11 +63,16 @@ void bind_count(nb::module_& module) {
           .text = [](const CountAnswer& answer, const study::Context&) { return report::count_text(answer); },
           .csv = [](const CountAnswer& answer, const study::Context&,
                     const Json& input) { return report::count_csv(input, answer); },
-          .pictures = [](const CountAnswer&) {
-            return std::vector<Picture<CountAnswer>>{
-                {"tiles", [](const CountAnswer& answer, const study::Context&) {
-                   return report::tile_svg(answer.forward.problem, {});
-                 }}};
+          .pictures =
+              [](const CountAnswer&) {
+                return std::vector<Picture<CountAnswer>>{
+                    {"tiles", [](const CountAnswer& answer, const study::Context&) {
+                       return report::tile_svg(answer.forward.problem, {});
+                     }}};
+              },
+          .closing = [](const CountAnswer& answer,
+                        const study::Context& context) -> std::optional<report::Closing> {
+            return report::closing_of(answer, study::conclude(answer, context));
           }});
   type.def(
       "tile_map",

@@ -151,7 +151,8 @@ void bind_msda(nb::module_& module) {
            .doc =
                "Predict one pass of multi-scale deformable attention: traffic, contention, time, memory.\n\n"
                "Times are nanoseconds.",
-           .returns = "bytes to and from DRAM, FLOPs, `time_ns` and what bounds it, of a backward pass also collisions and "
+           .returns = "bytes to and from DRAM, FLOPs, `time_ns` and what bounds it, of a backward pass also "
+                      "collisions and "
                       "`remedies`;\n    of all orders, `orders` has one record each.",
            .source = "Khan, TiledAttention (arXiv 2603.01960), sections 5 and 6; docs/msda.md.",
            .duration = Duration::kLong,
@@ -167,7 +168,11 @@ void bind_msda(nb::module_& module) {
                  const std::vector<Json> orders = report::msda_order_rows(answer);
                  return report::csv_table(orders.front(), orders);
                },
-           .pictures = msda_pictures});
+           .pictures = msda_pictures,
+           .closing = [](const MsdaAnswer& answer,
+                         const study::Context& context) -> std::optional<report::Closing> {
+             return report::closing_of(answer, study::conclude(answer, context));
+           }});
 }
 
 }  // namespace

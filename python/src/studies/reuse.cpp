@@ -242,8 +242,10 @@ void bind_reuse(nb::module_& module) {
               "Predict the sectors, L2 misses and DRAM bytes of an attention kernel, a stream or a trace.\n\n"
               "Bytes and sectors are of the whole problem: all heads, all batches. Of a sweep, `sweep` has a "
               "record a length.",
-          .returns = "sectors (of `sector_bytes`), bytes from DRAM (`dram_read_bytes`), hit rates and fractions in "
-                     "0..1, stack distances in\n    tiles or sectors; of `compare`, both orders and the `reduction`.",
+          .returns =
+              "sectors (of `sector_bytes`), bytes from DRAM (`dram_read_bytes`), hit rates and fractions in "
+              "0..1, stack distances in\n    tiles or sectors; of `compare`, both orders and the "
+              "`reduction`.",
           .source = "Sawtooth Wavefront Reordering (arXiv 2601.16032), table 2; docs/l2-reuse.md.",
           .duration = Duration::kLong,
           .keywords = reuse_keywords(),
@@ -254,7 +256,11 @@ void bind_reuse(nb::module_& module) {
           .text = [](const ReuseAnswer& answer, const study::Context&) { return report::reuse_text(answer); },
           .csv = [](const ReuseAnswer& answer, const study::Context&,
                     const Json& input) { return report::reuse_csv(answer, input); },
-          .pictures = reuse_pictures_of});
+          .pictures = reuse_pictures_of,
+          .closing = [](const ReuseAnswer& answer,
+                        const study::Context& context) -> std::optional<report::Closing> {
+            return report::closing_of(answer, study::conclude(answer, context));
+          }});
 }
 
 }  // namespace

@@ -79,30 +79,34 @@ std::vector<Picture<ScatterAnswer>> scatter_pictures(const ScatterAnswer&) {
 }
 
 void bind_scatter(nb::module_& module) {
-  bind(module, Study<ScatterQuestion, ScatterAnswer>{
-                   .function = "scatter",
-                   .type = "Scatter",
-                   .schema = "atomics",
-                   .doc = "Predict what scattered atomic additions of rows cost, and rank the remedies.\n\n"
-                          "Times are nanoseconds of one run. The program calls it `natten-sim atomics`.",
-                   .returns = "collisions (rows and updates), sectors (of 32 bytes) and transactions, `time_ns` and what bounds "
-                              "it, and\n    `remedies`, each with its nanoseconds and bytes.",
-                   .source = "docs/atomics.md; rates are measured, data/contention.json and data/lowering.json.",
-                   .duration = Duration::kLong,
-                   .keywords = scatter_keywords(),
-                   .answer = answer_scatter,
-                   .input = [](const Keywords<ScatterQuestion>& rows,
-                               const ScatterAnswer& answer) { return rows.echo(answer.question); },
-                   .result = [](const ScatterAnswer& answer,
-                                const study::Context&) { return report::scatter_fields(answer); },
-                   .text = [](const ScatterAnswer& answer,
-                              const study::Context&) { return report::scatter_text(answer); },
-                   .csv =
-                       [](const ScatterAnswer& answer, const study::Context&, const Json&) {
-                         const std::vector<Json> remedies = report::remedy_rows(*answer.cost.remedies);
-                         return report::csv_table(remedies.front(), remedies);
-                       },
-                   .pictures = scatter_pictures});
+  bind(module,
+       Study<ScatterQuestion, ScatterAnswer>{
+           .function = "scatter",
+           .type = "Scatter",
+           .schema = "atomics",
+           .doc = "Predict what scattered atomic additions of rows cost, and rank the remedies.\n\n"
+                  "Times are nanoseconds of one run. The program calls it `natten-sim atomics`.",
+           .returns = "collisions (rows and updates), sectors (of 32 bytes) and transactions, `time_ns` and "
+                      "what bounds "
+                      "it, and\n    `remedies`, each with its nanoseconds and bytes.",
+           .source = "docs/atomics.md; rates are measured, data/contention.json and data/lowering.json.",
+           .duration = Duration::kLong,
+           .keywords = scatter_keywords(),
+           .answer = answer_scatter,
+           .input = [](const Keywords<ScatterQuestion>& rows,
+                       const ScatterAnswer& answer) { return rows.echo(answer.question); },
+           .result = [](const ScatterAnswer& answer,
+                        const study::Context&) { return report::scatter_fields(answer); },
+           .text = [](const ScatterAnswer& answer,
+                      const study::Context&) { return report::scatter_text(answer); },
+           .csv =
+               [](const ScatterAnswer& answer, const study::Context&, const Json&) {
+                 const std::vector<Json> remedies = report::remedy_rows(*answer.cost.remedies);
+                 return report::csv_table(remedies.front(), remedies);
+               },
+           .pictures = scatter_pictures,
+           .closing = [](const ScatterAnswer& answer, const study::Context&)
+               -> std::optional<report::Closing> { return report::closing_of(answer); }});
 }
 
 }  // namespace

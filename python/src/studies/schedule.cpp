@@ -53,6 +53,14 @@ Json schedule_input(const Keywords<AskedSchedule>& rows, const ScheduleAnswers& 
                       : schedule_echo(rows, found.asked, found.answer);
 }
 
+/// Of a table only what it loses: it was not drawn from a question that other schedules answer too.
+std::optional<report::Closing> schedule_closing(const ScheduleAnswers& found, const study::Context&) {
+  if (found.kernel) return report::closing_of(*found.kernel);
+  const study::ScheduleQuestion asked =
+      found.asked.table ? study::ScheduleQuestion{} : study::question_of(found.asked.parts);
+  return report::closing_of(found.answer, study::conclude(found.answer, asked));
+}
+
 report::CriticalPath path_of(const ScheduleAnswers& found) {
   return found.asked.critical_path ? report::CriticalPath::kShown : report::CriticalPath::kHidden;
 }
@@ -204,9 +212,10 @@ void bind_schedule(nb::module_& module) {
                  "Times are in the unit of the costs. With one algorithm the members of the result are those "
                  "of its schedule;\nwith all of them, `algorithms` has one record each; with a kernel, "
                  "`kernel` has its milliseconds.",
-          .returns = "`makespan` and its `lower_bound`, waiting and idle times (all in the unit of the costs), "
-                     "`optimality_gap` and\n    `utilization` as fractions; with a kernel milliseconds and "
-                     "TFLOP/s.",
+          .returns =
+              "`makespan` and its `lower_bound`, waiting and idle times (all in the unit of the costs), "
+              "`optimality_gap` and\n    `utilization` as fractions; with a kernel milliseconds and "
+              "TFLOP/s.",
           .source = "DASH (arXiv 2601.21824); docs/schedules.md.",
           .duration = Duration::kLong,
           .keywords = schedule_keywords(),
@@ -216,7 +225,8 @@ void bind_schedule(nb::module_& module) {
           .result = schedule_result,
           .text = schedule_text,
           .csv = schedule_csv,
-          .pictures = schedule_pictures});
+          .pictures = schedule_pictures,
+          .closing = schedule_closing});
   bind_schedule_files(type);
   bind_schedule_runs(type);
 }

@@ -217,33 +217,39 @@ std::string search_text(const SearchAnswers& found, const study::Context&) {
 }
 
 void bind_search(nb::module_& module) {
-  bind(module, Study<AskedSearch, SearchAnswers>{
-                   .function = "search",
-                   .type = "Search",
-                   .schema = "search",
-                   .doc = "Find the best windows, strides and tile shapes, exactly.\n\n"
-                          "`candidates` of the result are the best ones, best first; of several devices, "
-                          "each in `devices`.",
-                   .returns = "`candidates`, each with its configuration, the members of count() and "
-                              "milliseconds (`time_ms`), best first;\n    `space_size` combinations, of which "
-                              "`evaluated` were looked at.",
-                   .source = "docs/search.md derives the bounds that make it exact.",
-                   .duration = Duration::kLong,
-                   .threads = true,
-                   .keywords = search_keywords(),
-                   .answer = search_devices,
-                   .input = search_input,
-                   .result = [](const SearchAnswers& found,
-                                const study::Context&) { return report::search_result(found.answers); },
-                   .text = search_text,
-                   .csv = [](const SearchAnswers& found, const study::Context&,
-                             const Json&) { return report::search_csv(found.answers); },
-                   .pictures = [](const SearchAnswers&) {
-                     return std::vector<Picture<SearchAnswers>>{
-                         {"candidates", [](const SearchAnswers& found, const study::Context&) {
-                            return candidates_svg(report::search_result(found.answers));
-                          }}};
-                   }});
+  bind(
+      module,
+      Study<AskedSearch, SearchAnswers>{
+          .function = "search",
+          .type = "Search",
+          .schema = "search",
+          .doc = "Find the best windows, strides and tile shapes, exactly.\n\n"
+                 "`candidates` of the result are the best ones, best first; of several devices, "
+                 "each in `devices`.",
+          .returns = "`candidates`, each with its configuration, the members of count() and "
+                     "milliseconds (`time_ms`), best first;\n    `space_size` combinations, of which "
+                     "`evaluated` were looked at.",
+          .source = "docs/search.md derives the bounds that make it exact.",
+          .duration = Duration::kLong,
+          .threads = true,
+          .keywords = search_keywords(),
+          .answer = search_devices,
+          .input = search_input,
+          .result = [](const SearchAnswers& found,
+                       const study::Context&) { return report::search_result(found.answers); },
+          .text = search_text,
+          .csv = [](const SearchAnswers& found, const study::Context&,
+                    const Json&) { return report::search_csv(found.answers); },
+          .pictures =
+              [](const SearchAnswers&) {
+                return std::vector<Picture<SearchAnswers>>{
+                    {"candidates", [](const SearchAnswers& found, const study::Context&) {
+                       return candidates_svg(report::search_result(found.answers));
+                     }}};
+              },
+          .closing = [](const SearchAnswers& found, const study::Context&) -> std::optional<report::Closing> {
+            return report::closing_of(found.answers);
+          }});
 }
 
 }  // namespace

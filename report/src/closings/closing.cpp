@@ -14,14 +14,17 @@ std::string closing_text(const std::optional<Closing>& closing) {
   return closing ? "\n" + wrapped_text(sentence(*closing)) : std::string();
 }
 
+Json closing_fields(const Closing& closing) {
+  return {{"sentence", sentence(closing)},
+          {"limit", closing.limit},
+          {"change", closing.change.empty() ? Json() : Json(closing.change)},
+          {"options", closing.options},
+          {"gain", nullable(closing.gain)},
+          {"certainty", closing.certainty}};
+}
+
 void add_closing(const std::optional<Closing>& closing, Json& result) {
-  if (!closing) return;
-  result["conclusion"] = {{"sentence", sentence(*closing)},
-                          {"limit", closing->limit},
-                          {"change", closing->change.empty() ? Json() : Json(closing->change)},
-                          {"options", closing->options},
-                          {"gain", nullable(closing->gain)},
-                          {"certainty", closing->certainty}};
+  if (closing) result["conclusion"] = closing_fields(*closing);
 }
 
 }  // namespace natten_sim::report

@@ -39,6 +39,7 @@ Options<AttentionSubject> attention_rows() {
            {.value = "N", .help = "Neighborhood window [the whole axis: dense]"});
   rows.add("-s,--stride", &AttentionSubject::stride,
            {.value = "N", .help = "Stride of the window " + report::axis_default(&AxisMask::stride)});
+  rows.group("Problem");
   rows.add("--kernel", &AttentionSubject::kernel,
            {.value = "NAME",
             .help = "Take tiles, schedule, order, CTAs an SM and speed of a known kernel (fa2, cudnn)",
@@ -56,7 +57,7 @@ Options<AttentionSubject> attention_rows() {
            {.value = "N",
             .help = "CTAs resident on an SM " + report::default_text("the kernel's", kDefaults.ctas_per_sm),
             .range = {1, 32}});
-  return rows;
+  return rows.group("Kernel: which CTA reads what, in which order");
 }
 
 /// One of the two has a value.
@@ -69,7 +70,7 @@ Options<ReuseParts> length_rows() {
             .help = "Answer for many sequence lengths",
             .echo = Echo::kWhenSet,
             .rules_out = {{"seqlen"}}});
-  return rows;
+  return rows.group("Problem");
 }
 
 Options<ReuseParts> reader_rows() {
@@ -78,7 +79,7 @@ Options<ReuseParts> reader_rows() {
            {.value = "N",
             .help = "CTAs resident at once [SMs times CTAs an SM]; readers of a stream [SMs]",
             .range = kSizes});
-  return rows;
+  return rows.group("Kernel: which CTA reads what, in which order");
 }
 
 Options<ReuseQuestion> order_rows() {
@@ -93,7 +94,7 @@ Options<ReuseQuestion> order_rows() {
            {.value = "ORDER",
             .help = "Answer for a second order too, with the reduction",
             .echo = Echo::kWhenSet});
-  return rows;
+  return rows.group("Kernel: which CTA reads what, in which order");
 }
 
 Options<ReuseQuestion> device_rows() {
@@ -112,7 +113,7 @@ Options<ReuseQuestion> device_rows() {
             .help = "Number of SMs " + report::default_text("the device's", kDefaults.sms),
             .range = kSizes});
   rows.add_key("line_bytes", &ReuseQuestion::line_bytes, {.echo = Echo::kWhenSet});
-  return rows;
+  return rows.group("Device");
 }
 
 Options<study::SetAssociative> set_rows() {
@@ -206,6 +207,7 @@ Options<ReuseParts> part_rows() {
   rows.include(length_rows());
   rows.include(attention_rows(), &ReuseParts::attention);
   rows.add("--tile", &ReuseParts::tile, {.value = "N", .help = "Shape of both tiles", .echo = Echo::kNever});
+  rows.group("Problem");
   rows.include(reader_rows());
   rows.include(order_rows(), &ReuseParts::question);
   return rows.include(device_rows(), &ReuseParts::question);
@@ -214,8 +216,10 @@ Options<ReuseParts> part_rows() {
 Options<ReuseParts> way_rows() {
   Options<ReuseParts> rows = method_rows();
   rows.include(set_rows(), &ReuseParts::sets);
+  rows.group("How it is computed");
   rows.include(subject_rows());
-  return rows.include(stream_rows(), &ReuseParts::stream);
+  rows.include(stream_rows(), &ReuseParts::stream);
+  return rows.group("Streams and traces");
 }
 
 /// The rows that say what `parts` read.
@@ -253,6 +257,7 @@ Options<ReuseFlags> reuse_rows() {
                 kPredictedDevice),
             .echo = Echo::kNever,
             .rules_out = others});
+  rows.group("Pictures and tables");
   rows.include(conclusion_rows(), &ReuseFlags::output);
   return rows.include(output_rows(), &ReuseFlags::output);
 }

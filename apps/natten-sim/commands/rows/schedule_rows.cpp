@@ -216,10 +216,15 @@ Options<ScheduleFlags> mask_rows() {
 
 Options<ScheduleFlags> schedule_rows() {
   Options<ScheduleFlags> rows;
-  for (auto part : {size_rows(), batch_rows(), chain_rows(), worker_rows(), schedule_choice_rows(),
-                    walk_rows(), cost_rows(), measured_rows(), table_rows(), export_rows(), file_rows()})
-    rows.include(part);
-  return rows;
+  for (auto part : {size_rows(), batch_rows(), chain_rows()}) rows.include(part);
+  rows.group("Problem");
+  rows.include(worker_rows()).group("Device");
+  for (auto part : {schedule_choice_rows(), walk_rows()}) rows.include(part);
+  rows.group("Mask and order");
+  rows.include(cost_rows()).group("Costs");
+  rows.include(measured_rows()).group("Times of a known kernel");
+  for (auto part : {table_rows(), export_rows(), file_rows()}) rows.include(part);
+  return rows.group("Tables and pictures");
 }
 
 Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& answer) {

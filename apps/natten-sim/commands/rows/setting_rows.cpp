@@ -4,6 +4,7 @@
 
 #include <natten_sim/core/error.hpp>
 
+#include "cli/context.hpp"
 #include "cli/values.hpp"
 
 namespace natten_sim::cli {
@@ -35,14 +36,14 @@ Options<Setting> preset_rows() {
             .help = "Layout, heads, head dim and attention share of a known model (see list presets)",
             .echo = Echo::kWhenSet,
             .suggestions = preset_names});
-  return rows;
+  return rows.group("Problem");
 }
 
 Options<Setting> input_rows() {
   Options<Setting> rows;
   rows.add("-i,--input,--input-size", &Setting::input,
            {.value = "N", .help = "Token layout, one size an axis (30 48 80, 30x48x80 or 30,48,80)"});
-  return rows;
+  return rows.group("Problem");
 }
 
 Options<Setting> layout_rows() {
@@ -52,6 +53,7 @@ Options<Setting> layout_rows() {
             .help = "Take the backend that suits a GPU (see list devices)",
             .echo = Echo::kWhenSet,
             .suggestions = device_names});
+  rows.group("Kernel and device");
   return rows.include(input_rows());
 }
 
@@ -64,7 +66,7 @@ Options<Setting> backend_rows(Echo echo) {
             .echo = echo,
             .batch = true,
             .suggestions = backend_names});
-  return rows;
+  return rows.group("Kernel and device");
 }
 
 Options<Setting> workload_rows() {
@@ -98,7 +100,7 @@ Options<Setting> workload_rows() {
            {.value = "K/N",
             .help = "K of N steps keep dense attention, for end-to-end speedups [none]",
             .echo = Echo::kWhenSet});
-  return rows;
+  return rows.group("Sizes and types");
 }
 
 }  // namespace natten_sim::cli

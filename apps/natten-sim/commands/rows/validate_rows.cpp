@@ -48,6 +48,7 @@ Options<ValidateFlags> validate_rows() {
             .help = "Card to run on [auto: the first]",
             .key = "device",
             .spellings = {{.flag = "--device", .old = true, .with = is_card}}});
+  rows.group("What to compare with");
   rows.add("--recorded", &F::recorded,
            {.value = "DIR", .help = "Compare with the recordings in DIR instead of running kernels"});
   rows.add("--ncu-csv", &F::ncu_csv,
@@ -67,6 +68,7 @@ Options<ValidateFlags> validate_rows() {
             .key = "profile",
             .spellings = {{.flag = "--profile", .old = true}},
             .suggestions = device_names});
+  rows.group("What to compare with");
   rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
   rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
   rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
@@ -79,6 +81,7 @@ Options<ValidateFlags> validate_rows() {
            {.value = "FILE",
             .help = "With --sass: the cuobjdump to use [of PATH, else of /usr/local/cuda]",
             .echo = Echo::kNever});
+  rows.group("On a GPU");
   rows.add("--repetitions", timing(&TimingOptions::repetitions),
            {.value = "N", .help = "Timed repetitions of each point [default]", .range = {1, 100000}});
   rows.add("--warm-up-ms", timing(&TimingOptions::warm_up_ms),
@@ -92,6 +95,7 @@ Options<ValidateFlags> validate_rows() {
   rows.add(
       "--l2", timing(&TimingOptions::l2),
       {.value = "STATE", .help = "State of the L2 before each timed repetition: flushed or warm [default]"});
+  rows.group("Timing");
   rows.add("--view", &F::view,
            {.value = "NAME",
             .help = "With --recorded: a table of the recordings instead of the comparison with predictions",
@@ -106,6 +110,7 @@ Options<ValidateFlags> validate_rows() {
   rows.add(
       "--report", &F::report,
       {.value = "FILE", .help = "Also write an HTML report: one self-contained file", .echo = Echo::kNever});
+  rows.group("Views and reports");
   rows.include(device_file_rows(), &F::files);
   rows.include(conclusion_rows(), &F::output);
   return rows.include(output_rows(), &F::output);

@@ -37,4 +37,15 @@ const CatalogTable& add_catalog_table(CatalogTable table);
 [[nodiscard]] Json catalog_json(const Catalog& catalog, const CatalogTable& table);
 [[nodiscard]] std::string catalog_csv(const Catalog& catalog, const CatalogTable& table);
 
+// The names in all tables, which is what `list` alone prints:
+//
+//     presets (23): cosmos-1-video, flux1-dev-4k, hunyuan-video, ..
+//     devices (8): a100-40gb, b200, ..
+
+/// {"presets": ["cosmos-1-video", ..], ..}
+[[nodiscard]] Json catalog_names_json(const Catalog& catalog);
+/// Columns `list`, `name`, `source`.
+[[nodiscard]] std::string catalog_names_csv(const Catalog& catalog);
+[[nodiscard]] std::string catalog_names_text(const Catalog& catalog);
+
 }  // namespace natten_sim::report

@@ -48,7 +48,10 @@ struct Closing {
 /// An empty line and the sentence, wrapped; nothing without one.
 [[nodiscard]] std::string closing_text(const std::optional<Closing>& closing);
 
-/// Adds `conclusion`: {"sentence", "limit", "change", "options", "gain", "certainty"}; nothing without one.
+/// {"sentence", "limit", "change", "options", "gain", "certainty"}
+[[nodiscard]] Json closing_fields(const Closing& closing);
+
+/// Adds them as `conclusion`; nothing without one.
 void add_closing(const std::optional<Closing>& closing, Json& result);
 
 }  // namespace natten_sim::report
