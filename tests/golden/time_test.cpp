@@ -131,7 +131,8 @@ TEST_CASE("costs come out of an export of Nsight Compute as it is, and tell each
     CHECK(runs[0]["measured_ms"] == Approx(first_ms[i]));
     for (const Json& run : runs) CHECK(std::abs(run["left_out_deviation"].get<double>()) < 0.06);
   }
-  check_refused(calibrated_from_export("gna-runs.csv", ""), {"several kernels", "triton_tem_fused_flex_attention"});
+  check_refused(calibrated_from_export("gna-runs.csv", ""),
+                {"several kernels", "triton_tem_fused_flex_attention"});
 }
 
 TEST_CASE("costs without timed copies keep the rates of copies that ship, and say so") {

@@ -197,13 +197,14 @@ TEST_CASE("times have a closed form where reads have one, and say whether they w
 
 TEST_CASE("one head of 32,768 tokens is too short to reach 1.15 times its share of a dense launch") {
   // Window 2048, stride 256: 256 Q tiles of 16 KV tiles, 4096 of the 65,536 of a dense launch. 132 SMs take
-  // them in two rounds, of which the second is 124 long: 2 / (256 / 132) = 1.03. The rest are what the launch and
-  // two items cost beside their 32 tiles, by costs that were fitted to other launches.
+  // them in two rounds, of which the second is 124 long: 2 / (256 / 132) = 1.03. The rest are what the launch
+  // and two items cost beside their 32 tiles, by costs that were fitted to other launches.
   const auto time_of = [](const char* window, const char* stride) {
     const GnaCase point = case_of({"heads=1", "input=32768", window, stride, "q_tile=128", "kv_tile=128"});
     return predicted_time(point, visited_tiles(point.mask(), point.q_tile, point.kv_tile), h200())->ns;
   };
-  const double share = time_of("window=2048", "stride=256") / (4096.0 / 65536 * time_of("window=32768", "stride=1"));
+  const double share =
+      time_of("window=2048", "stride=256") / (4096.0 / 65536 * time_of("window=32768", "stride=1"));
   CHECK(share > 1.3);
   CHECK(share < 1.6);
 }

@@ -177,8 +177,9 @@ Point without_rest(nlohmann::json parameters) {
 }
 
 /// Mean and largest |predicted / measured - 1| of a kernel over frozen predictions.
-std::pair<double, double> errors_of(const nlohmann::json& frozen, const std::map<std::string, double>& measured,
-                                    const std::string& kernel, std::size_t expected = 41) {
+std::pair<double, double> errors_of(const nlohmann::json& frozen,
+                                    const std::map<std::string, double>& measured, const std::string& kernel,
+                                    std::size_t expected = 41) {
   double sum = 0, worst = 0;
   std::size_t points = 0;
   for (const nlohmann::json& row : frozen.at("rows")) {
@@ -219,8 +220,8 @@ TEST_CASE("fresh problems that were frozen with a rest as input hold within 4% o
 }
 
 TEST_CASE("a point says how long the GPU rests between its launches") {
-  const std::vector<std::string> words = {"kernel=beside", "runs=gna", "input=64x64", "window=16x16",
-                                          "q_tile=8x16",   "kv_tile=8x16"};
+  const std::vector<std::string> words = {"kernel=beside", "runs=gna",    "input=64x64",
+                                          "window=16x16",  "q_tile=8x16", "kv_tile=8x16"};
   std::vector<std::string> rested = words;
   rested.emplace_back("rest_us=380");
   CHECK(key_of(parse_point_words(rested)) == key_of(parse_point_words(words)) + " rest 380us");
