@@ -766,6 +766,7 @@ class ScatterMembers:
     l2_sectors: Final[L2Sectors]
     bounds_ns: Final[BoundsNs]
     launch_ns: Final[float]
+    host_launch_ns: Final[float]
     path: Final[str]
     vector_width: Final[int]
     instruction: Final[str]
@@ -774,6 +775,12 @@ class ScatterMembers:
     collapsed: Final[bool]
     contenders: Final[float]
     changing_share: Final[float]
+    hottest_rows: Final[int]
+    close_updates: Final[float]
+    slice_sectors: Final[float]
+    sent_sectors: Final[float]
+    streamed_bytes: Final[float]
+    warp_instructions: Final[int]
     calibration: Final[Calibration]
 
 class ScatterSectors(Record):
@@ -856,6 +863,7 @@ class MsdaMembers:
     l2_sectors: Final[L2Sectors]
     bounds_ns: Final[BoundsNs]
     launch_ns: Final[float]
+    host_launch_ns: Final[float]
     path: Final[str]
     vector_width: Final[int]
     instruction: Final[str]
