@@ -17,7 +17,8 @@ run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run(${WORK_DIR}/build/consumer)
 run(${CMAKE_COMMAND} -E chdir ${WORK_DIR}/empty ${WORK_DIR}/prefix/bin/natten-sim count --preset hunyuan-video -w 18 24 24)
 foreach(completion share/bash-completion/completions/natten-sim share/zsh/site-functions/_natten-sim
-        share/fish/vendor_completions.d/natten-sim.fish share/man/man1/natten-sim.1 share/man/man1/natten-sim-count.1)
+        share/fish/vendor_completions.d/natten-sim.fish share/man/man1/natten-sim.1 share/man/man1/natten-sim-count.1
+        share/natten-sim/schemas/count.schema.json)
   if(NOT EXISTS ${WORK_DIR}/prefix/${completion})
     message(FATAL_ERROR "${completion} is not installed")
   endif()

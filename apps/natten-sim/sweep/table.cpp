@@ -7,6 +7,7 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/draw/curve.hpp>
 #include <natten_sim/report/json.hpp>
