@@ -7,8 +7,9 @@ function(natten_sim_attention_backward_programs)
   if(NATTEN_SIM_HAS_CUDA AND NATTEN_SIM_BUILD_BENCH)
     add_executable(attention_backward_bench ${bench}/main.cpp ${bench}/cases.cpp ${bench}/cases_of_masks.cpp
       ${bench}/check.cpp ${bench}/timing.cpp ${bench}/tables.cpp ${bench}/tensors.cpp ${bench}/sm90a/noise.cu
-      ${bench}/sm90a/reductions.cu)
-    natten_sim_cuda_sources(attention_backward_bench ${bench}/sm90a/noise.cu ${bench}/sm90a/reductions.cu)
+      ${bench}/sm90a/reductions.cu ${bench}/sm90a/stages.cu)
+    natten_sim_cuda_sources(attention_backward_bench ${bench}/sm90a/noise.cu ${bench}/sm90a/reductions.cu
+      ${bench}/sm90a/stages.cu)
     set_target_properties(attention_backward_bench PROPERTIES CUDA_RUNTIME_LIBRARY Static)
     target_link_libraries(attention_backward_bench PRIVATE natten_sim::kernels natten_sim::search natten_sim::io)
     natten_sim_flags(attention_backward_bench)

@@ -5,9 +5,10 @@
 //   attention_backward_bench random [COUNT]            random tables that finish
 //   attention_backward_bench dropped                   a turn that is never passed on: must trap (exit 0 if
 //   so) attention_backward_bench orders [TOKENS [HEAD_DIM [TABLE...]]]   unordered, every schedule, these
-//   tables attention_backward_bench ladder [TOKENS [HEAD_DIM]]   steps of the version ladder
+//   tables attention_backward_bench ladder [TOKENS [HEAD_DIM [REST_MS]]]   steps of the version ladder
 //   attention_backward_bench once [TOKENS]             each of these once, for a profiler
 //   attention_backward_bench reductions                bulk additions and turns, without attention
+//   attention_backward_bench stages HOW                a stage of shared memory by itself, for racecheck
 //   attention_backward_bench groups [TOKENS [HEAD_DIM]]  GQA, chains of a head and of a group
 //   attention_backward_bench record TOKENS FOLDER [HEADS [WORKERS]]   tables and times of every task
 //
@@ -51,7 +52,9 @@ int main(int argc, char** argv) {
           words.begin() + static_cast<long>(words.size() < 3 ? words.size() : 3), words.end());
       return time_orders(gpu, number(1, 16384), number(2, 128), tables), 0;
     }
-    if (what == "ladder") return time_ladder(gpu, number(1, 16384), number(2, 128)), 0;
+    if (what == "ladder")
+      return time_ladder(gpu, number(1, 16384), number(2, 128), static_cast<int>(number(3, 0))), 0;
+    if (what == "stages") return run_stages(static_cast<int>(number(1, 0))) ? 0 : 1;
     if (what == "reductions") return time_reductions(gpu), 0;
     if (what == "groups") return time_groups(gpu, number(1, 16384), number(2, 128)), 0;
     if (what == "record") {
@@ -68,6 +71,6 @@ int main(int argc, char** argv) {
   }
   std::fprintf(stderr,
                "usage: attention_backward_bench "
-               "check|tables|random|dropped|orders|ladder|groups|once|reductions|record\n");
+               "check|tables|random|dropped|orders|ladder|groups|once|reductions|stages|record\n");
   return 2;
 }

@@ -1,8 +1,12 @@
 #include "timing.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <functional>
+#include <thread>
+#include <utility>
 
 #include "tables.hpp"
 
@@ -34,10 +38,17 @@ double median(std::vector<float> list) {
   return list[list.size() / 2];
 }
 
+/// How often each variant runs, and how long the GPU rests before each launch. Without a rest it runs at its
+/// power limit, and its clock falls by a tenth.
+struct Pace {
+  int repetitions = 11;
+  int rest_ms = 0;
+};
+
 /// Prints the median milliseconds of each variant, which take turns, all three kernels of a launch included.
 /// The first variant is what ratios refer to.
 void time_variants(const kernels::GpuInfo& gpu, const Problem& problem, const std::vector<Variant>& variants,
-                   std::vector<Storage>& sets, int repetitions, const char* what) {
+                   std::vector<Storage>& sets, const Pace& pace, const char* what) {
   kernels::L2Flusher flusher(gpu);
   std::vector<std::vector<Plan>> plans(variants.size());
   for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -49,13 +60,17 @@ void time_variants(const kernels::GpuInfo& gpu, const Problem& problem, const st
   }
   kernels::synchronize();
   std::vector<std::vector<float>> times(variants.size()), alone(variants.size());
-  for (int repetition = 0; repetition < repetitions; ++repetition) {
+  const auto rested_ms = [&](const std::function<void()>& work) {
+    kernels::synchronize();
+    std::this_thread::sleep_for(std::chrono::milliseconds(pace.rest_ms));
+    return kernels::time_with_events(work, 1, [&] { flusher.start(); })[0];
+  };
+  for (int repetition = 0; repetition < pace.repetitions; ++repetition) {
     for (std::size_t turn = 0; turn < variants.size(); ++turn) {
       const std::size_t i = (turn + static_cast<std::size_t>(repetition)) % variants.size();
       const Plan& plan = plans[i][static_cast<std::size_t>(repetition) % sets.size()];
-      times[i].push_back(kernels::time_with_events([&] { plan.launch(); }, 1, [&] { flusher.start(); })[0]);
-      alone[i].push_back(
-          kernels::time_with_events([&] { plan.launch_kernel(); }, 1, [&] { flusher.start(); })[0]);
+      times[i].push_back(rested_ms([&] { plan.launch(); }));
+      alone[i].push_back(rested_ms([&] { plan.launch_kernel(); }));
     }
   }
   const double base = median(times[0]);
@@ -81,6 +96,30 @@ void add(std::vector<Variant>& to, const Problem& problem, const KernelShape& ke
   if (table) to.push_back({name, kernel, *table, turns});
 }
 
+/// Shift under a full mask with the chains' starts spread over all Q tiles, so that a dQ tile's next owner
+/// comes later where there are more Q than KV tiles. dQ in the order of visits of workers in step.
+ScheduleTable spread_starts(ScheduleTable table) {
+  const std::int32_t q_tiles = table.problem.mask.q_tiles, kv_tiles = table.problem.mask.kv_tiles;
+  std::vector<std::vector<std::pair<std::int64_t, std::int32_t>>> visits(table.schedule.dq_order.size());
+  std::vector<std::int64_t> step(static_cast<std::size_t>(table.problem.workers), 0);
+  for (std::size_t c = 0; c < table.schedule.chains.size(); ++c) {
+    ScheduledChain& chain = table.schedule.chains[c];
+    std::int64_t& now = step[static_cast<std::size_t>(table.schedule.worker[c])];
+    const std::int32_t start = chain.kv_tile * q_tiles / kv_tiles;
+    for (std::int32_t i = 0; i < q_tiles; ++i) {
+      const std::int32_t q = (start + i) % q_tiles;
+      chain.q_order[static_cast<std::size_t>(i)] = q;
+      visits[static_cast<std::size_t>(chain.head * q_tiles + q)].emplace_back(now++, chain.kv_tile);
+    }
+  }
+  for (std::size_t tile = 0; tile < visits.size(); ++tile) {
+    std::ranges::sort(visits[tile]);
+    std::ranges::transform(visits[tile], table.schedule.dq_order[tile].begin(),
+                           [](const auto& visit) { return visit.second; });
+  }
+  return table;
+}
+
 std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem) {
   std::vector<Variant> variants;
   for (const KernelShape& kernel : backward::built_kernels()) {
@@ -88,13 +127,11 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
     if (kernel.pairs != (problem.pairs != nullptr)) continue;
     const std::string step = std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) + " " +
                              backward::to_string(kernel.pipeline);
-    for (const Turns turns : {Turns::kUnordered, Turns::kOrdered}) {
-      add(variants, problem, kernel,
-          !problem.mask.right   ? "shift"
-          : kernel.q_tile == 80 ? "spt"
-                                : "symmetric-shift",
-          gpu.sms, turns, step + (turns == Turns::kOrdered ? ", ordered" : ", unordered"));
-    }
+    const std::string algorithm = !problem.mask.right ? "shift" : kernel.q_tile == 80 ? "spt" : "symmetric-shift";
+    add(variants, problem, kernel, algorithm, gpu.sms, Turns::kUnordered, step + ", unordered");
+    add(variants, problem, kernel, algorithm, gpu.sms, Turns::kOrdered, step + ", " + algorithm);
+    if (problem.mask.right) continue;
+    variants.push_back({step + ", shift with spread starts", kernel, spread_starts(variants.back().table)});
   }
   return variants;
 }
@@ -127,15 +164,15 @@ void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
       variants.push_back({name, kernel, table, Turns::kOrdered});
       variants.push_back({name + ", unordered", kernel, table, Turns::kUnordered});
     }
-    time_variants(gpu, problem, variants, sets, 11, "orders");
+    time_variants(gpu, problem, variants, sets, {}, "orders");
   }
 }
 
-void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim) {
+void time_ladder(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim, int rest_ms) {
   for (const bool causal : {false, true}) {
     Problem problem = sequence(2048 / head_dim, tokens, head_dim, causal);
     std::vector<Storage> sets = input_sets(gpu, problem);
-    time_variants(gpu, problem, ladder(gpu, problem), sets, 11, "ladder");
+    time_variants(gpu, problem, ladder(gpu, problem), sets, {.repetitions = 7, .rest_ms = rest_ms}, "ladder");
   }
 }
 
@@ -156,7 +193,7 @@ void time_groups(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
                             kernel, *table, turns});
       }
     }
-    time_variants(gpu, problem, variants, sets, 11, "groups");
+    time_variants(gpu, problem, variants, sets, {}, "groups");
   }
 }
 

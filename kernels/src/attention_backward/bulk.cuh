@@ -32,6 +32,37 @@ __device__ __forceinline__ void bulk_wait_complete() {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
+/// Whether the phase is over: asked now, for barrier_wait_unless later. The answer takes 60 cycles.
+__device__ __forceinline__ std::uint32_t barrier_ask(std::uint64_t* barrier, std::uint32_t parity) {
+  std::uint32_t done = 0;
+  asm volatile(
+      "{.reg .pred p;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;}"
+      : "=r"(done)
+      : "r"(shared_address(barrier)), "r"(parity)
+      : "memory");
+  return done;
+}
+__device__ __forceinline__ void barrier_wait_unless(std::uint32_t done, std::uint64_t* barrier,
+                                                    std::uint32_t parity) {
+  asm volatile(
+      "{.reg .pred over, stuck;\n"
+      ".reg .u32 tries;\n"
+      "setp.ne.u32 over, %3, 0;\n"
+      "@over bra passed;\n"
+      "mov.u32 tries, 0;\n"
+      "again: mbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n"
+      "@over bra passed;\n"
+      "add.u32 tries, tries, 1;\n"
+      "setp.ge.u32 stuck, tries, %2;\n"
+      "@stuck trap;\n"
+      "bra again;\n"
+      "passed:}" ::"r"(shared_address(barrier)),
+      "r"(parity), "n"(kMaxBarrierTries), "r"(done)
+      : "memory");
+}
+
 /// Until all three phases are over: their tests are in flight together.
 __device__ __forceinline__ void barriers_wait(std::uint64_t* first, std::uint32_t first_parity,
                                              std::uint64_t* second, std::uint32_t second_parity,

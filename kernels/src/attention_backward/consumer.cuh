@@ -2,6 +2,8 @@
 // softmax as operands in registers for dV and dK; only dS passes through shared memory, for dQ.
 #pragma once
 
+#include <cstring>
+
 #include "attention_backward/producer.cuh"
 #include "attention_backward/wgmma_transposed.cuh"
 #include "attention_forward/mask.cuh"
@@ -23,8 +25,22 @@ struct Consumer {
   int lane;
   unsigned n = 0;  // tasks so far
 
+  uint4 raw;  // the task as it lies in its slot: taken apart where it is used, not where it is read
+
   float scores[kScores];
   float dk[kGradients], dv[kGradients];
+
+  __device__ __forceinline__ uint4 load_slot(unsigned task) const {
+    return *reinterpret_cast<const uint4*>(&s.slot[task % kSlots]);
+  }
+  static __device__ __forceinline__ Task unpack(const uint4& raw) {
+    Task task;
+    memcpy(&task, &raw, sizeof task);
+    return task;
+  }
+  /// Says that all lanes have the same: addresses made of it then stay in uniform registers, where wgmma's
+  /// descriptors are read. From ordinary ones each takes two moves before its product can be issued.
+  static __device__ __forceinline__ int uniform(int value) { return __shfl_sync(0xffffffffu, value, 0); }
 
   __device__ __forceinline__ void arrive(std::uint64_t* barrier) {
     if (lane == 0) barrier_arrive(barrier);
@@ -169,13 +185,19 @@ struct Consumer {
   // beside products a load from shared memory takes up to 300 cycles.
   static constexpr int kColumns = kScores / 4;
   static constexpr int kRing = T::kQTile == 80 ? 4 : 8;
+  float2 ring[kRing];
+  __device__ __forceinline__ void ask_for_lse(int stage) {
+    const std::uint32_t lse = shared_address(s.lse2[stage]) + 8 * (lane & 3);
+#pragma unroll
+    for (int j = 0; j < kRing; ++j) ring[j] = statistic(lse, j);
+  }
   __device__ __forceinline__ float2 statistic(std::uint32_t at, int j) {
     float2 value;
     asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(value.x), "=f"(value.y) : "r"(at + 32 * j));
     return value;
   }
   /// P in place of S; the ring then holds the first columns of delta.
-  __device__ __forceinline__ void probabilities(float2 (&ring)[kRing], std::uint32_t lse, std::uint32_t delta) {
+  __device__ __forceinline__ void probabilities(std::uint32_t lse, std::uint32_t delta) {
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) {
 #pragma unroll
@@ -189,7 +211,7 @@ struct Consumer {
           j + kRing < kColumns ? statistic(lse, j + kRing) : statistic(delta, j + kRing - kColumns);
     }
   }
-  __device__ __forceinline__ void score_gradients(float2 (&ring)[kRing], std::uint32_t delta,
+  __device__ __forceinline__ void score_gradients(std::uint32_t delta,
                                                   const float (&dp)[kScores],
                                                   std::uint32_t (&packed)[kPairs]) {
 #pragma unroll
@@ -207,21 +229,21 @@ struct Consumer {
   /// S and dP of the task, P into `scores`, dS packed.
   __device__ __forceinline__ void arithmetic(const Task& task, std::uint32_t (&p)[kPairs],
                                              std::uint32_t (&ds)[kPairs]) {
-    const int stage = stage_of(n);
+    const int stage = uniform(stage_of(n));
     const std::uint32_t lse = shared_address(s.lse2[stage]) + 8 * (lane & 3);
     const std::uint32_t delta = shared_address(s.delta[stage]) + 8 * (lane & 3);
     float dp[kScores];
-    float2 ring[kRing];
     const uint2 seen = pattern(task);
+    std::uint32_t o_there = 0;
+    if constexpr (!T::kWaitsTogether) o_there = barrier_ask(&s.o_full[stage], parity_of(n));
     issue_scores(scores, s.k, s.q[stage]);
-#pragma unroll
-    for (int j = 0; j < kRing; ++j) ring[j] = statistic(lse, j);
-    if constexpr (!T::kWaitsTogether) barrier_wait(&s.o_full[stage], parity_of(n));
+    if constexpr (!T::kLseAhead) ask_for_lse(stage);
+    if constexpr (!T::kWaitsTogether) barrier_wait_unless(o_there, &s.o_full[stage], parity_of(n));
     issue_scores(dp, s.v, s.d_o[stage]);
     product_wait<1>();
     pin(scores);
     if (task.has(kMasked)) mask(task, seen);
-    probabilities(ring, lse, delta);
+    probabilities(lse, delta);
     if constexpr (T::kPacksEarly) {
       pack_probabilities(p);
       hold(p);
@@ -230,61 +252,79 @@ struct Consumer {
     }
     product_wait<0>();
     pin(dp);
-    score_gradients(ring, delta, dp, ds);
+    score_gradients(delta, dp, ds);
     if constexpr (!T::kPacksEarly) pack_probabilities(p);
   }
 
+  /// The next task and, with it, its first LSE; its Q is there.
+  __device__ __forceinline__ void take_next(int stage) {
+    if constexpr (T::kLseAhead) ask_for_lse(stage);
+    raw = load_slot(n + 1);
+  }
+
   /// One task, whose Q is there; dQ comes before dK, which runs beside dQ's copy. No product is in flight at
-  /// the end. Replaces `task` by the next one, or ends the chain.
-  __device__ __forceinline__ void step(Task& task) {
-    const int stage = stage_of(n);
+  /// the end. Whether the chain goes on, with the task in `raw`.
+  __device__ __forceinline__ bool step() {
+    const Task task = unpack(raw);
+    const int stage = uniform(stage_of(n));
     std::uint32_t p[kPairs], ds[kPairs];
     arithmetic(task, p, ds);
     store_ds(ds, s.ds[stage]);
     issue_gradient(dv, p, s.d_o[stage]);
     fence_async_shared();
+    std::uint32_t q_there = 0, room = 0;
+    if constexpr (!T::kWaitsTogether) {
+      q_there = barrier_ask(&s.q_full[stage ^ 1], parity_of(n + 1));
+      room = barrier_ask(&s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
+    }
+    const int next = stage ^ 1;
+    const bool last = task.has(kLast);
     named_sync(1, 256);
+    if constexpr (T::kPipeline == Pipeline::kWaitsApart) {
+      if (!last) {
+        barrier_wait_unless(q_there, &s.q_full[next], parity_of(n + 1));
+        take_next(next);
+      }
+    }
     float dq[T::kDqParts];
     issue_dq(dq, s.ds[stage]);
-    const int next = stage_of(n + 1);
-    const bool last = task.has(kLast);
-    if (last) task.flags = kEnd;
     if constexpr (T::kWaitsTogether) {
-      if (!last)
+      if (!last) {
         barriers_wait(&s.q_full[next], parity_of(n + 1), &s.o_full[next], parity_of(n + 1),
                       &s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
-      else
+      } else {
         barrier_wait(&s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
+      }
     }
     issue_gradient(dk, ds, s.q[stage]);
-    if constexpr (!T::kWaitsTogether) {
+    if constexpr (T::kPipeline == Pipeline::kWaitsLate) {
       if (!last) {
-        barrier_wait(&s.q_full[next], parity_of(n + 1));
-        task = s.slot[(n + 1) % kSlots];
+        barrier_wait_unless(q_there, &s.q_full[next], parity_of(n + 1));
+        take_next(next);
       }
-      barrier_wait(&s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
     }
+    if constexpr (!T::kWaitsTogether) barrier_wait_unless(room, &s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
     product_wait<1>();
     pin(dv);
     pin(dq);
     arrive(&s.o_empty[stage]);
     copy_dq(dq, dq_buffer<T>(n));
-    if (T::kWaitsTogether && !last) task = s.slot[(n + 1) % kSlots];
-    fence_async_shared();
+    if (T::kWaitsTogether && !last) take_next(next);
     __syncwarp();
     arrive(&s.dq_full[stage]);
     product_wait<0>();
     pin(dk);
     arrive(&s.q_empty[stage]);
     ++n;
+    return !last;
   }
 
-  __device__ __forceinline__ void chain(Task& task) {
+  __device__ __forceinline__ void chain() {
     if constexpr (T::kWaitsTogether) barrier_wait(&s.o_full[stage_of(n)], parity_of(n));
+    if constexpr (T::kLseAhead) ask_for_lse(stage_of(n));
 #pragma unroll 1
-    do {
-      step(task);
-    } while (!task.has(kEnd));
+    while (step()) {
+    }
   }
 
   __device__ __forceinline__ void store_rows(const float (&values)[kGradients], const Task& task, void* to,
@@ -324,13 +364,14 @@ struct Consumer {
 #pragma unroll 1
     for (;;) {
       barrier_wait(&s.q_full[stage_of(n)], parity_of(n));
-      Task task = s.slot[n % kSlots];
+      raw = load_slot(n);
+      const Task task = unpack(raw);
       if (task.has(kEnd)) break;
 #pragma unroll
       for (int i = 0; i < kGradients; ++i) dk[i] = dv[i] = 0;
       barrier_wait(&s.kv_full, kv_parity);
       kv_parity ^= 1;
-      chain(task);
+      chain();
       arrive(&s.kv_empty);
       store_rows(dv, task, a.dv, a.dv_strides, 1.0f);
       store_rows(dk, task, a.dk, a.dk_strides, a.scale);

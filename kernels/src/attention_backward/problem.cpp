@@ -16,6 +16,8 @@ const char* to_string(Pipeline pipeline) noexcept {
       return "waits apart";
     case Pipeline::kWaitsTogether:
       return "waits together";
+    case Pipeline::kWaitsLate:
+      return "waits late";
   }
   return "";
 }

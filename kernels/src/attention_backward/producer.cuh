@@ -18,6 +18,8 @@ struct Traits {
   static constexpr int kKvTile = 128;  // 64 rows a consumer warpgroup
   static constexpr Pipeline kPipeline = kPipelineV;
   static constexpr bool kWaitsTogether = kPipeline == Pipeline::kWaitsTogether;
+  /// The LSE of the next task is asked for where its Q is waited for, not beside S.
+  static constexpr bool kLseAhead = kPipeline != Pipeline::kWaitsApart;
 
   static constexpr bool kPairs = kPairsV;  // masks by patterns instead of a band
   /// A product has 64 rows, so dQ is computed transposed where the Q tile has no multiple of them.
@@ -184,6 +186,9 @@ __device__ __forceinline__ void write_dq(const Arguments& a, Shared<T>& s, unsig
   const int buffer = dq_buffer<T>(writer);
   for (unsigned n = writer;; n += kStages) {
     barrier_wait(&s.dq_full[writer], parity_of(n));
+    // What the consumers stored is visible to the bulk operations below. This thread has time; in theirs the
+    // fence would stand between dQ and the next task.
+    fence_async_shared();
     const Task task = s.slot[n % kSlots];
     if (task.has(kEnd)) return;
     if (task.has(kNoDq)) {

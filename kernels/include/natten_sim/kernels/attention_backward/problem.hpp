@@ -48,8 +48,9 @@ void require_valid(const Problem& problem);
 
 /// When a warpgroup asks whether its next Q and dO are there: see the ladder in docs/backward-kernel.md.
 enum class Pipeline {
-  kWaitsApart,     ///< Q behind dK, dO behind S
+  kWaitsApart,     ///< Q before dQ, dO behind S
   kWaitsTogether,  ///< both behind dQ
+  kWaitsLate,      ///< Q behind dK, dO behind S
 };
 
 [[nodiscard]] const char* to_string(Pipeline pipeline) noexcept;
