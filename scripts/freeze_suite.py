@@ -51,6 +51,8 @@ def main():
     parser.add_argument("suite")
     parser.add_argument("--program", required=True)
     parser.add_argument("--device", choices=DEVICES, default="h200")
+    parser.add_argument("--device-file", help="a profile that replaces that of --device")
+    parser.add_argument("--what", help="a sentence that the file begins with, after whose predictions they are")
     parser.add_argument("--fidelity", choices=["closed-form", "timed"], default="closed-form")
     arguments = parser.parse_args()
     with open(os.path.join(DATA, f"suites/{arguments.suite}.json")) as file:
@@ -60,11 +62,13 @@ def main():
             json.dump(recording_of_ones(suite, arguments.device, metrics_of(arguments.program)), out)
         command = [arguments.program, "validate", arguments.suite, "--recorded", folder, "--csv", "--quiet",
                    "--fidelity", arguments.fidelity]
+        command += ["--device-file", arguments.device_file] if arguments.device_file else []
         text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout  # 3: nothing is 1
     lines = [json.dumps([row["point"], row["counter"], row["model"], float(f"{float(row['predicted']):.9g}")])
              for row in csv.DictReader(io.StringIO(text))]
+    more = " " + arguments.what if arguments.what else ""
     print('{"what": "Predictions for the suite ' + arguments.suite + ' on ' + arguments.device + ', made before it was '
-          'measured", "columns": ["point", "counter", "model", "predicted"], "rows": [\n  ' + ",\n  ".join(lines) + "]}")
+          'measured' + ("." if more else "") + more + '", "columns": ["point", "counter", "model", "predicted"], "rows": [\n  ' + ",\n  ".join(lines) + "]}")
 
 
 if __name__ == "__main__":

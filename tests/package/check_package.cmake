@@ -16,6 +16,19 @@ run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G ${GENERATOR} -DC
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 run(${WORK_DIR}/build/consumer)
 run(${CMAKE_COMMAND} -E chdir ${WORK_DIR}/empty ${WORK_DIR}/prefix/bin/natten-sim count --preset hunyuan-video -w 18 24 24)
+# The same program by pkg-config, from the same prefix.
+find_program(PKG_CONFIG pkg-config)
+if(PKG_CONFIG)
+  file(GLOB_RECURSE pc ${WORK_DIR}/prefix/*/natten_sim.pc)
+  cmake_path(GET pc PARENT_PATH pc_folder)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc_folder} ${PKG_CONFIG} --cflags --libs natten_sim
+    OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND ${flags})
+  run(${CXX} -std=c++20 ${CONSUMER_DIR}/consumer.cpp ${flags} -o ${WORK_DIR}/by-pkg-config)
+  run(${WORK_DIR}/by-pkg-config)
+else()
+  message("pkg-config is missing: natten_sim.pc was not tried")
+endif()
 foreach(completion share/bash-completion/completions/natten-sim share/zsh/site-functions/_natten-sim
         share/fish/vendor_completions.d/natten-sim.fish share/man/man1/natten-sim.1 share/man/man1/natten-sim-count.1
         share/natten-sim/schemas/count.schema.json)

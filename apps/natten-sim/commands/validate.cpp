@@ -6,11 +6,14 @@
 #include <natten_sim/io/lowering_data.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/device_profile_report.hpp>
 #include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>
 #include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/measure/device_samples.hpp>
 #include <natten_sim/validate/measure/session.hpp>
+#include <natten_sim/validate/record/device_profile.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 #include <natten_sim/validate/sass/lowering_check.hpp>
 
@@ -82,6 +85,17 @@ int print_comparison(const Job& job, const std::vector<Suite>& suites,
       [&] { return report::validation_csv(comparison); },
       [&] { return report::validation_text(recordings, comparison, rows) + report::closing_text(closing); });
   return all_hold(comparison) ? kExitDone : kExitOutOfTolerance;
+}
+
+/// The suites that were named, in the order of the data; all without a name.
+std::vector<Suite> chosen_suites(const std::vector<std::string>& names) {
+  if (names.empty()) return builtin_suites();
+  std::vector<Suite> suites;
+  for (const std::string& name : names) (void)find_suite(builtin_suites(), name);
+  for (const Suite& suite : builtin_suites()) {
+    if (std::find(names.begin(), names.end(), suite.name) != names.end()) suites.push_back(suite);
+  }
+  return suites;
 }
 
 int run_list(Job& job) {
@@ -238,8 +252,60 @@ int run_on_gpu(Job& job) {
   return exit_code == kExitDone && !session.counts() ? kExitHardwareAbsent : exit_code;
 }
 
+/// The suite that measures the L2.
+constexpr const char* kStreamSuite = "stream";
+
+/// What the suites recorded, and what the GPU says of itself beside them.
+struct MeasuredGpu {
+  Recording stream;
+  DeviceSamples samples;
+};
+
+MeasuredGpu recorded_gpu(const std::string& folder) {
+  MeasuredGpu gpu;
+  gpu.samples = read_device_samples(folder);
+  for (Recording& recording : read_recordings(folder)) {
+    if (recording.head.suite != kStreamSuite || recording.head.device.name != gpu.samples.device) continue;
+    gpu.stream = std::move(recording);
+    return gpu;
+  }
+  throw InvalidParameter("recorded", folder, "a folder with a recording of 'stream' on " + gpu.samples.device);
+}
+
+/// Leaves recordings of the suites and the samples in the folder.
+MeasuredGpu measured_gpu(Job& job) {
+  const std::string folder = recording_folder(job.flags);
+  const kernels::GpuInfo info = kernels::open_gpu(gpu_index(job.flags));
+  MeasuredGpu gpu;
+  gpu.samples = sample_device(info);  // before a profiler is opened
+  Session session(info, chosen_suites({kStreamSuite, "pace"}), folder, job.flags.run,
+                  job.flags.resume ? IfExists::kResume : IfExists::kRefuse);
+  for (const std::string& remark : session.remarks()) Notes(job.flags.output).note(remark);
+  write_file((std::filesystem::path(folder) / "device-samples.json").string(), device_samples_json(gpu.samples));
+  gpu.stream = measure(session, job.flags.output.quiet).front();
+  return gpu;
+}
+
+int run_profile_device(Job& job) {
+  const std::filesystem::path file = *job.flags.profile_device;
+  if (file.extension() != ".json" || file.stem().empty())
+    throw InvalidParameter("profile-device", "'" + file.string() + "'", "a file NAME.json", "my-gpu.json");
+  const MeasuredGpu gpu = job.flags.recorded ? recorded_gpu(*job.flags.recorded) : measured_gpu(job);
+  const ProfiledDevice made =
+      profiled_device(file.stem().string(), gpu.stream, gpu.samples, job.context.catalog.devices);
+  write_file(file.string(), device_file_json(made.device));
+  print(
+      job, [&] { return report::profile_json(made); }, [&] { return report::profile_csv(made); },
+      [&] { return report::profile_text(made); });
+  return kExitDone;
+}
+
 const std::vector<Mode>& modes() {
   static const std::vector<Mode> kModes = {
+      {"profile-device",
+       "--profile-device",
+       {"profile-device", "gpu", "out", "resume", "recorded"},
+       run_profile_device},
       {"list", "--list", {"suite", "list"}, run_list},
       {"view", "--view", {"suite", "recorded", "view", "svg"}, run_view},
       {"recorded",
@@ -273,17 +339,6 @@ void refuse_options_without_effect(const Given& given, const Mode& mode) {
   }
 }
 
-/// The suites that were named, in the order of the data; all without a name.
-std::vector<Suite> chosen_suites(const std::vector<std::string>& names) {
-  if (names.empty()) return builtin_suites();
-  std::vector<Suite> suites;
-  for (const std::string& name : names) (void)find_suite(builtin_suites(), name);
-  for (const Suite& suite : builtin_suites()) {
-    if (std::find(names.begin(), names.end(), suite.name) != names.end()) suites.push_back(suite);
-  }
-  return suites;
-}
-
 int run_validate(const ValidateFlags& flags, const Given& given) {
   const Mode& mode = *std::find_if(modes().begin(), modes().end(), [&](const Mode& each) {
     return each.chosen_by == nullptr || given.has(each.chosen_by);
@@ -315,6 +370,7 @@ Command validate_command() {
   command.examples = {"natten-sim validate --recorded data/recordings",
                       "natten-sim validate stream reuse --out recordings --report report.html",
                       "natten-sim validate --check-only",
+                      "natten-sim validate --profile-device my-gpu.json --out recordings",
                       "natten-sim validate --sass",
                       "natten-sim validate --recorded data/recordings --view heat-map --svg heat-map.svg",
                       "natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 q_tile=128 kv_tile=64 ctas_per_sm=2 schedule=grid order=descending"};

@@ -283,6 +283,14 @@ struct Cta {
             first_row, a.causal ? (min(first_row + kQTile, a.tokens) - 1) / kKvTile + 1 : a.kv_tiles};
   }
 
+  /// Notes the clock where a marked tile begins.
+  __device__ __forceinline__ static void mark(ItemInterval& interval, int step) {
+    const int offset = step - kFirstMarkedTile;
+    if (offset < 0 || (offset & (offset - 1)) != 0) return;
+    const int at = 32 - __clz(offset);  // 0 for the first
+    if (at < kItemMarks) reinterpret_cast<std::uint64_t*>(&interval.mark_cycles)[at] = sm_cycles();
+  }
+
   __device__ void process(int item, bool odd_pass) const {
     const Item at = item_of(item);
     const int visited = at.visited, warp_row = at.first_row + warp * kWarpRows;
@@ -300,6 +308,7 @@ struct Cta {
     // Written at once: nothing of it stays in registers.
     if (a.intervals != nullptr && threadIdx.x == 0) {
       a.intervals[item].begin_ns = global_timer();
+      a.intervals[item].begin_cycle = sm_cycles();
       a.intervals[item].cta = blockIdx.x;
       a.intervals[item].sm = sm_number();
     }
@@ -324,6 +333,7 @@ struct Cta {
       float s[kM][kN][4];
       wait_for_copies<kPending>();
       __syncthreads();  // K is here for all; V of the last step is read
+      if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item], step);
       load_v(step + kStages - 1);
       scores(s, k_shared + slot * kKvBytes);
       const int first_column = kv_row(step);
@@ -337,7 +347,10 @@ struct Cta {
       accumulate(o, s, v_shared + slot * kKvBytes);
     }
     store(o, sum, static_cast<Element*>(a.o) + at.q_offset, warp_row);
-    if (a.intervals != nullptr && threadIdx.x == 0) a.intervals[item].end_ns = global_timer();
+    if (a.intervals != nullptr && threadIdx.x == 0) {
+      a.intervals[item].end_ns = global_timer();
+      a.intervals[item].end_cycle = sm_cycles();
+    }
   }
 };
 

@@ -11,4 +11,11 @@ __device__ __forceinline__ std::uint64_t global_timer() {
   return ns;
 }
 
+/// Cycles of this SM's clock.
+__device__ __forceinline__ std::uint64_t sm_cycles() {
+  std::uint64_t cycles = 0;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles));
+  return cycles;
+}
+
 }  // namespace natten_sim::kernels

@@ -117,6 +117,12 @@ void DeviceBuffer::copy_to_host(void* target, std::size_t bytes, std::size_t off
       cudaMemcpy(target, static_cast<const char*>(data()) + offset_bytes, bytes, cudaMemcpyDeviceToHost));
 }
 
+void DeviceBuffer::copy_from_device(const DeviceBuffer& source) {
+  require_inside("copy_from_device", 0, source.bytes_, bytes_);
+  NATTEN_SIM_CUDA_CHECK(
+      cudaMemcpyAsync(data(), source.data(), source.bytes_, cudaMemcpyDeviceToDevice));
+}
+
 std::vector<float> time_with_events(const std::function<void()>& work, int repetitions,
                                     const std::function<void()>& before_each) {
   const Events events;

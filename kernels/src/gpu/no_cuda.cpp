@@ -22,6 +22,7 @@ DeviceBuffer::DeviceBuffer(std::size_t) { refuse(); }
 void DeviceBuffer::fill(std::uint8_t) { refuse(); }
 void DeviceBuffer::copy_from_host(const void*, std::size_t, std::size_t) { refuse(); }
 void DeviceBuffer::copy_to_host(void*, std::size_t, std::size_t) const { refuse(); }
+void DeviceBuffer::copy_from_device(const DeviceBuffer&) { refuse(); }
 std::vector<float> time_with_events(const std::function<void()>&, int, const std::function<void()>&) {
   refuse();
 }

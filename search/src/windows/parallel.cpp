@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+#include <version>
 
 namespace natten_sim {
 
@@ -33,12 +34,16 @@ void run_tasks(std::size_t count, const SearchRun& run, double from, double to,
       stop = true;
     }
   };
+#ifdef __cpp_lib_jthread
   {
     std::vector<std::jthread> threads;
     const std::size_t workers = std::min(worker_count(run), std::max<std::size_t>(count, 1));
     for (std::size_t worker = 1; worker < workers; ++worker) threads.emplace_back(work, worker);
     work(0);
   }
+#else
+  work(0);  // in a browser without threads; results do not depend on their number
+#endif
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -40,8 +40,9 @@ void require_valid(const WavefrontDevice& device, const WavefrontOptions& option
     throw InvalidParameter("lookahead_tiles", std::to_string(options.lookahead_tiles),
                            "0.." + std::to_string(kMaxLookahead));
   }
-  if (!(device.jitter >= 0 && device.jitter <= 0.5))
-    throw InvalidParameter("jitter", std::to_string(device.jitter), "0..0.5");
+  for (const auto& [name, jitter] : {std::pair("jitter", device.jitter), {"item_jitter", device.item_jitter}}) {
+    if (!(jitter >= 0 && jitter <= 0.5)) throw InvalidParameter(name, std::to_string(jitter), "0..0.5");
+  }
 }
 
 /// One CTA slot.
@@ -53,6 +54,7 @@ struct Slot {
   std::array<double, kMaxLookahead + 1> arrival{};  // of issued tiles, by tile mod the array
   std::array<std::int64_t, kMaxLookahead + 1> pairs{};
   double query_arrival = 0;
+  double slowness = 1;   // of the item's tiles, relative to other items
   bool at_work = false;  // multiplies; otherwise waits for data, or has ended
   double remaining = 0;  // pairs of the tile being multiplied, at time `settled`
   double settled = 0;
@@ -106,7 +108,8 @@ class Simulation {
   double load(const BlockAccess& access, std::int32_t worker, double now);
   void store(const BlockAccess& access, double now);
   void record(const BlockAccess& access);
-  double jittered(double pairs);
+  double jittered(double pairs, double slowness);
+  double deviating(double jitter);
   Slot& slot(std::int32_t worker) { return slots_[static_cast<std::size_t>(worker)]; }
   void wake(std::int32_t worker, double when) { events_.push({when, worker, ++slot(worker).version}); }
   Sm& sm_of(std::int32_t worker) { return sms_[static_cast<std::size_t>(worker % device_.sms)]; }
@@ -170,10 +173,15 @@ void Simulation::store(const BlockAccess& access, double now) {
   run_.dram_busy_ns += busy;
 }
 
-double Simulation::jittered(double pairs) {
-  if (device_.jitter == 0) return pairs;
+/// 1, give or take a standard deviation of `jitter`.
+double Simulation::deviating(double jitter) {
+  if (jitter == 0) return 1;
   const double uniform = random_.unit() * 2 - 1;  // variance 1/3
-  return pairs * (1 + device_.jitter * std::sqrt(3.0) * uniform);
+  return 1 + jitter * std::sqrt(3.0) * uniform;
+}
+
+double Simulation::jittered(double pairs, double slowness) {
+  return pairs * deviating(device_.jitter) * slowness;
 }
 
 /// A slot's share of its SM, which all that are at work there divide.
@@ -223,6 +231,7 @@ void Simulation::start_item(std::int32_t worker, double now) {
   slot.item = work_.item(*position);
   ++slot.pass;
   slot.issued = slot.computed = 0;
+  slot.slowness = deviating(device_.item_jitter);
   slot.query_arrival = load(work_.query(slot.item), worker, now);
   while (slot.issued < std::min<std::int64_t>(slot.item.kv_tiles, options_.lookahead_tiles))
     issue(worker, now);
@@ -254,7 +263,7 @@ void Simulation::multiply(std::int32_t worker, double now) {
   ++slot.computed;
   if (slot.at_work) {
     slot.settled = now;
-    slot.remaining = jittered(static_cast<double>(slot.pairs[at]));
+    slot.remaining = jittered(static_cast<double>(slot.pairs[at]), slot.slowness);
     wake(worker, now + slot.remaining / pairs_per_ns(worker));
     return;
   }
@@ -262,7 +271,7 @@ void Simulation::multiply(std::int32_t worker, double now) {
   settle(sm, now);
   slot.at_work = true;
   slot.settled = now;
-  slot.remaining = jittered(static_cast<double>(slot.pairs[at]));
+  slot.remaining = jittered(static_cast<double>(slot.pairs[at]), slot.slowness);
   ++sm_of(worker).at_work;
   reschedule(sm, now);
 }

@@ -92,6 +92,7 @@ WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumber
   wavefront.lone_share = pace.lone_share;
   wavefront.slot_skew = pace.slot_skew;
   wavefront.jitter = timed.jitter.value_or(pace.jitter);
+  wavefront.item_jitter = pace.item_jitter;
   return wavefront;
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/validate/cases/attention.hpp>
+#include <natten_sim/validate/measure/timing.hpp>
 #include <natten_sim/validate/record/kernel_pace.hpp>
 
 #include "registry/embedded_validation.hpp"
@@ -24,6 +26,27 @@ double pairs_per_ns(const AttentionCase& point, const CtaPace& pace) {
   return sum;
 }
 
+/// Tiles from which on single tiles do not matter that only begin late because the one before ended late.
+constexpr std::int64_t kFewTiles = 32;
+
+/// Variation of tiles and of items apart, from cycles: that of 32 to 1024 tiles in a row is the tiles', and
+/// what whole items vary by beyond it is the items'. Without marks all of it is taken for the tiles'.
+void set_jitter(const CtaPace& recorded, study::MeasuredPace& pace) {
+  std::vector<double> of_a_tile;
+  for (std::size_t i = 0; i + 1 < recorded.variation.size(); ++i) {
+    const TileVariation& each = recorded.variation[i];
+    if (each.tiles >= kFewTiles) of_a_tile.push_back(each.deviation * std::sqrt(double(each.tiles)));
+  }
+  if (of_a_tile.empty()) {
+    pace.jitter = std::min(kMaxJitter, recorded.jitter);
+    return;
+  }
+  pace.jitter = std::min(kMaxJitter, spread_of(of_a_tile).median);
+  const TileVariation& item = recorded.variation.back();
+  const double whole = item.deviation * item.deviation, tiles = pace.jitter * pace.jitter / double(item.tiles);
+  pace.item_jitter = std::min(kMaxJitter, std::sqrt(std::max(0.0, whole - tiles)));
+}
+
 KernelPace kernel_pace(const RecordingHead& head, const RecordedRow& full, const RecordedRow& lone) {
   const auto& point = *full.point.as<AttentionCase>();
   KernelPace result;
@@ -37,7 +60,7 @@ KernelPace kernel_pace(const RecordingHead& head, const RecordedRow& full, const
   double sum = 0;
   for (const double each : ns) sum += each;
   result.pace.slot_skew = (ns.back() - ns.front()) / (sum / static_cast<double>(ns.size()));
-  result.pace.jitter = std::min(kMaxJitter, full.pace->jitter);
+  set_jitter(*full.pace, result.pace);
   return result;
 }
 

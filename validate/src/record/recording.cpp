@@ -77,6 +77,11 @@ Json row_json(const RecordedRow& row) {
   }
   if (row.pace) {
     json["pace"] = {{"tile_ns", row.pace->tile_ns}, {"jitter", row.pace->jitter}, {"items", row.pace->items}};
+    if (!row.pace->variation.empty()) {
+      json["pace"]["cta_deviation"] = row.pace->cta_deviation;
+      for (const TileVariation& each : row.pace->variation)
+        json["pace"]["variation"].push_back({{"tiles", each.tiles}, {"deviation", each.deviation}});
+    }
   }
   return json;
 }
@@ -91,6 +96,15 @@ CtaPace parse_pace(const StrictObject& fields) {
   pace.jitter = fields.number("jitter");
   if (!(pace.jitter >= 0 && pace.jitter <= 1000)) fields.fail("jitter", "0..1000");
   pace.items = static_cast<int>(fields.integer("items", {1, INT32_MAX}));
+  if (!fields.has("variation")) return pace;
+  pace.cta_deviation = fields.number("cta_deviation");
+  if (!(pace.cta_deviation >= 0 && pace.cta_deviation <= 1000)) fields.fail("cta_deviation", "0..1000");
+  for (const Json& each : fields.array("variation")) {
+    const StrictObject of(each, fields.where() + ": 'variation'", {"tiles", "deviation"});
+    const TileVariation variation{of.integer("tiles", {1, INT32_MAX}), of.number("deviation")};
+    if (!(variation.deviation >= 0 && variation.deviation <= 1000)) of.fail("deviation", "0..1000");
+    pace.variation.push_back(variation);
+  }
   return pace;
 }
 
@@ -110,7 +124,10 @@ RecordedRow parse_row(const Json& json, const std::string& where) {
     row.timing = parse_timing(fields.object("time_ms", {"median", "p95", "smallest", "largest", "repetitions",
                                                         "inputs", "l2", "clocks_before", "clocks_after"}));
   }
-  if (fields.has("pace")) row.pace = parse_pace(fields.object("pace", {"tile_ns", "jitter", "items"}));
+  if (fields.has("pace")) {
+    row.pace =
+        parse_pace(fields.object("pace", {"tile_ns", "jitter", "items", "variation", "cta_deviation"}));
+  }
   return row;
 }
 

@@ -13,5 +13,7 @@ namespace natten_sim::validate::embedded {
 /// Every recording of data/recordings that is of paces, and of costs of neighborhood attention.
 [[nodiscard]] std::vector<SuiteText> paces();
 [[nodiscard]] std::vector<SuiteText> gna_costs();
+/// The one of the suite `stream` on the H200, which profiles of other GPUs are made by.
+[[nodiscard]] std::vector<SuiteText> reference_stream();
 
 }  // namespace natten_sim::validate::embedded

@@ -70,6 +70,10 @@ Options<ValidateFlags> validate_rows() {
             .suggestions = device_names});
   rows.group("What to compare with");
   rows.add("--out", &F::out, {.value = "DIR", .help = "Folder for the recordings, one file a suite"});
+  rows.add("--profile-device", &F::profile_device,
+           {.value = "FILE",
+            .help = "Measure the GPU's L2, bandwidths, launch order and paces, and write its device profile, "
+                    "named as FILE is; with --recorded DIR, from what such a run left there"});
   rows.add("--resume", &F::resume, {.help = "Continue the recordings in the folder"});
   rows.add("--check-only", &F::check_only, {.help = "Only check the kernels against their CPU oracles"});
   rows.add(

@@ -23,6 +23,7 @@ struct ValidateFlags {
   std::vector<std::string> point;
   std::optional<std::string> profile;  ///< none: validate::kProfiledDevice, with --ncu-csv
   std::optional<std::string> out;
+  std::optional<std::string> profile_device;
   bool resume = false;
   bool check_only = false;
   bool sass = false;

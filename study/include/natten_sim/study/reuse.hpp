@@ -126,6 +126,7 @@ struct MeasuredPace {
   double lone_share = 1;    ///< share of that rate that a CTA alone on its SM reaches
   double slot_skew = 0;     ///< (last - first) / mean time of a tile, over the CTAs of an SM
   double jitter = 0;        ///< standard deviation of a tile's time, as a fraction
+  double item_jitter = 0;   ///< of what all tiles of an item have in common
 };
 
 /// CTAs simulated in time. For attention only; needs a device with its bandwidths.

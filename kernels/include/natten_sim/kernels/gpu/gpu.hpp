@@ -65,6 +65,8 @@ class DeviceBuffer {
   /// Both wait. Requires offset_bytes + bytes <= bytes().
   void copy_from_host(const void* source, std::size_t bytes, std::size_t offset_bytes = 0);
   void copy_to_host(void* target, std::size_t bytes, std::size_t offset_bytes = 0) const;
+  /// All of `source`, on the GPU. Asynchronous. Requires source.bytes() <= bytes().
+  void copy_from_device(const DeviceBuffer& source);
 
  private:
   std::shared_ptr<void> memory_;

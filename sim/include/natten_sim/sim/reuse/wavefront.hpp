@@ -41,6 +41,8 @@ struct WavefrontDevice {
   /// a tile than the first, relative to their mean; the slots between follow in equal steps. -1 < skew < 1.
   double slot_skew = 0;
   double jitter = 0;  ///< standard deviation of a tile's compute time, as a fraction of it (uniform)
+  /// Standard deviation of what all tiles of an item have in common, as a fraction (uniform).
+  double item_jitter = 0;
   /// The L2 partition of each SM, in launch order; SMs beyond the list begin it again. Empty: the SMs of a
   /// partition are numbered consecutively.
   std::vector<std::int32_t> partition_of_sm = {};

@@ -8,6 +8,13 @@
 
 namespace natten_sim::validate {
 
+/// How much the time that a CTA takes for so many tiles in a row varies, in cycles of its SM. Tiles that vary
+/// independently deviate by jitter / sqrt(tiles), items that vary as a whole by the same at every number.
+struct TileVariation {
+  std::int64_t tiles = 1;
+  double deviation = 0;  ///< standard deviation of that time, as a fraction of it
+};
+
 /// How fast the CTAs of a kernel work, by the GPU's own clock. Models in time need this, and the time of a
 /// whole kernel does not tell it: CTAs of one SM need not be equally fast, a CTA alone is not as fast as
 /// several together, and tiles take different times.
@@ -16,9 +23,15 @@ struct CtaPace {
   std::vector<double> tile_ns;
   /// Standard deviation of a tile's time as a fraction of it, as if tiles were independent. It is taken from
   /// the median difference between successive items of a CTA, so that neither differences between SMs nor
-  /// interruptions of a few items count.
+  /// interruptions of a few items count. An item that is slower as a whole counts as if its tiles varied:
+  /// `variation` tells the two apart.
   double jitter = 0;
   int items = 0;  ///< number of items that count
+  /// From one tile to all of an item, by median differences as above. Empty where the kernel marks no tiles.
+  std::vector<TileVariation> variation;
+  /// Standard deviation between CTAs (in the same place on their SMs) of their median item, as a fraction of
+  /// it, in cycles; 0 without cycles.
+  double cta_deviation = 0;
 };
 
 /// The pace of one launch whose items have `kv_tiles` KV tiles each. Only items that began and ended while

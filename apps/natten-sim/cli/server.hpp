@@ -1,0 +1,33 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <natten_sim/io/json.hpp>
+
+#include "cli/invocation.hpp"
+
+namespace natten_sim::cli {
+
+/// Answers requests of other programs, one JSON object each:
+///     {"command": "count", "options": {"input": [64], "window": [16]}, "id": 1}
+/// `serve` reads them from its standard input; the pages of the classroom call it in the browser.
+class Server {
+ public:
+  /// `commands` outlive it.
+  explicit Server(const std::vector<Command>& commands) : commands_(commands) {}
+
+  /// What the subcommand prints with --json, on one line, the request's id first; or an object with `error`.
+  /// @return the line, with its end
+  [[nodiscard]] std::string respond(std::string_view line);
+
+ private:
+  Invocation invocation(const Json& request);
+
+  const std::vector<Command>& commands_;
+  std::map<std::string, Invocation> without_options_;
+};
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/files.hpp>
+#include <natten_sim/report/json.hpp>
+
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ClassroomFlags {
+  std::optional<std::string> out;
+  std::optional<std::string> pages;
+  OutputFlags output;
+};
+
+constexpr const char* kFirstPage = "index.html";
+
+/// Where the pages were installed beside this program: bin/natten-sim, share/natten-sim/classroom.
+fs::path installed_pages() {
+  std::error_code failed;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+  return failed ? fs::path() : program.parent_path().parent_path() / "share" / "natten-sim" / "classroom";
+}
+
+fs::path pages_of(const ClassroomFlags& flags) {
+  const fs::path folder = flags.pages ? fs::path(*flags.pages) : installed_pages();
+  if (fs::exists(folder / kFirstPage)) return folder;
+  throw InvalidParameter("pages", flags.pages ? *flags.pages : "not installed with this program",
+                         "a folder that scripts/build_web.sh has written");
+}
+
+/// The names of the files, sorted. @throws InvalidParameter when the folder cannot be written.
+std::vector<std::string> copy_pages(const fs::path& from, const std::string& to) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  fs::create_directories(to, failed);
+  if (failed || !fs::is_directory(to)) throw InvalidParameter("out", to, "a folder that can be made");
+  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+    if (!entry.is_regular_file()) continue;
+    names.push_back(entry.path().filename().string());
+    write_file((fs::path(to) / names.back()).string(), read_text("pages", entry.path().string()));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+int run_classroom(const ClassroomFlags& flags) {
+  if (!flags.out) throw InvalidParameter("out", "not given", "a folder for the pages");
+  const std::vector<std::string> names = copy_pages(pages_of(flags), *flags.out);
+  const std::string first = (fs::path(*flags.out) / kFirstPage).string();
+  if (flags.output.json) {
+    Json files = Json::array();
+    for (const std::string& name : names) files.push_back(name);
+    write_output(flags.output, report::envelope("classroom", {{"out", *flags.out}}, {{"first", first}, {"files", files}}));
+  } else if (flags.output.csv) {
+    std::string rows = "file\n";
+    for (const std::string& name : names) rows += name + "\n";
+    write_output(flags.output, rows);
+  } else {
+    write_output(flags.output, first + "\n");
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command classroom_command();
+Command classroom_command() {
+  Options<ClassroomFlags> rows;
+  rows.add("--out", &ClassroomFlags::out, {.value = "DIR", .help = "Folder for the pages, made where it is missing"});
+  rows.add("--pages", &ClassroomFlags::pages,
+           {.value = "DIR", .help = "Folder to copy them from [where they were installed with the program]"});
+  rows.include(output_rows(), &ClassroomFlags::output);
+  Command command{
+      .name = "classroom", .position = 85, .summary = "Write the pages to play with, for any browser"};
+  command.group = kHelpCommands;
+  command.examples = {"natten-sim classroom --out lecture"};
+  command.notes = "Open DIR/index.html: no server is needed, and nothing leaves the browser.";
+  command.exit_codes = "0 done; 1 internal error, 2 bad input.";
+  bind(command, rows.essentials({"out", "json"}), run_classroom);
+  return command;
+}
+
+}  // namespace natten_sim::cli

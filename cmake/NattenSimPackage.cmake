@@ -1,0 +1,43 @@
+# Packages: `cpack -G DEB` and `cpack -G TGZ` in a build folder. Both hold the component `program`; the libraries and
+# headers are for `cmake --install`. scripts/build_packages.sh makes and tries them.
+set(doc ${CMAKE_INSTALL_DATADIR}/doc/natten-sim)
+file(READ ${PROJECT_SOURCE_DIR}/LICENSE licence)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/copyright @ONLY CONTENT
+"natten-sim ${PROJECT_VERSION}
+
+${licence}")
+find_program(NATTEN_SIM_GZIP gzip)
+if(NATTEN_SIM_GZIP)
+  # -n: no time in the file, so that the same source gives the same package.
+  execute_process(COMMAND ${NATTEN_SIM_GZIP} -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md OUTPUT_FILE ${PROJECT_BINARY_DIR}/changelog.gz)
+  install(FILES ${PROJECT_BINARY_DIR}/changelog.gz DESTINATION ${doc} COMPONENT program)
+endif()
+install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${doc} COMPONENT program)
+
+set(CPACK_PACKAGE_NAME natten-sim)
+set(CPACK_PACKAGE_VENDOR "natten-sim developers")
+set(CPACK_PACKAGE_CONTACT "natten-sim developers <natten-sim@localhost>")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "predicts how GPU attention kernels behave")
+set(CPACK_PACKAGE_DESCRIPTION
+"Counts exactly which tiles a neighborhood-attention kernel visits and predicts
+how long that takes, searches windows, strides and tiles, simulates
+deterministic backward schedules, and predicts L2 misses and atomics.
+No GPU is needed.")
+set(CPACK_PACKAGE_INSTALL_DIRECTORY natten-sim)
+set(CPACK_COMPONENTS_ALL program)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/compress_manual.cmake)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME natten-sim)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_ARCHIVE_PROGRAM_FILE_NAME natten-sim-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+if(NOT CPACK_PACKAGING_INSTALL_PREFIX)
+  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+endif()
+include(CPack)
