@@ -37,6 +37,11 @@ MORE += ["reuse -i 4096 --fidelity timed --device h200 --compare sawtooth", "reu
 MORE += ["diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h100-stream.json --tolerance 5%",
          "diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h200-stream.json"]
 MORE += [f"reproduce {work}" for work in ("gna", "sawtooth", "flash-attention")]
+# Subcommands that write files of their own instead of answering.
+WRITERS = {"classroom": {"type": "object",
+                         "properties": {"first": {"type": "string"},
+                                        "files": {"type": "array", "items": {"type": "string"}}},
+                         "required": ["files", "first"], "additionalProperties": False}}
 
 
 class Shape:
@@ -152,8 +157,8 @@ def main(arguments: list[str]) -> int:
         name = found["schema"].split(".")[1].split("/")[0]
         shapes.setdefault(name, Shape()).add(found["result"])
         answered[name] = answered.get(name, 0) + 1
-    document = {"schema": "natten-sim.result-schemas/1",
-                "results": {name: with_alike_members(name, shape.schema("")) for name, shape in sorted(shapes.items())}}
+    results = WRITERS | {name: with_alike_members(name, shape.schema("")) for name, shape in shapes.items()}
+    document = {"schema": "natten-sim.result-schemas/1", "results": dict(sorted(results.items()))}
     (ROOT / "data/result-schemas.json").write_text(json.dumps(document, indent=1) + "\n")
     print(", ".join(f"{name}: {count} answers" for name, count in sorted(answered.items())))
     return 0
