@@ -12,7 +12,8 @@ using namespace natten_sim::test;
 
 const std::vector<std::string> kSubcommands = {"count", "search", "schedule", "reuse", "atomics", "msda",
                                                "advise", "sweep", "serve", "list", "calibrate", "reproduce",
-                                               "validate", "classroom", "completion", "man"};
+                                               "validate", "classroom", "completion", "man",
+                                               "schema", "diff"};
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -70,7 +71,7 @@ TEST_CASE("-h is shorter than --help, both begin with examples") {
 TEST_CASE("every example of help is a line that the program takes") {
   // Files of the user, a GPU, or minutes.
   const std::vector<std::string> elsewhere = {"FILE", "index.npy", "runs.csv", "costs.json", "data/", "validate",
-                                              "order.json", "|", "source", ">", "misses.svg", "jsonl", "reproduce",
+                                              "order.json", "before.json", "a/", "|", "source", ">", "misses.svg", "jsonl", "reproduce",
                                               "--fidelity timed"};
   int taken = 0;
   for (const std::string& subcommand : kSubcommands) {

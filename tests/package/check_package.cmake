@@ -30,7 +30,8 @@ else()
   message("pkg-config is missing: natten_sim.pc was not tried")
 endif()
 foreach(completion share/bash-completion/completions/natten-sim share/zsh/site-functions/_natten-sim
-        share/fish/vendor_completions.d/natten-sim.fish share/man/man1/natten-sim.1 share/man/man1/natten-sim-count.1)
+        share/fish/vendor_completions.d/natten-sim.fish share/man/man1/natten-sim.1 share/man/man1/natten-sim-count.1
+        share/natten-sim/schemas/count.schema.json)
   if(NOT EXISTS ${WORK_DIR}/prefix/${completion})
     message(FATAL_ERROR "${completion} is not installed")
   endif()

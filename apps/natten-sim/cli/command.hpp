@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/io/json.hpp>
+
 #include "cli/file_value.hpp"
 
 namespace natten_sim::cli {
@@ -106,6 +108,7 @@ struct Command {
   std::string exit_codes;
   std::vector<OptionSpec> options;
   std::function<std::unique_ptr<Form>()> begin;  ///< a form with the defaults, for one run
+  std::function<Json()> input_schema;  ///< JSON Schema of the `input` of --json
   std::string positional;  ///< name of the one positional argument, empty: none
   std::string positional_help;
   std::string positional_choices;

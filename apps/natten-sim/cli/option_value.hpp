@@ -319,6 +319,65 @@ template <typename T>
   return spec_of(flags, about, OptionValue<T>::kMaxValues, choices);
 }
 
+// JSON Schemas of values; none of them throws.
+[[nodiscard]] Json integer_schema(std::int64_t lo, std::int64_t hi);
+[[nodiscard]] Json choice_schema(const std::string& choices);
+[[nodiscard]] Json plain_schema(const char* type);
+/// 1 to 4 of them, one an axis.
+[[nodiscard]] Json per_axis_schema(Json element);
+[[nodiscard]] Json list_schema(Json element);
+[[nodiscard]] Json number_schema(const NumberBounds& interval);
+[[nodiscard]] Json or_null(Json schema);
+
+template <typename T>
+inline constexpr bool kIsOptional = false;
+template <typename T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
+/// Whether a value may be none, which `input` shows as null.
+template <typename T>
+inline constexpr bool kMayBeAbsent = kIsOptional<T> || std::same_as<T, Extents> || std::same_as<T, PerAxis<bool>> ||
+                                     std::same_as<T, PerAxis<IntRange>>;
+
+/// What `input` may hold for an option of type T. A type of a subcommand's own says it by
+/// `static Json schema(const About&)`; without one it is a name of its choices or a text.
+template <typename T>
+[[nodiscard]] Json schema_of(const About& about) {
+  if constexpr (requires { OptionValue<T>::schema(about); }) {
+    return OptionValue<T>::schema(about);
+  } else if constexpr (std::same_as<T, bool>) {
+    return plain_schema("boolean");
+  } else if constexpr (std::integral<T>) {
+    const About narrowed = OptionValue<T>::narrowed(about);
+    return integer_schema(narrowed.range.lo, narrowed.range.hi);
+  } else if constexpr (std::same_as<T, double>) {
+    return number_schema(about.interval);
+  } else if constexpr (std::same_as<T, Extents>) {
+    return per_axis_schema(integer_schema(about.range.lo, about.range.hi));
+  } else if constexpr (std::same_as<T, PerAxis<bool>>) {
+    return per_axis_schema(plain_schema("boolean"));
+  } else if constexpr (std::same_as<T, PerAxis<IntRange>>) {
+    return per_axis_schema(list_schema(integer_schema(about.range.lo, about.range.hi)));
+  } else if constexpr (std::same_as<T, SparsityRange>) {
+    return list_schema(number_schema({0, 1}));
+  } else if constexpr (std::same_as<T, std::vector<std::int64_t>>) {
+    return list_schema(integer_schema(about.range.lo, about.range.hi));
+  } else if constexpr (std::same_as<T, std::vector<std::string>>) {
+    return list_schema(plain_schema("string"));
+  } else if constexpr (requires { OptionValue<T>::choices(); }) {
+    return choice_schema(about.choices.empty() ? OptionValue<T>::choices() : about.choices);
+  } else if constexpr (kIsOptional<T>) {
+    return schema_of<typename T::value_type>(about);
+  } else {
+    return choice_schema(about.choices);
+  }
+}
+
+[[nodiscard]] Json member_schema(Json schema, bool may_be_null, const std::string& help);
+/// Adds `key` to the properties of an object.
+void put_member(Json& properties, const std::string& key, Json schema);
+[[nodiscard]] Json object_schema(Json properties);
+
 /// `help` with [default] replaced by what `write` writes. @throws std::logic_error when it writes nothing.
 [[nodiscard]] std::string with_default(const std::string& help, const std::function<bool(Json&)>& write);
 

@@ -74,6 +74,9 @@ class Options {
     row.write_json = [=](Q& question, Json& out) {
       return write_value<T>(std::invoke(access, question), out);
     };
+    row.schema = [=, help = row.spec.help] {
+      return member_schema(schema_of<T>(about), kMayBeAbsent<T> && about.echo == Echo::kAlways, help);
+    };
     if constexpr (requires(T value) { OptionValue<T>::from_plain(PlainValue{}, about, value); }) {
       row.read_plain = [=](Q& question, const PlainValue& value) {
         return OptionValue<T>::from_plain(value, about, std::invoke(access, question));
@@ -98,6 +101,7 @@ class Options {
     row.write_json = [=](Q& question, Json& out) {
       return OptionValue<bool>::to_json(std::invoke(access, question) == value, out);
     };
+    row.schema = [help = about.help] { return member_schema(plain_schema("boolean"), false, help); };
     rows_.push_back(std::move(row));
     return *this;
   }
@@ -137,6 +141,7 @@ class Options {
       row.read_file = [=, read = from.read_file](Q& question, const FileValue& value) {
         read(std::invoke(access, question), value);
       };
+      row.schema = from.schema;
       if (from.read_json) {
         row.read_json = [=, read = from.read_json](Q& question, const Json& value) {
           read(std::invoke(access, question), value);
@@ -203,6 +208,15 @@ class Options {
     return *this;
   }
 
+  /// JSON Schema of what echo() returns, for any question.
+  [[nodiscard]] Json input_schema() const {
+    Json properties = Json::object();
+    for (const Row& row : rows_) {
+      if (row.about.echo != Echo::kNever && row.schema) put_member(properties, row.key, row.schema());
+    }
+    return object_schema(std::move(properties));
+  }
+
   struct Row {
     OptionSpec spec;  ///< without flags: JSON only
     std::string key;  ///< of JSON
@@ -212,6 +226,7 @@ class Options {
     std::function<void(Q&, const FileValue&)> read_file;
     std::function<void(Q&, const Json&)> read_json;
     std::function<bool(Q&, Json&)> write_json;              ///< false: there is no value
+    std::function<Json()> schema;                           ///< of the value in JSON
     std::function<bool(Q&, const PlainValue&)> read_plain;  ///< none: the type has no plain values
 
     /// Whether JSON may set it.
@@ -260,6 +275,7 @@ class RowsForm : public Form {
 /// Gives `command` its options and lets `run` answer the question that they ask. `run` may take a Given too.
 template <typename Q, typename Run>
 void bind(Command& command, Options<Q> options, Run run) {
+  if (!command.input_schema) command.input_schema = [options] { return options.input_schema(); };
   auto rows = std::make_shared<std::vector<typename Options<Q>::Row>>(std::move(options).rows());
   std::erase_if(*rows, [](const auto& row) { return row.spec.flags.empty(); });
   std::stable_partition(rows->begin(), rows->end(), [](const auto& row) { return !row.positional; });

@@ -9,7 +9,7 @@ namespace natten_sim::cli {
 namespace {
 
 struct ListFlags {
-  std::string what;
+  std::optional<std::string> what;  ///< none: the names in all tables
   CatalogFiles files;
   OutputFlags output;
 };
@@ -33,14 +33,14 @@ std::string choices() {
 
 int run_list(const ListFlags& flags) {
   const Catalog catalog = make_context(flags.files).catalog;
-  if (flags.what.empty()) {
+  if (!flags.what) {
     list_all(flags, catalog);
     return kExitDone;
   }
-  const report::CatalogTable& table = report::catalog_table(flags.what);
+  const report::CatalogTable& table = report::catalog_table(*flags.what);
   if (flags.output.json) {
     write_output(flags.output,
-                 report::envelope("list", {{"what", flags.what}}, report::catalog_json(catalog, table)));
+                 report::envelope("list", {{"what", *flags.what}}, report::catalog_json(catalog, table)));
   } else if (flags.output.csv) {
     write_output(flags.output, report::catalog_csv(catalog, table));
   } else {

@@ -209,6 +209,7 @@ Command schedule_command() {
   command.notes =
       "Masks: causal and window align the ends of both sequences (bottom-right).\nAlgorithms:\n" + algorithm_list();
   command.exit_codes = "0 done, 1 internal error, 2 bad input, or a schedule that deadlocks.";
+  command.input_schema = schedule_input_schema;
   bind(command, schedule_rows().essentials({"q-tiles", "seqlen-q", "heads", "device", "mask", "algorithm", "kernel", "compute", "reduce", "svg", "json"}), run_schedule);
   return command;
 }

@@ -11,8 +11,9 @@ namespace {
 
 using Parts = study::ScheduleParts;
 
-/// As `input` echoes them.
-Options<ScheduleFlags> kernel_rows() {
+}  // namespace
+
+Options<ScheduleFlags> kernel_input_rows() {
   Options<ScheduleFlags> rows = measured_rows();
   using Question = study::ScheduleQuestion;
   const auto question = schedule_part(&Parts::question);
@@ -25,8 +26,6 @@ Options<ScheduleFlags> kernel_rows() {
   rows.include(mask_rows());
   return rows;
 }
-
-}  // namespace
 
 Options<ScheduleFlags> export_rows() {
   Options<ScheduleFlags> rows;
@@ -182,7 +181,7 @@ Json kernel_schedule_input(const ScheduleFlags& flags, const study::KernelSchedu
   resolved.parts.seqlen_k = answer.kv_tokens;
   resolved.parts.question.heads_kv = answer.heads_kv;
   if (answer.costs) resolved.parts.question.named_costs = answer.costs->name;
-  return kernel_rows().echo(resolved);
+  return kernel_input_rows().echo(resolved);
 }
 
 }  // namespace natten_sim::cli

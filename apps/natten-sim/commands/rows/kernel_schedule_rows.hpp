@@ -9,6 +9,9 @@ namespace natten_sim::cli {
 /// --kernel and what only it takes.
 [[nodiscard]] Options<ScheduleFlags> measured_rows();
 
+/// With --kernel, as `input` echoes them.
+[[nodiscard]] Options<ScheduleFlags> kernel_input_rows();
+
 /// --emit-header and --emit-binary.
 [[nodiscard]] Options<ScheduleFlags> export_rows();
 

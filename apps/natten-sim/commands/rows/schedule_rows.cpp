@@ -242,6 +242,14 @@ Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& ans
   return rows.echo(resolved);
 }
 
+Json schedule_input_schema() {
+  Options<ScheduleFlags> rows;
+  for (auto part : {table_rows(), size_rows(), batch_rows(), schedule_choice_rows(), walk_rows(), chain_rows(),
+                    memory_rows(), worker_rows(), cost_rows(), kernel_input_rows()})
+    rows.include(part);
+  return rows.input_schema();
+}
+
 study::ScheduleQuestion schedule_question(const ScheduleFlags& flags) {
   study::ScheduleQuestion question = study::question_of(read_parts(flags));
   put_detail(flags, question.detail);

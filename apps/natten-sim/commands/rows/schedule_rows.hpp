@@ -40,6 +40,9 @@ template <typename Member>
 /// `input`: the flags with what `answer` filled in, by their rows.
 [[nodiscard]] Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& answer);
 
+/// JSON Schema of what it and kernel_schedule_input return.
+[[nodiscard]] Json schedule_input_schema();
+
 /// What the flags ask. Reads the mask's file. @throws InvalidParameter, UnknownName, MalformedData.
 [[nodiscard]] study::ScheduleQuestion schedule_question(const ScheduleFlags& flags);
 

@@ -27,6 +27,7 @@ struct GrammarValue {
   static T from_json(const std::string& key, const Json& value, const About& about) {
     return parse(key, OptionValue<std::string>::from_json(key, value, about));
   }
+  static Json schema(const About&) { return plain_schema("string"); }
   static bool to_json(const T& value, Json& out) {
     put_text(text(value), out);
     return true;

@@ -41,6 +41,16 @@ TileChoices OptionValue<TileChoices>::from_json(const std::string& key, const Js
   return choices;
 }
 
+Json OptionValue<TileChoices>::schema(const About&) {
+  const Json shape = per_axis_schema(integer_schema(1, kMaxAxisLength));
+  return list_schema(object_schema({{"q_tile", shape},
+                                    {"kv_tile", shape},
+                                    {"backward_q_tile", shape},
+                                    {"backward_kv_tile", shape},
+                                    {"backend", or_null(plain_schema("string"))},
+                                    {"kernel", plain_schema("string")}}));
+}
+
 bool OptionValue<TileChoices>::to_json(const TileChoices& choices, Json& out) {
   out = Json::array();
   for (const TileChoice& choice : choices) {
@@ -79,6 +89,11 @@ DeviceNames OptionValue<DeviceNames>::from_json(const std::string& key, const Js
                                                 const About& about) {
   if (value.is_string()) return {{value.get<std::string>()}};
   return {OptionValue<std::vector<std::string>>::from_json(key, value, about)};
+}
+
+Json OptionValue<DeviceNames>::schema(const About&) {
+  const Json name = plain_schema("string");
+  return {{"anyOf", Json::array({name, list_schema(name)})}};
 }
 
 bool OptionValue<DeviceNames>::to_json(const DeviceNames& devices, Json& out) {

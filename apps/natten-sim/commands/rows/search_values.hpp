@@ -17,6 +17,7 @@ struct OptionValue<std::vector<TileChoice>> {
                                             const About&);
   static std::vector<TileChoice> from_json(const std::string& key, const Json& value, const About&);
   static bool to_json(const std::vector<TileChoice>& choices, Json& out);
+  static Json schema(const About&);
 };
 
 struct DeviceNames {
@@ -33,6 +34,7 @@ struct OptionValue<DeviceNames> {
   static DeviceNames from_words(const std::string&, const std::vector<std::string>& words, const About&);
   static DeviceNames from_json(const std::string& key, const Json& value, const About& about);
   static bool to_json(const DeviceNames& devices, Json& out);
+  static Json schema(const About&);
 };
 
 }  // namespace natten_sim::cli

@@ -1,0 +1,198 @@
+#include <natten_sim/report/document_diff.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <natten_sim/io/json_text.hpp>
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/text_table.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+/// Members that name an element of an array.
+constexpr const char* kNames[] = {"point", "id", "name", "algorithm", "seqlen"};
+
+using Elements = std::map<std::string, const Json*>;
+
+/// The elements by the text of their member `name`; none unless each has one of its own.
+std::optional<Elements> named_elements(const Json& array, const char* name) {
+  Elements elements;
+  for (const Json& element : array) {
+    if (!element.is_object() || !element.contains(name)) return std::nullopt;
+    if (!elements.emplace(json_text(element.at(name)), &element).second) return std::nullopt;
+  }
+  return elements;
+}
+
+bool holds_values(const Json& value) { return value.is_object() || value.is_array(); }
+
+class Comparison {
+ public:
+  Comparison(const DiffRules& rules, DocumentDiff& diff) : rules_(rules), diff_(diff) {}
+
+  /// Null pointers: that document has nothing there.
+  void compare(const std::string& place, const Json* a, const Json* b) {
+    const auto is = [](const Json* value, auto kind) { return value == nullptr || (value->*kind)(); };
+    if (is(a, &Json::is_object) && is(b, &Json::is_object)) return compare_objects(place, a, b);
+    if (is(a, &Json::is_array) && is(b, &Json::is_array)) return compare_arrays(place, a, b);
+    compare_values(place, a, b);
+  }
+
+ private:
+  void compare_objects(const std::string& place, const Json* a, const Json* b) {
+    const auto below = [&](const std::string& key) { return place.empty() ? key : place + "." + key; };
+    if (a != nullptr) {
+      for (const auto& [key, value] : a->items()) {
+        if (rules_.ignored.contains(key)) continue;
+        compare(below(key), &value, b != nullptr && b->contains(key) ? &b->at(key) : nullptr);
+      }
+    }
+    if (b == nullptr) return;
+    for (const auto& [key, value] : b->items()) {
+      if (rules_.ignored.contains(key) || (a != nullptr && a->contains(key))) continue;
+      compare(below(key), nullptr, &value);
+    }
+  }
+
+  void compare_arrays(const std::string& place, const Json* a, const Json* b) {
+    static const Json kNone = Json::array();
+    const Json& left = a != nullptr ? *a : kNone;
+    const Json& right = b != nullptr ? *b : kNone;
+    for (const char* name : kNames) {
+      const std::optional<Elements> lefts = named_elements(left, name), rights = named_elements(right, name);
+      if (lefts && rights && !(lefts->empty() && rights->empty()))
+        return compare_named(place, name, {left, *lefts}, {right, *rights});
+    }
+    const auto at = [](const Json& array, std::size_t i) { return i < array.size() ? &array[i] : nullptr; };
+    for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i)
+      compare(fmt::format("{}[{}]", place, i), at(left, i), at(right, i));
+  }
+
+  struct Named {
+    const Json& array;
+    const Elements& elements;
+  };
+
+  void compare_named(const std::string& place, const char* name, const Named& a, const Named& b) {
+    const auto in = [](const Elements& elements, const std::string& key) {
+      const auto found = elements.find(key);
+      return found == elements.end() ? nullptr : found->second;
+    };
+    const auto element_place = [&](const std::string& key) { return fmt::format("{}[{}={}]", place, name, key); };
+    for (const Json& element : a.array) {  // in the order of the document
+      const std::string key = json_text(element.at(name));
+      compare(element_place(key), &element, in(b.elements, key));
+    }
+    for (const Json& element : b.array) {
+      const std::string key = json_text(element.at(name));
+      if (in(a.elements, key) == nullptr) compare(element_place(key), nullptr, &element);
+    }
+  }
+
+  void compare_values(const std::string& place, const Json* a, const Json* b) {
+    ++diff_.values;
+    if (a != nullptr && b != nullptr && json_text(*a) == json_text(*b)) return;
+    Difference difference{.place = place};
+    if (a != nullptr) difference.a = *a;
+    if (b != nullptr) difference.b = *b;
+    if (a != nullptr && b != nullptr && a->is_number() && b->is_number()) {
+      const double before = a->get<double>(), after = b->get<double>();
+      if (before != 0) difference.relative = (after - before) / std::abs(before);
+      const double larger = std::max(std::abs(before), std::abs(after));
+      difference.beyond = std::abs(after - before) > rules_.tolerance * larger;
+      if (before == after) return;  // 1 and 1.0
+    }
+    diff_.differences.push_back(std::move(difference));
+  }
+
+  const DiffRules& rules_;
+  DocumentDiff& diff_;
+};
+
+Json difference_row(const Difference& difference) {
+  return {{"place", difference.place},
+          {"a", difference.a.value_or(Json())},
+          {"b", difference.b.value_or(Json())},
+          {"relative", difference.relative ? Json(*difference.relative) : Json()},
+          {"beyond", difference.beyond}};
+}
+
+std::string value_cell(const std::optional<Json>& value) {
+  if (!value) return "-";
+  const std::string text = json_text(*value);
+  constexpr std::size_t kMost = 24;
+  return text.size() <= kMost ? text : text.substr(0, kMost - 2) + "..";
+}
+
+std::string relative_cell(const Difference& difference) {
+  if (!difference.a) return "only in B";
+  if (!difference.b) return "only in A";
+  return difference.relative ? fmt::format("{:+.3g}%", *difference.relative * 100) : "";
+}
+
+}  // namespace
+
+std::int64_t DocumentDiff::beyond() const {
+  return std::count_if(differences.begin(), differences.end(), [](const Difference& each) { return each.beyond; });
+}
+
+const Difference* DocumentDiff::largest() const {
+  const Difference* largest = nullptr;
+  for (const Difference& each : differences) {
+    if (each.relative && (largest == nullptr || std::abs(*each.relative) > std::abs(*largest->relative)))
+      largest = &each;
+  }
+  return largest;
+}
+
+DocumentDiff document_diff(const Json& a, const Json& b, const DiffRules& rules) {
+  DocumentDiff diff;
+  Comparison(rules, diff).compare("", &a, &b);
+  return diff;
+}
+
+Json diff_result(const DocumentDiff& diff) {
+  Json rows = Json::array();
+  for (const Difference& difference : diff.differences) rows.push_back(difference_row(difference));
+  const Difference* largest = diff.largest();
+  return {{"values", diff.values},
+          {"different", diff.differences.size()},
+          {"beyond", diff.beyond()},
+          {"largest_relative", largest != nullptr ? Json(*largest->relative) : Json()},
+          {"differences", std::move(rows)}};
+}
+
+std::string diff_csv(const DocumentDiff& diff) {
+  std::vector<Json> rows;
+  for (const Difference& difference : diff.differences) {
+    Json row = difference_row(difference);
+    for (const char* side : {"a", "b"}) {
+      if (holds_values(row[side])) row[side] = json_text(row[side]);
+    }
+    rows.push_back(std::move(row));
+  }
+  return csv_table(difference_row({}), rows);
+}
+
+std::string diff_text(const DocumentDiff& diff, const DiffRules& rules) {
+  std::vector<std::vector<std::string>> table = {{"place", "A", "B", "difference"}};
+  for (const Difference& each : diff.differences) {
+    if (each.beyond) table.push_back({each.place, value_cell(each.a), value_cell(each.b), relative_cell(each)});
+  }
+  std::string text = table.size() > 1 ? text_table(table, LastColumn::kRight) + "\n" : "";
+  const std::string tolerance =
+      rules.tolerance > 0 ? fmt::format(" by more than {:g}%", rules.tolerance * 100) : std::string();
+  text += fmt::format("{} of {} values {}{}.", diff.beyond(), diff.values,
+                      diff.beyond() == 1 ? "differs" : "differ", tolerance);
+  const auto within = static_cast<std::int64_t>(diff.differences.size()) - diff.beyond();
+  if (within > 0) text += fmt::format(" {} more by less.", within);
+  if (const Difference* largest = diff.largest())
+    text += fmt::format(" The largest difference is {:+.3g}%, of {}.", *largest->relative * 100, largest->place);
+  return text + "\n";
+}
+
+}  // namespace natten_sim::report

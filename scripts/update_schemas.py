@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""update_schemas.py PROGRAM: writes data/result-schemas.json, the JSON Schemas of what --json prints as `result`.
+
+They describe the answers to every command line of the documents, the help and the tests: which members there
+are, which of them always, and of which types. Review the diff: a member that went away, or has another type,
+is a new schema number. Members of `kOpen` have names of data (devices, bounds), not of a contract.
+"""
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SUBCOMMANDS = ["count", "search", "schedule", "reuse", "atomics", "msda", "advise", "list", "calibrate", "reproduce",
+               "validate", "diff"]
+# Objects whose keys are names that data or the question give.
+OPEN = re.compile(r"(options|values|bounds_ns|bounds|parameters|counters|input|axes|geometry|constants|flex|natten_json|"
+                  r"block_mask|costs|point|parts_ms|metrics|tags)$")
+# Answers that no text has a line for.
+MORE = [f"count -i 64 64 -w 16 16 -s 4 4 --q-tile 8 8 --kv-tile 8 8 --emit {kind}"
+        for kind in ("natten", "natten-profiler", "flex", "block-mask", "json")]
+MORE += [f"search -i 64 64 --sparsity 0.8:0.9 --emit {kind}"
+         for kind in ("natten", "natten-profiler", "flex", "block-mask", "json")]
+MORE += [f"validate --recorded data/recordings --view {view}"
+         for view in ("heat-map", "sensitivity", "decisions", "misses", "throughput", "parting", "active-sms", "capacity",
+                      "scatter-width", "scatter-updates", "scatter-exponent")]
+MORE += [f"msda --workload B1_640_d256_L4 --phase {phase} --tiling {tiling} --device {device}"
+         for phase in ("forward", "backward") for tiling in ("block", "point") for device in ("h200", "h100", "a100-40gb")]
+MORE += [f"schedule -i 4096 --device {device} --kernel {kernel} --mask causal"
+         for device in ("h200", "h100", "b200") for kernel in ("fa2", "fa3", "fa4", "ours")]
+MORE += ["reuse -i 4096 --fidelity timed --device h200 --compare sawtooth", "reuse --stream-bytes 65536 --sample 0.5 --fidelity lru",
+         "count -i 64 64 -w 16 16 --dim 8192", "count -i 30 48 80 -w 18 24 24 --device b200 --backprop -n 24 -d 128",
+         "list", "list presets", "list devices", "list kernels", "list backends"]
+MORE += ["diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h100-stream.json --tolerance 5%",
+         "diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h200-stream.json"]
+MORE += [f"reproduce {work}" for work in ("gna", "sawtooth", "flash-attention")]
+# Subcommands that write files of their own instead of answering.
+WRITERS = {"classroom": {"type": "object",
+                         "properties": {"first": {"type": "string"},
+                                        "files": {"type": "array", "items": {"type": "string"}}},
+                         "required": ["files", "first"], "additionalProperties": False}}
+
+
+class Shape:
+    """What values of one place look like."""
+
+    def __init__(self) -> None:
+        self.types: set[str] = set()
+        self.seen = 0  # objects
+        self.members: dict[str, Shape] = {}
+        self.counts: dict[str, int] = {}
+        self.items: Shape | None = None
+
+    def add(self, value: Any) -> None:
+        if isinstance(value, dict):
+            self.types.add("object")
+            self.seen += 1
+            for key, member in value.items():
+                self.members.setdefault(key, Shape()).add(member)
+                self.counts[key] = self.counts.get(key, 0) + 1
+        elif isinstance(value, list):
+            self.types.add("array")
+            self.items = self.items or Shape()
+            for item in value:
+                self.items.add(item)
+        else:
+            self.types.add({bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}[type(value)])
+
+    def schema(self, name: str) -> dict[str, Any]:
+        types = self.types - {"integer"} if "number" in self.types else self.types
+        if not types or types == {"null"} or name in ("a", "b"):
+            return {}  # nothing is known but that it may be absent; or any value of two documents
+        schema: dict[str, Any] = {"type": sorted(types) if len(types) > 1 else next(iter(types))}
+        if "array" in types and self.items is not None:
+            schema["items"] = self.items.schema("")
+        if "object" in types and not OPEN.search(name):
+            schema["properties"] = {key: member.schema(key) for key, member in sorted(self.members.items())}
+            schema["required"] = sorted(key for key, count in self.counts.items()
+                                        if count == self.seen and key != "conclusion")  # see --no-conclusion
+            schema["additionalProperties"] = False
+        return schema
+
+
+def merged(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    """What fits either of two schemas of one kind of value."""
+    if not a or not b:
+        return a or b
+    types = {name for one in (a, b) for name in ([one["type"]] if isinstance(one["type"], str) else one["type"])}
+    types -= {"integer"} if "number" in types else set()
+    schema: dict[str, Any] = {"type": sorted(types) if len(types) > 1 else next(iter(types))}
+    if "items" in a or "items" in b:
+        schema["items"] = merged(a.get("items", {}), b.get("items", {}))
+    if "properties" in a or "properties" in b:
+        own, other = a.get("properties", {}), b.get("properties", {})
+        schema["properties"] = {key: merged(own.get(key, {}), other.get(key, {})) for key in sorted({*own, *other})}
+        objects = [one for one in (a, b) if "required" in one]
+        schema["required"] = sorted(set.intersection(*(set(one["required"]) for one in objects)))
+        schema["additionalProperties"] = False
+    return schema
+
+
+# Members that hold the same fields as the result around them.
+ALIKE = {"search": ["devices"], "reuse": ["sweep", "compare"], "schedule": ["algorithms"]}
+
+
+def with_alike_members(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    properties = schema.get("properties", {})
+    for member in ALIKE.get(name, []):
+        inner = properties[member].get("items", properties[member])["properties"]
+        for key in set(inner) & set(properties):
+            inner[key] = properties[key] = merged(inner[key], properties[key])
+    return schema
+
+
+def command_lines(program: str) -> list[str]:
+    lines: set[str] = set()
+    for source in sorted((ROOT / "tests").rglob("*.cpp")):
+        text = re.sub(r'"\s*\n\s*"', "", source.read_text())
+        lines.update(re.findall(r'"((?:%s) [^"\\]*)"' % "|".join(SUBCOMMANDS), text))
+    for scenario in sorted((ROOT / "tests/golden/scenarios").glob("*.txt")):
+        lines.add(scenario.read_text().splitlines()[0].removeprefix("$ natten-sim "))
+    for document in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = document.read_text().replace("\\\n", " ")
+        lines.update(re.findall(r"^(?:\$ )?natten-sim ((?:%s) [^|>\n]*)" % "|".join(SUBCOMMANDS), text, re.M))
+    for subcommand in SUBCOMMANDS:
+        text = subprocess.run([program, subcommand, "--help"], capture_output=True, text=True, env={"COLUMNS": "1000"}).stdout
+        lines.update(re.findall(r"^  natten-sim ((?:%s) [^|>\n]*)" % "|".join(SUBCOMMANDS), text, re.M))
+    return sorted(lines | set(MORE))
+
+
+def answer(program: str, line: str) -> dict[str, Any] | None:
+    try:
+        words = [word for word in shlex.split(line) if word not in ("--csv", "--json", "--ascii", "--markdown", "--quiet")]
+        writes = {"--output", "--emit-table", "--out", "--save", "--report", "--perfetto"}
+        if any(word in writes or word.startswith("--svg") or word.startswith("--emit-") for word in words):
+            return None
+        done = subprocess.run([program, *words, "--json"], capture_output=True, text=True, cwd=ROOT, timeout=20,
+                              stdin=subprocess.DEVNULL)
+        return json.loads(done.stdout) if done.stdout.startswith("{") else None
+    except (ValueError, subprocess.TimeoutExpired):
+        return None
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1 or arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if arguments else 2
+    shapes: dict[str, Shape] = {}
+    answered: dict[str, int] = {}
+    for line in command_lines(arguments[0]):
+        found = answer(arguments[0], line)
+        if found is None or "result" not in found:
+            continue
+        name = found["schema"].split(".")[1].split("/")[0]
+        shapes.setdefault(name, Shape()).add(found["result"])
+        answered[name] = answered.get(name, 0) + 1
+    results = WRITERS | {name: with_alike_members(name, shape.schema("")) for name, shape in shapes.items()}
+    document = {"schema": "natten-sim.result-schemas/1", "results": dict(sorted(results.items()))}
+    (ROOT / "data/result-schemas.json").write_text(json.dumps(document, indent=1) + "\n")
+    print(", ".join(f"{name}: {count} answers" for name, count in sorted(answered.items())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
