@@ -12,14 +12,31 @@ if(NATTEN_SIM_GZIP)
   execute_process(COMMAND ${NATTEN_SIM_GZIP} -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md OUTPUT_FILE ${PROJECT_BINARY_DIR}/changelog.gz)
   install(FILES ${PROJECT_BINARY_DIR}/changelog.gz DESTINATION ${doc} COMPONENT program)
 endif()
+set(CPACK_PACKAGE_CONTACT "natten-sim developers <maintainers@natten-sim.invalid>")
+if(NATTEN_SIM_GZIP)
+  # Debian's own changelog: that this version was packaged. The date is that of the package's rules.
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/changelog.Debian @ONLY CONTENT
+"natten-sim (${PROJECT_VERSION}-1) unstable; urgency=low
+
+  * Version ${PROJECT_VERSION}; changelog.gz says what is new.
+
+ -- ${CPACK_PACKAGE_CONTACT}  Sun, 22 Nov 2026 12:00:00 +0000
+")
+  execute_process(COMMAND ${NATTEN_SIM_GZIP} -9nc ${PROJECT_BINARY_DIR}/changelog.Debian OUTPUT_FILE ${PROJECT_BINARY_DIR}/changelog.Debian.gz)
+  install(FILES ${PROJECT_BINARY_DIR}/changelog.Debian.gz DESTINATION ${doc} COMPONENT program)
+endif()
 install(FILES ${PROJECT_BINARY_DIR}/copyright DESTINATION ${doc} COMPONENT program)
+
+# The package is for its users, not for an upload to Debian, where a first one closes a report.
+file(WRITE ${PROJECT_BINARY_DIR}/lintian-overrides "natten-sim: initial-upload-closes-no-bugs *\n")
+install(FILES ${PROJECT_BINARY_DIR}/lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME natten-sim
+  COMPONENT program)
 
 set(CPACK_PACKAGE_NAME natten-sim)
 set(CPACK_PACKAGE_VENDOR "natten-sim developers")
-set(CPACK_PACKAGE_CONTACT "natten-sim developers <natten-sim@localhost>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "predicts how GPU attention kernels behave")
-set(CPACK_PACKAGE_DESCRIPTION
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
 "Counts exactly which tiles a neighborhood-attention kernel visits and predicts
 how long that takes, searches windows, strides and tiles, simulates
 deterministic backward schedules, and predicts L2 misses and atomics.
@@ -31,6 +48,7 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/compress_manual.cmake)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME natten-sim)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

@@ -36,7 +36,7 @@
 
   // Misses over the capacity, with a line at the chosen one.
   function curve(state, result) {
-    const left = 56, top = 10, inner = 460, tall = 150, most = Math.max(...result.misses_of_capacity, 1), last = result.misses_of_capacity.length - 1;
+    const left = 56, top = 10, inner = Math.max(220, Math.min(460, document.querySelector("#result").clientWidth - 80)), tall = 150, most = Math.max(...result.misses_of_capacity, 1), last = result.misses_of_capacity.length - 1;
     const x = (capacity) => left + capacity / Math.max(last, state.capacity) * inner, y = (misses) => top + tall - misses / most * tall;
     const svg = element("svg", { viewBox: `0 0 ${left + inner + 20} ${top + tall + 40}`, width: left + inner + 20, role: "img", "aria-label": "misses over capacity" });
     for (const tick of round_ticks(most, 4)) if (tick <= most) svg.append(element("line", { class: "grid", x1: left, x2: left + inner, y1: y(tick), y2: y(tick) }), element("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end", class: "soft" }, number(tick)));

@@ -35,7 +35,7 @@
 
   // Rates in TFLOP/s over FLOP a byte of Q, K, V and O, both logarithmic.
   function roofline(device, points) {
-    const left = 60, top = 14, inner = 520, tall = 250;
+    const left = 52, top = 14, inner = Math.max(220, Math.min(520, document.querySelector("#result").clientWidth - left - 40)), tall = 250;
     const low = [1, 1], high = [1e5, 1e4];
     const x = (value) => left + Math.log10(Math.max(value, low[0]) / low[0]) / Math.log10(high[0] / low[0]) * inner;
     const y = (value) => top + tall - Math.log10(Math.max(value, low[1]) / low[1]) / Math.log10(high[1] / low[1]) * tall;
@@ -54,7 +54,7 @@
     return svg;
   }
 
-  const KINDS = { tiles: "multiplying tiles", masking: "masking them", prologue: "starting CTAs", tail: "a wave that is not full", launch: "the launch", power: "lower clocks (power)", copies: "copies into tiles and back" };
+  const KINDS = { tiles: "multiplying tiles", masking: "masking them", prologue: "starting CTAs", tail: "a wave that is not full", launch: "the launch", power: "lower clocks (power)", copies: "copies" };
   function draw(state, place) {
     const count = ask("count", question(state));
     const device = devices.find((each) => each.name === state.device);

@@ -40,7 +40,7 @@
         const color = COLORS[chain.head % COLORS.length];
         svg.append(element("rect", { x: x + .3, y, width: Math.max(length - .6, .5), height: line - 6, fill: color, "fill-opacity": reduces ? 1 : .42,
           stroke: critical ? "var(--ink)" : "none", "stroke-width": 1.6 }, element("title", {}, `head ${chain.head}, KV tile ${chain.kv_tile}, Q tile ${q_tile}: ${reduces ? "adds up" : "computes"} from ${number(start)} to ${number(end)}${critical ? ", on the critical path" : ""}`)));
-        if (!reduces && length > 20) svg.append(element("text", { x: x + length / 2, y: y + 13, "text-anchor": "middle", "pointer-events": "none" }, `${chain.kv_tile}·${q_tile}`));
+        if (!reduces && length > 15) svg.append(element("text", { x: x + length / 2, y: y + 13, "text-anchor": "middle", "pointer-events": "none", style: "font-size:10px" }, `${chain.kv_tile}·${q_tile}`));
       }
     }
     return svg;
