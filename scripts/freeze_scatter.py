@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Draws scatter-adds that no constant was fitted to, and writes what `natten-sim atomics` predicts for them.
 
-    python3 scripts/freeze_scatter.py --program natten-sim --seed 20261122
+    python3 scripts/freeze_scatter.py --program natten-sim --seed 20261123 --suite scatter-queued
 
-Writes the suite `scatter-blind` (data/suites) and its predictions (data/predictions), to be committed before the cells
-are measured by scripts/time_torch_scatter.py. Widths, hot sets, exponents and seeds are others than those of the suite
-`scatter`; updates and rows are drawn anew for each cell. With --cells it writes the file that the measuring scripts read.
+Writes a suite (data/suites) and its predictions (data/predictions), to be committed before the cells are measured by
+scripts/time_torch_scatter.py --queued. Widths, hot sets, exponents and seeds are others than those of the suites that are
+there; updates and rows are drawn anew for each cell. With --cells it writes the file that the measuring scripts read.
 """
 
 import argparse
@@ -17,8 +17,9 @@ import subprocess
 
 DATA = os.path.join(os.path.dirname(__file__), "../data")
 HALF = ["bf16", "fp16"]
-GROUPS = [("fp32", "uniform", 20), ("half", "uniform", 25), ("fp32", "contended", 30), ("half", "contended", 80)]
+GROUPS = [("fp32", "uniform", 20), ("half", "uniform", 25), ("fp32", "contended", 30), ("half", "contended", 100)]
 MOST_ELEMENTS, MOST_DESTINATION, MOST_NS = 1.5e8, 1e9, 1.5e8
+SEEN = ["scatter", "scatter-blind", "scatter-causes", "scatter-queued"]
 
 
 def round_number(value):
@@ -34,12 +35,12 @@ def draw(dice, kind, spread, used):
     """A point of widths and distributions that were not used."""
     while True:
         point = {"kernel": "scatter", "dtype": "fp32" if kind == "fp32" else dice.choice(HALF),
-                 "width": 4 * log_uniform(dice, 2, 1024), "updates": log_uniform(dice, 1000, 2e6),
+                 "width": 2 * log_uniform(dice, 4, 2048), "updates": log_uniform(dice, 1000, 2e6),
                  "rows": log_uniform(dice, 300, 1e6), "distribution": "uniform", "seed": dice.randrange(1, 10000),
-                 "fitted": False}
+                 "queued": True, "fitted": False}
         if spread == "contended":
-            point["distribution"] = (f"zipf:{dice.uniform(0.45, 2.2):.2f}" if dice.random() < 0.5 else
-                                     f"hot:{log_uniform(dice, 1, 1000)}")
+            point["distribution"] = (f"zipf:{dice.uniform(0, 2):.2f}" if dice.random() < 0.5 else
+                                     f"hot:{log_uniform(dice, 1, 4096)}")
         hot = point["distribution"].startswith("hot:") and int(point["distribution"][4:])
         elements = point["width"] * point["updates"]
         if (point["width"] in used["width"] or point["width"] > 4096 or elements > MOST_ELEMENTS
@@ -57,18 +58,22 @@ def predicted(program, point):
     runs = [json.loads(subprocess.run(command + ["--prior-runs", prior], check=True, capture_output=True, text=True).stdout)
             for prior in ("2", "0")]
     timed, counted = (run["result"] for run in runs)
-    return [round(timed["time_ns"], 1), timed["bound"], counted["sectors"]["red"], counted["sectors"]["atom"]]
+    return [round(timed["time_ns"] - timed["host_launch_ns"], 1), timed["bound"], counted["sectors"]["red"], counted["sectors"]["atom"]]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", required=True)
     parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--suite", required=True, help="name of the suite that is drawn")
+    parser.add_argument("--place", type=int, default=48, help="where the suite stands among the others")
     parser.add_argument("--cells", help="where to write the cells for the measuring scripts")
     arguments = parser.parse_args()
     dice = random.Random(arguments.seed)
-    with open(os.path.join(DATA, "suites/scatter.json")) as file:
-        sweeps = json.load(file)["sweeps"]
+    sweeps = []
+    for name in SEEN:
+        with open(os.path.join(DATA, f"suites/{name}.json")) as file:
+            sweeps += json.load(file)["sweeps"]
     used = {name: {point[name] for point in sweeps} for name in ("width", "distribution")}
     points, rows = [], []
     for kind, spread, count in GROUPS:
@@ -82,13 +87,13 @@ def main():
             rows.append([*(point[name] for name in ("dtype", "width", "updates", "rows", "distribution", "seed")), *answer])
             kept += 1
     lines = ",\n    ".join(json.dumps(point) for point in points)
-    with open(os.path.join(DATA, "suites/scatter-blind.json"), "w") as out:
-        out.write('{\n  "schema": "natten-sim.suite/1",\n  "name": "scatter-blind",\n  "place": 47,\n  "title": '
+    with open(os.path.join(DATA, f"suites/{arguments.suite}.json"), "w") as out:
+        out.write(f'{{\n  "schema": "natten-sim.suite/1",\n  "name": "{arguments.suite}",\n  "place": {arguments.place},\n  "title": '
                   '"Scatter-adds at widths, hot sets, exponents and seeds of their own, predicted before they were '
                   f'measured",\n  "counters": [],\n  "sweeps": [\n    {lines}\n  ],\n  "tolerances": []\n}}\n')
     lines = ",\n  ".join(json.dumps(row) for row in rows)
-    with open(os.path.join(DATA, "predictions/h200_scatter_blind.json"), "w") as out:
-        out.write('{"what": "Times of the third of four runs, and sectors of the first, of PyTorch\'s scatter_add on an H200, '
+    with open(os.path.join(DATA, f"predictions/h200_{arguments.suite.replace('-', '_')}.json"), "w") as out:
+        out.write('{"what": "Times of the third of four queued runs, and sectors of the first, of PyTorch\'s scatter_add on an H200, '
                   'predicted before they were measured", "models": "the sweep of data/contention.json", "columns": ["dtype", '
                   '"width", "updates", "rows", "distribution", "seed", "time_ns", "bound", "red_sectors", "atom_sectors"], '
                   f'"rows": [\n  {lines}]}}\n')

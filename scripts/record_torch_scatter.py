@@ -3,11 +3,13 @@
 
     python3 scripts/record_torch_scatter.py times.jsonl counts.jsonl --out recordings/nvidia-h200-scatter.json
 
-Several files of each kind may be given. Times are the median of the second to fourth run since the destination was
+Several files of each kind may be given. Of the suite `scatter-beside` the lines are those of all operators, and of
+`scatter_add_bench time`. Times are the median of the second to fourth run since the destination was
 zeroed; counters are those of the first. Points that the suite lacks are left out.
 """
 
 import argparse
+import itertools
 import json
 import os
 
@@ -20,6 +22,14 @@ LABELS = {
 NAMES = ("dtype", "width", "updates", "rows", "distribution", "seed")
 
 
+def points_of(suite):
+    """Every combination of a sweep's lists."""
+    for sweep in suite["sweeps"]:
+        lists = [value if isinstance(value, list) else [value] for value in sweep.values()]
+        for values in itertools.product(*lists):
+            yield dict(zip(sweep, values))
+
+
 def spread(values, digits):
     values = sorted(values)
     middle = len(values) // 2
@@ -28,12 +38,17 @@ def spread(values, digits):
             "largest": round(values[-1], digits), "repetitions": len(values)}
 
 
+def key_of(row):
+    """What tells points apart. A point without an operator is a scatter_add's."""
+    return row.get("operator", row.get("path", "scatter_add")), *(row.get(name, 0) for name in NAMES)
+
+
 def lines_of(files):
     for file in files:
         for line in open(file):
             row = json.loads(line)
-            if row.get("operator") == "scatter_add":
-                yield tuple(row.get(name, 0) for name in NAMES), row
+            if "operator" in row or "path" in row:
+                yield key_of(row), row
 
 
 def main():
@@ -53,8 +68,8 @@ def main():
             counts[key] = row
     rows = []
     suite = json.load(open(arguments.suite))
-    for point in suite["sweeps"]:
-        key = tuple(point.get(name, 0) for name in NAMES)
+    for point in points_of(suite):
+        key = key_of(point)
         if key not in times:
             continue
         counters = {label: spread([int(counts[key][metric])], 0) for label, metric in LABELS.items()

@@ -26,10 +26,14 @@ constexpr NumberField<ContentionConstants> kFittedConstants[] = {
 
 constexpr NumberField<SweepConstants> kSweepConstants[] = {
     {"launch_ns", &SweepConstants::launch_ns},
+    {"cas_launch_ns", &SweepConstants::cas_launch_ns},
+    {"host_launch_ns", &SweepConstants::host_launch_ns},
     {"issue_red_ns", &SweepConstants::issue_red_ns},
     {"issue_cas_ns", &SweepConstants::issue_cas_ns},
     {"dram_bytes_per_ns", &SweepConstants::dram_bytes_per_ns},
     {"reuse_bytes", &SweepConstants::reuse_bytes},
+    {"warm_share", &SweepConstants::warm_share},
+    {"warm_bytes", &SweepConstants::warm_bytes},
     {"sector_ns", &SweepConstants::sector_ns},
     {"same_sector_ns", &SweepConstants::same_sector_ns},
     {"overlap", &SweepConstants::overlap},
@@ -39,10 +43,18 @@ constexpr NumberField<SweepConstants> kSweepConstants[] = {
     {"retry_exponent", &SweepConstants::retry_exponent},
     {"gather_updates", &SweepConstants::gather_updates},
     {"gather_exponent", &SweepConstants::gather_exponent},
+    {"gather_width_exponent", &SweepConstants::gather_width_exponent},
+    {"gather_rows_exponent", &SweepConstants::gather_rows_exponent},
+    {"waiting_single", &SweepConstants::waiting_single},
+    {"waiting_several", &SweepConstants::waiting_several},
+    {"waiting_exponent", &SweepConstants::waiting_exponent},
+    {"threshold_rows", &SweepConstants::threshold_rows},
+    {"threshold_exponent", &SweepConstants::threshold_exponent},
     {"turn_exponent", &SweepConstants::turn_exponent},
     {"narrow_exponent", &SweepConstants::narrow_exponent},
     {"wide_exponent", &SweepConstants::wide_exponent},
     {"wide_server_exponent", &SweepConstants::wide_server_exponent},
+    {"alone_server", &SweepConstants::alone_server},
     {"change_exponent", &SweepConstants::change_exponent},
     {"change_narrow_exponent", &SweepConstants::change_narrow_exponent}};
 

@@ -761,6 +761,7 @@ class ScatterMembers:
     l2_sectors: Final[L2Sectors]
     bounds_ns: Final[BoundsNs]
     launch_ns: Final[float]
+    host_launch_ns: Final[float]
     path: Final[str]
     vector_width: Final[int]
     instruction: Final[str]
@@ -769,6 +770,12 @@ class ScatterMembers:
     collapsed: Final[bool]
     contenders: Final[float]
     changing_share: Final[float]
+    hottest_rows: Final[int]
+    close_updates: Final[float]
+    slice_sectors: Final[float]
+    sent_sectors: Final[float]
+    streamed_bytes: Final[float]
+    warp_instructions: Final[int]
     calibration: Final[Calibration]
 
 class ScatterSectors(Record):
@@ -851,6 +858,7 @@ class MsdaMembers:
     l2_sectors: Final[L2Sectors]
     bounds_ns: Final[BoundsNs]
     launch_ns: Final[float]
+    host_launch_ns: Final[float]
     path: Final[str]
     vector_width: Final[int]
     instruction: Final[str]

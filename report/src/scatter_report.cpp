@@ -83,6 +83,7 @@ Json scatter_cost_fields(const study::ScatterCost& cost, const ContentionProfile
                          {"issue", prediction.issue_ns},
                          {"dram", prediction.dram_ns}};
   fields["launch_ns"] = prediction.launch_ns;
+  fields["host_launch_ns"] = prediction.host_launch_ns;
   fields["path"] = to_string(cost.load.path);
   fields["vector_width"] = cost.load.vector_width;
   fields["instruction"] = instruction_name(cost);
@@ -96,6 +97,13 @@ Json scatter_cost_fields(const study::ScatterCost& cost, const ContentionProfile
 
 Json scatter_fields(const study::ScatterAnswer& answer) {
   Json fields = scatter_cost_fields(answer.cost, answer.profile);
+  const ScatterLoad& load = answer.cost.load;
+  fields["hottest_rows"] = load.hottest_rows;
+  fields["close_updates"] = load.close_updates;
+  fields["slice_sectors"] = load.slice_sectors.value_or(0);
+  fields["sent_sectors"] = load.sent_sectors.value_or(0);
+  fields["streamed_bytes"] = load.streamed_bytes;
+  fields["warp_instructions"] = warp_instructions(load);
   if (answer.calibration)
     fields["calibration"] = calibration_fields(*answer.calibration, answer.cost.prediction.time_ns);
   return fields;

@@ -40,7 +40,8 @@ TEST_CASE("every view has its documented fields, as many CSV lines as rows, and 
       {"capacity", {"device", "sms", "buffer_mib", "kept_mib"}},
       {"scatter-width", {"curve", "width", "measured_ms", "predicted_ms"}},
       {"scatter-updates", {"curve", "updates", "measured_ms", "predicted_ms"}},
-      {"scatter-exponent", {"curve", "exponent", "measured_ms", "predicted_ms"}}};
+      {"scatter-exponent", {"curve", "exponent", "measured_ms", "predicted_ms"}},
+      {"scatter-operators", {"device", "load", "operator", "time_ms"}}};
   for (const auto& [view, fields] : views) {
     INFO(view);
     const Json result = result_of(of_shipped("--view " + view));

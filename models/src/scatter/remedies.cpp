@@ -22,6 +22,7 @@ std::int64_t reduced(std::int64_t multiplicity, std::int64_t updates, double gro
 
 ScatterLoad pre_reduced(ScatterLoad load, double group) {
   load.slice_sectors.reset();
+  load.sent_sectors.reset();
   load.max_multiplicity = reduced(load.max_multiplicity, load.updates, group);
   load.serial_multiplicity =
       std::max(load.max_multiplicity, reduced(load.serial_multiplicity, load.updates, group));
@@ -31,6 +32,7 @@ ScatterLoad pre_reduced(ScatterLoad load, double group) {
 
 ScatterLoad sorted(ScatterLoad load) {
   load.slice_sectors.reset();
+  load.sent_sectors.reset();
   load.updates = load.rows_touched;
   load.max_multiplicity = load.serial_multiplicity = load.updates > 0 ? 1 : 0;
   load.hottest_rows = std::max<std::int64_t>(load.rows_touched, 1);
@@ -40,6 +42,7 @@ ScatterLoad sorted(ScatterLoad load) {
 
 ScatterLoad privatised(ScatterLoad load, std::int64_t copies) {
   load.slice_sectors.reset();
+  load.sent_sectors.reset();
   load.rows_touched = std::min(load.updates, checked_multiply(load.rows_touched, copies, "rows_touched"));
   load.max_multiplicity = ceil_divide(load.max_multiplicity, copies);
   load.serial_multiplicity = std::max(load.max_multiplicity, ceil_divide(load.serial_multiplicity, copies));
@@ -78,6 +81,7 @@ void add_fp32_accumulator(Comparison& comparison) {
   wide.path = InstructionPath::kRed;
   wide.vector_width = 1;
   wide.slice_sectors.reset();
+  wide.sent_sectors.reset();
   // Zeroed, read back, and written in the narrow type; one more launch each.
   const double conversion =
       static_cast<double>(comparison.elements) * (4 + 4 + 2) / comparison.profile.dram_bytes_per_ns +

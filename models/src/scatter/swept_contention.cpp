@@ -36,9 +36,19 @@ double returning_bytes(const ScatterLoad& load, const SweepConstants& sweep) {
   return 2 * updates * row * std::exp(-sweep.reuse_bytes / between);
 }
 
-/// Sectors that an update sends, on average over rows that begin anywhere and warps that end anywhere in
-/// them. A piece that begins at a multiple of g bytes covers 1 - g/32 sectors more than its length.
+/// What a stream costs of what it would cost from DRAM: operands of a short one lie in the L2 since the run
+/// before.
+double cold_share(const ScatterLoad& load, const SweepConstants& sweep) {
+  if (sweep.warm_share == 0) return 1;
+  const double full = load.streamed_bytes / sweep.warm_bytes;
+  return 1 - sweep.warm_share * std::exp(-full * full);
+}
+
+/// Sectors that an update sends: as counted, or on average over rows that begin anywhere and warps that end
+/// anywhere in them. A piece that begins at a multiple of g bytes covers 1 - g/32 sectors more than its
+/// length.
 double sectors_per_update(const ScatterLoad& load) {
+  if (load.sent_sectors) return *load.sent_sectors / static_cast<double>(load.updates);
   const std::int64_t row = row_bytes(load);
   const std::int64_t warp = kWarpLanes * load.vector_width * element_bytes(load.type);
   const double split = static_cast<double>(row - std::gcd(row, warp)) / static_cast<double>(warp);
@@ -50,33 +60,57 @@ double raised(double share_of_limit, double exponent) {
   return std::pow(std::min(share_of_limit, 1.0), exponent);
 }
 
-/// Rows of 2 KiB are served by one slice after the other, longer ones by several at once.
-double kib_limit(const ScatterLoad& load) { return 2048 / static_cast<double>(row_bytes(load)); }
+/// Rows of a KiB are served by one slice after the other, longer ones by several at once.
+double kib_limit(const ScatterLoad& load) { return 1024 / static_cast<double>(row_bytes(load)); }
+
+double lanes_per_row(const ScatterLoad& load) {
+  return static_cast<double>(load.width) / static_cast<double>(load.vector_width);
+}
+
+/// Share of all that is in flight that comes to a row which has `waiting` rows to begin with.
+double gathered_share(const ScatterLoad& load, const SweepConstants& sweep, const HotRows& hot,
+                      double waiting) {
+  const bool several = hot.rows > 1;
+  const double updates = sweep.gather_updates *
+                         std::pow(256 / lanes_per_row(load), sweep.gather_width_exponent) *
+                         std::pow(hot.rows, sweep.gather_rows_exponent);
+  const double least = several ? sweep.waiting_several : sweep.waiting_single;
+  double queued = std::pow(hot.updates / (hot.updates + updates), sweep.gather_exponent) /
+                  (1 + std::pow(least / waiting, sweep.waiting_exponent));
+  if (several) queued /= 1 + std::pow(sweep.threshold_rows / waiting, sweep.threshold_exponent);
+  return hot.share + (1 - hot.share) * queued;
+}
 
 /// Rows that wait for one of the hottest, on average over the run.
 double waiting_rows(const ScatterLoad& load, const ContentionProfile& profile, const HotRows& hot) {
   const SweepConstants& sweep = profile.sweep->constants;
   const double warps = load.resident_warps.value_or(profile.warps_per_sm * static_cast<double>(profile.sms));
-  const double lanes_per_row = static_cast<double>(load.width) / static_cast<double>(load.vector_width);
-  const double in_flight = warps * kWarpLanes / lanes_per_row;
+  const double in_flight = warps * kWarpLanes / lanes_per_row(load);
   const double turns = static_cast<double>(load.updates) / in_flight;
   const double eta = kElementsInTurn * static_cast<double>(lanes_per_word(load));
   const double ending = turns >= eta ? 1 - eta / (2 * turns) : turns / (2 * eta);
-  const double queued = std::pow(hot.updates / (hot.updates + sweep.gather_updates), sweep.gather_exponent);
-  const double gathered = hot.share + (1 - hot.share) * queued;
+  const double gathered = gathered_share(load, sweep, hot, in_flight * hot.share);
   return in_flight / hot.rows * std::pow(ending, std::pow(gathered, sweep.turn_exponent)) * gathered;
 }
 
 /// Failures for each success, over all updates.
 double retries_of(const ScatterLoad& load, const ContentionProfile& profile, const HotRows& hot,
                   double waiting, double share) {
+  if (hot.updates <= 1) return 0;
   const SweepConstants& sweep = profile.sweep->constants;
-  const double lanes_per_row = static_cast<double>(load.width) / static_cast<double>(load.vector_width);
+  const double lanes = lanes_per_row(load);
   const double change =
-      sweep.change_exponent * std::pow(std::max(256 / lanes_per_row, 1.0), sweep.change_narrow_exponent);
+      sweep.change_exponent * std::pow(std::max(256 / lanes, 1.0), sweep.change_narrow_exponent);
   return std::min(hot.rows * hot.share, 1.0) * sweep.retry_scale * std::pow(waiting, sweep.retry_exponent) *
-         raised(lanes_per_row / kWarpLanes, sweep.narrow_exponent) *
-         raised(kib_limit(load), sweep.wide_exponent) * std::pow(share, change);
+         raised(lanes / kWarpLanes, sweep.narrow_exponent) * raised(kib_limit(load), sweep.wide_exponent) *
+         std::pow(share, change);
+}
+
+/// Time of a failed sector, over that of rows within a KiB.
+double server_share(const ScatterLoad& load, const SweepConstants& sweep, const HotRows& hot) {
+  const std::int64_t row = row_bytes(load);
+  const bool alone = hot.share > 0.9 && row > 2048 && row < 4096;
+  return raised(kib_limit(load), sweep.wide_server_exponent) * (alone ? sweep.alone_server : 1);
 }
 
 void add_compare_and_swap(const ScatterLoad& load, const ContentionProfile& profile, double stream_ns,
@@ -89,11 +123,11 @@ void add_compare_and_swap(const ScatterLoad& load, const ContentionProfile& prof
   const double lanes = static_cast<double>(lanes_per_word(load));
   const double updates = static_cast<double>(load.updates);
   const double sectors = updates * static_cast<double>(sectors_per_row(load)) * lanes;
-  const double failing =
-      sweep.cas_sector_ns * sectors * retries * raised(kib_limit(load), sweep.wide_server_exponent);
+  const double failing = sweep.cas_sector_ns * sectors * retries * server_share(load, sweep, hot);
   const double in_turn = hot.updates * lanes * sweep.success_ns * prediction.changing_share;
   prediction.hottest_address_ns = std::max(failing, in_turn);
-  prediction.time_ns += std::max(stream_ns + failing, in_turn);
+  prediction.launch_ns += sweep.cas_launch_ns;
+  prediction.time_ns += sweep.cas_launch_ns + std::max(stream_ns + failing, in_turn);
   prediction.collapsed = failing > stream_ns;
   prediction.contenders = std::max(waiting, 1.0) * static_cast<double>(requests_per_line(load));
   const double words = static_cast<double>(ceil_divide(row_bytes(load), 4));
@@ -109,7 +143,8 @@ void add_reductions(const ScatterLoad& load, const SweepConstants& sweep, double
   const double row = static_cast<double>(row_bytes(load));
   const double on_slice = row <= 512 ? std::min(static_cast<double>(sectors_per_row(load)), 8.0)
                                      : std::min(std::ceil(row / 64), 16.0);
-  const double sectors = load.slice_sectors.value_or(hot.updates * on_slice);
+  const double cut = sectors_per_update(load) / static_cast<double>(sectors_per_row(load));
+  const double sectors = load.slice_sectors.value_or(hot.updates * on_slice) * cut;
   const double hot_ns = std::max(hot.updates * sweep.same_sector_ns, sectors * sweep.sector_ns);
   prediction.hottest_address_ns = hot_ns;
   prediction.time_ns +=
@@ -124,13 +159,15 @@ ContentionPrediction predict_swept(const ScatterLoad& load, const ContentionProf
   const SweepConstants& sweep = profile.sweep->constants;
   const bool cas = load.path == InstructionPath::kCas;
   ContentionPrediction prediction;
-  prediction.launch_ns = prediction.time_ns = sweep.launch_ns;
+  prediction.host_launch_ns = sweep.host_launch_ns;
+  prediction.launch_ns = prediction.time_ns = sweep.launch_ns + sweep.host_launch_ns;
   prediction.words = checked_multiply(load.rows_touched, ceil_divide(row_bytes(load), 4), "addresses");
   if (load.updates == 0) return prediction;
-  prediction.issue_ns = static_cast<double>(warp_instructions(load)) *
+  const double cold = cold_share(load, sweep);
+  prediction.issue_ns = cold * static_cast<double>(warp_instructions(load)) *
                         load.issue_ns.value_or(cas ? sweep.issue_cas_ns : sweep.issue_red_ns);
   prediction.dram_bytes = load.streamed_bytes + returning_bytes(load, sweep);
-  prediction.dram_ns = prediction.dram_bytes / sweep.dram_bytes_per_ns;
+  prediction.dram_ns = cold * prediction.dram_bytes / sweep.dram_bytes_per_ns;
   const double stream_ns = std::max(prediction.issue_ns, prediction.dram_ns);
   if (cas) {
     add_compare_and_swap(load, profile, stream_ns, prediction);

@@ -18,6 +18,7 @@ CollisionCount RowTally::result() const {
   CollisionCount result;
   result.updates = updates_;
   result.serial_multiplicity = serial_ + hottest_;
+  result.phases = phases_;
   if (updates_ > 0) result.close_updates = 2 * static_cast<double>(pairs_) / static_cast<double>(updates_);
   std::map<std::int64_t, std::int64_t> histogram;
   result.touched.resize(rows_.size());
@@ -80,6 +81,32 @@ std::int64_t slice_sectors(const CollisionCount& collisions, std::int64_t row_by
           sectors,
           checked_multiply(collisions.near[i], ceil_divide(to, kSector) - from / kSector, "slice sectors"),
           "slice sectors");
+    }
+  }
+  return sectors;
+}
+
+std::int64_t sent_sectors(const CollisionCount& collisions, std::int64_t row_bytes, std::int64_t warp_bytes) {
+  constexpr std::int64_t kSector = 32;
+  if (row_bytes < 2 || row_bytes % 2 != 0)
+    throw InvalidParameter("row_bytes", std::to_string(row_bytes), "an even number from 2 on");
+  if (warp_bytes < kSector || 512 % warp_bytes != 0)
+    throw InvalidParameter("warp_bytes", std::to_string(warp_bytes), "32, 64, 128, 256 or 512");
+  std::int64_t sectors = 0;
+  for (std::int64_t source = 0; source < UpdatePhases::kSourcePhases; ++source) {
+    const std::int64_t in_warp = source * row_bytes % warp_bytes;
+    const std::int64_t ends = (in_warp + row_bytes - 1) / warp_bytes;  // of warps, within the row
+    for (std::int64_t row = 0; row < UpdatePhases::kRowPhases; ++row) {
+      const std::int64_t begin = row * row_bytes % kSector;
+      const std::int64_t begun = ceil_divide(begin + row_bytes, kSector) - (begin > 0 ? 1 : 0);
+      const std::int64_t cut = (begin - in_warp) % kSector != 0 ? ends : 0;
+      for (const bool follows : {false, true}) {
+        const std::int64_t opens = begin > 0 && (!follows || in_warp == 0) ? 1 : 0;
+        sectors = checked_add(
+            sectors,
+            checked_multiply(collisions.phases.count(follows, source, row), begun + cut + opens, "sectors"),
+            "sectors");
+      }
     }
   }
   return sectors;

@@ -106,6 +106,9 @@ ScatterAnswer scatter(const ScatterQuestion& question, const Context& context) {
   answer.collisions = count_rows(question, context);
   answer.question.updates = answer.collisions.updates;
   describe_collisions(answer.collisions, load);
+  const std::int64_t element = element_bytes(load.type);
+  load.sent_sectors = static_cast<double>(
+      sent_sectors(answer.collisions, load.width * element, kWarpLanes * load.vector_width * element));
   const double elements = static_cast<double>(load.updates) * static_cast<double>(load.width);
   load.streamed_bytes = elements * static_cast<double>(element_bytes(load.type)) +
                         index_bytes(lowering.index, load.updates, load.width);

@@ -40,9 +40,9 @@ void describe_collisions(const CollisionCount& collisions, ScatterLoad& load) {
   load.serial_multiplicity = collisions.serial_multiplicity;
   load.hottest_rows = std::max<std::int64_t>(collisions.hottest_rows, 1);
   load.close_updates = collisions.close_updates;
-  if (collisions.updates > 0)
-    load.slice_sectors =
-        static_cast<double>(slice_sectors(collisions, load.width * element_bytes(load.type)));
+  if (collisions.updates == 0) return;
+  const std::int64_t row_bytes = load.width * element_bytes(load.type);
+  load.slice_sectors = static_cast<double>(slice_sectors(collisions, row_bytes));
 }
 
 void predict_cost(const CollisionCount& collisions, std::int64_t rows, const ScatterDetails& details,

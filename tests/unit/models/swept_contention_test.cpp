@@ -33,6 +33,7 @@ ContentionProfile swept_profile() {
   c.gather_updates = 1000;
   c.gather_exponent = 1;
   c.turn_exponent = 0;  // G counts whole
+  c.waiting_exponent = 1;  // and rows that gather from any number on
   c.narrow_exponent = c.wide_exponent = c.wide_server_exponent = 0;
   c.change_exponent = 0;
   sweep.range = {8, 4096, 64, 10000000, 1000000};
@@ -121,6 +122,54 @@ TEST_CASE("a row gathers contenders as its updates add up, beginning with its sh
   const double waiting = 32 * (1 - 4 / 625.0) * 0.55;
   const ContentionPrediction p = predict_swept(load, swept_profile());
   CHECK(near(p.hottest_address_ns, 10000 * 0.1 * 0.5 * waiting * 4 * 5));
+}
+
+TEST_CASE("several hot rows gather only above a threshold of waiting rows, one row does at once") {
+  ContentionProfile profile = swept_profile();
+  profile.sweep->constants.threshold_rows = 16;
+  profile.sweep->constants.threshold_exponent = 2;
+  ScatterLoad load = one_hot_row(10000, 32, Dtype::kFp32, InstructionPath::kCas);
+  load.max_multiplicity = load.serial_multiplicity = 2500;
+  load.rows_touched = load.hottest_rows = 4;
+  // 32 rows in flight: each of four hot rows begins with 8, half of the threshold: a fifth of what would
+  // gather does. p = 1/4, m = 2500 of 2500 + 1000: f = 0.25 + 0.75 * 2500/3500 / 5. G = 1 - 4 / 625.
+  const double waiting = 32 / 4.0 * (1 - 4 / 625.0) * (0.25 + 0.75 * 2500 / 3500 / 5);
+  CHECK(near(predict_swept(load, profile).hottest_address_ns, 10000 * 0.5 * waiting * 4 * 5));
+  load.hottest_rows = 1;  // of a skewed distribution: the threshold is not asked
+  const double alone = 32 * (1 - 4 / 625.0) * (0.25 + 0.75 * 2500 / 3500);
+  CHECK(near(predict_swept(load, profile).hottest_address_ns, 10000 * 0.25 * 0.5 * alone * 4 * 5));
+}
+
+TEST_CASE("rows that meet no other do not retry") {
+  ScatterLoad load = one_hot_row(64, 32, Dtype::kFp32, InstructionPath::kCas);
+  load.max_multiplicity = load.serial_multiplicity = 1;
+  load.rows_touched = load.hottest_rows = 64;
+  CHECK(predict_swept(load, swept_profile()).cas_retries == 0);
+}
+
+TEST_CASE("an operator that is queued behind other work does not wait for the host") {
+  ContentionProfile profile = swept_profile();
+  profile.sweep->constants.host_launch_ns = 50;
+  profile.sweep->constants.cas_launch_ns = 7;
+  const ContentionPrediction red =
+      predict_swept(one_hot_row(1000, 64, Dtype::kFp32, InstructionPath::kRed), profile);
+  CHECK(red.host_launch_ns == 50);
+  CHECK(red.launch_ns == 150);
+  CHECK(near(red.time_ns, 150 + 16000 + 2000));
+  CHECK(predict_swept(one_hot_row(1000, 64, Dtype::kFp32, InstructionPath::kCas), profile).launch_ns == 157);
+}
+
+TEST_CASE("operands that lie in the L2 since the run before cost nothing") {
+  ContentionProfile profile = swept_profile();
+  profile.sweep->constants.warm_share = 0.75;
+  profile.sweep->constants.warm_bytes = 1e6;
+  ScatterLoad load = one_hot_row(1000, 64, Dtype::kFp32, InstructionPath::kRed);
+  load.max_multiplicity = load.serial_multiplicity = 1;
+  load.rows_touched = 1000;
+  load.streamed_bytes = 1e6;  // as much as stays: 1 - 0.75 / e of the 2,000 warp instructions
+  CHECK(near(predict_swept(load, profile).issue_ns, 2000 * (1 - 0.75 / std::exp(1.0))));
+  load.streamed_bytes = 1e9;
+  CHECK(near(predict_swept(load, profile).issue_ns, 2000));
 }
 
 TEST_CASE("without updates only the launch is left") {

@@ -37,50 +37,103 @@ struct Ratios {
   }
 };
 
-TEST_CASE("scatters that were predicted first: the goals that were kept, and those that were not") {
+/// Times and sectors of a suite by group, as missed by what was frozen.
+struct ScatterScore {
+  std::map<std::string, Ratios> times, sectors;
+  Ratios times_to_2_kib;  ///< of contended half-precision rows of at most 2 KiB
+};
+
+/// `group` without what the suite says now about fits.
+std::string kind_of(const ScatterCase& point) {
+  const std::string group = point.group();
+  return group.substr(0, group.find(','));
+}
+
+ScatterScore scatter_score(const std::string& suite, const std::string& predicted) {
   std::map<std::string, std::pair<double, double>> frozen;  // time and sectors, by the point's words
-  const Json predictions =
-      Json::parse(read_text("predictions", kData + "predictions/h200_scatter_blind.json"));
-  const auto key_of_words = [](const std::string& dtype, std::int64_t width, std::int64_t updates,
-                               std::int64_t rows, const std::string& distribution, std::int64_t seed) {
+  const Json predictions = Json::parse(read_text("predictions", kData + "predictions/" + predicted));
+  const auto words = [](const std::string& dtype, std::int64_t width, std::int64_t updates, std::int64_t rows,
+                        const std::string& distribution, std::int64_t seed) {
     return dtype + " " + std::to_string(width) + " " + std::to_string(updates) + " " + std::to_string(rows) +
            " " + distribution + " " + std::to_string(seed);
   };
   for (const Json& row : predictions["rows"]) {
     const std::string rows_by = to_string(parse_index_distribution(row[4].get<std::string>()));
-    frozen[key_of_words(row[0], row[1], row[2], row[3], rows_by, row[5])] = {
+    frozen[words(row[0], row[1], row[2], row[3], rows_by, row[5])] = {
         row[6], row[8].get<double>() + row[9].get<double>()};
   }
-  std::map<std::string, Ratios> times, sectors;
+  ScatterScore score;
   for (const Recording& recording : read_recordings(kData + "recordings")) {
-    if (recording.head.suite != "scatter-blind") continue;
+    if (recording.head.suite != suite) continue;
     for (const RecordedRow& row : recording.rows) {
       const auto* const point = row.point.as<ScatterCase>();
       REQUIRE(point != nullptr);
-      CHECK_FALSE(point->fitted);
-      const auto& [time, sent] =
-          frozen.at(key_of_words(to_string(point->dtype), point->width, point->updates, point->rows,
-                                 to_string(point->distribution), point->seed));
-      times[point->group()].add(time, row.timing->milliseconds.median * 1e6);
+      const auto& [time, sent] = frozen.at(words(to_string(point->dtype), point->width, point->updates,
+                                                 point->rows, to_string(point->distribution), point->seed));
+      const double measured = row.timing->milliseconds.median * 1e6;
+      const std::string kind = kind_of(*point);
+      score.times[kind].add(time, measured);
+      if (kind == "scatter half contended" && point->width <= 1024) score.times_to_2_kib.add(time, measured);
       const char* const label = point->dtype == Dtype::kFp32 ? "l1_reduction_sectors" : "l1_atomic_sectors";
-      sectors[point->group()].add(sent, row.counters.at(label).spread.median);
+      score.sectors[kind].add(sent, row.counters.at(label).spread.median);
     }
   }
-  for (auto* const all : {&times, &sectors}) {
+  for (auto* const all : {&score.times, &score.sectors}) {
     for (auto& [group, ratios] : *all) ratios.sort();
   }
-  const Ratios& half = times.at("scatter half contended, predicted");
+  score.times_to_2_kib.sort();
+  return score;
+}
+
+TEST_CASE("scatters that were predicted first: the goals that were kept, and those that were not") {
+  auto [times, sectors, narrow] = scatter_score("scatter-blind", "h200_scatter_blind.json");
+  const Ratios& half = times.at("scatter half contended");
   CHECK(half.sorted.size() == 80);
   CHECK(half.median() < 1.3);   // the goal: 1.19
   CHECK(half.within(2) == 78);  // not the goal of 80: 2.4 and 3.7 at two points
   CHECK(half.worst() < 4);
-  CHECK(times.at("scatter fp32 contended, predicted").within(1.15) == 21);  // of 30
-  CHECK(times.at("scatter fp32 uniform, predicted").within(1.15) == 10);    // of 20
-  CHECK(times.at("scatter half uniform, predicted").within(1.15) == 12);    // of 25
-  CHECK(sectors.at("scatter fp32 uniform, predicted").within(1.05) == 20);  // all
-  CHECK(sectors.at("scatter half uniform, predicted").within(1.05) == 25);  // all
-  CHECK(sectors.at("scatter fp32 contended, predicted").within(1.05) == 26);
-  CHECK(sectors.at("scatter half contended, predicted").within(1.05) == 25);  // of 80: retries
+  CHECK(times.at("scatter fp32 contended").within(1.15) == 21);  // of 30
+  CHECK(times.at("scatter fp32 uniform").within(1.15) == 10);    // of 20
+  CHECK(times.at("scatter half uniform").within(1.15) == 12);    // of 25
+  CHECK(sectors.at("scatter fp32 uniform").within(1.05) == 20);  // all
+  CHECK(sectors.at("scatter half uniform").within(1.05) == 25);  // all
+  CHECK(sectors.at("scatter fp32 contended").within(1.05) == 26);
+  CHECK(sectors.at("scatter half contended").within(1.05) == 25);  // of 80: retries
+}
+
+TEST_CASE("scatters of a fresh draw, queued: 97 of 100 contended ones are within a factor of two") {
+  auto [times, sectors, narrow] = scatter_score("scatter-queued", "h200_scatter_queued.json");
+  const Ratios& half = times.at("scatter half contended");
+  CHECK(half.sorted.size() == 100);
+  CHECK(half.median() < 1.17);  // the goal: 1.3
+  CHECK(half.within(2) == 97);  // not the goal of 100: 2.1, 2.1 and 3.1
+  CHECK(half.worst() < 3.1);
+  CHECK(times.at("scatter fp32 contended").within(1.15) == 27);    // of 30
+  CHECK(times.at("scatter fp32 uniform").within(1.15) == 20);      // all
+  CHECK(times.at("scatter half uniform").within(1.15) == 22);      // of 25
+  CHECK(sectors.at("scatter fp32 uniform").within(1.05) == 20);    // all
+  CHECK(sectors.at("scatter half uniform").within(1.05) == 25);    // all
+  CHECK(sectors.at("scatter fp32 contended").within(1.05) == 30);  // all
+  CHECK(sectors.at("scatter half contended").within(1.05) == 64);  // of 100: retries
+}
+
+TEST_CASE("scatters of a second draw: rows to 2 KiB keep both goals, one longer row misses a factor of two") {
+  auto [times, sectors, narrow] = scatter_score("scatter-again", "h200_scatter_again.json");
+  const Ratios& half = times.at("scatter half contended");
+  CHECK(half.sorted.size() == 100);
+  CHECK(half.median() < 1.14);  // the goal: 1.3
+  CHECK(half.within(2) == 99);  // not the goal of 100: 2.2
+  CHECK(half.worst() < 2.2);
+  CHECK(narrow.sorted.size() == 63);
+  CHECK(narrow.median() < 1.13);
+  CHECK(narrow.worst() < 1.81);
+  CHECK(times.at("scatter fp32 contended").within(1.15) == 27);    // of 30
+  CHECK(times.at("scatter fp32 uniform").within(1.15) == 18);      // of 20
+  CHECK(times.at("scatter half uniform").within(1.15) == 20);      // of 25
+  CHECK(sectors.at("scatter fp32 uniform").within(1.05) == 20);    // all
+  CHECK(sectors.at("scatter half uniform").within(1.05) == 25);    // all
+  CHECK(sectors.at("scatter fp32 contended").within(1.05) == 30);  // all
+  CHECK(sectors.at("scatter half contended").within(1.05) == 57);  // of 100: retries
 }
 
 TEST_CASE("deformable attention that was predicted first, and the error that its answers state") {

@@ -121,7 +121,8 @@ std::vector<Prediction> RemedyCase::predict(const Device& device, Fidelity) cons
   question.details.remedies = true;
   const study::ScatterAnswer answer = study::scatter(question, context);
   for (const Remedy& each : *answer.cost.remedies) {
-    if (each.name == name) return {{std::string(kLaunchTime), "remedy, closed form", each.time_ns, false}};
+    const double queued = each.time_ns - answer.cost.prediction.host_launch_ns;
+    if (each.name == name) return {{std::string(kLaunchTime), "remedy, closed form", queued, false}};
   }
   return {};
 }

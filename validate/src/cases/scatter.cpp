@@ -22,6 +22,7 @@ Point read_scatter(const StrictObject& fields) {
   point.rows = fields.integer("rows", {1, kMaxRows});
   point.distribution = parse_index_distribution(fields.text("distribution"));
   point.seed = fields.integer_or("seed", point.seed);
+  point.queued = fields.boolean_or("queued", point.queued);
   point.fitted = fields.boolean_or("fitted", point.fitted);
   return point;
 }
@@ -34,7 +35,7 @@ namespace cases {
 CaseKind scatter();
 CaseKind scatter() {
   return {"scatter",
-          {"construct", "dtype", "width", "updates", "rows", "distribution", "seed", "fitted"},
+          {"construct", "dtype", "width", "updates", "rows", "distribution", "seed", "queued", "fitted"},
           read_scatter};
 }
 
@@ -43,7 +44,7 @@ CaseKind scatter() {
 std::string ScatterCase::key() const {
   return "scatter " + construct + " " + to_string(dtype) + " " + std::to_string(updates) + " x" +
          std::to_string(width) + " into " + std::to_string(rows) + " " + to_string(distribution) +
-         (seed == 0 ? "" : " seed " + std::to_string(seed));
+         (seed == 0 ? "" : " seed " + std::to_string(seed)) + (queued ? " queued" : "");
 }
 
 std::string ScatterCase::group() const {
@@ -61,6 +62,7 @@ std::vector<Parameter> ScatterCase::parameters() const {
                                 {"rows", rows},
                                 {"distribution", to_string(distribution)}};
   if (seed != 0) all.push_back({"seed", seed});
+  if (queued) all.push_back({"queued", queued});
   all.push_back({"fitted", fitted});
   return all;
 }
@@ -87,7 +89,9 @@ std::vector<Prediction> ScatterCase::predict(const Device& device, Fidelity) con
   const ContentionPrediction counted = study::scatter(third, context).cost.prediction;
   constexpr const char* kModel = "contention, closed form";
   std::vector<Prediction> predictions;
-  predictions.push_back({std::string(kLaunchTime), kModel, timed.cost.prediction.time_ns, fitted});
+  const ContentionPrediction& time = timed.cost.prediction;
+  predictions.push_back(
+      {std::string(kLaunchTime), kModel, time.time_ns - (queued ? time.host_launch_ns : 0), fitted});
   if (timed.cost.load.path == InstructionPath::kRed) {
     predictions.push_back(
         {"l1_reduction_sectors", kModel, static_cast<double>(counted.red_sectors), fitted});

@@ -51,18 +51,25 @@ struct SweepError {
 /// Constants of `predict_swept`, fitted to a sweep of scatter_adds over widths, updates, rows and
 /// distributions. What each multiplies stands there.
 struct SweepConstants {
-  double launch_ns = 0;
+  double launch_ns = 0;       ///< an operator that was launched behind other work, until its warps flow
+  double cas_launch_ns = 0;   ///< what a compare-and-swap adds: another round trip
+  double host_launch_ns = 0;  ///< what the host takes to launch on an idle GPU
   double issue_red_ns = 0, issue_cas_ns = 0;  ///< a warp instruction, over all SMs
   double dram_bytes_per_ns = 0;               ///< reached beside scattered rows
   double reuse_bytes = 0;                     ///< stream between two updates of a row that the L2 survives
+  double warm_share = 0, warm_bytes = 0;      ///< of a stream that lies in the L2 since the run before
   double sector_ns = 0;                       ///< one sector of a reduction at its slice
   double same_sector_ns = 0;                  ///< two reductions of the same sector, at least so far apart
   double overlap = 1;                         ///< exponent of the norm that joins slice and stream
   double cas_sector_ns = 0;                   ///< one sector of a retried compare-and-swap
   double success_ns = 0;                      ///< two successes on a word, at least so far apart
   double retry_scale = 0, retry_exponent = 0;
-  double gather_updates = 0, gather_exponent = 0, turn_exponent = 0;
+  double gather_updates = 0, gather_exponent = 0, gather_width_exponent = 0, gather_rows_exponent = 0;
+  double waiting_single = 0, waiting_several = 0, waiting_exponent = 0;  ///< rows that begin to gather
+  double threshold_rows = 0, threshold_exponent = 1;  ///< of several hot rows, below which none gathers
+  double turn_exponent = 0;
   double narrow_exponent = 0, wide_exponent = 0, wide_server_exponent = 0;
+  double alone_server = 1;  ///< share of the time, for one row of 2 to 4 KiB that receives everything
   double change_exponent = 0, change_narrow_exponent = 0;
 };
 

@@ -29,6 +29,8 @@ struct ScatterLoad {
   /// Sectors of all updates that reach the hottest row's slice of the L2; if absent, those of the hottest row
   /// alone.
   std::optional<double> slice_sectors;
+  /// Sectors that warps send in one pass over all updates; if absent, those of rows that begin anywhere.
+  std::optional<double> sent_sectors;
   std::int64_t width = 1;
   Dtype type = Dtype::kFp32;
   InstructionPath path = InstructionPath::kRed;
@@ -61,6 +63,7 @@ struct ContentionPrediction {
   double issue_ns = 0;
   double dram_ns = 0;
   double launch_ns = 0;
+  double host_launch_ns = 0;  ///< part of launch_ns that no operator sees that is queued behind other work
   double service_ns_per_update = 0;  ///< service time of one row update at the hottest address
   double contenders = 0;             ///< warps in flight on the line of the hottest address
   double changing_share = 1;

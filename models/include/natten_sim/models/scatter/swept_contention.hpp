@@ -12,7 +12,9 @@ namespace natten_sim {
 /// form. Requires profile.sweep. O(1).
 ///
 /// *Stream*: the larger of issue (warp instructions) and DRAM: operands, and a row's bytes twice an update,
-/// times exp(-reuse_bytes / stream between two updates of the row), the share that has left the L2.
+/// times exp(-reuse_bytes / stream between two updates of the row), the share that has left the L2. Of a
+/// short stream warm_share * exp(-(stream / warm_bytes)^2) lies in the L2 since the run before and costs
+/// nothing.
 ///
 /// *Reductions* (`red`, `atom`): the hottest row's slice takes sector_ns a sector, of all rows that it holds,
 /// whatever the instruction's width; two updates of a sector are same_sector_ns apart. Slice and stream join
@@ -23,14 +25,18 @@ namespace natten_sim {
 ///
 ///     retries = retry_scale * n^retry_exponent * narrow * wide * share^change
 ///     n = W / K * G^(f^turn_exponent) * f
-///     f = p + (1 - p) * (m / (m + gather_updates))^gather_exponent
+///     f = p + (1 - p) * (m / (m + g))^gather_exponent / (1 + (w / W p)^waiting_exponent) * threshold
+///     g = gather_updates * (256 / lanes a row)^gather_width_exponent * K^gather_rows_exponent
+///     threshold = 1 / (1 + (threshold_rows / W p)^threshold_exponent)  for K > 1, else 1
 ///
 /// W rows are in flight on the resident threads, K rows share them. A row that receives m updates, p of all,
-/// begins with its share p of them and gathers the others. G accounts for the end, when no new updates come:
-/// threads add kElementsInTurn elements one after the other, each `lanes` successes of its word, so with eta
-/// = kElementsInTurn * lanes and x = updates / W, G = 1 - eta / 2x, or x / 2 eta for x < eta. `narrow` and
-/// `wide` are powers of the lanes of a warp, and of the 2 KiB of the L2, that a row fills. `share` of the
-/// updates change the word. A word's successes are at least success_ns apart.
+/// begins with its share W p of them and gathers the others, if it has enough to begin with: w is
+/// waiting_single for K = 1, else waiting_several, and several rows below the threshold hardly gather.
+/// G accounts for the end, when no new updates come: threads add kElementsInTurn elements one after the
+/// other, each `lanes` successes of its word, so with eta = kElementsInTurn * lanes and x = updates / W,
+/// G = 1 - eta / 2x, or x / 2 eta for x < eta. `narrow` and `wide` are powers of the lanes of a warp, and of
+/// the KiB of the L2, that a row fills. `share` of the updates change the word. A word's successes are at
+/// least success_ns apart. A row of 2 to 4 KiB that receives everything spreads over three slices.
 ///
 /// @throws as predict_contention.
 [[nodiscard]] ContentionPrediction predict_swept(const ScatterLoad& load, const ContentionProfile& profile);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -14,6 +15,27 @@ struct MultiplicityCount {
   std::int64_t multiplicity = 0;
   std::int64_t rows = 0;
   friend bool operator==(const MultiplicityCount&, const MultiplicityCount&) = default;
+};
+
+/// Updates by where they begin: number modulo kSourcePhases, row modulo kRowPhases, and whether the row
+/// follows that of the update before. Enough to tell how rows of any width lie in warps and sectors.
+class UpdatePhases {
+ public:
+  static constexpr std::int64_t kSourcePhases = 256, kRowPhases = 16;
+  void add(std::int64_t update, std::int64_t row) {
+    ++counts_[index(row == last_ + 1, update % kSourcePhases, row % kRowPhases)];
+    last_ = row;
+  }
+  [[nodiscard]] std::int64_t count(bool follows, std::int64_t source, std::int64_t row) const {
+    return counts_[index(follows, source, row)];
+  }
+
+ private:
+  static std::size_t index(bool follows, std::int64_t source, std::int64_t row) {
+    return static_cast<std::size_t>(((follows ? kSourcePhases : 0) + source) * kRowPhases + row);
+  }
+  std::array<std::uint32_t, 2 * kSourcePhases * kRowPhases> counts_{};
+  std::int64_t last_ = -2;
 };
 
 struct CollisionCount {
@@ -33,7 +55,15 @@ struct CollisionCount {
   /// Multiplicities of the rows from `near_first` on: the hottest and up to kNearRows on each side.
   std::vector<std::int64_t> near;
   std::int64_t near_first = 0;
+  UpdatePhases phases;
 };
+
+/// Sectors that warps send when each adds `warp_bytes` consecutive bytes of the updates, which lie one after
+/// the other, to rows that begin at row * row_bytes: a warp sends each sector of a consecutive piece once.
+/// Exact but for pieces of one warp that meet in a sector without being neighbours. O(1).
+/// @throws InvalidParameter unless row_bytes is even and warp_bytes one of 32, 64, .. 512.
+[[nodiscard]] std::int64_t sent_sectors(const CollisionCount& collisions, std::int64_t row_bytes,
+                                        std::int64_t warp_bytes);
 
 inline constexpr std::int64_t kNearRows = 128;
 
@@ -71,6 +101,7 @@ class RowTally {
     entry.block = block;
     hottest_ = std::max(hottest_, ++entry.in_stretch);
     pairs_ += entry.in_block++;
+    phases_.add(updates_, row);
     if (++updates_ % kCollisionStretch == 0) {
       serial_ += hottest_;
       hottest_ = 0;
@@ -87,6 +118,7 @@ class RowTally {
   std::vector<Row> rows_;
   std::int64_t updates_ = 0, serial_ = 0, pairs_ = 0;
   std::uint32_t hottest_ = 0;
+  UpdatePhases phases_;
 };
 
 /// Consumes the stream. Time O(updates + rows), memory some 20 bytes a row, whatever the number of updates.

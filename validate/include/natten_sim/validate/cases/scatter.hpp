@@ -18,6 +18,7 @@ struct ScatterCase final : ForeignCase {
   std::int64_t width = 256, updates = 65536, rows = 32768;
   IndexDistribution distribution = UniformRows{};
   std::int64_t seed = 0;  ///< of the row numbers
+  bool queued = false;    ///< launched behind other work, so that times are without the host's launch
   bool fitted = false;  ///< constants of data/contention.json were fitted to it
 
   /// "scatter torch-scatter-add bf16 32768 x256 into 32768 zipf:1.5"
