@@ -1,4 +1,4 @@
-# natten_sim_flags(<target>): warnings and sanitizers, the same for every target of the project.
+# natten_sim_flags(<target>): warnings, hardening and sanitizers, the same for every target of the project.
 function(natten_sim_flags target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers>
@@ -6,6 +6,17 @@ function(natten_sim_flags target)
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict -Wno-array-bounds -Wno-maybe-uninitialized>)
   if(NATTEN_SIM_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-Werror>)
+  endif()
+  if(NATTEN_SIM_HARDENED AND NOT NATTEN_SIM_SANITIZE)
+    # Checked string functions need optimisation, and a distribution may have set a level already.
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-fstack-protector-strong>
+      "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>,$<NOT:$<CONFIG:Debug>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    get_target_property(kind ${target} TYPE)
+    if(CMAKE_SYSTEM_NAME STREQUAL Linux AND NOT kind STREQUAL OBJECT_LIBRARY AND NOT kind STREQUAL STATIC_LIBRARY)
+      target_link_options(${target} PRIVATE LINKER:-z,relro,-z,now,-z,noexecstack)
+    endif()
   endif()
   if(NATTEN_SIM_SANITIZE)
     target_compile_options(${target} PRIVATE

@@ -42,6 +42,7 @@ TABLES = [
 ]
 TILES = {1: ["128"], 2: ["16x8", "8x16"], 3: ["4x4x8", "2x8x8"]}
 RANDOM_PROBLEMS = 20
+REST_US = 380  # between launches that scripts/time_beside_flexattention.py times one after the other
 
 
 def words(numbers):
@@ -95,6 +96,8 @@ def predicted_ms(program, sweep):
     for flag, key in (("-i", "input"), ("-w", "window"), ("-s", "stride"), ("--q-tile", "q_tile"),
                       ("--kv-tile", "kv_tile")):
         command += [flag, sweep[key]]
+    if "rest_us" in sweep:
+        command += ["--rest-ms", str(sweep["rest_us"] / 1000)]
     return run(command)["result"]["time_ms"]["kernel"]
 
 
@@ -122,25 +125,36 @@ def beside_sweeps(generator):
         problem = random_problem(generator)
         if problem["input"] not in [each["input"] for each in problems]:
             problems.append(problem)
-    return [{"kernel": "beside", "runs": KERNELS, **each, "kv_tile": each["q_tile"]} for each in TABLES + problems]
+    return [{"kernel": "beside", "runs": kernel, **each, "kv_tile": each["q_tile"]}
+            for each in TABLES + problems for kernel in KERNELS]
+
+
+def with_rest(sweep):
+    """Only this project's kernel reaches the power limit, so its suite says how long it rests."""
+    return {**sweep, "rest_us": REST_US} if sweep["runs"] == "gna" else sweep
 
 
 def write_beside(arguments):
-    sweeps = beside_sweeps(random.Random(arguments.seed))
-    head = {"schema": "natten-sim.suite/1", "name": "beside", "place": 28, "counters": [],
-            "title": "This project's kernel and FlexAttention in turns: tables 4.2 to 4.4 of the GNA dissertation, and random "
-                     "problems"}
-    write_suite(arguments.folder + "/suites/beside.json", head, sweeps)
-    rows = []
-    for sweep in sweeps:
-        values = [value if isinstance(value, list) else [value] for value in sweep.values()]
-        for chosen in itertools.product(*values):
-            point = dict(zip(sweep.keys(), chosen))
-            rows.append([point, round(predicted_ms(arguments.program, point), 4)])
-    with open(arguments.folder + "/predictions/h200_beside.json", "w", encoding="utf-8") as file:
-        file.write('{"what": "Kernel times of the suite beside on an H200, in milliseconds, predicted before it was '
-                   f'measured",\n  "seed": {arguments.seed},\n  "rows": [\n    '
-                   + ",\n    ".join(json.dumps(row) for row in rows) + "]\n}\n")
+    """Each problem after itself, and in turns."""
+    turns = beside_sweeps(random.Random(arguments.seed))
+    what = "tables 4.2 to 4.4 of the GNA dissertation, and random problems"
+    for name, sweeps, title in (
+            ("beside", [with_rest(sweep) for sweep in turns],
+             "This project's kernel and FlexAttention, each launch after itself: " + what),
+            ("beside-turns", turns,
+             "The points of beside with the two kernels in turns, at the clocks that a mixed load leaves")):
+        head = {"schema": "natten-sim.suite/1", "name": name, "place": 28, "counters": [], "title": title}
+        write_suite(f"{arguments.folder}/suites/{name}.json", head, sweeps)
+        rows = []
+        for sweep in sweeps:
+            values = [value if isinstance(value, list) else [value] for value in sweep.values()]
+            for chosen in itertools.product(*values):
+                point = dict(zip(sweep.keys(), chosen))
+                rows.append([point, round(predicted_ms(arguments.program, point), 4)])
+        with open(f"{arguments.folder}/predictions/h200_{name.replace('-', '_')}.json", "w", encoding="utf-8") as file:
+            file.write(f'{{"what": "Kernel times of the suite {name} on an H200, in milliseconds, predicted before it was '
+                       f'measured",\n  "seed": {arguments.seed},\n  "rows": [\n    '
+                       + ",\n    ".join(json.dumps(row) for row in rows) + "]\n}\n")
 
 
 def write_suite(path, head, sweeps):

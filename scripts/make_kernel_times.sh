@@ -12,10 +12,31 @@ trap 'rm -rf "$work"' EXIT
 "$program" calibrate "$folder/kernel-runs/natten-published.csv" --costs "$priors" --quiet --save "$work/b.json" \
   --source "few runs: sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)" \
   > /dev/null
-for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-gna-costs.json; do
+for recording in "$folder"/recordings/*-flex-costs.json; do
   [ -e "$recording" ] || continue
   name=$(basename "$recording")
   "$program" calibrate "$recording" --costs "$priors" --quiet --save "$work/$name" --source "measured (data/recordings/$name)" > /dev/null
+done
+# This project's kernel: one launch after the other, and in turns with another kernel.
+for costs in "$folder"/recordings/*-gna-costs.json; do
+  turns=${costs%gna-costs.json}turns-costs.json
+  name=$(basename "$costs")
+  python3 - "$costs" "$turns" > "$work/gna.csv" <<'PY'
+import json, sys
+columns = ["input", "window", "stride", "dilation", "causal", "q_tile", "kv_tile", "heads", "head_dim", "dtype"]
+print(",".join(["kernel", "device", *columns, "schedule", "ms", "min_ms", "max_ms", "rest_ms"]))
+for path in sys.argv[1:]:
+    recording = json.load(open(path))
+    for row in recording["rows"]:
+        point, time = row["point"], row["time_ms"]
+        if point.get("runs", "gna") != "gna":
+            continue
+        schedule = "pingpong" if point.get("dispatch") == "static" else "cooperative"
+        print(",".join(["gna", recording["device"]["profile"], *(str(point[each]) for each in columns), schedule,
+                        *(str(time[each]) for each in ("median", "smallest", "largest")), str(time.get("rest_ms", ""))]))
+PY
+  "$program" calibrate "$work/gna.csv" --costs "$priors" --quiet --save "$work/$name" \
+    --source "measured, by itself and in turns (data/recordings/$name, $(basename "$turns"))" > /dev/null
 done
 python3 - "$folder/kernel-times.json" "$work"/*.json <<'PY'
 import json, sys

@@ -5,12 +5,14 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-usage: scripts/release.sh [tests|sanitizers|threads|fuzz|soak|mutants]...
+usage: scripts/release.sh [tests|sanitizers|threads|compilers|coverage|fuzz|soak|mutants]...
 
 Without arguments all parts, in this order:
   tests       scripts/test.sh, from a bare system
   sanitizers  every test but those of whole installs, with address and undefined-behaviour sanitizers
   threads     tests that start threads, with the thread sanitizer
+  compilers   g++ -O0, g++ -O3 and clang++ -O3, warnings are errors: the same bytes from all golden scenarios
+  coverage    lines of core, models, sim and search that their tests run (needs gcovr)
   fuzz        every fuzz target until 1,000,000 inputs each, with both sanitizers; libFuzzer where clang is
   soak        1,000,000 random cases of the property tests
   mutants     500 changed lines, and whether a test notices
@@ -49,6 +51,48 @@ threads() {
   build build/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DNATTEN_SIM_SANITIZE=thread
   ctest --test-dir build/tsan -j"$jobs" --output-on-failure --no-tests=error -R '^(search|study|golden)_tests' |
     tee "$out/threads.txt"
+}
+
+scenarios() {  # program: what it answers to every golden scenario
+  local scenario first
+  for scenario in tests/golden/scenarios/*.txt; do
+    IFS= read -r first <"$scenario"
+    printf '%s\n' "$first"
+    eval "\"$1\" ${first#\$ natten-sim }" 2>/dev/null || printf 'exit %s\n' $?
+  done
+}
+
+compilers() {
+  local name compiler level
+  targets=(natten-sim)
+  for name in g++-O0 g++-O3 clang++-O3; do
+    compiler=${name%-*} level=-${name##*-}
+    command -v "$compiler" >/dev/null || { echo "$name: no such compiler"; continue; }
+    build "build/$name" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release \
+      -DCMAKE_CXX_FLAGS_RELEASE="$level" -DNATTEN_SIM_WARNINGS_AS_ERRORS=ON -DNATTEN_SIM_BUILD_TESTS=OFF
+    scenarios "$PWD/build/$name/apps/natten-sim/natten-sim" >"$out/scenarios-$name.txt"
+    cmp "$out/scenarios-g++-O0.txt" "$out/scenarios-$name.txt" || return 1
+    echo "$name: $(wc -c <"$out/scenarios-$name.txt") bytes, the same" | tee -a "$out/compilers.txt"
+  done
+}
+
+coverage() {
+  local name
+  targets=(core_tests io_tests models_tests sim_tests search_tests study_tests)
+  for name in tests/property/*_test.cpp; do targets+=("property_$(basename "$name" .cpp)"); done
+  cmake -S . -B build/coverage -G Ninja -DNATTEN_SIM_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_CXX_FLAGS="--coverage -O1 -fno-inline" >"$out/configure.log"
+  cmake --build build/coverage --parallel "$jobs" --target "${targets[@]}" >"$out/build.log" || {
+    tail -n 40 "$out/build.log"
+    return 1
+  }
+  find build/coverage -name '*.gcda' -delete
+  for name in "${targets[@]}"; do "build/coverage/tests/$name" >"$out/coverage-$name.log" || return 1; done
+  for name in core models sim search; do
+    gcovr --root . --object-directory build/coverage --filter "$name/" --exclude-throw-branches \
+      --print-summary --fail-under-line 90 >"$out/coverage-$name.txt"
+    echo "$name: $(grep '^lines' "$out/coverage-$name.txt")" | tee -a "$out/coverage.txt"
+  done
 }
 
 fuzz() {
@@ -90,10 +134,10 @@ mutants() {
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(tests sanitizers threads fuzz soak mutants)
+[[ ${#parts[@]} -gt 0 ]] || parts=(tests sanitizers threads compilers coverage fuzz soak mutants)
 for part in "${parts[@]}"; do
   case $part in
-    tests | sanitizers | threads | fuzz | soak | mutants) ;;
+    tests | sanitizers | threads | compilers | coverage | fuzz | soak | mutants) ;;
     -h | --help)
       usage
       exit 0

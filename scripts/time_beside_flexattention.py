@@ -9,7 +9,9 @@
 The points are those of a suite whose kernels are `gna` and `flexattention` (`runs`). Points of one layout, number of heads,
 head dim and element type take turns: in each round every one of them runs once, in a new random order, so that clocks and
 temperature are the same for all. Rounds are timed one launch at a time, by CUDA events, the L2 overwritten before each.
-With --sustained every point is launched for --warm-up-ms and then timed by itself, as `natten-sim validate` does it.
+With --sustained every point is launched for --warm-up-ms and then timed by itself, as `natten-sim validate` does it;
+--sustained-too SUITE does both: the second recording is of a suite that has the same points as the first one.
+Recordings of launches of one kernel after the other say how long the GPU rested between them (`rest_ms`).
 
 FlexAttention has its tokens tile by tile and block masks of natten-sim's tile tables, as in time_flexattention.py. This
 project's kernel reads (tokens, heads, head dim) as they lie. Copies from one order into the other are not timed. Both get
@@ -253,7 +255,17 @@ class Group:
             for place in order:
                 events[place].append(self.timed(*ready[place], step))
             self.torch.cuda.synchronize()
-        return self.found_in(events)
+        return self.found_in(events, rests=False)
+
+    def all_times(self):
+        """In turns or by themselves, or both."""
+        if self.arguments.sustained:
+            return [self.sustained_times()]
+        turns = self.times()
+        if not self.arguments.sustained_too:
+            return [turns]
+        first = self.points[0]["suite"] == self.arguments.first_suite
+        return [turns, self.sustained_times() if first else turns]
 
     def sustained_times(self):
         """As times, but every point is launched for --warm-up-ms before its own launches are timed one after the other."""
@@ -271,12 +283,14 @@ class Group:
             events[place] = [self.timed(turn, launch, step) for step in range(self.arguments.rounds)]
             self.torch.cuda.synchronize()
             print(time.time(), self.points[place]["runs"], table_name(self.points[place]), flush=True)
-        return self.found_in(events)
+        return self.found_in(events, rests=True)
 
-    def found_in(self, events):
-        found = self.found
+    def found_in(self, events, rests):
+        found = dict(self.found)
         for place, pairs in events.items():
-            found[place] = [begin.elapsed_time(end) for begin, end in pairs]
+            between = [end.elapsed_time(begin) for (_, end), (begin, _) in zip(pairs, pairs[1:])]
+            found[place] = {"ms": [begin.elapsed_time(end) for begin, end in pairs],
+                            "rest_ms": flex.spread_of(between)["median"] if rests and between else None}
         return [found[place] for place in range(len(self.points))]
 
 
@@ -295,12 +309,13 @@ def run_group(places, points, tables, arguments, ready, turn, results):
         print(f"{points[0]['input']}: ready in {time.monotonic() - start:.1f} s", flush=True)
     except Exception as error:
         wait_for_all(ready)
-        results.put([(place, f"failed: {str(error)[:300]}") for place in places])
+        failed = (f"failed: {str(error)[:300]}",) * (2 if arguments.sustained_too else 1)
+        results.put([(place, failed) for place in places])
         return
     wait_for_all(ready)
     with turn:
         start = time.monotonic()
-        results.put(list(zip(places, group.sustained_times() if arguments.sustained else group.times())))
+        results.put(list(zip(places, zip(*group.all_times()))))
         print(f"{points[0]['input']}: {len(places)} points in {time.monotonic() - start:.1f} s", flush=True)
 
 
@@ -325,7 +340,18 @@ def measured(points, tables, arguments):
         except queue.Empty:
             if not any(worker.is_alive() for worker in workers):
                 break
-    return [found.get(place, "failed: its process ended") for place in range(len(points))]
+    lost = ("failed: its process ended",) * (2 if arguments.sustained_too else 1)
+    return [found.get(place, lost) for place in range(len(points))]
+
+
+def write_recording(suite, points, times, arguments):
+    """Rows with the rest between launches."""
+    head, rows = flex.recording_of(suite, points,
+                                   [each if isinstance(each, str) else each["ms"] for each in times], arguments)
+    for row, each in zip(rows, times):
+        if not isinstance(each, str) and each["rest_ms"] is not None:
+            row["time_ms"]["rest_ms"] = each["rest_ms"]
+    flex.write(os.path.join(arguments.out, f"time-{suite['name']}.json"), head, rows)
 
 
 def main():
@@ -339,6 +365,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--warm-up-ms", type=int, default=250)
     parser.add_argument("--sustained", action="store_true", help="no turns: each point is warmed up and timed by itself")
+    parser.add_argument("--sustained-too", metavar="SUITE",
+                        help="also time the points of the first suite by themselves, for this suite with the same points")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--compare", action="store_true", help="also compare whole outputs of the two kernels")
     arguments = parser.parse_args()
@@ -347,6 +375,13 @@ def main():
         with open(path, encoding="utf-8") as file:
             suites.append(json.load(file))
         points += [{**point, "suite": suites[-1]["name"]} for point in points_of(suites[-1])]
+    arguments.first_suite = suites[0]["name"]
+    if arguments.sustained_too:
+        with open(arguments.sustained_too, encoding="utf-8") as file:
+            second = json.load(file)
+        same = [point for point in points if point["suite"] == arguments.first_suite]
+        if [table_name(point) for point in same] != [table_name(point) for point in points_of(second)]:
+            sys.exit(f"{arguments.sustained_too}: not the points of {arguments.suite[0]}")
     tables = tables_of(arguments, [point for point in points if point["runs"] == "flexattention"])
     if not arguments.out:
         return 0
@@ -359,11 +394,13 @@ def main():
     for suite in suites:
         chosen = [(point, each) for point, each in zip(points, times) if point["suite"] == suite["name"]]
         bare = [{key: value for key, value in point.items() if key != "suite"} for point, _ in chosen]
-        path = os.path.join(arguments.out, f"time-{suite['name']}{'-sustained' if arguments.sustained else ''}.json")
-        flex.write(path, *flex.recording_of(suite, bare, [each for _, each in chosen], arguments))
+        write_recording(suite, bare, [each[0] for _, each in chosen], arguments)
+        if arguments.sustained_too and suite is suites[0]:
+            write_recording(second, list(points_of(second)), [each[1] for _, each in chosen], arguments)
     for point, values in zip(points, times):
-        shown = values if isinstance(values, str) else f"{flex.spread_of(values)['median']:.3f} ms"
-        print(point["runs"], table_name(point), point["heads"], shown)
+        for each in values:
+            shown = each if isinstance(each, str) else f"{flex.spread_of(each['ms'])['median']:.3f} ms, rest {each['rest_ms']} ms"
+            print(point["runs"], table_name(point), point["heads"], shown)
     return 0
 
 

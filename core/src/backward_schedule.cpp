@@ -69,19 +69,11 @@ void require_valid(const BackwardProblem& problem) {
 }
 
 std::vector<std::int32_t> attended_q_tiles(const BlockMask& mask, std::int32_t kv_tile) {
-  std::vector<std::int32_t> tiles;
-  for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
-    if (mask.at(q, kv_tile) != TileWork::kNone) tiles.push_back(q);
-  }
-  return tiles;
+  return mask.attended().q_of_kv[static_cast<std::size_t>(kv_tile)];
 }
 
 std::vector<std::int32_t> attended_kv_tiles(const BlockMask& mask, std::int32_t q_tile) {
-  std::vector<std::int32_t> tiles;
-  for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv) {
-    if (mask.at(q_tile, kv) != TileWork::kNone) tiles.push_back(kv);
-  }
-  return tiles;
+  return mask.attended().kv_of_q[static_cast<std::size_t>(q_tile)];
 }
 
 void require_valid(const BackwardProblem& problem, const BackwardSchedule& schedule) {
@@ -93,8 +85,7 @@ void require_valid(const BackwardProblem& problem, const BackwardSchedule& sched
     throw InvalidParameter("chains", std::to_string(schedule.chains.size()),
                            std::to_string(chains) + ", heads times KV tiles");
   }
-  std::vector<std::vector<std::int32_t>> wanted;
-  for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv) wanted.push_back(attended_q_tiles(mask, kv));
+  const std::vector<std::vector<std::int32_t>>& wanted = mask.attended().q_of_kv;
   std::vector<bool> seen(chains, false);
   for (const ScheduledChain& chain : schedule.chains) {
     if (chain.head < 0 || chain.head >= problem.heads || chain.kv_tile < 0 ||
@@ -130,8 +121,7 @@ void require_valid(const BackwardProblem& problem, const BackwardSchedule& sched
     throw InvalidParameter("dq_order", std::to_string(schedule.dq_order.size()) + " dQ tiles",
                            std::to_string(cells) + ", heads times Q tiles");
   }
-  std::vector<std::vector<std::int32_t>> wanted_kv;
-  for (std::int32_t q = 0; q < mask.q_tiles; ++q) wanted_kv.push_back(attended_kv_tiles(mask, q));
+  const std::vector<std::vector<std::int32_t>>& wanted_kv = mask.attended().kv_of_q;
   for (std::size_t cell = 0; cell < cells; ++cell) {
     const std::size_t q = cell % static_cast<std::size_t>(mask.q_tiles);
     require_permutation("dq_order",

@@ -87,6 +87,7 @@ std::string read_text(const std::string& parameter, const std::string& path, std
     text.append(buffer, got);
   }
   if (std::ferror(file.get()) != 0) fail();
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // a byte order mark
   return text;
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
+#include <string>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_runs.hpp>
@@ -157,6 +159,7 @@ KernelRun read_run(const RunCells& cells, const KernelRun& defaults) {
   cells.milliseconds("perm_q_ms", run.perm_q_ms);
   cells.milliseconds("perm_kv_ms", run.perm_kv_ms);
   cells.milliseconds("unperm_o_ms", run.unperm_o_ms);
+  cells.milliseconds("rest_ms", run.rest_ms);
   for (const auto& [column, value] : {std::pair{"input", &run.input}, std::pair{"window", &run.window},
                                       std::pair{"q_tile", &run.q_tile}, std::pair{"kv_tile", &run.kv_tile}}) {
     if (value->empty()) cells.fail(column, "", "a value in every line");
@@ -238,6 +241,7 @@ std::string key_of_run(const KernelRun& run) {
       key += std::string(axis == 0 ? "" : "x") + (run.causal[axis] ? "1" : "0");
   }
   key += " tiles " + to_string(run.q_tile) + "/" + to_string(run.kv_tile);
+  if (run.rest_ms) key += " rest " + std::to_string(std::lround(1e3 * *run.rest_ms)) + "us";
   if (run.schedule != KernelSchedule::kCooperative) key += std::string(" ") + to_string(run.schedule);
   return key;
 }

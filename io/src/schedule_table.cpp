@@ -234,8 +234,11 @@ std::string to_json(const ScheduleTable& table) {
 }
 
 ScheduleTable parse_schedule_table(std::string_view json, const std::string& where) {
-  const bool merged = json.find(kMergedSchema) != std::string_view::npos;
-  const Json document = parse_strict(json, where, merged ? kMergedSchema : kSchema);
+  const Json document = parse_strict(json, where);
+  const StrictObject head(document, where);
+  const bool merged = head.text("schema") == kMergedSchema;
+  if (!merged && head.text("schema") != kSchema)
+    head.fail("schema", std::string(kSchema) + " or " + kMergedSchema);
   const StrictObject fields(document, where,
                             {"schema", "version", "q_tiles", "kv_tiles", "heads", "heads_per_kv_head",
                              "workers", "dispatch", "mask", "chains", "dq_order"});

@@ -36,9 +36,11 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"input": 4096, "window": 512, "heads": 2**60, "batch_size": 2**59}, {"input": 64, "heads": 2**60, "backprop": True},
         {"input": 4096, "window": 512, "device": "a100", "kernel": "flexattention", "kernel_schedule": "pingpong"},
         {"input": (30, 48, 80), "window": (18, 24, 24), "device": "h100", "head_dim": 256, "backend": "cutlass-fna"},
+        {"input": (256, 256), "window": (80, 80), "heads": 24, "heads_kv": 8, "head_dim": 128, "device": "h200",
+         "kernel": "hopper-fna", "kernel_schedule": "pingpong", "rest_ms": 5},
     ]),
     ("Search", "search", [
-        {"preset": "hunyuan-video", "device": "h200", "sparsity": (0.9, 0.92), "top": 2},
+        {"preset": "hunyuan-video", "device": "h200", "sparsity": (0.9, 0.92), "top": 2, "rest_ms": 5},
         {"preset": "hunyuan-video", "device": ["h200", "b200"], "phase": "both", "top": 2},
         {**VIDEO, **TILES, "ladder": True}, {"input": 4096, "window_range": (2, 64), "top": 2},
         {"input": (64, 64), "stride_max": 4, "sparsity": (0.1, 0.6), "pareto": True, "dense_axes": [0]},
@@ -54,6 +56,8 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"kernel": "hopper-fna", "device": "h200", "input": (30, 48, 80), "window": (18, 24, 24), **TILES, "head_dim": 128},
         {"kernel": "hopper-fna", "device": "h100", "input": (8, 8), "window": (4, 4), "q_tile": (2, 2), "kv_tile": (2, 2)},
         {"kernel": "hopper-fmha", "device": "h200", "input": 4096, "head_dim": 128, "phase": "backward"},
+        {"kernel": "hopper-fna", "device": "h200", "input": (256, 256), "window": (80, 80), "q_tile": (16, 8), "kv_tile": (16, 8),
+         "head_dim": 128, "heads": 24, "heads_kv": 8, "kernel_schedule": "pingpong", "rest_ms": 5},
     ]),
     ("Calibration", "calibrate", [
         {"runs": str(ROOT / "data" / "kernel-runs" / "natten-h200.csv"), "suggestions": 2},

@@ -100,6 +100,7 @@ class TimeMs(Record):
     low: Final[float]
     high: Final[float]
     limited_by: Final[str]
+    repetition: Final[float]
 
 class Time(Record):
     ctas: Final[int]
@@ -110,6 +111,7 @@ class Time(Record):
     dense_ms: Final[float]
     speedup_kernel: Final[float]
     costs: Final[Costs]
+    unmeasured: Final[str]
 
 class PartsMs(Record):
     tiles: Final[float]
@@ -191,6 +193,7 @@ class CountInput(Record):
     backward_q_tiling: Final[str]
     kernel: Final[str]
     kernel_schedule: Final[str]
+    rest_ms: Final[float]
 
 class SearchMembers:
     space_size: Final[int]
@@ -294,6 +297,7 @@ class SearchInput(Record):
     dtype: Final[str]
     attention_share: Final[float]
     dense_steps: Final[str]
+    rest_ms: Final[float]
 
 class Tile(Record):
     q_tile: Final[tuple[int, ...]]
@@ -379,6 +383,7 @@ class TimeInput(Record):
     dim_value: Final[int]
     dtype: Final[str]
     add_kv: Final[int]
+    rest_ms: Final[float]
 
 class CalibrationMembers:
     schema: Final[str]

@@ -60,6 +60,11 @@ Keywords<CountQuestion> count_keywords() {
            "How it takes Q tiles: cooperative (a grid) or pingpong (persistent) " +
                report::default_text(study::TimeQuestion{}.schedule),
            Echo::kWhenSet);
+  rows.add("rest_ms", &Q::rest_ms,
+           "Milliseconds of rest, or of lighter work, between one launch and the next; without it, longer "
+           "than the "
+           "GPU's power limit remembers",
+           Echo::kWhenSet, {.least = 0, .most = 1e9});
   rows.add("backprop", &Q::backward, "Count the backward pass too: Q tiles walked per KV tile [default]",
            Echo::kNever);
   rows.add("backward_q_tile", &Q::backward_q_tile,

@@ -29,6 +29,7 @@ OTHERS: dict[str, str] = {
 REASONS: dict[str, str] = {
     "help": "help(natten_sim.count)",
     "output": "text is returned, not written", "quiet": "nothing is printed", "color": "nothing is printed",
+    "max_memory": "the process is the caller's", "max_time": "the process is the caller's",
     "config": "keywords come from wherever the caller keeps them", "options": "likewise: msda's name of --config",
     "batch": "count_many(), or a loop", "timing": "time.perf_counter()",
     "predictions": "a case of validate, whose predictions compare() shows",

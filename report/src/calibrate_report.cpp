@@ -64,6 +64,17 @@ std::string costs_text(const PassCosts& costs) {
   return text + "\n";
 }
 
+/// Rates of copies that are not of these runs, a line each; empty: none.
+std::string kept_rates_text(const KernelCosts& entry) {
+  std::string text;
+  for (const PermutationRate& rate : entry.permutation) {
+    if (rate.source == entry.passes.front().evidence.source) continue;
+    text += fmt::format("copies into tiles on {} axes were not timed: {} on {} keeps the rates {}\n", rate.axes,
+                        entry.kernel, entry.device, rate.source);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string profiler_command(const KernelRun& run, const study::Context& context) {
@@ -138,6 +149,7 @@ std::string calibrate_text(const study::CalibrateAnswer& answer, const study::Co
     }
     text += "\n";
   }
+  for (const KernelCosts& entry : answer.entries) text += kept_rates_text(entry);
   return text;
 }
 

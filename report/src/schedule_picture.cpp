@@ -17,6 +17,7 @@ namespace {
 using study::FinishedSchedule;
 
 constexpr std::size_t kMaxSvgTasks = 50000;
+constexpr std::size_t kMaxTracedTasks = std::size_t{1} << 21;  // half a GiB of JSON
 
 /// One compute or reduction as it ran.
 struct Bar {
@@ -207,6 +208,10 @@ std::string schedule_svg(const std::string& name, const FinishedSchedule& finish
 }
 
 std::string schedule_trace(const FinishedSchedule& finished, const FinishedSchedule* recorded) {
+  const std::size_t tasks = count_tasks(finished);
+  if (tasks > kMaxTracedTasks)
+    throw InvalidParameter("perfetto", std::to_string(tasks) + " tasks",
+                           "at most " + std::to_string(kMaxTracedTasks) + ": fewer heads, or larger tiles");
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   add_process(1, "natten-sim schedule", finished, text);
   if (recorded != nullptr) {

@@ -54,7 +54,8 @@ class Adviser {
       return advice;
     }
     advice.missing = why_untimed();
-    if (!advice.missing.empty()) return advice;
+    advice.untimed = !advice.missing.empty();
+    if (advice.untimed) return advice;
     const double sparsity =
         question_.speedup ? sparsity_for(*question_.speedup) : question_.sparsity.value_or(kUsualSparsity);
     std::vector<TimedCandidate> candidates = timed(sparsity, true);

@@ -57,6 +57,7 @@ MeasuredLaunch launch_of_run(const KernelRun& run, const PassCosts& costs, const
   MeasuredLaunch launch;
   launch.work = work_of(time_question(run), costs, 1, context);
   launch.ms = *run.ms;
+  launch.rest_ms = run.rest_ms;
   if (run.min_ms && run.max_ms) launch.spread = std::max(0.0, *run.max_ms - *run.min_ms) / *run.ms;
   return launch;
 }
@@ -73,7 +74,7 @@ std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& cont
     run.batch = 1;
     run.dilation = {};
     run.causal = {};
-    run.ms = run.min_ms = run.max_ms = run.perm_q_ms = run.perm_kv_ms = run.unperm_o_ms = std::nullopt;
+    run.ms = run.min_ms = run.max_ms = run.perm_q_ms = run.perm_kv_ms = run.unperm_o_ms = run.rest_ms = std::nullopt;
     if (kernel.dense) {
       run.window = preset.layout;
       run.stride = {};
@@ -242,6 +243,18 @@ KernelCosts& entry_of(const CalibratedPass& pass, const KernelRun& run, std::vec
   return entries.back();
 }
 
+/// Copies that no run timed keep the rates that are known of the kernel on the device, with their source.
+void keep_permutation_rates(const Catalog& catalog, KernelCosts& entry) {
+  for (const KernelCosts& known : catalog.kernel_costs) {
+    if (known.kernel != entry.kernel || known.device != entry.device) continue;
+    for (const PermutationRate& rate : known.permutation) {
+      const auto same_axes = [&](const PermutationRate& own) { return own.axes == rate.axes; };
+      if (std::none_of(entry.permutation.begin(), entry.permutation.end(), same_axes))
+        entry.permutation.push_back(rate);
+    }
+  }
+}
+
 }  // namespace
 
 TimeQuestion time_question(const KernelRun& run) {
@@ -256,6 +269,7 @@ TimeQuestion time_question(const KernelRun& run) {
                     .head_dim_value = run.head_dim,
                     .element_bytes = element_bytes(run.dtype)};
   question.dtype = run.dtype;
+  question.rest_ms = run.rest_ms;
   return question;
 }
 
@@ -291,6 +305,7 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
          permutation_rates(runs, entry.passes.back().launch_us, question.source, context))
       entry.permutation.push_back(std::move(rate));
   }
+  for (KernelCosts& entry : answer.entries) keep_permutation_rates(context.catalog, entry);
   return answer;
 }
 

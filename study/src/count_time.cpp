@@ -64,6 +64,7 @@ std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const Til
   TimeQuestion timed =
       time_question(setting, problem.mask, problem.tiles, problem.walk, question.kernel_schedule);
   timed.kernel = question.kernel ? *question.kernel : name_of(pass->attention);
+  timed.rest_ms = question.rest_ms;
   if (pass && !pass->attention.dense && timed.kernel == name_of(pass->attention))
     timed.visits = pass->attention.visits;
   return time(timed, context);

@@ -199,10 +199,26 @@ ScheduleResult run_algorithm(const ScheduleAlgorithm& algorithm, const ScheduleR
 }
 
 std::int64_t count_tasks(const BackwardProblem& problem) {
-  const auto& work = problem.mask.work;
-  return problem.heads *
-         (static_cast<std::int64_t>(work.size()) - std::count(work.begin(), work.end(), TileWork::kNone));
+  return problem.heads * problem.mask.attended().count;
 }
+
+/// The progress of one step after another, as that of all of them.
+class StepProgress {
+ public:
+  StepProgress(const std::function<void(double)>& whole, std::size_t steps)
+      : whole_(whole), steps_(static_cast<double>(steps)) {}
+  /// For the step behind `done` others, which it says are done.
+  [[nodiscard]] std::function<void(double)> of(std::size_t done) const {
+    if (!whole_) return {};
+    const double before = static_cast<double>(done);
+    whole_(before / steps_);
+    return [*this, before](double share) { whole_((before + share) / steps_); };
+  }
+
+ private:
+  std::function<void(double)> whole_;
+  double steps_;
+};
 
 /// The named algorithms, or all, less the searches that nobody asked for and that take long here.
 std::vector<const ScheduleAlgorithm*> chosen_algorithms(const ScheduleQuestion& question,
@@ -231,24 +247,26 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
   costs.reduce /= question.ctas_per_chain;  // each of a pair reduces half of a dQ tile
   const WholeCosts whole = whole_costs(answer.problem, costs);
   answer.heads_in_flight = heads_limit(question, answer, context.catalog);
-  const ScheduleRequest request{.problem = answer.problem,
-                                .costs = whole.costs,
-                                .dispatch = question.dispatch,
-                                .launch = question.launch,
-                                .walk = question.walk,
-                                .effort = question.effort,
-                                .seed = question.seed,
-                                .time_limit_s = question.time_limit_s,
-                                .heads_in_flight = answer.heads_in_flight,
-                                .progress = context.progress};
+  const bool maps = question.cost_map && !question.named_costs && count_tasks(answer.problem) <= kCheapTasks;
+  const StepProgress steps(context.progress, algorithms.size() + (maps ? 1 : 0));
+  ScheduleRequest request{.problem = answer.problem,
+                          .costs = whole.costs,
+                          .dispatch = question.dispatch,
+                          .launch = question.launch,
+                          .walk = question.walk,
+                          .effort = question.effort,
+                          .seed = question.seed,
+                          .time_limit_s = question.time_limit_s,
+                          .heads_in_flight = answer.heads_in_flight};
   for (const ScheduleAlgorithm* algorithm : algorithms) {
+    request.progress = steps.of(answer.results.size());
     answer.results.push_back(run_algorithm(*algorithm, request, whole.parts, question.detail));
     if (auto* finished = std::get_if<FinishedSchedule>(&answer.results.back().outcome);
         finished && answer.tokens)
       finished->workspace_bytes = workspace_bytes(*finished, answer, question);
   }
-  if (question.cost_map && !question.named_costs && count_tasks(answer.problem) <= kCheapTasks)
-    answer.cost_map = cost_map(request);
+  request.progress = steps.of(answer.results.size());
+  if (maps) answer.cost_map = cost_map(request);
   return answer;
 }
 

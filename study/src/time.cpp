@@ -176,7 +176,7 @@ double unmasked_ms(const TimeQuestion& question, const KernelCosts& costs, const
       dense_launch_work({family, pass.q_tile_tokens, pass.kv_tile_tokens}, tokens, keys, question.pass,
                         question.sizes.batch * question.sizes.heads, device.sms->value * costs.ctas_per_sm);
   work.waves = even_waves(work.ctas, work.workers);
-  return launch_time(work, pass).total_ms;
+  return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;
 }
 
 std::optional<double> dense_ms(const TimeQuestion& question, const TimedKernel& dense, const Device& device,
@@ -291,7 +291,7 @@ std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, co
   const std::optional<double> added = additional_ms(question, kernel, device, context);
   if (!added) return missing_additional(question, kernel);
   TimeFrame frame;
-  frame.costs = *costs.costs_of(question.pass);
+  frame.costs = with_rest(*costs.costs_of(question.pass), question.rest_ms);
   frame.family = kernel.family;
   frame.workers = device.sms->value * costs.ctas_per_sm;
   frame.added_ms = *added + permutation_ms(question, kernel, costs).value_or(0) +
@@ -312,7 +312,7 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
   const PassCosts& pass = *costs.costs_of(question.pass);
   const LaunchWork work = work_of(question, pass, costs.ctas_per_sm, context);
   PassTime time;
-  time.parts = launch_time(work, pass);
+  time.parts = launch_time(work, with_rest(pass, question.rest_ms));
   time.kernel_ms = time.parts.total_ms;
   const std::optional<double> added = additional_ms(question, kernel, device, context);
   if (!added) return missing_additional(question, kernel);

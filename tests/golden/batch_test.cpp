@@ -243,9 +243,10 @@ TEST_CASE("a search's object of --json, its input and its result are lines again
 TEST_CASE("every option of search may stand in a line") {
   // All that --help lists but what is about files, output and threads.
   std::istringstream help(run("search --help").out);
-  const std::vector<std::string> elsewhere = {"help",  "config", "preset-file", "device-file",  "costs",
-                                              "batch", "emit",   "threads",     "timing",       "json",
-                                              "csv",   "output", "quiet",       "no-conclusion", "color"};
+  const std::vector<std::string> elsewhere = {
+      "help",  "config",        "preset-file", "device-file", "costs",   "batch",
+      "emit",  "threads",       "timing",      "json",        "csv",     "output",
+      "quiet", "no-conclusion", "color",       "max-memory",  "max-time"};
   int options = 0;
   for (std::string line; std::getline(help, line);) {
     const std::size_t dashes = line.find("--");

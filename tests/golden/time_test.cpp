@@ -112,6 +112,42 @@ TEST_CASE("calibrate takes the raw page of Nsight Compute, and the median of sev
       {"several kernels", "--ncu-kernel", "2 x permute"});
 }
 
+/// What ncu wrote of seven neighborhoods on an H200, three launches each of two kernels: `ncu --csv
+/// --clock-control none --profile-from-start off --metrics gpu__time_duration.sum,dram__bytes_read.sum`.
+std::string calibrated_from_export(const std::string& runs, const std::string& kernel) {
+  const std::string folder = NATTEN_SIM_SOURCE_DIR "/tests/golden/ncu/";
+  return "calibrate " + folder + runs + " --device h200 --times " + folder + "h200-neighborhoods.csv" +
+         (kernel.empty() ? "" : " --ncu-kernel " + kernel);
+}
+
+TEST_CASE("costs come out of an export of Nsight Compute as it is, and tell each run left out within 6%") {
+  const std::pair<std::string, std::string> kernels[] = {{"gna-runs.csv", "attention_forward"},
+                                                         {"flexattention-runs.csv", "flex_attention"}};
+  // Medians of IDs 0 to 2 and 21 to 23.
+  const double first_ms[] = {3.316800, 8.415680};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Json runs = result_of(calibrated_from_export(kernels[i].first, kernels[i].second))["runs"];
+    REQUIRE(runs.size() == 7);
+    CHECK(runs[0]["measured_ms"] == Approx(first_ms[i]));
+    for (const Json& run : runs) CHECK(std::abs(run["left_out_deviation"].get<double>()) < 0.06);
+  }
+  check_refused(calibrated_from_export("gna-runs.csv", ""),
+                {"several kernels", "triton_tem_fused_flex_attention"});
+}
+
+TEST_CASE("costs without timed copies keep the rates of copies that ship, and say so") {
+  const std::string folder = scratch_folder();
+  write_text(folder + "/runs.csv",
+             "input,window,stride,q_tile,kv_tile,heads,ms\n256x256,80x80,16x16,16x8,16x8,24,7.9\n");
+  const std::string calibrate =
+      "calibrate " + folder + "/runs.csv --kernel hopper-fna --device h200 --save " + folder + "/costs.json";
+  CHECK(run(calibrate).out.find("copies into tiles on 2 axes were not timed: hopper-fna on h200 keeps the "
+                                "rates measured on an H200") != std::string::npos);
+  const Json with = result_of(kFlux + "--costs " + folder + "/costs.json"), without = result_of(kFlux);
+  CHECK(with["time_ms"]["permutation"].get<double>() ==
+        Approx(without["time_ms"]["permutation"].get<double>()).epsilon(0.01));
+}
+
 TEST_CASE("calibrate takes times from the table itself and from a recording") {
   const std::string folder = scratch_folder();
   write_text(folder + "/plain.csv",

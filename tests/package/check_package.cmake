@@ -19,7 +19,7 @@ run(${CMAKE_COMMAND} -E chdir ${WORK_DIR}/empty ${WORK_DIR}/prefix/bin/natten-si
 # The same program by pkg-config, from the same prefix.
 find_program(PKG_CONFIG pkg-config)
 if(PKG_CONFIG)
-  file(GLOB_RECURSE pc ${WORK_DIR}/prefix/*/natten_sim.pc)
+  file(GLOB_RECURSE pc ${WORK_DIR}/prefix/natten_sim.pc)
   cmake_path(GET pc PARENT_PATH pc_folder)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc_folder} ${PKG_CONFIG} --cflags --libs natten_sim
     OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)

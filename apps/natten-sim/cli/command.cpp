@@ -16,6 +16,7 @@
 #include "cli/command_line.hpp"
 #include "cli/config.hpp"
 #include "cli/help.hpp"
+#include "cli/limits.hpp"
 #include "cli/output.hpp"
 #include "cli/sources.hpp"
 #include "cli/terminal.hpp"
@@ -148,7 +149,13 @@ int answer(const Command& command, const Sources& sources) {
       form->take(i, *sources[i].file);
     }
   }
-  return form->answer(given);
+  const RunLimits limits(command, sources);
+  try {
+    return form->answer(given);
+  } catch (const std::bad_alloc&) {
+    limits.explain_lack_of_memory();
+    throw;
+  }
 }
 
 int run_program(int argc, char** argv, const std::vector<Command>& commands) {

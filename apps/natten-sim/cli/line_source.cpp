@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -48,12 +50,14 @@ bool LineSource::next(std::string_view& line, const std::function<void()>& befor
 double LineSource::share_read() const { return size_ > 0 ? std::min(1.0, read_ / size_) : 0; }
 
 void LineSource::fill() {
-  constexpr std::size_t kPiece = std::size_t{1} << 18;
+  constexpr std::size_t kPiece = std::size_t{1} << 18, kLongestLine = std::size_t{1} << 26;
   std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
             buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
   end_ -= begin_;
   searched_ -= begin_;
   begin_ = 0;
+  if (end_ > kLongestLine)
+    throw InvalidParameter(parameter_, path_, "lines of at most " + std::to_string(kLongestLine) + " bytes");
   if (buffer_.size() < end_ + kPiece) buffer_.resize(2 * end_ + kPiece);
   ssize_t got = 0;
   do {
@@ -62,6 +66,8 @@ void LineSource::fill() {
   if (got < 0) throw InvalidParameter(parameter_, path_, "a file that can be read to its end");
   done_ = got == 0;
   end_ += static_cast<std::size_t>(got);
+  const std::string_view start(buffer_.data(), end_);
+  if (read_ == 0 && start.starts_with("\xef\xbb\xbf")) begin_ = searched_ = 3;  // a byte order mark
   read_ += static_cast<double>(got);
 }
 

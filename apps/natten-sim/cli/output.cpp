@@ -1,10 +1,12 @@
 #include "cli/output.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <natten_sim/core/error.hpp>
@@ -22,6 +24,15 @@ std::set<std::string>& claimed_paths() {
 
 /// Of this thread; none: what is written goes out.
 thread_local std::string* captured_output = nullptr;
+
+/// "about 40 s", or minutes, hours or days when it is more than two of them.
+std::string time_left(double seconds) {
+  constexpr double kMinute = 60, kHour = 3600, kDay = 86400;
+  if (seconds < 2 * kMinute) return fmt::format("about {:.0f} s", seconds);
+  if (seconds < 2 * kHour) return fmt::format("about {:.0f} minutes", seconds / kMinute);
+  if (seconds < 2 * kDay) return fmt::format("about {:.0f} hours", seconds / kHour);
+  return fmt::format("about {:.0f} days", seconds / kDay);
+}
 
 }  // namespace
 
@@ -50,6 +61,7 @@ Options<OutputFlags> output_rows() {
             .help = "Read options from a TOML file; the command line wins",
             .echo = Echo::kNever,
             .spellings = {{.flag = "--options", .old = true}}});
+  rows.include(limit_rows(), &OutputFlags::limits);
   return rows.group(kOutputGroup);
 }
 
@@ -147,7 +159,7 @@ void Notes::note(const std::string& text) const {
 }
 
 ProgressBar::ProgressBar(std::string label, bool quiet)
-    : label_(std::move(label)), enabled_(!quiet && isatty(2) != 0) {}
+    : label_(std::move(label)), enabled_(!quiet), terminal_(isatty(2) != 0) {}
 
 ProgressBar::~ProgressBar() { clear(); }
 
@@ -156,14 +168,30 @@ void ProgressBar::clear() {
   drawn_ = false;
 }
 
+bool ProgressBar::is_due(double seconds) {
+  if (terminal_) return seconds >= 1;
+  if (seconds < next_line_s_) return false;
+  while (next_line_s_ <= seconds) next_line_s_ *= 2;
+  return true;
+}
+
 void ProgressBar::show(double fraction) {
-  const int percent = static_cast<int>(fraction * 100.0);
-  if (!enabled_ || percent == percent_ || std::chrono::steady_clock::now() - start_ < std::chrono::seconds(1))
-    return;
-  percent_ = percent;
+  if (!enabled_) return;
+  // The clock is looked at when something has changed, and now and then before anything has.
+  const int permille = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 1000.0);
+  const bool seldom = (calls_ & (calls_ + 1)) == 0;
+  ++calls_;
+  if (permille == permille_ && !seldom) return;
+  permille_ = permille;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  if (!is_due(seconds)) return;
+  const std::string left =
+      fraction > 0 && fraction < 1 ? ", " + time_left(seconds / fraction - seconds) + " left" : "";
+  if (!terminal_) return print_remark(fmt::format("{}: {}%{}", label_, permille / 10, left));
   drawn_ = true;
-  const std::string bar(static_cast<std::size_t>(percent / 4), '#');
-  std::fprintf(stderr, "\r%s [%-25s] %3d%%", label_.c_str(), bar.c_str(), percent);
+  const std::string bar(static_cast<std::size_t>(permille / 40), '#');
+  std::fprintf(stderr, "\r%s [%-25s] %3d%%%s\033[K", label_.c_str(), bar.c_str(), permille / 10,
+               left.c_str());
 }
 
 std::function<void(double)> ProgressBar::callback() {

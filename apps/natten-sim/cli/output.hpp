@@ -10,6 +10,7 @@
 
 #include <natten_sim/io/files.hpp>
 
+#include "cli/limits.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 
@@ -24,6 +25,7 @@ struct OutputFlags {
   bool quiet = false;
   bool conclusion = true;                   ///< whether an answer ends with what it comes down to
   std::optional<std::string> options_file;  ///< merged before the rows are read
+  LimitFlags limits;                        ///< kept by run_program
 };
 
 [[nodiscard]] Options<OutputFlags> output_rows();
@@ -110,7 +112,8 @@ class Notes {
   bool quiet_;
 };
 
-/// A bar on stderr, once a task has taken a second and stderr is a terminal.
+/// How far a task is and about how long it will still take, on stderr. A terminal sees a bar once the task
+/// has taken a second. Elsewhere a line says so after 5 seconds, then after 10, 20, 40 and so on.
 class ProgressBar {
  public:
   ProgressBar(std::string label, bool quiet);
@@ -122,10 +125,14 @@ class ProgressBar {
   [[nodiscard]] std::function<void(double)> callback();
 
  private:
+  [[nodiscard]] bool is_due(double seconds);
+
   std::string label_;
-  bool enabled_;
+  bool enabled_, terminal_;
   bool drawn_ = false;
-  int percent_ = -1;
+  int permille_ = -1;
+  std::int64_t calls_ = 0;
+  double next_line_s_ = 5;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -81,6 +81,13 @@ Options<CountQuestion> make_question_rows() {
                                 to_string(study::TimeQuestion{}.schedule)),
             .echo = Echo::kWhenSet,
             .batch = true});
+  rows.add("--rest-ms", &CountQuestion::rest_ms,
+           {.value = "MS",
+            .help = "Rest, or lighter work, between one launch and the next; 0: back to back; without it, "
+                    "longer than the GPU's power limit remembers",
+            .interval = {0, 1e9},
+            .accepted = "0 to 1e9 milliseconds",
+            .echo = Echo::kWhenSet});
   rows.group("Kernel and device");
   rows.add("--backprop", &CountQuestion::backward,
            {.help = "Count the backward pass too: Q tiles walked per KV tile",

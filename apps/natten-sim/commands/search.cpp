@@ -149,6 +149,13 @@ Options<SearchQuestion> space_rows() {
             .help = fmt::format("Launch of hopper-fna: cooperative or pingpong [{}]",
                                 to_string(study::TimeQuestion{}.schedule)),
             .echo = Echo::kWhenSet});
+  rows.add("--rest-ms", &SearchQuestion::rest_ms,
+           {.value = "MS",
+            .help = "Rest, or lighter work, between one launch and the next; 0: back to back; without it, "
+                    "longer than the GPU's power limit remembers",
+            .interval = {0, 1e9},
+            .accepted = "0 to 1e9 milliseconds",
+            .echo = Echo::kWhenSet});
   rows.choose(
       "--ladder", &SearchQuestion::kind, SearchKind::kLadder,
       {.help = "Stride ladder of a fixed window: the front over stride product and worst-case speedup",

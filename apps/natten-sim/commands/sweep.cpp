@@ -2,6 +2,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <natten_sim/core/version.hpp>
 #include <natten_sim/io/json_text.hpp>
 
+#include "cli/limits.hpp"
 #include "cli/line_source.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -33,6 +35,7 @@ struct SweepFlags {
   SweepPicture picture;
   std::optional<std::string> output;
   bool quiet = false;
+  LimitFlags limits;
 };
 
 /// Points that this run has to answer: 2/5 is the second of five shares, points 1, 6, 11, ..
@@ -83,8 +86,12 @@ void answer_points(const SweepGrid& grid, const Invocation& invocation,
     }
   };
   std::vector<std::thread> others;
-  for (std::int64_t i = 1; i < std::min(jobs, static_cast<std::int64_t>(points.size())); ++i)
-    others.emplace_back(work);
+  try {
+    for (std::int64_t i = 1; i < std::min(jobs, static_cast<std::int64_t>(points.size())); ++i)
+      others.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The system starts no more threads: those that run answer all points.
+  }
   work();
   for (std::thread& other : others) other.join();
   progress.clear();
@@ -164,6 +171,7 @@ Options<SweepFlags> sweep_options() {
   rows.add("--output", &F::output,
            {.value = "FILE", .help = "Write to FILE instead of stdout (complete or not at all)"});
   rows.add("--quiet", &F::quiet, {.help = "No notes and no progress on stderr"});
+  rows.include(limit_rows(), &F::limits);
   return rows;
 }
 

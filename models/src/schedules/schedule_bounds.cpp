@@ -46,8 +46,7 @@ struct ChainLoad {
 
 ChainLoad load_of(const BackwardProblem& problem, const Terms& terms, std::int32_t kv) {
   ChainLoad load;
-  for (std::int32_t q = 0; q < problem.mask.q_tiles; ++q) {
-    if (problem.mask.at(q, kv) == TileWork::kNone) continue;
+  for (const std::int32_t q : problem.mask.attended().q_of_kv[static_cast<std::size_t>(kv)]) {
     const double compute = terms.compute(q, kv);
     load.least_compute = load.tasks == 0 ? compute : std::min(load.least_compute, compute);
     load.compute += compute;
@@ -70,12 +69,10 @@ double chain_time(const ChainLoad& load, const Terms& terms) {
 
 /// Greatest common divisor of the costs that tasks or their waits may add; 0 unless all are whole.
 double grain_of(const BackwardProblem& problem, const BackwardCosts& costs, const Terms& terms) {
-  const auto holds = [&](TileWork work) {
-    return std::find(problem.mask.work.begin(), problem.mask.work.end(), work) != problem.mask.work.end();
-  };
+  const AttendedTiles& attended = problem.mask.attended();
   std::int64_t grain = 0;
   for (const double cost :
-       {holds(TileWork::kFull) ? costs.compute : 0.0, holds(TileWork::kPartial) ? costs.compute_partial : 0.0,
+       {attended.some_full ? costs.compute : 0.0, attended.some_partial ? costs.compute_partial : 0.0,
         terms.reduce, terms.reduce_kv / terms.kv_turns, costs.handoff, costs.handoff_far.value_or(0.0),
         terms.prologue, terms.epilogue, terms.early_exit}) {
     constexpr double kExact = 9007199254740992.0;  // 2^53
@@ -118,11 +115,11 @@ double packed_chains(const std::vector<double>& times, const BackwardProblem& pr
 
 double dq_bound(const BackwardProblem& problem, const Terms& terms) {
   double best = 0;
+  const auto& kv_of_q = problem.mask.attended().kv_of_q;
   for (std::int32_t q = 0; q < problem.mask.q_tiles; ++q) {
     std::int32_t contributions = 0;
     double least = 0;
-    for (std::int32_t kv = 0; kv < problem.mask.kv_tiles; ++kv) {
-      if (problem.mask.at(q, kv) == TileWork::kNone) continue;
+    for (const std::int32_t kv : kv_of_q[static_cast<std::size_t>(q)]) {
       least = contributions == 0 ? terms.compute(q, kv) : std::min(least, terms.compute(q, kv));
       ++contributions;
     }
@@ -139,11 +136,9 @@ double crowding_bound(const BackwardProblem& problem, const Terms& terms, const 
                       double least_compute) {
   if (!terms.serial) return 0;
   double best = 0;
-  for (std::int32_t q = 0; q < problem.mask.q_tiles; ++q) {
+  for (const std::vector<std::int32_t>& kv_tiles : problem.mask.attended().kv_of_q) {
     std::map<std::int32_t, std::int32_t> chains;  // contributing chains by their tasks
-    for (std::int32_t kv = 0; kv < problem.mask.kv_tiles; ++kv) {
-      if (problem.mask.at(q, kv) != TileWork::kNone) ++chains[loads[static_cast<std::size_t>(kv)].tasks];
-    }
+    for (const std::int32_t kv : kv_tiles) ++chains[loads[static_cast<std::size_t>(kv)].tasks];
     for (const auto& [tasks, count] : chains) {
       const std::int32_t crowd = (count + tasks - 1) / tasks;
       best = std::max(best, terms.prologue + tasks * (least_compute + terms.reduce) + terms.epilogue +

@@ -14,23 +14,21 @@ struct Shape {
 
 /// Full, or causal with square tiles: KV tile j attends to Q tiles j and later.
 Shape shape_of(const BlockMask& mask) {
+  const std::int64_t tiles = mask.q_tiles;
+  const AttendedTiles& attended = mask.attended();
   Shape shape;
-  shape.causal = mask.q_tiles == mask.kv_tiles;
-  for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
-    for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv) {
-      const bool attends = mask.at(q, kv) != TileWork::kNone;
-      shape.full = shape.full && attends;
-      shape.causal = shape.causal && attends == (kv <= q);
-    }
+  shape.full = attended.count == tiles * mask.kv_tiles;
+  shape.causal = tiles == mask.kv_tiles && attended.count == tiles * (tiles + 1) / 2;
+  for (std::size_t q = 0; shape.causal && q < attended.kv_of_q.size(); ++q) {
+    const std::vector<std::int32_t>& kv = attended.kv_of_q[q];
+    shape.causal = kv.size() == q + 1 && kv.back() == static_cast<std::int32_t>(q);
   }
   return shape;
 }
 
 bool uniform_serial(const BackwardProblem& problem, const BackwardCosts& costs) {
-  const bool partial = std::find(problem.mask.work.begin(), problem.mask.work.end(), TileWork::kPartial) !=
-                       problem.mask.work.end();
-  const bool whole = std::find(problem.mask.work.begin(), problem.mask.work.end(), TileWork::kFull) !=
-                     problem.mask.work.end();
+  const bool partial = problem.mask.attended().some_partial;
+  const bool whole = problem.mask.attended().some_full;
   return (!(partial && whole) || costs.compute == costs.compute_partial) && costs.writer_stages == 0 &&
          costs.handoff == 0 && costs.handoff_far.value_or(0.0) == 0 && problem.heads_per_kv_head == 1 &&
          costs.prologue == 0 && costs.epilogue == 0 && costs.early_exit == 0 &&
@@ -39,10 +37,7 @@ bool uniform_serial(const BackwardProblem& problem, const BackwardCosts& costs) 
 
 /// Cost of one task's compute; all are equal.
 double compute_of(const BackwardProblem& problem, const BackwardCosts& costs) {
-  return std::find(problem.mask.work.begin(), problem.mask.work.end(), TileWork::kFull) !=
-                 problem.mask.work.end()
-             ? costs.compute
-             : costs.compute_partial;
+  return problem.mask.attended().some_full ? costs.compute : costs.compute_partial;
 }
 
 /// Bins of n + 1 tasks, each a long chain and its counterpart, and for an odd number of tiles the middle

@@ -17,6 +17,10 @@ constexpr const char* kNames[] = {"bounds_masked", "masked",   "axis",       "ct
                                   "launch_us",     "slowdown", "slowdown_ms"};
 constexpr std::size_t kRequired = 5;
 
+double predicted_ms(const MeasuredLaunch& run, const PassCosts& costs) {
+  return launch_time(run.work, with_rest(costs, run.rest_ms)).total_ms;
+}
+
 /// The first fitted number multiplies a guess of the unmasked tile, the others their priors.
 class CostModel {
  public:
@@ -68,7 +72,7 @@ class CostModel {
     const PassCosts tried = costs(factors);
     std::vector<double> values;
     for (const MeasuredLaunch& run : runs) {
-      const double predicted = std::max(launch_time(run.work, tried).total_ms, 1e-9);
+      const double predicted = std::max(predicted_ms(run, tried), 1e-9);
       const double z = std::log(predicted / run.ms) / std::hypot(kRunSigma, run.spread / 4);
       values.push_back(std::copysign(std::sqrt(2 * (std::sqrt(1 + z * z) - 1)), z));
     }
@@ -134,14 +138,14 @@ CostFit fit_costs(const std::vector<MeasuredLaunch>& runs, const std::vector<Cos
   fit.costs = model.costs(factors);
   fit.costs.evidence.runs = static_cast<std::int64_t>(runs.size());
   for (const MeasuredLaunch& run : runs)
-    fit.predicted_ms.push_back(launch_time(run.work, fit.costs).total_ms);
+    fit.predicted_ms.push_back(predicted_ms(run, fit.costs));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     std::vector<MeasuredLaunch> others = runs;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
     fit.left_out_ms.emplace_back();
     if (others.empty()) continue;
     const CostModel without(others, priors);
-    fit.left_out_ms.back() = launch_time(runs[i].work, without.costs(without.solve(others))).total_ms;
+    fit.left_out_ms.back() = predicted_ms(runs[i], without.costs(without.solve(others)));
   }
   state_errors(runs, fit);
   const Eigen::MatrixXd jacobian =

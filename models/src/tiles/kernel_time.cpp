@@ -59,6 +59,11 @@ double slowed_ms(double ms, const PassCosts& costs) noexcept {
   return ms <= 0 ? ms : ms * (1 + costs.slowdown * ms / (ms + costs.slowdown_ms));
 }
 
+PassCosts with_rest(PassCosts costs, std::optional<double> rest_ms) noexcept {
+  if (rest_ms) costs.slowdown_ms = std::min(costs.slowdown_ms, *rest_ms);
+  return costs;
+}
+
 LaunchTime launch_time(const LaunchWork& work, const PassCosts& costs) {
   const double masked_us = costs.masked_tile_us[work.axes - 1];
   // Microseconds of all workers together, over the workers: what each has if they share evenly.

@@ -167,6 +167,11 @@ Keywords<SearchQuestion> space_keywords() {
       "kernel_schedule", &Q::kernel_schedule,
       "Launch of hopper-fna: cooperative or pingpong " + report::default_text(study::TimeQuestion{}.schedule),
       Echo::kWhenSet);
+  rows.add("rest_ms", &Q::rest_ms,
+           "Milliseconds of rest, or of lighter work, between one launch and the next; without it, longer "
+           "than the "
+           "GPU's power limit remembers",
+           Echo::kWhenSet, {.least = 0, .most = 1e9});
   rows.choose(
       "ladder", &Q::kind, SearchKind::kLadder,
       "Stride ladder of a fixed window: the front over stride product and worst-case speedup [default]",

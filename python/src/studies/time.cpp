@@ -64,6 +64,11 @@ Keywords<AskedTime> time_keywords() {
            "KV tile in tokens; a dense kernel has its own");
   rows.add("phase", of(&Q::pass), "forward or backward [default]");
   rows.add("kernel_schedule", of(&Q::schedule), "cooperative (a grid) or pingpong (persistent) [default]");
+  rows.add("rest_ms", of(&Q::rest_ms),
+           "Milliseconds of rest, or of lighter work, between one launch and the next; without it, longer "
+           "than the "
+           "GPU's power limit remembers",
+           Echo::kWhenSet, {.least = 0, .most = 1e9});
   rows.add("batch_size", size(&OperandSizes::batch), "Batch size [default]");
   rows.add("heads", size(&OperandSizes::heads), "Heads [default]");
   rows.add("heads_kv", &F::heads_kv, "KV heads, a divisor of the heads [heads]");

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <natten_sim/report/closing.hpp>
@@ -20,6 +22,14 @@ Closing closing_of(const study::AdviseAnswer& answer) {
   for (const study::DeviceAdvice& advice : answer.devices) {
     if (advice.choices.empty()) continue;
     if (best == nullptr || time_of(advice).total_ms < time_of(*best).total_ms) best = &advice;
+  }
+  const bool untimed = std::all_of(answer.devices.begin(), answer.devices.end(),
+                                   [](const study::DeviceAdvice& advice) { return advice.untimed; });
+  if (best == nullptr && untimed) {
+    closing.limit = "nobody has timed the kernel there, so no configuration is known to be fast";
+    closing.change = "first time a few runs of it and calibrate on them";
+    closing.certainty = "what is missing stands above";
+    return closing;
   }
   if (best == nullptr) {
     closing.limit = "no device has a configuration for this wish";

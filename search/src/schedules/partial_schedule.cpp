@@ -20,15 +20,12 @@ PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardC
   const std::size_t chains = static_cast<std::size_t>(problem.heads) * kv_tiles;
   tasks_.assign(kv_tiles, 0);
   dq_.resize(static_cast<std::size_t>(problem.heads) * q_tiles_);
-  for (std::size_t q = 0; q < q_tiles_; ++q) {
-    for (std::size_t kv = 0; kv < kv_tiles; ++kv) {
-      if (problem.mask.work[q * kv_tiles + kv] == TileWork::kNone) continue;
-      ++tasks_[kv];
-      for (std::size_t head = 0; head < static_cast<std::size_t>(problem.heads); ++head)
-        ++dq_[head * q_tiles_ + q].left;
-      steps_left_ += problem.heads;
-    }
-  }
+  const AttendedTiles& attended = problem.mask.attended();
+  for (std::size_t kv = 0; kv < kv_tiles; ++kv)
+    tasks_[kv] = static_cast<std::int32_t>(attended.q_of_kv[kv].size());
+  for (std::size_t cell = 0; cell < dq_.size(); ++cell)
+    dq_[cell].left = static_cast<std::int32_t>(attended.kv_of_q[cell % q_tiles_].size());
+  steps_left_ = problem.heads * attended.count;
   for (const std::int32_t tasks : tasks_) chains_without_tasks_ += tasks == 0 ? problem.heads : 0;
   if (dkv_turns_ > 0) {
     dkv_places_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head) *
@@ -37,7 +34,12 @@ PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardC
       steps_left_ += tasks > 0 ? std::int64_t{problem.heads} * dkv_turns_ : 0;
   }
   started_.assign(chains, 0);
-  reduced_.assign(chains * q_tiles_, 0);
+  for (const std::vector<std::int32_t>& q_tiles : attended.q_of_kv) {
+    const auto first = static_cast<std::size_t>(q_tiles.empty() ? 0 : q_tiles.front());
+    first_place_.push_back(places_a_head_ - first);
+    places_a_head_ += q_tiles.empty() ? 0 : static_cast<std::size_t>(q_tiles.back()) - first + 1;
+  }
+  reduced_.assign(static_cast<std::size_t>(problem.heads) * places_a_head_, 0);
   q_orders_.resize(chains);
   dq_orders_.resize(dq_.size());
 }
@@ -121,7 +123,7 @@ void PartialSchedule::append(const Step& step) {
     started_[static_cast<std::size_t>(step.chain)] = 1;
   }
   if (step.q_tile != kNone) {
-    reduced_[static_cast<std::size_t>(step.chain) * q_tiles_ + static_cast<std::size_t>(step.q_tile)] = 1;
+    reduced_[task_of(step.chain, step.q_tile)] = 1;
     q_orders_[static_cast<std::size_t>(step.chain)].push_back(step.q_tile);
     dq_orders_[static_cast<std::size_t>(cell_of(step.chain, step.q_tile))].push_back(kv_tile_of(step.chain));
     if (stages_ > 0) {
@@ -153,7 +155,7 @@ void PartialSchedule::undo() {
   worker = record.worker;
   place_of(step) = record.place;
   if (step.q_tile != kNone) {
-    reduced_[static_cast<std::size_t>(step.chain) * q_tiles_ + static_cast<std::size_t>(step.q_tile)] = 0;
+    reduced_[task_of(step.chain, step.q_tile)] = 0;
     q_orders_[static_cast<std::size_t>(step.chain)].pop_back();
     dq_orders_[static_cast<std::size_t>(cell_of(step.chain, step.q_tile))].pop_back();
     if (stages_ > 0) {

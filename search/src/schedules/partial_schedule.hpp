@@ -59,7 +59,7 @@ class PartialSchedule {
     return workers_[static_cast<std::size_t>(index)];
   }
   [[nodiscard]] bool reduced(std::int32_t chain, std::int32_t q_tile) const {
-    return reduced_[static_cast<std::size_t>(chain) * q_tiles_ + static_cast<std::size_t>(q_tile)] != 0;
+    return reduced_[task_of(chain, q_tile)] != 0;
   }
   [[nodiscard]] bool started(std::int32_t chain) const {
     return started_[static_cast<std::size_t>(chain)] != 0;
@@ -129,6 +129,12 @@ class PartialSchedule {
     if (from == kNone || from == to) return 0.0;
     return (from - to) % 2 == 0 ? costs_.handoff : costs_.handoff_far.value_or(costs_.handoff);
   }
+  /// Place in reduced_. A KV tile has places from its first Q tile to its last one: a band takes no square.
+  [[nodiscard]] std::size_t task_of(std::int32_t chain, std::int32_t q_tile) const {
+    const auto head = static_cast<std::size_t>(chain / problem_.mask.kv_tiles);
+    const auto kv = static_cast<std::size_t>(kv_tile_of(chain));
+    return head * places_a_head_ + first_place_[kv] + static_cast<std::size_t>(q_tile);
+  }
   /// When the worker hands over the result of its next task.
   [[nodiscard]] double handed(std::int32_t worker, TileWork work) const;
 
@@ -141,6 +147,9 @@ class PartialSchedule {
   std::vector<Place> dq_, dkv_places_;
   std::vector<std::int32_t> tasks_;  // by KV tile
   std::vector<char> started_, reduced_;
+  std::size_t places_a_head_ = 0;
+  std::vector<std::size_t>
+      first_place_;  // of Q tile 0, by KV tile; wraps where that is before the first place
   std::vector<Started> order_;
   std::vector<std::vector<std::int32_t>> q_orders_, dq_orders_;
   bool undo_;

@@ -5,15 +5,7 @@
 
 namespace natten_sim::schedules {
 
-QTiles attended_of_each_kv_tile(const BlockMask& mask) {
-  QTiles tiles(static_cast<std::size_t>(mask.kv_tiles));
-  for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
-    for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv) {
-      if (mask.at(q, kv) != TileWork::kNone) tiles[static_cast<std::size_t>(kv)].push_back(q);
-    }
-  }
-  return tiles;
-}
+QTiles attended_of_each_kv_tile(const BlockMask& mask) { return mask.attended().q_of_kv; }
 
 QTiles walked_q_tiles(const BlockMask& mask, TileWalk walk) {
   QTiles tiles = attended_of_each_kv_tile(mask);

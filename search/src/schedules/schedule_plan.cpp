@@ -15,9 +15,7 @@ constexpr double kMaxTimeLimit = 86400;
 
 void require_valid(const ScheduleRequest& request) {
   require_valid(request.problem);
-  const auto& work = request.problem.mask.work;
-  const std::int64_t a_head =
-      static_cast<std::int64_t>(work.size()) - std::count(work.begin(), work.end(), TileWork::kNone);
+  const std::int64_t a_head = request.problem.mask.attended().count;
   // Chains count too: those without tasks are still launched.
   const std::int64_t tasks = std::max<std::int64_t>(a_head, request.problem.mask.kv_tiles);
   if (tasks > kMaxTasks / request.problem.heads) {

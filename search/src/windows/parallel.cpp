@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 #include <version>
@@ -38,7 +39,11 @@ void run_tasks(std::size_t count, const SearchRun& run, double from, double to,
   {
     std::vector<std::jthread> threads;
     const std::size_t workers = std::min(worker_count(run), std::max<std::size_t>(count, 1));
-    for (std::size_t worker = 1; worker < workers; ++worker) threads.emplace_back(work, worker);
+    try {
+      for (std::size_t worker = 1; worker < workers; ++worker) threads.emplace_back(work, worker);
+    } catch (const std::system_error&) {
+      // The system starts no more threads: those that run do all tasks.
+    }
     work(0);
   }
 #else

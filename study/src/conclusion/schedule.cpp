@@ -20,9 +20,7 @@ struct Timed {
 bool deterministic(const std::string& name) { return name != "unordered"; }
 
 std::int64_t tasks_of(const BackwardProblem& problem) {
-  const auto& work = problem.mask.work;
-  return problem.heads *
-         (static_cast<std::int64_t>(work.size()) - std::count(work.begin(), work.end(), TileWork::kNone));
+  return problem.heads * problem.mask.attended().count;
 }
 
 /// The request that the answer's algorithms had.

@@ -1,5 +1,6 @@
 #include "schedules/cost_map.hpp"
 
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -39,6 +40,7 @@ std::vector<CostRegion> cost_map(const ScheduleRequest& request) {
   std::vector<CostRegion> regions;
   ScheduleRequest varied = request;
   varied.progress = {};
+  constexpr double kRegions = std::size(kReduces) * std::size(kHandoffs);
   for (const double reduce : kReduces) {
     for (const double handoff : kHandoffs) {
       varied.costs = {};
@@ -47,6 +49,7 @@ std::vector<CostRegion> cost_map(const ScheduleRequest& request) {
       if (request.problem.heads_per_kv_head == 1) varied.costs.reduce_kv = 0;
       varied.costs.handoff = kUnit * handoff;
       regions.push_back({reduce, handoff, fastest_of(varied)});
+      if (request.progress) request.progress(static_cast<double>(regions.size()) / kRegions);
     }
   }
   return regions;

@@ -26,6 +26,7 @@ TimeQuestion question_of(const SearchQuestion& question, const TileChoice& choic
       time_question(setting, mask, walk == Walk::kForward ? choice.tiles : choice.backward_tiles, walk,
                     question.kernel_schedule);
   timed.kernel = kernel_of_choice(choice, context.catalog.device(*setting.device));
+  timed.rest_ms = question.rest_ms;
   return timed;
 }
 

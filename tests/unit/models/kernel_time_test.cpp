@@ -55,6 +55,14 @@ TEST_CASE("long runs slow down, by half of the limit at the stated length") {
   CHECK(slowed_ms(0, costs()) == 0);
 }
 
+TEST_CASE("of launches that follow each other after a rest, the share that is no rest slows down") {
+  // 10 ms and 5 ms of rest: two thirds of the limit. The limit remembers 30 ms, so longer rests are as 30.
+  CHECK(slowed_ms(10, with_rest(costs(), 5)) == Approx(10 * (1 + 0.1 * 10 / 15)));
+  CHECK(slowed_ms(10, with_rest(costs(), 0)) == Approx(10 * 1.1));
+  CHECK(slowed_ms(10, with_rest(costs(), 1000)) == slowed_ms(10, costs()));
+  CHECK(slowed_ms(10, with_rest(costs(), std::nullopt)) == slowed_ms(10, costs()));
+}
+
 TEST_CASE("uneven waves lie between Graham's bounds") {
   const WaveBounds bounds = uneven_waves(1000, 100, 1.5);
   CHECK(bounds.least == 10);
@@ -100,6 +108,27 @@ std::vector<MeasuredLaunch> runs_of_known_costs() {
     runs.push_back(run(ctas, 0, 0, tiles * ctas, 3));
   }
   return runs;
+}
+
+TEST_CASE("launches without rest and with a long one tell how far power slows a kernel down") {
+  // Short launches alone cannot: 4 ms of 30 show an eighth of the limit.
+  PassCosts truth = costs();
+  truth.slowdown = 0.2;  // twice the prior
+  std::vector<MeasuredLaunch> paused, both;
+  for (const double tiles : {20.0, 40.0, 60.0}) {
+    MeasuredLaunch launch = run(2640, tiles * 2640, 0, 0, 2);
+    launch.ms = launch_time(launch.work, truth).total_ms;
+    paused.push_back(launch);
+    both.push_back(launch);
+    launch.rest_ms = 0.05;
+    launch.ms = launch_time(launch.work, with_rest(truth, 0.05)).total_ms;
+    both.push_back(launch);
+  }
+  const auto off = [&](const std::vector<MeasuredLaunch>& runs) {
+    return std::abs(fit_costs(runs, kPriors).costs.slowdown / truth.slowdown - 1);
+  };
+  CHECK(off(both) < 0.1);
+  CHECK(off(paused) > 0.3);
 }
 
 TEST_CASE("costs that made the times are found again") {

@@ -160,6 +160,25 @@ TEST_CASE("two workers by hand: the second waits for the first's reduction and i
   CHECK(run.bubble.tail == 7);
 }
 
+TEST_CASE("of workers that are free at the same time, the smaller one takes the next chain") {
+  BackwardProblem problem;
+  problem.mask = {1, 5, std::vector<TileWork>(5, TileWork::kFull)};
+  problem.workers = 3;
+  BackwardSchedule schedule = plain_schedule(problem, Dispatch::kDynamic, false);
+  schedule.dq_order.clear();  // nobody waits: all three are free at 2, then at 4
+  CHECK(run_schedule(problem, {}, schedule).worker == std::vector<std::int32_t>{0, 1, 2, 0, 1});
+}
+
+TEST_CASE("the time of computes alone leaves out reductions, prologues and epilogues") {
+  BackwardProblem problem = square_problem(2, 1, false);
+  problem.mask.work[3] = TileWork::kPartial;
+  const BackwardCosts costs{
+      .compute = 3, .compute_partial = 5, .reduce = 2, .per_tile_tax = 1, .prologue = 7, .epilogue = 11};
+  const ScheduleRun run = run_schedule(problem, costs, plain_schedule(problem, Dispatch::kDynamic, false));
+  CHECK(run.compute_work == 3 * 3 + 5);
+  CHECK(run.total_work == 3 * 3 + 5 + 4 * (2 + 1) + 2 * (7 + 11));
+}
+
 TEST_CASE("an asynchronous writer of one stage hides reductions behind the next compute") {
   BackwardProblem problem;
   problem.mask = {4, 1, std::vector<TileWork>(4, TileWork::kFull)};

@@ -195,6 +195,20 @@ TEST_CASE("times have a closed form where reads have one, and say whether they w
   CHECK(timed == 19 + 8);
 }
 
+TEST_CASE("one head of 32,768 tokens is too short to reach 1.15 times its share of a dense launch") {
+  // Window 2048, stride 256: 256 Q tiles of 16 KV tiles, 4096 of the 65,536 of a dense launch. 132 SMs take
+  // them in two rounds, of which the second is 124 long: 2 / (256 / 132) = 1.03. The rest are what the launch
+  // and two items cost beside their 32 tiles, by costs that were fitted to other launches.
+  const auto time_of = [](const char* window, const char* stride) {
+    const GnaCase point = case_of({"heads=1", "input=32768", window, stride, "q_tile=128", "kv_tile=128"});
+    return predicted_time(point, visited_tiles(point.mask(), point.q_tile, point.kv_tile), h200())->ns;
+  };
+  const double share =
+      time_of("window=2048", "stride=256") / (4096.0 / 65536 * time_of("window=32768", "stride=1"));
+  CHECK(share > 1.3);
+  CHECK(share < 1.6);
+}
+
 TEST_CASE("causal axes and grouped heads: which keys a query sees, what is read, what checks keep") {
   const GnaCase point = case_of({"heads=8", "heads_kv=2", "input=256x16", "window=128x16", "causal=1x0",
                                  "q_tile=8x16", "kv_tile=8x16"});
@@ -214,7 +228,7 @@ TEST_CASE("causal axes and grouped heads: which keys a query sees, what is read,
 }
 
 TEST_CASE(
-    "the suite of additional keys and four axes is predicted as it was frozen, 12 of 13 times within a "
+    "the suite of additional keys and four axes is predicted as it was frozen, all 13 times within a "
     "tenth") {
   std::ifstream file(NATTEN_SIM_SOURCE_DIR "/data/predictions/h200_gna_extra.json");
   const nlohmann::json predictions = nlohmann::json::parse(file);
@@ -240,12 +254,11 @@ TEST_CASE(
         ++times;
         const double off = std::abs(measured.at(key_of(point)) / prediction.value - 1);
         within += off < 0.1 ? 1 : 0;
-        CHECK(off < 0.105);
       }
     }
   }
   CHECK(times == 13);
-  CHECK(within == 12);  // a first recording, of fewer repetitions on another GPU, had all 13
+  CHECK(within == 13);
 }
 
 TEST_CASE(
@@ -267,7 +280,9 @@ TEST_CASE(
         INFO(key_of(point) << ", " << prediction.model);
         REQUIRE(values.contains(key_of(point) + "|" + prediction.model));
         // The costs of times rest on reads that the timed model simulates, whose generator was changed since.
-        const double tolerance = prediction.counter == kLaunchTime ? 0.001 * prediction.value : 1;
+        // Counts were frozen with nine digits.
+        const double tolerance =
+            prediction.counter == kLaunchTime ? 0.001 * prediction.value : 1 + 1e-8 * prediction.value;
         CHECK(std::abs(values[key_of(point) + "|" + prediction.model] - prediction.value) < tolerance);
         ++compared;
       }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
@@ -54,12 +55,17 @@ Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks, const
   timing.l2 = options.l2;
   timing.before = clocks.read();
   std::vector<float> milliseconds;
+  Clock::time_point begin = Clock::now();
   if (options.l2 == L2State::kFlushed) {
     kernels::L2Flusher flusher(gpu);
+    begin = Clock::now();
     milliseconds = kernels::time_with_events(work, options.repetitions, [&] { flusher.start(); });
   } else {
     milliseconds = kernels::time_with_events(work, options.repetitions);
   }
+  const double passed_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+  const double busy_ms = std::accumulate(milliseconds.begin(), milliseconds.end(), 0.0);
+  timing.rest_ms = std::max(0.0, passed_ms - busy_ms) / options.repetitions;
   timing.after = clocks.read();
   timing.milliseconds = spread_of(std::vector<double>(milliseconds.begin(), milliseconds.end()));
   return timing;

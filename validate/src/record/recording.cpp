@@ -55,6 +55,8 @@ Timing parse_timing(const StrictObject& fields) {
        {std::pair{"clocks_before", &timing.before}, {"clocks_after", &timing.after}}) {
     if (fields.has(key)) *clocks = parse_clocks(fields.object(key, {"sm_mhz", "memory_mhz"}));
   }
+  if (fields.has("rest_ms")) timing.rest_ms = fields.number("rest_ms");
+  if (timing.rest_ms && !(*timing.rest_ms >= 0 && *timing.rest_ms <= 1e9)) fields.fail("rest_ms", "0..1e9");
   return timing;
 }
 
@@ -73,6 +75,7 @@ Json row_json(const RecordedRow& row) {
     time["l2"] = to_string(row.timing->l2);
     if (row.timing->before) time["clocks_before"] = clocks_json(*row.timing->before);
     if (row.timing->after) time["clocks_after"] = clocks_json(*row.timing->after);
+    if (row.timing->rest_ms) time["rest_ms"] = *row.timing->rest_ms;
     json["time_ms"] = time;
   }
   if (row.pace) {
@@ -122,7 +125,8 @@ RecordedRow parse_row(const Json& json, const std::string& where) {
   }
   if (fields.has("time_ms")) {
     row.timing = parse_timing(fields.object("time_ms", {"median", "p95", "smallest", "largest", "repetitions",
-                                                        "inputs", "l2", "clocks_before", "clocks_after"}));
+                                                        "inputs", "l2", "clocks_before", "clocks_after",
+                                                        "rest_ms"}));
   }
   if (fields.has("pace")) {
     row.pace =
@@ -233,6 +237,7 @@ std::vector<KernelRun> kernel_runs_of(const Recording& recording) {
     run->ms = row.timing->milliseconds.median;
     run->min_ms = row.timing->milliseconds.smallest;
     run->max_ms = row.timing->milliseconds.largest;
+    if (row.timing->rest_ms) run->rest_ms = row.timing->rest_ms;
     runs.push_back(*run);
   }
   return runs;

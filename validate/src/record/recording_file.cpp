@@ -142,6 +142,12 @@ void RecordingFile::put(const RecordedRow& row) {
   replace_file(path_, recording_json(recording_));
 }
 
+namespace {
+
+std::string without_version(const std::string& schema) { return schema.substr(0, schema.find('/')); }
+
+}  // namespace
+
 std::vector<FolderText> files_of_schema(const std::string& folder, const char* schema) {
   std::error_code error;
   std::vector<fs::path> paths;
@@ -159,7 +165,13 @@ std::vector<FolderText> files_of_schema(const std::string& folder, const char* s
     std::string text = read_text("recording", path.string());
     const Json root = parse_strict(text, path.string());
     const auto found = root.find("schema");
-    if (found != root.end() && *found == schema) files.push_back({path.string(), std::move(text)});
+    if (found == root.end() || !found->is_string()) continue;
+    const auto given = found->get<std::string>();
+    if (given == schema) {
+      files.push_back({path.string(), std::move(text)});
+    } else if (without_version(given) == without_version(schema)) {
+      throw MalformedData(path.string(), "'schema' is \"" + given + "\"", schema);
+    }
   }
   return files;
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/json.hpp>
@@ -12,7 +13,7 @@
 namespace natten_sim::validate {
 namespace {
 
-constexpr double kNsOfMs = 1e6;
+constexpr double kNsOfMs = 1e6, kUsOfMs = 1e3;
 
 std::string pass_name(Walk pass) { return pass == Walk::kForward ? "forward" : "backward"; }
 
@@ -68,6 +69,7 @@ std::vector<Parameter> TimedRunCase::parameters() const {
                          {"kv_tile", to_string(run.kv_tile)},
                          {"pass", pass_name(run.pass)}});
   if (run.schedule != KernelSchedule::kCooperative) all.push_back({"schedule", to_string(run.schedule)});
+  if (run.rest_ms) all.push_back({"rest_us", std::llround(kUsOfMs * *run.rest_ms)});
   return all;
 }
 
@@ -103,7 +105,7 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
 
 std::vector<std::string> timed_run_parameters() {
   return {"batch",    "heads",  "head_dim", "dtype",   "input", "window",  "stride",
-          "dilation", "causal", "q_tile",   "kv_tile", "pass",  "schedule"};
+          "dilation", "causal", "q_tile",   "kv_tile", "pass",  "schedule", "rest_us"};
 }
 
 KernelRun read_timed_run(const StrictObject& fields, const std::string& kernel) {
@@ -121,6 +123,8 @@ KernelRun read_timed_run(const StrictObject& fields, const std::string& kernel) 
   run.q_tile = read_extents(fields, "q_tile");
   run.kv_tile = read_extents(fields, "kv_tile");
   run.schedule = parse_name<KernelSchedule>(fields.text_or("schedule", "cooperative"));
+  if (fields.has("rest_us"))
+    run.rest_ms = static_cast<double>(fields.integer("rest_us", {0, 1'000'000'000})) / kUsOfMs;
   const std::string pass = fields.text_or("pass", "forward");
   if (pass != "forward" && pass != "backward") fields.fail("pass", "forward, backward");
   run.pass = pass == "forward" ? Walk::kForward : Walk::kBackward;

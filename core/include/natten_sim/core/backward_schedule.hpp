@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <natten_sim/core/cta_schedule.hpp>
+#include <natten_sim/core/mask_cells.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/core/tiling.hpp>
 
@@ -15,12 +16,14 @@ namespace natten_sim {
 struct BlockMask {
   std::int32_t q_tiles = 0;
   std::int32_t kv_tiles = 0;
-  std::vector<TileWork> work;
+  MaskCells work;
 
   [[nodiscard]] TileWork at(std::int32_t q_tile, std::int32_t kv_tile) const {
     return work[static_cast<std::size_t>(q_tile) * static_cast<std::size_t>(kv_tiles) +
                 static_cast<std::size_t>(kv_tile)];
   }
+  /// Listed by the first call. Requires as many cells as tiles; good until a cell is changed.
+  [[nodiscard]] const AttendedTiles& attended() const { return work.attended(q_tiles, kv_tiles); }
   friend bool operator==(const BlockMask&, const BlockMask&) = default;
 };
 

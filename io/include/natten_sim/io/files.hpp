@@ -10,7 +10,7 @@ namespace natten_sim {
 /// The largest text that read_text takes without another limit: 1 GiB.
 inline constexpr std::int64_t kMaxTextBytes = std::int64_t{1} << 30;
 
-/// The whole file `path`, or standard input for "-".
+/// The whole file `path`, or standard input for "-", without the byte order mark that some editors write.
 /// @throws InvalidParameter naming `parameter` when it cannot be read or is longer than `max_bytes`.
 [[nodiscard]] std::string read_text(const std::string& parameter, const std::string& path,
                                     std::int64_t max_bytes = kMaxTextBytes);

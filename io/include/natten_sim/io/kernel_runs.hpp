@@ -28,6 +28,8 @@ struct KernelRun {
   std::optional<double> ms;                                  ///< median; none: still to be filled in
   std::optional<double> min_ms, max_ms;                      ///< of the repetitions
   std::optional<double> perm_q_ms, perm_kv_ms, unperm_o_ms;  ///< copies of one tensor
+  /// Between one launch and the next, in which the GPU rests or does lighter work; none: long.
+  std::optional<double> rest_ms;
 };
 
 /// One line that names everything of a run but its kernel, device and times. Equal runs have equal keys.
@@ -36,7 +38,7 @@ struct KernelRun {
 
 /// CSV with a header. Columns: kernel, device, pass (forward, backward), input, window, stride, dilation,
 /// causal, q_tile, kv_tile, schedule, batch, heads, head_dim, dtype, ms, min_ms, max_ms, perm_q_ms,
-/// perm_kv_ms, unperm_o_ms; also layout for input, median_ms for ms, sched for schedule, and op (fwd, bwd,
+/// perm_kv_ms, unperm_o_ms, rest_ms; also layout for input, median_ms for ms, sched for schedule, and op (fwd, bwd,
 /// fmha) for pass and kernel. Only input, window, q_tile and kv_tile are required; an empty cell and a column
 /// that is absent take the value of `defaults`; other columns are ignored. Sizes are written 30x48x80.
 /// @throws MalformedData naming the line.

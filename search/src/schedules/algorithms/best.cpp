@@ -46,15 +46,14 @@ class BestSearch {
         bound_(schedule_bounds(request.problem, request.costs).best()),
         random_(request.seed),
         packing_random_(request.seed) {
-    std::vector<std::int64_t> tasks(static_cast<std::size_t>(problem_.mask.kv_tiles), 0);
-    for (std::size_t cell = 0; cell < problem_.mask.work.size(); ++cell)
-      tasks[cell % tasks.size()] += problem_.mask.work[cell] != TileWork::kNone ? 1 : 0;
+    const AttendedTiles& attended = problem_.mask.attended();
     for (std::int32_t head = 0; head < problem_.heads; ++head) {
       for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv) {
-        if (tasks[static_cast<std::size_t>(kv)] > 0) chains_.push_back(head * problem_.mask.kv_tiles + kv);
+        if (!attended.q_of_kv[static_cast<std::size_t>(kv)].empty())
+          chains_.push_back(head * problem_.mask.kv_tiles + kv);
       }
     }
-    tasks_ = problem_.heads * std::accumulate(tasks.begin(), tasks.end(), std::int64_t{0});
+    tasks_ = problem_.heads * attended.count;
     effort_ = request.effort.value_or(
         std::clamp<std::int64_t>((std::int64_t{1} << 22) / std::max<std::int64_t>(tasks_, 1), 8, 2000));
     for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv)

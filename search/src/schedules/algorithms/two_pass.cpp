@@ -31,12 +31,14 @@ SchedulePhase pass(const char* name, const ScheduleRequest& request, BlockMask m
 }
 
 BlockMask transposed(const BlockMask& mask) {
-  BlockMask result{mask.kv_tiles, mask.q_tiles, {}};
-  result.work.reserve(mask.work.size());
-  for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv) {
-    for (std::int32_t q = 0; q < mask.q_tiles; ++q) result.work.push_back(mask.at(q, kv));
+  const AttendedTiles& attended = mask.attended();
+  MaskCells::Cells cells(mask.work.size(), TileWork::kNone);
+  for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
+    for (const std::int32_t kv : attended.kv_of_q[static_cast<std::size_t>(q)])
+      cells[static_cast<std::size_t>(kv) * static_cast<std::size_t>(mask.q_tiles) +
+            static_cast<std::size_t>(q)] = mask.at(q, kv);
   }
-  return result;
+  return {mask.kv_tiles, mask.q_tiles, std::move(cells)};
 }
 
 PlanOutcome plan_two_pass(const ScheduleRequest& request) {

@@ -35,6 +35,7 @@ struct AdviceChoice {
 struct DeviceAdvice {
   std::string device;
   std::string missing;                ///< why there is no advice; empty: there is
+  bool untimed = false;               ///< because nobody has timed the kernel there, whatever is wished
   std::vector<AdviceChoice> choices;  ///< up to three, distinct in window, fastest first
 };
 

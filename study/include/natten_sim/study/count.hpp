@@ -32,6 +32,7 @@ struct CountQuestion {
   std::optional<KvTiling> backward_q_tiling;
   std::optional<std::string> kernel;  ///< whose time is asked for; none: what NATTEN runs on the device
   std::optional<KernelSchedule> kernel_schedule;  ///< none: that of TimeQuestion
+  std::optional<double> rest_ms;                  ///< between launches, as in TimeQuestion
 };
 
 struct BackwardCount {

@@ -37,6 +37,7 @@ struct SearchQuestion {
   /// backend's.
   std::vector<std::string> kernels;
   std::optional<KernelSchedule> kernel_schedule;  ///< of hopper-fna; none: that of TimeQuestion
+  std::optional<double> rest_ms;                  ///< between launches, as in TimeQuestion
   /// An imbalance that is not given is kPresetMaxImbalance where a preset is used and windows are free.
   SearchConstraints constraints;
   bool any = false;                      ///< combinations that NATTEN refuses too

@@ -27,6 +27,9 @@ struct TimeQuestion {
   OperandSizes sizes;  ///< batch, heads and head dims
   Dtype dtype = Dtype::kBf16;
   std::int64_t additional_keys = 0;  ///< which every query sees besides, in a dense pass of their own
+  /// Between one launch and the next, in which the GPU rests or does lighter work; none: longer than its power
+  /// limit remembers.
+  std::optional<double> rest_ms = {};
   /// What the kernel visits in this pass, as natten_visits() counts it; none: counted. A dense kernel's are.
   std::optional<KernelVisits> visits = {};
 };

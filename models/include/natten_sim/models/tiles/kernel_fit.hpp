@@ -23,6 +23,7 @@ struct MeasuredLaunch {
   LaunchWork work;  ///< `waves` included
   double ms = 0;
   double spread = 0;  ///< of the repetitions: (largest - smallest) / median
+  std::optional<double> rest_ms = {};  ///< between the launches; none: long (kernel_time.hpp)
 };
 
 struct CostFit {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include <natten_sim/core/kernel_costs.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
@@ -64,5 +65,11 @@ struct LaunchTime {
 
 /// `ms` of work when power is no limit, as it takes: ms (1 + s ms / (ms + h)).
 [[nodiscard]] double slowed_ms(double ms, const PassCosts& costs) noexcept;
+
+/// Costs of launches that follow each other after `rest_ms`, in which the GPU rests or does lighter work. The
+/// power limit acts on the mean of the last `h` milliseconds: of a launch of `ms` and a rest before it the
+/// share ms / (ms + rest) is heavy, so that h is replaced by the rest where that is shorter. None: a rest
+/// longer than h, as between the turns of several kernels.
+[[nodiscard]] PassCosts with_rest(PassCosts costs, std::optional<double> rest_ms) noexcept;
 
 }  // namespace natten_sim

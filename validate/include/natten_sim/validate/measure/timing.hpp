@@ -47,6 +47,7 @@ struct Timing {
   L2State l2 = L2State::kFlushed;
   std::optional<Clocks> before;
   std::optional<Clocks> after;
+  std::optional<double> rest_ms;  ///< between one launch and the next, in which the GPU did something lighter
 };
 
 /// Times `work`, which launches on the default stream and takes the next set of inputs each time it is

@@ -1,0 +1,77 @@
+// What mutated inputs and attacks by hand once found, where no other test holds it: docs/reliability.md lists
+// each finding with its test.
+#include <filesystem>
+#include <string>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+
+const std::string kSmall = "count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4";
+
+TEST_CASE("numbers of a device file are whole, in a range, and checked before any command sees them") {
+  const std::string folder = scratch_folder(), path = folder + "/device.json";
+  const Json shipped = Json::parse(read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/devices/h200.json"));
+  for (const char* field : {"sms", "l2_partitions", "l2_ways", "l2_sector_bytes", "l2_bytes"}) {
+    for (const Json& value : {Json(-5), Json(0), Json(132.7), Json(1e19), Json("132"), Json(true),
+                              Json((std::int64_t{1} << 62) + 1)}) {
+      Json file = shipped;
+      file["devices"][0]["name"] = "mine";
+      file["devices"][0][field]["value"] = value;
+      write_text(path, file.dump());
+      INFO(field << " " << value);
+      for (const std::string line : {"list devices", "reuse -i 4096 --device mine"})
+        check_refused(line + " --device-file " + path, {field, "integers in 1.."});
+    }
+  }
+  // 2^32 + 1, of which 32 bits are 1.
+  Json file = shipped;
+  file["devices"][0]["sms"]["value"] = 4294967297;
+  write_text(path, file.dump());
+  check_refused("list devices --device-file " + path, {"sms", "4294967297"});
+}
+
+TEST_CASE("a batch from nowhere is an error, not an empty success") {
+  CHECK(shell_exit_code("\"$PROGRAM\" " + kSmall + " --batch - <&-") == 2);
+  check_refused(kSmall + " --batch " + scratch_folder(), {"batch", "read to its end"});
+}
+
+TEST_CASE("numbers that are too small or too large for their type are bad input in a file too") {
+  const std::string path = scratch_folder() + "/config.toml";
+  for (const char* text : {"window = 1e-320", "window = 1e400", "window = 9223372036854775808",
+                           "dense-steps = 1e-320", "attention-share = 1e400", "attention-share = nan"}) {
+    write_text(path, std::string(text) + "\n");
+    INFO(text);
+    check_refused("count -i 64 --q-tile 8 --kv-tile 4 --config " + path, {"accepted"});
+  }
+}
+
+TEST_CASE("text that is no UTF-8 is bad input, and what is said of it is UTF-8") {
+  for (const std::string line :
+       {"count --preset '\xff\xfe'", "list '\xc3'", "count -i '\xff'", "validate stream --point '\xff\xfe=1'",
+        "schedule --q-tiles 4 --mask 'document:\xff'", "msda --workload '\xff'",
+        "reuse -i 4096 --order '\xff'"}) {
+    INFO(line);
+    const auto done = run(line);
+    CHECK(done.exit_code == 2);
+    CHECK_NOTHROW(Json(done.err).dump());  // throws on bytes that are no UTF-8
+  }
+}
+
+TEST_CASE("a message stays short, and is cut between characters, however long what it quotes is") {
+  std::string accents;
+  for (int i = 0; i < 40'000; ++i) accents += "\u00e9";
+  for (const std::string line :
+       {"count --preset ", "count -i 64 --backend ", "count -i ", "list ", "schedule --mask window:"}) {
+    const auto done = run(line + accents);
+    INFO(line);
+    CHECK(done.exit_code == 2);
+    CHECK(done.err.size() <= 4096);
+    CHECK_NOTHROW(Json(done.err).dump());
+  }
+}
+
+}  // namespace

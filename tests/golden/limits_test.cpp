@@ -1,0 +1,96 @@
+// What a run may take: bounds that are checked before anything is allocated, --max-memory and --max-time.
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+
+// Sanitizers map more memory than any limit allows before the program starts.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+TEST_CASE("what multiplies work has a bound that is checked first, and the error names the option") {
+  check_refused("schedule --q-tiles 4 --kv-tiles 4 --heads 134217728", {"tasks", "134217728"});
+  check_refused("schedule --q-tiles 65537 --kv-tiles 4", {"q-tiles", "65537", "65536"});
+  check_refused("schedule --q-tiles 65536 --kv-tiles 65536", {"4294967296 pairs", "268435456"});
+  check_refused("reuse -i 4096 --device h200 --l2-bytes 1125899906842624 --fidelity timed",
+                {"l2_bytes", "2199023255552"});
+  check_refused("atomics --rows 268435457", {"rows", "268435456"});
+  check_refused("atomics --updates 4294967296", {"updates", "4294967295"});
+  check_refused("search -i 64 --threads 1025", {"threads", "1..1024"});
+  check_refused("sweep count -i 64 -w 16 --q-tile 8 --kv-tile 4 --over stride=1:100000000:1",
+                {"over", "at most"});
+}
+
+TEST_CASE("inputs without an end are refused at the limit of their kind") {
+  check_refused("count -i 64 -w 16 --q-tile 8 --kv-tile 4 --batch /dev/zero", {"batch", "67108864 bytes"});
+  check_refused("count -i 64 --config /dev/zero", {"config", "1048576 bytes"});
+  for (const std::string line : {"count -i 64 --preset-file /dev/zero",
+                                 "list devices --device-file /dev/zero", "count -i 64 --costs /dev/zero"}) {
+    check_refused(line, {"/dev/zero", "67108864 bytes"});
+  }
+}
+
+TEST_CASE("a limit has to be a number in its range") {
+  check_refused("list presets --max-memory 0", {"max-memory", "'0'", "1.."});
+  check_refused("list presets --max-memory 1g", {"max-memory", "1g"});
+  check_refused("list presets --max-time 0", {"max-time", "'0'", "0.001"});
+  check_refused("list presets --max-time nan", {"max-time", "nan"});
+}
+
+TEST_CASE("what needs more memory than --max-memory is refused, and --max-memory is named") {
+  if (kSanitized) return;
+  const std::string large = "atomics --updates 1 --rows 268435456";  // 5 GiB of counters
+  check_refused(large + " --max-memory 1000", {"max-memory", "1000 MiB", "smaller question"});
+  const std::string config = scratch_folder() + "/limits.toml";
+  write_text(config, "max-memory = 1000\n");
+  check_refused(large + " --config " + config, {"max-memory", "1000 MiB"});
+}
+
+TEST_CASE("the memory of a schedule follows its tasks, not the square of its tiles") {
+  if (kSanitized) return;
+  // A mask of 16,384 x 16,384 cells has 256 MiB, and two-pass needs its transpose, which the conclusion asks
+  // for. A copy in each plan would take another 256.
+  const auto done =
+      run("schedule --q-tiles 16384 --mask window:0,0 --heads 1 --algorithm spt --max-memory 700");
+  INFO(done.err);
+  CHECK(done.exit_code == 0);
+}
+
+TEST_CASE("threads that cannot start are done without, and the answer is the same") {
+  if (kSanitized) return;
+  const std::string search = "search -i 64 64 --top 3 --json --threads ";
+  // 1,000 stacks of 8 MiB do not fit.
+  const auto few = run(search + "1000 --max-memory 500");
+  INFO(few.err);
+  CHECK(few.exit_code == 0);
+  CHECK(few.out == run(search + "1").out);
+}
+
+TEST_CASE("a run that takes longer than --max-time ends with an error, and leaves no file") {
+  const std::string folder = scratch_folder();
+  const auto begin = std::chrono::steady_clock::now();
+  check_refused("atomics --updates 4294967295 --max-time 0.5 --output " + folder + "/out",
+                {"max-time", "0.5 s are over"});
+  CHECK(std::filesystem::is_empty(folder));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
+  CHECK(run("list presets --max-time 600").exit_code == 0);
+}
+
+TEST_CASE("a limit is one of the whole run, not of an answer among many") {
+  const std::string input = R"({"command": "count", "options": {"input": 64, "max_time": 5}})";
+  const auto served = run("serve", input + "\n");
+  INFO(served.out << served.err);
+  CHECK(served.out.find("max-time") != std::string::npos);
+  CHECK(run("sweep count -i 64 --q-tile 8 --kv-tile 4 --over window=8,16 --max-time 600").exit_code == 0);
+}
+
+}  // namespace

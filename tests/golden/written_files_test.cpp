@@ -1,0 +1,191 @@
+// Files that a run writes are complete or absent, whatever ends it, and no surroundings change what is in
+// them.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "catch.hpp"
+#include "program.hpp"
+#include "seed.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+namespace fs = std::filesystem;
+
+const std::string kSmall = "count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4";
+
+/// Starts the program itself, without a shell, so that a signal meets nothing else.
+pid_t start(std::vector<std::string> words) {
+  words.insert(words.begin(), NATTEN_SIM_PROGRAM);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  const int nowhere = ::open("/dev/null", O_RDWR);
+  for (const int stream : {0, 1, 2}) ::dup2(nowhere, stream);
+  ::execv(argv[0], argv.data());
+  ::_exit(127);
+}
+
+std::vector<std::string> batch_words(const std::string& batch, const std::string& out) {
+  return {"count", "-i",        "64", "-w",      "16",  "-s",       "8", "--q-tile",
+          "8",     "--kv-tile", "4",  "--batch", batch, "--output", out};
+}
+
+std::string batch_of(int lines, int window) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) text += "{\"window\": [" + std::to_string(window + i % 8) + "]}\n";
+  return text;
+}
+
+bool is_temporary(const fs::path& path) {
+  const std::string name = path.filename();
+  return name.starts_with(".natten-sim-") && name.ends_with(".tmp");
+}
+
+TEST_CASE("killed at 200 random points, a run leaves the old file or the whole new one") {
+  const std::uint64_t seed = random_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  const std::string folder = scratch_folder(), in = folder + "/in", out = folder + "/out";
+  write_text(in, batch_of(20'000, 16));
+  const auto whole_run = [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    int status = 0;
+    ::waitpid(start(batch_words(in, out)), &status, 0);
+    REQUIRE(status == 0);
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
+  };
+  const auto longest = std::max(whole_run(), whole_run());
+  const std::string whole = read_text(out);
+  REQUIRE(std::count(whole.begin(), whole.end(), '\n') == 20'000);
+  int killed = 0;
+  for (int point = 0; point < 200; ++point) {
+    write_text(out, "old");
+    const pid_t child = start(batch_words(in, out));
+    std::this_thread::sleep_for(longest * static_cast<int>(random() % 1000) / 1000);
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    killed += WIFSIGNALED(status) ? 1 : 0;
+    const std::string now = read_text(out);
+    const bool complete_or_old = now == "old" || now == whole;
+    INFO("point " << point << ": " << now.size() << " bytes");
+    REQUIRE(complete_or_old);
+  }
+  CHECK(killed >= 50);  // else this has shown little
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    INFO(entry.path());
+    CHECK((entry.path() == in || entry.path() == out || is_temporary(entry.path())));
+  }
+}
+
+TEST_CASE("of two runs that write one file at a time, one wins and its file is whole") {
+  const std::string folder = scratch_folder(), out = folder + "/out";
+  std::vector<std::string> inputs, wholes;
+  for (const int window : {16, 32}) {
+    inputs.push_back(folder + "/in" + std::to_string(window));
+    write_text(inputs.back(), batch_of(3'000, window));
+    int status = 0;
+    ::waitpid(start(batch_words(inputs.back(), out)), &status, 0);
+    REQUIRE(status == 0);
+    wholes.push_back(read_text(out));
+  }
+  REQUIRE(wholes[0] != wholes[1]);
+  for (int round = 0; round < 20; ++round) {
+    const pid_t first = start(batch_words(inputs[0], out)), second = start(batch_words(inputs[1], out));
+    int status = 0;
+    ::waitpid(first, &status, 0);
+    CHECK(status == 0);
+    ::waitpid(second, &status, 0);
+    CHECK(status == 0);
+    const std::string now = read_text(out);
+    const bool one_of_them = now == wholes[0] || now == wholes[1];
+    CHECK(one_of_them);
+  }
+  CHECK(std::distance(fs::directory_iterator(folder), {}) == 3);
+}
+
+TEST_CASE("an interrupt ends a long run at once, as the shell expects it, and leaves no file") {
+  const std::string folder = scratch_folder();
+  const pid_t child = start({"atomics", "--updates", "4294967295", "--output", folder + "/out"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ::kill(child, SIGINT);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));  // a shell says 130: 128 + SIGINT
+  CHECK(WTERMSIG(status) == SIGINT);
+  CHECK(fs::is_empty(folder));
+}
+
+TEST_CASE("places where nothing can be written are bad input") {
+  for (const std::string place : {"/proc/natten-sim.json", "/sys/natten-sim.json", "/dev/null/x"}) {
+    check_refused(kSmall + " --output " + place, {"output", place});
+    check_refused(kSmall + " --svg " + place, {place});
+  }
+}
+
+TEST_CASE("locale, time zone, home and folder change no byte") {
+  for (const std::string line :
+       {"list devices", "schedule --q-tiles 4 --kv-tiles 4 --json", "reuse -i 4096 --device h200 --csv",
+        "search -i 1024 -w 128 --top 3", "atomics --updates 1000 --json"}) {
+    const std::string folder = scratch_folder(), plain = folder + "/plain", other = folder + "/other";
+    const std::string program = std::string("'") + NATTEN_SIM_PROGRAM + "' " + line;
+    REQUIRE(shell_exit_code(program + " > " + plain) == 0);
+    for (const std::string around :
+         {"env LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 TZ=Asia/Tokyo HOME=/nonexistent ", "env -i ",
+          "cd / && env LC_ALL=C TZ=:/nonexistent HOME= COLUMNS= TERM=dumb "}) {
+      INFO(around << line);
+      REQUIRE(shell_exit_code(around + program + " > " + other) == 0);
+      CHECK(read_text(other) == read_text(plain));
+    }
+  }
+}
+
+TEST_CASE("any number of threads gives the same bytes") {
+  for (const std::string line :
+       {"search -i 64 64 --sparsity 0.5:0.9 --json --threads ",
+        "search -i 30 48 80 --sparsity 0.8:0.95 --top 5 --csv --threads ",
+        "search -i 4096 --window-range 64:512 --pareto --json --threads ",
+        "sweep count -i 64 --q-tile 8 --kv-tile 4 --over window=8:64:8 stride=1,2,4 --jobs "}) {
+    const auto one = run(line + "1");
+    INFO(line << "\n" << one.err);
+    REQUIRE(one.exit_code == 0);
+    for (const std::string threads : {"2", "7"}) {
+      INFO(threads);
+      CHECK(run(line + threads).out == one.out);
+    }
+  }
+}
+
+TEST_CASE("a byte order mark changes nothing in any format") {
+  const std::string folder = scratch_folder(), mark = "\xef\xbb\xbf";
+  const auto same = [&](const std::string& line, const std::string& text) {
+    write_text(folder + "/file", text);
+    const auto plain = run(line + " " + folder + "/file");
+    INFO(line << "\n" << plain.err);
+    REQUIRE(plain.exit_code == 0);
+    write_text(folder + "/file", mark + text);
+    CHECK(run(line + " " + folder + "/file").out == plain.out);
+  };
+  same("count --config", "input = 64\nwindow = 8\nq-tile = 8\nkv-tile = 4\n");
+  same(kSmall + " --batch", "{\"window\": [8]}\n");
+  same("schedule --mask", "11\n11\n");
+  same("reuse -i 512 --order", "0 1 2 3\n");
+  same(
+      "list presets --preset-file",
+      R"({"schema": "natten-sim.presets/1", "presets": [{"name": "mine", "layout": [64], "sources": {"layout": "me"}}]})");
+}
+
+}  // namespace

@@ -1,0 +1,60 @@
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <natten_sim/core/backward_schedule.hpp>
+
+#include "catch.hpp"
+#include "seed.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+TEST_CASE("copies of a mask share its cells until one is changed") {
+  const BlockMask first{2, 2, {TileWork::kFull, TileWork::kNone, TileWork::kPartial, TileWork::kFull}};
+  BlockMask second = first;
+  CHECK(&*std::as_const(second).work.begin() == &*first.work.begin());
+  second.work[1] = TileWork::kFull;
+  CHECK(&*std::as_const(second).work.begin() != &*first.work.begin());
+  CHECK(first.at(0, 1) == TileWork::kNone);
+  CHECK(second.at(0, 1) == TileWork::kFull);
+  CHECK_FALSE(first == second);
+  second.work[1] = TileWork::kNone;
+  CHECK(first == second);
+}
+
+TEST_CASE("the tiles that attend are those of the cells, also after a change") {
+  const std::uint64_t seed = natten_sim::test::random_seed();
+  INFO("seed " << seed);
+  std::mt19937_64 random(seed);
+  BlockMask mask{5, 7, std::vector<TileWork>(35, TileWork::kNone)};
+  for (int change = 0; change < 100; ++change) {
+    mask.work[random() % 35] = static_cast<TileWork>(random() % 3);
+    const AttendedTiles& tiles = mask.attended();
+    std::int64_t count = 0;
+    bool full = false, partial = false;
+    for (std::int32_t q = 0; q < 5; ++q) {
+      std::vector<std::int32_t> row;
+      for (std::int32_t kv = 0; kv < 7; ++kv) {
+        if (mask.at(q, kv) != TileWork::kNone) row.push_back(kv);
+        full = full || mask.at(q, kv) == TileWork::kFull;
+        partial = partial || mask.at(q, kv) == TileWork::kPartial;
+      }
+      CHECK(tiles.kv_of_q[static_cast<std::size_t>(q)] == row);
+      count += std::ssize(row);
+    }
+    for (std::int32_t kv = 0; kv < 7; ++kv) {
+      std::vector<std::int32_t> column;
+      for (std::int32_t q = 0; q < 5; ++q) {
+        if (mask.at(q, kv) != TileWork::kNone) column.push_back(q);
+      }
+      CHECK(tiles.q_of_kv[static_cast<std::size_t>(kv)] == column);
+    }
+    CHECK(tiles.count == count);
+    CHECK(tiles.some_full == full);
+    CHECK(tiles.some_partial == partial);
+  }
+}
+
+}  // namespace
