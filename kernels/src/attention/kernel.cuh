@@ -283,6 +283,18 @@ struct Cta {
             first_row, a.causal ? (min(first_row + kQTile, a.tokens) - 1) / kKvTile + 1 : a.kv_tiles};
   }
 
+  /// Written at once: nothing of it stays in registers.
+  __device__ __forceinline__ static void begin(ItemInterval& interval) {
+    interval.begin_ns = global_timer();
+    interval.begin_cycle = sm_cycles();
+    interval.cta = blockIdx.x;
+    interval.sm = sm_number();
+  }
+  __device__ __forceinline__ static void end(ItemInterval& interval) {
+    interval.end_ns = global_timer();
+    interval.end_cycle = sm_cycles();
+  }
+
   /// Notes the clock where a marked tile begins.
   __device__ __forceinline__ static void mark(ItemInterval& interval, int step) {
     const int offset = step - kFirstMarkedTile;
@@ -305,13 +317,7 @@ struct Cta {
       commit_copies();
     };
 
-    // Written at once: nothing of it stays in registers.
-    if (a.intervals != nullptr && threadIdx.x == 0) {
-      a.intervals[item].begin_ns = global_timer();
-      a.intervals[item].begin_cycle = sm_cycles();
-      a.intervals[item].cta = blockIdx.x;
-      a.intervals[item].sm = sm_number();
-    }
+    if (a.intervals != nullptr && threadIdx.x == 0) begin(a.intervals[item]);
     __syncthreads();  // the last item's tiles and rows of O are no longer read
     load_tile<kQTile>(q_shared, static_cast<const Element*>(a.q) + at.q_offset, at.first_row);
     load_k(0);
@@ -347,10 +353,7 @@ struct Cta {
       accumulate(o, s, v_shared + slot * kKvBytes);
     }
     store(o, sum, static_cast<Element*>(a.o) + at.q_offset, warp_row);
-    if (a.intervals != nullptr && threadIdx.x == 0) {
-      a.intervals[item].end_ns = global_timer();
-      a.intervals[item].end_cycle = sm_cycles();
-    }
+    if (a.intervals != nullptr && threadIdx.x == 0) end(a.intervals[item]);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/validate/cases/attention.hpp>
 #include <natten_sim/validate/cases/stream.hpp>
 #include <natten_sim/validate/measure/pace.hpp>
@@ -80,6 +81,60 @@ TEST_CASE("jitter is what successive items differ by, whatever distinguishes SMs
     if (each.begin_ns != 1000) mean += static_cast<double>(each.end_ns - each.begin_ns) / 50;
   }
   CHECK(near(pace.jitter, 20 / 0.9539 / mean * std::sqrt(10.0)));
+}
+
+/// Items of 2000 tiles of 100 cycles. Tiles vary by `tile`, items as a whole by `item`, and the clock changes
+/// from one item to the next: cycles do not show it, nanoseconds do.
+CtaPace pace_in_cycles(double tile, double item) {
+  constexpr int kCtas = 40, kItems = 30, kKvTiles = 2000;
+  RandomSequence random(7);
+  const auto deviation = [&] { return std::sqrt(3.0) * (2 * random.unit() - 1); };
+  std::vector<ItemInterval> intervals;
+  for (std::uint32_t cta = 0; cta < kCtas; ++cta) {
+    double cycle = 1000, ns = 1000;
+    for (int i = 0; i < kItems; ++i) {
+      ItemInterval each;
+      each.cta = each.sm = cta;
+      each.begin_cycle = static_cast<std::uint64_t>(cycle);
+      each.begin_ns = static_cast<std::uint64_t>(ns);
+      const double slowness = 1 + item * deviation(), begin = cycle;
+      for (int t = 0; t < kKvTiles; ++t) {
+        for (int mark = 0; mark < kernels::kItemMarks; ++mark) {
+          if (t == kernels::kFirstMarkedTile + kernels::tiles_to_mark(mark))
+            each.mark_cycles[static_cast<std::size_t>(mark)] = static_cast<std::uint64_t>(cycle);
+        }
+        cycle += 10000 * slowness * (1 + tile * deviation());
+      }
+      ns += (cycle - begin) * (i % 2 == 0 ? 0.5 : 0.6);
+      each.end_cycle = static_cast<std::uint64_t>(cycle);
+      each.end_ns = static_cast<std::uint64_t>(ns);
+      intervals.push_back(each);
+    }
+  }
+  return pace_of(intervals, kKvTiles);
+}
+
+/// What the timed model takes of it.
+study::MeasuredPace taken(const CtaPace& pace) {
+  Recording recording;
+  recording.head.device.profile = "h200";
+  RecordedRow row;
+  row.point = example_point(1);
+  row.pace = pace;
+  recording.rows = {row};
+  return kernel_paces(recording).at(0).pace;
+}
+
+TEST_CASE("cycles tell tiles from items, and neither is what the clock does") {
+  const CtaPace tiles = pace_in_cycles(0.04, 0);
+  CHECK(tiles.variation.size() == 12);  // 1, 2, 4 .. 1024 tiles and the item
+  CHECK(tiles.variation.front().tiles == 1);
+  CHECK(tiles.variation.back().tiles == 2000);
+  CHECK(tiles.jitter > 1);  // in nanoseconds the changing clock looks like tiles that vary by all of their time
+  CHECK(taken(tiles).jitter == Approx(0.04).epsilon(0.1));
+  CHECK(taken(tiles).item_jitter < 0.0005);
+  const study::MeasuredPace both = taken(pace_in_cycles(0.04, 0.01));
+  CHECK(both.item_jitter == Approx(0.01).epsilon(0.15));
 }
 
 TEST_CASE("what has no pace is refused: nothing, items that never had company, causal masks, streams") {

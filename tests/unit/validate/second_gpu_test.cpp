@@ -86,12 +86,16 @@ TEST_CASE("the H100's launch runs are those of half of its full launches of a CT
   CHECK(alike == 3);
 }
 
-TEST_CASE("of the 300 points frozen for the H100, full masks held and causal ones did not") {
-  // From the frozen file and the recording alone: no model of today is asked.
-  const Json frozen = read_json("predictions/h100_second_gpu.json");
-  const validate::Recording recording = validate::parse_recording(
-      read_text("recording", kData + "recordings/nvidia-h100-second-gpu.json"), "recording");
+/// Points with full and with causal masks of a file of predictions, and how many of them the timed model has
+/// within a tenth and within a quarter of what was measured. No model of today is asked.
+struct Held {
   int full = 0, full_within = 0, causal = 0, causal_within = 0;
+};
+Held held(const std::string& predictions, const std::string& recorded) {
+  const Json frozen = read_json("predictions/" + predictions);
+  const validate::Recording recording = validate::parse_recording(
+      read_text("recording", kData + "recordings/" + recorded), recorded);
+  Held result;
   for (const validate::RecordedRow& row : recording.rows) {
     const std::string key = validate::key_of(row.point);
     for (const Json& prediction : frozen.at("rows")) {
@@ -99,16 +103,29 @@ TEST_CASE("of the 300 points frozen for the H100, full masks held and causal one
       if (prediction[2].text() != "timed wavefronts") continue;
       const double off =
           std::abs(prediction[3].get<double>() / row.counters.at("dram_read_bytes").spread.median - 1);
-      const bool is_causal = key.find(" causal") != std::string::npos;
-      (is_causal ? causal : full) += 1;
-      if (is_causal) causal_within += off <= 0.25 ? 1 : 0;
-      if (!is_causal) full_within += off <= 0.1 ? 1 : 0;
+      const bool causal = key.find(" causal") != std::string::npos;
+      (causal ? result.causal : result.full) += 1;
+      if (causal) result.causal_within += off <= 0.25 ? 1 : 0;
+      if (!causal) result.full_within += off <= 0.1 ? 1 : 0;
     }
   }
-  CHECK(full == 142);
-  CHECK(causal == 158);
-  CHECK(full_within == 126);   // 88.7%
-  CHECK(causal_within == 52);  // 32.9%
+  return result;
+}
+
+TEST_CASE("of the 300 points frozen for the H100, full masks held and causal ones did not") {
+  const Held first = held("h100_second_gpu.json", "nvidia-h100-second-gpu.json");
+  CHECK(first.full == 142);
+  CHECK(first.causal == 158);
+  CHECK(first.full_within == 126);   // 88.7%
+  CHECK(first.causal_within == 52);  // 32.9%
+}
+
+TEST_CASE("of the 99 fresh points, frozen with paces in cycles, 71% of the causal ones held") {
+  const Held fresh = held("h100_fresh.json", "nvidia-h100-second-gpu-fresh.json");
+  CHECK(fresh.full == 30);
+  CHECK(fresh.causal == 69);
+  CHECK(fresh.full_within == 28);    // 93.3%
+  CHECK(fresh.causal_within == 49);  // 71.0%; 75% was the aim
 }
 
 }  // namespace
