@@ -138,7 +138,8 @@ Options<Flags> cost_rows() {
             .help = "Latency between reductions of two workers into one dQ tile; NEAR,FAR: within an L2 "
                     "partition and across [default]",
             .echo = Echo::kNever});
-  rows.add_key("handoff", path(schedule_part(&Parts::handoff), &study::Handoff::near));
+  rows.add_key("handoff", path(schedule_part(&Parts::handoff), &study::Handoff::near),
+               {.interval = {0, study::kMaxScheduleCost}, .accepted = kCostRange});
   rows.add("--handoff-far", path(schedule_part(&Parts::handoff), &study::Handoff::far),
            cost_about("H", "Across L2 partitions, FAR of --handoff [NEAR]"));
   add("--tax", &Costs::per_tile_tax, "The semaphore's cost, added to every ordered reduction [default]");
