@@ -2,6 +2,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/advise_report.hpp>
+#include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/text_table.hpp>
@@ -124,6 +125,16 @@ std::string device_text(const study::DeviceAdvice& advice, bool alone, const stu
          "\n";
 }
 
+/// Which preset was meant: its name may have been given by its beginning. Empty without one.
+std::string model_line(const study::AdviseAnswer& answer) {
+  for (const study::DeviceAdvice& advice : answer.devices) {
+    if (advice.choices.empty()) continue;
+    const study::CountAnswer& count = advice.choices.front().count;
+    if (count.preset) return preset_line(*count.preset, input_of(count.forward.problem.mask)) + "\n";
+  }
+  return "";
+}
+
 }  // namespace
 
 Json advise_result(const study::AdviseAnswer& answer, const study::Context& context) {
@@ -153,7 +164,7 @@ std::string advise_csv(const study::AdviseAnswer& answer, const study::Context& 
 
 std::string advise_text(const study::AdviseAnswer& answer, const study::Context& context) {
   const std::string table = choices_table(answer);
-  std::string text = table;
+  std::string text = model_line(answer) + table;
   for (const study::DeviceAdvice& advice : answer.devices) {
     text += (text.empty() ? "" : "\n") + device_text(advice, answer.devices.size() == 1, context);
   }

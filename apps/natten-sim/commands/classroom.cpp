@@ -33,8 +33,10 @@ fs::path installed_pages() {
 fs::path pages_of(const ClassroomFlags& flags) {
   const fs::path folder = flags.pages ? fs::path(*flags.pages) : installed_pages();
   if (fs::exists(folder / kFirstPage)) return folder;
-  throw InvalidParameter("pages", flags.pages ? *flags.pages : "not installed with this program",
-                         "a folder that scripts/build_web.sh has written");
+  throw InvalidParameter(
+      "pages", flags.pages ? *flags.pages : "none",
+      flags.pages ? "a folder that scripts/build_web.sh has written"
+                  : "the folder that scripts/build_web.sh has written: none came with this program");
 }
 
 /// The names of the files, sorted. @throws InvalidParameter when the folder cannot be written.

@@ -48,7 +48,7 @@ struct AskedComparison {
   std::optional<std::string> recorded, ncu_csv;
   std::string ncu_kernel;
   PointWords point;
-  std::optional<std::string> profile, out, view;
+  std::optional<std::string> profile, out, profile_device, view;
   bool resume = false, check_only = false, rows = false;
   validate::RunOptions run;
   Fidelity fidelity = Fidelity::kClosedForm;
@@ -84,7 +84,8 @@ Keywords<AskedComparison> comparison_keywords(bool profile) {
       "attention");
   add(profile, "profile", &F::profile,
       std::string("Device profile of the GPU that was profiled [") + validate::kProfiledDevice + "]");
-  rows.echo_only("out", &F::out).echo_only("resume", &F::resume).echo_only("check_only", &F::check_only);
+  rows.echo_only("out", &F::out).echo_only("profile_device", &F::profile_device);
+  rows.echo_only("resume", &F::resume).echo_only("check_only", &F::check_only);
   rows.echo_only("repetitions", timing(&T::repetitions)).echo_only("warm_up_ms", timing(&T::warm_up_ms));
   rows.echo_only("inputs", timing(&T::inputs));
   rows.add("fidelity", &F::fidelity, "closed-form, or timed: also simulate in time (a minute) [default]");

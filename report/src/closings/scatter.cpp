@@ -11,6 +11,9 @@ constexpr double kWorthARemedy = 1.02;
 
 std::string limit_of(const study::ScatterAnswer& answer) {
   const ContentionPrediction& prediction = answer.cost.prediction;
+  if (2 * prediction.launch_ns > prediction.time_ns)
+    return fmt::format("the launch takes {} of {}", time_text(prediction.launch_ns),
+                       time_text(prediction.time_ns));
   switch (prediction.bound) {
     case ContentionBound::kHottestAddress:
       return fmt::format("{} additions to the hottest row wait for each other ({})",

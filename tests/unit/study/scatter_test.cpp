@@ -58,7 +58,7 @@ TEST_CASE("a scatter question without numbers is 65,536 bf16 rows of 256 into 32
 
 TEST_CASE("what a scatter question does not ask for is not in the answer") {
   ScatterQuestion question;
-  question.updates = 1000;
+  question.updates = 10000;  // uniform: enough for the stream to take longer than two updates of a row
   const ScatterAnswer plain = study::scatter(question, scatter_context());
   CHECK_FALSE(plain.cost.remedies.has_value());
   CHECK_FALSE(plain.cost.words.has_value());

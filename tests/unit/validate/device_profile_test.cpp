@@ -30,6 +30,7 @@ DeviceSamples samples_of(const std::string& gpu) {
 
 std::vector<Device> devices_of(const std::string& json) {
   Catalog catalog;
+  catalog.backends = builtin_catalog().backends;
   add_devices(catalog, json, "mine.json");
   return catalog.devices;
 }
