@@ -285,6 +285,7 @@ class SearchInput(Record):
     dense_axes: Final[tuple[int, ...]]
     any: Final[bool]
     objective: Final[str]
+    rest_ms: Final[float]
     answer: Final[str]
     distinct: Final[str]
     top: Final[int]
@@ -297,7 +298,6 @@ class SearchInput(Record):
     dtype: Final[str]
     attention_share: Final[float]
     dense_steps: Final[str]
-    rest_ms: Final[float]
 
 class Tile(Record):
     q_tile: Final[tuple[int, ...]]
@@ -1027,6 +1027,7 @@ class ComparisonInput(Record):
     point: Final[tuple[Any, ...]]
     profile: Final[None]
     out: Final[None]
+    profile_device: Final[None]
     resume: Final[bool]
     check_only: Final[bool]
     repetitions: Final[int]

@@ -278,7 +278,7 @@ def test_dicts_of_runs_are_calibrated_as_their_table() -> None:
     timed = natten_sim.time(**asked, catalog=catalog)
     # Costs are stored with four digits; copies, which these runs do not time, keep the device's shipped rate.
     assert timed.time_ms and timed.time_ms.kernel == pytest.approx(answer.runs[0].predicted_ms, rel=1e-3)
-    assert timed.time_ms.permutation > 0
+    assert timed.time_ms.permutation is not None and timed.time_ms.permutation > 0
     for wrong in ([], [3], None, [{"input": 8}]):
         with pytest.raises(natten_sim.Error):
             natten_sim.calibrate(wrong)  # type: ignore[arg-type]
