@@ -55,12 +55,13 @@ bool LineScanner::read_integer(std::int64_t& value) {
   const bool negative = at_ != end_ && *at_ == '-';
   if (negative) ++at_;
   const char* begin = at_;
-  value = 0;
-  while (at_ != end_ && is_digit(*at_)) value = 10 * value + (*at_++ - '0');
+  while (at_ != end_ && is_digit(*at_)) ++at_;
   const auto digits = at_ - begin;
   constexpr std::ptrdiff_t kMostDigits = 18;
   if (digits == 0 || digits > kMostDigits || (digits > 1 && *begin == '0')) return false;
   if (at_ != end_ && (*at_ == '.' || *at_ == 'e' || *at_ == 'E')) return false;
+  value = 0;
+  for (const char* digit = begin; digit != at_; ++digit) value = 10 * value + (*digit - '0');
   if (negative) value = -value;
   return true;
 }

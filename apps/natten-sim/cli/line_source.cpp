@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -29,9 +28,8 @@ LineSource::~LineSource() {
 
 bool LineSource::next(std::string_view& line, const std::function<void()>& before_read) {
   while (true) {
-    const void* found = std::memchr(buffer_.data() + searched_, '\n', end_ - searched_);
-    if (found != nullptr) {
-      const auto at = static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.data());
+    const std::size_t at = std::string_view(buffer_.data(), end_).find('\n', searched_);
+    if (at != std::string_view::npos) {
       line = {buffer_.data() + begin_, at - begin_};
       begin_ = searched_ = at + 1;
       return true;
