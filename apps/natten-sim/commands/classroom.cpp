@@ -32,7 +32,8 @@ fs::path installed_pages() {
 
 fs::path pages_of(const ClassroomFlags& flags) {
   const fs::path folder = flags.pages ? fs::path(*flags.pages) : installed_pages();
-  if (fs::exists(folder / kFirstPage)) return folder;
+  std::error_code unreadable;
+  if (fs::exists(folder / kFirstPage, unreadable)) return folder;
   throw InvalidParameter(
       "pages", flags.pages ? *flags.pages : "none",
       flags.pages ? "a folder that scripts/build_web.sh has written"
@@ -45,11 +46,13 @@ std::vector<std::string> copy_pages(const fs::path& from, const std::string& to)
   std::error_code failed;
   fs::create_directories(to, failed);
   if (failed || !fs::is_directory(to)) throw InvalidParameter("out", to, "a folder that can be made");
-  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
-    if (!entry.is_regular_file()) continue;
-    names.push_back(entry.path().filename().string());
-    write_file((fs::path(to) / names.back()).string(), read_text("pages", entry.path().string()));
+  for (fs::directory_iterator entry(from, failed), none; !failed && entry != none; entry.increment(failed)) {
+    std::error_code unknown;
+    if (!entry->is_regular_file(unknown)) continue;
+    names.push_back(entry->path().filename().string());
+    write_file((fs::path(to) / names.back()).string(), read_text("pages", entry->path().string()));
   }
+  if (failed) throw InvalidParameter("pages", from.string(), "a folder that can be read");
   std::sort(names.begin(), names.end());
   return names;
 }
