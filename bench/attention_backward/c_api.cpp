@@ -12,6 +12,7 @@
 namespace {
 
 using namespace natten_sim;
+namespace backward = natten_sim::kernels::attention_backward;
 
 void lay_out_heads_last(backward::Problem& problem) {
   namespace forward = natten_sim::kernels::attention_forward;
@@ -21,7 +22,7 @@ void lay_out_heads_last(backward::Problem& problem) {
 
 ScheduleTable require_table(const backward::Problem& problem, const backward::KernelShape& kernel,
                             const char* algorithm, std::int32_t workers) {
-  const std::optional<ScheduleTable> table = bench::table_of(problem, kernel, algorithm, workers);
+  const auto table = bench::table_of(problem, kernel, algorithm, workers);
   if (!table) throw InvalidParameter("algorithm", std::string(algorithm) + " does not apply to this problem");
   return *table;
 }
