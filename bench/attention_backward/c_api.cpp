@@ -23,7 +23,10 @@ void lay_out_heads_last(backward::Problem& problem) {
 ScheduleTable require_table(const backward::Problem& problem, const backward::KernelShape& kernel,
                             const char* algorithm, std::int32_t workers) {
   const auto table = bench::table_of(problem, kernel, algorithm, workers);
-  if (!table) throw InvalidParameter("algorithm", std::string(algorithm) + " does not apply to this problem");
+  if (!table) {
+    throw InvalidParameter("algorithm", algorithm, "one that applies to this mask and number of workers",
+                           "natten-sim list algorithms");
+  }
   return *table;
 }
 
