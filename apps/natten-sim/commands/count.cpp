@@ -216,7 +216,8 @@ std::string render(const CountFlags& flags, const CountAnswer& answer, const stu
 }
 
 int run_count(const CountFlags& flags) {
-  study::Context context = make_context(flags.files);
+  AnswerContext kept(flags.files);
+  study::Context& context = kept.get();
   if (flags.batch) return run_batch(flags, context);
   if (flags.svg && flags.svg == flags.output.output)
     throw InvalidParameter("svg", *flags.svg, "another file than --output");
