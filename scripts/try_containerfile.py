@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs the steps of Containerfile on this machine, in folders of its own, where no registry of images can be reached.
 
-usage: scripts/try_containerfile.py FOLDER
+usage: scripts/try_containerfile.py FOLDER [CMAKE_ARGUMENT...]
 
 /source is this clone, /build, /out and the roots of the stages are folders in FOLDER. Packages are not installed:
 apt-get says whether it could. The last stage is a folder that holds what the image would, and nothing else; its
-program runs there by chroot, as root. What this does not try: the base image, and the engine that builds.
+program runs there by chroot, as root. CMAKE_ARGUMENTs join those of its configuration. What this does not try: the base image, and the engine that builds.
 """
 import os
 import pathlib
@@ -30,8 +30,8 @@ def instructions(text):
 
 
 class Trial:
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, arguments):
+        self.folder, self.arguments = folder, arguments
         self.stages = {}
         self.root = None
         self.entry = None
@@ -52,6 +52,7 @@ class Trial:
             rest = rest.removeprefix("apt-get update && ").replace("apt-get install", "apt-get install --simulate", 1) + " >/dev/null"
         else:
             rest = re.sub(r"(?<![\w./])/(source|build|out)\b", lambda match: shlex.quote(self.here(match[0])), rest)
+            rest = re.sub(r"^cmake -S \S+", lambda match: shlex.join([*match[0].split(), *self.arguments]), rest)
         print("+", rest, flush=True)
         subprocess.run(["bash", "-euo", "pipefail", "-c", rest], check=True)
 
@@ -78,10 +79,10 @@ class Trial:
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         print(__doc__.strip())
-        return 0 if len(sys.argv) == 2 else 2
-    trial = Trial(pathlib.Path(sys.argv[1]).resolve())
+        return 0 if len(sys.argv) > 1 else 2
+    trial = Trial(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:])
     trial.folder.mkdir(parents=True, exist_ok=True)
     for keyword, rest in instructions((ROOT / "Containerfile").read_text(encoding="utf-8")):
         getattr(trial, f"step_{keyword.lower()}")(rest)
