@@ -1,6 +1,7 @@
 #include "cases.hpp"
 
 #include <span>
+#include <utility>
 
 namespace natten_sim::bench {
 namespace {
@@ -59,6 +60,24 @@ void add_every_kernel(std::vector<Case>& cases) {
     cases.back().problem.head_dim = 96;
     cases.back().padding = 9;
     if (kernel.pairs) cases.back().problem.pairs = random_pairs(900, 1300, 3);
+  }
+}
+
+/// Both rules of drawing, whatever a launch would choose.
+void add_draws(std::vector<Case>& cases) {
+  for (const KernelShape& kernel : backward::built_kernels()) {
+    for (const char* algorithm : {"ascending", "descending", "spt"}) {
+      for (const auto& [draws, what] : {std::pair{backward::Draws::kEarly, "drawn early, "},
+                                        std::pair{backward::Draws::kInTime, "drawn in time, "}}) {
+        cases.push_back(make_case(kernel, 5, 5, 1300, 1300, kCausal, algorithm, what));
+        Case& made = cases.back();
+        made.workers = 20;
+        made.repeats = 10;
+        made.delay_ns = 3000;
+        made.draws = draws;
+        if (kernel.pairs) made.problem.pairs = random_pairs(1300, 1300, 4);
+      }
+    }
   }
 }
 
@@ -144,6 +163,7 @@ void add_long(std::vector<Case>& cases, const KernelShape& kernel) {
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   add_every_kernel(cases);
+  add_draws(cases);
   for (const std::int64_t head_dim : {128, 64}) {
     Problem problem;
     problem.head_dim = head_dim;

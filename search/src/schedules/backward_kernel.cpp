@@ -47,6 +47,16 @@ double bytes_around(const BackwardCall& call) {
 
 }  // namespace schedules
 
+double call_us(const ScheduleCostSet& costs, const BackwardKernel& kernel, const BackwardCall& call,
+               ReductionMode mode, double makespan_us) {
+  constexpr double kUsOfS = 1e6, kUsOfMs = 1000;
+  double us = makespan_us + costs.launch_us + kernel.other_bytes(call, mode) / costs.other_bytes_per_s * kUsOfS;
+  if (mode == ReductionMode::kDeterministic) us += costs.ordered_launch_us;
+  if (kernel.cleared_bytes != nullptr && costs.clearing_bytes_per_s > 0)
+    us += kernel.cleared_bytes(call, mode) / costs.clearing_bytes_per_s * kUsOfS;
+  return us * (1 + costs.slowdown * us / (us + kUsOfMs * costs.slowdown_ms));
+}
+
 const std::vector<BackwardKernel>& backward_kernels() {
   static const std::vector<BackwardKernel> kernels = [] {
     std::vector<BackwardKernel> all = schedules::built_in_backward_kernels();

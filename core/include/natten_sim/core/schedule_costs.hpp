@@ -39,6 +39,9 @@ struct TaskCosts {
   /// Unordered full masks: chains of one head in step add to the same dQ tile at a time. Compute grows by
   /// this fraction when they fill all workers, and in proportion below.
   double crowding = 0;
+  /// More before the first compute of a chain that is drawn (dynamic dispatch): until then nobody knows what to
+  /// load for it.
+  double draw_us = 0;
 
   friend bool operator==(const TaskCosts&, const TaskCosts&) = default;
 };
@@ -76,6 +79,8 @@ struct ScheduleCostSet {
   double ordered_launch_us = 0;  ///< once more when deterministic: clearing semaphores
   /// Rate at which the kernels before and after the main one move their bytes.
   double other_bytes_per_s = 0;
+  /// Rate at which dQ is cleared for a call without order; 0: it is cleared by those kernels.
+  double clearing_bytes_per_s = 0;
   double slowdown = 0;     ///< of runs much longer than `slowdown_ms`: power, as a fraction
   double slowdown_ms = 1;  ///< a run of this length has half of it
   ScheduleCostEvidence fit;
@@ -93,8 +98,9 @@ struct ScheduleCostSet {
   }
 };
 
-/// As a schedule runs them; ordered reductions pay their turn.
-[[nodiscard]] inline BackwardCosts backward_costs(const ScheduleCostSet& set, const TaskCosts& tasks) {
+/// As a schedule runs them; ordered reductions pay their turn, and chains that are drawn their draw.
+[[nodiscard]] inline BackwardCosts backward_costs(const ScheduleCostSet& set, const TaskCosts& tasks,
+                                                  Dispatch dispatch = Dispatch::kStatic) {
   BackwardCosts costs;
   costs.compute = tasks.compute_us;
   costs.compute_partial = tasks.compute_partial_us;
@@ -102,7 +108,7 @@ struct ScheduleCostSet {
   costs.per_tile_tax = tasks.turn_us;
   costs.handoff = tasks.handoff_us;
   costs.reduce_kv = tasks.reduce_kv_us;
-  costs.prologue = tasks.prologue_us;
+  costs.prologue = tasks.prologue_us + (dispatch == Dispatch::kDynamic ? tasks.draw_us : 0);
   costs.epilogue = tasks.epilogue_us;
   costs.writer_stages = set.writer_stages;
   return costs;
