@@ -19,10 +19,11 @@ struct Table {
   BackwardSchedule schedule;
 };
 
-/// Head dimension 128: tiles of 64 queries and 128 keys.
+/// Head dimension 128: tiles of 64 queries and 128 keys; 64: of 128 and 128.
 Table table_of(const std::string& algorithm, const Band& mask, std::int64_t tokens, std::int64_t heads,
-               std::int32_t workers = 132) {
+               std::int32_t workers = 132, std::int64_t head_dim = 128) {
   Problem problem;
+  problem.head_dim = head_dim;
   problem.heads = problem.heads_kv = heads;
   problem.q_tokens = problem.kv_tokens = tokens;
   problem.mask = mask;
@@ -91,6 +92,20 @@ TEST_CASE("chains are drawn in time where they stand in line for turns, and earl
   }
   early("best", kCausal, 1024, 32);
   CHECK(draws_of("descending", kCausal, 2048, 128) == Draws::kInTime);
+  CHECK(draws_of("outside-in", kCausal, 1024, 256) == Draws::kInTime);
+  // Descending chains of 16,384 tokens wait, but not for chains that were drawn early.
+  early("descending", kCausal, 16384, 16);
+}
+
+TEST_CASE("chains of four tasks are drawn early, those of eight in time") {
+  for (const char* algorithm : {"ascending", "descending"}) {
+    const Table four = table_of(algorithm, kCausal, 512, 1024, 132, 64);
+    REQUIRE(four.tiles.mask.q_tiles == 4);
+    CHECK(best_draws(four.tiles, four.schedule) == Draws::kEarly);
+    const Table eight = table_of(algorithm, kCausal, 1024, 512, 132, 64);
+    REQUIRE(eight.tiles.mask.q_tiles == 8);
+    CHECK(best_draws(eight.tiles, eight.schedule) == Draws::kInTime);
+  }
 }
 
 }  // namespace
