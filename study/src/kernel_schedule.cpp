@@ -107,7 +107,7 @@ double crowded(const TaskCosts& tasks, const BackwardProblem& problem, Reduction
 
 BackwardCosts run_costs(const ScheduleCostSet& set, const TaskCosts& tasks, const BackwardProblem& problem,
                         ReductionMode mode, Dispatch dispatch) {
-  BackwardCosts costs = backward_costs(set, tasks, dispatch);
+  BackwardCosts costs = chain_costs(set, tasks, problem.mask, dispatch);
   const double factor = crowded(tasks, problem, mode);
   costs.compute *= factor;
   costs.compute_partial *= factor;

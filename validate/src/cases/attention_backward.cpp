@@ -153,8 +153,8 @@ backward::Plan launch_plan(const Bench& bench, const AttentionBackwardCase& poin
 }
 
 /// Costs in whole nanoseconds: sums are exact, and ties do not hang on the last bit.
-BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, Dispatch dispatch, bool ordered) {
-  BackwardCosts costs = backward_costs(set, tasks, dispatch);
+BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, const SchedulePhase& phase, bool ordered) {
+  BackwardCosts costs = chain_costs(set, tasks, phase.problem.mask, phase.schedule.dispatch);
   if (!ordered) costs.per_tile_tax = 0;
   for (double* cost : {&costs.compute, &costs.compute_partial, &costs.reduce, &costs.per_tile_tax,
                        &costs.handoff, &costs.prologue, &costs.epilogue})
@@ -254,7 +254,7 @@ std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fid
   if (tasks == nullptr) return {};
   SchedulePlan made = plan(device.sms->value, device.l2.bytes->value);
   SchedulePhase& phase = made.phases.front();
-  phase.costs = costs_of(*set, *tasks, phase.schedule.dispatch, ordered);
+  phase.costs = costs_of(*set, *tasks, phase, ordered);
   if (!ordered) phase.schedule.dq_order.clear();
   const auto run = attempt_run(made);
   if (!std::holds_alternative<PlanRun>(run)) return {};

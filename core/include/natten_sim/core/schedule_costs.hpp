@@ -39,8 +39,8 @@ struct TaskCosts {
   /// Unordered full masks: chains of one head in step add to the same dQ tile at a time. Compute grows by
   /// this fraction when they fill all workers, and in proportion below.
   double crowding = 0;
-  /// More before the first compute of a chain that is drawn (dynamic dispatch): until then nobody knows what to
-  /// load for it.
+  /// More before the first compute of a chain that is drawn (dynamic dispatch) by a worker whose chains have one
+  /// or two tasks: longer ones hide it.
   double draw_us = 0;
 
   friend bool operator==(const TaskCosts&, const TaskCosts&) = default;
@@ -98,9 +98,8 @@ struct ScheduleCostSet {
   }
 };
 
-/// As a schedule runs them; ordered reductions pay their turn, and chains that are drawn their draw.
-[[nodiscard]] inline BackwardCosts backward_costs(const ScheduleCostSet& set, const TaskCosts& tasks,
-                                                  Dispatch dispatch = Dispatch::kStatic) {
+/// As a schedule runs them; ordered reductions pay their turn.
+[[nodiscard]] inline BackwardCosts backward_costs(const ScheduleCostSet& set, const TaskCosts& tasks) {
   BackwardCosts costs;
   costs.compute = tasks.compute_us;
   costs.compute_partial = tasks.compute_partial_us;
@@ -108,7 +107,7 @@ struct ScheduleCostSet {
   costs.per_tile_tax = tasks.turn_us;
   costs.handoff = tasks.handoff_us;
   costs.reduce_kv = tasks.reduce_kv_us;
-  costs.prologue = tasks.prologue_us + (dispatch == Dispatch::kDynamic ? tasks.draw_us : 0);
+  costs.prologue = tasks.prologue_us;
   costs.epilogue = tasks.epilogue_us;
   costs.writer_stages = set.writer_stages;
   return costs;
