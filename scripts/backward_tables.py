@@ -126,8 +126,8 @@ def errors(rows):
 
 
 def ratios_of(rows):
-    """Ordered rows that were judged, with the error of their ratio to unordered. A fitted unordered time counts as
-    measured: nothing was promised of it."""
+    """Ordered rows that were judged, with the error of their ratio to unordered. Where the unordered point was
+    fitted to, its fitted time stands for the promise."""
     base = {row["problem"]: row for row in rows if not row["ordered"]}
     for row in rows:
         if row["ordered"] and row["judged"] and row["problem"] in base:
@@ -162,7 +162,7 @@ def ratios(rows):
         for a, b in itertools.combinations(orders, 2):
             if max(a["ms"], b["ms"]) / min(a["ms"], b["ms"]) > 1.03:
                 pairs += 1
-                right += (a["ms"] < b["ms"]) == (a["promised"] < b["promised"])
+                right += (a["ms"] - b["ms"]) * (a["promised"] - b["promised"]) > 0
     print(f"Pairs of orders of a problem that differ by more than 3%: {right} of {pairs} the right way round.\n")
 
 
