@@ -200,7 +200,7 @@ TEST_CASE("head dimensions 64, 96 and 128 have a kernel, and pairs one of their 
 }
 
 TEST_CASE("both engines have the same tiles, so that a table of one is a table of the other") {
-  const AttentionEngine mma = AttentionEngine::kMmaSync;
+  const auto mma = kernels::AttentionEngine::kMmaSync;
   for (const int head_dim : {64, 96, 128}) {
     Problem problem;
     problem.heads = problem.heads_kv = 2;
