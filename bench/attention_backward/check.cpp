@@ -270,8 +270,9 @@ bool run_random_tables(const kernels::GpuInfo& gpu, int count, kernels::Attentio
     }
   }
   const bool passed = wrong == 0 && different == 0;
-  std::printf("%-4s %s: %d random tables, seed %llu: %d wrong, %d of %d repeats differ\n", passed ? "ok" : "FAIL",
-              to_string(engine), ran, static_cast<unsigned long long>(seed), wrong, different, ran / 10);
+  std::printf("%-4s %s: %d random tables, seed %llu: %d wrong, %d of %d repeats differ\n",
+              passed ? "ok" : "FAIL", to_string(engine), ran, static_cast<unsigned long long>(seed), wrong,
+              different, ran / 10);
   return passed;
 }
 

@@ -3,18 +3,18 @@
 //   attention_backward_bench check [FILTER [FOLDER]]   whole gradients against the oracles; dumps of failures
 //   attention_backward_bench tables                    the host half of these checks, without a GPU
 //   attention_backward_bench random [COUNT [ENGINE]]   random tables that finish
-//   attention_backward_bench dropped [ENGINE]          a turn that is never passed on: must trap (then exit 0)
-//   attention_backward_bench orders [TOKENS [HEAD_DIM [TABLE...]]]   unordered, every schedule, these tables
-//   attention_backward_bench ladder [TOKENS [HEAD_DIM [REST_MS]]]   steps of the version ladder, both engines
-//   attention_backward_bench once [TOKENS]             each of these once, for a profiler
+//   attention_backward_bench dropped [ENGINE]          a turn that is never passed on: must trap (then exit
+//   0) attention_backward_bench orders [TOKENS [HEAD_DIM [TABLE...]]]   unordered, every schedule, these
+//   tables attention_backward_bench ladder [TOKENS [HEAD_DIM [REST_MS]]]   steps of the version ladder, both
+//   engines attention_backward_bench once [TOKENS]             each of these once, for a profiler
 //   attention_backward_bench reductions                bulk additions and turns, without attention
 //   attention_backward_bench stages HOW                a stage of shared memory by itself, for racecheck
 //   attention_backward_bench groups [TOKENS [HEAD_DIM]]  GQA, chains of a head and of a group
 //   attention_backward_bench record TOKENS FOLDER [HEADS [WORKERS]]   tables and times of every task
 //
 // An engine is wgmma (sm_90) or mma.sync (sm_80 and later); none: the faster one that runs. `check mma.sync`
-// checks that one alone. Times are medians over repetitions in which variants take turns, the L2 flushed before
-// each launch. Exit 77 without a GPU that runs it, 1 if a check fails.
+// checks that one alone. Times are medians over repetitions in which variants take turns, the L2 flushed
+// before each launch. Exit 77 without a GPU that runs it, 1 if a check fails.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -40,7 +40,8 @@ int main(int argc, char** argv) {
     const natten_sim::kernels::GpuInfo gpu = natten_sim::kernels::open_gpu();
     if (what == "check") return run_checks(gpu, word(1), word(2)) ? 0 : 1;
     const auto engine_of = [&](const std::string& name) {
-      return name.empty() ? best_engine(gpu) : natten_sim::parse_name<natten_sim::kernels::AttentionEngine>(name);
+      return name.empty() ? best_engine(gpu)
+                          : natten_sim::parse_name<natten_sim::kernels::AttentionEngine>(name);
     };
     if (what == "random")
       return run_random_tables(gpu, static_cast<int>(number(1, 1000)), engine_of(word(2))) ? 0 : 1;

@@ -10,10 +10,9 @@ namespace natten_sim::bench {
 
 namespace backward = natten_sim::kernels::attention_backward;
 
-/// All tensors of a problem. Q, K, V and dO are random by seed, O and LSE come from the forward kernel (or, where
-/// that does not run, from the oracle's forward); every
-/// other element of their buffers, behind the last token of each head (`padding` tokens) and behind the last
-/// head, is NaN, and so are the gradients.
+/// All tensors of a problem. Q, K, V and dO are random by seed, O and LSE come from the forward kernel (or,
+/// where that does not run, from the oracle's forward); every other element of their buffers, behind the last
+/// token of each head (`padding` tokens) and behind the last head, is NaN, and so are the gradients.
 class Storage {
  public:
   Storage(const kernels::GpuInfo& gpu, backward::Problem& problem, std::int64_t padding, std::uint64_t seed);

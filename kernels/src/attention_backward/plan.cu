@@ -81,8 +81,14 @@ struct Plan::Prepared {
 void Plan::Prepared::prepare_maps(const Problem& problem, const Tensors& tensors) {
   const KernelShape& shape = instance->shape;
   if (shape.engine == AttentionEngine::kMmaSync) {
-    arguments.rows = {tensors.q, tensors.d_o, tensors.k, tensors.v, row_strides(problem.q),
-                      row_strides(problem.o), row_strides(problem.k), row_strides(problem.v)};
+    arguments.rows = {tensors.q,
+                      tensors.d_o,
+                      tensors.k,
+                      tensors.v,
+                      row_strides(problem.q),
+                      row_strides(problem.o),
+                      row_strides(problem.k),
+                      row_strides(problem.v)};
     return;
   }
   arguments.q = rows_map(problem, tensors.q, problem.q, problem.heads, problem.q_tokens, shape.q_tile);

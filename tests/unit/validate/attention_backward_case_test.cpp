@@ -34,7 +34,8 @@ TEST_CASE("a point of the backward is a problem, a schedule and whether its turn
 }
 
 TEST_CASE("the backward's mma.sync engine is a point of its own, for which no costs were fitted") {
-  const std::vector<std::string> words = {"tokens=2048", "mask=causal", "algorithm=spt", "mode=deterministic"};
+  const std::vector<std::string> words = {"tokens=2048", "mask=causal", "algorithm=spt",
+                                          "mode=deterministic"};
   std::vector<std::string> mma = words, wgmma = words;
   mma.emplace_back("engine=mma.sync");
   wgmma.emplace_back("engine=wgmma");

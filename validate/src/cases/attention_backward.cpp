@@ -153,9 +153,9 @@ backward::Plan launch_plan(const Bench& bench, const AttentionBackwardCase& poin
   const backward::Problem problem = point.problem();
   const SchedulePlan plan = point.plan(bench.gpu().sms, bench.gpu().l2_bytes);
   const SchedulePhase& phase = plan.phases.front();
-  return backward::Plan(bench.gpu(), problem, backward::best_kernel(problem, point.engine), phase.problem, phase.schedule,
-                        point.ordered ? backward::Turns::kOrdered : backward::Turns::kUnordered,
-                        buffers.tensors());
+  return backward::Plan(
+      bench.gpu(), problem, backward::best_kernel(problem, point.engine), phase.problem, phase.schedule,
+      point.ordered ? backward::Turns::kOrdered : backward::Turns::kUnordered, buffers.tensors());
 }
 
 /// Costs in whole nanoseconds: sums are exact, and ties do not hang on the last bit.
@@ -248,11 +248,10 @@ std::string AttentionBackwardCase::group() const {
 }
 
 std::vector<Parameter> AttentionBackwardCase::parameters() const {
-  std::vector<Parameter> all = {{"kernel", kBackwardName}, {"batch", batch},
-                                {"heads", heads},          {"head_dim", head_dim},
-                                {"tokens", tokens},        {"dtype", to_string(dtype)},
-                                {"mask", mask_text(mask)}, {"algorithm", algorithm},
-                                {"mode", turns_name(ordered)}};
+  std::vector<Parameter> all = {
+      {"kernel", kBackwardName}, {"batch", batch},         {"heads", heads},
+      {"head_dim", head_dim},    {"tokens", tokens},       {"dtype", to_string(dtype)},
+      {"mask", mask_text(mask)}, {"algorithm", algorithm}, {"mode", turns_name(ordered)}};
   if (!engine_suffix(engine).empty()) all.push_back({"engine", to_string(engine)});
   return all;
 }
