@@ -160,7 +160,8 @@ void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
       add(variants, problem, kernel, algorithm, workers, Turns::kOrdered, algorithm);
       if (variants.empty() || variants.back().table.schedule.dispatch == Dispatch::kStatic) continue;
       Variant other = variants.back();  // under the rule that the launch does not choose
-      const bool early = backward::best_draws(other.table.problem, other.table.schedule) == backward::Draws::kEarly;
+      const bool early =
+          backward::best_draws(other.table.problem, other.table.schedule) == backward::Draws::kEarly;
       other.draws = early ? backward::Draws::kInTime : backward::Draws::kEarly;
       other.name += early ? ", drawn in time" : ", drawn early";
       variants.push_back(std::move(other));

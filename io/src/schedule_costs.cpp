@@ -43,7 +43,8 @@ void read_optional(const StrictObject& fields, const NumberField<Target> (&list)
   for (const NumberField<Target>& field : list) {
     if (!fields.has(field.key)) continue;
     target.*field.member = fields.number(field.key);
-    if (!(target.*field.member >= 0 && target.*field.member <= kMostCost)) fields.fail(field.key, "0 to 1e15");
+    if (!(target.*field.member >= 0 && target.*field.member <= kMostCost))
+      fields.fail(field.key, "0 to 1e15");
   }
 }
 
@@ -93,10 +94,10 @@ void put_optional(const NumberField<Target> (&list)[kCount], const Target& from,
 
 void add_schedule_costs(Catalog& catalog, std::string_view json, const std::string& where) {
   const Json document = parse_strict(json, where, kCostsSchema);
-  const StrictObject fields(document, where,
-                            keys_of(kCallCosts, {"schema", "name", "kernel", "device", "head_dim", "dtypes",
-                                                 "ctas_per_sm", "writer_stages", "tasks", "fit",
-                                                 "clearing_bytes_per_s"}));
+  const StrictObject fields(
+      document, where,
+      keys_of(kCallCosts, {"schema", "name", "kernel", "device", "head_dim", "dtypes", "ctas_per_sm",
+                           "writer_stages", "tasks", "fit", "clearing_bytes_per_s"}));
   ScheduleCostSet costs;
   costs.name = fields.text("name");
   costs.kernel = fields.text("kernel");

@@ -169,8 +169,9 @@ Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel
   require_runnable(problem, kernel, tiles, schedule);
   Prepared& p = *prepared_;
   p.ordered = turns == Turns::kOrdered && !schedule.dq_order.empty();
-  p.instance = &find_instance(
-      kernel, !p.ordered ? Draws::kEarly : faults.draws ? *faults.draws : best_draws(tiles, schedule));
+  p.instance = &find_instance(kernel, !p.ordered     ? Draws::kEarly
+                                      : faults.draws ? *faults.draws
+                                                     : best_draws(tiles, schedule));
   require_fits(gpu, problem, *p.instance, tiles, schedule);
   p.ctas = std::min<int>(tiles.workers, gpu.sms);
   Arguments& a = p.arguments;

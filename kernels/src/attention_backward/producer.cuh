@@ -95,10 +95,10 @@ __device__ __forceinline__ void load_rows(std::uint8_t* target, const CUtensorMa
   }
 }
 
-/// `closes`: the loader will wait for the turn of this task's addition, to draw a chain in time. A barrier does
-/// not tell a phase from the one after the next. So the use of the buffer before this one is waited for here:
-/// while dO is missing, this task cannot use the buffer, and the phase that is waited for later is the next one.
-/// (With one buffer the task between uses it too.)
+/// `closes`: the loader will wait for the turn of this task's addition, to draw a chain in time. A barrier
+/// does not tell a phase from the one after the next. So the use of the buffer before this one is waited for
+/// here: while dO is missing, this task cannot use the buffer, and the phase that is waited for later is the
+/// next one. (With one buffer the task between uses it too.)
 template <class T>
 __device__ __forceinline__ void load_task(const Arguments& a, Shared<T>& s, const Task& task, unsigned n,
                                           bool closes) {
@@ -152,8 +152,8 @@ __device__ __forceinline__ void load(const Arguments& a, Shared<T>& s) {
       ++chain;
       continue;
     }
-    // Until the turn of the last addition has come: a worker is free then. Draws::kEarly: over at once while the
-    // addition two tasks before is still in line, whose phase looks the same.
+    // Until the turn of the last addition has come: a worker is free then. Draws::kEarly: over at once while
+    // the addition two tasks before is still in line, whose phase looks the same.
     barrier_wait(&s.dq_empty[dq_buffer<T>(n - 1)], dq_parity<T>(n - 1));
     chain = static_cast<int>(atomicAdd(a.ticket, 1));
   }

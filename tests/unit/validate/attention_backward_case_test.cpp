@@ -83,7 +83,9 @@ TEST_CASE("documents and neighborhoods are points of the backward") {
   }
 }
 
-TEST_CASE("a task more never makes the predicted backward shorter; turns save the clearing of dQ and nothing else") {
+TEST_CASE(
+    "a task more never makes the predicted backward shorter; turns save the clearing of dQ and nothing "
+    "else") {
   const std::vector<std::string> small = {"tokens=1024", "heads=4", "mask=full", "algorithm=shift",
                                           "mode=unordered"};
   std::vector<std::string> ordered = small, longer = small;

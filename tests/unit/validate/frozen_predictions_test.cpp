@@ -201,11 +201,14 @@ BackwardTimes backward_times() {
   return times;
 }
 
-TEST_CASE("backward times that were predicted first: 340 of 396 within 5%, 420 of 431 pairs of orders the right way") {
+TEST_CASE(
+    "backward times that were predicted first: 340 of 396 within 5%, 420 of 431 pairs of orders the right "
+    "way") {
   const BackwardTimes times = backward_times();
   CHECK(times.missed.sorted.size() == 396);
   CHECK(times.missed.median() < 1.024);
-  std::map<std::string, std::vector<std::string>> orders;  // deterministic points that were not fitted, by problem
+  std::map<std::string, std::vector<std::string>>
+      orders;  // deterministic points that were not fitted, by problem
   for (const char* file : {"h200_backward.json", "h200_backward_masks.json"}) {
     const Json predictions = Json::parse(read_text("predictions", kData + "predictions/" + file));
     for (const Json& row : predictions.at("rows")) {

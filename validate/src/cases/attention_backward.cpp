@@ -161,7 +161,8 @@ backward::Plan launch_plan(const Bench& bench, const AttentionBackwardCase& poin
 }
 
 /// Costs in whole nanoseconds: sums are exact, and ties do not hang on the last bit.
-BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, const SchedulePhase& phase, bool ordered) {
+BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, const SchedulePhase& phase,
+                       bool ordered) {
   BackwardCosts costs = chain_costs(set, tasks, phase.problem.mask, phase.schedule.dispatch);
   if (!ordered) costs.per_tile_tax = 0;
   for (double* cost : {&costs.compute, &costs.compute_partial, &costs.reduce, &costs.per_tile_tax,
@@ -174,7 +175,8 @@ BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, const
 bool lies_in_fit(const std::string& key) {
   static const std::set<std::string> fitted = [] {
     std::set<std::string> keys;
-    for (const Point& point : find_suite(builtin_suites(), "backward-costs").points) keys.insert(key_of(point));
+    for (const Point& point : find_suite(builtin_suites(), "backward-costs").points)
+      keys.insert(key_of(point));
     return keys;
   }();
   return fitted.contains(key);

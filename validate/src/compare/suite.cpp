@@ -91,8 +91,8 @@ std::vector<Point> parse_sweeps(const Json& sweeps, const std::string& where) {
 Suite parse_suite(std::string_view json, const std::string& where) {
   const Json root = parse_strict(json, where, "natten-sim.suite/1");
   const StrictObject fields(root, where,
-                            {"schema", "name", "place", "title", "counters", "timed", "paced", "rest", "sweeps",
-                             "tolerances", "known_misses"});
+                            {"schema", "name", "place", "title", "counters", "timed", "paced", "rest",
+                             "sweeps", "tolerances", "known_misses"});
   Suite suite;
   suite.name = fields.text("name");
   suite.title = fields.text("title");

@@ -39,8 +39,8 @@ struct TaskCosts {
   /// Unordered full masks: chains of one head in step add to the same dQ tile at a time. Compute grows by
   /// this fraction when they fill all workers, and in proportion below.
   double crowding = 0;
-  /// More before the first compute of a chain that is drawn (dynamic dispatch) by a worker whose chains have one
-  /// or two tasks: longer ones hide it.
+  /// More before the first compute of a chain that is drawn (dynamic dispatch) by a worker whose chains have
+  /// one or two tasks: longer ones hide it.
   double draw_us = 0;
 
   friend bool operator==(const TaskCosts&, const TaskCosts&) = default;

@@ -30,8 +30,8 @@ BackwardLaunch ours_launch(const BackwardCall& call, ReductionMode mode) {
           .dq_order = full ? "by visiting time" : "by table"};
 }
 
-/// The fp32 dQ is converted, and cleared only for additions without order: with turns the first part of a tile
-/// is stored.
+/// The fp32 dQ is converted, and cleared only for additions without order: with turns the first part of a
+/// tile is stored.
 double bytes_of_dq(const BackwardCall& call) {
   return 4 * static_cast<double>(call.batch * call.heads * call.q_tokens * call.head_dim);
 }
