@@ -2,8 +2,8 @@
 # Compiles attention backward for sm_90a and reads what ptxas says: no wgmma that is serialised or waits where the
 # source does not (C75xx), and no more spills than the loader thread's few words (it has 24 registers, and waits
 # most of the time). Then its machine code: wgmma (HGMMA), TMA loads, bulk reductions (UBLKRED), no mma.sync (HMMA).
-# The engine for sm_80 and later is compiled for sm_80 and sm_90a: no spills at all, at most 255 registers without
-# them; mma.sync (HMMA), asynchronous copies (LDGSTS) and ldmatrix (LDSM), no wgmma.
+# The engine for sm_80 and later is compiled for sm_80 and sm_90a: no spills at all;
+# mma.sync (HMMA), asynchronous copies (LDGSTS) and ldmatrix (LDSM), no wgmma.
 #
 #   check_machine_code.sh NVCC SOURCE_DIR
 #
