@@ -90,7 +90,7 @@ const Classroom = (() => {
       return element("div", { class: "control" }, element("label", {}, about.label), select);
     }
     if (typeof value === "boolean") {
-      const box = element("input", { type: "checkbox", checked: value, onchange: () => change(about.name, box.checked) });
+      const box = element("input", { type: "checkbox", "aria-label": about.label, checked: value, onchange: () => change(about.name, box.checked) });
       return element("div", { class: "control" }, element("label", {}, element("span", {}, about.label), box));
     }
     if (Array.isArray(value)) {
