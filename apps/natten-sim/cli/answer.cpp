@@ -6,8 +6,8 @@
 #include "cli/limits.hpp"
 #include "cli/sources.hpp"
 
-// What a run does once its options are known, wherever they come from. Without CLI11: the module in a browser has
-// no command line.
+// What a run does once its options are known, wherever they come from. Without CLI11: the module in a browser
+// has no command line.
 
 namespace natten_sim::cli {
 
@@ -21,7 +21,8 @@ bool OptionSpec::has_flag(const std::string& flag) const {
 }
 
 bool OptionSpec::reads(const std::string& flag) const {
-  return has_flag(flag) || std::any_of(spellings.begin(), spellings.end(), [&](const OtherSpelling& spelling) {
+  return has_flag(flag) ||
+         std::any_of(spellings.begin(), spellings.end(), [&](const OtherSpelling& spelling) {
            return spelling.flag == flag && spelling.with == nullptr;
          });
 }

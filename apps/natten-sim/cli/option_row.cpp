@@ -21,7 +21,8 @@ class PlaceWithin final : public Place {
 
 OptionRow make_row(const std::string& flags, const About& about, std::shared_ptr<const ValueKind> kind,
                    std::shared_ptr<const Place> place, FreshQuestion fresh) {
-  OptionRow row{.spec = spec_of(flags, about, kind->max_values(), about.choices.empty() ? kind->choices() : about.choices),
+  OptionRow row{.spec = spec_of(flags, about, kind->max_values(),
+                                about.choices.empty() ? kind->choices() : about.choices),
                 .key = json_key(flags, about),
                 .about = about,
                 .kind = std::move(kind),
@@ -54,7 +55,8 @@ OptionRow row_within(const OptionRow& row, std::shared_ptr<const Place> place) {
 Json OptionRows::input_schema() const {
   Json properties = Json::object();
   for (const OptionRow& row : rows_) {
-    if (row.about.echo != Echo::kNever) put_member(properties, row.key, row.kind->schema(row.about, row.spec.help));
+    if (row.about.echo != Echo::kNever)
+      put_member(properties, row.key, row.kind->schema(row.about, row.spec.help));
   }
   return object_schema(std::move(properties));
 }
@@ -76,7 +78,8 @@ Json OptionRows::echo_of(void* question) const {
   for (const OptionRow& row : rows_) {
     if (row.about.echo == Echo::kNever) continue;
     echo_value(
-        row.key, row.about.echo, [&](Json& out) { return row.kind->write_json(row.place->in(question), out); }, object);
+        row.key, row.about.echo,
+        [&](Json& out) { return row.kind->write_json(row.place->in(question), out); }, object);
   }
   return object;
 }

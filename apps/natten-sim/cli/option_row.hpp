@@ -11,9 +11,9 @@
 
 namespace natten_sim::cli {
 
-// What a row of options is made of once its types are forgotten. A program has hundreds of rows over a few types of
-// values: code that names neither the question nor the value is compiled once, which divides the size of the
-// program in a browser.
+// What a row of options is made of once its types are forgotten. A program has hundreds of rows over a few
+// types of values: code that names neither the question nor the value is compiled once, which divides the
+// size of the program in a browser.
 
 /// How the values of one type are read and written. `value` points to one of that type.
 class ValueKind {
@@ -24,9 +24,12 @@ class ValueKind {
   virtual ~ValueKind() = default;
   [[nodiscard]] virtual int max_values() const = 0;
   [[nodiscard]] virtual std::string choices() const = 0;  ///< empty: open
-  virtual void read_words(const std::string& name, const Words& words, const About& about, void* value) const = 0;
-  virtual void read_file(const std::string& name, const FileValue& given, const About& about, void* value) const = 0;
-  virtual void read_json(const std::string& key, const Json& given, const About& about, void* value) const = 0;
+  virtual void read_words(const std::string& name, const Words& words, const About& about,
+                          void* value) const = 0;
+  virtual void read_file(const std::string& name, const FileValue& given, const About& about,
+                         void* value) const = 0;
+  virtual void read_json(const std::string& key, const Json& given, const About& about,
+                         void* value) const = 0;
   /// False: the type has no plain values, or this is none; the value is left as it is.
   virtual bool read_plain(const PlainValue& given, const About& about, void* value) const = 0;
   /// False: there is no value.
@@ -46,10 +49,12 @@ class KindOf final : public ValueKind {
       return {};
     }
   }
-  void read_words(const std::string& name, const Words& words, const About& about, void* value) const override {
+  void read_words(const std::string& name, const Words& words, const About& about,
+                  void* value) const override {
     *static_cast<T*>(value) = OptionValue<T>::from_words(name, words, about);
   }
-  void read_file(const std::string& name, const FileValue& given, const About& about, void* value) const override {
+  void read_file(const std::string& name, const FileValue& given, const About& about,
+                 void* value) const override {
     read_file_value<T>(name, given, about, *static_cast<T*>(value));
   }
   void read_json(const std::string& key, const Json& given, const About& about, void* value) const override {
@@ -167,10 +172,12 @@ std::shared_ptr<void> fresh_question() {
 }
 
 /// [default] in the help is what `fresh` has at `place`.
-[[nodiscard]] OptionRow make_row(const std::string& flags, const About& about, std::shared_ptr<const ValueKind> kind,
-                                 std::shared_ptr<const Place> place, FreshQuestion fresh);
+[[nodiscard]] OptionRow make_row(const std::string& flags, const About& about,
+                                 std::shared_ptr<const ValueKind> kind, std::shared_ptr<const Place> place,
+                                 FreshQuestion fresh);
 /// A flag's, whose help names no default.
-[[nodiscard]] OptionRow make_choice(const std::string& flags, const About& about, std::shared_ptr<const ValueKind> kind,
+[[nodiscard]] OptionRow make_choice(const std::string& flags, const About& about,
+                                    std::shared_ptr<const ValueKind> kind,
                                     std::shared_ptr<const Place> place);
 /// The same row of a question that holds the row's own at `place`.
 [[nodiscard]] OptionRow row_within(const OptionRow& row, std::shared_ptr<const Place> place);
@@ -195,6 +202,7 @@ class OptionRows {
 
 /// Gives `command` what it shows of the rows.
 /// @return those that a command line can set, the positional one last
-[[nodiscard]] std::shared_ptr<const std::vector<OptionRow>> declare_rows(Command& command, OptionRows options);
+[[nodiscard]] std::shared_ptr<const std::vector<OptionRow>> declare_rows(Command& command,
+                                                                         OptionRows options);
 
 }  // namespace natten_sim::cli

@@ -54,7 +54,8 @@ class Options : public OptionRows {
   /// a pointer to a member, path(...), or a function from Q& to a reference.
   template <typename Access>
   Options& add(const std::string& flags, Access access, const About& about) {
-    rows_.push_back(make_row(flags, about, kind_of<Member<Access>>(), place_of(std::move(access)), fresh_question<Q>));
+    rows_.push_back(
+        make_row(flags, about, kind_of<Member<Access>>(), place_of(std::move(access)), fresh_question<Q>));
     return *this;
   }
 
@@ -63,7 +64,8 @@ class Options : public OptionRows {
   template <typename Access, typename T>
   Options& choose(const std::string& flags, Access access, T value, const About& about) {
     using M = Member<Access>;
-    rows_.push_back(make_choice(flags, about, std::make_shared<ChoiceOf<M>>(M(std::move(value))), place_of(std::move(access))));
+    rows_.push_back(make_choice(flags, about, std::make_shared<ChoiceOf<M>>(M(std::move(value))),
+                                place_of(std::move(access))));
     return *this;
   }
 

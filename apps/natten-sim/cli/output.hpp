@@ -16,8 +16,8 @@
 
 namespace natten_sim::cli {
 
-/// Whether this build answers in JSON alone, as the module in a browser does. What prints and draws for people is
-/// then left out of it.
+/// Whether this build answers in JSON alone, as the module in a browser does. What prints and draws for
+/// people is then left out of it.
 #ifdef NATTEN_SIM_JSON_ALONE
 inline constexpr bool kJsonAlone = true;
 #else
