@@ -72,13 +72,15 @@ TEST_CASE("answers of every subcommand are valid, also without a conclusion and 
   CHECK(schema_fault(Json::parse(served.out), schema_of("count")) == "");
 }
 
-TEST_CASE("requests of serve have a schema: each subcommand, its options in both spellings, and nothing else") {
+TEST_CASE(
+    "requests of serve have a schema: each subcommand, its options in both spellings, and nothing else") {
   const Json schema = schema_of("serve");
-  for (const char* request :
-       {R"({"command": "count", "options": {"input": [64], "window": 16, "kv-tile": [8], "q_tile": "8"}, "id": [1]})",
-        R"({"command": "reuse", "options": {"seqlen": 4096, "causal": true, "kernel": null, "order": "sawtooth"}})",
-        R"({"command": "schedule", "options": {"q_tiles": 8, "algorithm": "spt", "no-conclusion": false}, "id": null})",
-        R"({"command": "list", "options": {"what": "devices"}})", R"({"command": "atomics"})"}) {
+  for (
+      const char* request :
+      {R"({"command": "count", "options": {"input": [64], "window": 16, "kv-tile": [8], "q_tile": "8"}, "id": [1]})",
+       R"({"command": "reuse", "options": {"seqlen": 4096, "causal": true, "kernel": null, "order": "sawtooth"}})",
+       R"({"command": "schedule", "options": {"q_tiles": 8, "algorithm": "spt", "no-conclusion": false}, "id": null})",
+       R"({"command": "list", "options": {"what": "devices"}})", R"({"command": "atomics"})"}) {
     INFO(request);
     CHECK(schema_fault(Json::parse(request), schema) == "");
     const Run served = run("serve", std::string(request) + "\n");
@@ -87,8 +89,10 @@ TEST_CASE("requests of serve have a schema: each subcommand, its options in both
   }
   for (const char* request :
        {R"({"command": "cont"})", R"({"options": {}})", R"({"command": "count", "option": {}})",
-        R"({"command": "count", "options": {"windw": 3}})", R"({"command": "count", "options": {"window": {}}})",
-        R"({"command": "count", "options": {"output": "file"}})", R"({"command": "count", "options": {"csv": true}})",
+        R"({"command": "count", "options": {"windw": 3}})",
+        R"({"command": "count", "options": {"window": {}}})",
+        R"({"command": "count", "options": {"output": "file"}})",
+        R"({"command": "count", "options": {"csv": true}})",
         R"({"command": "count", "options": {"backprop": "yes"}})",
         R"({"command": "schedule", "options": {"algorithm": "sptt"}})", R"([])"}) {
     INFO(request);

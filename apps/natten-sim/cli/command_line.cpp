@@ -31,9 +31,10 @@ bool says_boolean(const std::string& word) {
 void join_booleans(const Command& command, std::vector<std::string>& words) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (!says_boolean(words[i + 1])) continue;
-    const auto flag = std::find_if(command.options.begin(), command.options.end(), [&](const OptionSpec& spec) {
-      return spec.value_name.empty() && (spec.has_flag(words[i]) || spec.reads(words[i]));
-    });
+    const auto flag =
+        std::find_if(command.options.begin(), command.options.end(), [&](const OptionSpec& spec) {
+          return spec.value_name.empty() && (spec.has_flag(words[i]) || spec.reads(words[i]));
+        });
     if (flag == command.options.end()) continue;
     const auto first = words.begin() + static_cast<std::ptrdiff_t>(i) + 1;
     const auto end = std::find_if_not(first, words.end(), says_boolean);

@@ -32,7 +32,8 @@ struct CatalogFiles {
 [[nodiscard]] study::Context make_context(const CatalogFiles& files);
 
 /// The same for one answer of many, as of `serve`: without files it is what the thread has kept, which saves
-/// copying the catalog. Progress and threads of one answer are not those of the next. One at a time in a thread.
+/// copying the catalog. Progress and threads of one answer are not those of the next. One at a time in a
+/// thread.
 class AnswerContext {
  public:
   explicit AnswerContext(const CatalogFiles& files);

@@ -115,7 +115,8 @@ int run_schema(const SchemaFlags& flags) {
     write_file((std::filesystem::path(*flags.folder) / "serve.schema.json").string(), requests_text());
     return kExitDone;
   }
-  write_output({.output = flags.output}, flags.of == kServe ? requests_text() : schema_text(command_of(flags.of)));
+  write_output({.output = flags.output},
+               flags.of == kServe ? requests_text() : schema_text(command_of(flags.of)));
   return kExitDone;
 }
 
@@ -124,7 +125,8 @@ int run_schema(const SchemaFlags& flags) {
 Command schema_command();
 Command schema_command() {
   Options<SchemaFlags> rows;
-  rows.positional("subcommand", &SchemaFlags::of, {.help = "A subcommand that has --json; serve: of its requests"});
+  rows.positional("subcommand", &SchemaFlags::of,
+                  {.help = "A subcommand that has --json; serve: of its requests"});
   rows.add("--folder", &SchemaFlags::folder,
            {.value = "DIR", .help = "Write all schemas into DIR", .rules_out = {{"output", "subcommand"}}});
   rows.add("--output", &SchemaFlags::output,

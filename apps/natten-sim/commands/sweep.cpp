@@ -187,7 +187,8 @@ Command sweep_command() {
                       "natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --shard 1/4 --journal 1.jsonl",
                       "natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --journal 1.jsonl 2.jsonl"};
   command.notes =
-      "The subcommand comes first, its options anywhere. One row a point: its values, the problem, the answer.\n"
+      "The subcommand comes first, its options anywhere. One row a point: its values, the problem, the "
+      "answer.\n"
       "A journal lets a sweep that was stopped go on. With the journals of all shards it is a merge.\n"
       "The closing sentence goes to stderr, beside the table.";
   command.exit_codes = "0 done, 1 internal error, 2 bad input, or every point refused.";

@@ -21,8 +21,8 @@ class SweepJournal {
   /// @param sweep what must stand in the first line of each file. @param paths all are read, in order;
   /// answers are added to the first, which is created where there is none. None: nothing is kept beyond this
   /// run.
-  /// @throws InvalidParameter, MalformedData for a file of something else or of another sweep, or with a line that
-  /// is no answer at a point of `grid`.
+  /// @throws InvalidParameter, MalformedData for a file of something else or of another sweep, or with a line
+  /// that is no answer at a point of `grid`.
   SweepJournal(const Json& sweep, const SweepGrid& grid, const std::vector<std::string>& paths);
   ~SweepJournal();
   SweepJournal(const SweepJournal&) = delete;

@@ -110,7 +110,8 @@ std::string sweep_csv(const std::vector<Json>& rows) {
 
 std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
                            const std::optional<std::string>& y) {
-  const auto refused = std::count_if(rows.begin(), rows.end(), [](const Json& row) { return !row.at("error").is_null(); });
+  const auto refused =
+      std::count_if(rows.begin(), rows.end(), [](const Json& row) { return !row.at("error").is_null(); });
   const std::string answered =
       refused == 0 ? fmt::format("all {} points were answered", rows.size())
                    : fmt::format("{} of {} points were refused: see the column error", refused, rows.size());
@@ -132,9 +133,10 @@ std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
   };
   const double low = *number_in(*least, column), high = *number_in(*most, column);
   if (low == high) return fmt::format("In short: {} is {} at every point; {}.", column, low, answered);
-  const std::string other = low > 0 ? fmt::format("{:.4g} times as much", high / low) : fmt::format("{}", high);
-  return fmt::format("In short: {} is {} at {}, and {} at {}; {}.", column, low, place(*least), other, place(*most),
-                     answered);
+  const std::string other =
+      low > 0 ? fmt::format("{:.4g} times as much", high / low) : fmt::format("{}", high);
+  return fmt::format("In short: {} is {} at {}, and {} at {}; {}.", column, low, place(*least), other,
+                     place(*most), answered);
 }
 
 std::string sweep_svg(const std::string& title, const SweepGrid& grid, const std::vector<Json>& rows,
