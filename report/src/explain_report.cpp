@@ -54,15 +54,22 @@ Json problem_fields(const ExplainedProblem& problem) {
           {"longest_first", nullable(problem.longest_first)}};
 }
 
-/// What would change, as an option of `reuse`.
 std::string change_name(const ExplainedChange& change) {
-  if (change.order) return fmt::format("--order {}", to_string(*change.order));
-  if (change.launch) return "--interleave-heads";
-  return *change.longest_first ? "--longest-first" : "shortest Q tiles first";
+  if (change.order) return fmt::format("{} order", to_string(*change.order));
+  if (change.launch) return "heads first";
+  return *change.longest_first ? "the longest Q tile first" : "the longest Q tile last";
+}
+
+/// The change as an option of `reuse`, by its name in `input`.
+Json change_option(const ExplainedChange& change) {
+  if (change.order) return {{"order", to_string(*change.order)}};
+  if (change.launch) return {{"interleave_heads", true}};
+  return {{"longest_first", *change.longest_first}};
 }
 
 Json change_fields(const ExplainedChange& change) {
   return {{"change", change_name(change)},
+          {"options", change_option(change)},
           {"predicted_bytes", change.predicted_bytes},
           {"saved_share", change.saved_share}};
 }
@@ -213,17 +220,17 @@ std::string certainty_text(const ExplainedKernel& kernel) {
   return text;
 }
 
-std::string end_text(const ExplainedKernel& kernel) {
+std::string end_text(const ExplainedKernel& kernel, const std::string& option_prefix) {
   if (kernel.unmodelled) return "Not predicted: " + *kernel.unmodelled + ".";
   if (!kernel.missing.empty()) {
     std::vector<std::string> options;
-    for (const std::string& option : kernel.missing) options.push_back("--" + option);
+    for (const std::string& option : kernel.missing) options.push_back(option_prefix + option);
     return "Say " + joined(options, " and ") + ", which neither name nor grid tells.";
   }
   std::string text = "In short: " + why(kernel);
   if (!kernel.changes.empty()) {
     const ExplainedChange& best = kernel.changes.front();
-    text += fmt::format("; {} would read {} instead of {}", change_name(best), size_text(best.predicted_bytes),
+    text += fmt::format("; with {} it would read {} instead of {}", change_name(best), size_text(best.predicted_bytes),
                         size_text(kernel.read->predicted_bytes()));
   } else {
     text += "; no other order or launch reads less";
@@ -231,14 +238,14 @@ std::string end_text(const ExplainedKernel& kernel) {
   return text + "; " + certainty_text(kernel) + ".";
 }
 
-std::string kernel_paragraph(const ExplainedKernel& kernel) {
+std::string kernel_paragraph(const ExplainedKernel& kernel, const std::string& option_prefix) {
   std::string text = heading(kernel);
   if (!kernel.unmodelled) text += problem_text(kernel.problem);
   text += known_text(kernel);
   if (kernel.read) text += reads_table(kernel);
   if (!kernel.read && kernel.launch.dram_read_bytes)
     text += fmt::format("DRAM read {}\n", size_text(*kernel.launch.dram_read_bytes));
-  return text + wrapped_text(end_text(kernel));
+  return text + wrapped_text(end_text(kernel, option_prefix));
 }
 
 std::string others_text(const ExplainAnswer& answer) {
@@ -261,9 +268,9 @@ Json explain_result(const ExplainAnswer& answer) {
           {"other_names", answer.other_names}};
 }
 
-std::string explain_text(const ExplainAnswer& answer) {
+std::string explain_text(const ExplainAnswer& answer, const std::string& option_prefix) {
   std::string text;
-  for (const ExplainedKernel& kernel : answer.kernels) text += kernel_paragraph(kernel) + "\n";
+  for (const ExplainedKernel& kernel : answer.kernels) text += kernel_paragraph(kernel, option_prefix) + "\n";
   if (answer.kernels.empty()) text = "No launch of a known attention kernel.\n\n";
   return text + others_text(answer);
 }

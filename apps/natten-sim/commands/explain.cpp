@@ -74,7 +74,7 @@ int run_explain(const ExplainFlags& flags) {
                flags.output.json
                    ? report::envelope("explain", explain_rows().echo(flags), report::explain_result(answer))
                : flags.output.csv ? report::explain_csv(answer)
-                                  : report::explain_text(answer));
+                                  : report::explain_text(answer, "--"));
   return kExitDone;
 }
 
