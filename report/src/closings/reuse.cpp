@@ -57,7 +57,8 @@ std::string hangs_on(const study::ReuseAnswer& answer, const study::ReuseConclus
     std::vector<std::string> parts;
     for (const study::ReuseInfluence& influence : end.interval->influences) parts.push_back(influence_text(influence));
     if (!parts.empty()) text = "; it hangs on what is not known: " + joined(parts);
-    if (parts.empty()) text = "; no input that is not known moves it by 1%";
+    const bool timed = std::holds_alternative<study::TimedRun>(*answer.question.method);
+    if (parts.empty() && timed) text = "; no input that is not known moves it by 1%";
   }
   if (!answer.assumed_numbers.empty())
     text += "; not measured on this device: " + joined(answer.assumed_numbers);
