@@ -1,6 +1,7 @@
 #include "cases.hpp"
 
 #include <span>
+#include <utility>
 
 namespace natten_sim::bench {
 namespace {
@@ -12,7 +13,9 @@ using backward::Turns;
 std::string describe(const KernelShape& shape) {
   return "hd" + std::to_string(shape.head_dim) + (shape.dtype == Dtype::kFp16 ? " fp16 " : " bf16 ") +
          std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + " " +
-         backward::to_string(shape.pipeline) + (shape.pairs ? " pairs" : "");
+         (shape.engine == kernels::AttentionEngine::kMmaSync ? to_string(shape.engine)
+                                                             : backward::to_string(shape.pipeline)) +
+         (shape.pairs ? " pairs" : "");
 }
 
 }  // namespace
@@ -59,6 +62,24 @@ void add_every_kernel(std::vector<Case>& cases) {
     cases.back().problem.head_dim = 96;
     cases.back().padding = 9;
     if (kernel.pairs) cases.back().problem.pairs = random_pairs(900, 1300, 3);
+  }
+}
+
+/// Both rules of drawing, whatever a launch would choose.
+void add_draws(std::vector<Case>& cases) {
+  for (const KernelShape& kernel : backward::built_kernels()) {
+    for (const char* algorithm : {"ascending", "descending", "spt"}) {
+      for (const auto& [draws, what] : {std::pair{backward::Draws::kEarly, "drawn early, "},
+                                        std::pair{backward::Draws::kInTime, "drawn in time, "}}) {
+        cases.push_back(make_case(kernel, 5, 5, 1300, 1300, kCausal, algorithm, what));
+        Case& made = cases.back();
+        made.workers = 20;
+        made.repeats = 10;
+        made.delay_ns = 3000;
+        made.draws = draws;
+        if (kernel.pairs) made.problem.pairs = random_pairs(1300, 1300, 4);
+      }
+    }
   }
 }
 
@@ -139,31 +160,27 @@ void add_long(std::vector<Case>& cases, const KernelShape& kernel) {
   cases.push_back(make_case(kernel, 1, 1, 16384, 16384, kCausal, "spt", "causal 16384"));
 }
 
-}  // namespace
-
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
-  add_every_kernel(cases);
-  for (const std::int64_t head_dim : {128, 64}) {
-    Problem problem;
-    problem.head_dim = head_dim;
-    const KernelShape kernel = backward::best_kernel(problem);
-    add_problems(cases, kernel);
-    add_orders(cases, kernel);
-    add_groups(cases, kernel);
-    add_long(cases, kernel);
-    for (backward::KernelShape shape : backward::built_kernels()) {
-      if (!shape.pairs || shape.head_dim != head_dim || shape.dtype != Dtype::kBf16) continue;
-      add_masks(cases, shape, head_dim);
-      add_groups(cases, shape);
-    }
+/// Everything for one engine's kernel of a head dimension, and for its kernel that takes pairs.
+void add_engine(std::vector<Case>& cases, kernels::AttentionEngine engine, std::int64_t head_dim) {
+  Problem problem;
+  problem.head_dim = head_dim;
+  const KernelShape kernel = backward::best_kernel(problem, engine);
+  add_problems(cases, kernel);
+  add_orders(cases, kernel);
+  add_groups(cases, kernel);
+  add_long(cases, kernel);
+  for (backward::KernelShape shape : backward::built_kernels()) {
+    if (!shape.pairs || shape.head_dim != head_dim || shape.dtype != Dtype::kBf16 || shape.engine != engine)
+      continue;
+    add_masks(cases, shape, head_dim);
+    add_groups(cases, shape);
   }
-  KernelShape wide;
-  wide.q_tile = 80;
-  add_problems(cases, wide);
-  add_orders(cases, wide);
-  add_long(cases, wide);
+}
+
+/// Head dimension 96, in the kernel of 128.
+void add_padded(std::vector<Case>& cases, kernels::AttentionEngine engine) {
   KernelShape padded;
+  padded.engine = engine;
   for (const bool causal : {false, true}) {
     cases.push_back(make_case(padded, 4, 4, 2048, 2048, causal ? kCausal : kFull, causal ? "spt" : "shift",
                               "head dim 96, 2048, 20 repeats"));
@@ -173,6 +190,23 @@ std::vector<Case> all_cases() {
   }
   padded.pairs = true;
   add_masks(cases, padded, 96);
+}
+
+}  // namespace
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  add_every_kernel(cases);
+  add_draws(cases);
+  for (const auto engine : {kernels::AttentionEngine::kWgmma, kernels::AttentionEngine::kMmaSync}) {
+    for (const std::int64_t head_dim : {128, 64}) add_engine(cases, engine, head_dim);
+    add_padded(cases, engine);
+  }
+  KernelShape wide;
+  wide.q_tile = 80;
+  add_problems(cases, wide);
+  add_orders(cases, wide);
+  add_long(cases, wide);
   return cases;
 }
 

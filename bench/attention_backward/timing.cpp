@@ -25,6 +25,7 @@ struct Variant {
   KernelShape kernel;
   ScheduleTable table;
   Turns turns = Turns::kOrdered;
+  std::optional<backward::Draws> draws;  ///< none: as a launch chooses
 };
 
 double operations(const Problem& problem) {
@@ -52,9 +53,11 @@ void time_variants(const kernels::GpuInfo& gpu, const Problem& problem, const st
   kernels::L2Flusher flusher(gpu);
   std::vector<std::vector<Plan>> plans(variants.size());
   for (std::size_t i = 0; i < variants.size(); ++i) {
+    backward::FaultInjection choice;
+    choice.draws = variants[i].draws;
     for (Storage& set : sets) {
       plans[i].emplace_back(gpu, problem, variants[i].kernel, variants[i].table.problem,
-                            variants[i].table.schedule, variants[i].turns, set.tensors());
+                            variants[i].table.schedule, variants[i].turns, set.tensors(), choice);
       plans[i].back().launch();
     }
   }
@@ -125,8 +128,10 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
   for (const KernelShape& kernel : backward::built_kernels()) {
     if (kernel.head_dim != problem.head_dim || kernel.dtype != Dtype::kBf16) continue;
     if (kernel.pairs != (problem.pairs != nullptr)) continue;
+    if (!runs_on(gpu, kernel.engine)) continue;
+    const bool wgmma = kernel.engine == kernels::AttentionEngine::kWgmma;
     const std::string step = std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) + " " +
-                             backward::to_string(kernel.pipeline);
+                             (wgmma ? backward::to_string(kernel.pipeline) : to_string(kernel.engine));
     const std::string algorithm = !problem.mask.right ? "shift" : kernel.q_tile == 80 ? "spt" : "symmetric-shift";
     add(variants, problem, kernel, algorithm, gpu.sms, Turns::kUnordered, step + ", unordered");
     add(variants, problem, kernel, algorithm, gpu.sms, Turns::kOrdered, step + ", " + algorithm);
@@ -144,15 +149,23 @@ void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
     Problem problem = sequence(2048 / head_dim, tokens, head_dim, causal);
     problem.batch = 16384 / tokens;
     std::vector<Storage> sets = input_sets(gpu, problem);
-    const KernelShape kernel = backward::best_kernel(problem);
+    const KernelShape kernel = backward::best_kernel(problem, best_engine(gpu));
     std::vector<Variant> variants;
     const std::int32_t workers = gpu.sms;
     add(variants, problem, kernel, causal ? "spt" : "shift", workers, Turns::kUnordered,
         "unordered, lists of spt or shift");
     add(variants, problem, kernel, "descending", workers, Turns::kUnordered,
         "unordered, lists of descending");
-    for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift"})
+    for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift"}) {
       add(variants, problem, kernel, algorithm, workers, Turns::kOrdered, algorithm);
+      if (variants.empty() || variants.back().table.schedule.dispatch == Dispatch::kStatic) continue;
+      Variant other = variants.back();  // under the rule that the launch does not choose
+      const bool early =
+          backward::best_draws(other.table.problem, other.table.schedule) == backward::Draws::kEarly;
+      other.draws = early ? backward::Draws::kInTime : backward::Draws::kEarly;
+      other.name += early ? ", drawn in time" : ", drawn early";
+      variants.push_back(std::move(other));
+    }
     for (const std::string& path : tables) {
       const ScheduleTable table = read_table(path);
       try {
@@ -181,7 +194,7 @@ void time_groups(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
     Problem problem = sequence(2048 / head_dim, tokens, head_dim, causal);
     problem.heads_kv = problem.heads / 4;
     std::vector<Storage> sets = input_sets(gpu, problem);
-    const KernelShape kernel = backward::best_kernel(problem);
+    const KernelShape kernel = backward::best_kernel(problem, best_engine(gpu));
     std::vector<Variant> variants;
     for (const Turns turns : {Turns::kUnordered, Turns::kOrdered}) {
       for (const bool grouped : {false, true}) {
@@ -213,7 +226,7 @@ void record_turns(const kernels::GpuInfo& gpu, std::int64_t tokens, const std::s
                   std::int64_t heads, std::int32_t workers) {
   for (const bool causal : {false, true}) {
     Problem problem = sequence(heads, tokens, 128, causal);
-    const KernelShape kernel = backward::best_kernel(problem);
+    const KernelShape kernel = backward::best_kernel(problem, best_engine(gpu));
     Storage storage(gpu, problem, 0, 3);
     for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift", "best"}) {
       const std::optional<ScheduleTable> table = table_of(problem, kernel, algorithm, workers);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
@@ -19,6 +20,7 @@
 #include <natten_sim/study/context.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
+#include <natten_sim/validate/compare/suite.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -34,6 +36,7 @@ struct AttentionBackwardCase final : Case {
   ScheduleMask mask;
   std::string algorithm;
   bool ordered = true;
+  kernels::AttentionEngine engine = kernels::AttentionEngine::kWgmma;
 
   [[nodiscard]] std::string key() const override;
   [[nodiscard]] std::string group() const override;
@@ -79,6 +82,11 @@ backward::TokenPairs pairs_of(const GnaMask& mask, const backward::KernelShape& 
       rule, mask.tiles ? *mask.tiles : backward::neighborhood_tiles(kernel, mask.layout.rank()));
 }
 
+/// Of names; recordings from before there were two engines have none.
+std::string engine_suffix(kernels::AttentionEngine engine) {
+  return engine == kernels::AttentionEngine::kWgmma ? "" : std::string(" ") + to_string(engine);
+}
+
 const char* turns_name(bool ordered) { return ordered ? "deterministic" : "unordered"; }
 
 Point read_attention_backward(const StrictObject& fields) {
@@ -99,6 +107,7 @@ Point read_attention_backward(const StrictObject& fields) {
   const std::string mode = fields.text("mode");
   if (mode != turns_name(true) && mode != turns_name(false)) fields.fail("mode", "deterministic or unordered");
   point.ordered = mode == turns_name(true);
+  point.engine = parse_name<kernels::AttentionEngine>(fields.text_or("engine", to_string(point.engine)));
   return point;
 }
 
@@ -127,7 +136,8 @@ Buffers random_buffers(const Bench& bench, const backward::Problem& problem, std
     }
   }
   made.lse = kernels::DeviceBuffer(static_cast<std::size_t>(rows) * sizeof(float));
-  if (problem.pairs != nullptr) {
+  const bool has_forward = bench.gpu().compute_major == 9 && bench.gpu().compute_minor == 0;
+  if (problem.pairs != nullptr || !has_forward) {
     write_forward(problem, made.tensors(), made.operands[3].data(), static_cast<float*>(made.lse.data()));
     return made;
   }
@@ -145,14 +155,15 @@ backward::Plan launch_plan(const Bench& bench, const AttentionBackwardCase& poin
   const backward::Problem problem = point.problem();
   const SchedulePlan plan = point.plan(bench.gpu().sms, bench.gpu().l2_bytes);
   const SchedulePhase& phase = plan.phases.front();
-  return backward::Plan(bench.gpu(), problem, backward::best_kernel(problem), phase.problem, phase.schedule,
-                        point.ordered ? backward::Turns::kOrdered : backward::Turns::kUnordered,
-                        buffers.tensors());
+  return backward::Plan(
+      bench.gpu(), problem, backward::best_kernel(problem, point.engine), phase.problem, phase.schedule,
+      point.ordered ? backward::Turns::kOrdered : backward::Turns::kUnordered, buffers.tensors());
 }
 
 /// Costs in whole nanoseconds: sums are exact, and ties do not hang on the last bit.
-BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, bool ordered) {
-  BackwardCosts costs = backward_costs(set, tasks);
+BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, const SchedulePhase& phase,
+                       bool ordered) {
+  BackwardCosts costs = chain_costs(set, tasks, phase.problem.mask, phase.schedule.dispatch);
   if (!ordered) costs.per_tile_tax = 0;
   for (double* cost : {&costs.compute, &costs.compute_partial, &costs.reduce, &costs.per_tile_tax,
                        &costs.handoff, &costs.prologue, &costs.epilogue})
@@ -160,17 +171,15 @@ BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, bool 
   return costs;
 }
 
-/// The points of suite backward-costs.
-bool lies_in_fit(const ScheduleCostEvidence& fit, const AttentionBackwardCase& point) {
-  const auto holds = [](const auto& list, const auto& value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-  };
-  if (tokens_of(point.mask)) return false;
-  const bool full = class_of(point.mask) == MaskClass::kFull;
-  const bool chosen = full ? point.algorithm == "shift" || (point.algorithm == "ascending" && point.ordered)
-                           : point.algorithm == "spt" || (point.algorithm == "symmetric-shift" && point.ordered);
-  return chosen && holds(fit.lengths, point.tokens) && holds(fit.masks, class_of(point.mask)) &&
-         point.batch * point.tokens == fit.tokens_in_all && point.heads * point.head_dim == fit.hidden;
+/// The shipped costs were fitted to the points of suite backward-costs.
+bool lies_in_fit(const std::string& key) {
+  static const std::set<std::string> fitted = [] {
+    std::set<std::string> keys;
+    for (const Point& point : find_suite(builtin_suites(), "backward-costs").points)
+      keys.insert(key_of(point));
+    return keys;
+  }();
+  return fitted.contains(key);
 }
 
 backward::Problem AttentionBackwardCase::problem() const {
@@ -198,7 +207,7 @@ void AttentionBackwardCase::require_built() const {
   backward::Problem shape;  // without the pairs, which take time
   shape.head_dim = head_dim;
   shape.dtype = dtype;
-  static_cast<void>(backward::best_kernel(shape));
+  static_cast<void>(backward::best_kernel(shape, engine));
 }
 
 BackwardCall AttentionBackwardCase::call(std::int32_t sms) const {
@@ -231,23 +240,25 @@ SchedulePlan AttentionBackwardCase::plan(std::int32_t workers, std::int64_t l2_b
 std::string AttentionBackwardCase::key() const {
   return "attention_backward b" + std::to_string(batch) + " h" + std::to_string(heads) + " s" +
          std::to_string(tokens) + " d" + std::to_string(head_dim) + " " + to_string(dtype) + " " +
-         mask_text(mask) + " " + algorithm + " " + turns_name(ordered);
+         mask_text(mask) + " " + algorithm + " " + turns_name(ordered) + engine_suffix(engine);
 }
 
 std::string AttentionBackwardCase::group() const {
   return std::string("attention_backward ") + mask_name(mask) + " " +
-         (ordered ? algorithm : turns_name(false));
+         (ordered ? algorithm : turns_name(false)) + engine_suffix(engine);
 }
 
 std::vector<Parameter> AttentionBackwardCase::parameters() const {
-  return {{"kernel", kBackwardName}, {"batch", batch},
-          {"heads", heads},          {"head_dim", head_dim},
-          {"tokens", tokens},        {"dtype", to_string(dtype)},
-          {"mask", mask_text(mask)}, {"algorithm", algorithm},
-          {"mode", turns_name(ordered)}};
+  std::vector<Parameter> all = {
+      {"kernel", kBackwardName}, {"batch", batch},         {"heads", heads},
+      {"head_dim", head_dim},    {"tokens", tokens},       {"dtype", to_string(dtype)},
+      {"mask", mask_text(mask)}, {"algorithm", algorithm}, {"mode", turns_name(ordered)}};
+  if (!engine_suffix(engine).empty()) all.push_back({"engine", to_string(engine)});
+  return all;
 }
 
 std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fidelity) const {
+  if (engine != kernels::AttentionEngine::kWgmma) return {};  // costs were measured on that one alone
   static const study::Context context = study::default_context();
   const ScheduleCostSet* set = context.catalog.schedule_costs_of(kOurs, device.name, head_dim, dtype);
   if (set == nullptr || !device.sms || !device.l2.bytes) return {};
@@ -255,17 +266,15 @@ std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fid
   if (tasks == nullptr) return {};
   SchedulePlan made = plan(device.sms->value, device.l2.bytes->value);
   SchedulePhase& phase = made.phases.front();
-  phase.costs = costs_of(*set, *tasks, ordered);
+  phase.costs = costs_of(*set, *tasks, phase, ordered);
   if (!ordered) phase.schedule.dq_order.clear();
   const auto run = attempt_run(made);
   if (!std::holds_alternative<PlanRun>(run)) return {};
   const ReductionMode mode = ordered ? ReductionMode::kDeterministic : ReductionMode::kUnordered;
-  constexpr double kNsOfUs = 1000, kNsOfS = 1e9, kNsOfMs = 1e6;
-  const double around = backward_kernel(kOurs).other_bytes(call(device.sms->value), mode) / set->other_bytes_per_s * kNsOfS;
-  const double steady = std::get<PlanRun>(run).makespan +
-                        kNsOfUs * (set->launch_us + (ordered ? set->ordered_launch_us : 0)) + around;
-  const double slowed = set->slowdown * steady / (steady + kNsOfMs * set->slowdown_ms);
-  return {{std::string(kLaunchTime), "table and costs", steady * (1 + slowed), lies_in_fit(set->fit, *this)}};
+  constexpr double kNsOfUs = 1000;
+  const double us = call_us(*set, backward_kernel(kOurs), call(device.sms->value), mode,
+                            std::get<PlanRun>(run).makespan / kNsOfUs);
+  return {{std::string(kLaunchTime), "table and costs", us * kNsOfUs, lies_in_fit(key())}};
 }
 
 Launch AttentionBackwardCase::prepare(Bench& bench, std::uint64_t seed) const {
@@ -322,7 +331,7 @@ namespace cases {
 CaseKind attention_backward();
 CaseKind attention_backward() {
   return {kBackwardName,
-          {"batch", "heads", "head_dim", "tokens", "dtype", "mask", "algorithm", "mode"},
+          {"batch", "heads", "head_dim", "tokens", "dtype", "mask", "algorithm", "mode", "engine"},
           read_attention_backward};
 }
 
