@@ -1,11 +1,10 @@
-#include <natten_sim/report/explain_report.hpp>
-
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/validate/compare/suite.hpp>
 
@@ -182,13 +181,14 @@ std::string reads_table(const ExplainedKernel& kernel) {
     rows.push_back({"  more or less, since they drift", size_text(read.drift_bytes)});
   if (read.unexplained_bytes) rows.push_back({"  not explained", size_text(*read.unexplained_bytes)});
   if (kernel.launch.l2_read_sectors) {
-    rows.push_back({"sectors from the L2", grouped(static_cast<std::int64_t>(*kernel.launch.l2_read_sectors))});
+    rows.push_back(
+        {"sectors from the L2", grouped(static_cast<std::int64_t>(*kernel.launch.l2_read_sectors))});
     rows.push_back({"  by formula", grouped(static_cast<std::int64_t>(*kernel.predicted_sectors))});
   }
   for (const ExplainedChange& change : kernel.changes) {
-    rows.push_back({fmt::format("with {}", change_name(change)),
-                    fmt::format("{} ({:.0f}% fewer)", size_text(change.predicted_bytes),
-                                100 * change.saved_share)});
+    rows.push_back(
+        {fmt::format("with {}", change_name(change)),
+         fmt::format("{} ({:.0f}% fewer)", size_text(change.predicted_bytes), 100 * change.saved_share)});
   }
   return text_table(rows);
 }
@@ -208,10 +208,11 @@ std::string certainty_text(const ExplainedKernel& kernel) {
   const ExplainedReads& read = *kernel.read;
   std::string text;
   if (read.unexplained_bytes)
-    text = fmt::format("the model is {:+.1f}% off here", -100 * *read.unexplained_bytes / *read.measured_bytes);
+    text =
+        fmt::format("the model is {:+.1f}% off here", -100 * *read.unexplained_bytes / *read.measured_bytes);
   if (const validate::Score* const score = stored_score(read.fidelity, *kernel.problem.causal)) {
-    text += fmt::format("{}{:.1f}% off in the median of {} blind points", text.empty() ? "the model is " : ", ",
-                        100 * score->median, score->points);
+    text += fmt::format("{}{:.1f}% off in the median of {} blind points",
+                        text.empty() ? "the model is " : ", ", 100 * score->median, score->points);
   }
   if (kernel.launch.l2_read_sectors &&
       std::abs(*kernel.predicted_sectors / *kernel.launch.l2_read_sectors - 1) > study::kSameSectors)
@@ -230,8 +231,8 @@ std::string end_text(const ExplainedKernel& kernel, const std::string& option_pr
   std::string text = "In short: " + why(kernel);
   if (!kernel.changes.empty()) {
     const ExplainedChange& best = kernel.changes.front();
-    text += fmt::format("; with {} it would read {} instead of {}", change_name(best), size_text(best.predicted_bytes),
-                        size_text(kernel.read->predicted_bytes()));
+    text += fmt::format("; with {} it would read {} instead of {}", change_name(best),
+                        size_text(best.predicted_bytes), size_text(kernel.read->predicted_bytes()));
   } else {
     text += "; no other order or launch reads less";
   }

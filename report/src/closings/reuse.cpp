@@ -55,7 +55,8 @@ std::string hangs_on(const study::ReuseAnswer& answer, const study::ReuseConclus
   std::string text;
   if (end.interval) {
     std::vector<std::string> parts;
-    for (const study::ReuseInfluence& influence : end.interval->influences) parts.push_back(influence_text(influence));
+    for (const study::ReuseInfluence& influence : end.interval->influences)
+      parts.push_back(influence_text(influence));
     if (!parts.empty()) text = "; it hangs on what is not known: " + joined(parts);
     const bool timed = std::holds_alternative<study::TimedRun>(*answer.question.method);
     if (parts.empty() && timed) text = "; no input that is not known moves it by 1%";

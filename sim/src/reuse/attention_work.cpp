@@ -107,8 +107,7 @@ void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
     std::vector<TileRange> ranges;
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < q_grid_[axis]; ++i) {
-      ranges.push_back(
-          visited_kv_tiles(problem, axis, i));
+      ranges.push_back(visited_kv_tiles(problem, axis, i));
       sum += ranges.back().size();
     }
     visits = checked_multiply(visits, sum, "accesses");

@@ -42,9 +42,9 @@ class Variations {
 
   [[nodiscard]] const ReuseQuestion& question() const { return question_; }
   [[nodiscard]] ReuseInterval interval() && {
-    std::stable_sort(interval_.influences.begin(), interval_.influences.end(), [](const auto& a, const auto& b) {
-      return a.high_bytes - a.low_bytes > b.high_bytes - b.low_bytes;
-    });
+    std::stable_sort(
+        interval_.influences.begin(), interval_.influences.end(),
+        [](const auto& a, const auto& b) { return a.high_bytes - a.low_bytes > b.high_bytes - b.low_bytes; });
     return std::move(interval_);
   }
 
@@ -67,17 +67,17 @@ void vary_kernel(const TimedRun& timed, Variations& variations) {
                   {with([&](TimedRun& run) { run.lookahead_tiles = least; }),
                    with([&](TimedRun& run) { run.lookahead_tiles = ahead + 1; })});
   const double twice = std::max(2 * *timed.jitter, 0.02);
-  variations.vary("jitter", "0 to " + short_number(twice),
-                  {with([](TimedRun& run) { run.jitter = 0; }),
-                   with([&](TimedRun& run) { run.jitter = twice; })});
+  variations.vary(
+      "jitter", "0 to " + short_number(twice),
+      {with([](TimedRun& run) { run.jitter = 0; }), with([&](TimedRun& run) { run.jitter = twice; })});
   variations.vary("seed", "another draw", {with([](TimedRun& run) { ++run.seed; })});
 }
 
 void vary_capacity(Variations& variations) {
   const auto with = [&](double factor) {
     ReuseQuestion question = variations.question();
-    question.capacity_bytes =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(*question.capacity_bytes) * factor));
+    question.capacity_bytes = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(static_cast<double>(*question.capacity_bytes) * factor));
     return question;
   };
   variations.vary("l2-bytes", "3% less to 3% more", {with(1 - kCapacityError), with(1 + kCapacityError)});
@@ -86,8 +86,7 @@ void vary_capacity(Variations& variations) {
 void vary_schedule(Variations& variations) {
   ReuseQuestion question = variations.question();
   auto& subject = std::get<AttentionSubject>(question.subject);
-  subject.schedule =
-      subject.schedule == CtaSchedule::kGrid ? CtaSchedule::kPersistent : CtaSchedule::kGrid;
+  subject.schedule = subject.schedule == CtaSchedule::kGrid ? CtaSchedule::kPersistent : CtaSchedule::kGrid;
   variations.vary("schedule", "persistent or grid", {question});
 }
 

@@ -1,11 +1,10 @@
-#include <natten_sim/study/explain.hpp>
-
 #include <algorithm>
 #include <cctype>
 #include <cmath>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
+#include <natten_sim/study/explain.hpp>
 
 #include "complete.hpp"
 #include "kernel_name.hpp"
@@ -69,12 +68,12 @@ bool same_problem(const ProfiledKernel& a, const ProfiledKernel& b) {
   return std::abs(*a.l2_read_sectors - *b.l2_read_sectors) <= kOneProblem * *a.l2_read_sectors;
 }
 
-std::vector<std::vector<const ProfiledKernel*>> grouped_launches(const std::vector<ProfiledKernel>& launches) {
+std::vector<std::vector<const ProfiledKernel*>> grouped_launches(
+    const std::vector<ProfiledKernel>& launches) {
   std::vector<std::vector<const ProfiledKernel*>> groups;
   for (const ProfiledKernel& launch : launches) {
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& each) {
-      return same_problem(*each.front(), launch);
-    });
+    const auto group = std::find_if(groups.begin(), groups.end(),
+                                    [&](const auto& each) { return same_problem(*each.front(), launch); });
     if (group == groups.end()) {
       groups.push_back({&launch});
     } else {

@@ -14,7 +14,7 @@ struct Recognised {
   std::vector<KnownMember> known;
   /// Q tiles of one head, by the grid: the length is at most that many tiles, and more than one less.
   std::optional<std::int64_t> q_tiles;
-  bool whole_q_tiles = false;                ///< the name says that the last Q tile is not cut
+  bool whole_q_tiles = false;                 ///< the name says that the last Q tile is not cut
   std::optional<std::int64_t> head_dim_upto;  ///< the name has head dims rounded up
   /// Q is loaded again for each KV tile, not kept on chip.
   bool reloads_q = false;

@@ -7,8 +7,8 @@
 
 namespace natten_sim::study {
 
-/// A demangled kernel name in one spelling: casts and wrappers of constants are gone, `true` and `false` are 1
-/// and 0, and there are no blanks.
+/// A demangled kernel name in one spelling: casts and wrappers of constants are gone, `true` and `false` are
+/// 1 and 0, and there are no blanks.
 ///
 ///     f<(int)128, (bool)0, cute::C<(int)64>, true>   f<128,0,64,1>
 [[nodiscard]] std::string plain_name(std::string_view name);

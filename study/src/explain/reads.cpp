@@ -119,9 +119,8 @@ void add_changes(const Walks& walks, const std::optional<double>& now, Explained
     std::get<AttentionSubject>(varied.subject).launch = LaunchOrder::kHeadsFirst;
     add(varied, {.launch = LaunchOrder::kHeadsFirst});
   }
-  std::stable_sort(kernel.changes.begin(), kernel.changes.end(), [](const auto& a, const auto& b) {
-    return a.predicted_bytes < b.predicted_bytes;
-  });
+  std::stable_sort(kernel.changes.begin(), kernel.changes.end(),
+                   [](const auto& a, const auto& b) { return a.predicted_bytes < b.predicted_bytes; });
 }
 
 }  // namespace

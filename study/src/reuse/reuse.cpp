@@ -37,9 +37,8 @@ std::vector<std::string> assumed_by(const ReuseSetting& setting) {
   const bool known = setting.capacity_source == CapacitySource::kGiven;
   std::vector<std::string> assumed = assumed_numbers(*setting.device);
   const bool timed = std::holds_alternative<TimedRun>(*setting.question.method);
-  std::erase_if(assumed, [&](const std::string& number) {
-    return number == "l2_effective_bytes" ? known : !timed;
-  });
+  std::erase_if(assumed,
+                [&](const std::string& number) { return number == "l2_effective_bytes" ? known : !timed; });
   return assumed;
 }
 

@@ -1,5 +1,5 @@
-// study::explain: what names and grids tell, what the counter of sectors settles, and where reads go. Names are
-// those that profilers show; counters were measured on an H200 (tests/golden/ncu/attention-h200.csv).
+// study::explain: what names and grids tell, what the counter of sectors settles, and where reads go. Names
+// are those that profilers show; counters were measured on an H200 (tests/golden/ncu/attention-h200.csv).
 #include <algorithm>
 
 #include <natten_sim/core/error.hpp>
@@ -80,7 +80,8 @@ TEST_CASE("explain: a cut last tile leaves the length open, and the counter of s
   const ExplainAnswer open = explained(launched(fa2_name(false, false), {125, 1, 1}, 128));
   CHECK(open.kernels.front().problem.seqlen == 16000);
   CHECK(known(open, "seqlen") == KnownFrom::kAssumed);
-  const ExplainAnswer given = explained(launched(fa2_name(false, false), {125, 1, 1}, 128), {.seqlen = 15900});
+  const ExplainAnswer given =
+      explained(launched(fa2_name(false, false), {125, 1, 1}, 128), {.seqlen = 15900});
   CHECK(given.kernels.front().problem.seqlen == 15900);
 }
 
@@ -122,7 +123,8 @@ TEST_CASE("explain: FlashAttention-3's name has tiles, mask and scheduler") {
            "cutlass::bfloat16_t, cutlass::arch::Sm90, 256, false, true, false, false>, flash::" +
            scheduler + "<false> > > >";
   };
-  const ExplainAnswer full = explained(launched(name("false", "StaticPersistentTileScheduler"), {132, 1, 1}, 384));
+  const ExplainAnswer full =
+      explained(launched(name("false", "StaticPersistentTileScheduler"), {132, 1, 1}, 384));
   CHECK(full.kernels.front().family == "fa3");
   CHECK(full.kernels.front().problem.q_tile == 128);
   CHECK(full.kernels.front().problem.kv_tile == 176);
@@ -139,13 +141,14 @@ TEST_CASE("explain: FlashAttention-3's name has tiles, mask and scheduler") {
 
 TEST_CASE("explain: FlashAttention-4, with and without readable labels") {
   const std::string bare =
-      "kernel_cutlass_kernel_flash_attncuteflash_fwd_sm90FlashAttentionForwardSm90_object_at__tensorptrbf16gmem_0";
+      "kernel_cutlass_kernel_flash_attncuteflash_fwd_sm90FlashAttentionForwardSm90_object_at__"
+      "tensorptrbf16gmem_0";
   const ExplainAnswer asked = explained(launched(bare, {512, 1, 1}, 384), {.seqlen = 4096, .heads = 1});
   CHECK(asked.kernels.front().family == "fa4");
   CHECK(asked.kernels.front().missing == std::vector<std::string>{"dim", "q-tile", "kv-tile"});
-  const ExplainAnswer told =
-      explained(launched("flash_fwd_sm100_bf16_head_dim128_tile128x64_threads384_causal_" + bare, {512, 1, 1}, 384),
-                {.seqlen = 4096, .heads = 1});
+  const ExplainAnswer told = explained(
+      launched("flash_fwd_sm100_bf16_head_dim128_tile128x64_threads384_causal_" + bare, {512, 1, 1}, 384),
+      {.seqlen = 4096, .heads = 1});
   const ExplainedProblem& problem = told.kernels.front().problem;
   CHECK(problem.head_dim == 128);
   CHECK(problem.q_tile == 128);
@@ -167,9 +170,12 @@ TEST_CASE("explain: Triton's kernels have a grid but no tiles; the length makes 
 }
 
 TEST_CASE("explain: NATTEN's kernels, ours, backward passes and split keys are named, with what is open") {
-  const auto one = [](const std::string& name) { return explained(launched(name, {8, 1, 1}, 128)).kernels.at(0); };
+  const auto one = [](const std::string& name) {
+    return explained(launched(name, {8, 1, 1}, 128)).kernels.at(0);
+  };
   const ExplainedKernel hopper = one(
-      "void cutlass::device_kernel<cutlass::fna::kernel::FnaKernelTmaWarpSpecialized<cutlass::fna::collective::"
+      "void "
+      "cutlass::device_kernel<cutlass::fna::kernel::FnaKernelTmaWarpSpecialized<cutlass::fna::collective::"
       "FnaMainloopTmaWarpSpecializedSm90<cute::C<3>, cute::tuple<cute::C<2>, cute::C<8>, cute::C<8>>, "
       "cute::tuple<cute::C<4>, cute::C<4>, cute::C<8>>, cutlass::bfloat16_t, float>, "
       "cutlass::fna::kernel::PersistentTileScheduler>>");
@@ -182,10 +188,13 @@ TEST_CASE("explain: NATTEN's kernels, ours, backward passes and split keys are n
   CHECK(cutlass.family == "cutlass-fna");
   CHECK(cutlass.problem.q_tile == 64);
   CHECK(cutlass.problem.kv_tile == 128);
-  CHECK(one("void attention_kernel<__nv_bfloat16, 128, 64, 32, 4, 2, 2>(AttentionArguments)").family == "ours");
-  CHECK(one("void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128>>").family == "backward");
+  CHECK(one("void attention_kernel<__nv_bfloat16, 128, 64, 32, 4, 2, 2>(AttentionArguments)").family ==
+        "ours");
+  CHECK(one("void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128>>").family ==
+        "backward");
   CHECK(one("void pytorch_flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<128, 64, 128, 4, 0, 0, "
-            "cutlass::bfloat16_t, Flash_kernel_traits<128, 64, 128, 4, cutlass::bfloat16_t>>, 0, 0, 0, 1, 1, 0, 1, "
+            "cutlass::bfloat16_t, Flash_kernel_traits<128, 64, 128, 4, cutlass::bfloat16_t>>, 0, 0, 0, 1, 1, "
+            "0, 1, "
             "0>(pytorch_flash::Flash_fwd_params)")
             .unmodelled);
 }
@@ -196,7 +205,8 @@ TEST_CASE("explain: other kernels are counted, launches of one kernel and grid a
     question.launches.push_back(launched(fa2_name(false, true), {16, 1, 1}, 128));
     question.launches.back().dram_read_bytes = bytes;
   }
-  question.launches.push_back(launched("void at::native::distribution_elementwise_grid_stride_kernel<float>", {1, 1, 1}, 256));
+  question.launches.push_back(
+      launched("void at::native::distribution_elementwise_grid_stride_kernel<float>", {1, 1, 1}, 256));
   const ExplainAnswer answer = explain(question, explaining_context());
   REQUIRE(answer.kernels.size() == 1);
   CHECK(answer.kernels.front().launches == 3);
@@ -204,7 +214,9 @@ TEST_CASE("explain: other kernels are counted, launches of one kernel and grid a
   CHECK(answer.other_launches == 1);
 }
 
-TEST_CASE("explain: measured reads are the sum of their parts, and causal FlashAttention-2 should begin with its longest rows") {
+TEST_CASE(
+    "explain: measured reads are the sum of their parts, and causal FlashAttention-2 should begin with its "
+    "longest rows") {
   // Measured on an H200: 131,072 tokens, causal, 7.9 GB read, 96 MiB compulsory.
   ProfiledKernel launch = launched(fa2_name(true, true), {1024, 1, 1}, 128, 1075841988.0);
   launch.dram_read_bytes = 7907946000.0;
@@ -237,7 +249,8 @@ TEST_CASE("explain: PyTorch's memory-efficient kernel loads Q for each KV tile, 
   const double sectors = 512.0 * 32768 * 16 + 256.0 * 32768 * 8;
   CHECK(sectors == 335544320.0);
   ProfiledKernel launch = launched(
-      "fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention::AttentionKernel<cutlass::bfloat16_t, "
+      "fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention::AttentionKernel<cutlass::bfloat16_t,"
+      " "
       "cutlass::Sm80, 1, 64, 128, 128, 1, 1>::Params)",
       {512, 1, 1}, 32, sectors);
   const ExplainAnswer answer = explained(launch);

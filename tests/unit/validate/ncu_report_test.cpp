@@ -14,7 +14,8 @@ using namespace natten_sim;
 using namespace natten_sim::validate;
 
 std::string bytes_of(const std::string& name) {
-  const std::filesystem::path path = std::filesystem::path(NATTEN_SIM_SOURCE_DIR) / "tests" / "golden" / "ncu" / name;
+  const std::filesystem::path path =
+      std::filesystem::path(NATTEN_SIM_SOURCE_DIR) / "tests" / "golden" / "ncu" / name;
   std::ifstream file(path, std::ios::binary);
   std::stringstream bytes;
   bytes << file.rdbuf();
@@ -61,7 +62,8 @@ TEST_CASE("a report that is cut off anywhere is refused or has fewer launches, a
 
 TEST_CASE("grids, shared memory and limits are read from either page of the CSV") {
   const std::string header =
-      "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n";
+      "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric "
+      "Value\"\n";
   const std::string row = "\"0\",\"f\",\"(128, 1, 1)\",\"(64, 2, 4)\",";
   const auto details =
       parse_ncu_csv(header + row + "\"Dynamic Shared Memory Per Block\",\"Kbyte/block\",\"65.536\"\n" + row +

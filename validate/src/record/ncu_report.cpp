@@ -1,19 +1,18 @@
-#include <natten_sim/validate/record/ncu_report.hpp>
-
 #include <bit>
 #include <cstring>
 #include <optional>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/validate/measure/counters.hpp>
+#include <natten_sim/validate/record/ncu_report.hpp>
 
 #include "launch_attributes.hpp"
 
 namespace natten_sim::validate {
 namespace {
 
-// A report is a mark, a header, and blocks. Lengths are 32 bits, little-endian; everything else is in the wire
-// format of protocol buffers, whose field numbers are published with Nsight Compute (extras/FileFormat).
+// A report is a mark, a header, and blocks. Lengths are 32 bits, little-endian; everything else is in the
+// wire format of protocol buffers, whose field numbers are published with Nsight Compute (extras/FileFormat).
 constexpr std::string_view kMark("NVR\0", 4);
 
 struct Block {  // of BlockHeader
@@ -70,7 +69,8 @@ class Bytes {
   std::size_t at_ = 0;
 };
 
-/// Calls `visit(field, number, bytes)` for each field of a message: one of the two is of the field, by its kind.
+/// Calls `visit(field, number, bytes)` for each field of a message: one of the two is of the field, by its
+/// kind.
 template <typename Visit>
 void for_each_field(Bytes message, const Visit& visit) {
   while (!message.empty()) {

@@ -20,12 +20,13 @@ constexpr const study::ReuseDefaults& kDefaults = study::kReuseDefaults;
 
 Options<AttentionSubject> attention_rows() {
   Options<AttentionSubject> rows;
-  rows.add("--seqlen-k", &AttentionSubject::seqlen_k,
-           {.value = "N",
-            .help = "Keys, where they are not as many as queries; the last query of a causal mask attends to the "
-                    "last key [as many]",
-            .range = kLengths,
-            .echo = Echo::kWhenSet});
+  rows.add(
+      "--seqlen-k", &AttentionSubject::seqlen_k,
+      {.value = "N",
+       .help = "Keys, where they are not as many as queries; the last query of a causal mask attends to the "
+               "last key [as many]",
+       .range = kLengths,
+       .echo = Echo::kWhenSet});
   rows.add("-d,--dim,--head-dim", &AttentionSubject::head_dim,
            {.value = "D", .help = "Head dim of Q and K [default]", .range = kSizes, .key = "head_dim"});
   rows.add("--dim-value", &AttentionSubject::dim_value,
@@ -188,9 +189,10 @@ Options<study::StreamSubject> stream_rows() {
 Options<ReuseParts> subject_rows() {
   Options<ReuseParts> rows;
   const std::vector<std::string> attention_only = {
-      "seqlen", "seqlen-k", "dim",         "dim-value",  "dtype",       "q-tile",           "kv-tile",       "tile",
-      "heads",  "heads-kv",    "batch-size", "causal",      "window",           "stride",        "schedule",
-      "kernel", "ctas-per-sm", "sweep",      "granularity", "interleave-heads", "longest-first", "jitter"};
+      "seqlen",   "seqlen-k", "dim",         "dim-value",  "dtype",       "q-tile",           "kv-tile",
+      "tile",     "heads",    "heads-kv",    "batch-size", "causal",      "window",           "stride",
+      "schedule", "kernel",   "ctas-per-sm", "sweep",      "granularity", "interleave-heads", "longest-first",
+      "jitter"};
   std::vector<std::string> not_of_traces = attention_only;
   not_of_traces.insert(not_of_traces.end(), {"stream-bytes", "order", "compare", "workers"});
   rows.add("--stream-bytes", &ReuseParts::stream_bytes,

@@ -34,8 +34,8 @@ struct SplitQProblem {
   NeighborhoodMask mask;  ///< dense attention: window = length; no dilation
   TilePair tiles;
   OperandSizes sizes;
-  /// Keys, where they are not as many as queries: of one axis, dense or causal. A causal mask ends at the last
-  /// key for the last query, so it needs as many keys or more.
+  /// Keys, where they are not as many as queries: of one axis, dense or causal. A causal mask ends at the
+  /// last key for the last query, so it needs as many keys or more.
   std::optional<std::int64_t> keys = {};
 };
 
@@ -60,7 +60,8 @@ struct TileRange {
 [[nodiscard]] TileRange visited_kv_tiles(const AxisMask& axis, std::int64_t q_tile, std::int64_t kv_tile,
                                          std::int64_t q_index);
 /// As above, of an axis of a valid problem.
-[[nodiscard]] TileRange visited_kv_tiles(const SplitQProblem& problem, std::size_t axis, std::int64_t q_index);
+[[nodiscard]] TileRange visited_kv_tiles(const SplitQProblem& problem, std::size_t axis,
+                                         std::int64_t q_index);
 
 /// Sectors that bytes begin .. end-1 of an operand touch; its first byte begins a sector.
 [[nodiscard]] constexpr std::int64_t touched_sectors(std::int64_t begin_byte, std::int64_t end_byte,

@@ -36,7 +36,7 @@ struct ProfiledKernel {
 
 /// What describes the problem and the walk of a kernel. Empty: not known.
 struct ExplainedProblem {
-  std::optional<std::int64_t> seqlen;     ///< queries
+  std::optional<std::int64_t> seqlen;    ///< queries
   std::optional<std::int64_t> seqlen_k;  ///< keys; none: as many
   std::optional<std::int64_t> batch, heads, heads_kv, head_dim;
   std::optional<bool> causal;
@@ -89,9 +89,9 @@ struct ExplainedKernel {
   std::vector<std::string> missing;       ///< options that would complete the problem
   std::optional<std::string> unmodelled;  ///< why there is no prediction although nothing is missing
   std::optional<double> predicted_sectors;
-  std::optional<ExplainedReads> read;     ///< none: something is missing, or it is not modelled
-  std::vector<ExplainedChange> changes;   ///< by bytes; the first reads least
-  std::vector<std::string> assumed;       ///< numbers of the device that nobody measured
+  std::optional<ExplainedReads> read;    ///< none: something is missing, or it is not modelled
+  std::vector<ExplainedChange> changes;  ///< by bytes; the first reads least
+  std::vector<std::string> assumed;      ///< numbers of the device that nobody measured
 };
 
 struct ExplainQuestion {
@@ -132,10 +132,10 @@ template <>
 struct NamesOf<study::KnownFrom> {
   static constexpr const char* kConcept = "known-from";
   static constexpr Name<study::KnownFrom> kTable[] = {
-      {study::KnownFrom::kName, "name"},     {study::KnownFrom::kGrid, "grid"},
-      {study::KnownFrom::kFamily, "family"}, {study::KnownFrom::kGiven, "given"},
-      {study::KnownFrom::kSectors, "sectors"},
-      {study::KnownFrom::kReads, "reads"},   {study::KnownFrom::kAssumed, "assumed"}};
+      {study::KnownFrom::kName, "name"},       {study::KnownFrom::kGrid, "grid"},
+      {study::KnownFrom::kFamily, "family"},   {study::KnownFrom::kGiven, "given"},
+      {study::KnownFrom::kSectors, "sectors"}, {study::KnownFrom::kReads, "reads"},
+      {study::KnownFrom::kAssumed, "assumed"}};
 };
 
 }  // namespace natten_sim

@@ -8,8 +8,8 @@ namespace {
 
 using P = ExplainedProblem;
 
-/// Head dim, rows of the tiles and element type of Flash_fwd_kernel_traits<D, M, N, warps, .., type, ..>. Head
-/// dims are rounded up there unless `even` says otherwise.
+/// Head dim, rows of the tiles and element type of Flash_fwd_kernel_traits<D, M, N, warps, .., type, ..>.
+/// Head dims are rounded up there unless `even` says otherwise.
 bool tell_traits(std::string_view plain, bool even, Recognised& found) {
   const std::vector<std::string> traits = template_arguments(plain, "Flash_fwd_kernel_traits");
   if (traits.size() < 7) return false;
@@ -60,7 +60,8 @@ std::optional<Recognised> recognise_fa2_splits(const ProfiledKernel& launch, std
 }
 
 /// CollectiveMainloopFwdSm90<stages, cluster, tuple<M, N, K>, dim of V, type, float, arch, causal, local,
-/// softcap, varlen, paged, append, has Qv, .., split, column-major V, ..>; versions differ in what stands between.
+/// softcap, varlen, paged, append, has Qv, .., split, column-major V, ..>; versions differ in what stands
+/// between.
 std::optional<Recognised> recognise_fa3(const ProfiledKernel&, std::string_view plain) {
   const std::vector<std::string> loop = template_arguments(plain, "CollectiveMainloopFwdSm90");
   constexpr std::size_t kFirstFlag = 7, kFewestFlags = 12;
@@ -94,8 +95,9 @@ std::optional<Recognised> recognise_fa4(const ProfiledKernel&, std::string_view 
   Recognised found;
   const std::string_view labels = plain.substr(0, plain.find("kernel_cutlass"));
   const std::size_t tile_at = labels.find("_tile");
-  const std::vector<std::int64_t> tile =
-      tile_at == std::string_view::npos ? std::vector<std::int64_t>{} : shape_in(labels.substr(tile_at + 5), 2);
+  const std::vector<std::int64_t> tile = tile_at == std::string_view::npos
+                                             ? std::vector<std::int64_t>{}
+                                             : shape_in(labels.substr(tile_at + 5), 2);
   if (tile.size() == 2 && tile[0] > 0 && tile[1] > 0) tell_tiles(found, tile[0], tile[1], KnownFrom::kName);
   tell(found, &P::head_dim, number_behind(labels, "head_dim"), "dim", KnownFrom::kName);
   tell(found, &P::dtype, dtype_in(plain), "dtype", KnownFrom::kName);

@@ -40,7 +40,8 @@ std::optional<Recognised> recognise_efficient(const ProfiledKernel& launch, std:
   if (!contains(plain, "fmha_cutlassF")) return std::nullopt;
   Recognised found;
   const std::vector<std::int64_t> shape = shape_in(plain, 2);
-  if (shape.size() == 2 && shape[0] > 0 && shape[1] > 0) tell_tiles(found, shape[0], shape[1], KnownFrom::kName);
+  if (shape.size() == 2 && shape[0] > 0 && shape[1] > 0)
+    tell_tiles(found, shape[0], shape[1], KnownFrom::kName);
   const std::vector<std::string> kernel = template_arguments(plain, "AttentionKernel");
   if (kernel.size() > 5) found.head_dim_upto = number_of(kernel[5]);
   tell(found, &P::dtype, dtype_in(plain.substr(plain.find("fmha_cutlassF"), 24)), "dtype", KnownFrom::kName);
@@ -63,10 +64,11 @@ std::optional<Recognised> recognise_flex(const ProfiledKernel& launch, std::stri
   return found;
 }
 
-/// _attn_fwd and the like: kernels in the manner of Triton's tutorial, a grid of (Q tiles, batch times heads).
+/// _attn_fwd and the like: kernels in the manner of Triton's tutorial, a grid of (Q tiles, batch times
+/// heads).
 std::optional<Recognised> recognise_triton(const ProfiledKernel& launch, std::string_view plain) {
-  constexpr std::array<std::string_view, 5> kNames = {"_attn_fwd", "attn_fwd", "_fwd_kernel", "flash_attn_fwd",
-                                                      "_flash_attention_forward"};
+  constexpr std::array<std::string_view, 5> kNames = {"_attn_fwd", "attn_fwd", "_fwd_kernel",
+                                                      "flash_attn_fwd", "_flash_attention_forward"};
   const std::string_view base = plain.substr(0, plain.find_first_of("(<"));
   if (std::find(kNames.begin(), kNames.end(), base) == kNames.end()) return std::nullopt;
   Recognised found;

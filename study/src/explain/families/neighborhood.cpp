@@ -19,8 +19,9 @@ std::optional<std::int64_t> volume_of(const std::string& shape) {
   return volume > 0 ? std::optional(volume) : std::nullopt;
 }
 
-constexpr const char* kWindow = "a neighborhood window, which neither name nor grid tells: ask reuse with its "
-                                "layout, window and stride";
+constexpr const char* kWindow =
+    "a neighborhood window, which neither name nor grid tells: ask reuse with its "
+    "layout, window and stride";
 
 }  // namespace
 
@@ -60,7 +61,8 @@ std::optional<Recognised> recognise_cutlass_fna(const ProfiledKernel&, std::stri
 std::optional<Recognised> recognise_ours(const ProfiledKernel&, std::string_view plain) {
   const std::vector<std::string> arguments = template_arguments(plain, "attention_kernel");
   if (arguments.size() != 7) return std::nullopt;
-  const auto dim = number_of(arguments[1]), q_tile = number_of(arguments[2]), kv_tile = number_of(arguments[3]);
+  const auto dim = number_of(arguments[1]), q_tile = number_of(arguments[2]),
+             kv_tile = number_of(arguments[3]);
   if (!dim || !q_tile || !kv_tile || *q_tile < 1 || *kv_tile < 1) return std::nullopt;
   Recognised found;
   tell(found, &P::head_dim, *dim, "dim", KnownFrom::kName);

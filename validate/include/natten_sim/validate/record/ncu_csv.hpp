@@ -27,7 +27,8 @@ struct ProfiledLaunch {
 };
 
 /// What explain() asks of each launch.
-[[nodiscard]] std::vector<study::ProfiledKernel> profiled_kernels(const std::vector<ProfiledLaunch>& launches);
+[[nodiscard]] std::vector<study::ProfiledKernel> profiled_kernels(
+    const std::vector<ProfiledLaunch>& launches);
 
 /// Reads `ncu --csv` output in either shape: the details page (a row a metric) or `--page raw` (a column a
 /// metric, a row of units), with either line end. Lines before the header and those that begin with "=="
