@@ -120,9 +120,10 @@ int run(const std::vector<std::string>& words) {
   if (words.size() == 3 && words[0] == "index") return write_indices(words[1], words[2]);
   if (words.size() > 3 && words[0] == "count")
     return count_cells(words[1], std::stod(words[2]), {words.begin() + 3, words.end()});
-  std::fprintf(stderr,
-               "scatter_add_bench check | time CELLS SECONDS | steady CELLS SECONDS | count CELLS SECONDS METRIC.. | "
-               "index CELLS FOLDER\n");
+  std::fprintf(
+      stderr,
+      "scatter_add_bench check | time CELLS SECONDS | steady CELLS SECONDS | count CELLS SECONDS METRIC.. | "
+      "index CELLS FOLDER\n");
   return 2;
 }
 

@@ -60,16 +60,15 @@ constexpr NumberField<SweepConstants> kSweepConstants[] = {
     {"change_exponent", &SweepConstants::change_exponent},
     {"change_narrow_exponent", &SweepConstants::change_narrow_exponent}};
 
-constexpr NumberField<RemedyCosts> kRemedyCosts[] = {
-    {"launch_ns", &RemedyCosts::launch_ns},
-    {"half_bytes_per_ns", &RemedyCosts::half_bytes_per_ns},
-    {"fp32_bytes_per_ns", &RemedyCosts::fp32_bytes_per_ns},
-    {"sort_ns", &RemedyCosts::sort_ns},
-    {"sort_update_ns", &RemedyCosts::sort_update_ns},
-    {"sum_ns", &RemedyCosts::sum_ns},
-    {"write_ns", &RemedyCosts::write_ns},
-    {"join_ns", &RemedyCosts::join_ns},
-    {"loop_rows", &RemedyCosts::loop_rows}};
+constexpr NumberField<RemedyCosts> kRemedyCosts[] = {{"launch_ns", &RemedyCosts::launch_ns},
+                                                     {"half_bytes_per_ns", &RemedyCosts::half_bytes_per_ns},
+                                                     {"fp32_bytes_per_ns", &RemedyCosts::fp32_bytes_per_ns},
+                                                     {"sort_ns", &RemedyCosts::sort_ns},
+                                                     {"sort_update_ns", &RemedyCosts::sort_update_ns},
+                                                     {"sum_ns", &RemedyCosts::sum_ns},
+                                                     {"write_ns", &RemedyCosts::write_ns},
+                                                     {"join_ns", &RemedyCosts::join_ns},
+                                                     {"loop_rows", &RemedyCosts::loop_rows}};
 
 ContentionSweep read_sweep(const StrictObject& device) {
   const StrictObject fields =

@@ -131,7 +131,8 @@ std::string scatter_text(const study::ScatterAnswer& answer) {
                   question.construct, question.device, to_string(load.path), instruction_name(answer.cost));
   text += bounds_text(p);
   if (answer.calibration)
-    text += "error               " + error_text(*answer.calibration) + "\n" + interval_text(*answer.calibration);
+    text +=
+        "error               " + error_text(*answer.calibration) + "\n" + interval_text(*answer.calibration);
   text += fmt::format("hottest row         {:>12}   updates; {} of service each\n",
                       grouped(load.max_multiplicity), time_text(p.service_ns_per_update));
   if (answer.cost.words)

@@ -164,8 +164,8 @@ void add_pre_reductions(const PreReductionCosts& costs, Comparison& comparison) 
                   "extra_bytes");
   if (const RemedyCosts* const own = comparison.costs(); own != nullptr && load.updates > 0) {
     const double host_ns = comparison.profile.sweep->constants.host_launch_ns;
-    const bool joins = static_cast<double>(load.max_multiplicity) / kSortedBlock * own->join_ns >
-                       sorted_ns(load, *own) / 2;
+    const bool joins =
+        static_cast<double>(load.max_multiplicity) / kSortedBlock * own->join_ns > sorted_ns(load, *own) / 2;
     comparison.remedies.push_back({"sort-pre-reduction", sorted_ns(load, *own) + host_ns, sorted_bytes,
                                    joins ? ContentionBound::kHottestAddress : ContentionBound::kIssue});
     return;

@@ -185,8 +185,7 @@ double add_stream(const ScatterLoad& load, const ContentionProfile& profile,
   const double issue_ns = cas ? std::max(load.issue_ns.value_or(0), sweep.issue_cas_ns)
                               : load.issue_ns.value_or(sweep.issue_red_ns);
   const double issue_warm = !cas ? sweep.warm_share : is_own(load) ? 0 : sweep.warm_cas_share;
-  prediction.issue_ns =
-      (1 - issue_warm * staying) * static_cast<double>(warp_instructions(load)) * issue_ns;
+  prediction.issue_ns = (1 - issue_warm * staying) * static_cast<double>(warp_instructions(load)) * issue_ns;
   prediction.dram_bytes = load.streamed_bytes + returning_bytes(load, sweep);
   prediction.dram_ns = (1 - sweep.warm_share * staying) * prediction.dram_bytes / sweep.dram_bytes_per_ns;
   double stream_ns = std::max(prediction.issue_ns, prediction.dram_ns);
@@ -255,8 +254,7 @@ std::optional<TimeInterval> swept_interval(const ScatterLoad& load, const Conten
     return TimeInterval{alone / worst, std::max(alone + most_hot_ns(load, profile), time_ns) * worst};
   }
   if (error.kind != ScatterKind::kLongCollapse) return TimeInterval{time_ns / worst, time_ns * worst};
-  const double one_slice =
-      prediction.hottest_address_ns / server_share(load, profile.sweep->constants);
+  const double one_slice = prediction.hottest_address_ns / server_share(load, profile.sweep->constants);
   const double rest = time_ns - prediction.hottest_address_ns, mean = *error.unfitted_mean_ratio;
   return TimeInterval{(rest + one_slice * spread_share(load)) / mean, (rest + one_slice) * mean};
 }

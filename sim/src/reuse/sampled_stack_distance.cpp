@@ -1,8 +1,8 @@
 #include <cmath>
 #include <string>
 
-#include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/sim/reuse/sampled_stack_distance.hpp>
 
 namespace natten_sim {

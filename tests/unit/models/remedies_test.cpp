@@ -158,7 +158,7 @@ TEST_CASE("private copies begin from zero, and do not part rows that are visited
   CHECK(std::abs(private_ns(64) - (predict_contention(alone, round_costs()).time_ns + copying)) < 1e-6);
   // 63 rows come to all eight copies, as rows in no order do.
   CHECK(private_ns(63) == private_ns(0));
-  CHECK(private_ns(0) < private_ns(64) / 2);
+  CHECK(private_ns(0) - copying < (private_ns(64) - copying) / 10);
 }
 
 TEST_CASE("remedies state their memory") {

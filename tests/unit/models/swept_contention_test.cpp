@@ -213,8 +213,8 @@ TEST_CASE("rows beyond 1 KiB wait at one slice, or at one for each half KiB, and
   ContentionProfile profile = swept_profile();
   profile.sweep->constants.wide_server_exponent = 0.5;
   profile.sweep->errors.push_back({ScatterKind::kLongCollapse, 5, 6, 3.0, 1.25});
-  // 1,024 fp32 elements: 4 KiB, one row in flight on 1,024 lanes. 3,200 turns: n = 1 - 4 / 6400. 0.5 n retries
-  // of 128 sectors of 5 ns at one slice, half of that in the mean of the logarithms of 1 and 1/4.
+  // 1,024 fp32 elements: 4 KiB, one row in flight on 1,024 lanes. 3,200 turns: n = 1 - 4 / 6400. 0.5 n
+  // retries of 128 sectors of 5 ns at one slice, half of that in the mean of the logarithms of 1 and 1/4.
   const ScatterLoad load = one_hot_row(3200, 1024, Dtype::kFp32, InstructionPath::kCas);
   const double one_slice = 3200 * 0.5 * (1 - 4 / 6400.0) * 128 * 5, stream = 3200 * 32;
   const ContentionPrediction p = predict_swept(load, profile);
@@ -257,13 +257,15 @@ TEST_CASE("reductions are served while the launch is under way, and a run of lit
   CHECK(predict_swept(load, profile).bound == ContentionBound::kLaunch);
 }
 
-TEST_CASE("a construct of one's own: reductions as fast as slices take them, loops with more rows in flight") {
+TEST_CASE(
+    "a construct of one's own: reductions as fast as slices take them, loops with more rows in flight") {
   ContentionProfile profile = swept_profile();
   profile.slice_sectors_per_ns = 2;
   ScatterLoad load = one_hot_row(1000, 64, Dtype::kFp32, InstructionPath::kRed);
   load.max_multiplicity = load.serial_multiplicity = 1;
   load.rows_touched = 1000;
-  CHECK(near(predict_swept(load, profile).time_ns, 100 + 2000 + 16));  // PyTorch's issue, one row at its slice
+  CHECK(
+      near(predict_swept(load, profile).time_ns, 100 + 2000 + 16));  // PyTorch's issue, one row at its slice
   load.issue_ns = 0.1;
   const ContentionPrediction own = predict_swept(load, profile);
   CHECK(near(own.time_ns, 100 + 1000 * 8 / 2.0 + 16));

@@ -47,7 +47,8 @@ TEST_CASE("the kind of sectors says which instruction ran") {
   };
   CHECK(path(8000, 0) == static_cast<double>(InstructionPath::kRed));
   CHECK(path(0, 8000) == static_cast<double>(InstructionPath::kAtom));
-  CHECK(path(0, 16000) == static_cast<double>(InstructionPath::kCas));  // two lanes a word, one after the other
+  CHECK(path(0, 16000) ==
+        static_cast<double>(InstructionPath::kCas));  // two lanes a word, one after the other
   CHECK_FALSE(path(0, 0).has_value());
   CHECK_FALSE(path(1, 1).has_value());
   CHECK_FALSE(executed_path(scatter_row(Dtype::kBf16, 10, {})).has_value());
@@ -55,14 +56,14 @@ TEST_CASE("the kind of sectors says which instruction ran") {
 
 TEST_CASE("a run is bound by the unit that is as busy as in the recording's busiest runs") {
   Recording recording;
-  recording.rows = {red_row(10, 0, 0),                    // what a launch takes
-                    red_row(19, 19000, 0),                // less than twice that
-                    red_row(100, 100000, 0),              // one slice takes a sector a ns
-                    red_row(100, 50000, 360000),          // half of it: still its slice
-                    red_row(100, 49000, 360000),          // 4 kB a ns, the most
-                    red_row(110, 10000, 340000),          // 3.4 kB a ns: 85%
-                    red_row(110, 10000, 339000),          // less: neither
-                    red_row(1000, 9e6, 0, 20000)};        // counted in another run than it was timed
+  recording.rows = {red_row(10, 0, 0),              // what a launch takes
+                    red_row(19, 19000, 0),          // less than twice that
+                    red_row(100, 100000, 0),        // one slice takes a sector a ns
+                    red_row(100, 50000, 360000),    // half of it: still its slice
+                    red_row(100, 49000, 360000),    // 4 kB a ns, the most
+                    red_row(110, 10000, 340000),    // 3.4 kB a ns: 85%
+                    red_row(110, 10000, 339000),    // less: neither
+                    red_row(1000, 9e6, 0, 20000)};  // counted in another run than it was timed
   const BusiestRuns busiest = busiest_runs(recording);
   CHECK(busiest.shortest_ns == 10000);
   CHECK(busiest.dram_bytes_per_ns == 4);

@@ -136,7 +136,8 @@ TEST_CASE("scatters of a second draw: rows to 2 KiB keep both goals, one longer 
   CHECK(sectors.at("scatter half contended").within(1.05) == 57);  // of 100: retries
 }
 
-TEST_CASE("scatters of a third draw: rows to 2 KiB keep both goals, one row of 3 to 4 KiB gathers or does not") {
+TEST_CASE(
+    "scatters of a third draw: rows to 2 KiB keep both goals, one row of 3 to 4 KiB gathers or does not") {
   auto [times, sectors, narrow] = scatter_score("scatter-third", "h200_scatter_third.json");
   const Ratios& half = times.at("scatter half contended");
   CHECK(half.sorted.size() == 100);
@@ -156,7 +157,8 @@ TEST_CASE("scatters of a third draw: rows to 2 KiB keep both goals, one row of 3
 }
 
 TEST_CASE("the intervals that were stated first hold 174 of 175 times, and every one of a long row") {
-  const Json predictions = Json::parse(read_text("predictions", kData + "predictions/h200_scatter_third.json"));
+  const Json predictions =
+      Json::parse(read_text("predictions", kData + "predictions/h200_scatter_third.json"));
   std::map<std::string, Json> frozen;
   for (const Json& row : predictions["rows"]) {
     ScatterCase point;
@@ -200,14 +202,16 @@ struct RemedyTimes {
 TEST_CASE("of 40 fresh loads the remedy that was predicted to be fastest is, or is close") {
   std::map<std::string, RemedyTimes> loads;
   const auto load_of = [](const Json& row) { return row.dump(); };
-  const Json predictions = Json::parse(read_text("predictions", kData + "predictions/h200_remedies_fresh.json"));
+  const Json predictions =
+      Json::parse(read_text("predictions", kData + "predictions/h200_remedies_fresh.json"));
   for (const Json& row : predictions["rows"])
     loads[load_of({row[1], row[2], row[3], row[4], row[5]})].predicted[row[0]] = row[6];
   const Json recorded =
       Json::parse(read_text("recording", kData + "recordings/nvidia-h200-remedies-fresh.json"));
   for (const Json& row : recorded["rows"]) {
     const Json& p = row["point"];
-    loads.at(load_of({p["dtype"], p["width"], p["updates"], p["rows"], p["distribution"]})).measured[p["path"]] = row["time_ms"]["median"].get<double>() * 1e6;
+    loads.at(load_of({p["dtype"], p["width"], p["updates"], p["rows"], p["distribution"]}))
+        .measured[p["path"]] = row["time_ms"]["median"].get<double>() * 1e6;
   }
   CHECK(loads.size() == 40);
   int wins = 0, close = 0;

@@ -240,11 +240,9 @@ std::string AttentionBackwardCase::group() const {
 }
 
 std::vector<Parameter> AttentionBackwardCase::parameters() const {
-  return {{"kernel", kBackwardName}, {"batch", batch},
-          {"heads", heads},          {"head_dim", head_dim},
-          {"tokens", tokens},        {"dtype", to_string(dtype)},
-          {"mask", mask_text(mask)}, {"algorithm", algorithm},
-          {"mode", turns_name(ordered)}};
+  return {{"kernel", kBackwardName}, {"batch", batch},         {"heads", heads},
+          {"head_dim", head_dim},    {"tokens", tokens},       {"dtype", to_string(dtype)},
+          {"mask", mask_text(mask)}, {"algorithm", algorithm}, {"mode", turns_name(ordered)}};
 }
 
 std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fidelity) const {

@@ -54,7 +54,8 @@ bool retried(const RecordedRow& row) {
 
 /// Bytes a ns over the time beyond a launch's; nullopt for runs that are hardly longer.
 std::optional<double> dram_rate(const RecordedRow& row, double shortest_ns) {
-  const std::optional<double> read = median_of(row, "dram_read_bytes"), written = median_of(row, "dram_write_bytes");
+  const std::optional<double> read = median_of(row, "dram_read_bytes"),
+                              written = median_of(row, "dram_write_bytes");
   const std::optional<double> ns = run_time_ns(row);
   if (!read || !written || !ns || *ns < kLaunches * shortest_ns) return std::nullopt;
   return (*read + *written) / (*ns - shortest_ns);
@@ -111,7 +112,7 @@ std::optional<double> counted_bound(const RecordedRow& row, const BusiestRuns& b
   const std::optional<double> rate = dram_rate(row, busiest.shortest_ns);
   if (!rate) return std::nullopt;
   return number_of_bound(*rate >= kDramShare * busiest.dram_bytes_per_ns ? ContentionBound::kDram
-                                                                   : ContentionBound::kIssue);
+                                                                         : ContentionBound::kIssue);
 }
 
 }  // namespace natten_sim::validate

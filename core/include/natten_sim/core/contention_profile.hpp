@@ -83,10 +83,10 @@ struct RemedyCosts {
   double launch_ns = 0;  ///< a kernel that follows another one of the same remedy
   double half_bytes_per_ns = 0, fp32_bytes_per_ns = 0;  ///< zeroing and adding up copies
   double sort_ns = 0, sort_update_ns = 0;               ///< launches of a sort, and one row number of it
-  double sum_ns = 0;      ///< 32 neighbouring elements of one sorted update
-  double write_ns = 0;    ///< 32 neighbouring elements of a row that is written
-  double join_ns = 0;     ///< 64 updates of the hottest row, which one thread joins
-  double loop_rows = 1;   ///< rows that wait in a loop of one's own, over those of the swept operator
+  double sum_ns = 0;                                    ///< 32 neighbouring elements of one sorted update
+  double write_ns = 0;                                  ///< 32 neighbouring elements of a row that is written
+  double join_ns = 0;    ///< 64 updates of the hottest row, which one thread joins
+  double loop_rows = 1;  ///< rows that wait in a loop of one's own, over those of the swept operator
 };
 
 /// Rows up to here are served by one slice of the L2 at a time.

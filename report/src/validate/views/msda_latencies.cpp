@@ -77,12 +77,15 @@ std::optional<ValidationView> make_msda_latencies(const RecordedData& data) {
       if (point == nullptr || !row.timing || !is_plain(*point)) continue;
       const double ms = row.timing->milliseconds.median;
       const std::optional<double> scaled = paper.of(*point);
-      const std::string load = point->config.name + " " + to_string(point->dtype) + " " + to_string(point->phase);
-      auto at = std::find_if(lines.begin(), lines.end(), [&](const auto& each) { return each.first == load; });
+      const std::string load =
+          point->config.name + " " + to_string(point->dtype) + " " + to_string(point->phase);
+      auto at =
+          std::find_if(lines.begin(), lines.end(), [&](const auto& each) { return each.first == load; });
       if (at == lines.end()) at = lines.insert(at, {load, {"-", "-", cell(scaled, "{:.3f}")}});
       const bool block = point->tiling == MsdaTiling::kBlock;
       at->second.at(block ? 0 : 1) = fmt::format("{:.3f}", ms);
-      view.rows.push_back(latency_row(recording.head.device.name, point, ms, scaled ? Json(*scaled) : Json()));
+      view.rows.push_back(
+          latency_row(recording.head.device.name, point, ms, scaled ? Json(*scaled) : Json()));
       if (!block || !scaled) continue;
       ++cells;
       faster += ms <= *scaled ? 1 : 0;
@@ -94,8 +97,9 @@ std::optional<ValidationView> make_msda_latencies(const RecordedData& data) {
       table.back().insert(table.back().end(), line.begin(), line.end());
     }
     append_table(table, view.text, "Deformable attention, " + recording.head.device.name);
-    view.text += fmt::format("block tiling: at least as fast in {} of {} cells, by a factor of {:.2f} at least\n",
-                             faster, cells, least);
+    view.text +=
+        fmt::format("block tiling: at least as fast in {} of {} cells, by a factor of {:.2f} at least\n",
+                    faster, cells, least);
   }
   if (view.rows.empty()) return std::nullopt;
   return view;
