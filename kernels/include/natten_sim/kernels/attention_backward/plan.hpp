@@ -28,7 +28,7 @@ struct FaultInjection {
 
 /// When one task added to dQ, in nanoseconds of the GPU's clock.
 struct TurnTimes {
-  std::uint64_t ready_ns = 0;  ///< its part of dQ was there
+  std::uint64_t ready_ns = 0;  ///< its part of dQ was there (kMmaSync: its dS, and it asks for its turn)
   std::uint64_t turn_ns = 0;   ///< its turn had come; 0 for the first one of a tile, which does not ask
   std::uint64_t end_ns = 0;    ///< its addition had been made and the turn was passed on
   std::uint32_t worker = 0;
@@ -39,7 +39,7 @@ struct TurnTimes {
 class Plan {
  public:
   /// @throws InvalidParameter as require_runnable, or when a static schedule has more workers than the GPU
-  /// has SMs; HardwareAbsent (not an sm_90 GPU); CudaError.
+  /// has SMs; HardwareAbsent (a GPU that cannot run the kernel's engine); CudaError.
   Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel, const BackwardProblem& tiles,
        const BackwardSchedule& schedule, Turns turns, const Tensors& tensors,
        const FaultInjection& faults = {});
