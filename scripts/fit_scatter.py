@@ -8,7 +8,7 @@ models/scatter/swept_contention.hpp, written down a second time. What it needs t
 `natten-sim atomics --json`. Least squares on logarithms, with a soft loss above 15%: first launches, stream and
 reductions on fp32 and uniform points, then the retries on contended half-precision ones, whose counted sectors weigh
 0.3. The recordings say which points are fitted: of `scatter` and `scatter-causes` whole widths and distributions, and
-all of `scatter-queued`. `scatter-blind` and `scatter-again` are judged only.
+all of `scatter-queued`. `scatter-blind`, `scatter-again` and `scatter-third` are judged only.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 DATA = os.path.join(os.path.dirname(__file__), "../data")
-SUITES = ["scatter", "scatter-causes", "scatter-queued", "scatter-blind", "scatter-again"]
+SUITES = ["scatter", "scatter-causes", "scatter-queued", "scatter-blind", "scatter-again", "scatter-third"]
 STREAM = ["launch_ns", "cas_launch_ns", "host_launch_ns", "issue_red_ns", "issue_cas_ns", "dram_bytes_per_ns",
           "reuse_bytes", "warm_share", "warm_bytes", "warm_cas_share", "cold_ns", "hidden_ns", "sector_ns", "same_sector_ns",
           "overlap"]
