@@ -28,7 +28,7 @@ read_code() {
     return 1
   fi
 }
-for file in head_dim_64.cu head_dim_128.cu; do
+for file in head_dim_64.cu head_dim_128.cu in_time.cu; do
   "$nvcc" -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -Xptxas -v -cubin -o "$work/kernels.cubin" \
     -I"$source/kernels/include" -I"$source/core/include" -I"$source/kernels/src" \
     "$source/kernels/src/attention_backward/sm90a/$file" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }

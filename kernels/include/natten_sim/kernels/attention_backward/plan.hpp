@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include <natten_sim/kernels/attention_backward/draws.hpp>
 #include <natten_sim/kernels/attention_backward/problem.hpp>
 #include <natten_sim/kernels/gpu/gpu.hpp>
 
@@ -24,6 +25,7 @@ struct FaultInjection {
   unsigned delay_ns = 0;                     ///< writers sleep up to this long before they ask for their turn
   std::optional<std::int32_t> dropped_tile;  ///< (batch, head, Q tile) that never passes a turn on
   unsigned turn_tries = 1u << 21;  ///< looks at a turn, half a microsecond each, before the kernel traps
+  std::optional<Draws> draws;      ///< instead of best_draws
 };
 
 /// When one task added to dQ, in nanoseconds of the GPU's clock.
