@@ -239,14 +239,17 @@ def prepare(tree, only, launcher, flags):
     tree.mkdir(parents=True, exist_ok=True)
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(tree)], input=archive, check=True)
-    (tree / "tests/mutant.hpp").write_text((ROOT / "scripts/mutant.hpp").read_text())
     listener = tree / "mutant_listener.o"
     subprocess.run(["g++", "-std=c++20", "-O1", "-c", str(ROOT / "scripts/mutant_listener.cpp"), "-o", str(listener)],
                    check=True)
+    lists = tree / "tests/CMakeLists.txt"
+    plain = "add_executable(${name} ${ARG_SOURCES})"
+    assert plain in lists.read_text()
+    lists.write_text(lists.read_text().replace(plain, f"add_executable(${{name}} ${{ARG_SOURCES}} {listener})"))
     subprocess.run(
         ["cmake", "-S", str(tree), "-B", str(tree / "build"), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
          f"-DCMAKE_CXX_FLAGS_RELEASE={flags}", "-DNATTEN_SIM_UNITY=ON", "-DNATTEN_SIM_CUDA=OFF",
-         f"-DCMAKE_EXE_LINKER_FLAGS={listener}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"],
+         f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"],
         check=True, stdout=subprocess.DEVNULL)
     mutants = write_mutants(tree, only)
     (tree / "mutants.json").write_text(json.dumps(mutants, indent=0))
