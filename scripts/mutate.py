@@ -256,10 +256,10 @@ def prepare(tree, only, launcher, flags):
     return mutants
 
 
-def programs_of(tree):
+def programs_of(tree, tests):
     targets = subprocess.run(["ninja", "-C", str(tree / "build"), "-t", "targets", "all"], capture_output=True, text=True).stdout
     names = []
-    for wanted in TESTS:
+    for wanted in tests:
         pattern = re.compile(rf"^tests/({wanted.replace('*', '[a-z0-9_]+')}): CXX_EXECUTABLE", re.M)
         names += pattern.findall(targets)
     return names
@@ -294,15 +294,17 @@ class Bench:
         finally:
             chosen.unlink()
 
-    def record(self, programs):
+    def record(self, programs, again):
         """Of each program: its test cases, each with seconds and what it reaches."""
         cases = []
         for program in programs:
-            log = self.tree / "reached.jsonl"
-            log.unlink(missing_ok=True)
-            code = self.run(program, [], 3600, NATTEN_SIM_MUTANT_LOG=str(log))
-            if code != 0:
-                sys.exit(f"{program} fails without a mutant (exit code {code})")
+            log = self.tree / f"reached-{program}.jsonl"
+            if not (again and log.exists()):
+                log.unlink(missing_ok=True)
+                code = self.run(program, [], 3600, NATTEN_SIM_MUTANT_LOG=str(log))
+                if code != 0:
+                    log.unlink(missing_ok=True)
+                    sys.exit(f"{program} fails without a mutant (exit code {code})")
             always = set()
             for line in log.read_text().splitlines():
                 case = json.loads(line)
@@ -316,9 +318,9 @@ class Bench:
     def killer(self, mutant, cases, most_seconds):
         """The first test case's program that notices a mutant; None if none does, and what was not tried."""
         spent, tried = 0.0, 0
-        groups = collections.OrderedDict()  # one process a program and class of time
+        groups = collections.OrderedDict()  # one process a program and class of time; what takes long has its own
         for case in sorted(cases, key=lambda case: case["seconds"]):
-            step = 0 if case["seconds"] < 0.1 else 1 if case["seconds"] < 1 else 2
+            step = 0 if case["seconds"] < 0.1 else 1 if case["seconds"] < 1 else case["case"]
             groups.setdefault((step, case["program"]), []).append(case)
         for (_, program), chosen in groups.items():
             seconds = sum(case["seconds"] for case in chosen)
@@ -350,6 +352,8 @@ def main():
     parser.add_argument("--seconds", type=float, help="stop after so long")
     parser.add_argument("--list", type=pathlib.Path, help="one JSON line a mutant")
     parser.add_argument("--again", action="store_true", help="use the tree as it stands")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="test programs [unit tests of these rooms and the "
+                        "study's, property tests]")
     parser.add_argument("--numbers", help="only these mutants, as in the list: 12,57")
     parser.add_argument("--launcher", default="", help="of the compiler, such as ccache")
     parser.add_argument("--flags", default="-O1 -DNDEBUG", help="of the compiler [-O1 -DNDEBUG]")
@@ -361,12 +365,13 @@ def main():
         mutants = {int(n): mutant for n, mutant in json.loads((tree / "mutants.json").read_text()).items()}
     else:
         mutants = prepare(tree, options.only, options.launcher, options.flags)
-    programs = programs_of(tree)
-    built = subprocess.run(["ninja", "-C", str(tree / "build"), *programs], capture_output=True, text=True)
+    programs = programs_of(tree, options.tests)
+    built = subprocess.run(["ninja", "-C", str(tree / "build"), *(f"tests/{program}" for program in programs)],
+                           capture_output=True, text=True)
     if built.returncode != 0:
         sys.exit(built.stdout[-4000:])
     bench = Bench(tree, options.cases)
-    cases = bench.record(programs)
+    cases = bench.record(programs, options.again)
     print(f"{len(programs)} programs, {len(cases)} test cases, {sum(case['seconds'] for case in cases):.0f} s", flush=True)
     by_mutant = collections.defaultdict(list)
     for case in cases:

@@ -336,6 +336,11 @@ OptionSpec spec_of(const std::string& flags, const About& about, int max_values,
           .suggestions = about.suggestions};
 }
 
+std::string range_text(const IntegerBounds& range) {
+  if (range.hi >= std::numeric_limits<std::int64_t>::max()) return {};
+  return std::to_string(range.lo) + ".." + std::to_string(range.hi);
+}
+
 std::string with_default(const std::string& help, const std::function<bool(Json&)>& write) {
   constexpr std::string_view kPlace = "[default]";
   const std::size_t place = help.find(kPlace);
