@@ -350,7 +350,7 @@ def main():
     parser.add_argument("--cases", type=int, default=0, help="random cases a property [what its file says]")
     parser.add_argument("--case-seconds", type=float, default=60, help="of tests a mutant, at most [60]")
     parser.add_argument("--seconds", type=float, help="stop after so long")
-    parser.add_argument("--list", type=pathlib.Path, help="one JSON line a mutant")
+    parser.add_argument("--list", type=pathlib.Path, help="one JSON line a mutant; a run that was stopped goes on from it")
     parser.add_argument("--again", action="store_true", help="use the tree as it stands")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="test programs [unit tests of these rooms and the "
                         "study's, property tests]")
@@ -386,7 +386,12 @@ def main():
         pattern = re.compile(options.pick)
         numbers = [n for n in numbers if pattern.search(f"{mutants[n]['place']} {mutants[n]['code']} {mutants[n]['change']}")]
     results = []
+    if options.list and options.list.exists():  # goes on where a run was stopped
+        results = [json.loads(line) for line in options.list.read_text().splitlines()]
+    done = {result["number"] for result in results}
     for n in numbers[: options.count]:
+        if n in done:
+            continue
         if options.seconds is not None and time.monotonic() - begin > options.seconds:
             break
         killer, left = bench.killer(n, by_mutant[n], options.case_seconds) if by_mutant[n] else (None, 0)

@@ -310,6 +310,11 @@ void read_file_value(const std::string& name, const FileValue& value, const Abou
 [[nodiscard]] OptionSpec spec_of(const std::string& flags, const About& about, int max_values,
                                  const std::string& choices);
 
+template <typename T>
+inline constexpr bool kIsOptional = false;
+template <typename T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
 /// "1..1024", as an error says it; empty where `hi` is no bound of the program's own.
 [[nodiscard]] std::string range_text(const IntegerBounds& range);
 
@@ -320,7 +325,7 @@ template <typename T>
     return range_text(OptionValue<T>::narrowed(about).range);
   } else if constexpr (std::same_as<T, Extents> || std::same_as<T, std::vector<std::int64_t>>) {
     return range_text(about.range);
-  } else if constexpr (requires { typename T::value_type; } && std::same_as<T, std::optional<typename T::value_type>>) {
+  } else if constexpr (kIsOptional<T>) {
     return range_of<typename T::value_type>(about);
   } else {
     return {};
@@ -347,11 +352,6 @@ template <typename T>
 [[nodiscard]] Json list_schema(Json element);
 [[nodiscard]] Json number_schema(const NumberBounds& interval);
 [[nodiscard]] Json or_null(Json schema);
-
-template <typename T>
-inline constexpr bool kIsOptional = false;
-template <typename T>
-inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 /// Whether a value may be none, which `input` shows as null.
 template <typename T>
