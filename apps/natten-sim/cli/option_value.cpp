@@ -10,6 +10,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/json.hpp>
 
+#include "cli/option_range.hpp"
 #include "cli/values.hpp"
 
 namespace natten_sim::cli {

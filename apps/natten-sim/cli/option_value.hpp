@@ -311,36 +311,12 @@ void read_file_value(const std::string& name, const FileValue& value, const Abou
                                  const std::string& choices);
 
 template <typename T>
-inline constexpr bool kIsOptional = false;
-template <typename T>
-inline constexpr bool kIsOptional<std::optional<T>> = true;
-
-/// "1..1024", as an error says it; empty where `hi` is no bound of the program's own.
-[[nodiscard]] std::string range_text(const IntegerBounds& range);
-
-/// The bounds of the whole numbers that an option of type T takes.
-template <typename T>
-[[nodiscard]] std::string range_of(const About& about) {
-  if constexpr (requires { OptionValue<T>::narrowed(about); }) {
-    return range_text(OptionValue<T>::narrowed(about).range);
-  } else if constexpr (std::same_as<T, Extents> || std::same_as<T, std::vector<std::int64_t>>) {
-    return range_text(about.range);
-  } else if constexpr (kIsOptional<T>) {
-    return range_of<typename T::value_type>(about);
-  } else {
-    return {};
-  }
-}
-
-template <typename T>
 [[nodiscard]] OptionSpec make_spec(const std::string& flags, const About& about) {
   std::string choices = about.choices;
   if constexpr (requires { OptionValue<T>::choices(); }) {
     if (choices.empty()) choices = OptionValue<T>::choices();
   }
-  OptionSpec spec = spec_of(flags, about, OptionValue<T>::kMaxValues, choices);
-  spec.range = range_of<T>(about);
-  return spec;
+  return spec_of(flags, about, OptionValue<T>::kMaxValues, choices);
 }
 
 // JSON Schemas of values; none of them throws.
@@ -352,6 +328,11 @@ template <typename T>
 [[nodiscard]] Json list_schema(Json element);
 [[nodiscard]] Json number_schema(const NumberBounds& interval);
 [[nodiscard]] Json or_null(Json schema);
+
+template <typename T>
+inline constexpr bool kIsOptional = false;
+template <typename T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
 
 /// Whether a value may be none, which `input` shows as null.
 template <typename T>

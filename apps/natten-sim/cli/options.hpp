@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/option_range.hpp"
 #include "cli/option_value.hpp"
 
 namespace natten_sim::cli {
@@ -57,6 +58,7 @@ class Options {
   Options& add(const std::string& flags, Access access, const About& about) {
     using T = std::remove_cvref_t<std::invoke_result_t<Access, Q&>>;
     Row row{.spec = make_spec<T>(flags, about), .key = json_key(flags, about), .about = about};
+    row.spec.range = range_of<T>(about);
     const std::string name = row.spec.name();
     row.spec.help = with_default(about.help, [&](Json& out) {
       Q question{};
