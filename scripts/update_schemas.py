@@ -36,7 +36,7 @@ MORE += ["reuse -i 4096 --fidelity timed --device h200 --compare sawtooth", "reu
          "list", "list presets", "list devices", "list kernels", "list backends"]
 MORE += ["diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h100-stream.json --tolerance 5%",
          "diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h200-stream.json"]
-MORE += [f"reproduce {work}" for work in ("gna", "sawtooth", "flash-attention")]
+MORE += [f"reproduce {work}" for work in ("gna", "dash", "sawtooth", "flash-attention", "tiled-attention")]
 # Subcommands that write files of their own instead of answering.
 WRITERS = {"classroom": {"type": "object",
                          "properties": {"first": {"type": "string"},

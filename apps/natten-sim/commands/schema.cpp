@@ -5,6 +5,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/result_schemas.hpp>
+#include <natten_sim/report/json.hpp>
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -37,7 +38,7 @@ std::string schema_text(const Command& command) {
       {"type", "object"},
       {"properties",
        {{"id", {{"description", "of the request, in answers of serve"}}},
-        {"schema", {{"const", "natten-sim." + command.name + "/1"}}},
+        {"schema", {{"const", report::schema_name(command.name)}}},
         {"version", {{"type", "string"}}},
         {"input", command.input_schema()},
         {"result", result_schema(command.name)}}},
