@@ -56,7 +56,13 @@ std::string published_html(const std::vector<PublishedFigure>& figures) {
     draw::HtmlTable table;
     std::vector<std::vector<std::string>> cells = published_cells(figure.rows);
     table.header = cells.front();
-    for (std::size_t i = 1; i < cells.size(); ++i) table.rows.push_back({std::move(cells[i])});
+    table.header.emplace_back("measured here");
+    for (std::size_t i = 0; i < figure.rows.size(); ++i) {
+      const PublishedRow& row = figure.rows[i];
+      std::vector<std::string>& line = cells[i + 1];
+      line.push_back(row.measured ? fmt::format("{:.4g}, {}", row.measured->value, row.measured->device) : "");
+      table.rows.push_back({std::move(line)});
+    }
     page.table(table);
   }
   return std::move(page).finish();

@@ -14,7 +14,7 @@ namespace {
 
 using validate::PublishedRow;
 
-constexpr std::size_t kMostDots = 60;
+constexpr std::size_t kMostDots = 60, kMostCurves = 6;
 
 std::string file_name(const std::string& work, const std::string& figure) {
   std::string name = work;
@@ -42,6 +42,12 @@ std::vector<double> numbers_of(const PublishedPanel& panel) {
   return numbers;
 }
 
+/// What an axis of these numbers is called.
+std::string axis_label(const std::string& unit) {
+  if (unit == "x") return "ratio (x)";
+  return unit.empty() ? "value" : unit;
+}
+
 /// "measured here, NVIDIA H200", after the first measurement.
 std::string measured_label(const PublishedPanel& panel) {
   for (const PublishedRow& row : panel.rows)
@@ -52,8 +58,7 @@ std::string measured_label(const PublishedPanel& panel) {
 draw::DotPlot dots_of(const PublishedPanel& panel, const draw::Heading& heading) {
   const std::vector<double> numbers = numbers_of(panel);
   draw::DotPlot plot{.heading = heading,
-                     .value = {.label = panel.unit.empty() ? "value" : panel.unit,
-                               .scale = draw::scale_for(numbers)},
+                     .value = {.label = axis_label(panel.unit), .scale = draw::scale_for(numbers)},
                      .series = {"published", "ours"},
                      .rows = {}};
   if (plot.value.scale == draw::Scale::kLog && *std::min_element(numbers.begin(), numbers.end()) <= 0)
@@ -98,7 +103,7 @@ draw::CurvePlot curves_of(const PublishedPanel& panel, const draw::Heading& head
   plot.heading = heading;
   plot.width = 860;
   plot.x = {.label = panel.axis, .scale = draw::scale_for(across)};
-  plot.y = {.label = panel.unit.empty() ? "value" : panel.unit, .scale = draw::scale_for(numbers_of(panel))};
+  plot.y = {.label = axis_label(panel.unit), .scale = draw::scale_for(numbers_of(panel))};
   const std::vector<std::string> names = series_of(panel);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool alone = names.size() == 1;
@@ -121,7 +126,10 @@ draw::CurvePlot curves_of(const PublishedPanel& panel, const draw::Heading& head
 
 /// Many rows: ours and what was measured here against what is published.
 draw::ScatterPlot cloud_of(const PublishedPanel& panel, const draw::Heading& heading) {
-  draw::ScatterPlot plot{.heading = heading, .quantity = panel.unit, .scale = draw::scale_for(numbers_of(panel))};
+  draw::ScatterPlot plot;
+  plot.heading = heading;
+  plot.quantity = panel.unit;
+  plot.scale = draw::scale_for(numbers_of(panel));
   plot.size = 720;
   plot.across = "published";
   plot.up = "ours or measured here";
@@ -140,7 +148,7 @@ void choose_kind(PublishedPanel& panel) {
   std::set<double> places;
   for (const PublishedRow& row : panel.rows)
     if (row.place.at) places.insert(*row.place.at);
-  if (!panel.axis.empty() && places.size() > 1) {
+  if (!panel.axis.empty() && places.size() > 1 && series_of(panel).size() <= kMostCurves) {
     panel.kind = PublishedPanel::Kind::kCurves;
   } else if (panel.rows.size() > kMostDots) {
     panel.kind = PublishedPanel::Kind::kCloud;

@@ -57,6 +57,12 @@ std::string hex_of(const draw::Paint& paint, Scheme scheme) {
 
 std::string vega_lite(const draw::DotPlot& plot) {
   Json chart = chart_of(plot.heading), values = Json::array();
+  std::vector<std::string> named;  // in Vega-Lite a domain is a legend: series without a number are left out
+  for (std::size_t s = 0; s < plot.series.size(); ++s) {
+    if (std::any_of(plot.rows.begin(), plot.rows.end(),
+                    [&](const draw::DotRow& row) { return s < row.values.size() && row.values[s]; }))
+      named.push_back(plot.series[s]);
+  }
   for (const draw::DotRow& row : plot.rows) {
     for (std::size_t s = 0; s < row.values.size(); ++s) {
       if (row.values[s] && draw::can_show(plot.value.scale, *row.values[s]))
@@ -75,7 +81,7 @@ std::string vega_lite(const draw::DotPlot& plot) {
                      {"title", nullptr},
                      {"axis", {{"labelLimit", 480}, {"grid", true}}}}},
                    {"tooltip", tooltip({{"item", "item"}, {"series", "series"}, {"value", plot.value.label}})}};
-  add_series(encoding, plot.series);
+  add_series(encoding, named);
   chart["encoding"] = std::move(encoding);
   return text_of(chart);
 }

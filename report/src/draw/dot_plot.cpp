@@ -45,11 +45,16 @@ Axis dot_axis(const DotPlot& plot, double left, double right) {
   return {plot.value, range, left, right, Side::kBottom, kTickSize};
 }
 
+/// Series without a number are not named.
 std::vector<LegendEntry> dot_legend(const DotPlot& plot) {
   std::vector<LegendEntry> legend;
-  for (std::size_t s = 0; s < plot.series.size(); ++s)
+  for (std::size_t s = 0; s < plot.series.size(); ++s) {
+    if (std::none_of(plot.rows.begin(), plot.rows.end(),
+                     [&](const DotRow& row) { return s < row.values.size() && row.values[s]; }))
+      continue;
     legend.push_back({plot.series[s], s == 0 ? LegendKey::kRing : LegendKey::kSymbol, Paint::category(s),
                       dot_symbol(s)});
+  }
   return legend;
 }
 
