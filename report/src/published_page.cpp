@@ -31,19 +31,21 @@ std::string measured_table(const std::vector<PublishedRow>& rows) {
 }  // namespace
 
 std::string published_page(const PublishedFigure& figure) {
-  std::string text = "# " + heading_of(figure) + "\n\n" + figure.source + ". " + published_summary(figure.rows) +
-                     ".\n\n";
+  std::string text =
+      "# " + heading_of(figure) + "\n\n" + figure.source + ". " + published_summary(figure.rows) + ".\n\n";
   if (!panels_of(figure).empty())
     text += fmt::format("![{}, published and ours]({}.svg)\n\n", heading_of(figure), figure.file);
   text += published_markdown(figure.rows);
   if (measured_rows(figure.rows) > 0) {
-    text += "\n## Measured by this project\n\nOn another GPU than the publication's, with this project's own "
-            "kernels unless the recording says otherwise.\n\n" +
-            measured_table(figure.rows);
+    text +=
+        "\n## Measured by this project\n\nOn another GPU than the publication's, with this project's own "
+        "kernels unless the recording says otherwise.\n\n" +
+        measured_table(figure.rows);
   }
-  return text + fmt::format("\nWritten by `natten-sim reproduce all --pages`; as a table: `natten-sim "
-                            "reproduce {} --figure \"{}\" --csv`.\n",
-                            figure.work, figure.figure);
+  return text + fmt::format(
+                    "\nWritten by `natten-sim reproduce all --pages`; as a table: `natten-sim "
+                    "reproduce {} --figure \"{}\" --csv`.\n",
+                    figure.work, figure.figure);
 }
 
 std::string published_html(const std::vector<PublishedFigure>& figures) {
@@ -60,7 +62,8 @@ std::string published_html(const std::vector<PublishedFigure>& figures) {
     for (std::size_t i = 0; i < figure.rows.size(); ++i) {
       const PublishedRow& row = figure.rows[i];
       std::vector<std::string>& line = cells[i + 1];
-      line.push_back(row.measured ? fmt::format("{:.4g}, {}", row.measured->value, row.measured->device) : "");
+      line.push_back(row.measured ? fmt::format("{:.4g}, {}", row.measured->value, row.measured->device)
+                                  : "");
       table.rows.push_back({std::move(line)});
     }
     page.table(table);
@@ -77,11 +80,13 @@ std::string published_index(const std::vector<PublishedFigure>& figures) {
   for (const PublishedFigure& figure : figures) {
     if (figure.work != work) {
       work = figure.work;
-      text += "\n## " + work + "\n\n" + figure.source +
-              ".\n\n| figure | numbers | compared | out of tolerance | measured here |\n|---|---|---|---|---|\n";
+      text +=
+          "\n## " + work + "\n\n" + figure.source +
+          ".\n\n| figure | numbers | compared | out of tolerance | measured here |\n|---|---|---|---|---|\n";
     }
-    text += fmt::format("| [{}]({}.md) | {} | {} | {} | {} |\n", figure.figure, figure.file, figure.rows.size(),
-                        count_judged(figure.rows), count_outside(figure.rows), measured_rows(figure.rows));
+    text +=
+        fmt::format("| [{}]({}.md) | {} | {} | {} | {} |\n", figure.figure, figure.file, figure.rows.size(),
+                    count_judged(figure.rows), count_outside(figure.rows), measured_rows(figure.rows));
   }
   return text;
 }

@@ -1,5 +1,3 @@
-#include <natten_sim/report/published_picture.hpp>
-
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -8,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/draw/panels.hpp>
+#include <natten_sim/report/published_picture.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -28,9 +27,7 @@ std::string file_name(const std::string& work, const std::string& figure) {
   return name;
 }
 
-bool has_number(const PublishedRow& row) {
-  return row.published_value || row.ours_value || row.measured;
-}
+bool has_number(const PublishedRow& row) { return row.published_value || row.ours_value || row.measured; }
 
 std::vector<double> numbers_of(const PublishedPanel& panel) {
   std::vector<double> numbers;
@@ -115,7 +112,8 @@ draw::CurvePlot curves_of(const PublishedPanel& panel, const draw::Heading& head
       series.dashed = kind == 2;
       if (!series.points.empty()) plot.series.push_back(std::move(series));
     };
-    add("published", draw::SeriesStyle::kPoints, 0, [](const PublishedRow& row) { return row.published_value; });
+    add("published", draw::SeriesStyle::kPoints, 0,
+        [](const PublishedRow& row) { return row.published_value; });
     add("ours", draw::SeriesStyle::kLine, 1, [](const PublishedRow& row) { return row.ours_value; });
     add(measured_label(panel), draw::SeriesStyle::kLineAndPoints, 2, [](const PublishedRow& row) {
       return row.measured ? std::optional(row.measured->value) : std::nullopt;
@@ -178,8 +176,7 @@ std::vector<PublishedPanel> panels_of(const PublishedFigure& figure) {
     auto at = std::find_if(panels.begin(), panels.end(), [&](const PublishedPanel& each) {
       return each.unit == row.place.unit && each.axis == axis;
     });
-    if (at == panels.end())
-      at = panels.insert(at, {PublishedPanel::Kind::kDots, row.place.unit, axis, {}});
+    if (at == panels.end()) at = panels.insert(at, {PublishedPanel::Kind::kDots, row.place.unit, axis, {}});
     at->rows.push_back(row);
   }
   for (PublishedPanel& panel : panels) choose_kind(panel);

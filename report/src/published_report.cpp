@@ -68,9 +68,9 @@ std::size_t count_by_construction(const std::vector<PublishedRow>& rows) {
 }
 
 std::size_t count_judged(const std::vector<PublishedRow>& rows) {
-  return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const PublishedRow& row) {
-           return row.verdict != Verdict::kNoTolerance;
-         })) -
+  return static_cast<std::size_t>(
+             std::count_if(rows.begin(), rows.end(),
+                           [](const PublishedRow& row) { return row.verdict != Verdict::kNoTolerance; })) -
          count_by_construction(rows);
 }
 

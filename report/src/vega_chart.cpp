@@ -1,10 +1,9 @@
-#include <natten_sim/report/vega_chart.hpp>
-
 #include <algorithm>
 #include <vector>
 
 #include <natten_sim/report/draw/palette.hpp>
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/vega_chart.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -73,14 +72,15 @@ std::string vega_lite(const draw::DotPlot& plot) {
   chart["width"] = 480;
   chart["height"] = {{"step", 18}};
   chart["mark"] = {{"type", "point"}, {"size", 60}, {"strokeWidth", 2}};
-  Json encoding = {{"x", quantity("value", plot.value.label, plot.value)},
-                   {"y",
-                    {{"field", "item"},
-                     {"type", "nominal"},
-                     {"sort", nullptr},
-                     {"title", nullptr},
-                     {"axis", {{"labelLimit", 480}, {"grid", true}}}}},
-                   {"tooltip", tooltip({{"item", "item"}, {"series", "series"}, {"value", plot.value.label}})}};
+  Json encoding = {
+      {"x", quantity("value", plot.value.label, plot.value)},
+      {"y",
+       {{"field", "item"},
+        {"type", "nominal"},
+        {"sort", nullptr},
+        {"title", nullptr},
+        {"axis", {{"labelLimit", 480}, {"grid", true}}}}},
+      {"tooltip", tooltip({{"item", "item"}, {"series", "series"}, {"value", plot.value.label}})}};
   add_series(encoding, named);
   chart["encoding"] = std::move(encoding);
   return text_of(chart);
@@ -108,8 +108,9 @@ std::string vega_lite(const draw::CurvePlot& plot) {
         {"color",
          {{"field", "series"}, {"type", "nominal"}, {"title", nullptr}, {"scale", {{"domain", names}}}}},
         {"tooltip", tooltip({{"series", "series"}, {"x", plot.x.label}, {"y", plot.y.label}})}};
-    layers.push_back(
-        {{"data", {{"values", std::move(values)}}}, {"mark", std::move(mark)}, {"encoding", std::move(encoding)}});
+    layers.push_back({{"data", {{"values", std::move(values)}}},
+                      {"mark", std::move(mark)},
+                      {"encoding", std::move(encoding)}});
   }
   chart["width"] = 640;
   chart["height"] = 300;
@@ -124,31 +125,32 @@ std::string vega_lite(const draw::ScatterPlot& plot) {
   for (const draw::MeasuredSeries& series : plot.series) {
     names.push_back(series.label);
     for (const draw::MeasuredPoint& point : series.points) {
-      if (!draw::can_show(plot.scale, point.measured) || !draw::can_show(plot.scale, point.predicted)) continue;
+      if (!draw::can_show(plot.scale, point.measured) || !draw::can_show(plot.scale, point.predicted))
+        continue;
       range.include(point.measured);
       range.include(point.predicted);
-      values.push_back({{"x", point.measured},
-                        {"y", point.predicted},
-                        {"series", series.label},
-                        {"point", point.detail}});
+      values.push_back(
+          {{"x", point.measured}, {"y", point.predicted}, {"series", series.label}, {"point", point.detail}});
     }
   }
   const std::string unit = plot.quantity.empty() ? "" : " (" + plot.quantity + ")";
   const draw::AxisSpec axis{.label = "", .scale = plot.scale, .unit = plot.unit};
-  Json encoding = {{"x", quantity("x", plot.across + unit, axis)},
-                   {"y", quantity("y", plot.up + unit, axis)},
-                   {"tooltip", tooltip({{"point", "point"},
-                                        {"series", "series"},
-                                        {"x", plot.across + unit},
-                                        {"y", plot.up + unit}})}};
+  Json encoding = {
+      {"x", quantity("x", plot.across + unit, axis)},
+      {"y", quantity("y", plot.up + unit, axis)},
+      {"tooltip",
+       tooltip(
+           {{"point", "point"}, {"series", "series"}, {"x", plot.across + unit}, {"y", plot.up + unit}})}};
   add_series(encoding, names);
   Json layers = Json::array();
   if (!range.empty()) {
-    const Json ends = Json::array({{{"x", range.low}, {"y", range.low}}, {{"x", range.high}, {"y", range.high}}});
-    layers.push_back({{"data", {{"values", ends}}},
-                      {"mark", {{"type", "line"}, {"strokeDash", {5, 4}}, {"strokeWidth", 1}, {"color", "#888888"}}},
-                      {"encoding", {{"x", quantity("x", plot.across + unit, axis)},
-                                    {"y", quantity("y", plot.up + unit, axis)}}}});
+    const Json ends =
+        Json::array({{{"x", range.low}, {"y", range.low}}, {{"x", range.high}, {"y", range.high}}});
+    layers.push_back(
+        {{"data", {{"values", ends}}},
+         {"mark", {{"type", "line"}, {"strokeDash", {5, 4}}, {"strokeWidth", 1}, {"color", "#888888"}}},
+         {"encoding",
+          {{"x", quantity("x", plot.across + unit, axis)}, {"y", quantity("y", plot.up + unit, axis)}}}});
   }
   layers.push_back({{"data", {{"values", std::move(values)}}},
                     {"mark", {{"type", "point"}, {"size", 40}, {"filled", true}, {"opacity", 0.85}}},

@@ -71,7 +71,8 @@ TEST_CASE("a picture of a figure has published and ours, in the colours of both 
   const std::string path = scratch_folder() + "/figure.svg";
   REQUIRE(run("reproduce gna --figure 'table 4.4' --svg '" + path + "'").exit_code == 0);
   const std::string svg = read_text(path);
-  for (const char* part : {">published<", ">ours<", "gna: table 4.4", "stride 16x16", "prefers-color-scheme"}) {
+  for (const char* part :
+       {">published<", ">ours<", "gna: table 4.4", "stride 16x16", "prefers-color-scheme"}) {
     INFO(part);
     CHECK(svg.find(part) != std::string::npos);
   }
@@ -102,10 +103,11 @@ TEST_CASE("the pages in docs/reproduced are what one command writes, and every f
     INFO(name);
     CHECK(read_text(folder + "/" + name) == read_text(stored + "/" + name));
   }
-  // The figures and tables of the five papers that have numbers. Figure 4.6 of the dissertation is photographs.
-  std::vector<std::string> wanted = {"gna-figure-4.5", "gna-figure-4.7", "gna-table-4.2", "gna-table-4.3",
-                                     "gna-table-4.4", "dash-figure-8", "dash-figure-9", "dash-table-1",
-                                     "sawtooth-table-3", "tiled-attention-figure-4"};
+  // The figures and tables of the five papers that have numbers. Figure 4.6 of the dissertation is
+  // photographs.
+  std::vector<std::string> wanted = {
+      "gna-figure-4.5", "gna-figure-4.7", "gna-table-4.2", "gna-table-4.3",    "gna-table-4.4",
+      "dash-figure-8",  "dash-figure-9",  "dash-table-1",  "sawtooth-table-3", "tiled-attention-figure-4"};
   for (int figure = 5; figure <= 12; ++figure) wanted.push_back("sawtooth-figure-" + std::to_string(figure));
   for (int table = 1; table <= 13; ++table) wanted.push_back("msda-table-" + std::to_string(table));
   const std::string index = read_text(stored + "/index.md");

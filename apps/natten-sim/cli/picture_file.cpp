@@ -27,8 +27,10 @@ struct Converter {
 /// Each writes the PNG to standard output.
 constexpr std::array<Converter, 4> kConverters = {{{"rsvg-convert", "-f png -z 2 ", ""},
                                                    {"resvg", "--zoom 2 ", " -c"},
-                                                   {"inkscape", "--export-type=png --export-dpi=192 "
-                                                                "--export-filename=- ", ""},
+                                                   {"inkscape",
+                                                    "--export-type=png --export-dpi=192 "
+                                                    "--export-filename=- ",
+                                                    ""},
                                                    {"magick", "-density 192 ", " png:-"}}};
 
 bool on_path(std::string_view program) {
@@ -88,8 +90,9 @@ std::string as_png(const std::string& path, const std::string& svg) {
     std::string png = output_of_converter(std::string(converter.program) + " " + converter.before + "'" +
                                           picture.path() + "'" + converter.after);
     if (png.starts_with("\x89PNG")) return png;
-    throw InvalidParameter("picture", path,
-                           std::string("a name that ends in .svg: ") + converter.program + " made no PNG of it");
+    throw InvalidParameter(
+        "picture", path,
+        std::string("a name that ends in .svg: ") + converter.program + " made no PNG of it");
   }
   throw InvalidParameter("picture", path,
                          "a name that ends in .svg, or one of these programs on PATH: " + tried);

@@ -132,8 +132,10 @@ int run_atomics(const AtomicsFlags& flags) {
   if (const std::optional<std::string> note = report::saturation_note(answer)) notes.note(*note);
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the pictures: may be refused
   const std::string title = report::scatter_title(answer);
-  if (flags.svg_histogram) write_picture(*flags.svg_histogram, report::collision_svg(answer.collisions, title));
-  if (flags.svg_remedies) write_picture(*flags.svg_remedies, report::remedies_svg(*answer.cost.remedies, title));
+  if (flags.svg_histogram)
+    write_picture(*flags.svg_histogram, report::collision_svg(answer.collisions, title));
+  if (flags.svg_remedies)
+    write_picture(*flags.svg_remedies, report::remedies_svg(*answer.cost.remedies, title));
   sink.write(emphasised(flags.output, text));
   sink.commit();
   return kExitDone;

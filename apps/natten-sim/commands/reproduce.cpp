@@ -103,8 +103,7 @@ void write_pages(const std::string& folder, const std::vector<PublishedRow>& row
   for (const PublishedFigure& figure : figures) {
     const std::string name = folder + "/" + figure.file;
     write_file(name + ".md", report::published_page(figure));
-    if (!report::panels_of(figure).empty())
-      write_file(name + ".svg", report::published_picture(figure).svg);
+    if (!report::panels_of(figure).empty()) write_file(name + ".svg", report::published_picture(figure).svg);
   }
   write_file(folder + "/index.md", report::published_index(figures));
 }
@@ -158,8 +157,7 @@ Command reproduce_command() {
                   .position = 80,
                   .summary = "Recompute published figures and print the deviation of each"};
   command.group = kMeasuredCommands;
-  command.examples = {"natten-sim reproduce gna",
-                      "natten-sim reproduce gna --figure 4.5 --svg figure.svg",
+  command.examples = {"natten-sim reproduce gna", "natten-sim reproduce gna --figure 4.5 --svg figure.svg",
                       "natten-sim reproduce all --csv --output published.csv"};
   command.exit_codes = "0 all within tolerance (or a documented deviation), 1 internal error, 2 bad input, 3 out of tolerance.";
   bind(command, reproduce_rows().essentials({"figure", "svg", "csv", "json"}), run_reproduce);

@@ -52,8 +52,8 @@ std::vector<LegendEntry> dot_legend(const DotPlot& plot) {
     if (std::none_of(plot.rows.begin(), plot.rows.end(),
                      [&](const DotRow& row) { return s < row.values.size() && row.values[s]; }))
       continue;
-    legend.push_back({plot.series[s], s == 0 ? LegendKey::kRing : LegendKey::kSymbol, Paint::category(s),
-                      dot_symbol(s)});
+    legend.push_back(
+        {plot.series[s], s == 0 ? LegendKey::kRing : LegendKey::kSymbol, Paint::category(s), dot_symbol(s)});
   }
   return legend;
 }

@@ -1,10 +1,9 @@
-#include <natten_sim/report/validation_page.hpp>
-
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include <natten_sim/report/draw/html_page.hpp>
+#include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>
 #include <natten_sim/report/vega_chart.hpp>
 #include <natten_sim/validate/compare/saving.hpp>

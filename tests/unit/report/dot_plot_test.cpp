@@ -20,7 +20,9 @@ std::size_t count(const std::string& text, const std::string& part) {
 }
 
 DotPlot speedups() {
-  DotPlot plot{.heading = {"Table 4.4", "FLUX"}, .value = {.label = "speedup"}, .series = {"published", "ours", "here"}};
+  DotPlot plot{.heading = {"Table 4.4", "FLUX"},
+               .value = {.label = "speedup"},
+               .series = {"published", "ours", "here"}};
   plot.rows = {{"stride 1x1", {1.76, 1.7639}}, {"stride 16x1", {1.84, std::nullopt}}, {"stride 16x16", {}}};
   return plot;
 }
@@ -57,9 +59,10 @@ TEST_CASE("what cannot be drawn is refused") {
 
 TEST_CASE("the same plot as Vega-Lite has the same numbers, series and axis") {
   const std::string chart = natten_sim::report::vega_lite(speedups());
-  for (const char* part : {R"("item":"stride 1x1","series":"published","value":1.76)",
-                           R"("item":"stride 1x1","series":"ours","value":1.7639)",
-                           R"("domain":["published","ours"])", R"("type":"linear")", R"("title":"speedup")"}) {
+  for (const char* part :
+       {R"("item":"stride 1x1","series":"published","value":1.76)",
+        R"("item":"stride 1x1","series":"ours","value":1.7639)", R"("domain":["published","ours"])",
+        R"("type":"linear")", R"("title":"speedup")"}) {
     INFO(part << " in " << chart);
     CHECK(count(chart, part) > 0);
   }

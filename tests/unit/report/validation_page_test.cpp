@@ -58,7 +58,8 @@ TEST_CASE("a page names its data, shows every view and loads no other file") {
   CHECK(html.find("<svg") != std::string::npos);
   CHECK(html.find("NVIDIA H200") != std::string::npos);
   const std::size_t bundle = html.find(report::vega_bundle());
-  REQUIRE(bundle != std::string::npos);  // the chart library is inside, and the rest of the page loads nothing
+  REQUIRE(bundle !=
+          std::string::npos);  // the chart library is inside, and the rest of the page loads nothing
   CHECK((html.substr(0, bundle) + html.substr(bundle + report::vega_bundle().size())).find("src=") ==
         std::string::npos);
   CHECK(count(html, "\nshow(\"chart") > 10);

@@ -85,8 +85,8 @@ void add_full_mask(const DashFigures& dash, std::vector<PublishedRow>& rows) {
 void add_gradients(const DashFigures& dash, std::vector<PublishedRow>& rows) {
   for (const Json& mask : dash.published["paper"]["gradient_deviation"]) {
     const std::string name = mask["mask"];
-    rows.push_back(shown_row("table 1", name + " mask, not deterministic", mask["unordered"].get<double>(), {},
-                             "largest deviation of ten passes; depends on the data, not modelled"));
+    rows.push_back(shown_row("table 1", name + " mask, not deterministic", mask["unordered"].get<double>(),
+                             {}, "largest deviation of ten passes; depends on the data, not modelled"));
     rows.back().fitted = false;
     rows.push_back(number_row("table 1", name + " mask, deterministic", mask["deterministic"], 0, 0));
     rows.back().fitted = false;

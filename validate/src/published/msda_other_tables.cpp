@@ -35,10 +35,10 @@ void add_latency(const Latency& cell, MsdaTables& tables) {
         tables.pass({.config = cell.config, .device = device, .phase = cell.phase, .tiling = *tiling});
     ours = pass.time.latency_ns * 1e-6;
   }
-  PublishedRow row = placed(
-      shown_row(cell.figure, fmt::format("{} {}, {}", device, to_string(cell.phase), cell.backend),
-                cell.published, ours, tiling ? kInSweep : kNotModelled),
-      {.unit = "ms", .series = fmt::format("{} {}", device, to_string(cell.phase))});
+  PublishedRow row =
+      placed(shown_row(cell.figure, fmt::format("{} {}, {}", device, to_string(cell.phase), cell.backend),
+                       cell.published, ours, tiling ? kInSweep : kNotModelled),
+             {.unit = "ms", .series = fmt::format("{} {}", device, to_string(cell.phase))});
   row.fitted = false;
   tables.rows.push_back(std::move(row));
 }
@@ -70,9 +70,10 @@ void add_parity(MsdaTables& tables) {
   for (const Json& row : table["rows"]) {
     for (std::size_t column = 1; column < row.size(); ++column) {
       const std::string name = table["columns"][column];
-      PublishedRow shown = placed(shown_row("table 12", fmt::format("{}, {}", row[0].get<std::string>(), name),
-                                            row[column].get<double>(), {}, "rounding is not modelled"),
-                                  {.unit = name.ends_with("abs") ? "absolute" : "relative"});
+      PublishedRow shown =
+          placed(shown_row("table 12", fmt::format("{}, {}", row[0].get<std::string>(), name),
+                           row[column].get<double>(), {}, "rounding is not modelled"),
+                 {.unit = name.ends_with("abs") ? "absolute" : "relative"});
       shown.fitted = false;
       tables.rows.push_back(std::move(shown));
     }
@@ -92,9 +93,8 @@ void add_other_tables(MsdaTables& tables) {
   const Json& ladder = tables.table("table_13");
   for (const Json& row : ladder["rows"]) {
     const std::string backend = row[0];
-    add_latencies("table 13", backend, "B2_1536x2048_d256_L4_enc", tables, [&](const std::string& column) {
-      return tables.value("table_13", backend, column);
-    });
+    add_latencies("table 13", backend, "B2_1536x2048_d256_L4_enc", tables,
+                  [&](const std::string& column) { return tables.value("table_13", backend, column); });
   }
 }
 

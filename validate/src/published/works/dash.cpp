@@ -206,8 +206,9 @@ std::vector<PublishedRow> reproduce_dash(const study::Context& context) {
 PublishedWork dash() {
   return {.name = "dash",
           .title = "deterministic backward of FlashAttention-3",
-          .source = "DASH: Deterministic Attention Scheduling for High-throughput Reproducible LLM Training; "
-                    "pull requests of github.com/Dao-AILab/flash-attention",
+          .source =
+              "DASH: Deterministic Attention Scheduling for High-throughput Reproducible LLM Training; "
+              "pull requests of github.com/Dao-AILab/flash-attention",
           .position = 20,
           .reproduce = reproduce_dash};
 }

@@ -46,12 +46,11 @@ void add_gna_table(const Json& table, const Preset& preset, std::vector<Publishe
                                    100.0 * first.sparsity(), 0.5),
                         {.unit = "%", .series = name}));
   for (const auto& [setting, share] : {std::pair{"all_steps", all}, std::pair{"after_dense_steps", after}}) {
-    rows.push_back(
-        placed(number_row(figure,
-                          fmt::format("{}, {}/{} dense, FLOP-wise", name, share.dense_steps, share.steps),
-                          table["flop"][setting],
-                          end_to_end_speedup(share, one_decimal(first.speedup_flop())), kGnaTwoDecimals),
-               {.unit = "x", .series = name}));
+    rows.push_back(placed(
+        number_row(figure, fmt::format("{}, {}/{} dense, FLOP-wise", name, share.dense_steps, share.steps),
+                   table["flop"][setting], end_to_end_speedup(share, one_decimal(first.speedup_flop())),
+                   kGnaTwoDecimals),
+        {.unit = "x", .series = name}));
   }
   std::string printed_ladder;
   for (const Json& entry : table["rows"]) {

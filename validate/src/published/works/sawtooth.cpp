@@ -153,14 +153,15 @@ void add_onset(const Json& paper, const study::Context& context, std::vector<Pub
   const std::int64_t sms = *answer.question.sms;
   const double hit_rate = lockstep_hit_rate(sms), published_rate = paper["hit_rate"]["value"];
   const std::string figure = paper["hit_rate"]["figure"];
-  rows.push_back(with_numbers(
-      judged_row(figure, fmt::format("hit rate of {} SMs in lockstep", sms), fmt::format("{}", published_rate),
-                 fmt::format("{:.4f}", hit_rate), hit_rate - published_rate, 0.005, Verdict::kOutside),
-      published_rate, hit_rate, {.axis = "SMs at work", .at = static_cast<double>(sms)}));
+  rows.push_back(with_numbers(judged_row(figure, fmt::format("hit rate of {} SMs in lockstep", sms),
+                                         fmt::format("{}", published_rate), fmt::format("{:.4f}", hit_rate),
+                                         hit_rate - published_rate, 0.005, Verdict::kOutside),
+                              published_rate, hit_rate,
+                              {.axis = "SMs at work", .at = static_cast<double>(sms)}));
   for (const std::int64_t active : {1, 2, 4, 8, 16, 33, 66, 99, 132}) {
-    rows.push_back(placed(
-        shown_row(figure, fmt::format("hit rate of {} SMs in lockstep", active), {}, lockstep_hit_rate(active)),
-        {.axis = "SMs at work", .at = static_cast<double>(active)}));
+    rows.push_back(placed(shown_row(figure, fmt::format("hit rate of {} SMs in lockstep", active), {},
+                                    lockstep_hit_rate(active)),
+                          {.axis = "SMs at work", .at = static_cast<double>(active)}));
   }
 }
 
@@ -240,9 +241,9 @@ void add_causal_misses(const Json& paper, const study::Context& context, std::ve
   const ReuseComparison ours = misses_of(paper, subject, context);
   const std::string note = "section 4.3.1 says that sawtooth is effective too, and by how much nowhere";
   const auto add = [&](const char* item, const study::ReuseResult& result) {
-    rows.push_back(placed(
-        shown_row("figure 11", item, {}, static_cast<double>(result.miss_sectors.value()), note),
-        {.unit = "sectors"}));
+    rows.push_back(
+        placed(shown_row("figure 11", item, {}, static_cast<double>(result.miss_sectors.value()), note),
+               {.unit = "sectors"}));
   };
   add("fully static, causal, misses cyclic", ours.first);
   add("fully static, causal, misses sawtooth", *ours.second);
@@ -267,8 +268,9 @@ std::vector<PublishedRow> reproduce_sawtooth(const study::Context& context) {
 PublishedWork sawtooth() {
   return {.name = "sawtooth",
           .title = "the Sawtooth paper",
-          .source = "Zhu, Pan, Ding, Sawtooth Wavefront Reordering: Enhanced CuTile FlashAttention on NVIDIA "
-                    "GB10, 2026",
+          .source =
+              "Zhu, Pan, Ding, Sawtooth Wavefront Reordering: Enhanced CuTile FlashAttention on NVIDIA "
+              "GB10, 2026",
           .position = 30,
           .reproduce = reproduce_sawtooth};
 }

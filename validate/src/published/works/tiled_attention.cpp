@@ -16,13 +16,14 @@ constexpr const char* kNoRates = "a GB10's rates are not known";
 void add_tiled_ratios(const Json& paper, std::vector<PublishedRow>& rows) {
   const Json& means = paper["mean_ratio"];
   for (const auto& [head_dim, ratio] : means["head_dims"].items()) {
-    rows.push_back(placed(shown_row(means["figure"], fmt::format("head dim {}, mean over 20 points", head_dim),
-                                    ratio.get<double>(), {}, kNoRates),
-                          {.unit = "of PyTorch's throughput"}));
+    rows.push_back(
+        placed(shown_row(means["figure"], fmt::format("head dim {}, mean over 20 points", head_dim),
+                         ratio.get<double>(), {}, kNoRates),
+               {.unit = "of PyTorch's throughput"}));
   }
   const Json& all = paper["all"];
-  for (const auto& [key, item] : {std::pair{"mean_ratio", "mean over 80 points"},
-                                  std::pair{"median_ratio", "median over 80 points"}}) {
+  for (const auto& [key, item] :
+       {std::pair{"mean_ratio", "mean over 80 points"}, std::pair{"median_ratio", "median over 80 points"}}) {
     rows.push_back(placed(shown_row(all["figure"], item, all[key].get<double>(), {}, kNoRates),
                           {.unit = "of PyTorch's throughput"}));
   }

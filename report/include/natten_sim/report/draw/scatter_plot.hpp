@@ -35,7 +35,8 @@ struct Tolerance {
 
 struct ScatterPlot {
   Heading heading;
-  std::string quantity;  ///< and its unit: the axes are "measured (quantity)", "predicted (quantity)" unless `across` and `up` say otherwise
+  std::string quantity;  ///< and its unit: the axes are "measured (quantity)", "predicted (quantity)" unless
+                         ///< `across` and `up` say otherwise
   Scale scale = Scale::kLinear;
   Unit unit = Unit::kNumber;
   std::vector<Tolerance> tolerances;

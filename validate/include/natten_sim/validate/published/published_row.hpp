@@ -9,9 +9,9 @@ namespace natten_sim::validate {
 
 /// Where a picture shows a number. Rows of a figure that have no axis are listed by their item.
 struct RowPlace {
-  std::string unit{};    ///< of the numbers: "ms"; empty: a pure number
-  std::string series{};  ///< the line of a picture that it belongs to
-  std::string axis{};    ///< the quantity across: "tokens"
+  std::string unit{};                       ///< of the numbers: "ms"; empty: a pure number
+  std::string series{};                     ///< the line of a picture that it belongs to
+  std::string axis{};                       ///< the quantity across: "tokens"
   std::optional<double> at = std::nullopt;  ///< its value
 };
 
