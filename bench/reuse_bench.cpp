@@ -1,6 +1,8 @@
-// Exact stack distances of an attention trace over 131,072 distinct blocks (goal: 20 million a second and
-// core), and the timed model of S = 262144, D = 128, 4 heads, causal (goal: 10 s).
+// Exact stack distances and their histogram, of five traces over 131,072 distinct blocks (goal: 20 million a
+// second and core, of CPU time), and the timed model of S = 262144, D = 128, 4 heads, causal (goal: 10 s).
+#include <algorithm>
 #include <cstdint>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -35,9 +37,9 @@ void replay(benchmark::State& state, const std::vector<std::pair<std::int64_t, s
   std::int64_t distinct = 0;
   for (auto _ : state) {
     StackDistances distances(blocks);
-    std::int64_t sum = 0;
-    for (const auto& [block, bytes] : trace) sum += distances.access(block, bytes).value_or(0);
-    benchmark::DoNotOptimize(sum);
+    ReuseProfile profile;
+    for (const auto& [block, bytes] : trace) profile.add(distances.access(block, bytes));
+    benchmark::DoNotOptimize(profile.misses(1 << 20));
     distinct = distances.distinct_blocks();
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(trace.size()));
@@ -71,6 +73,37 @@ void distances_single_worker(benchmark::State& state) {
   replay(state, trace_of(work, 40'000'000), work.blocks());
 }
 BENCHMARK(distances_single_worker)->ArgName("sawtooth")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+constexpr std::int64_t kBlocks = 131072;
+
+/// Blocks of 32 bytes, each as likely as any other.
+void distances_uniform(benchmark::State& state) {
+  std::mt19937_64 random(1);
+  std::vector<std::pair<std::int64_t, std::int64_t>> trace(8'000'000);
+  for (auto& access : trace) access = {static_cast<std::int64_t>(random() % kBlocks), 32};
+  replay(state, trace, kBlocks);
+}
+BENCHMARK(distances_uniform)->Unit(benchmark::kMillisecond);
+
+/// Block k with a probability proportional to 1 / (k + 1), the blocks shuffled.
+void distances_zipf(benchmark::State& state) {
+  std::mt19937_64 random(1);
+  std::vector<double> upto;
+  std::vector<std::int64_t> blocks;
+  for (std::int64_t k = 0; k < kBlocks; ++k) {
+    upto.push_back((upto.empty() ? 0 : upto.back()) + 1 / static_cast<double>(k + 1));
+    blocks.push_back(k);
+  }
+  std::shuffle(blocks.begin(), blocks.end(), random);
+  std::uniform_real_distribution<double> any(0, upto.back());
+  std::vector<std::pair<std::int64_t, std::int64_t>> trace(8'000'000);
+  for (auto& access : trace) {
+    const auto at = std::lower_bound(upto.begin(), upto.end() - 1, any(random)) - upto.begin();
+    access = {blocks[static_cast<std::size_t>(at)], 32};
+  }
+  replay(state, trace, kBlocks);
+}
+BENCHMARK(distances_zipf)->Unit(benchmark::kMillisecond);
 
 void timed_causal(benchmark::State& state) {
   const SplitQProblem problem = attention(262144, 128, state.range(0), 4, true);

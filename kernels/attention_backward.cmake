@@ -1,4 +1,4 @@
-# Attention backward for sm_90a: its bench, and a test that reads what ptxas says of it.
+# Attention backward, for sm_90a and for sm_80 and later: its bench, and a test that reads what ptxas says of it.
 
 # Once the other rooms are there.
 function(natten_sim_attention_backward_programs)
@@ -21,11 +21,15 @@ function(natten_sim_attention_backward_programs)
   if(NATTEN_SIM_HAS_CUDA AND NATTEN_SIM_BUILD_TESTS)
     if(TARGET attention_backward_bench)
       add_test(NAME attention_backward_tables COMMAND attention_backward_bench tables)
-      # Skipped, never passed, without an sm_90 GPU.
+      # Skipped, never passed, without a GPU. On sm_90 `check` looks at both engines, the others at wgmma.
       foreach(what check random dropped)
         add_test(NAME attention_backward_${what} COMMAND attention_backward_bench ${what})
         set_tests_properties(attention_backward_${what} PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
       endforeach()
+      add_test(NAME attention_backward_random_mma COMMAND attention_backward_bench random 1000 mma.sync)
+      add_test(NAME attention_backward_dropped_mma COMMAND attention_backward_bench dropped mma.sync)
+      set_tests_properties(attention_backward_random_mma attention_backward_dropped_mma
+        PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
     endif()
     # Needs no GPU: what ptxas says about the kernels, and their machine code.
     add_test(NAME attention_backward_machine_code COMMAND bash ${tests}/check_machine_code.sh

@@ -5,7 +5,8 @@
 
 Writes a suite (data/suites) and its predictions (data/predictions), to be committed before the cells are measured by
 scripts/time_torch_scatter.py --queued. Widths, hot sets, exponents and seeds are others than those of the suites that are
-there; updates and rows are drawn anew for each cell. With --cells it writes the file that the measuring scripts read.
+there, but for widths up to 64; updates and rows are drawn anew for each cell. With --cells it writes the file that the
+measuring scripts read.
 """
 
 import argparse
@@ -19,7 +20,8 @@ DATA = os.path.join(os.path.dirname(__file__), "../data")
 HALF = ["bf16", "fp16"]
 GROUPS = [("fp32", "uniform", 20), ("half", "uniform", 25), ("fp32", "contended", 30), ("half", "contended", 100)]
 MOST_ELEMENTS, MOST_DESTINATION, MOST_NS = 1.5e8, 1e9, 1.5e8
-SEEN = ["scatter", "scatter-blind", "scatter-causes", "scatter-queued"]
+NARROW = 64  # widths up to here are few; they are drawn again
+SEEN = ["scatter", "scatter-blind", "scatter-causes", "scatter-queued", "scatter-again"]
 
 
 def round_number(value):
@@ -35,7 +37,7 @@ def draw(dice, kind, spread, used):
     """A point of widths and distributions that were not used."""
     while True:
         point = {"kernel": "scatter", "dtype": "fp32" if kind == "fp32" else dice.choice(HALF),
-                 "width": 2 * log_uniform(dice, 4, 2048), "updates": log_uniform(dice, 1000, 2e6),
+                 "width": 2 * round(math.exp(dice.uniform(math.log(4), math.log(2048)))), "updates": log_uniform(dice, 1000, 2e6),
                  "rows": log_uniform(dice, 300, 1e6), "distribution": "uniform", "seed": dice.randrange(1, 10000),
                  "queued": True, "fitted": False}
         if spread == "contended":
@@ -43,8 +45,8 @@ def draw(dice, kind, spread, used):
                                      f"hot:{log_uniform(dice, 1, 4096)}")
         hot = point["distribution"].startswith("hot:") and int(point["distribution"][4:])
         elements = point["width"] * point["updates"]
-        if (point["width"] in used["width"] or point["width"] > 4096 or elements > MOST_ELEMENTS
-                or point["width"] * point["rows"] > MOST_DESTINATION or hot > point["rows"]
+        if (point["width"] > NARROW and point["width"] in used["width"] or point["width"] > 4096 or elements > MOST_ELEMENTS
+                or point["width"] * point["rows"] > MOST_DESTINATION or hot * math.ceil(32 / (point["width"] * (4 if kind == "fp32" else 2))) > point["rows"]
                 or (hot not in (False, 1) and point["distribution"] in used["distribution"])
                 or (not hot and spread == "contended" and point["distribution"] in used["distribution"])):
             continue
@@ -58,7 +60,9 @@ def predicted(program, point):
     runs = [json.loads(subprocess.run(command + ["--prior-runs", prior], check=True, capture_output=True, text=True).stdout)
             for prior in ("2", "0")]
     timed, counted = (run["result"] for run in runs)
-    return [round(timed["time_ns"] - timed["host_launch_ns"], 1), timed["bound"], counted["sectors"]["red"], counted["sectors"]["atom"]]
+    interval = timed["calibration"]["interval_ns"]
+    return [round(timed["time_ns"] - timed["host_launch_ns"], 1), timed["bound"], counted["sectors"]["red"], counted["sectors"]["atom"],
+            timed["path"], timed["calibration"]["kind"], *(round(interval[end] - timed["host_launch_ns"], 1) for end in ("low", "high"))]
 
 
 def main():
@@ -95,7 +99,7 @@ def main():
     with open(os.path.join(DATA, f"predictions/h200_{arguments.suite.replace('-', '_')}.json"), "w") as out:
         out.write('{"what": "Times of the third of four queued runs, and sectors of the first, of PyTorch\'s scatter_add on an H200, '
                   'predicted before they were measured", "models": "the sweep of data/contention.json", "columns": ["dtype", '
-                  '"width", "updates", "rows", "distribution", "seed", "time_ns", "bound", "red_sectors", "atom_sectors"], '
+                  '"width", "updates", "rows", "distribution", "seed", "time_ns", "bound", "red_sectors", "atom_sectors", "path", "kind", "least_ns", "most_ns"], '
                   f'"rows": [\n  {lines}]}}\n')
     if arguments.cells:
         with open(arguments.cells, "w") as out:

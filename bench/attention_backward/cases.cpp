@@ -12,7 +12,9 @@ using backward::Turns;
 std::string describe(const KernelShape& shape) {
   return "hd" + std::to_string(shape.head_dim) + (shape.dtype == Dtype::kFp16 ? " fp16 " : " bf16 ") +
          std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + " " +
-         backward::to_string(shape.pipeline) + (shape.pairs ? " pairs" : "");
+         (shape.engine == kernels::AttentionEngine::kMmaSync ? to_string(shape.engine)
+                                                             : backward::to_string(shape.pipeline)) +
+         (shape.pairs ? " pairs" : "");
 }
 
 }  // namespace
@@ -139,31 +141,27 @@ void add_long(std::vector<Case>& cases, const KernelShape& kernel) {
   cases.push_back(make_case(kernel, 1, 1, 16384, 16384, kCausal, "spt", "causal 16384"));
 }
 
-}  // namespace
-
-std::vector<Case> all_cases() {
-  std::vector<Case> cases;
-  add_every_kernel(cases);
-  for (const std::int64_t head_dim : {128, 64}) {
-    Problem problem;
-    problem.head_dim = head_dim;
-    const KernelShape kernel = backward::best_kernel(problem);
-    add_problems(cases, kernel);
-    add_orders(cases, kernel);
-    add_groups(cases, kernel);
-    add_long(cases, kernel);
-    for (backward::KernelShape shape : backward::built_kernels()) {
-      if (!shape.pairs || shape.head_dim != head_dim || shape.dtype != Dtype::kBf16) continue;
-      add_masks(cases, shape, head_dim);
-      add_groups(cases, shape);
-    }
+/// Everything for one engine's kernel of a head dimension, and for its kernel that takes pairs.
+void add_engine(std::vector<Case>& cases, kernels::AttentionEngine engine, std::int64_t head_dim) {
+  Problem problem;
+  problem.head_dim = head_dim;
+  const KernelShape kernel = backward::best_kernel(problem, engine);
+  add_problems(cases, kernel);
+  add_orders(cases, kernel);
+  add_groups(cases, kernel);
+  add_long(cases, kernel);
+  for (backward::KernelShape shape : backward::built_kernels()) {
+    if (!shape.pairs || shape.head_dim != head_dim || shape.dtype != Dtype::kBf16 || shape.engine != engine)
+      continue;
+    add_masks(cases, shape, head_dim);
+    add_groups(cases, shape);
   }
-  KernelShape wide;
-  wide.q_tile = 80;
-  add_problems(cases, wide);
-  add_orders(cases, wide);
-  add_long(cases, wide);
+}
+
+/// Head dimension 96, in the kernel of 128.
+void add_padded(std::vector<Case>& cases, kernels::AttentionEngine engine) {
   KernelShape padded;
+  padded.engine = engine;
   for (const bool causal : {false, true}) {
     cases.push_back(make_case(padded, 4, 4, 2048, 2048, causal ? kCausal : kFull, causal ? "spt" : "shift",
                               "head dim 96, 2048, 20 repeats"));
@@ -173,6 +171,22 @@ std::vector<Case> all_cases() {
   }
   padded.pairs = true;
   add_masks(cases, padded, 96);
+}
+
+}  // namespace
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  add_every_kernel(cases);
+  for (const auto engine : {kernels::AttentionEngine::kWgmma, kernels::AttentionEngine::kMmaSync}) {
+    for (const std::int64_t head_dim : {128, 64}) add_engine(cases, engine, head_dim);
+    add_padded(cases, engine);
+  }
+  KernelShape wide;
+  wide.q_tile = 80;
+  add_problems(cases, wide);
+  add_orders(cases, wide);
+  add_long(cases, wide);
   return cases;
 }
 

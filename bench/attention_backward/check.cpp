@@ -149,9 +149,9 @@ ScheduleTable random_table(const BackwardProblem& tiles, std::mt19937_64& random
 }
 
 /// Tables with the same Q orders have the same dK and dV, with other dQ orders another dQ.
-bool run_swapped(const kernels::GpuInfo& gpu) {
+bool run_swapped(const kernels::GpuInfo& gpu, kernels::AttentionEngine engine) {
   Problem problem = sequence(4, 2048, 128, false);
-  const KernelShape kernel = backward::best_kernel(problem);
+  const KernelShape kernel = backward::best_kernel(problem, engine);
   Storage storage(gpu, problem, 0, 5);
   ScheduleTable table = *table_of(problem, kernel, "shift", 40);
   const auto bits = [&] {
@@ -165,13 +165,13 @@ bool run_swapped(const kernels::GpuInfo& gpu) {
   const Storage::Bits before = bits();
   const int swapped = swap_turns(problem, kernel, table);
   if (swapped == 0) {
-    std::printf("FAIL swapped turns: no table that finishes\n");
+    std::printf("FAIL %s: swapped turns: no table that finishes\n", to_string(engine));
     return false;
   }
   const Storage::Bits after = bits();
   const bool passed = before.dk == after.dk && before.dv == after.dv && before.dq != after.dq;
-  std::printf("%-4s two turns of %d dQ tiles exchanged: dQ %s, dK and dV %s\n", passed ? "ok" : "FAIL",
-              swapped, before.dq != after.dq ? "differs" : "is the same",
+  std::printf("%-4s %s: two turns of %d dQ tiles exchanged: dQ %s, dK and dV %s\n", passed ? "ok" : "FAIL",
+              to_string(engine), swapped, before.dq != after.dq ? "differs" : "is the same",
               before.dk == after.dk && before.dv == after.dv ? "are the same" : "differ");
   return passed;
 }
@@ -205,13 +205,15 @@ bool run_checks(const kernels::GpuInfo& gpu, const std::string& filter, const st
   const std::vector<Case> cases = all_cases();
   int failed = 0, ran = 0;
   for (const Case& test : cases) {
-    if (test.name.find(filter) == std::string::npos) continue;
+    if (test.name.find(filter) == std::string::npos || !runs_on(gpu, test.kernel.engine)) continue;
     ++ran;
     failed += run(gpu, test, seed + static_cast<std::uint64_t>(ran), dump) ? 0 : 1;
   }
-  if (filter.empty() || filter == "exchanged") {
+  for (const auto engine : {kernels::AttentionEngine::kWgmma, kernels::AttentionEngine::kMmaSync}) {
+    const bool asked = filter.empty() || filter == "exchanged" || filter == to_string(engine);
+    if (!asked || !runs_on(gpu, engine)) continue;
     ++ran;
-    failed += run_swapped(gpu) ? 0 : 1;
+    failed += run_swapped(gpu, engine) ? 0 : 1;
   }
   std::printf("%d of %d checks passed\n", ran - failed, ran);
   return failed == 0 && ran > 0;
@@ -225,15 +227,15 @@ struct RandomProblem {
 };
 constexpr int kRandomProblems = 5;
 
-/// Full, causal, random pairs for both head dimensions, and tiles of 80 queries.
-std::vector<RandomProblem> random_problems(std::uint64_t seed) {
+/// Full, causal, random pairs for both head dimensions, and tiles of 80 queries (full again where none has
+/// them).
+std::vector<RandomProblem> random_problems(std::uint64_t seed, kernels::AttentionEngine engine) {
   std::vector<RandomProblem> made;
   for (int i = 0; i < kRandomProblems; ++i) {
     Problem problem = sequence(3, 1100, i == 3 ? 64 : 128, i == 1);
     if (i == 2 || i == 3) problem.pairs = random_pairs(1100, 1100, seed);
-    KernelShape kernel = backward::best_kernel(problem);
-    if (i == 0) kernel.q_tile = 64;
-    if (i == 4) kernel.q_tile = 80;
+    KernelShape kernel = backward::best_kernel(problem, engine);
+    if (i == 4 && engine == kernels::AttentionEngine::kWgmma) kernel.q_tile = 80;
     made.push_back({problem, kernel});
   }
   return made;
@@ -241,12 +243,12 @@ std::vector<RandomProblem> random_problems(std::uint64_t seed) {
 
 }  // namespace
 
-bool run_random_tables(const kernels::GpuInfo& gpu, int count) {
+bool run_random_tables(const kernels::GpuInfo& gpu, int count, kernels::AttentionEngine engine) {
   const auto seed =
       static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) % 1000003;
   std::mt19937_64 random(seed);
   int wrong = 0, different = 0, ran = 0;
-  for (RandomProblem& each : random_problems(seed)) {
+  for (RandomProblem& each : random_problems(seed, engine)) {
     Problem& problem = each.problem;
     const KernelShape& kernel = each.kernel;
     Storage storage(gpu, problem, 0, seed);
@@ -268,14 +270,15 @@ bool run_random_tables(const kernels::GpuInfo& gpu, int count) {
     }
   }
   const bool passed = wrong == 0 && different == 0;
-  std::printf("%-4s %d random tables, seed %llu: %d wrong, %d of %d repeats differ\n", passed ? "ok" : "FAIL",
-              ran, static_cast<unsigned long long>(seed), wrong, different, ran / 10);
+  std::printf("%-4s %s: %d random tables, seed %llu: %d wrong, %d of %d repeats differ\n",
+              passed ? "ok" : "FAIL", to_string(engine), ran, static_cast<unsigned long long>(seed), wrong,
+              different, ran / 10);
   return passed;
 }
 
-void run_dropped_release(const kernels::GpuInfo& gpu) {
+void run_dropped_release(const kernels::GpuInfo& gpu, kernels::AttentionEngine engine) {
   Problem problem = sequence(2, 1024, 128, false);
-  const KernelShape kernel = backward::best_kernel(problem);
+  const KernelShape kernel = backward::best_kernel(problem, engine);
   Storage storage(gpu, problem, 0, 7);
   const ScheduleTable table = *table_of(problem, kernel, "shift", 16);
   const backward::FaultInjection faults{0, 3, 20000};

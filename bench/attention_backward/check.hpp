@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <natten_sim/kernels/attention/attention.hpp>
 #include <natten_sim/kernels/gpu/gpu.hpp>
 
 namespace natten_sim::bench {
@@ -15,10 +16,10 @@ namespace natten_sim::bench {
 [[nodiscard]] bool run_host_halves();
 
 /// Random tables that finish: none may hang, be wrong or repeat differently.
-[[nodiscard]] bool run_random_tables(const kernels::GpuInfo& gpu, int count);
+[[nodiscard]] bool run_random_tables(const kernels::GpuInfo& gpu, int count, kernels::AttentionEngine engine);
 
 /// A launch in which one dQ tile never passes its turns on. @throws CudaError, since the kernel traps; the
 /// GPU is then lost to the process.
-void run_dropped_release(const kernels::GpuInfo& gpu);
+void run_dropped_release(const kernels::GpuInfo& gpu, kernels::AttentionEngine engine);
 
 }  // namespace natten_sim::bench

@@ -2,25 +2,29 @@
 //
 //   attention_backward_bench check [FILTER [FOLDER]]   whole gradients against the oracles; dumps of failures
 //   attention_backward_bench tables                    the host half of these checks, without a GPU
-//   attention_backward_bench random [COUNT]            random tables that finish
-//   attention_backward_bench dropped                   a turn that is never passed on: must trap (exit 0 if
-//   so) attention_backward_bench orders [TOKENS [HEAD_DIM [TABLE...]]]   unordered, every schedule, these
-//   tables attention_backward_bench ladder [TOKENS [HEAD_DIM [REST_MS]]]   steps of the version ladder
-//   attention_backward_bench once [TOKENS]             each of these once, for a profiler
+//   attention_backward_bench random [COUNT [ENGINE]]   random tables that finish
+//   attention_backward_bench dropped [ENGINE]          a turn that is never passed on: must trap (then exit
+//   0) attention_backward_bench orders [TOKENS [HEAD_DIM [TABLE...]]]   unordered, every schedule, these
+//   tables attention_backward_bench ladder [TOKENS [HEAD_DIM [REST_MS]]]   steps of the version ladder, both
+//   engines attention_backward_bench once [TOKENS]             each of these once, for a profiler
 //   attention_backward_bench reductions                bulk additions and turns, without attention
 //   attention_backward_bench stages HOW                a stage of shared memory by itself, for racecheck
 //   attention_backward_bench groups [TOKENS [HEAD_DIM]]  GQA, chains of a head and of a group
 //   attention_backward_bench record TOKENS FOLDER [HEADS [WORKERS]]   tables and times of every task
 //
-// Times are medians over repetitions in which variants take turns, the L2 flushed before each launch. Exit 77
-// without an sm_90 GPU, 1 if a check fails.
+// An engine is wgmma (sm_90) or mma.sync (sm_80 and later); none: the faster one that runs. `check mma.sync`
+// checks that one alone. Times are medians over repetitions in which variants take turns, the L2 flushed
+// before each launch. Exit 77 without a GPU that runs it, 1 if a check fails.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/names.hpp>
+
 #include "check.hpp"
+#include "tensors.hpp"
 #include "timing.hpp"
 
 int main(int argc, char** argv) {
@@ -35,11 +39,16 @@ int main(int argc, char** argv) {
     if (what == "tables") return run_host_halves() ? 0 : 1;
     const natten_sim::kernels::GpuInfo gpu = natten_sim::kernels::open_gpu();
     if (what == "check") return run_checks(gpu, word(1), word(2)) ? 0 : 1;
-    if (what == "random") return run_random_tables(gpu, static_cast<int>(number(1, 1000))) ? 0 : 1;
+    const auto engine_of = [&](const std::string& name) {
+      return name.empty() ? best_engine(gpu)
+                          : natten_sim::parse_name<natten_sim::kernels::AttentionEngine>(name);
+    };
+    if (what == "random")
+      return run_random_tables(gpu, static_cast<int>(number(1, 1000)), engine_of(word(2))) ? 0 : 1;
     if (what == "once") return launch_once(gpu, number(1, 16384)), 0;
     if (what == "dropped") {
       try {
-        run_dropped_release(gpu);
+        run_dropped_release(gpu, engine_of(word(1)));
       } catch (const natten_sim::kernels::CudaError& error) {
         std::printf("ok   a turn that is not passed on traps: %s\n", error.what());
         return 0;

@@ -73,7 +73,7 @@ Storage::Storage(const kernels::GpuInfo& gpu, backward::Problem& problem, std::i
   dk_ = DeviceBuffer(k_.bytes());
   dv_ = DeviceBuffer(v_.bytes());
   poison();
-  if (problem.pairs != nullptr) {
+  if (problem.pairs != nullptr || !runs_on(gpu, kernels::AttentionEngine::kWgmma)) {
     backward::write_forward(problem, tensors(), o_.data(), static_cast<float*>(lse_.data()));
     return;
   }
@@ -136,6 +136,15 @@ void Storage::dump(const std::string& folder, const std::string& name) const {
     std::ofstream(folder + "/" + name + suffix, std::ios::binary)
         .write(reinterpret_cast<const char*>(all.data()), static_cast<std::streamsize>(all.size() * 2));
   }
+}
+
+bool runs_on(const kernels::GpuInfo& gpu, kernels::AttentionEngine engine) {
+  return engine == kernels::AttentionEngine::kMmaSync || (gpu.compute_major == 9 && gpu.compute_minor == 0);
+}
+
+kernels::AttentionEngine best_engine(const kernels::GpuInfo& gpu) {
+  return runs_on(gpu, kernels::AttentionEngine::kWgmma) ? kernels::AttentionEngine::kWgmma
+                                                        : kernels::AttentionEngine::kMmaSync;
 }
 
 backward::Problem sequence(std::int64_t heads, std::int64_t tokens, std::int64_t head_dim, bool causal) {

@@ -10,9 +10,9 @@ namespace natten_sim::bench {
 
 namespace backward = natten_sim::kernels::attention_backward;
 
-/// All tensors of a problem. Q, K, V and dO are random by seed, O and LSE come from the forward kernel; every
-/// other element of their buffers, behind the last token of each head (`padding` tokens) and behind the last
-/// head, is NaN, and so are the gradients.
+/// All tensors of a problem. Q, K, V and dO are random by seed, O and LSE come from the forward kernel (or,
+/// where that does not run, from the oracle's forward); every other element of their buffers, behind the last
+/// token of each head (`padding` tokens) and behind the last head, is NaN, and so are the gradients.
 class Storage {
  public:
   Storage(const kernels::GpuInfo& gpu, backward::Problem& problem, std::int64_t padding, std::uint64_t seed);
@@ -35,6 +35,11 @@ class Storage {
  private:
   kernels::DeviceBuffer q_, k_, v_, o_, d_o_, lse_, dq_, dk_, dv_;
 };
+
+/// kWgmma: on sm_90; kMmaSync: wherever this bench runs.
+[[nodiscard]] bool runs_on(const kernels::GpuInfo& gpu, kernels::AttentionEngine engine);
+/// The faster one that runs.
+[[nodiscard]] kernels::AttentionEngine best_engine(const kernels::GpuInfo& gpu);
 
 [[nodiscard]] backward::Problem sequence(std::int64_t heads, std::int64_t tokens, std::int64_t head_dim,
                                          bool causal);

@@ -125,8 +125,10 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
   for (const KernelShape& kernel : backward::built_kernels()) {
     if (kernel.head_dim != problem.head_dim || kernel.dtype != Dtype::kBf16) continue;
     if (kernel.pairs != (problem.pairs != nullptr)) continue;
+    if (!runs_on(gpu, kernel.engine)) continue;
+    const bool wgmma = kernel.engine == kernels::AttentionEngine::kWgmma;
     const std::string step = std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) + " " +
-                             backward::to_string(kernel.pipeline);
+                             (wgmma ? backward::to_string(kernel.pipeline) : to_string(kernel.engine));
     const std::string algorithm = !problem.mask.right ? "shift" : kernel.q_tile == 80 ? "spt" : "symmetric-shift";
     add(variants, problem, kernel, algorithm, gpu.sms, Turns::kUnordered, step + ", unordered");
     add(variants, problem, kernel, algorithm, gpu.sms, Turns::kOrdered, step + ", " + algorithm);
@@ -144,7 +146,7 @@ void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
     Problem problem = sequence(2048 / head_dim, tokens, head_dim, causal);
     problem.batch = 16384 / tokens;
     std::vector<Storage> sets = input_sets(gpu, problem);
-    const KernelShape kernel = backward::best_kernel(problem);
+    const KernelShape kernel = backward::best_kernel(problem, best_engine(gpu));
     std::vector<Variant> variants;
     const std::int32_t workers = gpu.sms;
     add(variants, problem, kernel, causal ? "spt" : "shift", workers, Turns::kUnordered,
@@ -181,7 +183,7 @@ void time_groups(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
     Problem problem = sequence(2048 / head_dim, tokens, head_dim, causal);
     problem.heads_kv = problem.heads / 4;
     std::vector<Storage> sets = input_sets(gpu, problem);
-    const KernelShape kernel = backward::best_kernel(problem);
+    const KernelShape kernel = backward::best_kernel(problem, best_engine(gpu));
     std::vector<Variant> variants;
     for (const Turns turns : {Turns::kUnordered, Turns::kOrdered}) {
       for (const bool grouped : {false, true}) {
@@ -213,7 +215,7 @@ void record_turns(const kernels::GpuInfo& gpu, std::int64_t tokens, const std::s
                   std::int64_t heads, std::int32_t workers) {
   for (const bool causal : {false, true}) {
     Problem problem = sequence(heads, tokens, 128, causal);
-    const KernelShape kernel = backward::best_kernel(problem);
+    const KernelShape kernel = backward::best_kernel(problem, best_engine(gpu));
     Storage storage(gpu, problem, 0, 3);
     for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift", "best"}) {
       const std::optional<ScheduleTable> table = table_of(problem, kernel, algorithm, workers);

@@ -1,6 +1,7 @@
 // Stack distances by the tree against an obvious list, the curve against caches, samples against the whole.
 #include <algorithm>
 #include <list>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -63,6 +64,56 @@ TEST_CASE("distances equal those of an obvious list on random traces of every si
     for (const Access& access : random_trace(random, 6000, blocks)) {
       INFO("seed " << seed << ", block " << access.block);
       REQUIRE(distances.access(access.block, access.bytes) == list.access(access.block, access.bytes));
+    }
+  }
+}
+
+TEST_CASE("blocks of one size are counted exactly, before and after a block of another size comes") {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    std::mt19937_64 random(seed);
+    const std::uint64_t blocks = 1 + random() % 2000;
+    const auto other = static_cast<int>(random() % 9000);  // beyond 6000: never
+    StackDistances distances(seed % 2 == 0 ? static_cast<std::int64_t>(blocks) : 0);
+    ListDistances list;
+    for (int i = 0; i < 6000; ++i) {
+      const auto block = static_cast<std::int64_t>(random() % blocks);
+      const std::int64_t bytes = i == other ? 7 : 32;
+      INFO("seed " << seed << ", access " << i);
+      REQUIRE(distances.access(block, bytes) == list.access(block, bytes));
+    }
+  }
+}
+
+TEST_CASE(
+    "a profile counts what a map counts: dense distances, sparse ones, odd ones behind even ones, many at "
+    "once") {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    std::mt19937_64 random(seed);
+    ReuseProfile profile;
+    std::map<std::int64_t, std::int64_t> counts;
+    std::int64_t all = 0;
+    for (int i = 0; i < 4000; ++i) {
+      const auto part = static_cast<std::uint64_t>(i) * 4 / 4000;  // units become smaller: 2^12, 2^8, 2^4, 1
+      const std::uint64_t unit = std::uint64_t{1} << (12 - 4 * part);
+      const std::uint64_t most = seed % 3 == 0 ? 100 : seed % 3 == 1 ? 5000 : std::uint64_t{1} << 40;
+      const auto distance = static_cast<std::int64_t>((1 + random() % most) * unit);
+      const std::int64_t weight = random() % 50 == 0 ? std::int64_t{3'000'000'000} : 1;
+      profile.add(distance, weight);
+      counts[distance] += weight;
+      all += weight;
+    }
+    INFO("seed " << seed);
+    const auto points = profile.distances();
+    REQUIRE(points.size() == counts.size());
+    std::size_t at = 0;
+    std::int64_t within = 0;
+    for (const auto& [distance, count] : counts) {
+      REQUIRE(points[at].bytes == distance);
+      REQUIRE(points[at++].count == count);
+      const bool asked = at % 97 == 1;
+      if (asked) CHECK(profile.misses(distance - 1) == all - within);
+      within += count;
+      if (asked) CHECK(profile.misses(distance) == all - within);
     }
   }
 }

@@ -12,13 +12,20 @@ namespace natten_sim::kernels::attention_backward {
 
 /// What the kernels read besides their tensors. Filled by plan.cu; all sizes have been checked there.
 
-/// Rows of a head of a gradient that leaves through ordinary stores.
+/// Rows of a head of a tensor that is read or written by ordinary loads and stores.
 struct RowStrides {
   std::int64_t batch = 0, head = 0, token = 0;  // elements
 };
 
+/// The tensors of the mma.sync engine, which has no tensor maps.
+struct TensorRows {
+  const void *q = nullptr, *d_o = nullptr, *k = nullptr, *v = nullptr;
+  RowStrides q_strides, o_strides, k_strides, v_strides;
+};
+
 struct Arguments {
-  CUtensorMap q, d_o, k, v;
+  CUtensorMap q, d_o, k, v;  ///< of the wgmma engine
+  TensorRows rows;
   const Task* tasks = nullptr;
   const Chain* chains = nullptr;
   const std::int32_t* worker_begin = nullptr;  ///< first chain of each worker; null: chains are drawn

@@ -91,15 +91,6 @@ __device__ __forceinline__ void barriers_wait(std::uint64_t* first, std::uint32_
 __device__ __forceinline__ void fence_async_global() {
   asm volatile("fence.proxy.async.global;" ::: "memory");
 }
-__device__ __forceinline__ unsigned load_acquire(const unsigned* word) {
-  unsigned value = 0;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-  return value;
-}
-__device__ __forceinline__ void store_release(unsigned* word, unsigned value) {
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
-}
-
 /// As store_matrices, but each 8x8 matrix is transposed on the way: lane l gives the address of column l % 8
 /// of matrix l / 8.
 __device__ __forceinline__ void store_matrices_transposed(std::uint32_t address, std::uint32_t a,

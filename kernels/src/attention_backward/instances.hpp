@@ -18,6 +18,8 @@ struct Instance {
 [[nodiscard]] std::span<const Instance> kernels_of_head_dim_64();
 [[nodiscard]] std::span<const Instance> kernels_of_head_dim_128();
 [[nodiscard]] std::span<const Instance> ladder_steps();
+[[nodiscard]] std::span<const Instance> mma_kernels_of_head_dim_64();
+[[nodiscard]] std::span<const Instance> mma_kernels_of_head_dim_128();
 
 /// What comes before and after the kernel; see around.cu. All asynchronous.
 struct Around {

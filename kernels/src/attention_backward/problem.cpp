@@ -65,16 +65,17 @@ void require_valid(const Problem& problem) {
   require_below("rows", problem.batch * problem.heads * (problem.q_tokens + 256), std::int64_t{1} << 31);
 }
 
-KernelShape best_kernel(const Problem& problem) {
+KernelShape best_kernel(const Problem& problem, AttentionEngine engine) {
   KernelShape shape;
   if (problem.head_dim != 64 && problem.head_dim != 96 && problem.head_dim != 128)
     throw InvalidParameter("head_dim", std::to_string(problem.head_dim), "64, 96 or 128");
   shape.head_dim = problem.head_dim <= 64 ? 64 : 128;
   shape.dtype = problem.dtype;
   shape.pairs = problem.pairs != nullptr;
+  shape.engine = engine;
   if (shape.head_dim == 64) {
     shape.q_tile = 128;
-    shape.pipeline = Pipeline::kWaitsTogether;
+    if (engine == AttentionEngine::kWgmma) shape.pipeline = Pipeline::kWaitsTogether;
   }
   return shape;
 }

@@ -5,6 +5,7 @@
 
 #include "attention_backward/arguments.hpp"
 #include "attention_backward/bulk.cuh"
+#include "attention_backward/turns.cuh"
 #include "gpu/global_timer.cuh"
 
 namespace natten_sim::kernels::attention_backward {
@@ -77,11 +78,6 @@ __device__ __forceinline__ int dq_buffer(unsigned n) {
 template <class T>
 __device__ __forceinline__ std::uint32_t dq_parity(unsigned n) {
   return T::kDqBuffers == 1 ? n & 1 : parity_of(n);
-}
-
-/// Number of the dQ tile among those of all heads.
-__device__ __forceinline__ int dq_tile(const Arguments& a, const Task& task) {
-  return (task.batch * a.heads + task.head) * a.q_tiles + task.q_tile;
 }
 
 // --- loader ---------------------------------------------------------------------------------------------
@@ -161,21 +157,9 @@ __device__ __forceinline__ void load(const Arguments& a, Shared<T>& s) {
 
 // --- writers --------------------------------------------------------------------------------------------
 
-/// Until `rank` additions have been made to the tile. A turn that does not come is a fault of the table or of
-/// the kernel: it traps instead of holding the GPU.
 __device__ __forceinline__ void wait_for_turn(const Arguments& a, int tile, unsigned rank) {
-  for (unsigned tries = 0; load_acquire(a.turns + tile) != rank; ++tries) {
-    if (tries >= a.turn_tries) __trap();
-  }
+  await_turn(a, tile, rank);
   fence_async_global();
-}
-
-/// Sleeps, differently for each task: so that a test sees many interleavings.
-__device__ __forceinline__ void delay(const Arguments& a, const Task& task) {
-  unsigned hash = task.q_tile * 2654435761u ^ task.kv_tile * 2246822519u ^ task.head * 3266489917u ^
-                  static_cast<unsigned>(clock());
-  hash ^= hash >> 15;
-  __nanosleep(hash % a.delay_ns);
 }
 
 /// Adds the dQ tiles of every second task. Its buffer is given back before the turn is passed

@@ -54,16 +54,33 @@ void StackDistances::grow_blocks(std::int64_t block) {
 void StackDistances::rebuild(std::size_t positions) {
   positions = (positions + kRadix - 1) / kRadix * kRadix;
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < next_; ++i) {
-    if (weight_[i] == 0) continue;
-    weight_[kept] = weight_[i];
-    block_at_[kept] = block_at_[i];
+  const auto keep = [&](std::size_t position) {
+    block_at_[kept] = block_at_[position];
     last_[block_at_[kept]] = static_cast<std::uint32_t>(kept);
     ++kept;
+  };
+  if (equal_) {
+    equal_positions_.for_each_live(keep);
+  } else {
+    for (std::size_t i = 0; i < next_; ++i) {
+      if (weight_[i] == 0) continue;
+      weight_[kept] = weight_[i];
+      keep(i);
+    }
   }
   next_ = kept;
-  weight_.resize(positions);
   block_at_.resize(positions);
+  if (equal_) {
+    equal_positions_.reset(positions, kept);
+  } else {
+    rebuild_sums(kept);
+  }
+}
+
+/// The tree over the weights of `kept` positions.
+void StackDistances::rebuild_sums(std::size_t kept) {
+  const std::size_t positions = block_at_.size();
+  weight_.resize(positions);
   std::fill(weight_.begin() + static_cast<std::ptrdiff_t>(kept), weight_.end(), 0);
   sums_.clear();
   for (std::size_t nodes = positions; nodes > kRadix;) {
@@ -74,6 +91,16 @@ void StackDistances::rebuild(std::size_t positions) {
       level[child >> kRadixBits] += sums_.empty() ? weight_[child] : sums_.back()[child];
     sums_.push_back(std::move(level));
   }
+}
+
+/// From bits to weights: a block of another size has come.
+void StackDistances::take_weights() {
+  weight_.assign(block_at_.size(), 0);
+  equal_positions_.for_each_live(
+      [&](std::size_t position) { weight_[position] = static_cast<std::uint32_t>(equal_bytes_); });
+  equal_ = false;
+  equal_positions_ = {};
+  rebuild_sums(next_);
 }
 
 void StackDistances::add(std::size_t position, std::int64_t bytes) {
@@ -104,101 +131,41 @@ std::optional<std::int64_t> StackDistances::access(std::int64_t block, std::int6
     throw InvalidParameter("block bytes", std::to_string(bytes), "1..2^31");
   const auto index = static_cast<std::size_t>(block);
   if (index >= last_.size()) grow_blocks(block);
-  std::optional<std::int64_t> distance;
+  if (next_ == 0) equal_bytes_ = bytes;
+  if (equal_ && bytes != equal_bytes_) take_weights();
   const std::uint32_t old = last_[index];
+  if (old != kNever && old + 1 == next_ && (equal_ || weight_[old] == bytes))
+    return bytes;  // on top of the stack: nothing moves
+  std::optional<std::int64_t> distance;
   if (old != kNever) {
-    if (old + 1 == next_ && weight_[old] == bytes) return bytes;  // on top of the stack: nothing moves
-    distance = sum_behind_position(old) + bytes;
-    live_bytes_ -= weight_[old];
-    add(old, -static_cast<std::int64_t>(weight_[old]));
-    weight_[old] = 0;
+    distance = equal_ ? (equal_positions_.live_behind(old) + 1) * bytes : sum_behind_position(old) + bytes;
+    forget(old);
   } else {
     ++live_;
   }
-  if (next_ == weight_.size()) rebuild(std::max(kFewestPositions, 2 * static_cast<std::size_t>(live_)));
+  if (next_ == block_at_.size()) rebuild(std::max(kFewestPositions, 2 * static_cast<std::size_t>(live_)));
   last_[index] = static_cast<std::uint32_t>(next_);
   block_at_[next_] = static_cast<std::uint32_t>(index);
-  weight_[next_] = static_cast<std::uint32_t>(bytes);
   live_bytes_ += bytes;
-  add(next_, bytes);
+  if (equal_) {
+    equal_positions_.append();
+  } else {
+    weight_[next_] = static_cast<std::uint32_t>(bytes);
+    add(next_, bytes);
+  }
   ++next_;
   return distance;
 }
 
-void ReuseProfile::rehash() {
-  std::vector<Slot> old(slots_.size() * 2);
-  old.swap(slots_);
-  used_ = 0;
-  const std::int64_t accesses = accesses_;
-  for (const Slot& slot : old) {
-    if (slot.distance >= 0) add(slot.distance, slot.count);
-  }
-  accesses_ = accesses;
-}
-
-void ReuseProfile::add(const std::optional<std::int64_t>& distance, std::int64_t weight) {
-  accesses_ += weight;
-  if (!distance) {
-    cold_ += weight;
+void StackDistances::forget(std::size_t position) {
+  if (equal_) {
+    live_bytes_ -= equal_bytes_;
+    equal_positions_.kill(position);
     return;
   }
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t at = (static_cast<std::uint64_t>(*distance) * 0x9e3779b97f4a7c15ULL >> 32) & mask;
-  while (slots_[at].distance != *distance) {
-    if (slots_[at].distance < 0) {
-      slots_[at].distance = *distance;
-      ++used_;
-      break;
-    }
-    at = (at + 1) & mask;
-  }
-  slots_[at].count += weight;
-  if (used_ * 2 > slots_.size()) rehash();
-}
-
-std::int64_t ReuseProfile::misses(std::int64_t capacity_bytes) const {
-  std::int64_t far = cold_;
-  for (const Slot& slot : slots_) {
-    if (slot.distance > capacity_bytes) far += slot.count;
-  }
-  return far;
-}
-
-std::optional<double> ReuseProfile::mean_bytes() const {
-  if (accesses_ == cold_) return std::nullopt;
-  double sum = 0;
-  for (const Point& point : distances())
-    sum += static_cast<double>(point.bytes) * static_cast<double>(point.count);
-  return sum / static_cast<double>(accesses_ - cold_);
-}
-
-std::vector<ReuseProfile::Point> ReuseProfile::distances() const {
-  std::vector<Point> points;
-  for (const Slot& slot : slots_) {
-    if (slot.distance >= 0) points.push_back({slot.distance, slot.count});
-  }
-  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.bytes < b.bytes; });
-  return points;
-}
-
-std::vector<ReuseProfile::Point> ReuseProfile::miss_curve() const {
-  std::vector<Point> curve = {{0, accesses_}};
-  for (const Point& point : distances()) curve.push_back({point.bytes, curve.back().count - point.count});
-  return curve;
-}
-
-std::vector<ReuseProfile::Point> ReuseProfile::histogram() const {
-  std::vector<Point> buckets;
-  std::int64_t upto = 1;
-  for (const Point& point : distances()) {
-    while (upto < point.bytes) {
-      upto *= 2;
-      if (!buckets.empty()) buckets.push_back({upto, 0});
-    }
-    if (buckets.empty()) buckets.push_back({upto, 0});
-    buckets.back().count += point.count;
-  }
-  return buckets;
+  live_bytes_ -= weight_[position];
+  add(position, -static_cast<std::int64_t>(weight_[position]));
+  weight_[position] = 0;
 }
 
 }  // namespace natten_sim

@@ -199,6 +199,28 @@ TEST_CASE("head dimensions 64, 96 and 128 have a kernel, and pairs one of their 
   CHECK_THROWS_AS(best_kernel(problem), InvalidParameter);
 }
 
+TEST_CASE("both engines have the same tiles, so that a table of one is a table of the other") {
+  const auto mma = kernels::AttentionEngine::kMmaSync;
+  for (const int head_dim : {64, 96, 128}) {
+    Problem problem;
+    problem.heads = problem.heads_kv = 2;
+    problem.q_tokens = 300;
+    problem.kv_tokens = 500;
+    problem.head_dim = head_dim;
+    problem.mask.right = 0;
+    lay_out_heads_first(problem);
+    const KernelShape kernel = best_kernel(problem, mma), other = best_kernel(problem);
+    CHECK(kernel.engine == mma);
+    CHECK(kernel.head_dim == other.head_dim);
+    const BackwardProblem tiles = scheduling_problem(problem, kernel, 3);
+    CHECK(tiles.mask == scheduling_problem(problem, other, 3).mask);
+    CHECK(neighborhood_tiles(kernel, 2) == neighborhood_tiles(other, 2));
+  }
+  Problem wide;
+  wide.head_dim = 160;
+  CHECK_THROWS_AS(best_kernel(wide, mma), InvalidParameter);
+}
+
 TEST_CASE("chains over a group are chains of a KV head whose query heads stand one after the other") {
   Problem problem;
   problem.batch = 2;

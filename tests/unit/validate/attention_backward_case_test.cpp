@@ -33,6 +33,18 @@ TEST_CASE("a point of the backward is a problem, a schedule and whether its turn
   CHECK(point->operations().value() == 10.0 * 2048 * 2049 / 2 * 128 * 128);
 }
 
+TEST_CASE("the backward's mma.sync engine is a point of its own, for which no costs were fitted") {
+  const std::vector<std::string> words = {"tokens=2048", "mask=causal", "algorithm=spt",
+                                          "mode=deterministic"};
+  std::vector<std::string> mma = words, wgmma = words;
+  mma.emplace_back("engine=mma.sync");
+  wgmma.emplace_back("engine=wgmma");
+  CHECK(key_of(backward_point(wgmma)) == key_of(backward_point(words)));
+  CHECK(key_of(backward_point(mma)) == key_of(backward_point(words)) + " mma.sync");
+  CHECK(group_of(backward_point(mma)) == "attention_backward causal spt mma.sync");
+  CHECK(predict(backward_point(mma), builtin_catalog().device("h200")).empty());
+}
+
 TEST_CASE("the backward refuses masks of other tokens, and names that nothing has") {
   const std::vector<std::string> good = {"tokens=512", "mask=window:100,0", "algorithm=spt", "mode=unordered"};
   CHECK_NOTHROW(backward_point(good));
@@ -49,6 +61,7 @@ TEST_CASE("the backward refuses masks of other tokens, and names that nothing ha
   refused("algorithm=fastest");
   refused("mode=sometimes");
   refused("tokens=0");
+  refused("engine=tensor");
 }
 
 TEST_CASE("documents and neighborhoods are points of the backward") {

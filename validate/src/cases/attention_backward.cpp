@@ -34,6 +34,7 @@ struct AttentionBackwardCase final : Case {
   ScheduleMask mask;
   std::string algorithm;
   bool ordered = true;
+  kernels::AttentionEngine engine = kernels::AttentionEngine::kWgmma;
 
   [[nodiscard]] std::string key() const override;
   [[nodiscard]] std::string group() const override;
@@ -79,6 +80,11 @@ backward::TokenPairs pairs_of(const GnaMask& mask, const backward::KernelShape& 
       rule, mask.tiles ? *mask.tiles : backward::neighborhood_tiles(kernel, mask.layout.rank()));
 }
 
+/// Of names; recordings from before there were two engines have none.
+std::string engine_suffix(kernels::AttentionEngine engine) {
+  return engine == kernels::AttentionEngine::kWgmma ? "" : std::string(" ") + to_string(engine);
+}
+
 const char* turns_name(bool ordered) { return ordered ? "deterministic" : "unordered"; }
 
 Point read_attention_backward(const StrictObject& fields) {
@@ -99,6 +105,7 @@ Point read_attention_backward(const StrictObject& fields) {
   const std::string mode = fields.text("mode");
   if (mode != turns_name(true) && mode != turns_name(false)) fields.fail("mode", "deterministic or unordered");
   point.ordered = mode == turns_name(true);
+  point.engine = parse_name<kernels::AttentionEngine>(fields.text_or("engine", to_string(point.engine)));
   return point;
 }
 
@@ -127,7 +134,8 @@ Buffers random_buffers(const Bench& bench, const backward::Problem& problem, std
     }
   }
   made.lse = kernels::DeviceBuffer(static_cast<std::size_t>(rows) * sizeof(float));
-  if (problem.pairs != nullptr) {
+  const bool has_forward = bench.gpu().compute_major == 9 && bench.gpu().compute_minor == 0;
+  if (problem.pairs != nullptr || !has_forward) {
     write_forward(problem, made.tensors(), made.operands[3].data(), static_cast<float*>(made.lse.data()));
     return made;
   }
@@ -145,9 +153,9 @@ backward::Plan launch_plan(const Bench& bench, const AttentionBackwardCase& poin
   const backward::Problem problem = point.problem();
   const SchedulePlan plan = point.plan(bench.gpu().sms, bench.gpu().l2_bytes);
   const SchedulePhase& phase = plan.phases.front();
-  return backward::Plan(bench.gpu(), problem, backward::best_kernel(problem), phase.problem, phase.schedule,
-                        point.ordered ? backward::Turns::kOrdered : backward::Turns::kUnordered,
-                        buffers.tensors());
+  return backward::Plan(
+      bench.gpu(), problem, backward::best_kernel(problem, point.engine), phase.problem, phase.schedule,
+      point.ordered ? backward::Turns::kOrdered : backward::Turns::kUnordered, buffers.tensors());
 }
 
 /// Costs in whole nanoseconds: sums are exact, and ties do not hang on the last bit.
@@ -198,7 +206,7 @@ void AttentionBackwardCase::require_built() const {
   backward::Problem shape;  // without the pairs, which take time
   shape.head_dim = head_dim;
   shape.dtype = dtype;
-  static_cast<void>(backward::best_kernel(shape));
+  static_cast<void>(backward::best_kernel(shape, engine));
 }
 
 BackwardCall AttentionBackwardCase::call(std::int32_t sms) const {
@@ -231,23 +239,25 @@ SchedulePlan AttentionBackwardCase::plan(std::int32_t workers, std::int64_t l2_b
 std::string AttentionBackwardCase::key() const {
   return "attention_backward b" + std::to_string(batch) + " h" + std::to_string(heads) + " s" +
          std::to_string(tokens) + " d" + std::to_string(head_dim) + " " + to_string(dtype) + " " +
-         mask_text(mask) + " " + algorithm + " " + turns_name(ordered);
+         mask_text(mask) + " " + algorithm + " " + turns_name(ordered) + engine_suffix(engine);
 }
 
 std::string AttentionBackwardCase::group() const {
   return std::string("attention_backward ") + mask_name(mask) + " " +
-         (ordered ? algorithm : turns_name(false));
+         (ordered ? algorithm : turns_name(false)) + engine_suffix(engine);
 }
 
 std::vector<Parameter> AttentionBackwardCase::parameters() const {
-  return {{"kernel", kBackwardName}, {"batch", batch},
-          {"heads", heads},          {"head_dim", head_dim},
-          {"tokens", tokens},        {"dtype", to_string(dtype)},
-          {"mask", mask_text(mask)}, {"algorithm", algorithm},
-          {"mode", turns_name(ordered)}};
+  std::vector<Parameter> all = {
+      {"kernel", kBackwardName}, {"batch", batch},         {"heads", heads},
+      {"head_dim", head_dim},    {"tokens", tokens},       {"dtype", to_string(dtype)},
+      {"mask", mask_text(mask)}, {"algorithm", algorithm}, {"mode", turns_name(ordered)}};
+  if (!engine_suffix(engine).empty()) all.push_back({"engine", to_string(engine)});
+  return all;
 }
 
 std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fidelity) const {
+  if (engine != kernels::AttentionEngine::kWgmma) return {};  // costs were measured on that one alone
   static const study::Context context = study::default_context();
   const ScheduleCostSet* set = context.catalog.schedule_costs_of(kOurs, device.name, head_dim, dtype);
   if (set == nullptr || !device.sms || !device.l2.bytes) return {};
@@ -322,7 +332,7 @@ namespace cases {
 CaseKind attention_backward();
 CaseKind attention_backward() {
   return {kBackwardName,
-          {"batch", "heads", "head_dim", "tokens", "dtype", "mask", "algorithm", "mode"},
+          {"batch", "heads", "head_dim", "tokens", "dtype", "mask", "algorithm", "mode", "engine"},
           read_attention_backward};
 }
 

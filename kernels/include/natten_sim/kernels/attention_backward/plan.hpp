@@ -39,7 +39,7 @@ struct TurnTimes {
 class Plan {
  public:
   /// @throws InvalidParameter as require_runnable, or when a static schedule has more workers than the GPU
-  /// has SMs; HardwareAbsent (not an sm_90 GPU); CudaError.
+  /// has SMs; HardwareAbsent (a GPU that cannot run the kernel's engine); CudaError.
   Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel, const BackwardProblem& tiles,
        const BackwardSchedule& schedule, Turns turns, const Tensors& tensors,
        const FaultInjection& faults = {});

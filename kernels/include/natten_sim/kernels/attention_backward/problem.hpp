@@ -7,6 +7,7 @@
 
 #include <natten_sim/core/backward_schedule.hpp>
 #include <natten_sim/core/dtype.hpp>
+#include <natten_sim/kernels/attention/attention.hpp>
 #include <natten_sim/kernels/attention_backward/token_pairs.hpp>
 #include <natten_sim/kernels/attention_forward/problem.hpp>
 
@@ -64,12 +65,16 @@ struct KernelShape {
   int kv_tile = 128;
   Pipeline pipeline = Pipeline::kWaitsApart;
   bool pairs = false;  ///< takes Problem::pairs, and only problems with them
+  /// kWgmma runs on sm_90 alone, kMmaSync on sm_80 and later; both run the same tables. The pipeline is
+  /// kWgmma's.
+  AttentionEngine engine = AttentionEngine::kWgmma;
 
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
 [[nodiscard]] std::vector<KernelShape> built_kernels();
 /// @throws InvalidParameter when no kernel has the head dimension.
-[[nodiscard]] KernelShape best_kernel(const Problem& problem);
+[[nodiscard]] KernelShape best_kernel(const Problem& problem,
+                                      AttentionEngine engine = AttentionEngine::kWgmma);
 
 /// Boxes of as many tokens as the kernel's tiles, for neighborhoods of 1 to 3 axes. @throws InvalidParameter.
 [[nodiscard]] TilePair neighborhood_tiles(const KernelShape& kernel, std::size_t rank);

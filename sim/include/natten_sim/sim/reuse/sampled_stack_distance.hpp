@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -19,15 +20,21 @@ struct MissRatioEstimate {
 /// distances among themselves are scaled by 1 / rate (SHARDS: Waldspurger et al., FAST 2015). Time and memory
 /// shrink by the rate, so traces may have any length and footprint.
 ///
-/// Error: blocks are split into kGroups groups by their hash. For each group the excess of its misses over
-/// the pooled ratio times its accesses is one residual of the ratio estimator. The standard error is the root
-/// of the sum of their squares, times sqrt(G / (G - 1)), over all accesses. It covers which blocks were
-/// sampled; with few sampled blocks it is itself uncertain. It does not cover resolution: sampled distances
-/// come in steps of a block / rate, so capacities below a few of those steps are biased. Deterministic for a
-/// seed.
+/// Estimate: misses of the sample over rate x all accesses, corrected for the accesses that the sample has
+/// too many or too few of (a regression estimator: what a surplus access adds in misses is regressed over
+/// groups of blocks). Where few blocks have most accesses, as in Zipf's law, this is off by half as much as
+/// the share of the sampled accesses that misses; elsewhere by about as much.
+///
+/// Error: blocks are split into kGroups groups by their hash, and the estimate is made again without each
+/// group, stack distances included (a jackknife: Tukey 1958; Efron and Stein 1981). So the error covers which
+/// blocks were sampled, also that they stand in each other's distances. Over 2,000 random traces the truth is
+/// within one standard error of 0.71 of the estimates (tests/property/sampled_distance_test.cpp). It does not
+/// cover resolution: sampled distances come in steps of a block / rate, so capacities below a few of those
+/// steps are biased. An access to a sampled block takes kGroups times as long as one of StackDistances, and a
+/// sampled block kGroups times the memory, unless the rate is 1. Deterministic for a seed.
 class SampledStackDistances {
  public:
-  static constexpr int kGroups = 16;
+  static constexpr std::size_t kGroups = 8;
 
   /// @throws InvalidParameter unless 0 < rate <= 1.
   explicit SampledStackDistances(double rate, std::uint64_t seed = 0);
@@ -35,7 +42,7 @@ class SampledStackDistances {
   /// Any block number. Ignores blocks outside the sample.
   void access(std::uint64_t block, std::int64_t bytes = 1, std::int64_t weight = 1);
 
-  /// Share of the accesses that miss a fully associative LRU cache. @throws InvalidParameter for a negative
+  /// Share of all accesses that miss a fully associative LRU cache. @throws InvalidParameter for a negative
   /// capacity.
   [[nodiscard]] MissRatioEstimate miss_ratio(std::int64_t capacity_bytes) const;
   /// All accesses seen, sampled or not.
@@ -53,7 +60,10 @@ class SampledStackDistances {
   std::int64_t accesses_ = 0;
   std::unordered_map<std::uint64_t, std::int64_t> numbers_;
   StackDistances distances_;
-  std::vector<ReuseProfile> groups_ = std::vector<ReuseProfile>(kGroups);
+  std::vector<ReuseProfile> groups_ = std::vector<ReuseProfile>(kGroups);  // the accesses of one group
+  std::vector<StackDistances> distances_without_ = std::vector<StackDistances>(kGroups);
+  std::vector<ReuseProfile> without_ =
+      std::vector<ReuseProfile>(kGroups);  // those of all others, among themselves
 };
 
 }  // namespace natten_sim

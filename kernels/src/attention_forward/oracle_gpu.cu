@@ -36,7 +36,7 @@ struct OracleArguments {
   int batch, heads, heads_per_kv_head;
   int q_tokens;
   double scale;
-  double smallest_normal;     // of the element type: below it probabilities round absolutely
+  double smallest_normal;               // of the element type: below it probabilities round absolutely
   int length[kMaxRank] = {1, 1, 1, 1};  // of the key layout, innermost first
   int query_length[kMaxRank] = {1, 1, 1, 1};
   int dilation[kMaxRank] = {1, 1, 1, 1};

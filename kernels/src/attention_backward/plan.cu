@@ -13,14 +13,16 @@ namespace natten_sim::kernels::attention_backward {
 namespace {
 
 const Instance& find_instance(const KernelShape& shape) {
-  for (const auto& table : {kernels_of_head_dim_64(), kernels_of_head_dim_128(), ladder_steps()}) {
+  for (const auto& table : {kernels_of_head_dim_64(), kernels_of_head_dim_128(), ladder_steps(),
+                            mma_kernels_of_head_dim_64(), mma_kernels_of_head_dim_128()}) {
     for (const Instance& instance : table) {
       if (instance.shape == shape) return instance;
     }
   }
   throw InvalidParameter("kernel",
                          std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + ", head dim " +
-                             std::to_string(shape.head_dim) + (shape.pairs ? ", pairs" : ""),
+                             std::to_string(shape.head_dim) + (shape.pairs ? ", pairs, " : ", ") +
+                             natten_sim::to_string(shape.engine),
                          "one of built_kernels()");
 }
 
@@ -33,6 +35,31 @@ CUtensorMap rows_map(const Problem& problem, const void* data, const TensorStrid
 }
 
 RowStrides row_strides(const TensorStrides& strides) { return {strides.batch, strides.head, strides.token}; }
+
+/// @throws HardwareAbsent when the GPU cannot run the engine, InvalidParameter when the kernel is another
+/// problem's or the schedule has more workers than run at once.
+void require_fits(const GpuInfo& gpu, const Problem& problem, const Instance& instance,
+                  const BackwardProblem& tiles, const BackwardSchedule& schedule) {
+  const KernelShape& kernel = instance.shape;
+  const bool any = kernel.engine == AttentionEngine::kMmaSync;
+  if (any ? gpu.compute_major < 8 : gpu.compute_major != 9 || gpu.compute_minor != 0) {
+    throw HardwareAbsent(any ? "an sm_80 GPU or a later one" : "an sm_90 GPU",
+                         gpu.name + " is sm_" + std::to_string(gpu.compute_major * 10 + gpu.compute_minor));
+  }
+  if (gpu.shared_memory_per_block_bytes < instance.shared_bytes) {
+    throw HardwareAbsent(std::to_string(instance.shared_bytes) + " bytes of shared memory a block",
+                         gpu.name + " has " + std::to_string(gpu.shared_memory_per_block_bytes));
+  }
+  if (kernel.dtype != problem.dtype || kernel.head_dim < problem.head_dim ||
+      kernel.pairs != (problem.pairs != nullptr)) {
+    throw InvalidParameter("kernel", "head dim " + std::to_string(kernel.head_dim),
+                           "the problem's dtype, its head_dim or more, and pairs if it has them");
+  }
+  if (schedule.dispatch == Dispatch::kStatic && tiles.workers > gpu.sms) {
+    throw InvalidParameter("workers", std::to_string(tiles.workers),
+                           "at most " + std::to_string(gpu.sms) + ", one an SM");
+  }
+}
 
 }  // namespace
 
@@ -53,6 +80,17 @@ struct Plan::Prepared {
 
 void Plan::Prepared::prepare_maps(const Problem& problem, const Tensors& tensors) {
   const KernelShape& shape = instance->shape;
+  if (shape.engine == AttentionEngine::kMmaSync) {
+    arguments.rows = {tensors.q,
+                      tensors.d_o,
+                      tensors.k,
+                      tensors.v,
+                      row_strides(problem.q),
+                      row_strides(problem.o),
+                      row_strides(problem.k),
+                      row_strides(problem.v)};
+    return;
+  }
   arguments.q = rows_map(problem, tensors.q, problem.q, problem.heads, problem.q_tokens, shape.q_tile);
   arguments.d_o = rows_map(problem, tensors.d_o, problem.o, problem.heads, problem.q_tokens, shape.q_tile);
   arguments.k = rows_map(problem, tensors.k, problem.k, problem.heads_kv, problem.kv_tokens, shape.kv_tile);
@@ -124,21 +162,9 @@ Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel
            const Tensors& tensors, const FaultInjection& faults)
     : prepared_(std::make_unique<Prepared>()) {
   require_runnable(problem, kernel, tiles, schedule);
-  if (gpu.compute_major != 9 || gpu.compute_minor != 0) {
-    throw HardwareAbsent("an sm_90 GPU",
-                         gpu.name + " is sm_" + std::to_string(gpu.compute_major * 10 + gpu.compute_minor));
-  }
-  if (kernel.dtype != problem.dtype || kernel.head_dim < problem.head_dim ||
-      kernel.pairs != (problem.pairs != nullptr)) {
-    throw InvalidParameter("kernel", "head dim " + std::to_string(kernel.head_dim),
-                           "the problem's dtype, its head_dim or more, and pairs if it has them");
-  }
-  if (schedule.dispatch == Dispatch::kStatic && tiles.workers > gpu.sms) {
-    throw InvalidParameter("workers", std::to_string(tiles.workers),
-                           "at most " + std::to_string(gpu.sms) + ", one an SM");
-  }
   Prepared& p = *prepared_;
   p.instance = &find_instance(kernel);
+  require_fits(gpu, problem, *p.instance, tiles, schedule);
   p.ordered = turns == Turns::kOrdered && !schedule.dq_order.empty();
   p.ctas = std::min<int>(tiles.workers, gpu.sms);
   Arguments& a = p.arguments;
@@ -190,7 +216,8 @@ void Plan::launch(DeviceBuffer* times) const {
 
 std::vector<KernelShape> built_kernels() {
   std::vector<KernelShape> shapes;
-  for (const auto& table : {kernels_of_head_dim_64(), kernels_of_head_dim_128(), ladder_steps()}) {
+  for (const auto& table : {kernels_of_head_dim_64(), kernels_of_head_dim_128(), ladder_steps(),
+                            mma_kernels_of_head_dim_64(), mma_kernels_of_head_dim_128()}) {
     for (const Instance& instance : table) shapes.push_back(instance.shape);
   }
   return shapes;
