@@ -12,7 +12,16 @@ if(NATTEN_SIM_GZIP)
   execute_process(COMMAND ${NATTEN_SIM_GZIP} -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md OUTPUT_FILE ${PROJECT_BINARY_DIR}/changelog.gz)
   install(FILES ${PROJECT_BINARY_DIR}/changelog.gz DESTINATION ${doc} COMPONENT program)
 endif()
-set(CPACK_PACKAGE_CONTACT "natten-sim developers <maintainers@natten-sim.invalid>")
+# Who makes the package, by Debian's own variables. Without them it is nobody's, and its address leads nowhere.
+set(maintainer "natten-sim developers")
+set(address natten-sim@packages.invalid)
+if(NOT "$ENV{DEBFULLNAME}" STREQUAL "")
+  set(maintainer "$ENV{DEBFULLNAME}")
+endif()
+if(NOT "$ENV{DEBEMAIL}" STREQUAL "")
+  set(address "$ENV{DEBEMAIL}")
+endif()
+set(CPACK_PACKAGE_CONTACT "${maintainer} <${address}>")
 if(NATTEN_SIM_GZIP)
   # Debian's own changelog: that this version was packaged. The date is that of the package's rules.
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/changelog.Debian @ONLY CONTENT

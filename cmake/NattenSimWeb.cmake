@@ -27,7 +27,8 @@ natten_sim_web_headers(CLI11 CLI11::CLI11 CLI CLI/CLI.hpp)
 natten_sim_web_headers(tomlplusplus tomlplusplus::tomlplusplus toml++ toml++/toml.h)
 
 # No threads, so no atomics that need them; sections that nobody calls are left out of the module.
-add_compile_options(-fwasm-exceptions -ffunction-sections -fdata-sections
+# Types are told apart by exceptions alone: names of types, which are long, stay away.
+add_compile_options(-fwasm-exceptions -fno-rtti -ffunction-sections -fdata-sections
   "SHELL:-include ${PROJECT_SOURCE_DIR}/apps/web/src/floating_charconv.hpp")
 add_link_options(-fwasm-exceptions)
 set(NATTEN_SIM_INSTALL OFF)

@@ -18,9 +18,9 @@ command -v emcmake >/dev/null || { printf 'scripts/build_web.sh: emcmake is miss
 # Debian's Emscripten does not look where Debian puts its JavaScript.
 export NODE_PATH=${NODE_PATH-/usr/share/nodejs}
 launcher=$(command -v ccache || true)
-emcmake cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=MinSizeRel -DCMAKE_CXX_FLAGS_MINSIZEREL="-Os -DNDEBUG" \
+emcmake cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=MinSizeRel -DCMAKE_CXX_FLAGS_MINSIZEREL="-Oz -DNDEBUG" \
   -DNATTEN_SIM_UNITY=ON -DNATTEN_SIM_CUDA=OFF ${launcher:+-DCMAKE_CXX_COMPILER_LAUNCHER="$launcher"}
 cmake --build "$build" --target natten_sim_web_module
 mkdir -p "$1"
-cp "$root"/apps/web/pages/* "$build/apps/web/natten-sim-web.js" "$1"
+"$root/apps/web/write_pages.py" "$build/apps/web/natten-sim-web.js" "$1"
 printf '%s\n' "$1/index.html"

@@ -5,10 +5,12 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-usage: scripts/release.sh [tests|sanitizers|threads|compilers|coverage|fuzz|soak|mutants]...
+usage: scripts/release.sh [tests|packages|sanitizers|threads|compilers|coverage|fuzz|soak|mutants]...
 
 Without arguments all parts, in this order:
   tests       scripts/test.sh, from a bare system
+  packages    the .deb, the static program, SBOM, wheel, site and the steps of Containerfile, each built and tried;
+              the pages in Chromium, where Emscripten and Chromium are
   sanitizers  every test but those of whole installs, with address and undefined-behaviour sanitizers
   threads     tests that start threads, with the thread sanitizer
   compilers   g++ -O0, g++ -O3 and clang++ -O3, warnings are errors: the same bytes from all golden scenarios
@@ -37,6 +39,18 @@ build() {  # folder option...
 }
 
 tests() { scripts/test.sh; }
+
+packages() {
+  scripts/build_packages.sh "$out/packages" | tee "$out/packages.txt"
+  if command -v emcmake >/dev/null && command -v chromium >/dev/null; then
+    python3 tests/web/browser.py build/web-pages --screenshots "$out/screenshots" | tee -a "$out/packages.txt"
+  fi
+  scripts/build_wheels.sh "$out/wheels" python3 | tee -a "$out/packages.txt"
+  python3 -m venv "$out/site-tools"
+  "$out/site-tools/bin/pip" install -q mkdocs-material "$out"/wheels/natten_sim-*.whl
+  PYTHON=$out/site-tools/bin/python scripts/build_site.sh "$out/site" | tail -n 1 | tee -a "$out/packages.txt"
+  scripts/try_containerfile.py "$out/container" | tee -a "$out/packages.txt"
+}
 
 sanitizers() {
   targets=(all)
@@ -134,10 +148,10 @@ mutants() {
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(tests sanitizers threads compilers coverage fuzz soak mutants)
+[[ ${#parts[@]} -gt 0 ]] || parts=(tests packages sanitizers threads compilers coverage fuzz soak mutants)
 for part in "${parts[@]}"; do
   case $part in
-    tests | sanitizers | threads | compilers | coverage | fuzz | soak | mutants) ;;
+    tests | packages | sanitizers | threads | compilers | coverage | fuzz | soak | mutants) ;;
     -h | --help)
       usage
       exit 0

@@ -15,10 +15,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SUBCOMMANDS = ["count", "search", "schedule", "reuse", "atomics", "msda", "advise", "list", "calibrate", "reproduce",
-               "validate", "diff"]
+               "validate", "diff", "explain"]
 # Objects whose keys are names that data or the question give.
 OPEN = re.compile(r"(options|values|bounds_ns|bounds|parameters|counters|input|axes|geometry|constants|flex|natten_json|"
-                  r"block_mask|costs|point|parts_ms|metrics|tags)$")
+                  r"block_mask|costs|point|parts_ms|metrics|tags|known)$")
 # Answers that no text has a line for.
 MORE = [f"count -i 64 64 -w 16 16 -s 4 4 --q-tile 8 8 --kv-tile 8 8 --emit {kind}"
         for kind in ("natten", "natten-profiler", "flex", "block-mask", "json")]
@@ -34,6 +34,7 @@ MORE += [f"schedule -i 4096 --device {device} --kernel {kernel} --mask causal"
 MORE += ["reuse -i 4096 --fidelity timed --device h200 --compare sawtooth", "reuse --stream-bytes 65536 --sample 0.5 --fidelity lru",
          "count -i 64 64 -w 16 16 --dim 8192", "count -i 30 48 80 -w 18 24 24 --device b200 --backprop -n 24 -d 128",
          "list", "list presets", "list devices", "list kernels", "list backends"]
+MORE += [f"explain tests/golden/ncu/attention-h200.csv{more}" for more in ("", " -i 32768 -n 1 -d 128 --kv-tile 64")]
 MORE += ["diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h100-stream.json --tolerance 5%",
          "diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h200-stream.json"]
 MORE += [f"reproduce {work}" for work in ("gna", "dash", "sawtooth", "flash-attention", "tiled-attention")]

@@ -1,6 +1,7 @@
 #include "cases.hpp"
 
 #include <span>
+#include <utility>
 
 namespace natten_sim::bench {
 namespace {
@@ -61,6 +62,24 @@ void add_every_kernel(std::vector<Case>& cases) {
     cases.back().problem.head_dim = 96;
     cases.back().padding = 9;
     if (kernel.pairs) cases.back().problem.pairs = random_pairs(900, 1300, 3);
+  }
+}
+
+/// Both rules of drawing, whatever a launch would choose.
+void add_draws(std::vector<Case>& cases) {
+  for (const KernelShape& kernel : backward::built_kernels()) {
+    for (const char* algorithm : {"ascending", "descending", "spt"}) {
+      for (const auto& [draws, what] : {std::pair{backward::Draws::kEarly, "drawn early, "},
+                                        std::pair{backward::Draws::kInTime, "drawn in time, "}}) {
+        cases.push_back(make_case(kernel, 5, 5, 1300, 1300, kCausal, algorithm, what));
+        Case& made = cases.back();
+        made.workers = 20;
+        made.repeats = 10;
+        made.delay_ns = 3000;
+        made.draws = draws;
+        if (kernel.pairs) made.problem.pairs = random_pairs(1300, 1300, 4);
+      }
+    }
   }
 }
 
@@ -178,6 +197,7 @@ void add_padded(std::vector<Case>& cases, kernels::AttentionEngine engine) {
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   add_every_kernel(cases);
+  add_draws(cases);
   for (const auto engine : {kernels::AttentionEngine::kWgmma, kernels::AttentionEngine::kMmaSync}) {
     for (const std::int64_t head_dim : {128, 64}) add_engine(cases, engine, head_dim);
     add_padded(cases, engine);

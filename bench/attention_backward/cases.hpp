@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Case {
   int repeats = 2;
   unsigned delay_ns = 0;
   bool grouped = false;  ///< chains run over all query heads of a KV head
+  std::optional<backward::Draws> draws;  ///< none: as a launch chooses
   bool noise = false;    ///< copies between host and device run beside the launches
 };
 

@@ -48,7 +48,9 @@ bool run(const kernels::GpuInfo& gpu, Case test, std::uint64_t seed, const std::
     std::printf("FAIL %s: %s does not apply\n", test.name.c_str(), test.algorithm.c_str());
     return false;
   }
-  const backward::FaultInjection faults{test.delay_ns, std::nullopt};
+  backward::FaultInjection faults;
+  faults.delay_ns = test.delay_ns;
+  faults.draws = test.draws;
   const backward::Plan plan(gpu, test.problem, test.kernel, table->problem, table->schedule, test.turns,
                             storage.tensors(), faults);
   plan.launch();

@@ -25,6 +25,7 @@ struct Variant {
   KernelShape kernel;
   ScheduleTable table;
   Turns turns = Turns::kOrdered;
+  std::optional<backward::Draws> draws;  ///< none: as a launch chooses
 };
 
 double operations(const Problem& problem) {
@@ -52,9 +53,11 @@ void time_variants(const kernels::GpuInfo& gpu, const Problem& problem, const st
   kernels::L2Flusher flusher(gpu);
   std::vector<std::vector<Plan>> plans(variants.size());
   for (std::size_t i = 0; i < variants.size(); ++i) {
+    backward::FaultInjection choice;
+    choice.draws = variants[i].draws;
     for (Storage& set : sets) {
       plans[i].emplace_back(gpu, problem, variants[i].kernel, variants[i].table.problem,
-                            variants[i].table.schedule, variants[i].turns, set.tensors());
+                            variants[i].table.schedule, variants[i].turns, set.tensors(), choice);
       plans[i].back().launch();
     }
   }
@@ -153,8 +156,16 @@ void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
         "unordered, lists of spt or shift");
     add(variants, problem, kernel, "descending", workers, Turns::kUnordered,
         "unordered, lists of descending");
-    for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift"})
+    for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift"}) {
       add(variants, problem, kernel, algorithm, workers, Turns::kOrdered, algorithm);
+      if (variants.empty() || variants.back().table.schedule.dispatch == Dispatch::kStatic) continue;
+      Variant other = variants.back();  // under the rule that the launch does not choose
+      const bool early =
+          backward::best_draws(other.table.problem, other.table.schedule) == backward::Draws::kEarly;
+      other.draws = early ? backward::Draws::kInTime : backward::Draws::kEarly;
+      other.name += early ? ", drawn in time" : ", drawn early";
+      variants.push_back(std::move(other));
+    }
     for (const std::string& path : tables) {
       const ScheduleTable table = read_table(path);
       try {

@@ -40,6 +40,21 @@ void require_whole_sectors(const char* parameter, std::int64_t row_bytes, const 
                              " bytes for layouts of several axes");
 }
 
+void require_keys(const SplitQProblem& problem) {
+  if (!problem.keys) return;
+  const AxisMask& axis = problem.mask[0];
+  require_in("seqlen_k", *problem.keys, kMaxAxisLength);
+  if (problem.mask.rank() != 1 || axis.window < axis.length || axis.stride != 1) {
+    throw InvalidParameter("seqlen_k", std::to_string(*problem.keys),
+                           "as many as queries, but for one axis without a window");
+  }
+  if (axis.causal && *problem.keys < axis.length) {
+    throw InvalidParameter("seqlen_k", std::to_string(*problem.keys),
+                           std::to_string(axis.length) + " or more with a causal mask",
+                           std::to_string(axis.length));
+  }
+}
+
 }  // namespace
 
 void require_valid(const SplitQProblem& problem) {
@@ -57,7 +72,8 @@ void require_valid(const SplitQProblem& problem) {
     require_whole_sectors("head_dim", sizes.key_row_bytes(), sizes);
     require_whole_sectors("head_dim_value", sizes.value_row_bytes(), sizes);
   }
-  const std::int64_t tokens = product(input_of(problem.mask), "tokens");
+  require_keys(problem);
+  const std::int64_t tokens = std::max(product(input_of(problem.mask), "tokens"), problem.keys.value_or(1));
   const std::int64_t row = std::max(sizes.key_row_bytes(), sizes.value_row_bytes());
   const std::int64_t head = checked_multiply(tokens, row, "bytes of an operand");
   const std::int64_t slabs = checked_multiply(sizes.batch, sizes.heads, "bytes of an operand");
@@ -72,6 +88,20 @@ TileRange visited_kv_tiles(const AxisMask& axis, std::int64_t q_tile, std::int64
   const std::int64_t last = q_tile < axis.length - first ? first + q_tile - 1 : axis.length - 1;
   return {attended_range(group, first).begin / kv_tile,
           ceil_divide(attended_range(group, last).end, kv_tile)};
+}
+
+std::int64_t key_length(const SplitQProblem& problem, std::size_t axis) {
+  return problem.keys.value_or(problem.mask[axis].length);
+}
+
+TileRange visited_kv_tiles(const SplitQProblem& problem, std::size_t axis, std::int64_t q_index) {
+  const AxisMask& mask = problem.mask[axis];
+  const std::int64_t q_tile = problem.tiles.q_tile[axis], kv_tile = problem.tiles.kv_tile[axis];
+  if (!problem.keys) return visited_kv_tiles(mask, q_tile, kv_tile, q_index);
+  const std::int64_t keys = *problem.keys;
+  if (!mask.causal) return {0, ceil_divide(keys, kv_tile)};
+  const std::int64_t queries = std::min((q_index + 1) * q_tile, mask.length);
+  return {0, ceil_divide(keys - mask.length + queries, kv_tile)};
 }
 
 }  // namespace natten_sim

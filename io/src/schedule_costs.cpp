@@ -15,6 +15,11 @@ constexpr NumberField<TaskCosts> kTaskCosts[] = {
     {"handoff_us", &TaskCosts::handoff_us},   {"reduce_kv_us", &TaskCosts::reduce_kv_us},
     {"crowding", &TaskCosts::crowding}};
 
+// 0 where a file does not have them, and then not written either.
+constexpr NumberField<TaskCosts> kMoreTaskCosts[] = {{"draw_us", &TaskCosts::draw_us}};
+constexpr NumberField<ScheduleCostSet> kMoreCallCosts[] = {
+    {"clearing_bytes_per_s", &ScheduleCostSet::clearing_bytes_per_s}};
+
 constexpr NumberField<ScheduleCostSet> kCallCosts[] = {
     {"launch_us", &ScheduleCostSet::launch_us},
     {"ordered_launch_us", &ScheduleCostSet::ordered_launch_us},
@@ -33,13 +38,24 @@ void read_numbers(const StrictObject& fields, const NumberField<Target> (&list)[
   }
 }
 
+template <typename Target, std::size_t kCount>
+void read_optional(const StrictObject& fields, const NumberField<Target> (&list)[kCount], Target& target) {
+  for (const NumberField<Target>& field : list) {
+    if (!fields.has(field.key)) continue;
+    target.*field.member = fields.number(field.key);
+    if (!(target.*field.member >= 0 && target.*field.member <= kMostCost))
+      fields.fail(field.key, "0 to 1e15");
+  }
+}
+
 TaskCosts read_tasks(const Json& entry, const std::string& where) {
-  const StrictObject fields(entry, where, keys_of(kTaskCosts, {"masks", "q_tile", "kv_tile"}));
+  const StrictObject fields(entry, where, keys_of(kTaskCosts, {"masks", "q_tile", "kv_tile", "draw_us"}));
   TaskCosts costs;
   for (const std::string& name : fields.texts("masks")) costs.masks.push_back(parse_name<MaskClass>(name));
   costs.q_tile = fields.integer("q_tile", {1, 1 << 20});
   costs.kv_tile = fields.integer("kv_tile", {1, 1 << 20});
   read_numbers(fields, kTaskCosts, costs);
+  read_optional(fields, kMoreTaskCosts, costs);
   if (!(costs.compute_us > 0)) fields.fail("compute_us", "a positive time");
   return costs;
 }
@@ -67,13 +83,21 @@ void put_numbers(const NumberField<Target> (&list)[kCount], const Target& from, 
   for (const NumberField<Target>& field : list) to[field.key] = from.*field.member;
 }
 
+template <typename Target, std::size_t kCount>
+void put_optional(const NumberField<Target> (&list)[kCount], const Target& from, Json& to) {
+  for (const NumberField<Target>& field : list) {
+    if (from.*field.member != 0) to[field.key] = from.*field.member;
+  }
+}
+
 }  // namespace
 
 void add_schedule_costs(Catalog& catalog, std::string_view json, const std::string& where) {
   const Json document = parse_strict(json, where, kCostsSchema);
-  const StrictObject fields(document, where,
-                            keys_of(kCallCosts, {"schema", "name", "kernel", "device", "head_dim", "dtypes",
-                                                 "ctas_per_sm", "writer_stages", "tasks", "fit"}));
+  const StrictObject fields(
+      document, where,
+      keys_of(kCallCosts, {"schema", "name", "kernel", "device", "head_dim", "dtypes", "ctas_per_sm",
+                           "writer_stages", "tasks", "fit", "clearing_bytes_per_s"}));
   ScheduleCostSet costs;
   costs.name = fields.text("name");
   costs.kernel = fields.text("kernel");
@@ -89,6 +113,7 @@ void add_schedule_costs(Catalog& catalog, std::string_view json, const std::stri
   }
   if (costs.tasks.empty()) fields.fail("tasks", "costs of one tile shape or more");
   read_numbers(fields, kCallCosts, costs);
+  read_optional(fields, kMoreCallCosts, costs);
   if (!(costs.other_bytes_per_s > 0)) fields.fail("other_bytes_per_s", "a positive rate");
   if (!(costs.slowdown_ms > 0)) fields.fail("slowdown_ms", "a positive time");
   try {
@@ -112,9 +137,11 @@ Json to_json(const ScheduleCostSet& costs) {
     Json entry = {{"masks", Json::array()}, {"q_tile", tasks.q_tile}, {"kv_tile", tasks.kv_tile}};
     for (const MaskClass mask : tasks.masks) entry["masks"].push_back(to_string(mask));
     put_numbers(kTaskCosts, tasks, entry);
+    put_optional(kMoreTaskCosts, tasks, entry);
     object["tasks"].push_back(std::move(entry));
   }
   put_numbers(kCallCosts, costs, object);
+  put_optional(kMoreCallCosts, costs, object);
   const ScheduleCostEvidence& fit = costs.fit;
   object["fit"] = {{"points", fit.points},
                    {"parameters", fit.parameters},

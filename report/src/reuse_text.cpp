@@ -41,7 +41,9 @@ std::vector<std::string> attention_parts(const AttentionSubject& subject) {
   const std::string length = sweep != nullptr ? fmt::format("{}..{}", sweep->lo, sweep->hi)
                                               : to_string(std::get<Extents>(subject.seqlen));
   std::vector<std::string> parts = {
-      fmt::format("attention over {}{}", length, subject.causal ? " causal" : "")};
+      fmt::format("attention over {}{}{}", length,
+                  subject.seqlen_k ? fmt::format(" x {} keys", *subject.seqlen_k) : "",
+                  subject.causal ? " causal" : "")};
   if (subject.window && sweep == nullptr) parts.push_back("window " + to_string(*subject.window));
   parts.push_back(
       fmt::format("{} of head dim {}{}",

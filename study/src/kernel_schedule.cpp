@@ -106,8 +106,8 @@ double crowded(const TaskCosts& tasks, const BackwardProblem& problem, Reduction
 }
 
 BackwardCosts run_costs(const ScheduleCostSet& set, const TaskCosts& tasks, const BackwardProblem& problem,
-                        ReductionMode mode) {
-  BackwardCosts costs = backward_costs(set, tasks);
+                        ReductionMode mode, Dispatch dispatch) {
+  BackwardCosts costs = chain_costs(set, tasks, problem.mask, dispatch);
   const double factor = crowded(tasks, problem, mode);
   costs.compute *= factor;
   costs.compute_partial *= factor;
@@ -126,7 +126,7 @@ KernelRunTime time_run(const KernelScheduleAnswer& answer, const BackwardCall& c
   const BackwardLaunch& launch = mode == ReductionMode::kDeterministic ? answer.ordered : answer.unordered;
   ScheduleRequest request;
   request.problem = problem;
-  request.costs = run_costs(set, *set.tasks_of(answer.mask), problem, mode);
+  request.costs = run_costs(set, *set.tasks_of(answer.mask), problem, mode, launch.dispatch);
   request.dispatch = launch.dispatch;
   request.launch = launch.sections;
   request.heads_in_flight = launch.heads_in_flight;
@@ -135,12 +135,7 @@ KernelRunTime time_run(const KernelScheduleAnswer& answer, const BackwardCall& c
   time.makespan_us = run.makespan / 1000;
   time.lower_bound_us = run.lower_bound / 1000;
   time.waiting_us = (run.bubble.startup + run.bubble.wait_for_turn) / 1000 / problem.workers;
-  const double bytes = answer.kernel->other_bytes(call, mode);
-  const double steady_ms = (time.makespan_us + set.launch_us +
-                            (mode == ReductionMode::kDeterministic ? set.ordered_launch_us : 0)) /
-                               1000 +
-                           bytes / set.other_bytes_per_s * 1000;
-  time.time_ms = steady_ms * (1 + set.slowdown * steady_ms / (steady_ms + set.slowdown_ms));
+  time.time_ms = call_us(set, *answer.kernel, call, mode, time.makespan_us) / 1000;
   constexpr double kProducts = 5;
   const double flops = 2 * kProducts * pairs * static_cast<double>(call.head_dim * call.heads * call.batch);
   time.tflops_per_s = flops / time.time_ms / 1e9;

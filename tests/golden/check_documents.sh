@@ -6,6 +6,12 @@
 #   ![text](FILE.svg): some command draws it
 #   <!-- path --> before a ```cpp block: the block is that file
 #   <!-- begin: command --> .. <!-- end -->: the lines between are the command's stdout
+#   lines indented by four spaces that begin with a command: as ```sh
+# Every other block, and indented commands that cannot run here, say in a comment before them what holds them to the
+# truth; a block that says nothing fails:
+#   <!-- run: command -->: exits 0; THIS in it is a file that holds the block
+#   <!-- checked: FILE TEXT -->: by another test, where FILE has the TEXT
+#   <!-- measured: where -->: on hardware or with packages that the tests do not have; counted, and named at the end
 set -euo pipefail
 root=$1
 export PATH=$2:$PATH
@@ -19,6 +25,14 @@ fail() {
   failures=$((failures + 1))
 }
 
+check_command() {  # DOCUMENT LINE: exits 0, and draws what docs/ has
+  local picture
+  picture=$(printf '%s\n' "$2" | sed -n 's/.* --svg \(docs\/[^ ]*\.svg\).*/\1/p')
+  bash -c "${2/--svg docs\//--svg "$scratch"/}" >/dev/null 2>"$scratch/stderr" || { fail "$1: $2"; cat "$scratch/stderr"; }
+  if [ -n "$picture" ]; then cmp "$picture" "$scratch/${picture#docs/}" || fail "$1: $picture is not what the command draws"; fi
+  checked=$((checked + 1))
+}
+
 check_console() {  # DOCUMENT COMMAND EXPECTED_FILE
   if ! bash -c "$2" >"$scratch/actual" 2>"$scratch/stderr" || ! diff -u "$3" "$scratch/actual"; then
     fail "$1: \$ $2"
@@ -26,22 +40,62 @@ check_console() {  # DOCUMENT COMMAND EXPECTED_FILE
   fi
 }
 
-checked=0
+other_block() {  # DOCUMENT KIND: what the comment before it asks for, in $source
+  case $source in
+    'run: '*)
+      local command=${source#run: }
+      bash -euo pipefail -c "${command//THIS/$scratch/block}" >"$scratch/actual" 2>"$scratch/stderr" ||
+        { fail "$1: a block of $2: $command"; cat "$scratch/block" "$scratch/stderr"; }
+      checked=$((checked + 1))
+      ;;
+    'checked: '*)
+      local file text
+      read -r _ file text <<<"$source"
+      grep -qF -- "$text" "$file" || fail "$1: no '$text' in $file, which checks a block of $2"
+      elsewhere=$((elsewhere + 1))
+      ;;
+    'measured: '*) measured+=("$1: ${source#measured: }") ;;
+    *) fail "$1: nothing checks a block of $2: $(head -n 1 "$scratch/block")" ;;
+  esac
+}
+
+checked=0 elsewhere=0 measured=()
 for document in README.md docs/*.md; do
-  mode=text command='' source=''
+  mode=text command='' source='' before=''
   : >"$scratch/block"
   while IFS= read -r line || [ -n "$line" ]; do
-    while [[ ($mode = sh || ($mode = console && $line = '$ '*)) && $line = *\\ ]]; do
+    while [[ ($mode = sh || $mode = indented || ($mode = console && $line = '$ '*)) && $line = *\\ ]]; do
       IFS= read -r more
       line=${line%\\}$(sed 's/^ *//' <<<"$more")
     done
+    if [ "$mode" = indented ]; then
+      case $line in
+        '    '* | '') printf '%s\n' "${line#    }" >>"$scratch/block" ;;
+        *)
+          if [ -n "$source" ]; then other_block "$document" commands
+          else
+            cp "$scratch/block" "$scratch/commands"
+            while IFS= read -r command <&3; do
+              if [ -n "$command" ]; then check_command "$document" "$command"; fi
+            done 3<"$scratch/commands"
+          fi
+          mode=text source=''
+          ;;
+      esac
+    fi
     case $mode in
       text)
         case $line in
+          '    natten-sim '* | '    cmake '* | '    scripts/'* | '    '*_bench\ *)
+            if [ -z "$before" ]; then mode=indented; printf '%s\n' "${line#    }" >"$scratch/block"; else source=''; fi
+            ;;
           '```console') mode=console command='' ;;
           '```sh') mode='sh' ;;
-          '```cpp') if [ -n "$source" ]; then mode=cpp; : >"$scratch/block"; else mode=other; fi ;;
-          '```'*) mode=other ;;
+          '```'*)
+            mode=other kind=${line#???}
+            : >"$scratch/block"
+            if [ "$line" = '```cpp' ] && [ -f "$source" ]; then mode=cpp; fi
+            ;;
           '<!-- begin: '*' -->') mode=generated command=${line#<!-- begin: } command=${command% -->}; : >"$scratch/block" ;;
           '<!-- '*' -->') source=${line#<!-- } source=${source% -->} ;;
           '') ;;
@@ -61,10 +115,7 @@ for document in README.md docs/*.md; do
       sh)
         if [ "$line" = '```' ]; then mode=text
         elif [ -n "$line" ] && [ "${line#\#}" = "$line" ]; then
-          picture=$(printf '%s\n' "$line" | sed -n 's/.* --svg \(docs\/[^ ]*\.svg\).*/\1/p')
-          bash -c "${line/--svg docs\//--svg "$scratch"/}" >/dev/null 2>"$scratch/stderr" || { fail "$document: $line"; cat "$scratch/stderr"; }
-          if [ -n "$picture" ]; then cmp "$picture" "$scratch/${picture#docs/}" || fail "$document: $picture is not what the command draws"; fi
-          checked=$((checked + 1))
+          check_command "$document" "$line"
         fi
         ;;
       cpp)
@@ -80,8 +131,15 @@ for document in README.md docs/*.md; do
           mode=text checked=$((checked + 1))
         else printf '%s\n' "$line" >>"$scratch/block"; fi
         ;;
-      other) if [ "$line" = '```' ]; then mode=text; fi ;;
+      indented) ;;
+      other)
+        if [ "$line" = '```' ]; then
+          other_block "$document" "${kind:-text}"
+          mode=text source=''
+        else printf '%s\n' "$line" >>"$scratch/block"; fi
+        ;;
     esac
+    before=$line
   done <"$document"
 done
 # Every picture of a page is drawn by a command of some page, so that none outlives the program that drew it.
@@ -89,5 +147,7 @@ for picture in $(sed -n 's/^!\[.*\](\([^/)]*\.svg\))$/\1/p' docs/*.md | sort -u)
   grep -q -- "--svg docs/$picture" docs/*.md || fail "docs/$picture is shown, and no command of a page draws it"
   checked=$((checked + 1))
 done
-printf '%d commands and snippets checked, %d failed\n' "$checked" "$failures"
+printf 'not run here: %s\n' "${measured[@]}"
+printf '%d commands and snippets checked, %d held by other tests, %d measured elsewhere, %d failed\n' "$checked" "$elsewhere" "${#measured[@]}" \
+  "$failures"
 [ "$checked" -gt 5 ] && [ "$failures" -eq 0 ]

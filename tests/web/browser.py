@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The classroom in a headless Chromium: every page loads, calculates, answers its exercises, keeps its state in
-the link, works by keyboard, fits a phone, and says nothing on the console.
+the link, works by keyboard, fits a phone, and says nothing on the console. Colours are told apart without green
+cones too. Orders are made by dragging, by tapping and by keyboard.
 
 usage: browser.py FOLDER_OF_PAGES [--screenshots FOLDER]        Exit code 77: skipped.
 """
-import argparse, base64, json, os, pathlib, shutil, subprocess, sys, tempfile, time
+import argparse, base64, json, os, pathlib, re, shutil, subprocess, sys, tempfile, time, zlib
 
-PAGES = ["index", "tiles", "schedules", "cache", "atomics", "roofline"]
+import sight
 
 
 class Browser:
@@ -90,6 +91,40 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self.call("Input.dispatchKeyEvent", {"type": kind, "key": name, "code": code, "windowsVirtualKeyCode": virtual})
 
+    def place(self, find):
+        """The middle of what `find` finds, scrolled into sight."""
+        return self.evaluate(f"(() => {{ const it = {find}; it.scrollIntoView({{block: 'center'}}); const at = it.getBoundingClientRect();"
+                             "return [at.x + at.width / 2, at.y + at.height / 2]; })()")
+
+    def mouse(self, kind, at):
+        self.call("Input.dispatchMouseEvent", {"type": kind, "x": at[0], "y": at[1], "button": "none" if kind == "mouseMoved" and not self.held else "left",
+                                               "buttons": int(self.held), "clickCount": 1})
+
+    held = False
+
+    def click(self, at):
+        self.held = True
+        self.mouse("mousePressed", at)
+        self.held = False
+        self.mouse("mouseReleased", at)
+
+    def drag(self, start, end):
+        """What a hand does: press, move, release. The browser's own drag is caught and dropped at `end`."""
+        self.call("Input.setInterceptDrags", {"enabled": True})
+        self.events = [each for each in self.events if each.get("method") != "Input.dragIntercepted"]
+        self.held = True
+        self.mouse("mousePressed", start)
+        for step in range(1, 5):
+            self.mouse("mouseMoved", [start[i] + (end[i] - start[i]) * step / 4 for i in (0, 1)])
+        self.evaluate("1")
+        caught = [each for each in self.events if each.get("method") == "Input.dragIntercepted"]
+        check(caught, "nothing is dragged")
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.call("Input.dispatchDragEvent", {"type": kind, "x": end[0], "y": end[1], "data": caught[0]["params"]["data"]})
+        self.held = False
+        self.mouse("mouseReleased", end)
+        self.call("Input.setInterceptDrags", {"enabled": False})
+
     def shoot(self, path):
         height = self.evaluate("document.documentElement.scrollHeight")
         width = self.evaluate("innerWidth")
@@ -116,15 +151,108 @@ def check_page(browser, folder, page, shots):
         check(browser.evaluate("document.querySelectorAll('.problem').length") == 0, f"{page} shows a problem at first sight")
         dark = browser.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
         check(dark == (scheme == "dark"), f"{page}: ground of the {scheme} scheme")
+        check_colours(browser, page, scheme)
+        check_names(browser, page)
         if shots:
             browser.shoot(shots / f"{page}-{scheme}-{width}.png")
+            if width > 390:
+                browser.call("Emulation.setEmulatedVisionDeficiency", {"type": "deuteranopia"})
+                browser.shoot(shots / f"{page}-{scheme}-deuteranopia.png")
+                browser.call("Emulation.setEmulatedVisionDeficiency", {"type": "none"})
     if has_library:
         browser.look()
         browser.open(address)
         check_exercises(browser, page)
         check_state(browser, address, page)
+        check(browser.evaluate("document.querySelectorAll('.notice li').length") >= 3, f"{page} says too little of what to notice")
+    if page == "schedules":
+        check_game(browser, address)
     complaints = browser.complaints()
     check(not complaints, f"{page}: console: {complaints}")
+
+
+# Colours that mean different things in one picture, as the style sheet calls them.
+TOLD_APART = {
+    "schedules": [["blue", "orange", "teal", "magenta", "gold", "sky"]],  # heads
+    "tiles": [["blue", "orange"], ["blue", "blue-soft"]], "cache": [["blue", "orange"]], "atomics": [["blue", "orange"]],
+    "roofline": [["blue", "orange"]],
+}
+
+
+def check_colours(browser, page, scheme):
+    """Distances in OKLab as in the library's own pictures: 12 between categories, for three kinds of sight."""
+    colour = lambda name: sight.rgb(browser.evaluate(f"getComputedStyle(document.documentElement).getPropertyValue('--{name}')"))
+    for group in TOLD_APART.get(page, []):
+        for i, one in enumerate(group):
+            for other in group[:i]:
+                for kind in sight.KINDS:
+                    apart = sight.distance(colour(one), colour(other), kind)
+                    check(apart >= 12, f"{page}, {scheme}: {one} and {other} are {apart:.1f} apart for {kind} sight")
+    for name in ("ink", "soft"):
+        contrast = sight.contrast(colour(name), colour("ground"))
+        check(contrast >= 4.5, f"{page}, {scheme}: text in {name} has a contrast of {contrast:.1f}")
+
+
+def check_names(browser, page):
+    """What a person can operate has a name for those who hear the page, and pictures say what they show."""
+    nameless = browser.evaluate("""[...document.querySelectorAll('input, select, button, svg')].filter((it) =>
+      !(it.getAttribute('aria-label') || it.textContent.trim() || it.closest('svg svg'))).map((it) => it.outerHTML.slice(0, 80))""")
+    check(not nameless, f"{page}: no name: {nameless}")
+
+
+LANE = "document.querySelectorAll('.lane')[%d]"
+CHIPS = "[...document.querySelectorAll('.lane')].map((lane) => [...lane.querySelectorAll('.chip')].map((chip) => chip.textContent))"
+
+
+def score(browser):
+    """The makespan of the order that was made by hand."""
+    text = browser.evaluate("[...document.querySelectorAll('.game .numbers div')].find((it) => it.textContent.startsWith('makespan')).querySelector('dd').textContent")
+    return float(text.replace(",", ""))
+
+
+def check_game(browser, address):
+    """4 causal tiles, compute 7 and add 2: ten tasks, so 90 on one worker, by dragging, by tapping and by keyboard."""
+    small = address + "#left=ascending&right=best&mask=causal&tiles=4&heads=1&workers=2&compute=7&reduce=2&handoff=0&release=at-once"
+    alone = 10 * (7 + 2)
+    for way in ("dragging", "tapping", "keyboard"):
+        browser.look()
+        browser.open(small)
+        chips = browser.evaluate(CHIPS)
+        check(sum(map(len, chips)) == 4 and all(chips), f"schedules: the game begins with {chips}")
+        check(score(browser) < alone, "schedules: two workers are no faster than one")
+        while browser.evaluate(CHIPS)[1]:
+            left = len(browser.evaluate(CHIPS)[1])
+            chip = LANE % 1 + ".querySelector('.chip')"
+            if way == "keyboard":
+                browser.evaluate(chip + ".focus()")
+                browser.key("ArrowUp", "ArrowUp", 38)
+            else:
+                lane = browser.evaluate(f"(() => {{ const it = {LANE % 0}.getBoundingClientRect(); return [it.right - 8, it.y + it.height / 2]; }})()")
+                start = browser.place(chip)
+                lane = browser.evaluate(f"(() => {{ const it = {LANE % 0}.getBoundingClientRect(); return [it.right - 8, it.y + it.height / 2]; }})()")
+                if way == "dragging":
+                    browser.drag(start, lane)
+                else:
+                    browser.click(start)
+                    browser.click(lane)
+            check(len(browser.evaluate(CHIPS)[1]) == left - 1, f"schedules: {way} does not move a chip")
+        check(score(browser) == alone, f"schedules: {way}: all on one worker take {score(browser)}, not {alone}")
+    # The link brings the order back, and one of other settings is left alone.
+    link = browser.evaluate("location.hash")
+    browser.open(address + link)
+    check(score(browser) == alone and browser.evaluate(CHIPS)[1] == [], "schedules: the link does not bring the order back")
+    browser.open(address + link.replace("tiles=4", "tiles=5"))
+    check(score(browser) < 15 * (7 + 2), "schedules: an order of 4 tiles is taken for one of 5")
+    browser.open(address + link)
+    # Turning a chain round by keyboard: V reverses its Q tiles, R rotates them.
+    chip = LANE % 0 + ".querySelector('.chip')"
+    tiles = lambda: browser.evaluate(chip + ".textContent").split(": ")[1].split()
+    before = tiles()
+    browser.evaluate(chip + ".focus()")
+    browser.key("v", "KeyV", 86)
+    check(tiles() == before[::-1], f"schedules: V makes {tiles()} of {before}")
+    browser.key("r", "KeyR", 82)
+    check(tiles() == before[::-1][1:] + before[-1:], f"schedules: R makes {tiles()}")
 
 
 def check_exercises(browser, page):
@@ -165,11 +293,18 @@ def check_state(browser, address, page):
     check(browser.evaluate(shown) == changed, f"{page}: its link does not bring the state back")
 
 
+def sizes(folder):
+    """Bytes of the folder as it lies, and with the module inflated: what a browser has before it can answer."""
+    lying = sum(file.stat().st_size for file in folder.iterdir())
+    packed = re.search(rb'atob\("([^"]*)"\)', (folder / "natten-sim-web.js").read_bytes())[1]
+    return lying, lying - len(packed) + len(zlib.decompress(base64.b64decode(packed)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--screenshots", type=pathlib.Path)
-    parser.add_argument("--pages", nargs="+", default=PAGES)
+    parser.add_argument("--pages", nargs="+", help="some of them")
     arguments = parser.parse_args()
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if not program:
@@ -180,12 +315,14 @@ def main():
         return 77
     if arguments.screenshots:
         arguments.screenshots.mkdir(parents=True, exist_ok=True)
-    size = sum(file.stat().st_size for file in arguments.folder.iterdir())
-    check(size < 1_500_000, f"the pages have {size} bytes, more than 1.5 MB")
+    pages = arguments.pages or sorted(file.stem for file in arguments.folder.glob("*.html"))
+    check(len(pages) >= 1, "no pages")
+    size, inflated = sizes(arguments.folder)
+    check(inflated < 1_500_000, f"the pages have {inflated} bytes before compression, more than 1.5 MB")
     failed = 0
     with tempfile.TemporaryDirectory() as profile:
         browser = Browser(program, profile)
-        for page in arguments.pages:
+        for page in pages:
             try:
                 check_page(browser, arguments.folder.resolve(), page, arguments.screenshots)
                 print(f"{page}: passed")
@@ -193,7 +330,7 @@ def main():
                 failed += 1
                 print(f"{page}: {error}")
         browser.close()
-    print(f"{size} bytes of pages; {failed} of {len(arguments.pages)} pages failed")
+    print(f"{inflated} bytes before compression, {size} as they lie; {failed} of {len(pages)} pages failed")
     return 1 if failed else 0
 
 

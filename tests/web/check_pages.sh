@@ -5,7 +5,6 @@ set -euo pipefail
 module=$1 pages=$2 folder=$3
 if [[ ! -f $module ]]; then echo "skipped: $module is missing; scripts/build_web.sh builds it, with Emscripten"; exit 77; fi
 rm -rf "$folder/pages"
-mkdir -p "$folder/pages"
-cp "$pages"/* "$module" "$folder/pages/"
+python3 "$pages/../write_pages.py" "$module" "$folder/pages"
 here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
 python3 "$here/browser.py" "$folder/pages" --screenshots "$folder/screenshots"

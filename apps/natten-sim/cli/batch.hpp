@@ -144,8 +144,7 @@ class LineReader {
       return plain;
     }
     about_to_set(question, key.name);
-    if (member.kind == LineMember::Kind::kPlain && row.read_plain && row.read_plain(question, member.plain))
-      return true;
+    if (member.kind == LineMember::Kind::kPlain && row.read_plain(question, member.plain)) return true;
     row.read_json(question, json_of(member));
     return true;
   }

@@ -121,43 +121,6 @@ void handle_signals() {
 
 }  // namespace
 
-std::string OptionSpec::name() const {
-  const std::size_t begin = flags.find("--") + 2;
-  return flags.substr(begin, flags.find(',', begin) - begin);
-}
-
-bool OptionSpec::has_flag(const std::string& flag) const {
-  const std::vector<std::string> all = CLI::detail::split(flags, ',');
-  return std::find(all.begin(), all.end(), flag) != all.end();
-}
-
-bool OptionSpec::reads(const std::string& flag) const {
-  return has_flag(flag) || std::any_of(spellings.begin(), spellings.end(), [&](const OtherSpelling& spelling) {
-           return spelling.flag == flag && spelling.with == nullptr;
-         });
-}
-
-int answer(const Command& command, const Sources& sources) {
-  const std::unique_ptr<Form> form = command.begin();
-  Given given;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (!sources[i].given()) continue;
-    given.add(sources.name(i));
-    if (sources[i].words != nullptr) {
-      form->take(i, *sources[i].words);
-    } else {
-      form->take(i, *sources[i].file);
-    }
-  }
-  const RunLimits limits(command, sources);
-  try {
-    return form->answer(given);
-  } catch (const std::bad_alloc&) {
-    limits.explain_lack_of_memory();
-    throw;
-  }
-}
-
 int run_program(int argc, char** argv, const std::vector<Command>& commands) {
   handle_signals();
   return guarded([&]() -> int {

@@ -310,15 +310,6 @@ void read_file_value(const std::string& name, const FileValue& value, const Abou
 [[nodiscard]] OptionSpec spec_of(const std::string& flags, const About& about, int max_values,
                                  const std::string& choices);
 
-template <typename T>
-[[nodiscard]] OptionSpec make_spec(const std::string& flags, const About& about) {
-  std::string choices = about.choices;
-  if constexpr (requires { OptionValue<T>::choices(); }) {
-    if (choices.empty()) choices = OptionValue<T>::choices();
-  }
-  return spec_of(flags, about, OptionValue<T>::kMaxValues, choices);
-}
-
 // JSON Schemas of values; none of them throws.
 [[nodiscard]] Json integer_schema(std::int64_t lo, std::int64_t hi);
 [[nodiscard]] Json choice_schema(const std::string& choices);

@@ -141,6 +141,10 @@ std::string emphasised(const OutputFlags& flags, const std::string& text) {
   return with_color(text, palette_of(stdout, flags.color));
 }
 
+void refuse_beyond_json(const std::string& option) {
+  throw InvalidParameter(option, "given", "a run of the program: here are answers in JSON alone");
+}
+
 void write_output(const OutputFlags& flags, std::string_view text) {
   OutputSink sink(flags.output, OutputSink::Mode::kBuffered);
   sink.write(emphasised(flags, draw::printable(text)));

@@ -16,6 +16,16 @@
 
 namespace natten_sim::cli {
 
+/// Whether this build answers in JSON alone, as the module in a browser does. What prints and draws for
+/// people is then left out of it.
+#ifdef NATTEN_SIM_JSON_ALONE
+inline constexpr bool kJsonAlone = true;
+#else
+inline constexpr bool kJsonAlone = false;
+#endif
+/// @throws InvalidParameter: this build does not have what the option asks for.
+[[noreturn]] void refuse_beyond_json(const std::string& option);
+
 /// The output options of every subcommand.
 struct OutputFlags {
   bool json = false;

@@ -1,6 +1,6 @@
 // JSON Schemas of the values that options take.
+#include <algorithm>
 #include <limits>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -21,8 +21,10 @@ Json choice_schema(const std::string& choices) {
   Json schema = {{"type", "string"}};
   if (!choices.empty()) {
     Json names = Json::array();
-    std::istringstream stream(choices);
-    for (std::string name; stream >> name;) names.push_back(name);
+    for (std::size_t begin = 0, end = 0; begin < choices.size(); begin = end + 1) {
+      end = std::min(choices.find(' ', begin), choices.size());
+      if (end > begin) names.push_back(choices.substr(begin, end - begin));
+    }
     schema["enum"] = std::move(names);
   }
   return schema;

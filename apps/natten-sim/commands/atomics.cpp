@@ -106,7 +106,7 @@ Options<AtomicsFlags> atomics_rows() {
   return rows.include(output_rows(), &AtomicsFlags::output);
 }
 
-std::string render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
+std::string render_any(const AtomicsFlags& flags, const ScatterAnswer& answer) {
   std::optional<report::Closing> closing;
   if (flags.output.conclusion && !flags.output.csv) closing = report::closing_of(answer);
   if (flags.output.json) {
@@ -117,6 +117,20 @@ std::string render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
   if (!flags.output.csv) return report::scatter_text(answer) + report::closing_text(closing);
   const std::vector<Json> rows = report::remedy_rows(*answer.cost.remedies);
   return report::csv_table(rows.front(), rows);
+}
+
+std::string render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
+  if constexpr (kJsonAlone) {
+    return report::envelope("atomics", scatter_rows().echo(answer.question), report::scatter_fields(answer));
+  } else {
+    return render_any(flags, answer);
+  }
+}
+
+void write_pictures(const AtomicsFlags& flags, const ScatterAnswer& answer) {
+  const std::string title = report::scatter_title(answer);
+  if (flags.svg_histogram) write_picture(*flags.svg_histogram, report::collision_svg(answer.collisions, title));
+  if (flags.svg_remedies) write_picture(*flags.svg_remedies, report::remedies_svg(*answer.cost.remedies, title));
 }
 
 int run_atomics(const AtomicsFlags& flags) {
@@ -131,11 +145,7 @@ int run_atomics(const AtomicsFlags& flags) {
   const std::string text = render(flags, answer);
   if (const std::optional<std::string> note = report::saturation_note(answer)) notes.note(*note);
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the pictures: may be refused
-  const std::string title = report::scatter_title(answer);
-  if (flags.svg_histogram)
-    write_picture(*flags.svg_histogram, report::collision_svg(answer.collisions, title));
-  if (flags.svg_remedies)
-    write_picture(*flags.svg_remedies, report::remedies_svg(*answer.cost.remedies, title));
+  if constexpr (!kJsonAlone) write_pictures(flags, answer);
   sink.write(emphasised(flags.output, text));
   sink.commit();
   return kExitDone;

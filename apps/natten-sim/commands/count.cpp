@@ -202,7 +202,7 @@ std::optional<report::Closing> closing_of(const CountFlags& flags, const CountAn
   return report::closing_of(answer, study::conclude(answer, context));
 }
 
-std::string render(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
+std::string render_any(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
   if (flags.ascii) return report::tile_ascii(answer.forward.problem, flags.at_q_tile);
   const std::string call = emitted(flags, answer, context);
   if (flags.output.json) {
@@ -216,9 +216,22 @@ std::string render(const CountFlags& flags, const CountAnswer& answer, const stu
   return report::count_text(answer) + report::closing_text(closing_of(flags, answer, context));
 }
 
+std::string render(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
+  if constexpr (kJsonAlone) {
+    return report::envelope("count", question_rows().echo(answer.question), report::count_result(answer));
+  } else {
+    return render_any(flags, answer, context);
+  }
+}
+
 int run_count(const CountFlags& flags) {
   study::Context context = make_context(flags.files);
-  if (flags.batch) return run_batch(flags, context);
+  if constexpr (kJsonAlone) {
+    if (flags.batch) refuse_beyond_json("batch");
+    if (flags.emit) refuse_beyond_json("emit");
+  } else {
+    if (flags.batch) return run_batch(flags, context);
+  }
   if (flags.svg && flags.svg == flags.output.output)
     throw InvalidParameter("svg", *flags.svg, "another file than --output");
   const Notes notes(flags.output);
@@ -227,7 +240,8 @@ int run_count(const CountFlags& flags) {
   const CountAnswer answer = study::count(flags.question, context);
   bar.clear();
   const std::string text = render(flags, answer, context);
-  const std::string svg = flags.svg ? report::tile_svg(answer.forward.problem, flags.at_q_tile) : "";
+  std::string svg;
+  if constexpr (!kJsonAlone) svg = flags.svg ? report::tile_svg(answer.forward.problem, flags.at_q_tile) : "";
   say_defaults(answer, notes);
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the picture: may be refused
   if (flags.svg) write_picture(*flags.svg, svg);

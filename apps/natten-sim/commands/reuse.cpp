@@ -49,8 +49,8 @@ study::ReuseDetails details_of(const ReuseFlags& flags, const ReusePicture* pict
   return details;
 }
 
-std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture,
-                         const study::Context& context) {
+std::string render_any(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture,
+                       const study::Context& context) {
   std::optional<report::Closing> closing;
   if (flags.output.conclusion && !flags.output.csv)
     closing = report::closing_of(answer, study::conclude(answer, context));
@@ -64,6 +64,15 @@ std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer, con
   return report::reuse_csv(answer, reuse_input(answer.question));
 }
 
+std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture,
+                         const study::Context& context) {
+  if constexpr (kJsonAlone) {
+    return report::envelope("reuse", reuse_input(answer.question), report::reuse_result(answer));
+  } else {
+    return render_any(flags, answer, picture, context);
+  }
+}
+
 void say_capacity(const ReuseAnswer& answer, const Notes& notes) {
   if (!answer.device) return;
   const std::string& device = answer.device->name;
@@ -74,7 +83,11 @@ void say_capacity(const ReuseAnswer& answer, const Notes& notes) {
 }
 
 int run_reuse(const ReuseFlags& flags) {
-  if (flags.predictions) return print_predictions(flags);
+  if constexpr (kJsonAlone) {
+    if (flags.predictions) refuse_beyond_json("predictions");
+  } else {
+    if (flags.predictions) return print_predictions(flags);
+  }
   study::ReuseQuestion question = study::question_of(flags.parts);
   if (flags.svg && flags.svg == flags.output.output)
     throw InvalidParameter("svg", *flags.svg, "another file than --output");

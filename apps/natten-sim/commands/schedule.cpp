@@ -58,10 +58,8 @@ void refuse_shared_files(const ScheduleFlags& flags) {
   }
 }
 
-std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
-                   const study::ScheduleQuestion& asked) {
-  const report::CriticalPath path =
-      flags.critical_path ? report::CriticalPath::kShown : report::CriticalPath::kHidden;
+std::string render_any(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
+                       const study::ScheduleQuestion& asked, report::CriticalPath path) {
   if (flags.output.csv) return report::schedule_csv(answer);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer, study::conclude(answer, asked));
@@ -73,6 +71,17 @@ std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, con
   return (answer.results.size() > 1 ? report::schedule_comparison(answer)
                                     : report::schedule_text(answer.results.front(), answer.problem, path)) +
          report::closing_text(closing);
+}
+
+std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
+                   const study::ScheduleQuestion& asked) {
+  const report::CriticalPath path =
+      flags.critical_path ? report::CriticalPath::kShown : report::CriticalPath::kHidden;
+  if constexpr (kJsonAlone) {
+    return report::envelope("schedule", input, report::schedule_result(answer, path));
+  } else {
+    return render_any(flags, answer, input, asked, path);
+  }
 }
 
 /// The answer, and beside it each file that was asked for. Nothing is put in place before every file could be
@@ -93,8 +102,9 @@ void write_all(const ScheduleFlags& flags, const std::string& answer,
   sink.commit();
 }
 
-void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
-               const study::ScheduleQuestion& asked) {
+/// The answer with pictures, tables and traces.
+void write_files(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
+                 const study::ScheduleQuestion& asked) {
   const std::string& name = answer.results.front().name;
   const FinishedSchedule& finished = study::require_finished(answer.results.front());
   const std::string text =
@@ -118,6 +128,16 @@ void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const r
              {flags.emit_header, header},
              {flags.emit_binary, binary}},
             printed ? svg : "");
+}
+
+void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
+               const study::ScheduleQuestion& asked) {
+  (void)study::require_finished(answer.results.front());
+  if constexpr (kJsonAlone) {
+    write_all(flags, render(flags, answer, input, asked), {});
+  } else {
+    write_files(flags, answer, input, asked);
+  }
 }
 
 void run_table(const ScheduleFlags& flags, const study::Context& context) {
@@ -184,8 +204,12 @@ int run_schedule(const ScheduleFlags& given) {
   study::Context context = make_context(flags.files);
   load_costs(flags, context);
   if (flags.kernel) {
-    run_kernel(flags, context);
-    return kExitDone;
+    if constexpr (kJsonAlone) {
+      refuse_beyond_json("kernel");
+    } else {
+      run_kernel(flags, context);
+      return kExitDone;
+    }
   }
   flags.table ? run_table(flags, context) : run_algorithms(flags, context);
   return kExitDone;

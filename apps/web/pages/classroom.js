@@ -90,7 +90,7 @@ const Classroom = (() => {
       return element("div", { class: "control" }, element("label", {}, about.label), select);
     }
     if (typeof value === "boolean") {
-      const box = element("input", { type: "checkbox", checked: value, onchange: () => change(about.name, box.checked) });
+      const box = element("input", { type: "checkbox", "aria-label": about.label, checked: value, onchange: () => change(about.name, box.checked) });
       return element("div", { class: "control" }, element("label", {}, element("span", {}, about.label), box));
     }
     if (Array.isArray(value)) {
@@ -109,21 +109,23 @@ const Classroom = (() => {
     return element("div", { class: "control" }, element("label", {}, element("span", {}, about.label), part.shown), part.input);
   }
 
-  // A page: `defaults` of its state, `controls(state)` that are shown, `draw(state, place)`, `repair(state)` after a change,
+  // A page: `defaults` of its state, `controls(state)` that are shown, `draw(state, place, change, keep)` (`keep()` puts
+  // what it changed itself into the link), `repair(state)` after a change,
   // `exercises` of {text, answer(), unit, state, within}.
   function page(about) {
     let state = null;
     let timer = 0;
     const panel = document.querySelector("#controls");
     const place = document.querySelector("#result");
+    const keep = () => history.replaceState(null, "", "#" + written(state));
     function draw() {
       place.replaceChildren();
       try {
-        about.draw(state, place, change);
+        about.draw(state, place, change, keep);
       } catch (error) {
         place.append(element("p", { class: "problem", role: "alert" }, error.message));
       }
-      history.replaceState(null, "", "#" + written(state));
+      keep();
       document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
     }
     function show() {

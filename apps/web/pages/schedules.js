@@ -62,13 +62,27 @@
 
   // ---- Beat the scheduler: chains as chips on lanes; one order of chains a worker, dQ added up in the order of turns.
 
-  let own = null;  // {key, lanes: [[chain]], table}
+  // {key, lanes: [[chain]], table, chosen: has the focus, taken: by a tap, text: as the link has it}
+  let own = null;
   function start(state, key) {
     const base = ask("gantt", { ...asked(state), algorithm: "ascending" });
     const table = JSON.parse(base.table);
     const lanes = Array.from({ length: state.workers }, () => []);
     base.passes[0].chains.forEach((chain, i) => lanes[chain.worker].push({ ...table.chains[i] }));
-    own = { key, lanes, table, chosen: null };
+    own = { key, lanes, table, chosen: null, taken: null, text: "" };
+    restore(state);
+  }
+
+  // In the link: lanes apart by ~, chains by _, each HEAD.KV_TILE.Q_TILE.Q_TILE...
+  const lanes_text = (lanes) => lanes.map((lane) => lane.map((chain) => [chain.head, chain.kv_tile, ...chain.q_order].join(".")).join("_")).join("~");
+  const sorted_chains = (lanes) => lanes.flat().map((chain) => [chain.head, chain.kv_tile, ...chain.q_order.slice().sort((a, b) => a - b)].join(".")).sort().join();
+  function restore(state) {
+    const lanes = state.own.split("~").map((lane) => lane.split("_").filter(Boolean).map((text) => {
+      const [head, kv_tile, ...q_order] = text.split(".").map(Number);
+      return { head, kv_tile, q_order };
+    }));
+    if (lanes.length === own.lanes.length && sorted_chains(lanes) === sorted_chains(own.lanes)) Object.assign(own, { lanes, text: state.own });
+    else state.own = "";  // of other settings
   }
 
   // When a task's turn comes on its worker: its place among the worker's tasks.
@@ -98,16 +112,32 @@
     own.chosen = chain;
   }
 
-  function game(state, place) {
+  function game(state, place, keep) {
     const key = JSON.stringify([state.mask, state.tiles, state.heads, state.workers]);
-    if (own?.key !== key) start(state, key);
-    const board = element("div", {}), score = element("div", {});
-    const redraw = () => { show(); draw(); board.querySelector("[aria-pressed=true]")?.focus(); };
+    if (own?.key !== key || own.text !== state.own) start(state, key);
+    const board = element("div", {}), score = element("div", { class: "game" });
+    const redraw = () => {
+      own.text = state.own = lanes_text(own.lanes);
+      keep();
+      show();
+      draw();
+      board.querySelector("[data-chosen=true]")?.focus();
+    };
+    // Where fingers do not drag: a tap takes a chip, a tap on a lane or on another chip puts it there.
+    const tap = (worker, at) => {
+      const from = own.lanes.map((lane, i) => [i, lane.indexOf(own.taken)]).find(([, place]) => place >= 0);
+      const chain = own.lanes[worker][at];
+      if (from && chain !== own.taken) move(from, worker, at ?? own.lanes[worker].length);
+      else own.chosen = chain;
+      own.taken = from ? null : chain;
+      redraw();
+    };
     function show() {
       board.replaceChildren(...own.lanes.map((lane, worker) => {
-        const chips = lane.map((chain, at) => element("button", { type: "button", class: "chip", draggable: "true", "aria-pressed": String(chain === own.chosen),
+        const chips = lane.map((chain, at) => element("button", { type: "button", class: "chip", draggable: "true", "aria-pressed": String(chain === own.taken), "data-chosen": String(chain === own.chosen),
           style: `border-left-color:${COLORS[chain.head % COLORS.length]}`, title: `visits Q tiles ${chain.q_order.join(" ")}`,
           "aria-label": `head ${chain.head}, KV tile ${chain.kv_tile}, on worker ${worker}`,
+          onclick: (event) => { event.stopPropagation(); tap(worker, at); },
           ondragstart: (event) => event.dataTransfer.setData("text/plain", `${worker} ${at}`),
           ondragover: (event) => event.preventDefault(),
           ondrop: (event) => { event.preventDefault(); event.stopPropagation(); const from = event.dataTransfer.getData("text/plain").split(" ").map(Number); move(from, worker, at); redraw(); },
@@ -124,7 +154,7 @@
             event.preventDefault();
             redraw();
           } }, `${chain.head}.${chain.kv_tile}: ${chain.q_order.join(" ")}`));
-        return element("div", { class: "lane", ondragover: (event) => event.preventDefault(),
+        return element("div", { class: "lane", onclick: () => tap(worker), ondragover: (event) => event.preventDefault(),
           ondrop: (event) => { event.preventDefault(); const from = event.dataTransfer.getData("text/plain").split(" ").map(Number); move(from, worker, own.lanes[worker].length); redraw(); } },
           element("span", {}, `worker ${worker}`), ...chips);
       }));
@@ -136,13 +166,13 @@
       } catch (error) { score.replaceChildren(element("p", { class: "problem" }, error.message)); }
     }
     place.append(element("h2", {}, "Beat the scheduler"),
-      element("p", {}, "A chip is a chain: head.KV tile, and the Q tiles in the order it visits them. Drag chips between workers. By keyboard: Tab to a chip, arrows move it, R rotates its Q tiles, V turns them round. dQ is added up in the order of turns."), board, score,
-      element("button", { type: "button", onclick: () => { own = null; start(state, key); redraw(); } }, "Start again"));
+      element("p", {}, "A chip is a chain: head.KV tile, and the Q tiles in the order it visits them. Drag chips between workers, or tap a chip and then its new place. By keyboard: Tab to a chip, arrows move it, R rotates its Q tiles, V turns them round. dQ is added up in the order of turns."), board, score,
+      element("button", { type: "button", onclick: () => { state.own = ""; start(state, key); keep(); show(); draw(); } }, "Start again"));
     show();
     draw();
   }
 
-  function draw(state, place) {
+  function draw(state, place, change, keep) {
     const results = [state.left, state.right].map((name) => gantt(state, name));
     const span = Math.max(...results.map(makespan), 1);
     place.append(element("div", { class: "pair" }, panel(state.left, results[0], span), panel(state.right, results[1], span)),
@@ -153,10 +183,10 @@
       return [name, end, facts.makespan ? `${(facts.optimality_gap * 100).toFixed(1)}%` : "", facts.makespan ? `${(facts.utilization * 100).toFixed(0)}%` : "", facts.hang_free === "any_workers" ? "any number" : facts.hang_free ? "these workers" : ""];
     });
     place.append(element("h2", {}, "All orders"), table(["order", "makespan", "gap to its bound", "busy", "finishes on"], rows));
-    if (state.tiles * state.heads <= 48) game(state, place);
+    if (state.tiles * state.heads <= 48) game(state, place, keep);
   }
 
-  const base = { left: "ascending", right: "descending", mask: "causal", tiles: 8, heads: 2, workers: 8, compute: 7, reduce: 2, handoff: 0, release: "at-once" };
+  const base = { left: "ascending", right: "descending", mask: "causal", tiles: 8, heads: 2, workers: 8, compute: 7, reduce: 2, handoff: 0, release: "at-once", own: "" };
   const one = (state, algorithm) => (ask) => ask("schedule", { ...asked(state), algorithm }).makespan;
   page({
     defaults: base, controls, draw,

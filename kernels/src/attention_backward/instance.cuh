@@ -13,6 +13,7 @@ Instance instance() {
                 T::kQTile,    T::kKvTile,
                 T::kPipeline, T::kPairs};
   made.kernel = reinterpret_cast<const void*>(&attention_backward_kernel<T>);
+  made.draws = T::kDraws;
   made.threads = T::kThreads;
   made.shared_bytes = sizeof(Shared<T>);
   return made;

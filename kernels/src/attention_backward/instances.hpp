@@ -9,6 +9,7 @@ namespace natten_sim::kernels::attention_backward {
 /// A compiled kernel and what its launch needs.
 struct Instance {
   KernelShape shape;
+  Draws draws = Draws::kEarly;
   const void* kernel = nullptr;  // void(Arguments)
   int threads = 0;
   int shared_bytes = 0;
@@ -17,6 +18,7 @@ struct Instance {
 // One table a source file, so that files compile on their own.
 [[nodiscard]] std::span<const Instance> kernels_of_head_dim_64();
 [[nodiscard]] std::span<const Instance> kernels_of_head_dim_128();
+[[nodiscard]] std::span<const Instance> kernels_that_draw_in_time();
 [[nodiscard]] std::span<const Instance> ladder_steps();
 [[nodiscard]] std::span<const Instance> mma_kernels_of_head_dim_64();
 [[nodiscard]] std::span<const Instance> mma_kernels_of_head_dim_128();

@@ -12,13 +12,18 @@
 namespace natten_sim::kernels::attention_backward {
 namespace {
 
-const Instance& find_instance(const KernelShape& shape) {
-  for (const auto& table : {kernels_of_head_dim_64(), kernels_of_head_dim_128(), ladder_steps(),
-                            mma_kernels_of_head_dim_64(), mma_kernels_of_head_dim_128()}) {
+/// The kernel of that shape; one that draws early where none draws as asked (steps of the ladder, mma.sync).
+const Instance& find_instance(const KernelShape& shape, Draws draws) {
+  const Instance* found = nullptr;
+  for (const auto& table : {kernels_of_head_dim_64(), kernels_of_head_dim_128(), kernels_that_draw_in_time(),
+                            ladder_steps(), mma_kernels_of_head_dim_64(), mma_kernels_of_head_dim_128()}) {
     for (const Instance& instance : table) {
-      if (instance.shape == shape) return instance;
+      if (instance.shape != shape) continue;
+      if (instance.draws == draws) return instance;
+      if (instance.draws == Draws::kEarly) found = &instance;
     }
   }
+  if (found != nullptr) return *found;
   throw InvalidParameter("kernel",
                          std::to_string(shape.q_tile) + "x" + std::to_string(shape.kv_tile) + ", head dim " +
                              std::to_string(shape.head_dim) + (shape.pairs ? ", pairs, " : ", ") +
@@ -163,9 +168,11 @@ Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel
     : prepared_(std::make_unique<Prepared>()) {
   require_runnable(problem, kernel, tiles, schedule);
   Prepared& p = *prepared_;
-  p.instance = &find_instance(kernel);
-  require_fits(gpu, problem, *p.instance, tiles, schedule);
   p.ordered = turns == Turns::kOrdered && !schedule.dq_order.empty();
+  p.instance = &find_instance(kernel, !p.ordered     ? Draws::kEarly
+                                      : faults.draws ? *faults.draws
+                                                     : best_draws(tiles, schedule));
+  require_fits(gpu, problem, *p.instance, tiles, schedule);
   p.ctas = std::min<int>(tiles.workers, gpu.sms);
   Arguments& a = p.arguments;
   a.head_dim = static_cast<int>(problem.head_dim);

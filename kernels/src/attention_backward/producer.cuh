@@ -11,7 +11,8 @@
 namespace natten_sim::kernels::attention_backward {
 
 /// What is fixed when a kernel is compiled; see KernelShape.
-template <typename ElementT, int kHeadDimV, int kQTileV, Pipeline kPipelineV, bool kPairsV = false>
+template <typename ElementT, int kHeadDimV, int kQTileV, Pipeline kPipelineV, bool kPairsV = false,
+          Draws kDrawsV = Draws::kEarly>
 struct Traits {
   using Element = ElementT;
   static constexpr int kHeadDim = kHeadDimV;
@@ -23,6 +24,7 @@ struct Traits {
   static constexpr bool kLseAhead = kPipeline != Pipeline::kWaitsApart;
 
   static constexpr bool kPairs = kPairsV;  // masks by patterns instead of a band
+  static constexpr Draws kDraws = kDrawsV;
   /// A product has 64 rows, so dQ is computed transposed where the Q tile has no multiple of them.
   static constexpr bool kDqTransposed = kQTile % 64 != 0;
   static constexpr int kDqBuffers = kDqTransposed ? 1 : 2;  // what shared memory has room for
@@ -38,6 +40,7 @@ struct Traits {
   static constexpr int kDqBytes = kQTile * kHeadDim * 4;
   static constexpr int kProducerRegisters = 24;
   static constexpr int kConsumerRegisters = 240;
+  static_assert(kDraws == Draws::kEarly || kDqBuffers == 2, "see load_task");
   static_assert(kDqTransposed || kDqBytes == 2 * 64 * 64 * 4, "a warpgroup computes a 64 x 64 part of dQ");
 };
 
@@ -92,8 +95,13 @@ __device__ __forceinline__ void load_rows(std::uint8_t* target, const CUtensorMa
   }
 }
 
+/// `closes`: the loader will wait for the turn of this task's addition, to draw a chain in time. A barrier
+/// does not tell a phase from the one after the next. So the use of the buffer before this one is waited for
+/// here: while dO is missing, this task cannot use the buffer, and the phase that is waited for later is the
+/// next one. (With one buffer the task between uses it too.)
 template <class T>
-__device__ __forceinline__ void load_task(const Arguments& a, Shared<T>& s, const Task& task, unsigned n) {
+__device__ __forceinline__ void load_task(const Arguments& a, Shared<T>& s, const Task& task, unsigned n,
+                                          bool closes) {
   const int stage = stage_of(n), first_row = task.q_tile * T::kQTile;
   const unsigned row = static_cast<unsigned>(dq_tile(a, task)) * T::kQTile;
   barrier_wait(&s.q_empty[stage], parity_of(n) ^ 1);
@@ -102,6 +110,9 @@ __device__ __forceinline__ void load_task(const Arguments& a, Shared<T>& s, cons
   load_rows<T>(s.q[stage], &a.q, &s.q_full[stage], T::kQTile, first_row, task.head, task.batch);
   bulk_load(shared_address(s.lse2[stage]), a.lse2 + row, T::kQTile * 4, &s.q_full[stage]);
   barrier_wait(&s.o_empty[stage], parity_of(n) ^ 1);
+  if constexpr (T::kDraws == Draws::kInTime) {
+    if (closes && n >= kStages) barrier_wait(&s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n - kStages));
+  }
   barrier_arrive_expect(&s.o_full[stage], T::kQBytes + T::kQTile * 4);
   load_rows<T>(s.d_o[stage], &a.d_o, &s.o_full[stage], T::kQTile, first_row, task.head, task.batch);
   bulk_load(shared_address(s.delta[stage]), a.delta + row, T::kQTile * 4, &s.o_full[stage]);
@@ -133,7 +144,7 @@ __device__ __forceinline__ void load(const Arguments& a, Shared<T>& s) {
 #pragma unroll 1
     for (int i = 0; i < tasks.count; ++i, ++n) {
       const Task task = a.tasks[tasks.first + i];
-      load_task<T>(a, s, task, n);
+      load_task<T>(a, s, task, n, a.worker_begin == nullptr && i + 1 == tasks.count);
       if (i == 0) load_kv<T>(a, s, task, kv_parity);
     }
     kv_parity ^= 1;
@@ -141,8 +152,8 @@ __device__ __forceinline__ void load(const Arguments& a, Shared<T>& s) {
       ++chain;
       continue;
     }
-    // A worker is free when the turn of its last addition has come. Drawn earlier, while that turn is still
-    // waited for, the next chain would be late, and with it all that need its turns.
+    // Until the turn of the last addition has come: a worker is free then. Draws::kEarly: over at once while
+    // the addition two tasks before is still in line, whose phase looks the same.
     barrier_wait(&s.dq_empty[dq_buffer<T>(n - 1)], dq_parity<T>(n - 1));
     chain = static_cast<int>(atomicAdd(a.ticket, 1));
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -11,8 +12,23 @@ namespace {
 
 constexpr std::int64_t kMaxQTiles = std::int64_t{1} << 28;
 
+/// As streamed_rows(), of keys that are not as many as queries.
+std::int64_t streamed_keys(const SplitQProblem& problem) {
+  const std::int64_t q_tiles = ceil_divide(problem.mask[0].length, problem.tiles.q_tile[0]);
+  if (!problem.mask[0].causal) return checked_multiply(q_tiles, *problem.keys, "streamed rows");
+  std::int64_t rows = 0;
+  for (std::int64_t i = 0; i < q_tiles; ++i) {
+    const std::int64_t end = visited_kv_tiles(problem, 0, i).end * problem.tiles.kv_tile[0];
+    rows = checked_add(rows, std::min(end, *problem.keys), "streamed rows");
+  }
+  return rows;
+}
+
 /// Rows of K that the Q tiles of one axis load, trailing tiles with their own rows only.
-std::int64_t streamed_rows(const AxisMask& axis, std::int64_t q_tile, std::int64_t kv_tile) {
+std::int64_t streamed_rows(const SplitQProblem& problem, std::size_t at) {
+  if (problem.keys) return streamed_keys(problem);
+  const AxisMask& axis = problem.mask[at];
+  const std::int64_t q_tile = problem.tiles.q_tile[at], kv_tile = problem.tiles.kv_tile[at];
   const AxisCount count = count_axis(axis, {q_tile, kv_tile}, KvTiling::kStatic);
   const std::int64_t kv_tiles = ceil_divide(axis.length, kv_tile);
   // The end of the visited range does not decrease: find the first Q tile that reaches the last KV tile.
@@ -81,9 +97,7 @@ HeadLoads aligned_loads(const SplitQProblem& problem, std::int64_t sectors_a_row
   std::int64_t walked = 1, streamed = 1;
   for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
     walked = checked_multiply(walked, problem.mask[axis].length, "sectors");
-    streamed = checked_multiply(
-        streamed, streamed_rows(problem.mask[axis], problem.tiles.q_tile[axis], problem.tiles.kv_tile[axis]),
-        "sectors");
+    streamed = checked_multiply(streamed, streamed_rows(problem, axis), "sectors");
   }
   return {checked_multiply(walked, sectors_a_row, "sectors"),
           checked_multiply(streamed, sectors_a_row, "sectors")};
@@ -98,10 +112,10 @@ HeadLoads unaligned_loads(const SplitQProblem& problem, std::int64_t row_bytes) 
                            "at most 2^28 Q tiles when a row is not whole sectors");
   }
   const TileSectors q_sectors(axis.length, q_tile, row_bytes, problem.sizes.sector_bytes);
-  const TileSectors kv_sectors(axis.length, kv_tile, row_bytes, problem.sizes.sector_bytes);
+  const TileSectors kv_sectors(key_length(problem, 0), kv_tile, row_bytes, problem.sizes.sector_bytes);
   HeadLoads loads{q_sectors.between(0, q_tiles), 0};
   for (std::int64_t i = 0; i < q_tiles; ++i) {
-    const TileRange range = visited_kv_tiles(axis, q_tile, kv_tile, i);
+    const TileRange range = visited_kv_tiles(problem, 0, i);
     loads.streamed = checked_add(loads.streamed, kv_sectors.between(range.begin, range.end), "sectors");
   }
   return loads;
@@ -130,21 +144,23 @@ AttentionTraffic attention_traffic(const SplitQProblem& problem) {
   const std::int64_t slabs = checked_multiply(sizes.batch, sizes.heads, "sectors");
   const std::int64_t kv_slabs = sizes.batch * sizes.heads_kv;
   const std::int64_t tokens = product(input_of(problem.mask), "tokens");
-  const auto cold = [&](std::int64_t row_bytes, std::int64_t count) {
-    return checked_multiply(ceil_divide(tokens * row_bytes, sizes.sector_bytes), count, "cold_sectors");
+  const std::int64_t keys = problem.keys.value_or(tokens);
+  const auto cold = [&](std::int64_t rows, std::int64_t row_bytes, std::int64_t count) {
+    return checked_multiply(ceil_divide(rows * row_bytes, sizes.sector_bytes), count, "cold_sectors");
   };
   AttentionTraffic traffic;
   traffic.sectors = with_total(
       {checked_multiply(key.walked, slabs, "sectors"), checked_multiply(key.streamed, slabs, "sectors"),
        checked_multiply(value.streamed, slabs, "sectors"), checked_multiply(value.walked, slabs, "sectors")});
-  traffic.cold = with_total({cold(sizes.key_row_bytes(), slabs), cold(sizes.key_row_bytes(), kv_slabs),
-                             cold(sizes.value_row_bytes(), kv_slabs), cold(sizes.value_row_bytes(), slabs)});
+  traffic.cold = with_total(
+      {cold(tokens, sizes.key_row_bytes(), slabs), cold(keys, sizes.key_row_bytes(), kv_slabs),
+       cold(keys, sizes.value_row_bytes(), kv_slabs), cold(tokens, sizes.value_row_bytes(), slabs)});
   return traffic;
 }
 
 std::int64_t kv_head_bytes(const SplitQProblem& problem) {
   require_valid(problem);
-  return checked_multiply(product(input_of(problem.mask), "tokens"),
+  return checked_multiply(problem.keys.value_or(product(input_of(problem.mask), "tokens")),
                           problem.sizes.key_row_bytes() + problem.sizes.value_row_bytes(),
                           "bytes of a KV head");
 }

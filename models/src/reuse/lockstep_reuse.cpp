@@ -25,7 +25,7 @@ std::optional<HeadScan> head_scan(const SplitQProblem& problem, KvOrder order, s
   const std::int64_t key = sizes.key_row_bytes(), value = sizes.value_row_bytes();
   if (key % sizes.sector_bytes != 0 || value % sizes.sector_bytes != 0) return std::nullopt;
   const std::int64_t length = problem.mask[0].length, q_tile = problem.tiles.q_tile[0];
-  const std::int64_t kv_tile = std::min(problem.tiles.kv_tile[0], length);
+  const std::int64_t kv_tile = std::min(problem.tiles.kv_tile[0], key_length(problem, 0));
   const std::int64_t kv_heads = sizes.batch * sizes.heads_kv;
   const std::int64_t q_tiles = checked_multiply(ceil_divide(length, q_tile), sizes.group(), "q_tiles");
   const bool cut = length % q_tile != 0;

@@ -52,6 +52,8 @@ constexpr const study::ReuseDefaults& kDefaults = study::kReuseDefaults;
 Keywords<AttentionSubject> attention_keywords() {
   using A = AttentionSubject;
   Keywords<A> rows;
+  rows.add("seqlen_k", &A::seqlen_k, "Keys, where they are not as many as queries [as many]", Echo::kWhenSet,
+           {.hi = std::int64_t{1} << 40});
   rows.add("head_dim", &A::head_dim, "Head dim of Q and K [default]", Echo::kAlways, kSizes);
   rows.add("dim_value", &A::dim_value, "Head dim of V and O [that of Q and K]", Echo::kAlways, kSizes);
   rows.add("dtype", &A::dtype, "Element type [default]");

@@ -15,12 +15,14 @@ std::string closing_text(const std::optional<Closing>& closing) {
 }
 
 Json closing_fields(const Closing& closing) {
-  return {{"sentence", sentence(closing)},
+  Json fields = {{"sentence", sentence(closing)},
           {"limit", closing.limit},
           {"change", closing.change.empty() ? Json() : Json(closing.change)},
           {"options", closing.options},
           {"gain", nullable(closing.gain)},
           {"certainty", closing.certainty}};
+  if (!closing.interval.is_null()) fields["interval"] = closing.interval;
+  return fields;
 }
 
 void add_closing(const std::optional<Closing>& closing, Json& result) {

@@ -44,6 +44,39 @@ std::string limit_of(const study::ReuseAnswer& answer, const study::ReuseConclus
                      what_returns(answer.question.subject), end.reads_of_cold);
 }
 
+/// "29.00 to 52.10 GiB for a lookahead of 0 to 2 tiles".
+std::string influence_text(const study::ReuseInfluence& influence) {
+  return fmt::format("{} to {} for {} {}", read_text(influence.low_bytes), read_text(influence.high_bytes),
+                     influence.input, influence.values);
+}
+
+/// What the answer hangs on: an interval, and numbers that nobody measured.
+std::string hangs_on(const study::ReuseAnswer& answer, const study::ReuseConclusion& end) {
+  std::string text;
+  if (end.interval) {
+    std::vector<std::string> parts;
+    for (const study::ReuseInfluence& influence : end.interval->influences)
+      parts.push_back(influence_text(influence));
+    if (!parts.empty()) text = "; it hangs on what is not known: " + joined(parts);
+    const bool timed = std::holds_alternative<study::TimedRun>(*answer.question.method);
+    if (parts.empty() && timed) text = "; no input that is not known moves it by 1%";
+  }
+  if (!answer.assumed_numbers.empty())
+    text += "; not measured on this device: " + joined(answer.assumed_numbers);
+  return text;
+}
+
+Json interval_fields(const study::ReuseInterval& interval) {
+  Json influences = Json::array();
+  for (const study::ReuseInfluence& influence : interval.influences) {
+    influences.push_back({{"input", influence.input},
+                          {"values", influence.values},
+                          {"low_bytes", influence.low_bytes},
+                          {"high_bytes", influence.high_bytes}});
+  }
+  return {{"low_bytes", interval.low_bytes}, {"high_bytes", interval.high_bytes}, {"influences", influences}};
+}
+
 std::string certainty_of_method(const study::ReuseMethod& method) {
   if (std::holds_alternative<study::TimedRun>(method))
     return "CTAs were simulated in time, and a real kernel's drift differs";
@@ -55,7 +88,8 @@ std::string certainty_of_method(const study::ReuseMethod& method) {
 Closing closing_of(const study::ReuseAnswer& answer, const study::ReuseConclusion& end) {
   Closing closing;
   closing.limit = limit_of(answer, end);
-  closing.certainty = certainty_of_method(*answer.question.method);
+  closing.certainty = certainty_of_method(*answer.question.method) + hangs_on(answer, end);
+  if (end.interval) closing.interval = interval_fields(*end.interval);
   if (end.change) {
     say_change(end, closing);
   } else if (end.limit == study::ReuseLimit::kNoCache) {

@@ -47,6 +47,29 @@ double bytes_around(const BackwardCall& call) {
 
 }  // namespace schedules
 
+BackwardCosts chain_costs(const ScheduleCostSet& costs, const TaskCosts& tasks, const BlockMask& mask,
+                          Dispatch dispatch) {
+  constexpr std::size_t kHiding = 3;  // tasks: a chain is drawn while the two before its end are computed
+  BackwardCosts made = backward_costs(costs, tasks);
+  if (dispatch == Dispatch::kStatic || tasks.draw_us == 0 || mask.kv_tiles == 0) return made;
+  std::int32_t brief = 0;
+  for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv)
+    brief += attended_q_tiles(mask, kv).size() < kHiding ? 1 : 0;
+  made.prologue += tasks.draw_us * brief / mask.kv_tiles;
+  return made;
+}
+
+double call_us(const ScheduleCostSet& costs, const BackwardKernel& kernel, const BackwardCall& call,
+               ReductionMode mode, double makespan_us) {
+  constexpr double kUsOfS = 1e6, kUsOfMs = 1000;
+  double us =
+      makespan_us + costs.launch_us + kernel.other_bytes(call, mode) / costs.other_bytes_per_s * kUsOfS;
+  if (mode == ReductionMode::kDeterministic) us += costs.ordered_launch_us;
+  if (kernel.cleared_bytes != nullptr && costs.clearing_bytes_per_s > 0)
+    us += kernel.cleared_bytes(call, mode) / costs.clearing_bytes_per_s * kUsOfS;
+  return us * (1 + costs.slowdown * us / (us + kUsOfMs * costs.slowdown_ms));
+}
+
 const std::vector<BackwardKernel>& backward_kernels() {
   static const std::vector<BackwardKernel> kernels = [] {
     std::vector<BackwardKernel> all = schedules::built_in_backward_kernels();

@@ -22,12 +22,12 @@ std::int64_t rounded_to_sectors(std::int64_t begin_row, std::int64_t rows, std::
 }
 
 /// Rows of tile `index` of a row-major grid of tiles, cut at the ends of the axes.
-std::int64_t rows_of_tile(std::int64_t index, const NeighborhoodMask& mask, const Extents& tile,
+std::int64_t rows_of_tile(std::int64_t index, const Extents& lengths, const Extents& tile,
                           const Extents& grid) {
   std::int64_t rows = 1;
   for (std::size_t axis = grid.rank(); axis-- > 0;) {
     const std::int64_t begin = index % grid[axis] * tile[axis];
-    rows *= std::min(tile[axis], mask[axis].length - begin);
+    rows *= std::min(tile[axis], lengths[axis] - begin);
     index /= grid[axis];
   }
   return rows;
@@ -70,7 +70,7 @@ AttentionWork::AttentionWork(const SplitQProblem& problem, const AttentionSchedu
   for (std::size_t axis = 0; axis < rank_; ++axis) {
     const AxisMask& mask = problem.mask[axis];
     q_grid_.push_back(ceil_divide(mask.length, problem.tiles.q_tile[axis]));
-    kv_grid_.push_back(ceil_divide(mask.length, problem.tiles.kv_tile[axis]));
+    kv_grid_.push_back(ceil_divide(key_length(problem, axis), problem.tiles.kv_tile[axis]));
     q_tiles_ = checked_multiply(q_tiles_, q_grid_[axis], "q_tiles");
     kv_tiles_ = checked_multiply(kv_tiles_, kv_grid_[axis], "kv_tiles");
   }
@@ -91,13 +91,14 @@ void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
   const auto bytes = [&](std::int64_t begin, std::int64_t rows, std::int64_t row_bytes) {
     return rounded_to_sectors(begin, rows, row_bytes, sector_bytes_);
   };
+  const Extents queries = input_of(problem.mask), keys = problem.keys ? Extents{*problem.keys} : queries;
   for (std::int64_t i = 0, row = 0; i < q_tiles_; ++i) {
-    const std::int64_t rows = rows_of_tile(i, problem.mask, problem.tiles.q_tile, q_grid_);
+    const std::int64_t rows = rows_of_tile(i, queries, problem.tiles.q_tile, q_grid_);
     q_tile_.push_back({rows, bytes(row, rows, key), bytes(row, rows, value)});
     row += rows;
   }
   for (std::int64_t i = 0, row = 0; i < kv_tiles_; ++i) {
-    const std::int64_t rows = rows_of_tile(i, problem.mask, problem.tiles.kv_tile, kv_grid_);
+    const std::int64_t rows = rows_of_tile(i, keys, problem.tiles.kv_tile, kv_grid_);
     kv_tile_.push_back({rows, bytes(row, rows, key) + bytes(row, rows, value), 0});
     row += rows;
   }
@@ -106,8 +107,7 @@ void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
     std::vector<TileRange> ranges;
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < q_grid_[axis]; ++i) {
-      ranges.push_back(
-          visited_kv_tiles(problem.mask[axis], problem.tiles.q_tile[axis], problem.tiles.kv_tile[axis], i));
+      ranges.push_back(visited_kv_tiles(problem, axis, i));
       sum += ranges.back().size();
     }
     visits = checked_multiply(visits, sum, "accesses");

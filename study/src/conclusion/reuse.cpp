@@ -1,6 +1,8 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/study/conclusion/reuse.hpp>
 
+#include "reuse_interval.hpp"
+
 namespace natten_sim::study {
 namespace {
 
@@ -18,7 +20,8 @@ double visits_of(const AttentionSubject& subject, std::int64_t first_axis) {
   for (std::size_t axis = 0; axis < subject.q_tile->rank(); ++axis) {
     const std::int64_t length = layout != nullptr ? (*layout)[axis] : first_axis;
     visits *= static_cast<double>(ceil_divide(length, (*subject.q_tile)[axis]));
-    visits *= static_cast<double>(ceil_divide(length, (*subject.kv_tile)[axis]));
+    const std::int64_t keys = subject.seqlen_k.value_or(length);
+    visits *= static_cast<double>(ceil_divide(keys, (*subject.kv_tile)[axis]));
   }
   return visits;
 }
@@ -79,6 +82,14 @@ class ReuseWalks {
   ReuseConclusion& end_;
 };
 
+/// The question of one length, with its interval if that is cheap enough.
+void add_interval(const ReuseAnswer& answer, const ReuseQuestion& question, double visits,
+                  const Context& context, ReuseConclusion& end) {
+  const bool timed = std::holds_alternative<TimedRun>(*question.method);
+  if (visits <= static_cast<double>(timed ? kIntervalVisits : kCheapVisits))
+    end.interval = interval_of(question, answer.schedule_assumed, end.read_bytes, context);
+}
+
 }  // namespace
 
 ReuseConclusion conclude(const ReuseAnswer& answer, const Context& context) {
@@ -99,6 +110,12 @@ ReuseConclusion conclude(const ReuseAnswer& answer, const Context& context) {
   end.read_bytes = *first.dram_read_bytes;
   end.reads_of_cold =
       static_cast<double>(end.read_bytes) / static_cast<double>(cold_loads(first) * *question.sector_bytes);
+  if (subject != nullptr) {
+    const double visits = visits_of(*subject, last.seqlen.value_or(1));
+    ReuseQuestion walk = question;
+    walk.order = first.order;
+    add_interval(answer, walk, visits, context, end);
+  }
   end.limit = end.reads_of_cold < kWorthwhileSaving ? ReuseLimit::kCompulsory : ReuseLimit::kCapacity;
   if (end.limit == ReuseLimit::kCompulsory || std::holds_alternative<TraceSubject>(question.subject))
     return end;

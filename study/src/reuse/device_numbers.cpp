@@ -1,5 +1,7 @@
 #include "device_numbers.hpp"
 
+#include <natten_sim/study/reuse.hpp>
+
 namespace natten_sim::study {
 
 DeviceNumbers numbers_of(const Device& device) {
@@ -17,6 +19,21 @@ DeviceNumbers numbers_of(const Device& device) {
   numbers.dram_bytes_per_s = value_of<double>(device.dram_bytes_per_s);
   numbers.bf16_flops_per_s = value_of<double>(device.dense_bf16_flops_per_s);
   return numbers;
+}
+
+std::vector<std::string> assumed_numbers(const Device& device) {
+  std::vector<std::string> assumed;
+  const auto note = [&](const char* name, const auto& number) {
+    if (!number || !number->measured) assumed.emplace_back(name);
+  };
+  note("l2_effective_bytes", device.l2.effective_bytes);
+  note("l2_partitions", device.l2.partitions);
+  note("launch_runs", device.launch_runs);
+  note("l2_ways", device.l2.ways);
+  note("l2_hit_bandwidth_bytes_per_s", device.l2.hit_bytes_per_s);
+  note("l2_miss_bandwidth_bytes_per_s", device.l2.miss_bytes_per_s);
+  note("dram_bandwidth_bytes_per_s", device.dram_bytes_per_s);
+  return assumed;
 }
 
 }  // namespace natten_sim::study

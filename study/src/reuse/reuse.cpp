@@ -26,6 +26,22 @@ ReuseComparison answer_both(const ReuseSetting& setting, const std::optional<Att
   return comparison;
 }
 
+bool assumes_schedule(const ReuseQuestion& question) {
+  const auto* attention = std::get_if<AttentionSubject>(&question.subject);
+  return attention != nullptr && !attention->schedule && !attention->kernel;
+}
+
+/// Of the device: all that a timed run reads, else the capacity.
+std::vector<std::string> assumed_by(const ReuseSetting& setting) {
+  if (!setting.device) return {};
+  const bool known = setting.capacity_source == CapacitySource::kGiven;
+  std::vector<std::string> assumed = assumed_numbers(*setting.device);
+  const bool timed = std::holds_alternative<TimedRun>(*setting.question.method);
+  std::erase_if(assumed,
+                [&](const std::string& number) { return number == "l2_effective_bytes" ? known : !timed; });
+  return assumed;
+}
+
 const SeqlenSweep* sweep_of(const ReuseQuestion& question) {
   const auto* attention = std::get_if<AttentionSubject>(&question.subject);
   return attention == nullptr ? nullptr : std::get_if<SeqlenSweep>(&attention->seqlen);
@@ -53,6 +69,8 @@ ReuseAnswer reuse(const ReuseQuestion& question, const Context& context) {
   answer.question = setting.question;
   answer.device = setting.device;
   answer.capacity_source = setting.capacity_source;
+  answer.schedule_assumed = assumes_schedule(question);
+  answer.assumed_numbers = assumed_by(setting);
   const SeqlenSweep* sweep = sweep_of(setting.question);
   if (sweep == nullptr) {
     answer.results.push_back(answer_both(setting, setting.attention, context.progress));

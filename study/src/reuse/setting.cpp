@@ -107,6 +107,10 @@ void fill_attention(const Catalog& catalog, const DeviceNumbers& device, Attenti
   fill_tiles(kernel, layout ? layout->rank() : 1, subject);
   attention.problem.tiles = {*subject.q_tile, *subject.kv_tile};
   attention.problem.mask = fill_mask(subject);
+  if (subject.seqlen_k) {
+    require_in("seqlen-k", *subject.seqlen_k, 1, kMaxAxisLength);
+    attention.problem.keys = subject.seqlen_k;
+  }
   if (layout != nullptr) natten_sim::require_valid(attention.problem);
   if (!subject.schedule) subject.schedule = kernel ? kernel->schedule : kReuseDefaults.schedule;
   if (!subject.ctas_per_sm) subject.ctas_per_sm = kernel ? kernel->ctas_per_sm : kReuseDefaults.ctas_per_sm;
@@ -131,6 +135,7 @@ void fill_attention(const Catalog& catalog, const DeviceNumbers& device, Attenti
     attention.wavefront = wavefront_device(setting, device, kernel, subject, *timed);
     attention.wavefront_options = wavefront_options(device, attention.problem, *subject.ctas_per_sm, *timed);
     timed->jitter = attention.wavefront->jitter;
+    timed->lookahead_tiles = attention.wavefront_options.lookahead_tiles;
   }
   setting.attention = attention;
 }

@@ -2,8 +2,8 @@
 # Compiles attention backward for sm_90a and reads what ptxas says: no wgmma that is serialised or waits where the
 # source does not (C75xx), and no more spills than the loader thread's few words (it has 24 registers, and waits
 # most of the time). Then its machine code: wgmma (HGMMA), TMA loads, bulk reductions (UBLKRED), no mma.sync (HMMA).
-# The engine for sm_80 and later is compiled for sm_80 and sm_90a: no spills at all, at most 255 registers without
-# them; mma.sync (HMMA), asynchronous copies (LDGSTS) and ldmatrix (LDSM), no wgmma.
+# The engine for sm_80 and later is compiled for sm_80 and sm_90a: no spills at all;
+# mma.sync (HMMA), asynchronous copies (LDGSTS) and ldmatrix (LDSM), no wgmma.
 #
 #   check_machine_code.sh NVCC SOURCE_DIR
 #
@@ -28,7 +28,7 @@ read_code() {
     return 1
   fi
 }
-for file in head_dim_64.cu head_dim_128.cu; do
+for file in head_dim_64.cu head_dim_128.cu in_time.cu; do
   "$nvcc" -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -Xptxas -v -cubin -o "$work/kernels.cubin" \
     -I"$source/kernels/include" -I"$source/core/include" -I"$source/kernels/src" \
     "$source/kernels/src/attention_backward/sm90a/$file" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }

@@ -3,7 +3,7 @@
 
     count_opcodes.py CUBIN
 
-For where no disassembler is installed. sm_90: 16 bytes an instruction. The values below were read off cuobjdump.
+For where no disassembler is installed. sm_80 and sm_90: 16 bytes an instruction. The values below were read off cuobjdump.
 """
 import collections
 import struct
@@ -11,7 +11,7 @@ import sys
 
 OPCODES = {0x1F0: "HGMMA", 0x1B4: "UTMALDG", 0x1B5: "UTMASTG", 0x1BA: "UBLKCP", 0x1BB: "UBLKRED",
            0x1A7: "SYNCS", 0x1B2: "SYNCS", 0x108: "MUFU",
-           0x03C: "HMMA", 0x187: "STL", 0x183: "LDL"}
+           0x03C: "HMMA", 0x03B: "LDSM", 0x1AE: "LDGSTS", 0x187: "STL", 0x183: "LDL"}
 
 
 def code_sections(elf):

@@ -133,6 +133,7 @@ const std::set<std::string> kRules = {
     "reuse dim-value",
     "reuse heads-kv",
     "reuse l2-bytes",
+    "reuse seqlen-k",
     "reuse picture",  // sweep with --sweep, else histogram
     "reuse window",
     "reuse workers",

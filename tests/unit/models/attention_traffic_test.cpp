@@ -1,9 +1,12 @@
 // Sectors of split-Q attention against published counters and against marking sectors one by one.
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
 #include <natten_sim/models/reuse/scan_reuse.hpp>
+#include <natten_sim/sim/reuse/attention_work.hpp>
 
 #include "catch.hpp"
 
@@ -45,6 +48,45 @@ TEST_CASE("the paper's causal approximation is K and V with whole diagonal tiles
   // The paper: 8*S*(S/(2T) + 1/2) = r*S*(S/T + 1), which is K and V; Q and O are 2*S*r = 8*S more.
   const double approximation = 8.0 * static_cast<double>(s) * (static_cast<double>(s) / (2.0 * t) + 0.5);
   CHECK(static_cast<double>(exact) - approximation == 8.0 * static_cast<double>(s));
+}
+
+TEST_CASE("keys that are not as many as queries: sectors as a loop over tiles counts them, in models and sim alike") {
+  for (const bool causal : {false, true}) {
+    for (const std::int64_t queries : {1, 63, 64, 200}) {
+      for (const std::int64_t keys : {200, 257, 1000}) {
+        for (const auto& [q_tile, kv_tile] : {std::pair<std::int64_t, std::int64_t>{64, 64}, {32, 48}, {128, 16}}) {
+          SplitQProblem problem{.mask = make_mask({queries}, {queries}, {}, {}, {causal}), .tiles = {{q_tile}, {kv_tile}}};
+          problem.keys = keys;
+          const std::int64_t r = 64 * 2 / 32;
+          std::int64_t rows = 0;
+          for (std::int64_t first = 0; first < queries; first += q_tile) {
+            const std::int64_t last = std::min(first + q_tile, queries) - 1;
+            // The last query attends to the last key.
+            const std::int64_t attended = causal ? keys - (queries - 1 - last) : keys;
+            for (std::int64_t tile = 0; tile * kv_tile < attended; ++tile)
+              rows += std::min((tile + 1) * kv_tile, keys) - tile * kv_tile;
+          }
+          const AttentionTraffic traffic = attention_traffic(problem);
+          CHECK(traffic.sectors.k == rows * r);
+          CHECK(traffic.sectors.q == queries * r);
+          CHECK(traffic.cold.v == keys * r);
+          const AttentionWork work(problem, {});
+          std::int64_t bytes = 0;
+          for (std::int64_t i = 0; i < work.items(); ++i) {
+            const AttentionWork::Item item = work.item(i);
+            for (std::int64_t step = 0; step < item.kv_tiles; ++step) bytes += work.key_value(item, 0, step).bytes;
+          }
+          CHECK(bytes == 2 * rows * r * 32);
+        }
+      }
+    }
+  }
+  SplitQProblem fewer{.mask = make_mask({64}, {64}, {}, {}, {true}), .tiles = {{64}, {64}}};
+  fewer.keys = 63;
+  CHECK_THROWS_AS(attention_traffic(fewer), InvalidParameter);
+  SplitQProblem window{.mask = make_mask({64}, {16}, {}, {}, {false}), .tiles = {{64}, {64}}};
+  window.keys = 128;
+  CHECK_THROWS_AS(attention_traffic(window), InvalidParameter);
 }
 
 TEST_CASE("GQA loads K and V once a Q head and keeps them once a KV head") {

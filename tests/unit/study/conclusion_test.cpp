@@ -216,4 +216,58 @@ TEST_CASE("a pass whose update was asked for is told no other accumulator") {
   CHECK(end.asked == 1);  // the other tiling
 }
 
+study::ReuseQuestion timed_fa2(std::int64_t seqlen) {
+  study::ReuseQuestion question;
+  question.subject =
+      study::AttentionSubject{.seqlen = Extents{seqlen}, .causal = true, .head_dim = 128, .kernel = "fa2"};
+  question.device = "h200";
+  question.method = study::TimedRun{};
+  return question;
+}
+
+TEST_CASE("the interval of a timed answer is that of asking with other lookaheads, and names what it hangs on") {
+  const study::ReuseQuestion question = timed_fa2(65536);
+  const study::ReuseAnswer answer = study::reuse(question, shipped());
+  const study::ReuseConclusion end = study::conclude(answer, shipped());
+  REQUIRE(end.interval);
+  std::int64_t low = *answer.results.front().first.dram_read_bytes, high = low;
+  for (const std::int32_t ahead : {0, 2}) {  // shared memory holds one tile ahead
+    study::ReuseQuestion varied = question;
+    std::get<study::TimedRun>(*varied.method).lookahead_tiles = ahead;
+    const std::int64_t bytes = *study::reuse(varied, shipped()).results.front().first.dram_read_bytes;
+    low = std::min(low, bytes), high = std::max(high, bytes);
+  }
+  CHECK(end.interval->low_bytes <= low);
+  CHECK(end.interval->high_bytes >= high);
+  for (const study::ReuseInfluence& influence : end.interval->influences) {
+    if (influence.input != "lookahead") continue;
+    CHECK(influence.low_bytes == low);
+    CHECK(influence.high_bytes == high);
+  }
+  CHECK(answer.assumed_numbers == std::vector<std::string>{"l2_ways"});  // fitted
+  CHECK_FALSE(answer.schedule_assumed);
+}
+
+TEST_CASE("an answer that hangs on an assumed schedule says so, and one with a schedule does not") {
+  // Heads do not fit the cache: round-robin CTAs and free CTAs read different heads at a time.
+  study::ReuseQuestion question;
+  study::AttentionSubject subject{.seqlen = Extents{64, 64}, .window = Extents{24, 24}, .heads = 4, .head_dim = 64};
+  subject.q_tile = subject.kv_tile = Extents{8, 8};
+  subject.workers = 24;
+  question.subject = subject;
+  question.capacity_bytes = 300000;
+  question.method = study::LruReplay{};
+  const study::ReuseAnswer assumed = study::reuse(question, shipped());
+  CHECK(assumed.schedule_assumed);
+  REQUIRE(study::conclude(assumed, shipped()).interval);
+  subject.schedule = CtaSchedule::kPersistent;
+  question.subject = subject;
+  const study::ReuseAnswer said = study::reuse(question, shipped());
+  CHECK_FALSE(said.schedule_assumed);
+  CHECK_FALSE(study::conclude(said, shipped()).interval);
+  question.device = "gb10";
+  question.capacity_bytes.reset();
+  CHECK(study::reuse(question, shipped()).assumed_numbers == std::vector<std::string>{"l2_effective_bytes"});
+}
+
 }  // namespace

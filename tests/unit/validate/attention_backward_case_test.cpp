@@ -83,13 +83,19 @@ TEST_CASE("documents and neighborhoods are points of the backward") {
   }
 }
 
-TEST_CASE("a task more or a turn taken never makes the predicted backward shorter") {
+TEST_CASE(
+    "a task more never makes the predicted backward shorter; turns save the clearing of dQ and nothing "
+    "else") {
   const std::vector<std::string> small = {"tokens=1024", "heads=4", "mask=full", "algorithm=shift",
                                           "mode=unordered"};
   std::vector<std::string> ordered = small, longer = small;
   ordered.back() = "mode=deterministic";
   longer.front() = "tokens=2048";
-  CHECK(predicted_ns(ordered) >= predicted_ns(small));
+  // fp32 dQ of 4 heads of 128, at the rate at which it is cleared.
+  const ScheduleCostSet* costs = builtin_catalog().schedule_costs_of("ours", "h200", 128, Dtype::kBf16);
+  REQUIRE(costs != nullptr);
+  const double cleared_ns = 4.0 * 4 * 1024 * 128 / costs->clearing_bytes_per_s * 1e9;
+  CHECK(predicted_ns(ordered) >= predicted_ns(small) - cleared_ns);
   CHECK(predicted_ns(longer) > predicted_ns(small));
 }
 
@@ -107,8 +113,8 @@ TEST_CASE("costs of the backward are fitted to other points than those that they
       }
     }
   }
-  CHECK(judged == 188);
-  CHECK(fitted == 24);  // 11% of all
+  CHECK(judged == 194);
+  CHECK(fitted == 62);  // of 458 with backward-masks: 14%
 }
 
 }  // namespace

@@ -76,6 +76,21 @@ TEST_CASE("a suite is timed unless it says no") {
   CHECK_THROWS_AS(parse_suite(with("0"), "v.json"), MalformedData);
 }
 
+TEST_CASE("a suite may have the GPU rest before each launch") {
+  const auto with_rest = [](const std::string& rest) {
+    return parse_suite(
+        R"({"schema": "natten-sim.suite/1", "name": "s", "title": "t", "counters": [], )" + rest +
+            R"("sweeps": [{"kernel": "stream", "buffer_mib": 1, "order": "cyclic"}], "tolerances": []})",
+        "v.json");
+  };
+  CHECK(with_rest("").rest == 0);
+  CHECK(with_rest(R"("rest": 2.5, )").rest == 2.5);
+  CHECK_THROWS_AS(with_rest(R"("rest": -1, )"), Error);
+  CHECK_THROWS_AS(with_rest(R"("rest": 101, )"), Error);
+  for (const char* name : {"backward-costs", "backward", "backward-masks"})
+    CHECK(find_suite(builtin_suites(), name).rest == 2);
+}
+
 TEST_CASE("savings have tolerances and known misses as counters have") {
   std::string text = suite_with(R"({"kernel": "stream", "buffer_mib": 1, "order": "cyclic"})");
   const std::string none = "\"tolerances\": []";

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
@@ -19,6 +20,7 @@
 #include <natten_sim/study/context.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
+#include <natten_sim/validate/compare/suite.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -159,8 +161,9 @@ backward::Plan launch_plan(const Bench& bench, const AttentionBackwardCase& poin
 }
 
 /// Costs in whole nanoseconds: sums are exact, and ties do not hang on the last bit.
-BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, bool ordered) {
-  BackwardCosts costs = backward_costs(set, tasks);
+BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, const SchedulePhase& phase,
+                       bool ordered) {
+  BackwardCosts costs = chain_costs(set, tasks, phase.problem.mask, phase.schedule.dispatch);
   if (!ordered) costs.per_tile_tax = 0;
   for (double* cost : {&costs.compute, &costs.compute_partial, &costs.reduce, &costs.per_tile_tax,
                        &costs.handoff, &costs.prologue, &costs.epilogue})
@@ -168,17 +171,15 @@ BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, bool 
   return costs;
 }
 
-/// The points of suite backward-costs.
-bool lies_in_fit(const ScheduleCostEvidence& fit, const AttentionBackwardCase& point) {
-  const auto holds = [](const auto& list, const auto& value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-  };
-  if (tokens_of(point.mask)) return false;
-  const bool full = class_of(point.mask) == MaskClass::kFull;
-  const bool chosen = full ? point.algorithm == "shift" || (point.algorithm == "ascending" && point.ordered)
-                           : point.algorithm == "spt" || (point.algorithm == "symmetric-shift" && point.ordered);
-  return chosen && holds(fit.lengths, point.tokens) && holds(fit.masks, class_of(point.mask)) &&
-         point.batch * point.tokens == fit.tokens_in_all && point.heads * point.head_dim == fit.hidden;
+/// The shipped costs were fitted to the points of suite backward-costs.
+bool lies_in_fit(const std::string& key) {
+  static const std::set<std::string> fitted = [] {
+    std::set<std::string> keys;
+    for (const Point& point : find_suite(builtin_suites(), "backward-costs").points)
+      keys.insert(key_of(point));
+    return keys;
+  }();
+  return fitted.contains(key);
 }
 
 backward::Problem AttentionBackwardCase::problem() const {
@@ -265,17 +266,15 @@ std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fid
   if (tasks == nullptr) return {};
   SchedulePlan made = plan(device.sms->value, device.l2.bytes->value);
   SchedulePhase& phase = made.phases.front();
-  phase.costs = costs_of(*set, *tasks, ordered);
+  phase.costs = costs_of(*set, *tasks, phase, ordered);
   if (!ordered) phase.schedule.dq_order.clear();
   const auto run = attempt_run(made);
   if (!std::holds_alternative<PlanRun>(run)) return {};
   const ReductionMode mode = ordered ? ReductionMode::kDeterministic : ReductionMode::kUnordered;
-  constexpr double kNsOfUs = 1000, kNsOfS = 1e9, kNsOfMs = 1e6;
-  const double around = backward_kernel(kOurs).other_bytes(call(device.sms->value), mode) / set->other_bytes_per_s * kNsOfS;
-  const double steady = std::get<PlanRun>(run).makespan +
-                        kNsOfUs * (set->launch_us + (ordered ? set->ordered_launch_us : 0)) + around;
-  const double slowed = set->slowdown * steady / (steady + kNsOfMs * set->slowdown_ms);
-  return {{std::string(kLaunchTime), "table and costs", steady * (1 + slowed), lies_in_fit(set->fit, *this)}};
+  constexpr double kNsOfUs = 1000;
+  const double us = call_us(*set, backward_kernel(kOurs), call(device.sms->value), mode,
+                            std::get<PlanRun>(run).makespan / kNsOfUs);
+  return {{std::string(kLaunchTime), "table and costs", us * kNsOfUs, lies_in_fit(key())}};
 }
 
 Launch AttentionBackwardCase::prepare(Bench& bench, std::uint64_t seed) const {

@@ -91,8 +91,8 @@ std::vector<Point> parse_sweeps(const Json& sweeps, const std::string& where) {
 Suite parse_suite(std::string_view json, const std::string& where) {
   const Json root = parse_strict(json, where, "natten-sim.suite/1");
   const StrictObject fields(root, where,
-                            {"schema", "name", "place", "title", "counters", "timed", "paced", "sweeps",
-                             "tolerances", "known_misses"});
+                            {"schema", "name", "place", "title", "counters", "timed", "paced", "rest",
+                             "sweeps", "tolerances", "known_misses"});
   Suite suite;
   suite.name = fields.text("name");
   suite.title = fields.text("title");
@@ -102,6 +102,8 @@ Suite parse_suite(std::string_view json, const std::string& where) {
   }
   suite.timed = fields.boolean_or("timed", true);
   suite.paced = fields.boolean_or("paced", false);
+  if (fields.has("rest")) suite.rest = fields.number("rest");
+  if (!(suite.rest >= 0 && suite.rest <= 100)) fields.fail("rest", "0..100 durations of a launch");
   suite.points = parse_sweeps(fields.array("sweeps"), where + ".sweeps");
   for (const Json& each : fields.array("tolerances"))
     suite.tolerances.push_back(parse_tolerance(each, where + ".tolerances"));

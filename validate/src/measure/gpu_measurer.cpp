@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <set>
 #include <utility>
 
@@ -78,6 +79,11 @@ RecordingHead make_head(const kernels::GpuInfo& gpu, const Suite& suite, const R
   if (options.timing.warm_up_ms > 0)
     head.clocks_policy +=
         "; launches for " + std::to_string(options.timing.warm_up_ms) + " ms before each timed point";
+  if (suite.rest > 0) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", suite.rest);
+    head.clocks_policy += std::string("; before each timed launch a rest of ") + text + " times its duration";
+  }
   head.commit = source_commit();
   return head;
 }
@@ -130,8 +136,9 @@ std::map<std::string, CounterValues> GpuMeasurer::count(const Point& point) {
 Timing GpuMeasurer::time(const Point& point) {
   State& s = *state_;
   s.profiler.reset();
-  return time_kernel(s.bench.gpu(), s.clocks, prepare(s.bench, point, s.options.timing.inputs),
-                     s.options.timing);
+  TimingOptions timing = s.options.timing;
+  timing.rest = s.suite.rest;
+  return time_kernel(s.bench.gpu(), s.clocks, prepare(s.bench, point, timing.inputs), timing);
 }
 
 CtaPace GpuMeasurer::pace(const Point& point) {

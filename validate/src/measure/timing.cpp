@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
@@ -41,9 +42,15 @@ Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks, const
   if (options.inputs < 1 || options.inputs > kMaxInputs) {
     throw InvalidParameter("inputs", std::to_string(options.inputs), "1.." + std::to_string(kMaxInputs), "1");
   }
-  for (int i = 0; i < options.warm_up; ++i) work();
-  kernels::synchronize();
   using Clock = std::chrono::steady_clock;
+  Clock::time_point launched = Clock::now();
+  for (int i = 0; i < options.warm_up; ++i) {
+    kernels::synchronize();
+    launched = Clock::now();
+    work();
+  }
+  kernels::synchronize();
+  const std::chrono::duration<double> rest = options.rest * (Clock::now() - launched);
   const auto warm_at = Clock::now() + std::chrono::milliseconds(options.warm_up_ms);
   while (Clock::now() < warm_at) {
     for (int i = 0; i < kLaunchesAtOnce; ++i) work();
@@ -59,7 +66,13 @@ Timing time_kernel(const kernels::GpuInfo& gpu, const ClockReader& clocks, const
   if (options.l2 == L2State::kFlushed) {
     kernels::L2Flusher flusher(gpu);
     begin = Clock::now();
-    milliseconds = kernels::time_with_events(work, options.repetitions, [&] { flusher.start(); });
+    milliseconds = kernels::time_with_events(work, options.repetitions, [&] {
+      if (options.rest > 0) {
+        kernels::synchronize();
+        std::this_thread::sleep_for(rest);
+      }
+      flusher.start();
+    });
   } else {
     milliseconds = kernels::time_with_events(work, options.repetitions);
   }

@@ -7,6 +7,8 @@
 #include <natten_sim/validate/measure/counters.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
+#include "launch_attributes.hpp"
+
 namespace natten_sim::validate {
 namespace {
 
@@ -101,8 +103,32 @@ double unit_factor(const std::string& unit, const CounterSpec& spec, const std::
                       base == "fraction" ? "%" : base + ", or a decimal multiple of it");
 }
 
+/// "(64, 2, 4)": zeros where it is something else.
+std::array<std::int64_t, 3> three_of(const std::string& text) {
+  std::array<std::int64_t, 3> values{};
+  std::size_t at = 0;
+  for (std::int64_t& value : values) {
+    at = text.find_first_of("0123456789", at);
+    if (at == std::string::npos) return {};
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), value);
+    if (error != std::errc{} || value > (std::int64_t{1} << 32)) return {};
+    at = static_cast<std::size_t>(end - text.data());
+  }
+  return values;
+}
+
+/// Values of launches, which come with units of their own: "65.54", "Kbyte/block".
+void keep_attribute(ProfiledLaunch& launch, const std::string& name, const std::string& unit,
+                    const std::string& value, const std::string& where) {
+  store_attribute_text(name, value, launch);
+  if (!is_attribute(name) || is_absent(value)) return;
+  const double factor = unit.starts_with("Kbyte") ? 1e3 : unit.starts_with("Mbyte") ? 1e6 : 1;
+  store_attribute(name, parse_value(value, where) * factor, launch);
+}
+
 void store(ProfiledLaunch& launch, const std::string& metric, const std::string& unit,
            const std::string& value, const std::string& where) {
+  keep_attribute(launch, metric, unit, value, where);
   const CounterSpec* const spec = find_metric(metric);
   if (spec == nullptr || is_absent(value)) return;
   const double scaled = parse_value(value, where) * unit_factor(unit, *spec, where) * spec->scale;
@@ -114,7 +140,7 @@ struct Header {
   Cells cells;
   std::size_t id = 0;
   std::size_t kernel = 0;
-  std::optional<std::size_t> process;
+  std::optional<std::size_t> process, grid, block;
   std::optional<std::size_t> metric, unit, value;  // of the details page
   std::optional<Cells> units;                      // of the raw page: its second row
 
@@ -128,10 +154,19 @@ std::optional<Header> as_header(const Cells& cells) {
                 *id,
                 *kernel,
                 column_of(cells, "Process ID"),
+                column_of(cells, "Grid Size"),
+                column_of(cells, "Block Size"),
                 column_of(cells, "Metric Name"),
                 column_of(cells, "Metric Unit"),
                 column_of(cells, "Metric Value"),
                 std::nullopt};
+}
+
+ProfiledLaunch new_launch(const Header& header, const Cells& cells, const std::string& id) {
+  ProfiledLaunch launch{cells[header.kernel], id};
+  if (header.grid) launch.grid = three_of(cells[*header.grid]);
+  if (header.block) launch.block = three_of(cells[*header.block]);
+  return launch;
 }
 
 /// A row of the details page: one metric of the launch that it names.
@@ -141,7 +176,7 @@ void add_metric(const Header& header, const Cells& cells, const std::string& whe
   const std::string id = process + cells[header.id];
   const bool goes_on =
       !launches.empty() && launches.back().id == id && launches.back().kernel == cells[header.kernel];
-  if (!goes_on) launches.push_back({cells[header.kernel], id, {}});
+  if (!goes_on) launches.push_back(new_launch(header, cells, id));
   store(launches.back(), cells[*header.metric], cells[*header.unit], cells[*header.value], where);
 }
 
@@ -154,7 +189,7 @@ void add_raw_row(Header& header, const Cells& cells, const std::string& where,
     header.units = cells;
     return;
   }
-  launches.push_back({cells[header.kernel], cells[header.id], {}});
+  launches.push_back(new_launch(header, cells, cells[header.id]));
   for (std::size_t i = 0; i < cells.size(); ++i)
     store(launches.back(), header.cells[i], (*header.units)[i], cells[i], where);
 }
@@ -221,6 +256,24 @@ RecordedRow row_of_launches(const std::vector<ProfiledLaunch>& launches, const s
   for (const auto& [label, each] : values)
     row.counters[label] = {spread_of(each), static_cast<int>(each.size())};
   return row;
+}
+
+std::vector<study::ProfiledKernel> profiled_kernels(const std::vector<ProfiledLaunch>& launches) {
+  std::vector<study::ProfiledKernel> kernels;
+  for (const ProfiledLaunch& launch : launches) {
+    study::ProfiledKernel kernel{launch.kernel,      launch.grid, launch.block, launch.shared_bytes,
+                                 launch.ctas_per_sm, launch.sms,  launch.gpu};
+    const auto value = [&](const char* label) {
+      const auto found = launch.counters.find(label);
+      return found == launch.counters.end() ? std::nullopt : std::optional(found->second);
+    };
+    kernel.dram_read_bytes = value("dram_read_bytes");
+    kernel.dram_write_bytes = value("dram_write_bytes");
+    kernel.l2_read_sectors = value("l2_read_sectors");
+    kernel.time_ns = value("gpu_time_ns");
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
 }
 
 Recording recording_of_profile(const Device& device, const std::string& where, const RecordedRow& row) {

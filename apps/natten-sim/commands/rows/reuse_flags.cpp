@@ -14,11 +14,19 @@ using study::SeqlenSweep;
 namespace {
 
 constexpr IntegerBounds kSizes{1, std::int64_t{1} << 20};
+constexpr IntegerBounds kLengths{1, std::int64_t{1} << 40};
 constexpr IntegerBounds kBytes{1, std::int64_t{1} << 50};
 constexpr const study::ReuseDefaults& kDefaults = study::kReuseDefaults;
 
 Options<AttentionSubject> attention_rows() {
   Options<AttentionSubject> rows;
+  rows.add(
+      "--seqlen-k", &AttentionSubject::seqlen_k,
+      {.value = "N",
+       .help = "Keys, where they are not as many as queries; the last query of a causal mask attends to the "
+               "last key [as many]",
+       .range = kLengths,
+       .echo = Echo::kWhenSet});
   rows.add("-d,--dim,--head-dim", &AttentionSubject::head_dim,
            {.value = "D", .help = "Head dim of Q and K [default]", .range = kSizes, .key = "head_dim"});
   rows.add("--dim-value", &AttentionSubject::dim_value,
@@ -42,7 +50,7 @@ Options<AttentionSubject> attention_rows() {
   rows.group("Problem");
   rows.add("--kernel", &AttentionSubject::kernel,
            {.value = "NAME",
-            .help = "Take tiles, schedule, order, CTAs an SM and speed of a known kernel (fa2, cudnn)",
+            .help = "Take tiles, schedule, order, CTAs an SM and speed of a known kernel (see list kernels)",
             .suggestions = attention_kernel_names});
   rows.add("--schedule", &AttentionSubject::schedule,
            {.value = "KIND",
@@ -181,9 +189,10 @@ Options<study::StreamSubject> stream_rows() {
 Options<ReuseParts> subject_rows() {
   Options<ReuseParts> rows;
   const std::vector<std::string> attention_only = {
-      "seqlen", "dim",         "dim-value",  "dtype",       "q-tile",           "kv-tile",       "tile",
-      "heads",  "heads-kv",    "batch-size", "causal",      "window",           "stride",        "schedule",
-      "kernel", "ctas-per-sm", "sweep",      "granularity", "interleave-heads", "longest-first", "jitter"};
+      "seqlen",   "seqlen-k", "dim",         "dim-value",  "dtype",       "q-tile",           "kv-tile",
+      "tile",     "heads",    "heads-kv",    "batch-size", "causal",      "window",           "stride",
+      "schedule", "kernel",   "ctas-per-sm", "sweep",      "granularity", "interleave-heads", "longest-first",
+      "jitter"};
   std::vector<std::string> not_of_traces = attention_only;
   not_of_traces.insert(not_of_traces.end(), {"stream-bytes", "order", "compare", "workers"});
   rows.add("--stream-bytes", &ReuseParts::stream_bytes,

@@ -39,6 +39,9 @@ struct TaskCosts {
   /// Unordered full masks: chains of one head in step add to the same dQ tile at a time. Compute grows by
   /// this fraction when they fill all workers, and in proportion below.
   double crowding = 0;
+  /// More before the first compute of a chain that is drawn (dynamic dispatch) by a worker whose chains have
+  /// one or two tasks: longer ones hide it.
+  double draw_us = 0;
 
   friend bool operator==(const TaskCosts&, const TaskCosts&) = default;
 };
@@ -76,6 +79,8 @@ struct ScheduleCostSet {
   double ordered_launch_us = 0;  ///< once more when deterministic: clearing semaphores
   /// Rate at which the kernels before and after the main one move their bytes.
   double other_bytes_per_s = 0;
+  /// Rate at which dQ is cleared for a call without order; 0: it is cleared by those kernels.
+  double clearing_bytes_per_s = 0;
   double slowdown = 0;     ///< of runs much longer than `slowdown_ms`: power, as a fraction
   double slowdown_ms = 1;  ///< a run of this length has half of it
   ScheduleCostEvidence fit;

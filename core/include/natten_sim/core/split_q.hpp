@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include <natten_sim/core/tiling.hpp>
 
@@ -32,7 +34,13 @@ struct SplitQProblem {
   NeighborhoodMask mask;  ///< dense attention: window = length; no dilation
   TilePair tiles;
   OperandSizes sizes;
+  /// Keys, where they are not as many as queries: of one axis, dense or causal. A causal mask ends at the
+  /// last key for the last query, so it needs as many keys or more.
+  std::optional<std::int64_t> keys = {};
 };
+
+/// Keys along one axis.
+[[nodiscard]] std::int64_t key_length(const SplitQProblem& problem, std::size_t axis);
 
 /// @throws InvalidParameter naming the parameter; OverflowError when a tensor has 2^62 bytes or more.
 /// Layouts of several axes require rows of whole sectors (`head_dim`, `head_dim_value`).
@@ -50,6 +58,9 @@ struct TileRange {
 /// KV tiles that Q tile `q_index` of one undilated axis visits; never empty. Both bounds do not decrease with
 /// `q_index`. O(1). Requires a valid axis and an index below ceil(length / q_tile).
 [[nodiscard]] TileRange visited_kv_tiles(const AxisMask& axis, std::int64_t q_tile, std::int64_t kv_tile,
+                                         std::int64_t q_index);
+/// As above, of an axis of a valid problem.
+[[nodiscard]] TileRange visited_kv_tiles(const SplitQProblem& problem, std::size_t axis,
                                          std::int64_t q_index);
 
 /// Sectors that bytes begin .. end-1 of an operand touch; its first byte begins a sector.

@@ -61,14 +61,12 @@ struct DqTurns {
     }
   }
 
-  /// Behind a barrier that follows the additions of all threads: the release of one thread stands for all.
+  /// Behind a barrier that follows the additions of all threads: the release of one thread stands for all, since
+  /// it covers what the barrier has let it see.
   __device__ __forceinline__ void pass_on(const Task& task) const {
     if (threadIdx.x != kPassing || task.has(kNoDq)) return;
     const int tile = dq_tile(a, task);
-    if (a.turns != nullptr && tile != a.dropped) {
-      __threadfence();
-      store_release(a.turns + tile, task.rank + 1);
-    }
+    if (a.turns != nullptr && tile != a.dropped) store_release(a.turns + tile, task.rank + 1);
     if (a.times != nullptr) times(task)->end_ns = global_timer();
   }
 };

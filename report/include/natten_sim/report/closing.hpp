@@ -28,6 +28,7 @@ struct Closing {
   std::string gain_text;       ///< empty with an empty change, or where nothing is promised
   std::optional<double> gain;  ///< before over after
   std::string certainty;
+  Json interval;  ///< between which values the answer lies, and by what; null: not asked
   Json options = Json::object();  ///< the change as options of the subcommand, by their names in `input`
 };
 

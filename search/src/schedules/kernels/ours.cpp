@@ -30,6 +30,20 @@ BackwardLaunch ours_launch(const BackwardCall& call, ReductionMode mode) {
           .dq_order = full ? "by visiting time" : "by table"};
 }
 
+/// The fp32 dQ is converted, and cleared only for additions without order: with turns the first part of a
+/// tile is stored.
+double bytes_of_dq(const BackwardCall& call) {
+  return 4 * static_cast<double>(call.batch * call.heads * call.q_tokens * call.head_dim);
+}
+
+double other_bytes_of_ours(const BackwardCall& call, ReductionMode) {
+  return bytes_around(call) - bytes_of_dq(call);
+}
+
+double cleared_by_ours(const BackwardCall& call, ReductionMode mode) {
+  return mode == ReductionMode::kUnordered ? bytes_of_dq(call) : 0;
+}
+
 }  // namespace
 
 BackwardKernel ours_kernel() {
@@ -39,7 +53,8 @@ BackwardKernel ours_kernel() {
           .source = "this project",
           .tiles = ours_tiles,
           .launch = ours_launch,
-          .other_bytes = [](const BackwardCall& call, ReductionMode) { return bytes_around(call); }};
+          .other_bytes = other_bytes_of_ours,
+          .cleared_bytes = cleared_by_ours};
 }
 
 }  // namespace natten_sim::schedules

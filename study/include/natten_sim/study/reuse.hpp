@@ -62,6 +62,8 @@ void require_valid(const SeqlenSweep& sweep);
 /// Forward attention whose CTAs keep a Q tile and stream K and V past it.
 struct AttentionSubject {
   std::variant<Extents, SeqlenSweep> seqlen;  ///< 1 to 4 axes; a sweep has one
+  /// Keys; none: as many as queries. Of one axis without a window.
+  std::optional<std::int64_t> seqlen_k;
   std::optional<Extents> window;              ///< none: dense
   Extents stride;                             ///< of the window; empty: 1
   bool causal = false;                        ///< on every axis
@@ -215,8 +217,16 @@ struct ReuseAnswer {
   ReuseQuestion question;        ///< with every default filled in
   std::optional<Device> device;  ///< the device that the question names
   CapacitySource capacity_source = CapacitySource::kGiven;
+  /// Neither the question nor its kernel says which CTA takes which Q tile: kReuseDefaults do.
+  bool schedule_assumed = false;
+  /// Numbers of the device that the answer rests on and nobody measured, by the names of device files.
+  std::vector<std::string> assumed_numbers;
   std::vector<ReuseComparison> results;  ///< one, or one for each length of the sweep
 };
+
+/// Numbers of the device that answers of a timed run rest on and nobody measured: "l2_ways", or
+/// "l2_effective_bytes" where the whole L2 is taken. By the names of device files.
+[[nodiscard]] std::vector<std::string> assumed_numbers(const Device& device);
 
 /// Cost: closed form O(log) a length (plus that of attention_traffic), LRU and timed as replay_lockstep and
 /// run_wavefront. @throws Error naming a member of the question, with dashes for underscores.

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include <natten_sim/kernels/attention_backward/draws.hpp>
 #include <natten_sim/kernels/attention_backward/problem.hpp>
 #include <natten_sim/kernels/gpu/gpu.hpp>
 
@@ -24,11 +25,12 @@ struct FaultInjection {
   unsigned delay_ns = 0;                     ///< writers sleep up to this long before they ask for their turn
   std::optional<std::int32_t> dropped_tile;  ///< (batch, head, Q tile) that never passes a turn on
   unsigned turn_tries = 1u << 21;  ///< looks at a turn, half a microsecond each, before the kernel traps
+  std::optional<Draws> draws;      ///< instead of best_draws
 };
 
 /// When one task added to dQ, in nanoseconds of the GPU's clock.
 struct TurnTimes {
-  std::uint64_t ready_ns = 0;  ///< its part of dQ was there
+  std::uint64_t ready_ns = 0;  ///< its part of dQ was there (kMmaSync: its dS, and it asks for its turn)
   std::uint64_t turn_ns = 0;   ///< its turn had come; 0 for the first one of a tile, which does not ask
   std::uint64_t end_ns = 0;    ///< its addition had been made and the turn was passed on
   std::uint32_t worker = 0;

@@ -53,7 +53,19 @@ struct BackwardKernel {
   BackwardLaunch (*launch)(const BackwardCall& call, ReductionMode mode) = nullptr;
   /// Moved by the kernels before and after the main one: dO * O, clearing and converting the fp32 dQ.
   double (*other_bytes)(const BackwardCall& call, ReductionMode mode) = nullptr;
+  /// Cleared apart from these; null: nothing.
+  double (*cleared_bytes)(const BackwardCall& call, ReductionMode mode) = nullptr;
 };
+
+/// Costs of a task as this problem's chains have them: the prologue of chains that are drawn has the draw, in
+/// the mean over all chains.
+[[nodiscard]] BackwardCosts chain_costs(const ScheduleCostSet& costs, const TaskCosts& tasks,
+                                        const BlockMask& mask, Dispatch dispatch);
+
+/// Microseconds of a call whose main kernel takes `makespan_us`: the launch, the kernels around, and what
+/// power adds to long runs.
+[[nodiscard]] double call_us(const ScheduleCostSet& costs, const BackwardKernel& kernel,
+                             const BackwardCall& call, ReductionMode mode, double makespan_us);
 
 /// In the order of their positions.
 [[nodiscard]] const std::vector<BackwardKernel>& backward_kernels();

@@ -23,6 +23,19 @@ struct ReuseChange {
   std::optional<double> time_gain;  ///< of a timed run
 };
 
+/// An input that nobody measured for this kernel, and the DRAM reads over the values that it may have.
+struct ReuseInfluence {
+  std::string input;   ///< "lookahead", "jitter", "l2-bytes", "seed", "schedule"
+  std::string values;  ///< "0 to 2 tiles"
+  std::int64_t low_bytes = 0, high_bytes = 0;
+};
+
+/// DRAM reads over all values of all influences, one changed at a time.
+struct ReuseInterval {
+  std::int64_t low_bytes = 0, high_bytes = 0;
+  std::vector<ReuseInfluence> influences;  ///< the widest first; those that hardly matter are left out
+};
+
 struct ReuseConclusion {
   ReuseLimit limit = ReuseLimit::kNoCache;
   std::optional<std::int64_t> seqlen;  ///< of a sweep: the last one that is answered
@@ -30,11 +43,17 @@ struct ReuseConclusion {
   double reads_of_cold = 1;           ///< loads that miss over loads that must
   std::optional<ReuseChange> change;  ///< none: nothing that was asked reads less, or nothing was
   bool asked = false;                 ///< whether other walks were asked for
+  /// Of a timed run, and of any whose schedule is assumed; none: it was not asked, since it takes long.
+  std::optional<ReuseInterval> interval;
 };
 
 /// Concludes the answer, of a sweep its last length. Other orders and launches are asked by the same method
 /// up to kCheapVisits pairs of tiles. Costs a few times the answer itself.
 inline constexpr std::int64_t kCheapVisits = std::int64_t{1} << 21;
+/// An interval asks a timed run of up to as many pairs of tiles seven times again.
+inline constexpr std::int64_t kIntervalVisits = std::int64_t{1} << 23;
+/// Influences that widen the interval by less than this share of the reads are left out.
+inline constexpr double kLeastInfluence = 0.01;
 [[nodiscard]] ReuseConclusion conclude(const ReuseAnswer& answer, const Context& context);
 
 }  // namespace natten_sim::study

@@ -45,6 +45,7 @@ struct Suite {
   std::vector<std::string> counters;  ///< labels; read together in one pass
   bool timed = true;                  ///< whether times are measured too
   bool paced = false;                 ///< whether the pace of CTAs is measured too
+  double rest = 0;                    ///< before each timed launch, in durations of a launch
   std::vector<Point> points;
   std::vector<Tolerance> tolerances;
   std::vector<KnownMiss> known_misses;

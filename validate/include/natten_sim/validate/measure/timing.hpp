@@ -38,6 +38,9 @@ struct TimingOptions {
       0;           ///< launches before go on for so long: until clocks have settled for this kernel's power
   int inputs = 1;  ///< sets of inputs that repetitions take in turn, in 1..kMaxInputs
   L2State l2 = L2State::kFlushed;
+  /// Without work before each repetition, in durations of a launch: so that the power limit, which acts on
+  /// the mean of tens of milliseconds, lowers no clock. At least 0.
+  double rest = 0;
 };
 
 struct Timing {

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <natten_sim/study/explain.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 
 namespace natten_sim::validate {
@@ -13,8 +17,18 @@ namespace natten_sim::validate {
 struct ProfiledLaunch {
   std::string kernel;
   std::string id;
-  std::map<std::string, double> counters;  ///< by label of the counter table, in its unit
+  std::map<std::string, double> counters = {};  ///< by label of the counter table, in its unit
+  // What the profile says of the launch; zeros and nothing where it does not.
+  std::array<std::int64_t, 3> grid{}, block{};
+  std::optional<std::int64_t> shared_bytes = {};  ///< dynamic, of a CTA
+  std::optional<std::int64_t> ctas_per_sm = {};   ///< that registers, shared memory, warps and barriers allow
+  std::optional<std::int64_t> sms = {};
+  std::optional<std::string> gpu = {};
 };
+
+/// What explain() asks of each launch.
+[[nodiscard]] std::vector<study::ProfiledKernel> profiled_kernels(
+    const std::vector<ProfiledLaunch>& launches);
 
 /// Reads `ncu --csv` output in either shape: the details page (a row a metric) or `--page raw` (a column a
 /// metric, a row of units), with either line end. Lines before the header and those that begin with "=="

@@ -1,0 +1,121 @@
+#include "cli/option_row.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace natten_sim::cli {
+namespace {
+
+/// The place of a question's part, and in the part.
+class PlaceWithin final : public Place {
+ public:
+  PlaceWithin(std::shared_ptr<const Place> part, std::shared_ptr<const Place> place)
+      : part_(std::move(part)), place_(std::move(place)) {}
+  [[nodiscard]] void* in(void* question) const override { return place_->in(part_->in(question)); }
+
+ private:
+  std::shared_ptr<const Place> part_, place_;
+};
+
+}  // namespace
+
+OptionRow make_row(const std::string& flags, const About& about, std::shared_ptr<const ValueKind> kind,
+                   std::shared_ptr<const Place> place, FreshQuestion fresh) {
+  OptionRow row{.spec = spec_of(flags, about, kind->max_values(),
+                                about.choices.empty() ? kind->choices() : about.choices),
+                .key = json_key(flags, about),
+                .about = about,
+                .kind = std::move(kind),
+                .place = std::move(place)};
+  row.name = row.spec.name();
+  row.spec.help = with_default(about.help, [&](Json& out) {
+    const std::shared_ptr<void> question = fresh();
+    return row.kind->write_json(row.place->in(question.get()), out);
+  });
+  return row;
+}
+
+OptionRow make_choice(const std::string& flags, const About& about, std::shared_ptr<const ValueKind> kind,
+                      std::shared_ptr<const Place> place) {
+  OptionRow row{.spec = spec_of(flags, about, kind->max_values(), about.choices),
+                .key = json_key(flags, about),
+                .about = about,
+                .kind = std::move(kind),
+                .place = std::move(place)};
+  row.name = row.spec.name();
+  return row;
+}
+
+OptionRow row_within(const OptionRow& row, std::shared_ptr<const Place> place) {
+  OptionRow result = row;
+  result.place = std::make_shared<PlaceWithin>(std::move(place), row.place);
+  return result;
+}
+
+Json OptionRows::input_schema() const {
+  Json properties = Json::object();
+  for (const OptionRow& row : rows_) {
+    if (row.about.echo != Echo::kNever)
+      put_member(properties, row.key, row.kind->schema(row.about, row.spec.help));
+  }
+  return object_schema(std::move(properties));
+}
+
+void OptionRows::read_json_into(void* question, const Json& object) const {
+  std::vector<std::string> known;
+  for (const OptionRow& row : rows_) {
+    if (row.has_key()) known.push_back(row.key);
+  }
+  for_each_key(object, known, [&](const std::string& key, const Json& value) {
+    for (const OptionRow& row : rows_) {
+      if (row.key == key) return row.kind->read_json(key, value, row.about, row.place->in(question));
+    }
+  });
+}
+
+Json OptionRows::echo_of(void* question) const {
+  Json object = Json::object();
+  for (const OptionRow& row : rows_) {
+    if (row.about.echo == Echo::kNever) continue;
+    echo_value(
+        row.key, row.about.echo,
+        [&](Json& out) { return row.kind->write_json(row.place->in(question), out); }, object);
+  }
+  return object;
+}
+
+void OptionRows::set_group(const std::string& title) {
+  for (OptionRow& row : rows_) {
+    if (row.spec.group.empty()) row.spec.group = title;
+  }
+}
+
+void OptionRows::set_essentials(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const OptionRow& each) {
+      return !each.spec.flags.empty() && each.spec.name() == name;
+    });
+    if (row == rows_.end()) throw std::logic_error("no option is named " + name);
+    row->spec.essential = true;
+  }
+}
+
+std::shared_ptr<const std::vector<OptionRow>> declare_rows(Command& command, OptionRows options) {
+  if (!command.input_schema) command.input_schema = [options] { return options.input_schema(); };
+  auto rows = std::make_shared<std::vector<OptionRow>>(std::move(options).rows());
+  std::erase_if(*rows, [](const OptionRow& row) { return row.spec.flags.empty(); });
+  std::stable_partition(rows->begin(), rows->end(), [](const OptionRow& row) { return !row.positional; });
+  for (const OptionRow& row : *rows) {
+    if (!row.positional) {
+      command.options.push_back(row.spec);
+      continue;
+    }
+    command.positional = row.spec.name();
+    command.positional_help = row.spec.help;
+    command.positional_choices = row.spec.choices;
+    command.max_positional = row.spec.max_values;
+  }
+  return rows;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,208 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cli/option_value.hpp"
+
+namespace natten_sim::cli {
+
+// What a row of options is made of once its types are forgotten. A program has hundreds of rows over a few
+// types of values: code that names neither the question nor the value is compiled once, which divides the
+// size of the program in a browser.
+
+/// How the values of one type are read and written. `value` points to one of that type.
+class ValueKind {
+ public:
+  ValueKind() = default;
+  ValueKind(const ValueKind&) = delete;
+  ValueKind& operator=(const ValueKind&) = delete;
+  virtual ~ValueKind() = default;
+  [[nodiscard]] virtual int max_values() const = 0;
+  [[nodiscard]] virtual std::string choices() const = 0;  ///< empty: open
+  virtual void read_words(const std::string& name, const Words& words, const About& about,
+                          void* value) const = 0;
+  virtual void read_file(const std::string& name, const FileValue& given, const About& about,
+                         void* value) const = 0;
+  virtual void read_json(const std::string& key, const Json& given, const About& about,
+                         void* value) const = 0;
+  /// False: the type has no plain values, or this is none; the value is left as it is.
+  virtual bool read_plain(const PlainValue& given, const About& about, void* value) const = 0;
+  /// False: there is no value.
+  virtual bool write_json(const void* value, Json& out) const = 0;
+  [[nodiscard]] virtual Json schema(const About& about, const std::string& help) const = 0;
+};
+
+/// Of an OptionValue<T>.
+template <typename T>
+class KindOf final : public ValueKind {
+ public:
+  [[nodiscard]] int max_values() const override { return OptionValue<T>::kMaxValues; }
+  [[nodiscard]] std::string choices() const override {
+    if constexpr (requires { OptionValue<T>::choices(); }) {
+      return OptionValue<T>::choices();
+    } else {
+      return {};
+    }
+  }
+  void read_words(const std::string& name, const Words& words, const About& about,
+                  void* value) const override {
+    *static_cast<T*>(value) = OptionValue<T>::from_words(name, words, about);
+  }
+  void read_file(const std::string& name, const FileValue& given, const About& about,
+                 void* value) const override {
+    read_file_value<T>(name, given, about, *static_cast<T*>(value));
+  }
+  void read_json(const std::string& key, const Json& given, const About& about, void* value) const override {
+    *static_cast<T*>(value) = OptionValue<T>::from_json(key, given, about);
+  }
+  bool read_plain(const PlainValue& given, const About& about, void* value) const override {
+    if constexpr (requires(T out) { OptionValue<T>::from_plain(PlainValue{}, about, out); }) {
+      return OptionValue<T>::from_plain(given, about, *static_cast<T*>(value));
+    } else {
+      return false;
+    }
+  }
+  bool write_json(const void* value, Json& out) const override {
+    return write_value<T>(*static_cast<const T*>(value), out);
+  }
+  [[nodiscard]] Json schema(const About& about, const std::string& help) const override {
+    return member_schema(schema_of<T>(about), kMayBeAbsent<T> && about.echo == Echo::kAlways, help);
+  }
+};
+
+/// The one of T, which lives as long as the program.
+template <typename T>
+[[nodiscard]] std::shared_ptr<const ValueKind> kind_of() {
+  static const KindOf<T> kind;
+  return {std::shared_ptr<const void>(), &kind};
+}
+
+/// A flag that sets its member to one value; true or false in JSON.
+template <typename T>
+class ChoiceOf final : public ValueKind {
+ public:
+  explicit ChoiceOf(T chosen) : chosen_(std::move(chosen)) {}
+  [[nodiscard]] int max_values() const override { return OptionValue<bool>::kMaxValues; }
+  [[nodiscard]] std::string choices() const override { return {}; }
+  void read_words(const std::string&, const Words&, const About&, void* value) const override {
+    *static_cast<T*>(value) = chosen_;
+  }
+  void read_file(const std::string&, const FileValue&, const About&, void* value) const override {
+    *static_cast<T*>(value) = chosen_;
+  }
+  void read_json(const std::string& key, const Json& given, const About& about, void* value) const override {
+    if (OptionValue<bool>::from_json(key, given, about)) *static_cast<T*>(value) = chosen_;
+  }
+  bool read_plain(const PlainValue&, const About&, void*) const override { return false; }
+  bool write_json(const void* value, Json& out) const override {
+    return OptionValue<bool>::to_json(*static_cast<const T*>(value) == chosen_, out);
+  }
+  [[nodiscard]] Json schema(const About&, const std::string& help) const override {
+    return member_schema(plain_schema("boolean"), false, help);
+  }
+
+ private:
+  T chosen_;
+};
+
+/// Finds a member in a question.
+class Place {
+ public:
+  Place() = default;
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  virtual ~Place() = default;
+  [[nodiscard]] virtual void* in(void* question) const = 0;
+};
+
+template <typename Q, typename Access>
+class PlaceOf final : public Place {
+ public:
+  explicit PlaceOf(Access access) : access_(std::move(access)) {}
+  [[nodiscard]] void* in(void* question) const override {
+    return &std::invoke(access_, *static_cast<Q*>(question));
+  }
+
+ private:
+  Access access_;
+};
+
+/// One option: what CLI11, help and completion need, and how its value goes into a question and out of it.
+/// `question` is of the type whose Options have the row.
+struct OptionRow {
+  OptionSpec spec;   ///< without flags: JSON only
+  std::string name;  ///< of the option, in messages
+  std::string key;   ///< of JSON
+  About about;
+  std::shared_ptr<const ValueKind> kind;
+  std::shared_ptr<const Place> place;
+  bool positional = false;
+
+  template <typename Q>
+  void read_words(Q& question, const Words& words) const {
+    kind->read_words(name, words, about, place->in(&question));
+  }
+  template <typename Q>
+  void read_file(Q& question, const FileValue& value) const {
+    kind->read_file(name, value, about, place->in(&question));
+  }
+  template <typename Q>
+  void read_json(Q& question, const Json& value) const {
+    kind->read_json(key, value, about, place->in(&question));
+  }
+  /// False: the type has no plain values, or this is none.
+  template <typename Q>
+  bool read_plain(Q& question, const PlainValue& value) const {
+    return kind->read_plain(value, about, place->in(&question));
+  }
+  /// Whether JSON may set it.
+  [[nodiscard]] bool has_key() const { return about.echo != Echo::kNever || about.batch; }
+};
+
+/// A question with its defaults.
+using FreshQuestion = std::shared_ptr<void> (*)();
+template <typename Q>
+std::shared_ptr<void> fresh_question() {
+  return std::make_shared<Q>();
+}
+
+/// [default] in the help is what `fresh` has at `place`.
+[[nodiscard]] OptionRow make_row(const std::string& flags, const About& about,
+                                 std::shared_ptr<const ValueKind> kind, std::shared_ptr<const Place> place,
+                                 FreshQuestion fresh);
+/// A flag's, whose help names no default.
+[[nodiscard]] OptionRow make_choice(const std::string& flags, const About& about,
+                                    std::shared_ptr<const ValueKind> kind,
+                                    std::shared_ptr<const Place> place);
+/// The same row of a question that holds the row's own at `place`.
+[[nodiscard]] OptionRow row_within(const OptionRow& row, std::shared_ptr<const Place> place);
+
+/// Rows in the order of help, whatever they are of.
+class OptionRows {
+ public:
+  [[nodiscard]] const std::vector<OptionRow>& rows() const& { return rows_; }
+  [[nodiscard]] std::vector<OptionRow> rows() && { return std::move(rows_); }
+
+  /// JSON Schema of what echo() returns, for any question.
+  [[nodiscard]] Json input_schema() const;
+
+ protected:
+  void read_json_into(void* question, const Json& object) const;
+  [[nodiscard]] Json echo_of(void* question) const;
+  void set_group(const std::string& title);
+  void set_essentials(const std::vector<std::string>& names);
+
+  std::vector<OptionRow> rows_;
+};
+
+/// Gives `command` what it shows of the rows.
+/// @return those that a command line can set, the positional one last
+[[nodiscard]] std::shared_ptr<const std::vector<OptionRow>> declare_rows(Command& command,
+                                                                         OptionRows options);
+
+}  // namespace natten_sim::cli

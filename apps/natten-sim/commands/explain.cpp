@@ -1,0 +1,107 @@
+#include <natten_sim/report/explain_report.hpp>
+#include <natten_sim/validate/record/ncu_report.hpp>
+
+#include "cli/context.hpp"
+#include "cli/output.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+struct ExplainFlags {
+  std::string profile;
+  std::string ncu_kernel;
+  std::optional<std::string> device;
+  study::ExplainedProblem given;
+  CatalogFiles files;
+  OutputFlags output;
+};
+
+Options<study::ExplainedProblem> given_rows() {
+  using P = study::ExplainedProblem;
+  constexpr IntegerBounds kSizes{1, std::int64_t{1} << 20}, kTokens{1, std::int64_t{1} << 31};
+  Options<P> rows;
+  rows.add("-i,--seqlen,--input", &P::seqlen,
+           {.value = "N", .help = "Queries [as the grid tells]", .range = kTokens});
+  rows.add("--seqlen-k", &P::seqlen_k,
+           {.value = "N", .help = "Keys [as the sectors tell, else as many as queries]", .range = kTokens});
+  rows.add("-n,--heads", &P::heads,
+           {.value = "N", .help = "Heads [as the grid or the sectors tell]", .range = kSizes});
+  rows.add("--heads-kv", &P::heads_kv,
+           {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = kSizes});
+  rows.add("-b,--batch-size", &P::batch,
+           {.value = "N", .help = "Batch size [as the grid tells, else 1]", .range = kSizes});
+  rows.add("-d,--dim,--head-dim", &P::head_dim,
+           {.value = "D", .help = "Head dim [as the name tells]", .range = kSizes, .key = "head_dim"});
+  rows.choose("-c,--causal", &P::causal, std::optional<bool>(true),
+              {.help = "The mask was causal [as the name or the sectors tell]"});
+  rows.add("--dtype", &P::dtype, {.value = "TYPE", .help = "Element type [as the name tells, else bf16]"});
+  rows.add("--q-tile", &P::q_tile,
+           {.value = "N", .help = "Q tile in tokens [as the name tells]", .range = kSizes});
+  rows.add("--kv-tile", &P::kv_tile,
+           {.value = "N", .help = "KV tile in tokens [as the name tells]", .range = kSizes});
+  return rows.group("What neither names nor grids tell");
+}
+
+Options<ExplainFlags> explain_rows() {
+  using F = ExplainFlags;
+  Options<F> rows;
+  rows.positional("profile", &F::profile,
+                  {.help = "A report of Nsight Compute (.ncu-rep), or what ncu --csv printed of it"});
+  rows.add("--ncu-kernel", &F::ncu_kernel,
+           {.value = "TEXT", .help = "Only launches whose kernel name contains TEXT"});
+  rows.add("--device", &F::device,
+           {.value = "NAME",
+            .help = "Cache and speed of the GPU [the profile's, if it says which]",
+            .suggestions = device_names});
+  rows.group("Profile");
+  rows.include(given_rows(), &F::given);
+  rows.include(device_file_rows(), &F::files);
+  return rows.include(output_rows(), &F::output);
+}
+
+int run_explain(const ExplainFlags& flags) {
+  if (flags.profile.empty())
+    throw InvalidParameter("profile", "none", "a report of Nsight Compute, or what ncu --csv printed");
+  study::Context context = make_context(flags.files);
+  const auto launches = validate::parse_ncu_profile(read_text("profile", flags.profile), flags.profile);
+  study::ExplainQuestion question;
+  question.given = flags.given;
+  question.device = flags.device;
+  for (study::ProfiledKernel& launch : validate::profiled_kernels(launches)) {
+    if (launch.name.find(flags.ncu_kernel) != std::string::npos)
+      question.launches.push_back(std::move(launch));
+  }
+  ProgressBar bar("explaining", flags.output.quiet);
+  context.progress = bar.callback();
+  const study::ExplainAnswer answer = study::explain(question, context);
+  bar.clear();
+  write_output(flags.output, flags.output.json  ? report::envelope("explain", explain_rows().echo(flags),
+                                                                   report::explain_result(answer))
+                             : flags.output.csv ? report::explain_csv(answer)
+                                                : report::explain_text(answer, "--"));
+  return kExitDone;
+}
+
+}  // namespace
+
+Command explain_command();
+Command explain_command() {
+  Command command{.name = "explain",
+                  .position = 45,
+                  .group = kMeasuredCommands,
+                  .summary = "Say why attention kernels of a profile read what they read from DRAM",
+                  .examples = {"natten-sim explain tests/golden/ncu/attention-h200.csv",
+                               "natten-sim explain profile.ncu-rep --device h100 -i 65536 -n 8"},
+                  .notes =
+                      "Profile with: ncu --clock-control none --section LaunchStats --section Occupancy "
+                      "--metrics dram__bytes_read.sum,l1tex__m_xbar2l1tex_read_sectors.sum,"
+                      "gpu__time_duration.sum -o profile PROGRAM",
+                  .exit_codes = "0 done, 1 internal error, 2 bad input."};
+  bind(command,
+       explain_rows().essentials(
+           {"ncu-kernel", "device", "seqlen", "heads", "causal", "kv-tile", "csv", "json"}),
+       run_explain);
+  return command;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,299 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/explain_report.hpp>
+#include <natten_sim/report/text_table.hpp>
+#include <natten_sim/validate/compare/suite.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+using study::ExplainAnswer;
+using study::ExplainedChange;
+using study::ExplainedKernel;
+using study::ExplainedProblem;
+using study::ExplainedReads;
+using study::KnownFrom;
+
+std::string size_text(double bytes) {
+  constexpr double kMiB = 1024.0 * 1024.0, kGiB = 1024.0 * kMiB;
+  return std::abs(bytes) >= kGiB ? fmt::format("{:.2f} GiB", bytes / kGiB)
+                                 : fmt::format("{:.2f} MiB", bytes / kMiB);
+}
+
+std::string grid_text(const std::array<std::int64_t, 3>& sizes) {
+  return fmt::format("{}x{}x{}", sizes[0], sizes[1], sizes[2]);
+}
+
+Json sizes_json(const std::array<std::int64_t, 3>& sizes) {
+  return Json::array({sizes[0], sizes[1], sizes[2]});
+}
+
+template <typename T>
+Json name_or_null(const std::optional<T>& value) {
+  return value ? Json(to_string(*value)) : Json();
+}
+
+Json problem_fields(const ExplainedProblem& problem) {
+  return {{"seqlen", nullable(problem.seqlen)},
+          {"seqlen_k", nullable(problem.seqlen_k)},
+          {"batch_size", nullable(problem.batch)},
+          {"heads", nullable(problem.heads)},
+          {"heads_kv", nullable(problem.heads_kv)},
+          {"head_dim", nullable(problem.head_dim)},
+          {"dtype", name_or_null(problem.dtype)},
+          {"causal", nullable(problem.causal)},
+          {"q_tile", nullable(problem.q_tile)},
+          {"kv_tile", nullable(problem.kv_tile)},
+          {"schedule", name_or_null(problem.schedule)},
+          {"order", name_or_null(problem.order)},
+          {"longest_first", nullable(problem.longest_first)}};
+}
+
+std::string change_name(const ExplainedChange& change) {
+  if (change.order) return fmt::format("{} order", to_string(*change.order));
+  if (change.launch) return "heads first";
+  return *change.longest_first ? "the longest Q tile first" : "the longest Q tile last";
+}
+
+/// The change as an option of `reuse`, by its name in `input`.
+Json change_option(const ExplainedChange& change) {
+  if (change.order) return {{"order", to_string(*change.order)}};
+  if (change.launch) return {{"interleave_heads", true}};
+  return {{"longest_first", *change.longest_first}};
+}
+
+Json change_fields(const ExplainedChange& change) {
+  return {{"change", change_name(change)},
+          {"options", change_option(change)},
+          {"predicted_bytes", change.predicted_bytes},
+          {"saved_share", change.saved_share}};
+}
+
+/// The stored score of reads that were predicted before they were measured: of the model that answered.
+const validate::Score* stored_score(Fidelity fidelity, bool causal) {
+  const std::string model = fidelity == Fidelity::kTimed ? "timed" : "lockstep";
+  const std::string group = model == "lockstep" ? "" : causal ? "causal" : "full";
+  for (const validate::Tolerance& each :
+       validate::find_suite(validate::builtin_suites(), "fresh").tolerances) {
+    if (each.counter == "dram_read_bytes" && each.model == model && each.group == group && each.score)
+      return &*each.score;
+  }
+  return nullptr;
+}
+
+Json read_fields(const ExplainedKernel& kernel) {
+  if (!kernel.read) return nullptr;
+  const ExplainedReads& read = *kernel.read;
+  const validate::Score* const score = stored_score(read.fidelity, *kernel.problem.causal);
+  return {{"measured_bytes", nullable(read.measured_bytes)},
+          {"compulsory_bytes", read.compulsory_bytes},
+          {"lockstep_bytes", read.lockstep_bytes},
+          {"drift_bytes", read.drift_bytes},
+          {"unexplained_bytes", nullable(read.unexplained_bytes)},
+          {"predicted_bytes", read.predicted_bytes()},
+          {"fidelity", to_string(read.fidelity)},
+          {"held_out_median_deviation", score != nullptr ? Json(score->median) : Json()}};
+}
+
+Json kernel_fields(const ExplainedKernel& kernel) {
+  const study::ProfiledKernel& launch = kernel.launch;
+  Json known = Json::object();
+  for (const study::KnownMember& member : kernel.known) {
+    std::string key = member.member;
+    std::replace(key.begin(), key.end(), '-', '_');
+    known[key] = to_string(member.from);
+  }
+  const Json sectors = {{"measured", nullable(launch.l2_read_sectors)},
+                        {"predicted", nullable(kernel.predicted_sectors)}};
+  Json changes = Json::array();
+  for (const ExplainedChange& change : kernel.changes) changes.push_back(change_fields(change));
+  return {{"family", kernel.family},
+          {"title", kernel.title},
+          {"name", launch.name},
+          {"launches", kernel.launches},
+          {"grid", sizes_json(launch.grid)},
+          {"block", sizes_json(launch.block)},
+          {"shared_bytes", nullable(launch.shared_bytes)},
+          {"ctas_per_sm", nullable(launch.ctas_per_sm)},
+          {"time_ns", nullable(launch.time_ns)},
+          {"problem", problem_fields(kernel.problem)},
+          {"known", known},
+          {"missing", kernel.missing},
+          {"unmodelled", nullable(kernel.unmodelled)},
+          {"sectors", sectors},
+          {"read", read_fields(kernel)},
+          {"changes", changes},
+          {"assumed_numbers", kernel.assumed}};
+}
+
+std::string heading(const ExplainedKernel& kernel) {
+  const study::ProfiledKernel& launch = kernel.launch;
+  std::string text = fmt::format("{}   {} launch{}   grid {}   {} threads", kernel.title, kernel.launches,
+                                 kernel.launches == 1 ? "" : "es", grid_text(launch.grid),
+                                 launch.block[0] * std::max<std::int64_t>(1, launch.block[1]) *
+                                     std::max<std::int64_t>(1, launch.block[2]));
+  if (launch.ctas_per_sm)
+    text += fmt::format("   {} CTA{} an SM", *launch.ctas_per_sm, *launch.ctas_per_sm == 1 ? "" : "s");
+  if (launch.time_ns) text += fmt::format("   {:.3f} ms", 1e-6 * *launch.time_ns);
+  return text + "\n";
+}
+
+std::string problem_text(const ExplainedProblem& problem) {
+  const auto number = [](const std::optional<std::int64_t>& value) {
+    return value ? std::to_string(*value) : std::string("?");
+  };
+  std::string text = fmt::format("attention over {}", number(problem.seqlen));
+  if (problem.seqlen_k && problem.seqlen_k != problem.seqlen)
+    text += fmt::format(" x {} keys", *problem.seqlen_k);
+  if (problem.causal.value_or(false)) text += " causal";
+  text += fmt::format("   {} head{} of head dim {}   batch {}", number(problem.heads),
+                      problem.heads == 1 ? "" : "s", number(problem.head_dim), number(problem.batch));
+  text += fmt::format("\nQ tile {}   KV tile {}", number(problem.q_tile), number(problem.kv_tile));
+  if (problem.schedule) text += fmt::format("   {} schedule", to_string(*problem.schedule));
+  if (problem.order) text += fmt::format("   {} order", to_string(*problem.order));
+  return text + "\n";
+}
+
+/// "name: dim, q-tile; grid: heads".
+std::string known_text(const ExplainedKernel& kernel) {
+  std::vector<std::string> parts;
+  for (const KnownFrom from : values_of<KnownFrom>()) {
+    std::vector<std::string> members;
+    for (const study::KnownMember& known : kernel.known) {
+      if (known.from == from) members.push_back(known.member);
+    }
+    if (!members.empty()) parts.push_back(fmt::format("{}: {}", to_string(from), joined(members)));
+  }
+  return parts.empty() ? "" : wrapped_text("known from " + joined(parts, "; "));
+}
+
+std::string reads_table(const ExplainedKernel& kernel) {
+  const ExplainedReads& read = *kernel.read;
+  std::vector<std::vector<std::string>> rows;
+  rows.push_back({"DRAM read", read.measured_bytes ? size_text(*read.measured_bytes) : "not measured"});
+  rows.push_back({"  compulsory", size_text(read.compulsory_bytes)});
+  rows.push_back({"  again, by CTAs in step", size_text(read.lockstep_bytes)});
+  if (read.fidelity == Fidelity::kTimed)
+    rows.push_back({"  more or less, since they drift", size_text(read.drift_bytes)});
+  if (read.unexplained_bytes) rows.push_back({"  not explained", size_text(*read.unexplained_bytes)});
+  if (kernel.launch.l2_read_sectors) {
+    rows.push_back(
+        {"sectors from the L2", grouped(static_cast<std::int64_t>(*kernel.launch.l2_read_sectors))});
+    rows.push_back({"  by formula", grouped(static_cast<std::int64_t>(*kernel.predicted_sectors))});
+  }
+  for (const ExplainedChange& change : kernel.changes) {
+    rows.push_back(
+        {fmt::format("with {}", change_name(change)),
+         fmt::format("{} ({:.0f}% fewer)", size_text(change.predicted_bytes), 100 * change.saved_share)});
+  }
+  return text_table(rows);
+}
+
+std::string why(const ExplainedKernel& kernel) {
+  const ExplainedReads& read = *kernel.read;
+  const double more = read.predicted_bytes() - read.compulsory_bytes;
+  if (more < 0.02 * read.compulsory_bytes) return "all that is read is read once";
+  if (*kernel.problem.causal && !*kernel.problem.longest_first && more > read.compulsory_bytes)
+    return "CTAs of a round are spread over the keys, so each finds that K and V left the L2";
+  if (read.drift_bytes > read.lockstep_bytes)
+    return "CTAs are out of step, so each finds that K and V left the L2";
+  return "K and V do not fit the L2, so each round of CTAs reads them again";
+}
+
+std::string certainty_text(const ExplainedKernel& kernel) {
+  const ExplainedReads& read = *kernel.read;
+  std::string text;
+  if (read.unexplained_bytes)
+    text =
+        fmt::format("the model is {:+.1f}% off here", -100 * *read.unexplained_bytes / *read.measured_bytes);
+  if (const validate::Score* const score = stored_score(read.fidelity, *kernel.problem.causal)) {
+    text += fmt::format("{}{:.1f}% off in the median of {} blind points",
+                        text.empty() ? "the model is " : ", ", 100 * score->median, score->points);
+  }
+  if (kernel.launch.l2_read_sectors &&
+      std::abs(*kernel.predicted_sectors / *kernel.launch.l2_read_sectors - 1) > study::kSameSectors)
+    text += "; but the sectors are those of another mask or length than this";
+  if (!kernel.assumed.empty()) text += "; not measured on this device: " + joined(kernel.assumed);
+  return text;
+}
+
+std::string end_text(const ExplainedKernel& kernel, const std::string& option_prefix) {
+  if (kernel.unmodelled) return "Not predicted: " + *kernel.unmodelled + ".";
+  if (!kernel.missing.empty()) {
+    std::vector<std::string> options;
+    for (const std::string& option : kernel.missing) options.push_back(option_prefix + option);
+    return "Say " + joined(options, " and ") + ", which neither name nor grid tells.";
+  }
+  std::string text = "In short: " + why(kernel);
+  if (!kernel.changes.empty()) {
+    const ExplainedChange& best = kernel.changes.front();
+    text += fmt::format("; with {} it would read {} instead of {}", change_name(best),
+                        size_text(best.predicted_bytes), size_text(kernel.read->predicted_bytes()));
+  } else {
+    text += "; no other order or launch reads less";
+  }
+  return text + "; " + certainty_text(kernel) + ".";
+}
+
+std::string kernel_paragraph(const ExplainedKernel& kernel, const std::string& option_prefix) {
+  std::string text = heading(kernel);
+  if (!kernel.unmodelled) text += problem_text(kernel.problem);
+  text += known_text(kernel);
+  if (kernel.read) text += reads_table(kernel);
+  if (!kernel.read && kernel.launch.dram_read_bytes)
+    text += fmt::format("DRAM read {}\n", size_text(*kernel.launch.dram_read_bytes));
+  return text + wrapped_text(end_text(kernel, option_prefix));
+}
+
+std::string others_text(const ExplainAnswer& answer) {
+  if (answer.other_launches == 0) return "";
+  constexpr std::size_t kMostLetters = 48;
+  std::vector<std::string> names;
+  for (const std::string& name : answer.other_names) names.push_back(name.substr(0, kMostLetters));
+  return wrapped_text(fmt::format("Left out: {} launch{} of other kernels: {}", answer.other_launches,
+                                  answer.other_launches == 1 ? "" : "es", joined(names)));
+}
+
+}  // namespace
+
+Json explain_result(const ExplainAnswer& answer) {
+  Json kernels = Json::array();
+  for (const ExplainedKernel& kernel : answer.kernels) kernels.push_back(kernel_fields(kernel));
+  return {{"device", nullable(answer.device)},
+          {"kernels", kernels},
+          {"other_launches", answer.other_launches},
+          {"other_names", answer.other_names}};
+}
+
+std::string explain_text(const ExplainAnswer& answer, const std::string& option_prefix) {
+  std::string text;
+  for (const ExplainedKernel& kernel : answer.kernels) text += kernel_paragraph(kernel, option_prefix) + "\n";
+  if (answer.kernels.empty()) text = "No launch of a known attention kernel.\n\n";
+  return text + others_text(answer);
+}
+
+std::string explain_csv(const ExplainAnswer& answer) {
+  std::vector<Json> rows;
+  const auto row = [](const ExplainedKernel& kernel) {
+    Json fields = kernel_fields(kernel);
+    Json problem = fields["problem"], read = fields["read"];
+    for (const char* nested : {"problem", "read", "known", "changes"}) fields.erase(nested);
+    fields.update(problem);
+    if (read.is_object()) fields.update(read);
+    const bool changes = !kernel.changes.empty();
+    fields["best_change"] = changes ? Json(change_name(kernel.changes.front())) : Json();
+    fields["best_saved_share"] = changes ? Json(kernel.changes.front().saved_share) : Json();
+    return flattened(fields);
+  };
+  ExplainedKernel full;
+  full.problem.causal = false;
+  full.read = ExplainedReads{};
+  for (const ExplainedKernel& kernel : answer.kernels) rows.push_back(row(kernel));
+  return csv_table(row(full), rows);
+}
+
+}  // namespace natten_sim::report

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "family.hpp"
+
+namespace natten_sim::study {
+
+/// A recognised launch whose open members are filled in: from the question, then by the counter of sectors,
+/// then by defaults. What stays open is in `missing`.
+struct Completed {
+  ExplainedProblem problem;
+  std::vector<KnownMember> known;
+  std::vector<std::string> missing;
+};
+
+[[nodiscard]] Completed complete(const Recognised& found, const ProfiledKernel& launch,
+                                 const ExplainedProblem& given);
+
+/// The problem without its mask's walk. Requires nothing missing.
+[[nodiscard]] SplitQProblem split_problem_of(const ExplainedProblem& problem);
+
+/// Sectors that come back from the L2 to the L1s: K and V, and Q once or for each KV tile. Requires nothing
+/// missing.
+[[nodiscard]] double loaded_sectors(const ExplainedProblem& problem, bool reloads_q);
+
+}  // namespace natten_sim::study

@@ -1,0 +1,53 @@
+#include <algorithm>
+
+#include "family.hpp"
+
+namespace natten_sim::study {
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> kFamilies = {
+      {"backward", "backward attention", nullptr, recognise_backward},
+      {"fa2", "FlashAttention-2 forward", "fa2", recognise_fa2},
+      {"fa2-splits", "FlashAttention-2 forward, keys in parts", nullptr, recognise_fa2_splits},
+      {"fa3", "FlashAttention-3 forward", "fa3", recognise_fa3},
+      {"fa4", "FlashAttention-4 forward", nullptr, recognise_fa4},
+      {"cudnn", "cuDNN forward", "cudnn", recognise_cudnn},
+      {"efficient", "PyTorch's memory-efficient forward", nullptr, recognise_efficient},
+      {"flexattention", "FlexAttention forward", "flexattention", recognise_flex},
+      {"hopper-fna", "NATTEN's hopper-fna forward", nullptr, recognise_hopper_fna},
+      {"cutlass-fna", "NATTEN's cutlass-fna forward", nullptr, recognise_cutlass_fna},
+      {"ours", "natten-sim's attention", nullptr, recognise_ours},
+      {"ours-forward", "natten-sim's forward on Hopper", nullptr, recognise_ours_forward},
+      {"triton", "a Triton forward", nullptr, recognise_triton},
+  };
+  return kFamilies;
+}
+
+void tell_tiles(Recognised& found, std::int64_t q_tile, std::int64_t kv_tile, KnownFrom from) {
+  tell(found, &ExplainedProblem::q_tile, q_tile, "q-tile", from);
+  tell(found, &ExplainedProblem::kv_tile, kv_tile, "kv-tile", from);
+}
+
+void tell_walk(Recognised& found, CtaSchedule schedule, KvOrder order) {
+  tell(found, &ExplainedProblem::schedule, schedule, "schedule", KnownFrom::kFamily);
+  tell(found, &ExplainedProblem::order, order, "order", KnownFrom::kFamily);
+  tell(found, &ExplainedProblem::longest_first, false, "longest-first", KnownFrom::kFamily);
+}
+
+std::optional<Dtype> dtype_in(std::string_view text) {
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  if (has("bfloat16") || has("bf16")) return Dtype::kBf16;
+  if (has("e4m3")) return Dtype::kE4m3;
+  if (has("e5m2")) return Dtype::kE5m2;
+  if (has("half") || has("f16") || has("float16")) return Dtype::kFp16;
+  if (has("float32") || has("f32")) return Dtype::kFp32;
+  return std::nullopt;
+}
+
+std::vector<KernelFamily> kernel_families() {
+  std::vector<KernelFamily> all;
+  for (const Family& family : families()) all.push_back({family.name, family.title});
+  return all;
+}
+
+}  // namespace natten_sim::study
