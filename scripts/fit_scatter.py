@@ -8,7 +8,7 @@ models/scatter/swept_contention.hpp, written down a second time. What it needs t
 `natten-sim atomics --json`. Least squares on logarithms, with a soft loss above 15%: first launches, stream and
 reductions on fp32 and uniform points, then the retries on contended half-precision ones, whose counted sectors weigh
 0.3. The recordings say which points are fitted: of `scatter` and `scatter-causes` whole widths and distributions, and
-all of `scatter-queued`. `scatter-blind` and `scatter-again` are judged only.
+all of `scatter-queued`. `scatter-blind`, `scatter-again` and `scatter-third` are judged only.
 """
 
 import argparse
@@ -21,17 +21,18 @@ import numpy as np
 from scipy.optimize import least_squares
 
 DATA = os.path.join(os.path.dirname(__file__), "../data")
-SUITES = ["scatter", "scatter-causes", "scatter-queued", "scatter-blind", "scatter-again"]
+SUITES = ["scatter", "scatter-causes", "scatter-queued", "scatter-blind", "scatter-again", "scatter-third"]
 STREAM = ["launch_ns", "cas_launch_ns", "host_launch_ns", "issue_red_ns", "issue_cas_ns", "dram_bytes_per_ns",
-          "reuse_bytes", "warm_share", "warm_bytes", "sector_ns", "same_sector_ns", "overlap"]
+          "reuse_bytes", "warm_share", "warm_bytes", "warm_cas_share", "cold_ns", "hidden_ns", "sector_ns", "same_sector_ns",
+          "overlap"]
 RETRIES = ["cas_sector_ns", "retry_scale", "retry_exponent", "gather_updates", "gather_exponent", "turn_exponent",
            "narrow_exponent", "wide_exponent", "wide_server_exponent", "change_exponent", "change_narrow_exponent",
-           "gather_width_exponent", "gather_rows_exponent", "alone_server", "waiting_several", "waiting_exponent",
-           "waiting_single", "threshold_rows"]
+           "gather_width_exponent", "gather_rows_exponent", "waiting_several", "waiting_exponent", "waiting_single",
+           "threshold_rows"]
 LOGARITHMIC = {"launch_ns", "cas_launch_ns", "host_launch_ns", "issue_red_ns", "issue_cas_ns", "dram_bytes_per_ns",
                "reuse_bytes", "warm_bytes", "sector_ns", "same_sector_ns", "overlap", "cas_sector_ns", "retry_scale",
-               "gather_updates", "alone_server", "waiting_several", "waiting_exponent", "waiting_single",
-               "threshold_rows"}
+               "gather_updates", "waiting_several", "waiting_exponent", "waiting_single", "threshold_rows", "cold_ns",
+               "hidden_ns"}
 LANES_IN_FLIGHT = 132 * 64 * 32
 
 
@@ -92,8 +93,10 @@ def stream(at, c):
     between = rows * (at.streamed / at.updates + at.row_bytes)
     returning = 2 * at.updates * at.row_bytes * np.exp(-c["reuse_bytes"] / between)
     issue = at.warps * np.where(at.half, c["issue_cas_ns"], c["issue_red_ns"])
-    cold = 1 - c["warm_share"] * np.exp(-((at.streamed / c["warm_bytes"]) ** 2))
-    return cold * np.maximum((at.streamed + returning) / c["dram_bytes_per_ns"], issue)
+    staying = np.exp(-((at.streamed / c["warm_bytes"]) ** 2))
+    issue *= 1 - np.where(at.half, c["warm_cas_share"], c["warm_share"]) * staying
+    dram = (1 - c["warm_share"] * staying) * (at.streamed + returning) / c["dram_bytes_per_ns"]
+    return np.maximum(dram, issue) + (1 - staying) * c["cold_ns"]
 
 
 def retries(at, c, share):
@@ -116,13 +119,13 @@ def retries(at, c, share):
 
 
 def times(at, c):
-    alone = (at.p > 0.9) & (at.row_bytes > 2048) & (at.row_bytes < 4096)
-    server = np.minimum(1024 / at.row_bytes, 1) ** c["wide_server_exponent"] * np.where(alone, c["alone_server"], 1)
+    server = np.minimum(1024 / at.row_bytes, 1) ** c["wide_server_exponent"]
     failing = c["cas_sector_ns"] * 2 * at.updates * at.sectors * retries(at, c, at.share) * server
     flow = stream(at, c)
     cas = np.maximum(flow + failing, 2 * at.m * c["success_ns"] * at.share) + c["cas_launch_ns"]
     hot = np.maximum(at.m * c["same_sector_ns"], at.slice * at.sent / (at.updates * at.sectors) * c["sector_ns"])
-    red = (flow ** c["overlap"] + hot ** c["overlap"]) ** (1 / c["overlap"])
+    issued = flow + c["hidden_ns"]
+    red = (issued ** c["overlap"] + hot ** c["overlap"]) ** (1 / c["overlap"]) - c["hidden_ns"]
     return c["launch_ns"] + np.where(at.queued, 0, c["host_launch_ns"]) + np.where(at.half, cas, red)
 
 

@@ -4,7 +4,7 @@
     python3 scripts/record_torch_scatter.py times.jsonl counts.jsonl --out recordings/nvidia-h200-scatter.json
 
 Several files of each kind may be given. Of the suite `scatter-beside` the lines are those of all operators, and of
-`scatter_add_bench time`. Times are the median of the second to fourth run since the destination was
+`scatter_add_bench time`; of a suite of remedies they are those of `scatter_add_bench steady`. Times are the median of the second to fourth run since the destination was
 zeroed; counters are those of the first. Points that the suite lacks are left out.
 """
 
@@ -18,7 +18,12 @@ LABELS = {
     "l2_atomic_sectors": "lts__t_sectors_op_atom.sum",
     "l1_reduction_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
     "l1_atomic_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+    "busiest_slice_cycles": "lts__d_atomic_input_cycles_active.max",
+    "l2_cycles": "lts__cycles_elapsed.max",
+    "dram_read_bytes": "dram__bytes_read.sum",
+    "dram_write_bytes": "dram__bytes_write.sum",
 }
+ACCUMULATING = 4  # runs from zero, of which the first is left out; `scatter_add_bench steady` has had its warm-ups
 NAMES = ("dtype", "width", "updates", "rows", "distribution", "seed")
 
 
@@ -59,11 +64,13 @@ def main():
     parser.add_argument("--driver", default="unknown")
     parser.add_argument("--toolkit", default="unknown")
     parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--runs", help="what ran before a run that is timed or counted", default="none: four accumulating "
+                        "runs since the destination was zeroed; counters of the first")
     arguments = parser.parse_args()
     times, counts = {}, {}
     for key, row in lines_of(arguments.files):
         if "ms" in row:
-            times[key] = row["ms"][1:]
+            times[key] = row["ms"][1:] if len(row["ms"]) <= ACCUMULATING else row["ms"]
         if LABELS["l1_atomic_sectors"] in row:
             counts[key] = row
     rows = []
@@ -73,16 +80,18 @@ def main():
         if key not in times:
             continue
         counters = {label: spread([int(counts[key][metric])], 0) for label, metric in LABELS.items()
-                    } if key in counts else {}
+                    if metric in counts[key]} if key in counts else {}
         rows.append({"point": point, "status": "measured", "counters": counters,
                      "time_ms": {**spread(times[key], 5), "inputs": 1, "l2": "warm"}})
     head = {"schema": "natten-sim.recording/1", "suite": suite["name"],
             "device": {"name": "NVIDIA H200", "profile": "h200", "sms": 132, "l2_bytes": 62914560,
                        "memory_bytes": 150109880320, "compute_capability": "9.0"},
             "driver": arguments.driver, "toolkit": arguments.toolkit,
-            "profiler": "CUPTI 13.0 range profiler, one pass, GH100", "clocks_policy": "untouched",
-            "cache_control": "none: four accumulating runs since the destination was zeroed; counters of the first",
-            "commit": arguments.commit, "metrics": LABELS}
+            "profiler": "CUPTI 13.0 range profiler, one pass, GH100" if any(row["counters"] for row in rows)
+            else "none: this suite reads no counters", "clocks_policy": "untouched",
+            "cache_control": arguments.runs, "commit": arguments.commit,
+            "metrics": {label: metric for label, metric in LABELS.items()
+                        if any(label in row["counters"] for row in rows)}}
     text = json.dumps(head, indent=2)[:-2] + ',\n  "rows": [\n    '
     text += ",\n    ".join(json.dumps(row, separators=(",", ":")) for row in rows) + "\n  ]\n}\n"
     with open(arguments.out, "w") as out:

@@ -24,7 +24,7 @@ import torch
 
 METRICS = ["lts__t_sectors_op_red.sum", "lts__t_sectors_op_atom.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
            "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum", "lts__t_requests_op_atom.sum",
-           "lts__d_atomic_input_cycles_active.sum", "dram__bytes_read.sum", "dram__bytes_write.sum"]
+           "lts__d_atomic_input_cycles_active.max", "lts__cycles_elapsed.max", "dram__bytes_read.sum", "dram__bytes_write.sum"]
 KINDS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 LONG_MS = 150
 SLEEP_CYCLES = 400_000  # .2 ms

@@ -34,6 +34,9 @@ constexpr NumberField<SweepConstants> kSweepConstants[] = {
     {"reuse_bytes", &SweepConstants::reuse_bytes},
     {"warm_share", &SweepConstants::warm_share},
     {"warm_bytes", &SweepConstants::warm_bytes},
+    {"warm_cas_share", &SweepConstants::warm_cas_share},
+    {"cold_ns", &SweepConstants::cold_ns},
+    {"hidden_ns", &SweepConstants::hidden_ns},
     {"sector_ns", &SweepConstants::sector_ns},
     {"same_sector_ns", &SweepConstants::same_sector_ns},
     {"overlap", &SweepConstants::overlap},
@@ -54,12 +57,22 @@ constexpr NumberField<SweepConstants> kSweepConstants[] = {
     {"narrow_exponent", &SweepConstants::narrow_exponent},
     {"wide_exponent", &SweepConstants::wide_exponent},
     {"wide_server_exponent", &SweepConstants::wide_server_exponent},
-    {"alone_server", &SweepConstants::alone_server},
     {"change_exponent", &SweepConstants::change_exponent},
     {"change_narrow_exponent", &SweepConstants::change_narrow_exponent}};
 
+constexpr NumberField<RemedyCosts> kRemedyCosts[] = {{"launch_ns", &RemedyCosts::launch_ns},
+                                                     {"half_bytes_per_ns", &RemedyCosts::half_bytes_per_ns},
+                                                     {"fp32_bytes_per_ns", &RemedyCosts::fp32_bytes_per_ns},
+                                                     {"sort_ns", &RemedyCosts::sort_ns},
+                                                     {"sort_update_ns", &RemedyCosts::sort_update_ns},
+                                                     {"sum_ns", &RemedyCosts::sum_ns},
+                                                     {"write_ns", &RemedyCosts::write_ns},
+                                                     {"join_ns", &RemedyCosts::join_ns},
+                                                     {"loop_rows", &RemedyCosts::loop_rows}};
+
 ContentionSweep read_sweep(const StrictObject& device) {
-  const StrictObject fields = device.object("sweep", {"construct", "source", "constants", "range", "errors"});
+  const StrictObject fields =
+      device.object("sweep", {"construct", "source", "constants", "range", "errors", "remedies"});
   ContentionSweep sweep;
   sweep.construct = fields.text("construct");
   fields.object("constants", keys_of(kSweepConstants)).numbers(kSweepConstants, sweep.constants);
@@ -74,6 +87,10 @@ ContentionSweep read_sweep(const StrictObject& device) {
     sweep.errors.push_back({parse_name<ScatterKind>(error.text("kind")), error.integer("fitted_points"),
                             error.integer("unfitted_points"), error.number("unfitted_worst_ratio"),
                             error.number("unfitted_mean_ratio")});
+  }
+  if (fields.has("remedies")) {
+    sweep.remedies.emplace();
+    fields.object("remedies", keys_of(kRemedyCosts)).numbers(kRemedyCosts, *sweep.remedies);
   }
   return sweep;
 }

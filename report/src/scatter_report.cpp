@@ -11,13 +11,13 @@ namespace {
 
 std::string instruction_name(const study::ScatterCost& cost) { return cost.instruction.value_or("forced"); }
 
-/// Times that the error of this kind leaves possible; null outside of what was measured.
-Json interval_fields(const CalibrationError& error, double time_ns) {
-  if (!error.outside.empty() || !error.unfitted_worst_ratio) return nullptr;
-  return {{"low", time_ns / *error.unfitted_worst_ratio}, {"high", time_ns * *error.unfitted_worst_ratio}};
+/// Null where nothing was held out.
+Json interval_fields(const std::optional<TimeInterval>& interval) {
+  if (!interval) return nullptr;
+  return {{"low", interval->least_ns}, {"high", interval->most_ns}};
 }
 
-Json calibration_fields(const CalibrationError& error, double time_ns) {
+Json calibration_fields(const CalibrationError& error) {
   Json fields = {{"fitted_points", error.fitted_points},
                  {"unfitted_points", error.unfitted_points},
                  {"unfitted_worst_ratio", nullable(error.unfitted_worst_ratio)},
@@ -26,7 +26,7 @@ Json calibration_fields(const CalibrationError& error, double time_ns) {
   fields["kind"] = to_string(*error.kind);
   fields["outside"] = Json::array();
   for (const std::string& name : error.outside) fields["outside"].push_back(name);
-  fields["interval_ns"] = interval_fields(error, time_ns);
+  fields["interval_ns"] = interval_fields(error.interval);
   return fields;
 }
 
@@ -37,6 +37,19 @@ std::string error_text(const CalibrationError& error) {
   if (!error.unfitted_worst_ratio) return "unknown";
   return fmt::format("within {:.2f}x on {} points not fitted, {:.2f}x on average",
                      *error.unfitted_worst_ratio, error.unfitted_points, *error.unfitted_mean_ratio);
+}
+
+/// "471.9 ms to 1.88 s", and why it is wide; empty without an interval.
+std::string interval_text(const CalibrationError& error) {
+  if (!error.interval) return "";
+  const char* why = "";
+  if (!error.outside.empty()) {
+    why = ": from no update that waits to all in flight that do";
+  } else if (error.kind == ScatterKind::kLongCollapse) {
+    why = ": a row beyond 1 KiB waits at one slice of the L2 or at several";
+  }
+  return fmt::format("interval            {} to {}{}\n", time_text(error.interval->least_ns),
+                     time_text(error.interval->most_ns), why);
 }
 
 std::string bounds_text(const ContentionPrediction& p) {
@@ -104,8 +117,7 @@ Json scatter_fields(const study::ScatterAnswer& answer) {
   fields["sent_sectors"] = load.sent_sectors.value_or(0);
   fields["streamed_bytes"] = load.streamed_bytes;
   fields["warp_instructions"] = warp_instructions(load);
-  if (answer.calibration)
-    fields["calibration"] = calibration_fields(*answer.calibration, answer.cost.prediction.time_ns);
+  if (answer.calibration) fields["calibration"] = calibration_fields(*answer.calibration);
   return fields;
 }
 
@@ -118,7 +130,9 @@ std::string scatter_text(const study::ScatterAnswer& answer) {
                   load.width, to_string(load.type), grouped(question.rows), study::name_of(question.source),
                   question.construct, question.device, to_string(load.path), instruction_name(answer.cost));
   text += bounds_text(p);
-  if (answer.calibration) text += "error               " + error_text(*answer.calibration) + "\n";
+  if (answer.calibration)
+    text +=
+        "error               " + error_text(*answer.calibration) + "\n" + interval_text(*answer.calibration);
   text += fmt::format("hottest row         {:>12}   updates; {} of service each\n",
                       grouped(load.max_multiplicity), time_text(p.service_ns_per_update));
   if (answer.cost.words)

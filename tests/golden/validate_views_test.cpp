@@ -41,7 +41,8 @@ TEST_CASE("every view has its documented fields, as many CSV lines as rows, and 
       {"scatter-width", {"curve", "width", "measured_ms", "predicted_ms"}},
       {"scatter-updates", {"curve", "updates", "measured_ms", "predicted_ms"}},
       {"scatter-exponent", {"curve", "exponent", "measured_ms", "predicted_ms"}},
-      {"scatter-operators", {"device", "load", "operator", "time_ms"}}};
+      {"scatter-operators", {"device", "load", "operator", "time_ms"}},
+      {"msda-latencies", {"device", "config", "phase", "tiling", "dtype", "time_ms", "scaled_paper_ms"}}};
   for (const auto& [view, fields] : views) {
     INFO(view);
     const Json result = result_of(of_shipped("--view " + view));

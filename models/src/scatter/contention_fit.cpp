@@ -136,18 +136,20 @@ CalibrationError calibration_error(const ContentionProfile& profile,
   return error;
 }
 
-CalibrationError calibration_error(const ContentionSweep& sweep, const ScatterLoad& load,
-                                   const ContentionPrediction& prediction) {
+CalibrationError calibration_error(const ContentionProfile& profile, const ScatterLoad& load,
+                                   const ContentionPrediction& prediction, bool other_construct) {
   CalibrationError error;
   error.kind = kind_of(load, prediction);
-  error.outside = outside_sweep(load, sweep);
-  for (const SweepError& each : sweep.errors) {
+  error.outside = outside_sweep(load, *profile.sweep);
+  if (other_construct) error.outside.emplace_back("construct");
+  for (const SweepError& each : profile.sweep->errors) {
     if (each.kind != error.kind) continue;
     error.fitted_points = each.fitted_points;
     error.unfitted_points = each.unfitted_points;
     error.unfitted_worst_ratio = each.unfitted_worst_ratio;
     error.unfitted_mean_ratio = each.unfitted_mean_ratio;
   }
+  error.interval = swept_interval(load, profile, prediction, error);
   return error;
 }
 

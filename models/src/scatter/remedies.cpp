@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/scatter/remedies.hpp>
@@ -9,6 +10,8 @@ namespace {
 
 constexpr std::int64_t kCopies = 8;
 constexpr double kWarpGroup = 32, kBlockGroup = 256;
+constexpr std::int64_t kCtaPieces = 512;  // of one CTA: 128 lanes, four pieces each
+constexpr double kSortedBlock = 64;       // sorted updates that one thread adds up
 
 /// Updates of a row that remain when each group of `group` updates writes it once: the expected number of
 /// groups that contain the row, given `multiplicity` updates of it among `updates`.
@@ -40,7 +43,18 @@ ScatterLoad sorted(ScatterLoad load) {
   return load;
 }
 
-ScatterLoad privatised(ScatterLoad load, std::int64_t copies) {
+/// Copies that one row's updates come to when a CTA takes the copy of its number: all of them, unless updates
+/// visit the rows in turn, so that a row meets the same CTAs' copies again and again.
+std::int64_t copies_of_a_row(const ScatterLoad& load) {
+  const std::int64_t lanes = ceil_divide(load.width, load.vector_width);
+  if (load.turn_rows == 0 || (kCtaPieces % lanes != 0 && lanes % kCtaPieces != 0)) return kCopies;
+  const std::int64_t round = std::max<std::int64_t>(kCopies * kCtaPieces / lanes, 1);  // updates
+  return std::clamp<std::int64_t>(round / std::gcd(load.turn_rows, round), 1, kCopies);
+}
+
+ScatterLoad privatised(ScatterLoad load) {
+  const std::int64_t copies = copies_of_a_row(load);
+  load.prior_runs = 0;  // copies are zeroed
   load.slice_sectors.reset();
   load.sent_sectors.reset();
   load.rows_touched = std::min(load.updates, checked_multiply(load.rows_touched, copies, "rows_touched"));
@@ -50,6 +64,20 @@ ScatterLoad privatised(ScatterLoad load, std::int64_t copies) {
                                                std::max<std::int64_t>(load.rows_touched, 1));
   load.close_updates /= static_cast<double>(copies);
   return load;
+}
+
+double half_or_fp32_rate(const RemedyCosts& costs, Dtype type) {
+  return type == Dtype::kFp32 ? costs.fp32_bytes_per_ns : costs.half_bytes_per_ns;
+}
+
+/// Sort by row, then sums of kSortedBlock updates, one thread a column; the thread in whose block the hottest
+/// row begins joins its blocks one after the other.
+double sorted_ns(const ScatterLoad& load, const RemedyCosts& costs) {
+  const double updates = static_cast<double>(load.updates);
+  const double warps_a_row = static_cast<double>(load.width) / kWarpLanes;
+  const double joined = std::max(static_cast<double>(load.max_multiplicity) / kSortedBlock - 1, 0.0);
+  return costs.sort_ns + updates * (costs.sort_update_ns + warps_a_row * costs.sum_ns) +
+         static_cast<double>(load.rows_touched) * warps_a_row * costs.write_ns + joined * costs.join_ns;
 }
 
 /// The lowering of the remedy's construct, if the table has one for this architecture and type.
@@ -69,6 +97,11 @@ struct Comparison {
   const ContentionProfile& profile;
   std::vector<Remedy> remedies = {};
 
+  /// Those of this device's own kernels; null where none were timed.
+  [[nodiscard]] const RemedyCosts* costs() const {
+    return profile.sweep && profile.sweep->remedies ? &*profile.sweep->remedies : nullptr;
+  }
+
   void add(std::string name, const ScatterLoad& changed, double extra_ns = 0, std::int64_t extra_bytes = 0) {
     const ContentionPrediction prediction = predict_contention(changed, profile);
     remedies.push_back({std::move(name), prediction.time_ns + extra_ns, extra_bytes, prediction.bound});
@@ -82,10 +115,12 @@ void add_fp32_accumulator(Comparison& comparison) {
   wide.vector_width = 1;
   wide.slice_sectors.reset();
   wide.sent_sectors.reset();
-  // Zeroed, read back, and written in the narrow type; one more launch each.
+  // Zeroed, read back, and added to the narrow type; one more launch each.
+  const double bytes = static_cast<double>(comparison.elements) * (4 + 4 + 2 + 2);
+  const RemedyCosts* const costs = comparison.costs();
   const double conversion =
-      static_cast<double>(comparison.elements) * (4 + 4 + 2) / comparison.profile.dram_bytes_per_ns +
-      2 * comparison.profile.launch_ns;
+      costs != nullptr ? bytes / costs->half_bytes_per_ns + 2 * costs->launch_ns
+                       : bytes / comparison.profile.dram_bytes_per_ns + 2 * comparison.profile.launch_ns;
   comparison.add("fp32-accumulator", wide, conversion,
                  checked_multiply(comparison.elements, 4, "extra_bytes"));
 }
@@ -102,9 +137,9 @@ void add_instructions(const std::vector<Lowering>& table, std::string_view archi
   if (type == Dtype::kFp32) {
     forms = {{"vector", "ptx-red-relaxed-v4-f32"}};
   } else if (type == Dtype::kFp16) {
-    forms = {{"packed-x2", "ptx-red-relaxed-f16x2"}, {"vector", "ptx-red-relaxed-v8-f16"}};
+    forms = {{"vector", "ptx-red-relaxed-v8-f16"}, {"packed-x2", "ptx-red-relaxed-f16x2"}};
   } else {
-    forms = {{"packed-x2", "cuda-atomicadd-bfloat162"}, {"vector", "ptx-red-relaxed-v8-bf16"}};
+    forms = {{"vector", "ptx-red-relaxed-v8-bf16"}, {"packed-x2", "cuda-atomicadd-bfloat162"}};
   }
   forms.push_back({"relaxed-ordering", "triton-atomic-relaxed"});
   for (const Form& form : forms) {
@@ -127,14 +162,25 @@ void add_pre_reductions(const PreReductionCosts& costs, Comparison& comparison) 
                   checked_multiply(checked_multiply(load.updates, load.width, "extra_bytes"),
                                    element_bytes(load.type), "extra_bytes"),
                   "extra_bytes");
+  if (const RemedyCosts* const own = comparison.costs(); own != nullptr && load.updates > 0) {
+    const double host_ns = comparison.profile.sweep->constants.host_launch_ns;
+    const bool joins =
+        static_cast<double>(load.max_multiplicity) / kSortedBlock * own->join_ns > sorted_ns(load, *own) / 2;
+    comparison.remedies.push_back({"sort-pre-reduction", sorted_ns(load, *own) + host_ns, sorted_bytes,
+                                   joins ? ContentionBound::kHottestAddress : ContentionBound::kIssue});
+    return;
+  }
   comparison.add("sort-pre-reduction", sorted(load), updated * costs.sort_ns, sorted_bytes);
 }
 
 void add_private_copies(Comparison& comparison) {
+  // Zeroed, read back, and added to the destination.
+  const double bytes = static_cast<double>(comparison.destination) * (2 * kCopies + 2);
+  const RemedyCosts* const costs = comparison.costs();
   const double adding_up =
-      static_cast<double>(comparison.destination) * (2 * kCopies + 1) / comparison.profile.dram_bytes_per_ns +
-      2 * comparison.profile.launch_ns;
-  comparison.add("private-copies-8", privatised(comparison.load, kCopies), adding_up,
+      costs != nullptr ? bytes / half_or_fp32_rate(*costs, comparison.load.type) + 2 * costs->launch_ns
+                       : bytes / comparison.profile.dram_bytes_per_ns + 2 * comparison.profile.launch_ns;
+  comparison.add("private-copies-8", privatised(comparison.load), adding_up,
                  checked_multiply(comparison.destination, kCopies, "extra_bytes"));
 }
 
@@ -151,7 +197,8 @@ std::vector<Remedy> compare_remedies(const ScatterLoad& load, std::int64_t table
   add_instructions(table, architecture, comparison);
   add_pre_reductions(costs, comparison);
   add_private_copies(comparison);
-  std::sort(comparison.remedies.begin(), comparison.remedies.end());
+  std::stable_sort(comparison.remedies.begin(), comparison.remedies.end(),
+                   [](const Remedy& a, const Remedy& b) { return a.time_ns < b.time_ns; });
   return comparison.remedies;
 }
 

@@ -36,13 +36,18 @@ double returning_bytes(const ScatterLoad& load, const SweepConstants& sweep) {
   return 2 * updates * row * std::exp(-sweep.reuse_bytes / between);
 }
 
-/// What a stream costs of what it would cost from DRAM: operands of a short one lie in the L2 since the run
-/// before.
-double cold_share(const ScatterLoad& load, const SweepConstants& sweep) {
-  if (sweep.warm_share == 0) return 1;
+/// How much of a stream lies in the L2 since the run before: all of a short one.
+double staying_share(const ScatterLoad& load, const SweepConstants& sweep) {
+  if (sweep.warm_bytes == 0) return 0;
   const double full = load.streamed_bytes / sweep.warm_bytes;
-  return 1 - sweep.warm_share * std::exp(-full * full);
+  return std::exp(-full * full);
 }
+
+/// A construct of one's own, which reads one row number a row.
+bool is_own(const ScatterLoad& load) { return load.issue_ns.has_value(); }
+
+/// Whether its reductions may come as fast as all slices of the L2 take them.
+bool slices_limit(const ScatterLoad& load) { return is_own(load) && load.path != InstructionPath::kCas; }
 
 /// Sectors that an update sends: as counted, or on average over rows that begin anywhere and warps that end
 /// anywhere in them. A piece that begins at a multiple of g bytes covers 1 - g/32 sectors more than its
@@ -67,6 +72,13 @@ double lanes_per_row(const ScatterLoad& load) {
   return static_cast<double>(load.width) / static_cast<double>(load.vector_width);
 }
 
+/// Rows on the resident threads, as many as wait for an atomic in the operator that was swept.
+double rows_in_flight(const ScatterLoad& load, const ContentionProfile& profile) {
+  const double warps = load.resident_warps.value_or(profile.warps_per_sm * static_cast<double>(profile.sms));
+  const bool loop = is_own(load) && profile.sweep->remedies.has_value();
+  return warps * kWarpLanes / lanes_per_row(load) * (loop ? profile.sweep->remedies->loop_rows : 1);
+}
+
 /// Share of all that is in flight that comes to a row which has `waiting` rows to begin with.
 double gathered_share(const ScatterLoad& load, const SweepConstants& sweep, const HotRows& hot,
                       double waiting) {
@@ -84,8 +96,7 @@ double gathered_share(const ScatterLoad& load, const SweepConstants& sweep, cons
 /// Rows that wait for one of the hottest, on average over the run.
 double waiting_rows(const ScatterLoad& load, const ContentionProfile& profile, const HotRows& hot) {
   const SweepConstants& sweep = profile.sweep->constants;
-  const double warps = load.resident_warps.value_or(profile.warps_per_sm * static_cast<double>(profile.sms));
-  const double in_flight = warps * kWarpLanes / lanes_per_row(load);
+  const double in_flight = rows_in_flight(load, profile);
   const double turns = static_cast<double>(load.updates) / in_flight;
   const double eta = kElementsInTurn * static_cast<double>(lanes_per_word(load));
   const double ending = turns >= eta ? 1 - eta / (2 * turns) : turns / (2 * eta);
@@ -106,11 +117,21 @@ double retries_of(const ScatterLoad& load, const ContentionProfile& profile, con
          std::pow(share, change);
 }
 
-/// Time of a failed sector, over that of rows within a KiB.
-double server_share(const ScatterLoad& load, const SweepConstants& sweep, const HotRows& hot) {
-  const std::int64_t row = row_bytes(load);
-  const bool alone = hot.share > 0.9 && row > 2048 && row < 4096;
-  return raised(kib_limit(load), sweep.wide_server_exponent) * (alone ? sweep.alone_server : 1);
+/// Time of a failed sector, over that of rows within a KiB: between one slice for the row and one for each
+/// half KiB, which `swept_interval` reaches to.
+double server_share(const ScatterLoad& load, const SweepConstants& sweep) {
+  return raised(kib_limit(load), sweep.wide_server_exponent);
+}
+
+/// The least that it can be.
+double spread_share(const ScatterLoad& load) {
+  return std::min(512 / static_cast<double>(row_bytes(load)), 1.0);
+}
+
+/// Sectors of one pass over all updates and both lanes of a word.
+double cas_sectors(const ScatterLoad& load) {
+  return static_cast<double>(load.updates) * static_cast<double>(sectors_per_row(load)) *
+         static_cast<double>(lanes_per_word(load));
 }
 
 void add_compare_and_swap(const ScatterLoad& load, const ContentionProfile& profile, double stream_ns,
@@ -122,8 +143,8 @@ void add_compare_and_swap(const ScatterLoad& load, const ContentionProfile& prof
   const double retries = retries_of(load, profile, hot, waiting, prediction.changing_share);
   const double lanes = static_cast<double>(lanes_per_word(load));
   const double updates = static_cast<double>(load.updates);
-  const double sectors = updates * static_cast<double>(sectors_per_row(load)) * lanes;
-  const double failing = sweep.cas_sector_ns * sectors * retries * server_share(load, sweep, hot);
+  const double sectors = cas_sectors(load);
+  const double failing = sweep.cas_sector_ns * sectors * retries * server_share(load, sweep);
   const double in_turn = hot.updates * lanes * sweep.success_ns * prediction.changing_share;
   prediction.hottest_address_ns = std::max(failing, in_turn);
   prediction.launch_ns += sweep.cas_launch_ns;
@@ -147,29 +168,69 @@ void add_reductions(const ScatterLoad& load, const SweepConstants& sweep, double
   const double sectors = load.slice_sectors.value_or(hot.updates * on_slice) * cut;
   const double hot_ns = std::max(hot.updates * sweep.same_sector_ns, sectors * sweep.sector_ns);
   prediction.hottest_address_ns = hot_ns;
+  const double issued = stream_ns + sweep.hidden_ns;
   prediction.time_ns +=
-      std::pow(std::pow(stream_ns, sweep.overlap) + std::pow(hot_ns, sweep.overlap), 1 / sweep.overlap);
+      std::pow(std::pow(issued, sweep.overlap) + std::pow(hot_ns, sweep.overlap), 1 / sweep.overlap) -
+      sweep.hidden_ns;
   const std::int64_t all = to_count(static_cast<double>(load.updates) * sectors_per_update(load), "sectors");
   (load.path == InstructionPath::kRed ? prediction.red_sectors : prediction.atom_sectors) = all;
+}
+
+/// Issue, DRAM and slices. Returns the stream's time.
+double add_stream(const ScatterLoad& load, const ContentionProfile& profile,
+                  ContentionPrediction& prediction) {
+  const SweepConstants& sweep = profile.sweep->constants;
+  const bool cas = load.path == InstructionPath::kCas;
+  const double staying = staying_share(load, sweep);
+  const double issue_ns = cas ? std::max(load.issue_ns.value_or(0), sweep.issue_cas_ns)
+                              : load.issue_ns.value_or(sweep.issue_red_ns);
+  const double issue_warm = !cas ? sweep.warm_share : is_own(load) ? 0 : sweep.warm_cas_share;
+  prediction.issue_ns = (1 - issue_warm * staying) * static_cast<double>(warp_instructions(load)) * issue_ns;
+  prediction.dram_bytes = load.streamed_bytes + returning_bytes(load, sweep);
+  prediction.dram_ns = (1 - sweep.warm_share * staying) * prediction.dram_bytes / sweep.dram_bytes_per_ns;
+  double stream_ns = std::max(prediction.issue_ns, prediction.dram_ns);
+  if (slices_limit(load)) {
+    const double sectors = static_cast<double>(load.updates) * sectors_per_update(load);
+    stream_ns = std::max(stream_ns, sectors / profile.slice_sectors_per_ns);
+  }
+  return stream_ns + (1 - staying) * sweep.cold_ns;
+}
+
+ContentionBound bound_of(const ContentionPrediction& p, double stream_ns, bool slices_limit) {
+  const double longest = std::max(stream_ns, p.hottest_address_ns);
+  if (longest < p.launch_ns - p.host_launch_ns) return ContentionBound::kLaunch;
+  if (p.hottest_address_ns > stream_ns) return ContentionBound::kHottestAddress;
+  if (slices_limit && p.slice_throughput_ns > std::max(p.issue_ns, p.dram_ns))
+    return ContentionBound::kSliceThroughput;
+  return p.issue_ns >= p.dram_ns ? ContentionBound::kIssue : ContentionBound::kDram;
+}
+
+/// What the hottest rows cost at most: all rows in flight wait for them, and one slice serves them.
+double most_hot_ns(const ScatterLoad& load, const ContentionProfile& profile) {
+  const SweepConstants& sweep = profile.sweep->constants;
+  const HotRows hot = hot_rows(load);
+  const double lanes = static_cast<double>(lanes_per_word(load));
+  if (load.path != InstructionPath::kCas)
+    return std::max(hot.updates * sweep.same_sector_ns,
+                    hot.updates * static_cast<double>(sectors_per_row(load)) * sweep.sector_ns);
+  if (hot.updates <= 1) return 0;
+  const double waiting = std::max(rows_in_flight(load, profile) / hot.rows, 1.0);
+  const double retries =
+      std::min(hot.rows * hot.share, 1.0) * sweep.retry_scale * std::pow(waiting, sweep.retry_exponent);
+  return std::max(sweep.cas_sector_ns * cas_sectors(load) * retries, hot.updates * lanes * sweep.success_ns);
 }
 
 }  // namespace
 
 ContentionPrediction predict_swept(const ScatterLoad& load, const ContentionProfile& profile) {
   const SweepConstants& sweep = profile.sweep->constants;
-  const bool cas = load.path == InstructionPath::kCas;
   ContentionPrediction prediction;
   prediction.host_launch_ns = sweep.host_launch_ns;
   prediction.launch_ns = prediction.time_ns = sweep.launch_ns + sweep.host_launch_ns;
   prediction.words = checked_multiply(load.rows_touched, ceil_divide(row_bytes(load), 4), "addresses");
   if (load.updates == 0) return prediction;
-  const double cold = cold_share(load, sweep);
-  prediction.issue_ns = cold * static_cast<double>(warp_instructions(load)) *
-                        load.issue_ns.value_or(cas ? sweep.issue_cas_ns : sweep.issue_red_ns);
-  prediction.dram_bytes = load.streamed_bytes + returning_bytes(load, sweep);
-  prediction.dram_ns = cold * prediction.dram_bytes / sweep.dram_bytes_per_ns;
-  const double stream_ns = std::max(prediction.issue_ns, prediction.dram_ns);
-  if (cas) {
+  const double stream_ns = add_stream(load, profile, prediction);
+  if (load.path == InstructionPath::kCas) {
     add_compare_and_swap(load, profile, stream_ns, prediction);
   } else {
     add_reductions(load, sweep, stream_ns, prediction);
@@ -178,15 +239,30 @@ ContentionPrediction predict_swept(const ScatterLoad& load, const ContentionProf
   prediction.slice_throughput_ns = static_cast<double>(sectors) / profile.slice_sectors_per_ns;
   prediction.service_ns_per_update =
       prediction.hottest_address_ns / static_cast<double>(load.serial_multiplicity);
-  prediction.bound = prediction.hottest_address_ns > stream_ns   ? ContentionBound::kHottestAddress
-                     : prediction.issue_ns >= prediction.dram_ns ? ContentionBound::kIssue
-                                                                 : ContentionBound::kDram;
+  prediction.bound = bound_of(prediction, stream_ns, slices_limit(load));
   return prediction;
+}
+
+std::optional<TimeInterval> swept_interval(const ScatterLoad& load, const ContentionProfile& profile,
+                                           const ContentionPrediction& prediction,
+                                           const CalibrationError& error) {
+  if (!error.unfitted_worst_ratio || load.updates == 0) return std::nullopt;
+  const double worst = *error.unfitted_worst_ratio, time_ns = prediction.time_ns;
+  if (!error.outside.empty()) {
+    ContentionPrediction stream;
+    const double alone = prediction.launch_ns + add_stream(load, profile, stream);
+    return TimeInterval{alone / worst, std::max(alone + most_hot_ns(load, profile), time_ns) * worst};
+  }
+  if (error.kind != ScatterKind::kLongCollapse) return TimeInterval{time_ns / worst, time_ns * worst};
+  const double one_slice = prediction.hottest_address_ns / server_share(load, profile.sweep->constants);
+  const double rest = time_ns - prediction.hottest_address_ns, mean = *error.unfitted_mean_ratio;
+  return TimeInterval{(rest + one_slice * spread_share(load)) / mean, (rest + one_slice) * mean};
 }
 
 ScatterKind kind_of(const ScatterLoad& load, const ContentionPrediction& prediction) {
   if (prediction.bound != ContentionBound::kHottestAddress) return ScatterKind::kStream;
-  return load.path == InstructionPath::kCas ? ScatterKind::kCollapse : ScatterKind::kReduction;
+  if (load.path != InstructionPath::kCas) return ScatterKind::kReduction;
+  return row_bytes(load) > kServedRowBytes ? ScatterKind::kLongCollapse : ScatterKind::kCollapse;
 }
 
 std::vector<std::string> outside_sweep(const ScatterLoad& load, const ContentionSweep& sweep) {

@@ -24,6 +24,8 @@ std::string limit_of(const study::ScatterAnswer& answer) {
       return "the SMs issue additions as fast as they can";
     case ContentionBound::kDram:
       return "DRAM moves bytes as fast as it can";
+    case ContentionBound::kLaunch:
+      return "the launch takes longer than the additions";
   }
   return "";
 }
@@ -32,7 +34,7 @@ std::string certainty_of(const std::optional<CalibrationError>& error) {
   if (!error) return "the error is not asked for";
   if (!error->outside.empty())
     return "this lies outside of what was measured (" + joined(error->outside, ", ") +
-           "), so the error is unknown";
+           "), so only an interval is known";
   if (!error->unfitted_worst_ratio) return "nothing was measured that the constants were not fitted to";
   return fmt::format("times of {} runs not fitted are off by {:.2f}x on average, {:.2f}x at worst",
                      error->unfitted_points, *error->unfitted_mean_ratio, *error->unfitted_worst_ratio);

@@ -77,6 +77,9 @@ ScatterLoad load_of(const ScatterQuestion& question, const Lowering& lowering) {
   load.values = question.values;
   load.prior_runs = question.prior_runs;
   choose_path(question.path, lowering, load);
+  if (const auto* distribution = std::get_if<IndexDistribution>(&question.source)) {
+    if (const auto* hot = std::get_if<HotRows>(distribution)) load.turn_rows = hot->count;
+  }
   return load;
 }
 
@@ -84,10 +87,8 @@ ScatterLoad load_of(const ScatterQuestion& question, const Lowering& lowering) {
 CalibrationError error_of(const ScatterAnswer& answer) {
   const ContentionProfile& profile = answer.profile;
   if (!profile.sweep) return calibration_error(profile, contention_points());
-  CalibrationError error = calibration_error(*profile.sweep, answer.cost.load, answer.cost.prediction);
-  if (answer.question.construct != profile.sweep->construct || answer.question.path)
-    error.outside.emplace_back("construct");
-  return error;
+  const bool other = answer.question.construct != profile.sweep->construct || answer.question.path;
+  return calibration_error(profile, answer.cost.load, answer.cost.prediction, other);
 }
 
 }  // namespace

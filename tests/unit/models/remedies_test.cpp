@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -105,6 +106,59 @@ TEST_CASE("pre-reduction also ends the retries of updates that come close togeth
   CHECK(time_of(close, "warp-pre-reduction") == time_of(remedies(31), "warp-pre-reduction"));
   CHECK(time_of(close, "block-pre-reduction") == time_of(remedies(3), "block-pre-reduction"));
   CHECK(time_of(remedies(2), "block-pre-reduction") < time_of(close, "block-pre-reduction"));
+}
+
+/// An H200 whose own kernels cost round numbers.
+ContentionProfile round_costs() {
+  ContentionProfile profile = profile_of("h200");
+  profile.sweep->constants.host_launch_ns = 0;
+  profile.sweep->remedies = RemedyCosts{.launch_ns = 1000,
+                                        .half_bytes_per_ns = 2,
+                                        .fp32_bytes_per_ns = 4,
+                                        .sort_ns = 50000,
+                                        .sort_update_ns = 3,
+                                        .sum_ns = 2,
+                                        .write_ns = 5,
+                                        .join_ns = 400,
+                                        .loop_rows = 1};
+  return profile;
+}
+
+TEST_CASE("a sort costs its launches, its updates, and the blocks of the hottest row one after the other") {
+  ScatterLoad load = one_row(6400, Dtype::kBf16, InstructionPath::kCas);
+  load.width = 64;
+  load.rows_touched = 10;
+  const auto sort_ns = [&] {
+    return time_of(compare_remedies(load, 1000, round_costs(), builtin_lowerings(), "sm90", costs_of("h200")),
+                   "sort-pre-reduction");
+  };
+  // Two warps a row: 6,400 updates of 3 + 2 * 2 ns, ten rows of 2 * 5 ns. The hottest row fills 100 blocks of
+  // 64, of which 99 are joined to the first.
+  CHECK(sort_ns() == 50000 + 6400 * (3 + 4) + 10 * 10 + 99 * 400);
+  load.max_multiplicity = 64;  // one block: nothing to join
+  CHECK(sort_ns() == 50000 + 6400 * (3 + 4) + 10 * 10);
+}
+
+TEST_CASE("private copies begin from zero, and do not part rows that are visited in turn") {
+  ScatterLoad load = one_row(65536, Dtype::kBf16, InstructionPath::kCas);
+  load.width = 256;
+  load.rows_touched = load.hottest_rows = 64;
+  load.max_multiplicity = load.serial_multiplicity = 1024;
+  load.prior_runs = 13;
+  const auto private_ns = [&](std::int64_t turn_rows) {
+    load.turn_rows = turn_rows;
+    return time_of(compare_remedies(load, 1000, round_costs(), builtin_lowerings(), "sm90", costs_of("h200")),
+                   "private-copies-8");
+  };
+  // A CTA has 512 elements, two updates: update u comes to copy u / 2 % 8, and row u % 64 to one copy always.
+  ScatterLoad alone = load;
+  alone.prior_runs = 0;
+  // Copies are zeroed, read, and added to the destination: 18 times its 512,000 bytes, at 2 a ns.
+  const double copying = 18 * 1000 * 512 / 2.0 + 2 * 1000;
+  CHECK(std::abs(private_ns(64) - (predict_contention(alone, round_costs()).time_ns + copying)) < 1e-6);
+  // 63 rows come to all eight copies, as rows in no order do.
+  CHECK(private_ns(63) == private_ns(0));
+  CHECK(private_ns(0) - copying < (private_ns(64) - copying) / 10);
 }
 
 TEST_CASE("remedies state their memory") {

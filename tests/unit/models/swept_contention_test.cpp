@@ -191,17 +191,93 @@ TEST_CASE("a destination that left the L2 is read and written again") {
 TEST_CASE("an answer carries the error of its kind, and says what was not measured") {
   const ContentionProfile profile = swept_profile();
   const ScatterLoad hot = one_hot_row(3200, 32, Dtype::kFp32, InstructionPath::kCas);
-  const CalibrationError collapse = calibration_error(*profile.sweep, hot, predict_swept(hot, profile));
+  const ContentionPrediction predicted = predict_swept(hot, profile);
+  const CalibrationError collapse = calibration_error(profile, hot, predicted);
   CHECK(collapse.kind == ScatterKind::kCollapse);
   CHECK(collapse.unfitted_worst_ratio == 2.0);
   CHECK(collapse.unfitted_points == 20);
   CHECK(collapse.outside.empty());
+  REQUIRE(collapse.interval.has_value());
+  CHECK(near(collapse.interval->least_ns, predicted.time_ns / 2));
+  CHECK(near(collapse.interval->most_ns, predicted.time_ns * 2));
   ScatterLoad wide = one_hot_row(32, 8192, Dtype::kFp32, InstructionPath::kRed);
   wide.issue_ns = 0;
-  const CalibrationError reduction = calibration_error(*profile.sweep, wide, predict_swept(wide, profile));
+  const CalibrationError reduction = calibration_error(profile, wide, predict_swept(wide, profile));
   CHECK(reduction.kind == ScatterKind::kReduction);
   CHECK_FALSE(reduction.unfitted_worst_ratio.has_value());  // this sweep has no error of that kind
   CHECK(reduction.outside == std::vector<std::string>{"width", "updates"});
+  CHECK_FALSE(reduction.interval.has_value());
+}
+
+TEST_CASE("rows beyond 1 KiB wait at one slice, or at one for each half KiB, and the interval has both") {
+  ContentionProfile profile = swept_profile();
+  profile.sweep->constants.wide_server_exponent = 0.5;
+  profile.sweep->errors.push_back({ScatterKind::kLongCollapse, 5, 6, 3.0, 1.25});
+  // 1,024 fp32 elements: 4 KiB, one row in flight on 1,024 lanes. 3,200 turns: n = 1 - 4 / 6400. 0.5 n
+  // retries of 128 sectors of 5 ns at one slice, half of that in the mean of the logarithms of 1 and 1/4.
+  const ScatterLoad load = one_hot_row(3200, 1024, Dtype::kFp32, InstructionPath::kCas);
+  const double one_slice = 3200 * 0.5 * (1 - 4 / 6400.0) * 128 * 5, stream = 3200 * 32;
+  const ContentionPrediction p = predict_swept(load, profile);
+  CHECK(near(p.hottest_address_ns, one_slice / 2));
+  const CalibrationError error = calibration_error(profile, load, p);
+  CHECK(error.kind == ScatterKind::kLongCollapse);
+  REQUIRE(error.interval.has_value());
+  CHECK(near(error.interval->most_ns, (100 + stream + one_slice) * 1.25));
+  CHECK(near(error.interval->least_ns, (100 + stream + one_slice / 8) / 1.25));
+}
+
+TEST_CASE("outside of what was swept the interval reaches from no wait to all in flight at one row") {
+  const ContentionProfile profile = swept_profile();
+  ScatterLoad load = one_hot_row(3200, 4, Dtype::kFp32, InstructionPath::kCas);
+  load.max_multiplicity = load.serial_multiplicity = 320;
+  const ContentionPrediction p = predict_swept(load, profile);
+  const CalibrationError error = calibration_error(profile, load, p);
+  CHECK(error.outside == std::vector<std::string>{"width"});
+  REQUIRE(error.interval.has_value());
+  // 400 warp instructions of 1 ns. 1,024 lanes hold 256 rows; a tenth of the updates is the hottest row's.
+  CHECK(near(error.interval->least_ns, (100 + 400) / 2.0));
+  CHECK(near(error.interval->most_ns, (100 + 400 + 0.1 * 0.5 * 256 * 3200 * 5) * 2.0));
+  CHECK(error.interval->least_ns < p.time_ns);
+  CHECK(p.time_ns < error.interval->most_ns);
+  const ScatterLoad swept = one_hot_row(3200, 32, Dtype::kFp32, InstructionPath::kCas);
+  const CalibrationError other = calibration_error(profile, swept, predict_swept(swept, profile), true);
+  CHECK(other.outside == std::vector<std::string>{"construct"});
+}
+
+TEST_CASE("reductions are served while the launch is under way, and a run of little else is bound by it") {
+  ContentionProfile profile = swept_profile();
+  profile.sweep->constants.hidden_ns = 50;
+  profile.sweep->constants.overlap = 2;
+  const ScatterLoad load = one_hot_row(10, 64, Dtype::kFp32, InstructionPath::kRed);
+  // 10 updates of 8 sectors of 2 ns beside 50 hidden and 20 issued: the norm, less what is hidden.
+  const ContentionPrediction p = predict_swept(load, profile);
+  CHECK(near(p.time_ns, 100 + std::hypot(160, 50 + 20) - 50));
+  CHECK(p.bound == ContentionBound::kHottestAddress);
+  profile.sweep->constants.launch_ns = 200;
+  CHECK(predict_swept(load, profile).bound == ContentionBound::kLaunch);
+}
+
+TEST_CASE(
+    "a construct of one's own: reductions as fast as slices take them, loops with more rows in flight") {
+  ContentionProfile profile = swept_profile();
+  profile.slice_sectors_per_ns = 2;
+  ScatterLoad load = one_hot_row(1000, 64, Dtype::kFp32, InstructionPath::kRed);
+  load.max_multiplicity = load.serial_multiplicity = 1;
+  load.rows_touched = 1000;
+  CHECK(
+      near(predict_swept(load, profile).time_ns, 100 + 2000 + 16));  // PyTorch's issue, one row at its slice
+  load.issue_ns = 0.1;
+  const ContentionPrediction own = predict_swept(load, profile);
+  CHECK(near(own.time_ns, 100 + 1000 * 8 / 2.0 + 16));
+  CHECK(own.bound == ContentionBound::kSliceThroughput);
+  profile.sweep->remedies.emplace();
+  profile.sweep->remedies->loop_rows = 3;
+  ScatterLoad loop = one_hot_row(3200, 32, Dtype::kFp32, InstructionPath::kCas);
+  loop.issue_ns = 0.1;
+  // 96 rows in flight: n = 96 (1 - 4 / (2 * 3200 / 96)). Its instructions cost what the operator's do.
+  const ContentionPrediction looped = predict_swept(loop, profile);
+  CHECK(near(looped.hottest_address_ns, 3200 * 0.5 * 96 * (1 - 4 * 96 / 6400.0) * 4 * 5));
+  CHECK(near(looped.issue_ns, 3200));
 }
 
 }  // namespace

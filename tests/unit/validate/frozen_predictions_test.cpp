@@ -136,6 +136,111 @@ TEST_CASE("scatters of a second draw: rows to 2 KiB keep both goals, one longer 
   CHECK(sectors.at("scatter half contended").within(1.05) == 57);  // of 100: retries
 }
 
+TEST_CASE(
+    "scatters of a third draw: rows to 2 KiB keep both goals, one row of 3 to 4 KiB gathers or does not") {
+  auto [times, sectors, narrow] = scatter_score("scatter-third", "h200_scatter_third.json");
+  const Ratios& half = times.at("scatter half contended");
+  CHECK(half.sorted.size() == 100);
+  CHECK(half.median() < 1.14);  // the goal: 1.3
+  CHECK(half.within(2) == 96);  // not the goal of 100: 2.1, 2.1, 2.8 and 3.1
+  CHECK(half.worst() < 3.1);
+  CHECK(narrow.sorted.size() == 82);
+  CHECK(narrow.median() < 1.13);
+  CHECK(narrow.worst() < 1.54);
+  CHECK(times.at("scatter fp32 contended").within(1.15) == 24);    // of 30
+  CHECK(times.at("scatter fp32 uniform").within(1.15) == 18);      // of 20
+  CHECK(times.at("scatter half uniform").within(1.15) == 23);      // of 25
+  CHECK(sectors.at("scatter fp32 uniform").within(1.05) == 20);    // all
+  CHECK(sectors.at("scatter half uniform").within(1.05) == 25);    // all
+  CHECK(sectors.at("scatter fp32 contended").within(1.05) == 30);  // all
+  CHECK(sectors.at("scatter half contended").within(1.05) == 60);  // of 100: retries
+}
+
+TEST_CASE("the intervals that were stated first hold 174 of 175 times, and every one of a long row") {
+  const Json predictions =
+      Json::parse(read_text("predictions", kData + "predictions/h200_scatter_third.json"));
+  std::map<std::string, Json> frozen;
+  for (const Json& row : predictions["rows"]) {
+    ScatterCase point;
+    point.dtype = parse_name<Dtype>(row[0].get<std::string>());
+    point.width = row[1];
+    point.updates = row[2];
+    point.rows = row[3];
+    point.distribution = parse_index_distribution(row[4].get<std::string>());
+    point.seed = row[5];
+    point.queued = true;
+    frozen[point.key()] = row;
+  }
+  std::map<std::string, int> all, inside, beyond_two;
+  for (const Recording& recording : read_recordings(kData + "recordings")) {
+    if (recording.head.suite != "scatter-third") continue;
+    for (const RecordedRow& row : recording.rows) {
+      const Json& said = frozen.at(key_of(row.point));
+      const double ns = row.timing->milliseconds.median * 1e6, time = said[6];
+      const std::string kind = said[11];
+      ++all[kind];
+      const bool holds = said[12].get<double>() <= ns && ns <= said[13].get<double>();
+      inside[kind] += holds ? 1 : 0;
+      if (std::max(time / ns, ns / time) > 2) {
+        ++beyond_two[kind];
+        CHECK(holds);
+      }
+    }
+  }
+  CHECK(all == std::map<std::string, int>{
+                   {"collapse", 56}, {"long-collapse", 16}, {"reduction", 11}, {"stream", 92}});
+  CHECK(inside == std::map<std::string, int>{
+                      {"collapse", 56}, {"long-collapse", 16}, {"reduction", 10}, {"stream", 92}});
+  CHECK(beyond_two == std::map<std::string, int>{{"long-collapse", 4}});
+}
+
+/// Predicted and measured times of the paths of one load.
+struct RemedyTimes {
+  std::map<std::string, double> predicted, measured;
+};
+
+TEST_CASE("of 40 fresh loads the remedy that was predicted to be fastest is, or is close") {
+  std::map<std::string, RemedyTimes> loads;
+  const auto load_of = [](const Json& row) { return row.dump(); };
+  const Json predictions =
+      Json::parse(read_text("predictions", kData + "predictions/h200_remedies_fresh.json"));
+  for (const Json& row : predictions["rows"])
+    loads[load_of({row[1], row[2], row[3], row[4], row[5]})].predicted[row[0]] = row[6];
+  const Json recorded =
+      Json::parse(read_text("recording", kData + "recordings/nvidia-h200-remedies-fresh.json"));
+  for (const Json& row : recorded["rows"]) {
+    const Json& p = row["point"];
+    loads.at(load_of({p["dtype"], p["width"], p["updates"], p["rows"], p["distribution"]}))
+        .measured[p["path"]] = row["time_ms"]["median"].get<double>() * 1e6;
+  }
+  CHECK(loads.size() == 40);
+  int wins = 0, close = 0;
+  double worst = 1;
+  std::map<std::string, Ratios> paths;
+  const auto faster = [](const auto& a, const auto& b) { return a.second < b.second; };
+  for (const auto& [load, times] : loads) {
+    REQUIRE(times.predicted.size() == times.measured.size());
+    for (const auto& [path, ns] : times.predicted) paths[path].add(ns, times.measured.at(path));
+    const auto chosen = std::min_element(times.predicted.begin(), times.predicted.end(), faster)->first;
+    const auto best = std::min_element(times.measured.begin(), times.measured.end(), faster)->second;
+    const double longer = times.measured.at(chosen) / best;
+    wins += longer == 1 ? 1 : 0;
+    close += longer <= 1.05 ? 1 : 0;
+    worst = std::max(worst, longer);
+  }
+  CHECK(wins == 34);
+  CHECK(close == 37);
+  CHECK(worst < 1.33);
+  for (auto& [path, ratios] : paths) ratios.sort();
+  CHECK(paths.at("sorted").within(1.25) == 37);            // of 40; 3 of 60 before it was remade
+  CHECK(paths.at("red-4").within(1.25) == 30);             // of 31
+  CHECK(paths.at("red-16").within(1.25) == 33);            // of 40
+  CHECK(paths.at("fp32-accumulator").within(1.25) == 17);  // of 31: short ones are too fast
+  CHECK(paths.at("private").within(1.25) == 22);           // of 40
+  CHECK(paths.at("scalar").within(1.25) == 16);            // of 29: retries
+  CHECK(paths.at("scalar").worst() < 6.7);
+}
+
 TEST_CASE("deformable attention that was predicted first, and the error that its answers state") {
   std::map<std::string, double> frozen;  // times, by the point's key
   const Json predictions = Json::parse(read_text("predictions", kData + "predictions/h200_msda_blind.json"));

@@ -19,7 +19,7 @@ using namespace natten_sim::validate;
 
 /// Points that constants were fitted to, and points that were predicted with them before they were measured.
 bool counts(const std::string& suite, bool fitted) {
-  if (!fitted) return suite == "scatter-again";
+  if (!fitted) return suite == "scatter-again" || suite == "scatter-third";
   return suite == "scatter" || suite == "scatter-causes" || suite == "scatter-queued";
 }
 

@@ -4,6 +4,7 @@
 #include <natten_sim/study/scatter.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/cases/scatter.hpp>
+#include <natten_sim/validate/compare/bounds.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 
 #include "device_context.hpp"
@@ -98,6 +99,9 @@ std::vector<Prediction> ScatterCase::predict(const Device& device, Fidelity) con
   } else {
     predictions.push_back({"l1_atomic_sectors", kModel, static_cast<double>(counted.atom_sectors), fitted});
   }
+  predictions.push_back(
+      {std::string(kExecutedPath), kModel, static_cast<double>(timed.cost.load.path), fitted});
+  predictions.push_back({std::string(kBound), kModel, static_cast<double>(time.bound), fitted});
   return predictions;
 }
 

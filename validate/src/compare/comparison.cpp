@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 
+#include <natten_sim/validate/compare/bounds.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
 
@@ -65,13 +66,23 @@ std::optional<Spread> measured_of(const RecordedRow& recorded, const std::string
   return counter->second.spread;
 }
 
+/// What a row shows, and for paths and bounds what the whole recording says of it.
+std::optional<Spread> shown_by(const RecordedRow& recorded, const std::string& quantity,
+                               const BusiestRuns& busiest) {
+  if (quantity != kExecutedPath && quantity != kBound) return measured_of(recorded, quantity);
+  const std::optional<double> found =
+      quantity == kBound ? counted_bound(recorded, busiest) : executed_path(recorded);
+  if (!found) return std::nullopt;
+  return Spread{*found, *found, *found, *found};
+}
+
 void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& device, Fidelity fidelity,
-                 Comparison& comparison) {
+                 const BusiestRuns& busiest, Comparison& comparison) {
   const std::string key = key_of(recorded.point);
   if (recorded.status != kMeasured)
     comparison.notes.push_back(suite.name + ": " + key + ": " + recorded.status);
   for (const Prediction& prediction : predict(recorded.point, device, fidelity)) {
-    const std::optional<Spread> measured = measured_of(recorded, prediction.counter);
+    const std::optional<Spread> measured = shown_by(recorded, prediction.counter, busiest);
     if (!measured) continue;
     const Spread& spread = *measured;
     ComparisonRow row;
@@ -84,7 +95,8 @@ void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& 
     row.predicted = prediction.value;
     row.measured = spread.median;
     row.spread = spread.median > 0 ? (spread.largest - spread.smallest) / spread.median : 0;
-    row.deviation = deviation_of(prediction.value, spread.median);
+    row.deviation = is_one_of_several(prediction.counter) ? (prediction.value == spread.median ? 0 : 1)
+                                                          : deviation_of(prediction.value, spread.median);
     row.fitted = prediction.fitted;
     judge(suite, row);
     comparison.rows.push_back(row);
@@ -229,9 +241,10 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
       continue;
     }
     const std::size_t first = comparison.rows.size();
+    const BusiestRuns busiest = busiest_runs(recording);
     for (const RecordedRow& row : recording.rows) {
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(all));
-      compare_row(suite, row, *device, fidelity, comparison);
+      compare_row(suite, row, *device, fidelity, busiest, comparison);
     }
     if (comparison.rows.size() == first && !recording.rows.empty() && fidelity == Fidelity::kClosedForm)
       comparison.notes.push_back(suite.name + ": no closed form answers; a simulation does (fidelity: timed)");

@@ -5,6 +5,7 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/validate/compare/bounds.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
 #include <natten_sim/validate/measure/counters.hpp>
 
@@ -17,7 +18,8 @@ constexpr const char* kReads = "dram_read_bytes";
 }  // namespace
 
 std::string compared_quantity(const std::string& name) {
-  std::vector<std::string> names = {std::string(kSaving), std::string(kLaunchTime)};
+  std::vector<std::string> names = {std::string(kSaving), std::string(kLaunchTime),
+                                    std::string(kExecutedPath), std::string(kBound)};
   std::string known = joined(names);
   for (const CounterSpec& spec : counter_table()) {
     names.emplace_back(spec.label);

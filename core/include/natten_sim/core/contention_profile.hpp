@@ -26,15 +26,17 @@ struct ContentionConstants {
 
 /// What kind of scatter an error was measured on, by what bounds its predicted time.
 enum class ScatterKind {
-  kCollapse,   ///< compare-and-swap, and retries bound
-  kReduction,  ///< red or atom, and the hottest address bounds
-  kStream      ///< issue or DRAM bounds
+  kCollapse,      ///< compare-and-swap, and retries bound
+  kLongCollapse,  ///< the same with rows beyond kServedRowBytes, which several slices may serve
+  kReduction,     ///< red or atom, and the hottest address bounds
+  kStream         ///< launch, issue or DRAM bounds
 };
 
 template <>
 struct NamesOf<ScatterKind> {
   static constexpr const char* kConcept = "kind of scatter";
   static constexpr Name<ScatterKind> kTable[] = {{ScatterKind::kCollapse, "collapse"},
+                                                 {ScatterKind::kLongCollapse, "long-collapse"},
                                                  {ScatterKind::kReduction, "reduction"},
                                                  {ScatterKind::kStream, "stream"}};
 };
@@ -58,6 +60,9 @@ struct SweepConstants {
   double dram_bytes_per_ns = 0;               ///< reached beside scattered rows
   double reuse_bytes = 0;                     ///< stream between two updates of a row that the L2 survives
   double warm_share = 0, warm_bytes = 0;      ///< of a stream that lies in the L2 since the run before
+  double warm_cas_share = 0;                  ///< the same of what a compare-and-swap issues
+  double cold_ns = 0;                         ///< until the first operands come from DRAM
+  double hidden_ns = 0;                       ///< of the launch, while reductions are served already
   double sector_ns = 0;                       ///< one sector of a reduction at its slice
   double same_sector_ns = 0;                  ///< two reductions of the same sector, at least so far apart
   double overlap = 1;                         ///< exponent of the norm that joins slice and stream
@@ -69,9 +74,23 @@ struct SweepConstants {
   double threshold_rows = 0, threshold_exponent = 1;  ///< of several hot rows, below which none gathers
   double turn_exponent = 0;
   double narrow_exponent = 0, wide_exponent = 0, wide_server_exponent = 0;
-  double alone_server = 1;  ///< share of the time, for one row of 2 to 4 KiB that receives everything
   double change_exponent = 0, change_narrow_exponent = 0;
 };
+
+/// What the remedies of `compare_remedies` cost on a device whose own kernels were timed: constants fitted to
+/// the suite `remedies` (scripts/fit_remedies.py). What each multiplies stands there.
+struct RemedyCosts {
+  double launch_ns = 0;  ///< a kernel that follows another one of the same remedy
+  double half_bytes_per_ns = 0, fp32_bytes_per_ns = 0;  ///< zeroing and adding up copies
+  double sort_ns = 0, sort_update_ns = 0;               ///< launches of a sort, and one row number of it
+  double sum_ns = 0;                                    ///< 32 neighbouring elements of one sorted update
+  double write_ns = 0;                                  ///< 32 neighbouring elements of a row that is written
+  double join_ns = 0;    ///< 64 updates of the hottest row, which one thread joins
+  double loop_rows = 1;  ///< rows that wait in a loop of one's own, over those of the swept operator
+};
+
+/// Rows up to here are served by one slice of the L2 at a time.
+inline constexpr std::int64_t kServedRowBytes = 1024;
 
 /// Widths, updates and rows that the sweep covered.
 struct SweepRange {
@@ -85,6 +104,7 @@ struct ContentionSweep {
   SweepConstants constants;
   SweepRange range;
   std::vector<SweepError> errors;  ///< one a kind
+  std::optional<RemedyCosts> remedies;
 };
 
 /// What the catalog knows about a device's atomics, besides its SMs, clock, L2 and DRAM.

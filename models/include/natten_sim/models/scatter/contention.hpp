@@ -31,6 +31,8 @@ struct ScatterLoad {
   std::optional<double> slice_sectors;
   /// Sectors that warps send in one pass over all updates; if absent, those of rows that begin anywhere.
   std::optional<double> sent_sectors;
+  /// Rows that updates visit in strict turn, as `hot:K` does; 0: in no such order.
+  std::int64_t turn_rows = 0;
   std::int64_t width = 1;
   Dtype type = Dtype::kFp32;
   InstructionPath path = InstructionPath::kRed;
@@ -44,7 +46,7 @@ struct ScatterLoad {
   std::optional<double> issue_ns;  ///< cost of a warp instruction over all SMs; if absent, the profile's
 };
 
-enum class ContentionBound { kHottestAddress, kSliceThroughput, kIssue, kDram };
+enum class ContentionBound { kHottestAddress, kSliceThroughput, kIssue, kDram, kLaunch };
 
 template <>
 struct NamesOf<ContentionBound> {
@@ -52,7 +54,8 @@ struct NamesOf<ContentionBound> {
   static constexpr Name<ContentionBound> kTable[] = {{ContentionBound::kHottestAddress, "hottest-address"},
                                                      {ContentionBound::kSliceThroughput, "slice-throughput"},
                                                      {ContentionBound::kIssue, "issue"},
-                                                     {ContentionBound::kDram, "dram"}};
+                                                     {ContentionBound::kDram, "dram"},
+                                                     {ContentionBound::kLaunch, "launch"}};
 };
 
 struct ContentionPrediction {

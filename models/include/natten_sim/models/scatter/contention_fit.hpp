@@ -16,6 +16,11 @@ struct ContentionFit {
   double rms_log_error = 0;   ///< root mean square of ln(predicted / timed) over those points
 };
 
+/// Times between which a run is expected.
+struct TimeInterval {
+  double least_ns = 0, most_ns = 0;
+};
+
 /// How far a device's constants are off on points that none of them was fitted to.
 struct CalibrationError {
   /// The kind of scatter that these points are of; absent for a device that was not swept: all of its points.
@@ -27,6 +32,8 @@ struct CalibrationError {
   std::optional<double>
       unfitted_worst_ratio;  ///< the larger of predicted / timed and its inverse; absent without such a point
   std::optional<double> unfitted_mean_ratio;  ///< geometric mean of the same
+  /// Where the time lies, of a device that was swept (`swept_interval`).
+  std::optional<TimeInterval> interval;
 };
 
 /// The load of a timed scatter_add (torch-scatter-add: red for fp32, cas for 16 bits).
@@ -46,8 +53,10 @@ struct CalibrationError {
 [[nodiscard]] CalibrationError calibration_error(const ContentionProfile& profile,
                                                  const std::vector<ContentionPoint>& points);
 
-/// The error of this prediction's kind, for a profile that was swept. O(1).
-[[nodiscard]] CalibrationError calibration_error(const ContentionSweep& sweep, const ScatterLoad& load,
-                                                 const ContentionPrediction& prediction);
+/// The error of this prediction's kind, for a profile that was swept, whose `construct` is another one
+/// perhaps. O(1).
+[[nodiscard]] CalibrationError calibration_error(const ContentionProfile& profile, const ScatterLoad& load,
+                                                 const ContentionPrediction& prediction,
+                                                 bool other_construct = false);
 
 }  // namespace natten_sim

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <natten_sim/models/scatter/contention.hpp>
+#include <natten_sim/models/scatter/contention_fit.hpp>
 
 namespace natten_sim {
 
@@ -13,12 +14,16 @@ namespace natten_sim {
 ///
 /// *Stream*: the larger of issue (warp instructions) and DRAM: operands, and a row's bytes twice an update,
 /// times exp(-reuse_bytes / stream between two updates of the row), the share that has left the L2. Of a
-/// short stream warm_share * exp(-(stream / warm_bytes)^2) lies in the L2 since the run before and costs
-/// nothing.
+/// stream e = exp(-(stream / warm_bytes)^2) lies in the L2 since the run before: warm_share * e of the DRAM
+/// and of a reduction's issue cost nothing, warm_cas_share * e of a compare-and-swap's, and (1 - e) cold_ns
+/// is added until the first operands come. A construct that reads one row number a row, not an element,
+/// issues its reductions no faster than all slices take them, and its compare-and-swaps as the operator does,
+/// wherever operands lie.
 ///
 /// *Reductions* (`red`, `atom`): the hottest row's slice takes sector_ns a sector, of all rows that it holds,
 /// whatever the instruction's width; two updates of a sector are same_sector_ns apart. Slice and stream join
-/// as the `overlap`-norm of both.
+/// as the `overlap`-norm of slice and hidden_ns + stream, less hidden_ns: the first reductions are served
+/// while the launch is still under way.
 ///
 /// *Compare-and-swap*: sectors that fail are served one by one, cas_sector_ns each, all on the hottest row's
 /// slice. How many fail for each success:
@@ -36,7 +41,7 @@ namespace natten_sim {
 /// other, each `lanes` successes of its word, so with eta = kElementsInTurn * lanes and x = updates / W,
 /// G = 1 - eta / 2x, or x / 2 eta for x < eta. `narrow` and `wide` are powers of the lanes of a warp, and of
 /// the KiB of the L2, that a row fills. `share` of the updates change the word. A word's successes are at
-/// least success_ns apart. A row of 2 to 4 KiB that receives everything spreads over three slices.
+/// least success_ns apart. A loop of one's own has loop_rows times the rows in flight.
 ///
 /// @throws as predict_contention.
 [[nodiscard]] ContentionPrediction predict_swept(const ScatterLoad& load, const ContentionProfile& profile);
@@ -45,6 +50,17 @@ inline constexpr double kElementsInTurn = 4;
 
 /// The kind of scatter whose error is that of this prediction.
 [[nodiscard]] ScatterKind kind_of(const ScatterLoad& load, const ContentionPrediction& prediction);
+
+/// Times between which a run is expected. Of a prediction that was held out for: the time, divided and
+/// multiplied by the worst ratio of its kind. Rows beyond kServedRowBytes are bimodal on the GPU: all that
+/// waits gathers at one slice, or each half KiB is served by one of its own. Their interval has both ends,
+/// widened by the kind's mean ratio. `outside` of what was swept, or for another construct, it reaches from a
+/// run in which no update waits for another to one in which all rows in flight wait for the hottest, at one
+/// slice, each widened by the worst ratio. nullopt when nothing was held out. O(1).
+[[nodiscard]] std::optional<TimeInterval> swept_interval(const ScatterLoad& load,
+                                                         const ContentionProfile& profile,
+                                                         const ContentionPrediction& prediction,
+                                                         const CalibrationError& error);
 
 /// Members of the load that lie outside of what was swept: "width", "updates", "rows". Empty if none does.
 [[nodiscard]] std::vector<std::string> outside_sweep(const ScatterLoad& load, const ContentionSweep& sweep);

@@ -20,7 +20,8 @@ inline constexpr std::string_view kSaving = "dram_read_saving";
   return quantity == kSaving;
 }
 
-/// Returns `name` if it is a counter's label, `kLaunchTime` or `kSaving`. @throws UnknownName with the closest.
+/// Returns `name` if it is a counter's label, `kLaunchTime`, `kSaving`, `kExecutedPath` or `kBound`. @throws
+/// UnknownName with the closest.
 [[nodiscard]] std::string compared_quantity(const std::string& name);
 
 /// One row for each pair and each model that predicts both. `compared` holds the rows of that recording's
