@@ -149,7 +149,7 @@ Options<MsdaQuestion> msda_question_rows() {
             .help = "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [default]"});
   rows.add("--spread", path(&MsdaQuestion::sampling, &MsdaSampling::spread),
            {.value = "PIXELS",
-            .help = "Half edge (uniform) or standard deviation of the offsets [default]",
+            .help = "Half edge (uniform) or standard deviation of the offsets, 0..1000000 [default]",
             .interval = {0, 1e6},
             .accepted = "0..1000000 pixels"});
   rows.add("--seed", path(&MsdaQuestion::sampling, &MsdaSampling::seed),
