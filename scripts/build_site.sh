@@ -20,7 +20,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 mkdir "$scratch/docs"
-cp "$root"/docs/* "$scratch/docs/"
+cp -r "$root"/docs/* "$scratch/docs/"
 sed -e 's|](docs/|](|g' -e 's|](CONTRIBUTING.md)|](contributing.md)|g' -e 's|](CHANGELOG.md)|](changelog.md)|g' \
   -e 's|](LICENSE)|](license.md)|g' -e 's|](CITATION.cff)|](citation.md)|g' "$root/README.md" >"$scratch/docs/index.md"
 sed 's|](docs/|](|g' "$root/CHANGELOG.md" >"$scratch/docs/changelog.md"

@@ -14,10 +14,10 @@ Without arguments all parts, in this order:
   sanitizers  every test but those of whole installs, with address and undefined-behaviour sanitizers
   threads     tests that start threads, with the thread sanitizer
   compilers   g++ -O0, g++ -O3 and clang++ -O3, warnings are errors: the same bytes from all golden scenarios
-  coverage    lines of core, models, sim and search that their tests run (needs gcovr)
+  coverage    lines of core, models, sim and search that unit and property tests run (needs gcovr)
   fuzz        every fuzz target until 1,000,000 inputs each, with both sanitizers; libFuzzer where clang is
-  soak        1,000,000 random cases of the property tests
-  mutants     500 changed lines, and whether a test notices
+  soak        1,000,000 random cases of all property tests
+  mutants     500 changed operators, constants and bounds, and whether a test notices (needs python3-clang)
 Environment: FUZZ_RUNS, SOAK_CASES, MUTANTS change those numbers.
 USAGE
 }
@@ -94,12 +94,7 @@ coverage() {
   local name
   targets=(core_tests io_tests models_tests sim_tests search_tests study_tests)
   for name in tests/property/*_test.cpp; do targets+=("property_$(basename "$name" .cpp)"); done
-  cmake -S . -B build/coverage -G Ninja -DNATTEN_SIM_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug \
-    -DCMAKE_CXX_FLAGS="--coverage -O1 -fno-inline" >"$out/configure.log"
-  cmake --build build/coverage --parallel "$jobs" --target "${targets[@]}" >"$out/build.log" || {
-    tail -n 40 "$out/build.log"
-    return 1
-  }
+  build build/coverage -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" -DNATTEN_SIM_COVERAGE=ON
   find build/coverage -name '*.gcda' -delete
   for name in "${targets[@]}"; do "build/coverage/tests/$name" >"$out/coverage-$name.log" || return 1; done
   for name in core models sim search; do
@@ -136,14 +131,12 @@ fuzz() {
 }
 
 soak() {
-  targets=(all)
+  targets=(soak)
   build build/soak -DCMAKE_BUILD_TYPE=Release
-  scripts/soak.py build/soak --cases "${SOAK_CASES:-1000000}" | tee "$out/soak.txt"
+  build/soak/tests/soak --cases "${SOAK_CASES:-1000000}" | tee "$out/soak.txt"
 }
 
 mutants() {
-  cmake -S . -B build/mutants -G Ninja -DNATTEN_SIM_CUDA=OFF -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_CXX_FLAGS_RELEASE=-O1 >"$out/configure.log"
   scripts/mutate.py build/mutants --count "${MUTANTS:-500}" --list "$out/mutants.jsonl" | tee "$out/mutants.txt"
 }
 

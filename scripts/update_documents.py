@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Renews the outputs that README.md and docs/ show: ```console blocks and <!-- begin: command --> parts.
+"""Renews the outputs that README.md and docs/ show: ```console blocks, <!-- begin: command --> parts, and the
+pictures that ```sh blocks draw by --svg docs/FILE.svg.
 
 usage: scripts/update_documents.py [PROGRAM_FOLDER] [DOCUMENT...]
 
@@ -37,6 +38,16 @@ def renewed(lines, folder):
                     command = " ".join(line.rstrip("\\").strip() for line in lines[first:at + 1])
                     result += output_of(command[2:], folder)
                 at += 1
+        elif line == "```sh":
+            while lines[at] != "```":
+                command, first = lines[at], at
+                while command.endswith("\\"):
+                    at += 1
+                    command = command[:-1] + lines[at].strip()
+                result += lines[first:at + 1]
+                at += 1
+                if " --svg docs/" in command:
+                    output_of(command, folder)
         elif line.startswith("<!-- begin: ") and line.endswith(" -->"):
             blank = lines[at] == ""
             while lines[at] != "<!-- end -->":

@@ -37,7 +37,7 @@ MORE += ["reuse -i 4096 --fidelity timed --device h200 --compare sawtooth", "reu
 MORE += [f"explain tests/golden/ncu/attention-h200.csv{more}" for more in ("", " -i 32768 -n 1 -d 128 --kv-tile 64")]
 MORE += ["diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h100-stream.json --tolerance 5%",
          "diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h200-stream.json"]
-MORE += [f"reproduce {work}" for work in ("gna", "sawtooth", "flash-attention")]
+MORE += [f"reproduce {work}" for work in ("gna", "dash", "sawtooth", "flash-attention", "tiled-attention")]
 # Subcommands that write files of their own instead of answering.
 WRITERS = {"classroom": {"type": "object",
                          "properties": {"first": {"type": "string"},
@@ -135,7 +135,7 @@ def command_lines(program: str) -> list[str]:
 def answer(program: str, line: str) -> dict[str, Any] | None:
     try:
         words = [word for word in shlex.split(line) if word not in ("--csv", "--json", "--ascii", "--markdown", "--quiet")]
-        writes = {"--output", "--emit-table", "--out", "--save", "--report", "--perfetto"}
+        writes = {"--output", "--emit-table", "--out", "--save", "--report", "--perfetto", "--pages", "--html"}
         if any(word in writes or word.startswith("--svg") or word.startswith("--emit-") for word in words):
             return None
         done = subprocess.run([program, *words, "--json"], capture_output=True, text=True, cwd=ROOT, timeout=20,

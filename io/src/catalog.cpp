@@ -335,6 +335,8 @@ const Catalog& builtin_catalog() {
 
 std::string_view published_gna_figures() { return embedded::gna_dissertation; }
 std::string_view published_sawtooth_figures() { return embedded::sawtooth; }
+std::string_view published_tiled_attention_figures() { return embedded::tiled_attention; }
+std::string_view measured_beside_figures() { return embedded::measured_beside; }
 
 std::string_view published_dash_figures() { return embedded::dash; }
 std::string_view published_determinism_figures() { return embedded::flash_attention_determinism; }

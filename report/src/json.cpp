@@ -35,9 +35,14 @@ Json wide_integer(Int128 value) {
   return Json::of_digits(digits);
 }
 
+std::string schema_name(const std::string& subcommand) {
+  // reproduce/1 had the numbers as texts.
+  return "natten-sim." + subcommand + (subcommand == "reproduce" ? "/2" : "/1");
+}
+
 std::string envelope(const std::string& subcommand, Json input, Json result) {
   Json object;
-  object["schema"] = "natten-sim." + subcommand + "/1";
+  object["schema"] = schema_name(subcommand);
   object["version"] = version();
   object["input"] = std::move(input);
   object["result"] = std::move(result);

@@ -13,27 +13,45 @@ using validate::Verdict;
 /// A known miss here is a deviation between two publications, not between model and machine.
 const char* published_verdict(const PublishedRow& row) {
   if (row.verdict == Verdict::kWithin && row.by_construction) return "by construction";
+  if (row.verdict == Verdict::kNoTolerance) return row.ours_value ? "not judged" : "not predicted";
   return row.verdict == Verdict::kKnownMiss ? "known deviation" : to_string(row.verdict);
 }
 
 std::string deviation_cell(const PublishedRow& row) {
   if (row.relative)
     return fmt::format("{:+.1f}%{}", 100 * row.deviation, row.fitted.value_or(false) ? " fitted" : "");
+  if (row.verdict == Verdict::kNoTolerance) {
+    const std::optional<double> relative = deviation_relative(row);
+    return relative ? fmt::format("{:+.1f}%", 100 * *relative) : "-";
+  }
   const bool numeric = row.tolerance > 0 || row.deviation != 0;
   return numeric ? fmt::format("{:+.4f}", row.deviation) : "0";
 }
 
+/// The same keys for every row: a line of a tidy table. What is unknown is null.
 Json published_row(const PublishedRow& row) {
-  Json json{{"figure", row.figure},
-            {"item", row.item},
-            {"published", row.published},
-            {"ours", row.ours},
-            {"deviation", row.deviation},
-            {"tolerance", row.tolerance},
-            {"verdict", published_verdict(row)},
-            {"note", row.note}};
-  if (row.fitted) json["fitted"] = *row.fitted;
-  return json;
+  const auto& measured = row.measured;
+  return {{"work", row.work},
+          {"figure", row.figure},
+          {"item", row.item},
+          {"series", row.place.series},
+          {"axis", row.place.axis},
+          {"axis_value", nullable(row.place.at)},
+          {"unit", row.place.unit},
+          {"published", nullable(row.published_value)},
+          {"ours", nullable(row.ours_value)},
+          {"measured", measured ? Json(measured->value) : Json()},
+          {"measured_on", measured ? measured->device : ""},
+          {"recording", measured ? measured->recording : ""},
+          {"deviation_relative", nullable(deviation_relative(row))},
+          {"deviation", row.deviation},
+          {"tolerance", row.tolerance},
+          {"verdict", published_verdict(row)},
+          {"fitted", nullable(row.fitted)},
+          {"published_text", row.published},
+          {"ours_text", row.ours},
+          {"source", row.source},
+          {"note", row.note}};
 }
 
 }  // namespace
@@ -49,12 +67,21 @@ std::size_t count_by_construction(const std::vector<PublishedRow>& rows) {
   }));
 }
 
+std::size_t count_judged(const std::vector<PublishedRow>& rows) {
+  return static_cast<std::size_t>(
+             std::count_if(rows.begin(), rows.end(),
+                           [](const PublishedRow& row) { return row.verdict != Verdict::kNoTolerance; })) -
+         count_by_construction(rows);
+}
+
 std::string published_summary(const std::vector<PublishedRow>& rows) {
-  const std::size_t constant = count_by_construction(rows);
-  const std::string counted =
-      fmt::format("{} figures, {} out of tolerance", rows.size() - constant, count_outside(rows));
-  if (constant == 0) return counted;
-  return counted + fmt::format("; {} more agree by construction: ours is a constant there", constant);
+  const std::size_t constant = count_by_construction(rows), judged = count_judged(rows);
+  std::string text = fmt::format("{} figures, {} out of tolerance", judged, count_outside(rows));
+  if (constant > 0)
+    text += fmt::format("; {} more agree by construction: ours is a constant there", constant);
+  if (judged + constant < rows.size())
+    text += fmt::format("; {} more are shown and not judged", rows.size() - judged - constant);
+  return text;
 }
 
 std::vector<Json> published_rows(const std::vector<PublishedRow>& rows) {

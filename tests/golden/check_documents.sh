@@ -3,6 +3,7 @@
 #   ```console blocks: "$ command" lines followed by their exact stdout
 #   (a command whose line ends in \ goes on in the next, here and below)
 #   ```sh blocks: every command exits 0; one that draws docs/FILE.svg draws exactly the picture that is there
+#   ![text](FILE.svg): some command draws it
 #   <!-- path --> before a ```cpp block: the block is that file
 #   <!-- begin: command --> .. <!-- end -->: the lines between are the command's stdout
 #   lines indented by four spaces that begin with a command: as ```sh
@@ -140,6 +141,11 @@ for document in README.md docs/*.md; do
     esac
     before=$line
   done <"$document"
+done
+# Every picture of a page is drawn by a command of some page, so that none outlives the program that drew it.
+for picture in $(sed -n 's/^!\[.*\](\([^/)]*\.svg\))$/\1/p' docs/*.md | sort -u); do
+  grep -q -- "--svg docs/$picture" docs/*.md || fail "docs/$picture is shown, and no command of a page draws it"
+  checked=$((checked + 1))
 done
 printf 'not run here: %s\n' "${measured[@]}"
 printf '%d commands and snippets checked, %d held by other tests, %d measured elsewhere, %d failed\n' "$checked" "$elsewhere" "${#measured[@]}" \

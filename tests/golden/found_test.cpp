@@ -61,6 +61,41 @@ TEST_CASE("text that is no UTF-8 is bad input, and what is said of it is UTF-8")
   }
 }
 
+TEST_CASE("a path that is no UTF-8 is a path: it is read, written, refused by name, and JSON stays JSON") {
+  const std::string folder = scratch_folder(), odd = folder + "/\xff\xc3";
+  write_text(odd + ".txt", "0\n1\n1\n");
+  const auto done = run("atomics --distribution 'file:" + odd + ".txt' --json");
+  INFO(done.err);
+  REQUIRE(done.exit_code == 0);
+  CHECK(Json::parse(done.out).at("result").at("max_multiplicity") == 2);
+  CHECK_NOTHROW(Json::parse(done.out).dump());  // throws on bytes that are no UTF-8
+  CHECK(run("list presets --csv --output '" + odd + ".csv'").exit_code == 0);
+  CHECK(read_text(odd + ".csv") == run("list presets --csv").out);
+  for (const std::string line : {"count -i 64 --config ", "count -i 64 --preset-file ", "schedule --table ",
+                                 "schedule --mask ", "validate --recorded ", "diff a.json ",
+                                 "list devices --device-file ", "count -i 64 --costs "}) {
+    const auto refused = run(line + "'" + odd + ".none'");
+    INFO(line << refused.err);
+    CHECK(refused.exit_code == 2);
+    CHECK_NOTHROW(Json(refused.err).dump());
+  }
+}
+
+TEST_CASE("SMs times CTAs an SM are counted without overflow, and the product has a bound") {
+  const std::string folder = scratch_folder(), path = folder + "/devices.json";
+  write_text(path, R"({"schema": "natten-sim.devices/1", "devices": [{"name": "wide", "arch": "sm90",
+    "default_backend": "hopper-fna", "sms": {"value": 1048576, "measured": false, "source": "made up"}}]})");
+  const std::string device = " --device wide --device-file " + path;
+  CHECK(run("schedule --q-tiles 4 --algorithm spt" + device).exit_code == 0);  // 2^20 workers
+  // 2^20 SMs times 32 CTAs are 2^25 workers.
+  check_refused("schedule --q-tiles 4 --ctas-per-sm 32" + device, {"workers", "33554432", "1..1048576"});
+  check_refused("reuse -i 64 --ctas-per-sm 32" + device, {"workers", "33554432", "1..1048576"});
+  for (const std::string line : {"schedule --q-tiles 4", "reuse -i 64"}) {
+    for (const std::string ctas : {"33", "4096", "2147483647"})
+      check_refused(line + " --ctas-per-sm " + ctas + device, {"ctas-per-sm", "1..32"});
+  }
+}
+
 TEST_CASE("a message stays short, and is cut between characters, however long what it quotes is") {
   std::string accents;
   for (int i = 0; i < 40'000; ++i) accents += "\u00e9";

@@ -23,7 +23,8 @@ TEST_CASE(
     const std::string item = row["item"].get<std::string>();
     if (item.find("stride ladder") != std::string::npos) {
       ++ladders;
-      CHECK(row["published"] == row["ours"]);
+      CHECK(row["published_text"] == row["ours_text"]);
+      CHECK(row["published"].is_null());  // a text is no number
     } else if (item.find("dense, stride") != std::string::npos) {
       ++end_to_end;
       CHECK(row["tolerance"] == 0.0075);
@@ -70,7 +71,7 @@ TEST_CASE("FlashAttention-3's deterministic backward: the stored fit repeats, an
     const bool outside = std::abs(row["deviation"].get<double>()) > row["tolerance"].get<double>();
     CHECK((row["verdict"] == "known deviation") == outside);
     if (outside) CHECK(!row["note"].get<std::string>().empty());
-    ours[figure].push_back(std::stod(row["ours"].get<std::string>()));
+    if (row["ours"].is_number()) ours[figure].push_back(row["ours"].get<double>());
   }
   CHECK(fitted == 3);
   // Two ratios rank: descending (464.0) below SPT (474.0), ascending (361.3) far below both.
@@ -117,7 +118,7 @@ TEST_CASE("FlashAttention's pull requests: slowdowns by determinism, and every m
                                      {"H20, 16 heads of 128 over 4, 16,384 tokens", 16.295 / 3.059}}) {
     const Json& row = *with_latencies.at(item + ", slowdown");
     INFO(item);
-    const double ours = std::stod(row["ours"].get<std::string>());
+    const double ours = row["ours"].get<double>();
     CHECK(ours / theirs == Approx(1).margin(0.15));
     CHECK(row["note"].get<std::string>().find("mask not stated") == 0);
   }
@@ -129,7 +130,7 @@ TEST_CASE("FlashAttention's pull requests: slowdowns by determinism, and every m
                                      {"window 2,048 of 4,096, ascending", 1.42},
                                      {"window 2,048 of 4,096, descending", 6.98}}) {
     INFO(item);
-    CHECK(std::stod(with_latencies.at(item + ", slowdown")->at("ours").get<std::string>()) / (1 + more) ==
+    CHECK(with_latencies.at(item + ", slowdown")->at("ours").get<double>() / (1 + more) ==
           Approx(1).margin(0.25));
   }
 }
@@ -142,9 +143,13 @@ TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a state
   std::map<std::string, int> unfitted;
   double logs = 0;
   int cas_cells = 0;
+  std::size_t judged = 0;
   for (const Json& row : rows) {
     INFO(row.dump());
     CHECK(row["verdict"] != "OUT OF TOLERANCE");
+    // Tables 4, 7 and 13 repeat cells of tables 10 and 11; table 12 is rounding.
+    if (row["verdict"] == "not judged" || row["verdict"] == "not predicted") continue;
+    ++judged;
     REQUIRE(row.contains("fitted"));
     // Goals, recomputed: 1.5x either way under collapse and for proxies, where half is as far off as twice.
     const double ratio = 1 + row["deviation"].get<double>(), tolerance = row["tolerance"].get<double>();
@@ -167,7 +172,7 @@ TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a state
       ++cas_cells;
     }
   }
-  CHECK(rows.size() == 380);
+  CHECK(judged == 380);
   CHECK(used.size() == known.size());  // no reason is left for a miss that is none any more
   // 276 and 38 while 12 cells of an H200 were fitted. Its constants come from a sweep of another one since.
   CHECK(unfitted["by construction"] == 183);  // host latencies: no evidence

@@ -153,10 +153,10 @@ TEST_CASE("the Sawtooth paper's numbers are reproduced, and what is not is known
     INFO(row.dump());
     CHECK(row["verdict"] != "OUT OF TOLERANCE");
     if (row["figure"] == "table 2") {
-      CHECK(row["published"] == row["ours"]);
+      CHECK(row["published"].get<double>() == row["ours"].get<double>());
       ++exact;
     }
-    if (row["figure"] == "section 4.3.1") {
+    if (row["figure"] == "figure 9" && !row["published"].is_null()) {
       CHECK(row["verdict"] == "within");
       ++within;
     }

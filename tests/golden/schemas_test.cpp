@@ -29,11 +29,15 @@ const std::vector<Format> kFormats = {
     {"schedule-table-2", "schedule --table FILE", "makespan"},
     {"msda-configs-1", "msda --workload FILE", "B1_640_d256_L4"},
     {"recording-1", "validate --recorded FOLDER", "reuse"},
+    // Drawn against our times of the same problems: schemas/beside/tiles.json.
+    {"sdpa-recording-1", "validate --recorded FOLDER --view heat-map", "128x128x1"},
 };
 
 natten_sim::test::Run run_with(const Format& format, const std::string& text) {
   const std::string folder = scratch_folder(), path = folder + "/" + format.file + ".json";
   write_text(path, text);
+  if (format.file == "sdpa-recording-1")
+    write_text(folder + "/tiles.json", read_text(kSchemas / "beside/tiles.json"));
   std::string line = format.line;
   if (const auto at = line.find("FILE"); at != std::string::npos) line.replace(at, 4, path);
   if (const auto at = line.find("FOLDER"); at != std::string::npos) line.replace(at, 6, folder);

@@ -48,6 +48,7 @@ struct OptionSpec {
   std::string help;
   int max_values = 1;   ///< 4 for one value an axis
   std::string choices;  ///< space-separated closed set, for completion and checks; empty: open
+  std::string range = {};  ///< of whole numbers: "1..1024"; empty: any, or no number
   std::vector<std::string> excludes = {};  ///< options before it that exclude it
   std::vector<Need> needs = {};
   RuledOut rules_out = {};  ///< the message names the other option as the one at fault

@@ -142,7 +142,7 @@ void put_options(const Command& command, HelpDetail detail, Page& page) {
   }
   for (const OptionGroup& group : option_groups(command)) {
     page.heading(group.title);
-    for (const OptionSpec* option : group.options) page.entry(spelled(*option), explained(*option));
+    for (const OptionSpec* option : group.options) page.entry(spelled(*option), explained_with_range(*option));
   }
   page.heading("Help");
   page.entry("-h", "Examples and the options to begin with");
@@ -202,6 +202,12 @@ std::string explained(const OptionSpec& option) {
   std::string list;
   for (const std::string& choice : choices) list += (list.empty() ? "" : ", ") + choice;
   return option.help + "; one of " + list;
+}
+
+std::string explained_with_range(const OptionSpec& option) {
+  const std::string text = explained(option);
+  const bool said = option.range.empty() || text.find(option.range) != std::string::npos;
+  return said ? text : text + "; " + option.range;
 }
 
 const ProgramText& program_text() {

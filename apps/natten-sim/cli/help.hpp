@@ -56,6 +56,8 @@ struct CommandGroup {
 [[nodiscard]] std::string spelled(const OptionSpec& option);
 /// Its help, and the values that it takes where the help leaves some out.
 [[nodiscard]] std::string explained(const OptionSpec& option);
+/// And the bounds of whole numbers, as --help and the manual have it.
+[[nodiscard]] std::string explained_with_range(const OptionSpec& option);
 
 /// What the whole program has to say, on all pages of it.
 struct ProgramText {

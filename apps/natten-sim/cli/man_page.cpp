@@ -76,7 +76,7 @@ std::string command_man_page(const Command& command) {
   if (!command.positional.empty()) page += roff_entry(command.positional, command.positional_help);
   for (const OptionGroup& group : option_groups(command)) {
     page += ".SS \"" + roff_text(group.title) + "\"\n";
-    for (const OptionSpec* option : group.options) page += roff_entry(spelled(*option), explained(*option));
+    for (const OptionSpec* option : group.options) page += roff_entry(spelled(*option), explained_with_range(*option));
   }
   if (!command.notes.empty()) page += roff_section("NOTES") + roff_paragraphs(command.notes);
   if (!command.exit_codes.empty()) page += roff_section("EXIT STATUS") + roff_text(command.exit_codes) + "\n";

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/option_range.hpp"
 #include "cli/option_value.hpp"
 
 namespace natten_sim::cli {
@@ -24,6 +25,7 @@ class ValueKind {
   virtual ~ValueKind() = default;
   [[nodiscard]] virtual int max_values() const = 0;
   [[nodiscard]] virtual std::string choices() const = 0;  ///< empty: open
+  [[nodiscard]] virtual std::string range(const About& about) const = 0;  ///< as OptionSpec has it
   virtual void read_words(const std::string& name, const Words& words, const About& about,
                           void* value) const = 0;
   virtual void read_file(const std::string& name, const FileValue& given, const About& about,
@@ -49,6 +51,7 @@ class KindOf final : public ValueKind {
       return {};
     }
   }
+  [[nodiscard]] std::string range(const About& about) const override { return range_of<T>(about); }
   void read_words(const std::string& name, const Words& words, const About& about,
                   void* value) const override {
     *static_cast<T*>(value) = OptionValue<T>::from_words(name, words, about);
@@ -89,6 +92,7 @@ class ChoiceOf final : public ValueKind {
   explicit ChoiceOf(T chosen) : chosen_(std::move(chosen)) {}
   [[nodiscard]] int max_values() const override { return OptionValue<bool>::kMaxValues; }
   [[nodiscard]] std::string choices() const override { return {}; }
+  [[nodiscard]] std::string range(const About&) const override { return {}; }
   void read_words(const std::string&, const Words&, const About&, void* value) const override {
     *static_cast<T*>(value) = chosen_;
   }

@@ -10,6 +10,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/json.hpp>
 
+#include "cli/option_range.hpp"
 #include "cli/values.hpp"
 
 namespace natten_sim::cli {
@@ -334,6 +335,11 @@ OptionSpec spec_of(const std::string& flags, const About& about, int max_values,
           .rules_out = about.rules_out,
           .spellings = spellings_of(flags, about),
           .suggestions = about.suggestions};
+}
+
+std::string range_text(const IntegerBounds& range) {
+  if (range.hi >= std::numeric_limits<std::int64_t>::max()) return {};
+  return std::to_string(range.lo) + ".." + std::to_string(range.hi);
 }
 
 std::string with_default(const std::string& help, const std::function<bool(Json&)>& write) {

@@ -25,6 +25,9 @@ std::set<std::string>& claimed_paths() {
 /// Of this thread; none: what is written goes out.
 thread_local std::string* captured_output = nullptr;
 
+/// Of this thread: standard output has something in place of the answer.
+thread_local bool answer_replaced = false;
+
 /// "about 40 s", or minutes, hours or days when it is more than two of them.
 std::string time_left(double seconds) {
   constexpr double kMinute = 60, kHour = 3600, kDay = 86400;
@@ -110,7 +113,8 @@ void OutputSink::flush() {
 }
 
 void OutputSink::commit() {
-  put(buffer_);
+  const bool left_out = !file_ && std::exchange(answer_replaced, false);
+  if (!left_out) put(buffer_);
   buffer_.clear();
   // The C library may have flushed by itself before, when standard input ran dry.
   if (std::fflush(stream_) != 0 || std::ferror(stream_) != 0) fail();
@@ -145,6 +149,15 @@ void write_output(const OutputFlags& flags, std::string_view text) {
   OutputSink sink(flags.output, OutputSink::Mode::kBuffered);
   sink.write(emphasised(flags, draw::printable(text)));
   sink.commit();
+}
+
+void write_in_place_of_answer(std::string_view text) {
+  if (answer_replaced)
+    throw InvalidParameter("picture", "'-' given twice", "one picture on standard output, others in files");
+  OutputSink sink(std::nullopt, OutputSink::Mode::kBuffered);
+  sink.write(text);
+  sink.commit();
+  answer_replaced = true;
 }
 
 void write_file(const std::string& path, std::string_view text) {

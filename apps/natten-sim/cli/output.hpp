@@ -99,6 +99,10 @@ class CapturedOutput {
 /// and bytes that are no UTF-8 become U+FFFD, so that they cannot steer a terminal.
 void write_output(const OutputFlags& flags, std::string_view text);
 
+/// Writes `text`, such as a picture, to standard output now. What this run would print as its answer is left
+/// out then, unless it goes to a file.
+void write_in_place_of_answer(std::string_view text);
+
 /// Writes `text` to `path`, complete or not at all.
 void write_file(const std::string& path, std::string_view text);
 

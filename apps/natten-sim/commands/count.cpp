@@ -18,6 +18,7 @@
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 #include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
@@ -244,7 +245,7 @@ int run_count(const CountFlags& flags) {
   if constexpr (!kJsonAlone) svg = flags.svg ? report::tile_svg(answer.forward.problem, flags.at_q_tile) : "";
   say_defaults(answer, notes);
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the picture: may be refused
-  if (flags.svg) write_file(*flags.svg, svg);
+  if (flags.svg) write_picture(*flags.svg, svg);
   sink.write(emphasised(flags.output, text));
   sink.commit();
   return kExitDone;

@@ -24,7 +24,7 @@ Options<DiffFlags> diff_rows() {
   rows.positional("files", &F::files, {.help = "Two files: results of --json, recordings, or JSON Lines"}, 2);
   rows.add("--tolerance", &F::tolerance,
            {.value = "X",
-            .help = "Largest relative difference of numbers that agree, as a fraction or in per cent [default]",
+            .help = "Largest relative difference of numbers that agree, as a fraction in 0..1 or in per cent [default]",
             .interval = {0, 1},
             .accepted = "a fraction in 0..1"});
   rows.add("--ignore", &F::ignore,

@@ -11,6 +11,7 @@
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 
 namespace natten_sim::cli {
 
@@ -148,7 +149,7 @@ Options<MsdaQuestion> msda_question_rows() {
             .help = "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [default]"});
   rows.add("--spread", path(&MsdaQuestion::sampling, &MsdaSampling::spread),
            {.value = "PIXELS",
-            .help = "Half edge (uniform) or standard deviation of the offsets [default]",
+            .help = "Half edge (uniform) or standard deviation of the offsets, 0..1000000 [default]",
             .interval = {0, 1e6},
             .accepted = "0..1000000 pixels"});
   rows.add("--seed", path(&MsdaQuestion::sampling, &MsdaSampling::seed),
@@ -207,11 +208,11 @@ std::string render(const MsdaFlags& flags, const MsdaAnswer& answer, const study
 void write_pictures(const MsdaFlags& flags, const MsdaAnswer& answer) {
   const study::MsdaPass& pass = answer.passes.front();
   const std::string& name = answer.question.config.name;
-  if (flags.svg_roofline) write_file(*flags.svg_roofline, report::msda_roofline_svg(answer));
+  if (flags.svg_roofline) write_picture(*flags.svg_roofline, report::msda_roofline_svg(answer));
   if (flags.svg_histogram)
-    write_file(*flags.svg_histogram, report::collision_svg(pass.traffic.collisions, name));
+    write_picture(*flags.svg_histogram, report::collision_svg(pass.traffic.collisions, name));
   if (flags.svg_remedies)
-    write_file(*flags.svg_remedies, report::remedies_svg(*pass.updates->remedies, name));
+    write_picture(*flags.svg_remedies, report::remedies_svg(*pass.updates->remedies, name));
 }
 
 int run_msda(const MsdaFlags& flags) {

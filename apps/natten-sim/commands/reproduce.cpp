@@ -1,5 +1,11 @@
+#include <filesystem>
+
+#include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/draw/panels.hpp>
+#include <natten_sim/report/published_picture.hpp>
 #include <natten_sim/report/published_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/validate/published/published_work.hpp>
@@ -7,14 +13,23 @@
 #include "cli/context.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 
 namespace natten_sim::cli {
 namespace {
 
+using report::PublishedFigure;
+using validate::PublishedRow;
 using validate::PublishedWork;
 
+constexpr const char* kAllWorks = "all";
+
 struct ReproduceFlags {
-  std::optional<std::string> work;  ///< none: the first one
+  std::optional<std::string> work;    ///< none: the first one
+  std::optional<std::string> figure;  ///< none: all of the work
+  std::optional<std::string> svg;     ///< none: no picture
+  std::optional<std::string> pages;   ///< folder; none: no pages
+  std::optional<std::string> html;    ///< none: no page
   bool markdown = false;
   CatalogFiles files;
   OutputFlags output;
@@ -23,6 +38,7 @@ struct ReproduceFlags {
 std::vector<std::string> work_names() {
   std::vector<std::string> names;
   for (const PublishedWork& work : validate::published_works()) names.push_back(work.name);
+  names.emplace_back(kAllWorks);
   return names;
 }
 
@@ -32,10 +48,13 @@ std::string summary_text(const std::vector<validate::PublishedRow>& rows) {
   return report::text_table(table) + "\n" + report::published_summary(rows) + "\n";
 }
 
-std::string render(const ReproduceFlags& flags, const PublishedWork& work,
-                   const std::vector<validate::PublishedRow>& rows) {
-  if (flags.output.json)
-    return report::envelope("reproduce", {{"work", work.name}}, report::published_fields(rows));
+std::string render(const ReproduceFlags& flags, const std::string& work,
+                   const std::vector<PublishedRow>& rows) {
+  if (flags.output.json) {
+    report::Json input = {{"work", work}};
+    if (flags.figure) input["figure"] = *flags.figure;
+    return report::envelope("reproduce", std::move(input), report::published_fields(rows));
+  }
   if (flags.output.csv) {
     const std::vector<report::Json> table = report::published_rows(rows);
     return report::csv_table(table.front(), table);
@@ -43,15 +62,61 @@ std::string render(const ReproduceFlags& flags, const PublishedWork& work,
   return flags.markdown ? report::published_markdown(rows) : summary_text(rows);
 }
 
-int run_reproduce(const ReproduceFlags& flags) {
-  const PublishedWork& work =
-      validate::published_work(flags.work.value_or(validate::published_works().front().name));
-  study::Context context = make_context(flags.files);
-  ProgressBar bar("reproducing", flags.output.quiet);
-  context.progress = bar.callback();
-  const std::vector<validate::PublishedRow> rows = work.reproduce(context);
+/// The works that `name` stands for.
+std::vector<const PublishedWork*> works_of(const std::string& name) {
+  std::vector<const PublishedWork*> works;
+  for (const PublishedWork& work : validate::published_works())
+    if (name == kAllWorks || name == work.name) works.push_back(&work);
+  if (works.empty()) {
+    const std::vector<std::string> names = work_names();
+    throw UnknownName("reproduce", name, closest_name(name, names), joined(names));
+  }
+  return works;
+}
+
+std::vector<PublishedRow> rows_of(const std::vector<const PublishedWork*>& works, study::Context context,
+                                  ProgressBar& bar) {
+  const std::function<void(double)> whole = bar.callback();
+  const auto count = static_cast<double>(works.size());
+  std::vector<PublishedRow> rows;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    if (whole) context.progress = [&, i](double part) { whole((static_cast<double>(i) + part) / count); };
+    std::vector<PublishedRow> more = validate::reproduce_work(*works[i], context);
+    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
   bar.clear();
-  write_output(flags.output, render(flags, work, rows));
+  return rows;
+}
+
+/// All figures of the rows in one picture.
+void draw_figures(const std::string& path, const std::vector<PublishedRow>& rows) {
+  std::vector<draw::Picture> pictures;
+  for (const PublishedFigure& figure : report::published_figures(rows))
+    if (!report::panels_of(figure).empty()) pictures.push_back(report::published_picture(figure));
+  if (pictures.empty()) throw InvalidParameter("--svg", path, "a figure with numbers to draw");
+  write_picture(path, draw::beside(pictures, pictures.size() > 3 ? 2 : 1).svg);
+}
+
+void write_pages(const std::string& folder, const std::vector<PublishedRow>& rows) {
+  std::filesystem::create_directories(folder);
+  const std::vector<PublishedFigure> figures = report::published_figures(rows);
+  for (const PublishedFigure& figure : figures) {
+    const std::string name = folder + "/" + figure.file;
+    write_file(name + ".md", report::published_page(figure));
+    if (!report::panels_of(figure).empty()) write_file(name + ".svg", report::published_picture(figure).svg);
+  }
+  write_file(folder + "/index.md", report::published_index(figures));
+}
+
+int run_reproduce(const ReproduceFlags& flags) {
+  const std::string name = flags.work.value_or(validate::published_works().front().name);
+  ProgressBar bar("reproducing", flags.output.quiet);
+  std::vector<PublishedRow> rows = rows_of(works_of(name), make_context(flags.files), bar);
+  if (flags.figure) rows = validate::rows_of_figure(rows, *flags.figure);
+  if (flags.svg) draw_figures(*flags.svg, rows);
+  if (flags.pages) write_pages(*flags.pages, rows);
+  if (flags.html) write_file(*flags.html, report::published_html(report::published_figures(rows)));
+  write_output(flags.output, render(flags, name, rows));
   return report::count_outside(rows) == 0 ? kExitDone : kExitOutOfTolerance;
 }
 
@@ -59,7 +124,22 @@ Options<ReproduceFlags> reproduce_rows() {
   std::string help;
   for (const PublishedWork& work : validate::published_works())
     help += (help.empty() ? "" : "; ") + work.name + ": " + work.title;
+  help += std::string("; ") + kAllWorks + ": all of them, which takes half a minute";
   Options<ReproduceFlags> rows;
+  rows.add("--figure", &ReproduceFlags::figure,
+           {.value = "NAME", .help = "Only this figure or table, as '4.5' or 'table 4.2'"});
+  rows.add("--svg", &ReproduceFlags::svg,
+           {.value = "FILE",
+            .help = "Draw each figure: published, ours and what was measured here",
+            .echo = Echo::kNever});
+  rows.add("--html", &ReproduceFlags::html,
+           {.value = "FILE",
+            .help = "Write one self-contained page with interactive charts",
+            .echo = Echo::kNever});
+  rows.add("--pages", &ReproduceFlags::pages,
+           {.value = "DIR",
+            .help = "Write a page and a picture of each figure, and an index",
+            .echo = Echo::kNever});
   rows.add("--markdown", &ReproduceFlags::markdown,
            {.help = "A Markdown table", .excludes = {"json", "csv"}});
   rows.include(catalog_rows(), &ReproduceFlags::files);
@@ -77,10 +157,10 @@ Command reproduce_command() {
                   .position = 80,
                   .summary = "Recompute published figures and print the deviation of each"};
   command.group = kMeasuredCommands;
-  command.examples = {"natten-sim reproduce gna",
-                      "natten-sim reproduce dash --csv"};
+  command.examples = {"natten-sim reproduce gna", "natten-sim reproduce gna --figure 4.5 --svg figure.svg",
+                      "natten-sim reproduce all --csv --output published.csv"};
   command.exit_codes = "0 all within tolerance (or a documented deviation), 1 internal error, 2 bad input, 3 out of tolerance.";
-  bind(command, reproduce_rows().essentials({"markdown", "csv", "json"}), run_reproduce);
+  bind(command, reproduce_rows().essentials({"figure", "svg", "csv", "json"}), run_reproduce);
   command.positional_choices = joined(work_names(), " ");
   return command;
 }

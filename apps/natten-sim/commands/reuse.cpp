@@ -5,6 +5,7 @@
 #include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
 
+#include "cli/picture_file.hpp"
 #include "commands/rows/reuse_flags.hpp"
 
 namespace natten_sim::cli {
@@ -101,7 +102,7 @@ int run_reuse(const ReuseFlags& flags) {
   const std::string text = render_reuse(flags, answer, picture, context);
   say_capacity(answer, Notes(flags.output));
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
-  if (flags.svg) write_file(*flags.svg, svg);
+  if (flags.svg) write_picture(*flags.svg, svg);
   sink.write(emphasised(flags.output, text));
   sink.commit();
   return kExitDone;

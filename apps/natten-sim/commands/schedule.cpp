@@ -21,6 +21,7 @@
 #include <natten_sim/report/schedule_report.hpp>
 #include <natten_sim/study/recorded_run.hpp>
 
+#include "cli/picture_file.hpp"
 #include "commands/rows/kernel_schedule_rows.hpp"
 
 namespace natten_sim::cli {
@@ -84,9 +85,10 @@ std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, con
 }
 
 /// The answer, and beside it each file that was asked for. Nothing is put in place before every file could be
-/// opened: one that is refused leaves none.
+/// opened: one that is refused leaves none. `printed`: a picture that stands in place of the answer.
 void write_all(const ScheduleFlags& flags, const std::string& answer,
-               const std::vector<std::pair<std::optional<std::string>, std::string>>& texts) {
+               const std::vector<std::pair<std::optional<std::string>, std::string>>& texts,
+               const std::string& printed = "") {
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
   std::vector<std::unique_ptr<OutputSink>> files;
   for (const auto& [path, text] : texts) {
@@ -95,6 +97,7 @@ void write_all(const ScheduleFlags& flags, const std::string& answer,
     files.back()->write(text);
   }
   for (const std::unique_ptr<OutputSink>& file : files) file->commit();
+  if (!printed.empty()) write_in_place_of_answer(printed);
   sink.write(emphasised(flags.output, answer));
   sink.commit();
 }
@@ -117,12 +120,14 @@ void write_files(const ScheduleFlags& flags, const ScheduleAnswer& answer, const
   const std::string header = flags.emit_header ? schedule_header(study::table_of(name, finished)) : "";
   const std::string binary = flags.emit_binary ? schedule_binary(study::table_of(name, finished)) : "";
   const std::string trace = flags.perfetto ? report::schedule_trace(finished, run) : "";
+  const bool printed = flags.svg == "-";
   write_all(flags, text,
-            {{flags.svg, svg},
+            {{printed ? std::nullopt : flags.svg, flags.svg ? picture_bytes(*flags.svg, svg) : ""},
              {flags.perfetto, trace},
              {flags.emit_table, table},
              {flags.emit_header, header},
-             {flags.emit_binary, binary}});
+             {flags.emit_binary, binary}},
+            printed ? svg : "");
 }
 
 void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,

@@ -5,6 +5,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/result_schemas.hpp>
+#include <natten_sim/report/json.hpp>
 
 #include "cli/invocation.hpp"
 #include "cli/option_value.hpp"
@@ -35,18 +36,17 @@ std::vector<const Command*> commands_with_json() {
 
 /// Of all that --json prints: `input` by the rows of options, `result` by data/result-schemas.json.
 std::string schema_text(const Command& command) {
-  const Json document = {
-      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
-      {"title", "natten-sim " + command.name + " --json"},
-      {"type", "object"},
-      {"properties",
-       {{"id", {{"description", "of the request, in answers of serve"}}},
-        {"schema", {{"const", "natten-sim." + command.name + "/1"}}},
-        {"version", {{"type", "string"}}},
-        {"input", command.input_schema()},
-        {"result", result_schema(command.name)}}},
-      {"required", Json::array({"schema", "version", "input", "result"})},
-      {"additionalProperties", false}};
+  const Json document = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                         {"title", "natten-sim " + command.name + " --json"},
+                         {"type", "object"},
+                         {"properties",
+                          {{"id", {{"description", "of the request, in answers of serve"}}},
+                           {"schema", {{"const", report::schema_name(command.name)}}},
+                           {"version", {{"type", "string"}}},
+                           {"input", command.input_schema()},
+                           {"result", result_schema(command.name)}}},
+                         {"required", Json::array({"schema", "version", "input", "result"})},
+                         {"additionalProperties", false}};
   return json_text(document, JsonLayout::kIndented) + "\n";
 }
 

@@ -15,6 +15,7 @@
 #include "cli/line_source.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/values.hpp"
 #include "commands.hpp"
 #include "sweep/grid.hpp"
@@ -129,12 +130,12 @@ int run_sweep(const SweepFlags& flags) {
   answer_points(grid, invocation, points, flags.jobs.value_or(cores), journal, progress);
 
   const std::vector<Json> rows = sweep_rows(grid, journal.answers());
-  write_output({.output = flags.output}, flags.jsonl ? json_lines(journal) : sweep_csv(rows));
   if (flags.svg) {
     std::string title = "natten-sim";
     for (const std::string& word : flags.subcommand) title += " " + word;
-    write_file(*flags.svg, sweep_svg(title, grid, rows, flags.picture));
+    write_picture(*flags.svg, sweep_svg(title, grid, rows, flags.picture));
   }
+  write_output({.output = flags.output}, flags.jsonl ? json_lines(journal) : sweep_csv(rows));
   const std::int64_t refused = refused_points(journal);
   if (!flags.quiet && !rows.empty()) print_remark(sweep_sentence(grid, rows, flags.picture.y));
   return refused == static_cast<std::int64_t>(rows.size()) ? kExitBadInput : kExitDone;

@@ -19,6 +19,7 @@
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/values.hpp"
 #include "commands/rows/validate_rows.hpp"
 
@@ -114,7 +115,7 @@ int run_view(Job& job) {
   if (!view) throw InvalidParameter("recorded", *job.flags.recorded, kind.needs);
   if (job.flags.svg) {
     if (!view->picture) throw InvalidParameter("svg", name, view_names(", ", true));
-    write_file(*job.flags.svg, view->picture->svg);
+    write_picture(*job.flags.svg, view->picture->svg);
   }
   print(
       job,

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include <natten_sim/report/draw/curve.hpp>
@@ -50,9 +53,10 @@ class SeriesPainter {
     return can_show(plot_.x.scale, point.x) && can_show(plot_.y.scale, point.y);
   }
 
-  [[nodiscard]] std::string path_of(const Series& series) const {
+  [[nodiscard]] std::string path_of(const Series& series) {
     std::string path;
     const Point* before = nullptr;
+    double x_before = 0, y_before = 0;
     for (const Point& point : series.points) {
       if (!shown(point)) {
         before = nullptr;
@@ -63,12 +67,31 @@ class SeriesPainter {
         path += move_to(x, y);
       } else if (series.style == SeriesStyle::kSteps) {
         path += "H" + length_text(x) + "V" + length_text(y);
+        avoid(x_before, y_before, x, y_before);
+        avoid(x, y_before, x, y);
       } else {
         path += line_to(x, y);
+        avoid(x_before, y_before, x, y);
       }
       before = &point;
+      x_before = x;
+      y_before = y;
     }
     return path;
+  }
+
+  /// Keeps labels off a piece of a line, as far as there is room elsewhere.
+  void avoid(double x1, double y1, double x2, double y2) {
+    constexpr double kPiece = 12;
+    const double length = std::hypot(x2 - x1, y2 - y1);
+    const int pieces = static_cast<int>(std::min(length / kPiece, 100.0)) + 1;
+    for (int i = 0; i < pieces; ++i) {
+      const double from = static_cast<double>(i) / pieces, to = (i + 1.0) / pieces;
+      const double xs[] = {x1 + (x2 - x1) * from, x1 + (x2 - x1) * to},
+                   ys[] = {y1 + (y2 - y1) * from, y1 + (y2 - y1) * to};
+      frame_.labels().avoid({std::min(xs[0], xs[1]) - 1, std::min(ys[0], ys[1]) - 1,
+                             std::abs(xs[1] - xs[0]) + 2, std::abs(ys[1] - ys[0]) + 2});
+    }
   }
 
   [[nodiscard]] std::string tooltip(const Series& series, const Point& point) const {

@@ -21,6 +21,9 @@ void draw_key(Document& document, const LegendEntry& entry, double x, double mid
     case LegendKey::kOutline:
       document.rect({x + 3, middle - 5, 12, 10}, {.stroke = entry.paint, .stroke_width = 2});
       return;
+    case LegendKey::kRing:
+      document.symbol(Symbol::kCircle, x + 9, middle, 6, {.stroke = entry.paint, .stroke_width = 2});
+      return;
     case LegendKey::kLine:
       stroke(Dash::kSolid);
       return;

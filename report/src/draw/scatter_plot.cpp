@@ -93,11 +93,11 @@ void draw_points(XyFrame& frame, const ScatterPlot& plot, const std::vector<Tole
       if (!shown(plot, point)) continue;
       Style style{.fill = Paint::category(s), .opacity = 0.85};
       if (is_outside(tolerances, point)) style.stroke = Paint::role(Role::kOutline);
-      frame.document().symbol(
-          static_cast<Symbol>(s % kSymbols), frame.x().place(point.measured),
-          frame.y().place(point.predicted), 3.5, style,
-          fmt::format("{}{}measured {}, predicted {}", point.detail, point.detail.empty() ? "" : ": ",
-                      number_text(point.measured, plot.unit), number_text(point.predicted, plot.unit)));
+      frame.document().symbol(static_cast<Symbol>(s % kSymbols), frame.x().place(point.measured),
+                              frame.y().place(point.predicted), 3.5, style,
+                              fmt::format("{}{}{} {}, {} {}", point.detail, point.detail.empty() ? "" : ": ",
+                                          plot.across, number_text(point.measured, plot.unit), plot.up,
+                                          number_text(point.predicted, plot.unit)));
     }
   }
 }
@@ -129,8 +129,8 @@ Picture render(const ScatterPlot& plot) {
   }
   XyFrame frame({.heading = heading,
                  .legend = legend_of(plot, tolerances, outside > 0),
-                 .x = {.label = "measured" + unit, .scale = plot.scale, .unit = plot.unit},
-                 .y = {.label = "predicted" + unit, .scale = plot.scale, .unit = plot.unit},
+                 .x = {.label = plot.across + unit, .scale = plot.scale, .unit = plot.unit},
+                 .y = {.label = plot.up + unit, .scale = plot.scale, .unit = plot.unit},
                  .xs = range,
                  .ys = range,
                  .marks = {},

@@ -55,7 +55,7 @@ void add_to_curve(CurvePlots& plots, const validate::CurvePlace& place, const st
   series->points.push_back({place.x, y});
 }
 
-void render_long_curves(CurvePlots& plots, std::vector<draw::Picture>& pictures) {
+void add_long_curves(CurvePlots& plots, std::vector<draw::CurvePlot>& found) {
   constexpr std::size_t kMinPoints = 3;
   for (auto& [chart, plot] : plots) {
     std::size_t longest = 0;
@@ -64,7 +64,7 @@ void render_long_curves(CurvePlots& plots, std::vector<draw::Picture>& pictures)
                 [](const draw::Point& a, const draw::Point& b) { return a.x < b.x; });
       longest = std::max(longest, series.points.size());
     }
-    if (longest >= kMinPoints) pictures.push_back(draw::render(plot));
+    if (longest >= kMinPoints) found.push_back(plot);
   }
 }
 
@@ -148,7 +148,7 @@ std::vector<draw::Picture> active_sms_curves(std::span<const validate::ActiveSms
   return pictures;
 }
 
-std::vector<draw::Picture> comparison_plots(const validate::Comparison& comparison) {
+std::vector<draw::ScatterPlot> comparison_plots(const validate::Comparison& comparison) {
   std::map<std::string, draw::ScatterPlot> plots;
   for (const validate::ComparisonRow& row : comparison.rows) {
     draw::ScatterPlot& plot = plots[row.suite + " on " + row.device + ": " + row.counter];
@@ -162,12 +162,12 @@ std::vector<draw::Picture> comparison_plots(const validate::Comparison& comparis
     if (series == plot.series.end()) series = plot.series.insert(series, {row.model, {}});
     series->points.push_back({row.measured, row.predicted, row.point});
   }
-  std::vector<draw::Picture> pictures;
-  for (const auto& [title, plot] : plots) pictures.push_back(draw::render(plot));
-  return pictures;
+  std::vector<draw::ScatterPlot> found;
+  for (const auto& [title, plot] : plots) found.push_back(plot);
+  return found;
 }
 
-std::vector<draw::Picture> recorded_curves(const validate::Recording& recording) {
+std::vector<draw::CurvePlot> recorded_curves(const validate::Recording& recording) {
   CurvePlots reads, rates;
   for (const validate::RecordedRow& row : recording.rows) {
     const std::optional<validate::CurvePlace> place = row.point->curve();
@@ -178,10 +178,10 @@ std::vector<draw::Picture> recorded_curves(const validate::Recording& recording)
     if (const std::optional<double> rate = validate::teraflops(row))
       add_to_curve(rates, *place, "Throughput", "TFLOP/s", *rate);
   }
-  std::vector<draw::Picture> pictures;
-  render_long_curves(reads, pictures);
-  render_long_curves(rates, pictures);
-  return pictures;
+  std::vector<draw::CurvePlot> found;
+  add_long_curves(reads, found);
+  add_long_curves(rates, found);
+  return found;
 }
 
 }  // namespace natten_sim::report

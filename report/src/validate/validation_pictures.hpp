@@ -4,7 +4,9 @@
 #include <span>
 #include <vector>
 
+#include <natten_sim/report/draw/curve.hpp>
 #include <natten_sim/report/draw/panels.hpp>
+#include <natten_sim/report/draw/scatter_plot.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 #include <natten_sim/validate/studies/order_study.hpp>
@@ -28,10 +30,10 @@ namespace natten_sim::report {
     std::span<const validate::ActiveSmsPoint> points, std::span<const validate::StreamCapacity> capacities);
 
 /// Predicted against measured, a plot a counter, suite and device.
-[[nodiscard]] std::vector<draw::Picture> comparison_plots(const validate::Comparison& comparison);
+[[nodiscard]] std::vector<draw::ScatterPlot> comparison_plots(const validate::Comparison& comparison);
 
 /// Curves of a recording's points by Case::curve, of those with three points or more: DRAM reads, then
 /// throughput.
-[[nodiscard]] std::vector<draw::Picture> recorded_curves(const validate::Recording& recording);
+[[nodiscard]] std::vector<draw::CurvePlot> recorded_curves(const validate::Recording& recording);
 
 }  // namespace natten_sim::report

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
@@ -12,7 +13,47 @@ namespace {
 /// How many rows ahead memory is prefetched, since rows are far apart.
 constexpr std::size_t kAhead = 16;
 
+/// Up to so many rows there is nothing to save.
+constexpr std::int64_t kSmallTable = std::int64_t{1} << 16;
+constexpr int kFirstBits = 12;
+
 }  // namespace
+
+RowTally::RowTally(std::int64_t rows) : rows_(rows) {
+  if (rows <= kSmallTable) {
+    array_.resize(static_cast<std::size_t>(rows));
+  } else {
+    table_.resize(std::size_t{1} << kFirstBits);
+    shift_ -= kFirstBits;
+  }
+}
+
+RowTally::Counts& RowTally::inserted(std::int64_t row) {
+  if (2 * (used_ + 1) > table_.size()) {
+    const std::vector<Entry> old = std::move(table_);
+    table_.clear();
+    if (2 * old.size() * sizeof(Entry) >= static_cast<std::size_t>(rows_) * sizeof(Counts)) {
+      array_.resize(static_cast<std::size_t>(rows_));
+      for (const Entry& entry : old) {
+        if (entry.key != 0) array_[entry.key - 1] = entry.counts;
+      }
+      return array_[static_cast<std::size_t>(row)];
+    }
+    table_.resize(2 * old.size());
+    --shift_;
+    for (const Entry& entry : old) {
+      if (entry.key != 0) table_[find(entry.key - 1)] = entry;
+    }
+  }
+  ++used_;
+  Entry& entry = table_[find(row)];
+  entry.key = static_cast<std::uint32_t>(row + 1);
+  return entry.counts;
+}
+
+std::int64_t RowTally::total_of(std::int64_t row) const {
+  return array_.empty() ? table_[find(row)].counts.total : array_[static_cast<std::size_t>(row)].total;
+}
 
 CollisionCount RowTally::result() const {
   CollisionCount result;
@@ -21,23 +62,24 @@ CollisionCount RowTally::result() const {
   result.phases = phases_;
   if (updates_ > 0) result.close_updates = 2 * static_cast<double>(pairs_) / static_cast<double>(updates_);
   std::map<std::int64_t, std::int64_t> histogram;
-  result.touched.resize(rows_.size());
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    const std::int64_t multiplicity = rows_[row].total;
-    if (multiplicity == 0) continue;
+  result.touched.resize(static_cast<std::size_t>(rows_));
+  const auto take = [&](std::int64_t row, std::int64_t multiplicity) {
+    if (multiplicity == 0) return;
     ++result.rows_touched;
-    result.touched[row] = true;
+    result.touched[static_cast<std::size_t>(row)] = true;
     ++histogram[multiplicity];
-    if (multiplicity > result.max_multiplicity) {
+    if (multiplicity > result.max_multiplicity ||
+        (multiplicity == result.max_multiplicity && row < result.hottest_row)) {
       result.max_multiplicity = multiplicity;
-      result.hottest_row = static_cast<std::int64_t>(row);
+      result.hottest_row = row;
     }
-  }
-  const std::int64_t rows = std::ssize(rows_);
+  };
+  for (std::size_t row = 0; row < array_.size(); ++row)
+    take(static_cast<std::int64_t>(row), array_[row].total);
+  for (const Entry& entry : table_) take(static_cast<std::int64_t>(entry.key) - 1, entry.counts.total);
   result.near_first = std::max<std::int64_t>(result.hottest_row - kNearRows, 0);
-  const std::int64_t near_end = std::min(result.hottest_row + kNearRows + 1, rows);
-  for (std::int64_t row = result.near_first; row < near_end; ++row)
-    result.near.push_back(rows_[static_cast<std::size_t>(row)].total);
+  const std::int64_t near_end = std::min(result.hottest_row + kNearRows + 1, rows_);
+  for (std::int64_t row = result.near_first; row < near_end; ++row) result.near.push_back(total_of(row));
   const double most = static_cast<double>(result.max_multiplicity);
   const double as_hot = 0.9 * most - 3 * std::sqrt(most);  // as the header defines it
   for (const auto& [multiplicity, count] : histogram) {

@@ -115,7 +115,7 @@ void fill_attention(const Catalog& catalog, const DeviceNumbers& device, Attenti
   if (!subject.schedule) subject.schedule = kernel ? kernel->schedule : kReuseDefaults.schedule;
   if (!subject.ctas_per_sm) subject.ctas_per_sm = kernel ? kernel->ctas_per_sm : kReuseDefaults.ctas_per_sm;
   require_in("ctas-per-sm", *subject.ctas_per_sm, 1, 32);
-  if (!subject.workers) subject.workers = std::min(kMaxCtas, *question.sms * *subject.ctas_per_sm);
+  if (!subject.workers) subject.workers = *question.sms * *subject.ctas_per_sm;
   require_in("workers", *subject.workers, 1, kMaxCtas);
   attention.schedule = {.schedule = *subject.schedule,
                         .workers = static_cast<std::int32_t>(*subject.workers),

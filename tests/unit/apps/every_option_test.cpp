@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "catch.hpp"
 #include "cli/command_line.hpp"
 #include "cli/command.hpp"
+#include "cli/help.hpp"
 #include "commands.hpp"
 
 namespace {
@@ -160,6 +162,21 @@ TEST_CASE("every option with a value of every subcommand reads it as it stands, 
       CHECK(reached.err.find("no-such-choice") != std::string::npos);
     }
   });
+}
+
+TEST_CASE("where a number is refused for its size, --help and the manual state the bound") {
+  int bounded = 0;
+  for_each_option(false, [&](const Command& command, std::size_t place, const std::string& flag) {
+    const Reached reached = run_with(command, flag + "=9223372036854775806");
+    if (reached.answered) return;
+    const std::regex range("accepted: [a-z ]*(-?[0-9]+\\.\\.[0-9]+)");
+    std::smatch found;
+    if (!std::regex_search(reached.err, found, range)) return;  // no whole number
+    INFO(reached.err);
+    CHECK(explained_with_range(command.options[place]).find(found[1].str()) != std::string::npos);
+    ++bounded;
+  });
+  CHECK(bounded > 50);
 }
 
 }  // namespace

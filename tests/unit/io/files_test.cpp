@@ -1,6 +1,8 @@
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +63,31 @@ TEST_CASE("two writers of one path do not meet: the later commit wins, whole") {
   REQUIRE(first.commit());
   CHECK(read_text("x", path) == "first");
   CHECK(folder.size() == 1);
+}
+
+TEST_CASE("links planted where a temporary file might go are not followed, and its name cannot be guessed") {
+  const FilesFolder folder;
+  put(folder / "victim", "untouched");
+  const std::string own = std::to_string(::getpid());
+  for (const std::string& name : {std::string("a.tmp"), "a.tmp" + own, ".natten-sim-" + own + ".tmp"})
+    fs::create_symlink(folder / "victim", folder / name);
+  const auto temporaries = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder.path)) {
+      if (!entry.is_symlink() && entry.path().extension() == ".tmp") names.insert(entry.path().filename());
+    }
+    return names;
+  };
+  {
+    ReplacedFile first("output", folder / "a"), second("output", folder / "a");
+    const std::set<std::string> names = temporaries();
+    REQUIRE(names.size() == 2);  // 128 random bits each
+    for (const std::string& name : names) CHECK(name.size() == std::string(".natten-sim-.tmp").size() + 32);
+  }
+  CHECK(temporaries().empty());
+  replace(folder / "a", "new");
+  CHECK(read_text("x", folder / "a") == "new");
+  CHECK(read_text("x", folder / "victim") == "untouched");
 }
 
 TEST_CASE("permissions of the old file and links are kept") {

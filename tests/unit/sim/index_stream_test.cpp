@@ -257,4 +257,40 @@ TEST_CASE("the serial multiplicity follows the hottest row as it changes") {
   CHECK(count.hottest_rows == 3);
 }
 
+TEST_CASE("counts of a table of few or many rows are the same, before and after it becomes an array") {
+  // Of 70,000 rows an array is no larger from 16,384 touched ones on; of 2^28 it never is here.
+  for (const std::int64_t rows : {std::int64_t{70000}, kMaxRows}) {
+    for (const std::int64_t updates : {1, 3000, 150000}) {
+      std::map<std::int64_t, std::int64_t> expected;
+      RowTally tally(rows);
+      const std::int64_t step = rows / 70000;
+      for (std::int64_t i = 0; i < updates; ++i) {
+        const std::int64_t row = random_below(random_bits(5, static_cast<std::uint64_t>(i)), 70000) * step;
+        ++expected[row];
+        tally.add(row);
+      }
+      const CollisionCount count = tally.result();
+      INFO(rows << " rows, " << updates << " updates");
+      std::map<std::int64_t, std::int64_t> histogram;
+      std::int64_t most = 0, hottest = 0;
+      for (const auto& [row, times] : expected) {
+        ++histogram[times];
+        if (times > most) most = times, hottest = row;
+        REQUIRE(count.touched[static_cast<std::size_t>(row)]);
+      }
+      CHECK(count.updates == updates);
+      CHECK(count.rows_touched == std::ssize(expected));
+      CHECK(count.max_multiplicity == most);
+      CHECK(count.hottest_row == hottest);
+      CHECK(std::ssize(count.touched) == rows);
+      REQUIRE(count.histogram.size() == histogram.size());
+      for (const MultiplicityCount& bin : count.histogram) CHECK(bin.rows == histogram[bin.multiplicity]);
+      for (std::size_t i = 0; i < count.near.size(); ++i) {
+        const auto found = expected.find(count.near_first + static_cast<std::int64_t>(i));
+        CHECK(count.near[i] == (found == expected.end() ? 0 : found->second));
+      }
+    }
+  }
+}
+
 }  // namespace

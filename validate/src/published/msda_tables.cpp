@@ -27,6 +27,9 @@ PublishedRow ratio_row(RatioCell cell) {
   row.fitted = cell.fitted;
   row.by_construction = cell.by_construction;
   row.note = std::move(cell.note);
+  row.published_value = cell.published;
+  row.ours_value = cell.ours;
+  row.place = {cell.unit, std::move(cell.series), std::move(cell.axis), cell.at};
   const double miss =
       cell.goal.is_factor ? std::max(ratio, cell.published / cell.ours) - 1 : std::abs(row.deviation);
   if (!(miss <= cell.goal.tolerance)) row.verdict = Verdict::kOutside;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -30,6 +31,8 @@ struct RatioCell {
   const char* unit = "ms";
   MsdaFacts facts = {};
   bool by_construction = false;
+  std::string series = "", axis = "";  ///< where a picture shows it
+  std::optional<double> at = std::nullopt;
 };
 
 /// Judged by the goal.

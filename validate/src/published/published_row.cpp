@@ -17,6 +17,8 @@ PublishedRow number_row(std::string figure, std::string item, double published, 
                    tolerance,
                    Verdict::kWithin,
                    std::move(note)};
+  row.published_value = published;
+  row.ours_value = ours;
   // A NaN is never within a tolerance.
   if (!(std::abs(row.deviation) <= tolerance)) row.verdict = Verdict::kOutside;
   return row;
@@ -32,6 +34,30 @@ PublishedRow text_row(std::string figure, std::string item, std::string publishe
           0,
           within ? Verdict::kWithin : Verdict::kOutside,
           std::move(note)};
+}
+
+PublishedRow shown_row(std::string figure, std::string item, std::optional<double> published,
+                       std::optional<double> ours, std::string note) {
+  PublishedRow row;
+  row.figure = std::move(figure);
+  row.item = std::move(item);
+  row.published = published ? fmt::format("{:g}", *published) : "-";
+  row.ours = ours ? fmt::format("{:.4g}", *ours) : "-";
+  row.published_value = published;
+  row.ours_value = ours;
+  row.verdict = Verdict::kNoTolerance;
+  row.note = std::move(note);
+  return row;
+}
+
+PublishedRow placed(PublishedRow row, RowPlace place) {
+  row.place = std::move(place);
+  return row;
+}
+
+std::optional<double> deviation_relative(const PublishedRow& row) {
+  if (!row.published_value || !row.ours_value || *row.published_value == 0) return std::nullopt;
+  return *row.ours_value / *row.published_value - 1;
 }
 
 void mark_known(PublishedRow& row, const std::string& reason) {

@@ -155,7 +155,7 @@ Options<ReuseParts> method_rows() {
             .echo = Echo::kWhenSet});
   rows.add("--jitter", &ReuseParts::jitter,
            {.value = "X",
-            .help = "timed: standard deviation of a tile's compute time, as a fraction " +
+            .help = "timed: standard deviation of a tile's compute time, as a fraction in 0..0.5 " +
                     report::default_text("the kernel's", study::MeasuredPace{}.jitter),
             .interval = {0, 0.5},
             .accepted = "a fraction in 0..0.5",

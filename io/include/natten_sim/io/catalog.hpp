@@ -31,4 +31,10 @@ void add_devices(Catalog& catalog, std::string_view json, const std::string& whe
 /// Published figures of the Sawtooth paper (data/sawtooth.json), as JSON.
 [[nodiscard]] std::string_view published_sawtooth_figures();
 
+/// Published figures of the TiledAttention paper (data/tiled-attention.json), as JSON.
+[[nodiscard]] std::string_view published_tiled_attention_figures();
+
+/// What this project measured for published figures (data/measured-beside.json), as JSON.
+[[nodiscard]] std::string_view measured_beside_figures();
+
 }  // namespace natten_sim

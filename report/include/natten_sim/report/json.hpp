@@ -24,6 +24,9 @@ template <typename T>
   return value ? Json(*value) : Json();
 }
 
+/// "natten-sim.count/1": the name and number of what a subcommand prints.
+[[nodiscard]] std::string schema_name(const std::string& subcommand);
+
 /// {"schema": "natten-sim.<subcommand>/1", "version", "input", "result"}, one line and a line break.
 [[nodiscard]] std::string envelope(const std::string& subcommand, Json input, Json result);
 

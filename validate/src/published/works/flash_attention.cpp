@@ -83,6 +83,7 @@ PublishedRow row_of(const Json& published, const Json& point, const std::string&
     row.ours = fmt::format("{:.2f}", ours);
     row.relative = true;
     row.deviation = ours / theirs - 1;
+    row.place.unit = "x";
     row.verdict = std::abs(row.deviation) <= row.tolerance ? Verdict::kWithin : Verdict::kOutside;
   }
   if (point.contains("mask_from"))
@@ -118,6 +119,7 @@ std::vector<PublishedRow> determinism_rows(const study::Context& context) {
 PublishedWork flash_attention() {
   return {.name = "flash-attention",
           .title = "what determinism costs FlashAttention's backward, from its pull requests",
+          .source = "Pull requests of FlashAttention, github.com/Dao-AILab/flash-attention",
           .position = 45,
           .reproduce = determinism_rows};
 }

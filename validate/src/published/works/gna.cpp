@@ -1,6 +1,7 @@
 // Hassani's dissertation on generalized neighborhood attention, chapter 4: every figure that tile counts
 // determine.
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,13 +42,15 @@ void add_gna_table(const Json& table, const Preset& preset, std::vector<Publishe
       after{*preset.attention_share, *preset.dense_steps, *preset.steps};
   const TileCount first = count_published(table, preset.layout, Extents(window.rank(), 1));
   const std::string name = preset.name + " " + to_string(window);
-  rows.push_back(number_row(figure, name + ", sparsity in percent", table["sparsity_percent"],
-                            100.0 * first.sparsity(), 0.5));
+  rows.push_back(placed(number_row(figure, name + ", sparsity in percent", table["sparsity_percent"],
+                                   100.0 * first.sparsity(), 0.5),
+                        {.unit = "%", .series = name}));
   for (const auto& [setting, share] : {std::pair{"all_steps", all}, std::pair{"after_dense_steps", after}}) {
-    rows.push_back(number_row(figure,
-                              fmt::format("{}, {}/{} dense, FLOP-wise", name, share.dense_steps, share.steps),
-                              table["flop"][setting],
-                              end_to_end_speedup(share, one_decimal(first.speedup_flop())), kGnaTwoDecimals));
+    rows.push_back(placed(
+        number_row(figure, fmt::format("{}, {}/{} dense, FLOP-wise", name, share.dense_steps, share.steps),
+                   table["flop"][setting], end_to_end_speedup(share, one_decimal(first.speedup_flop())),
+                   kGnaTwoDecimals),
+        {.unit = "x", .series = name}));
   }
   std::string printed_ladder;
   for (const Json& entry : table["rows"]) {
@@ -62,7 +65,7 @@ void add_gna_table(const Json& table, const Preset& preset, std::vector<Publishe
           entry["end_to_end"][setting], end_to_end_speedup(share, one_decimal(worst)), kGnaTwoDecimals,
           fmt::format("operation {:.3f}x; unrounded {:.4f}", worst, end_to_end_speedup(share, worst)));
       if (entry.contains("known_deviation")) mark_known(row, entry["known_deviation"]);
-      rows.push_back(row);
+      rows.push_back(placed(std::move(row), {.unit = "x", .series = name}));
     }
   }
   SearchSpace space = full_space(preset.layout);
@@ -82,6 +85,7 @@ void add_figure_4_5(const Json& figure, std::vector<PublishedRow>& rows) {
     rows.push_back(number_row("figure 4.5",
                               fmt::format("visited of {} tiles, stride {}", count.dense_tiles, stride),
                               published, static_cast<double>(count.visited_tiles), 0));
+    rows.back().place = {.unit = "tiles", .axis = "stride", .at = static_cast<double>(stride)};
     // The figure draws the mask in full: the walk over its tiles must agree.
     const TileCount walked =
         walk_tiles({.mask = make_mask(extents_of(figure["input"]), extents_of(figure["window"]), {stride}),
@@ -98,15 +102,19 @@ void add_figure_4_7(const Json& figure, const Preset& preset, std::vector<Publis
                             figure["speedup_stride_1"], worst({1, 1, 1}), kGnaOneDecimal,
                             fmt::format("by the mean Q tile {:.2f}x",
                                         count_published(figure, preset.layout, {1, 1, 1}).speedup_mean())));
+  rows.back().place.unit = "x";
   const double spatial = worst({1, 8, 8}), bound = figure["speedup_more_than_with_spatial_stride_8"];
   rows.push_back(text_row("figure 4.7", "hunyuan-video 18x24x24, stride 1x8x8, operation",
                           fmt::format("more than {:g}", bound), fmt::format("{:.4f}", spatial),
                           spatial > bound));
+  rows.back().ours_value = spatial;
+  rows.back().place.unit = "x";
   rows.push_back(number_row("figure 4.7", "hunyuan-video 18x24x24, stride 16x8x8, operation",
                             figure["speedup_fully_block_sparse"], worst({16, 8, 8}), kGnaOneDecimal,
                             count_published(figure, preset.layout, {16, 8, 8}).fully_block_sparse()
                                 ? "fully block-sparse, as stated"
                                 : "NOT fully block-sparse"));
+  rows.back().place.unit = "x";
 }
 
 std::vector<PublishedRow> reproduce_gna(const study::Context& context) {
@@ -124,6 +132,7 @@ std::vector<PublishedRow> reproduce_gna(const study::Context& context) {
 PublishedWork gna() {
   return {.name = "gna",
           .title = "Hassani's dissertation, chapter 4",
+          .source = "Hassani, Neighborhood Attention: Fast and Flexible Sparse Attention, 2025",
           .position = 10,
           .reproduce = reproduce_gna};
 }

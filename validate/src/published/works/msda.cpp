@@ -12,6 +12,7 @@
 #include <natten_sim/study/msda.hpp>
 #include <natten_sim/validate/published/published_work.hpp>
 
+#include "published/msda_other_tables.hpp"
 #include "published/msda_tables.hpp"
 
 namespace natten_sim::validate::works {
@@ -60,7 +61,11 @@ void add_scatter(MsdaTables& tables) {
                 .goal = collapses ? kContended : kUncontended,
                 .fitted = point.fitted && !swept,
                 .note = to_string(ours.bound),
-                .facts = {.device = point.device, .dtype = point.type}});
+                .facts = {.device = point.device, .dtype = point.type},
+                .series = fmt::format("{} {} {}", point.device, to_string(point.distribution),
+                                      to_string(point.type)),
+                .axis = "updates",
+                .at = static_cast<double>(point.updates)});
     // The bound that a contended cell must name.
     if (contended != (ours.bound == ContentionBound::kHottestAddress))
       tables.rows.back().verdict = Verdict::kOutside;
@@ -251,7 +256,8 @@ void add_sweep_cell(const MsdaLatency& cell, MsdaPhase phase, MsdaTables& tables
                         .dtype = cell.type,
                         .tiling = cell.tiling,
                         .phase = phase},
-              .by_construction = host});
+              .by_construction = host,
+              .series = fmt::format("{} {}", to_string(*cell.tiling), to_string(phase))});
 }
 
 void add_sweep(MsdaTables& tables, const std::function<void(double)>& progress) {
@@ -274,6 +280,7 @@ std::vector<PublishedRow> reproduce_msda(const study::Context& context) {
   add_msda_counters(tables);
   add_memory(tables);
   add_orders(tables);
+  add_other_tables(tables);
   add_sweep(tables, context.progress);
   return std::move(tables.rows);
 }
@@ -283,6 +290,7 @@ std::vector<PublishedRow> reproduce_msda(const study::Context& context) {
 PublishedWork msda() {
   return {.name = "msda",
           .title = "atomics and deformable attention",
+          .source = "Efficient Multi-Scale Deformable Attention on GPUs, under review",
           .position = 40,
           .reproduce = reproduce_msda};
 }

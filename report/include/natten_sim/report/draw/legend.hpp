@@ -20,7 +20,7 @@ struct Heading {
   std::string subtitle;  ///< the problem, muted; either may be empty
 };
 
-enum class LegendKey { kSwatch, kLine, kDashedLine, kDottedLine, kSymbol, kLineAndSymbol, kOutline };
+enum class LegendKey { kSwatch, kLine, kDashedLine, kDottedLine, kSymbol, kLineAndSymbol, kOutline, kRing };
 
 struct LegendEntry {
   std::string label;

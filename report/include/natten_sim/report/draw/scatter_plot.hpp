@@ -35,12 +35,14 @@ struct Tolerance {
 
 struct ScatterPlot {
   Heading heading;
-  std::string quantity;  ///< and its unit: the axes are "measured (quantity)", "predicted (quantity)"
+  std::string quantity;  ///< and its unit: the axes are "measured (quantity)", "predicted (quantity)" unless
+                         ///< `across` and `up` say otherwise
   Scale scale = Scale::kLinear;
   Unit unit = Unit::kNumber;
   std::vector<Tolerance> tolerances;
   std::vector<MeasuredSeries> series;
   double size = 480;  ///< width of the picture, at least 240
+  std::string across = "measured", up = "predicted";  ///< what the axes show
 };
 
 inline constexpr std::size_t kMaxMeasuredPoints = 50'000;

@@ -86,42 +86,75 @@ inline constexpr std::int64_t kCollisionStretch = 65536;
 /// A block is of the order of the updates in flight.
 inline constexpr std::int64_t kCollisionBlock = 1024;
 
-/// Updates of one row so far, in all and within the current stretch and block.
+/// Updates of each row so far, in all and within the current stretch and block. Memory follows the rows that
+/// receive something: a table by hash, until an array of all rows is no larger.
 class RowTally {
  public:
-  explicit RowTally(std::int64_t rows) : rows_(static_cast<std::size_t>(rows)) {}
+  explicit RowTally(std::int64_t rows);
   void add(std::int64_t row) {
-    Row& entry = rows_[static_cast<std::size_t>(row)];
-    ++entry.total;
+    Counts& counts = array_.empty() ? in_table(row) : array_[static_cast<std::size_t>(row)];
+    ++counts.total;
     const auto stretch = static_cast<std::uint32_t>(updates_ / kCollisionStretch);
     const auto block = static_cast<std::uint32_t>(updates_ / kCollisionBlock);
-    if (entry.stretch != stretch) entry.in_stretch = 0;
-    if (entry.block != block) entry.in_block = 0;
-    entry.stretch = stretch;
-    entry.block = block;
-    hottest_ = std::max(hottest_, ++entry.in_stretch);
-    pairs_ += entry.in_block++;
+    if (counts.stretch != stretch) counts.in_stretch = 0;
+    if (counts.block != block) counts.in_block = 0;
+    counts.stretch = stretch;
+    counts.block = block;
+    hottest_ = std::max(hottest_, ++counts.in_stretch);
+    pairs_ += counts.in_block++;
     phases_.add(updates_, row);
     if (++updates_ % kCollisionStretch == 0) {
       serial_ += hottest_;
       hottest_ = 0;
     }
   }
-  void prefetch(std::int64_t row) const { __builtin_prefetch(&rows_[static_cast<std::size_t>(row)], 1); }
+  void prefetch(std::int64_t row) const {
+    if (array_.empty()) {
+      __builtin_prefetch(&table_[place_of(row)], 1);
+    } else {
+      __builtin_prefetch(&array_[static_cast<std::size_t>(row)], 1);
+    }
+  }
   [[nodiscard]] std::int64_t updates() const { return updates_; }
   [[nodiscard]] CollisionCount result() const;
 
  private:
-  struct Row {
+  struct Counts {
     std::uint32_t total = 0, stretch = 0, in_stretch = 0, block = 0, in_block = 0;
   };
-  std::vector<Row> rows_;
+  struct Entry {
+    std::uint32_t key = 0;  // the row and 1; 0 where there is none
+    Counts counts;
+  };
+  [[nodiscard]] std::size_t place_of(std::int64_t row) const {
+    return static_cast<std::size_t>((static_cast<std::uint64_t>(row) * 0x9E3779B97F4A7C15u) >> shift_);
+  }
+  /// The row's entry, or the empty one where it belongs.
+  [[nodiscard]] std::size_t find(std::int64_t row) const {
+    const auto key = static_cast<std::uint32_t>(row + 1);
+    std::size_t place = place_of(row);
+    while (table_[place].key != key && table_[place].key != 0) place = (place + 1) & (table_.size() - 1);
+    return place;
+  }
+  Counts& in_table(std::int64_t row) {
+    Entry& entry = table_[find(row)];
+    return entry.key != 0 ? entry.counts : inserted(row);
+  }
+  Counts& inserted(std::int64_t row);
+  [[nodiscard]] std::int64_t total_of(std::int64_t row) const;
+
+  std::int64_t rows_;
+  std::vector<Counts> array_;  // of all rows, or empty
+  std::vector<Entry> table_;   // a power of two, at most half full, or empty
+  std::size_t used_ = 0;
+  int shift_ = 64;  // of a hash, that leaves the bits of a place
   std::int64_t updates_ = 0, serial_ = 0, pairs_ = 0;
   std::uint32_t hottest_ = 0;
   UpdatePhases phases_;
 };
 
-/// Consumes the stream. Time O(updates + rows), memory some 20 bytes a row, whatever the number of updates.
+/// Consumes the stream. Time O(updates + rows); memory a bit a row, and the smaller of 20 bytes a row and some 100
+/// bytes a row that receives something.
 /// `progress` is called with the updates consumed so far. @throws InvalidParameter for a row outside
 /// 0..rows-1 or more than 2^32 - 1 updates; what the stream throws.
 [[nodiscard]] CollisionCount count_collisions(IndexStream& stream, std::int64_t rows,

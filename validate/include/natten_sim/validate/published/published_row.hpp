@@ -7,6 +7,21 @@
 
 namespace natten_sim::validate {
 
+/// Where a picture shows a number. Rows of a figure that have no axis are listed by their item.
+struct RowPlace {
+  std::string unit{};                       ///< of the numbers: "ms"; empty: a pure number
+  std::string series{};                     ///< the line of a picture that it belongs to
+  std::string axis{};                       ///< the quantity across: "tokens"
+  std::optional<double> at = std::nullopt;  ///< its value
+};
+
+/// What this project measured for the same item, on a GPU of its own choice.
+struct MeasuredBeside {
+  double value = 0;       ///< in the row's unit
+  std::string device;     ///< "NVIDIA H200"
+  std::string recording;  ///< file of data/recordings
+};
+
 /// One published figure beside ours.
 struct PublishedRow {
   std::string figure;  ///< place in the publication: "table 4.3"
@@ -25,6 +40,11 @@ struct PublishedRow {
   bool relative = false;
   /// Whether ours is a constant that does not depend on what the row asks, so that agreeing shows nothing.
   bool by_construction = false;
+  std::optional<double> published_value = std::nullopt;  ///< absent for texts, and where none is printed
+  std::optional<double> ours_value = std::nullopt;       ///< absent for texts, and where nothing is predicted
+  RowPlace place = {};
+  std::optional<MeasuredBeside> measured = std::nullopt;
+  std::string work = "", source = "";  ///< set by reproduce_work
 };
 
 /// A row for two numbers, within the tolerance or outside it. The published one is printed with up to six
@@ -35,6 +55,17 @@ struct PublishedRow {
 /// A row for two texts, judged by the caller.
 [[nodiscard]] PublishedRow text_row(std::string figure, std::string item, std::string published,
                                     std::string ours, bool within, std::string note = "");
+
+/// A row that nobody judges: the paper prints a number that nothing here predicts, or draws one without
+/// printing it, or both.
+[[nodiscard]] PublishedRow shown_row(std::string figure, std::string item, std::optional<double> published,
+                                     std::optional<double> ours, std::string note = "");
+
+/// The row, with its place in pictures.
+[[nodiscard]] PublishedRow placed(PublishedRow row, RowPlace place);
+
+/// ours / published - 1; absent without two numbers, or if the published one is 0.
+[[nodiscard]] std::optional<double> deviation_relative(const PublishedRow& row);
 
 /// Turns a new miss into a known one and adds the reason to its note. Other verdicts stay.
 void mark_known(PublishedRow& row, const std::string& reason);

@@ -14,6 +14,7 @@ namespace natten_sim::validate {
 struct PublishedWork {
   std::string name;   ///< as `reproduce NAME` takes it
   std::string title;  ///< for help
+  std::string source;  ///< the publication, to cite
   int position = 0;   ///< place in lists, ascending; the first one is the default
   /// The figures in the order in which they are shown. May take seconds; reports to the context's progress.
   /// @throws MalformedData when the figures in data/ do not follow their format.
@@ -22,6 +23,19 @@ struct PublishedWork {
 
 /// In the order of their positions.
 [[nodiscard]] const std::vector<PublishedWork>& published_works();
+
+/// The work's rows with its name, their source and what this project measured for them
+/// (data/measured-beside.json). What was measured for no row comes after the rows of its figure.
+[[nodiscard]] std::vector<PublishedRow> reproduce_work(const PublishedWork& work,
+                                                       const study::Context& context);
+
+/// The figures of `rows`, in their order.
+[[nodiscard]] std::vector<std::string> figures_of(const std::vector<PublishedRow>& rows);
+
+/// The rows of the figure called `figure`: "table 4.2", or "4.2" if that ends one name only.
+/// @throws UnknownName with the closest name.
+[[nodiscard]] std::vector<PublishedRow> rows_of_figure(const std::vector<PublishedRow>& rows,
+                                                       const std::string& figure);
 
 /// @throws UnknownName with the closest name.
 [[nodiscard]] const PublishedWork& published_work(std::string_view name);

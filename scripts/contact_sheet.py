@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Puts pictures on one sheet, as readers see them: to review by eye what the program draws.
+
+usage: scripts/contact_sheet.py OUT_FOLDER [PICTURE.svg ...]     (default: docs/*.svg and docs/reproduced/*.svg)
+
+Writes sheet-light, sheet-dark, sheet-deuteranopia and sheet-dark-deuteranopia to OUT_FOLDER, each as HTML and, where
+chromium or google-chrome is on PATH, as PNGs of at most 12 pictures. Deuteranopia is simulated as in
+tests/unit/report/draw_palette_test.cpp (Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB).
+"""
+import glob
+import html
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DEUTERANOPIA = ("0.367322 0.860646 -0.227968 0 0  0.280085 0.672501 0.047413 0 0  "
+                "-0.011820 0.042940 0.968881 0 0  0 0 0 1 0")
+PICTURES_A_SHEET, COLUMNS, WIDTH, HEIGHT = 12, 3, 2100, 2400
+
+
+def sheet(pictures, dark, deuteranopia):
+    figures = "".join(f'<figure><img src="file://{os.path.abspath(path)}"/><figcaption>{html.escape(os.path.basename(path))}'
+                      "</figcaption></figure>\n" for path in pictures)
+    ground, ink = ("#161a1f", "#e8eaed") if dark else ("#ffffff", "#1b1f24")
+    seen = "filter:url(#deuteranopia);" if deuteranopia else ""
+    return (f'<html style="color-scheme:{"dark" if dark else "light"}"><meta charset="utf-8"/><style>'
+            f"body{{margin:6px;background:{ground};color:{ink};font:13px sans-serif}}main{{{seen}column-count:{COLUMNS};column-gap:8px}}"
+            "figure{margin:0 0 10px;break-inside:avoid}img{max-width:100%;max-height:1100px}</style>"
+            '<svg width="0" height="0"><filter id="deuteranopia" color-interpolation-filters="linearRGB">'
+            f'<feColorMatrix values="{DEUTERANOPIA}"/></filter></svg><main>\n{figures}</main></html>\n')
+
+
+def screenshot(browser, page, dark):
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={WIDTH},{HEIGHT}",
+               f"--screenshot={page[:-5]}.png", f"--blink-settings=preferredColorScheme={0 if dark else 1}", f"file://{page}"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=180)
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        print(__doc__)
+        return 2 if len(sys.argv) < 2 else 0
+    folder = os.path.abspath(sys.argv[1])
+    os.makedirs(folder, exist_ok=True)
+    pictures = sys.argv[2:] or sorted(glob.glob(f"{ROOT}/docs/*.svg") + glob.glob(f"{ROOT}/docs/reproduced/*.svg"))
+    browser = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
+    for dark in (False, True):
+        for deuteranopia in (False, True):
+            name = "sheet-" + "-".join(part for part, on in (("dark", dark), ("light", not dark and not deuteranopia),
+                                                           ("deuteranopia", deuteranopia)) if on)
+            for first in range(0, len(pictures), PICTURES_A_SHEET):
+                page = f"{folder}/{name}-{first // PICTURES_A_SHEET + 1}.html"
+                with open(page, "w", encoding="utf-8") as file:
+                    file.write(sheet(pictures[first:first + PICTURES_A_SHEET], dark, deuteranopia))
+                if browser:
+                    screenshot(browser, page, dark)
+                print(page)
+    if not browser:
+        print("no chromium on PATH: open the pages in a browser", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+// Where --svg puts a picture: a file, standard output, or a PNG by a converter.
+#include <filesystem>
+#include <string>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+
+const std::string kCount = "count -i 64 -w 16 -s 4 --q-tile 8 --kv-tile 4";
+
+/// A folder with a program of this name, which prints `text`.
+std::string folder_with(const std::string& program, const std::string& text) {
+  std::string folder = scratch_folder();
+  const std::string path = folder + "/" + program;
+  write_text(path, "#!/bin/sh\nprintf '" + text + "'\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return folder;
+}
+
+TEST_CASE("'-' puts the picture on standard output in place of the answer, whatever draws it") {
+  const std::string path = scratch_folder() + "/picture.svg";
+  for (const std::string line :
+       {kCount, std::string("reuse -i 4096 --device h200 --order cyclic"),
+        std::string("schedule --q-tiles 4 --kv-tiles 4 --workers 4 --mask causal --algorithm descending"),
+        std::string("reproduce gna --figure 4.5"),
+        std::string("validate --recorded '") + NATTEN_SIM_SOURCE_DIR + "/data/recordings' --view misses"}) {
+    INFO(line);
+    const Run shown = run(line + " --quiet --svg -");
+    INFO(shown.err);
+    REQUIRE(shown.exit_code == 0);
+    REQUIRE(run(line + " --quiet --svg '" + path + "'").exit_code == 0);
+    CHECK(shown.out == read_text(path));
+    CHECK(shown.out.starts_with("<svg "));
+    CHECK(shown.out.ends_with("</svg>\n"));
+  }
+  const Run scatter = run("atomics --quiet --svg-histogram -");
+  CHECK(scatter.out.starts_with("<svg "));
+  CHECK(scatter.out.ends_with("</svg>\n"));
+}
+
+TEST_CASE("with --output the answer is in the file and the picture on standard output") {
+  const std::string path = scratch_folder() + "/answer.json";
+  const Run shown = run(kCount + " --json --output '" + path + "' --svg -");
+  REQUIRE(shown.exit_code == 0);
+  CHECK(shown.out.starts_with("<svg "));
+  CHECK(Json::parse(read_text(path))["result"]["visited_tiles"] == 44);  // the dissertation's figure 4.5
+}
+
+TEST_CASE("two pictures do not fit on standard output") {
+  const Run done = run("atomics --quiet --svg-histogram - --svg-remedies -");
+  CHECK(done.exit_code == 2);
+  CHECK(done.err.find("one picture on standard output") != std::string::npos);
+}
+
+TEST_CASE("a name that ends in .png takes a converter, and without one says which would do") {
+  const std::string target = scratch_folder() + "/picture.png";
+  const std::string line = "\"$PROGRAM\" " + kCount + " --svg '" + target + "'";
+  CHECK(shell_exit_code("PATH='" + folder_with("rsvg-convert", "\\211PNG and more") + "' " + line) == 0);
+  CHECK(read_text(target) == "\x89PNG and more");
+  CHECK(shell_exit_code("PATH='" + folder_with("resvg", "\\211PNG by another") + "' " + line) == 0);
+  CHECK(read_text(target) == "\x89PNG by another");
+
+  const std::string said = scratch_folder() + "/said";
+  CHECK(shell_exit_code("PATH='" + scratch_folder() + "' " + line + " 2> '" + said + "'") == 2);
+  for (const char* word : {".svg", "rsvg-convert", "resvg", "inkscape", "magick"})
+    CHECK(read_text(said).find(word) != std::string::npos);
+  CHECK(shell_exit_code("PATH='" + folder_with("rsvg-convert", "no picture") + "' " + line + " 2> '" + said +
+                        "'") == 2);
+  CHECK(read_text(said).find("rsvg-convert made no PNG") != std::string::npos);
+  CHECK(read_text(target) == "\x89PNG by another");  // what was there stays
+}
+
+}  // namespace

@@ -1,0 +1,143 @@
+// What `reproduce` writes besides its table: tidy rows, a picture and a page for each figure of the papers.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+namespace fs = std::filesystem;
+
+const std::string kRoot = NATTEN_SIM_SOURCE_DIR;
+
+std::set<std::string> files_of(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    names.insert(entry.path().filename().string());
+  return names;
+}
+
+TEST_CASE("rows of reproduce are tidy: numbers are numbers, and the relative deviation follows from them") {
+  for (const std::string work : {"gna", "sawtooth", "tiled-attention"}) {
+    for (const Json& row : result_of("reproduce " + work)["rows"]) {
+      INFO(row.dump());
+      CHECK(row["work"] == work);
+      CHECK_FALSE(row["source"].get<std::string>().empty());
+      CHECK_FALSE(row["figure"].get<std::string>().empty());
+      for (const char* key : {"published", "ours", "measured", "deviation_relative", "axis_value"})
+        CHECK((row[key].is_number() || row[key].is_null()));
+      CHECK(row["axis"].get<std::string>().empty() == row["axis_value"].is_null());
+      CHECK(row["measured_on"].get<std::string>().empty() == row["measured"].is_null());
+      if (row["published"].is_null() || row["ours"].is_null() || row["published"] == 0) {
+        CHECK(row["deviation_relative"].is_null());
+      } else {
+        const double published = row["published"], ours = row["ours"];
+        CHECK(row["deviation_relative"].get<double>() == Approx(ours / published - 1).margin(1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("reproduce --csv is the same table: a header and a line a number") {
+  const Run done = run("reproduce gna --csv");
+  REQUIRE(done.exit_code == 0);
+  CHECK(done.out.starts_with(
+      "work,figure,item,series,axis,axis_value,unit,published,ours,measured,measured_on,recording,"
+      "deviation_relative,deviation,tolerance,verdict,fitted,published_text,ours_text,source,note\n"));
+  CHECK(done.out.find("\ngna,figure 4.5,\"visited of 128 tiles, stride 8\",,stride,8") != std::string::npos);
+  CHECK(static_cast<std::size_t>(std::count(done.out.begin(), done.out.end(), '\n')) ==
+        1 + result_of("reproduce gna")["rows"].size());
+}
+
+TEST_CASE("one figure of a work, by its name or by how that ends") {
+  for (const std::string name : {"'figure 4.5'", "4.5"}) {
+    const Json rows = result_of("reproduce gna --figure " + name)["rows"];
+    CHECK(rows.size() == 8);  // strides 1 to 8
+    for (const Json& row : rows) CHECK(row["figure"] == "figure 4.5");
+  }
+  check_refused("reproduce gna --figure 4.9", {"figure", "4.9", "figure 4.5"});
+  check_refused("reproduce gnaa", {"did you mean 'gna'?"});
+}
+
+TEST_CASE("a picture of a figure has published and ours, in the colours of both schemes") {
+  const std::string path = scratch_folder() + "/figure.svg";
+  REQUIRE(run("reproduce gna --figure 'table 4.4' --svg '" + path + "'").exit_code == 0);
+  const std::string svg = read_text(path);
+  for (const char* part :
+       {">published<", ">ours<", "gna: table 4.4", "stride 16x16", "prefers-color-scheme"}) {
+    INFO(part);
+    CHECK(svg.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("an interactive page carries its chart library and loads nothing") {
+  const std::string path = scratch_folder() + "/page.html";
+  REQUIRE(run("reproduce gna --html '" + path + "'").exit_code == 0);
+  const std::string html = read_text(path);
+  const std::string bundle = read_text(kRoot + "/data/vega/vega-bundle.js");
+  const std::size_t at = html.find(bundle);
+  REQUIRE(at != std::string::npos);
+  const std::string rest = html.substr(0, at) + html.substr(at + bundle.size());
+  for (const char* part : {"src=", "href=", "@import", "url("}) {
+    INFO(part);
+    CHECK(rest.find(part) == std::string::npos);
+  }
+  // Five figures; each table has two units: sparsity and speedup.
+  CHECK(rest.find("show(\"chart7\",") != std::string::npos);
+  CHECK(rest.find("show(\"chart8\",") == std::string::npos);
+}
+
+TEST_CASE("the pages in docs/reproduced are what one command writes, and every figure with numbers has one") {
+  const std::string folder = scratch_folder() + "/pages", stored = kRoot + "/docs/reproduced";
+  REQUIRE(run("reproduce all --quiet --pages '" + folder + "'").exit_code == 0);
+  CHECK(files_of(folder) == files_of(stored));
+  for (const std::string& name : files_of(folder)) {
+    INFO(name);
+    CHECK(read_text(folder + "/" + name) == read_text(stored + "/" + name));
+  }
+  // The figures and tables of the five papers that have numbers. Figure 4.6 of the dissertation is
+  // photographs.
+  std::vector<std::string> wanted = {
+      "gna-figure-4.5", "gna-figure-4.7", "gna-table-4.2", "gna-table-4.3",    "gna-table-4.4",
+      "dash-figure-8",  "dash-figure-9",  "dash-table-1",  "sawtooth-table-3", "tiled-attention-figure-4"};
+  for (int figure = 5; figure <= 12; ++figure) wanted.push_back("sawtooth-figure-" + std::to_string(figure));
+  for (int table = 1; table <= 13; ++table) wanted.push_back("msda-table-" + std::to_string(table));
+  const std::string index = read_text(stored + "/index.md");
+  for (const std::string& name : wanted) {
+    INFO(name);
+    CHECK(index.find("(" + name + ".md)") != std::string::npos);
+    CHECK(read_text(stored + "/" + name + ".md").find("](" + name + ".svg)") != std::string::npos);
+    CHECK(read_text(stored + "/" + name + ".svg").starts_with("<svg "));
+  }
+}
+
+TEST_CASE("what was measured beside the figures is what the recordings give") {
+  CHECK(shell_exit_code("python3 '" + kRoot + "/scripts/store_measured_beside.py' --check") == 0);
+  // One of them by hand: this project's backward kernel, full mask, head dim 64, 1,024 tokens.
+  const Json recording = Json::parse(read_text(kRoot + "/data/recordings/nvidia-h200-backward.json"));
+  std::map<std::string, double> times;
+  for (const Json& row : recording["rows"]) {
+    const Json& point = row["point"];
+    if (point["head_dim"] == 64 && point["tokens"] == 1024 && point["mask"] == "full" &&
+        point["mode"] == "deterministic")
+      times[point["algorithm"]] = row["time_ms"]["median"];
+  }
+  const Json beside = Json::parse(read_text(kRoot + "/data/measured-beside.json"));
+  std::size_t found = 0;
+  for (const Json& number : beside["numbers"]) {
+    if (number["item"] != "shift over ascending, head dim 64, 1024 tokens") continue;
+    ++found;
+    CHECK(number["value"].get<double>() == Approx(times.at("ascending") / times.at("shift")).epsilon(1e-5));
+  }
+  CHECK(found == 1);
+}
+
+}  // namespace
