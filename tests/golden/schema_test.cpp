@@ -72,6 +72,35 @@ TEST_CASE("answers of every subcommand are valid, also without a conclusion and 
   CHECK(schema_fault(Json::parse(served.out), schema_of("count")) == "");
 }
 
+TEST_CASE(
+    "requests of serve have a schema: each subcommand, its options in both spellings, and nothing else") {
+  const Json schema = schema_of("serve");
+  for (
+      const char* request :
+      {R"({"command": "count", "options": {"input": [64], "window": 16, "kv-tile": [8], "q_tile": "8"}, "id": [1]})",
+       R"({"command": "reuse", "options": {"seqlen": 4096, "causal": true, "kernel": null, "order": "sawtooth"}})",
+       R"({"command": "schedule", "options": {"q_tiles": 8, "algorithm": "spt", "no-conclusion": false}, "id": null})",
+       R"({"command": "list", "options": {"what": "devices"}})", R"({"command": "atomics"})"}) {
+    INFO(request);
+    CHECK(schema_fault(Json::parse(request), schema) == "");
+    const Run served = run("serve", std::string(request) + "\n");
+    INFO(served.out);
+    CHECK_FALSE(Json::parse(served.out).contains("error"));
+  }
+  for (const char* request :
+       {R"({"command": "cont"})", R"({"options": {}})", R"({"command": "count", "option": {}})",
+        R"({"command": "count", "options": {"windw": 3}})",
+        R"({"command": "count", "options": {"window": {}}})",
+        R"({"command": "count", "options": {"output": "file"}})",
+        R"({"command": "count", "options": {"csv": true}})",
+        R"({"command": "count", "options": {"backprop": "yes"}})",
+        R"({"command": "schedule", "options": {"algorithm": "sptt"}})", R"([])"}) {
+    INFO(request);
+    CHECK_FALSE(schema_fault(Json::parse(request), schema).empty());
+    CHECK(Json::parse(run("serve", std::string(request) + "\n").out).contains("error"));
+  }
+}
+
 TEST_CASE("a document that lacks a member, has one too many or a value of another type is not valid") {
   for (const char* line : {"count -i 64 -w 16 --json", "msda --workload B1_640_d256_L4 --json", "atomics --updates 1000 --json"}) {
     INFO(line);

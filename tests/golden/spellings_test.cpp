@@ -7,6 +7,10 @@ namespace {
 
 using namespace natten_sim::test;
 
+Json json_of_request(const std::string& request) {
+  return Json::parse(run("serve", request + "\n").out)["result"];
+}
+
 TEST_CASE("NATTEN's own names of options mean ours") {
   CHECK(result_of("count -i 64 --kernel-size 16 --is-causal 1 --q-tile-shape 8 --kv-tile-shape=4") ==
         result_of("count -i 64 --window 16 --causal 1 --q-tile 8 --kv-tile 4"));
@@ -36,6 +40,42 @@ TEST_CASE("spellings of an earlier version are read, with a note that --quiet le
   // A card is a number, a profile has a name.
   CHECK(run("validate --check-only --device 1024").err.find("--gpu is the new one") != std::string::npos);
   check_refused("validate --check-only --device h200", {"--device", "--gpu"});
+}
+
+TEST_CASE("one word has one meaning in every subcommand that has it") {
+  // Two lines that have to be answered alike.
+  const std::vector<std::pair<std::string, std::string>> kSame = {
+      {"count -i 64 64 -w 9 9 --causal 1 0", "count -i 64 64 -w 9 9 -c true false"},
+      {"search -i 64 64 -w 9 9 --causal 1 0 --top 1", "search -i 64 64 -w 9 9 --is-causal 1 0 --top 1"},
+      {"reuse -i 4096 --causal 1", "reuse -i 4096 --causal"},
+      {"reuse -i 4096 --causal 0", "reuse -i 4096"},
+      {"reuse -i 64 64 --q-tile 8 8 --kv-tile 8 8 --causal true true",
+       "reuse -i 64 64 --q-tile 8 8 --kv-tile 8 8 -c"},
+      {"schedule --q-tiles 6 --causal --algorithm spt", "schedule --q-tiles 6 --mask causal --algorithm spt"},
+      {"schedule --q-tiles 6 --causal 1 --algorithm spt",
+       "schedule --q-tiles 6 --mask causal --algorithm spt"},
+      {"schedule --q-tiles 6 --is-causal=true --algorithm spt",
+       "schedule --q-tiles 6 --mask causal --algorithm spt"},
+      {"schedule --q-tiles 6 --causal 0 --algorithm spt", "schedule --q-tiles 6 --mask full --algorithm spt"},
+      {"count -i 64 -w 16 -d 128", "count -i 64 -w 16 --head-dim 128"},
+      {"search -i 64 -w 16 -d 128 --top 1", "search -i 64 -w 16 --dim 128 --top 1"},
+      {"reuse -i 4096 -d 128", "reuse -i 4096 --dim 128"},
+      {"schedule -i 4096 --device h200 -d 64 --algorithm spt",
+       "schedule -i 4096 --device h200 --dim 64 --algorithm spt"},
+      {"advise -i 64 64 -d 128 --device h200", "advise -i 64 64 --dim 128 --device H200"},
+      {"advise --preset wan --device h200", "advise --preset wan2-1-14b-720p --device h200"},
+      {"search --preset WAN -w 6 8 8 --top 1", "search --preset wan2-1-14b-720p -w 6 8 8 --top 1"},
+      {"reuse -i 4096 --window-size 512", "reuse -i 4096 --kernel-size 512"},
+  };
+  for (const auto& [one, other] : kSame) {
+    INFO(one << "\n" << other);
+    CHECK(result_of(one) == result_of(other));
+  }
+  check_refused("reuse -i 64 64 --causal 1 0", {"causal", "1 0", "the same for every axis"});
+  check_refused("schedule --q-tiles 6 --causal --mask full", {"--mask"});
+  CHECK(json_of_request(
+            R"({"command": "schedule", "options": {"q_tiles": 6, "causal": true, "algorithm": "spt"}})") ==
+        result_of("schedule --q-tiles 6 --mask causal --algorithm spt --no-conclusion"));
 }
 
 TEST_CASE("names of the catalog are read in any case, and by their beginning") {

@@ -1,4 +1,5 @@
 // natten-sim sweep and serve: other ways to ask the same questions.
+#include <cstdio>
 #include <sstream>
 
 #include "catch.hpp"
@@ -95,11 +96,43 @@ TEST_CASE("a journal lets a sweep go on, and joins shards") {
   write_text(second, changed);
   CHECK(run(sweep + " --shard 2/2 --journal " + second).out.find("\"mark\":1") != std::string::npos);
 
+  // A line that is no answer at a point of this sweep is refused, not taken into the table.
+  const std::string kept = read_text(second);
+  const std::size_t last = kept.rfind('\n', kept.size() - 2) + 1;
+  for (const std::string bad :
+       {R"({"point": 99, "values": {"heads": "2"}, "input": {}, "result": {}})",
+        R"({"point": 1, "values": {"heads": "7"}, "input": {}, "result": {}})",
+        R"({"point": 1, "values": {"heads": "2"}, "input": {}})",
+        R"({"point": 1, "values": {"heads": "2"}, "error": "no"})", R"({"point": "1"})", "[]"}) {
+    INFO(bad);
+    write_text(second, kept.substr(0, last) + bad + "\n");
+    check_refused(sweep + " --shard 2/2 --journal " + second,
+                  {"journal", "no answer at a point of this sweep"});
+  }
+
   check_refused("sweep schedule --q-tiles 9 --algorithm spt --over heads=1:6:1 --journal " + first,
                 {"journal", "another sweep"});
   write_text(folder + "/3", "{\"a\": 1}\n");
   check_refused("sweep schedule --q-tiles 9 --algorithm spt --over heads=1,2 --journal " + folder + "/3",
                 {"journal", "another kind"});
+}
+
+TEST_CASE("a sweep ends with a sentence on stderr: what was answered, and where a column is least and most") {
+  const std::string line = "sweep reuse -d 64 --over seqlen=1024:4096:1024";
+  CHECK(run(line).err.find("In short: all 4 points were answered.") != std::string::npos);
+  CHECK(run(line + " --quiet").err.empty());
+  // Sectors of Q, O, and K and V once for each of the S / 128 tiles: 1024 and 4096 tokens of 128 bytes.
+  const auto sectors = [](int tokens) { return 2 * tokens * 4 + 2 * (tokens / 128) * tokens * 4; };
+  char most[64];
+  std::snprintf(most, sizeof most, "%.4g times as much at seqlen 4096",
+                double(sectors(4096)) / sectors(1024));
+  const std::string said = run(line + " --y sectors_total").err;
+  CHECK(said.find("In short: sectors_total is " + std::to_string(sectors(1024)) + " at seqlen 1024, and ") !=
+        std::string::npos);
+  CHECK(said.find(most) != std::string::npos);
+  CHECK(run("sweep count -i 16 --over window=3,99,5").err.find("1 of 3 points were refused") !=
+        std::string::npos);
+  check_refused(line + " --y sectors_totl", {"y", "sectors_total"});
 }
 
 TEST_CASE("a sweep is drawn, one line for each value of the second option") {

@@ -37,6 +37,7 @@ struct OtherSpelling {
   bool old = false;  ///< of an earlier version: a note names the new one
   /// With values of which this holds; null: with all. The flag may then be another option's own.
   bool (*with)(const std::string& value) = nullptr;
+  const char* bare = nullptr;  ///< the value where none follows; null: then it is missing
 };
 
 /// One option as CLI11, help, completion and TOML see it. Subcommands declare typed rows (options.hpp), which

@@ -7,6 +7,7 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/names.hpp>
 
 namespace natten_sim::cli {
 namespace {
@@ -19,8 +20,38 @@ bool flag_value(const std::string& name, const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+bool says_boolean(const std::string& word) {
+  return word == "true" || word == "false" || word == "1" || word == "0";
+}
+
+/// A flag with a boolean behind it for each axis, as other subcommands take it: `--causal 1 1` is `--causal`.
+/// @throws InvalidParameter for axes that differ.
+void join_booleans(const Command& command, std::vector<std::string>& words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (!says_boolean(words[i + 1])) continue;
+    const auto flag =
+        std::find_if(command.options.begin(), command.options.end(), [&](const OptionSpec& spec) {
+          return spec.value_name.empty() && (spec.has_flag(words[i]) || spec.reads(words[i]));
+        });
+    if (flag == command.options.end()) continue;
+    const auto first = words.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    const auto end = std::find_if_not(first, words.end(), says_boolean);
+    const auto is_on = [](const std::string& word) { return word == "true" || word == "1"; };
+    if (std::any_of(first, end, [&](const std::string& word) { return is_on(word) != is_on(*first); }))
+      throw InvalidParameter(words[i], "'" + joined({first, end}, " ") + "'",
+                             "the same for every axis in '" + command.name + "'");
+    words[i] = "--" + flag->name() + (is_on(*first) ? "" : "=false");
+    words.erase(first, end);
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> respelled(const Command& command, std::vector<std::string> words,
                                    std::vector<std::string>& notes) {
+  join_booleans(command, words);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!words[i].starts_with("--")) continue;
     const std::size_t equals = std::min(words[i].find('='), words[i].size());
@@ -34,7 +65,9 @@ std::vector<std::string> respelled(const Command& command, std::vector<std::stri
       });
       if (other == spec.spellings.end()) continue;
       if (other->old) notes.push_back(flag + " is an old spelling here: --" + spec.name() + " is the new one");
+      const bool bare = equals == words[i].size() && (value.empty() || value.starts_with('-'));
       words[i].replace(0, equals, "--" + spec.name());
+      if (bare && other->bare != nullptr) words[i] += std::string("=") + other->bare;
       break;
     }
   }

@@ -59,4 +59,19 @@ study::Context make_context(const CatalogFiles& files) {
   return context;
 }
 
+AnswerContext::AnswerContext(const CatalogFiles& files) {
+  if (files.preset_file || files.device_file || files.costs) own_ = make_context(files);
+}
+
+AnswerContext::~AnswerContext() {
+  if (own_) return;
+  kept().progress = {};
+  kept().threads = 1;
+}
+
+study::Context& AnswerContext::kept() {
+  thread_local study::Context context = study::default_context();
+  return context;
+}
+
 }  // namespace natten_sim::cli

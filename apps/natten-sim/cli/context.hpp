@@ -31,4 +31,22 @@ struct CatalogFiles {
 /// What ships with the program and what the files add. @throws MalformedData, InvalidParameter
 [[nodiscard]] study::Context make_context(const CatalogFiles& files);
 
+/// The same for one answer of many, as of `serve`: without files it is what the thread has kept, which saves
+/// copying the catalog. Progress and threads of one answer are not those of the next. One at a time in a
+/// thread.
+class AnswerContext {
+ public:
+  explicit AnswerContext(const CatalogFiles& files);
+  ~AnswerContext();
+  AnswerContext(const AnswerContext&) = delete;
+  AnswerContext& operator=(const AnswerContext&) = delete;
+
+  [[nodiscard]] study::Context& get() { return own_ ? *own_ : kept(); }
+
+ private:
+  [[nodiscard]] static study::Context& kept();
+
+  std::optional<study::Context> own_;
+};
+
 }  // namespace natten_sim::cli

@@ -15,15 +15,16 @@ bool gives_json(const Command& command) {
                      [](const OptionSpec& spec) { return spec.name() == "json"; });
 }
 
-/// Of a run as a whole: many answers would fill one file, and share one limit.
-bool is_of_a_run(const OptionSpec& spec) {
-  static const std::vector<std::string> kPictures = {"svg", "report", "perfetto", "out"};
-  const std::string name = spec.name();
-  return name == "output" || name == "max-memory" || name == "max-time" || name.starts_with("emit-") ||
-         name.starts_with("svg-") || std::find(kPictures.begin(), kPictures.end(), name) != kPictures.end();
-}
-
 }  // namespace
+
+/// Many answers would fill one file, and share one limit.
+bool is_of_each_answer(const OptionSpec& spec) {
+  static const std::vector<std::string> kOfARun = {"svg",    "report",     "perfetto", "out",
+                                                   "output", "max-memory", "max-time", "csv"};
+  const std::string name = spec.name();
+  return !name.starts_with("emit-") && !name.starts_with("svg-") &&
+         std::find(kOfARun.begin(), kOfARun.end(), name) == kOfARun.end();
+}
 
 Invocation::Invocation(const std::string& subcommand, const std::vector<Command>& commands) {
   std::vector<std::string> names;
@@ -48,7 +49,7 @@ std::size_t Invocation::place(const std::string& option) const {
   const auto found = std::find_if(command_->options.begin(), command_->options.end(),
                                   [&](const OptionSpec& spec) { return spec.reads(flag); });
   if (found != command_->options.end()) {
-    if (is_of_a_run(*found) || found->name() == "csv") {
+    if (!is_of_each_answer(*found)) {
       throw InvalidParameter(found->name(), "given for one answer of many",
                              "a run of '" + command_->name + "' of its own");
     }
@@ -57,7 +58,7 @@ std::size_t Invocation::place(const std::string& option) const {
   if (!command_->positional.empty() && flag == "--" + command_->positional) return command_->options.size();
   std::vector<std::string> names;
   for (const OptionSpec& spec : command_->options) {
-    if (!is_of_a_run(spec)) names.push_back(spec.name());
+    if (is_of_each_answer(spec)) names.push_back(spec.name());
   }
   throw UnknownName("option of " + command_->name, option, closest_name(option, names), joined(names));
 }

@@ -40,6 +40,9 @@ class Invocation {
   std::map<std::size_t, Value> values_;  ///< by place in Command::options; the positional argument after them
 };
 
+/// Whether a question among many may set the option: files, pictures and limits are of a run of its own.
+[[nodiscard]] bool is_of_each_answer(const OptionSpec& spec);
+
 /// From words of a command line, the subcommand's name first; a file of options counts too.
 /// @throws UsageError, Error
 [[nodiscard]] Invocation parse_invocation(const std::vector<std::string>& words,

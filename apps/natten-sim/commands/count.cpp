@@ -225,7 +225,8 @@ std::string render(const CountFlags& flags, const CountAnswer& answer, const stu
 }
 
 int run_count(const CountFlags& flags) {
-  study::Context context = make_context(flags.files);
+  AnswerContext kept(flags.files);
+  study::Context& context = kept.get();
   if constexpr (kJsonAlone) {
     if (flags.batch) refuse_beyond_json("batch");
     if (flags.emit) refuse_beyond_json("emit");

@@ -7,12 +7,16 @@
 #include <natten_sim/io/result_schemas.hpp>
 #include <natten_sim/report/json.hpp>
 
+#include "cli/invocation.hpp"
+#include "cli/option_value.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "commands.hpp"
 
 namespace natten_sim::cli {
 namespace {
+
+constexpr const char* kServe = "serve";
 
 struct SchemaFlags {
   std::string of;
@@ -46,8 +50,55 @@ std::string schema_text(const Command& command) {
   return json_text(document, JsonLayout::kIndented) + "\n";
 }
 
+/// A value as an option takes it: as on the command line, or as a number or boolean; several in an array.
+Json value_schema(const OptionSpec& spec) {
+  Json schema = Json::object();
+  if (!spec.help.empty()) schema["description"] = spec.help;
+  if (spec.value_name.empty()) {
+    schema["type"] = Json::array({"boolean", "null"});
+    return schema;
+  }
+  Json one = {{"type", Json::array({"string", "number", "boolean"})}};
+  // Numbers and booleans may come as such.
+  const bool words = !spec.choices.empty() && spec.choices.find_first_of("0123456789") != 0 &&
+                     !spec.choices.starts_with("true") && !spec.choices.starts_with("false");
+  if (words && spec.max_values == 1) one = choice_schema(spec.choices);
+  schema["anyOf"] = Json::array({one, Json{{"type", "array"}, {"items", one}}, Json{{"type", "null"}}});
+  return schema;
+}
+
+/// A request of `serve` for this subcommand.
+Json request_schema(const Command& command) {
+  Json options = Json::object();
+  for (const OptionSpec& spec : command.options) {
+    if (!is_of_each_answer(spec)) continue;
+    std::string name = spec.name();
+    options[name] = value_schema(spec);
+    std::replace(name.begin(), name.end(), '-', '_');
+    options[name] = value_schema(spec);
+  }
+  if (!command.positional.empty())
+    options[command.positional] = {{"type", Json::array({"string", "array", "null"})}};
+  return {{"type", "object"},
+          {"properties",
+           {{"command", {{"const", command.name}}},
+            {"id", {{"description", "anything; it comes back first in the answer"}}},
+            {"options", object_schema(std::move(options))}}},
+          {"required", Json::array({"command"})},
+          {"additionalProperties", false}};
+}
+
+std::string requests_text() {
+  Json each = Json::array();
+  for (const Command* command : commands_with_json()) each.push_back(request_schema(*command));
+  const Json document = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                         {"title", "a request of natten-sim serve"},
+                         {"anyOf", std::move(each)}};
+  return json_text(document, JsonLayout::kIndented) + "\n";
+}
+
 const Command& command_of(const std::string& name) {
-  std::vector<std::string> names;
+  std::vector<std::string> names = {kServe};
   for (const Command* command : commands_with_json()) {
     if (command->name == name) return *command;
     names.push_back(command->name);
@@ -61,9 +112,11 @@ int run_schema(const SchemaFlags& flags) {
     for (const Command* command : commands_with_json())
       write_file((std::filesystem::path(*flags.folder) / (command->name + ".schema.json")).string(),
                  schema_text(*command));
+    write_file((std::filesystem::path(*flags.folder) / "serve.schema.json").string(), requests_text());
     return kExitDone;
   }
-  write_output({.output = flags.output}, schema_text(command_of(flags.of)));
+  write_output({.output = flags.output},
+               flags.of == kServe ? requests_text() : schema_text(command_of(flags.of)));
   return kExitDone;
 }
 
@@ -72,7 +125,8 @@ int run_schema(const SchemaFlags& flags) {
 Command schema_command();
 Command schema_command() {
   Options<SchemaFlags> rows;
-  rows.positional("subcommand", &SchemaFlags::of, {.help = "A subcommand that has --json"});
+  rows.positional("subcommand", &SchemaFlags::of,
+                  {.help = "A subcommand that has --json; serve: of its requests"});
   rows.add("--folder", &SchemaFlags::folder,
            {.value = "DIR", .help = "Write all schemas into DIR", .rules_out = {{"output", "subcommand"}}});
   rows.add("--output", &SchemaFlags::output,
@@ -81,8 +135,8 @@ Command schema_command() {
   Command command{.name = "schema",
                   .position = 95,
                   .group = kManyCommands,
-                  .summary = "Print the JSON Schema of what a subcommand prints with --json",
-                  .examples = {"natten-sim schema count"},
+                  .summary = "Print the JSON Schema of what a subcommand prints with --json, or of requests",
+                  .examples = {"natten-sim schema count", "natten-sim schema serve"},
                   .exit_codes = "0 done, 1 internal error, 2 bad input."};
   bind(command, rows, run_schema);
   return command;

@@ -120,7 +120,7 @@ int run_sweep(const SweepFlags& flags) {
   const Shard shard = parse_shard(flags.shard);
   const Json sweep = {
       {"subcommand", Json(flags.subcommand)}, {"over", Json(flags.over)}, {"version", version()}};
-  SweepJournal journal(sweep, flags.journal);
+  SweepJournal journal(sweep, grid, flags.journal);
   std::vector<std::int64_t> points;
   for (std::int64_t point = shard.number - 1; point < grid.points(); point += shard.of) {
     if (!journal.has(point)) points.push_back(point);
@@ -137,8 +137,7 @@ int run_sweep(const SweepFlags& flags) {
   }
   write_output({.output = flags.output}, flags.jsonl ? json_lines(journal) : sweep_csv(rows));
   const std::int64_t refused = refused_points(journal);
-  if (!flags.quiet && refused > 0)
-    print_remark(fmt::format("{} of {} points were refused: see the column error", refused, rows.size()));
+  if (!flags.quiet && !rows.empty()) print_remark(sweep_sentence(grid, rows, flags.picture.y));
   return refused == static_cast<std::int64_t>(rows.size()) ? kExitBadInput : kExitDone;
 }
 
@@ -165,7 +164,7 @@ Options<SweepFlags> sweep_options() {
       "--x", path(&F::picture, &SweepPicture::x),
       {.value = "COLUMN", .help = "With --svg [the first option]", .needs = {{"svg", "--svg FILE too"}}});
   rows.add("--y", path(&F::picture, &SweepPicture::y),
-           {.value = "COLUMN", .help = "With --svg, which needs it", .needs = {{"svg", "--svg FILE too"}}});
+           {.value = "COLUMN", .help = "Column that the closing sentence is about, and that --svg draws"});
   rows.add(
       "--by", path(&F::picture, &SweepPicture::by),
       {.value = "COLUMN", .help = "With --svg [the second option]", .needs = {{"svg", "--svg FILE too"}}});
@@ -189,8 +188,10 @@ Command sweep_command() {
                       "natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --shard 1/4 --journal 1.jsonl",
                       "natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --journal 1.jsonl 2.jsonl"};
   command.notes =
-      "The subcommand comes first, its options anywhere. One row a point: its values, the problem, the answer.\n"
-      "A journal lets a sweep that was stopped go on. With the journals of all shards it is a merge.";
+      "The subcommand comes first, its options anywhere. One row a point: its values, the problem, the "
+      "answer.\n"
+      "A journal lets a sweep that was stopped go on. With the journals of all shards it is a merge.\n"
+      "The closing sentence goes to stderr, beside the table.";
   command.exit_codes = "0 done, 1 internal error, 2 bad input, or every point refused.";
   bind(command, sweep_options().essentials({"over", "jobs", "journal", "shard", "jsonl", "svg", "y", "output"}), run_sweep);
   command.passes_on = true;

@@ -21,14 +21,26 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, unknown);
 }
 
+/// A point of the grid with the values that it has there, and what was answered.
+bool is_answer(const Json& line, const SweepGrid& grid) {
+  if (!line.is_object() || !line.contains("point") || !line.at("point").is_number_integer()) return false;
+  const auto point = line.at("point").get<std::int64_t>();
+  if (point < 0 || point >= grid.points() || !line.contains("values") ||
+      !(line.at("values") == grid.names_and_values(point)))
+    return false;
+  if (line.contains("error")) return line.at("error").is_object() && line.at("error").contains("message");
+  return line.contains("input") && line.at("input").is_object() && line.contains("result") &&
+         line.at("result").is_object();
+}
+
 }  // namespace
 
-SweepJournal::SweepJournal(const Json& sweep, const std::vector<std::string>& paths) {
+SweepJournal::SweepJournal(const Json& sweep, const SweepGrid& grid, const std::vector<std::string>& paths) {
   if (paths.empty()) return;
   path_ = paths.front();
   for (const std::string& path : paths) {
     if (path != path_ && !exists(path)) throw InvalidParameter("journal", path, "a readable file");
-    if (exists(path)) read(path, sweep, path == path_);
+    if (exists(path)) read(path, sweep, grid, path == path_);
   }
   const bool fresh = !exists(path_) || std::filesystem::file_size(path_) == 0;
   file_ = std::fopen(path_.c_str(), "a");
@@ -43,7 +55,7 @@ SweepJournal::~SweepJournal() {
   if (file_ != nullptr) std::fclose(file_);
 }
 
-void SweepJournal::read(const std::string& path, const Json& sweep, bool cut) {
+void SweepJournal::read(const std::string& path, const Json& sweep, const SweepGrid& grid, bool cut) {
   const std::string text = read_text("journal", path, kMaxJournalBytes);
   const auto malformed = [&](const std::string& what) {
     return MalformedData("journal " + path, what, "a file that sweep --journal wrote for the same sweep");
@@ -58,8 +70,8 @@ void SweepJournal::read(const std::string& path, const Json& sweep, bool cut) {
       if (!object.is_object() || !object.contains("sweep")) throw malformed("another kind of file");
       if (!(object.at("sweep") == sweep))
         throw malformed("of another sweep: " + json_text(object.at("sweep")));
-    } else if (!object.is_object() || !object.contains("point")) {
-      throw malformed("line " + std::to_string(line));
+    } else if (!is_answer(object, grid)) {
+      throw malformed("line " + std::to_string(line) + ": no answer at a point of this sweep");
     } else {
       answers_[object.at("point").get<std::int64_t>()] = object;
     }

@@ -10,6 +10,8 @@
 
 #include <natten_sim/io/json.hpp>
 
+#include "sweep/grid.hpp"
+
 namespace natten_sim::cli {
 
 /// What points of a sweep were answered, as JSON Lines: first which sweep it is, then a line for each point,
@@ -19,8 +21,9 @@ class SweepJournal {
   /// @param sweep what must stand in the first line of each file. @param paths all are read, in order;
   /// answers are added to the first, which is created where there is none. None: nothing is kept beyond this
   /// run.
-  /// @throws InvalidParameter, MalformedData for a file of something else or of another sweep.
-  SweepJournal(const Json& sweep, const std::vector<std::string>& paths);
+  /// @throws InvalidParameter, MalformedData for a file of something else or of another sweep, or with a line
+  /// that is no answer at a point of `grid`.
+  SweepJournal(const Json& sweep, const SweepGrid& grid, const std::vector<std::string>& paths);
   ~SweepJournal();
   SweepJournal(const SweepJournal&) = delete;
   SweepJournal& operator=(const SweepJournal&) = delete;
@@ -32,7 +35,7 @@ class SweepJournal {
   [[nodiscard]] const std::map<std::int64_t, Json>& answers() const { return answers_; }
 
  private:
-  void read(const std::string& path, const Json& sweep, bool cut);
+  void read(const std::string& path, const Json& sweep, const SweepGrid& grid, bool cut);
 
   mutable std::mutex mutex_;
   std::map<std::int64_t, Json> answers_;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <set>
+
+#include <fmt/format.h>
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
@@ -103,6 +106,37 @@ std::string sweep_csv(const std::vector<Json>& rows) {
   Json header = Json::object();
   for (const std::string& column : columns_of(rows)) header[column] = nullptr;
   return report::csv_table(header, rows);
+}
+
+std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
+                           const std::optional<std::string>& y) {
+  const auto refused =
+      std::count_if(rows.begin(), rows.end(), [](const Json& row) { return !row.at("error").is_null(); });
+  const std::string answered =
+      refused == 0 ? fmt::format("all {} points were answered", rows.size())
+                   : fmt::format("{} of {} points were refused: see the column error", refused, rows.size());
+  if (!y) return "In short: " + answered + ".";
+  if (refused == std::ssize(rows)) return "In short: " + answered + ".";
+  const std::string column = checked_column("y", y, "", rows, true);
+  const Json *least = nullptr, *most = nullptr;
+  for (const Json& row : rows) {
+    const std::optional<double> value = number_in(row, column);
+    if (!value) continue;
+    if (least == nullptr || *value < *number_in(*least, column)) least = &row;
+    if (most == nullptr || *value > *number_in(*most, column)) most = &row;
+  }
+  const auto place = [&](const Json& row) {
+    std::vector<std::string> parts;
+    for (const SweptOption& option : grid.options())
+      parts.push_back(column_of(option.name) + " " + report::csv_cell(row.at(column_of(option.name))));
+    return joined(parts);
+  };
+  const double low = *number_in(*least, column), high = *number_in(*most, column);
+  if (low == high) return fmt::format("In short: {} is {} at every point; {}.", column, low, answered);
+  const std::string other =
+      low > 0 ? fmt::format("{:.4g} times as much", high / low) : fmt::format("{}", high);
+  return fmt::format("In short: {} is {} at {}, and {} at {}; {}.", column, low, place(*least), other,
+                     place(*most), answered);
 }
 
 std::string sweep_svg(const std::string& title, const SweepGrid& grid, const std::vector<Json>& rows,

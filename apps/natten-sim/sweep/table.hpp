@@ -27,6 +27,15 @@ struct SweepPicture {
   std::optional<std::string> by;  ///< a line for each value of this column; none: the second option
 };
 
+/// What the table says in one sentence: how many points were refused and, of column `y` if it is given, where
+/// it is least and where it is most. @throws InvalidParameter, UnknownName for a column that is not there or
+/// has no numbers.
+///
+///     In short: miss_sectors is 3,650,560 at seqlen 131072, order sawtooth, and 37.92 times as much at
+///     seqlen 524288, order cyclic; all 6 points were answered.
+[[nodiscard]] std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
+                                         const std::optional<std::string>& y);
+
 /// SVG. @throws InvalidParameter, UnknownName for a column that is not there or has no numbers.
 [[nodiscard]] std::string sweep_svg(const std::string& title, const SweepGrid& grid,
                                     const std::vector<Json>& rows, const SweepPicture& picture);

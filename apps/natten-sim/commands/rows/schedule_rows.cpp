@@ -211,7 +211,8 @@ Options<ScheduleFlags> mask_rows() {
       "--mask", &Flags::mask,
       {.value = "MASK",
        .help = "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., or FILE "
-               "[default]"});
+               "[default]",
+       .spellings = {{.flag = "--causal", .bare = "causal"}, {.flag = "--is-causal", .bare = "causal"}}});
   return rows;
 }
 

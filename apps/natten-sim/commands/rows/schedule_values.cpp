@@ -6,7 +6,12 @@
 
 namespace natten_sim::cli {
 
-MaskOption parse_mask(const std::string&, const std::string& text) { return {parse_schedule_mask(text)}; }
+MaskOption parse_mask(const std::string&, const std::string& text) {
+  // As --causal says it, its other spelling.
+  if (text == "true" || text == "1") return {parse_schedule_mask("causal")};
+  if (text == "false" || text == "0") return {parse_schedule_mask("full")};
+  return {parse_schedule_mask(text)};
+}
 
 std::string mask_option_text(const MaskOption& mask) {
   if (const auto* file = std::get_if<MaskFile>(&mask.value)) return file->path;
