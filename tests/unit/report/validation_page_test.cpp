@@ -83,12 +83,20 @@ TEST_CASE("a counter that saw nothing is said in words, not as infinity") {
   CHECK(html.find(">inf") == std::string::npos);
 }
 
+std::size_t scripts_in(const std::string& html) {
+  std::size_t count = 0;
+  for (std::size_t at = html.find("<script"); at != std::string::npos; at = html.find("<script", at + 1))
+    ++count;
+  return count;
+}
+
 TEST_CASE("what comes from files is escaped in a page") {
   Recording recording = recorded_stream(8);
   recording.head.device.name = "<script>alert('x')</script>&\"";
   recording.rows[0].status = "<b>";
   const std::string html = page_of(recording);
-  CHECK(html.find("<script") == std::string::npos);
+  CHECK(html.find("<script>alert") == std::string::npos);
+  CHECK(scripts_in(html) == scripts_in(page_of(recorded_stream(8))));  // the page's own, and no other
   CHECK(html.find("<b>") == std::string::npos);
   CHECK(html.find("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;") != std::string::npos);
 }

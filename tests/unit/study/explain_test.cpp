@@ -94,7 +94,7 @@ TEST_CASE("explain: keys that are not as many as queries follow from the sectors
   CHECK(answer.kernels.front().read->compulsory_bytes == (2 * 5000 + 1024) * 128 * 2);
 }
 
-TEST_CASE("explain: cuDNN's grid tells no length; with it, sectors tell mask and heads") {
+TEST_CASE("explain: cuDNN's grid tells no length, and with it sectors tell mask and heads") {
   const ProfiledKernel open = launched(kCudnn, {132, 1, 1}, 384, 1075840132.0);
   CHECK(explained(open).kernels.front().missing == std::vector<std::string>{"seqlen"});
   CHECK(explained(launched(kCudnn, {132, 1, 1}, 384)).kernels.front().missing ==
@@ -157,7 +157,7 @@ TEST_CASE("explain: FlashAttention-4, with and without readable labels") {
   CHECK(problem.dtype == Dtype::kBf16);
 }
 
-TEST_CASE("explain: Triton's kernels have a grid but no tiles; the length makes the Q tile") {
+TEST_CASE("explain: Triton's kernels have a grid but no tiles, and the length makes the Q tile") {
   const ProfiledKernel flex = launched("triton_tem_fused_flex_attention_0", {256, 1, 2}, 256);
   const ExplainAnswer asked = explained(flex);
   CHECK(asked.kernels.front().family == "flexattention");

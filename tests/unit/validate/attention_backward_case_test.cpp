@@ -84,7 +84,7 @@ TEST_CASE("documents and neighborhoods are points of the backward") {
 }
 
 TEST_CASE(
-    "a task more never makes the predicted backward shorter; turns save the clearing of dQ and nothing "
+    "a task more never makes the predicted backward shorter, and turns save the clearing of dQ and nothing "
     "else") {
   const std::vector<std::string> small = {"tokens=1024", "heads=4", "mask=full", "algorithm=shift",
                                           "mode=unordered"};
