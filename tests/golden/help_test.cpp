@@ -74,7 +74,7 @@ TEST_CASE("every example of help is a line that the program takes") {
                                               "data/",      "validate",  "order.json", "before.json",
                                               "a/",         "|",         "source",     ">",
                                               "misses.svg", "jsonl",     "reproduce",  "--fidelity timed",
-                                              "classroom"};
+                                              "classroom",  "profile."};
   int taken = 0;
   for (const std::string& subcommand : kSubcommands) {
     bool examples = false;

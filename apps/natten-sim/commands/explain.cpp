@@ -90,7 +90,7 @@ Command explain_command() {
                   .position = 45,
                   .group = kMeasuredCommands,
                   .summary = "Say why attention kernels of a profile read what they read from DRAM",
-                  .examples = {"natten-sim explain tests/golden/ncu/attention-h200.csv",
+                  .examples = {"natten-sim explain profile.csv",
                                "natten-sim explain profile.ncu-rep --device h100 -i 65536 -n 8"},
                   .notes =
                       "Profile with: ncu --clock-control none --section LaunchStats --section Occupancy "
