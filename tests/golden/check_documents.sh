@@ -15,10 +15,13 @@
 set -euo pipefail
 root=$1
 export PATH=$2:$PATH
-cd -- "$root"
 failures=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+# Files that commands write land beside links to those of the project, not among them.
+mkdir "$scratch/project"
+ln -s -- "$root"/* "$scratch/project"
+cd -- "$scratch/project"
 
 fail() {
   printf 'FAILED %s\n' "$1"

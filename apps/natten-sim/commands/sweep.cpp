@@ -135,9 +135,10 @@ int run_sweep(const SweepFlags& flags) {
     for (const std::string& word : flags.subcommand) title += " " + word;
     write_picture(*flags.svg, sweep_svg(title, grid, rows, flags.picture));
   }
+  const std::string sentence = rows.empty() ? "" : sweep_sentence(grid, rows, flags.picture.y);
   write_output({.output = flags.output}, flags.jsonl ? json_lines(journal) : sweep_csv(rows));
   const std::int64_t refused = refused_points(journal);
-  if (!flags.quiet && !rows.empty()) print_remark(sweep_sentence(grid, rows, flags.picture.y));
+  if (!flags.quiet && !sentence.empty()) print_remark(sentence);
   return refused == static_cast<std::int64_t>(rows.size()) ? kExitBadInput : kExitDone;
 }
 
