@@ -131,7 +131,7 @@ TEST_CASE("a picture and an output that is refused leave no file") {
   const std::string folder = scratch_folder();
   CHECK(run(kSmall + " --svg " + folder + "/a --output " + folder + "/a").exit_code == 2);
   CHECK(run(kSmall + " --svg " + folder + "/a --output /nonexistent/x").exit_code == 2);
-  CHECK(run(kSmall + " --svg -").exit_code == 2);
+  CHECK(run(kSmall + " --svg ''").exit_code == 2);
   CHECK(run(kSmall + " --output ''").exit_code == 2);
   CHECK(entries(folder) == 0);
 }
