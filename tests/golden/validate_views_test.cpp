@@ -187,7 +187,11 @@ TEST_CASE("a report holds every view that the recordings allow") {
     INFO(part);
     CHECK(html.find(part) != std::string::npos);
   }
-  CHECK(html.find("nan") == std::string::npos);
+  // The first script is the chart library, whose own words hold "nan" (isNaN).
+  const std::size_t library = html.find("<script>"), library_end = html.find("</script>", library);
+  REQUIRE(library_end != std::string::npos);
+  CHECK(html.substr(0, library).find("nan") == std::string::npos);
+  CHECK(html.find("nan", library_end) == std::string::npos);
   CHECK(run("validate stream --quiet --recorded '" + kRecordings + "' --report '" + folder + "/s.html'")
             .exit_code == 0);
   CHECK(read_text(folder + "/s.html").find("<h2>misses</h2>") == std::string::npos);
