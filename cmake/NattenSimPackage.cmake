@@ -1,19 +1,35 @@
 # Packages: `cpack -G DEB` and `cpack -G TGZ` in a build folder. Both hold the component `program`; the libraries and
 # headers are for `cmake --install`. scripts/build_packages.sh makes and tries them.
 set(doc ${CMAKE_INSTALL_DATADIR}/doc/natten-sim)
+# The project's licence, and those of what is compiled into the program: the scripts of HTML reports, and header-only
+# libraries, whose texts Debian keeps beside them.
 file(READ ${PROJECT_SOURCE_DIR}/LICENSE licence)
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/copyright @ONLY CONTENT
-"natten-sim ${PROJECT_VERSION}
+file(READ ${PROJECT_SOURCE_DIR}/data/vega/LICENSE vega_licence)
+set(copyright "natten-sim ${PROJECT_VERSION}
 
-${licence}")
+${licence}
+The program carries, for HTML reports:
+
+${vega_licence}")
+foreach(library libcli11-dev nlohmann-json3-dev libfmt-dev libtomlplusplus-dev libeigen3-dev libboost-dev)
+  if(EXISTS /usr/share/doc/${library}/copyright)
+    file(READ /usr/share/doc/${library}/copyright library_licence)
+    string(APPEND copyright "
+Headers of ${library} are compiled into it:
+
+${library_licence}")
+  endif()
+endforeach()
+file(WRITE ${PROJECT_BINARY_DIR}/copyright "${copyright}")
 find_program(NATTEN_SIM_GZIP gzip)
 if(NATTEN_SIM_GZIP)
   # -n: no time in the file, so that the same source gives the same package.
   execute_process(COMMAND ${NATTEN_SIM_GZIP} -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md OUTPUT_FILE ${PROJECT_BINARY_DIR}/changelog.gz)
   install(FILES ${PROJECT_BINARY_DIR}/changelog.gz DESTINATION ${doc} COMPONENT program)
 endif()
-# Who makes the package, by Debian's own variables. Without them it is nobody's, and its address leads nowhere.
-set(maintainer "natten-sim developers")
+# Who makes the package, by Debian's own variables. Without them it is the authors', as LICENSE and CITATION.cff call
+# them: they state no address, so it is one that can lead nowhere (RFC 2606), and nobody's mail is taken.
+set(maintainer "The natten-sim authors")
 set(address natten-sim@packages.invalid)
 if(NOT "$ENV{DEBFULLNAME}" STREQUAL "")
   set(maintainer "$ENV{DEBFULLNAME}")
@@ -42,7 +58,7 @@ install(FILES ${PROJECT_BINARY_DIR}/lintian-overrides DESTINATION ${CMAKE_INSTAL
   COMPONENT program)
 
 set(CPACK_PACKAGE_NAME natten-sim)
-set(CPACK_PACKAGE_VENDOR "natten-sim developers")
+set(CPACK_PACKAGE_VENDOR "The natten-sim authors")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "predicts how GPU attention kernels behave")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION

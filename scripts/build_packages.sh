@@ -119,6 +119,7 @@ program=$(find "$scratch/static" -path '*/bin/natten-sim')
 if ldd "$program" >"$scratch/libraries" 2>&1; then cat "$scratch/libraries"; echo 'the static program has libraries'; exit 1; fi
 try "$(dirname -- "$(dirname -- "$program")")"
 try_bare "$program"
+[[ -s ${program%/bin/*}/share/man/man1/natten-sim.1 ]] || fail 'the archive has no manual'
 
 version=$("$program" --version | sed -n 's/^natten-sim //p')
 "$root/scripts/sbom.py" "$version" "$output"/natten-sim_*.deb "$output"/natten-sim-*.tar.gz >"$output/natten-sim.cdx.json"

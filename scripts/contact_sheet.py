@@ -4,12 +4,13 @@
 usage: scripts/contact_sheet.py OUT_FOLDER [PICTURE.svg ...]     (default: docs/*.svg and docs/reproduced/*.svg)
 
 Writes sheet-light, sheet-dark, sheet-deuteranopia and sheet-dark-deuteranopia to OUT_FOLDER, each as HTML and, where
-chromium or google-chrome is on PATH, as PNGs of at most 12 pictures. Deuteranopia is simulated as in
+chromium, google-chrome or rsvg-convert is on PATH, as PNGs of at most 12 pictures. Deuteranopia is simulated as in
 tests/unit/report/draw_palette_test.cpp (Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB).
 """
 import glob
 import html
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,6 +39,38 @@ def screenshot(browser, page, dark):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=180)
 
 
+def svg_sheet(pictures, dark, deuteranopia):
+    """The same sheet as one SVG: columns that are filled one after the other, for converters without HTML."""
+    column = (WIDTH - 8 * (COLUMNS + 1)) // COLUMNS
+    heights = [8] * COLUMNS
+    parts = []
+    for path in pictures:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if dark:  # such converters know no preference
+            text = text.replace("@media (prefers-color-scheme:dark)", "@media all")
+        width, height = (float(re.search(rf'<svg[^>]* {side}="([0-9.]+)"', text).group(1)) for side in ("width", "height"))
+        scale = min(1.0, column / width)
+        at = heights.index(min(heights))
+        place = f'x="{8 + at * (column + 8)}" y="{heights[at]}" width="{width * scale:.0f}" height="{height * scale:.0f}"'
+        parts.append(re.sub(r'width="[0-9.]+" height="[0-9.]+"', place, text, count=1))
+        heights[at] += int(height * scale) + 30
+        parts.append(f'<text x="{8 + at * (column + 8)}" y="{heights[at] - 14}" font-size="13" fill="{"#e8eaed" if dark else "#1b1f24"}">'
+                     f"{html.escape(os.path.basename(path))}</text>")
+    body = "\n".join(parts)
+    seen = ' filter="url(#deuteranopia)"' if deuteranopia else ""
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{max(heights)}" font-family="sans-serif">'
+            '<filter id="deuteranopia" color-interpolation-filters="linearRGB" x="0" y="0" width="1" height="1">'
+            f'<feColorMatrix values="{DEUTERANOPIA}"/></filter><g{seen}>'
+            f'<rect width="{WIDTH}" height="{max(heights)}" fill="{"#161a1f" if dark else "#ffffff"}"/>{body}</g></svg>\n')
+
+
+def convert(page, text):
+    with open(f"{page[:-5]}.svg", "w", encoding="utf-8") as file:
+        file.write(text)
+    subprocess.run(["rsvg-convert", f"{page[:-5]}.svg", "-o", f"{page[:-5]}.png"], check=True, timeout=180)
+
+
 def main():
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         print(__doc__)
@@ -46,6 +79,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     pictures = sys.argv[2:] or sorted(glob.glob(f"{ROOT}/docs/*.svg") + glob.glob(f"{ROOT}/docs/reproduced/*.svg"))
     browser = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
+    converter = shutil.which("rsvg-convert")
     for dark in (False, True):
         for deuteranopia in (False, True):
             name = "sheet-" + "-".join(part for part, on in (("dark", dark), ("light", not dark and not deuteranopia),
@@ -56,8 +90,10 @@ def main():
                     file.write(sheet(pictures[first:first + PICTURES_A_SHEET], dark, deuteranopia))
                 if browser:
                     screenshot(browser, page, dark)
+                elif converter:
+                    convert(page, svg_sheet(pictures[first:first + PICTURES_A_SHEET], dark, deuteranopia))
                 print(page)
-    if not browser:
+    if not browser and not converter:
         print("no chromium on PATH: open the pages in a browser", file=sys.stderr)
     return 0
 

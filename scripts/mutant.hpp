@@ -20,7 +20,7 @@ namespace natten_sim_mutant {
 
 inline constexpr int kMost = 1 << 16;
 inline const int active = std::getenv("NATTEN_SIM_MUTANT") ? std::atoi(std::getenv("NATTEN_SIM_MUTANT")) : -1;
-inline unsigned char reached[kMost];  // by a test: see mutant_listener.cpp
+alignas(kMost) inline unsigned char reached[kMost];  // by a test: see mutant_reached.cpp
 
 NATTEN_SIM_MUTANT_INLINE bool on(int n) {
   if (std::is_constant_evaluated()) return false;

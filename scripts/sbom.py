@@ -3,17 +3,22 @@
 
 usage: scripts/sbom.py VERSION [FILE...] > natten-sim.cdx.json
 
-Header-only libraries are compiled into the program: their versions are those of this machine's headers. FILEs are
-artefacts, listed with their hashes. Nothing in the output depends on the time.
+Header-only libraries are compiled into the program: their versions are those of this machine's headers. The scripts
+of data/vega are inside too. FILEs are artefacts, listed with their hashes; one that ends in .tar.gz holds the static
+program, and with it this machine's C and C++ libraries. Nothing in the output depends on the time.
 """
 import hashlib
 import json
 import os
+import pathlib
 import re
+import subprocess
 import sys
 
 INCLUDE = ("/usr/include", "/usr/local/include")
-MIT, BOOST, MPL, BSD = "MIT", "BSL-1.0", "MPL-2.0", "BSD-3-Clause"
+MIT, BOOST, MPL, BSD, ISC = "MIT", "BSL-1.0", "MPL-2.0", "BSD-3-Clause", "ISC"
+LGPL, GPL = "LGPL-2.1-or-later", "GPL-3.0-or-later WITH GCC-exception-3.1"
+VEGA = pathlib.Path(__file__).resolve().parent.parent / "data/vega"
 # name, licence, header, pattern(s) of its version
 LIBRARIES = [
     ("CLI11", BSD, "CLI/Version.hpp", [r'CLI11_VERSION "([\d.]+)"']),
@@ -48,34 +53,58 @@ def readable(name, version):
     return version
 
 
+def component(name, version, licence):
+    kind = {"expression": licence} if " " in licence else {"license": {"id": licence}}
+    made = {"type": "library", "bom-ref": f"{name}@{version}" if version else name, "name": name, "licenses": [kind], "scope": "required"}
+    return {**made, "version": version} if version else made
+
+
+def headers():
+    """Header-only libraries, and those of them that are missing here."""
+    found = [(name, readable(name, version_of(paths, patterns)), licence) for name, licence, paths, patterns in LIBRARIES]
+    return [component(*each) for each in found if each[1]], [each[0] for each in found if not each[1]]
+
+
+def bundled():
+    """What the script of HTML reports holds, by data/vega/README.md and LICENSE."""
+    readme = (VEGA / "README.md").read_text(encoding="utf-8")
+    scripts = re.search(r"Vega ([\d.]+), Vega-Lite ([\d.]+) and vega-embed ([\d.]+) in one script", readme)
+    modules = re.search(r"^D3 \(([^)]*)\)(.*)$", (VEGA / "LICENSE").read_text(encoding="utf-8"), re.MULTILINE)
+    others = [each.strip() for each in (modules[1] + modules[2].lower()).replace("\n", " ").split(",")]
+    return [component(name, scripts[i + 1], BSD) for i, name in enumerate(("vega", "vega-lite", "vega-embed"))] + \
+        [component(name, None, ISC) for name in others]
+
+
+def linked_statically():
+    said = lambda *words: subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()[-1]
+    return [component("glibc", said("getconf", "GNU_LIBC_VERSION"), LGPL), component("libstdc++", said("g++", "-dumpfullversion"), GPL)]
+
+
 def main():
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         print(__doc__.strip())
         return 0 if len(sys.argv) > 1 else 2
-    components, missing = [], []
-    for name, licence, headers, patterns in LIBRARIES:
-        version = readable(name, version_of(headers, patterns))
-        if version is None:
-            missing.append(name)
-            continue
-        components.append({"type": "library", "bom-ref": f"{name}@{version}", "name": name, "version": version,
-                           "licenses": [{"license": {"id": licence}}], "scope": "required"})
+    components, missing = headers()
     if missing:
         print(f"sbom: no headers of {', '.join(missing)} here", file=sys.stderr)
         return 2
-    files = []
+    components += bundled()
+    files, inside = [], {}
     for path in sys.argv[2:]:
         with open(path, "rb") as file:
             digest = hashlib.sha256(file.read()).hexdigest()
         files.append({"type": "file", "bom-ref": os.path.basename(path), "name": os.path.basename(path),
                       "hashes": [{"alg": "SHA-256", "content": digest}]})
+        if path.endswith(".tar.gz"):
+            inside[os.path.basename(path)] = linked_statically()
     program = f"natten-sim@{sys.argv[1]}"
     json.dump({
         "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
         "metadata": {"component": {"type": "application", "bom-ref": program, "name": "natten-sim", "version": sys.argv[1],
                                    "licenses": [{"license": {"id": MIT}}]}},
-        "components": components + files,
-        "dependencies": [{"ref": program, "dependsOn": [each["bom-ref"] for each in components]}],
+        "components": components + [each for libraries in list(inside.values())[:1] for each in libraries] + files,
+        "dependencies": [{"ref": ref, "dependsOn": [each["bom-ref"] for each in needed]}
+                         for ref, needed in [(program, components), *inside.items()]],
     }, sys.stdout, indent=2)
     print()
     return 0

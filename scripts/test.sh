@@ -4,12 +4,13 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-usage: scripts/test.sh [--no-install] [--sanitized] [--help] [ctest argument...]
+usage: scripts/test.sh [--no-install] [--strict] [--sanitized] [--help] [ctest argument...]
 
 Installs the packages that are missing for building and testing (says which; through sudo when not root),
 builds Release into build/release and runs every test. Further arguments go to ctest, e.g. -R property.
 
   --no-install  do not install: exit 2 and name what is missing, if anything is
+  --strict      warnings are errors, where the compiler is g++ 12, as CI has it: a later one may know more of them
   --sanitized   instead: every fuzz target with its seeds, and the unit tests of core, io, sim, models and search, with
                 address and undefined-behaviour sanitizers in build/sanitized
 USAGE
@@ -17,11 +18,13 @@ USAGE
 
 packages=install
 sanitized=no
+strict=no
 ctest_arguments=()
 for argument in "$@"; do
   case $argument in
     --no-install) packages=check ;;
     --sanitized) sanitized=yes ;;
+    --strict) strict=yes ;;
     -h | --help)
       usage
       exit 0
@@ -46,7 +49,9 @@ if [[ $sanitized == yes ]]; then
     -R '^(fuzz_|(core|io|sim|models|search)_tests)' ${ctest_arguments[@]+"${ctest_arguments[@]}"}
   exit
 fi
-configure build/release
+warnings=OFF
+if [[ $strict == yes && $("${CXX:-g++}" -dumpversion) =~ ^12($|\.) ]]; then warnings=ON; fi
+configure build/release -DNATTEN_SIM_WARNINGS_AS_ERRORS=$warnings
 run cmake --build build/release --parallel "$(nproc)"
 run ctest --test-dir build/release --output-on-failure --no-tests=error -j"$(nproc)" \
   ${ctest_arguments[@]+"${ctest_arguments[@]}"}

@@ -56,7 +56,7 @@ def written(page, pages, template):
         "scripts": "".join(f'<script defer src="{each}"></script>\n' for each in scripts),
         "links": "".join(link(each, page) for each in pages),
         "main": main_part(page, pages),
-        "footer": "The link in the address bar keeps the state." if page.plays else "Their links keep their state.",
+        "footer": "The link in the address bar keeps the state." if page.plays else "A page’s link keeps its state.",
     }
     return re.sub(r"\{(\w+)\}", lambda name: parts[name[1]], template)
 

@@ -9,9 +9,13 @@
 namespace natten_sim {
 namespace {
 
-std::string lower(std::string_view text) {
+/// In lower case, with dashes where people write "Wan2.1" or "hunyuan_video".
+std::string plain(std::string_view text) {
   std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (c == '.' || c == '_' || c == ' ') c = '-';
+  }
   return result;
 }
 
@@ -29,18 +33,18 @@ bool ends_a_part(const std::string& name, std::size_t size) {
 template <typename T>
 bool sizes_of_one_model(const T& one, const T& other) {
   if (!std::is_same_v<T, Preset>) return false;
-  const std::string a = lower(one.name), b = lower(other.name);
+  const std::string a = plain(one.name), b = plain(other.name);
   return a.substr(0, a.find('-')) == b.substr(0, b.find('-'));
 }
 
-/// The entry of this name in another case. Else the one whose name begins so; of several none, or the first
-/// size of a model.
+/// The entry of this name, however it is spelled. Else the one whose name begins so; of several none, or the
+/// first size of a model.
 template <typename T>
 const T* find_meant(const std::vector<T>& table, std::string_view name) {
-  const std::string wanted = lower(name);
+  const std::string wanted = plain(name);
   const T* meant = nullptr;
   for (const T& entry : table) {
-    const std::string own = lower(entry.name);
+    const std::string own = plain(entry.name);
     if (own == wanted) return &entry;
     if (wanted.size() < kShortestBeginning || !own.starts_with(wanted) || !ends_a_part(own, wanted.size())) continue;
     if (meant != nullptr && !sizes_of_one_model(*meant, entry)) return nullptr;

@@ -36,10 +36,14 @@ Extents at_least(const Extents& values, std::int64_t lowest) {
   return result;
 }
 
+std::string values_text(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " value" : " values");
+}
+
 std::optional<NattenRefusal> rank_refusal(const char* parameter, std::size_t given, std::size_t rank) {
   if (given == 0 || given == rank) return std::nullopt;
-  return NattenRefusal{"one value for each axis of the input", parameter, std::to_string(given) + " values",
-                       std::to_string(rank) + (rank == 1 ? " value" : " values"), ""};
+  return NattenRefusal{"one value for each axis of the input", parameter, values_text(given),
+                       values_text(rank), ""};
 }
 
 std::optional<NattenRefusal> lowest_refusal(const char* rule, const char* parameter, const Extents& values,
@@ -244,8 +248,8 @@ std::optional<NattenRefusal> tensor_refusal(const NattenCall& call) {
 std::optional<NattenRefusal> mask_refusal(const NattenCall& call) {
   const std::size_t rank = call.input.rank();
   if (call.window.empty()) {
-    return NattenRefusal{"one value for each axis of the input", "kernel_size", "none",
-                         std::to_string(rank) + " values", to_string(call.input)};
+    return NattenRefusal{"one value for each axis of the input", "kernel_size", "none", values_text(rank),
+                         to_string(call.input)};
   }
   const std::pair<const char*, std::size_t> ranks[] = {{"kernel_size", call.window.rank()},
                                                        {"stride", call.stride.rank()},

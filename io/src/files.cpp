@@ -91,6 +91,14 @@ std::string read_text(const std::string& parameter, const std::string& path, std
   return text;
 }
 
+void make_folder(const std::string& parameter, const std::string& path) {
+  std::error_code failed, unknown;
+  fs::create_directories(path, failed);
+  if (!failed && fs::is_directory(path, unknown)) return;
+  throw InvalidParameter(parameter, path,
+                         "a folder that can be made" + (failed ? " (" + failed.message() + ")" : ""));
+}
+
 ReplacedFile::ReplacedFile(std::string parameter, const std::string& path) {
   std::error_code unknown;
   if (fs::is_directory(path, unknown)) throw InvalidParameter(parameter, path, "a file, this is a folder");

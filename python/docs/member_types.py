@@ -21,6 +21,8 @@ TILES: dict[str, Any] = {"q_tile": (2, 8, 8), "kv_tile": (2, 8, 8)}
 LONG: dict[str, Any] = {"seqlen": 131072, "device": "h200"}
 CAUSAL: dict[str, Any] = {"seqlen_q": 8192, "mask": "causal", "device": "h200"}
 
+PROFILE = str(ROOT / "tests" / "golden" / "ncu" / "attention-h200.csv")
+
 # Type of the answer, function, and keywords that between them bring out every member.
 QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
     ("Count", "count", [
@@ -86,6 +88,7 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"kernel": "fa2", "seqlen": 16384, "head_dim": 128, "causal": True, "device": "h200", "fidelity": "timed"},
         {"seqlen": 16384, "device": "h200", "fidelity": "timed", "compare": "sawtooth", "jitter": 0.01},
         {"seqlen": (32, 32), "window": (8, 8), "q_tile": (8, 8), "kv_tile": (8, 8), "device": "h200", "fidelity": "lru", "heads": 2},
+        {"seqlen": (32, 32), "q_tile": (8, 8), "kv_tile": (8, 8), "causal": (True, False)},
     ]),
     ("Scatter", "scatter", [
         {"distribution": "hot:4", "dtype": "fp32", "device": "a100-40gb"}, {"updates": 1000, "rows": 100, "width": 3},
@@ -98,6 +101,10 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"config": "B1_640_d256_L4", "phase": "backward", "order": "all", "device": "a100-40gb", "l2_bytes": 2**20},
         {"config": "B1_640_d256_L4", "phase": "backward", "dtype": "fp32", "construct": "cuda-atomicadd-float"},
         {"config": "B4_800x1333_d256_L4", "phase": "backward", "device": "h200", "update": "red-16"},
+    ]),
+    ("Explanation", "explain", [
+        {"profile": PROFILE, "ncu_kernel": "cudnn", "seqlen": 131072}, {"profile": PROFILE},
+        {"profile": PROFILE, "seqlen": 32768, "heads": 1, "head_dim": 128, "kv_tile": 64},
     ]),
     ("Comparison", "compare", [{"recorded": str(ROOT / "data" / "recordings"), "suites": ["reuse", "stream", "natten"]}]),
 ]

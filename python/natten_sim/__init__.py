@@ -16,6 +16,8 @@ from natten_sim._core import *  # noqa: F403
 from natten_sim._core import version as __version__
 from natten_sim._error import Error as Error
 from natten_sim._record import Record as Record
+from natten_sim._sweep import Sweep as Sweep
+from natten_sim._sweep import sweep as sweep
 
 if TYPE_CHECKING:
     from natten_sim import flash4 as flash4

@@ -725,7 +725,7 @@ class ReuseInput(Record):
     heads: Final[int]
     heads_kv: Final[int]
     batch_size: Final[int]
-    causal: Final[bool]
+    causal: Final[bool | tuple[bool, ...]]
     window: Final[tuple[int, ...] | None]
     stride: Final[tuple[int, ...]]
     kernel: Final[str | None]
@@ -919,6 +919,100 @@ class MsdaInput(Record):
     l2_bytes: Final[int]
     construct: Final[str]
     update: Final[str]
+
+class ExplanationMembers:
+    device: Final[str]
+    kernels: Final[tuple[ExplanationKernel, ...]]
+    other_launches: Final[int]
+    other_names: Final[tuple[str, ...]]
+
+class ExplanationKernel(Record):
+    family: Final[str]
+    title: Final[str]
+    name: Final[str]
+    launches: Final[int]
+    grid: Final[tuple[int, ...]]
+    block: Final[tuple[int, ...]]
+    shared_bytes: Final[int]
+    ctas_per_sm: Final[int]
+    time_ns: Final[float]
+    problem: Final[Problem]
+    known: Final[Known]
+    missing: Final[tuple[str, ...]]
+    unmodelled: Final[str | None]
+    sectors: Final[ExplanationKernelSectors]
+    read: Final[Read | None]
+    changes: Final[tuple[Change, ...]]
+    assumed_numbers: Final[tuple[str, ...]]
+
+class Problem(Record):
+    seqlen: Final[int | None]
+    seqlen_k: Final[int | None]
+    batch_size: Final[int | None]
+    heads: Final[int | None]
+    heads_kv: Final[int | None]
+    head_dim: Final[int | None]
+    dtype: Final[str]
+    causal: Final[bool]
+    q_tile: Final[int | None]
+    kv_tile: Final[int | None]
+    schedule: Final[str]
+    order: Final[str]
+    longest_first: Final[bool]
+
+class Known(Record):
+    q_tile: Final[str]
+    kv_tile: Final[str]
+    dim: Final[str]
+    dtype: Final[str]
+    schedule: Final[str]
+    order: Final[str]
+    longest_first: Final[str]
+    seqlen: Final[str]
+    causal: Final[str]
+    batch_size: Final[str]
+    heads: Final[str]
+    heads_kv: Final[str]
+    seqlen_k: Final[str]
+
+class ExplanationKernelSectors(Record):
+    measured: Final[float]
+    predicted: Final[float | None]
+
+class Read(Record):
+    measured_bytes: Final[float]
+    compulsory_bytes: Final[float]
+    lockstep_bytes: Final[float]
+    drift_bytes: Final[float]
+    unexplained_bytes: Final[float]
+    predicted_bytes: Final[float]
+    fidelity: Final[str]
+    held_out_median_deviation: Final[float]
+
+class Change(Record):
+    change: Final[str]
+    options: Final[Options]
+    predicted_bytes: Final[float]
+    saved_share: Final[float]
+
+class Options(Record):
+    longest_first: Final[bool]
+    order: Final[str]
+
+class ExplanationInput(Record):
+    profile: Final[str]
+    ncu_kernel: Final[str]
+    device: Final[None]
+    seqlen: Final[int | None]
+    seqlen_k: Final[None]
+    heads: Final[int | None]
+    heads_kv: Final[None]
+    batch_size: Final[None]
+    head_dim: Final[int | None]
+    causal: Final[bool]
+    dtype: Final[None]
+    q_tile: Final[None]
+    kv_tile: Final[int | None]
 
 class ComparisonMembers:
     recordings: Final[tuple[Recording, ...]]
@@ -1189,6 +1283,12 @@ class MsdaAnswer(MsdaMembers):
     def input(self) -> MsdaInput: ...
     @property
     def result(self) -> MsdaResult: ...
+class ExplanationResult(ExplanationMembers, Record): ...
+class ExplanationAnswer(ExplanationMembers):
+    @property
+    def input(self) -> ExplanationInput: ...
+    @property
+    def result(self) -> ExplanationResult: ...
 class ComparisonResult(ComparisonMembers, Record): ...
 class ComparisonAnswer(ComparisonMembers):
     @property

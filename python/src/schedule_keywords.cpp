@@ -281,7 +281,9 @@ std::optional<study::Context> with_costs(AskedSchedule& asked, const study::Cont
   std::optional<std::string>& name = asked.parts.question.named_costs;
   const auto is_its = [&](const ScheduleCostSet& set) { return set.name == *name; };
   const auto& shipped = context.catalog.schedule_costs;
-  if (!name || std::any_of(shipped.begin(), shipped.end(), is_its) || !std::filesystem::exists(*name))
+  std::error_code unreadable;
+  if (!name || std::any_of(shipped.begin(), shipped.end(), is_its) ||
+      !std::filesystem::exists(*name, unreadable))
     return std::nullopt;  // an unknown name: the catalog says which there are
   study::Context copy = context;
   add_schedule_costs(copy.catalog, read_text_file("costs", *name), "costs file " + *name);

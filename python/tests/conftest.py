@@ -30,7 +30,8 @@ if ABSENT:
     sys.path.append(str(FAKES))
 
 
-CONCLUDED = {"count", "search", "schedule", "reuse", "atomics", "msda", "advise", "validate"}
+CONCLUDED = {"count", "search", "schedule", "reuse", "atomics", "msda", "advise", "validate",
+             "calibrate", "reproduce"}
 
 
 class Program:

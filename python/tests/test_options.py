@@ -13,7 +13,7 @@ from conftest import Program
 from test_docstrings import parameters, signature
 
 FUNCTIONS = {"count": "count", "search": "search", "advise": "advise", "calibrate": "calibrate", "schedule": "schedule",
-             "reuse": "reuse", "atomics": "scatter", "msda": "msda"}
+             "reuse": "reuse", "atomics": "scatter", "msda": "msda", "explain": "explain"}
 
 # Where answers have what an option writes.
 METHODS: dict[str, str] = {
@@ -81,6 +81,18 @@ def test_the_seed_of_a_timed_run_is_a_keyword(program: Program) -> None:
         assert natten_sim.reuse(**keywords, seed=seed).to_json() == program.text(f"{line} {seed}")
 
 
+@pytest.mark.parametrize("fidelity", ["closed-form", "lru", "timed"])
+def test_causal_axes_that_differ_are_a_keyword(program: Program, fidelity: str) -> None:
+    keywords: dict[str, Any] = {"seqlen": (6, 8, 8), "q_tile": (2, 4, 4), "kv_tile": (2, 4, 4), "device": "h200",
+                                "fidelity": fidelity}
+    line = f"reuse -i 6 8 8 --q-tile 2 4 4 --kv-tile 2 4 4 --device h200 --fidelity {fidelity} --causal"
+    answer = natten_sim.reuse(**keywords, causal=(True, False, False))
+    assert answer.to_json() == program.text(f"{line} 1 0 0")
+    assert answer.input.causal == (True, False, False)
+    for every in (True, (True, True, True)):
+        assert natten_sim.reuse(**keywords, causal=every).to_json() == program.text(line)
+
+
 def test_constructs_of_deformable_attention_are_a_keyword(program: Program) -> None:
     answer = natten_sim.msda(config="B1_640_d256_L4", phase="backward", dtype="fp32", construct="cuda-atomicadd-float")
     line = "msda --workload B1_640_d256_L4 --phase backward --dtype fp32 --construct cuda-atomicadd-float"
@@ -110,7 +122,7 @@ def test_a_recorded_run_stands_below_its_schedule(root: Any) -> None:
 
 
 def test_help_names_every_keyword() -> None:
-    for function in (*FUNCTIONS.values(), "time", "count_many", "compare", "explain"):
+    for function in (*FUNCTIONS.values(), "time", "count_many", "compare", "compare_profile"):
         doc = inspect.getdoc(getattr(natten_sim, function)) or ""
         for keyword in parameters(signature(getattr(natten_sim, function))):
             assert re.search(rf"^ {{4}}{keyword}: ", doc, re.MULTILINE), f"{function}({keyword})"

@@ -36,14 +36,21 @@ std::string percent_or_dash(const std::optional<double>& value) {
   return value ? fmt::format("{:.2f}%", 100 * *value) : "-";
 }
 
+/// Axes that differ: causal 1x0.
+std::string causal_text(const study::CausalAxes& causal) {
+  if (const bool* every = std::get_if<bool>(&causal)) return *every ? " causal" : "";
+  Extents flags;
+  for (const bool axis : std::get<PerAxis<bool>>(causal)) flags.push_back(axis ? 1 : 0);
+  return " causal " + to_string(flags);
+}
+
 std::vector<std::string> attention_parts(const AttentionSubject& subject) {
   const auto* sweep = std::get_if<study::SeqlenSweep>(&subject.seqlen);
   const std::string length = sweep != nullptr ? fmt::format("{}..{}", sweep->lo, sweep->hi)
                                               : to_string(std::get<Extents>(subject.seqlen));
-  std::vector<std::string> parts = {
-      fmt::format("attention over {}{}{}", length,
-                  subject.seqlen_k ? fmt::format(" x {} keys", *subject.seqlen_k) : "",
-                  subject.causal ? " causal" : "")};
+  std::vector<std::string> parts = {fmt::format(
+      "attention over {}{}{}", length, subject.seqlen_k ? fmt::format(" x {} keys", *subject.seqlen_k) : "",
+      causal_text(subject.causal))};
   if (subject.window && sweep == nullptr) parts.push_back("window " + to_string(*subject.window));
   parts.push_back(
       fmt::format("{} of head dim {}{}",

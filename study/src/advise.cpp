@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/parallel.hpp>
 #include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/search/windows/time_search.hpp>
 #include <natten_sim/study/advise.hpp>
@@ -14,6 +15,9 @@ namespace {
 constexpr std::size_t kCandidates = 24;             // of each search
 constexpr double kSparsityTolerance = 0.03;         // on both sides of what is wished for
 constexpr double kDensest = 0.3, kSparsest = 0.999;  // between which a speedup is looked for
+
+/// How far a device's advice is when its speedup has a sparsity.
+constexpr double kLastSearches = 0.7;
 
 /// The next sparsity to try for a speedup: up to 0.03 more, and at most a third of what is left.
 double sparser(double sparsity) { return std::min(kSparsest, sparsity + std::min(0.03, (1 - sparsity) / 3)); }
@@ -34,8 +38,9 @@ struct TimedCandidate {
 /// One device's question.
 class Adviser {
  public:
-  Adviser(const AdviseQuestion& question, const std::string& device, const Context& context)
-      : question_(question), context_(context) {
+  Adviser(const AdviseQuestion& question, const std::string& device, const Context& context,
+          const ProgressFunction& progress)
+      : question_(question), context_(context), progress_(progress) {
     setting_ = question.setting;
     setting_.device = device;
     setting_.backend = std::nullopt;
@@ -58,6 +63,7 @@ class Adviser {
     if (advice.untimed) return advice;
     const double sparsity =
         question_.speedup ? sparsity_for(*question_.speedup) : question_.sparsity.value_or(kUsualSparsity);
+    show(kLastSearches);
     std::vector<TimedCandidate> candidates = timed(sparsity, true);
     if (question_.speedup) drop_slower(*question_.speedup, candidates);
     if (candidates.empty()) {
@@ -73,6 +79,10 @@ class Adviser {
   }
 
  private:
+  void show(double share) const {
+    if (progress_) progress_(share);
+  }
+
   TimeQuestion time_question(const NeighborhoodMask& mask, const TilePair& tiles) const {
     TimeQuestion question{.kernel = effective_backend(setting_, context_.catalog).name,
                           .device = *setting_.device};
@@ -165,6 +175,7 @@ class Adviser {
     unmasked.natten_fast_path = true;
     add(space(), unmasked, candidates);
     if (!local) return candidates;
+    show((1 + kLastSearches) / 2);
     SearchSpace of_stride_one = space();
     for (IntRange& stride : of_stride_one.stride) stride = {1, 1};
     add(of_stride_one, constraints, candidates);
@@ -179,6 +190,7 @@ class Adviser {
   double sparsity_for(double speedup) {
     for (double sparsity = std::min(kSparsest, std::max(kDensest, 1 - 1 / speedup)); sparsity < kSparsest;
          sparsity = sparser(sparsity)) {
+      show(kLastSearches * sparsity);
       std::vector<TimedCandidate> candidates = timed(sparsity, false);
       drop_slower(speedup, candidates);
       if (!candidates.empty()) return sparser(sparsity);  // a step more, so that there is a choice
@@ -233,6 +245,7 @@ class Adviser {
 
   const AdviseQuestion& question_;
   const Context& context_;
+  const ProgressFunction& progress_;
   Setting setting_;
   std::vector<TilePair> pairs_;
   double most_speedup_ = 0;  ///< of all candidates that were timed for a wished speedup
@@ -277,8 +290,11 @@ AdviseAnswer advise(const AdviseQuestion& question, const Context& context) {
   }
   if (!question.speedup) answer.question.sparsity = question.sparsity.value_or(kUsualSparsity);
   if (!devices.empty()) answer.question.setting = with_defaults(question.setting, devices.front(), context);
-  for (const std::string& device : devices)
-    answer.devices.push_back(Adviser(question, device, context).advise());
+  answer.devices.resize(devices.size());
+  run_parts(devices.size(), {.threads = context.threads, .progress = context.progress},
+            [&](std::size_t i, const ProgressFunction& progress) {
+              answer.devices[i] = Adviser(question, devices[i], context, progress).advise();
+            });
   return answer;
 }
 

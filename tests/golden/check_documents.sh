@@ -5,7 +5,7 @@
 #   ```sh blocks: every command exits 0; one that draws docs/FILE.svg draws exactly the picture that is there
 #   ![text](FILE.svg): some command draws it
 #   <!-- path --> before a ```cpp block: the block is that file
-#   <!-- begin: command --> .. <!-- end -->: the lines between are the command's stdout
+#   <!-- begin: command --> .. <!-- end -->: the lines between are the command's stdout, empty lines aside
 #   lines indented by four spaces that begin with a command: as ```sh
 # Every other block, and indented commands that cannot run here, say in a comment before them what holds them to the
 # truth; a block that says nothing fails:
@@ -130,7 +130,7 @@ for document in README.md docs/*.md; do
       generated)
         if [ "$line" = '<!-- end -->' ]; then
           grep -v '^$' "$scratch/block" >"$scratch/expected" || true
-          check_console "$document" "$command" "$scratch/expected"
+          check_console "$document" "set -o pipefail; $command | grep -v '^$'" "$scratch/expected"
           mode=text checked=$((checked + 1))
         else printf '%s\n' "$line" >>"$scratch/block"; fi
         ;;

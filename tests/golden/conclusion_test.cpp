@@ -23,6 +23,9 @@ const std::vector<std::string> kQuestions = {
     "atomics --distribution zipf:1.5",
     "msda --workload B4_800x1333_d256_L4",
     "validate stream --recorded data/recordings",
+    "calibrate data/kernel-runs/natten-h200.csv",
+    "reproduce gna",
+    "reproduce sawtooth --figure 'table 3'",
 };
 
 std::string one_line(const std::string& text) {
@@ -35,7 +38,7 @@ std::string one_line(const std::string& text) {
 }
 
 std::string from_root(std::string line) {
-  const std::size_t at = line.find("data/recordings");
+  const std::size_t at = line.find("data/");
   return at == std::string::npos ? line : line.insert(at, std::string(NATTEN_SIM_SOURCE_DIR) + "/");
 }
 

@@ -22,7 +22,7 @@ std::string folder_with(const std::string& program, const std::string& text) {
 
 TEST_CASE("'-' puts the picture on standard output in place of the answer, whatever draws it") {
   const std::string path = scratch_folder() + "/picture.svg";
-  for (const std::string line :
+  for (const std::string& line :
        {kCount, std::string("reuse -i 4096 --device h200 --order cyclic"),
         std::string("schedule --q-tiles 4 --kv-tiles 4 --workers 4 --mask causal --algorithm descending"),
         std::string("reproduce gna --figure 4.5"),
@@ -49,6 +49,18 @@ TEST_CASE("with --output the answer is in the file and the picture on standard o
   CHECK(Json::parse(read_text(path))["result"]["visited_tiles"] == 44);  // the dissertation's figure 4.5
 }
 
+TEST_CASE("a picture and JSON or CSV do not fit on standard output together") {
+  for (const std::string& format : {std::string("--json"), std::string("--csv")}) {
+    for (const std::string& line : {kCount + " --svg -", std::string("atomics --svg-histogram -")}) {
+      const Run done = run(line + " " + format);
+      CHECK(done.exit_code == 2);
+      CHECK(done.out.empty());
+      CHECK(done.err.find("given together with " + format) != std::string::npos);
+      CHECK(done.err.find("--output FILE") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("two pictures do not fit on standard output") {
   const Run done = run("atomics --quiet --svg-histogram - --svg-remedies -");
   CHECK(done.exit_code == 2);
@@ -62,6 +74,9 @@ TEST_CASE("a name that ends in .png takes a converter, and without one says whic
   CHECK(read_text(target) == "\x89PNG and more");
   CHECK(shell_exit_code("PATH='" + folder_with("resvg", "\\211PNG by another") + "' " + line) == 0);
   CHECK(read_text(target) == "\x89PNG by another");
+  CHECK(shell_exit_code("TMPDIR=/nonexistent PATH='" + folder_with("resvg", "\\211PNG again") + "' " +
+                        line) == 0);
+  CHECK(read_text(target) == "\x89PNG again");
 
   const std::string said = scratch_folder() + "/said";
   CHECK(shell_exit_code("PATH='" + scratch_folder() + "' " + line + " 2> '" + said + "'") == 2);
@@ -70,7 +85,7 @@ TEST_CASE("a name that ends in .png takes a converter, and without one says whic
   CHECK(shell_exit_code("PATH='" + folder_with("rsvg-convert", "no picture") + "' " + line + " 2> '" + said +
                         "'") == 2);
   CHECK(read_text(said).find("rsvg-convert made no PNG") != std::string::npos);
-  CHECK(read_text(target) == "\x89PNG by another");  // what was there stays
+  CHECK(read_text(target) == "\x89PNG again");  // what was there stays
 }
 
 }  // namespace

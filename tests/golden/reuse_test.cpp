@@ -44,6 +44,27 @@ TEST_CASE("the result has the fields of the contract, for every subject and fide
   }
 }
 
+TEST_CASE("causal axes that differ: each of them leaves out the tiles behind its own diagonal") {
+  // Two tiles an axis: a causal axis visits 1 + 2 of them, another one 2 + 2; a tile has 4 rows of one
+  // sector.
+  const std::string line = "reuse -i 4 4 --tile 2 2 -d 16 --no-conclusion";
+  const auto answer = [&](const std::string& more) { return Json::parse(run(line + more + " --json").out); };
+  const auto keys = [&](const std::string& more) { return answer(more)["result"]["sectors"]["k"]; };
+  CHECK(keys("") == 4 * 4 * 4);
+  CHECK(keys(" --causal 1 0") == 3 * 4 * 4);
+  CHECK(keys(" -c false true") == 4 * 3 * 4);
+  CHECK(keys(" --causal") == 3 * 3 * 4);
+  CHECK(keys(" -c") == 3 * 3 * 4);
+  CHECK(keys(" -c --fidelity lru") == 3 * 3 * 4);
+  CHECK(answer(" --causal 1 0")["input"]["causal"] == Json({true, false}));
+  CHECK(answer(" --causal 1 1")["input"]["causal"] == true);
+  CHECK(answer(" --causal 0 0")["input"]["causal"] == false);
+  CHECK(run(line + " --causal 1 0").out.find("attention over 4x4 causal 1x0") != std::string::npos);
+  check_refused("-i 4 4 4 --tile 2 2 2 --causal 1 0", {"causal", "2 values", "3 values"});
+  check_refused("-i 4 4 --tile 2 2 --causal 1 maybe", {"causal", "maybe"});
+  check_refused("--sweep seqlen=64:128:64 --causal 1 0", {"causal", "2 values", "1 value"});
+}
+
 TEST_CASE("the closed form gives sectors always, and null for what it cannot tell") {
   const Json causal = result_of("reuse -i 131072 -d 64 --tile 80 --causal --device h200");
   CHECK(causal["sectors"]["total"] == 861'195'392);

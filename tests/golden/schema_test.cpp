@@ -53,12 +53,16 @@ TEST_CASE("every golden scenario is valid by the schema of its subcommand") {
 
 TEST_CASE("answers of every subcommand are valid, also without a conclusion and from serve") {
   for (const char* line :
-       {"count --preset flux1-dev-4k -w 40 48 -s 8 8 --device h100 --json", "count -i 77 -w 5 --no-conclusion --json",
-        "search -i 48 64 --sparsity 0.5:0.8 --device b200 h200 --json", "advise -i 128 128 -n 8 -d 128 --json",
+       {"count --preset flux1-dev-4k -w 40 48 -s 8 8 --device h100 --json",
+        "count -i 77 -w 5 --no-conclusion --json",
+        "search -i 48 64 --sparsity 0.5:0.8 --device b200 h200 --json",
+        "advise -i 128 128 -n 8 -d 128 --json",
         "schedule --q-tiles 5 --mask window:2,0 --algorithm descending --critical-path --json",
-        "schedule --q-tiles 4 --handoff 2,5 --overlap async:3 --launch-order sections:2 --algorithm ascending --json",
+        "schedule --q-tiles 4 --handoff 2,5 --overlap async:3 --launch-order sections:2 --algorithm "
+        "ascending --json",
         "schedule -i 2048 --device h200 --mask causal --kernel fa3 --json",
-        "reuse -i 20000 -n 3 --heads-kv 1 --device h200 --fidelity lru --json", "reuse --stream-bytes 1048576 --passes 3 --json",
+        "reuse -i 20000 -n 3 --heads-kv 1 --device h200 --fidelity lru --json",
+        "reuse --stream-bytes 1048576 --passes 3 --json", "reuse -i 8 8 --tile 4 4 --causal 1 0 --json",
         "atomics --distribution zipf:1.2 --updates 5000 --dtype fp32 --json",
         "msda --workload B1_640_d256_L4 --phase backward --json", "list backends --json", "list --json",
         "calibrate data/kernel-runs/natten-h200.csv --json", "reproduce gna --json"}) {

@@ -51,6 +51,10 @@ TEST_CASE("one word has one meaning in every subcommand that has it") {
       {"reuse -i 4096 --causal 0", "reuse -i 4096"},
       {"reuse -i 64 64 --q-tile 8 8 --kv-tile 8 8 --causal true true",
        "reuse -i 64 64 --q-tile 8 8 --kv-tile 8 8 -c"},
+      {"reuse -i 64 64 --q-tile 8 8 --kv-tile 8 8 -w 9 9 --is-causal 1 0",
+       "reuse -i 64 64 --q-tile 8 8 --kv-tile 8 8 -w 9 9 -c true false"},
+      {"reuse -i 64 64 --q-tile 8 8 --kv-tile 8 8 --is-causal",
+       "reuse -i 64 64 --q-tile 8 8 --kv-tile 8 8 -c 1"},
       {"schedule --q-tiles 6 --causal --algorithm spt", "schedule --q-tiles 6 --mask causal --algorithm spt"},
       {"schedule --q-tiles 6 --causal 1 --algorithm spt",
        "schedule --q-tiles 6 --mask causal --algorithm spt"},
@@ -71,7 +75,8 @@ TEST_CASE("one word has one meaning in every subcommand that has it") {
     INFO(one << "\n" << other);
     CHECK(result_of(one) == result_of(other));
   }
-  check_refused("reuse -i 64 64 --causal 1 0", {"causal", "1 0", "the same for every axis"});
+  check_refused("explain tests/golden/ncu/attention-h200.csv --causal 1 0",
+                {"causal", "1 0", "the same for every axis"});
   check_refused("schedule --q-tiles 6 --causal --mask full", {"--mask"});
   CHECK(json_of_request(
             R"({"command": "schedule", "options": {"q_tiles": 6, "causal": true, "algorithm": "spt"}})") ==
@@ -88,10 +93,23 @@ TEST_CASE("names of the catalog are read in any case, and by their beginning") {
   CHECK(Json::parse(run("atomics --device H100 --json").out)["input"]["device"] == "h100");
   CHECK(result_of("reuse -i 65536 --kernel FA2 -d 128 --device H200 --fidelity timed") ==
         result_of("reuse -i 65536 --kernel fa2 -d 128 --device h200 --fidelity timed"));
+  // As models write themselves.
+  CHECK(result_of("count --preset Wan2.1 -w 6 8 8") == result_of("count --preset wan2-1-14b-720p -w 6 8 8"));
+  CHECK(result_of("count --preset hunyuan_video -w 18 24 24") ==
+        result_of("count --preset hunyuan-video -w 18 24 24"));
   check_refused("count --preset co", {"unknown name 'co'"});         // two letters
   check_refused("count --preset hunyuan-vid", {"did you mean 'hunyuan-video'?"});  // no whole part
   check_refused("count -i 64 --device b300", {"did you mean 'b200'?"});
   check_refused("atomics --device b200", {"a device with", "atomics"});  // not an unknown name: it lacks constants
+}
+
+TEST_CASE("a word of other programs is answered with the option that has its meaning") {
+  for (const char* command : {"count -i 64", "atomics", "reuse -i 4096"})
+    check_refused(std::string(command) + " --gpu H100", {"did you mean '--device'?"});
+  check_refused("count --model hunyuan-video", {"did you mean '--preset'?"});
+  check_refused("reuse --tokens 4096", {"did you mean '--seqlen'?"});
+  check_refused("count --tokens 4096", {"did you mean '--input'?"});
+  check_refused("diff a.json b.json --gpu H100", {"see natten-sim diff --help"});  // it has no devices
 }
 
 TEST_CASE("shares are fractions or per cent") {

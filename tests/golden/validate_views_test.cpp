@@ -42,7 +42,8 @@ TEST_CASE("every view has its documented fields, as many CSV lines as rows, and 
       {"scatter-updates", {"curve", "updates", "measured_ms", "predicted_ms"}},
       {"scatter-exponent", {"curve", "exponent", "measured_ms", "predicted_ms"}},
       {"scatter-operators", {"device", "load", "operator", "time_ms"}},
-      {"msda-latencies", {"device", "config", "phase", "tiling", "dtype", "time_ms", "scaled_paper_ms"}}};
+      {"msda-latencies", {"device", "config", "phase", "tiling", "dtype", "time_ms", "scaled_paper_ms"}},
+      {"msda-tables", {"device", "table", "config", "phase", "dtype", "column", "value", "unit"}}};
   for (const auto& [view, fields] : views) {
     INFO(view);
     const Json result = result_of(of_shipped("--view " + view));
@@ -59,6 +60,41 @@ TEST_CASE("every view has its documented fields, as many CSV lines as rows, and 
     CHECK(text.exit_code == 0);
     CHECK(text.out.size() > 100);
   }
+}
+
+TEST_CASE(
+    "the redrawn tables of deformable attention hold what was recorded, and memory as its tensors add up") {
+  const Json rows = result_of(of_shipped("--view msda-tables"))["rows"];
+  const auto value = [&](const std::string& table, const std::string& config, const std::string& phase,
+                         const std::string& dtype, const std::string& column) {
+    for (const Json& row : rows) {
+      if (row["table"] == table && row["config"] == config && row["phase"] == phase &&
+          row["dtype"] == dtype && row["column"] == column)
+        return row["value"].get<double>();
+    }
+    FAIL("no " << column << " of " << config << " in table " << table);
+    return 0.0;
+  };
+  std::size_t tilings = 0;
+  const Json latencies = result_of(of_shipped("--view msda-latencies"))["rows"];
+  for (const Json& row : latencies) {
+    CHECK(value("1, 4", row["config"], row["phase"], row["dtype"], row["tiling"]) == row["time_ms"]);
+    ++tilings;
+  }
+  CHECK(tilings == 12 * 3 * 2 * 2);  // configurations, types, passes, tilings
+  const std::string config = "B4_800x1333_d256_L4";
+  // 4 images of 100 x 166 + 50 x 83 + 25 x 41 + 12 x 20 pixels (800 x 1333 over 8 to 64, rounded down) and
+  // 300 queries; 256 channels of 2 bytes; 8 heads x 4 levels x 4 points of three fp32 numbers.
+  const double pixels = 4 * (100 * 166 + 50 * 83 + 25 * 41 + 12 * 20), queries = 4 * 300;
+  const double values = pixels * 256 * 2, output = queries * 256 * 2, samples = queries * 8 * 4 * 4 * 3 * 4;
+  const double mib = 1 << 20, forward = values + output + samples;
+  CHECK(value("5", config, "", "bf16", "forward block") == Approx(forward / mib));
+  CHECK(value("5", config, "", "bf16", "forward point") == Approx((forward + queries * 256 * 4) / mib));
+  CHECK(value("5", config, "", "bf16", "backward red-16") == Approx((forward + values + samples) / mib));
+  CHECK(value("5", config, "", "bf16", "backward fp32-accumulator") ==
+        Approx((forward + values + samples + 2 * values) / mib));
+  CHECK(value("13", config, "backward", "bf16", "scalar atomics") ==
+        value("2, 3", config, "backward", "bf16", "scalar"));
 }
 
 TEST_CASE("the heat map has every problem, and says of each backend what it did or why not") {

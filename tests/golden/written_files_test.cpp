@@ -4,7 +4,9 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <iterator>
 #include <random>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -88,6 +90,36 @@ TEST_CASE("killed at 200 random points, a run leaves the old file or the whole n
   for (const auto& entry : fs::directory_iterator(folder)) {
     INFO(entry.path());
     CHECK((entry.path() == in || entry.path() == out || is_temporary(entry.path())));
+  }
+}
+
+TEST_CASE("a sweep, searches included, that is killed goes on from its journal to the same table") {
+  const std::uint64_t seed = random_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  for (const std::string line :
+       {"schedule --q-tiles 64 --algorithm spt --over heads=1:60:1",
+        "search -i 64 64 --top 2 --over sparsity=0.5:0.6,0.6:0.7,0.7:0.8,0.8:0.9,0.9:0.95"}) {
+    const std::string journal = scratch_folder() + "/journal", quiet = "sweep " + line + " --quiet";
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string whole = run(quiet).out;
+    const auto longest =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
+    REQUIRE(std::count(whole.begin(), whole.end(), '\n') >= 6);
+    std::istringstream words(quiet + " --journal " + journal);
+    const std::vector<std::string> argv{std::istream_iterator<std::string>(words), {}};
+    std::size_t kept = 0;
+    for (int point = 0; point < 8; ++point) {
+      const pid_t child = start(argv);
+      std::this_thread::sleep_for(longest * static_cast<int>(random() % 1000) / 1000);
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+      const std::string lines = read_text(journal);
+      const std::size_t size = lines.rfind('\n') == std::string::npos ? 0 : lines.rfind('\n');
+      CHECK(size >= kept);  // nothing that was answered is lost
+      kept = size;
+    }
+    CHECK(run(quiet + " --journal " + journal).out == whole);
   }
 }
 

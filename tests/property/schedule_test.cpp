@@ -192,6 +192,55 @@ TEST_CASE("the critical path is a path: steps follow each other and end at the m
   }));
 }
 
+BackwardCosts times(BackwardCosts costs, double factor) {
+  for (double* cost : {&costs.compute, &costs.compute_partial, &costs.reduce, &costs.per_tile_tax,
+                       &costs.handoff, &costs.reduce_kv, &costs.prologue, &costs.epilogue, &costs.early_exit})
+    *cost *= factor;
+  if (costs.handoff_far) *costs.handoff_far *= factor;
+  return costs;
+}
+
+/// The outcome as one list of numbers, times multiplied by `factor`; a deadlock as what waits for what.
+std::pair<std::vector<double>, std::string> told(const std::variant<ScheduleRun, Deadlock>& outcome,
+                                                 double factor) {
+  if (const auto* deadlock = std::get_if<Deadlock>(&outcome)) return {{}, deadlock->waits};
+  const ScheduleRun& run = std::get<ScheduleRun>(outcome);
+  const ScheduleBubble& bubble = run.bubble;
+  std::vector<double> numbers = {run.makespan,   run.total_work,       run.compute_work,
+                                 bubble.startup, bubble.wait_for_turn, bubble.tail};
+  for (const ChainTimes& chain : run.chains) numbers.insert(numbers.end(), {chain.start, chain.end});
+  for (const TaskTimes& task : run.tasks)
+    numbers.insert(numbers.end(), {task.compute_start, task.compute_end, task.reduce_start, task.reduce_end});
+  for (double& number : numbers) number *= factor;
+  numbers.insert(numbers.end(), run.worker.begin(), run.worker.end());
+  return {numbers, ""};
+}
+
+// Whole costs are run by need; costs with a fraction by time, event after event, which the longest path
+// judges as well. Costs divided by a power of two are exact in both.
+TEST_CASE("schedules that are run by need end as those that are run by time, to the last bit") {
+  constexpr double kUnit = 1024;
+  REQUIRE(rc::check("by need == by time", [] {
+    const BackwardProblem problem = random_problem();
+    BackwardCosts costs = random_costs();
+    costs.compute_partial = 2 * costs.compute_partial + 1;  // a fraction, once it is divided
+    const BackwardCosts divided = times(costs, 1 / kUnit);
+    const BackwardSchedule schedule = random_schedule(problem, costs);
+    const auto by_need = attempt_schedule(problem, costs, schedule, RecordTimes::kYes);
+    const auto by_time = attempt_schedule(problem, divided, schedule, RecordTimes::kYes);
+    RC_ASSERT(told(by_need, 1) == told(by_time, kUnit));
+    const auto* run = std::get_if<ScheduleRun>(&by_time);
+    if (run == nullptr) return;
+    const RepeatedSchedule repeated(problem, schedule);
+    RC_ASSERT(repeated.makespan(divided) == run->makespan);
+    RC_ASSERT(repeated.makespan(costs) == run->makespan * kUnit);
+    const std::optional<ScheduleRun> in_time = run_by(problem, divided, schedule, run->makespan);
+    RC_ASSERT(in_time && in_time->makespan == run->makespan);
+    if (run->makespan > 0)
+      RC_ASSERT(!run_by(problem, costs, schedule, run->makespan * kUnit - 0.5).has_value());
+  }));
+}
+
 // ---- Closed forms: n KV tiles, n Q tiles, n workers, m heads, costs c and r.
 
 }  // namespace

@@ -1,144 +1,16 @@
 #!/usr/bin/env python3
 """The classroom in a headless Chromium: every page loads, calculates, answers its exercises, keeps its state in
-the link, works by keyboard, fits a phone, and says nothing on the console. Colours are told apart without green
-cones too. Orders are made by dragging, by tapping and by keyboard.
+the link, works by keyboard and by mouse, fits a phone, and says nothing on the console. Colours are told apart
+without green cones too. Orders are made by dragging, by tapping and by keyboard. With --program, each answer that a
+page got is what the native program says.
 
-usage: browser.py FOLDER_OF_PAGES [--screenshots FOLDER]        Exit code 77: skipped.
+usage: browser.py FOLDER_OF_PAGES [--screenshots FOLDER] [--program LESSONS]        Exit code 77: skipped.
 """
-import argparse, base64, json, os, pathlib, re, shutil, subprocess, sys, tempfile, time, zlib
+import argparse, base64, json, pathlib, re, shutil, subprocess, sys, tempfile, zlib
 
+import claims
 import sight
-
-
-class Browser:
-    """The DevTools protocol over a pipe: no port, no library."""
-
-    def __init__(self, program, profile):
-        to_read, self.write_end = os.pipe()
-        self.read_end, to_write = os.pipe()
-
-        def place_pipes():
-            a, b = os.dup(to_read), os.dup(to_write)
-            os.dup2(a, 3)
-            os.dup2(b, 4)
-
-        self.process = subprocess.Popen(
-            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
-             f"--user-data-dir={profile}", "about:blank"],
-            preexec_fn=place_pipes, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_read)
-        os.close(to_write)
-        self.buffer, self.number, self.events = b"", 0, []
-        target = self.call("Target.createTarget", {"url": "about:blank"}, None)["targetId"]
-        self.session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True}, None)["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
-            self.call(f"{domain}.enable")
-
-    def receive(self):
-        while b"\0" not in self.buffer:
-            got = os.read(self.read_end, 1 << 20)
-            if not got:
-                raise RuntimeError("the browser ended")
-            self.buffer += got
-        message, self.buffer = self.buffer.split(b"\0", 1)
-        return json.loads(message)
-
-    def call(self, method, parameters=None, session=""):
-        self.number += 1
-        message = {"id": self.number, "method": method, "params": parameters or {}}
-        if session is not None:
-            message["sessionId"] = self.session
-        os.write(self.write_end, json.dumps(message).encode() + b"\0")
-        while True:
-            answer = self.receive()
-            if answer.get("id") == self.number:
-                if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']}")
-                return answer["result"]
-            self.events.append(answer)
-
-    def evaluate(self, text):
-        answer = self.call("Runtime.evaluate", {"expression": text, "returnByValue": True, "awaitPromise": True})
-        if "exceptionDetails" in answer:
-            raise RuntimeError(f"{text}: {answer['exceptionDetails']}")
-        return answer["result"].get("value")
-
-    def wait(self, condition, seconds=60):
-        end = time.time() + seconds
-        while not self.evaluate(condition):
-            if time.time() > end:
-                raise AssertionError(f"not within {seconds} s: {condition}")
-            time.sleep(0.05)
-
-    def complaints(self):
-        found = []
-        for event in self.events:
-            if event.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"):
-                found.append(json.dumps(event["params"])[:400])
-        self.events.clear()
-        return found
-
-    def look(self, scheme="light", width=1280, height=900):
-        self.call("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
-        self.call("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
-
-    def open(self, address, ready=True):
-        self.call("Page.navigate", {"url": "about:blank"})
-        self.call("Page.navigate", {"url": address})
-        self.wait("document.readyState === 'complete'" + (" && document.body.dataset.ready > 0" if ready else ""))
-
-    def key(self, name, code, virtual):
-        for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", {"type": kind, "key": name, "code": code, "windowsVirtualKeyCode": virtual})
-
-    def place(self, find):
-        """The middle of what `find` finds, scrolled into sight."""
-        return self.evaluate(f"(() => {{ const it = {find}; it.scrollIntoView({{block: 'center'}}); const at = it.getBoundingClientRect();"
-                             "return [at.x + at.width / 2, at.y + at.height / 2]; })()")
-
-    def mouse(self, kind, at):
-        self.call("Input.dispatchMouseEvent", {"type": kind, "x": at[0], "y": at[1], "button": "none" if kind == "mouseMoved" and not self.held else "left",
-                                               "buttons": int(self.held), "clickCount": 1})
-
-    held = False
-
-    def click(self, at):
-        self.held = True
-        self.mouse("mousePressed", at)
-        self.held = False
-        self.mouse("mouseReleased", at)
-
-    def drag(self, start, end):
-        """What a hand does: press, move, release. The browser's own drag is caught and dropped at `end`."""
-        self.call("Input.setInterceptDrags", {"enabled": True})
-        self.events = [each for each in self.events if each.get("method") != "Input.dragIntercepted"]
-        self.held = True
-        self.mouse("mousePressed", start)
-        for step in range(1, 5):
-            self.mouse("mouseMoved", [start[i] + (end[i] - start[i]) * step / 4 for i in (0, 1)])
-        self.evaluate("1")
-        caught = [each for each in self.events if each.get("method") == "Input.dragIntercepted"]
-        check(caught, "nothing is dragged")
-        for kind in ("dragEnter", "dragOver", "drop"):
-            self.call("Input.dispatchDragEvent", {"type": kind, "x": end[0], "y": end[1], "data": caught[0]["params"]["data"]})
-        self.held = False
-        self.mouse("mouseReleased", end)
-        self.call("Input.setInterceptDrags", {"enabled": False})
-
-    def shoot(self, path):
-        height = self.evaluate("document.documentElement.scrollHeight")
-        width = self.evaluate("innerWidth")
-        picture = self.call("Page.captureScreenshot", {"clip": {"x": 0, "y": 0, "width": width, "height": min(height, 4000), "scale": 1}, "captureBeyondViewport": True})
-        pathlib.Path(path).write_bytes(base64.b64decode(picture["data"]))
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
+from chromium import Browser, check
 
 
 def check_page(browser, folder, page, shots):
@@ -153,6 +25,7 @@ def check_page(browser, folder, page, shots):
         check(dark == (scheme == "dark"), f"{page}: ground of the {scheme} scheme")
         check_colours(browser, page, scheme)
         check_names(browser, page)
+        check_labels(browser, page, width)
         if shots:
             browser.shoot(shots / f"{page}-{scheme}-{width}.png")
             if width > 390:
@@ -164,9 +37,15 @@ def check_page(browser, folder, page, shots):
         browser.open(address)
         check_exercises(browser, page)
         check_state(browser, address, page)
+        check_controls(browser, address, page)
+        check_hand(browser, address, page)
         check(browser.evaluate("document.querySelectorAll('.notice li').length") >= 3, f"{page} says too little of what to notice")
     if page == "schedules":
         check_game(browser, address)
+    for claim in claims.CLAIMS.get(page, []):
+        claim(claims.Page(browser, address))
+        print(f"  {claim.__name__.replace('_', ' ')}")
+    browser.keep_answers()
     complaints = browser.complaints()
     check(not complaints, f"{page}: console: {complaints}")
 
@@ -191,6 +70,13 @@ def check_colours(browser, page, scheme):
     for name in ("ink", "soft"):
         contrast = sight.contrast(colour(name), colour("ground"))
         check(contrast >= 4.5, f"{page}, {scheme}: text in {name} has a contrast of {contrast:.1f}")
+
+
+def check_labels(browser, page, width):
+    """No text of a picture sticks out of it, where it would be cut off."""
+    cut = browser.evaluate("""[...document.querySelectorAll('#result svg')].flatMap((svg) => { const around = svg.getBoundingClientRect();
+      return [...svg.querySelectorAll('text')].filter((it) => { const at = it.getBoundingClientRect(); return at.left < around.left - 1 || at.right > around.right + 1; }).map((it) => it.textContent); })""")
+    check(not cut, f"{page}, {width} pixels wide: cut off: {cut}")
 
 
 def check_names(browser, page):
@@ -271,26 +157,108 @@ def check_exercises(browser, page):
         check(browser.evaluate(f"{item}.querySelector('.verdict').textContent") == "Not yet.", f"{page}: exercise {i} takes a wrong answer")
 
 
+RESULT = "document.querySelector('#result').innerHTML"
+CONTROLS = "document.querySelectorAll('#controls input, #controls select')"
+
+
 def check_state(browser, address, page):
     """An arrow key on a slider changes the result and the link; the link brings the result back."""
     browser.open(address)
-    find = "document.querySelector('#controls input[type=range]')"
     shown = "document.querySelector('#result').textContent"
     link, text = browser.evaluate("location.hash"), browser.evaluate(shown)
     # A slider at its end does not move: the first one that does.
     for i in range(browser.evaluate("document.querySelectorAll('#controls input[type=range]').length")):
         browser.evaluate(f"document.querySelectorAll('#controls input[type=range]')[{i}].focus()")
-        before = browser.evaluate("document.body.dataset.ready")
-        for _ in range(2):
-            browser.key("ArrowLeft", "ArrowLeft", 37)
-        time.sleep(0.3)
-        browser.wait(f"document.body.dataset.ready !== '{before}' || true")
+        for key in ("ArrowLeft", "ArrowRight"):
+            if browser.evaluate("location.hash") == link:
+                operate(browser, i, lambda: browser.key(key, key, 37 if key == "ArrowLeft" else 39), "#controls input[type=range]")
         if browser.evaluate(shown) != text:
             break
     changed, new_link = browser.evaluate(shown), browser.evaluate("location.hash")
     check(changed != text and new_link != link, f"{page}: arrow keys change nothing")
     browser.open(address + new_link)
     check(browser.evaluate(shown) == changed, f"{page}: its link does not bring the state back")
+
+
+def operate(browser, i, action, among="#controls input, #controls select"):
+    """Does `action` to control number i; waits for the page where that changed the control's value."""
+    control = f"document.querySelectorAll({json.dumps(among)})[{i}]"
+    value = f"({control}.type === 'checkbox' ? {control}.checked : {control}.value)"
+    before, drawn = browser.evaluate(value), browser.evaluate("document.body.dataset.ready")
+    action()
+    if browser.evaluate(value) == before:
+        return False
+    browser.wait(f"document.body.dataset.ready !== '{drawn}'")
+    return True
+
+
+# Where a page's first state leaves a control without effect: one CTA cannot drift.
+STIRRED = {"cache": "#ctas=4&q=8"}
+
+
+def check_controls(browser, address, page):
+    """Each control changes what is shown, by keyboard alone. One that cannot move, at most a third of them, is left out."""
+    address += STIRRED.get(page, "")
+    browser.open(address)
+    count, still = browser.evaluate(CONTROLS + ".length"), []
+    check(count >= 4, f"{page}: {count} controls")
+    for i in range(count):
+        browser.open(address)
+        name = browser.evaluate(f"{CONTROLS}[{i}].getAttribute('aria-label')")
+        before = browser.evaluate(RESULT)
+        browser.evaluate(f"{CONTROLS}[{i}].focus()")
+        kind = browser.evaluate(f"{CONTROLS}[{i}].type")
+        keys = [(" ", "Space", 32)] if kind == "checkbox" else [("ArrowRight", "ArrowRight", 39), ("ArrowLeft", "ArrowLeft", 37)]
+        if kind == "select-one":
+            keys = [("ArrowDown", "ArrowDown", 40), ("ArrowUp", "ArrowUp", 38)]
+        press = lambda key: operate(browser, i, lambda: browser.key(*key))
+        key = next((each for each in keys if press(each)), None)
+        if key is None:
+            still.append(name)
+            continue
+        # Not every step of a stride or a window changes a tile.
+        while browser.evaluate(RESULT) == before:
+            check(press(key), f"{page}: {name} changes nothing")
+    check(len(still) * 3 <= count, f"{page}: controls that do not move: {still}")
+
+
+def check_hand(browser, address, page):
+    """A slider that a mouse pulls follows to where it is let go, and the result follows while the button is down."""
+    browser.open(address)
+    widest = browser.evaluate("(() => { const all = [...document.querySelectorAll('#controls input[type=range]')].map((it) => (it.max - it.min) / it.step); return all.indexOf(Math.max(...all)); })()")
+    slider = f"document.querySelectorAll('#controls input[type=range]')[{widest}]"
+    middle = browser.place(slider)
+    left, right, share = browser.evaluate(f"(() => {{ const it = {slider}, at = it.getBoundingClientRect(); return [at.left + 8, at.right - 8, (it.value - it.min) / (it.max - it.min)]; }})()")
+    thumb = left + (right - left) * share
+    end = right - (right - left) / 8 if share < .5 else left + (right - left) / 8
+    before, value = browser.evaluate(RESULT), float(browser.evaluate(slider + ".value"))
+    browser.slide([thumb, middle[1]], [end, middle[1]])
+    browser.wait(f"{RESULT} !== {json.dumps(before)}", 10)
+    browser.release([end, middle[1]])
+    after, low, high = (float(browser.evaluate(f"{slider}.{name}")) for name in ("value", "min", "max"))
+    reached = (after - low) / (high - low)
+    check(abs(reached - (7 / 8 if share < .5 else 1 / 8)) < .1, f"{page}: pulled from {value}, a slider stays at {after} of {low} to {high}")
+
+
+def same(ours, native):
+    """Texts are equal, numbers to 1e-9: the two have different mathematics libraries (compare.js)."""
+    if isinstance(ours, dict) and isinstance(native, dict):
+        return list(ours) == list(native) and all(same(ours[key], native[key]) for key in ours)
+    if isinstance(ours, list) and isinstance(native, list):
+        return len(ours) == len(native) and all(map(same, ours, native))
+    if isinstance(ours, (int, float)) and isinstance(native, (int, float)):
+        return abs(ours - native) <= 1e-9 * max(abs(ours), abs(native))
+    return ours == native
+
+
+def check_native(asked, program):
+    """What the pages were answered, and what the native program answers."""
+    requests = list(asked)
+    said = subprocess.run([program], input="".join(each + "\n" for each in requests), capture_output=True, text=True, check=True).stdout.splitlines()
+    check(len(said) == len(requests), f"{len(requests)} requests, {len(said)} native answers")
+    for request, native in zip(requests, said):
+        check(same(json.loads(asked[request]), json.loads(native)), f"{request}\n  {asked[request][:300]}\n  native {native[:300]}")
+    return len(requests)
 
 
 def sizes(folder):
@@ -304,6 +272,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--screenshots", type=pathlib.Path)
+    parser.add_argument("--program", type=pathlib.Path, help="natten_sim_lessons of a native build")
     parser.add_argument("--pages", nargs="+", help="some of them")
     arguments = parser.parse_args()
     program = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -330,6 +299,8 @@ def main():
                 failed += 1
                 print(f"{page}: {error}")
         browser.close()
+    if arguments.program:
+        print(f"{check_native(browser.asked, arguments.program)} different requests of the pages: answered as the native program does")
     print(f"{inflated} bytes before compression, {size} as they lie; {failed} of {len(pages)} pages failed")
     return 1 if failed else 0
 

@@ -53,7 +53,7 @@ std::vector<std::string> respelled(const Command& command, std::vector<std::stri
                                    std::vector<std::string>& notes) {
   join_booleans(command, words);
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (!words[i].starts_with("--")) continue;
+    if (!words[i].starts_with('-')) continue;
     const std::size_t equals = std::min(words[i].find('='), words[i].size());
     const std::string flag = words[i].substr(0, equals);
     const std::string value = equals < words[i].size()     ? words[i].substr(equals + 1)
@@ -133,6 +133,26 @@ void refuse_repeats(const Command& command, const std::vector<std::string>& word
   }
 }
 
+namespace {
+
+/// What people call options that have another name here.
+constexpr std::pair<const char*, const char*> kOtherWords[] = {
+    {"--gpu", "--device"},     {"--card", "--device"},     {"--model", "--preset"},
+    {"--tokens", "--seqlen"},  {"--length", "--seqlen"},   {"--tokens", "--input"},
+    {"--length", "--input"},   {"--num-heads", "--heads"}, {"--batch", "--batch-size"},
+    {"--block-m", "--q-tile"}, {"--block-n", "--kv-tile"}, {"--window-size", "--window"},
+    {"--plot", "--svg"},       {"--out", "--output"}};
+
+/// The one of `flags` that `typed` means; empty: none.
+std::string meant_option(const std::string& typed, const std::vector<std::string>& flags) {
+  for (const auto& [word, flag] : kOtherWords) {
+    if (typed == word && std::find(flags.begin(), flags.end(), flag) != flags.end()) return flag;
+  }
+  return "";
+}
+
+}  // namespace
+
 UsageError usage_error(const std::string& message, const std::vector<Command>& commands,
                        const Command* chosen, const std::vector<std::string>& leftover) {
   const std::string help =
@@ -150,7 +170,9 @@ UsageError usage_error(const std::string& message, const std::vector<Command>& c
     for (const Command& command : commands) names.push_back(command.name);
     sentence = word + ": unknown subcommand";
   }
-  const std::string closest = closest_name(word.substr(0, word.find('=')), names);
+  const std::string typed = word.substr(0, word.find('='));
+  std::string closest = meant_option(typed, names);
+  if (closest.empty()) closest = closest_name(typed, names);
   return {sentence, closest.empty() ? help : "did you mean '" + closest + "'?"};
 }
 

@@ -1,5 +1,8 @@
 #include "cli/context.hpp"
 
+#include <algorithm>
+#include <thread>
+
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 
@@ -45,6 +48,7 @@ std::vector<std::string> attention_kernel_names() { return names_in(study::defau
 
 study::Context make_context(const CatalogFiles& files) {
   study::Context context = study::default_context();
+  context.threads = std::max(1u, std::thread::hardware_concurrency());
   if (files.preset_file) {
     add_presets(context.catalog, read_text("preset-file", *files.preset_file, kMaxCatalogBytes),
                 "preset file " + *files.preset_file);

@@ -45,11 +45,18 @@ bool on_path(std::string_view program) {
   return false;
 }
 
+/// TMPDIR, or /tmp where that is no folder.
+fs::path temporary_folder() {
+  std::error_code none;
+  const fs::path folder = fs::temp_directory_path(none);
+  return none ? fs::path("/tmp") : folder;
+}
+
 /// A file of its own, gone with the object.
 class TemporaryPicture {
  public:
   explicit TemporaryPicture(const std::string& svg)
-      : path_((fs::temp_directory_path() / "natten-sim-XXXXXX").string()) {
+      : path_((temporary_folder() / "natten-sim-XXXXXX").string()) {
     const int file = ::mkstemp(path_.data());
     if (file < 0) throw WriteError(path_ + ": cannot write");
     const bool whole = ::write(file, svg.data(), svg.size()) == static_cast<ssize_t>(svg.size());

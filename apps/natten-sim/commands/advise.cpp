@@ -51,10 +51,15 @@ Options<study::AdviseQuestion> advise_question_rows() {
 }
 
 int run_advise(const AdviseFlags& flags) {
-  const study::Context context = make_context(flags.files);
+  study::Context context = make_context(flags.files);
   study::AdviseQuestion question = flags.question;
   question.devices = split_at_commas(question.devices);
+  ProgressBar bar(question.speedup ? "searching one sparsity after another" : "searching windows",
+                  flags.output.quiet);
+  context.progress = bar.callback();
   const study::AdviseAnswer answer = study::advise(question, context);
+  bar.clear();
+  context.progress = {};
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
   if (flags.output.json) {

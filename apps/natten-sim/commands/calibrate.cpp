@@ -1,6 +1,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
 
 #include "cli/context.hpp"
@@ -55,7 +56,19 @@ Options<CalibrateFlags> calibrate_rows() {
            {.value = "N", .help = "Further runs to suggest for each pass [default]", .range = {0, 20}});
   rows.group("Measured runs and costs");
   rows.include(catalog_rows(), &F::files);
+  rows.include(conclusion_rows(), &F::output);
   return rows.include(output_rows(), &F::output);
+}
+
+std::string render_calibration(const CalibrateFlags& flags, const study::CalibrateAnswer& answer,
+                               const study::Context& context) {
+  if (flags.output.csv) return report::calibrate_csv(answer);
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion) closing = report::closing_of(answer);
+  if (!flags.output.json) return report::calibrate_text(answer, context) + report::closing_text(closing);
+  report::Json result = report::calibrate_result(answer, context);
+  report::add_closing(closing, result);
+  return report::envelope("calibrate", calibrate_rows().echo(flags), std::move(result));
 }
 
 int run_calibrate(const CalibrateFlags& given) {
@@ -79,10 +92,7 @@ int run_calibrate(const CalibrateFlags& given) {
   const study::CalibrateAnswer answer = study::calibrate(question, context);
   if (flags.save)
     write_file(*flags.save, json_text(kernel_times_file(answer.entries), JsonLayout::kIndented) + "\n");
-  write_output(flags.output, flags.output.json  ? report::envelope("calibrate", calibrate_rows().echo(flags),
-                                                                   report::calibrate_result(answer, context))
-                             : flags.output.csv ? report::calibrate_csv(answer)
-                                                : report::calibrate_text(answer, context));
+  write_output(flags.output, render_calibration(flags, answer, context));
   return kExitDone;
 }
 

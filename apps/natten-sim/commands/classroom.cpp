@@ -44,8 +44,7 @@ fs::path pages_of(const ClassroomFlags& flags) {
 std::vector<std::string> copy_pages(const fs::path& from, const std::string& to) {
   std::vector<std::string> names;
   std::error_code failed;
-  fs::create_directories(to, failed);
-  if (failed || !fs::is_directory(to)) throw InvalidParameter("out", to, "a folder that can be made");
+  make_folder("out", to);
   for (fs::directory_iterator entry(from, failed), none; !failed && entry != none; entry.increment(failed)) {
     std::error_code unknown;
     if (!entry->is_regular_file(unknown)) continue;

@@ -1,8 +1,8 @@
-#include <filesystem>
-
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/report/closing.hpp>
+#include <natten_sim/io/files.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/draw/panels.hpp>
 #include <natten_sim/report/published_picture.hpp>
@@ -50,16 +50,19 @@ std::string summary_text(const std::vector<validate::PublishedRow>& rows) {
 
 std::string render(const ReproduceFlags& flags, const std::string& work,
                    const std::vector<PublishedRow>& rows) {
-  if (flags.output.json) {
-    report::Json input = {{"work", work}};
-    if (flags.figure) input["figure"] = *flags.figure;
-    return report::envelope("reproduce", std::move(input), report::published_fields(rows));
-  }
   if (flags.output.csv) {
     const std::vector<report::Json> table = report::published_rows(rows);
     return report::csv_table(table.front(), table);
   }
-  return flags.markdown ? report::published_markdown(rows) : summary_text(rows);
+  if (flags.markdown) return report::published_markdown(rows);
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion) closing = report::closing_of(rows);
+  if (!flags.output.json) return summary_text(rows) + report::closing_text(closing);
+  report::Json input = {{"work", work}};
+  if (flags.figure) input["figure"] = *flags.figure;
+  report::Json result = report::published_fields(rows);
+  report::add_closing(closing, result);
+  return report::envelope("reproduce", std::move(input), std::move(result));
 }
 
 /// The works that `name` stands for.
@@ -98,7 +101,7 @@ void draw_figures(const std::string& path, const std::vector<PublishedRow>& rows
 }
 
 void write_pages(const std::string& folder, const std::vector<PublishedRow>& rows) {
-  std::filesystem::create_directories(folder);
+  make_folder("pages", folder);
   const std::vector<PublishedFigure> figures = report::published_figures(rows);
   for (const PublishedFigure& figure : figures) {
     const std::string name = folder + "/" + figure.file;
@@ -124,7 +127,7 @@ Options<ReproduceFlags> reproduce_rows() {
   std::string help;
   for (const PublishedWork& work : validate::published_works())
     help += (help.empty() ? "" : "; ") + work.name + ": " + work.title;
-  help += std::string("; ") + kAllWorks + ": all of them, which takes half a minute";
+  help += std::string("; ") + kAllWorks + ": all of them, about ten seconds on two cores";
   Options<ReproduceFlags> rows;
   rows.add("--figure", &ReproduceFlags::figure,
            {.value = "NAME", .help = "Only this figure or table, as '4.5' or 'table 4.2'"});
@@ -143,6 +146,7 @@ Options<ReproduceFlags> reproduce_rows() {
   rows.add("--markdown", &ReproduceFlags::markdown,
            {.help = "A Markdown table", .excludes = {"json", "csv"}});
   rows.include(catalog_rows(), &ReproduceFlags::files);
+  rows.include(conclusion_rows(), &ReproduceFlags::output);
   rows.include(output_rows(), &ReproduceFlags::output);
   rows.positional("work", &ReproduceFlags::work,
                   {.help = help + " [" + validate::published_works().front().name + "]"});

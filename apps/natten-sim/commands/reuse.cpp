@@ -98,8 +98,11 @@ int run_reuse(const ReuseFlags& flags) {
   context.progress = bar.callback();
   const ReuseAnswer answer = study::reuse(question, context);
   bar.clear();
+  ProgressBar concluding("asking how sure that is, and what reads less", flags.output.quiet);
+  context.progress = concluding.callback();
   const std::string svg = flags.svg ? drawn_picture(flags, picture)->svg(answer) : "";
   const std::string text = render_reuse(flags, answer, picture, context);
+  concluding.clear();
   say_capacity(answer, Notes(flags.output));
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
   if (flags.svg) write_picture(*flags.svg, svg);

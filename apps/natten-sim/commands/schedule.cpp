@@ -172,7 +172,8 @@ void load_costs(ScheduleFlags& flags, study::Context& context) {
   const auto& known = context.catalog.schedule_costs;
   const auto is_its = [&](const ScheduleCostSet& set) { return set.name == *flags.parts.question.named_costs; };
   if (!flags.parts.question.named_costs || std::any_of(known.begin(), known.end(), is_its)) return;
-  if (!std::filesystem::exists(*flags.parts.question.named_costs))
+  std::error_code unreadable;
+  if (!std::filesystem::exists(*flags.parts.question.named_costs, unreadable))
     return;  // an unknown name: the catalog says which there are
   add_schedule_costs(context.catalog, read_text("costs", *flags.parts.question.named_costs),
                      "costs file " + *flags.parts.question.named_costs);

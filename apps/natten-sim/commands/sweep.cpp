@@ -70,6 +70,7 @@ void answer_points(const SweepGrid& grid, const Invocation& invocation,
                    ProgressBar& progress) {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
+  std::size_t answered = 0;
   std::exception_ptr failure;
   const auto work = [&] {
     while (true) {
@@ -83,7 +84,7 @@ void answer_points(const SweepGrid& grid, const Invocation& invocation,
         next = points.size();
       }
       const std::lock_guard lock(mutex);
-      progress.show(static_cast<double>(at + 1) / static_cast<double>(points.size()));
+      progress.show(static_cast<double>(++answered) / static_cast<double>(points.size()));
     }
   };
   std::vector<std::thread> others;

@@ -42,7 +42,8 @@ SweepJournal::SweepJournal(const Json& sweep, const SweepGrid& grid, const std::
     if (path != path_ && !exists(path)) throw InvalidParameter("journal", path, "a readable file");
     if (exists(path)) read(path, sweep, grid, path == path_);
   }
-  const bool fresh = !exists(path_) || std::filesystem::file_size(path_) == 0;
+  std::error_code unsized;  // a device or a pipe: nothing was read from it
+  const bool fresh = !exists(path_) || std::filesystem::file_size(path_, unsized) == 0 || unsized;
   file_ = std::fopen(path_.c_str(), "a");
   if (file_ == nullptr) throw InvalidParameter("journal", path_, "a file that can be written");
   if (!fresh) return;
@@ -77,7 +78,9 @@ void SweepJournal::read(const std::string& path, const Json& sweep, const SweepG
     }
   }
   if (begin < text.size() && begin == 0) throw malformed("another kind of file");
-  if (cut && begin < text.size()) std::filesystem::resize_file(path, begin);
+  std::error_code refused;
+  if (cut && begin < text.size()) std::filesystem::resize_file(path, begin, refused);
+  if (refused) throw InvalidParameter("journal", path, "a file that can be written");
 }
 
 bool SweepJournal::has(std::int64_t point) const {

@@ -1,6 +1,6 @@
 "use strict";
 {
-  const { ask, element, number, time, page, numbers, bars, table } = Classroom;
+  const { ask, element, number, time, page, numbers, legend, bars, table } = Classroom;
   let devices = [["h200", "h200"]];
 
   const controls = () => [
@@ -17,9 +17,34 @@
   const queue = (state, compare_and_swap) => ({ updates: state.updates, addresses: 16, hot: state.hot, warps: state.warps, "service-ns": state.service, changing: state.changing, "compare-and-swap": compare_and_swap });
   const scatter = (state) => ({ updates: state.kilo * 1024, distribution: state.distribution, dtype: state.dtype, device: state.device });
 
+  // The queue of one address: a column is a request that it serves, a row a warp, and a line how many services it has waited.
+  const SHOWN = 120;
+  function picture(name, run, state) {
+    const left = 26, top = 4, rows = Math.min(state.warps, state.updates);
+    const room = Math.max(260, Math.min(640, document.querySelector("#result").clientWidth - left - 10));
+    const cell = room / SHOWN, line = Math.max(1.5, Math.min(12, 150 / rows)), tall = rows * line;
+    const served = run.first_requests;
+    const svg = element("svg", { viewBox: `0 0 ${left + room + 6} ${top + tall + 22}`, width: left + room + 6, role: "img", class: "queue",
+      "aria-label": `${name}: of the first ${served.length} requests that one address serves ${served.filter((each) => !each[4]).length} have to be repeated` });
+    for (const warp of [0, rows - 1]) svg.append(element("text", { x: left - 5, y: top + warp * line + Math.max(line, 9), "text-anchor": "end", class: "soft" }, String(warp)));
+    for (let at = 0; at < SHOWN; at += 20) svg.append(element("line", { class: "grid", x1: left + at * cell, x2: left + at * cell, y1: top, y2: top + tall }), element("text", { x: left + at * cell, y: top + tall + 16, class: "soft" }, number(at)));
+    served.forEach(([warp, arrives, starts, ends, done], i) => {
+      const waited = (starts - arrives) / (ends - starts), x = left + i * cell, y = top + warp * line;
+      svg.append(element("rect", { x: x - Math.min(waited, i) * cell, y: y + line / 2 - .5, width: Math.min(waited, i) * cell, height: 1, fill: "var(--line)" }),
+        element("rect", { x, y, width: Math.max(cell - .5, 1), height: Math.max(line - .5, 1), fill: done ? "var(--blue)" : "var(--orange)" },
+          element("title", {}, `request ${i} of the address: warp ${warp}, arrives at ${number(arrives)} ns, waits ${number(starts - arrives)} ns, ${done ? "done" : "finds the word changed, tries again"}`)));
+    });
+    return element("figure", {}, element("figcaption", {}, name), svg);
+  }
+
   function draw(state, place) {
-    const kinds = [["reduction (fp32)", ask("queue", queue(state, false)), "var(--blue)"], ["compare-and-swap (bf16)", ask("queue", queue(state, true)), "var(--orange)"]];
-    place.append(element("h2", {}, "The queue, request by request"),
+    const listed = (compare_and_swap) => ask("queue", { ...queue(state, compare_and_swap), listed: SHOWN });
+    const kinds = [["reduction (fp32)", listed(false), "var(--blue)"], ["compare-and-swap (bf16)", listed(true), "var(--orange)"]];
+    place.append(element("h2", {}, "The queue of one address, request by request"),
+      ...kinds.map(([name, run]) => picture(name, run, state)),
+      element("p", { class: "axis-name" }, `Warps, over the first ${SHOWN} requests in the order in which the address serves them`),
+      legend([["var(--line)", "waits for those before it"], ["var(--blue)", "served, done"], ["var(--orange)", "served, but finds the word changed: tries again"]]),
+      element("h2", {}, "All updates"),
       bars(kinds.map(([name, run, color]) => [name, run.time_ns, time(run.time_ns), color])),
       table(["", "time", "time an update", "requests served", "retries", "waiting at once, most"], kinds.map(([name, run]) => [name, time(run.time_ns), time(run.time_ns / state.updates), number(run.requests), number(run.retries), number(run.most_waiting)])),
       element("h2", {}, "Warps in flight, and the time of the same updates"),

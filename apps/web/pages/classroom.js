@@ -72,41 +72,51 @@ const Classroom = (() => {
     return state;
   }
 
-  function slider(label, value, about, change) {
-    const shown = element("output", {}, number(value));
-    const input = element("input", { type: "range", min: about.min, max: about.max, step: about.step ?? 1, value,
-      "aria-label": label, oninput: () => { shown.textContent = number(Number(input.value)); change(Number(input.value)); } });
-    return { input, shown };
+  // A slider stays while its value or its ends change: a hand may be on it.
+  function slider(label, about, value, change) {
+    const shown = element("output", {});
+    const input = element("input", { type: "range", "aria-label": label, oninput: () => { shown.textContent = number(Number(input.value)); change(Number(input.value)); } });
+    const set = (now, next) => {
+      for (const name of ["min", "max", "step"]) input.setAttribute(name, now[name] ?? 1);
+      if (Number(input.value) !== next) input.value = next;
+      shown.textContent = number(next);
+    };
+    set(about, value);
+    return { input, shown, set };
   }
 
+  const structure = (about, state) => JSON.stringify([about.name, about.options, Array.isArray(state[about.name]) && state[about.name].length]);
+
+  // {element, set(about, state)}: what a person operates, and how it follows the state.
   function control(about, state, change) {
     const value = state[about.name];
+    const field = (...children) => element("div", { class: "control" }, ...children);
     if (about.options) {
       const select = element("select", { "aria-label": about.label, onchange: () => change(about.name, select.value) });
       for (const option of about.options) {
         const [name, text] = Array.isArray(option) ? option : [option, option];
-        select.append(element("option", { value: name, selected: name === value }, text));
+        select.append(element("option", { value: name }, text));
       }
-      return element("div", { class: "control" }, element("label", {}, about.label), select);
+      select.value = value;
+      return { element: field(element("label", {}, about.label), select), set: (now, next) => { select.value = next[now.name]; } };
     }
     if (typeof value === "boolean") {
-      const box = element("input", { type: "checkbox", "aria-label": about.label, checked: value, onchange: () => change(about.name, box.checked) });
-      return element("div", { class: "control" }, element("label", {}, element("span", {}, about.label), box));
+      const box = element("input", { type: "checkbox", "aria-label": about.label, onchange: () => change(about.name, box.checked) });
+      box.checked = value;
+      return { element: field(element("label", {}, element("span", {}, about.label), box)), set: (now, next) => { box.checked = next[now.name]; } };
     }
     if (Array.isArray(value)) {
-      const axes = element("div", { class: "axes" });
-      value.forEach((each, axis) => {
-        const part = slider(`${about.label}, axis ${axis}`, each, about.axis(axis, state), (next) => {
-          const all = state[about.name].slice();
-          all[axis] = next;
-          change(about.name, all);
-        });
-        axes.append(element("div", {}, part.shown, part.input));
-      });
-      return element("div", { class: "control" }, element("span", {}, about.label), axes);
+      const parts = value.map((each, axis) => slider(`${about.label}, axis ${axis}`, about.axis(axis, state), each, (next) => {
+        const all = state[about.name].slice();
+        all[axis] = next;
+        change(about.name, all);
+      }));
+      const axes = element("div", { class: "axes" }, ...parts.map((part) => element("div", {}, part.shown, part.input)));
+      return { element: field(element("span", {}, about.label), axes),
+        set: (now, next) => parts.forEach((part, axis) => part.set(now.axis(axis, next), next[now.name][axis])) };
     }
-    const part = slider(about.label, value, about, (next) => change(about.name, next));
-    return element("div", { class: "control" }, element("label", {}, element("span", {}, about.label), part.shown), part.input);
+    const part = slider(about.label, about, value, (next) => change(about.name, next));
+    return { element: field(element("label", {}, element("span", {}, about.label), part.shown), part.input), set: (now, next) => part.set(now, next[now.name]) };
   }
 
   // A page: `defaults` of its state, `controls(state)` that are shown, `draw(state, place, change, keep)` (`keep()` puts
@@ -119,6 +129,7 @@ const Classroom = (() => {
     const place = document.querySelector("#result");
     const keep = () => history.replaceState(null, "", "#" + written(state));
     function draw() {
+      timer = 0;
       place.replaceChildren();
       try {
         about.draw(state, place, change, keep);
@@ -128,22 +139,25 @@ const Classroom = (() => {
       keep();
       document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
     }
+    let built = "", parts = [];
     function show() {
+      const all = about.controls(state), structures = all.map((each) => structure(each, state)).join();
+      if (structures === built) { parts.forEach((part, i) => part.set(all[i], state)); return; }
       const focus = document.activeElement?.getAttribute?.("aria-label");
-      panel.replaceChildren(...about.controls(state).map((each) => control(each, state, change)));
+      built = structures;
+      parts = all.map((each) => control(each, state, change));
+      panel.replaceChildren(...parts.map((part) => part.element));
       if (focus) panel.querySelector(`[aria-label="${CSS.escape(focus)}"]`)?.focus();
     }
-    function shape() { return about.controls(state).map((each) => [each.name, each.options?.length, [].concat(state[each.name]).length, JSON.stringify([each.min, each.max, each.axis && [0, 1, 2].map((axis) => each.axis(axis, state))])]).join("|"); }
     function change(name, value) {
-      const before = shape();
       if (typeof name === "object") Object.assign(state, name); else state[name] = value;
       about.repair?.(state, typeof name === "object" ? null : name);
-      if (typeof name === "object" || shape() !== before || about.controls(state).some((each) => each.options)) show();
-      clearTimeout(timer);
-      timer = setTimeout(draw, 30);
+      show();
+      timer ||= setTimeout(draw, 30);  // also while a slider is on its way
     }
     function load() {
       state = read(about.defaults);
+      built = "";  // its controls change the state that they were made for
       about.repair?.(state, null);
       show();
       draw();
@@ -187,7 +201,8 @@ const Classroom = (() => {
 
   // Horizontal bars: [label, value, text]; one scale from 0.
   function bars(rows, color = "var(--blue)") {
-    const width = Math.max(320, Math.min(560, document.querySelector("#result").clientWidth)), left = Math.min(190, width * .42), line = 24;
+    const width = Math.max(320, Math.min(560, document.querySelector("#result").clientWidth)), line = 24;
+    const left = Math.min(Math.max(...rows.map((row) => row[0].length)) * 6.8 + 14, width * .56);
     const most = Math.max(...rows.map((row) => row[1]), 1e-9);
     const svg = element("svg", { viewBox: `0 0 ${width} ${rows.length * line + 4}`, width, role: "img", "aria-label": rows.map((row) => `${row[0]}: ${row[2]}`).join(", ") });
     rows.forEach(([label, value, text, own], i) => {

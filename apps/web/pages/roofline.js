@@ -74,7 +74,7 @@
     const parts = { ...count.time.parts_ms, copies: ms.permutation };
     place.append(element("h2", {}, "Where the time goes"), bars(Object.entries(parts).filter((each) => each[1] !== null).map(([name, value]) => [KINDS[name] ?? name, value, `${number(value)} ms`])));
     const costs = count.time.costs;
-    place.append(element("p", {}, `Costs of ${costs.runs} measured runs, off by ${(costs.left_out_mean_error * 100).toFixed(1)}% on runs left out of the fit. ${costs.source}.`));
+    place.append(element("p", {}, `Costs of ${costs.runs} measured runs, off by ${(costs.left_out_mean_error * 100).toFixed(1)}% on runs left out of the fit. ${costs.source[0].toUpperCase()}${costs.source.slice(1)}.`));
     const closer = [["as chosen", state.stride], ...[[1, 1, 1], [2, 4, 4], [4, 8, 8], [16, 8, 8]].map((each) => [null, each.slice(3 - preset.input.length)])].map(([name, stride]) => [name, stride.map((each, at) => Math.min(each, state.window[at]))]);
     place.append(element("h2", {}, "What a stride moves"), table(["stride", "time", "busiest Q tile", "wasted FLOPs", "block-sparse"], closer.map(([name, stride]) => {
       const other = ask("count", { ...question(state), stride });

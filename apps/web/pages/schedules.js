@@ -112,7 +112,18 @@
     own.chosen = chain;
   }
 
-  function game(state, place, keep) {
+  // What an order made by hand is worth beside those of the library: `all` are [name, answer].
+  function verdict(mine, all) {
+    if (!mine.makespan) return "";
+    const [name, best] = all.filter((each) => each[1].ordered).reduce((least, each) => (each[1].makespan ?? Infinity) < (least[1].makespan ?? Infinity) ? each : least);
+    if (!best.makespan) return "No order above ends; yours does.";
+    const apart = mine.makespan - best.makespan;
+    if (apart < -1e-9) return `You beat the scheduler: ${number(-apart)} shorter than ${name}, the shortest order above.`;
+    const optimal = mine.makespan <= mine.lower_bound ? " No order can be shorter." : "";
+    return apart < 1e-9 ? `As short as ${name}, the shortest order above.${optimal}` : `${number(apart)} longer than ${name}, the shortest order above.`;
+  }
+
+  function game(state, place, keep, all) {
     const key = JSON.stringify([state.mask, state.tiles, state.heads, state.workers]);
     if (own?.key !== key || own.text !== state.own) start(state, key);
     const board = element("div", {}), score = element("div", { class: "game" });
@@ -162,7 +173,7 @@
     function draw() {
       try {
         const result = ask("gantt", { ...costs(state), "table-text": own_table() });
-        score.replaceChildren(panel("Your order", result, makespan(result)));
+        score.replaceChildren(element("p", { role: "status", class: "verdict" }, verdict(result, all)), panel("Your order", result, makespan(result)));
       } catch (error) { score.replaceChildren(element("p", { class: "problem" }, error.message)); }
     }
     place.append(element("h2", {}, "Beat the scheduler"),
@@ -177,13 +188,13 @@
     const span = Math.max(...results.map(makespan), 1);
     place.append(element("div", { class: "pair" }, panel(state.left, results[0], span), panel(state.right, results[1], span)),
       legend([["color-mix(in srgb, var(--blue) 42%, transparent)", "computes (KV tile · Q tile)"], ["var(--blue)", "adds up dQ"], ["var(--ground)", "gap: waits"]].concat([["transparent; outline:2px solid var(--ink)", "on the critical path"]])));
-    const rows = algorithms.map(([name]) => {
-      const facts = (name === state.left ? results[0] : name === state.right ? results[1] : gantt(state, name));
+    const all = algorithms.map(([name]) => [name, name === state.left ? results[0] : name === state.right ? results[1] : gantt(state, name)]);
+    const rows = all.map(([name, facts]) => {
       const end = facts.not_applicable ? "does not apply" : facts.deadlock ? "hangs" : number(facts.makespan);
-      return [name, end, facts.makespan ? `${(facts.optimality_gap * 100).toFixed(1)}%` : "", facts.makespan ? `${(facts.utilization * 100).toFixed(0)}%` : "", facts.hang_free === "any_workers" ? "any number" : facts.hang_free ? "these workers" : ""];
+      return [facts.ordered ? name : `${name} *`, end, facts.makespan ? `${(facts.optimality_gap * 100).toFixed(1)}%` : "", facts.makespan ? `${(facts.utilization * 100).toFixed(0)}%` : "", facts.hang_free === "any_workers" ? "any number" : facts.hang_free ? "these workers" : ""];
     });
-    place.append(element("h2", {}, "All orders"), table(["order", "makespan", "gap to its bound", "busy", "finishes on"], rows));
-    if (state.tiles * state.heads <= 48) game(state, place, keep);
+    place.append(element("h2", {}, "All orders"), table(["order", "makespan", "gap to its bound", "busy", "finishes on"], rows), element("p", { class: "axis-name" }, "* no prescribed dQ order in one pass; its bound is that of its own work"));
+    if (state.tiles * state.heads <= 48) game(state, place, keep, all);
   }
 
   const base = { left: "ascending", right: "descending", mask: "causal", tiles: 8, heads: 2, workers: 8, compute: 7, reduce: 2, handoff: 0, release: "at-once", own: "" };
@@ -202,6 +213,7 @@
       { text: "Causal, 8 tiles, 2 heads, 8 workers, compute 7, add 2: how long does the ascending order take?", answer: one(base, "ascending"), state: base, why: "m·n·(c + r) + (n − 1)·r: as long as without the mask." },
       { text: "And the descending order, which costs a kernel nothing to adopt?", answer: one(base, "descending"), state: base, why: "m·(n + 1)·(c + r)/2 + (n − 1)·r." },
       { text: "What does symmetric-shift take? No order can be faster.", answer: one(base, "symmetric-shift"), state: { ...base, right: "symmetric-shift" }, why: "It meets the lower bound: all workers are busy until the end." },
+      { text: "Full mask, shift: what is the largest hand-off (0 to 10) that costs nothing?", answer: (ask) => { const ends = Array.from({ length: 11 }, (_, handoff) => one({ ...base, mask: "full", handoff }, "shift")(ask)); return ends.findLastIndex((end) => end === ends[0]); }, state: { ...base, mask: "full", left: "ascending", right: "shift", handoff: 7 }, why: "As long as a task computes: that is how long each addition comes before the next worker needs it." },
       { text: "Four tiles, one head, two workers: beat the ascending order by hand. How short can it be?", answer: one({ ...base, tiles: 4, heads: 1, workers: 2 }, "best"), state: { ...base, tiles: 4, heads: 1, workers: 2, right: "best" }, why: "Found by the library’s search." },
     ],
   });

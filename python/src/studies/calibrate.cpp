@@ -157,8 +157,9 @@ void bind_calibrate(nb::module_& module) {
                  "`kernels` of the result are the costs; `runs` each run, measured, predicted, and predicted "
                  "without it; "
                  "`suggestions`\nthe runs that would tell most, to measure next.",
-          .returns = "`kernels` (costs of a tile and of a launch, microseconds), `runs` (measured and predicted "
-                     "milliseconds, `deviation`\n    as a fraction), `suggestions`.",
+          .returns =
+              "`kernels` (costs of a tile and of a launch, microseconds), `runs` (measured and predicted "
+              "milliseconds, `deviation`\n    as a fraction), `suggestions`.",
           .source = "docs/time.md: a least-squares fit with priors.",
           .positional = "runs",
           .keywords = calibrate_keywords(),
@@ -173,12 +174,15 @@ void bind_calibrate(nb::module_& module) {
                      const study::Context& context) { return report::calibrate_text(found.answer, context); },
           .csv = [](const CalibratedRuns& found, const study::Context&,
                     const Json&) { return report::calibrate_csv(found.answer); },
-          .pictures = [](const CalibratedRuns&) {
-            return std::vector<Picture<CalibratedRuns>>{
-                {"runs", [](const CalibratedRuns& found, const study::Context& context) {
-                   return runs_svg(report::calibrate_result(found.answer, context));
-                 }}};
-          }});
+          .pictures =
+              [](const CalibratedRuns&) {
+                return std::vector<Picture<CalibratedRuns>>{
+                    {"runs", [](const CalibratedRuns& found, const study::Context& context) {
+                       return runs_svg(report::calibrate_result(found.answer, context));
+                     }}};
+              },
+          .closing = [](const CalibratedRuns& found, const study::Context&)
+              -> std::optional<report::Closing> { return report::closing_of(found.answer); }});
   using CalibrationObject = AnswerOf<AskedCalibration, CalibratedRuns>;
   type.def(
       "costs",

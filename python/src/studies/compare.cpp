@@ -41,7 +41,7 @@ struct PythonValue<PointWords> {
 
 namespace {
 
-/// The keywords of compare() and explain(), and what the program's `validate` echoes beside them.
+/// The keywords of compare() and compare_profile(), and what the program's `validate` echoes beside them.
 struct AskedComparison {
   std::vector<std::string> suites;
   std::string device = "auto";
@@ -61,7 +61,7 @@ struct ComparedRecordings {
   validate::Comparison comparison;
 };
 
-/// All members in the program's order; `compare` and `explain` say which are keywords.
+/// All members in the program's order; `compare` and `compare_profile` say which are keywords.
 Keywords<AskedComparison> comparison_keywords(bool profile) {
   using F = AskedComparison;
   const auto timing = [](auto member) {
@@ -258,7 +258,7 @@ void bind_compare(nb::module_& module) {
       "    The text of the page, as `natten-sim validate --report` writes it; it needs no other file.");
 
   auto explaining = comparison_study();
-  explaining.function = "explain";
+  explaining.function = "compare_profile";
   explaining.type = "Comparison";
   explaining.doc =
       "Compare a profile of your own kernel with what the models predict for it.\n\n"

@@ -21,6 +21,18 @@ struct PythonValue<study::ReuseOrder> {
   }
 };
 
+template <>
+struct PythonValue<study::CausalAxes> {
+  static std::string hint() { return PythonValue<PerAxis<bool>>::hint(); }
+  static study::CausalAxes read(const std::string& name, nb::handle value, const Accepts& accepts) {
+    return study::causal_axes(PythonValue<PerAxis<bool>>::read(name, value, accepts));
+  }
+  static bool write(const study::CausalAxes& causal, Json& out) {
+    if (const bool* every = std::get_if<bool>(&causal)) return PythonValue<bool>::write(*every, out);
+    return PythonValue<PerAxis<bool>>::write(std::get<PerAxis<bool>>(causal), out);
+  }
+};
+
 /// seqlen=LO:HI:STEP in JSON; (lo, hi, step) in Python.
 template <>
 struct PythonValue<study::SeqlenSweep> {
@@ -63,7 +75,7 @@ Keywords<AttentionSubject> attention_keywords() {
   rows.add("heads", &A::heads, "Heads [default]", Echo::kAlways, kSizes);
   rows.add("heads_kv", &A::heads_kv, "KV heads, a divisor of the heads [heads]", Echo::kAlways, kSizes);
   rows.add("batch_size", &A::batch, "Batch size [default]", Echo::kAlways, kSizes);
-  rows.add("causal", &A::causal, "Causal mask, on every axis [default]");
+  rows.add("causal", &A::causal, "Causal mask on every axis, or one flag an axis [default]");
   rows.add("window", &A::window, "Neighborhood window [the whole axis: dense]");
   rows.add("stride", &A::stride, "Stride of the window " + report::axis_default(&AxisMask::stride));
   rows.add("kernel", &A::kernel,

@@ -82,7 +82,10 @@ std::string step_label(double value, double step, double largest, Unit unit) {
   if (value == 0) return unit == Unit::kPercent ? "0%" : "0";
   const bool exponent = unit != Unit::kPercent && (largest >= 1e18 || largest < 1e-3);
   if (exponent) return exponent_text(value, 6);
-  const Suffix suffix = suffix_for(largest, unit);
+  Suffix suffix = suffix_for(largest, unit);
+  // 400, 800, 1200 rather than 0.4k, 0.8k, 1.2k.
+  const bool few_digits = unit == Unit::kNumber && largest < 1e4 && step < 999.5;
+  if (few_digits) suffix = {};
   const double scaled_step = step / suffix.scale;
   int decimals = 0;
   while (decimals < 12 && std::abs(scaled_step * std::pow(10.0, decimals) -

@@ -10,6 +10,7 @@
 namespace natten_sim::draw {
 namespace {
 
+constexpr double kMostLabels = 0.6;  // of the width; longer ones are cut
 constexpr double kDotRow = 20, kDotText = 12, kDotRadius = 4, kRingRadius = 6;
 
 Symbol dot_symbol(std::size_t series) { return static_cast<Symbol>(series % kSymbols); }
@@ -69,7 +70,7 @@ Picture render(const DotPlot& plot) {
   const double top = draw_legend(document, dot_legend(plot), kMargin, head, inner) + 4;
   double labels = 40;
   for (const DotRow& row : plot.rows) labels = std::max(labels, text_width(row.label, kDotText));
-  const double left = kMargin + std::min(labels, 0.5 * inner) + 14, right = plot.width - kMargin - 14;
+  const double left = kMargin + std::min(labels, kMostLabels * inner) + 14, right = plot.width - kMargin - 14;
   const double bottom = top + kDotRow * static_cast<double>(std::max<std::size_t>(plot.rows.size(), 1));
   const Axis axis = dot_axis(plot, left, right);
   for (const Tick& tick : axis.ticks()) {

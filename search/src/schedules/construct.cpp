@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 #include <span>
+#include <tuple>
 
 #include <natten_sim/search/schedules/schedule_parts.hpp>
 
@@ -19,7 +20,7 @@ struct Waiting {
   double time;
   std::int32_t worker;
   bool operator<(const Waiting& other) const {
-    return time != other.time ? time > other.time : worker > other.worker;
+    return std::tie(time, worker) > std::tie(other.time, other.worker);
   }
 };
 

@@ -84,7 +84,7 @@ class Search {
         continue;
       }
       if (state.chain != kNoChain) {
-        consider_tiles(worker, state.chain, consider);
+        consider_tiles(worker, state.chain, 0, consider);
         continue;
       }
       if (state.chains == 0) {
@@ -98,13 +98,15 @@ class Search {
   }
 
   template <typename Consider>
-  void consider_tiles(std::int32_t worker, std::int32_t chain, const Consider& consider) const {
+  void consider_tiles(std::int32_t worker, std::int32_t chain, std::int32_t exits,
+                      const Consider& consider) const {
     for (const std::int32_t q : attended_[static_cast<std::size_t>(partial_.kv_tile_of(chain))]) {
       if (!partial_.reduced(chain, q) && !partial_.held(partial_.cell_of(chain, q)))
-        consider({worker, chain, q});
+        consider({worker, chain, q, exits});
     }
   }
 
+  /// A chain that would wait for its turn anyway may come behind chains without tasks at no cost.
   template <typename Consider>
   void consider_new_chains(std::int32_t worker, const Consider& consider) const {
     bool untouched_seen = false;
@@ -116,7 +118,10 @@ class Search {
       if (!touched && untouched_seen) continue;
       untouched_seen = untouched_seen || !touched;
       for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv) {
-        if (!partial_.started(first + kv)) consider_tiles(worker, first + kv, consider);
+        if (partial_.started(first + kv)) continue;
+        const std::int64_t most = costs_.early_exit > 0 ? partial_.exits_left() : 0;
+        for (std::int32_t exits = 0; exits <= most; ++exits)
+          consider_tiles(worker, first + kv, exits, consider);
       }
     }
   }
@@ -124,7 +129,7 @@ class Search {
   /// Lower bound of every completion of the partial schedule whose next reduction is not before `last_start`.
   [[nodiscard]] double bound(double last_start) const {
     double most = partial_.makespan(), earliest = 0, longest_left = 0;
-    double sum = static_cast<double>(partial_.chains_without_tasks()) * costs_.early_exit;
+    double sum = static_cast<double>(partial_.exits_left()) * costs_.early_exit;
     for (std::int32_t worker = 0; worker < problem_.workers; ++worker) {
       const double free = worker_free(worker);
       most = std::max(most, free);
@@ -132,7 +137,7 @@ class Search {
       earliest = worker == 0 ? free : std::min(earliest, free);
     }
     for (std::int32_t chain = 0; chain < partial_.chain_count(); ++chain) {
-      if (partial_.started(chain)) continue;
+      if (partial_.started(chain) || partial_.tasks(chain) == 0) continue;
       const double time = chain_times_[static_cast<std::size_t>(partial_.kv_tile_of(chain))];
       sum += time;
       longest_left = std::max(longest_left, time);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 namespace natten_sim::schedules {
@@ -26,7 +27,9 @@ PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardC
   for (std::size_t cell = 0; cell < dq_.size(); ++cell)
     dq_[cell].left = static_cast<std::int32_t>(attended.kv_of_q[cell % q_tiles_].size());
   steps_left_ = problem.heads * attended.count;
-  for (const std::int32_t tasks : tasks_) chains_without_tasks_ += tasks == 0 ? problem.heads : 0;
+  for (std::size_t chain = 0; chain < chains; ++chain) {
+    if (tasks_[chain % kv_tiles] == 0) without_tasks_.push_back(static_cast<std::int32_t>(chain));
+  }
   if (dkv_turns_ > 0) {
     dkv_places_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head) *
                        static_cast<std::size_t>(dkv_turns_));
@@ -44,10 +47,11 @@ PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardC
   dq_orders_.resize(dq_.size());
 }
 
-double PartialSchedule::handed(std::int32_t index, TileWork work) const {
+double PartialSchedule::handed(std::int32_t index, TileWork work, std::int32_t exits) const {
   const Worker& worker = workers_[static_cast<std::size_t>(index)];
   const auto done = static_cast<std::size_t>(worker.chain == kNone ? 0 : worker.done);
-  const double handed = worker.free + (worker.chain == kNone ? costs_.prologue : 0.0) +
+  const double handed = worker.free + exits * costs_.early_exit +
+                        (worker.chain == kNone ? costs_.prologue : 0.0) +
                         (work == TileWork::kPartial ? costs_.compute_partial : costs_.compute);
   if (stages_ == 0 || done < stages_) return handed;
   return std::max(handed, ends_[static_cast<std::size_t>(index) * stages_ + done % stages_]);
@@ -88,7 +92,7 @@ PartialSchedule::Times PartialSchedule::times(const Step& step) const {
   if (step.q_tile == kNone) {
     ready = worker.writer;
   } else {
-    times.free = handed(step.worker, problem_.mask.at(step.q_tile, kv_tile_of(step.chain)));
+    times.free = handed(step.worker, problem_.mask.at(step.q_tile, kv_tile_of(step.chain)), step.exits);
     ready = tasks_done > 0 ? std::max(times.free, worker.writer) : times.free;
     cost = costs_.reduce + costs_.per_tile_tax;
   }
@@ -104,6 +108,16 @@ PartialSchedule::Times PartialSchedule::times(const Step& step) const {
   return times;
 }
 
+void PartialSchedule::start_chain(const Step& step, Worker& worker) {
+  for (std::int32_t exit = 0; exit < step.exits; ++exit)
+    order_.push_back({worker.free + exit * costs_.early_exit, step.worker, without_tasks_[exits_taken_++]});
+  order_.push_back({worker.free + step.exits * costs_.early_exit, step.worker, step.chain});
+  worker.chain = step.chain;
+  worker.done = 0;
+  ++worker.chains;
+  started_[static_cast<std::size_t>(step.chain)] = 1;
+}
+
 void PartialSchedule::append(const Step& step) {
   Worker& worker = workers_[static_cast<std::size_t>(step.worker)];
   Place& place = place_of(step);
@@ -115,13 +129,7 @@ void PartialSchedule::append(const Step& step) {
     released.end = at.start;
     released.held = false;
   }
-  if (worker.chain == kNone) {
-    order_.push_back({worker.free, step.worker, step.chain});
-    worker.chain = step.chain;
-    worker.done = 0;
-    ++worker.chains;
-    started_[static_cast<std::size_t>(step.chain)] = 1;
-  }
+  if (worker.chain == kNone) start_chain(step, worker);
   if (step.q_tile != kNone) {
     reduced_[task_of(step.chain, step.q_tile)] = 1;
     q_orders_[static_cast<std::size_t>(step.chain)].push_back(step.q_tile);
@@ -165,7 +173,8 @@ void PartialSchedule::undo() {
   }
   if (worker.chain == kNone) {
     started_[static_cast<std::size_t>(step.chain)] = 0;
-    order_.pop_back();
+    order_.resize(order_.size() - 1 - static_cast<std::size_t>(step.exits));
+    exits_taken_ -= static_cast<std::size_t>(step.exits);
   }
   if (const std::int32_t cell = released_by(step); cell != kNone) {
     Place& released = dq_[static_cast<std::size_t>(cell)];
@@ -196,7 +205,7 @@ PartialSchedule::Exits PartialSchedule::early_exits() const {
   using Free = std::pair<double, std::int32_t>;
   std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
   for (std::int32_t index = 0; index < problem_.workers; ++index) free.emplace(worker(index).free, index);
-  for (std::int64_t left = chains_without_tasks_; left > 0; --left) {
+  for (std::int64_t left = exits_left(); left > 0; --left) {
     const auto [time, at] = free.top();
     free.pop();
     exits.workers.push_back(at);
@@ -209,7 +218,7 @@ PartialSchedule::Exits PartialSchedule::early_exits() const {
 BackwardSchedule PartialSchedule::schedule() const {
   std::vector<Started> order = order_;
   std::stable_sort(order.begin(), order.end(), [](const Started& a, const Started& b) {
-    return a.start != b.start ? a.start < b.start : a.worker < b.worker;
+    return std::tie(a.start, a.worker) < std::tie(b.start, b.worker);
   });
   BackwardSchedule schedule;
   schedule.dispatch = Dispatch::kStatic;
@@ -220,11 +229,10 @@ BackwardSchedule PartialSchedule::schedule() const {
     schedule.worker.push_back(worker);
   }
   const Exits exits = early_exits();
-  auto worker = exits.workers.begin();
-  for (std::int32_t chain = 0; chain < chain_count(); ++chain) {
-    if (tasks(chain) > 0) continue;
+  for (std::size_t left = 0; left < exits.workers.size(); ++left) {
+    const std::int32_t chain = without_tasks_[exits_taken_ + left];
     schedule.chains.push_back({head_of(chain), kv_tile_of(chain), {}});
-    schedule.worker.push_back(*worker++);
+    schedule.worker.push_back(exits.workers[left]);
   }
   return schedule;
 }

@@ -19,6 +19,7 @@ class PartialSchedule {
     std::int32_t worker = 0;
     std::int32_t chain = 0;   ///< head * kv_tiles + kv_tile
     std::int32_t q_tile = 0;  ///< kNone: the chain's dK/dV
+    std::int32_t exits = 0;   ///< chains without tasks that the worker takes before this chain's first step
   };
   struct Times {
     double start = 0;  ///< of the reduction
@@ -88,14 +89,18 @@ class PartialSchedule {
   /// Of the chains with tasks.
   [[nodiscard]] double makespan() const { return makespan_; }
 
-  /// Chains without tasks come last, each where it ends first: nobody waits for them, they are all alike, and
-  /// so no other place makes the whole schedule shorter.
+  /// Chains without tasks that no step took come last, each where it ends first: they are all alike, and so
+  /// no other places behind all chains with tasks end sooner. (Before a chain that waits for its turn anyway,
+  /// one may cost nothing.)
   struct Exits {
     std::vector<std::int32_t> workers;
     double end = 0;  ///< of the whole schedule
   };
   [[nodiscard]] Exits early_exits() const;
-  [[nodiscard]] std::int64_t chains_without_tasks() const { return chains_without_tasks_; }
+  /// How many they are.
+  [[nodiscard]] std::int64_t exits_left() const {
+    return static_cast<std::int64_t>(without_tasks_.size() - exits_taken_);
+  }
 
   /// The complete schedule: static, chains by the time they start.
   [[nodiscard]] BackwardSchedule schedule() const;
@@ -136,7 +141,9 @@ class PartialSchedule {
     return head * places_a_head_ + first_place_[kv] + static_cast<std::size_t>(q_tile);
   }
   /// When the worker hands over the result of its next task.
-  [[nodiscard]] double handed(std::int32_t worker, TileWork work) const;
+  [[nodiscard]] double handed(std::int32_t worker, TileWork work, std::int32_t exits = 0) const;
+  /// Notes that the worker of the step starts its chain, behind the exits that it takes.
+  void start_chain(const Step& step, Worker& worker);
 
   const BackwardProblem& problem_;
   const BackwardCosts& costs_;
@@ -154,7 +161,9 @@ class PartialSchedule {
   std::vector<std::vector<std::int32_t>> q_orders_, dq_orders_;
   bool undo_;
   std::vector<Record> records_;
-  std::int64_t steps_left_ = 0, chains_without_tasks_ = 0;
+  std::vector<std::int32_t> without_tasks_;  // chains, in the order in which they are taken
+  std::size_t exits_taken_ = 0;
+  std::int64_t steps_left_ = 0;
   double makespan_ = 0;
 };
 

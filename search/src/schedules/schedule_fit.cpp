@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/search/schedules/schedule_fit.hpp>
@@ -12,18 +13,31 @@ class TimedVariant {
  public:
   TimedVariant(const ThroughputComparison& comparison, const ScheduleVariant& variant)
       : comparison_(comparison), variant_(variant) {
-    if (variant.algorithm.get().ignores_costs) schedule_ = plan({}).phases.front().schedule;
+    if (variant.algorithm.get().ignores_costs)
+      schedule_.emplace(comparison.problem, std::move(plan({}).phases.front().schedule));
   }
 
-  [[nodiscard]] double makespan(const BackwardCosts& costs) const {
-    if (schedule_) return run_schedule(comparison_.problem, costs, *schedule_).makespan;
-    double sum = 0;
-    for (const SchedulePhase& phase : plan(costs).phases)
-      sum += run_schedule(phase.problem, phase.costs, phase.schedule).makespan;
-    return sum;
+  [[nodiscard]] double makespan(BackwardCosts costs) const {
+    const bool turns = variant_.algorithm.get().ordered || comparison_.problem.heads_per_kv_head > 1;
+    if (!turns) {
+      costs.per_tile_tax = costs.handoff = 0;
+      costs.handoff_far = std::nullopt;
+    }
+    if (last_ && last_->first == costs) return last_->second;
+    last_.emplace(costs, run(costs));
+    return last_->second;
   }
 
  private:
+  [[nodiscard]] double run(const BackwardCosts& costs) const {
+    if (schedule_) return schedule_->makespan(costs);
+    double sum = 0;
+    SchedulePlan planned = plan(costs);
+    for (SchedulePhase& phase : planned.phases)
+      sum += RepeatedSchedule(std::move(phase.problem), std::move(phase.schedule)).makespan(phase.costs);
+    return sum;
+  }
+
   [[nodiscard]] SchedulePlan plan(const BackwardCosts& costs) const {
     ScheduleRequest request;
     request.problem = comparison_.problem;
@@ -35,7 +49,9 @@ class TimedVariant {
 
   const ThroughputComparison& comparison_;
   ScheduleVariant variant_;
-  std::optional<BackwardSchedule> schedule_;
+  std::optional<RepeatedSchedule> schedule_;
+  /// Of the last costs; without what turns cost where there are none.
+  mutable std::optional<std::pair<BackwardCosts, double>> last_;
 };
 
 class TimedComparison {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <natten_sim/search/schedules/schedule_parts.hpp>
@@ -85,7 +86,7 @@ std::variant<DqOrder, Deadlock> dq_by_visiting_time(const BackwardProblem& probl
     std::size_t launch;
     std::int32_t kv_tile;
     bool operator<(const Visit& other) const {
-      return time != other.time ? time < other.time : launch < other.launch;
+      return std::tie(time, launch) < std::tie(other.time, other.launch);
     }
   };
   const auto q_tiles = static_cast<std::size_t>(problem.mask.q_tiles);

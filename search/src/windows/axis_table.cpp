@@ -12,7 +12,7 @@
 #include <natten_sim/models/tiles/tile_count.hpp>
 
 #include "windows/option_bounds.hpp"
-#include "windows/parallel.hpp"
+#include "windows/run_part.hpp"
 #include "windows/space.hpp"
 
 namespace natten_sim {
@@ -174,7 +174,7 @@ void append_window(const TableContext& context, const AxisJob& job, const Window
 
 AxisTable make_axis_table(const TableContext& context, const AxisJob& job, double from, double to) {
   std::vector<AxisTable> by_window(job.windows.size());
-  run_tasks(job.windows.size(), context.run, from, to, [&](std::size_t index, std::size_t) {
+  run_tasks(job.windows.size(), run_part(context.run, from, to), [&](std::size_t index, std::size_t) {
     append_window(context, job, job.windows[index], by_window[index]);
   });
   AxisTable table;

@@ -10,8 +10,8 @@
 #include "windows/minimum_tree.hpp"
 #include "windows/nearest_sparsity.hpp"
 #include "windows/option_bounds.hpp"
-#include "windows/parallel.hpp"
 #include "windows/representatives.hpp"
+#include "windows/run_part.hpp"
 #include "windows/space.hpp"
 
 namespace natten_sim {
@@ -254,7 +254,7 @@ struct BestRequest {
   const SearchRun& run;
   AttendedBounds bounds;
   std::optional<Ratio> limit;
-  double from = 0.5, to = 1.0;
+  double from, to;  // of the progress
 };
 
 /// The best points of the tables, in order.
@@ -286,8 +286,9 @@ std::vector<RankedPoint> best_points(const SearchTables& tables, const BestReque
   }
   const ImbalanceLimit imbalance(request.constraints);
   const CandidateOrder order(request.space);
-  std::vector<BestPoints> best(worker_count(request.run), BestPoints(request.top, order));
-  run_tasks(tasks.size(), request.run, request.from, request.to, [&](std::size_t task, std::size_t worker) {
+  const Parallel parallel = run_part(request.run, request.from, request.to);
+  std::vector<BestPoints> best(worker_count(parallel), BestPoints(request.top, order));
+  run_tasks(tasks.size(), parallel, [&](std::size_t task, std::size_t worker) {
     ChoiceWalk walk(request.space, request.bounds, imbalance, indices[tasks[task].index], request.limit,
                     best[worker]);
     one_axis ? walk.walk_last_axis_only() : walk.walk_from(tasks[task].first_class);

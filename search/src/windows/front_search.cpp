@@ -7,7 +7,6 @@
 #include "windows/axis_table.hpp"
 #include "windows/candidate_order.hpp"
 #include "windows/nearest_sparsity.hpp"
-#include "windows/parallel.hpp"
 #include "windows/space.hpp"
 
 namespace natten_sim {

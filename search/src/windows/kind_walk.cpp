@@ -210,7 +210,6 @@ void KindWalk::choose(std::size_t axis, std::int64_t attended, const Unevenness&
                       RankedPoint& point, Wanted wanted) {
   if (axis == axes_.rank()) {
     point.unevenness = unevenness.ratio();
-    point.attended = attended;
     if (wanted == Wanted::kSome) {
       keep(point);
       return;

@@ -103,7 +103,7 @@ std::int64_t axis_options(const SearchSpace& space, std::size_t axis) {
       std::clamp(stride.hi, first - 1, last);  // windows up to here have w - lo + 1 strides
   const Int128 rising = triangle(bend - stride.lo + 1) - triangle(first - stride.lo);
   const Int128 flat = static_cast<Int128>(last - bend) * (stride.hi - stride.lo + 1);
-  return checked_narrow((bend >= first ? rising : 0) + flat, "space_size");
+  return checked_narrow(rising + flat, "space_size");
 }
 
 std::int64_t space_size(const SearchSpace& space) {

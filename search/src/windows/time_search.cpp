@@ -1,5 +1,3 @@
-#include <natten_sim/search/windows/time_search.hpp>
-
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -8,13 +6,14 @@
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/parallel.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
+#include <natten_sim/search/windows/time_search.hpp>
 
 #include "windows/axis_kinds.hpp"
 #include "windows/candidate_order.hpp"
 #include "windows/kind_walk.hpp"
 #include "windows/nearest_sparsity.hpp"
-#include "windows/parallel.hpp"
 #include "windows/space.hpp"
 
 namespace natten_sim {
@@ -63,10 +62,8 @@ class Rows {
 };
 
 bool same_kernel(const TimedChoice& a, const TimedChoice& b) {
-  for (std::size_t i = 0; i < a.passes.size(); ++i) {
-    if (a.passes[i].family != b.passes[i].family) return false;
-  }
-  return a.passes.size() == b.passes.size();
+  return std::equal(a.passes.begin(), a.passes.end(), b.passes.begin(), b.passes.end(),
+                    [](const TimedPass& x, const TimedPass& y) { return x.family == y.family; });
 }
 
 /// `space` without windows that are sure to miss the sparsity range: on one axis, not causal, every query has
@@ -184,8 +181,7 @@ Timed time_in_order(TimedSpace& timed, const std::vector<KindTuple>& combination
     std::vector<TimedPoint> points(std::min(batch, combinations.size() - first));
     for (std::size_t i = 0; i < points.size(); ++i)
       points[i].point = timed.first_point(combinations[first + i]);
-    SearchRun quiet{.threads = request.run.threads};
-    run_tasks(points.size(), quiet, 0, 1, [&](std::size_t i, std::size_t) {
+    run_tasks(points.size(), {.threads = request.run.threads}, [&](std::size_t i, std::size_t) {
       const RankedPoint& point = points[i].point;
       points[i].ms =
           request.objective.exact_ms(mask_in(request.space, point.window, point.stride), point.tile_choice);

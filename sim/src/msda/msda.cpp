@@ -1,13 +1,15 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/sim/msda/msda.hpp>
 #include <natten_sim/core/random_bits.hpp>
+#include <natten_sim/sim/msda/msda.hpp>
 
 #include "msda/lru_rows.hpp"
 
@@ -150,14 +152,20 @@ class GranuleCache {
  public:
   GranuleCache(std::int64_t rows, const MsdaCache& shape)
       : rows_per_granule_(checked_rows(shape)),
-        cache_(ceil_divide(rows, rows_per_granule_), shape.capacity_granules),
-        fetched_(static_cast<std::size_t>(ceil_divide(rows, rows_per_granule_))) {}
+        holds_all_(shape.capacity_granules >= ceil_divide(rows, rows_per_granule_)),
+        cache_(holds_all_ ? 0 : ceil_divide(rows, rows_per_granule_), shape.capacity_granules),
+        fetched_(static_cast<std::size_t>(ceil_divide(rows, rows_per_granule_))) {
+    const auto size = static_cast<std::uint64_t>(rows_per_granule_);
+    if (std::has_single_bit(size)) shift_ = std::countr_zero(size);
+  }
   void read(std::int64_t row) {
-    const std::int64_t granule = row / rows_per_granule_;
+    const std::int64_t granule = shift_ ? row >> *shift_ : row / rows_per_granule_;
     std::uint8_t& fetched = fetched_[static_cast<std::size_t>(granule)];
-    granules_ += 1 - fetched;
+    const bool first = fetched == 0;
+    granules_ += first ? 1 : 0;
     fetched = 1;
-    if (!cache_.access(static_cast<std::int32_t>(granule))) ++misses_;
+    // What is never evicted misses once.
+    if (holds_all_ ? first : !cache_.access(static_cast<std::int32_t>(granule))) ++misses_;
   }
   [[nodiscard]] std::int64_t granules() const { return granules_; }
   [[nodiscard]] std::int64_t misses() const { return misses_; }
@@ -172,6 +180,8 @@ class GranuleCache {
   }
 
   std::int64_t rows_per_granule_;
+  std::optional<int> shift_;  // where the rows of a granule are a power of two
+  bool holds_all_;
   LruRows cache_;
   std::vector<std::uint8_t> fetched_;
   std::int64_t granules_ = 0, misses_ = 0;

@@ -124,7 +124,12 @@ class QueueSimulation {
     const double end = std::max(slice, address.free_ns) + queue_.service_ns;
     address.free_ns = end;
     ++result_.requests;
-    if (queue_.kind == QueuedUpdate::kReduction || succeed(warp, address)) {
+    const bool done = queue_.kind == QueuedUpdate::kReduction || succeed(warp, address);
+    if (result_.requests <= queue_.listed_requests) {
+      result_.first_requests.push_back(
+          {static_cast<std::int64_t>(index), warp.address, now, end - queue_.service_ns, end, done});
+    }
+    if (done) {
       --address.waiting;
       result_.time_ns = std::max(result_.time_ns, end + queue_.round_trip_ns / 2);
       schedule(end + queue_.round_trip_ns / 2, index, Stage::kStart);

@@ -8,6 +8,15 @@
 #include <natten_sim/core/error.hpp>
 
 namespace natten_sim {
+namespace {
+
+double largest_task(const BackwardCosts& costs) {
+  return std::max(costs.compute, costs.compute_partial) + costs.reduce + costs.per_tile_tax +
+         std::max(costs.handoff, costs.handoff_far.value_or(0.0)) + costs.reduce_kv + costs.prologue +
+         costs.epilogue + costs.early_exit;
+}
+
+}  // namespace
 
 void require_valid_costs(const BackwardProblem& problem, const BackwardCosts& costs) {
   for (const auto& [name, value] :
@@ -22,15 +31,16 @@ void require_valid_costs(const BackwardProblem& problem, const BackwardCosts& co
   if (costs.writer_stages < 0 || costs.writer_stages > 64) {
     throw InvalidParameter("writer_stages", std::to_string(costs.writer_stages), "0 (serial) to 64");
   }
-  const double largest = std::max(costs.compute, costs.compute_partial) + costs.reduce + costs.per_tile_tax +
-                         std::max(costs.handoff, costs.handoff_far.value_or(0.0)) + costs.reduce_kv +
-                         costs.prologue + costs.epilogue + costs.early_exit;
   constexpr double kExact = 9007199254740992.0;  // 2^53: integers are exact below
-  const double tasks = static_cast<double>(problem.heads) * static_cast<double>(problem.mask.work.size());
-  if (largest * (tasks + 1) >= kExact) {
-    throw InvalidParameter("costs", std::to_string(largest) + " a task",
+  if (most_time(problem, costs) >= kExact) {
+    throw InvalidParameter("costs", std::to_string(largest_task(costs)) + " a task",
                            "costs whose sum over all tasks is below 2^53");
   }
+}
+
+double most_time(const BackwardProblem& problem, const BackwardCosts& costs) {
+  const double tasks = static_cast<double>(problem.heads) * static_cast<double>(problem.mask.work.size());
+  return largest_task(costs) * (tasks + 1);
 }
 
 double handoff(const BackwardCosts& costs, std::int32_t from, std::int32_t to) {

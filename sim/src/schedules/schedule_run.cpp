@@ -1,47 +1,40 @@
 #include <algorithm>
 #include <limits>
-#include <queue>
 #include <utility>
 
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
+#include "schedules/event_queue.hpp"
+#include "schedules/prepared_schedule.hpp"
 #include "schedules/schedule_costs.hpp"
-#include "schedules/task_ranks.hpp"
 #include "schedules/worker_state.hpp"
 
 namespace natten_sim {
+
 namespace {
 
 class Runner {
  public:
   Runner(const BackwardProblem& problem, const BackwardCosts& costs, const BackwardSchedule& schedule,
-         RecordTimes record)
+         const PreparedSchedule& prepared, EventOrder order, RecordTimes record = RecordTimes::kNo)
       : problem_(problem),
         costs_(costs),
         schedule_(schedule),
+        prepared_(prepared),
         q_tiles_(static_cast<std::size_t>(problem.mask.q_tiles)),
         kv_tiles_(static_cast<std::size_t>(problem.mask.kv_tiles)),
-        workers_(static_cast<std::size_t>(problem.workers)) {
+        workers_(static_cast<std::size_t>(problem.workers)),
+        ordered_(!schedule.dq_order.empty()),
+        events_(reductions_take_time(problem, costs, ordered_) ? order : EventOrder::kByTime) {
     const std::size_t chains = schedule.chains.size();
     run_.worker.assign(chains, kNobody);
     run_.chains.resize(chains);
-    launch_of_.assign(chains, 0);
-    std::size_t tasks = 0;
-    for (std::size_t launch = 0; launch < chains; ++launch) {
-      launch_of_[chain_id(schedule.chains[launch])] = static_cast<std::int32_t>(launch);
-      first_task_.push_back(tasks);
-      tasks += schedule.chains[launch].q_order.size();
-    }
     left_ = static_cast<std::int64_t>(chains);
-    ordered_ = !schedule.dq_order.empty();
-    if (ordered_) {
-      dq_turns_.resize(static_cast<std::size_t>(problem.heads) * q_tiles_);
-      rank_ = task_ranks(problem, schedule);
-    }
+    if (ordered_) dq_turns_.resize(static_cast<std::size_t>(problem.heads) * q_tiles_);
     if (problem.heads_per_kv_head > 1)
       kv_turns_.resize(chains / static_cast<std::size_t>(problem.heads_per_kv_head) *
                        static_cast<std::size_t>(costs.kv_turns()));
-    if (record == RecordTimes::kYes) run_.tasks.resize(tasks);
+    if (record == RecordTimes::kYes) run_.tasks.resize(prepared.tasks);
     if (schedule.dispatch == Dispatch::kStatic) {
       queue_of_.resize(workers_.size());
       for (std::size_t launch = chains; launch-- > 0;) {
@@ -58,13 +51,12 @@ class Runner {
     std::vector<double> free_at(workers_.size(), 0.0);
     for (std::size_t worker = 0; worker < workers_.size(); ++worker)
       start_chain(static_cast<std::int32_t>(worker), 0.0);
-    while (!events_.empty()) {
-      const Event event = events_.top();
-      if (event.time > limit) return Deadlock{};
-      events_.pop();
-      free_at[static_cast<std::size_t>(event.worker)] = event.time;
-      run_.makespan = event.time;
-      finish_reduction(event.worker, event.time);
+    const auto start = [this](const ScheduleEvent& end) { start_chain(end.worker, end.time); };
+    while (const std::optional<ScheduleEvent> event = events_.next(start)) {
+      if (event->time > limit) return Deadlock{};
+      free_at[static_cast<std::size_t>(event->worker)] = event->time;
+      run_.makespan = std::max(run_.makespan, event->time);
+      finish_reduction(event->worker, event->time);
       while (!awake_.empty()) {
         const std::int32_t worker = awake_.back();
         awake_.pop_back();
@@ -77,19 +69,6 @@ class Runner {
   }
 
  private:
-  /// A reduction or an epilogue ends.
-  struct Event {
-    double time;
-    std::int32_t worker;
-    bool operator<(
-        const Event& other) const {  // of a max-heap: the earliest, then the smallest worker on top
-      return time != other.time ? time > other.time : worker > other.worker;
-    }
-  };
-
-  [[nodiscard]] std::size_t chain_id(const ScheduledChain& chain) const {
-    return static_cast<std::size_t>(chain.head) * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile);
-  }
   [[nodiscard]] const ScheduledChain& chain_of(const WorkerState& state) const {
     return schedule_.chains[static_cast<std::size_t>(state.chain)];
   }
@@ -120,7 +99,7 @@ class Runner {
     if (!ordered_) return {};
     const auto q = static_cast<std::size_t>(chain.q_order[static_cast<std::size_t>(task)]);
     return {&dq_turns_[static_cast<std::size_t>(chain.head) * q_tiles_ + q],
-            rank_[state.first_task + static_cast<std::size_t>(task)]};
+            prepared_.rank[state.first_task + static_cast<std::size_t>(task)]};
   }
   [[nodiscard]] Slot slot_of(const WorkerState& state) { return slot_of(state, state.task); }
 
@@ -142,10 +121,10 @@ class Runner {
     if (empty) {
       run_.total_work += costs_.early_exit;
       state.closing = true;
-      events_.push({now + costs_.early_exit, worker});
+      events_.add({now + costs_.early_exit, worker});
       return;
     }
-    state.first_task = first_task_[static_cast<std::size_t>(launch)];
+    state.first_task = prepared_.first_task[static_cast<std::size_t>(launch)];
     const double start = now + costs_.prologue;
     run_.total_work += costs_.prologue + costs_.epilogue;
     compute(worker, start, start, start);
@@ -204,7 +183,7 @@ class Runner {
       times.reduce_start = start;
       times.reduce_end = start + cost;
     }
-    events_.push({start + cost, worker});
+    events_.add({start + cost, worker});
   }
 
   /// Gives the turn of a task's place to the next chain in its order.
@@ -247,7 +226,7 @@ class Runner {
       }
       if (end > now) {
         state.closing = true;
-        events_.push({end, worker});
+        events_.add({end, worker});
         return;
       }
     } else if (static_cast<std::size_t>(++state.task) < tasks + static_cast<std::size_t>(costs_.kv_turns())) {
@@ -263,7 +242,12 @@ class Runner {
     state.closing = false;
     run_.chains[static_cast<std::size_t>(state.chain)].end = now;
     --left_;
-    start_chain(worker, now);
+    if (events_.by_need()) {
+      state.chain = kNobody;
+      events_.add_end_of_chain({now, worker});
+    } else {
+      start_chain(worker, now);
+    }
   }
 
   /// Wakes the worker of the chain whose turn it is now, if that worker waits for it.
@@ -273,14 +257,14 @@ class Runner {
     if (at_kv(state, task)) {
       if (slot.turn->next == problem_.heads_per_kv_head) return;
       const std::size_t head = static_cast<std::size_t>(chain.head + 1);
-      launch = launch_of_[head * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile)];
+      launch = prepared_.launch_of[head * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile)];
     } else {
       const auto q = static_cast<std::size_t>(chain.q_order[static_cast<std::size_t>(task)]);
       const std::vector<std::int32_t>& order =
           schedule_.dq_order[static_cast<std::size_t>(chain.head) * q_tiles_ + q];
       if (static_cast<std::size_t>(slot.turn->next) == order.size()) return;
       const auto kv = static_cast<std::size_t>(order[static_cast<std::size_t>(slot.turn->next)]);
-      launch = launch_of_[static_cast<std::size_t>(chain.head) * kv_tiles_ + kv];
+      launch = prepared_.launch_of[static_cast<std::size_t>(chain.head) * kv_tiles_ + kv];
     }
     const std::int32_t sleeper = run_.worker[static_cast<std::size_t>(launch)];
     if (sleeper == kNobody) return;
@@ -320,15 +304,17 @@ class Runner {
       if (at_kv(state)) {
         const std::int32_t head = chain.head - chain.head % problem_.heads_per_kv_head + slot.turn->next;
         text += " waits to reduce dK/dV behind head " + std::to_string(head);
-        launch =
-            launch_of_[static_cast<std::size_t>(head) * kv_tiles_ + static_cast<std::size_t>(chain.kv_tile)];
+        launch = prepared_.launch_of[static_cast<std::size_t>(head) * kv_tiles_ +
+                                     static_cast<std::size_t>(chain.kv_tile)];
       } else {
         const std::int32_t q = chain.q_order[static_cast<std::size_t>(state.task)];
         const auto cell = static_cast<std::size_t>(chain.head) * q_tiles_ + static_cast<std::size_t>(q);
         const std::int32_t kv = schedule_.dq_order[cell][static_cast<std::size_t>(slot.turn->next)];
         text +=
             " waits to reduce dQ of Q tile " + std::to_string(q) + " behind KV tile " + std::to_string(kv);
-        launch = launch_of_[static_cast<std::size_t>(chain.head) * kv_tiles_ + static_cast<std::size_t>(kv)];
+        launch =
+            prepared_
+                .launch_of[static_cast<std::size_t>(chain.head) * kv_tiles_ + static_cast<std::size_t>(kv)];
         if (keeps(launch, slot)) text += " (which has done so, and keeps the turn until it has its next)";
       }
       if (seen[static_cast<std::size_t>(launch)]) text += ", which waits already: a cycle";
@@ -339,18 +325,16 @@ class Runner {
   const BackwardProblem& problem_;
   const BackwardCosts& costs_;
   const BackwardSchedule& schedule_;
+  const PreparedSchedule& prepared_;
   std::size_t q_tiles_, kv_tiles_;
   std::vector<WorkerState> workers_;
-  std::vector<std::int32_t> launch_of_;  // by chain id
-  std::vector<std::size_t> first_task_;  // by launch
-  std::vector<std::int32_t> rank_;       // by task, in the order of the launches
   std::vector<Turn> dq_turns_, kv_turns_;
   std::vector<std::vector<std::int32_t>> queue_of_;  // static dispatch: launches of a worker, last first
   std::size_t next_ = 0;
   std::int64_t left_ = 0;
   bool ordered_ = true;
   std::vector<std::int32_t> awake_;  // workers whose turn has come since the last event
-  std::priority_queue<Event> events_;
+  EventQueue events_;
   ScheduleRun run_;
 };
 
@@ -364,16 +348,39 @@ std::variant<ScheduleRun, Deadlock> attempt_schedule(const BackwardProblem& prob
                                                      const BackwardSchedule& schedule, RecordTimes record) {
   require_valid(problem, schedule);
   require_valid_costs(problem, costs);
-  return Runner(problem, costs, schedule, record).run();
+  const EventOrder order = sums_are_exact(costs) ? EventOrder::kByNeed : EventOrder::kByTime;
+  return Runner(problem, costs, schedule, PreparedSchedule(problem, schedule), order, record).run();
 }
 
 std::optional<ScheduleRun> run_by(const BackwardProblem& problem, const BackwardCosts& costs,
                                   const BackwardSchedule& schedule, double limit) {
   require_valid(problem, schedule);
   require_valid_costs(problem, costs);
-  std::variant<ScheduleRun, Deadlock> outcome = Runner(problem, costs, schedule, RecordTimes::kNo).run(limit);
+  const PreparedSchedule prepared(problem, schedule);
+  const EventOrder order = sums_are_exact(costs) ? EventOrder::kByNeed : EventOrder::kByTime;
+  std::variant<ScheduleRun, Deadlock> outcome = Runner(problem, costs, schedule, prepared, order).run(limit);
   auto* run = std::get_if<ScheduleRun>(&outcome);
   return run == nullptr ? std::nullopt : std::optional(std::move(*run));
+}
+
+struct RepeatedSchedule::Parts {
+  BackwardProblem problem;
+  BackwardSchedule schedule;
+  PreparedSchedule prepared;
+};
+
+RepeatedSchedule::RepeatedSchedule(BackwardProblem problem, BackwardSchedule schedule) {
+  require_valid(problem, schedule);
+  PreparedSchedule prepared(problem, schedule);
+  parts_ = std::make_shared<const Parts>(Parts{std::move(problem), std::move(schedule), std::move(prepared)});
+}
+
+double RepeatedSchedule::makespan(const BackwardCosts& costs) const {
+  require_valid_costs(parts_->problem, costs);
+  std::variant<ScheduleRun, Deadlock> outcome =
+      Runner(parts_->problem, costs, parts_->schedule, parts_->prepared, EventOrder::kByNeed).run();
+  if (const auto* deadlock = std::get_if<Deadlock>(&outcome)) throw DeadlockError(deadlock->waits);
+  return std::get<ScheduleRun>(outcome).makespan;
 }
 
 ScheduleRun run_schedule(const BackwardProblem& problem, const BackwardCosts& costs,

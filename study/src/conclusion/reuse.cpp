@@ -1,6 +1,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/study/conclusion/reuse.hpp>
 
+#include "asked_reuse.hpp"
 #include "reuse_interval.hpp"
 
 namespace natten_sim::study {
@@ -31,56 +32,78 @@ std::optional<KvOrder> walked(const ReuseResult& result) {
   return order == nullptr ? std::nullopt : std::optional(*order);
 }
 
-/// Asks the question of one length with other walks, and keeps what reads least.
+/// The question of one length with other walks, asked at once at the end. Keeps what reads least.
 class ReuseWalks {
  public:
-  ReuseWalks(const ReuseQuestion& question, const ReuseResult& first, const Context& context,
-             ReuseConclusion& end)
-      : question_(question), first_(first), context_(context), end_(end) {
-    context_.progress = {};
+  ReuseWalks(const ReuseQuestion& question, const ReuseComparison& known, ReuseConclusion& end)
+      : question_(question), known_(known), end_(end) {
     question_.details = {};
     question_.compare = std::nullopt;
   }
 
-  void ask_orders() {
+  void add_orders() {
     for (const KvOrder order : values_of<KvOrder>()) {
-      if (walked(first_) == order) continue;
-      ReuseQuestion varied = question_;
-      varied.order = order;
-      ask(varied, {.order = order});
+      if (walked(known_.first) == order) continue;
+      changes_.push_back({.order = order});
+      if (known_.second && walked(*known_.second) == order) continue;
+      asked_.push_back(question_);
+      asked_.back().order = order;
     }
   }
 
-  void ask_launches() {
+  void add_launches() {
     const auto* subject = std::get_if<AttentionSubject>(&question_.subject);
     if (subject == nullptr || subject->heads * subject->batch == 1) return;
     for (const LaunchOrder launch : values_of<LaunchOrder>()) {
       if (launch == subject->launch) continue;
-      ReuseQuestion varied = question_;
-      std::get<AttentionSubject>(varied.subject).launch = launch;
-      ask(varied, {.launch = launch});
+      changes_.push_back({.launch = launch});
+      asked_.push_back(question_);
+      std::get<AttentionSubject>(asked_.back().subject).launch = launch;
     }
   }
 
-  void take(const ReuseResult& other, ReuseChange change) {
+  void ask(const Context& context) const {
+    const std::vector<ReuseResult> results = ask_each(asked_, context);
+    auto result = results.begin();
+    for (const ReuseChange& change : changes_) {
+      if (change.order && known_.second && walked(*known_.second) == change.order) {
+        take(*known_.second, change);
+      } else {
+        take(*result++, change);
+      }
+    }
+  }
+
+  /// What was compared with.
+  void take_known() const {
+    if (known_.second && walked(*known_.second)) take(*known_.second, {.order = walked(*known_.second)});
+  }
+
+ private:
+  void take(const ReuseResult& other, ReuseChange change) const {
     if (!other.dram_read_bytes) return;
     change.read_bytes = *other.dram_read_bytes;
     change.gain = static_cast<double>(end_.read_bytes) / static_cast<double>(change.read_bytes);
-    if (first_.time_ns && other.time_ns) change.time_gain = *first_.time_ns / *other.time_ns;
+    const ReuseResult& first = known_.first;
+    if (first.time_ns && other.time_ns) change.time_gain = *first.time_ns / *other.time_ns;
     if (change.gain >= kWorthwhileSaving && (!end_.change || change.gain > end_.change->gain))
       end_.change = change;
   }
 
- private:
-  void ask(const ReuseQuestion& varied, const ReuseChange& change) {
-    take(reuse(varied, context_).results.front().first, change);
-  }
-
   ReuseQuestion question_;
-  const ReuseResult& first_;
-  Context context_;
+  const ReuseComparison& known_;
   ReuseConclusion& end_;
+  std::vector<ReuseChange> changes_;
+  std::vector<ReuseQuestion> asked_;  // of the changes whose answer is not known
 };
+
+/// Half of what is asked: its progress begins at `from`.
+Context part_of_progress(const Context& context, double from) {
+  Context part = context;
+  if (context.progress)
+    part.progress = [&context, from](double share) { context.progress(from + share / 2); };
+  return part;
+}
 
 /// The question of one length, with its interval if that is cheap enough.
 void add_interval(const ReuseAnswer& answer, const ReuseQuestion& question, double visits,
@@ -114,21 +137,22 @@ ReuseConclusion conclude(const ReuseAnswer& answer, const Context& context) {
     const double visits = visits_of(*subject, last.seqlen.value_or(1));
     ReuseQuestion walk = question;
     walk.order = first.order;
-    add_interval(answer, walk, visits, context, end);
+    add_interval(answer, walk, visits, part_of_progress(context, 0), end);
   }
   end.limit = end.reads_of_cold < kWorthwhileSaving ? ReuseLimit::kCompulsory : ReuseLimit::kCapacity;
   if (end.limit == ReuseLimit::kCompulsory || std::holds_alternative<TraceSubject>(question.subject))
     return end;
-  ReuseWalks walks(question, first, context, end);
+  ReuseWalks walks(question, last, end);
   if (subject != nullptr &&
       visits_of(*subject, last.seqlen.value_or(1)) > static_cast<double>(kCheapVisits) &&
       !std::holds_alternative<ClosedForm>(*question.method)) {
-    if (last.second && walked(*last.second)) walks.take(*last.second, {.order = walked(*last.second)});
+    walks.take_known();
     return end;
   }
   end.asked = true;
-  walks.ask_orders();
-  walks.ask_launches();
+  walks.add_orders();
+  walks.add_launches();
+  walks.ask(part_of_progress(context, 0.5));
   return end;
 }
 

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
+#include <utility>
+
+#include "asked_reuse.hpp"
 
 namespace natten_sim::study {
 namespace {
@@ -15,44 +19,58 @@ std::string short_number(double value) {
   return text.data();
 }
 
-/// Asks the question with one input changed at a time.
+/// The question with one input changed at a time. All are asked at once, at the end.
 class Variations {
  public:
-  Variations(const ReuseQuestion& question, std::int64_t read_bytes, const Context& context)
-      : question_(question), context_(context), read_bytes_(read_bytes) {
-    context_.progress = {};
+  explicit Variations(const ReuseQuestion& question) : question_(question) {
     question_.details = {};
     question_.compare = std::nullopt;
-    interval_.low_bytes = interval_.high_bytes = read_bytes;
   }
 
-  void vary(const char* input, const std::string& values, const std::vector<ReuseQuestion>& varied) {
-    ReuseInfluence influence{input, values, read_bytes_, read_bytes_};
-    for (const ReuseQuestion& question : varied) {
-      const ReuseResult result = reuse(question, context_).results.front().first;
-      if (!result.dram_read_bytes) return;
-      influence.low_bytes = std::min(influence.low_bytes, *result.dram_read_bytes);
-      influence.high_bytes = std::max(influence.high_bytes, *result.dram_read_bytes);
-    }
-    interval_.low_bytes = std::min(interval_.low_bytes, influence.low_bytes);
-    interval_.high_bytes = std::max(interval_.high_bytes, influence.high_bytes);
-    const auto width = static_cast<double>(influence.high_bytes - influence.low_bytes);
-    if (width > kLeastInfluence * static_cast<double>(read_bytes_)) interval_.influences.push_back(influence);
+  void vary(const char* input, std::string values, std::vector<ReuseQuestion> varied) {
+    inputs_.push_back({input, std::move(values), varied.size()});
+    std::move(varied.begin(), varied.end(), std::back_inserter(varied_));
   }
 
   [[nodiscard]] const ReuseQuestion& question() const { return question_; }
-  [[nodiscard]] ReuseInterval interval() && {
+
+  [[nodiscard]] ReuseInterval interval(std::int64_t read_bytes, const Context& context) const {
+    ReuseInterval interval{.low_bytes = read_bytes, .high_bytes = read_bytes};
+    const std::vector<ReuseResult> results = ask_each(varied_, context);
+    auto result = results.begin();
+    for (const Input& input : inputs_) {
+      ReuseInfluence influence{input.name, input.values, read_bytes, read_bytes};
+      bool known = true;
+      for (std::size_t i = 0; i < input.questions; ++i, ++result) {
+        known = known && result->dram_read_bytes;
+        influence.low_bytes = std::min(influence.low_bytes, result->dram_read_bytes.value_or(read_bytes));
+        influence.high_bytes = std::max(influence.high_bytes, result->dram_read_bytes.value_or(read_bytes));
+      }
+      if (known) add(influence, read_bytes, interval);
+    }
     std::stable_sort(
-        interval_.influences.begin(), interval_.influences.end(),
+        interval.influences.begin(), interval.influences.end(),
         [](const auto& a, const auto& b) { return a.high_bytes - a.low_bytes > b.high_bytes - b.low_bytes; });
-    return std::move(interval_);
+    return interval;
   }
 
  private:
+  struct Input {
+    const char* name;
+    std::string values;
+    std::size_t questions;
+  };
+
+  static void add(const ReuseInfluence& influence, std::int64_t read_bytes, ReuseInterval& interval) {
+    interval.low_bytes = std::min(interval.low_bytes, influence.low_bytes);
+    interval.high_bytes = std::max(interval.high_bytes, influence.high_bytes);
+    const auto width = static_cast<double>(influence.high_bytes - influence.low_bytes);
+    if (width > kLeastInfluence * static_cast<double>(read_bytes)) interval.influences.push_back(influence);
+  }
+
   ReuseQuestion question_;
-  Context context_;
-  std::int64_t read_bytes_;
-  ReuseInterval interval_;
+  std::vector<Input> inputs_;
+  std::vector<ReuseQuestion> varied_;  // those of an input behind those of the one before
 };
 
 /// Lookahead, jitter and draws.
@@ -96,13 +114,13 @@ std::optional<ReuseInterval> interval_of(const ReuseQuestion& question, bool sch
                                          std::int64_t read_bytes, const Context& context) {
   const auto* timed = std::get_if<TimedRun>(&*question.method);
   if (timed == nullptr && !schedule_assumed) return std::nullopt;
-  Variations variations(question, read_bytes, context);
+  Variations variations(question);
   if (timed != nullptr) {
     vary_kernel(*timed, variations);
     vary_capacity(variations);
   }
   if (schedule_assumed) vary_schedule(variations);
-  return std::move(variations).interval();
+  return variations.interval(read_bytes, context);
 }
 
 }  // namespace natten_sim::study

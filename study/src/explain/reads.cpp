@@ -109,7 +109,7 @@ void add_changes(const Walks& walks, const std::optional<double>& now, Explained
     add(varied, {.order = order});
   }
   const auto& subject = std::get<AttentionSubject>(question.subject);
-  if (subject.causal) {
+  if (kernel.problem.causal.value_or(false)) {
     ReuseQuestion varied = question;
     std::get<AttentionSubject>(varied.subject).longest_first = !subject.longest_first;
     add(varied, {.longest_first = !subject.longest_first});

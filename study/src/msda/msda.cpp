@@ -3,6 +3,7 @@
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/parallel.hpp>
 #include <natten_sim/io/lowering_data.hpp>
 #include <natten_sim/io/msda_data.hpp>
 #include <natten_sim/study/msda.hpp>
@@ -277,15 +278,14 @@ MsdaAnswer answer_of(const MsdaSetting& setting) {
 MsdaAnswer msda(const MsdaQuestion& question, const Context& context) {
   const MsdaSetting setting(question, context);
   MsdaAnswer answer = answer_of(setting);
-  const double orders = static_cast<double>(question.orders.size());
-  for (const QueryOrder order : question.orders) {
-    const double before = static_cast<double>(answer.passes.size());
-    MsdaTraffic traffic =
-        simulate_msda(question.config, question.sampling, order, setting.cache(), [&](double fraction) {
-          if (context.progress) context.progress((before + fraction) / orders);
-        });
-    answer.passes.push_back(pass_of(setting, order, std::move(traffic)));
-  }
+  answer.passes.resize(question.orders.size());
+  run_parts(question.orders.size(), {.threads = context.threads, .progress = context.progress},
+            [&](std::size_t i, const ProgressFunction& progress) {
+              const QueryOrder order = question.orders[i];
+              answer.passes[i] = pass_of(
+                  setting, order,
+                  simulate_msda(question.config, question.sampling, order, setting.cache(), progress));
+            });
   return answer;
 }
 

@@ -1,3 +1,4 @@
+#include <natten_sim/core/parallel.hpp>
 #include <natten_sim/study/reuse.hpp>
 
 #include "answers.hpp"
@@ -15,14 +16,16 @@ ReuseResult answer_one(const ReuseSetting& setting, const std::optional<Attentio
 }
 
 ReuseComparison answer_both(const ReuseSetting& setting, const std::optional<AttentionSetting>& attention,
-                            const Progress& progress) {
+                            const Parallel& parallel) {
   const ReuseQuestion& question = setting.question;
-  const int parts = question.compare ? 2 : 1;
   ReuseComparison comparison;
   if (attention) comparison.seqlen = attention->problem.mask[0].length;
-  comparison.first = answer_one(setting, attention, question.order, part_of(progress, 0, parts));
-  if (question.compare)
-    comparison.second = answer_one(setting, attention, question.compare, part_of(progress, 1, parts));
+  run_parts(question.compare ? 2 : 1, parallel, [&](std::size_t index, const Progress& progress) {
+    if (index == 0)
+      comparison.first = answer_one(setting, attention, question.order, progress);
+    else
+      comparison.second = answer_one(setting, attention, question.compare, progress);
+  });
   return comparison;
 }
 
@@ -55,6 +58,11 @@ std::string name_of(const ReuseOrder& order) {
   return kBestOrderName;
 }
 
+CausalAxes causal_axes(const PerAxis<bool>& flags) {
+  if (flags.rank() == 1) return flags[0];
+  return flags;
+}
+
 Fidelity fidelity_of(const ReuseMethod& method) {
   return std::holds_alternative<TimedRun>(method)    ? Fidelity::kTimed
          : std::holds_alternative<LruReplay>(method) ? Fidelity::kLru
@@ -72,15 +80,18 @@ ReuseAnswer reuse(const ReuseQuestion& question, const Context& context) {
   answer.schedule_assumed = assumes_schedule(question);
   answer.assumed_numbers = assumed_by(setting);
   const SeqlenSweep* sweep = sweep_of(setting.question);
+  const Parallel parallel{.threads = context.threads, .progress = context.progress};
   if (sweep == nullptr) {
-    answer.results.push_back(answer_both(setting, setting.attention, context.progress));
+    answer.results.push_back(answer_both(setting, setting.attention, parallel));
     return answer;
   }
-  for (std::int64_t i = 0; i <= (sweep->hi - sweep->lo) / sweep->step; ++i) {
-    const std::int64_t seqlen = sweep->lo + i * sweep->step;
-    answer.results.push_back(answer_both(setting, at_length(*setting.attention, seqlen), {}));
-    if (context.progress) context.progress(static_cast<double>(seqlen) / static_cast<double>(sweep->hi));
-  }
+  const auto lengths = static_cast<std::size_t>((sweep->hi - sweep->lo) / sweep->step) + 1;
+  answer.results.resize(lengths);
+  run_tasks(lengths, parallel, [&](std::size_t index, std::size_t) {
+    const std::size_t i = lengths - 1 - index;  // the longest first
+    const std::int64_t seqlen = sweep->lo + static_cast<std::int64_t>(i) * sweep->step;
+    answer.results[i] = answer_both(setting, at_length(*setting.attention, seqlen), {});
+  });
   return answer;
 }
 

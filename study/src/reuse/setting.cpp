@@ -82,8 +82,19 @@ void require_named_orders(const ReuseQuestion& question) {
   }
 }
 
-/// The mask, and in the subject its stride. Windows of a sweep may be longer than its shortest sequence;
-/// each length cuts them for itself.
+PerAxis<bool> flags_of(const CausalAxes& causal, std::size_t rank) {
+  const auto* every = std::get_if<bool>(&causal);
+  return every != nullptr ? PerAxis<bool>(rank, *every) : std::get<PerAxis<bool>>(causal);
+}
+
+/// Flags of axes that differ; else what all of them say.
+CausalAxes shortest(const PerAxis<bool>& flags) {
+  if (flags == PerAxis<bool>(flags.rank(), flags[0])) return flags[0];
+  return flags;
+}
+
+/// The mask, and in the subject its stride and causal axes. Windows of a sweep may be longer than its
+/// shortest sequence; each length cuts them for itself.
 NeighborhoodMask fill_mask(AttentionSubject& subject) {
   const auto* layout = std::get_if<Extents>(&subject.seqlen);
   const Extents input = layout ? *layout : Extents{kMaxAxisLength};
@@ -91,8 +102,9 @@ NeighborhoodMask fill_mask(AttentionSubject& subject) {
   if (layout == nullptr && window.rank() != 1)
     throw InvalidParameter("window", to_string(window), "one value with " + mention("sweep"));
   NeighborhoodMask mask =
-      make_mask(input, window, subject.stride, {}, PerAxis<bool>(input.rank(), subject.causal));
+      make_mask(input, window, subject.stride, {}, flags_of(subject.causal, input.rank()));
   subject.stride = stride_of(mask);
+  subject.causal = shortest(causal_of(mask));
   return mask;
 }
 

@@ -151,6 +151,8 @@ TEST_CASE("every option with a value of every subcommand reads it as it stands, 
       CHECK(reached.err.find("accepted: ") != std::string::npos);
     }
     for (const std::string& nothing : {flag, flag + "="}) {
+      std::vector<std::string> notes;  // alone, `--causal` has a value that help states
+      if (respelled(command, {nothing}, notes) != std::vector<std::string>{nothing}) continue;
       const Reached reached = run_with(command, nothing);
       CHECK(reached.exit_code == kExitBadInput);
       CHECK_FALSE(reached.answered);

@@ -53,6 +53,16 @@ TEST_CASE("ticks have units and as many decimals as their step needs") {
         std::vector<std::string>{"1", "10", "100", "1k", "10k", "100k", "1M"});
 }
 
+TEST_CASE("a thousand is written out where a tick in thousands would begin with 0.") {
+  const std::vector<std::string> hundreds = labels(Axis({}, {400, 1200}, 0, 400, Side::kBottom));
+  CHECK(hundreds.front() == "400");
+  CHECK(hundreds.back() == "1200");
+  const std::vector<std::string> thousands = labels(Axis({}, {0, 8000}, 0, 300, Side::kBottom));
+  CHECK(thousands.front() == "0");
+  CHECK(thousands.back() == "8k");
+  CHECK(labels(Axis({}, {0, 1.2e6}, 0, 400, Side::kBottom)).at(1).ends_with("M"));
+}
+
 TEST_CASE("numbers are written with three digits and a unit") {
   CHECK(number_text(0) == "0");
   CHECK(number_text(1234567) == "1.23M");

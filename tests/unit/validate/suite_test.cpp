@@ -50,6 +50,40 @@ TEST_CASE("suites are read strictly") {
   CHECK_THROWS_AS(parse_suite("{}", "v.json"), MalformedData);
 }
 
+/// A list of the whole numbers from 1 to `last`.
+std::string numbers_to(int last) {
+  std::string text = "[1";
+  for (int i = 2; i <= last; ++i) text += "," + std::to_string(i);
+  return text + "]";
+}
+
+TEST_CASE("the points of a suite are bounded before any is made") {
+  const auto sweep = [](int sizes, int passes) {
+    return R"({"kernel": "stream", "order": "cyclic", "buffer_mib": )" + numbers_to(sizes) +
+           R"(, "passes": )" + numbers_to(passes) + "}";
+  };
+  const auto said = [](const std::string& sweeps) {
+    try {
+      (void)parse_suite(suite_with(sweeps), "v.json");
+    } catch (const Error& error) {
+      return error.sentence("--");
+    }
+    return std::string();
+  };
+  // 900 million points would take all memory.
+  CHECK(said(sweep(30'000, 30'000)).find("at most 10000 in a suite") != std::string::npos);
+  // 100 sweeps of 101 points.
+  std::string many = sweep(101, 1);
+  for (int i = 1; i < 100; ++i) {
+    many += R"(, {"kernel": "stream", "order": "sawtooth", "passes": )" + std::to_string(i + 1) +
+            R"(, "buffer_mib": )" + numbers_to(101) + "}";
+  }
+  CHECK(said(many).find("at most 10000 in a suite") != std::string::npos);
+  std::string wide = R"({"kernel": "stream")";
+  for (int i = 0; i < 64; ++i) wide += ", \"p" + std::to_string(i) + "\": 1";
+  CHECK(said(wide + "}").find("at most 64 parameters") != std::string::npos);
+}
+
 TEST_CASE("suites are listed by their place, then by name, and every file is one suite") {
   const std::vector<Suite>& suites = builtin_suites();
   std::size_t files = 0;

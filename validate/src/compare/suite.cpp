@@ -14,23 +14,30 @@
 namespace natten_sim::validate {
 namespace {
 
-constexpr std::size_t kMaxPoints = 100000;
+constexpr std::size_t kMaxPoints = 10'000;
+constexpr std::size_t kMaxParameters = 64;  // of a sweep; no kernel has half as many
 
-/// The product of all parameters that are lists.
-std::vector<Json> expand(const Json& sweep, const std::string& where) {
+/// The product of all parameters that are lists, of at most `most` points.
+std::vector<Json> expand(const Json& sweep, const std::string& where, std::size_t most) {
+  if (sweep.size() > kMaxParameters) {
+    throw MalformedData(where, std::to_string(sweep.size()) + " parameters",
+                        "at most " + std::to_string(kMaxParameters) + " parameters in a sweep");
+  }
   std::vector<Json> points = {Json::object()};
   for (const auto& [key, value] : sweep.items()) {
     const Json values = value.is_array() ? value : Json::array({value});
+    const std::size_t count = points.size() * values.size();
+    if (count == 0 || count > most) {
+      throw MalformedData(where + "." + key, std::to_string(count) + " more points",
+                          "at least 1 in a sweep, at most " + std::to_string(kMaxPoints) + " in a suite");
+    }
     std::vector<Json> longer;
+    longer.reserve(count);
     for (const Json& point : points) {
       for (const Json& each : values) {
         longer.push_back(point);
         longer.back()[key] = each;
       }
-    }
-    if (longer.empty() || longer.size() > kMaxPoints) {
-      throw MalformedData(where + "." + key, std::to_string(longer.size()) + " points",
-                          "1.." + std::to_string(kMaxPoints) + " points in a sweep");
     }
     points = std::move(longer);
   }
@@ -76,7 +83,7 @@ std::vector<Point> parse_sweeps(const Json& sweeps, const std::string& where) {
   std::set<std::string> keys;
   for (const Json& sweep : sweeps) {
     if (!sweep.is_object()) throw MalformedData(where, sweep.dump(), "objects");
-    for (const Json& parameters : expand(sweep, where)) {
+    for (const Json& parameters : expand(sweep, where, kMaxPoints - points.size())) {
       points.push_back(parse_point(parameters, where));
       points.back()->require_built();
       const std::string key = key_of(points.back());

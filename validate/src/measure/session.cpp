@@ -1,10 +1,9 @@
-#include <natten_sim/validate/measure/session.hpp>
-
 #include <cctype>
-#include <filesystem>
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/files.hpp>
+#include <natten_sim/validate/measure/session.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -26,9 +25,7 @@ struct Session::Part {
 Session::Session(const kernels::GpuInfo& gpu, const std::vector<Suite>& suites, const std::string& folder,
                  const RunOptions& options, IfExists if_exists)
     : options_(options) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InvalidParameter("out", folder, "a folder that can be made (" + error.message() + ")");
+  make_folder("out", folder);
   for (const Suite& suite : suites) {
     auto measurer = std::make_unique<GpuMeasurer>(gpu, suite, options);
     if (!measurer->counts())

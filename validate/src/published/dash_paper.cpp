@@ -110,7 +110,9 @@ void add_statements(const DashFigures& dash, const std::vector<CausalCase>& case
                           fmt::format("symmetric shift up to {:.2f}", symmetric)));
   rows.back().place.unit = "x";
   excuse(rows.back(), paper["largest_speedup"], Json::object());
-  for (const auto& [dimension, published] : paper["symmetric_shift_leads"].items()) {
+  for (const auto& lead : paper["symmetric_shift_leads"].items()) {
+    const std::string& dimension = lead.key;
+    const Json& published = lead.value;
     const auto leads = std::count_if(cases.begin(), cases.end(), [&](const CausalCase& one) {
       return std::to_string(one.head_dim) == dimension && one.symmetric_shift > one.descending;
     });

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/parallel.hpp>
 #include <natten_sim/io/contention_data.hpp>
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/msda_data.hpp>
@@ -89,12 +90,12 @@ study::MsdaQuestion MsdaTables::question_of(const MsdaCell& cell) const {
 study::MsdaAnswer MsdaTables::answer(const MsdaCell& cell) {
   const study::MsdaQuestion question = question_of(cell);
   const Key wanted = key(cell, study::msda_cache(question, context_));
-  if (!traffic_.contains(wanted)) simulate(cell);
+  if (!traffic_.contains(wanted)) traffic_.merge(simulate(cell));
   return study::msda_from_traffic(question, {traffic_.at(wanted)}, context_);
 }
 
 /// Samples are the costly part: the caches of all devices and element sizes in one pass.
-void MsdaTables::simulate(const MsdaCell& cell) {
+MsdaTables::Traffic MsdaTables::simulate(const MsdaCell& cell) const {
   study::MsdaQuestion question = question_of(cell);
   std::vector<MsdaCache> caches;
   for (const auto& [card, device] : published_["devices"].items()) {
@@ -106,7 +107,28 @@ void MsdaTables::simulate(const MsdaCell& cell) {
   }
   const std::vector<MsdaTraffic> traffic =
       simulate_msda(question.config, question.sampling, cell.order, caches);
-  for (std::size_t i = 0; i < caches.size(); ++i) traffic_[key(cell, caches[i])] = traffic[i];
+  Traffic known;
+  for (std::size_t i = 0; i < caches.size(); ++i) known[key(cell, caches[i])] = traffic[i];
+  return known;
+}
+
+void MsdaTables::simulate_ahead(const std::vector<MsdaCell>& cells, const ProgressFunction& progress) {
+  std::vector<MsdaCell> different;
+  for (const MsdaCell& cell : cells) {
+    const bool known = std::any_of(different.begin(), different.end(), [&](const MsdaCell& other) {
+      return other.config == cell.config && other.order == cell.order;
+    });
+    if (!known) different.push_back(cell);
+  }
+  const auto samples = [&](const MsdaCell& cell) {
+    return config(cell.config).batch * queries_per_image(config(cell.config));
+  };
+  std::stable_sort(different.begin(), different.end(),
+                   [&](const MsdaCell& a, const MsdaCell& b) { return samples(a) > samples(b); });
+  std::vector<Traffic> found(different.size());
+  run_tasks(different.size(), {.threads = context_.threads, .progress = progress},
+            [&](std::size_t i, std::size_t) { found[i] = simulate(different[i]); });
+  for (Traffic& part : found) traffic_.merge(part);
 }
 
 }  // namespace natten_sim::validate

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include <natten_sim/core/parallel.hpp>
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/study/msda.hpp>
 #include <natten_sim/validate/published/published_row.hpp>
@@ -67,6 +68,9 @@ class MsdaTables {
   [[nodiscard]] study::MsdaAnswer answer(const MsdaCell& cell);
   [[nodiscard]] study::MsdaPass pass(const MsdaCell& cell) { return answer(cell).passes.front(); }
 
+  /// Simulates what the cells need, each once, by the threads of the context.
+  void simulate_ahead(const std::vector<MsdaCell>& cells, const ProgressFunction& progress);
+
   /// A miss with a written reason becomes a known one.
   void add(RatioCell cell);
 
@@ -76,13 +80,14 @@ class MsdaTables {
   using Key = std::tuple<std::string, std::int64_t, std::int64_t, QueryOrder>;
   [[nodiscard]] static Key key(const MsdaCell& cell, const MsdaCache& cache);
   [[nodiscard]] study::MsdaQuestion question_of(const MsdaCell& cell) const;
-  void simulate(const MsdaCell& cell);
+  using Traffic = std::map<Key, MsdaTraffic>;
+  [[nodiscard]] Traffic simulate(const MsdaCell& cell) const;
 
   Json published_;
   study::Context context_;
   std::vector<MsdaConfig> configs_;
   std::vector<KnownDeviation> known_deviations_;
-  std::map<Key, MsdaTraffic> traffic_;
+  Traffic traffic_;
 };
 
 }  // namespace natten_sim::validate

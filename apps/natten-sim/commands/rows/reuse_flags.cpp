@@ -42,7 +42,12 @@ Options<AttentionSubject> attention_rows() {
            {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = kSizes});
   rows.add("-b,--batch-size", &AttentionSubject::batch,
            {.value = "N", .help = "Batch size [default]", .range = kSizes});
-  rows.add("-c,--causal", &AttentionSubject::causal, {.help = "Causal mask, on every axis"});
+  rows.add("-c,--causal", &AttentionSubject::causal,
+           {.value = "BOOL",
+            .help = "Causal mask: alone, on every axis; true/false/1/0, one an axis [default]",
+            .spellings = {{.flag = "--causal", .bare = "true"},
+                          {.flag = "-c", .bare = "true"},
+                          {.flag = "--is-causal", .bare = "true"}}});
   rows.add("-w,--window,--window-size", &AttentionSubject::window,
            {.value = "N", .help = "Neighborhood window [the whole axis: dense]"});
   rows.add("-s,--stride", &AttentionSubject::stride,

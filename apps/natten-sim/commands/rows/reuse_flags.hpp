@@ -32,6 +32,17 @@ struct OptionValue<study::SeqlenSweep> {
   static bool to_json(const study::SeqlenSweep& sweep, Json& out);
 };
 
+/// Nothing, or true, false, 1 or 0: all axes; or one of these for each.
+template <>
+struct OptionValue<study::CausalAxes> {
+  static constexpr int kMaxValues = 4;
+  static study::CausalAxes from_words(const std::string& name, const std::vector<std::string>& words,
+                                      const About& about);
+  static study::CausalAxes from_json(const std::string& key, const Json& value, const About& about);
+  static bool to_json(const study::CausalAxes& causal, Json& out);
+  static Json schema(const About&);
+};
+
 /// The flags of `reuse`.
 struct ReuseFlags {
   study::ReuseParts parts;

@@ -1,4 +1,4 @@
-// How an order of KV tiles and a sweep of lengths are read and written.
+// How causal axes, an order of KV tiles and a sweep of lengths are read and written.
 #include <natten_sim/core/error.hpp>
 
 #include "cli/values.hpp"
@@ -6,6 +6,7 @@
 
 namespace natten_sim::cli {
 
+using study::CausalAxes;
 using study::ReuseOrder;
 using study::SeqlenSweep;
 
@@ -30,6 +31,25 @@ ReuseOrder OptionValue<ReuseOrder>::from_json(const std::string& key, const Json
 bool OptionValue<ReuseOrder>::to_json(const ReuseOrder& order, Json& out) {
   put_text(study::name_of(order), out);
   return true;
+}
+
+CausalAxes OptionValue<CausalAxes>::from_words(const std::string& name, const std::vector<std::string>& words,
+                                               const About& about) {
+  return study::causal_axes(OptionValue<PerAxis<bool>>::from_words(name, words, about));
+}
+
+CausalAxes OptionValue<CausalAxes>::from_json(const std::string& key, const Json& value, const About& about) {
+  if (value.is_boolean()) return value.get<bool>();
+  return study::causal_axes(OptionValue<PerAxis<bool>>::from_json(key, value, about));
+}
+
+bool OptionValue<CausalAxes>::to_json(const CausalAxes& causal, Json& out) {
+  if (const bool* every = std::get_if<bool>(&causal)) return OptionValue<bool>::to_json(*every, out);
+  return OptionValue<PerAxis<bool>>::to_json(std::get<PerAxis<bool>>(causal), out);
+}
+
+Json OptionValue<CausalAxes>::schema(const About& about) {
+  return {{"anyOf", Json::array({schema_of<bool>(about), schema_of<PerAxis<bool>>(about)})}};
 }
 
 SeqlenSweep OptionValue<SeqlenSweep>::from_words(const std::string& name,

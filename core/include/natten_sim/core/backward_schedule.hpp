@@ -96,6 +96,7 @@ struct BackwardCosts {
   /// Turns that a chain takes for its dK/dV, with several heads a KV head, and the cost of each.
   [[nodiscard]] std::int32_t kv_turns() const { return dkv_turns == DkvTurns::kApart ? 2 : 1; }
   [[nodiscard]] double kv_turn() const { return reduce_kv / kv_turns(); }
+  friend bool operator==(const BackwardCosts&, const BackwardCosts&) = default;
 };
 
 /// One chain as a schedule runs it.

@@ -15,6 +15,10 @@ inline constexpr std::int64_t kMaxTextBytes = std::int64_t{1} << 30;
 [[nodiscard]] std::string read_text(const std::string& parameter, const std::string& path,
                                     std::int64_t max_bytes = kMaxTextBytes);
 
+/// Makes the folder `path` and those that it lies in, as far as they are missing.
+/// @throws InvalidParameter naming `parameter` when it cannot.
+void make_folder(const std::string& parameter, const std::string& path);
+
 /// A file that appears complete or not at all. It is written beside `path` under a random name that did not
 /// exist before, and put in its place by commit(), after the disk has it. Without commit() nothing remains and
 /// an older file stays as it was. Whom the older file let read it may read the new one; a link stays a link.

@@ -3,9 +3,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/study/advise.hpp>
+#include <natten_sim/study/calibrate.hpp>
 #include <natten_sim/study/conclusion/count.hpp>
 #include <natten_sim/study/conclusion/msda.hpp>
 #include <natten_sim/study/conclusion/reuse.hpp>
@@ -14,6 +16,7 @@
 #include <natten_sim/study/scatter.hpp>
 #include <natten_sim/study/search.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
+#include <natten_sim/validate/published/published_row.hpp>
 
 namespace natten_sim::report {
 
@@ -42,6 +45,9 @@ struct Closing {
 [[nodiscard]] Closing closing_of(std::span<const study::SearchAnswer> answers);
 [[nodiscard]] Closing closing_of(const study::AdviseAnswer& answer);
 [[nodiscard]] Closing closing_of(const validate::Comparison& comparison);
+/// Requires a pass.
+[[nodiscard]] Closing closing_of(const study::CalibrateAnswer& answer);
+[[nodiscard]] Closing closing_of(const std::vector<validate::PublishedRow>& rows);
 
 /// One sentence, without a line break.
 [[nodiscard]] std::string sentence(const Closing& closing);

@@ -157,8 +157,7 @@ class BestSearch {
   /// Tries the launch order of the request and the algorithm's own.
   void try_named(const ScheduleAlgorithm& algorithm, Dispatch dispatch) {
     for (const bool own_launch : {false, true}) {
-      if (own_launch && !request_.launch) continue;  // the same again
-      if (proven()) return;
+      if ((own_launch && !request_.launch) || proven()) return;  // the same again
       ScheduleRequest named = request_;
       named.progress = {};
       named.dispatch = dispatch;
@@ -190,10 +189,9 @@ class BestSearch {
   }
 
   void try_list_schedules() {
-    std::vector<std::int32_t> order = chains_;
-    offer_list(order, {});  // head by head
+    offer_list(chains_, {});  // head by head
     const auto sorted_by = [&](const auto& before) {
-      order = chains_;
+      std::vector<std::int32_t> order = chains_;
       std::stable_sort(order.begin(), order.end(), before);
       return order;
     };

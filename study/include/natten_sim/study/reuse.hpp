@@ -59,6 +59,11 @@ void require_valid(const SeqlenSweep& sweep);
 /// seqlen=LO:HI:STEP
 [[nodiscard]] std::string to_string(const SeqlenSweep& sweep);
 
+/// All axes of a layout are causal or none, or a flag says it of each.
+using CausalAxes = std::variant<bool, PerAxis<bool>>;
+/// A single flag stands for every axis.
+[[nodiscard]] CausalAxes causal_axes(const PerAxis<bool>& flags);
+
 /// Forward attention whose CTAs keep a Q tile and stream K and V past it.
 struct AttentionSubject {
   std::variant<Extents, SeqlenSweep> seqlen;  ///< 1 to 4 axes; a sweep has one
@@ -66,7 +71,7 @@ struct AttentionSubject {
   std::optional<std::int64_t> seqlen_k;
   std::optional<Extents> window;              ///< none: dense
   Extents stride;                             ///< of the window; empty: 1
-  bool causal = false;                        ///< on every axis
+  CausalAxes causal = false;                  ///< an answer has flags only where they differ
   std::int64_t batch = 1;
   std::int64_t heads = 1;
   std::optional<std::int64_t> heads_kv;   ///< divides the heads; none: as many

@@ -3,10 +3,13 @@
 // the model without latencies gives.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <natten_sim/core/catalog.hpp>
+#include <natten_sim/core/parallel.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/search/schedules/schedule_fit.hpp>
@@ -179,25 +182,24 @@ void add_dispatch(const DashFigures& dash, std::vector<PublishedRow>& rows) {
       held_out_rms(dash, chains, outside, {.shift = kStatic}));
 }
 
-std::vector<PublishedRow> reproduce_dash(const study::Context& context) {
-  const auto done = [&](double fraction) {
-    if (context.progress) context.progress(fraction);
-  };
-  const DashFigures dash = load_dash(context.catalog);
-  std::vector<PublishedRow> rows;
+void add_stored_fit(const DashFigures& dash, std::vector<PublishedRow>& rows) {
   const Json& fit = dash.published["fit"];
   add_fit(dash, "fit, stored and repeated", fit, dash.costs, true,
           fit["starts"].get<std::vector<std::vector<double>>>(), rows);
-  done(0.5);
-  add_training(dash, rows);
-  add_held_out(dash, rows);
-  add_dispatch(dash, rows);
-  done(0.6);
-  add_dash_paper(dash, rows);
-  add_zero_latency(dash, rows);
-  done(0.8);
-  add_alternatives(dash, rows);
-  done(1);
+}
+
+std::vector<PublishedRow> reproduce_dash(const study::Context& context) {
+  const DashFigures dash = load_dash(context.catalog);
+  // In the order of the rows.
+  const std::vector<void (*)(const DashFigures&, std::vector<PublishedRow>&)> parts = {
+      add_stored_fit, add_training,     add_held_out,    add_dispatch,
+      add_dash_paper, add_zero_latency, add_alternatives};
+  std::vector<std::vector<PublishedRow>> rows_of(parts.size());
+  run_tasks(parts.size(), {.threads = context.threads, .progress = context.progress},
+            [&](std::size_t part, std::size_t) { parts[part](dash, rows_of[part]); });
+  std::vector<PublishedRow> rows;
+  for (std::vector<PublishedRow>& part : rows_of)
+    std::move(part.begin(), part.end(), std::back_inserter(rows));
   return rows;
 }
 

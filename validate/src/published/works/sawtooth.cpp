@@ -153,15 +153,17 @@ void add_onset(const Json& paper, const study::Context& context, std::vector<Pub
   const std::int64_t sms = *answer.question.sms;
   const double hit_rate = lockstep_hit_rate(sms), published_rate = paper["hit_rate"]["value"];
   const std::string figure = paper["hit_rate"]["figure"];
-  rows.push_back(with_numbers(judged_row(figure, fmt::format("hit rate of {} SMs in lockstep", sms),
-                                         fmt::format("{}", published_rate), fmt::format("{:.4f}", hit_rate),
-                                         hit_rate - published_rate, 0.005, Verdict::kOutside),
-                              published_rate, hit_rate,
-                              {.axis = "SMs at work", .at = static_cast<double>(sms)}));
+  rows.push_back(
+      with_numbers(judged_row(figure, fmt::format("hit rate of {} SMs in lockstep", sms),
+                              fmt::format("{}", published_rate), fmt::format("{:.4f}", hit_rate),
+                              hit_rate - published_rate, 0.005, Verdict::kOutside),
+                   published_rate, hit_rate,
+                   {.unit = "hits of all reads", .axis = "SMs at work", .at = static_cast<double>(sms)}));
   for (const std::int64_t active : {1, 2, 4, 8, 16, 33, 66, 99, 132}) {
-    rows.push_back(placed(shown_row(figure, fmt::format("hit rate of {} SMs in lockstep", active), {},
-                                    lockstep_hit_rate(active)),
-                          {.axis = "SMs at work", .at = static_cast<double>(active)}));
+    rows.push_back(
+        placed(shown_row(figure, fmt::format("hit rate of {} SMs in lockstep", active), {},
+                         lockstep_hit_rate(active)),
+               {.unit = "hits of all reads", .axis = "SMs at work", .at = static_cast<double>(active)}));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace natten_sim {
 
@@ -24,6 +25,14 @@ struct ContentionQueue {
   double slice_ns = 0;      ///< time that a slice takes for a request
   double dram_ns = 0;       ///< time that the DRAM takes for an update
   std::uint64_t seed = 0;   ///< decides which successes change the word
+  std::int64_t listed_requests = 0;  ///< so many are listed, in the order in which they are served
+};
+
+/// One request at an address: it arrives, waits until the address is free, and is served.
+struct ServedRequest {
+  std::int64_t warp = 0, address = 0;
+  double arrives_ns = 0, starts_ns = 0, ends_ns = 0;
+  bool done = false;  ///< the update is: false is a compare-and-swap that has to be tried again
 };
 
 struct ContentionRun {
@@ -31,6 +40,7 @@ struct ContentionRun {
   std::int64_t requests = 0;      ///< requests that addresses served, failed ones included
   std::int64_t retries = 0;       ///< compare-and-swaps of a warp in which no lane succeeded
   std::int64_t most_waiting = 0;  ///< warps on one address at once
+  std::vector<ServedRequest> first_requests;
 };
 
 /// Event simulation: every request is an event, addresses are first come, first served. A compare-and-swap

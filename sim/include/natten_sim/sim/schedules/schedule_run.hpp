@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -63,9 +64,9 @@ struct ScheduleRun {
 
 enum class RecordTimes { kNo, kYes };
 
-/// Runs a schedule event by event; a deadlock is one of the answers. One heap entry a busy worker: O(tasks
-/// log workers), and 5 bytes a task besides the schedule itself (32 more when times are recorded).
-/// Deterministic: simultaneous events are handled by worker number. Serial workers spend
+/// Runs a schedule event by event; a deadlock is one of the answers. O(tasks + chains log workers) for whole
+/// costs, O(tasks log workers) for others, and 5 bytes a task besides the schedule itself (32 more when times
+/// are recorded). Deterministic: simultaneous events are handled by worker number. Serial workers spend
 /// workers * makespan = total_work + bubble exactly for integer costs.
 /// @throws InvalidParameter on a schedule that does not fit its problem, or on costs that are negative, not
 /// finite, or whose sum could exceed 2^53.
@@ -82,5 +83,20 @@ enum class RecordTimes { kNo, kYes };
 [[nodiscard]] ScheduleRun run_schedule(const BackwardProblem& problem, const BackwardCosts& costs,
                                        const BackwardSchedule& schedule,
                                        RecordTimes record = RecordTimes::kNo);
+
+/// One schedule that is run with one set of costs after another: it is checked, and its tasks are ranked,
+/// once. Copies share it.
+class RepeatedSchedule {
+ public:
+  /// @throws InvalidParameter on a schedule that does not fit its problem.
+  RepeatedSchedule(BackwardProblem problem, BackwardSchedule schedule);
+
+  /// That of run_schedule. @throws as run_schedule does for costs and deadlocks.
+  [[nodiscard]] double makespan(const BackwardCosts& costs) const;
+
+ private:
+  struct Parts;
+  std::shared_ptr<const Parts> parts_;
+};
 
 }  // namespace natten_sim

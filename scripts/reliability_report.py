@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""The tables of docs/reliability.md, from what a release ran.
+
+usage: scripts/reliability_report.py PART                 prints the table of docs/reliability/PART.json
+       scripts/reliability_report.py --store PART FOLDER  writes that file, from the output that scripts/release.sh
+                                                          left in FOLDER (build/reliability)
+
+PART is tests, sanitizers, threads, compilers, coverage, fuzz, soak or mutants. No figure of these tables is typed:
+the document's blocks are what this prints, which a test compares.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+STORED = ROOT / "docs/reliability"
+
+
+def single(pattern, text, what):
+    found = re.findall(pattern, text)
+    if not found:
+        sys.exit(f"reliability_report: no {what} in the output")
+    return found[-1]
+
+
+def commit():
+    run = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
+    return run.stdout.strip() or "unknown"
+
+
+def ctest_counts(text):
+    failed, total = single(r"(\d+) tests? failed out of (\d+)", text, "summary of ctest")
+    skipped = re.findall(r"\(Skipped\)", text)
+    seconds = single(r"Total Test time \(real\) =\s*([\d.]+) sec", text, "time of ctest")
+    return {"tests": int(total), "failed": int(failed), "skipped": len(skipped), "seconds": round(float(seconds))}
+
+
+def store_ctest(part):
+    def read(folder):
+        build = single(r"build: (.+)", (folder / f"{part}-build.txt").read_text(), "build")
+        return {"build": build, **ctest_counts((folder / f"{part}.txt").read_text())}
+    return read
+
+
+def store_compilers(folder):
+    rows = []
+    for name, version, size in re.findall(r"^(\S+) \((.+)\): (\d+) bytes, the same$", (folder / "compilers.txt").read_text(), re.M):
+        rows.append({"build": name, "compiler": version, "bytes": int(size)})
+    scenarios = len(list((ROOT / "tests/golden/scenarios").glob("*.txt")))
+    return {"scenarios": scenarios, "builds": rows}
+
+
+def store_coverage(folder):
+    rows = []
+    pattern = r"^(\w+): lines: [\d.]+% \((\d+) out of (\d+)\)"
+    for room, run, lines in re.findall(pattern, (folder / "coverage.txt").read_text(), re.M):
+        rows.append({"room": room, "lines": int(lines), "run": int(run)})
+    return {"rooms": rows}
+
+
+def fuzz_row(log):
+    text = log.read_text(errors="replace")
+    row = {"target": log.stem.removeprefix("fuzz-")}
+    if plain := re.search(r"(\d+) mutated inputs in (\d+) s, (\d+) accepted", text):
+        row.update(inputs=int(plain[1]), seconds=int(plain[2]), driver="plain")
+        return row
+    inputs, seconds = single(r"Done (\d+) runs in (\d+) second", text, f"count of inputs of {row['target']}")
+    edges = single(r"cov: (\d+)", text, f"coverage of {row['target']}")
+    return {**row, "inputs": int(inputs), "seconds": int(seconds), "driver": "libFuzzer", "edges": int(edges)}
+
+
+def store_fuzz(folder):
+    return {"build": single(r"build: (.+)", (folder / "fuzz-build.txt").read_text(), "build"),
+            "targets": [fuzz_row(log) for log in sorted(folder.glob("fuzz-*.log"))]}
+
+
+def store_soak(folder):
+    text = (folder / "soak.txt").read_text()
+    cases, seconds, rounds = single(r"(\d+) cases in (\d+) s \(\d+/s\), (\d+) rounds, none failed", text, "end of soak")
+    rows = re.findall(r"^(\S.{80,83}?) +(\d+) +(\d+)$", text, re.M)
+    return {"cases": int(cases), "seconds": int(seconds), "rounds": int(rounds), "seed": int(single(r"^seed (\d+)", text, "seed")),
+            "properties": [{"property": name.strip(), "cases": int(count), "cases_per_s": int(rate)} for name, count, rate in rows]}
+
+
+def store_mutants(folder):
+    rooms = {}
+    for line in (folder / "mutants.jsonl").read_text().splitlines():
+        mutant = json.loads(line)
+        room = rooms.setdefault(mutant["place"].split("/")[0], {"drawn": 0})
+        room["drawn"] += 1
+        room[mutant["fate"]] = room.get(mutant["fate"], 0) + 1
+    return {"rooms": [{"room": room, **counts} for room, counts in sorted(rooms.items())]}
+
+
+def table(head, rows):
+    numbers = [all(isinstance(row[column], int) or str(row[column]).endswith("%") for row in rows) for column in range(len(head))]
+    lines = ["| " + " | ".join(head) + " |", "|" + "|".join("---:" if number else "---" for number in numbers) + "|"]
+    for row in rows:
+        cells = [f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def show_ctest(stored):
+    return table(["build", "tests", "failed", "skipped", "s"],
+                 [[stored["build"], stored["tests"], stored["failed"], stored["skipped"], stored["seconds"]]])
+
+
+def show_compilers(stored):
+    rows = [[row["build"], row["compiler"], stored["scenarios"], row["bytes"]] for row in stored["builds"]]
+    return table(["build", "compiler", "scenarios", "bytes, the same"], rows)
+
+
+def show_coverage(stored):
+    rows = [[row["room"], row["lines"], row["run"], f"{100 * row['run'] / row['lines']:.1f}%"] for row in stored["rooms"]]
+    return table(["room", "lines", "run", "share"], rows)
+
+
+def show_fuzz(stored):
+    rows = [[f"`{row['target']}`", row["inputs"], row["seconds"], row.get("edges", "")] for row in stored["targets"]]
+    return stored["build"] + ":\n\n" + table(["target", "inputs", "s", "edges reached"], rows)
+
+
+def show_soak(stored):
+    return table(["properties", "cases", "rounds", "s", "seed"],
+                 [[len(stored["properties"]), stored["cases"], stored["rounds"], stored["seconds"], str(stored["seed"])]])
+
+
+def show_mutants(stored):
+    rows = []
+    for room in stored["rooms"]:
+        killed = room.get("killed", 0)
+        rows.append([room["room"], room["drawn"], killed, room.get("survived", 0), room.get("not reached", 0),
+                     f"{100 * killed / room['drawn']:.1f}%"])
+    return table(["room", "drawn", "killed", "survived", "not reached", "share killed"], rows)
+
+
+PARTS = {
+    "tests": (store_ctest("tests"), show_ctest),
+    "sanitizers": (store_ctest("sanitizers"), show_ctest),
+    "threads": (store_ctest("threads"), show_ctest),
+    "compilers": (store_compilers, show_compilers),
+    "coverage": (store_coverage, show_coverage),
+    "fuzz": (store_fuzz, show_fuzz),
+    "soak": (store_soak, show_soak),
+    "mutants": (store_mutants, show_mutants),
+}
+
+
+def main():
+    arguments = sys.argv[1:]
+    storing = arguments[:1] == ["--store"]
+    if len(arguments) != (3 if storing else 1) or arguments[1 if storing else 0] not in PARTS:
+        sys.exit(__doc__)
+    if storing:
+        part, folder = arguments[1], pathlib.Path(arguments[2])
+        STORED.mkdir(exist_ok=True)
+        stored = {"commit": commit(), **PARTS[part][0](folder)}
+        (STORED / f"{part}.json").write_text(json.dumps(stored, indent=1) + "\n")
+    else:
+        print(PARTS[arguments[0]][1](json.loads((STORED / f"{arguments[0]}.json").read_text())))
+
+
+if __name__ == "__main__":
+    main()

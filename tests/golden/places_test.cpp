@@ -1,0 +1,75 @@
+// Every option of every subcommand that takes a file or a folder, with places where there can be none: the
+// rows of
+// --help are walked, so that a new option is tried too.
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "program.hpp"
+
+namespace {
+
+using namespace natten_sim::test;
+
+/// Questions that are answered quickly. A subcommand without one is asked with its name alone.
+const std::map<std::string, std::string> kQuestions = {
+    {"count", "-i 64 -w 16 --q-tile 8 --kv-tile 4"},
+    {"search", "-i 64 -w 16"},
+    {"schedule", "--q-tiles 4 --kv-tiles 4 --algorithm spt"},
+    {"reuse", "-i 512"},
+    {"atomics", "--updates 100"},
+    {"msda", "--workload deformable-detr"},
+    {"reproduce", "gna --figure 4.5"},
+    {"advise", "-i 64 64"},
+    {"explain", "/dev/null"},
+    {"sweep", "count -i 64 --q-tile 8 --kv-tile 4 --over window=8,16"},
+    {"list", "presets"},
+    {"diff", "a b"},
+};
+
+std::set<std::string> found_in(const std::string& text, const std::string& pattern) {
+  std::set<std::string> found;
+  const std::regex each(pattern);
+  for (std::sregex_iterator at(text.begin(), text.end(), each), end; at != end; ++at)
+    found.insert((*at)[1].str());
+  return found;
+}
+
+TEST_CASE("no option takes a file or folder in a circle of links, with too long a name, or below a device") {
+  const std::string folder = scratch_folder();
+  std::filesystem::create_symlink(folder + "/a", folder + "/b");
+  std::filesystem::create_symlink(folder + "/b", folder + "/a");
+  const std::vector<std::string> places = {folder + "/a", folder + "/a/x",
+                                           folder + "/" + std::string(300, 'x'), "/dev/null/x"};
+  std::size_t options = 0;
+  for (const std::string& command : found_in(run("--help").out, "\n  ([a-z]+)  ")) {
+    const std::string help = run(command + " --help").out;
+    std::set<std::string> taking = found_in(help, "\n +(?:-[a-z], )?(--[a-z-]+) (?:FILE|DIR)");
+    if (command == "schedule") taking.insert({"--costs", "--mask"});
+    options += taking.size();
+    const auto question = kQuestions.find(command);
+    const std::string line = command + " " + (question == kQuestions.end() ? "" : question->second);
+    for (const std::string& option : taking) {
+      for (const std::string& place : places) {
+        const auto done = run(line + " " + option + " '" + place + "'");
+        INFO(line << " " << option << " " << place << "\n" << done.err);
+        const bool refused = done.exit_code == 2 || (command == "validate" && done.exit_code == 4);  // no GPU
+        CHECK(refused);
+        CHECK(done.err.size() <= 4096);
+      }
+    }
+  }
+  CHECK(options >= 60);  // else the rows were not found in the help
+}
+
+TEST_CASE("an answer that leads to a device or a pipe is written there, journals included") {
+  CHECK(run("list presets --output /dev/null").exit_code == 0);
+  CHECK(run("sweep count -i 64 --q-tile 8 --kv-tile 4 --over window=8,16 --journal /dev/null").exit_code ==
+        0);
+}
+
+}  // namespace

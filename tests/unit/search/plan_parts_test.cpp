@@ -1,0 +1,307 @@
+// Plans of several kernels, what they keep in memory, and what a search adds to the constructions.
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+#include <vector>
+
+#include <natten_sim/core/random_bits.hpp>
+#include <natten_sim/models/schedules/schedule_bounds.hpp>
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/search/schedules/schedule_parts.hpp>
+#include <natten_sim/sim/schedules/schedule_run.hpp>
+
+#include "catch.hpp"
+#include "random_masks.hpp"
+#include "schedules/construct.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+ScheduleRequest random_request(RandomSequence& random) {
+  ScheduleRequest request;
+  request.problem.mask = test::random_block_mask(random, 5);
+  request.problem.heads = static_cast<std::int32_t>(1 + random.below(4));
+  request.problem.workers = static_cast<std::int32_t>(1 + random.below(7));
+  // Quarters: sums are exact, and gaps of less than 1 count.
+  const auto quarters = [&](std::size_t below) { return static_cast<double>(random.below(below)) / 4; };
+  BackwardCosts& costs = request.costs;
+  costs.compute = 0.25 + quarters(20), costs.compute_partial = 0.25 + quarters(20);
+  costs.reduce = 0.25 + quarters(9);
+  costs.prologue = quarters(9), costs.epilogue = quarters(9), costs.handoff = quarters(6);
+  costs.writer_stages = static_cast<std::int32_t>(random.below(4));
+  return request;
+}
+
+/// A lone chain on a lone worker.
+double lone_time(const ScheduleRequest& request, std::int32_t kv_tile) {
+  BackwardProblem lone;
+  lone.mask.q_tiles = request.problem.mask.q_tiles;
+  lone.mask.kv_tiles = 1;
+  std::vector<TileWork> cells;
+  for (std::int32_t q = 0; q < lone.mask.q_tiles; ++q) cells.push_back(request.problem.mask.at(q, kv_tile));
+  lone.mask.work = std::move(cells);
+  BackwardSchedule schedule;
+  schedule.chains = {{0, 0, attended_q_tiles(lone.mask, 0)}};
+  return run_schedule(lone, request.costs, schedule).makespan;
+}
+
+TEST_CASE("CTAs of fa2-split go to the worker that is free first, ties to the smaller one") {
+  RandomSequence random(29);
+  for (int trial = 0; trial < 200; ++trial) {
+    const ScheduleRequest request = random_request(random);
+    const BackwardProblem& problem = request.problem;
+    const SchedulePlan plan = plan_backward(schedule_algorithm("fa2-split"), request);
+    const std::int32_t splits = (problem.workers + problem.heads - 1) / problem.heads;
+    std::vector<double> free(static_cast<std::size_t>(problem.workers), 0.0);
+    std::vector<std::tuple<std::int32_t, std::int32_t, std::int32_t>> wanted, found;  // head, KV tile, worker
+    for (std::int32_t head = 0; head < problem.heads; ++head) {
+      for (std::int32_t split = 0; split < splits; ++split) {
+        const auto first = std::min_element(free.begin(), free.end());
+        for (std::int32_t kv = split; kv < problem.mask.kv_tiles; kv += splits) {
+          wanted.emplace_back(head, kv, static_cast<std::int32_t>(first - free.begin()));
+          *first += lone_time(request, kv);
+        }
+      }
+    }
+    const BackwardSchedule& schedule = plan.phases.front().schedule;
+    for (std::size_t i = 0; i < schedule.chains.size(); ++i)
+      found.emplace_back(schedule.chains[i].head, schedule.chains[i].kv_tile, schedule.worker[i]);
+    INFO("trial " << trial);
+    CHECK(found == wanted);
+    CHECK(plan.memory.dq_buffers == splits);
+    CHECK(plan.memory.dkv == DkvMemory::kOneAQueryHead);
+    CHECK_FALSE(plan.memory.dq_counters);
+    CHECK_FALSE(plan.memory.dkv_counters);
+    ScheduleRequest fixed = request;
+    fixed.dispatch = Dispatch::kStatic;
+    const SchedulePlan turns = plan_backward(schedule_algorithm("fa2-split"), fixed);
+    CHECK(turns.dispatch == Dispatch::kStatic);
+    std::size_t at = 0;
+    for (std::int32_t cta = 0; cta < problem.heads * splits; ++cta) {
+      for (std::int32_t kv = cta % splits; kv < problem.mask.kv_tiles; kv += splits)
+        CHECK(turns.phases.front().schedule.worker[at++] == cta % problem.workers);
+    }
+  }
+}
+
+TEST_CASE("two passes take four and three of five products, the second by Q tile, and keep no dQ buffer") {
+  // Two heads share a KV head. KV tile 0: full, partial, none; KV tile 1: none, none, full.
+  ScheduleRequest request;
+  request.problem.mask = {3, 2, std::vector<TileWork>(6, TileWork::kNone)};
+  request.problem.mask.work[0] = TileWork::kFull;
+  request.problem.mask.work[2] = TileWork::kPartial;
+  request.problem.mask.work[5] = TileWork::kFull;
+  request.problem.heads = request.problem.heads_per_kv_head = 2;
+  request.problem.merged_heads = 3;
+  request.problem.workers = 2;
+  request.costs = {.compute = 10, .compute_partial = 5, .reduce = 3, .handoff = 2, .reduce_kv = 1};
+  request.costs.handoff_far = 4;
+  request.costs.prologue = 7, request.costs.epilogue = 6, request.costs.early_exit = 1;
+  request.costs.dkv_turns = DkvTurns::kApart;
+  const SchedulePlan plan = plan_backward(schedule_algorithm("two-pass"), request);
+  REQUIRE(plan.phases.size() == 2);
+  const SchedulePhase &dkv = plan.phases[0], &dq = plan.phases[1];
+  CHECK(dkv.name == "dkv");
+  CHECK(dq.name == "dq");
+  CHECK(dkv.problem.mask == request.problem.mask);
+  CHECK(dkv.problem.heads_per_kv_head == 2);
+  CHECK(dq.problem.heads_per_kv_head == 1);
+  REQUIRE(dq.problem.mask.q_tiles == 2);
+  REQUIRE(dq.problem.mask.kv_tiles == 3);
+  for (std::int32_t q = 0; q < 3; ++q) {
+    for (std::int32_t kv = 0; kv < 2; ++kv)
+      CHECK(dq.problem.mask.at(kv, q) == request.problem.mask.at(q, kv));
+  }
+  for (const SchedulePhase* phase : {&dkv, &dq}) {
+    CHECK(phase->problem.merged_heads == 1);
+    CHECK(phase->problem.heads == 2);
+    CHECK(phase->costs.compute == 10 * (phase == &dkv ? 4 : 3) / 5.0);
+    CHECK(phase->costs.compute_partial == 5 * (phase == &dkv ? 4 : 3) / 5.0);
+    CHECK(phase->costs.reduce == 0);
+    CHECK(phase->costs.reduce_kv == 1);
+    CHECK(phase->costs.handoff == 2);
+    CHECK(phase->costs.handoff_far == 4);
+    CHECK(phase->costs.prologue == 7);
+    CHECK(phase->costs.epilogue == 6);
+    CHECK(phase->costs.early_exit == 1);
+    CHECK(phase->costs.dkv_turns == DkvTurns::kApart);
+    CHECK(phase->schedule.dq_order.empty());
+  }
+  CHECK(plan.memory.dq_buffers == 0);
+  CHECK(plan.memory.dkv_counters);
+  CHECK_FALSE(plan.memory.dq_counters);
+  CHECK(plan.dispatch == Dispatch::kDynamic);
+}
+
+TEST_CASE("a plan keeps counters of turns where something is ordered") {
+  ScheduleRequest request;
+  request.problem.mask = {2, 2, std::vector<TileWork>(4, TileWork::kFull)};
+  request.problem.workers = 2;
+  for (const char* name : {"ascending", "spt", "shift", "best"}) {
+    const SchedulePlan plan = plan_backward(schedule_algorithm(name), request);
+    CHECK(plan.memory.dq_counters);
+    CHECK(plan.memory.dq_buffers == 1);
+    CHECK(plan.memory.dkv == DkvMemory::kOneAKvHead);
+  }
+  CHECK_FALSE(plan_backward(schedule_algorithm("unordered"), request).memory.dq_counters);
+  BackwardSchedule schedule = plan_backward(schedule_algorithm("ascending"), request).phases[0].schedule;
+  CHECK(one_phase(request, schedule).memory.dkv_counters);
+  schedule.dkv_order = DkvOrder::kUnordered;
+  CHECK_FALSE(one_phase(request, schedule).memory.dkv_counters);
+}
+
+TEST_CASE("a bound that was exhausted below the other bounds changes nothing") {
+  ScheduleRequest request;
+  request.problem.mask = {2, 2, std::vector<TileWork>(4, TileWork::kFull)};
+  request.problem.workers = 2;
+  SchedulePlan plan = plan_backward(schedule_algorithm("ascending"), request);
+  const PlanRun run = run_plan(plan);
+  REQUIRE(run.binding.has_value());
+  plan.exhausted_at = run.lower_bound - 1;
+  CHECK(run_plan(plan).lower_bound == run.lower_bound);
+  CHECK(run_plan(plan).binding == run.binding);
+}
+
+TEST_CASE("best is no later than any ordered construction in either dispatch, with no effort") {
+  RandomSequence random(31);
+  for (int trial = 0; trial < 150; ++trial) {
+    ScheduleRequest request = random_request(random);
+    request.effort = 0;
+    const double best = run_plan(plan_backward(schedule_algorithm("best"), request)).makespan;
+    INFO("trial " << trial);
+    for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
+      if (!algorithm->ordered || algorithm->searches) continue;
+      for (const Dispatch dispatch : {Dispatch::kStatic, Dispatch::kDynamic}) {
+        ScheduleRequest named = request;
+        named.dispatch = dispatch;
+        PlanOutcome outcome = attempt_plan(*algorithm, named);
+        const auto* plan = std::get_if<SchedulePlan>(&outcome);
+        if (plan == nullptr) continue;
+        const auto run = attempt_run(*plan);
+        if (const auto* done = std::get_if<PlanRun>(&run)) CHECK(best <= done->makespan);
+      }
+    }
+    // List schedules of all chains: head by head, and longest first.
+    std::vector<std::int32_t> chains;
+    for (std::int32_t chain = 0; chain < request.problem.heads * request.problem.mask.kv_tiles; ++chain) {
+      if (!attended_q_tiles(request.problem.mask, chain % request.problem.mask.kv_tiles).empty())
+        chains.push_back(chain);
+    }
+    const auto time = [&](std::int32_t chain) {
+      return chain_time(request.problem, request.costs, chain % request.problem.mask.kv_tiles);
+    };
+    std::vector<std::vector<std::int32_t>> orders = {chains, chains, chains, chains, chains};
+    std::stable_sort(orders[1].begin(), orders[1].end(), [&](auto a, auto b) { return time(a) > time(b); });
+    std::stable_sort(orders[2].begin(), orders[2].end(), [&](auto a, auto b) { return time(a) < time(b); });
+    const std::int32_t kv = request.problem.mask.kv_tiles;
+    std::stable_sort(orders[3].begin(), orders[3].end(), [&](auto a, auto b) { return a % kv < b % kv; });
+    std::stable_sort(orders[4].begin(), orders[4].end(), [&](auto a, auto b) {
+      return std::pair(a / kv, -time(a)) < std::pair(b / kv, -time(b));
+    });
+    for (const auto& order : orders) {
+      const auto listed = schedules::list_schedule(request.problem, request.costs, order, {});
+      if (listed) CHECK(best <= run_schedule(request.problem, request.costs, *listed).makespan);
+    }
+  }
+}
+
+/// Requests of up to five tasks that constructions alone leave with a gap.
+std::vector<ScheduleRequest> gap_requests(std::size_t count) {
+  std::vector<ScheduleRequest> requests;
+  RandomSequence random(41);
+  while (requests.size() < count) {
+    ScheduleRequest request = random_request(random);
+    request.costs.handoff = 1 + request.costs.handoff;
+    request.effort = 0;
+    const std::int64_t tasks = request.problem.heads * request.problem.mask.attended().count;
+    if (tasks < 2 || tasks > 5 || request.problem.workers > 3) continue;
+    const SchedulePlan constructed = plan_backward(schedule_algorithm("best"), request);
+    CHECK_FALSE(constructed.exhausted_at);
+    if (run_plan(constructed).optimality_gap > 0) requests.push_back(request);
+  }
+  return requests;
+}
+
+TEST_CASE(
+    "a gap of the bounds is closed by trying all schedules, with an effort of one and in half of a time "
+    "limit") {
+  std::vector<ScheduleRequest> requests = gap_requests(8), proven;
+  std::size_t at_once = 0;
+  for (ScheduleRequest& request : requests) {
+    request.effort = 1;  // 500 nodes
+    at_once += plan_backward(schedule_algorithm("best"), request).exhausted_at ? 1 : 0;
+    request.effort = 100;
+    const SchedulePlan searched = plan_backward(schedule_algorithm("best"), request);
+    CHECK(run_plan(searched).optimality_gap == 0);
+    if (!searched.exhausted_at) continue;  // a schedule was found that meets the bound
+    CHECK(run_plan(searched).makespan == *searched.exhausted_at);
+    proven.push_back(request);
+  }
+  CHECK(at_once > 0);
+  REQUIRE(!proven.empty());
+  ScheduleRequest& request = proven.front();
+  const SchedulePlan searched = plan_backward(schedule_algorithm("best"), request);
+  request.effort.reset();
+  request.time_limit_s = 0.2;
+  const auto begin = std::chrono::steady_clock::now();
+  const SchedulePlan limited = plan_backward(schedule_algorithm("best"), request);
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(100));
+  CHECK(limited.exhausted_at == searched.exhausted_at);
+}
+
+TEST_CASE("progress of a search goes from nothing to nearly all in equal steps") {
+  ScheduleRequest request;  // 48 tasks: more than are tried exhaustively
+  request.problem.mask = {2, 3, std::vector<TileWork>(6, TileWork::kFull)};
+  request.problem.heads = 8;
+  request.problem.workers = 5;
+  request.costs = {.compute = 3, .compute_partial = 3, .reduce = 2, .handoff = 1};
+  request.effort = 40;
+  std::vector<double> shown;
+  request.progress = [&](double share) { shown.push_back(share); };
+  (void)plan_backward(schedule_algorithm("best"), request);
+  REQUIRE(shown.size() <= 40);
+  for (std::size_t i = 0; i < shown.size(); ++i) CHECK(shown[i] == static_cast<double>(i) / 40);
+}
+
+TEST_CASE("a worker whose tiles are all held waits for their release, and then goes on") {
+  // KV tile 0 attends to Q tiles 0 and 1, KV tile 1 to Q tile 0. Worker 0 computes until 3 and reduces Q tile
+  // 0, which has more to come, until 4; it keeps the turn until it has that of Q tile 1, at 7. So does worker
+  // 1 wait.
+  BackwardProblem problem;
+  problem.mask = {2, 2, std::vector<TileWork>(4, TileWork::kFull)};
+  problem.mask.work[3] = TileWork::kNone;
+  problem.workers = 2;
+  BackwardCosts costs{.compute = 3, .compute_partial = 3, .reduce = 1};
+  costs.release = TurnRelease::kAfterNext;
+  const std::vector<std::vector<std::int32_t>> lists = {{0}, {1}};
+  const auto held = schedules::list_schedule(problem, costs, lists, {});
+  REQUIRE(held);
+  CHECK(held->dq_order == std::vector<std::vector<std::int32_t>>{{0, 1}, {0}});
+  CHECK(run_schedule(problem, costs, *held).makespan == 7 + 1);
+  const auto first_come = schedules::first_come_first_served(problem, costs, {lists, {{0, 1}, {0}}});
+  REQUIRE(first_come);
+  CHECK(run_schedule(problem, costs, *first_come).makespan == 7 + 1);
+  costs.release = TurnRelease::kAtOnce;
+  CHECK(run_schedule(problem, costs, *schedules::list_schedule(problem, costs, lists, {})).makespan == 8);
+}
+
+TEST_CASE("the middle of an odd causal mask turns for the first head of two, and for a last one alone") {
+  // Five KV tiles: the middle, tile 2, has rows 2, 3 and 4. The pairs leave 4, 2, 3 of the shifted square
+  // free; the second head's goes upwards.
+  ScheduleRequest request;
+  request.problem.mask = {5, 5, std::vector<TileWork>(25, TileWork::kNone)};
+  for (std::size_t q = 0; q < 5; ++q) {
+    for (std::size_t kv = 0; kv <= q; ++kv) request.problem.mask.work[q * 5 + kv] = TileWork::kFull;
+  }
+  request.problem.heads = 3;
+  request.problem.workers = 2;
+  const SchedulePlan plan = plan_backward(schedule_algorithm("symmetric-shift"), request);
+  std::vector<std::vector<std::int32_t>> middles(3);
+  for (const ScheduledChain& chain : plan.phases[0].schedule.chains) {
+    if (chain.kv_tile == 2) middles[static_cast<std::size_t>(chain.head)] = chain.q_order;
+  }
+  CHECK(middles == std::vector<std::vector<std::int32_t>>{{4, 2, 3}, {4, 3, 2}, {4, 2, 3}});
+}
+
+}  // namespace
