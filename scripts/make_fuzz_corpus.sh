@@ -73,6 +73,7 @@ head -5 docs/backward-run-spt.csv | seed recorded_run spt
 for name in a100 h200; do seed catalog "device-$name" <data/devices/$name.json; done
 heads_of data/presets.json 2 | seed catalog presets
 heads_of data/kernel-times.json 2 | seed catalog kernel-times
+heads_of data/msda-configs.json 2 | seed catalog msda-configs
 find data/schedule-costs -type f | sort | head -1 | while read -r file; do seed catalog schedule-costs <"$file"; done
 
 printf '%s\n' '# options' 'device = "h200"' '[count]' 'input = [64, 64]' 'window = [9, 9]' 'json = true' '[schedule]' \

@@ -164,9 +164,10 @@ TEST_CASE("on a terminal, a walk over tiles and a batch of questions say how far
                  "count -i 512 512 512 -w 100 100 100 --tiling single --q-tile 128 --kv-tile 128");
   const std::string questions = scratch_folder() + "/questions.jsonl";
   std::string text;
-  for (int window = 0; window < 400000; ++window) {
-    text += R"({"input": [30, 48, 80], "window": [18, 24, )" + std::to_string(2 + window % 70) +
-            R"(], "q_tile": [4, 8, 8], "kv_tile": [4, 8, 8]})"
+  for (int window = 0; window < 4000; ++window) {  // a walk of a tenth of a second each
+    text += R"({"input": [128, 128, 128], "window": [)" + std::to_string(20 + window / 64) + ", " +
+            std::to_string(20 + window % 64) +
+            R"(, 30], "tiling": "single", "q_tile": [128], "kv_tile": [128]})"
             "\n";
   }
   write_text(questions, text);
@@ -174,9 +175,13 @@ TEST_CASE("on a terminal, a walk over tiles and a batch of questions say how far
 }
 
 TEST_CASE("on a terminal, searches for windows and schedules say how far they are") {
-  check_progress("searching", "search -i 256 256 256 --pareto --sparsity 0.9:0.91 --objective work");
   check_progress("searching",
-                 "schedule --kv-tiles 128 --q-tiles 128 --heads 64 --algorithm all --device h100");
+                 "search -i 250 250 250 --pareto --sparsity 0.87:0.91 --objective work --backend hopper-fna "
+                 "--phase both --any --threads 1");
+  check_progress(
+      "searching",
+      "schedule --q-tiles 64 --kv-tiles 64 --heads 8 --mask causal --algorithm best --effort 100000 "
+      "--device h100");
 }
 
 TEST_CASE("on a terminal, samples of an image say how far they are") {
@@ -191,7 +196,7 @@ TEST_CASE("on a terminal, samples of an image say how far they are") {
 
 TEST_CASE("on a terminal, the points of a sweep are counted as they are answered, never backwards") {
   check_progress("sweep",
-                 "sweep count -i 1024 1024 -w 300 300 --tiling single --kv-tile 128 --over q-tile=64:192:1");
+                 "sweep count -i 1024 1024 -w 300 300 --tiling single --kv-tile 128 --over q-tile=64:576:1");
 }
 
 TEST_CASE("a quiet run shows no progress, on a terminal either") {

@@ -1,4 +1,9 @@
 // Presets, devices and costs of a user's files.
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/kernel_times.hpp>
@@ -7,22 +12,33 @@
 
 #include "fuzz/target.hpp"
 
+namespace {
+
+using namespace natten_sim;
+
+struct Kind {
+  std::string_view schema;
+  void (*add)(Catalog&, std::string_view, const std::string&);
+};
+
+// Each of them refuses any other schema before it looks further, so only the one that an input names is
+// tried.
+constexpr Kind kKinds[] = {
+    {"natten-sim.presets/", add_presets},
+    {"natten-sim.devices/", add_devices},
+    {"natten-sim.kernel-times/", add_kernel_times},
+    {"natten-sim.schedule-costs/", add_schedule_costs},
+    {"natten-sim.msda-configs/", [](Catalog&, std::string_view json, const std::string& where) {
+       (void)read_msda_configs(json, where);
+     }}};
+
+}  // namespace
+
 void natten_sim::fuzz::read(std::string_view input) {
-  using Add = void (*)(Catalog&, std::string_view, const std::string&);
-  const Add adders[] = {add_presets, add_devices, add_kernel_times, add_schedule_costs,
-                        [](Catalog&, std::string_view json, const std::string& where) {
-                          (void)read_msda_configs(json, where);
-                        }};
-  bool accepted = false;
-  for (const Add add : adders) {
-    static const Catalog kShipped = builtin_catalog();
-    Catalog catalog = kShipped;
-    try {
-      add(catalog, input, "input");
-      accepted = true;
-    } catch (const MalformedData&) {
-      // Of another kind, or none.
-    }
-  }
-  if (!accepted) throw MalformedData("input", "of no kind", "a catalog's file");
+  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& each) {
+    return input.find(each.schema) != std::string_view::npos;
+  });
+  if (kind == std::end(kKinds)) throw MalformedData("input", "of no kind", "a catalog's file");
+  Catalog catalog = builtin_catalog();
+  kind->add(catalog, input, "input");
 }
