@@ -237,6 +237,30 @@ std::vector<const ScheduleAlgorithm*> chosen_algorithms(const ScheduleQuestion& 
   return algorithms;
 }
 
+/// Where the search begins, and whom it tells how far it is.
+void take_standing(const ScheduleQuestion& question, const std::vector<const ScheduleAlgorithm*>& algorithms,
+                   ScheduleRequest& request) {
+  if (!question.start && !question.standing) return;
+  if (algorithms.size() != 1 || !algorithms.front()->searches) {
+    throw InvalidParameter(
+        "checkpoint",
+        algorithms.size() == 1 ? "given with " + algorithms.front()->name : "given with several algorithms",
+        "one that searches, as best");
+  }
+  if (question.start) {
+    if (question.start->best.problem != request.problem)
+      throw InvalidParameter("checkpoint", "a schedule of another problem",
+                             "one of this mask, heads and workers");
+    request.start = SearchStanding{question.start->iterations, question.start->best.schedule};
+  }
+  if (question.standing) {
+    request.standing = [&problem = request.problem, &tell = question.standing](std::int64_t iterations,
+                                                                               const BackwardSchedule& best) {
+      tell(problem, iterations, best);
+    };
+  }
+}
+
 }  // namespace
 
 ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context) {
@@ -258,6 +282,7 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
                           .seed = question.seed,
                           .time_limit_s = question.time_limit_s,
                           .heads_in_flight = answer.heads_in_flight};
+  take_standing(question, algorithms, request);
   for (const ScheduleAlgorithm* algorithm : algorithms) {
     request.progress = steps.of(answer.results.size());
     answer.results.push_back(run_algorithm(*algorithm, request, whole.parts, question.detail));
@@ -266,6 +291,8 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
       finished->workspace_bytes = workspace_bytes(*finished, answer, question);
   }
   request.progress = steps.of(answer.results.size());
+  request.start.reset();
+  request.standing = {};
   if (maps) answer.cost_map = cost_map(request);
   return answer;
 }

@@ -27,6 +27,8 @@ const std::vector<Format> kFormats = {
     {"schedule-costs-1", "schedule --q-tiles 4 --algorithm spt --costs FILE", "makespan"},
     {"schedule-table-1", "schedule --table FILE", "makespan"},
     {"schedule-table-2", "schedule --table FILE", "makespan"},
+    {"search-checkpoint-1",
+     "schedule --q-tiles 4 --mask causal --algorithm best --effort 3 --checkpoint FILE", "makespan"},
     {"msda-configs-1", "msda --workload FILE", "B1_640_d256_L4"},
     {"recording-1", "validate --recorded FOLDER", "reuse"},
     // Drawn against our times of the same problems: schemas/beside/tiles.json.

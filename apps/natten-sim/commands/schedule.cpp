@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -35,6 +37,7 @@ void refuse_with_all(const ScheduleFlags& flags) {
        {std::pair{"emit-table", flags.emit_table.has_value()},
         std::pair{"emit-header", flags.emit_header.has_value()},
         std::pair{"emit-binary", flags.emit_binary.has_value()},
+        std::pair{"checkpoint", flags.checkpoint.has_value()},
         std::pair{"critical-path", flags.critical_path}, std::pair{"ascii", flags.ascii},
         std::pair{"svg", flags.svg.has_value()}, std::pair{"perfetto", flags.perfetto.has_value()}}) {
     if (given) {
@@ -49,7 +52,8 @@ void refuse_shared_files(const ScheduleFlags& flags) {
   const std::vector<std::pair<std::string, std::optional<std::string>>> files = {
       {"output", flags.output.output},    {"svg", flags.svg},
       {"perfetto", flags.perfetto},       {"emit-table", flags.emit_table},
-      {"emit-header", flags.emit_header}, {"emit-binary", flags.emit_binary}};
+      {"emit-header", flags.emit_header}, {"emit-binary", flags.emit_binary},
+      {"checkpoint", flags.checkpoint}};
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (std::size_t j = i + 1; j < files.size(); ++j) {
       if (files[i].second && files[i].second == files[j].second)
@@ -145,14 +149,59 @@ void run_table(const ScheduleFlags& flags, const study::Context& context) {
   write_one(flags, answer, schedule_input(flags, answer), {});
 }
 
+/// The file of --checkpoint: the best schedule of a search, for a run that goes on from it.
+class CheckpointFile {
+ public:
+  explicit CheckpointFile(std::string path) : path_(std::move(path)) {}
+
+  /// None: there is no such file yet.
+  [[nodiscard]] std::optional<SearchCheckpoint> read() const {
+    std::error_code unreadable;  // said by read_text
+    if (!std::filesystem::exists(path_, unreadable) && !unreadable) return std::nullopt;
+    return parse_search_checkpoint(read_text("checkpoint", path_), "checkpoint " + path_);
+  }
+
+  /// Writes at the first call, so that a place where nothing can be written is refused before the search, and
+  /// then every few seconds.
+  void tell(const BackwardProblem& problem, std::int64_t iterations, const BackwardSchedule& best) {
+    iterations_ = iterations;
+    const auto now = std::chrono::steady_clock::now();
+    if (due_ && now < *due_) return;
+    write({problem, best});
+    due_ = std::chrono::steady_clock::now() + kInterval;
+  }
+
+  void write(ScheduleTable best) const {
+    ReplacedFile file("checkpoint", path_);
+    const std::string text = to_json(SearchCheckpoint{iterations_, std::move(best)});
+    const bool whole = std::fwrite(text.data(), 1, text.size(), file.stream()) == text.size();
+    if (!file.commit() || !whole) throw WriteError(path_ + " could not be written");
+  }
+
+ private:
+  static constexpr std::chrono::seconds kInterval{5};
+
+  std::string path_;
+  std::int64_t iterations_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> due_;
+};
+
 void run_algorithms(const ScheduleFlags& flags, study::Context context) {
-  const study::ScheduleQuestion question = schedule_question(flags);
+  study::ScheduleQuestion question = schedule_question(flags);
   if (question.algorithms.empty()) refuse_with_all(flags);
+  std::optional<CheckpointFile> checkpoint;
+  if (flags.checkpoint) {
+    checkpoint.emplace(*flags.checkpoint);
+    question.start = checkpoint->read();
+    question.standing = [&](const BackwardProblem& problem, std::int64_t iterations,
+                            const BackwardSchedule& best) { checkpoint->tell(problem, iterations, best); };
+  }
   const Notes notes(flags.output);
   ProgressBar bar("searching", notes.quiet());
   context.progress = bar.callback();
   const ScheduleAnswer answer = study::schedule(question, context);
   bar.clear();
+  if (checkpoint) checkpoint->write(study::table_of("best", study::require_finished(answer.results.front())));
   const report::Json input = schedule_input(flags, answer);
   if (question.algorithms.empty()) {
     write_all(flags, render(flags, answer, input, question), {});

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/io/files.hpp>
-#include <natten_sim/io/schedule_table.hpp>
+#include <natten_sim/io/search_checkpoint.hpp>
 
 #include "commands/rows/kernel_schedule_rows.hpp"
 #include "commands/rows/schedule_values.hpp"
@@ -105,7 +105,7 @@ Options<Flags> schedule_choice_rows() {
   rows.add("--effort", question(&Question::effort),
            {.value = "N",
             .help = "Iterations of a search [2^22 / tasks, 8 to 2000]",
-            .range = {0, 1'000'000'000}});
+            .range = {0, kMaxSearchIterations}});
   rows.add(
       "--time-limit", question(&Question::time_limit_s),
       {.value = "S",
@@ -157,12 +157,12 @@ Options<Flags> table_rows() {
            {.value = "FILE",
             .help = "Check and run the schedule in FILE (- for standard input) instead of an algorithm's",
             .echo = Echo::kWhenSet,
-            .rules_out = {
-                {"mask",         "q-tiles",        "kv-tiles",   "seqlen-q",   "seqlen-k",        "q-tile",
-                 "kv-tile",      "heads",          "heads-kv",   "batch-size", "algorithm",       "dispatch",
-                 "launch-order", "effort",         "time-limit", "seed",       "heads-in-flight", "walk",
-                 "gqa-chains",   "ctas-per-chain", "dim",        "dtype",      "emit-table"},
-                "costs and workers only: the table says the rest"}});
+            .rules_out = {{"mask",      "q-tiles",         "kv-tiles",     "seqlen-q",   "seqlen-k",
+                           "q-tile",    "kv-tile",         "heads",        "heads-kv",   "batch-size",
+                           "algorithm", "dispatch",        "launch-order", "effort",     "time-limit",
+                           "seed",      "heads-in-flight", "walk",         "gqa-chains", "ctas-per-chain",
+                           "dim",       "dtype",           "emit-table",   "checkpoint"},
+                          "costs and workers only: the table says the rest"}});
   rows.add("--recorded-run", &Flags::recorded_run,
            {.value = "FILE",
             .help = "With --table: times of a kernel's run of it, drawn below the simulation (CSV)"});
@@ -173,6 +173,10 @@ Options<Flags> file_rows() {
   Options<Flags> rows;
   rows.add("--emit-table", &Flags::emit_table,
            {.value = "FILE", .help = "Write the schedule for a kernel to load"});
+  rows.add("--checkpoint", &Flags::checkpoint,
+           {.value = "FILE",
+            .help = "Of a search: keep the best schedule so far in FILE, every few seconds; a run that finds "
+                    "FILE goes on from there"});
   rows.add("--critical-path", &Flags::critical_path, {.help = "Add the critical path"});
   rows.add("--ascii", &Flags::ascii,
            {.help = "Draw a Gantt chart in the terminal", .excludes = {"json", "csv"}});

@@ -19,7 +19,8 @@ namespace natten_sim::cli {
 struct ScheduleFlags {
   study::ScheduleParts parts;  ///< without the mask
   MaskOption mask;
-  std::optional<std::string> table, recorded_run, emit_table, emit_header, emit_binary, svg, perfetto;
+  std::optional<std::string> table, recorded_run, emit_table, emit_header, emit_binary, svg, perfetto,
+      checkpoint;
   bool critical_path = false, ascii = false;
   std::optional<std::string> kernel;
   CatalogFiles files;

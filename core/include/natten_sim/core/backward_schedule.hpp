@@ -40,6 +40,8 @@ struct BackwardProblem {
   /// Query heads whose tasks one chain has, when a chain is one (KV head, KV tile): `heads` counts KV heads,
   /// and the mask has the Q tiles of the first query head, then those of the second, and so on.
   std::int32_t merged_heads = 1;
+
+  friend bool operator==(const BackwardProblem&, const BackwardProblem&) = default;
 };
 
 inline constexpr std::int32_t kMaxWorkers = 1 << 20;

@@ -41,7 +41,9 @@ namespace natten_sim {
 /// The sequence one after another.
 class RandomSequence {
  public:
-  explicit constexpr RandomSequence(std::uint64_t seed) noexcept : seed_(seed) {}
+  /// From its `first`-th element on.
+  explicit constexpr RandomSequence(std::uint64_t seed, std::uint64_t first = 0) noexcept
+      : seed_(seed), index_(first) {}
   constexpr std::uint64_t operator()() noexcept { return random_bits(seed_, index_++); }
   /// Uniform in [0, 1).
   constexpr double unit() noexcept { return random_unit((*this)()); }
@@ -52,7 +54,7 @@ class RandomSequence {
 
  private:
   std::uint64_t seed_;
-  std::uint64_t index_ = 0;
+  std::uint64_t index_;
 };
 
 }  // namespace natten_sim

@@ -44,8 +44,9 @@ class BestSearch {
       : request_(request),
         problem_(request.problem),
         bound_(schedule_bounds(request.problem, request.costs).best()),
-        random_(request.seed),
-        packing_random_(request.seed) {
+        earlier_iterations_(request.start ? request.start->iterations : 0),
+        random_(request.seed, first_number(earlier_iterations_)),
+        packing_random_(request.seed, first_number(earlier_iterations_)) {
     const AttendedTiles& attended = problem_.mask.attended();
     for (std::int32_t head = 0; head < problem_.heads; ++head) {
       for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv) {
@@ -63,27 +64,45 @@ class BestSearch {
   PlanOutcome run() {
     // A dozen named schedules of a large problem take longer than a list schedule, which often meets the
     // bound.
-    if (tasks_ > kManyTasks) try_list_schedules();
-    try_named();
-    if (tasks_ <= kManyTasks) try_list_schedules();
+    if (request_.start) offer(request_.start->best);
+    if (!score_) {
+      if (tasks_ > kManyTasks) try_list_schedules();
+      try_named();
+      if (tasks_ <= kManyTasks) try_list_schedules();
+    }
     try_packed_lists();
     const bool small = tasks_ <= (request_.time_limit_s ? kTimedTasks : kExhaustiveTasks) && !limited();
     // Under a time limit, half of it is left for the proof of a small problem.
-    for (std::int64_t i = 0; !proven() && spent(i) < (small && request_.time_limit_s ? 0.5 : 1.0); ++i) {
-      if (request_.progress) request_.progress(spent(i));
-      i % 4 == 0 ? restart() : change();
+    std::int64_t done = earlier_iterations_;
+    for (; !proven() && spent(done) < (small && request_.time_limit_s ? 0.5 : 1.0); ++done) {
+      if (request_.progress) request_.progress(spent(done));
+      tell_standing(done);
+      done % 4 == 0 ? restart() : change();
       if (!proven()) change_packed_lists();
     }
     if (packed_best_score_) offer(std::move(packed_best_));
     std::optional<double> exhausted;
     if (score_ && !proven() && small && effort_ > 0) exhausted = exhaust();
     if (!score_) return hang();
+    tell_standing(done);
     SchedulePlan plan = one_phase(request_, std::move(best_));
     plan.exhausted_at = exhausted;
     return plan;
   }
 
  private:
+  /// Iterations that go on from others draw their own numbers.
+  static std::uint64_t first_number(std::int64_t iterations) {
+    return static_cast<std::uint64_t>(iterations) << 32;
+  }
+
+  void tell_standing(std::int64_t iterations) const {
+    if (!request_.standing || (!score_ && !packed_best_score_)) return;
+    const bool packed =
+        packed_best_score_ && !packed_best_.chains.empty() && (!score_ || *packed_best_score_ < *score_);
+    request_.standing(iterations, packed ? packed_best_ : best_);
+  }
+
   /// How much of the search is over, from 0 to 1, before iteration `i`.
   [[nodiscard]] double spent(std::int64_t i) const {
     if (!request_.time_limit_s)
@@ -340,6 +359,7 @@ class BestSearch {
   const BackwardProblem& problem_;
   double bound_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::int64_t earlier_iterations_;  // of runs that this one goes on from
   RandomSequence random_, packing_random_;
   std::vector<std::int32_t> chains_;  // with tasks
   std::vector<double> times_;         // of a chain, by KV tile

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -8,7 +9,7 @@
 
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/schedule_mask.hpp>
-#include <natten_sim/io/schedule_table.hpp>
+#include <natten_sim/io/search_checkpoint.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/sim/schedules/schedule_dag.hpp>
@@ -120,6 +121,11 @@ struct ScheduleQuestion {
   std::optional<std::int32_t> heads_in_flight;
   std::int64_t head_dim = 128;  ///< 1 to 65,536; of the limit above, and of the memory that a schedule takes
   Dtype dtype = Dtype::kBf16;
+  /// Of a search: goes on from here with the iterations that are left of its effort.
+  std::optional<SearchCheckpoint> start;
+  /// Of a search: called with its problem, the iterations that are done and the best so far, before the first
+  /// one, now and then, and behind the last.
+  std::function<void(const BackwardProblem&, std::int64_t, const BackwardSchedule&)> standing;
   ScheduleCosts costs;
   /// A cost set of the catalog instead of `costs`: times are microseconds. Masks that are neither full nor
   /// causal take its costs of windows. With sizes in tokens, tiles must be the set's.
@@ -174,7 +180,8 @@ struct ScheduleAnswer {
 
 /// Makes and runs the schedules. An algorithm that cannot schedule the problem, or whose schedule never
 /// finishes, says so in its result. O(tasks log workers) an algorithm; a search takes seconds.
-/// @throws UnknownName for an algorithm or device; InvalidParameter for sizes, masks and costs out of range.
+/// @throws UnknownName for an algorithm or device; InvalidParameter for sizes, masks and costs out of range,
+///         a checkpoint of another problem, or one for algorithms that do not search.
 [[nodiscard]] ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context);
 
 /// Runs a foreign schedule. @throws as schedule; InvalidParameter when its dispatch is static and there are

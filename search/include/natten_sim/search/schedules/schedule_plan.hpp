@@ -31,6 +31,12 @@ struct NamesOf<TileWalk> {
                                               {TileWalk::kPartialFirst, "partial-first"}};
 };
 
+/// Where a search stood when it was left.
+struct SearchStanding {
+  std::int64_t iterations = 0;  ///< that it has done
+  BackwardSchedule best;        ///< the earliest that it has found
+};
+
 /// The input of an algorithm. Not every algorithm uses all of it.
 struct ScheduleRequest {
   BackwardProblem problem;
@@ -49,6 +55,12 @@ struct ScheduleRequest {
   /// stay in the L2 cache. Where no schedule keeps it, one with the fewest beyond. None: as many as it likes.
   std::optional<std::int32_t> heads_in_flight;
   std::function<void(double)> progress = {};
+  /// Of a search: it goes on from here, with the iterations that are left of its effort. What it finds is
+  /// never later than this, and may differ from what one run finds.
+  std::optional<SearchStanding> start = {};
+  /// Of a search: called with its iterations and the best so far, before the first one, now and then, and
+  /// behind the last.
+  std::function<void(std::int64_t, const BackwardSchedule&)> standing = {};
 };
 
 /// Phases run one after the other, with a barrier between them; most algorithms have one. The algorithm says
