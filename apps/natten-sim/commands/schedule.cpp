@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,16 @@ std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, con
   }
 }
 
+/// A trace may have half a gigabyte: how far it is, is said.
+void write_in_parts(OutputSink& file, std::string_view text, bool quiet) {
+  constexpr std::size_t kPart = std::size_t{1} << 22;
+  ProgressBar bar("writing", quiet);
+  for (std::size_t at = 0; at < text.size(); at += kPart) {
+    bar.show(static_cast<double>(at) / static_cast<double>(text.size()));
+    file.write(text.substr(at, kPart));
+  }
+}
+
 /// The answer, and beside it each file that was asked for. Nothing is put in place before every file could be
 /// opened: one that is refused leaves none. `printed`: a picture that stands in place of the answer.
 void write_all(const ScheduleFlags& flags, const std::string& answer,
@@ -98,7 +109,7 @@ void write_all(const ScheduleFlags& flags, const std::string& answer,
   for (const auto& [path, text] : texts) {
     if (!path) continue;
     files.push_back(std::make_unique<OutputSink>(*path, OutputSink::Mode::kStreamed));
-    files.back()->write(text);
+    write_in_parts(*files.back(), text, flags.output.quiet);
   }
   for (const std::unique_ptr<OutputSink>& file : files) file->commit();
   if (!printed.empty()) write_in_place_of_answer(printed);
