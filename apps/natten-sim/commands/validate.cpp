@@ -147,8 +147,10 @@ int run_recorded(Job& job) {
 int run_ncu(Job& job) {
   ValidateFlags& flags = job.flags;
   if (flags.point.empty()) {
-    throw InvalidParameter("point", "absent",
-                           "what the profiled kernel computed, as tokens=65536 head_dim=128 ..");
+    throw InvalidParameter(
+        "point", "absent",
+        "what the profiled kernel computed, as tokens=65536 head_dim=128 ..; natten-sim explain FILE "
+        "finds out by itself what it can");
   }
   if (!flags.profile) flags.profile = validate::kProfiledDevice;
   const Point point = parse_point_words(flags.point);
