@@ -78,9 +78,9 @@ def store_fuzz(folder):
 
 def store_soak(folder):
     text = (folder / "soak.txt").read_text()
-    cases, seconds, rounds = single(r"(\d+) cases in (\d+) s \(\d+/s\), (\d+) rounds, none failed", text, "end of soak")
+    cases, seconds, runs = single(r"(\d+) cases in (\d+) s \(\d+/s\), (\d+) runs, none failed", text, "end of soak")
     rows = re.findall(r"^(\S.{80,83}?) +(\d+) +(\d+)$", text, re.M)
-    return {"cases": int(cases), "seconds": int(seconds), "rounds": int(rounds), "seed": int(single(r"^seed (\d+)", text, "seed")),
+    return {"cases": int(cases), "seconds": int(seconds), "runs": int(runs), "seed": int(single(r"^seed (\d+)", text, "seed")),
             "properties": [{"property": name.strip(), "cases": int(count), "cases_per_s": int(rate)} for name, count, rate in rows]}
 
 
@@ -124,8 +124,9 @@ def show_fuzz(stored):
 
 
 def show_soak(stored):
-    return table(["properties", "cases", "rounds", "s", "seed"],
-                 [[len(stored["properties"]), stored["cases"], stored["rounds"], stored["seconds"], str(stored["seed"])]])
+    return table(["properties", "cases", "fewest of one", "s", "seed"],
+                 [[len(stored["properties"]), stored["cases"], min(row["cases"] for row in stored["properties"]),
+                   stored["seconds"], str(stored["seed"])]])
 
 
 def show_mutants(stored):

@@ -1,13 +1,16 @@
 // All property tests as one program, over and over with new seeds, for so long or for so many random cases:
 //     soak --seconds 600 --seed 7
 //     soak --cases 1000000 --only schedule
-// Prints cases and their rate for each test. A failure prints the test's output with its seed, and ends the run
-// with exit code 1. Each test runs in a process of its own, since RapidCheck takes seed and number of cases once.
+// All tests get the same time, and none less than a 500th of the cases. Prints cases and their rate for each.
+// A failure prints the test's output with its seed, and ends the run with exit code 1. Each test runs in a
+// process of its own, since RapidCheck takes seed and number of cases once.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <random>
 #include <regex>
 #include <sstream>
@@ -28,7 +31,9 @@ constexpr const char* kListNames[] = {"--list-test-names-only"};
 
 namespace {
 
-constexpr int kCasesAtATime = 500;
+constexpr std::int64_t kFewestCases = 500, kMostCases = 50'000;  // of one process
+constexpr double kSecondsAtATime = 5;                            // of one process, about
+constexpr std::int64_t kShare = 500;  // of --cases: no property has less than a 500th
 
 struct Settings {
   std::int64_t cases = 100'000;
@@ -38,7 +43,7 @@ struct Settings {
 };
 
 struct Tally {
-  std::int64_t runs = 0, cases = 0;
+  std::int64_t cases = 0;
   double seconds = 0;
 };
 
@@ -52,7 +57,7 @@ double now() {
 }
 
 /// Runs Catch2 with these words in a process of its own.
-Finished run_catch(std::vector<std::string> words, std::uint64_t seed) {
+Finished run_catch(std::vector<std::string> words, std::uint64_t seed, std::int64_t most_cases) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("no pipe");
   std::fflush(nullptr);
@@ -63,7 +68,7 @@ Finished run_catch(std::vector<std::string> words, std::uint64_t seed) {
     ::dup2(ends[1], STDERR_FILENO);
     ::close(ends[0]);
     ::close(ends[1]);
-    const std::string number = std::to_string(seed), cases = std::to_string(kCasesAtATime);
+    const std::string number = std::to_string(seed), cases = std::to_string(most_cases);
     ::setenv("NATTEN_SIM_SEED", number.c_str(), 1);
     ::setenv("RC_PARAMS", ("max_success=" + cases + " max_size=100 seed=" + number).c_str(), 1);
     words.insert(words.begin(), "soak");
@@ -82,7 +87,7 @@ Finished run_catch(std::vector<std::string> words, std::uint64_t seed) {
 }
 
 std::vector<std::string> test_names(const std::string& only) {
-  std::istringstream lines(run_catch({std::begin(kListNames), std::end(kListNames)}, 0).output);
+  std::istringstream lines(run_catch({std::begin(kListNames), std::end(kListNames)}, 0, 1).output);
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.find(only) != std::string::npos) names.push_back(line);
@@ -124,6 +129,30 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
+/// So many that they take some seconds.
+std::int64_t cases_to_run(const Tally& tally) {
+  if (tally.cases == 0) return kFewestCases;
+  const double rate = static_cast<double>(tally.cases) / tally.seconds;
+  return std::clamp(static_cast<std::int64_t>(rate * kSecondsAtATime), kFewestCases, kMostCases);
+}
+
+/// The test that has had the least time; once there are enough cases, only of properties that have had too
+/// few. None: it is over. Tests without RapidCheck count no cases.
+std::optional<std::string> next_test(const Settings& settings, double seconds, std::int64_t cases,
+                                     std::vector<std::string> names, std::map<std::string, Tally>& tallies) {
+  const bool enough = settings.seconds > 0 ? seconds >= settings.seconds : cases >= settings.cases;
+  if (enough) {
+    std::erase_if(names, [&](const std::string& name) {
+      const std::int64_t own = tallies[name].cases;
+      return settings.seconds > 0 || own == 0 || own >= settings.cases / kShare;
+    });
+  }
+  if (names.empty()) return std::nullopt;
+  return *std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+    return tallies[a].seconds < tallies[b].seconds;
+  });
+}
+
 void print_table(const std::vector<std::string>& names, std::map<std::string, Tally>& tallies) {
   std::printf("%-84s%12s%12s\n", "property", "cases", "cases/s");
   for (const std::string& name : names) {
@@ -144,40 +173,36 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::printf("seed %llu, %zu tests\n", static_cast<unsigned long long>(settings.seed), names.size());
-  const std::vector<std::string> all = names;
   std::map<std::string, Tally> tallies;
   const double begin = now();
   std::int64_t cases = 0;
-  std::uint64_t rounds = 0;
-  const auto is_over = [&] {
-    return settings.seconds > 0 ? now() - begin >= settings.seconds : cases >= settings.cases;
+  std::size_t runs = 0;
+  std::vector<std::string> again;  // what another seed changes
+  const auto next = [&] {
+    return runs < names.size() ? std::optional(names[runs])
+                               : next_test(settings, now() - begin, cases, again, tallies);
   };
-  while (!names.empty() && !is_over()) {
-    std::vector<std::string> random;  // what another seed changes
-    for (const std::string& name : names) {
-      if (rounds > 0 && is_over()) break;
-      const double started = now();
-      const Finished finished = run_catch({quoted(name)}, settings.seed + rounds);
-      if (finished.status != 0) {
-        std::printf("%s\nfailed with seed %llu: %s\n", finished.output.c_str(),
-                    static_cast<unsigned long long>(settings.seed + rounds), name.c_str());
-        return 1;
-      }
-      Tally& tally = tallies[name];
-      tally.seconds += now() - started;
-      ++tally.runs;
-      tally.cases += cases_in(finished.output);
-      cases += cases_in(finished.output);
-      if (finished.output.find("OK, passed") != std::string::npos ||
-          finished.output.find("NATTEN_SIM_SEED") != std::string::npos)
-        random.push_back(name);
+  for (auto chosen = next(); chosen; chosen = next()) {
+    const std::string& name = *chosen;
+    Tally& tally = tallies[name];
+    const double started = now();
+    const Finished finished = run_catch({quoted(name)}, settings.seed + runs, cases_to_run(tally));
+    if (finished.status != 0) {
+      std::printf("%s\nfailed with seed %llu: %s\n", finished.output.c_str(),
+                  static_cast<unsigned long long>(settings.seed + runs), name.c_str());
+      return 1;
     }
-    names = random;
-    ++rounds;
+    tally.seconds += now() - started;
+    tally.cases += cases_in(finished.output);
+    cases += cases_in(finished.output);
+    const bool random = finished.output.find("OK, passed") != std::string::npos ||
+                        finished.output.find("NATTEN_SIM_SEED") != std::string::npos;
+    if (runs < names.size() && random) again.push_back(name);
+    ++runs;
   }
-  print_table(all, tallies);
+  print_table(names, tallies);
   const double seconds = now() - begin;
-  std::printf("%lld cases in %.0f s (%.0f/s), %llu rounds, none failed\n", static_cast<long long>(cases), seconds,
-              static_cast<double>(cases) / seconds, static_cast<unsigned long long>(rounds));
+  std::printf("%lld cases in %.0f s (%.0f/s), %llu runs, none failed\n", static_cast<long long>(cases),
+              seconds, static_cast<double>(cases) / seconds, static_cast<unsigned long long>(runs));
   return 0;
 }
