@@ -60,7 +60,7 @@ for name in reuse scatter forward schedules backward natten; do
 done
 heads_of data/recordings/nvidia-h200-sdpa.json 2 | seed sdpa_recording sdpa
 heads_of data/recordings/nvidia-h200-sdpa-times.json 2 | seed recording sdpa-times
-for name in reuse gna natten msda; do seed suite $name <data/suites/$name.json; done
+for name in reuse gna natten msda; do heads_of data/suites/$name.json 2 | seed suite $name; done
 seed ncu_csv report <tests/golden/ncu/attention-h200.ncu-rep
 find tests -name '*ncu*.csv' | sort | while read -r file; do head -c 4000 "$file" | seed ncu_csv "$(basename "$file" .csv)"; done
 printf '%s\n' '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"' \
