@@ -193,7 +193,6 @@ class FrontBuilder {
       point.stride_product = before * option.stride;
       add_strides(tuple, axis + 1, {cost[0] * option.cost[0], cost[1] * option.cost[1]}, point);
     }
-    point.stride_product = before;
   }
 
   void settle_batch(std::vector<RankedPoint>& front) {

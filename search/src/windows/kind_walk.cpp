@@ -66,9 +66,9 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
     masked_us_[pass] = timed_.passes[pass].costs.masked_tile_us[rank - 1];
   for (const Kinds* kinds : axes) {
-    std::vector<PerPass<double>> behind(kinds->size(), {kNoLimitMs, kNoLimitMs});
+    std::vector<PerPass<double>> behind(kinds->size() + 1, {kNoLimitMs, kNoLimitMs});
     for (std::size_t i = kinds->size(); i-- > 0;) {
-      if (i + 1 < behind.size()) behind[i] = behind[i + 1];
+      behind[i] = behind[i + 1];
       for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
         behind[i][pass] = std::min(behind[i][pass], static_cast<double>((*kinds)[i].work[pass].visited));
     }
@@ -234,7 +234,6 @@ void KindWalk::choose(std::size_t axis, std::int64_t attended, const Unevenness&
     point.stride_product = strides * member->stride;
     choose(axis + 1, attended * member->attended, with, point, wanted);
   }
-  point.stride_product = strides;
 }
 
 }  // namespace natten_sim

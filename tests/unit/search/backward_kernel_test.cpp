@@ -48,6 +48,9 @@ TEST_CASE("chains of one or two tasks pay for their draw, in the mean over all c
   const BlockMask mask = window_mask({512, 512, 128, 128}, {std::nullopt, 0});
   CHECK(chain_costs(set, tasks, mask, Dispatch::kDynamic).prologue == Approx(2 + 1.2 * 2 / 4));
   CHECK(chain_costs(set, tasks, mask, Dispatch::kStatic).prologue == 2);
+  // One KV tile with one task, a draw of 1: the only chain is brief.
+  tasks.draw_us = 1;
+  CHECK(chain_costs(set, tasks, {1, 1, {TileWork::kFull}}, Dispatch::kDynamic).prologue == 2 + 1);
 }
 
 /// Q, dO and the fp32 dQ of one head: 128 * (2 * 2 + 4) = 1,024 bytes a token.

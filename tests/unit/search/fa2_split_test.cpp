@@ -1,4 +1,6 @@
 // FlashAttention-2's split of dQ, and chains that take partly masked tiles first, by hand.
+#include <vector>
+
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/sim/schedules/schedule_dag.hpp>
@@ -77,6 +79,45 @@ TEST_CASE("partial tiles first makes an ascending order of a sliding window wait
     return makespan_of(plan_backward(schedule_algorithm("ascending"), request));
   };
   CHECK(makespan(TileWalk::kPartialFirst) > makespan(TileWalk::kInOrder));
+}
+
+TEST_CASE("fa2-split counts an epilogue a KV tile when it looks for the worker that is free first") {
+  // Three KV tiles with 1, 3 and 1 tasks of 1, and an epilogue of 2 behind each; two CTAs a head: KV tiles 0
+  // and 2 take 3 + 3, KV tile 1 takes 5. The fourth CTA goes behind the second.
+  ScheduleRequest request = request_of(3, 3, 2, 3, 1, 0);
+  request.problem.mask.work = {TileWork::kFull, TileWork::kFull, TileWork::kFull,  //
+                               TileWork::kNone, TileWork::kFull, TileWork::kNone,  //
+                               TileWork::kNone, TileWork::kFull, TileWork::kNone};
+  request.costs.epilogue = 2;
+  const BackwardSchedule schedule =
+      plan_backward(schedule_algorithm("fa2-split"), request).phases.front().schedule;
+  std::vector<std::int32_t> kv_tiles;
+  for (const ScheduledChain& chain : schedule.chains) kv_tiles.push_back(chain.kv_tile);
+  CHECK(kv_tiles == std::vector<std::int32_t>{0, 2, 1, 0, 2, 1});
+  CHECK(schedule.worker == std::vector<std::int32_t>{0, 0, 1, 2, 2, 1});
+}
+
+TEST_CASE("fa2-split's sum is a launch of its own, dispatched as a grid whatever the first kernel is") {
+  ScheduleRequest request = request_of(2, 2, 2, 3, 1, 1);
+  for (const Dispatch dispatch : {Dispatch::kStatic, Dispatch::kDynamic}) {
+    request.dispatch = dispatch;
+    const SchedulePlan plan = plan_backward(schedule_algorithm("fa2-split"), request);
+    REQUIRE(plan.phases.size() == 2);
+    CHECK(plan.phases[1].schedule.dispatch == Dispatch::kDynamic);
+  }
+}
+
+TEST_CASE("fa2-split sums up to 2^27 buffers of dQ tiles") {
+  const ScheduleAlgorithm& algorithm = schedule_algorithm("fa2-split");
+  BackwardProblem problem;
+  problem.mask = {1 << 16, 1, std::vector<TileWork>(1 << 16, TileWork::kFull)};
+  problem.workers = 1 << 11;  // 2^11 splits of 2^16 tiles
+  CHECK_FALSE(algorithm.not_applicable(problem));
+  problem.workers += 1;
+  CHECK(algorithm.not_applicable(problem));
+  problem.workers = 1 << 12;
+  problem.heads = 2;  // 2^11 splits of 2^17 tiles
+  CHECK(algorithm.not_applicable(problem));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
@@ -78,6 +80,25 @@ TEST_CASE("a construction that never finishes is a deadlock as a value") {
   REQUIRE(std::holds_alternative<Deadlock>(outcome));
   CHECK(std::get<Deadlock>(outcome).text().starts_with("deadlock: chain (head 1, KV tile 1) waits"));
   CHECK_THROWS_AS(run_plan(plan), DeadlockError);
+}
+
+TEST_CASE("shift launches head by head, and all heads in one section with more KV than Q tiles") {
+  const auto chains = [](std::int32_t q_tiles, std::int32_t kv_tiles) {
+    ScheduleRequest request;
+    const auto cells = static_cast<std::size_t>(q_tiles) * static_cast<std::size_t>(kv_tiles);
+    request.problem.mask = {q_tiles, kv_tiles, std::vector<TileWork>(cells, TileWork::kFull)};
+    request.problem.heads = 2;
+    request.problem.workers = 2;
+    std::vector<std::pair<std::int32_t, std::int32_t>> order;
+    const SchedulePlan plan = plan_backward(schedule_algorithm("shift"), request);
+    for (const ScheduledChain& chain : plan.phases.front().schedule.chains)
+      order.emplace_back(chain.head, chain.kv_tile);
+    return order;
+  };
+  using Order = std::vector<std::pair<std::int32_t, std::int32_t>>;
+  CHECK(chains(2, 2) == Order{{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+  CHECK(chains(3, 2) == Order{{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+  CHECK(chains(1, 2) == Order{{0, 0}, {1, 0}, {0, 1}, {1, 1}});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
@@ -251,6 +252,68 @@ TEST_CASE("tiles divide evenly where they divide every dilation group of every a
       }
     }
   }
+}
+
+TEST_CASE("costs fit up to 2^63 - 1 pairs, those of both passes together") {
+  // 3e9 tokens that all attend, in tiles of one: 9e18 pairs. 2^63 is 9.22e18.
+  const auto one_window = [](std::int64_t length, SearchPhase phase) {
+    SearchSpace space = full_space({length});
+    space.window[0] = {length, length};
+    space.stride[0] = {1, 1};
+    space.phase = phase;
+    space.weights = {1, 1};
+    space.tiles = {{"", {{1}, {1}}, {{1}, {1}}}};
+    return search_best(space, {}, Objective::kWork, 1).candidates.size();
+  };
+  CHECK(one_window(3'000'000'000, SearchPhase::kForward) == 1);
+  CHECK_THROWS_AS(one_window(3'100'000'000, SearchPhase::kForward), Error);
+  CHECK(one_window(2'100'000'000, SearchPhase::kBoth) == 1);              // 8.82e18
+  CHECK_THROWS_AS(one_window(2'200'000'000, SearchPhase::kBoth), Error);  // 9.68e18
+}
+
+TEST_CASE("a ladder over both passes has a rung for each stride that shortens their time") {
+  // By enumeration: time is the sum of both passes' worst case, per dense tile, in equal weights.
+  SearchSpace space = full_space({12, 6});
+  space.window = {{7, 7}, {4, 4}};
+  space.stride = {{1, 7}, {1, 4}};
+  space.phase = SearchPhase::kBoth;
+  space.weights = {1, 1};
+  const TilePair forward{{3, 2}, {2, 2}}, backward{{2, 3}, {4, 2}};
+  space.tiles = {{"", forward, backward}};
+  struct Rung {
+    std::int64_t product;
+    Extents stride;
+    double time;
+  };
+  std::vector<Rung> rungs;
+  for (std::int64_t s0 = 1; s0 <= 7; ++s0) {
+    for (std::int64_t s1 = 1; s1 <= 4; ++s1) {
+      const NeighborhoodMask mask = make_mask(space.input, {7, 4}, {s0, s1}, {1, 1}, space.causal);
+      double time = 0;
+      for (const Walk walk : {Walk::kForward, Walk::kBackward}) {
+        const TileCount count =
+            walk_tiles({.mask = mask, .tiles = walk == Walk::kForward ? forward : backward, .walk = walk});
+        time += static_cast<double>(count.walked_tiles() * count.max_tiles_per_walked_tile) /
+                static_cast<double>(count.dense_tiles);
+      }
+      rungs.push_back({s0 * s1, {s0, s1}, time});
+    }
+  }
+  std::sort(rungs.begin(), rungs.end(), [](const Rung& a, const Rung& b) {
+    return std::tie(a.product, a.time, a.stride) < std::tie(b.product, b.time, b.stride);
+  });
+  std::vector<Extents> wanted;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Rung& rung : rungs) {
+    if (rung.time > least * (1 - 1e-12)) continue;
+    least = rung.time;
+    wanted.push_back(rung.stride);
+  }
+  std::vector<Extents> found;
+  for (const Candidate& candidate : stride_ladder(space, {}).candidates)
+    found.push_back(stride_of(candidate.mask));
+  CHECK(wanted.size() >= 3);
+  CHECK(found == wanted);
 }
 
 }  // namespace

@@ -178,7 +178,6 @@ class BestSearch {
     for (const bool own_launch : {false, true}) {
       if ((own_launch && !request_.launch) || proven()) return;  // the same again
       ScheduleRequest named = request_;
-      named.progress = {};
       named.dispatch = dispatch;
       if (own_launch) named.launch.reset();
       PlanOutcome outcome = attempt_plan(algorithm, named);

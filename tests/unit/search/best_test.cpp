@@ -1,0 +1,75 @@
+// How long the search for a schedule goes on by itself, and what it tries before.
+#include <cstdint>
+#include <variant>
+
+#include <natten_sim/core/random_bits.hpp>
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+using namespace natten_sim;
+
+BlockMask causal_mask(std::int32_t tiles) {
+  BlockMask mask{tiles, tiles, {}};
+  for (std::int32_t q = 0; q < tiles; ++q) {
+    for (std::int32_t kv = 0; kv < tiles; ++kv)
+      mask.work.push_back(kv <= q ? TileWork::kFull : TileWork::kNone);
+  }
+  return mask;
+}
+
+/// Iterations that a search does by itself: the share of one, which it reports before its second.
+double default_effort(std::int32_t tiles, std::int32_t heads) {
+  ScheduleRequest request;
+  request.problem.mask = causal_mask(tiles);
+  request.problem.heads = heads;
+  request.problem.workers = 17;
+  request.costs = {.compute = 5, .reduce = 5, .handoff = 9};
+  struct Enough {
+    double share;
+  };
+  request.progress = [](double share) {
+    if (share > 0) throw Enough{share};
+  };
+  try {
+    (void)run_plan(plan_backward(schedule_algorithm("best"), request));
+  } catch (const Enough& enough) {
+    return 1 / enough.share;
+  }
+  return 0;
+}
+
+TEST_CASE("a search does 2^22 iterations over its tasks, 2000 at most") {
+  CHECK(default_effort(11, 3) == Approx(2000));              // 3 * 66 tasks
+  CHECK(default_effort(66, 1) == Approx((1 << 22) / 2211));  // 66 * 67 / 2 tasks
+}
+
+TEST_CASE("asked for dynamic dispatch, a search tries the named schedules in it") {
+  // 40 random problems, of which some are solved best by a named schedule that is dispatched dynamically.
+  RandomSequence random(7);
+  for (int i = 0; i < 40; ++i) {
+    ScheduleRequest request;
+    request.problem.mask = causal_mask(11);
+    request.effort = 0;
+    request.dispatch = Dispatch::kDynamic;
+    request.problem.workers = 2 + static_cast<std::int32_t>(random.below(12));
+    request.problem.heads = 1 + static_cast<std::int32_t>(random.below(4));
+    request.costs = {.compute = 1. + static_cast<double>(random.below(5)),
+                     .reduce = 1. + static_cast<double>(random.below(5)),
+                     .handoff = static_cast<double>(random.below(9))};
+    const double best = run_plan(plan_backward(schedule_algorithm("best"), request)).makespan;
+    for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
+      if (!algorithm->ordered || algorithm->searches) continue;
+      const PlanOutcome outcome = attempt_plan(*algorithm, request);
+      const auto* plan = std::get_if<SchedulePlan>(&outcome);
+      if (plan == nullptr || plan->phases.size() != 1) continue;
+      const auto run = attempt_run(*plan);
+      INFO(algorithm->name << ", problem " << i);
+      if (const auto* finished = std::get_if<PlanRun>(&run)) CHECK(best <= finished->makespan);
+    }
+  }
+}
+
+}  // namespace
