@@ -50,6 +50,14 @@ TEST_CASE("a space is refused by the range that is at fault, and its ends are ac
   };
   CHECK(refusal([](S&, C&) {}).empty());
   const std::string ten = "LO:HI with 1 <= LO <= HI <= 10";
+  for (const char* parameter : {"causal", "dilation", "window", "stride"}) {
+    CHECK(refusal([&](S& s, C&) {
+            if (parameter == std::string("causal")) s.causal = {};
+            if (parameter == std::string("dilation")) s.dilation = {};
+            if (parameter == std::string("window")) s.window = {};
+            if (parameter == std::string("stride")) s.stride = {};
+          }) == sentence(parameter, "0 values", "2 values, one for each axis of the input"));
+  }
   CHECK(refusal([](S& s, C&) { s.window[0] = {0, 4}; }) == sentence("window", "0:4 on axis 0", ten));
   CHECK(refusal([](S& s, C&) { s.window[0] = {5, 4}; }) == sentence("window", "5:4 on axis 0", ten));
   CHECK(refusal([](S& s, C&) { s.window[0] = {1, 11}; }) == sentence("window", "1:11 on axis 0", ten));
