@@ -36,7 +36,8 @@ Options<study::AdviseQuestion> advise_question_rows() {
   rows.add(
       "--speedup", &Question::speedup,
       {.value = "X",
-       .help = "Instead: as little sparsity as makes attention X times faster than dense, copies included",
+       .help = "Instead: as little sparsity as makes attention X times faster than dense, copies included. All windows "
+               "are searched once for each sparsity that is tried, which may take over a second",
        .interval = {1, 1000},
        .accepted = "a factor above 1, at most 1000",
        .echo = Echo::kWhenSet,

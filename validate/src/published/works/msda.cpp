@@ -303,7 +303,9 @@ PublishedWork msda() {
           .title = "atomics and deformable attention",
           .source = "Efficient Multi-Scale Deformable Attention on GPUs, under review",
           .position = 40,
-          .reproduce = reproduce_msda};
+          .reproduce = reproduce_msda,
+          .effort = "over 35 million samples of 18 kernels are read, each with its four corners, through the L2 of "
+                    "four GPUs"};
 }
 
 }  // namespace natten_sim::validate::works
