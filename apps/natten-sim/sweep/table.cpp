@@ -14,7 +14,6 @@
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/draw/curve.hpp>
 #include <natten_sim/report/json.hpp>
-#include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::cli {
 namespace {
@@ -114,10 +113,9 @@ std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
   const auto refused =
       std::count_if(rows.begin(), rows.end(), [](const Json& row) { return !row.at("error").is_null(); });
   const std::string answered =
-      refused > 0        ? fmt::format("{} of {} were refused: see the column error", refused,
-                                       report::counted(std::ssize(rows), "point"))
-      : rows.size() == 1 ? "the point was answered"
-                         : fmt::format("all {} points were answered", rows.size());
+      rows.size() == 1 ? refused > 0 ? "the point was refused: see the column error" : "the point was answered"
+      : refused > 0    ? fmt::format("{} of {} points were refused: see the column error", refused, rows.size())
+                       : fmt::format("all {} points were answered", rows.size());
   if (!y) return "In short: " + answered + ".";
   if (refused == std::ssize(rows)) return "In short: " + answered + ".";
   const std::string column = checked_column("y", y, "", rows, true);

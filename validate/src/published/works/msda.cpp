@@ -304,8 +304,8 @@ PublishedWork msda() {
           .source = "Efficient Multi-Scale Deformable Attention on GPUs, under review",
           .position = 40,
           .reproduce = reproduce_msda,
-          .effort = "over 35 million samples of 18 kernels are read, each with its four corners, through the L2 of "
-                    "four GPUs"};
+          .effort = "over 35 million samples of 18 runs are read, each with its four corners, through four simulated "
+                    "L2 caches"};
 }
 
 }  // namespace natten_sim::validate::works
