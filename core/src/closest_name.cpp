@@ -74,7 +74,8 @@ std::string closest_name(std::string_view name, std::span<const std::string> nam
   for (const std::string& candidate : names) {
     const std::string known = spelled(candidate);
     if (!agrees_in_numbers(asked, known)) continue;
-    const bool prefix = asked != known && beginning.size() >= 2 && without_marks(known).starts_with(beginning);
+    const bool prefix =
+        asked != known && beginning.size() >= 2 && without_marks(known).starts_with(beginning);
     const std::size_t distance = prefix ? 1 : edit_distance(asked, known);
     if (distance < best_distance) {
       best = candidate;

@@ -31,8 +31,9 @@ std::optional<std::int64_t> whole_number(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   constexpr double kMostExact = 9007199254740992;  // 2^53
-  if (error != std::errc() || end != text.data() + text.size() || text.find_first_of("e.E") == std::string::npos ||
-      std::abs(value) > kMostExact || std::trunc(value) != value)
+  if (error != std::errc() || end != text.data() + text.size() ||
+      text.find_first_of("e.E") == std::string::npos || std::abs(value) > kMostExact ||
+      std::trunc(value) != value)
     return std::nullopt;
   return static_cast<std::int64_t>(value);
 }
@@ -60,9 +61,9 @@ std::int64_t parse_integer(const std::string& parameter, const std::string& text
     const std::optional<std::int64_t> meant = whole_number(text);  // as 1e6
     throw InvalidParameter(parameter, "'" + text + "'",
                            "integers in " + std::to_string(lo) + ".." + std::to_string(hi),
-                           meant  ? std::to_string(std::clamp(*meant, lo, hi))
+                           meant    ? std::to_string(std::clamp(*meant, lo, hi))
                            : number ? std::to_string(low ? lo : hi)
-                                  : "");
+                                    : "");
   }
   return value;
 }

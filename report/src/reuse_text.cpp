@@ -53,8 +53,7 @@ std::vector<std::string> attention_parts(const AttentionSubject& subject) {
       causal_text(subject.causal))};
   if (subject.window && sweep == nullptr) parts.push_back("window " + to_string(*subject.window));
   parts.push_back(
-      fmt::format("{} of head dim {}{}",
-                  counted(subject.heads, "head"), subject.head_dim,
+      fmt::format("{} of head dim {}{}", counted(subject.heads, "head"), subject.head_dim,
                   *subject.dim_value == subject.head_dim ? "" : fmt::format(" (V {})", *subject.dim_value)));
   parts.push_back(fmt::format("batch {}", subject.batch));
   parts.emplace_back(to_string(subject.dtype));

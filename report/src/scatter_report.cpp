@@ -125,10 +125,10 @@ std::string scatter_text(const study::ScatterAnswer& answer) {
   const study::ScatterQuestion& question = answer.question;
   const ScatterLoad& load = answer.cost.load;
   const ContentionPrediction& p = answer.cost.prediction;
-  std::string text =
-      fmt::format("{} of {} x {} into {}, {}\n{} on {}: {} ({})\n\n", counted(load.updates, "update"),
-                  load.width, to_string(load.type), counted(question.rows, "row"), study::name_of(question.source),
-                  question.construct, question.device, to_string(load.path), instruction_name(answer.cost));
+  std::string text = fmt::format(
+      "{} of {} x {} into {}, {}\n{} on {}: {} ({})\n\n", counted(load.updates, "update"), load.width,
+      to_string(load.type), counted(question.rows, "row"), study::name_of(question.source),
+      question.construct, question.device, to_string(load.path), instruction_name(answer.cost));
   text += bounds_text(p);
   if (answer.calibration)
     text +=

@@ -195,8 +195,9 @@ std::string schedule_svg(const std::string& name, const FinishedSchedule& finish
   draw::Gantt gantt = gantt_of(finished, room ? ShowWaits::kYes : ShowWaits::kNo);
   gantt.heading.title =
       fmt::format("Backward schedule {}: makespan {} units", name, short_number(finished.run.makespan));
-  gantt.heading.subtitle = fmt::format("{} Q x {} KV tiles, {}, {}", problem.mask.q_tiles, problem.mask.kv_tiles,
-                                       counted(problem.heads, "head"), counted(problem.workers, "worker"));
+  gantt.heading.subtitle =
+      fmt::format("{} Q x {} KV tiles, {}, {}", problem.mask.q_tiles, problem.mask.kv_tiles,
+                  counted(problem.heads, "head"), counted(problem.workers, "worker"));
   if (recorded == nullptr) return draw::render(gantt).svg;
   gantt.heading.title += ", simulated";
   draw::Gantt below = gantt_of(*recorded, ShowWaits::kNo);

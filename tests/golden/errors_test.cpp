@@ -19,7 +19,8 @@ TEST_CASE("bad input names parameter, value and accepted range") {
   check_refused("count -i 64 64 -w 16" + tiles, {"window", "2 values"});
   check_refused("count -i 64 64 -w 16 16" + tiles, {"q_tile", "2 values"});
   check_refused("count -i 64 -w 16 -s 1 1" + tiles, {"stride", "1 value"});
-  check_refused("count -i 64 64 -w 16 16 -c true false true --q-tile 8 8 --kv-tile 8 8", {"causal", "2 values"});
+  check_refused("count -i 64 64 -w 16 16 -c true false true --q-tile 8 8 --kv-tile 8 8",
+                {"causal", "2 values"});
   check_refused("count -i 64 -w 16 -c maybe" + tiles, {"causal", "maybe", "true"});
   check_refused("count -i 6.5 -w 1" + tiles, {"input", "6.5"});
   check_refused("count -i 64k -w 1" + tiles, {"input", "64k"});

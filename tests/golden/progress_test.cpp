@@ -197,7 +197,8 @@ TEST_CASE("on a terminal, the points of a sweep are counted as they are answered
 TEST_CASE("what takes seconds says why: in its help, and on a terminal before the first bar") {
   for (const char* reason : {"dash: over 500 backward schedules", "msda: over 35 million samples"}) {
     INFO(reason);
-    CHECK(shell_exit_code("COLUMNS=1000 $PROGRAM reproduce --help | grep -q '" + std::string(reason) + "'") == 0);
+    CHECK(shell_exit_code("COLUMNS=1000 $PROGRAM reproduce --help | grep -q '" + std::string(reason) + "'") ==
+          0);
   }
   OnTerminal program("reproduce all");
   std::string text;

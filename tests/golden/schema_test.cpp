@@ -99,7 +99,8 @@ TEST_CASE(
         R"({"command": "count", "options": {"output": "file"}})",
         R"({"command": "count", "options": {"csv": true}})",
         R"({"command": "count", "options": {"backprop": "yes"}})",
-        R"({"command": "count", "options": {"preset": 5}})", R"({"command": "advise", "options": {"preset": true}})",
+        R"({"command": "count", "options": {"preset": 5}})",
+        R"({"command": "advise", "options": {"preset": true}})",
         R"({"command": "count", "options": {"input": [64], "heads": [1, 2]}})",
         R"({"command": "count", "options": {"input": []}})",
         R"({"command": "schedule", "options": {"algorithm": "sptt"}})", R"([])"}) {

@@ -144,16 +144,19 @@ TEST_CASE("shares above 1 are per cent, in options, files, requests and sweeps")
   for (const char* same : {"90:92", "90%:92%", "90:92%", "0.9 0.92", "90 92"})
     CHECK(result_of(std::string("search -i 64 64 --top 2 --sparsity ") + same) == range);
   for (const char* same : {"[0.9, 0.92]", "[90, 92]", R"("90:92")"})
-    CHECK(json_of_request(std::string(R"({"command": "search", "options": {"input": [64, 64], "top": 2, "sparsity": )") +
-                          same + "}}") == range);
+    CHECK(json_of_request(
+              std::string(R"({"command": "search", "options": {"input": [64, 64], "top": 2, "sparsity": )") +
+              same + "}}") == range);
   const std::string file = scratch_folder() + "/shares.toml";
   write_text(file, "sparsity = [0.9, 0.92]\n");
   CHECK(result_of("search -i 64 64 --top 2 --config " + file) == range);
-  CHECK(result_of("search -i 64 64 --top 2 --sparsity 0:92") == result_of("search -i 64 64 --top 2 --sparsity 0:0.92"));
+  CHECK(result_of("search -i 64 64 --top 2 --sparsity 0:92") ==
+        result_of("search -i 64 64 --top 2 --sparsity 0:0.92"));
 
   const Json most = result_of("advise --preset flux --device h200 --sparsity 0.9");
   CHECK(result_of("advise --preset flux --device h200 --sparsity 90") == most);
-  CHECK(json_of_request(R"({"command": "advise", "options": {"preset": "flux", "device": "h200", "sparsity": 90}})") ==
+  CHECK(json_of_request(
+            R"({"command": "advise", "options": {"preset": "flux", "device": "h200", "sparsity": 90}})") ==
         most);
   const Run swept = run("sweep advise --preset flux --device h200 --jsonl --quiet --over sparsity=90,0.9");
   const std::size_t line = swept.out.find('\n');
@@ -163,7 +166,8 @@ TEST_CASE("shares above 1 are per cent, in options, files, requests and sweeps")
 
 TEST_CASE("a range of shares of which one bound may be in per cent is refused, and so is what is above 100") {
   for (const char* doubtful : {"1:5", "0.5:90", "0.9:92%"})
-    check_refused(std::string("search -i 64 64 --sparsity ") + doubtful, {doubtful, "two fractions or two in per cent"});
+    check_refused(std::string("search -i 64 64 --sparsity ") + doubtful,
+                  {doubtful, "two fractions or two in per cent"});
   check_refused("search -i 64 64 --sparsity 90:101", {"0.9:0.92 or 90%:92%"});
   check_refused("search -i 64 64 --sparsity 92:90", {"LO <= HI"});
   check_refused("advise -i 64 64 --sparsity 101", {"sparsity"});
@@ -184,7 +188,8 @@ TEST_CASE("what is missing, or is one too many, is said in a sentence") {
   check_refused("count -i 64 --svg", {"--svg: its value is missing", "FILE"});
   check_refused("schedule --q-tiles 8 --algorithm spt shift", {"--algorithm: takes one value"});
   check_refused("atomics --updates 1e6", {"updates", "'1e6'", "nearest valid value is 1000000"});
-  check_refused("sweep --over window=8,16 count -i 64", {"'count'", "the subcommand and its options come before"});
+  check_refused("sweep --over window=8,16 count -i 64",
+                {"'count'", "the subcommand and its options come before"});
   check_refused("sweep count -i 64 --csv --over window=8,16", {"sweep prints CSV"});
   check_refused("schedule --q-tiles 8 --algorithm spt --emit-table -", {"'-'", "the path of a file"});
   const std::string picture = scratch_folder() + "/tiles.pdf";

@@ -137,23 +137,25 @@ namespace {
 
 /// What people call options that have another name here.
 constexpr std::pair<const char*, const char*> kOtherWords[] = {
-    {"--gpu", "--device"},     {"--card", "--device"},     {"--model", "--preset"},
-    {"--tokens", "--seqlen"},  {"--length", "--seqlen"},   {"--tokens", "--input"},
-    {"--length", "--input"},   {"--num-heads", "--heads"}, {"--batch", "--batch-size"},
-    {"--block-m", "--q-tile"}, {"--block-n", "--kv-tile"}, {"--window-size", "--window"},
-    {"--plot", "--svg"},       {"--out", "--output"},      {"--speedup", "--min-speedup"},
-    {"--resolution", "--input"}, {"--shape", "--input"},   {"--size", "--input"},
-    {"--sizes", "--input"},    {"--best", "--algorithm"},  {"--gantt", "--svg"},
-    {"--draw", "--svg"},       {"--png", "--svg"},         {"--pdf", "--svg"}};
+    {"--gpu", "--device"},       {"--card", "--device"},     {"--model", "--preset"},
+    {"--tokens", "--seqlen"},    {"--length", "--seqlen"},   {"--tokens", "--input"},
+    {"--length", "--input"},     {"--num-heads", "--heads"}, {"--batch", "--batch-size"},
+    {"--block-m", "--q-tile"},   {"--block-n", "--kv-tile"}, {"--window-size", "--window"},
+    {"--plot", "--svg"},         {"--out", "--output"},      {"--speedup", "--min-speedup"},
+    {"--resolution", "--input"}, {"--shape", "--input"},     {"--size", "--input"},
+    {"--sizes", "--input"},      {"--best", "--algorithm"},  {"--gantt", "--svg"},
+    {"--draw", "--svg"},         {"--png", "--svg"},         {"--pdf", "--svg"}};
 
 /// What people type in the place of a subcommand.
 constexpr std::pair<const char*, const char*> kOtherCommands[] = {
-    {"presets", "list presets"}, {"models", "list presets"},   {"devices", "list devices"}, {"gpus", "list devices"},
-    {"kernels", "list kernels"}, {"backends", "list backends"}, {"tune", "advise"},          {"recommend", "advise"},
-    {"optimize", "search"},      {"time", "count"},             {"predict", "count"},        {"cache", "reuse"},
-    {"traffic", "reuse"},        {"profile", "explain"},        {"benchmark", "validate"},   {"bench", "validate"},
-    {"measure", "validate"},     {"compare", "diff"},           {"paper", "reproduce"},      {"papers", "reproduce"},
-    {"figures", "reproduce"},    {"batch", "serve"},            {"version", "--version"}};
+    {"presets", "list presets"}, {"models", "list presets"},  {"devices", "list devices"},
+    {"gpus", "list devices"},    {"kernels", "list kernels"}, {"backends", "list backends"},
+    {"tune", "advise"},          {"recommend", "advise"},     {"optimize", "search"},
+    {"time", "count"},           {"predict", "count"},        {"cache", "reuse"},
+    {"traffic", "reuse"},        {"profile", "explain"},      {"benchmark", "validate"},
+    {"bench", "validate"},       {"measure", "validate"},     {"compare", "diff"},
+    {"paper", "reproduce"},      {"papers", "reproduce"},     {"figures", "reproduce"},
+    {"batch", "serve"},          {"version", "--version"}};
 
 /// The one of `flags` that `typed` means; empty: none.
 std::string meant_option(const std::string& typed, const std::vector<std::string>& flags) {

@@ -57,8 +57,8 @@ std::string bash_script(const std::vector<Command>& commands) {
         flags += " " + flag;
       }
       if (const std::string names = proposals(option); !names.empty()) {
-        script += "        " + pattern + ") COMPREPLY=($(compgen -W '" + names +
-                  "' -- \"$word\")); return 0 ;;\n";
+        script +=
+            "        " + pattern + ") COMPREPLY=($(compgen -W '" + names + "' -- \"$word\")); return 0 ;;\n";
       } else if (option.value_name == "FILE") {
         script += "        " + pattern + ") COMPREPLY=($(compgen -f -- \"$word\")); return 0 ;;\n";
       }
@@ -74,11 +74,14 @@ std::string bash_script(const std::vector<Command>& commands) {
          "_natten_sim() {\n"
          "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-         "    words='" + names + " help --help --version'\n"
+         "    words='" +
+         names +
+         " help --help --version'\n"
          "  else\n"
          "    if _natten_sim_options \"${COMP_WORDS[1]}\"; then return; fi\n"
          "    case ${COMP_WORDS[1]} in\n"
-         "      help) words='" + names + "' ;;\n" +
+         "      help) words='" +
+         names + "' ;;\n" +
          (passing_on.empty()
               ? ""
               : "      " + passing_on +
@@ -170,7 +173,8 @@ std::string fish_script(const std::vector<Command>& commands) {
       script += prefix + " -a '" + names + "'\n";
   }
   script += "complete -c natten-sim -n __fish_use_subcommand -a help -d 'Options of a subcommand'\n";
-  script += "complete -c natten-sim -n '__fish_seen_subcommand_from help' -a '" + command_names(commands) + "'\n";
+  script +=
+      "complete -c natten-sim -n '__fish_seen_subcommand_from help' -a '" + command_names(commands) + "'\n";
   return script;
 }
 

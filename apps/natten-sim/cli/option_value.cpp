@@ -139,7 +139,8 @@ double OptionValue<double>::from_words(const std::string& name, const std::vecto
 }
 
 bool OptionValue<double>::from_number(double value, const About& about, double& out) {
-  const double number = is_share_interval(about.interval.lo, about.interval.hi) ? share_of_number(value) : value;
+  const double number =
+      is_share_interval(about.interval.lo, about.interval.hi) ? share_of_number(value) : value;
   if (!(number >= about.interval.lo && number <= about.interval.hi)) return false;
   out = number;
   return true;
@@ -329,7 +330,8 @@ std::vector<OtherSpelling> spellings_of(const std::string& flags, const About& a
     if (name == own) spellings.push_back({.flag = theirs, .bare = about.bare});
   }
   if (about.bare != nullptr) {
-    for (const std::string& flag : split_text(flags, ',')) spellings.push_back({.flag = flag, .bare = about.bare});
+    for (const std::string& flag : split_text(flags, ','))
+      spellings.push_back({.flag = flag, .bare = about.bare});
   }
   return spellings;
 }

@@ -325,8 +325,9 @@ inline constexpr bool kIsOptional<std::optional<T>> = true;
 /// Whether a value is a text, or several: nothing that JSON has a number or a boolean for.
 template <typename T>
 inline constexpr bool kIsText =
-    std::same_as<T, std::string> || std::same_as<T, std::vector<std::string>> || Named<T> ||
-    requires { OptionValue<T>::kIsText; };
+    std::same_as<T, std::string> || std::same_as<T, std::vector<std::string>> || Named<T> || requires {
+  OptionValue<T>::kIsText;
+};
 template <typename T>
 inline constexpr bool kIsText<std::optional<T>> = kIsText<T>;
 

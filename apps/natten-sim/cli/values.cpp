@@ -38,12 +38,14 @@ bool is_share_interval(double lo, double hi) { return lo == 0 && hi == 1; }
 double share_of_number(double value) { return value > 1 ? value / 100 : value; }
 
 double parse_share(const std::string& parameter, const std::string& text, const char* accepted) {
-  if (text.ends_with('%')) return parse_number(parameter, text.substr(0, text.size() - 1), 0, 100, accepted) / 100;
+  if (text.ends_with('%'))
+    return parse_number(parameter, text.substr(0, text.size() - 1), 0, 100, accepted) / 100;
   return share_of_number(parse_number(parameter, text, 0, 100, accepted));
 }
 
 SparsityRange parse_share_range(const std::string& parameter, const std::string& lo, const std::string& hi) {
-  constexpr const char* kAccepted = "LO:HI, such as 0.9:0.92 or 90%:92%, with 0 <= LO <= HI <= 1, both included";
+  constexpr const char* kAccepted =
+      "LO:HI, such as 0.9:0.92 or 90%:92%, with 0 <= LO <= HI <= 1, both included";
   const std::string text = lo + ":" + hi;
   const SparsityRange range{parse_share(parameter, lo, kAccepted), parse_share(parameter, hi, kAccepted)};
   // 1:5 may mean 1% to 5%, and 0.5:90 half a per cent; zero is the same in both.

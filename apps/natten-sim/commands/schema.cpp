@@ -129,9 +129,9 @@ int run_schema(const SchemaFlags& flags) {
 Command schema_command();
 Command schema_command() {
   Options<SchemaFlags> rows;
-  rows.positional("subcommand", &SchemaFlags::of,
-                  {.help = "A subcommand that has --json; serve: of its requests",
-                   .suggestions = names_of_schemas});
+  rows.positional(
+      "subcommand", &SchemaFlags::of,
+      {.help = "A subcommand that has --json; serve: of its requests", .suggestions = names_of_schemas});
   rows.add("--folder", &SchemaFlags::folder,
            {.value = "DIR", .help = "Write all schemas into DIR", .rules_out = {{"output", "subcommand"}}});
   rows.add("--output", &SchemaFlags::output,

@@ -114,7 +114,8 @@ std::int64_t refused_points(const SweepJournal& journal) {
 int run_sweep(const SweepFlags& flags) {
   for (const std::string& text : flags.over) {
     if (text.find('=') == std::string::npos)
-      throw InvalidParameter("over", "'" + text + "'", "NAME=VALUES; the subcommand and its options come before --over");
+      throw InvalidParameter("over", "'" + text + "'",
+                             "NAME=VALUES; the subcommand and its options come before --over");
   }
   const Invocation invocation = parse_invocation(flags.subcommand, commands());
   if (flags.over.empty())
@@ -150,8 +151,10 @@ int run_sweep(const SweepFlags& flags) {
 Options<SweepFlags> sweep_options() {
   using F = SweepFlags;
   Options<F> rows;
-  rows.positional("subcommand", &F::subcommand, {.help = "A subcommand and its options", .suggestions = [] { return names_with_json(commands()); }},
-                  1 << 16);
+  rows.positional(
+      "subcommand", &F::subcommand,
+      {.help = "A subcommand and its options", .suggestions = [] { return names_with_json(commands()); }},
+      1 << 16);
   rows.add("--over", &F::over,
            {.value = "NAME=VALUES",
             .help = "LO:HI:STEP, LO:HI:xFACTOR, or VALUE,VALUE,..; several options: all combinations"});

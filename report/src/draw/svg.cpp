@@ -130,7 +130,8 @@ void Document::symbol(Symbol symbol, double x, double y, double radius, const St
            tooltip);
       return;
     case Symbol::kPlus:
-      path(move_to(x - 1.2 * r, y) + line_to(x + 1.2 * r, y) + move_to(x, y - 1.2 * r) + line_to(x, y + 1.2 * r),
+      path(move_to(x - 1.2 * r, y) + line_to(x + 1.2 * r, y) + move_to(x, y - 1.2 * r) +
+               line_to(x, y + 1.2 * r),
            as_stroke(style), tooltip);
       return;
     case Symbol::kBowTie:

@@ -149,7 +149,8 @@ std::string checks_text(const std::vector<CheckedPoint>& checks) {
     }
   }
   return text_table(table, LastColumn::kLeft) + fmt::format("\n{} checked, {} wrong, {} not run\n",
-                                                            counted(ran, "point"), count_wrong(checks), checks.size() - ran);
+                                                            counted(ran, "point"), count_wrong(checks),
+                                                            checks.size() - ran);
 }
 
 }  // namespace natten_sim::report

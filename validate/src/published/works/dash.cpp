@@ -213,7 +213,8 @@ PublishedWork dash() {
               "pull requests of github.com/Dao-AILab/flash-attention",
           .position = 20,
           .reproduce = reproduce_dash,
-          .effort = "over 500 backward schedules are simulated event by event, most of them to repeat three fits"};
+          .effort =
+              "over 500 backward schedules are simulated event by event, most of them to repeat three fits"};
 }
 
 }  // namespace natten_sim::validate::works

@@ -56,7 +56,8 @@ struct TextStyle {
 /// Where a text's letters are, by the estimate of text_width; (x, y) is on the base line.
 [[nodiscard]] Box text_box(double x, double y, std::string_view text, const TextStyle& style);
 
-/// Shapes of marks, a second way besides colour to tell series apart: as many as there are colours of categories.
+/// Shapes of marks, a second way besides colour to tell series apart: as many as there are colours of
+/// categories.
 enum class Symbol { kCircle, kSquare, kTriangle, kDiamond, kCross, kDownTriangle, kPlus, kBowTie };
 inline constexpr std::size_t kSymbols = 8;
 
