@@ -47,8 +47,8 @@ def svg_sheet(pictures, dark, deuteranopia):
     for path in pictures:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        if dark:  # such converters know no preference
-            text = text.replace("@media (prefers-color-scheme:dark)", "@media all")
+        if dark:  # such converters pass over the rules of a preference
+            text = re.sub(r"@media \(prefers-color-scheme:dark\)\{\n(.*?\n)\}\n", r"\1", text, flags=re.DOTALL)
         width, height = (float(re.search(rf'<svg[^>]* {side}="([0-9.]+)"', text).group(1)) for side in ("width", "height"))
         scale = min(1.0, column / width)
         at = heights.index(min(heights))

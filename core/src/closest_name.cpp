@@ -24,21 +24,58 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return distance[a.size()][b.size()];
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
+/// In lower case, without the dashes of an option.
+std::string spelled(std::string_view text) {
+  std::string lower(text.substr(std::min(text.find_first_not_of('-'), text.size())));
   for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return lower;
+}
+
+/// Letters and digits alone: "wan 2.1" and "wan2-1" are one.
+std::string without_marks(std::string text) {
+  std::erase_if(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
+  return text;
+}
+
+/// "wan2-1-14b" has 2, 1 and 14.
+std::vector<std::string_view> numbers_in(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  std::vector<std::string_view> numbers;
+  for (std::size_t begin = text.find_first_of(kDigits); begin != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_not_of(kDigits, begin), text.size());
+    numbers.push_back(text.substr(begin, end - begin));
+    begin = text.find_first_of(kDigits, end);
+  }
+  return numbers;
+}
+
+/// Or one in which digits changed places.
+bool is_same_number(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin());
+}
+
+/// Whether `known` has all numbers of `asked`, in order. Another number is another thing: a B300 is no B200.
+bool agrees_in_numbers(std::string_view asked, std::string_view known) {
+  const std::vector<std::string_view> wanted = numbers_in(asked);
+  const std::vector<std::string_view> found = numbers_in(known);
+  std::size_t at = 0;
+  for (const std::string_view number : found) {
+    if (at < wanted.size() && is_same_number(wanted[at], number)) ++at;
+  }
+  return at == wanted.size();
 }
 
 }  // namespace
 
 std::string closest_name(std::string_view name, std::span<const std::string> names) {
   std::string best;
-  const std::string asked = lower_case(name);
-  std::size_t best_distance = (name.size() + 2) / 3 + 1;
+  const std::string asked = spelled(name), beginning = without_marks(asked);
+  std::size_t best_distance = std::max<std::size_t>(asked.size() / 3, 1) + 1;
   for (const std::string& candidate : names) {
-    const std::string known = lower_case(candidate);
-    const bool prefix = asked != known && asked.size() >= 2 && known.starts_with(asked);
+    const std::string known = spelled(candidate);
+    if (!agrees_in_numbers(asked, known)) continue;
+    const bool prefix =
+        asked != known && beginning.size() >= 2 && without_marks(known).starts_with(beginning);
     const std::size_t distance = prefix ? 1 : edit_distance(asked, known);
     if (distance < best_distance) {
       best = candidate;

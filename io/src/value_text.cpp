@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <optional>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/value_text.hpp>
@@ -24,6 +26,18 @@ std::vector<std::string> value_words(const std::string& parameter, const std::ve
   return words;
 }
 
+/// A number with an exponent or a fraction of zeros, where it is whole.
+std::optional<std::int64_t> whole_number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  constexpr double kMostExact = 9007199254740992;  // 2^53
+  if (error != std::errc() || end != text.data() + text.size() ||
+      text.find_first_of("e.E") == std::string::npos || std::abs(value) > kMostExact ||
+      std::trunc(value) != value)
+    return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
 }  // namespace
 
 std::vector<std::string> split_text(const std::string& text, char separator) {
@@ -44,9 +58,12 @@ std::int64_t parse_integer(const std::string& parameter, const std::string& text
   if (!whole || value < lo || value > hi) {
     const bool number = whole || error == std::errc::result_out_of_range;
     const bool low = whole ? value < lo : text.starts_with('-');
+    const std::optional<std::int64_t> meant = whole_number(text);  // as 1e6
     throw InvalidParameter(parameter, "'" + text + "'",
                            "integers in " + std::to_string(lo) + ".." + std::to_string(hi),
-                           number ? std::to_string(low ? lo : hi) : "");
+                           meant    ? std::to_string(std::clamp(*meant, lo, hi))
+                           : number ? std::to_string(low ? lo : hi)
+                                    : "");
   }
   return value;
 }

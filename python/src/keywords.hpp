@@ -17,10 +17,17 @@ namespace natten_sim::python {
 
 /// What NATTEN, PyTorch and Triton call some keywords.
 inline constexpr std::pair<const char*, const char*> kOtherNames[] = {
-    {"kernel_size", "window"},   {"window_size", "window"}, {"is_causal", "causal"},   {"dim", "head_dim"},
-    {"q_tile_shape", "q_tile"},  {"BLOCK_M", "q_tile"},     {"BLOCK_N", "kv_tile"},    {"kv_tile_shape", "kv_tile"},
-    {"num_heads", "heads"},      {"batch", "batch_size"},   {"input_size", "input"},   {"tokens", "seqlen"},
-    {"seqlen", "seqlen_q"},      {"layout", "input"},       {"gpu", "device"},         {"model", "preset"}};
+    {"kernel_size", "window"},  {"window_size", "window"},
+    {"is_causal", "causal"},    {"dim", "head_dim"},
+    {"q_tile_shape", "q_tile"}, {"BLOCK_M", "q_tile"},
+    {"BLOCK_N", "kv_tile"},     {"kv_tile_shape", "kv_tile"},
+    {"num_heads", "heads"},     {"batch", "batch_size"},
+    {"input_size", "input"},    {"tokens", "seqlen"},
+    {"seqlen", "seqlen_q"},     {"layout", "input"},
+    {"gpu", "device"},          {"model", "preset"},
+    {"shape", "input"},         {"causal", "mask"},
+    {"is_causal", "mask"},      {"size", "input"},
+    {"speedup", "min_speedup"}};
 
 /// Whether `input` of to_dict() shows a member.
 enum class Echo {

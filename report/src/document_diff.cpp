@@ -186,7 +186,7 @@ std::string diff_text(const DocumentDiff& diff, const DiffRules& rules) {
   std::string text = table.size() > 1 ? text_table(table, LastColumn::kRight) + "\n" : "";
   const std::string tolerance =
       rules.tolerance > 0 ? fmt::format(" by more than {:g}%", rules.tolerance * 100) : std::string();
-  text += fmt::format("{} of {} values {}{}.", diff.beyond(), diff.values,
+  text += fmt::format("{} of {} {}{}.", diff.beyond(), counted(diff.values, "value"),
                       diff.beyond() == 1 ? "differs" : "differ", tolerance);
   const auto within = static_cast<std::int64_t>(diff.differences.size()) - diff.beyond();
   if (within > 0) text += fmt::format(" {} more by less.", within);

@@ -72,8 +72,8 @@ std::string kernel_schedule_csv(const KernelScheduleAnswer& answer) {
 
 std::string kernel_schedule_text(const KernelScheduleAnswer& answer) {
   std::vector<std::vector<std::string>> rows = {
-      {"kernel", fmt::format("{} ({}), tiles {}x{} (Q x KV), {} workers", answer.kernel->name,
-                             answer.kernel->title, answer.tiles.q, answer.tiles.kv, answer.workers)},
+      {"kernel", fmt::format("{} ({}), tiles {}x{} (Q x KV), {}", answer.kernel->name, answer.kernel->title,
+                             answer.tiles.q, answer.tiles.kv, counted(answer.workers, "worker"))},
       {"deterministic", run_text(answer.deterministic, answer.ordered)},
       {"unordered", run_text(answer.not_deterministic, answer.unordered)}};
   if (answer.ratio)

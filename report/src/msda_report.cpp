@@ -28,10 +28,11 @@ Json order_fields(const study::MsdaPass& pass) {
 std::string heading_text(const study::MsdaQuestion& question, QueryOrder order) {
   const MsdaConfig& config = question.config;
   return fmt::format(
-      "{}: {} images {}x{}, {} pixels in {} levels, {} queries, {} heads x {} points\n{} pass, {} tiling, {} "
+      "{}: {} {}x{}, {} in {}, {} queries, {} x {}\n{} pass, {} tiling, {} "
       "on {}, {} order\n\n",
-      config.name, config.batch, config.height, config.width, grouped(pixels_per_image(config)),
-      config.levels(), grouped(queries_per_image(config)), config.heads, config.points,
+      config.name, counted(config.batch, "image"), config.height, config.width,
+      counted(pixels_per_image(config), "pixel"), counted(config.levels(), "level"),
+      grouped(queries_per_image(config)), counted(config.heads, "head"), counted(config.points, "point"),
       to_string(question.phase), to_string(question.tiling), to_string(*question.dtype), question.device,
       to_string(order));
 }

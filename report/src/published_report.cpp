@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/published_report.hpp>
+#include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -76,7 +77,7 @@ std::size_t count_judged(const std::vector<PublishedRow>& rows) {
 
 std::string published_summary(const std::vector<PublishedRow>& rows) {
   const std::size_t constant = count_by_construction(rows), judged = count_judged(rows);
-  std::string text = fmt::format("{} figures, {} out of tolerance", judged, count_outside(rows));
+  std::string text = fmt::format("{}, {} out of tolerance", counted(judged, "figure"), count_outside(rows));
   if (constant > 0)
     text += fmt::format("; {} more agree by construction: ours is a constant there", constant);
   if (judged + constant < rows.size())

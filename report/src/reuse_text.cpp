@@ -53,8 +53,7 @@ std::vector<std::string> attention_parts(const AttentionSubject& subject) {
       causal_text(subject.causal))};
   if (subject.window && sweep == nullptr) parts.push_back("window " + to_string(*subject.window));
   parts.push_back(
-      fmt::format("{} of head dim {}{}",
-                  subject.heads == 1 ? "1 head" : fmt::format("{} heads", subject.heads), subject.head_dim,
+      fmt::format("{} of head dim {}{}", counted(subject.heads, "head"), subject.head_dim,
                   *subject.dim_value == subject.head_dim ? "" : fmt::format(" (V {})", *subject.dim_value)));
   parts.push_back(fmt::format("batch {}", subject.batch));
   parts.emplace_back(to_string(subject.dtype));
@@ -69,15 +68,16 @@ std::string cache_line(const ReuseAnswer& answer) {
                                   : std::string("   capacity unknown");
   const auto* replay = std::get_if<study::LruReplay>(&*question.method);
   const auto* sets = replay ? std::get_if<study::SetAssociative>(&replay->cache) : nullptr;
-  if (sets != nullptr) text += fmt::format(", {} ways", sets->ways);
+  if (sets != nullptr) text += ", " + counted(sets->ways, "way");
   return text + fmt::format("   sector {} B\n", *question.sector_bytes);
 }
 
 std::string head_lines(const ReuseAnswer& answer) {
   std::string text = joined(reuse_subject(answer), "   ");
   if (const auto* subject = std::get_if<AttentionSubject>(&answer.question.subject)) {
-    text += fmt::format("\nQ tile {}   KV tile {}   {} schedule   {} workers", to_string(*subject->q_tile),
-                        to_string(*subject->kv_tile), to_string(*subject->schedule), *subject->workers);
+    text += fmt::format("\nQ tile {}   KV tile {}   {} schedule   {}", to_string(*subject->q_tile),
+                        to_string(*subject->kv_tile), to_string(*subject->schedule),
+                        counted(*subject->workers, "worker"));
   }
   text += fmt::format("   {}\n", to_string(study::fidelity_of(*answer.question.method)));
   return text + cache_line(answer) + "\n";
@@ -171,8 +171,8 @@ std::vector<std::string> reuse_subject(const ReuseAnswer& answer) {
   if (const auto* trace = std::get_if<study::TraceSubject>(&subject)) return {"trace " + trace->name};
   if (const auto* stream = std::get_if<study::StreamSubject>(&subject)) {
     return {fmt::format("stream of {} bytes", grouped(stream->bytes)),
-            fmt::format("{} passes", grouped(stream->passes)),
-            fmt::format("{} readers", grouped(*stream->workers))};
+            (stream->passes == 1 ? std::string("1 pass") : grouped(stream->passes) + " passes"),
+            counted(*stream->workers, "reader")};
   }
   return attention_parts(std::get<AttentionSubject>(subject));
 }

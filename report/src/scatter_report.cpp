@@ -125,10 +125,10 @@ std::string scatter_text(const study::ScatterAnswer& answer) {
   const study::ScatterQuestion& question = answer.question;
   const ScatterLoad& load = answer.cost.load;
   const ContentionPrediction& p = answer.cost.prediction;
-  std::string text =
-      fmt::format("{} updates of {} x {} into {} rows, {}\n{} on {}: {} ({})\n\n", grouped(load.updates),
-                  load.width, to_string(load.type), grouped(question.rows), study::name_of(question.source),
-                  question.construct, question.device, to_string(load.path), instruction_name(answer.cost));
+  std::string text = fmt::format(
+      "{} of {} x {} into {}, {}\n{} on {}: {} ({})\n\n", counted(load.updates, "update"), load.width,
+      to_string(load.type), counted(question.rows, "row"), study::name_of(question.source),
+      question.construct, question.device, to_string(load.path), instruction_name(answer.cost));
   text += bounds_text(p);
   if (answer.calibration)
     text +=
@@ -136,8 +136,8 @@ std::string scatter_text(const study::ScatterAnswer& answer) {
   text += fmt::format("hottest row         {:>12}   updates; {} of service each\n",
                       grouped(load.max_multiplicity), time_text(p.service_ns_per_update));
   if (answer.cost.words)
-    text += fmt::format("addresses           {:>12}   words in {} rows\n", grouped(*answer.cost.words),
-                        grouped(load.rows_touched));
+    text += fmt::format("addresses           {:>12}   words in {}\n", grouped(*answer.cost.words),
+                        counted(load.rows_touched, "row"));
   text += fmt::format("sectors atom, red   {:>12}   {}\n", grouped(p.atom_sectors), grouped(p.red_sectors));
   if (load.path == InstructionPath::kCas) {
     text += fmt::format("CAS retries         {:>12}   {:.1f}% of the hottest row's updates change it\n",

@@ -10,6 +10,7 @@
 #include <natten_sim/report/draw/panels.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>
+#include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -193,9 +194,10 @@ std::string schedule_svg(const std::string& name, const FinishedSchedule& finish
   const bool room = 3 * tasks <= static_cast<std::size_t>(draw::kMaxIntervals);
   draw::Gantt gantt = gantt_of(finished, room ? ShowWaits::kYes : ShowWaits::kNo);
   gantt.heading.title =
-      fmt::format("Backward schedule {}: makespan {}", name, short_number(finished.run.makespan));
-  gantt.heading.subtitle = fmt::format("{} Q x {} KV tiles, {} heads, {} workers", problem.mask.q_tiles,
-                                       problem.mask.kv_tiles, problem.heads, problem.workers);
+      fmt::format("Backward schedule {}: makespan {} units", name, short_number(finished.run.makespan));
+  gantt.heading.subtitle =
+      fmt::format("{} Q x {} KV tiles, {}, {}", problem.mask.q_tiles, problem.mask.kv_tiles,
+                  counted(problem.heads, "head"), counted(problem.workers, "worker"));
   if (recorded == nullptr) return draw::render(gantt).svg;
   gantt.heading.title += ", simulated";
   draw::Gantt below = gantt_of(*recorded, ShowWaits::kNo);

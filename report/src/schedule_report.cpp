@@ -76,8 +76,9 @@ std::string problem_text(const BackwardProblem& problem) {
   const std::string merged = problem.merged_heads == 1
                                  ? ""
                                  : fmt::format(" (chains of KV heads, {} heads each)", problem.merged_heads);
-  return fmt::format("{} Q x {} KV tiles, {} heads{}, {} workers", tiles, problem.mask.kv_tiles,
-                     problem.heads * problem.merged_heads, merged, problem.workers);
+  return fmt::format("{} Q x {} KV tiles, {}{}, {}; times in the unit of the costs", tiles,
+                     problem.mask.kv_tiles, counted(problem.heads * problem.merged_heads, "head"), merged,
+                     counted(problem.workers, "worker"));
 }
 
 /// Why a schedule has no numbers; null when it has.

@@ -188,8 +188,8 @@ std::string kind_line(const SearchAnswer& answer) {
     case study::SearchKind::kLadder:
       return "stride ladder: best worst-case speedup for each product of strides" + passes;
     case study::SearchKind::kPareto:
-      return fmt::format("Pareto front over sparsity, stride product and {} speedup: {} points{}", objective,
-                         answer.candidates.size(), passes);
+      return fmt::format("Pareto front over sparsity, stride product and {} speedup: {}{}", objective,
+                         counted(answer.candidates.size(), "point"), passes);
     case study::SearchKind::kBest:
       break;
   }
@@ -290,7 +290,7 @@ std::string text_of(const SearchAnswer& answer) {
   const Extents& input = answer.question.setting.input;
   std::string text;
   if (answer.preset) text += preset_line(*answer.preset, input);
-  text += fmt::format("layout {}   {} combinations   {}\n", to_string(input), grouped(answer.space_size),
+  text += fmt::format("layout {}   {}   {}\n", to_string(input), counted(answer.space_size, "combination"),
                       kind_line(answer));
   return text + space_lines(answer) + "\n" + tables_of(answer);
 }
@@ -308,7 +308,7 @@ std::string text_side_by_side(std::span<const SearchAnswer> answers) {
   std::vector<Cells> rows;
   bool several_sizes = false;
   for (const SearchAnswer& answer : answers) {
-    text += fmt::format("\n{}: {} combinations   {}\n", device_of(answer), grouped(answer.space_size),
+    text += fmt::format("\n{}: {}   {}\n", device_of(answer), counted(answer.space_size, "combination"),
                         kind_line(answer)) +
             space_lines(answer);
     several_sizes = several_sizes || answer.tile_sizes.size() > 1;

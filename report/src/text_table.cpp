@@ -16,6 +16,10 @@ std::string grouped(Int128 value) {
   return digits;
 }
 
+std::string counted(Int128 count, std::string_view name) {
+  return grouped(count) + " " + std::string(name) + (count == 1 ? "" : "s");
+}
+
 std::string wrapped_text(std::string_view text, std::size_t columns) {
   constexpr std::string_view kIndent = "    ";
   std::string lines;

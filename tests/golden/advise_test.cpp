@@ -95,7 +95,7 @@ TEST_CASE("devices stand side by side in one table, separated by commas too, and
   CHECK(text.out == run("advise -i 256 256 -n 24 -d 128 --device h200 h100").out);
   // Names and hints ignore case.
   CHECK(text.out == run("advise -i 256 256 -n 24 -d 128 --device H200 H100").out);
-  check_refused("advise -i 256 256 -n 24 -d 128 --device H201", {"H201", "did you mean 'h200'"});
+  check_refused("advise -i 256 256 -n 24 -d 128 --device HH200", {"HH200", "did you mean 'h200'"});
 }
 
 TEST_CASE("advice without any time has no legend of a table, and names head dims that have times") {

@@ -19,9 +19,22 @@ complete_words se | holds -x search
 complete_words count --kv-ti | holds -x -- --kv-tiling
 complete_words count --kv-tiling dy | holds -x dynamic
 complete_words list p | holds -x presets
+complete_words sweep cou | holds -x count
+complete_words sweep count --kv-tiling dy | holds -x dynamic
+complete_words sweep count --device h2 | holds -x h200
+complete_words sweep count --q-t | holds -x -- --q-tile
+complete_words sweep count --ov | holds -x -- --over
+complete_words schema ser | holds -x serve
+complete_words schema re | sort | tr '\n' ' ' | holds -x 'reproduce reuse '
+complete_words man com | holds -x completion
+complete_words help val | holds -x validate
 complete_words search --objective wo | sort | tr '\n' ' ' | holds -x 'work worst '
 "$program" completion zsh | holds '^#compdef natten-sim'
 "$program" completion fish | holds -e '-l objective'
+"$program" completion fish | holds -e 'seen_subcommand_from schema. -a .serve count'
+"$program" completion fish | holds -e 'seen_subcommand_from help. -a .count search'
+"$program" completion zsh | holds -e 'help) _describe subcommand'
+"$program" completion zsh | holds -e 'shift words'
 if command -v zsh >/dev/null; then "$program" completion zsh | zsh -n; fi
 if command -v fish >/dev/null; then "$program" completion fish | fish --no-execute; fi
 echo completions work

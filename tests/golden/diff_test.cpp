@@ -67,6 +67,9 @@ TEST_CASE("JSON Lines are compared by id, results by their members") {
 TEST_CASE("a diff of no files, one or no JSON is refused") {
   check_refused("diff", {"files", "two files"});
   check_refused(files("{}", "not json"), {"JSON"});
+  const std::string table = scratch_folder() + "/table.csv";
+  write_text(table, "a,b\n1,2\n");
+  check_refused("diff " + table + " " + table, {"file " + table});
   check_refused("diff /no/such/file /no/such/file", {"/no/such/file"});
 }
 

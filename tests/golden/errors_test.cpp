@@ -19,7 +19,8 @@ TEST_CASE("bad input names parameter, value and accepted range") {
   check_refused("count -i 64 64 -w 16" + tiles, {"window", "2 values"});
   check_refused("count -i 64 64 -w 16 16" + tiles, {"q_tile", "2 values"});
   check_refused("count -i 64 -w 16 -s 1 1" + tiles, {"stride", "1 value"});
-  check_refused("count -i 64 64 -w 16 16 -c true --q-tile 8 8 --kv-tile 8 8", {"causal", "2 values"});
+  check_refused("count -i 64 64 -w 16 16 -c true false true --q-tile 8 8 --kv-tile 8 8",
+                {"causal", "2 values"});
   check_refused("count -i 64 -w 16 -c maybe" + tiles, {"causal", "maybe", "true"});
   check_refused("count -i 6.5 -w 1" + tiles, {"input", "6.5"});
   check_refused("count -i 64k -w 1" + tiles, {"input", "64k"});
@@ -41,7 +42,7 @@ TEST_CASE("overflow is an error, not a number") {
 TEST_CASE("misspelt names come with the nearest as a hint") {
   check_refused("count --preset hunyuan-vidoe", {"preset", "hunyuan-vidoe", "did you mean 'hunyuan-video'?"});
   check_refused("count -i 64 -w 8 --backend blackwel-fna", {"backend", "did you mean 'blackwell-fna'?"});
-  check_refused("count -i 64 -w 8 --device h10", {"device", "did you mean 'h100'?"});
+  check_refused("count -i 64 -w 8 --device hh100", {"device", "did you mean 'h100'?"});
   check_refused("count -i 64 -w 8 --dtype bf61", {"dtype", "did you mean 'bf16'?"});
   check_refused("count -i 64 -w 8 --kv-tiling dinamic", {"kv-tiling", "did you mean 'dynamic'?"});
   check_refused("search -i 64 --objective wrok", {"objective", "did you mean 'work'?"});

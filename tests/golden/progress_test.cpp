@@ -199,6 +199,25 @@ TEST_CASE("on a terminal, the points of a sweep are counted as they are answered
                  "sweep count -i 1024 1024 -w 300 300 --tiling single --kv-tile 128 --over q-tile=64:576:1");
 }
 
+TEST_CASE("what takes seconds says why: in its help, and on a terminal before the first bar") {
+  for (const char* reason : {"dash: over 500 backward schedules", "msda: over 35 million samples"}) {
+    INFO(reason);
+    CHECK(shell_exit_code("COLUMNS=1000 $PROGRAM reproduce --help | grep -q '" + std::string(reason) + "'") ==
+          0);
+  }
+  OnTerminal program("reproduce all");
+  std::string text;
+  const Clock::time_point start = Clock::now();
+  const auto waits = [&] { return Clock::now() - start < std::chrono::seconds(static_cast<int>(kPatience)); };
+  while (text.find("reproducing [") == std::string::npos && waits()) text += program.read_more();
+  const std::size_t bar = text.find("reproducing [");
+  REQUIRE(bar != std::string::npos);
+  CHECK(text.find("dash: over 500 backward schedules") < bar);
+  CHECK(text.find("msda: over 35 million samples") < bar);
+  CHECK(text.find("over 500", bar) == std::string::npos);  // once
+  (void)program.end(SIGINT);
+}
+
 TEST_CASE("a quiet run shows no progress, on a terminal either") {
   OnTerminal program("atomics --updates 4294967295 --quiet");
   std::string text;

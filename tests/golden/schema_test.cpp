@@ -84,6 +84,7 @@ TEST_CASE(
       {R"({"command": "count", "options": {"input": [64], "window": 16, "kv-tile": [8], "q_tile": "8"}, "id": [1]})",
        R"({"command": "reuse", "options": {"seqlen": 4096, "causal": true, "kernel": null, "order": "sawtooth"}})",
        R"({"command": "schedule", "options": {"q_tiles": 8, "algorithm": "spt", "no-conclusion": false}, "id": null})",
+       R"({"command": "search", "options": {"preset": "wan", "sparsity": [0.9, 0.92], "device": ["h200"], "top": 1}})",
        R"({"command": "list", "options": {"what": "devices"}})", R"({"command": "atomics"})"}) {
     INFO(request);
     CHECK(schema_fault(Json::parse(request), schema) == "");
@@ -98,6 +99,10 @@ TEST_CASE(
         R"({"command": "count", "options": {"output": "file"}})",
         R"({"command": "count", "options": {"csv": true}})",
         R"({"command": "count", "options": {"backprop": "yes"}})",
+        R"({"command": "count", "options": {"preset": 5}})",
+        R"({"command": "advise", "options": {"preset": true}})",
+        R"({"command": "count", "options": {"input": [64], "heads": [1, 2]}})",
+        R"({"command": "count", "options": {"input": []}})",
         R"({"command": "schedule", "options": {"algorithm": "sptt"}})", R"([])"}) {
     INFO(request);
     CHECK_FALSE(schema_fault(Json::parse(request), schema).empty());

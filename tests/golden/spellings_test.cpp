@@ -61,6 +61,9 @@ TEST_CASE("one word has one meaning in every subcommand that has it") {
       {"schedule --q-tiles 6 --is-causal=true --algorithm spt",
        "schedule --q-tiles 6 --mask causal --algorithm spt"},
       {"schedule --q-tiles 6 --causal 0 --algorithm spt", "schedule --q-tiles 6 --mask full --algorithm spt"},
+      {"count -i 64 64 -w 9 9 --causal", "count -i 64 64 -w 9 9 --causal 1 1"},
+      {"count -i 64 64 --causal -w 9 9", "count -i 64 64 -w 9 9 --is-causal 1"},
+      {"search -i 64 64 -w 9 9 -c --top 1", "search -i 64 64 -w 9 9 --causal 1 1 --top 1"},
       {"count -i 64 -w 16 -d 128", "count -i 64 -w 16 --head-dim 128"},
       {"search -i 64 -w 16 -d 128 --top 1", "search -i 64 -w 16 --dim 128 --top 1"},
       {"reuse -i 4096 -d 128", "reuse -i 4096 --dim 128"},
@@ -99,7 +102,6 @@ TEST_CASE("names of the catalog are read in any case, and by their beginning") {
         result_of("count --preset hunyuan-video -w 18 24 24"));
   check_refused("count --preset co", {"unknown name 'co'"});         // two letters
   check_refused("count --preset hunyuan-vid", {"did you mean 'hunyuan-video'?"});  // no whole part
-  check_refused("count -i 64 --device b300", {"did you mean 'b200'?"});
   check_refused("atomics --device b200", {"a device with", "atomics"});  // not an unknown name: it lacks constants
 }
 
@@ -109,6 +111,10 @@ TEST_CASE("a word of other programs is answered with the option that has its mea
   check_refused("count --model hunyuan-video", {"did you mean '--preset'?"});
   check_refused("reuse --tokens 4096", {"did you mean '--seqlen'?"});
   check_refused("count --tokens 4096", {"did you mean '--input'?"});
+  check_refused("search -i 64 --speedup 3", {"did you mean '--min-speedup'?"});
+  check_refused("count --shape 64", {"did you mean '--input'?"});
+  check_refused("presets", {"unknown subcommand", "did you mean 'list presets'?"});
+  check_refused("tune --preset flux", {"did you mean 'advise'?"});
   check_refused("diff a.json b.json --gpu H100", {"see natten-sim diff --help"});  // it has no devices
 }
 
@@ -131,6 +137,81 @@ TEST_CASE("the program alone, help and -V answer") {
   CHECK(run("help count").out == run("count --help").out);
   CHECK(run("-V").out == run("--version").out);
   check_refused("help cuont", {"unknown subcommand", "did you mean 'count'?"});
+}
+
+TEST_CASE("shares above 1 are per cent, in options, files, requests and sweeps") {
+  const Json range = result_of("search -i 64 64 --sparsity 0.9:0.92 --top 2");
+  for (const char* same : {"90:92", "90%:92%", "90:92%", "0.9 0.92", "90 92"})
+    CHECK(result_of(std::string("search -i 64 64 --top 2 --sparsity ") + same) == range);
+  for (const char* same : {"[0.9, 0.92]", "[90, 92]", R"("90:92")"})
+    CHECK(json_of_request(
+              std::string(R"({"command": "search", "options": {"input": [64, 64], "top": 2, "sparsity": )") +
+              same + "}}") == range);
+  const std::string file = scratch_folder() + "/shares.toml";
+  write_text(file, "sparsity = [0.9, 0.92]\n");
+  CHECK(result_of("search -i 64 64 --top 2 --config " + file) == range);
+  CHECK(result_of("search -i 64 64 --top 2 --sparsity 0:92") ==
+        result_of("search -i 64 64 --top 2 --sparsity 0:0.92"));
+
+  const Json most = result_of("advise --preset flux --device h200 --sparsity 0.9");
+  CHECK(result_of("advise --preset flux --device h200 --sparsity 90") == most);
+  CHECK(json_of_request(
+            R"({"command": "advise", "options": {"preset": "flux", "device": "h200", "sparsity": 90}})") ==
+        most);
+  const Run swept = run("sweep advise --preset flux --device h200 --jsonl --quiet --over sparsity=90,0.9");
+  const std::size_t line = swept.out.find('\n');
+  CHECK(Json::parse(swept.out.substr(0, line))["result"] == most);
+  CHECK(Json::parse(swept.out.substr(line))["result"] == most);
+}
+
+TEST_CASE("a range of shares of which one bound may be in per cent is refused, and so is what is above 100") {
+  for (const char* doubtful : {"1:5", "0.5:90", "0.9:92%"})
+    check_refused(std::string("search -i 64 64 --sparsity ") + doubtful,
+                  {doubtful, "two fractions or two in per cent"});
+  check_refused("search -i 64 64 --sparsity 90:101", {"0.9:0.92 or 90%:92%"});
+  check_refused("search -i 64 64 --sparsity 92:90", {"LO <= HI"});
+  check_refused("advise -i 64 64 --sparsity 101", {"sparsity"});
+}
+
+TEST_CASE("an option of one value takes one in requests, and an empty list is none") {
+  const auto error_of = [](const char* options) {
+    const std::string request = std::string(R"({"command": "count", "options": )") + options + "}";
+    return Json::parse(run("serve", request + "\n").out)["error"];
+  };
+  CHECK(error_of(R"({"input": [64], "heads": [1, 2]})")["accepted"] == "one value");
+  CHECK(error_of(R"({"input": [64], "heads": []})")["value"] == "0 values");
+  CHECK(error_of(R"({"input": []})")["accepted"] == "1 to 4 values");
+  CHECK(error_of(R"({"input": [64], "heads": [2]})").is_null());
+}
+
+TEST_CASE("what is missing, or is one too many, is said in a sentence") {
+  check_refused("count -i 64 --svg", {"--svg: its value is missing", "FILE"});
+  check_refused("schedule --q-tiles 8 --algorithm spt shift", {"--algorithm: takes one value"});
+  check_refused("atomics --updates 1e6", {"updates", "'1e6'", "nearest valid value is 1000000"});
+  check_refused("sweep --over window=8,16 count -i 64",
+                {"'count'", "the subcommand and its options come before"});
+  check_refused("sweep count -i 64 --csv --over window=8,16", {"sweep prints CSV"});
+  check_refused("schedule --q-tiles 8 --algorithm spt --emit-table -", {"'-'", "the path of a file"});
+  const std::string picture = scratch_folder() + "/tiles.pdf";
+  check_refused("count -i 64 -w 8 --quiet --svg " + picture, {"picture", ".svg or .png"});
+}
+
+TEST_CASE("a hint names what was meant: another card has none, and a device that lacks numbers is said to") {
+  for (const char* line : {"count -i 64 --device b300", "advise -i 64 64 --device h20"}) {
+    INFO(line);
+    check_refused(line, {"unknown name"});
+    CHECK(run(line).err.find("did you mean") == std::string::npos);
+  }
+}
+
+TEST_CASE("one thing is singular, and times without a unit are said to be in that of the costs") {
+  for (const char* line : {"schedule --q-tiles 8 --algorithm spt", "schedule --q-tiles 8 --quiet"})
+    CHECK(run(line).out.find("8 Q x 8 KV tiles, 1 head, 8 workers; times in the unit of the costs") !=
+          std::string::npos);
+  CHECK(run("schedule --q-tiles 8 --workers 1 --heads 2 --algorithm spt").out.find("2 heads, 1 worker;") !=
+        std::string::npos);
+  CHECK(run("reuse -i 4096").out.find("   1 worker   ") != std::string::npos);
+  CHECK(run("sweep count -i 64 --over window=16").err.find("the point was answered") != std::string::npos);
 }
 
 TEST_CASE("completion proposes names of the catalog") {

@@ -158,7 +158,7 @@ TEST_CASE("what is wrong with a sweep is said before anything is asked") {
   check_refused("sweep count -i 16 --over window=7:3:1", {"over", "LO <= HI"});
   check_refused("sweep count -i 16 --over window=3 window=5", {"over", "twice"});
   check_refused("sweep count --over window=1:100000:1 stride=1:100000:1", {"over", "10000000"});
-  check_refused("sweep count -i 16 --over window=3 --shard 3/2", {"shard", "'3'"});
+  check_refused("sweep count -i 16 --over window=3 --shard 3/2", {"shard", "'3/2'", "I/N with 1 <= I <= N"});
   check_refused("sweep count -i 16 --over output=a,b", {"output", "of its own"});
   check_refused("sweep count -i 16 --over window=3 --svg /tmp/never.svg", {"svg", "--y"});
   check_refused("sweep sweep --over window=3", {"subcommand"});

@@ -8,6 +8,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/unique_keys.hpp>
+#include <natten_sim/report/text_table.hpp>
 
 #include "cli/line_source.hpp"
 
@@ -62,7 +63,8 @@ class Answers {
     sink_.write(out_);
     sink_.commit();
     if (bad_ == 0) return kExitDone;
-    notes.note(fmt::format("{} of {} lines are bad; each has an error object in its place", bad_, lines_));
+    notes.note(fmt::format("{} of {} bad; each bad line has an error object in its place", bad_,
+                           report::counted(lines_, "line")));
     return kExitBadInput;
   }
 

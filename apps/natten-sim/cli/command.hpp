@@ -47,6 +47,7 @@ struct OptionSpec {
   std::string value_name;  ///< empty: a flag, which takes no value, or true or false after '='
   std::string help;
   int max_values = 1;   ///< 4 for one value an axis
+  bool text = false;    ///< its values are names or texts: no numbers, no booleans
   std::string choices;  ///< space-separated closed set, for completion and checks; empty: open
   std::string range = {};  ///< of whole numbers: "1..1024"; empty: any, or no number
   std::vector<std::string> excludes = {};  ///< options before it that exclude it
@@ -114,6 +115,8 @@ struct Command {
   std::string positional;  ///< name of the one positional argument, empty: none
   std::string positional_help;
   std::string positional_choices;
+  /// Names that completion proposes for it, in place of the choices.
+  std::vector<std::string> (*positional_suggestions)() = nullptr;
   int max_positional = 1;  ///< how many of it may be given
   /// The positional argument takes all words that are no options of its own, in order: another subcommand
   /// with its options.

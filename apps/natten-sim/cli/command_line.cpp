@@ -137,11 +137,25 @@ namespace {
 
 /// What people call options that have another name here.
 constexpr std::pair<const char*, const char*> kOtherWords[] = {
-    {"--gpu", "--device"},     {"--card", "--device"},     {"--model", "--preset"},
-    {"--tokens", "--seqlen"},  {"--length", "--seqlen"},   {"--tokens", "--input"},
-    {"--length", "--input"},   {"--num-heads", "--heads"}, {"--batch", "--batch-size"},
-    {"--block-m", "--q-tile"}, {"--block-n", "--kv-tile"}, {"--window-size", "--window"},
-    {"--plot", "--svg"},       {"--out", "--output"}};
+    {"--gpu", "--device"},       {"--card", "--device"},     {"--model", "--preset"},
+    {"--tokens", "--seqlen"},    {"--length", "--seqlen"},   {"--tokens", "--input"},
+    {"--length", "--input"},     {"--num-heads", "--heads"}, {"--batch", "--batch-size"},
+    {"--block-m", "--q-tile"},   {"--block-n", "--kv-tile"}, {"--window-size", "--window"},
+    {"--plot", "--svg"},         {"--out", "--output"},      {"--speedup", "--min-speedup"},
+    {"--resolution", "--input"}, {"--shape", "--input"},     {"--size", "--input"},
+    {"--sizes", "--input"},      {"--best", "--algorithm"},  {"--gantt", "--svg"},
+    {"--draw", "--svg"},         {"--png", "--svg"},         {"--pdf", "--svg"}};
+
+/// What people type in the place of a subcommand.
+constexpr std::pair<const char*, const char*> kOtherCommands[] = {
+    {"presets", "list presets"}, {"models", "list presets"},  {"devices", "list devices"},
+    {"gpus", "list devices"},    {"kernels", "list kernels"}, {"backends", "list backends"},
+    {"tune", "advise"},          {"recommend", "advise"},     {"optimize", "search"},
+    {"time", "count"},           {"predict", "count"},        {"cache", "reuse"},
+    {"traffic", "reuse"},        {"profile", "explain"},      {"benchmark", "validate"},
+    {"bench", "validate"},       {"measure", "validate"},     {"compare", "diff"},
+    {"paper", "reproduce"},      {"papers", "reproduce"},     {"figures", "reproduce"},
+    {"batch", "serve"},          {"version", "--version"}};
 
 /// The one of `flags` that `typed` means; empty: none.
 std::string meant_option(const std::string& typed, const std::vector<std::string>& flags) {
@@ -151,13 +165,34 @@ std::string meant_option(const std::string& typed, const std::vector<std::string
   return "";
 }
 
+/// The subcommand that `typed` means; empty: none.
+std::string meant_command(const std::string& typed) {
+  for (const auto& [word, meant] : kOtherCommands) {
+    if (typed == word) return meant;
+  }
+  return "";
+}
+
+/// What CLI11 says of too few or too many values, in a sentence.
+std::string plain_message(const std::string& message, const Command* command) {
+  const std::size_t colon = message.find(": ");
+  if (command == nullptr || colon == std::string::npos) return message;
+  const std::string flag = message.substr(0, colon), rest = message.substr(colon + 2);
+  const auto option = std::find_if(command->options.begin(), command->options.end(),
+                                   [&](const OptionSpec& spec) { return "--" + spec.name() == flag; });
+  if (option == command->options.end()) return message;
+  if (rest.ends_with(" missing")) return flag + ": its value is missing; required: " + option->value_name;
+  if (rest.starts_with("At Most 1 required")) return flag + ": takes one value, " + option->value_name;
+  return message;
+}
+
 }  // namespace
 
 UsageError usage_error(const std::string& message, const std::vector<Command>& commands,
                        const Command* chosen, const std::vector<std::string>& leftover) {
   const std::string help =
       "see natten-sim " + (chosen != nullptr ? chosen->name + " " : std::string()) + "--help";
-  if (leftover.empty()) return {message, help};
+  if (leftover.empty()) return {plain_message(message, chosen), help};
   const std::string& word = leftover.front();
   std::vector<std::string> names;
   std::string sentence = word + ": unexpected argument";
@@ -171,7 +206,7 @@ UsageError usage_error(const std::string& message, const std::vector<Command>& c
     sentence = word + ": unknown subcommand";
   }
   const std::string typed = word.substr(0, word.find('='));
-  std::string closest = meant_option(typed, names);
+  std::string closest = chosen == nullptr ? meant_command(typed) : meant_option(typed, names);
   if (closest.empty()) closest = closest_name(typed, names);
   return {sentence, closest.empty() ? help : "did you mean '" + closest + "'?"};
 }

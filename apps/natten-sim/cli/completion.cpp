@@ -1,6 +1,7 @@
 #include "cli/completion.hpp"
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/names.hpp>
 
 #include "cli/output.hpp"
 
@@ -31,20 +32,24 @@ std::string command_names(const std::vector<Command>& commands) {
   return names;
 }
 
+/// What completion proposes for the positional argument.
+std::string positional_proposals(const Command& command) {
+  return command.positional_suggestions == nullptr ? command.positional_choices
+                                                   : joined(command.positional_suggestions(), " ");
+}
+
+/// Behind a subcommand that passes on stands another one with its options.
 std::string bash_script(const std::vector<Command>& commands) {
   std::string script =
       "# bash completion for natten-sim\n"
-      "_natten_sim() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-      "    COMPREPLY=($(compgen -W '" +
-      command_names(commands) +
-      " help --help --version' -- \"$word\")); return\n"
-      "  fi\n"
-      "  case ${COMP_WORDS[1]} in\n";
+      "# _natten_sim_options SUBCOMMAND: proposes values of the option before the word, else adds to words\n"
+      "_natten_sim_options() {\n"
+      "  case $1 in\n";
+  std::string passing_on;
   for (const Command& command : commands) {
     script += "    " + command.name + ")\n      case $previous in\n";
-    std::string flags = "--help";
+    if (command.passes_on) passing_on += (passing_on.empty() ? "" : "|") + command.name;
+    std::string flags = " --help";
     for (const OptionSpec& option : command.options) {
       std::string pattern;
       for (const std::string& flag : split(option.flags, ',')) {
@@ -52,16 +57,42 @@ std::string bash_script(const std::vector<Command>& commands) {
         flags += " " + flag;
       }
       if (const std::string names = proposals(option); !names.empty()) {
-        script += "        " + pattern + ") COMPREPLY=($(compgen -W '" + names +
-                  "' -- \"$word\")); return ;;\n";
+        script +=
+            "        " + pattern + ") COMPREPLY=($(compgen -W '" + names + "' -- \"$word\")); return 0 ;;\n";
       } else if (option.value_name == "FILE") {
-        script += "        " + pattern + ") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n";
+        script += "        " + pattern + ") COMPREPLY=($(compgen -f -- \"$word\")); return 0 ;;\n";
       }
     }
-    if (!command.positional_choices.empty()) flags += " " + command.positional_choices;
-    script += "      esac\n      COMPREPLY=($(compgen -W '" + flags + "' -- \"$word\")) ;;\n";
+    if (const std::string names = positional_proposals(command); !names.empty()) flags += " " + names;
+    script += "      esac\n      words+='" + flags + "' ;;\n";
   }
-  return script + "  esac\n}\ncomplete -F _natten_sim natten-sim\n";
+  const std::string names = command_names(commands);
+  return script +
+         "  esac\n"
+         "  return 1\n"
+         "}\n"
+         "_natten_sim() {\n"
+         "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+         "    words='" +
+         names +
+         " help --help --version'\n"
+         "  else\n"
+         "    if _natten_sim_options \"${COMP_WORDS[1]}\"; then return; fi\n"
+         "    case ${COMP_WORDS[1]} in\n"
+         "      help) words='" +
+         names + "' ;;\n" +
+         (passing_on.empty()
+              ? ""
+              : "      " + passing_on +
+                    ")\n"
+                    "        if [ \"$COMP_CWORD\" -gt 2 ] && _natten_sim_options \"${COMP_WORDS[2]}\"; then "
+                    "return; fi ;;\n") +
+         "    esac\n"
+         "  fi\n"
+         "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+         "}\n"
+         "complete -F _natten_sim natten-sim\n";
 }
 
 /// `text` inside single quotes of zsh's _arguments or of fish.
@@ -78,15 +109,28 @@ std::string quoted(const std::string& text, const std::string& specials) {
   return result;
 }
 
+std::string long_flags(const Command& command) {
+  std::string flags;
+  for (const OptionSpec& option : command.options) flags += (flags.empty() ? "--" : " --") + option.name();
+  return flags;
+}
+
 std::string zsh_script(const std::vector<Command>& commands) {
   std::string script = "#compdef natten-sim\n_natten_sim() {\n  local -a subcommands\n  subcommands=(\n";
   for (const Command& command : commands)
     script += "    '" + command.name + ":" + quoted(command.summary, ":") + "'\n";
   script +=
+      "    'help:Options of a subcommand'\n"
       "  )\n  if (( CURRENT == 2 )); then _describe subcommand subcommands; return; fi\n  case $words[2] "
-      "in\n";
+      "in\n"
+      "    help) _describe subcommand subcommands ;;\n";
   for (const Command& command : commands) {
-    script += "    " + command.name + ") _arguments \\\n";
+    script += "    " + command.name + ")";
+    if (command.passes_on) {  // its own options, and those of the subcommand behind it
+      script += "\n      if (( CURRENT > 3 )); then\n        compadd -- " + long_flags(command) +
+                "\n        shift words; (( CURRENT-- )); _natten_sim; return\n      fi\n      ";
+    }
+    script += " _arguments \\\n";
     for (const OptionSpec& option : command.options) {
       const std::string names = proposals(option);
       for (const std::string& flag : split(option.flags, ',')) {
@@ -104,7 +148,7 @@ std::string zsh_script(const std::vector<Command>& commands) {
         "      '2:" + (command.positional.empty() ? std::string("subcommand:") : command.positional + ":") +
         "' ";
     script += "'*:" + (command.positional.empty() ? std::string("value") : command.positional) + ":(" +
-              command.positional_choices + ")' ;;\n";
+              positional_proposals(command) + ")' ;;\n";
   }
   return script + "  esac\n}\n_natten_sim \"$@\"\n";
 }
@@ -125,8 +169,12 @@ std::string fish_script(const std::vector<Command>& commands) {
       if (option.value_name == "FILE") script += " -F";
       script += " -d '" + quoted(option.help, "\\") + "'\n";
     }
-    if (!command.positional_choices.empty()) script += prefix + " -a '" + command.positional_choices + "'\n";
+    if (const std::string names = positional_proposals(command); !names.empty())
+      script += prefix + " -a '" + names + "'\n";
   }
+  script += "complete -c natten-sim -n __fish_use_subcommand -a help -d 'Options of a subcommand'\n";
+  script +=
+      "complete -c natten-sim -n '__fish_seen_subcommand_from help' -a '" + command_names(commands) + "'\n";
   return script;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ class FileValue {
   /// A number without a fraction becomes an integer.
   explicit FileValue(std::vector<Scalar> scalars);
 
+  [[nodiscard]] std::size_t size() const { return scalars_.size(); }
   /// None: something else than integers or booleans. `as_list`: one value is a list of one. Valid as long as
   /// this object.
   [[nodiscard]] std::optional<PlainValue> plain(bool as_list) const;

@@ -8,14 +8,19 @@
 #include "cli/output.hpp"
 
 namespace natten_sim::cli {
-namespace {
 
 bool gives_json(const Command& command) {
   return std::any_of(command.options.begin(), command.options.end(),
                      [](const OptionSpec& spec) { return spec.name() == "json"; });
 }
 
-}  // namespace
+std::vector<std::string> names_with_json(const std::vector<Command>& commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) {
+    if (gives_json(command)) names.push_back(command.name);
+  }
+  return names;
+}
 
 /// Many answers would fill one file, and share one limit.
 bool is_of_each_answer(const OptionSpec& spec) {
@@ -27,15 +32,13 @@ bool is_of_each_answer(const OptionSpec& spec) {
 }
 
 Invocation::Invocation(const std::string& subcommand, const std::vector<Command>& commands) {
-  std::vector<std::string> names;
-  for (const Command& command : commands) {
-    if (gives_json(command)) names.push_back(command.name);
-  }
   const auto found = std::find_if(commands.begin(), commands.end(), [&](const Command& command) {
     return command.name == subcommand && gives_json(command);
   });
-  if (found == commands.end())
+  if (found == commands.end()) {
+    const std::vector<std::string> names = names_with_json(commands);
     throw UnknownName("subcommand", subcommand, closest_name(subcommand, names), joined(names));
+  }
   command_ = &*found;
   // Many answers are read by programs; a question that says otherwise gets its sentence.
   for (std::size_t i = 0; i < command_->options.size(); ++i) {
@@ -51,7 +54,8 @@ std::size_t Invocation::place(const std::string& option) const {
   if (found != command_->options.end()) {
     if (!is_of_each_answer(*found)) {
       throw InvalidParameter(found->name(), "given for one answer of many",
-                             "a run of '" + command_->name + "' of its own");
+                             found->name() == "csv" ? "no format: sweep prints CSV, serve JSON"
+                                                    : "a run of '" + command_->name + "' of its own");
     }
     return static_cast<std::size_t>(found - command_->options.begin());
   }
@@ -85,8 +89,14 @@ void Invocation::set(const std::string& option, std::vector<std::string> words) 
 
 void Invocation::set(const std::string& option, FileValue value) {
   const std::size_t index = place(option);
-  if (index < command_->options.size() && command_->options[index].value_name.empty())
-    return set(option, value.words());
+  const bool positional = index == command_->options.size();
+  const auto most =
+      static_cast<std::size_t>(positional ? command_->max_positional : command_->options[index].max_values);
+  if (value.size() == 0 || value.size() > most) {
+    throw InvalidParameter(option, std::to_string(value.size()) + " values",
+                           most == 1 ? "one value" : "1 to " + std::to_string(most) + " values");
+  }
+  if (!positional && command_->options[index].value_name.empty()) return set(option, value.words());
   values_.insert_or_assign(index, std::move(value));
 }
 

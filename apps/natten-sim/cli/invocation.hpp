@@ -9,6 +9,10 @@
 
 namespace natten_sim::cli {
 
+/// Whether a subcommand has --json, so that others can ask it.
+[[nodiscard]] bool gives_json(const Command& command);
+[[nodiscard]] std::vector<std::string> names_with_json(const std::vector<Command>& commands);
+
 /// A subcommand inside another one: its options, set one by one, and its answer as JSON. Copies are
 /// independent, and threads may ask one each.
 ///

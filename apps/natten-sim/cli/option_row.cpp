@@ -29,6 +29,7 @@ OptionRow make_row(const std::string& flags, const About& about, std::shared_ptr
                 .place = std::move(place)};
   row.name = row.spec.name();
   row.spec.range = row.kind->range(about);
+  row.spec.text = row.kind->text();
   row.spec.help = with_default(about.help, [&](Json& out) {
     const std::shared_ptr<void> question = fresh();
     return row.kind->write_json(row.place->in(question.get()), out);
@@ -114,6 +115,7 @@ std::shared_ptr<const std::vector<OptionRow>> declare_rows(Command& command, Opt
     command.positional = row.spec.name();
     command.positional_help = row.spec.help;
     command.positional_choices = row.spec.choices;
+    command.positional_suggestions = row.spec.suggestions;
     command.max_positional = row.spec.max_values;
   }
   return rows;

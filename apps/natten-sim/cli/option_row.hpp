@@ -26,6 +26,7 @@ class ValueKind {
   [[nodiscard]] virtual int max_values() const = 0;
   [[nodiscard]] virtual std::string choices() const = 0;  ///< empty: open
   [[nodiscard]] virtual std::string range(const About& about) const = 0;  ///< as OptionSpec has it
+  [[nodiscard]] virtual bool text() const { return false; }               ///< as OptionSpec has it
   virtual void read_words(const std::string& name, const Words& words, const About& about,
                           void* value) const = 0;
   virtual void read_file(const std::string& name, const FileValue& given, const About& about,
@@ -52,6 +53,7 @@ class KindOf final : public ValueKind {
     }
   }
   [[nodiscard]] std::string range(const About& about) const override { return range_of<T>(about); }
+  [[nodiscard]] bool text() const override { return kIsText<T>; }
   void read_words(const std::string& name, const Words& words, const About& about,
                   void* value) const override {
     *static_cast<T*>(value) = OptionValue<T>::from_words(name, words, about);

@@ -8,6 +8,7 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/value_text.hpp>
 #include <natten_sim/report/json.hpp>
 
 #include "cli/option_range.hpp"
@@ -132,9 +133,17 @@ bool OptionValue<std::vector<std::int64_t>>::to_json(const std::vector<std::int6
 
 double OptionValue<double>::from_words(const std::string& name, const std::vector<std::string>& words,
                                        const About& about) {
-  const bool share = about.interval.lo == 0 && about.interval.hi == 1;
+  const bool share = is_share_interval(about.interval.lo, about.interval.hi);
   return share ? parse_share(name, words.front(), about.accepted.c_str())
                : parse_number(name, words.front(), about.interval.lo, about.interval.hi, about.accepted.c_str());
+}
+
+bool OptionValue<double>::from_number(double value, const About& about, double& out) {
+  const double number =
+      is_share_interval(about.interval.lo, about.interval.hi) ? share_of_number(value) : value;
+  if (!(number >= about.interval.lo && number <= about.interval.hi)) return false;
+  out = number;
+  return true;
 }
 
 double OptionValue<double>::from_json(const std::string& key, const Json& value, const About& about) {
@@ -285,7 +294,8 @@ bool OptionValue<PerAxis<IntRange>>::to_json(const PerAxis<IntRange>& value, Jso
 
 SparsityRange OptionValue<SparsityRange>::from_words(const std::string& name,
                                                      const std::vector<std::string>& words, const About&) {
-  return parse_fraction_range(name, words.front());
+  if (words.size() == 1) return parse_fraction_range(name, words[0]);
+  return parse_share_range(name, words[0], words[1]);
 }
 
 SparsityRange OptionValue<SparsityRange>::from_json(const std::string& key, const Json& value, const About&) {
@@ -317,7 +327,11 @@ std::vector<OtherSpelling> spellings_of(const std::string& flags, const About& a
   std::vector<OtherSpelling> spellings = about.spellings;
   const std::string name = OptionSpec{.flags = flags}.name();
   for (const auto& [own, theirs] : kOfNatten) {
-    if (name == own) spellings.push_back({.flag = theirs});
+    if (name == own) spellings.push_back({.flag = theirs, .bare = about.bare});
+  }
+  if (about.bare != nullptr) {
+    for (const std::string& flag : split_text(flags, ','))
+      spellings.push_back({.flag = flag, .bare = about.bare});
   }
   return spellings;
 }

@@ -54,6 +54,7 @@ struct About {
   std::vector<Need> needs = {};
   RuledOut rules_out = {};
   std::vector<OtherSpelling> spellings = {};
+  const char* bare = nullptr;  ///< what the flag alone means; null: a value has to follow
   std::vector<std::string> (*suggestions)() = nullptr;
 };
 
@@ -158,11 +159,7 @@ struct OptionValue<double> {
   static constexpr int kMaxValues = 1;
   static double from_words(const std::string& name, const std::vector<std::string>& words, const About&);
   static double from_json(const std::string& key, const Json& value, const About&);
-  static bool from_number(double value, const About& about, double& out) {
-    if (!(value >= about.interval.lo && value <= about.interval.hi)) return false;
-    out = value;
-    return true;
-  }
+  static bool from_number(double value, const About& about, double& out);
   static bool to_json(double value, Json& out);
 };
 
@@ -233,10 +230,10 @@ struct OptionValue<PerAxis<IntRange>> {
   static bool to_json(const PerAxis<IntRange>& value, Json& out);
 };
 
-/// LO:HI of fractions.
+/// LO:HI of shares; in files and requests also [LO, HI].
 template <>
 struct OptionValue<SparsityRange> {
-  static constexpr int kMaxValues = 1;
+  static constexpr int kMaxValues = 2;
   static SparsityRange from_words(const std::string& name, const std::vector<std::string>& words,
                                   const About&);
   static SparsityRange from_json(const std::string& key, const Json& value, const About&);
@@ -324,6 +321,15 @@ template <typename T>
 inline constexpr bool kIsOptional = false;
 template <typename T>
 inline constexpr bool kIsOptional<std::optional<T>> = true;
+
+/// Whether a value is a text, or several: nothing that JSON has a number or a boolean for.
+template <typename T>
+inline constexpr bool kIsText =
+    std::same_as<T, std::string> || std::same_as<T, std::vector<std::string>> || Named<T> || requires {
+  OptionValue<T>::kIsText;
+};
+template <typename T>
+inline constexpr bool kIsText<std::optional<T>> = kIsText<T>;
 
 /// Whether a value may be none, which `input` shows as null.
 template <typename T>

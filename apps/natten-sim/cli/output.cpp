@@ -80,7 +80,7 @@ OutputSink::OutputSink(const std::optional<std::string>& path, Mode mode) : mode
   if (!path) return;
   if (path->empty() || *path == "-") {
     throw InvalidParameter("output file", "'" + *path + "'",
-                           "the path of a file; without it, standard output");
+                           "the path of a file; answers go to standard output unless --output names one");
   }
   file_.emplace("output file", *path);
   if (file_->is_replaced() && !claimed_paths().insert(file_->path()).second)
@@ -175,8 +175,8 @@ void Notes::note(const std::string& text) const {
   if (!quiet_) print_remark(text);
 }
 
-ProgressBar::ProgressBar(std::string label, bool quiet)
-    : label_(std::move(label)), enabled_(!quiet), terminal_(isatty(2) != 0) {}
+ProgressBar::ProgressBar(std::string label, bool quiet, std::string why)
+    : label_(std::move(label)), why_(std::move(why)), enabled_(!quiet), terminal_(isatty(2) != 0) {}
 
 ProgressBar::~ProgressBar() { clear(); }
 
@@ -202,6 +202,7 @@ void ProgressBar::show(double fraction) {
   permille_ = permille;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   if (!is_due(seconds)) return;
+  if (!why_.empty()) print_remark(std::exchange(why_, {}));
   const std::string left =
       fraction > 0 && fraction < 1 ? ", " + time_left(seconds / fraction - seconds) + " left" : "";
   if (!terminal_) return print_remark(fmt::format("{}: {}%{}", label_, permille / 10, left));

@@ -130,7 +130,8 @@ class Notes {
 /// has taken a second. Elsewhere a line says so after 5 seconds, then after 10, 20, 40 and so on.
 class ProgressBar {
  public:
-  ProgressBar(std::string label, bool quiet);
+  /// `why` it takes long is said once, before the first bar.
+  ProgressBar(std::string label, bool quiet, std::string why = {});
   ~ProgressBar();
   void show(double fraction);
   /// Removes the bar from the line before something else is printed.
@@ -141,7 +142,7 @@ class ProgressBar {
  private:
   [[nodiscard]] bool is_due(double seconds);
 
-  std::string label_;
+  std::string label_, why_;
   bool enabled_, terminal_;
   bool drawn_ = false;
   int permille_ = -1;

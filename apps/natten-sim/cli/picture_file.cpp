@@ -108,6 +108,10 @@ std::string as_png(const std::string& path, const std::string& svg) {
 }  // namespace
 
 std::string picture_bytes(const std::string& path, const std::string& svg) {
+  for (const char* ending : {".pdf", ".jpg", ".jpeg", ".eps", ".gif", ".webp", ".html"}) {
+    if (path.ends_with(ending))
+      throw InvalidParameter("picture", path, "a name that ends in .svg or .png, or -");
+  }
   return path.ends_with(".png") ? as_png(path, svg) : svg;
 }
 

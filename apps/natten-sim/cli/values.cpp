@@ -33,24 +33,45 @@ IntRange parse_range(const std::string& parameter, const std::string& text) {
   return range;
 }
 
+bool is_share_interval(double lo, double hi) { return lo == 0 && hi == 1; }
+
+double share_of_number(double value) { return value > 1 ? value / 100 : value; }
+
 double parse_share(const std::string& parameter, const std::string& text, const char* accepted) {
-  if (!text.ends_with('%')) return parse_number(parameter, text, 0, 1, accepted);
-  return parse_number(parameter, text.substr(0, text.size() - 1), 0, 100, accepted) / 100;
+  if (text.ends_with('%'))
+    return parse_number(parameter, text.substr(0, text.size() - 1), 0, 100, accepted) / 100;
+  return share_of_number(parse_number(parameter, text, 0, 100, accepted));
 }
 
-SparsityRange parse_fraction_range(const std::string& parameter, const std::string& text) {
-  constexpr const char* kAccepted = "LO:HI with 0 <= LO <= HI <= 1, or in per cent, both included";
-  const auto [lo, hi] = split_at(parameter, text, ':', kAccepted);
-  const SparsityRange range{parse_share(parameter, lo, kAccepted),
-                            parse_share(parameter, hi, kAccepted)};
+SparsityRange parse_share_range(const std::string& parameter, const std::string& lo, const std::string& hi) {
+  constexpr const char* kAccepted =
+      "LO:HI, such as 0.9:0.92 or 90%:92%, with 0 <= LO <= HI <= 1, both included";
+  const std::string text = lo + ":" + hi;
+  const SparsityRange range{parse_share(parameter, lo, kAccepted), parse_share(parameter, hi, kAccepted)};
+  // 1:5 may mean 1% to 5%, and 0.5:90 half a per cent; zero is the same in both.
+  const auto in_per_cent = [&](const std::string& bound) {
+    return bound.ends_with('%') || parse_number(parameter, bound, 0, 100, kAccepted) > 1;
+  };
+  if (in_per_cent(lo) != in_per_cent(hi) && range.lo > 0) {
+    throw InvalidParameter(parameter, "'" + text + "'",
+                           "two fractions or two in per cent; with a % behind both there is no doubt");
+  }
   if (range.lo > range.hi) throw InvalidParameter(parameter, "'" + text + "'", kAccepted);
   return range;
 }
 
-std::pair<std::int64_t, std::int64_t> parse_ratio(const std::string& parameter, const std::string& text) {
-  const auto [part, whole] = split_at(parameter, text, '/', "K/N with 0 <= K <= N, N of 1 or more");
-  const std::int64_t steps = parse_integer(parameter, whole, 1, kMaxAxisLength);
-  return {parse_integer(parameter, part, 0, steps), steps};
+SparsityRange parse_fraction_range(const std::string& parameter, const std::string& text) {
+  const auto [lo, hi] = split_at(parameter, text, ':', "LO:HI, such as 0.9:0.92 or 90%:92%, both included");
+  return parse_share_range(parameter, lo, hi);
+}
+
+std::pair<std::int64_t, std::int64_t> parse_ratio(const std::string& parameter, const std::string& text,
+                                                  std::int64_t lowest, const char* accepted) {
+  const auto [part, whole] = split_at(parameter, text, '/', accepted);
+  const std::int64_t of = parse_integer(parameter, whole, 1, kMaxAxisLength);
+  const std::int64_t number = parse_integer(parameter, part, 0, kMaxAxisLength);
+  if (number < lowest || number > of) throw InvalidParameter(parameter, "'" + text + "'", accepted);
+  return {number, of};
 }
 
 }  // namespace natten_sim::cli

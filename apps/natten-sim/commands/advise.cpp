@@ -33,14 +33,15 @@ Options<study::AdviseQuestion> advise_question_rows() {
        .interval = {0, 1},
        .accepted = "one fraction in 0..1, the most that may be left out (search takes ranges)",
        .echo = Echo::kWhenSet});
-  rows.add(
-      "--speedup", &Question::speedup,
-      {.value = "X",
-       .help = "Instead: as little sparsity as makes attention X times faster than dense, copies included",
-       .interval = {1, 1000},
-       .accepted = "a factor above 1, at most 1000",
-       .echo = Echo::kWhenSet,
-       .excludes = {"sparsity"}});
+  rows.add("--speedup", &Question::speedup,
+           {.value = "X",
+            .help = "Instead: as little sparsity as makes attention X times faster than dense, copies "
+                    "included. All windows "
+                    "are searched once for each sparsity that is tried, which may take over a second",
+            .interval = {1, 1000},
+            .accepted = "a factor above 1, at most 1000",
+            .echo = Echo::kWhenSet,
+            .excludes = {"sparsity"}});
   rows.add("--max-imbalance", &Question::max_imbalance,
            {.value = "X",
             .help = "Largest over smallest share of the axes that windows leave out [default]",

@@ -50,9 +50,11 @@ Options<CountQuestion> make_question_rows() {
            {.value = "N",
             .help = "Dilation, one an axis; window x dilation fits the axis " +
                     report::axis_default(&AxisMask::dilation)});
-  rows.add(
-      "-c,--causal", &CountQuestion::causal,
-      {.value = "BOOL", .help = "true/false/1/0, one an axis " + report::axis_default(&AxisMask::causal)});
+  rows.add("-c,--causal", &CountQuestion::causal,
+           {.value = "BOOL",
+            .help = "Causal mask: alone, on every axis; true/false/1/0, one an axis " +
+                    report::axis_default(&AxisMask::causal),
+            .bare = "true"});
   rows.group("Problem");
   rows.add("--q-tile", &CountQuestion::q_tile,
            {.value = "N", .help = "Q tile shape, one size an axis [NATTEN's default of the backend]"});

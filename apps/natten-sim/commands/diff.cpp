@@ -1,6 +1,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/io/json_text.hpp>
+#include <natten_sim/io/unique_keys.hpp>
 #include <natten_sim/report/document_diff.hpp>
 
 #include "cli/options.hpp"
@@ -40,12 +41,16 @@ Json read_document(const std::string& path) {
   const std::size_t more = line == std::string::npos ? line : text.find_first_not_of(" \t\r\n", line);
   // An indented document breaks behind its first bracket; a line of JSON Lines ends with one.
   const bool lines = more != std::string::npos && line > 1 && text[line - 1] == '}' && text[more] == '{';
-  if (!lines) return parse_json(text);
+  const auto parsed = [&](const std::string& each) {
+    require_unique_keys(each, "file " + path);
+    return parse_json(each);
+  };
+  if (!lines) return parsed(text);
   Json array = Json::array();
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string each = text.substr(begin, end - begin);
-    if (each.find_first_not_of(" \t\r") != std::string::npos) array.push_back(parse_json(each));
+    if (each.find_first_not_of(" \t\r") != std::string::npos) array.push_back(parsed(each));
     begin = end + 1;
   }
   return array;

@@ -54,7 +54,8 @@ int run_man(const ManFlags& flags) {
 Command man_command();
 Command man_command() {
   Options<ManFlags> rows;
-  rows.positional("subcommand", &ManFlags::of, {.help = "A subcommand [the program as a whole]"});
+  rows.positional("subcommand", &ManFlags::of,
+                  {.help = "A subcommand [the program as a whole]", .suggestions = subcommand_names});
   rows.add("--folder", &ManFlags::folder,
            {.value = "DIR", .help = "Write all pages into DIR", .rules_out = {{"output", "subcommand"}}});
   rows.add("--output", &ManFlags::output,

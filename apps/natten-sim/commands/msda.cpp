@@ -18,6 +18,7 @@ namespace natten_sim::cli {
 /// A name, or a JSON file with one configuration. In JSON the name alone: the other members are keys too.
 template <>
 struct OptionValue<MsdaConfig> {
+  static constexpr bool kIsText = true;
   static constexpr int kMaxValues = 1;
   static MsdaConfig from_words(const std::string& name, const std::vector<std::string>& words, const About&) {
     const std::string& text = words.front();

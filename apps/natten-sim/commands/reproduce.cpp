@@ -91,6 +91,14 @@ std::vector<PublishedRow> rows_of(const std::vector<const PublishedWork*>& works
   return rows;
 }
 
+/// Why the works take their time; empty: they do not.
+std::string effort_of(const std::vector<const PublishedWork*>& works) {
+  std::string text;
+  for (const PublishedWork* work : works)
+    if (!work->effort.empty()) text += (text.empty() ? "" : "; ") + work->name + ": " + work->effort;
+  return text;
+}
+
 /// All figures of the rows in one picture.
 void draw_figures(const std::string& path, const std::vector<PublishedRow>& rows) {
   std::vector<draw::Picture> pictures;
@@ -113,8 +121,9 @@ void write_pages(const std::string& folder, const std::vector<PublishedRow>& row
 
 int run_reproduce(const ReproduceFlags& flags) {
   const std::string name = flags.work.value_or(validate::published_works().front().name);
-  ProgressBar bar("reproducing", flags.output.quiet);
-  std::vector<PublishedRow> rows = rows_of(works_of(name), make_context(flags.files), bar);
+  const std::vector<const PublishedWork*> works = works_of(name);
+  ProgressBar bar("reproducing", flags.output.quiet, effort_of(works));
+  std::vector<PublishedRow> rows = rows_of(works, make_context(flags.files), bar);
   if (flags.figure) rows = validate::rows_of_figure(rows, *flags.figure);
   if (flags.svg) draw_figures(*flags.svg, rows);
   if (flags.pages) write_pages(*flags.pages, rows);
@@ -128,6 +137,9 @@ Options<ReproduceFlags> reproduce_rows() {
   for (const PublishedWork& work : validate::published_works())
     help += (help.empty() ? "" : "; ") + work.name + ": " + work.title;
   help += std::string("; ") + kAllWorks + ": all of them, about ten seconds on two cores";
+  std::vector<const PublishedWork*> all;
+  for (const PublishedWork& work : validate::published_works()) all.push_back(&work);
+  help += ". Seconds are taken by " + effort_of(all);
   Options<ReproduceFlags> rows;
   rows.add("--figure", &ReproduceFlags::figure,
            {.value = "NAME", .help = "Only this figure or table, as '4.5' or 'table 4.2'"});

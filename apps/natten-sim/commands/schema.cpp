@@ -27,11 +27,15 @@ struct SchemaFlags {
 std::vector<const Command*> commands_with_json() {
   std::vector<const Command*> found;
   for (const Command& command : commands()) {
-    const bool json = std::any_of(command.options.begin(), command.options.end(),
-                                  [](const OptionSpec& spec) { return spec.name() == "json"; });
-    if (json) found.push_back(&command);
+    if (gives_json(command)) found.push_back(&command);
   }
   return found;
+}
+
+std::vector<std::string> names_of_schemas() {
+  std::vector<std::string> names = names_with_json(commands());
+  names.insert(names.begin(), kServe);
+  return names;
 }
 
 /// Of all that --json prints: `input` by the rows of options, `result` by data/result-schemas.json.
@@ -58,12 +62,13 @@ Json value_schema(const OptionSpec& spec) {
     schema["type"] = Json::array({"boolean", "null"});
     return schema;
   }
-  Json one = {{"type", Json::array({"string", "number", "boolean"})}};
+  const bool several = spec.max_values > 1;
+  const bool words = spec.text || (!spec.choices.empty() && spec.choices.find_first_of("0123456789") != 0);
   // Numbers and booleans may come as such.
-  const bool words = !spec.choices.empty() && spec.choices.find_first_of("0123456789") != 0 &&
-                     !spec.choices.starts_with("true") && !spec.choices.starts_with("false");
-  if (words && spec.max_values == 1) one = choice_schema(spec.choices);
-  schema["anyOf"] = Json::array({one, Json{{"type", "array"}, {"items", one}}, Json{{"type", "null"}}});
+  Json one = Json{{"type", Json::array({"string", "number", "boolean"})}};
+  if (words) one = several ? plain_schema("string") : choice_schema(spec.choices);
+  const Json list = {{"type", "array"}, {"items", one}, {"minItems", 1}, {"maxItems", spec.max_values}};
+  schema["anyOf"] = Json::array({std::move(one), list, plain_schema("null")});
   return schema;
 }
 
@@ -98,11 +103,10 @@ std::string requests_text() {
 }
 
 const Command& command_of(const std::string& name) {
-  std::vector<std::string> names = {kServe};
   for (const Command* command : commands_with_json()) {
     if (command->name == name) return *command;
-    names.push_back(command->name);
   }
+  const std::vector<std::string> names = names_of_schemas();
   if (name.empty()) throw InvalidParameter("subcommand", "not given", joined(names));
   throw UnknownName("subcommand", name, closest_name(name, names), joined(names));
 }
@@ -125,8 +129,9 @@ int run_schema(const SchemaFlags& flags) {
 Command schema_command();
 Command schema_command() {
   Options<SchemaFlags> rows;
-  rows.positional("subcommand", &SchemaFlags::of,
-                  {.help = "A subcommand that has --json; serve: of its requests"});
+  rows.positional(
+      "subcommand", &SchemaFlags::of,
+      {.help = "A subcommand that has --json; serve: of its requests", .suggestions = names_of_schemas});
   rows.add("--folder", &SchemaFlags::folder,
            {.value = "DIR", .help = "Write all schemas into DIR", .rules_out = {{"output", "subcommand"}}});
   rows.add("--output", &SchemaFlags::output,

@@ -64,7 +64,9 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
            {.value = "N", .help = "Dilation, one an axis " + report::axis_default(&AxisMask::dilation)});
   rows.add("-c,--causal", &SearchQuestion::causal,
            {.value = "BOOL",
-            .help = "true/false/1/0, one an axis " + report::axis_default(&AxisMask::causal)});
+            .help = "Causal mask: alone, on every axis; true/false/1/0, one an axis " +
+                    report::axis_default(&AxisMask::causal),
+            .bare = "true"});
   rows.group("Windows");
   rows.add("--kv-tiling", &SearchQuestion::kv_tiling,
            {.value = "KIND",

@@ -11,6 +11,7 @@
 #include <natten_sim/core/version.hpp>
 #include <natten_sim/io/json_text.hpp>
 
+#include "cli/invocation.hpp"
 #include "cli/limits.hpp"
 #include "cli/line_source.hpp"
 #include "cli/options.hpp"
@@ -47,8 +48,7 @@ struct Shard {
 
 Shard parse_shard(const std::optional<std::string>& text) {
   if (!text) return {};
-  const auto [number, of] = parse_ratio("shard", *text);
-  if (number < 1) throw InvalidParameter("shard", *text, "I/N with 1 <= I <= N, such as 2/5");
+  const auto [number, of] = parse_ratio("shard", *text, 1, "I/N with 1 <= I <= N, such as 2/5");
   return {number, of};
 }
 
@@ -112,6 +112,11 @@ std::int64_t refused_points(const SweepJournal& journal) {
 }
 
 int run_sweep(const SweepFlags& flags) {
+  for (const std::string& text : flags.over) {
+    if (text.find('=') == std::string::npos)
+      throw InvalidParameter("over", "'" + text + "'",
+                             "NAME=VALUES; the subcommand and its options come before --over");
+  }
   const Invocation invocation = parse_invocation(flags.subcommand, commands());
   if (flags.over.empty())
     throw InvalidParameter("over", "not given", "NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..");
@@ -146,7 +151,10 @@ int run_sweep(const SweepFlags& flags) {
 Options<SweepFlags> sweep_options() {
   using F = SweepFlags;
   Options<F> rows;
-  rows.positional("subcommand", &F::subcommand, {.help = "A subcommand and its options"}, 1 << 16);
+  rows.positional(
+      "subcommand", &F::subcommand,
+      {.help = "A subcommand and its options", .suggestions = [] { return names_with_json(commands()); }},
+      1 << 16);
   rows.add("--over", &F::over,
            {.value = "NAME=VALUES",
             .help = "LO:HI:STEP, LO:HI:xFACTOR, or VALUE,VALUE,..; several options: all combinations"});

@@ -113,8 +113,10 @@ std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
   const auto refused =
       std::count_if(rows.begin(), rows.end(), [](const Json& row) { return !row.at("error").is_null(); });
   const std::string answered =
-      refused == 0 ? fmt::format("all {} points were answered", rows.size())
-                   : fmt::format("{} of {} points were refused: see the column error", refused, rows.size());
+      rows.size() == 1
+          ? refused > 0 ? "the point was refused: see the column error" : "the point was answered"
+      : refused > 0 ? fmt::format("{} of {} points were refused: see the column error", refused, rows.size())
+                    : fmt::format("all {} points were answered", rows.size());
   if (!y) return "In short: " + answered + ".";
   if (refused == std::ssize(rows)) return "In short: " + answered + ".";
   const std::string column = checked_column("y", y, "", rows, true);

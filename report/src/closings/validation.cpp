@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/text_table.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
 
 namespace natten_sim::report {
@@ -39,7 +40,10 @@ Closing closing_of(const validate::Comparison& comparison) {
   const std::size_t judged = comparison.within + comparison.excused + comparison.outside;
   closing.limit = fmt::format("{} of {} judged points are within their tolerance", comparison.within, judged);
   closing.certainty =
-      fmt::format("{} points are known misses and {} are new ones", comparison.excused, comparison.outside);
+      (comparison.excused == 1 ? "1 point is a known miss"
+                               : fmt::format("{} points are known misses", comparison.excused)) +
+      (comparison.outside == 1 ? " and 1 is a new one"
+                               : fmt::format(" and {} are new ones", comparison.outside));
   // The one whose points weigh most on the mean.
   auto worst = predictors.end();
   for (auto it = predictors.begin(); it != predictors.end(); ++it) {
@@ -48,8 +52,9 @@ Closing closing_of(const validate::Comparison& comparison) {
   if (worst == predictors.end() || predictors.size() < 2) return closing;
   const auto& [device, counter, model] = worst->first;
   const Deviations others{all.sum - worst->second.sum, all.points - worst->second.points};
-  closing.change = fmt::format("first doubt {} by the model {} on {} ({} points, {:.1f}% off on average)",
-                               counter, model, device, worst->second.points, 100 * worst->second.mean());
+  closing.change =
+      fmt::format("first doubt {} by the model {} on {} ({}, {:.1f}% off on average)", counter, model, device,
+                  counted(worst->second.points, "point"), 100 * worst->second.mean());
   closing.options = {{"device", device}, {"counter", counter}, {"model", model}};
   closing.gain = others.mean() > 0 ? std::optional(all.mean() / others.mean()) : std::nullopt;
   closing.gain_text =

@@ -15,6 +15,13 @@ std::string tooltip_of(std::string_view tooltip) {
   return tooltip.empty() ? std::string() : "<title>" + escape(tooltip) + "</title>";
 }
 
+/// Of a mark that has lines and no face.
+Style as_stroke(Style style) {
+  if (style.fill) style.stroke = style.fill;
+  style.stroke_width = 2;
+  return style;
+}
+
 }  // namespace
 
 bool Box::overlaps(const Box& other) const {
@@ -114,14 +121,24 @@ void Document::symbol(Symbol symbol, double x, double y, double radius, const St
                line_to(x - 1.3 * r, y) + "Z",
            style, tooltip);
       return;
-    case Symbol::kCross: {
-      Style stroke = style;
-      if (stroke.fill) stroke.stroke = stroke.fill;
-      stroke.stroke_width = 2;
+    case Symbol::kCross:
       path(move_to(x - r, y - r) + line_to(x + r, y + r) + move_to(x - r, y + r) + line_to(x + r, y - r),
-           stroke, tooltip);
+           as_stroke(style), tooltip);
       return;
-    }
+    case Symbol::kDownTriangle:
+      path(move_to(x, y + 1.2 * r) + line_to(x + 1.2 * r, y - r) + line_to(x - 1.2 * r, y - r) + "Z", style,
+           tooltip);
+      return;
+    case Symbol::kPlus:
+      path(move_to(x - 1.2 * r, y) + line_to(x + 1.2 * r, y) + move_to(x, y - 1.2 * r) +
+               line_to(x, y + 1.2 * r),
+           as_stroke(style), tooltip);
+      return;
+    case Symbol::kBowTie:
+      path(move_to(x - 1.2 * r, y - r) + line_to(x + 1.2 * r, y + r) + line_to(x + 1.2 * r, y - r) +
+               line_to(x - 1.2 * r, y + r) + "Z",
+           style, tooltip);
+      return;
   }
 }
 

@@ -1,7 +1,10 @@
 #include "validate/scatter_curves.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/report/draw/curve.hpp>
@@ -23,6 +26,18 @@ struct NamedCurve {
   ScatterCurve points;
 };
 
+/// In the order of the text, so that legends count upwards.
+std::vector<double> numbers_in(const std::string& text) {
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (std::isdigit(static_cast<unsigned char>(text[i])) == 0) continue;
+    std::size_t length = 0;
+    numbers.push_back(std::stod(text.substr(i), &length));
+    i += length;
+  }
+  return numbers;
+}
+
 std::vector<NamedCurve> longest_curves(const Recording& recording, const ScatterAxis& axis) {
   std::map<std::string, ScatterCurve> all;
   for (const RecordedRow& row : recording.rows) {
@@ -38,6 +53,9 @@ std::vector<NamedCurve> longest_curves(const Recording& recording, const Scatter
     return a.points.size() > b.points.size();
   });
   curves.resize(std::min(curves.size(), kCurves));
+  std::sort(curves.begin(), curves.end(), [](const NamedCurve& a, const NamedCurve& b) {
+    return std::pair(numbers_in(a.name), a.name) < std::pair(numbers_in(b.name), b.name);
+  });
   return curves;
 }
 

@@ -148,8 +148,9 @@ std::string checks_text(const std::vector<CheckedPoint>& checks) {
       table.push_back({check.key, "-", "-", "not run: " + check.status});
     }
   }
-  return text_table(table, LastColumn::kLeft) + fmt::format("\n{} points checked, {} wrong, {} not run\n",
-                                                            ran, count_wrong(checks), checks.size() - ran);
+  return text_table(table, LastColumn::kLeft) + fmt::format("\n{} checked, {} wrong, {} not run\n",
+                                                            counted(ran, "point"), count_wrong(checks),
+                                                            checks.size() - ran);
 }
 
 }  // namespace natten_sim::report

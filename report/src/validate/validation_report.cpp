@@ -54,10 +54,10 @@ std::string count_text(double value) { return grouped(static_cast<std::int64_t>(
 
 std::string head_text(const Recording& recording) {
   const RecordingHead& head = recording.head;
-  return wrapped_text(fmt::format("{}: {} points on {} ({} SMs), driver {}, {}; {}; clocks {}; {}; commit {}",
-                                  head.suite, recording.rows.size(), head.device.name, head.device.sms,
-                                  head.driver, head.toolkit, head.profiler, head.clocks_policy,
-                                  head.cache_control, head.commit));
+  return wrapped_text(fmt::format("{}: {} on {} ({} SMs), driver {}, {}; {}; clocks {}; {}; commit {}",
+                                  head.suite, counted(recording.rows.size(), "point"), head.device.name,
+                                  head.device.sms, head.driver, head.toolkit, head.profiler,
+                                  head.clocks_policy, head.cache_control, head.commit));
 }
 
 std::string groups_text(const Comparison& comparison) {
@@ -183,8 +183,8 @@ std::string misses_text(const Comparison& comparison) {
   std::string text;
   if (!known.empty()) text += "\nKnown misses\n";
   for (const auto& [cause, points] : known) {
-    text +=
-        wrapped_text(fmt::format("  {} points, worst {}: {}", points.first, percent(points.second), cause));
+    text += wrapped_text(
+        fmt::format("  {}, worst {}: {}", counted(points.first, "point"), percent(points.second), cause));
   }
   if (outside.size() > 1) text += "\nOut of tolerance\n" + text_table(outside);
   return text;

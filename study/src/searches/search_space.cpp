@@ -239,10 +239,9 @@ SearchSpace space_of(const Catalog& catalog, SearchAnswer& answer) {
     throw InvalidParameter("input", "none",
                            mention("input") + " with one size an axis, or " + mention("preset"));
   SearchSpace space = full_space(setting.input, question.dilation);
-  if (!question.causal.empty()) {
-    space.causal = question.causal;
-    (void)make_mask(setting.input, Extents(setting.input.rank(), 1), {}, {}, space.causal);
-  }
+  if (!question.causal.empty())
+    space.causal =
+        causal_of(make_mask(setting.input, Extents(setting.input.rank(), 1), {}, {}, question.causal));
   const bool free_windows =
       question.window.empty() && question.window_range.empty() && question.dense_axes.empty();
   if (!setting.backend && question.tiles.empty() && !question.any) {

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 #include <sstream>
 
 #include <natten_sim/report/draw/legend.hpp>
@@ -24,6 +25,17 @@ Picture small(const std::string& text) {
   document.line(0, 0, 20, 20, {.stroke = Paint::role(Role::kAxis), .dash = Dash::kDashed});
   document.end_clip();
   return std::move(document).finish(100, 50);
+}
+
+TEST_CASE("no two categories of colours share a symbol") {
+  STATIC_REQUIRE(kSymbols == kCategories);
+  std::set<std::string> drawn;
+  for (std::size_t i = 0; i < kSymbols; ++i) {
+    Document document("symbol");
+    document.symbol(static_cast<Symbol>(i), 50, 25, 5, {.fill = Paint::category(0)});
+    drawn.insert(std::move(document).finish(100, 50).svg);
+  }
+  CHECK(drawn.size() == kSymbols);
 }
 
 TEST_CASE("the reader of these tests refuses what is not well formed") {

@@ -45,9 +45,7 @@ Options<AttentionSubject> attention_rows() {
   rows.add("-c,--causal", &AttentionSubject::causal,
            {.value = "BOOL",
             .help = "Causal mask: alone, on every axis; true/false/1/0, one an axis [default]",
-            .spellings = {{.flag = "--causal", .bare = "true"},
-                          {.flag = "-c", .bare = "true"},
-                          {.flag = "--is-causal", .bare = "true"}}});
+            .bare = "true"});
   rows.add("-w,--window,--window-size", &AttentionSubject::window,
            {.value = "N", .help = "Neighborhood window [the whole axis: dense]"});
   rows.add("-s,--stride", &AttentionSubject::stride,

@@ -30,6 +30,7 @@ struct DeviceNames {
 
 template <>
 struct OptionValue<DeviceNames> {
+  static constexpr bool kIsText = true;
   static constexpr int kMaxValues = 64;
   static DeviceNames from_words(const std::string&, const std::vector<std::string>& words, const About&);
   static DeviceNames from_json(const std::string& key, const Json& value, const About& about);

@@ -14,7 +14,7 @@ using study::StepRatio;
 
 StepRatio OptionValue<StepRatio>::from_words(const std::string& name, const std::vector<std::string>& words,
                                              const About&) {
-  const auto [part, whole] = parse_ratio(name, words.front());
+  const auto [part, whole] = parse_ratio(name, words.front(), 0, "K/N with 0 <= K <= N, N of 1 or more");
   return {part, whole};
 }
 

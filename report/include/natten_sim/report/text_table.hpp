@@ -11,6 +11,8 @@ namespace natten_sim::report {
 
 /// `1,234,567`.
 [[nodiscard]] std::string grouped(Int128 value);
+/// `1 head`, `2 heads`, of names that take an s.
+[[nodiscard]] std::string counted(Int128 count, std::string_view name);
 
 /// The words of a text on lines of at most `columns` characters, where no word is longer, all but the first
 /// indented by four blanks; with a line break at the end. Blanks before the first word stay.

@@ -22,7 +22,7 @@ struct CountQuestion {
   Extents window;                     ///< empty: the whole axis (dense attention)
   Extents stride;                     ///< empty: 1
   Extents dilation;                   ///< empty: 1
-  PerAxis<bool> causal;               ///< empty: no axis is
+  PerAxis<bool> causal;               ///< empty: no axis is; one value: of all axes
   Extents q_tile, kv_tile;            ///< empty: NATTEN's default of the backend
   std::optional<KvTiling> kv_tiling;  ///< of the forward pass; none: the chosen backend's, or static
   Tiling tiling = Tiling::kMultiDimensional;

@@ -299,11 +299,15 @@ std::vector<PublishedRow> reproduce_msda(const study::Context& context) {
 }  // namespace
 
 PublishedWork msda() {
-  return {.name = "msda",
-          .title = "atomics and deformable attention",
-          .source = "Efficient Multi-Scale Deformable Attention on GPUs, under review",
-          .position = 40,
-          .reproduce = reproduce_msda};
+  return {
+      .name = "msda",
+      .title = "atomics and deformable attention",
+      .source = "Efficient Multi-Scale Deformable Attention on GPUs, under review",
+      .position = 40,
+      .reproduce = reproduce_msda,
+      .effort =
+          "over 35 million samples of 18 runs are read, each with its four corners, through four simulated "
+          "L2 caches"};
 }
 
 }  // namespace natten_sim::validate::works

@@ -56,9 +56,10 @@ struct TextStyle {
 /// Where a text's letters are, by the estimate of text_width; (x, y) is on the base line.
 [[nodiscard]] Box text_box(double x, double y, std::string_view text, const TextStyle& style);
 
-/// Shapes of marks, a second way besides colour to tell series apart.
-enum class Symbol { kCircle, kSquare, kTriangle, kDiamond, kCross };
-inline constexpr std::size_t kSymbols = 5;
+/// Shapes of marks, a second way besides colour to tell series apart: as many as there are colours of
+/// categories.
+enum class Symbol { kCircle, kSquare, kTriangle, kDiamond, kCross, kDownTriangle, kPlus, kBowTie };
+inline constexpr std::size_t kSymbols = 8;
 
 class Document {
  public:

@@ -19,6 +19,8 @@ struct PublishedWork {
   /// The figures in the order in which they are shown. May take seconds; reports to the context's progress.
   /// @throws MalformedData when the figures in data/ do not follow their format.
   std::vector<PublishedRow> (*reproduce)(const study::Context& context) = nullptr;
+  /// Why that takes over a second on two cores: what is simulated, and how much of it. Empty: it does not.
+  std::string effort = {};
 };
 
 /// In the order of their positions.
