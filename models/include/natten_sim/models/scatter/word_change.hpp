@@ -22,7 +22,7 @@ struct NamesOf<UpdateValues> {
 };
 
 /// Expected share of `updates` additions to one element that change it, after `prior_updates` additions to
-/// the same element that started at zero. 0..1; 1 without updates.
+/// the same element that started at zero. 0..1.
 ///
 /// Normal values: the sum after t additions is N(0, t); an addition x changes it if |x| exceeds half of the
 /// spacing of the sum's binade. Summed over binades and over 32 points of t. Rounding of the sum itself is
