@@ -115,7 +115,7 @@ TEST_CASE("progress is shown once every 2^20 accesses and a few") {
   // 1,500 Q tiles, each with 1,500 KV tiles and its output: 2.25 million accesses.
   const AttentionWork work(problem_1d(1500, 1, 1, false), {.workers = 1});
   std::vector<double> shown;
-  run_wavefront(work, kSlow, {}, [&](double share) { shown.push_back(share); });
+  (void)run_wavefront(work, kSlow, {}, [&](double share) { shown.push_back(share); });
   REQUIRE(shown.size() == 2);
   const double step = 1048576.0 / (1500 * 1502);
   CHECK(std::abs(shown[0] - step) < 1e-4);
