@@ -15,23 +15,23 @@ namespace {
 class Terms {
  public:
   Terms(const BackwardProblem& problem, const BackwardCosts& costs, ReductionOrder order)
-      : problem_(problem), costs_(costs) {
-    reduce = costs.reduce + (order == ReductionOrder::kPrescribed ? costs.per_tile_tax : 0.0);
-    reduce_kv = problem.heads_per_kv_head > 1 ? costs.reduce_kv : 0.0;
-    kv_turns = costs.kv_turns();
-    early_exit = costs.early_exit;
-    handoff = std::min(costs.handoff, costs.handoff_far.value_or(costs.handoff));
-    prologue = costs.prologue;
-    epilogue = costs.epilogue;
-    serial = costs.writer_stages == 0;
-  }
+      : reduce(costs.reduce + (order == ReductionOrder::kPrescribed ? costs.per_tile_tax : 0.0)),
+        reduce_kv(problem.heads_per_kv_head > 1 ? costs.reduce_kv : 0.0),
+        handoff(std::min(costs.handoff, costs.handoff_far.value_or(costs.handoff))),
+        prologue(costs.prologue),
+        epilogue(costs.epilogue),
+        early_exit(costs.early_exit),
+        kv_turns(costs.kv_turns()),
+        serial(costs.writer_stages == 0),
+        problem_(problem),
+        costs_(costs) {}
   [[nodiscard]] double compute(std::int32_t q, std::int32_t kv) const {
     return problem_.mask.at(q, kv) == TileWork::kPartial ? costs_.compute_partial : costs_.compute;
   }
 
-  double reduce = 0, reduce_kv = 0, handoff = 0, prologue = 0, epilogue = 0, early_exit = 0;
-  std::int32_t kv_turns = 1;
-  bool serial = true;
+  double reduce, reduce_kv, handoff, prologue, epilogue, early_exit;
+  std::int32_t kv_turns;
+  bool serial;
 
  private:
   const BackwardProblem& problem_;

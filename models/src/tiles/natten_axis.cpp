@@ -94,8 +94,7 @@ bool group_is_block_sparse(const AxisGroup& group, std::int64_t q_tile, std::int
   const std::int64_t last_begin = attended_range(group, last_leader).begin;
   if (length % stride != 0 && last_begin % kv_tile != 0) return false;
   return (window / 2 - stride / 2) % kv_tile == 0 ||
-         (length % kv_tile == 0 && ceil_divide(length, stride) == 2 &&
-          stride + stride / 2 >= length - window);
+         (length % kv_tile == 0 && ceil_divide(length, stride) == 2);  // two windows, one at each end
 }
 
 NattenAxis natten_axis(const AxisMask& axis, const AxisTiles& tiles, NattenBackend backend, Walk pass,

@@ -27,13 +27,6 @@ std::int64_t product_of_sums(const Axes& axes, const char* quantity, const Term&
   return product;
 }
 
-/// The CTAs that cutlass-fna's forward grid has too many for one combination of groups. Their indices
-/// continue behind the last tile in row-major order, so that only the first coordinate leaves the axis.
-struct ExtraCtas {
-  std::int64_t ctas = 0;
-  std::int64_t visits = 0;
-};
-
 std::int64_t visits_of_row_prefix(const PerAxis<const NattenAxisGroups*>& groups,
                                   const NattenProblem& problem, std::size_t axis, std::int64_t tiles) {
   const auto tiles_of = [&](std::size_t a) { return axis_tiles(problem.tiles, a, Walk::kForward); };
@@ -50,23 +43,25 @@ std::int64_t visits_of_row_prefix(const PerAxis<const NattenAxisGroups*>& groups
   return checked_add(visits, here * visits_of_row_prefix(groups, problem, axis + 1, rest), "visited_tiles");
 }
 
-ExtraCtas extra_ctas(const PerAxis<const NattenAxisGroups*>& groups, const NattenProblem& problem) {
+/// Visits of the CTAs that cutlass-fna's forward grid has too many for one combination of groups. Their
+/// indices continue behind the last tile in row-major order, so that only the first coordinate leaves the
+/// axis.
+std::int64_t visits_of_extra_ctas(const PerAxis<const NattenAxisGroups*>& groups,
+                                  const NattenProblem& problem) {
   std::int64_t launched = 1, tiles = 1, row = 1, row_visits = 1;
   for (std::size_t a = 0; a < groups.rank(); ++a) {
     launched *= groups[a]->launched;  // no more than the tokens
     tiles *= groups[a]->tiles;
     if (a > 0) row *= groups[a]->tiles, row_visits *= groups[a]->visited;
   }
-  ExtraCtas extra{.ctas = launched - tiles};
-  if (extra.ctas == 0) return extra;
+  const std::int64_t extra = launched - tiles;
+  if (extra == 0) return 0;
   const std::int64_t first_axis =
       ceil_divide(groups[0]->group.window, axis_tiles(problem.tiles, 0, Walk::kForward).streamed);
-  std::int64_t rows = checked_multiply(extra.ctas / row, row_visits, "visited_tiles");
-  if (extra.ctas % row != 0) {
-    rows = checked_add(rows, visits_of_row_prefix(groups, problem, 1, extra.ctas % row), "visited_tiles");
-  }
-  extra.visits = checked_multiply(first_axis, rows, "visited_tiles");
-  return extra;
+  std::int64_t rows = checked_multiply(extra / row, row_visits, "visited_tiles");
+  if (extra % row != 0)
+    rows = checked_add(rows, visits_of_row_prefix(groups, problem, 1, extra % row), "visited_tiles");
+  return checked_multiply(first_axis, rows, "visited_tiles");
 }
 
 /// Calls function(groups, multiplicity) for every combination of group lengths over the axes.
@@ -130,8 +125,8 @@ void add_extra_ctas(const NattenProblem& problem, const Axes& axes, KernelVisits
   // The grid is counted by launched tiles of each axis already; only their visits are missing.
   PerAxis<const NattenAxisGroups*> chosen;
   for_each_combination(axes, chosen, 1, [&](const auto& groups, std::int64_t multiplicity) {
-    const ExtraCtas extra = extra_ctas(groups, problem);
-    const std::int64_t added = checked_multiply(extra.visits, multiplicity, "visited_tiles");
+    const std::int64_t added =
+        checked_multiply(visits_of_extra_ctas(groups, problem), multiplicity, "visited_tiles");
     bool block_sparse = !causal, padded = false;
     for (std::size_t a = 0; a < groups.rank(); ++a) {
       block_sparse = block_sparse && groups[a]->block_sparse;

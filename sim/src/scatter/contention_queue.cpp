@@ -43,10 +43,10 @@ struct Address {
 enum class Stage { kStart, kLoad, kRequest };
 
 struct QueueEvent {
-  double ns = 0;
-  std::int64_t order = 0;  // ties: first made, first handled
-  std::int64_t warp = 0;
-  Stage stage = Stage::kStart;
+  double ns;
+  std::int64_t order;  // ties: first made, first handled
+  std::int64_t warp;
+  Stage stage;
   friend bool operator>(const QueueEvent& a, const QueueEvent& b) {
     return std::tie(a.ns, a.order) > std::tie(b.ns, b.order);
   }

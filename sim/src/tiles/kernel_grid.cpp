@@ -143,7 +143,8 @@ class FreeTimes {
 
   double width_ = 0;
   std::vector<std::vector<double>> slices_;  ///< those from `turn_` on, in a ring
-  std::size_t turn_ = 0, taken_ = 0;         ///< the slice that is being emptied, and how much of it is
+  std::size_t turn_ = 0;                     ///< the slice that is being emptied
+  std::size_t taken_ = 0;                    ///< how much of it is
 };
 
 double grid_makespan(std::span<const double> costs, std::int64_t repeats, std::int64_t workers) {

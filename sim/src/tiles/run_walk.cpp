@@ -19,7 +19,13 @@ struct Progression {
 class RunWalker {
  public:
   explicit RunWalker(const TilingProblem& problem)
-      : problem_(problem), forward_(problem.walk == Walk::kForward), rank_(problem.mask.rank()) {
+      : problem_(problem),
+        forward_(problem.walk == Walk::kForward),
+        rank_(problem.mask.rank()),
+        tokens_(product(input_of(problem.mask), "tokens")),
+        row_(problem.mask[rank_ - 1].length),
+        walked_(forward_ ? problem.tiles.q_tile[0] : problem.tiles.kv_tile[0]),
+        streamed_(forward_ ? problem.tiles.kv_tile[0] : problem.tiles.q_tile[0]) {
     for (const AxisMask& axis : problem.mask) {
       std::vector<Progression> met(static_cast<std::size_t>(axis.length));
       for (std::int64_t residue = 0; residue < axis.dilation; ++residue) {
@@ -31,11 +37,6 @@ class RunWalker {
       }
       met_.push_back(std::move(met));
     }
-    tokens_ = product(input_of(problem.mask), "tokens");
-    row_ = problem.mask[rank_ - 1].length;
-    const std::int64_t q = problem.tiles.q_tile[0], kv = problem.tiles.kv_tile[0];
-    walked_ = forward_ ? q : kv;
-    streamed_ = forward_ ? kv : q;
     pairs_met_.assign(static_cast<std::size_t>(ceil_divide(tokens_, streamed_)) + 1, 0);
   }
 
@@ -175,7 +176,7 @@ class RunWalker {
   bool forward_;
   std::size_t rank_;
   PerAxis<std::vector<Progression>> met_;
-  std::int64_t tokens_ = 0, row_ = 0, walked_ = 0, streamed_ = 0;
+  std::int64_t tokens_, row_, walked_, streamed_;
   std::int64_t origin_ = 0, lowest_ = 0, highest_ = 0;
   std::vector<Run> runs_;
   std::vector<std::int64_t> pairs_met_;  // by streamed tile, zero between walked tiles

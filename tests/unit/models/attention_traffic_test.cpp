@@ -228,6 +228,13 @@ TEST_CASE("the first length with non-compulsory misses is exact where the last w
   CHECK(beyond_cold(first) > 0);
 }
 
+TEST_CASE("the first length of several heads is that of whole waves, however long") {
+  // Rows of K and V of 256 bytes: 2^40 of them and a wave of one more exceed 2^48 bytes.
+  SplitQProblem problem = dense_1d(1024, 1);
+  problem.sizes.heads = problem.sizes.heads_kv = 2;
+  CHECK(first_noncompulsory_seqlen(problem, 1, std::int64_t{1} << 48) == std::int64_t{1} << 40);
+}
+
 TEST_CASE("no closed form where other batches lie between the visits to a shared KV head") {
   SplitQProblem problem = dense_1d(1024, 128);
   problem.sizes.heads = 2;

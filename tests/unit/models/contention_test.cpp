@@ -102,6 +102,21 @@ TEST_CASE("each bound binds where it is the largest") {
   CHECK(predict_contention(load, profile).bound == ContentionBound::kDram);
 }
 
+TEST_CASE(
+    "a destination beyond the L2 is read and written once at least, and again for each update that misses") {
+  ContentionProfile profile = round_profile();
+  profile.l2_bytes = 64000;
+  ScatterLoad load = one_row(1000, Dtype::kFp32, InstructionPath::kRed);
+  load.rows_touched = 1000;  // of 128 bytes: half of them miss
+  load.max_multiplicity = load.serial_multiplicity = 1;
+  load.streamed_bytes = 5000;
+  CHECK(predict_contention(load, profile).dram_bytes == 5000 + 2 * 128000);
+  load.updates = 10000;
+  CHECK(predict_contention(load, profile).dram_bytes == 5000 + 2 * 0.5 * 10000 * 128);
+  load.rows_touched = 500;  // all of it fits
+  CHECK(predict_contention(load, profile).dram_bytes == 5000 + 500 * 128);
+}
+
 TEST_CASE("contenders shrink with the row: more lines share the warps in flight") {
   const ContentionProfile profile = profile_of("h100");  // a device that was not swept
   ScatterLoad narrow = one_row(100000, Dtype::kFp16, InstructionPath::kCas), wide = narrow;
@@ -152,6 +167,7 @@ TEST_CASE("adding a constant saturates: the CAS succeeds without retries and loo
   CHECK(near(changing_share(Dtype::kFp16, UpdateValues::kConstant, 0, 4096), 2048.0 / 4096));
   CHECK(changing_share(Dtype::kBf16, UpdateValues::kConstant, 256, 1000) == 0);
   CHECK(changing_share(Dtype::kFp32, UpdateValues::kConstant, 0, 100000) == 1);
+  CHECK(changing_share(Dtype::kBf16, UpdateValues::kConstant, 1000, 0) == 1);  // no update, no failure
   ScatterLoad load = one_row(100000, Dtype::kBf16, InstructionPath::kCas);
   const double honest = predict_contention(load, round_profile()).time_ns;
   load.values = UpdateValues::kConstant;
@@ -196,8 +212,13 @@ TEST_CASE("stored constants are what the fit gives, on points of every kind") {
   for (const char* device : {"a100-40gb", "h100", "h200"}) {
     INFO(device);
     const ContentionProfile stored = profile_of(device);
+    ContentionProfile forgotten = stored;
+    for (double* constant :
+         {&forgotten.launch_ns, &forgotten.issue_red_ns, &forgotten.issue_cas_ns, &forgotten.red_service_ns,
+          &forgotten.cas_service_ns, &forgotten.warps_in_flight})
+      *constant = 1;
     const ContentionFit fit =
-        fit_contention(stored, contention_points(), contention_counters(builtin_catalog()));
+        fit_contention(forgotten, contention_points(), contention_counters(builtin_catalog()));
     CHECK(near(fit.profile.launch_ns, stored.launch_ns, 1e-5));
     CHECK(near(fit.profile.issue_red_ns, stored.issue_red_ns, 1e-5));
     CHECK(near(fit.profile.issue_cas_ns, stored.issue_cas_ns, 1e-5));
@@ -206,6 +227,42 @@ TEST_CASE("stored constants are what the fit gives, on points of every kind") {
     CHECK(near(fit.profile.warps_in_flight, stored.warps_in_flight, 1e-5));
     CHECK(fit.points >= 8);
   }
+}
+
+TEST_CASE("a fit without contended 16-bit points is refused") {
+  std::vector<ContentionPoint> points;
+  for (const ContentionPoint& point : contention_points()) {
+    if (point.type == Dtype::kFp32 || point.distribution == IndexDistribution(UniformRows{}))
+      points.push_back(point);
+  }
+  CHECK_THROWS_AS(fit_contention(profile_of("h100"), points, contention_counters(builtin_catalog())),
+                  InvalidParameter);
+}
+
+TEST_CASE("the calibration error is that of the points of this device that were not fitted") {
+  // 1,000 rows of 32 elements, a warp instruction each: 7 + 1,000 ns.
+  ContentionPoint point{.device = "round",
+                        .updates = 1000,
+                        .rows = 1000,
+                        .width = 32,
+                        .type = Dtype::kFp32,
+                        .max_multiplicity = 1};
+  std::vector<ContentionPoint> points;
+  const auto add = [&](double time_ns, bool fitted, const char* device = "round") {
+    point.time_ns = time_ns;
+    point.fitted = fitted;
+    point.device = device;
+    points.push_back(point);
+  };
+  add(1007 / 2.0, false);
+  add(1007 * 4, false);
+  add(1007 * 100, true);
+  add(1007 * 100, false, "another");
+  const CalibrationError error = calibration_error(round_profile(), points);
+  CHECK(error.fitted_points == 1);
+  CHECK(error.unfitted_points == 2);
+  CHECK(near(error.unfitted_worst_ratio.value_or(0), 4));
+  CHECK(near(error.unfitted_mean_ratio.value_or(0), std::sqrt(2.0 * 4)));
 }
 
 TEST_CASE("on points that no constant rests on: the right bound, 1.5x under collapse, 2x with a sweep's, 25% elsewhere") {

@@ -29,6 +29,7 @@ TEST_CASE("backward FLOPs are five products, 2.5 times the forward ones at equal
 
 TEST_CASE("extra KV tokens are dense for every query") {
   const ExtraKvCount extra = count_extra_kv(kProblem, count_tiles(kProblem), 9);
+  CHECK(extra.tokens == 9);
   CHECK(extra.kv_tiles == 3);
   CHECK(extra.visited_tiles == 8 * 3);
   CHECK(extra.attended_pairs == 64 * 9);

@@ -165,6 +165,21 @@ TEST_CASE("the run that would sharpen most is of the class that was not measured
   CHECK(chosen[0].uncertainty > 2 * chosen[1].uncertainty);
 }
 
+TEST_CASE("an uncertain cost makes a run as uncertain as its share of the time") {
+  CostFit fit;
+  fit.costs = costs();
+  fit.costs.slowdown = 0;
+  const std::vector<CostPrior> priors(kPriors.begin(), kPriors.begin() + 5);
+  // Of the unmasked tile, four ratios and the launch, only the launch is uncertain: by a fifth.
+  fit.covariance.assign(36, 0);
+  fit.covariance.back() = 0.2 * 0.2;
+  // 8 CTAs of 10 tiles on 8 workers: 20 us of tiles, 4 of the CTA, 6 of the launch.
+  const LaunchWork work{.ctas = 8, .unmasked_tiles = 80, .workers = 8, .waves = 1};
+  const std::vector<SharpeningRun> chosen = sharpening_runs(fit, priors, {work}, 1);
+  REQUIRE(chosen.size() == 1);
+  CHECK(chosen[0].uncertainty == Approx(0.2 * 6 / 30).epsilon(1e-3));
+}
+
 TEST_CASE("nothing measured, or no prior, is refused") {
   CHECK_THROWS_AS(fit_costs({}, kPriors), InvalidParameter);
   CHECK_THROWS_AS(fit_costs(runs_of_known_costs(), {}), InvalidParameter);

@@ -59,6 +59,19 @@ TEST_CASE("parameters that only show as a sum leave the rank one short and have 
   CHECK(close(fit.parameters[0] + fit.parameters[1], (1 + 4 + 9.3) / 14, 1e-5));
 }
 
+TEST_CASE("a parameter that changes nothing leaves the rank one short, wherever it stands") {
+  // The mean of 1, 2 and 6 by the other parameter.
+  for (const std::size_t used : {0u, 1u}) {
+    const LevenbergMarquardtFit fit = levenberg_marquardt(
+        {.model = [used](const std::vector<double>& p) { return std::vector<double>(3, p[used]); },
+         .observed = {1, 2, 6},
+         .starts = {{1, 1}}});
+    CHECK(fit.rank == 1);
+    CHECK(fit.standard_errors.empty());
+    CHECK(close(fit.parameters[used], 3, 1e-5));
+  }
+}
+
 TEST_CASE("with two valleys the deeper one wins whatever the order of the starts") {
   // (p - 1)^2 (p - 4)^2 / 4 + p / 10 against 0: a valley near 1 and a shallower one near 4.
   const auto model = [](const std::vector<double>& p) {

@@ -134,4 +134,19 @@ TEST_CASE("a kernel that was not measured is refused") {
   CHECK_FALSE(msda_cost_error(half_run(), costs).has_value());
 }
 
+TEST_CASE("rows that are touched first come from afar, and streams are parameters and output") {
+  MsdaCosts costs = free_costs();
+  costs.resident_bytes = 0;  // nothing stays in the L2
+  costs.far_ns = 80;
+  // Three numbers of 4 bytes a sample, 32 channels of 2 bytes a pair.
+  const double stream = 9600 * 3 * 4 + 640 * 32 * 2;
+  CHECK(msda_stream_bytes(half_run()) == stream);
+  const MsdaTime time = predict_msda_run(half_run(), costs, ten_sms());
+  // One read in four touches a row first, in each of 3 x 3 steps.
+  CHECK(close_to(time.chain_ns, 9 * 80 * 5000.0 / 20000));
+  CHECK(close_to(time.dram_ns, stream / 1000));
+  CHECK(close_to(time.time_ns, 180 + stream / 1000));
+  CHECK(close_to(time.achieved_bytes_per_ns, stream / (180 + stream / 1000)));
+}
+
 }  // namespace

@@ -139,6 +139,12 @@ TEST_CASE("a sort costs its launches, its updates, and the blocks of the hottest
   CHECK(sort_ns() == 50000 + 6400 * (3 + 4) + 10 * 10);
 }
 
+TEST_CASE("sorting nothing costs what nothing costs") {
+  const auto remedies = compare_remedies(one_row(0, Dtype::kBf16, InstructionPath::kCas), 1000, round_costs(),
+                                         builtin_lowerings(), "sm90", costs_of("h200"));
+  CHECK(time_of(remedies, "sort-pre-reduction") == time_of(remedies, "as-is"));
+}
+
 TEST_CASE("private copies begin from zero, and do not part rows that are visited in turn") {
   ScatterLoad load = one_row(65536, Dtype::kBf16, InstructionPath::kCas);
   load.width = 256;

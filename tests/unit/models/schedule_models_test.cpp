@@ -101,6 +101,16 @@ TEST_CASE("the paper's form of the descending schedule fails outside its conditi
   CHECK(simulated(8, 4, 2, 7, Dispatch::kDynamic) != printed(8, 4, 2, 7));  // r > c
 }
 
+TEST_CASE("the descending form is given for an even number of heads and reductions no longer than computes") {
+  const auto form = [](std::int32_t heads, double c, double r) {
+    return closed_form(kDescending, request_of(Mask::kCausal, 8, 8, heads, 8, c, r), Dispatch::kDynamic);
+  };
+  CHECK(form(4, 7, 2) == 4 * 9 * (7 + 2) / 2 + 7 * 2);
+  CHECK(form(2, 5, 5) == 2 * 9 * (5 + 5) / 2 + 7 * 5);
+  CHECK(!form(3, 7, 2));
+  CHECK(!form(4, 2, 7));
+}
+
 TEST_CASE("no closed form is given where tasks differ, hand over slowly, overlap or share KV heads") {
   const ScheduleRequest plain = request_of(Mask::kCausal, 4, 4, 2, 4, 7, 2);
   const auto form = [](const ScheduleRequest& request) {

@@ -226,6 +226,35 @@ TEST_CASE("rows beyond 1 KiB wait at one slice, or at one for each half KiB, and
   CHECK(near(error.interval->least_ns, (100 + stream + one_slice / 8) / 1.25));
 }
 
+TEST_CASE("rows beyond 1 KiB fail less often as their exponent says") {
+  ContentionProfile profile = swept_profile();
+  profile.sweep->constants.wide_exponent = 0.5;
+  // 4 KiB as above: 0.5 n retries of 128 sectors of 5 ns, times the root of 1/4.
+  const ScatterLoad load = one_hot_row(3200, 1024, Dtype::kFp32, InstructionPath::kCas);
+  CHECK(near(predict_swept(load, profile).hottest_address_ns, 3200 * 0.5 * (1 - 4 / 6400.0) * 128 * 5 / 2));
+}
+
+TEST_CASE("as much to issue as to move counts as issue") {
+  ContentionProfile profile = swept_profile();
+  profile.sweep->constants.dram_bytes_per_ns = 1000;
+  ScatterLoad load = one_hot_row(1000, 64, Dtype::kFp32, InstructionPath::kRed);
+  load.max_multiplicity = load.serial_multiplicity = 1;
+  load.rows_touched = 1000;
+  load.streamed_bytes = 2e6;  // 2,000 ns, as 2,000 warp instructions
+  CHECK(predict_swept(load, profile).bound == ContentionBound::kIssue);
+  load.streamed_bytes = 2.001e6;
+  CHECK(predict_swept(load, profile).bound == ContentionBound::kDram);
+}
+
+TEST_CASE("as many rows as were swept are inside of the sweep") {
+  const ContentionProfile profile = swept_profile();
+  ScatterLoad load = one_hot_row(2000000, 64, Dtype::kFp32, InstructionPath::kRed);
+  load.rows_touched = 1000000;
+  CHECK(outside_sweep(load, *profile.sweep).empty());
+  ++load.rows_touched;
+  CHECK(outside_sweep(load, *profile.sweep) == std::vector<std::string>{"rows"});
+}
+
 TEST_CASE("outside of what was swept the interval reaches from no wait to all in flight at one row") {
   const ContentionProfile profile = swept_profile();
   ScatterLoad load = one_hot_row(3200, 4, Dtype::kFp32, InstructionPath::kCas);

@@ -89,6 +89,19 @@ TEST_CASE("neighborhood masks equal the window rule, dilation groups one after t
   CHECK_THROWS_AS(neighborhood_mask(problem), InvalidParameter);
 }
 
+TEST_CASE("a dilation group that is a tile shorter has fewer tiles in the mask") {
+  // Five tokens in groups of 3 and 2 that see themselves, tiles of 2: two tiles and one.
+  const TilingProblem problem{.mask = make_mask({5}, {1}, {}, {2}), .tiles = {{2}, {2}}};
+  CHECK(block_mask_rows(neighborhood_mask(problem)) == std::vector<std::string>{"+..", ".#.", "..+"});
+}
+
+TEST_CASE("tiles of a single dimension count from the first token on") {
+  // Rows of four tokens, each a tile, that see themselves only.
+  const TilingProblem problem{
+      .mask = make_mask({3, 4}, {1, 4}), .tiles = {{4}, {4}}, .tiling = Tiling::kSingleDimensional};
+  CHECK(block_mask_rows(neighborhood_mask(problem)) == std::vector<std::string>{"#..", ".#.", "..#"});
+}
+
 TEST_CASE("masks that are too large are refused before they are built") {
   CHECK_THROWS_AS(window_mask({std::int64_t{1} << 40, 1, 1, 1}, {}), InvalidParameter);
   CHECK_THROWS_AS(window_mask({60000, 60000, 1, 1}, {}), InvalidParameter);

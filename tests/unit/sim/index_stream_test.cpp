@@ -216,6 +216,13 @@ TEST_CASE("collisions agree with counting by hand") {
   CHECK(count.histogram == std::vector<MultiplicityCount>{{1, 2}, {3, 1}});
 }
 
+TEST_CASE("no updates have no close ones, and as many rows as can be counted are") {
+  CHECK(RowTally(3).result().close_updates == 0);
+  auto stream = parse_indices(source("7 7"), IndexFormat::kCsv, kMaxRows, "test");
+  CHECK(count_collisions(*stream, kMaxRows).max_multiplicity == 2);
+  CHECK_THROWS_AS(count_collisions(*stream, kMaxRows + 1), InvalidParameter);
+}
+
 TEST_CASE("touched words and sectors are exact, whatever the rows' size: neighbours may share one") {
   std::uint64_t n = 0;
   const auto below = [&](std::int64_t count) { return random_below(random_bits(23, n++), count); };

@@ -28,6 +28,12 @@ TEST_CASE("a free worker takes the next CTA, a persistent one keeps its stride")
   CHECK(run_grid(costs, 2, 2, CtaSchedule::kGrid).busy == 8.0);
 }
 
+TEST_CASE("workers that no CTA is left for cost nothing, however many") {
+  const std::vector<double> costs = {3, 5};
+  for (const CtaSchedule schedule : {CtaSchedule::kGrid, CtaSchedule::kPersistent})
+    CHECK(run_grid(costs, 1, std::int64_t{1} << 60, schedule).makespan == 5);
+}
+
 TEST_CASE("Q tiles in the middle of an axis see one KV tile more than those at its ends") {
   // 64 tokens, window 16, Q tiles of 8, KV tiles of 8: inner Q tile [8i, 8i+8) sees tokens 8i-8 .. 8i+14,
   // three tiles; the first and the last windows are shifted inwards: tokens 0..14 and 49-.. .

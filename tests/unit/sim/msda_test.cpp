@@ -7,11 +7,12 @@
 
 #include <natten_sim/core/contention_profile.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/models/msda/msda_time.hpp>
-#include <natten_sim/sim/msda/msda.hpp>
+#include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/contention_data.hpp>
 #include <natten_sim/io/msda_data.hpp>
+#include <natten_sim/models/msda/msda_time.hpp>
+#include <natten_sim/sim/msda/msda.hpp>
 
 #include "catch.hpp"
 
@@ -103,6 +104,60 @@ TEST_CASE("samples come query by query, corners outside a level are left out") {
         if (sample.corners == 4) CHECK(std::abs(weight - 1) < 1e-12);
       });
   CHECK(samples == 2 * 11 * 4 * 2 * 3);
+}
+
+TEST_CASE("locations lie in storage order, and each draws its own two numbers of the seed") {
+  const MsdaConfig config = small();
+  const std::vector<MsdaLevel> levels = pyramid(config);
+  const auto drawn = [](std::uint64_t n) { return random_unit(random_bits(9, n)); };
+  const std::vector<float> image = sample_locations(config, {OffsetDistribution::kImage, 0, 9});
+  const std::vector<float> uniform = sample_locations(config, {OffsetDistribution::kUniform, 3, 9});
+  REQUIRE(image.size() == 2 * 2 * 11 * 4 * 2 * 3);  // x and y of images, queries, heads, levels, points
+  REQUIRE(uniform.size() == image.size());
+  std::uint64_t n = 0;
+  for (std::int64_t i = 0; i < 2; ++i) {
+    for (const MsdaPoint& reference : reference_points(config, {OffsetDistribution::kUniform, 3, 9}, i)) {
+      for (std::int64_t head = 0; head < 4; ++head) {
+        for (const MsdaLevel& level : levels) {
+          for (std::int64_t point = 0; point < 3; ++point, n += 2) {
+            CHECK(image[n] == static_cast<float>(drawn(n)));
+            CHECK(image[n + 1] == static_cast<float>(drawn(n + 1)));
+            // From 3 pixels before the reference point to 3 behind it.
+            const double x = reference.x + (6 * drawn(n) - 3) / static_cast<double>(level.width);
+            const double y = reference.y + (6 * drawn(n + 1) - 3) / static_cast<double>(level.height);
+            CHECK(std::abs(uniform[n] - x) < 1e-6);
+            CHECK(std::abs(uniform[n + 1] - y) < 1e-6);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the corners of a sample surround its location") {
+  const MsdaConfig config = small();
+  const std::vector<MsdaLevel> levels = pyramid(config);
+  const std::int64_t pixels = pixels_per_image(config);
+  const MsdaSampling sampling{OffsetDistribution::kLearned, 1, 3};
+  const std::vector<float> locations = sample_locations(config, sampling);
+  std::size_t n = 0, inside = 0;
+  for_each_sample(config, sampling, QueryOrder::kLinear, [&](const MsdaSample& sample) {
+    const MsdaLevel& level = levels[static_cast<std::size_t>(sample.level)];
+    const double x = locations[n], y = locations[n + 1];
+    n += 2;
+    if (sample.corners < 4) return;
+    ++inside;
+    double mean_x = 0, mean_y = 0;  // weights reconstruct what is linear
+    for (std::int64_t corner = 0; corner < 4; ++corner) {
+      const std::int64_t pixel = sample.rows[corner] / 4 - sample.image * pixels - level.first;
+      mean_x += sample.weights[corner] * (static_cast<double>(pixel % level.width) + 0.5);
+      mean_y += sample.weights[corner] * (static_cast<double>(pixel / level.width) + 0.5);
+    }
+    CHECK(std::abs(mean_x - x * static_cast<double>(level.width)) < 1e-4);
+    CHECK(std::abs(mean_y - y * static_cast<double>(level.height)) < 1e-4);
+  });
+  CHECK(n == locations.size());
+  CHECK(inside > 100);
 }
 
 TEST_CASE("without offsets an encoder query reads its own pixel centre") {

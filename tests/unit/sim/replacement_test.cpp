@@ -105,6 +105,36 @@ TEST_CASE("a sample that caught nothing knows nothing, and one of everything has
   CHECK(pooled.misses(3) == 3);
 }
 
+TEST_CASE("without the only block that was caught an estimate knows no miss") {
+  // Some block is in the sample of its seed. All of the sample misses; so it does without any of the seven
+  // groups that have nothing, and without the block's own group there is nothing left that could miss.
+  std::uint64_t block = 0;
+  const auto sample_of = [](std::uint64_t number) {
+    SampledStackDistances distances(0.5);
+    distances.access(number);
+    return distances;
+  };
+  while (sample_of(block).sampled_blocks() == 0) ++block;
+  const MissRatioEstimate estimate = sample_of(block).miss_ratio(1);
+  CHECK(estimate.sampled_accesses == 1);
+  CHECK(estimate.miss_ratio == 1);
+  // Seven ratios of 1 and one of 0: their squares about 7/8 add up to 7/8, of which the jackknife takes 7/8.
+  CHECK(std::abs(estimate.standard_error - 7.0 / 8) < 1e-12);
+}
+
+TEST_CASE("a profile counts accesses of distance 0 too") {
+  ReuseProfile profile;
+  profile.add(0, 3);
+  profile.add(4, 2);
+  const std::vector<ReuseProfile::Point> points = profile.distances();
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].bytes == 0);
+  CHECK(points[0].count == 3);
+  CHECK(points[1].bytes == 4);
+  CHECK(points[1].count == 2);
+  CHECK(profile.misses(0) == 2);
+}
+
 TEST_CASE("a sequence without keys, or without queries, is refused, also where the sums add up") {
   CHECK_THROWS(varlen_mask({8, 8, 4, 4}, {{4, 8}, {4, 0}}, {}));
   CHECK_THROWS(varlen_mask({8, 8, 4, 4}, {{8, 4}, {0, 4}}, {}));

@@ -160,6 +160,33 @@ TEST_CASE("two workers by hand: the second waits for the first's reduction and i
   CHECK(run.bubble.tail == 7);
 }
 
+TEST_CASE("of two critical paths the one through the smaller node is named, to the end of the last phase") {
+  // Two heads share two KV tiles; dK/dV takes no time, but is handed over in 11. Chains of 10 + 1 on three
+  // workers: head 1 follows head 0 on worker 1, and ends at 22 as the handoff from worker 0 does.
+  const BackwardProblem problem{
+      .mask = {1, 2, {TileWork::kFull, TileWork::kFull}}, .heads = 2, .heads_per_kv_head = 2, .workers = 3};
+  const BackwardCosts costs{.compute = 10, .reduce = 1, .handoff = 11};
+  const BackwardSchedule schedule{.dispatch = Dispatch::kStatic,
+                                  .chains = {{0, 0, {0}}, {0, 1, {0}}, {1, 0, {0}}, {1, 1, {0}}},
+                                  .worker = {0, 1, 1, 2}};
+  const DagSolution solution = solve_schedule_dag(problem, costs, schedule, schedule.worker);
+  CHECK(solution.makespan == 22);
+  CHECK(run_schedule(problem, costs, schedule).makespan == 22);
+  // The last chain is done at 11, and its dK/dV may start with the handoff that comes from chain 1 at 22.
+  CHECK(solution.slack == std::vector<double>{0, 0, 0, 11});
+  const CriticalStep expected[] = {{0, 0, TaskPhase::kCompute, 0, 10},
+                                   {0, 0, TaskPhase::kReduce, 10, 11},
+                                   {2, 0, TaskPhase::kReduceKv, 22, 22}};
+  REQUIRE(solution.critical_path.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(solution.critical_path[i].chain == expected[i].chain);
+    CHECK(solution.critical_path[i].task == expected[i].task);
+    CHECK(solution.critical_path[i].phase == expected[i].phase);
+    CHECK(solution.critical_path[i].start == expected[i].start);
+    CHECK(solution.critical_path[i].end == expected[i].end);
+  }
+}
+
 TEST_CASE("of workers that are free at the same time, the smaller one takes the next chain") {
   BackwardProblem problem;
   problem.mask = {1, 5, std::vector<TileWork>(5, TileWork::kFull)};

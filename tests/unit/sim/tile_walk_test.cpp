@@ -71,4 +71,13 @@ TEST_CASE("single-dimensional visits skip tiles in which no pair attends") {
   CHECK(walk_tiles(problem).visited_tiles == 4 * 3 + 4 * 3 * 2);
 }
 
+TEST_CASE("progress is the share of walked tiles that are done") {
+  // 64 tokens in 8 Q tiles.
+  std::vector<double> shown;
+  (void)walk_tiles({.mask = make_mask({64}, {16}), .tiles = {{8}, {4}}},
+                   [&](double share) { shown.push_back(share); });
+  REQUIRE(shown.size() == 8);
+  for (std::size_t i = 0; i < 8; ++i) CHECK(shown[i] == static_cast<double>(i) / 8);
+}
+
 }  // namespace

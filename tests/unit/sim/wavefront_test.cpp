@@ -103,6 +103,25 @@ TEST_CASE("slots of an SM drift apart as their skew says, and a slot left alone 
   CHECK(std::abs(run_wavefront(work, device).time_ns - (first + left * 1.1 * tile / 2)) < 1e-3);
 }
 
+TEST_CASE("a CTA that starts while another multiplies has done nothing before") {
+  // Q tiles of 40 bytes, one KV tile of 160: from the DRAM at 2, 10 and, the other Q tile, 12. The first slot
+  // has 200 pairs: 20 by 12, the rest with half of the SM until 48. The second has done 180 by then and does
+  // its last 20 alone, until 50.
+  const AttentionWork work(problem_1d(20, 10, 20, false), {.workers = 2});
+  CHECK(near(run_wavefront(work, kSlow).time_ns, 50));
+}
+
+TEST_CASE("progress is shown once every 2^20 accesses and a few") {
+  // 1,500 Q tiles, each with 1,500 KV tiles and its output: 2.25 million accesses.
+  const AttentionWork work(problem_1d(1500, 1, 1, false), {.workers = 1});
+  std::vector<double> shown;
+  (void)run_wavefront(work, kSlow, {}, [&](double share) { shown.push_back(share); });
+  REQUIRE(shown.size() == 2);
+  const double step = 1048576.0 / (1500 * 1502);
+  CHECK(std::abs(shown[0] - step) < 1e-4);
+  CHECK(std::abs(shown[1] - 2 * step) < 1e-4);
+}
+
 TEST_CASE("a miss passes the port of its SM at the rate of misses") {
   WavefrontDevice device = kSlow;
   device.miss_bytes_per_ns = 4;
