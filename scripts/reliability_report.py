@@ -132,10 +132,10 @@ def show_soak(stored):
 def show_mutants(stored):
     rows = []
     for room in stored["rooms"]:
-        killed = room.get("killed", 0)
-        rows.append([room["room"], room["drawn"], killed, room.get("survived", 0), room.get("not reached", 0),
-                     f"{100 * killed / room['drawn']:.1f}%"])
-    return table(["room", "drawn", "killed", "survived", "not reached", "share killed"], rows)
+        killed, unseen = room.get("killed", 0), room.get("explained", 0) + room.get("removed", 0)
+        rows.append([room["room"], room["drawn"], killed, unseen, room.get("survived", 0) + room.get("not reached", 0),
+                     f"{100 * killed / (room['drawn'] - unseen):.1f}%"])
+    return table(["room", "drawn", "killed", "explained or removed", "alive", "killed of those that can be seen"], rows)
 
 
 PARTS = {

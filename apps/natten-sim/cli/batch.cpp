@@ -172,11 +172,11 @@ int answer_batch(const std::string& path, const OutputFlags& flags,
   LineSource source("batch", path);
   Answers answers(flags, answer);
   ProgressBar bar("answering", flags.quiet);
-  const auto before_read = [&] {
-    answers.flush();
-    bar.show(source.share_read());
-  };
-  for (std::string_view line; source.next(line, before_read);) answers.take(line);
+  const auto before_read = [&] { answers.flush(); };
+  for (std::string_view line; source.next(line, before_read);) {
+    answers.take(line);
+    bar.show(source.share_taken());
+  }
   bar.clear();
   return answers.finish(Notes(flags));
 }

@@ -45,7 +45,9 @@ bool LineSource::next(std::string_view& line, const std::function<void()>& befor
   return true;
 }
 
-double LineSource::share_read() const { return size_ > 0 ? std::min(1.0, read_ / size_) : 0; }
+double LineSource::share_taken() const {
+  return size_ > 0 ? std::min(1.0, (read_ - static_cast<double>(end_ - begin_)) / size_) : 0;
+}
 
 void LineSource::fill() {
   constexpr std::size_t kPiece = std::size_t{1} << 18, kLongestLine = std::size_t{1} << 26;

@@ -21,8 +21,8 @@ class LineSource {
 
   /// `line` is valid until the next call. `before_read` is called before the source may wait.
   bool next(std::string_view& line, const std::function<void()>& before_read);
-  /// Of the input, where its size is known.
-  [[nodiscard]] double share_read() const;
+  /// Of the input, the share before the end of the last line; 0 where its size is not known.
+  [[nodiscard]] double share_taken() const;
 
  private:
   void fill();

@@ -194,7 +194,7 @@ TEST_CASE("numbers, names, shapes and ranges name what they accept") {
   CHECK(contains(refused("causal", {"maybe"}), "true, false, 1 or 0"));
   CHECK(contains(refused("ranges", {"5:4"}), "LO <= HI"));
   CHECK(contains(refused("ranges", {"5"}), "LO:HI"));
-  CHECK(contains(refused("sparsity", {"0.5:1.5"}), "0 <= LO <= HI <= 1"));
+  CHECK(contains(refused("sparsity", {"0.5:1.5"}), "two fractions or two in per cent"));
 }
 
 TEST_CASE("the echo has every key in the order of the rows, and reads back as the same question") {

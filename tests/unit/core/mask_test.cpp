@@ -91,7 +91,9 @@ TEST_CASE("invalid masks are refused with the parameter at fault") {
   CHECK(blamed({8, 8}, {4}) == "window");
   CHECK(blamed({8, 8}, {4, 4}, {1}) == "stride");
   CHECK(blamed({8, 8}, {4, 4}, {1, 1}, {1}) == "dilation");
-  CHECK(blamed({8, 8}, {4, 4}, {}, {}, {true}) == "causal");
+  CHECK(blamed({8, 8}, {4, 4}, {}, {}, {true}) == "nothing");  // of all axes
+  CHECK(blamed({8, 8, 8}, {4, 4, 4}, {}, {}, {true, true}) == "causal");
+  CHECK(blamed({8, 8}, {4, 4}, {}, {}, {true, true, true}) == "causal");
   CHECK(blamed({(std::int64_t{1} << 60) + 1}, {1}) == "input");
   CHECK(blamed({}, {}) == "window");
 }

@@ -62,8 +62,8 @@ TEST_CASE("heads of K and V divide those of Q") {
 }
 
 TEST_CASE("a kernel schedule is one of NATTEN's three, and one that the tiles have") {
-  check_change([](NattenCall& call) { call.kernel_schedule = "coop2"; },
-               {"kernel schedules have three names", "kernel_schedule", "coop2", "non, coop, pp", "coop"});
+  check_change([](NattenCall& call) { call.kernel_schedule = "koop"; },
+               {"kernel schedules have three names", "kernel_schedule", "koop", "non, coop, pp", "coop"});
   // Head dim 64 runs without warp specialisation, head dim 128 with it; the default tiles count too.
   const std::string rule = "these tiles have some kernel schedules only";
   NattenCall call = accepted_call();

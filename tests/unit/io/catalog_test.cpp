@@ -79,7 +79,7 @@ TEST_CASE("published windows fit their layouts and their tiles belong to a backe
 TEST_CASE("an unknown name comes with the nearest one") {
   const Catalog catalog = builtin_catalog();
   try {
-    (void)catalog.device("h20O");
+    (void)catalog.device("h200x");
     FAIL("accepted an unknown device");
   } catch (const UnknownName& error) {
     CHECK(error.hint() == "h200");
