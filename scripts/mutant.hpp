@@ -28,9 +28,11 @@ NATTEN_SIM_MUTANT_INLINE bool on(int n) {
   return active == n;
 }
 
+template <typename A>
+inline constexpr bool kNumber = std::is_arithmetic_v<A> || std::is_enum_v<A> || std::is_pointer_v<A> ||
+                                std::is_same_v<A, __int128> || std::is_same_v<A, unsigned __int128>;
 template <typename A, typename B>
-inline constexpr bool kNumbers = (std::is_arithmetic_v<A> || std::is_enum_v<A> || std::is_pointer_v<A>) &&
-                                 (std::is_arithmetic_v<B> || std::is_enum_v<B> || std::is_pointer_v<B>);
+inline constexpr bool kNumbers = kNumber<A> && kNumber<B>;
 
 #define NATTEN_SIM_MUTANT_COMPARISON(name, op, first, second)            \
   template <typename A, typename B>                                      \
@@ -49,7 +51,7 @@ NATTEN_SIM_MUTANT_COMPARISON(ge, >=, >, <)
 #define NATTEN_SIM_MUTANT_OPERATOR(name, op, other)                      \
   template <typename A, typename B>                                      \
   NATTEN_SIM_MUTANT_INLINE auto name(int n, const A& a, const B& b) {    \
-    if constexpr (std::is_arithmetic_v<A> && std::is_arithmetic_v<B>) {  \
+    if constexpr (kNumbers<A, B> && requires { a other b; }) {           \
       if (on(n)) return static_cast<decltype(a op b)>(a other b);        \
     }                                                                    \
     return a op b;                                                       \

@@ -72,7 +72,7 @@ def visit_one(file, node, parent, depth, kinds):
     kind = node.kind
     if kind in (kinds.STATIC_ASSERT, kinds.CXX_THROW_EXPR, kinds.STRING_LITERAL, kinds.ENUM_DECL):
         return
-    if kind in (kinds.VAR_DECL, kinds.CONSTRUCTOR) and "constexpr" in [token.spelling for token in node.get_tokens()][:4]:
+    if kind in (kinds.DECL_STMT, kinds.VAR_DECL, kinds.CONSTRUCTOR) and "constexpr" in [token.spelling for token in node.get_tokens()][:4]:
         return
     if kind == kinds.CALL_EXPR and node.spelling == "reserve":
         return

@@ -114,7 +114,7 @@ TEST_CASE("a device without measurements says what is missing, beside one that h
   CHECK(untimed.out.find("nobody has timed the kernel there, so no configuration is known to be fast") !=
         std::string::npos);
   check_refused("advise -d 128", {"input"});
-  check_refused(kFlux + "--sparsity 2", {"sparsity"});
+  check_refused(kFlux + "--sparsity 200", {"sparsity"});
   check_refused(kFlux + "--speedup 2 --sparsity 0.5", {"sparsity"});
 }
 

@@ -31,7 +31,8 @@ Options<study::AdviseQuestion> advise_question_rows() {
       {.value = "S",
        .help = fmt::format("Most of the token pairs that may be left out, 0..1 [{}]", study::kUsualSparsity),
        .interval = {0, 1},
-       .accepted = "one fraction in 0..1, the most that may be left out (search takes ranges)",
+       .accepted = "one fraction in 0..1, or one in per cent up to 100: the most that may be left out "
+                   "(search takes ranges)",
        .echo = Echo::kWhenSet});
   rows.add("--speedup", &Question::speedup,
            {.value = "X",

@@ -3,9 +3,11 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include <natten_sim/models/reuse/scan_reuse.hpp>
 #include <natten_sim/models/scatter/contention.hpp>
+#include <natten_sim/models/schedules/depth_monotone.hpp>
 #include <natten_sim/models/tiles/cost.hpp>
 #include <natten_sim/models/tiles/item_time.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
@@ -183,6 +185,37 @@ TEST_CASE("an end-to-end speedup takes a share of 0 to 1 and at most all of its 
   CHECK(speedup(0.5, 0, 1, 0) == "operation_speedup");
   // Half of the time is attention, a quarter of whose steps stays dense: 1 - 1/2 + 1/2 (1/4 + 3/4 / 3).
   CHECK(end_to_end_speedup({.share = 0.5, .dense_steps = 1, .steps = 4}, 3) == 1 / 0.75);
+}
+
+TEST_CASE("the first length that is read twice is asked of a worker and of any capacity from none on") {
+  const auto asked = [](std::int64_t workers, std::int64_t capacity) {
+    const SplitQProblem problem{.mask = make_mask({64}, {64}), .tiles = {{16}, {16}}};
+    return refused([&] { (void)first_noncompulsory_seqlen(problem, workers, capacity); });
+  };
+  CHECK(asked(1, 0).empty());
+  CHECK(asked(std::int64_t{1} << 31, kWhole).empty());
+  CHECK(asked(0, 0) == "workers");
+  CHECK(asked((std::int64_t{1} << 31) + 1, 0) == "workers");
+  CHECK(asked(1, -1) == "capacity_bytes");
+  CHECK(asked(1, kWhole + 1) == "capacity_bytes");
+}
+
+TEST_CASE("violations of depths are looked for in a schedule that is one, with a worker a chain") {
+  const auto asked = [](const BackwardSchedule& schedule, const std::vector<std::int32_t>& worker) {
+    const BackwardProblem problem{.mask = {1, 1, {TileWork::kFull}}};
+    return refused([&] { (void)find_depth_violation(problem, schedule, worker); });
+  };
+  const BackwardSchedule whole{.chains = {{0, 0, {0}}}, .dq_order = {{0}}};
+  CHECK(asked(whole, {0}).empty());
+  CHECK(asked(whole, {}) == "worker");
+  CHECK(asked(whole, {1}) == "worker");
+  CHECK(asked(whole, {-1}) == "worker");
+  BackwardSchedule without_order = whole;
+  without_order.dq_order[0].clear();
+  CHECK_FALSE(asked(without_order, {0}).empty());
+  BackwardSchedule without_tile = whole;
+  without_tile.chains[0].q_order.clear();
+  CHECK_FALSE(asked(without_tile, {0}).empty());
 }
 
 }  // namespace

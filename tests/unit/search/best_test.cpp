@@ -72,4 +72,18 @@ TEST_CASE("asked for dynamic dispatch, a search tries the named schedules in it"
   }
 }
 
+TEST_CASE("without effort a search constructs schedules, and proves none by trying all") {
+  // Six tasks, with handoffs that no bound knows: few enough to try all.
+  ScheduleRequest request;
+  request.problem.mask = causal_mask(3);
+  request.problem.workers = 2;
+  request.costs = {.compute = 3, .reduce = 2, .handoff = 7};
+  const auto exhausted = [&](std::int64_t effort) {
+    request.effort = effort;
+    return plan_backward(schedule_algorithm("best"), request).exhausted_at.has_value();
+  };
+  CHECK_FALSE(exhausted(0));
+  CHECK(exhausted(1000));
+}
+
 }  // namespace

@@ -63,6 +63,11 @@ TEST_CASE("nothing feasible: no candidates, and the nearest sparsity that is") {
   CHECK(result.candidates.empty());
   REQUIRE(result.nearest_sparsity.has_value());
   CHECK(*result.nearest_sparsity == 0.4);
+  // A speedup that nothing reaches has no nearest sparsity, beside a range or without one.
+  SearchConstraints fast{.sparsity = SparsityRange{0.41, 0.42}, .min_speedup = 100};
+  CHECK_FALSE(search_best(space, fast, Objective::kWork, 5).nearest_sparsity.has_value());
+  fast.sparsity.reset();
+  CHECK_FALSE(search_best(space, fast, Objective::kWork, 5).nearest_sparsity.has_value());
 }
 
 TEST_CASE("tiles that never divide the axis leave nothing at any sparsity") {

@@ -1,6 +1,8 @@
 // Ranges end where they say: the last value is taken, the next one is refused by its name.
 #include <functional>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/sim/msda/msda.hpp>
@@ -11,6 +13,7 @@
 #include <natten_sim/sim/reuse/set_associative_cache.hpp>
 #include <natten_sim/sim/reuse/stack_distance.hpp>
 #include <natten_sim/sim/reuse/wavefront.hpp>
+#include <natten_sim/sim/scatter/contention_queue.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 
@@ -214,6 +217,43 @@ TEST_CASE("samples of an image spread by 0 to a million pixels, and caches have 
   CHECK(cache({.capacity_granules = 0, .rows_per_granule = 1}).empty());
   CHECK(cache({.capacity_granules = -1, .rows_per_granule = 1}) == "cache");
   CHECK(cache({.capacity_granules = 0, .rows_per_granule = 0}) == "cache");
+}
+
+TEST_CASE("a queue of updates refuses what is no time, no share and no number of warps") {
+  const auto queue = [](const std::function<void(ContentionQueue&)>& change) {
+    ContentionQueue asked;
+    change(asked);
+    const std::vector<std::int64_t> addresses = {0, 1, 0};
+    return refused([&] { (void)run_contention(addresses, 2, asked); });
+  };
+  using Q = ContentionQueue;
+  CHECK(queue([](Q&) {}).empty());
+  const std::pair<const char*, double Q::*> times[] = {{"issue_ns", &Q::issue_ns},
+                                                       {"service_ns", &Q::service_ns},
+                                                       {"round_trip_ns", &Q::round_trip_ns},
+                                                       {"slice_ns", &Q::slice_ns},
+                                                       {"dram_ns", &Q::dram_ns}};
+  for (const auto& [name, member] : times) {
+    CHECK(queue([&](Q& asked) { asked.*member = 0; }).empty());
+    CHECK(queue([&](Q& asked) { asked.*member = -1e-9; }) == name);
+    CHECK(queue([&](Q& asked) { asked.*member = std::numeric_limits<double>::infinity(); }) == name);
+    CHECK(queue([&](Q& asked) { asked.*member = std::numeric_limits<double>::quiet_NaN(); }) == name);
+  }
+  for (const double share : {0.0, 1.0}) CHECK(queue([&](Q& asked) { asked.changing_share = share; }).empty());
+  for (const double share : {-1e-9, 1 + 1e-9})
+    CHECK(queue([&](Q& asked) { asked.changing_share = share; }) == "changing_share");
+  for (const std::int64_t lanes : {1, 2})
+    CHECK(queue([&](Q& asked) { asked.lanes_per_word = lanes; }).empty());
+  for (const std::int64_t lanes : {0, 3})
+    CHECK(queue([&](Q& asked) { asked.lanes_per_word = lanes; }) == "lanes_per_word");
+  for (const std::int64_t most : {std::int64_t{1}, std::int64_t{1} << 24}) {
+    CHECK(queue([&](Q& asked) { asked.warps = most; }).empty());
+    CHECK(queue([&](Q& asked) { asked.slices = most; }).empty());
+  }
+  for (const std::int64_t out : {std::int64_t{0}, (std::int64_t{1} << 24) + 1}) {
+    CHECK(queue([&](Q& asked) { asked.warps = out; }) == "warps");
+    CHECK(queue([&](Q& asked) { asked.slices = out; }) == "slices");
+  }
 }
 
 }  // namespace
