@@ -176,7 +176,7 @@ def test_an_unknown_keyword_is_a_type_error_with_the_closest_one() -> None:
             natten_sim.count(**{theirs: 8})  # type: ignore[arg-type]
     assert natten_sim.count(input=64, device="H100") == natten_sim.count(input=64, device="h100")
     with pytest.raises(natten_sim.Error, match="; nearest: h100"):
-        natten_sim.count(input=64, device="H101")
+        natten_sim.count(input=64, device="HH100")
     with pytest.raises(natten_sim.Error, match="^dense_axes: "):
         natten_sim.search(input=(64, 64), window=(8, 8), dense_axes=[0])
     with pytest.raises(TypeError, match="answer of count"):

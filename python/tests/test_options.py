@@ -32,6 +32,7 @@ REASONS: dict[str, str] = {
     "max_memory": "the process is the caller's", "max_time": "the process is the caller's",
     "config": "keywords come from wherever the caller keeps them", "options": "likewise: msda's name of --config",
     "batch": "count_many(), or a loop", "timing": "time.perf_counter()",
+    "checkpoint": "for long runs of the program that may be killed",
     "predictions": "a case of validate, whose predictions compare() shows",
 }
 UNLIKE: dict[tuple[str, str], str] = {

@@ -58,7 +58,7 @@ TEST_CASE("usage errors are exit 2 too") {
   check_refused("list preset", {"presets"});
   check_refused("completion tcsh", {"bash"});
   check_refused("count -i 64 -w 16 --dense-steps 1/2", {"dense-steps", "attention-share"});
-  check_refused("count -i 64 -w 16 --attention-share 1.5", {"attention-share", "1.5", "0..1"});
+  check_refused("count -i 64 -w 16 --attention-share 150", {"attention-share", "150", "0..1"});
   check_refused("count -i 64 -w 16 --attention-share 0.5 --dense-steps 3/2", {"dense-steps"});
   check_refused("count -i 64 -w 16 --attention-share 0.5 --dense-steps 3", {"dense-steps", "K/N"});
   check_refused("count -i 64 -w 16 -n 6 --heads-kv 4", {"heads-kv", "4", "divisor"});
