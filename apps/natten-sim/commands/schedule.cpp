@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -185,8 +187,8 @@ class CheckpointFile {
   void write(ScheduleTable best) const {
     ReplacedFile file("checkpoint", path_);
     const std::string text = to_json(SearchCheckpoint{iterations_, std::move(best)});
-    const bool whole = std::fwrite(text.data(), 1, text.size(), file.stream()) == text.size();
-    if (!file.commit() || !whole) throw WriteError(path_ + " could not be written");
+    if (std::fwrite(text.data(), 1, text.size(), file.stream()) != text.size() || !file.commit())
+      throw WriteError(path_ + ": cannot write: " + std::strerror(errno));
   }
 
  private:
