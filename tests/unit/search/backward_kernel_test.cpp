@@ -51,6 +51,8 @@ TEST_CASE("chains of one or two tasks pay for their draw, in the mean over all c
   // One KV tile with one task, a draw of 1: the only chain is brief.
   tasks.draw_us = 1;
   CHECK(chain_costs(set, tasks, {1, 1, {TileWork::kFull}}, Dispatch::kDynamic).prologue == 2 + 1);
+  tasks.draw_us = 0;
+  CHECK(chain_costs(set, tasks, mask, Dispatch::kDynamic).prologue == 2);
 }
 
 /// Q, dO and the fp32 dQ of one head: 128 * (2 * 2 + 4) = 1,024 bytes a token.
@@ -197,18 +199,6 @@ TEST_CASE("kernels are listed by position, and an unknown one is answered with a
   } catch (const UnknownName& error) {
     CHECK(error.accepted() == "fa2, fa3, fa4, ours");
   }
-}
-
-TEST_CASE("chains of up to two tasks are brief, those of three hide their draw, and no draw costs nothing") {
-  ScheduleCostSet set;
-  TaskCosts tasks;
-  tasks.prologue_us = 1;
-  tasks.draw_us = 4;
-  // Causal, five KV tiles: chains of 5, 4, 3, 2 and 1 tasks.
-  const BlockMask mask = window_mask({640, 640, 128, 128}, {std::nullopt, 0});
-  CHECK(chain_costs(set, tasks, mask, Dispatch::kDynamic).prologue == Approx(1 + 4 * 2 / 5.0));
-  tasks.draw_us = 0;
-  CHECK(chain_costs(set, tasks, mask, Dispatch::kDynamic).prologue == 1);
 }
 
 }  // namespace
