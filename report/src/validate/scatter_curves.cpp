@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <string>
 #include <utility>
@@ -31,9 +32,10 @@ std::vector<double> numbers_in(const std::string& text) {
   std::vector<double> numbers;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (std::isdigit(static_cast<unsigned char>(text[i])) == 0) continue;
-    std::size_t length = 0;
-    numbers.push_back(std::stod(text.substr(i), &length));
-    i += length;
+    double number = 0;  // stays so where there are too many digits
+    i = static_cast<std::size_t>(std::from_chars(&text[i], text.data() + text.size(), number).ptr -
+                                 text.data());
+    numbers.push_back(number);
   }
   return numbers;
 }
