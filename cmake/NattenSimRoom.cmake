@@ -5,7 +5,8 @@ function(natten_sim_flags target)
     # Embedded files are longer than what every compiler has to support.
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-overlength-strings>
     # False positives of g++ 12 inside its own headers.
-    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict -Wno-array-bounds -Wno-maybe-uninitialized>)
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
+    -Wno-maybe-uninitialized>)
   if(NATTEN_SIM_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-Werror>)
   endif()

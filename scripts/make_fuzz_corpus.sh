@@ -28,6 +28,11 @@ table() {  # name option...
 table causal --q-tiles 4 --kv-tiles 4 --mask causal --heads 2 --workers 3 --algorithm spt
 table shift --q-tiles 3 --kv-tiles 3 --mask full --heads 1 --workers 3 --algorithm shift
 table merged --q-tiles 3 --kv-tiles 3 --mask causal --heads 4 --heads-kv 2 --gqa-chains kv-heads --workers 3 --algorithm descending
+checkpoint=$(mktemp -d)
+"$program" schedule --quiet --q-tiles 3 --mask causal --heads 2 --algorithm best --effort 4 \
+  --checkpoint "$checkpoint/best.json" >/dev/null
+seed schedule_table checkpoint <"$checkpoint/best.json"
+rm -r "$checkpoint"
 printf '##+.\n.+##\n####\n' | seed block_mask signs
 printf '1 0 1\r\n0 1 1\r\n' | seed block_mask digits
 n=0
