@@ -74,6 +74,7 @@ TEST_CASE("a checkpoint of another problem, and one for an algorithm that does n
   check_refused(kProblem + " --checkpoint " + file, {"checkpoint", "--algorithm best"});
   check_refused(kProblem + " --algorithm best --emit-table " + file + " --checkpoint " + file,
                 {"checkpoint"});
+  check_refused(kProblem + " --algorithm best --checkpoint -", {"checkpoint", "'-'"});
   check_refused(kProblem + " --algorithm best --checkpoint /nowhere/at/all",
                 {"checkpoint", "/nowhere/at/all"});
   CHECK(read_text(file) == before);

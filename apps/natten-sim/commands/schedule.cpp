@@ -165,7 +165,10 @@ void run_table(const ScheduleFlags& flags, const study::Context& context) {
 /// The file of --checkpoint: the best schedule of a search, for a run that goes on from it.
 class CheckpointFile {
  public:
-  explicit CheckpointFile(std::string path) : path_(std::move(path)) {}
+  explicit CheckpointFile(std::string path) : path_(std::move(path)) {
+    if (path_.empty() || path_ == "-")
+      throw InvalidParameter("checkpoint", "'" + path_ + "'", "the path of a file that is read and written");
+  }
 
   /// None: there is no such file yet.
   [[nodiscard]] std::optional<SearchCheckpoint> read() const {
