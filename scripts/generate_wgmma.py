@@ -10,6 +10,7 @@ A wgmma instruction names every accumulator register, so C++ cannot write one fo
 import sys
 
 SCORE_WIDTHS = (64, 80, 96, 112, 128, 176)  # KV tiles
+MASK_WIDTHS = (112, 128)  # KV tiles of neighborhoods
 OUTPUT_WIDTHS = (64, 96, 128, 160, 192, 256)  # head dimensions
 GRADIENT_WIDTHS = (64,)  # columns of dQ that a warpgroup computes
 TRANSPOSED_GRADIENT_WIDTHS = (80,)  # queries of a transposed dQ
@@ -33,6 +34,8 @@ namespace natten_sim::kernels::attention_forward {
 
 /// S = Q K^T: both operands in shared memory, head dimension contiguous.
 template <typename Element, int kWidth> struct ScoreProduct;
+/// S += hidden pairs: the queries' half in registers (4 packed pairs), the keys' in shared memory, features contiguous.
+template <int kWidth> struct MaskProduct;
 /// O += P V: P in registers (4 packed pairs), V in shared memory with the head dimension contiguous.
 template <typename Element, int kWidth> struct OutputProduct;
 /// dQ = dS K: both operands in shared memory, dS with the keys contiguous, K with the head dimension contiguous.
@@ -82,14 +85,14 @@ template <> struct {what}<{element}, {width}> {{
 }};"""
 
 
-def output(element, name, width):
+def from_registers(what, name, width, b):
     n = width // 2
     return f"""
-template <> struct OutputProduct<{element}, {width}> {{
+template <> struct {what} {{
   static __device__ __forceinline__ void issue(float (&d)[{n}], const std::uint32_t* a, std::uint64_t b) {{
     asm volatile("{{.reg .pred p; setp.eq.u32 p, 0, 0;\\n"
       "wgmma.mma_async.sync.aligned.m64n{width}k16.f32.{name}.{name} {{{registers(n)}}}, "
-      "{{{registers(4, n)}}}, %{n + 4}, p, 1, 1, 1;}}"
+      "{{{registers(4, n)}}}, %{n + 4}, p, 1, 1, {b};}}"
       : {accumulators(n)} : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)); }}
 }};"""
 
@@ -107,7 +110,9 @@ for element, name in TYPES:
     for width in SCORE_WIDTHS:
         print(from_shared("ScoreProduct", element, name, width, 0, 0))
     for width in OUTPUT_WIDTHS:
-        print(output(element, name, width))
+        print(from_registers(f"OutputProduct<{element}, {width}>", name, width, 1))
     for width in GRADIENT_WIDTHS:
         print(from_shared("GradientProduct", element, name, width, 0, 1))
+for width in MASK_WIDTHS:
+    print(from_registers(f"MaskProduct<{width}>", "bf16", width, 0))
 print(FOOTER)

@@ -64,10 +64,11 @@ std::vector<Storage> input_sets(Problem& problem, HeadLayout layout) {
 }
 
 std::string describe(const KernelShape& kernel) {
-  return std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) +
-         " k" + std::to_string(kernel.stages) + "v" + std::to_string(kernel.v_stages) +
+  return std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) + " k" +
+         std::to_string(kernel.stages) + "v" + std::to_string(kernel.v_stages) +
          (kernel.ping_pong ? " turns" : "") + (kernel.joined ? " joined" : "") + " " +
-         to_string(kernel.rescale) + " early " + std::to_string(kernel.early);
+         to_string(kernel.rescale) + " early " + std::to_string(kernel.early) +
+         (kernel.mask_products > 0 ? " mask products " + std::to_string(kernel.mask_products) : "");
 }
 
 double operations(const Problem& problem, bool causal) {
@@ -320,6 +321,11 @@ void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter, 
         if (!other.neighborhood || other.head_dim != kernel.head_dim || other.dtype != kernel.dtype) continue;
         Schedule fixed, ticket;
         ticket.dispatch = Dispatch::kTicket;
+        try {
+          forward::Plan(gpu, problem, other, fixed, sets.front().tensors());
+        } catch (const InvalidParameter&) {  // too few mask products
+          continue;
+        }
         variants.push_back({describe(other) + " static", other, fixed});
         variants.push_back({describe(other) + " ticket", other, ticket});
       }

@@ -90,6 +90,7 @@ struct Arguments {
   const std::uint32_t* prefix = nullptr;
   int prefix_words = 0;
   int first_prefix[3] = {0, 0, 0};
+  int coordinate_pairs[kMostMaskProducts * kPairsAProduct] = {};  // of KV tiles, see box_tables.hpp
   int q_tile[3] = {1, 1, 1};  // innermost axis first
   int kv_tile[3] = {1, 1, 1};
   int warpgroup_step[3] = {0, 0, 0};

@@ -40,11 +40,14 @@ namespace natten_sim::kernels::attention_forward {
   return shape;
 }
 
-/// The kernel for Q tiles that visit many KV tiles.
-[[nodiscard]] constexpr KernelShape long_shape(int head_dim, Dtype dtype, bool neighborhood) {
+/// The kernel for Q tiles that visit many KV tiles. `mask_products`: of its KV tiles, see box_tables.hpp.
+[[nodiscard]] constexpr KernelShape long_shape(int head_dim, Dtype dtype, bool neighborhood,
+                                               int mask_products = 0) {
   KernelShape shape = short_shape(head_dim, dtype, neighborhood);
   if (head_dim > 160) return shape;  // no room for a second Q tile
-  if (neighborhood && (head_dim == 96 || head_dim == 128)) shape.v_stages = 3;
+  shape.mask_products = head_dim <= 128 || mask_products < 2 ? mask_products : 0;  // no room for more
+  // Features of keys take the room of a third V tile.
+  if (neighborhood && mask_products == 0 && (head_dim == 96 || head_dim == 128)) shape.v_stages = 3;
   shape.q_stages = 2;
   shape.rescale = Rescale::kOnOverflow;
   shape.early = 1;

@@ -41,16 +41,44 @@ KvTileEntry entry_of(const NeighborhoodMask& mask, const VisitedTile& visit, con
     if (origin % side != 0)
       throw InvalidParameter("kv_origin", std::to_string(origin), "a multiple of the KV tile");
     tile[axis] = origin / side;
-    if (axis > 0 && tile[axis] > std::numeric_limits<std::uint16_t>::max())
-      throw InvalidParameter("kv_origin", std::to_string(origin), "65536 tiles an outer axis");
+    if (axis > 0 && tile[axis] >= std::int64_t{1} << kYBits)
+      throw InvalidParameter("kv_origin", std::to_string(origin), "16384 tiles an outer axis");
     if (axis == 0 && tile[axis] >= std::int64_t{1} << kXBits)
       throw InvalidParameter("kv_origin", std::to_string(origin), "2^20 tiles of the innermost axis");
   }
   const std::int64_t w = fourth(mask, visit.group, visit.kv_origin);
   if (w >= kExtraKeys)
     throw InvalidParameter("input", std::to_string(w + 1), "4095 tokens of the first of four axes");
-  return {static_cast<std::uint16_t>(tile[1]), static_cast<std::uint16_t>(tile[2]), packed(tile[0], w)};
+  return {static_cast<std::uint16_t>(tile[1]), 0, static_cast<std::uint16_t>(tile[2]), packed(tile[0], w)};
 }
+
+/// Whether some query of the Q tile does not see some key of the KV tile along an axis.
+bool hides(const AxisMask& mask, std::int64_t residue, std::int64_t q_origin, std::int64_t q_side,
+           std::int64_t kv_origin, std::int64_t kv_side) {
+  const AxisGroup group = residue_class(mask, residue);
+  const std::int64_t last_query = std::min(q_origin + q_side, group.length) - 1;
+  return kv_origin < attended_range(group, last_query).begin ||
+         kv_origin + kv_side > std::min(attended_range(group, q_origin).end, group.length);
+}
+
+/// KvTileEntry::products.
+std::uint16_t products_of(const Neighborhood& neighborhood, const MaskProducts& products,
+                          const VisitedTile& visit) {
+  std::uint16_t bits = 0;
+  std::int64_t group = visit.group;
+  for (std::size_t axis = 0; axis < neighborhood.mask.rank(); ++axis) {  // innermost first
+    const std::size_t at = neighborhood.mask.rank() - 1 - axis;
+    const AxisMask& mask = neighborhood.mask[at];
+    if (axis < 3 && hides(mask, group % mask.dilation, visit.q_origin[at], neighborhood.q_tile[at],
+                          visit.kv_origin[at], neighborhood.kv_tile[at])) {
+      bits |= static_cast<std::uint16_t>(1 << products.of_axis[axis]);
+    }
+    group /= mask.dilation;
+  }
+  return bits;
+}
+
+bool several(std::uint16_t products) { return (products & (products - 1)) != 0; }
 
 }  // namespace
 
@@ -67,18 +95,24 @@ PerAxis<std::size_t> tile_order(const NeighborhoodMask& mask) {
 
 BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens) {
   const PerAxis<std::size_t> order = tile_order(neighborhood.mask);
-  std::vector<const VisitedTile*> visits;
-  for (const VisitedTile& visit : neighborhood.visits) visits.push_back(&visit);
-  const auto q_place = [&](const VisitedTile* visit) {
-    return std::tuple(visit->group, in_order(visit->q_origin, order));
+  const MaskProducts products = mask_products(innermost_first(neighborhood.kv_tile));
+  struct Visit {
+    const VisitedTile* tile;
+    std::uint16_t products;
   };
-  std::stable_sort(visits.begin(), visits.end(), [&](const VisitedTile* a, const VisitedTile* b) {
-    return std::tuple(q_place(a), !a->full, in_order(a->kv_origin, order)) <
-           std::tuple(q_place(b), !b->full, in_order(b->kv_origin, order));
+  std::vector<Visit> visits;
+  for (const VisitedTile& tile : neighborhood.visits)
+    visits.push_back({&tile, tile.full ? std::uint16_t{0} : products_of(neighborhood, products, tile)});
+  const auto q_place = [&](const Visit& visit) {
+    return std::tuple(visit.tile->group, in_order(visit.tile->q_origin, order));
+  };
+  std::stable_sort(visits.begin(), visits.end(), [&](const Visit& a, const Visit& b) {
+    return std::tuple(q_place(a), !a.tile->full, several(a.products), in_order(a.tile->kv_origin, order)) <
+           std::tuple(q_place(b), !b.tile->full, several(b.products), in_order(b.tile->kv_origin, order));
   });
   const std::int64_t side = product(neighborhood.kv_tile, "kv_tile");
   const std::int64_t filled = extra_tokens / side;
-  const auto extra_tile = [](std::int64_t tile) { return KvTileEntry{0, 0, packed(tile, kExtraKeys)}; };
+  const auto extra_tile = [](std::int64_t tile) { return KvTileEntry{0, 0, 0, packed(tile, kExtraKeys)}; };
   BoxLists lists;
   const auto close = [&] {  // the row
     if (lists.rows.empty()) return;
@@ -86,12 +120,12 @@ BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens) 
     lists.rows.back().count = static_cast<int>(lists.entries.size()) - lists.rows.back().first_entry;
   };
   for (std::size_t i = 0; i < visits.size(); ++i) {
-    const VisitedTile& visit = *visits[i];
+    const VisitedTile& visit = *visits[i].tile;
     if (i == 0 || q_place(visits[i]) != q_place(visits[i - 1])) {
       close();
       QTileRow row;
       row.first_entry = static_cast<int>(lists.entries.size());
-      row.full = static_cast<int>(filled);
+      row.full = row.single_end = static_cast<int>(filled);
       for (std::int64_t tile = 0; tile < filled; ++tile) lists.entries.push_back(extra_tile(tile));
       row.group = static_cast<int>(inner_group(neighborhood.mask, visit.group));
       row.w = static_cast<int>(fourth(neighborhood.mask, visit.group, visit.q_origin));
@@ -101,7 +135,9 @@ BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens) 
       lists.rows.push_back(row);
     }
     lists.rows.back().full += visit.full ? 1 : 0;
+    lists.rows.back().single_end += several(visits[i].products) ? 0 : 1;
     lists.entries.push_back(entry_of(neighborhood.mask, visit, neighborhood.kv_tile));
+    lists.entries.back().products = visits[i].products;
   }
   close();
   return lists;

@@ -6,27 +6,35 @@
 
 #include <natten_sim/kernels/attention_forward/problem.hpp>
 
+#include "attention_forward/box_tables.hpp"
+
 namespace natten_sim::kernels::attention_forward {
 
-/// One Q tile. The tiles that need no mask come first in its list.
+/// One Q tile. The tiles that need no mask come first in its list, then those that one mask product masks.
 struct QTileRow {
   int first_entry = 0;
   int full = 0;   ///< entries that need no mask
+  int single_end = 0;  ///< entries before those that two products mask
   int count = 0;  ///< all entries
   int group = 0;
   int x = 0, y = 0, z = 0;  ///< first query, innermost axis first, coordinates of the group
   int w = 0;                ///< of a fourth axis, coordinate of the layout
 };
 
+inline constexpr int kXBits = 20;
+inline constexpr int kYBits = 14;
 /// One KV tile of a list, in tiles along each axis, innermost first. `w`, a coordinate of the layout, lies
-/// above kXBits bits of x; kExtraKeys there: tile x of the extra keys.
+/// above kXBits bits of x; kExtraKeys there: tile x of the extra keys. `products`: bit i where the pair of
+/// tiles needs a mask along an axis that mask product i has coordinates of.
 struct KvTileEntry {
-  std::uint16_t y = 0;
+  std::uint16_t y : kYBits = 0;
+  std::uint16_t products : kMostMaskProducts = 0;
   std::uint16_t z = 0;
   std::uint32_t xw = 0;
 };
-inline constexpr int kXBits = 20;
 inline constexpr std::uint32_t kExtraKeys = 0xfff;
+
+static_assert(sizeof(KvTileEntry) == 8 && kYBits + kMostMaskProducts == 16);
 
 struct BoxLists {
   std::vector<QTileRow> rows;

@@ -35,7 +35,7 @@ struct Consumer : OutputRows<T> {
   bool k_ready = false, v_ready = false;
   std::uint32_t p[kScores / 2];
   RowStatistics rows;
-  RowRanges ranges;
+  std::conditional_t<(T::kMaskProducts > 0), FeatureRanges<T::kMaskProducts>, RowRanges> ranges;
 
   // Turns: a warpgroup waits for its own barrier before it issues products, then lets the next one go.
   __device__ __forceinline__ void take_turn() {
@@ -51,7 +51,10 @@ struct Consumer : OutputRows<T> {
   __device__ __forceinline__ void test_k() { k_ready = barrier_test(&s.k_full[k_ring.stage], k_ring.parity); }
   __device__ __forceinline__ void test_v() { v_ready = barrier_test(&s.v_full[v_ring.stage], v_ring.parity); }
 
-  __device__ __forceinline__ void issue_scores(float (&scores)[kScores], int q_stage) {
+  /// kMasks: products that hide pairs of the tile; 1 of 2 is the one that the tile needs.
+  template <int kMasks>
+  __device__ __forceinline__ void issue_scores(float (&scores)[kScores], int q_stage,
+                                               const MaskedTile& tile) {
     const std::uint32_t queries = q_low + q_stage * (T::kQBytes >> 4);
     const std::uint32_t keys = k_low + k_ring.stage * (T::kKvBytes >> 4);
     pin(scores);
@@ -64,6 +67,19 @@ struct Consumer : OutputRows<T> {
       ScoreProduct<typename T::Element, T::kKvTile>::issue(
           scores, operand<T::kRowBytes>(queries + ((box * T::kQTile * T::kRowBytes + inside) >> 4)), b,
           i != 0);
+    }
+    if constexpr (kMasks > 0) {  // features are found while the tensor cores are busy with the others
+      const int first = kMasks < T::kMaskProducts ? tile.products >> 1 : 0;
+      std::uint32_t features[kMasks][4];
+#pragma unroll
+      for (int i = 0; i < kMasks; ++i) hidden_features(features[i], ranges, first + i, tile);
+      product_fence();
+#pragma unroll
+      for (int i = 0; i < kMasks; ++i) {
+        MaskProduct<T::kKvTile>::issue(
+            scores, features[i],
+            plain_operand(shared_address(s.key_features) + (first + i) * 32 * T::kKvTile));
+      }
     }
     product_commit();
   }
@@ -91,11 +107,13 @@ struct Consumer : OutputRows<T> {
     v_ring.advance();
   }
 
-  __device__ __forceinline__ void mask(float (&scores)[kScores], int3 origin) {
+  __device__ __forceinline__ void mask(float (&scores)[kScores], const MaskedTile& tile) {
     if constexpr (T::kMask == MaskKind::kBand) {
-      hide_band<T::kKvTile>(scores, ranges, origin.x, lane & 3);
-    } else {
-      hide_box<T::kKvTile>(scores, ranges, origin, a, s.prefix, lane & 3);
+      hide_band<T::kKvTile>(scores, ranges, tile.x, lane & 3);
+    } else if (tile.x < 0) {
+      hide_extra<T::kKvTile>(scores, -tile.x, lane & 3);
+    } else if constexpr (T::kMaskProducts == 0) {
+      hide_box<T::kKvTile>(scores, ranges, tile, a, s.prefix, lane & 3);
     }
   }
 
@@ -135,16 +153,16 @@ struct Consumer : OutputRows<T> {
     for (int i = 0; i < kOutputs; ++i) o[i] *= correction[i >> 1 & 1];
   }
 
-  template <bool kMasked, bool kSeen = !kMasked>
+  template <bool kMasked, bool kSeen = !kMasked, int kMasks = kMasked ? T::kMaskProducts : 0>
   __device__ __forceinline__ void step(const Work& work, int index, int q_stage) {
     float scores[kScores];
     float correction[2];
-    int3 origin = {0, 0, 0};  // asked for long before it is needed
-    if constexpr (kMasked) origin = masked_origin<T::kMask, T::kKvTile>(a, work, index);
+    MaskedTile tile;  // asked for long before it is needed
+    if constexpr (kMasked) tile = masked_tile<T::kMask, T::kKvTile>(a, work, index);
     if (!k_ready) wait_for_k();
     if (T::kOverlap && !v_ready) wait_for_v();
     take_turn();
-    issue_scores(scores, q_stage);
+    issue_scores<kMasks>(scores, q_stage, tile);
     if constexpr (T::kOverlap) {
       issue_output();
       pass_turn();
@@ -152,7 +170,7 @@ struct Consumer : OutputRows<T> {
       product_wait<1>();
       scores_done(scores);
       test_k();
-      if constexpr (kMasked) mask(scores, origin);
+      if constexpr (kMasked) mask(scores, tile);
       correction[0] = this->template softmax_row<kSeen>(scores, 0);
       if constexpr (T::kEarly == 1) hold(rows.sum[0]);
       correction[1] = this->template softmax_row<kSeen>(scores, 1);
@@ -167,7 +185,7 @@ struct Consumer : OutputRows<T> {
       product_wait<0>();
       scores_done(scores);
       pass_turn();
-      if constexpr (kMasked) mask(scores, origin);
+      if constexpr (kMasked) mask(scores, tile);
       correction[0] = softmax_row(scores, 0);
       correction[1] = softmax_row(scores, 1);
       pack_probabilities(scores);
@@ -185,14 +203,14 @@ struct Consumer : OutputRows<T> {
   __device__ __forceinline__ void first_step(Work& work, int q_stage, int stage_before) {
     float scores[kScores];
     const bool masked = work.full_begin > 0 || work.full_end == 0;
-    int3 origin = {0, 0, 0};
-    if (masked) origin = masked_origin<T::kMask, T::kKvTile>(a, work, 0);
+    MaskedTile tile;
+    if (masked) tile = masked_tile<T::kMask, T::kKvTile>(a, work, 0);
     if (masked || !kJoins) find_ranges(work, q_stage);
     wait_for_k();
     if constexpr (kJoins) {
       if (!v_ready) wait_for_v();
     }
-    issue_scores(scores, q_stage);
+    issue_scores<T::kMaskProducts>(scores, q_stage, tile);
     if constexpr (kJoins) {
       issue_output();
       product_wait<1>();
@@ -200,7 +218,7 @@ struct Consumer : OutputRows<T> {
       product_wait<0>();
     }
     scores_done(scores);
-    if (masked) mask(scores, origin);
+    if (masked) mask(scores, tile);
     const RowStatistics before = rows;
     rows.reset();
     softmax_row(scores, 0);
@@ -243,6 +261,10 @@ struct Consumer : OutputRows<T> {
       for (; i < work.full_end; ++i) step<false>(work, i, q_stage);
       if constexpr (T::kRedo) {
         if (work.full_end > work.full_begin) {
+          if constexpr (T::kMaskProducts > 1) {
+#pragma unroll 1
+            for (; i < work.part; ++i) step<true, true, 1>(work, i, q_stage);
+          }
 #pragma unroll 1
           for (; i < work.count; ++i) step<true, true>(work, i, q_stage);
         }
@@ -253,18 +275,38 @@ struct Consumer : OutputRows<T> {
 
   /// Keys that this thread's rows see.
   __device__ __forceinline__ void find_ranges(const Work& work, int q_stage) {
+    if constexpr (T::kMask == MaskKind::kBand) {
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      if constexpr (T::kMask == MaskKind::kBand) {
-        ranges.of[h][0] = band(a, work.x + row(h));
-      } else if (work.full_begin > 0 || work.full_end < work.count) {  // ranges are for masks
+      for (int h = 0; h < 2; ++h) ranges.of[h][0] = band(a, work.x + row(h));
+    } else if (work.full_begin > 0 || work.full_end < work.count) {  // ranges are for masks
+      int last[3], first_range[3];
+#pragma unroll
+      for (int axis = 0; axis < 3; ++axis) {
+        last[axis] = from_lane_0(s.place[q_stage].length[axis]) - 1;
+        first_range[axis] = from_lane_0(s.place[q_stage].first_range[axis]);
+      }
+      const auto range = [&](const int3& token, int axis) {
+        const int at = axis == 0 ? token.x : axis == 1 ? token.y : token.z;
+        const int end = axis == 0 ? last[0] : axis == 1 ? last[1] : last[2];
+        const int first = axis == 0 ? first_range[0] : axis == 1 ? first_range[1] : first_range[2];
+        return a.ranges[first + min(at, end)];
+      };
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
         const int3 token = query(work, row(h));
-        const BoxPlace& place = s.place[q_stage];
-        const int at[3] = {token.x, token.y, token.z};
+        if constexpr (T::kMaskProducts == 0) {
 #pragma unroll
-        for (int axis = 0; axis < 3; ++axis) {
-          const int last = from_lane_0(place.length[axis]) - 1;
-          ranges.of[h][axis] = a.ranges[from_lane_0(place.first_range[axis]) + min(at[axis], last)];
+          for (int axis = 0; axis < 3; ++axis) ranges.of[h][axis] = range(token, axis);
+        } else {
+#pragma unroll
+          for (int i = 0; i < 2 * T::kMaskProducts; ++i) {
+            const int pair = coordinate_pair(a, i, lane & 3);
+            const int2 keys = range(token, pair >> 8);
+            if (h == 0)
+              ranges.axes = (i == 0 ? 0 : ranges.axes) | static_cast<std::uint32_t>(pair >> 8) << (2 * i);
+            ranges.count_begin[h][i] = static_cast<std::uint32_t>(keys.y - keys.x) << 16 |
+                                       static_cast<std::uint16_t>(keys.x - (pair & 255));
+          }
         }
       }
     }

@@ -45,7 +45,10 @@ __device__ __forceinline__ void initialize(const Arguments& a, Shared<T>& s) {
       prefetch_map(&a.only.o);
     }
   }
-  if constexpr (T::kMask == MaskKind::kBox) {
+  if constexpr (T::kMaskProducts > 0) {
+    write_key_features<T::kMaskProducts, T::kKvTile>(a, s.key_features);
+    fence_async_shared();
+  } else if constexpr (T::kMask == MaskKind::kBox) {
     for (int i = threadIdx.x; i < a.prefix_words; i += T::kThreads) s.prefix[i] = a.prefix[i];
   }
   __syncthreads();

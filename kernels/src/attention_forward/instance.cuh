@@ -19,6 +19,15 @@ Instance instance() {
   return made;
 }
 
+template <int kHeadDim, int kProducts>
+void add_masked_by_products(std::vector<Instance>& to) {
+  constexpr KernelShape kShape = long_shape(kHeadDim, Dtype::kBf16, true, kProducts);
+  if constexpr (kShape.mask_products == kProducts) {
+    to.push_back(instance<kShape>());
+    to.push_back(instance<long_shape(kHeadDim, Dtype::kFp16, true, kProducts)>());
+  }
+}
+
 /// All that best_kernel chooses from, both element types.
 template <int kHeadDim, bool kNeighborhood = false>
 void add_all(std::vector<Instance>& to) {
@@ -29,6 +38,11 @@ void add_all(std::vector<Instance>& to) {
   if constexpr (!(kLong == kShort)) {
     to.push_back(instance<kLong>());
     to.push_back(instance<long_shape(kHeadDim, Dtype::kFp16, kNeighborhood)>());
+    if constexpr (kNeighborhood) {
+      static_assert(kMostMaskProducts == 2);
+      add_masked_by_products<kHeadDim, 1>(to);
+      add_masked_by_products<kHeadDim, 2>(to);
+    }
   }
 }
 

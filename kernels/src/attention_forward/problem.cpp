@@ -5,6 +5,7 @@
 #include <natten_sim/kernels/attention_forward/problem.hpp>
 
 #include "attention_forward/best_shape.hpp"
+#include "attention_forward/box_tables.hpp"
 
 namespace natten_sim::kernels::attention_forward {
 namespace {
@@ -105,9 +106,18 @@ KernelShape best_kernel(const Problem& problem) {
   // In fp16 sums may not pass 65,504. Where a row sees few keys of its first tiles its reference may be far
   // below the other scores, and long sums pass that: items would be computed twice.
   const bool narrow_sums = problem.dtype == Dtype::kFp16 && band != nullptr && (band->left || band->right);
+  int products = 0;
+  // Where all tiles are whole masks cost nothing, and room for a third V tile is worth more. Where the scale
+  // is tiny the lowest number is not low any more: probabilities are all alike.
+  constexpr double kLeastScale = 1e-30;
+  if (const auto* neighborhood = std::get_if<Neighborhood>(&problem.mask);
+      neighborhood != nullptr && problem.softmax_scale() >= kLeastScale &&
+      !std::ranges::all_of(neighborhood->visits, &VisitedTile::full)) {
+    products = mask_products(innermost_first(neighborhood->kv_tile)).count;
+  }
   const KernelShape shape = narrow_sums || (band != nullptr && mean_keys(problem, *band) < kFewKeys)
                                 ? short_shape(head_dim, problem.dtype, false)
-                                : long_shape(head_dim, problem.dtype, band == nullptr);
+                                : long_shape(head_dim, problem.dtype, band == nullptr, products);
   require(shape.head_dim > 0, "head_dim", problem.head_dim, "64, 96, 128, 160, 192 or 256");
   return shape;
 }

@@ -38,7 +38,9 @@ struct Traits {
   static constexpr bool kJoined = kShape.joined;
   static constexpr bool kSplits = can_split(kShape);
   static constexpr bool kRedo = kRescale == Rescale::kOnOverflow;
+  static constexpr int kMaskProducts = kShape.mask_products;
   static_assert(kShape.q_tile % 64 == 0);
+  static_assert(kMaskProducts == 0 || (kMask == MaskKind::kBox && kMaskProducts <= kMostMaskProducts));
   static_assert(!kRedo || (kJoined && kQStages == 2));
   static_assert(!kJoined || (kOverlap && !kPingPong && kQStages > 1), "needs the next Q tile");
 
@@ -60,6 +62,9 @@ struct Shared {
   alignas(1024) std::uint8_t q[T::kQStages][T::kQBytes];
   alignas(1024) std::uint8_t k[T::kKStages][T::kKvBytes];
   alignas(1024) std::uint8_t v[T::kVStages][T::kKvBytes];
+  // Masks by products: rows of keys in groups of eight, of a group the first eight features and then the
+  // others.
+  alignas(128) std::uint8_t key_features[T::kMaskProducts > 0 ? T::kMaskProducts * 32 * T::kKvTile : 1];
   std::uint64_t q_full[T::kQStages], q_empty[T::kQStages];
   std::uint64_t k_full[T::kKStages], k_empty[T::kKStages];
   std::uint64_t v_full[T::kVStages], v_empty[T::kVStages];
@@ -74,7 +79,7 @@ struct Shared {
   BoxPlace place[T::kMask == MaskKind::kBox ? T::kQStages : 1];
   float sums[T::kConsumers][4];  // written, never read: see Consumer::hold
   unsigned arrived[T::kConsumers];
-  std::uint32_t prefix[T::kMask == MaskKind::kBox ? kMaxPrefixWords : 1];
+  std::uint32_t prefix[T::kMask == MaskKind::kBox && T::kMaskProducts == 0 ? kMaxPrefixWords : 1];
 };
 
 /// A place in a ring of kDepth stages, and the parity of its round.

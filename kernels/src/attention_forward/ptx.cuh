@@ -159,6 +159,11 @@ __device__ __forceinline__ std::uint64_t operand(std::uint32_t low) {
   constexpr std::uint32_t kHigh = (8 * kRowBytes >> 4) | (kRowBytes == 128 ? 1u : 2u) << 30;
   return static_cast<std::uint64_t>(kHigh) << 32 | low;
 }
+/// The same of an operand that ordinary stores wrote, without a swizzle: matrices of eight rows of 16 bytes,
+/// the next 16 bytes of the rows in the matrix after it, the next rows in the one after that.
+__device__ __forceinline__ std::uint64_t plain_operand(std::uint32_t address) {
+  return static_cast<std::uint64_t>(256 >> 4) << 32 | operand_low(address, 128);
+}
 
 // --- global memory that other CTAs read ------------------------------------------------------------------
 

@@ -22,7 +22,8 @@ struct alignas(16) Work {
   int count = 0;                     // KV tiles
   int step = 1;                      // kBand: +1 ascending, -1 descending. kBox: place on a fourth axis
   int full_begin = 0, full_end = 0;  // positions on the walk of the tiles that need no mask
-  int part = 0;                      // of Arguments::parts, counted from 1; 0: a whole item
+  int part = 0;                      // kBand: of Arguments::parts, counted from 1; 0: a whole item.
+                                     // kBox: position of the first tile that two products mask
 };
 inline constexpr int kNoPart = -1;  // Work::part where a CTA has no more to do
 inline constexpr int kWorkWords = sizeof(Work) / 4;
@@ -102,6 +103,7 @@ __device__ __forceinline__ Work decode_whole(const Arguments& a, int item, int p
     work.first = row.first_entry;
     work.count = row.count;
     work.full_end = row.full;
+    work.part = row.single_end;
   }
   return work;
 }
@@ -128,7 +130,7 @@ __device__ __forceinline__ Work decode(const Arguments& a, int item) {
 template <MaskKind kMask, int kKvTile>
 __device__ __forceinline__ KvTileEntry kv_entry(const Arguments& a, const Work& work, int index) {
   if constexpr (kMask == MaskKind::kBand)
-    return {0, 0, static_cast<std::uint32_t>((work.first + work.step * index) * kKvTile)};
+    return {0, 0, 0, static_cast<std::uint32_t>((work.first + work.step * index) * kKvTile)};
   return a.entries[work.first + index];
 }
 
@@ -145,14 +147,17 @@ __device__ __forceinline__ int4 kv_origin(const Arguments& a, const KvTileEntry&
   return {x * a.kv_tile[0], entry.y * a.kv_tile[1], entry.z * a.kv_tile[2], w};
 }
 
-/// The same for masks, which leave a fourth axis to lists. x of a tile of extra keys: how many of them there
-/// are from it on, as a negative number.
+/// The same for masks, which leave a fourth axis to lists.
+struct MaskedTile {
+  int x = 0, y = 0, z = 0;  // its origin; x of a tile of extra keys: how many there are from it on, negative
+  int products = 0;         // bits, see KvTileEntry
+};
 template <MaskKind kMask, int kKvTile>
-__device__ __forceinline__ int3 masked_origin(const Arguments& a, const Work& work, int index) {
+__device__ __forceinline__ MaskedTile masked_tile(const Arguments& a, const Work& work, int index) {
   const KvTileEntry entry = kv_entry<kMask, kKvTile>(a, work, index);
   const int4 origin = kv_origin<kMask, kKvTile>(a, entry);
-  if (kMask == MaskKind::kBox && is_extra(entry)) return {origin.x - a.extra_tokens, 0, 0};
-  return {origin.x, origin.y, origin.z};
+  if (kMask == MaskKind::kBox && is_extra(entry)) return {origin.x - a.extra_tokens, 0, 0, 0};
+  return {origin.x, origin.y, origin.z, entry.products};
 }
 
 __device__ __forceinline__ BoxOrigin place(const HeadPlacement& at, int head, int batch, int4 token,

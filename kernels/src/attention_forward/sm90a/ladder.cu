@@ -49,6 +49,12 @@ constexpr KernelShape rescaled(KernelShape shape, Rescale rescale) {
   return shape;
 }
 
+constexpr KernelShape selecting_with_two_stages() {
+  KernelShape shape = long_shape(128, Dtype::kBf16, true);
+  shape.v_stages = 2;
+  return shape;
+}
+
 constexpr KernelShape k128 = short_shape(128, Dtype::kBf16, false);
 
 }  // namespace
@@ -68,6 +74,7 @@ std::span<const Instance> ladder_steps() {
       instance<joined(k128, 3, 2, Rescale::kOnOverflow)>(),
       instance<joined(k128, 2, 3, Rescale::kOnOverflow)>(),
       instance<tiles(128, 176, 1, 1)>(),
+      instance<selecting_with_two_stages()>(),
       instance<joined(tiles(192, 80, 2, 0), 3, 3, Rescale::kOnOverflow)>(),
   };
   return table;

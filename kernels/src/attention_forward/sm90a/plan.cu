@@ -21,15 +21,6 @@
 namespace natten_sim::kernels::attention_forward {
 namespace {
 
-/// Up to three axes.
-std::array<int, 3> innermost_first(const Extents& extents) {
-  std::array<int, 3> made = {1, 1, 1};
-  for (std::size_t axis = 0; axis < std::min<std::size_t>(extents.rank(), 3); ++axis) {
-    made[axis] = static_cast<int>(extents[extents.rank() - 1 - axis]);
-  }
-  return made;
-}
-
 template <typename T>
 DeviceBuffer upload(const std::vector<T>& values) {
   DeviceBuffer buffer(std::max<std::size_t>(values.size(), 1) * sizeof(T));
@@ -213,6 +204,16 @@ void Plan::Prepared::prepare_box(const Problem& problem, const Tensors& tensors)
     arguments.q_tile[axis] = q_tile[axis];
     arguments.kv_tile[axis] = kv_tile[axis];
     arguments.warpgroup_step[axis] = output_box.step[axis];
+  }
+  if (shape.mask_products != 0) {
+    const MaskProducts products = mask_products(kv_tile);
+    if (products.count == 0 || products.count > shape.mask_products) {
+      throw InvalidParameter("mask_products", std::to_string(shape.mask_products),
+                             products.count == 0
+                                 ? "0 for such KV tiles"
+                                 : std::to_string(products.count) + " or more for such KV tiles");
+    }
+    std::ranges::copy(products.pairs, arguments.coordinate_pairs);
   }
   const std::vector<std::uint32_t> prefix = prefix_table(kv_tile, arguments.first_prefix);
   arguments.prefix = keep(prefix);

@@ -106,6 +106,9 @@ struct KernelShape {
   Rescale rescale = Rescale::kFar;
   int early = 1;        ///< rows whose exponentials come before the wait for the product beside them
   bool joined = false;  ///< the first scores of an item are computed beside the last product of the one before
+  /// Neighborhoods: products of 16 coordinates that hide pairs of partial tiles; 0: an element is selected at
+  /// a time.
+  int mask_products = 0;
 
   friend bool operator==(const KernelShape&, const KernelShape&) = default;
 };
