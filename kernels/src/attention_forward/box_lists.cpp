@@ -49,7 +49,11 @@ KvTileEntry entry_of(const NeighborhoodMask& mask, const VisitedTile& visit, con
   const std::int64_t w = fourth(mask, visit.group, visit.kv_origin);
   if (w >= kExtraKeys)
     throw InvalidParameter("input", std::to_string(w + 1), "4095 tokens of the first of four axes");
-  return {static_cast<std::uint16_t>(tile[1]), 0, static_cast<std::uint16_t>(tile[2]), packed(tile[0], w)};
+  KvTileEntry entry;
+  entry.y = static_cast<std::uint16_t>(tile[1]) & ((1u << kYBits) - 1);
+  entry.z = static_cast<std::uint16_t>(tile[2]);
+  entry.xw = packed(tile[0], w);
+  return entry;
 }
 
 /// Whether some query of the Q tile does not see some key of the KV tile along an axis.
@@ -137,7 +141,7 @@ BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens) 
     lists.rows.back().full += visit.full ? 1 : 0;
     lists.rows.back().single_end += several(visits[i].products) ? 0 : 1;
     lists.entries.push_back(entry_of(neighborhood.mask, visit, neighborhood.kv_tile));
-    lists.entries.back().products = visits[i].products;
+    lists.entries.back().products = visits[i].products & ((1u << kMostMaskProducts) - 1);
   }
   close();
   return lists;
