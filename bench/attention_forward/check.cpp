@@ -85,7 +85,8 @@ std::string describe(const KernelShape& shape) {
          " k" + std::to_string(shape.stages) + "v" + std::to_string(shape.v_stages) +
          (shape.q_stages > 1 ? " 2q" : "") + (shape.overlap ? "" : " serial") +
          (shape.ping_pong ? " turns" : "") + (shape.joined ? " joined" : "") + " " +
-         to_string(shape.rescale) + (shape.early > 0 ? " early" + std::to_string(shape.early) : "");
+         to_string(shape.rescale) + (shape.early > 0 ? " early" + std::to_string(shape.early) : "") +
+         (shape.mask_products > 0 ? " products" + std::to_string(shape.mask_products) : "");
 }
 
 Case band_case(const KernelShape& shape, std::int64_t heads, std::int64_t heads_kv, std::int64_t q_tokens,
