@@ -27,7 +27,8 @@ std::set<std::string> files_of(const fs::path& folder) {
 
 TEST_CASE("rows of reproduce are tidy: numbers are numbers, and the relative deviation follows from them") {
   for (const std::string work : {"gna", "sawtooth", "tiled-attention"}) {
-    for (const Json& row : result_of("reproduce " + work)["rows"]) {
+    const Json result = result_of("reproduce " + work);
+    for (const Json& row : result["rows"]) {
       INFO(row.dump());
       CHECK(row["work"] == work);
       CHECK_FALSE(row["source"].get<std::string>().empty());
