@@ -234,9 +234,10 @@ void add_extra_keys(std::vector<Case>& cases) {
   for (const KernelShape& shape : forward::built_kernels()) {
     if (!shape.neighborhood) continue;
     const bool wide = shape.kv_tile != 128;
-    cases.push_back(
-        wide ? box_case(5, shape.head_dim, make_mask({40, 50}, {13, 9}), {16, 8}, {14, 8}, "")
-             : box_case(5, shape.head_dim, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8}, {4, 4, 8}, ""));
+    cases.push_back(wide && shape.mask_products != 1
+                        ? box_case(5, shape.head_dim, make_mask({40, 50}, {13, 9}), {16, 8}, {14, 8}, "")
+                        : box_case(5, shape.head_dim, make_mask({24, 30, 41}, {11, 13, 15}), {4, 4, 8},
+                                   {4, 4, wide ? 7 : 8}, ""));
     cases.back().kernel = shape;
     cases.back().problem.dtype = shape.dtype;
     cases.back().problem.extra_tokens = 333;
