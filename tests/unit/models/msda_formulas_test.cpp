@@ -19,7 +19,9 @@ using test::RandomValues;
 constexpr int kCases = 3000;
 
 /// But for rounding.
-bool same(double a, double b) { return a == b || std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
+bool same(double a, double b) {
+  return a == b || std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+}
 
 MsdaCosts random_costs(RandomValues& random) {
   MsdaCosts costs;
@@ -87,20 +89,27 @@ Adding adding_of(const MsdaRun& run, const MsdaCosts& costs) {
   const Adding wide{half ? 2.0 : 1.0, 16, costs.reduction_ns, 0};  // sums are fp32
   if (run.phase == MsdaPhase::kForward) return wide;
   switch (run.update) {
-    case MsdaUpdate::kRed16: return {1, 16, costs.reduction_ns, 0};
-    case MsdaUpdate::kRed4: return words;
-    case MsdaUpdate::kAtom: return {4, 4, costs.atom_ns, costs.atom_chain_ns};
-    case MsdaUpdate::kCas: return {4, 4, costs.cas_ns, costs.cas_chain_ns};
+    case MsdaUpdate::kRed16:
+      return {1, 16, costs.reduction_ns, 0};
+    case MsdaUpdate::kRed4:
+      return words;
+    case MsdaUpdate::kAtom:
+      return {4, 4, costs.atom_ns, costs.atom_chain_ns};
+    case MsdaUpdate::kCas:
+      return {4, 4, costs.cas_ns, costs.cas_chain_ns};
     case MsdaUpdate::kScalar:
-    case MsdaUpdate::kPrivate: return half ? halves : words;
-    case MsdaUpdate::kAccumulator: return wide;
+    case MsdaUpdate::kPrivate:
+      return half ? halves : words;
+    case MsdaUpdate::kAccumulator:
+      return wide;
   }
   return {};
 }
 
 double gradient_of(const MsdaRun& run) {
   if (run.update == MsdaUpdate::kPrivate) return 8 * run.value_bytes;
-  return run.update == MsdaUpdate::kAccumulator && run.element_bytes == 2 ? 2 * run.value_bytes : run.value_bytes;
+  return run.update == MsdaUpdate::kAccumulator && run.element_bytes == 2 ? 2 * run.value_bytes
+                                                                          : run.value_bytes;
 }
 
 double left(double bytes, const MsdaCosts& costs) {
@@ -131,19 +140,23 @@ MsdaTime time_by_formula(const MsdaRun& run, const MsdaCosts& costs, const MsdaV
     zeroed = output * 4;
     if (element == 2) converted = output * (4 + 2);
   }
-  time.launch_ns = costs.launch_ns + launches * costs.further_launch_ns + zeroed * left(zeroed, costs) / dram_bytes_per_ns +
+  time.launch_ns = costs.launch_ns + launches * costs.further_launch_ns +
+                   zeroed * left(zeroed, costs) / dram_bytes_per_ns +
                    converted * left(converted, costs) / dram_bytes_per_ns;
 
-  const double stream = (backward ? 2 : 1) * (samples * 3 * static_cast<double>(run.parameter_bytes) + output * element);
+  const double stream =
+      (backward ? 2 : 1) * (samples * 3 * static_cast<double>(run.parameter_bytes) + output * element);
   const double footprint = run.rows * row + stream + (backward ? gradient_of(run) : 0);
   // Chain: CTAs of 256 threads.
   const double threads = run.pairs * lanes * (point ? run.levels * run.points : 1);
-  const double rounds = std::ceil(std::ceil(threads / 256) / (sms * static_cast<double>(variant.ctas_per_sm)));
+  const double rounds =
+      std::ceil(std::ceil(threads / 256) / (sms * static_cast<double>(variant.ctas_per_sm)));
   const double in_step = !point && !backward ? 2 : 1;
   const double steps = point ? 1 : run.levels * std::ceil(run.points / in_step);
   const double far = run.reads == 0 ? 0 : costs.far_ns * (run.rows / run.reads) * left(footprint, costs);
   double step_ns = costs.load_chain_ns + far + variant.instructions * in_step * costs.instruction_chain_ns;
-  if (backward && adding.chain_ns > 0) step_ns += 4 * adding.instructions * (adding.chain_ns + far);  // four corners
+  if (backward && adding.chain_ns > 0)
+    step_ns += 4 * adding.instructions * (adding.chain_ns + far);  // four corners
   time.chain_ns = rounds * steps * step_ns;
 
   time.issue_ns = samples * (lanes / 32) * variant.instructions * costs.instruction_ns;
@@ -153,7 +166,8 @@ MsdaTime time_by_formula(const MsdaRun& run, const MsdaCosts& costs, const MsdaV
   const double sectors_each = std::max(lanes * adding.bytes / 32, 1.0);
   time.atomics_ns = rows * adding.instructions * (adding.ns + sectors_each * costs.sector_ns);
   double missed = run.missed_bytes;
-  if (backward) missed += 2 * run.missed_bytes * left(gradient_of(run), costs) * (gradient_of(run) / run.value_bytes);
+  if (backward)
+    missed += 2 * run.missed_bytes * left(gradient_of(run), costs) * (gradient_of(run) / run.value_bytes);
   const double dram = (missed + stream) * left(footprint, costs);
   time.dram_ns = dram / dram_bytes_per_ns;
   double norm = 0;
@@ -162,8 +176,9 @@ MsdaTime time_by_formula(const MsdaRun& run, const MsdaCosts& costs, const MsdaV
   time.time_ns = time.latency_ns = time.launch_ns + std::pow(norm, 1 / costs.overlap);
   time.achieved_bytes_per_ns = dram / time.time_ns;
   const std::map<double, MsdaBound> parts = {
-      {time.launch_ns, MsdaBound::kLaunch}, {time.chain_ns, MsdaBound::kChain},     {time.issue_ns, MsdaBound::kIssue},
-      {time.l2_ns, MsdaBound::kL2},         {time.atomics_ns, MsdaBound::kAtomics}, {time.dram_ns, MsdaBound::kDram}};
+      {time.launch_ns, MsdaBound::kLaunch},   {time.chain_ns, MsdaBound::kChain},
+      {time.issue_ns, MsdaBound::kIssue},     {time.l2_ns, MsdaBound::kL2},
+      {time.atomics_ns, MsdaBound::kAtomics}, {time.dram_ns, MsdaBound::kDram}};
   time.bound = parts.rbegin()->second;
   return time;
 }
@@ -261,14 +276,16 @@ TEST_CASE("bounds of reads, updates and the DRAM are those of their formulas, in
     updates.hottest_address_ns = random.real(0, 20000);
     updates.issue_ns = random.real(0, 20000);
 
-    const double reads_ns = work.reads * kernel.read_request_ns + work.reads * work.read_bytes * kernel.read_byte_ns;
+    const double reads_ns =
+        work.reads * kernel.read_request_ns + work.reads * work.read_bytes * kernel.read_byte_ns;
     // Little's law over a round trip of 600 ns.
-    const double in_flight =
-        kernel.occupancy * static_cast<double>(profile.sms) * profile.warps_per_sm * kernel.bytes_in_flight / 600;
+    const double in_flight = kernel.occupancy * static_cast<double>(profile.sms) * profile.warps_per_sm *
+                             kernel.bytes_in_flight / 600;
     const double limit = std::min(in_flight, profile.dram_bytes_per_ns);
-    const double parallelism_ns = work.dram_bytes / limit, dram_ns = work.dram_bytes / profile.dram_bytes_per_ns;
-    const double atomics_ns = std::max({updates.slice_throughput_ns, updates.hottest_address_ns, updates.issue_ns,
-                                        work.reads * kernel.write_request_ns});
+    const double parallelism_ns = work.dram_bytes / limit,
+                 dram_ns = work.dram_bytes / profile.dram_bytes_per_ns;
+    const double atomics_ns = std::max({updates.slice_throughput_ns, updates.hottest_address_ns,
+                                        updates.issue_ns, work.reads * kernel.write_request_ns});
     const auto check = [&](const MsdaTime& time, double core_ns, MsdaBound core, double host_ns) {
       REQUIRE(same(time.l2_ns, reads_ns));
       REQUIRE(same(time.bandwidth_limit_bytes_per_ns, limit));
@@ -278,7 +295,8 @@ TEST_CASE("bounds of reads, updates and the DRAM are those of their formulas, in
       REQUIRE(same(time.time_ns, longest));
       REQUIRE(same(time.latency_ns, std::max(longest, host_ns)));
       REQUIRE(same(time.achieved_bytes_per_ns, work.dram_bytes / longest));
-      const MsdaBound memory = in_flight < profile.dram_bytes_per_ns ? MsdaBound::kMemoryParallelism : MsdaBound::kDram;
+      const MsdaBound memory =
+          in_flight < profile.dram_bytes_per_ns ? MsdaBound::kMemoryParallelism : MsdaBound::kDram;
       REQUIRE(time.bound == (core_ns >= parallelism_ns ? core : memory));
     };
     check(predict_msda_forward(work, kernel, profile), reads_ns, MsdaBound::kL2, kernel.host_forward_ns);
@@ -330,8 +348,8 @@ TEST_CASE("corners and bytes are multiplied from shapes") {
   CHECK(in_bounds_work(encoder, Dtype::kFp16).read_bytes == 8);
   CHECK(in_bounds_work(encoder, Dtype::kFp16).dram_bytes == 0);
 
-  // Of the decoder: value 2 x 41 x 12 = 984, output and queries 2 x 10 x 12 = 240, weights 2 x 10 x 3 x 2 x 2 =
-  // 240, locations 480 elements.
+  // Of the decoder: value 2 x 41 x 12 = 984, output and queries 2 x 10 x 12 = 240, weights 2 x 10 x 3 x 2 x 2
+  // = 240, locations 480 elements.
   const MsdaMemory half = msda_memory(decoder, Dtype::kFp16);
   const std::int64_t forward = (984 + 480 + 240 + 240 + 240) * 2;
   CHECK(half.forward_alloc_bytes == forward);
@@ -343,10 +361,12 @@ TEST_CASE("corners and bytes are multiplied from shapes") {
   CHECK(msda_memory(decoder, Dtype::kFp32).forward_alloc_bytes == 2 * forward);
 }
 
-TEST_CASE("constants that published latencies were made with are found again, from the cells that are fitted") {
+TEST_CASE(
+    "constants that published latencies were made with are found again, from the cells that are fitted") {
   const std::vector<MsdaConfig> configs = {small_config("narrow", 12, 0), small_config("wide", 96, 0),
                                            small_config("decoder", 12, 10)};
-  // Reads of 2 ns and 0.25 ns a byte by blocks, of 3 ns by points; sectors at 4 a ns; updates of 7 ns by points.
+  // Reads of 2 ns and 0.25 ns a byte by blocks, of 3 ns by points; sectors at 4 a ns; updates of 7 ns by
+  // points.
   MsdaKernel block, point;
   point.read_byte_ns = 0.5;  // not fitted, but counted when updates are
   std::vector<MsdaLatency> cells;

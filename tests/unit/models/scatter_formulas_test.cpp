@@ -1,5 +1,5 @@
-// The formulas of contention.hpp, swept_contention.hpp and remedies.hpp a second time, plainly, against random
-// loads, devices and constants.
+// The formulas of contention.hpp, swept_contention.hpp and remedies.hpp a second time, plainly, against
+// random loads, devices and constants.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -24,27 +24,37 @@ using test::RandomValues;
 constexpr int kCases = 4000;
 
 /// But for rounding, of counts too.
-bool same(double a, double b) { return a == b || std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
-bool same_count(std::int64_t a, double b) { return std::abs(static_cast<double>(a) - b) <= 0.51 + 1e-9 * std::abs(b); }
+bool same(double a, double b) {
+  return a == b || std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+}
+bool same_count(std::int64_t a, double b) {
+  return std::abs(static_cast<double>(a) - b) <= 0.51 + 1e-9 * std::abs(b);
+}
 
 double up(double value) { return std::ceil(value - 1e-9); }  // of quotients of integers
 
 ScatterLoad random_load(RandomValues& random) {
   ScatterLoad load;
-  load.updates = random.of<std::int64_t>({random.whole(1, 40), random.whole(1, 3000), random.whole(1, 3000000)});
+  load.updates =
+      random.of<std::int64_t>({random.whole(1, 40), random.whole(1, 3000), random.whole(1, 3000000)});
   load.rows_touched = random.of<std::int64_t>({1, random.whole(1, std::min<std::int64_t>(load.updates, 8)),
                                                random.whole(1, load.updates), load.updates});
   load.max_multiplicity =
-      random.of<std::int64_t>({1, load.updates, random.whole(1, load.updates), random.whole(1, std::min<std::int64_t>(load.updates, 100))});
-  load.serial_multiplicity = random.of<std::int64_t>({load.max_multiplicity, random.whole(load.max_multiplicity, load.updates)});
-  load.hottest_rows = random.of<std::int64_t>(
-      {1, 1, random.whole(1, std::min<std::int64_t>(load.rows_touched, 6)), random.whole(1, load.rows_touched)});
+      random.of<std::int64_t>({1, load.updates, random.whole(1, load.updates),
+                               random.whole(1, std::min<std::int64_t>(load.updates, 100))});
+  load.serial_multiplicity =
+      random.of<std::int64_t>({load.max_multiplicity, random.whole(load.max_multiplicity, load.updates)});
+  load.hottest_rows =
+      random.of<std::int64_t>({1, 1, random.whole(1, std::min<std::int64_t>(load.rows_touched, 6)),
+                               random.whole(1, load.rows_touched)});
   load.close_updates = random.of({0.0, random.real(0, 1), random.real(0, 1023)});
   if (random.coin()) load.slice_sectors = random.real(0, 1e5);
   if (random.coin()) load.sent_sectors = random.real(1, 8) * static_cast<double>(load.updates);
-  load.width = random.of<std::int64_t>({1, 2, 3, 4, 7, 8, 10, 12, 16, 24, 32, 64, 100, 128, 256, 320, 512, 1024, 4096});
+  load.width = random.of<std::int64_t>(
+      {1, 2, 3, 4, 7, 8, 10, 12, 16, 24, 32, 64, 100, 128, 256, 320, 512, 1024, 4096});
   load.type = random.of({Dtype::kFp32, Dtype::kFp16, Dtype::kBf16});
-  load.path = random.of({InstructionPath::kRed, InstructionPath::kAtom, InstructionPath::kCas, InstructionPath::kCas});
+  load.path = random.of(
+      {InstructionPath::kRed, InstructionPath::kAtom, InstructionPath::kCas, InstructionPath::kCas});
   load.vector_width = random.of<std::int64_t>({1, 1, 2, 4, 8});
   load.values = random.of({UpdateValues::kNormal, UpdateValues::kNormal, UpdateValues::kConstant});
   load.prior_runs = random.of<std::int64_t>({0, random.whole(1, 20)});
@@ -78,7 +88,8 @@ struct Sizes {
   double updates, row, sectors, words, lanes, instructions, requests, share;
 
   explicit Sizes(const ScatterLoad& load) {
-    const double element = static_cast<double>(element_bytes(load.type)), width = static_cast<double>(load.width);
+    const double element = static_cast<double>(element_bytes(load.type)),
+                 width = static_cast<double>(load.width);
     const double vector = static_cast<double>(load.vector_width);
     updates = static_cast<double>(load.updates);
     row = width * element;
@@ -88,7 +99,8 @@ struct Sizes {
     instructions = up(updates * width / vector / 32);
     requests = up(std::min(row, 128.0) / (32 * vector * element));
     share = load.path == InstructionPath::kCas
-                ? changing_share(load.type, load.values, load.prior_runs * load.max_multiplicity, load.max_multiplicity)
+                ? changing_share(load.type, load.values, load.prior_runs * load.max_multiplicity,
+                                 load.max_multiplicity)
                 : 1;
   }
 };
@@ -97,17 +109,20 @@ struct Sizes {
 ContentionPrediction contention_by_formula(const ScatterLoad& load, const ContentionProfile& profile) {
   const Sizes size(load);
   const bool cas = load.path == InstructionPath::kCas;
-  const double rows = static_cast<double>(load.rows_touched), hottest = static_cast<double>(load.hottest_rows);
+  const double rows = static_cast<double>(load.rows_touched),
+               hottest = static_cast<double>(load.hottest_rows);
   const double serial = static_cast<double>(load.serial_multiplicity), sms = static_cast<double>(profile.sms);
   const double in_flight = load.warps_in_flight ? *load.warps_in_flight : profile.warps_in_flight * sms;
   const double resident = load.resident_warps ? *load.resident_warps : profile.warps_per_sm * sms;
-  const double rows_in_flight = in_flight * 32 * static_cast<double>(load.vector_width) / static_cast<double>(load.width);
+  const double rows_in_flight =
+      in_flight * 32 * static_cast<double>(load.vector_width) / static_cast<double>(load.width);
   const double chance = cas ? size.share * load.close_updates / 1024 * rows_in_flight : 0;
 
   ContentionPrediction p;
   p.launch_ns = profile.launch_ns;
   // Two lanes of a word: one fails and tries again, half a sector more.
-  p.slice_throughput_ns = size.updates * size.sectors * (cas && size.lanes == 2 ? 3 : 1) / profile.slice_sectors_per_ns;
+  p.slice_throughput_ns =
+      size.updates * size.sectors * (cas && size.lanes == 2 ? 3 : 1) / profile.slice_sectors_per_ns;
   const double destination = rows * size.sectors * 32;
   double moved = destination;
   if (destination > profile.l2_bytes) {
@@ -135,7 +150,8 @@ ContentionPrediction contention_by_formula(const ScatterLoad& load, const Conten
     p.changing_share = size.share;
     p.contenders = q;
     const double successes = serial * size.lanes;
-    p.hottest_address_ns = std::max(successes * size.share * profile.round_trip_ns, successes * q * profile.cas_service_ns);
+    p.hottest_address_ns =
+        std::max(successes * size.share * profile.round_trip_ns, successes * q * profile.cas_service_ns);
     const double w = std::min(in_flight, size.instructions) * std::min(128 / size.row, 1.0) / q;
     const double queue = w / hottest * (std::log(hottest) + 0.5772 + 0.4228 / hottest);  // H_K, but for 0.02
     // The longest queue is served more slowly than updates come to it.
@@ -154,10 +170,10 @@ ContentionPrediction contention_by_formula(const ScatterLoad& load, const Conten
   p.service_ns_per_update = p.hottest_address_ns / serial;
   const double longest = stream(p.issue_ns);
   p.time_ns = profile.launch_ns + std::max(longest, p.hottest_address_ns);
-  p.bound = p.hottest_address_ns > longest       ? ContentionBound::kHottestAddress
-            : p.issue_ns == longest              ? ContentionBound::kIssue
-            : p.slice_throughput_ns == longest   ? ContentionBound::kSliceThroughput
-                                                 : ContentionBound::kDram;
+  p.bound = p.hottest_address_ns > longest     ? ContentionBound::kHottestAddress
+            : p.issue_ns == longest            ? ContentionBound::kIssue
+            : p.slice_throughput_ns == longest ? ContentionBound::kSliceThroughput
+                                               : ContentionBound::kDram;
   return p;
 }
 
@@ -165,17 +181,21 @@ ContentionPrediction contention_by_formula(const ScatterLoad& load, const Conten
 struct Sent {
   double retries = 0, sectors = 0;
 };
-Sent sent_by_formula(const ScatterLoad& load, const ContentionPrediction& p, const ContentionProfile& profile) {
+Sent sent_by_formula(const ScatterLoad& load, const ContentionPrediction& p,
+                     const ContentionProfile& profile) {
   const Sizes size(load);
   if (load.path != InstructionPath::kCas) return {0, size.updates * size.sectors};
-  const double in_flight =
-      load.warps_in_flight ? *load.warps_in_flight : profile.warps_in_flight * static_cast<double>(profile.sms);
-  const double rows_in_flight = in_flight * 32 * static_cast<double>(load.vector_width) / static_cast<double>(load.width);
+  const double in_flight = load.warps_in_flight ? *load.warps_in_flight
+                                                : profile.warps_in_flight * static_cast<double>(profile.sms);
+  const double rows_in_flight =
+      in_flight * 32 * static_cast<double>(load.vector_width) / static_cast<double>(load.width);
   // By chance those that are close; once collapsed all other rows that wait, for each success of the hottest.
-  const double failures = p.collapsed ? static_cast<double>(load.serial_multiplicity) * (p.contenders / size.requests - 1)
-                                      : size.updates * load.close_updates / 1024 * rows_in_flight;
+  const double failures =
+      p.collapsed ? static_cast<double>(load.serial_multiplicity) * (p.contenders / size.requests - 1)
+                  : size.updates * load.close_updates / 1024 * rows_in_flight;
   const double retries = failures * size.share * size.words * size.lanes;
-  return {retries, size.updates * size.sectors * size.lanes + std::round(retries) * size.sectors / size.words};
+  return {retries,
+          size.updates * size.sectors * size.lanes + std::round(retries) * size.sectors / size.words};
 }
 
 TEST_CASE("a prediction for a device that was not swept is that of its formulas, bound by bound") {
@@ -267,13 +287,14 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
   const SweepConstants& c = profile.sweep->constants;
   const Sizes size(load);
   const bool cas = load.path == InstructionPath::kCas, own = load.issue_ns.has_value();
-  const double element = static_cast<double>(element_bytes(load.type)), row = size.row, updates = size.updates;
+  const double element = static_cast<double>(element_bytes(load.type)), row = size.row,
+               updates = size.updates;
   const double lanes_a_row = static_cast<double>(load.width) / static_cast<double>(load.vector_width);
   const double max = static_cast<double>(load.max_multiplicity), k = static_cast<double>(load.hottest_rows);
   Swept s;
 
-  // Sectors: pieces that begin at a multiple of g bytes cover 1 - g/32 sectors more than their length, and a warp
-  // of so many bytes splits a row into 1 + (row - common divisor) / warp pieces on average.
+  // Sectors: pieces that begin at a multiple of g bytes cover 1 - g/32 sectors more than their length, and a
+  // warp of so many bytes splits a row into 1 + (row - common divisor) / warp pieces on average.
   const auto row_bytes = static_cast<std::int64_t>(row);
   const auto warp_bytes = static_cast<std::int64_t>(32 * element) * load.vector_width;
   const double pieces =
@@ -311,12 +332,14 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
     const double sectors = (load.slice_sectors ? *load.slice_sectors : m * on_slice) * s.sent / size.sectors;
     s.hot_ns = std::max(m * c.same_sector_ns, sectors * c.sector_ns);
     s.time_ns = s.launch_ns - c.hidden_ns +
-                std::pow(std::pow(s.stream_ns + c.hidden_ns, c.overlap) + std::pow(s.hot_ns, c.overlap), 1 / c.overlap);
+                std::pow(std::pow(s.stream_ns + c.hidden_ns, c.overlap) + std::pow(s.hot_ns, c.overlap),
+                         1 / c.overlap);
     s.most_hot_ns = std::max(m * c.same_sector_ns, m * size.sectors * c.sector_ns);
     return s;
   }
   s.launch_ns += c.cas_launch_ns;
-  const double g = c.gather_updates * std::pow(256 / lanes_a_row, c.gather_width_exponent) * std::pow(k, c.gather_rows_exponent);
+  const double g = c.gather_updates * std::pow(256 / lanes_a_row, c.gather_width_exponent) *
+                   std::pow(k, c.gather_rows_exponent);
   double f = std::pow(m / (m + g), c.gather_exponent);
   f /= 1 + std::pow((k == 1 ? c.waiting_single : c.waiting_several) / (w * p), c.waiting_exponent);
   if (k > 1) f /= 1 + std::pow(c.threshold_rows / (w * p), c.threshold_exponent);
@@ -326,7 +349,8 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
   const double waiting = w / k * std::pow(end, std::pow(f, c.turn_exponent)) * f;
   s.share = size.share;
   const double hot = std::min(k * p, 1.0);
-  const double change = c.change_exponent * (lanes_a_row >= 256 ? 1 : std::pow(256 / lanes_a_row, c.change_narrow_exponent));
+  const double change =
+      c.change_exponent * (lanes_a_row >= 256 ? 1 : std::pow(256 / lanes_a_row, c.change_narrow_exponent));
   if (m > 1) {
     s.retries = hot * c.retry_scale * std::pow(waiting, c.retry_exponent) * std::pow(s.share, change);
     if (lanes_a_row < 32) s.retries *= std::pow(lanes_a_row / 32, c.narrow_exponent);
@@ -345,7 +369,8 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
   return s;
 }
 
-TEST_CASE("a prediction for a device that was swept is that of its formulas, with the interval of its error") {
+TEST_CASE(
+    "a prediction for a device that was swept is that of its formulas, with the interval of its error") {
   const std::uint64_t seed = test::random_seed();
   WARN("NATTEN_SIM_SEED=" << seed);
   RandomValues random(seed);
@@ -386,7 +411,8 @@ TEST_CASE("a prediction for a device that was swept is that of its formulas, wit
     if (s.several_slices && p.slice_throughput_ns > std::max(s.issue_ns, s.dram_ns))
       bound = ContentionBound::kSliceThroughput;
     if (s.hot_ns > s.stream_ns) bound = ContentionBound::kHottestAddress;
-    if (std::max(s.hot_ns, s.stream_ns) < s.launch_ns - sweep.constants.host_launch_ns) bound = ContentionBound::kLaunch;
+    if (std::max(s.hot_ns, s.stream_ns) < s.launch_ns - sweep.constants.host_launch_ns)
+      bound = ContentionBound::kLaunch;
     REQUIRE(p.bound == bound);
     ++bounds[bound];
 
@@ -399,7 +425,11 @@ TEST_CASE("a prediction for a device that was swept is that of its formulas, wit
     REQUIRE(kind_of(load, p) == kind);
     ++kinds[kind];
     const double worst = random.real(1, 4), mean = random.real(1, 2);
-    CalibrationError error{.kind = kind, .outside = {}, .unfitted_worst_ratio = worst, .unfitted_mean_ratio = mean, .interval = {}};
+    CalibrationError error{.kind = kind,
+                           .outside = {},
+                           .unfitted_worst_ratio = worst,
+                           .unfitted_mean_ratio = mean,
+                           .interval = {}};
     double least = s.time_ns / worst, most = s.time_ns * worst;
     if (random.coin()) {
       error.outside = {"width"};
@@ -461,15 +491,19 @@ struct Expected {
 std::int64_t groups_with_row(std::int64_t multiplicity, std::int64_t updates, double group) {
   const double groups = std::max(static_cast<double>(updates) / group, 1.0);
   const double none = std::pow(1 - static_cast<double>(multiplicity) / static_cast<double>(updates), group);
-  return std::max<std::int64_t>(std::min<std::int64_t>(std::llround(groups - groups * none), multiplicity), 1);
+  return std::max<std::int64_t>(std::min<std::int64_t>(std::llround(groups - groups * none), multiplicity),
+                                1);
 }
 
 std::int64_t divided_up(std::int64_t value, std::int64_t by) { return value / by + (value % by > 0); }
 
-std::map<std::string, Expected> remedies_by_hand(ScatterLoad load, std::int64_t table_rows, const ContentionProfile& profile,
-                                                 const std::vector<Lowering>& table, const PreReductionCosts& costs) {
+std::map<std::string, Expected> remedies_by_hand(ScatterLoad load, std::int64_t table_rows,
+                                                 const ContentionProfile& profile,
+                                                 const std::vector<Lowering>& table,
+                                                 const PreReductionCosts& costs) {
   const RemedyCosts* own = profile.sweep && profile.sweep->remedies ? &*profile.sweep->remedies : nullptr;
-  const double elements = static_cast<double>(table_rows * load.width), element = static_cast<double>(element_bytes(load.type));
+  const double elements = static_cast<double>(table_rows * load.width),
+               element = static_cast<double>(element_bytes(load.type));
   const double updated = static_cast<double>(load.updates * load.width);
   std::map<std::string, Expected> all;
   all["as-is"] = {load};
@@ -488,8 +522,8 @@ std::map<std::string, Expected> remedies_by_hand(ScatterLoad load, std::int64_t 
   for (const Lowering& row : table) {
     if (row.architecture != "here" || row.type != load.type || load.width % row.vector_width != 0) continue;
     const std::map<std::string, std::string> names = {
-        {"ptx-red-relaxed-v4-f32", "vector"},       {"ptx-red-relaxed-v8-f16", "vector"},
-        {"ptx-red-relaxed-v8-bf16", "vector"},      {"ptx-red-relaxed-f16x2", "packed-x2"},
+        {"ptx-red-relaxed-v4-f32", "vector"},      {"ptx-red-relaxed-v8-f16", "vector"},
+        {"ptx-red-relaxed-v8-bf16", "vector"},     {"ptx-red-relaxed-f16x2", "packed-x2"},
         {"cuda-atomicadd-bfloat162", "packed-x2"}, {"triton-atomic-relaxed", "relaxed-ordering"}};
     if (!names.contains(row.construct)) continue;
     ScatterLoad changed = load;
@@ -510,7 +544,8 @@ std::map<std::string, Expected> remedies_by_hand(ScatterLoad load, std::int64_t 
   sorted.updates = sorted.hottest_rows = load.rows_touched;
   sorted.max_multiplicity = sorted.serial_multiplicity = 1;
   sorted.close_updates = 0;
-  all["sort-pre-reduction"] = {sorted, updated * costs.sort_ns, static_cast<double>(load.updates) * 16 + updated * element};
+  all["sort-pre-reduction"] = {sorted, updated * costs.sort_ns,
+                               static_cast<double>(load.updates) * 16 + updated * element};
 
   // 512 elements a CTA, whose number modulo eight is its copy's.
   const std::int64_t lanes = divided_up(load.width, load.vector_width);
@@ -558,8 +593,9 @@ TEST_CASE("remedies cost what their changed loads and their own work cost, faste
       costs.loop_rows = random.real(1, 5);
     }
     std::vector<Lowering> table;
-    for (const char* construct : {"ptx-red-relaxed-v4-f32", "ptx-red-relaxed-v8-f16", "ptx-red-relaxed-v8-bf16",
-                                  "ptx-red-relaxed-f16x2", "cuda-atomicadd-bfloat162", "triton-atomic-relaxed"}) {
+    for (const char* construct :
+         {"ptx-red-relaxed-v4-f32", "ptx-red-relaxed-v8-f16", "ptx-red-relaxed-v8-bf16",
+          "ptx-red-relaxed-f16x2", "cuda-atomicadd-bfloat162", "triton-atomic-relaxed"}) {
       for (const char* architecture : {"there", "here"}) {
         for (const Dtype type : {Dtype::kFp32, Dtype::kFp16, Dtype::kBf16}) {
           if (random.whole(0, 4) == 0) continue;
@@ -577,9 +613,9 @@ TEST_CASE("remedies cost what their changed loads and their own work cost, faste
     const auto of_other_type = [&](const Lowering& row) {
       const std::string name = row.construct;
       if (name == "triton-atomic-relaxed") return false;
-      const Dtype type = name.ends_with("v4-f32")                                     ? Dtype::kFp32
+      const Dtype type = name.ends_with("v4-f32")                             ? Dtype::kFp32
                          : name.ends_with("bf16") || name.starts_with("cuda") ? Dtype::kBf16
-                                                                                      : Dtype::kFp16;
+                                                                              : Dtype::kFp16;
       return type != load.type;
     };
     std::vector<Lowering> asked;
@@ -628,10 +664,12 @@ TEST_CASE("the share of additions that change a word is that of each binade of t
       for (const std::int64_t updates : {1, 2, 50, 7000, 2000000}) {
         double share = 0;
         for (int i = 0; i < 32; ++i) {  // the sum's variance grows by one an addition
-          const double deviation = std::sqrt(static_cast<double>(prior) + static_cast<double>(updates) * (i + 0.5) / 32);
+          const double deviation =
+              std::sqrt(static_cast<double>(prior) + static_cast<double>(updates) * (i + 0.5) / 32);
           double changed = 0;
           for (int e = -60; e < 60; ++e) {  // an addition of less than half of the spacing is lost
-            const double in_binade = beyond(std::ldexp(1.0, e) / deviation) - beyond(std::ldexp(2.0, e) / deviation);
+            const double in_binade =
+                beyond(std::ldexp(1.0, e) / deviation) - beyond(std::ldexp(2.0, e) / deviation);
             changed += in_binade * beyond(std::ldexp(0.5, e - significand_bits(type) + 1));
           }
           share += changed / 32;

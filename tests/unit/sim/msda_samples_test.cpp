@@ -61,7 +61,9 @@ TEST_CASE("reference points of a decoder are two draws a query, of an encoder th
   CHECK(encoder[40].y == 1.5 / 2);
 }
 
-TEST_CASE("learned offsets look in the direction of their head, a pixel further for each point, and stray normally") {
+TEST_CASE(
+    "learned offsets look in the direction of their head, a pixel further for each point, and stray "
+    "normally") {
   const MsdaConfig config = small(4);
   const std::vector<MsdaLevel> levels = pyramid(config);
   for (const OffsetDistribution offsets : {OffsetDistribution::kGaussian, OffsetDistribution::kLearned}) {
@@ -87,7 +89,8 @@ TEST_CASE("learned offsets look in the direction of their head, a pixel further 
                 y += edge * dy;
               }
               CHECK(std::abs(locations[n] - (reference.x + x / static_cast<double>(level.width))) < 1e-5);
-              CHECK(std::abs(locations[n + 1] - (reference.y + y / static_cast<double>(level.height))) < 1e-5);
+              CHECK(std::abs(locations[n + 1] - (reference.y + y / static_cast<double>(level.height))) <
+                    1e-5);
             }
           }
         }
@@ -96,7 +99,8 @@ TEST_CASE("learned offsets look in the direction of their head, a pixel further 
   }
 }
 
-TEST_CASE("a sample reads the corners of its location that lie in its level, with the weights of their distance") {
+TEST_CASE(
+    "a sample reads the corners of its location that lie in its level, with the weights of their distance") {
   const MsdaConfig config = small(9);
   const std::vector<MsdaLevel> levels = pyramid(config);
   const MsdaSampling sampling{OffsetDistribution::kUniform, 4, 21};
@@ -113,12 +117,15 @@ TEST_CASE("a sample reads the corners of its location that lie in its level, wit
       for (std::int64_t px = 0; px < level.width; ++px) {
         const double dx = std::abs(x - static_cast<double>(px)), dy = std::abs(y - static_cast<double>(py));
         if (dx >= 1 || dy >= 1) continue;
-        expected[(sample.image * 41 + level.first + py * level.width + px) * 5 + sample.head] = (1 - dx) * (1 - dy);
+        expected[(sample.image * 41 + level.first + py * level.width + px) * 5 + sample.head] =
+            (1 - dx) * (1 - dy);
       }
     }
     std::map<std::int64_t, double> found;
-    for (std::int64_t corner = 0; corner < sample.corners; ++corner) found[sample.rows[corner]] = sample.weights[corner];
-    for (const auto& [row, weight] : expected) {  // a location on a pixel's line reads its neighbour for nothing
+    for (std::int64_t corner = 0; corner < sample.corners; ++corner)
+      found[sample.rows[corner]] = sample.weights[corner];
+    for (const auto& [row, weight] :
+         expected) {  // a location on a pixel's line reads its neighbour for nothing
       if (weight < 1e-4) continue;
       REQUIRE(found.contains(row));
       CHECK(std::abs(found[row] - weight) < 1e-4);
@@ -147,7 +154,8 @@ TEST_CASE("an order moves whole queries, each with the samples that it has in an
       for (const std::int32_t query : permutation(order, reference_points(config, sampling, image), 4)) {
         for (std::int64_t head = 0; head < 5; ++head) {
           for (std::int64_t level = 0; level < 2; ++level) {
-            for (std::int64_t point = 0; point < 3; ++point) expected.push_back({image, query, head, level, point});
+            for (std::int64_t point = 0; point < 3; ++point)
+              expected.push_back({image, query, head, level, point});
           }
         }
       }
@@ -162,17 +170,21 @@ TEST_CASE("an order moves whole queries, each with the samples that it has in an
   }
 }
 
-/// Points of all sizes of neighbourhood: anywhere, within single cells of a curve, on edges, beyond, and equal.
+/// Points of all sizes of neighbourhood: anywhere, within single cells of a curve, on edges, beyond, and
+/// equal.
 std::vector<MsdaPoint> random_points(RandomValues& random, int count) {
   std::vector<MsdaPoint> points;
   while (std::ssize(points) < count) {
     MsdaPoint point{random.real(0, 1), random.real(0, 1)};
     const int kind = static_cast<int>(random.whole(0, 4));
     if (kind == 1)  // 64 cells of 2^-16
-      point = {0.25 + static_cast<double>(random.whole(0, 7)) * 0x1p-16, 0.75 + static_cast<double>(random.whole(0, 7)) * 0x1p-16};
+      point = {0.25 + static_cast<double>(random.whole(0, 7)) * 0x1p-16,
+               0.75 + static_cast<double>(random.whole(0, 7)) * 0x1p-16};
     if (kind == 2) point = {random.of({0.0, 1.0, -0.5, 1.5, 0.5}), random.of({0.0, 1.0, -0.5, 1.5, 0.5})};
-    if (kind == 3) point = {static_cast<double>(random.whole(0, 16)) / 16, static_cast<double>(random.whole(0, 64)) / 64};
-    if (kind == 4 && !points.empty()) point = points[static_cast<std::size_t>(random.whole(0, std::ssize(points) - 1))];
+    if (kind == 3)
+      point = {static_cast<double>(random.whole(0, 16)) / 16, static_cast<double>(random.whole(0, 64)) / 64};
+    if (kind == 4 && !points.empty())
+      point = points[static_cast<std::size_t>(random.whole(0, std::ssize(points) - 1))];
     points.push_back(point);
   }
   return points;
@@ -195,14 +207,14 @@ std::vector<int> along_z(MsdaPoint point) {
   return path;
 }
 
-/// The curve in a square at `at` with the edges a (which it runs along first) and b: four squares, the first and
-/// the last of which have their edges exchanged.
+/// The curve in a square at `at` with the edges a (which it runs along first) and b: four squares, the first
+/// and the last of which have their edges exchanged.
 struct Square {
   MsdaPoint at, a, b;
   [[nodiscard]] bool holds(MsdaPoint point) const {
     const MsdaPoint to{at.x + a.x + b.x, at.y + a.y + b.y};
-    return std::min(at.x, to.x) <= point.x && point.x < std::max(at.x, to.x) && std::min(at.y, to.y) <= point.y &&
-           point.y < std::max(at.y, to.y);
+    return std::min(at.x, to.x) <= point.x && point.x < std::max(at.x, to.x) &&
+           std::min(at.y, to.y) <= point.y && point.y < std::max(at.y, to.y);
   }
   [[nodiscard]] std::array<Square, 4> quarters() const {
     const MsdaPoint p{a.x / 2, a.y / 2}, q{b.x / 2, b.y / 2};
@@ -249,7 +261,8 @@ double squared(double x) { return x * x; }
 /// Clusters by Lloyd's algorithm, eight rounds from evenly spaced points; of equally near centres the first.
 std::vector<std::size_t> clusters_of(const std::vector<MsdaPoint>& points) {
   const auto count = std::min<std::size_t>(
-      std::max<std::size_t>(static_cast<std::size_t>(std::floor(2 * std::sqrt(static_cast<double>(points.size())))), 1),
+      std::max<std::size_t>(
+          static_cast<std::size_t>(std::floor(2 * std::sqrt(static_cast<double>(points.size())))), 1),
       points.size());
   std::vector<MsdaPoint> centres;
   for (std::size_t c = 0; c < count; ++c) centres.push_back(points[c * points.size() / count]);
@@ -257,8 +270,10 @@ std::vector<std::size_t> clusters_of(const std::vector<MsdaPoint>& points) {
   for (int round = 0; round < 8; ++round) {
     for (std::size_t i = 0; i < points.size(); ++i) {
       std::vector<double> distances;
-      for (const MsdaPoint& centre : centres) distances.push_back(squared(points[i].x - centre.x) + squared(points[i].y - centre.y));
-      own[i] = static_cast<std::size_t>(std::min_element(distances.begin(), distances.end()) - distances.begin());
+      for (const MsdaPoint& centre : centres)
+        distances.push_back(squared(points[i].x - centre.x) + squared(points[i].y - centre.y));
+      own[i] =
+          static_cast<std::size_t>(std::min_element(distances.begin(), distances.end()) - distances.begin());
     }
     for (std::size_t c = 0; c < count; ++c) {
       MsdaPoint sum;
@@ -306,7 +321,8 @@ TEST_CASE("queries in an order lie as its definition says, ties by index") {
 TEST_CASE("progress is the share of queries done, of every 256th") {
   MsdaConfig config = small(300);
   std::set<double> shares;
-  (void)simulate_msda(config, {}, QueryOrder::kLinear, MsdaCache{10, 1}, [&](double share) { shares.insert(share); });
+  (void)simulate_msda(config, {}, QueryOrder::kLinear, MsdaCache{10, 1},
+                      [&](double share) { shares.insert(share); });
   CHECK(shares == std::set<double>{0, 256 / 600.0, 512 / 600.0});
 }
 
@@ -331,7 +347,8 @@ TEST_CASE("samplings, caches and configurations beyond their ranges are refused 
     return name;
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const double spread : {0.0, 1e6}) CHECK(refused_by(config, {OffsetDistribution::kUniform, spread, 0}).empty());
+  for (const double spread : {0.0, 1e6})
+    CHECK(refused_by(config, {OffsetDistribution::kUniform, spread, 0}).empty());
   for (const double spread : {-1e-9, 1e6 + 1, nan})
     CHECK(refused_by(config, {OffsetDistribution::kUniform, spread, 0}) == "spread");
   MsdaConfig headless = config;
@@ -350,11 +367,13 @@ TEST_CASE("samplings, caches and configurations beyond their ranges are refused 
   large.width = 1 << 14;
   large.strides = {1};
   large.heads = large.channels = large.points = 1;
-  CHECK(refused([&] { (void)simulate_msda(large, {}, QueryOrder::kLinear, MsdaCache{}); }) == "configuration");
+  CHECK(refused([&] { (void)simulate_msda(large, {}, QueryOrder::kLinear, MsdaCache{}); }) ==
+        "configuration");
   large.height = large.width = 1;
   large.batch = 128;
   large.queries = 1 << 24;
-  CHECK(refused([&] { (void)simulate_msda(large, {}, QueryOrder::kLinear, MsdaCache{}); }) == "configuration");
+  CHECK(refused([&] { (void)simulate_msda(large, {}, QueryOrder::kLinear, MsdaCache{}); }) ==
+        "configuration");
 }
 
 }  // namespace
