@@ -194,8 +194,7 @@ Sent sent_by_formula(const ScatterLoad& load, const ContentionPrediction& p,
       p.collapsed ? static_cast<double>(load.serial_multiplicity) * (p.contenders / size.requests - 1)
                   : size.updates * load.close_updates / 1024 * rows_in_flight;
   const double retries = failures * size.share * size.words * size.lanes;
-  return {retries,
-          size.updates * size.sectors * size.lanes + std::round(retries) * size.sectors / size.words};
+  return {retries, size.updates * size.sectors * size.lanes + retries * size.sectors / size.words};
 }
 
 TEST_CASE("a prediction for a device that was not swept is that of its formulas, bound by bound") {
