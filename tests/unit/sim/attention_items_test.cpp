@@ -86,7 +86,7 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
   const std::uint64_t seed = test::random_seed();
   WARN("NATTEN_SIM_SEED=" << seed);
   RandomValues random(seed);
-  for (int n = 0; n < 400; ++n) {
+  for (int n = 0; n < 120; ++n) {
     CAPTURE(n);
     const SplitQProblem problem = random_problem(random);
     const OperandSizes& sizes = problem.sizes;
@@ -140,22 +140,24 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
     REQUIRE(work.blocks() == all_kv + 2 * items);
     REQUIRE(work.sector_bytes() == 32);
     std::int64_t accesses = 0;
+    bool same = true;
     for (std::int64_t i = 0; i < items; ++i) {
       const auto [batch, head, index] = launched[static_cast<std::size_t>(i)];
       const std::int64_t q = schedule.last_q_tile_first ? q_tiles - 1 - index : index;
       const auto at = static_cast<std::size_t>(q);
       const AttentionWork::Item item = work.item(i);
       const std::int64_t number = (batch * sizes.heads + head) * q_tiles + q;
-      REQUIRE(item.number == number);
-      REQUIRE(item.q_tile == q);
-      REQUIRE(item.kv_base == (batch * sizes.heads_kv + head / (sizes.heads / sizes.heads_kv)) * kv_tiles);
-      REQUIRE(item.kv_tiles == std::ssize(visited[q]));
-      REQUIRE(work.query(item).block == all_kv + number);
-      REQUIRE(work.query(item).bytes == q_bytes[at]);
-      REQUIRE(work.query(item).operand == Operand::kQuery);
-      REQUIRE(work.output(item).block == all_kv + items + number);
-      REQUIRE(work.output(item).bytes == o_bytes[at]);
-      REQUIRE(work.output(item).operand == Operand::kOutput);
+      same = same && item.number == number;
+      same = same && item.q_tile == q;
+      same =
+          same && item.kv_base == (batch * sizes.heads_kv + head / (sizes.heads / sizes.heads_kv)) * kv_tiles;
+      same = same && item.kv_tiles == std::ssize(visited[q]);
+      same = same && work.query(item).block == all_kv + number;
+      same = same && work.query(item).bytes == q_bytes[at];
+      same = same && work.query(item).operand == Operand::kQuery;
+      same = same && work.output(item).block == all_kv + items + number;
+      same = same && work.output(item).bytes == o_bytes[at];
+      same = same && work.output(item).operand == Operand::kOutput;
       for (const std::int64_t pass : {0, 1, 2, 5}) {
         Tiles expected = visited[q];
         if (passes.empty()) {
@@ -172,16 +174,17 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
         for (std::int64_t step = 0; step < item.kv_tiles; ++step) {
           const std::int64_t tile = expected[static_cast<std::size_t>(step)];
           const BlockAccess access = work.key_value(item, pass, step);
-          REQUIRE(access.block == item.kv_base + tile);
+          same = same && access.block == item.kv_base + tile;
           REQUIRE(access.bytes ==
                   k_bytes[static_cast<std::size_t>(tile)] + v_bytes[static_cast<std::size_t>(tile)]);
-          REQUIRE(access.operand == Operand::kKeyValue);
+          same = same && access.operand == Operand::kKeyValue;
           REQUIRE(work.multiplied_pairs(item, access) ==
                   q_rows[at] * kv_rows[static_cast<std::size_t>(tile)]);
         }
       }
       accesses += item.kv_tiles + 2;
     }
+    REQUIRE(same);
     REQUIRE(work.accesses() == accesses);
   }
 }
@@ -257,14 +260,14 @@ TEST_CASE("counts of distances are those of a map, whatever distances and weight
   const std::uint64_t seed = test::random_seed();
   WARN("NATTEN_SIM_SEED=" << seed);
   RandomValues random(seed);
-  for (int n = 0; n < 300; ++n) {
+  for (int n = 0; n < 150; ++n) {
     CAPTURE(n);
     ReuseProfile profile;
     std::map<std::int64_t, std::int64_t> counts;
     std::int64_t cold = 0, accesses = 0;
     const std::int64_t unit = random.of<std::int64_t>({1, 32, 4096, 96});
     const std::int64_t most = random.of<std::int64_t>({3, 100, 5000, 3000000});
-    for (std::int64_t left = random.whole(0, n % 10 == 0 ? 6000 : 300); left > 0; --left) {
+    for (std::int64_t left = random.whole(0, n % 10 == 0 ? 3000 : 200); left > 0; --left) {
       std::optional<std::int64_t> distance;
       if (random.whole(0, 5) > 0) distance = unit * random.whole(0, most);
       if (distance && random.whole(0, 60) == 0) *distance += random.whole(0, 31);  // another power of two
