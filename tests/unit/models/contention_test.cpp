@@ -359,7 +359,7 @@ TEST_CASE(
   truth.launch_ns = 5000;
   truth.issue_red_ns = 0.5;
   truth.issue_cas_ns = 2;
-  truth.red_service_ns = 3;
+  truth.red_service_ns = 30;
   truth.cas_service_ns = 5;
   truth.slice_sectors_per_ns = truth.dram_bytes_per_ns = 1e9;
   truth.warps_per_sm = 1e6;  // nothing else bounds
@@ -373,7 +373,7 @@ TEST_CASE(
     add(point_of(Dtype::kFp32, updates, 1), 5000 + 0.5 * warps);
     add(point_of(Dtype::kBf16, updates, 1), 5000 + 2 * warps);
     const std::int64_t hottest = updates;  // all
-    add(point_of(Dtype::kFp32, updates, hottest), 5000 + 3 * static_cast<double>(hottest));
+    add(point_of(Dtype::kFp32, updates, hottest), 5000 + 30 * static_cast<double>(hottest));
     add(point_of(Dtype::kFp16, updates, hottest),
         predict_contention(load_of(point_of(Dtype::kFp16, updates, hottest)), truth).time_ns);
     CHECK(predict_contention(load_of(point_of(Dtype::kFp16, updates, hottest)), truth).collapsed);
@@ -403,7 +403,7 @@ TEST_CASE(
   CHECK(near(fit.profile.launch_ns, 5000, 1e-6));
   CHECK(near(fit.profile.issue_red_ns, 0.5, 1e-6));
   CHECK(near(fit.profile.issue_cas_ns, 2, 1e-6));
-  CHECK(near(fit.profile.red_service_ns, 3, 1e-6));
+  CHECK(near(fit.profile.red_service_ns, 30, 1e-6));
   CHECK(near(fit.profile.cas_service_ns, 5, 1e-6));
   CHECK(near(fit.profile.warps_in_flight, 10, 1e-6));
   CHECK(fit.points == static_cast<std::int64_t>(used));
@@ -411,7 +411,7 @@ TEST_CASE(
   CHECK(fit_contention(forgotten, points, {}).profile.warps_in_flight == 77);
 
   for (std::size_t i = 0; i < used; ++i) points[i].time_ns *= 3;  // a slower device fits as well
-  CHECK(near(fit_contention(forgotten, points, counters).profile.red_service_ns, 9, 1e-6));
+  CHECK(near(fit_contention(forgotten, points, counters).profile.red_service_ns, 90, 1e-6));
   for (std::size_t i = 0; i < used; ++i) points[i].time_ns /= 3;
   points[3].time_ns *= 1.5;
   const ContentionFit bent = fit_contention(forgotten, points, counters);
