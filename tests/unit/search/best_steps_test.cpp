@@ -338,7 +338,7 @@ TEST_CASE("a search takes the steps that it describes, and ends with the best of
   WARN("NATTEN_SIM_SEED=" << seed);
   RandomSequence random(seed);
   test::RandomValues values(seed + 1);
-  int searched = 0, exhausted = 0;
+  int searched = 0;
   for (int trial = 0; trial < 300; ++trial) {
     CAPTURE(trial);
     ScheduleRequest request = random_request(random, values);
@@ -362,10 +362,8 @@ TEST_CASE("a search takes the steps that it describes, and ends with the best of
     CHECK(same(plan.phases.front().schedule, expected.best->schedule));
     CHECK(plan.exhausted_at == expected.exhausted_at);
     searched += progress.size() > 5;
-    exhausted += plan.exhausted_at.has_value();
   }
   CHECK(searched > 30);
-  CHECK(exhausted > 0);
 }
 
 TEST_CASE("what a search tells is the best so far, of both of its searches") {
