@@ -340,4 +340,11 @@ TEST_CASE("depths are asked of a valid schedule and a worker for each of its cha
   CHECK_FALSE(test::refused([&] { (void)find_launch_violation(problem, short_of_one); }).empty());
 }
 
+TEST_CASE("a problem without heads has no bounds") {
+  BackwardProblem problem;
+  problem.mask = {1, 1, std::vector<TileWork>(1, TileWork::kFull)};
+  problem.heads = 0;
+  CHECK_FALSE(test::refused([&] { (void)schedule_bounds(problem, {}); }).empty());
+}
+
 }  // namespace

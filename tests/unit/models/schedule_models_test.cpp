@@ -379,4 +379,15 @@ TEST_CASE("a mask without any task takes no time, in every algorithm that accept
   }
 }
 
+TEST_CASE("a mask with as many tiles as a causal one, at other places, has no closed form") {
+  ScheduleRequest request = request_of(Mask::kCausal, 2, 2, 2, 2, 7, 2);
+  CHECK(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
+  request.problem.mask.work[0] = TileWork::kNone;  // of the first row the other tile
+  request.problem.mask.work[1] = TileWork::kFull;
+  CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
+  request.problem.mask.work[0] = TileWork::kFull;  // both, and of the second row one
+  request.problem.mask.work[2] = TileWork::kNone;
+  CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
+}
+
 }  // namespace
