@@ -237,4 +237,11 @@ TEST_CASE(
   CHECK_FALSE(first_noncompulsory_seqlen(axes, 3, 0).has_value());
 }
 
+TEST_CASE("lockstep reuse is asked of a valid problem") {
+  SplitQProblem problem = dense_1d(64, 10);
+  problem.sizes.heads = 0;
+  CHECK_THROWS_AS(lockstep_reuse(problem, KvOrder::kCyclic, 2, 1000), InvalidParameter);
+  CHECK_THROWS_AS(lockstep_distances(problem, KvOrder::kCyclic, 2), InvalidParameter);
+}
+
 }  // namespace
