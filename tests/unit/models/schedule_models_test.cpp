@@ -390,4 +390,15 @@ TEST_CASE("a mask with as many tiles as a causal one, at other places, has no cl
   CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
 }
 
+TEST_CASE("a closed form is of chains head by head and tiles in order") {
+  ScheduleRequest request = request_of(Mask::kCausal, 4, 4, 2, 4, 7, 2);
+  request.launch = HeadSections{1};
+  CHECK(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
+  request.launch = HeadSections{2};
+  CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
+  request.launch.reset();
+  request.walk = TileWalk::kPartialFirst;
+  CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
+}
+
 }  // namespace
