@@ -123,10 +123,8 @@ double server_share(const ScatterLoad& load, const SweepConstants& sweep) {
   return raised(kib_limit(load), sweep.wide_server_exponent);
 }
 
-/// The least that it can be.
-double spread_share(const ScatterLoad& load) {
-  return std::min(512 / static_cast<double>(row_bytes(load)), 1.0);
-}
+/// The least that it can be, of rows beyond a KiB.
+double spread_share(const ScatterLoad& load) { return 512 / static_cast<double>(row_bytes(load)); }
 
 /// Sectors of one pass over all updates and both lanes of a word.
 double cas_sectors(const ScatterLoad& load) {

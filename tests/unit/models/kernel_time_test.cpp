@@ -208,4 +208,29 @@ TEST_CASE("dense work is that of the dense kernel's visits, and goes on where th
   CHECK(huge.unmasked_tiles == std::ldexp(1.0, 33 + 33));
 }
 
+TEST_CASE("a fit states the mean and the worst of what runs say of the others, and twice its spread") {
+  std::vector<MeasuredLaunch> runs = runs_of_known_costs();
+  runs[2].ms *= 1.3, runs[7].ms *= 0.9;
+  const CostFit fit = fit_costs(runs, kPriors);
+  double sum = 0, squares = 0, worst = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double error = std::abs(fit.left_out_ms[i].value() - runs[i].ms) / runs[i].ms;
+    sum += error;
+    squares += error * error;
+    worst = error > worst ? error : worst;
+  }
+  REQUIRE(fit.costs.evidence.left_out);
+  CHECK(fit.costs.evidence.runs == 12);
+  CHECK(fit.costs.evidence.left_out->mean == Approx(sum / 12));
+  CHECK(fit.costs.evidence.left_out->worst == Approx(worst));
+  CHECK(worst > 0.1);
+  CHECK(fit.costs.evidence.interval == Approx(2 * std::sqrt(squares / 12)));
+  const CostFit exact = fit_costs(runs_of_known_costs(), kPriors);
+  CHECK(exact.costs.evidence.interval == Approx(0.04));  // no run repeats better than by 2%
+  const CostFit alone = fit_costs({runs[0]}, kPriors);
+  CHECK_FALSE(alone.left_out_ms[0].has_value());
+  CHECK_FALSE(alone.costs.evidence.left_out.has_value());
+  CHECK(alone.costs.evidence.interval == Approx(0.15));
+}
+
 }  // namespace

@@ -116,4 +116,34 @@ TEST_CASE("a fit refuses what it cannot use") {
       InvalidParameter);
 }
 
+TEST_CASE("in a unit a hundred times as large the slope, its error and the rank are the same") {
+  // The line above, of parameters that change what is observed by hundredths.
+  const LevenbergMarquardtFit fit = levenberg_marquardt({.model =
+                                                             [](const std::vector<double>& p) {
+                                                               std::vector<double> y;
+                                                               for (int x = 0; x < 4; ++x)
+                                                                 y.push_back(0.01 * (p[0] + p[1] * x));
+                                                               return y;
+                                                             },
+                                                         .observed = {1, 3, 4, 8},
+                                                         .starts = {{0, 0}}});
+  CHECK(fit.rank == 2);
+  CHECK(close(fit.parameters[1], 220, 1e-3));
+  CHECK(close(fit.standard_errors[1], 100 * std::sqrt(0.9 / 5), 1e-3));
+  CHECK(close(fit.standard_errors[0], 100 * std::sqrt(0.9 * (0.25 + 2.25 / 5)), 1e-3));
+}
+
+TEST_CASE("evaluations are the calls of the model, over all starts") {
+  std::int64_t calls = 0;
+  const auto model = [&](const std::vector<double>& p) {
+    ++calls;
+    return std::vector<double>{p[0], 2 * p[0], p[0] * p[0]};
+  };
+  const LevenbergMarquardtFit fit =
+      levenberg_marquardt({.model = model, .observed = {1, 2, 3}, .starts = {{0}, {9}}});
+  CHECK(fit.evaluations == calls);
+  CHECK(fit.predicted.size() == 3);
+  CHECK(close(fit.predicted[2], fit.parameters[0] * fit.parameters[0], 1e-9));
+}
+
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/models/reuse/attention_traffic.hpp>
 #include <natten_sim/models/reuse/scan_reuse.hpp>
 
 #include "catch.hpp"
@@ -160,6 +161,110 @@ TEST_CASE("scans refuse what is not a scan, and counts that do not fit") {
   CHECK_THROWS_AS(missed_bytes({.bytes = std::int64_t{1} << 59, .block_bytes = 1, .passes = 1 << 20}, 0),
                   OverflowError);
   CHECK_THROWS_AS(fewest_missed_blocks(1, 1, -1), InvalidParameter);
+}
+
+/// Rows of K and V are 32 bytes together, of Q and O as well.
+SplitQProblem dense_1d(std::int64_t length, std::int64_t q_tile) {
+  return {.mask = make_mask({length}, {length}),
+          .tiles = {{q_tile}, {10}},
+          .sizes = {.head_dim = 16, .head_dim_value = 16, .element_bytes = 1, .sector_bytes = 16}};
+}
+
+TEST_CASE("of a dense head no shorter length misses more than once, and the answer does") {
+  int answers = 0;
+  for (const std::int64_t q_tile : {4, 10}) {
+    for (const std::int64_t workers : {1, 2, 5}) {
+      for (const std::int64_t capacity : {320, 1000, 2000, 3500}) {  // a KV tile has 320 bytes
+        INFO("tile " << q_tile << ", " << workers << " workers, capacity " << capacity);
+        const auto first = first_noncompulsory_seqlen(dense_1d(64, q_tile), workers, capacity);
+        std::int64_t expected = 1;
+        for (;; ++expected) {
+          const SplitQProblem problem = dense_1d(expected, q_tile);
+          const auto reuse = lockstep_reuse(problem, KvOrder::kCyclic, workers, capacity);
+          REQUIRE(reuse.has_value());
+          if (reuse->miss_sectors > attention_traffic(problem).cold.total) break;
+        }
+        CHECK(first == expected);
+        ++answers;
+      }
+    }
+  }
+  CHECK(answers == 24);
+}
+
+TEST_CASE(
+    "with a causal mask, a window or several heads it is the length beyond one wave and the room of the "
+    "cache") {
+  // Three workers of 10 rows: 3 * 10 * 32 = 960 bytes between two passes. Room for 100 rows, and one more.
+  constexpr std::int64_t kBetween = 960, kRow = 32, kCapacity = kBetween + 100 * kRow;
+  const auto causal = [](std::int64_t capacity, OperandSizes sizes = dense_1d(64, 10).sizes) {
+    SplitQProblem problem = dense_1d(64, 10);
+    problem.mask[0].causal = true;
+    problem.sizes = sizes;
+    return first_noncompulsory_seqlen(problem, 3, capacity);
+  };
+  CHECK(causal(kCapacity) == 101);
+  CHECK(causal(kCapacity - 1) == 100);
+  CHECK(causal(kCapacity + kRow) == 102);
+  CHECK(causal(0) == 31);  // one row more than a wave has
+  CHECK(causal(kBetween) == 31);
+  OperandSizes grouped = dense_1d(64, 10).sizes;
+  grouped.heads = 3;  // all of one KV head: a wave has one tile of each
+  CHECK(causal(0, grouped) == 11);
+  SplitQProblem several = dense_1d(64, 10);
+  several.sizes.heads = several.sizes.heads_kv = 2;
+  CHECK(first_noncompulsory_seqlen(several, 3, kCapacity) == 101);
+  several.sizes.heads = several.sizes.heads_kv = 1;
+  several.sizes.batch = 2;
+  CHECK(first_noncompulsory_seqlen(several, 3, kCapacity) == 101);
+  SplitQProblem windowed = dense_1d(200, 10);
+  windowed.mask[0].window = 100;  // fits
+  CHECK_FALSE(first_noncompulsory_seqlen(windowed, 3, kCapacity).has_value());
+  windowed.mask[0].window = 101;
+  CHECK(first_noncompulsory_seqlen(windowed, 3, kCapacity) == 101);
+  const std::int64_t most = std::int64_t{1} << 40;
+  CHECK(causal(kBetween + (most - 1) * kRow) == most);
+  CHECK_FALSE(causal(kBetween + most * kRow).has_value());
+  CHECK(causal(0).has_value());
+  SplitQProblem other = dense_1d(64, 10);
+  other.mask[0].window = 32;
+  other.mask[0].stride = 2;
+  CHECK_FALSE(first_noncompulsory_seqlen(other, 3, 0).has_value());
+  other = dense_1d(64, 10);
+  other.keys = 64;
+  CHECK_FALSE(first_noncompulsory_seqlen(other, 3, 0).has_value());
+  const SplitQProblem axes{.mask = make_mask({8, 8}, {8, 8}), .tiles = {{2, 2}, {2, 2}}};
+  CHECK_FALSE(first_noncompulsory_seqlen(axes, 3, 0).has_value());
+}
+
+TEST_CASE("lockstep reuse is asked of a valid problem") {
+  SplitQProblem problem = dense_1d(64, 10);
+  problem.sizes.heads = 0;
+  CHECK_THROWS_AS(lockstep_reuse(problem, KvOrder::kCyclic, 2, 1000), InvalidParameter);
+  CHECK_THROWS_AS(lockstep_distances(problem, KvOrder::kCyclic, 2), InvalidParameter);
+}
+
+TEST_CASE("a head that begins where an odd number of passes left a sawtooth misses as much as the first") {
+  // Two heads, three waves of one CTA of 10 rows, KV tiles of 8, 8, 8 and 6 rows: 960 bytes in blocks of 256.
+  SplitQProblem problem = dense_1d(30, 10);
+  problem.tiles.kv_tile = {8};
+  problem.sizes.heads = problem.sizes.heads_kv = 2;
+  RepeatedScan scan{.bytes = 960,
+                    .block_bytes = 256,
+                    .passes = 3,
+                    .order = KvOrder::kSawtooth,
+                    .between_bytes = 320,
+                    .last_between_bytes = 320};
+  for (std::int64_t capacity = 0; capacity <= 1400; capacity += 20) {
+    INFO(capacity);
+    scan.first_pass = 0;
+    const std::int64_t down = missed_bytes(scan, capacity);
+    scan.first_pass = 1;
+    CHECK(missed_bytes(scan, capacity) == down);
+    const auto reuse = lockstep_reuse(problem, KvOrder::kSawtooth, 1, capacity);
+    REQUIRE(reuse.has_value());
+    CHECK(reuse->kv_miss_sectors * 16 == 2 * down);
+  }
 }
 
 }  // namespace

@@ -309,4 +309,16 @@ TEST_CASE(
   CHECK(near(looped.issue_ns, 3200));
 }
 
+TEST_CASE("as much for the slices as to issue counts as issue") {
+  ContentionProfile profile = swept_profile();
+  ScatterLoad load = one_hot_row(1000, 64, Dtype::kFp32, InstructionPath::kRed);
+  load.max_multiplicity = load.serial_multiplicity = 1;
+  load.rows_touched = 1000;
+  load.issue_ns = 2;  // 2,000 warp instructions take 4,000 ns, and so do 8,000 sectors
+  profile.slice_sectors_per_ns = 2;
+  CHECK(predict_swept(load, profile).bound == ContentionBound::kIssue);
+  profile.slice_sectors_per_ns = 1.99;
+  CHECK(predict_swept(load, profile).bound == ContentionBound::kSliceThroughput);
+}
+
 }  // namespace

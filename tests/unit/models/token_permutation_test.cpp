@@ -102,4 +102,16 @@ TEST_CASE("token permutation refuses sizes that are not positive") {
                     InvalidParameter);
 }
 
+TEST_CASE("logarithms of sums are copied with the outputs that they belong to") {
+  // 130 tokens: 192 in Q tiles of 64, 256 in KV tiles of 128. Rows of 80 * 2 bytes, and one number of 4.
+  const TokenPermutation forward =
+      token_permutation(make_mask({130}, {64}), NattenBackend::kHopperFna, {{64}, {128}}, Walk::kForward,
+                        OperandSizes{.heads = 3, .head_dim_value = 80});
+  REQUIRE(forward.copies.size() == 5);
+  REQUIRE(forward.copies[3].name == std::string("o"));
+  REQUIRE(forward.copies[4].name == std::string("lse"));
+  REQUIRE(forward.copies[4].bytes_read * 40 == forward.copies[3].bytes_read);
+  REQUIRE(forward.copies[4].bytes_written * 40 == forward.copies[3].bytes_written);
+}
+
 }  // namespace

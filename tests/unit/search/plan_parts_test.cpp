@@ -1,6 +1,7 @@
 // Plans of several kernels, what they keep in memory, and what a search adds to the constructions.
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <tuple>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "catch.hpp"
 #include "random_masks.hpp"
+#include "refused.hpp"
 #include "schedules/construct.hpp"
 
 namespace {
@@ -302,6 +304,49 @@ TEST_CASE("the middle of an odd causal mask turns for the first head of two, and
     if (chain.kv_tile == 2) middles[static_cast<std::size_t>(chain.head)] = chain.q_order;
   }
   CHECK(middles == std::vector<std::vector<std::int32_t>>{{4, 2, 3}, {4, 3, 2}, {4, 2, 3}});
+}
+
+TEST_CASE("a request of 2^27 tasks is taken, one head more is refused, and chains without tasks count") {
+  ScheduleRequest request;
+  request.problem.mask = {1 << 16, 1, std::vector<TileWork>(1 << 16, TileWork::kFull)};
+  const auto refused = [&](std::int32_t heads) {
+    request.problem.heads = heads;
+    return test::refused([&] { require_valid(request); });
+  };
+  CHECK(refused(1 << 11).empty());
+  CHECK(refused((1 << 11) + 1) == "tasks");
+  request.problem.mask = {1, 1 << 16, std::vector<TileWork>(1 << 16, TileWork::kNone)};
+  CHECK(refused(1 << 11).empty());
+  CHECK(refused((1 << 11) + 1) == "tasks");
+}
+
+TEST_CASE("what a request asks for ends where it says") {
+  ScheduleRequest request;
+  request.problem.mask = {1, 1, std::vector<TileWork>(1, TileWork::kFull)};
+  const auto refused = [&](const std::function<void(ScheduleRequest&)>& change) {
+    ScheduleRequest other = request;
+    change(other);
+    return test::refused([&] { require_valid(other); });
+  };
+  CHECK(refused([](ScheduleRequest& r) { r.launch = HeadSections{1}; }).empty());
+  CHECK(refused([](ScheduleRequest& r) { r.launch = HeadSections{0}; }) == "launch_order");
+  CHECK(refused([](ScheduleRequest& r) { r.heads_in_flight = 1; }).empty());
+  CHECK(refused([](ScheduleRequest& r) { r.heads_in_flight = 0; }) == "heads_in_flight");
+  CHECK(refused([](ScheduleRequest& r) { r.time_limit_s = 0; }).empty());
+  CHECK(refused([](ScheduleRequest& r) { r.time_limit_s = 86400; }).empty());
+  CHECK(refused([](ScheduleRequest& r) { r.time_limit_s = -1; }) == "time_limit");
+  CHECK(refused([](ScheduleRequest& r) { r.time_limit_s = 86401; }) == "time_limit");
+  CHECK(refused([](ScheduleRequest& r) { r.effort = 0; }).empty());
+  CHECK(refused([](ScheduleRequest& r) { r.effort = -1; }) == "effort");
+}
+
+TEST_CASE("a plan of nothing has no gap") {
+  ScheduleRequest request;
+  request.problem.mask = {2, 2, std::vector<TileWork>(4, TileWork::kNone)};
+  const PlanRun run = run_plan(plan_backward(schedule_algorithm("ascending"), request));
+  CHECK(run.makespan == 0);
+  CHECK(run.optimality_gap == 0);
+  CHECK_FALSE(run.utilization.has_value());
 }
 
 }  // namespace

@@ -216,6 +216,18 @@ TEST_CASE("collisions agree with counting by hand") {
   CHECK(count.histogram == std::vector<MultiplicityCount>{{1, 2}, {3, 1}});
 }
 
+TEST_CASE("the first and the last row of a table are rows, and no other") {
+  const auto counted = [](const char* rows, std::int64_t table) {
+    auto stream = parse_indices(source(rows), IndexFormat::kCsv, 100, "test");
+    return count_collisions(*stream, table);
+  };
+  CHECK(counted("0 9 0", 10).hottest_row == 0);
+  CHECK(counted("0 9 9", 10).hottest_row == 9);
+  CHECK_THROWS_AS(counted("0 9", 9), InvalidParameter);
+  CHECK(counted("0", 1).rows_touched == 1);
+  CHECK_THROWS_AS(counted("0", 0), InvalidParameter);
+}
+
 TEST_CASE("no updates have no close ones, and as many rows as can be counted are") {
   CHECK(RowTally(3).result().close_updates == 0);
   auto stream = parse_indices(source("7 7"), IndexFormat::kCsv, kMaxRows, "test");

@@ -5,6 +5,7 @@
 #include <natten_sim/sim/schedules/block_mask.hpp>
 
 #include "catch.hpp"
+#include "random_masks.hpp"
 
 namespace {
 
@@ -53,6 +54,32 @@ TEST_CASE("a pair of KV tiles is full where both are") {
 TEST_CASE("merged heads have their Q tiles one below the other") {
   const BlockMask causal = window_mask({8, 8, 4, 4}, {std::nullopt, 0});
   CHECK(rows_of(stacked_q_tiles(causal, 2)) == Rows{"+.", "#+", "+.", "#+"});
+}
+
+TEST_CASE("pairs of KV tiles of random masks are full, none, or partial where the two differ") {
+  RandomSequence random(5);
+  for (int n = 0; n < 100; ++n) {
+    const BlockMask mask = test::random_block_mask(random, 9);
+    const BlockMask pairs = paired_kv_tiles(mask);
+    CHECK(pairs.q_tiles == mask.q_tiles);
+    CHECK(pairs.kv_tiles == mask.kv_tiles / 2 + mask.kv_tiles % 2);
+    Rows expected(static_cast<std::size_t>(mask.q_tiles));
+    for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
+      const std::string row = rows_of(mask)[static_cast<std::size_t>(q)];
+      for (std::size_t at = 0; at < row.size(); at += 2) {
+        const bool alike = at + 1 == row.size() || row[at] == row[at + 1];
+        expected[static_cast<std::size_t>(q)] += alike ? row[at] : '+';
+      }
+    }
+    CHECK(rows_of(pairs) == expected);
+    const BlockMask stack = stacked_q_tiles(mask, 3);
+    Rows three;
+    for (int i = 0; i < 3; ++i) {
+      const Rows rows = rows_of(mask);
+      three.insert(three.end(), rows.begin(), rows.end());
+    }
+    CHECK(rows_of(stack) == three);
+  }
 }
 
 }  // namespace

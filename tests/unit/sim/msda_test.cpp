@@ -197,7 +197,7 @@ TEST_CASE("traffic agrees with a brute force over the samples, for several cache
   for (const OffsetDistribution offsets :
        {OffsetDistribution::kUniform, OffsetDistribution::kLearned, OffsetDistribution::kImage}) {
     const MsdaSampling sampling{offsets, 2, 5};
-    const std::vector<MsdaCache> caches = {{0, 1}, {1, 1}, {40, 1}, {10, 4}, {100000, 2}};
+    const std::vector<MsdaCache> caches = {{0, 1}, {1, 1}, {1, 16}, {40, 1}, {10, 4}, {100000, 2}};
     const std::vector<MsdaTraffic> traffic = simulate_msda(config, sampling, QueryOrder::kMorton, caches);
     for (std::size_t i = 0; i < caches.size(); ++i) {
       SlowCache cache{static_cast<std::size_t>(caches[i].capacity_granules), {}};

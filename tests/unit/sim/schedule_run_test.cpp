@@ -187,6 +187,22 @@ TEST_CASE("of two critical paths the one through the smaller node is named, to t
   }
 }
 
+TEST_CASE("a turn that is kept is passed on with the turn of the next tile, in both simulations") {
+  // Worker 0 reduces Q tile 0 until 4, and keeps its turn until it has that of Q tile 1, at 7. Worker 1 has
+  // it 2 later, until 10.
+  BackwardProblem problem{.mask = {2, 2, std::vector<TileWork>(4, TileWork::kFull)}, .workers = 2};
+  problem.mask.work[3] = TileWork::kNone;
+  BackwardCosts costs{.compute = 3, .compute_partial = 3, .reduce = 1, .handoff = 2};
+  costs.release = TurnRelease::kAfterNext;
+  const BackwardSchedule schedule{.dispatch = Dispatch::kStatic,
+                                  .chains = {{0, 0, {0, 1}}, {0, 1, {0}}},
+                                  .worker = {0, 1},
+                                  .dq_order = {{0, 1}, {0}}};
+  const DagSolution solution = solve_schedule_dag(problem, costs, schedule, schedule.worker);
+  CHECK(solution.makespan == 10);
+  CHECK(run_schedule(problem, costs, schedule).makespan == 10);
+}
+
 TEST_CASE("of workers that are free at the same time, the smaller one takes the next chain") {
   BackwardProblem problem;
   problem.mask = {1, 5, std::vector<TileWork>(5, TileWork::kFull)};

@@ -80,4 +80,9 @@ TEST_CASE("progress is the share of walked tiles that are done") {
   for (std::size_t i = 0; i < 8; ++i) CHECK(shown[i] == static_cast<double>(i) / 8);
 }
 
+TEST_CASE("counts of a walk say whose tiles they are") {
+  for (const Walk walk : {Walk::kForward, Walk::kBackward})
+    CHECK(walk_tiles({.mask = make_mask({64}, {16}, {8}), .tiles = {{8}, {4}}, .walk = walk}).walk == walk);
+}
+
 }  // namespace

@@ -96,10 +96,11 @@ struct LockstepDistances {
 /// Smallest sequence length, all else equal, at which a dense or causal kernel on one axis can have misses
 /// that are not compulsory. From there on K and V of one head, with the O and Q tiles of two waves between
 /// two passes, exceed the capacity, and one wave of `workers` does not cover the head. With a window, the
-/// window's K and V take the place of the head's. Exact for one dense head whose CTAs run in step. With
-/// several heads or a causal mask it is the threshold of the capacity: waves that straddle heads can miss
-/// below it, and causal waves only above it. Empty when there is no such length up to 2^40, for several axes,
-/// and for strides.
+/// window's K and V take the place of the head's. Exact for one dense head whose CTAs run in step and a
+/// capacity of one KV tile or more: below, CTAs of one wave miss what another has just read. With several
+/// heads or a causal mask it is the threshold of the capacity: waves that straddle heads can miss below it,
+/// and causal waves only above it. Empty when there is no such length up to 2^40, for several axes, and for
+/// strides.
 [[nodiscard]] std::optional<std::int64_t> first_noncompulsory_seqlen(const SplitQProblem& problem,
                                                                      std::int64_t workers,
                                                                      std::int64_t capacity_bytes);

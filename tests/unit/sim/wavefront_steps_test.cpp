@@ -1,0 +1,283 @@
+// The simulation of wavefront.hpp once more, slot by slot, without a queue of events.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <natten_sim/core/random_bits.hpp>
+#include <natten_sim/sim/reuse/partitioned_l2.hpp>
+#include <natten_sim/sim/reuse/wavefront.hpp>
+
+#include "catch.hpp"
+#include "random_values.hpp"
+#include "seed.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using test::RandomValues;
+
+class Steps {
+ public:
+  Steps(const AttentionWork& work, const WavefrontDevice& device, const WavefrontOptions& options)
+      : work_(work),
+        device_(device),
+        options_(options),
+        dispatcher_(work),
+        cache_(work.blocks(), work.key_value(work.item(0), 0, 0).bytes, work.sector_bytes(),
+               {device.capacity_bytes, device.l2_partitions, device.l2_ways}),
+        distances_(work.blocks()),
+        slots_(static_cast<std::size_t>(work.schedule().workers)),
+        port_free_(static_cast<std::size_t>(device.sms), 0.0),
+        random_(options.seed) {
+    if (options.record_distances) run_.profile.emplace();
+  }
+
+  WavefrontRun run() {
+    for (int w = 0; w < workers(); ++w) begin(w, 0);
+    for (;;) {
+      int first = -1;  // of simultaneous slots the first
+      for (int w = 0; w < workers(); ++w) {
+        if (at(w).next && (first < 0 || *at(w).next < *at(first).next)) first = w;
+      }
+      if (first < 0) return run_;
+      const double now = *at(first).next;
+      at(first).next.reset();
+      run_.time_ns = now;
+      if (at(first).multiplies) {
+        over(first, now);
+      } else {
+        multiply(first, now);
+      }
+    }
+  }
+
+ private:
+  struct Slot {
+    AttentionWork::Item item;
+    std::int64_t pass = 0, done = 0;  // items begun, tiles multiplied
+    std::vector<double> arrives;      // of the item's tiles so far
+    std::vector<double> pairs;
+    double query_arrives = 0, slowness = 1;
+    bool multiplies = false;
+    double left = 0, since = 0;  // pairs, and when
+    std::optional<double> next;
+  };
+
+  [[nodiscard]] int workers() const { return work_.schedule().workers; }
+  Slot& at(int w) { return slots_[static_cast<std::size_t>(w)]; }
+  [[nodiscard]] int sm_of(int w) const { return w % device_.sms; }
+
+  [[nodiscard]] std::int32_t partition_of(int w) const {
+    if (device_.partition_of_sm.empty())  // as many neighbouring SMs each
+      return static_cast<std::int32_t>(
+          std::floor(static_cast<double>(sm_of(w)) * device_.l2_partitions / device_.sms));
+    return device_.partition_of_sm[static_cast<std::size_t>(sm_of(w)) % device_.partition_of_sm.size()];
+  }
+
+  void seen(const BlockAccess& access) {
+    if (run_.profile) run_.profile->add(distances_.access(access.block, access.bytes), sectors(access.bytes));
+  }
+  [[nodiscard]] std::int64_t sectors(std::int64_t bytes) const { return bytes / work_.sector_bytes(); }
+
+  double dram(std::int64_t bytes, double now) {
+    const double busy = static_cast<double>(bytes) / device_.dram_bytes_per_ns;
+    run_.dram_busy_ns += busy;
+    return dram_free_ = std::max(dram_free_, now) + busy;
+  }
+
+  double load(const BlockAccess& access, int w, double now) {
+    seen(access);
+    const PartitionedL2::Read read = cache_.read(access.block, access.bytes, partition_of(w));
+    run_.load_sectors += sectors(access.bytes);
+    run_.load_miss_sectors += sectors(read.dram_bytes);
+    run_.fabric_sectors += sectors(read.fabric_bytes);
+    double& there = ready_[access.block];
+    if (read.dram_bytes > 0) {
+      there = dram(read.dram_bytes, now);
+    } else if (there > now) {
+      run_.in_flight_sectors += sectors(access.bytes);
+    }
+    double& port = port_free_[static_cast<std::size_t>(sm_of(w))];
+    port = std::max(port, now) + static_cast<double>(access.bytes) /
+                                     (there > now ? device_.miss_bytes_per_ns : device_.hit_bytes_per_ns);
+    return std::max(port, there);
+  }
+
+  double around_one(double deviation) {
+    if (deviation == 0) return 1;  // nothing is drawn
+    return 1 + deviation * std::sqrt(3.0) * (2 * random_.unit() - 1);
+  }
+
+  void ask(int w, double now) {
+    Slot& slot = at(w);
+    const BlockAccess kv = work_.key_value(slot.item, slot.pass - 1, std::ssize(slot.arrives));
+    slot.arrives.push_back(load(kv, w, now));
+    slot.pairs.push_back(static_cast<double>(work_.multiplied_pairs(slot.item, kv)));
+  }
+
+  void begin(int w, double now) {
+    const std::optional<std::int64_t> position = dispatcher_.next(w);
+    if (!position) {
+      leave(w, now);
+      return;
+    }
+    Slot& slot = at(w);
+    slot.item = work_.item(*position);
+    ++slot.pass;
+    slot.done = 0;
+    slot.arrives.clear();
+    slot.pairs.clear();
+    slot.slowness = around_one(device_.item_jitter);
+    slot.query_arrives = load(work_.query(slot.item), w, now);
+    for (int ahead = 0; ahead < options_.lookahead_tiles && ahead < slot.item.kv_tiles; ++ahead) ask(w, now);
+    over(w, now);
+  }
+
+  void over(int w, double now) {
+    Slot& slot = at(w);
+    if (slot.done == slot.item.kv_tiles) {
+      const BlockAccess output = work_.output(slot.item);
+      seen(output);
+      cache_.write(output.block, output.bytes);
+      run_.store_sectors += sectors(output.bytes);
+      (void)dram(output.bytes, now);
+      begin(w, now);
+      return;
+    }
+    if (std::ssize(slot.arrives) < slot.item.kv_tiles) ask(w, now);
+    const double there = std::max(slot.arrives[static_cast<std::size_t>(slot.done)], slot.query_arrives);
+    if (there <= now) {
+      multiply(w, now);
+      return;
+    }
+    leave(w, now);
+    slot.next = there;
+  }
+
+  void multiply(int w, double now) {
+    Slot& slot = at(w);
+    const double pairs = slot.pairs[static_cast<std::size_t>(slot.done++)];
+    if (slot.multiplies) {
+      slot.since = now;
+      slot.left = pairs * around_one(device_.jitter) * slot.slowness;
+      slot.next = now + slot.left / rate(w);
+      return;
+    }
+    count(sm_of(w), now);
+    slot.multiplies = true;
+    slot.since = now;
+    slot.left = pairs * around_one(device_.jitter) * slot.slowness;
+    plan(sm_of(w), now);
+  }
+
+  void leave(int w, double now) {
+    if (!at(w).multiplies) return;
+    count(sm_of(w), now);
+    at(w).multiplies = false;
+    at(w).next.reset();
+    plan(sm_of(w), now);
+  }
+
+  /// Of an SM's rate the slots that multiply have equal parts, but for their skew; alone one has the lone
+  /// share.
+  double rate(int w) {
+    int together = 0, slots = 0, place = 0;
+    for (int other = sm_of(w); other < workers(); other += device_.sms) {
+      if (other < w) ++place;
+      together += at(other).multiplies;
+    }
+    for (int other = 0; other < workers(); other += device_.sms) ++slots;  // of the SM that has most
+    if (slots == 1) return device_.pairs_per_ns;
+    const double share = device_.lone_share + (1 - device_.lone_share) * (together - 1.0) / (slots - 1.0);
+    const double slowness = 1 + device_.slot_skew * (place / (slots - 1.0) - 0.5);
+    return device_.pairs_per_ns * share / together / slowness;
+  }
+
+  void count(int sm, double now) {
+    for (int w = sm; w < workers(); w += device_.sms) {
+      if (!at(w).multiplies) continue;
+      at(w).left -= rate(w) * (now - at(w).since);
+      at(w).since = now;
+    }
+  }
+  void plan(int sm, double now) {
+    for (int w = sm; w < workers(); w += device_.sms) {
+      if (at(w).multiplies) at(w).next = now + std::max(at(w).left, 0.0) / rate(w);
+    }
+  }
+
+  const AttentionWork& work_;
+  const WavefrontDevice& device_;
+  const WavefrontOptions& options_;
+  Dispatcher dispatcher_;
+  PartitionedL2 cache_;
+  StackDistances distances_;
+  std::vector<Slot> slots_;
+  std::vector<double> port_free_;  // of each SM
+  std::map<std::int64_t, double> ready_;
+  double dram_free_ = 0;
+  RandomSequence random_;
+  WavefrontRun run_;
+};
+
+bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)}); }
+
+TEST_CASE("a run in time is what its slots do, one after the other") {
+  const std::uint64_t seed = test::random_seed();
+  WARN("NATTEN_SIM_SEED=" << seed);
+  RandomValues random(seed);
+  for (int n = 0; n < 500; ++n) {
+    CAPTURE(n);
+    OperandSizes sizes{.head_dim = 4, .head_dim_value = 4, .element_bytes = 1, .sector_bytes = 4};
+    sizes.heads = random.whole(1, 3);
+    sizes.heads_kv = random.coin() ? 1 : sizes.heads;
+    const std::int64_t length = random.whole(1, 70);
+    const SplitQProblem problem{.mask = make_mask({length}, {length}, {}, {}, {random.coin()}),
+                                .tiles = {{random.whole(1, 12)}, {random.whole(1, 12)}},
+                                .sizes = sizes};
+    AttentionSchedule schedule;
+    schedule.schedule = random.of({CtaSchedule::kPersistent, CtaSchedule::kGrid, CtaSchedule::kTile});
+    schedule.order = random.of({KvOrder::kCyclic, KvOrder::kSawtooth, KvOrder::kDescending});
+    schedule.workers = static_cast<std::int32_t>(random.whole(1, 9));
+    // No two times coincide by chance: equal ones are of slots that wait for one tile.
+    WavefrontDevice device{.capacity_bytes = random.whole(0, 2000),
+                           .l2_partitions = static_cast<std::int32_t>(random.whole(1, 3)),
+                           .sms = static_cast<std::int32_t>(random.whole(1, 4)),
+                           .hit_bytes_per_ns = random.real(1, 50),
+                           .miss_bytes_per_ns = random.real(1, 50),
+                           .dram_bytes_per_ns = random.real(1, 50),
+                           .pairs_per_ns = random.real(1, 50),
+                           .lone_share = random.of({1.0, random.real(0.5, 1)}),
+                           .slot_skew = random.of({0.0, random.real(-0.9, 0.9)}),
+                           .jitter = random.real(0.01, 0.5),
+                           .item_jitter = random.of({0.0, random.real(0, 0.5)})};
+    if (random.coin()) {
+      for (std::int64_t sm = random.whole(1, 5); sm > 0; --sm)
+        device.partition_of_sm.push_back(
+            static_cast<std::int32_t>(random.whole(0, device.l2_partitions - 1)));
+    }
+    const WavefrontOptions options{
+        .lookahead_tiles = static_cast<std::int32_t>(random.of<std::int64_t>({0, 1, 2, 15})),
+        .seed = static_cast<std::uint64_t>(random.whole(0, 1000)),
+        .record_distances = random.coin()};
+    const AttentionWork work(problem, schedule);
+    const WavefrontRun run = run_wavefront(work, device, options),
+                       expected = Steps(work, device, options).run();
+    REQUIRE(run.load_sectors == expected.load_sectors);
+    REQUIRE(run.load_miss_sectors == expected.load_miss_sectors);
+    REQUIRE(run.fabric_sectors == expected.fabric_sectors);
+    REQUIRE(run.in_flight_sectors == expected.in_flight_sectors);
+    REQUIRE(run.store_sectors == expected.store_sectors);
+    REQUIRE(same(run.dram_busy_ns, expected.dram_busy_ns));
+    REQUIRE(same(run.time_ns, expected.time_ns));
+    REQUIRE(run.profile.has_value() == options.record_distances);
+    if (!run.profile) continue;
+    REQUIRE(run.profile->accesses() == expected.profile->accesses());
+    REQUIRE(run.profile->cold() == expected.profile->cold());
+    REQUIRE(run.profile->mean_bytes() == expected.profile->mean_bytes());
+  }
+}
+
+}  // namespace
