@@ -53,6 +53,26 @@ const T* find_meant(const std::vector<T>& table, std::string_view name) {
   return meant;
 }
 
+/// What else a message about an unknown name says: other versions of the model, and where own entries come from.
+template <typename T>
+std::string more_of(const std::vector<std::string>& names, std::string_view name) {
+  std::string more;
+  if constexpr (std::is_same_v<T, Preset>) {
+    const std::string wanted = plain(name), model = wanted.substr(0, wanted.find_first_of("0123456789-"));
+    std::string others;
+    for (const std::string& each : names) {
+      if (model.size() >= kShortestBeginning && plain(each).starts_with(model))
+        others += (others.empty() ? "" : ", ") + each;
+    }
+    if (!others.empty()) more += "; of " + model + " there are " + others;
+    return more + "; your own with " + mention("preset-file");
+  } else if constexpr (std::is_same_v<T, Device>) {
+    return "; your own with " + mention("device-file");
+  } else {
+    return more;
+  }
+}
+
 template <typename T>
 const T& find_named(const std::vector<T>& table, const char* kind, std::string_view name) {
   const auto found =
@@ -65,6 +85,7 @@ const T& find_named(const std::vector<T>& table, const char* kind, std::string_v
     names.push_back(entry.name);
     known += (known.empty() ? "" : ", ") + entry.name;
   }
+  known += more_of<T>(names, name);
   throw UnknownName(kind, std::string(name), closest_name(name, names), known);
 }
 

@@ -65,6 +65,18 @@ bool agrees_in_numbers(std::string_view asked, std::string_view known) {
   return at == wanted.size();
 }
 
+/// The first name whose beginning, up to its first dash, is nearly `asked`: "hunyan" for "hunyuan-video".
+std::string closest_beginning(const std::string& asked, std::span<const std::string> names) {
+  constexpr std::size_t kShortest = 5;
+  if (asked.size() < kShortest || asked.find('-') != std::string::npos) return "";
+  for (const std::string& candidate : names) {
+    const std::string known = spelled(candidate), beginning = known.substr(0, known.find('-'));
+    if (agrees_in_numbers(asked, beginning) && edit_distance(asked, beginning) <= asked.size() / kShortest)
+      return candidate;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string closest_name(std::string_view name, std::span<const std::string> names) {
@@ -82,7 +94,7 @@ std::string closest_name(std::string_view name, std::span<const std::string> nam
       best_distance = distance;
     }
   }
-  return best;
+  return best.empty() ? closest_beginning(asked, names) : best;
 }
 
 }  // namespace natten_sim

@@ -64,8 +64,34 @@ TEST_CASE("one figure of a work, by its name or by how that ends") {
     CHECK(rows.size() == 8);  // strides 1 to 8
     for (const Json& row : rows) CHECK(row["figure"] == "figure 4.5");
   }
+  CHECK(result_of("reproduce GNA --figure 'Figure 4.5'") == result_of("reproduce gna --figure 'figure 4.5'"));
   check_refused("reproduce gna --figure 4.9", {"figure", "4.9", "figure 4.5"});
   check_refused("reproduce gnaa", {"did you mean 'gna'?"});
+}
+
+TEST_CASE("every work knows its figures, and a figure of all of them is found without the others") {
+  std::map<std::string, std::vector<std::string>> found;
+  const Json rows = result_of("reproduce all")["rows"];
+  for (const Json& row : rows) {
+    std::vector<std::string>& figures = found[row["work"]];
+    if (std::find(figures.begin(), figures.end(), row["figure"]) == figures.end())
+      figures.push_back(row["figure"]);
+    // An axis has a name: that of the unit.
+    if (row["published"].is_number() || row["ours"].is_number() || row["measured"].is_number())
+      CHECK(row["unit"] != "");
+  }
+  for (const auto& [work, figures] : found) {
+    std::string names;
+    for (const std::string& figure : figures) names += (names.empty() ? "accepted: " : ", ") + figure;
+    check_refused("reproduce " + work + " --figure none", {names});
+  }
+  for (const Json& row : result_of("reproduce all --figure 4.5")["rows"]) CHECK(row["work"] == "gna");
+  check_refused("reproduce all --figure 4.9", {"figure", "4.9"});
+  std::vector<std::string> works;  // both have it
+  for (const Json& row : result_of("reproduce all --figure 'table 3'")["rows"]) {
+    if (works.empty() || works.back() != row["work"]) works.push_back(row["work"]);
+  }
+  CHECK(works == std::vector<std::string>{"sawtooth", "msda"});
 }
 
 TEST_CASE("a picture of a figure has published and ours, in the colours of both schemes") {

@@ -204,6 +204,21 @@ TEST_CASE("a hint names what was meant: another card has none, and a device that
   }
 }
 
+TEST_CASE("a name that nobody knows comes with what to write instead") {
+  check_refused("count --preset wan2.2", {"unknown name 'wan2.2'", "of wan there are wan2-1-14b-720p",
+                                          "your own with --preset-file"});
+  check_refused("reuse -i 4096 --device rtx4090", {"unknown name 'rtx4090'", "your own with --device-file"});
+  check_refused("reuse -i 4096 --device h200 --order all",
+                {"two at once with --compare", "sweep reuse --over order=cyclic,sawtooth"});
+  check_refused("reuse -i 4096 --tile 128x64", {"tile: 128x64", "--q-tile 128 --kv-tile 64"});
+  for (const char* word : {"dissertation", "Hassani"})
+    check_refused(std::string("reproduce ") + word, {"unknown name", "did you mean 'gna'?"});
+  check_refused("advise --preset hunyan --device h200", {"did you mean 'hunyuan-video'?"});
+  check_refused("reproduce gna dash", {"work: takes one value", "|all"});
+  check_refused("glossary", {"did you mean 'help'?"});
+  CHECK(run("help").out.find("docs/glossary.md") != std::string::npos);
+}
+
 TEST_CASE("one thing is singular, and times without a unit are said to be in that of the costs") {
   for (const char* line : {"schedule --q-tiles 8 --algorithm spt", "schedule --q-tiles 8 --quiet"})
     CHECK(run(line).out.find("8 Q x 8 KV tiles, 1 head, 8 workers; times in the unit of the costs") !=

@@ -84,7 +84,7 @@ int guarded(const std::function<int()>& body) {
   try {
     return body();
   } catch (const UnknownName& error) {
-    print_error(error.what(), did_you_mean(error.hint()));
+    print_error(error.sentence("--"), did_you_mean(error.hint()));
     return kExitBadInput;
   } catch (const UsageError& error) {
     print_error(error.what(), error.hint());

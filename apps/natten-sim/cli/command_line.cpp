@@ -148,6 +148,7 @@ constexpr std::pair<const char*, const char*> kOtherWords[] = {
 
 /// What people type in the place of a subcommand.
 constexpr std::pair<const char*, const char*> kOtherCommands[] = {
+    {"glossary", "help"},
     {"presets", "list presets"}, {"models", "list presets"},  {"devices", "list devices"},
     {"gpus", "list devices"},    {"kernels", "list kernels"}, {"backends", "list backends"},
     {"tune", "advise"},          {"recommend", "advise"},     {"optimize", "search"},
@@ -178,6 +179,11 @@ std::string plain_message(const std::string& message, const Command* command) {
   const std::size_t colon = message.find(": ");
   if (command == nullptr || colon == std::string::npos) return message;
   const std::string flag = message.substr(0, colon), rest = message.substr(colon + 2);
+  if (flag == command->positional && rest.starts_with("At Most 1 required")) {
+    std::string choices = command->positional_choices;
+    std::replace(choices.begin(), choices.end(), ' ', '|');
+    return flag + ": takes one value" + (choices.empty() ? "" : ", " + choices);
+  }
   const auto option = std::find_if(command->options.begin(), command->options.end(),
                                    [&](const OptionSpec& spec) { return "--" + spec.name() == flag; });
   if (option == command->options.end()) return message;

@@ -263,6 +263,7 @@ std::string program_help(const std::vector<Command>& commands, HelpDetail detail
   page.heading("Help");
   page.entry("SUBCOMMAND -h", "Examples, and the options to begin with");
   page.entry("SUBCOMMAND --help", "All options of a subcommand");
+  page.entry("docs/glossary.md", "What the words mean, such as Q tile, stride and makespan");
   page.entry("-V, --version", "Version, compiler and CUDA toolkit");
   if (detail == HelpDetail::kShort) {
     page.entry("--help", "This page, exit codes and environment too");

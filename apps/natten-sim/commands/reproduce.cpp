@@ -1,4 +1,5 @@
-#include <natten_sim/core/closest_name.hpp>
+#include <algorithm>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/closing.hpp>
@@ -65,14 +66,21 @@ std::string render(const ReproduceFlags& flags, const std::string& work,
   return report::envelope("reproduce", std::move(input), std::move(result));
 }
 
-/// The works that `name` stands for.
-std::vector<const PublishedWork*> works_of(const std::string& name) {
-  std::vector<const PublishedWork*> works;
+/// The works that `name` stands for; of all of them, those that have the figure if one is asked for.
+std::vector<const PublishedWork*> works_of(const std::string& name, const std::optional<std::string>& figure) {
+  if (name != kAllWorks) {
+    const PublishedWork& work = validate::published_work(name);
+    if (figure) (void)validate::figure_named(*figure, work.figures);
+    return {&work};
+  }
+  std::vector<std::string> figures;
   for (const PublishedWork& work : validate::published_works())
-    if (name == kAllWorks || name == work.name) works.push_back(&work);
-  if (works.empty()) {
-    const std::vector<std::string> names = work_names();
-    throw UnknownName("reproduce", name, closest_name(name, names), joined(names));
+    figures.insert(figures.end(), work.figures.begin(), work.figures.end());
+  const std::string wanted = figure ? validate::figure_named(*figure, figures) : "";
+  std::vector<const PublishedWork*> works;
+  for (const PublishedWork& work : validate::published_works()) {
+    if (!figure || std::find(work.figures.begin(), work.figures.end(), wanted) != work.figures.end())
+      works.push_back(&work);
   }
   return works;
 }
@@ -120,8 +128,9 @@ void write_pages(const std::string& folder, const std::vector<PublishedRow>& row
 }
 
 int run_reproduce(const ReproduceFlags& flags) {
-  const std::string name = flags.work.value_or(validate::published_works().front().name);
-  const std::vector<const PublishedWork*> works = works_of(name);
+  std::string name = flags.work.value_or(validate::published_works().front().name);
+  const std::vector<const PublishedWork*> works = works_of(name, flags.figure);
+  if (name != kAllWorks) name = works.front()->name;  // in its own case
   ProgressBar bar("reproducing", flags.output.quiet, effort_of(works));
   std::vector<PublishedRow> rows = rows_of(works, make_context(flags.files), bar);
   if (flags.figure) rows = validate::rows_of_figure(rows, *flags.figure);

@@ -119,7 +119,7 @@ int run_sweep(const SweepFlags& flags) {
   }
   const Invocation invocation = parse_invocation(flags.subcommand, commands());
   if (flags.over.empty())
-    throw InvalidParameter("over", "not given", "NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..");
+    throw InvalidParameter("over", "not given", "NAME=LO:HI, NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..");
   std::vector<SweptOption> options;
   for (const std::string& text : flags.over) options.push_back(parse_swept(text, invocation));
   const SweepGrid grid(std::move(options));
@@ -157,7 +157,7 @@ Options<SweepFlags> sweep_options() {
       1 << 16);
   rows.add("--over", &F::over,
            {.value = "NAME=VALUES",
-            .help = "LO:HI:STEP, LO:HI:xFACTOR, or VALUE,VALUE,..; several options: all combinations"});
+            .help = "LO:HI, LO:HI:STEP, LO:HI:xFACTOR, or VALUE,VALUE,..; several options: all combinations"});
   rows.add("-j,--jobs", &F::jobs,
            {.value = "N", .help = "Points answered at a time [all cores]", .range = {1, 1024}});
   rows.add("--journal", &F::journal,

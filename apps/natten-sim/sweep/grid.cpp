@@ -11,11 +11,13 @@
 namespace natten_sim::cli {
 namespace {
 
-constexpr const char* kAcceptedValues = "NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..";
+constexpr const char* kAcceptedValues = "NAME=LO:HI, NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..";
 
-/// LO:HI:STEP or LO:HI:xFACTOR of whole numbers; none: something else.
-std::optional<std::vector<std::string>> range_of(const std::string& text) {
-  const std::vector<std::string> parts = split_text(text, ':');
+/// LO:HI, LO:HI:STEP or LO:HI:xFACTOR of whole numbers; none: something else, such as LO:HI of an option whose
+/// values are ranges.
+std::optional<std::vector<std::string>> range_of(const std::string& text, bool of_ranges) {
+  std::vector<std::string> parts = split_text(text, ':');
+  if (parts.size() == 2 && !of_ranges) parts.emplace_back("1");
   if (parts.size() != 3 || text.find_first_not_of("0123456789:x") != std::string::npos) return std::nullopt;
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   const bool multiplied = parts[2].starts_with('x');
@@ -43,8 +45,9 @@ SweptOption parse_swept(const std::string& text, const Invocation& invocation) {
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     throw InvalidParameter("over", text, kAcceptedValues);
   const std::string values = text.substr(equals + 1);
-  SweptOption option{.name = invocation.option(text.substr(0, equals)).name()};
-  if (auto range = range_of(values)) {
+  const OptionSpec& swept = invocation.option(text.substr(0, equals));
+  SweptOption option{.name = swept.name()};
+  if (auto range = range_of(values, swept.value_name.find(':') != std::string::npos)) {
     option.texts = std::move(*range);
   } else {
     option.texts = split_text(values, values.find(';') != std::string::npos ? ';' : ',');

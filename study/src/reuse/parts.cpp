@@ -36,6 +36,13 @@ ReuseSubject subject_of(const ReuseParts& parts) {
     return subject;
   }
   AttentionSubject subject = parts.attention;
+  const std::size_t rank = parts.seqlen ? parts.seqlen->rank() : 1;
+  if (parts.tile && parts.tile->rank() == 2 && rank == 1) {
+    const std::string q = std::to_string((*parts.tile)[0]), kv = std::to_string((*parts.tile)[1]);
+    throw InvalidParameter("tile", to_string(*parts.tile),
+                           "one length for both tiles; a Q tile of " + q + " and a KV tile of " + kv + " are " +
+                               mention("q-tile") + " " + q + " " + mention("kv-tile") + " " + kv);
+  }
   if (parts.sweep) {
     subject.seqlen = *parts.sweep;
   } else {
@@ -169,7 +176,8 @@ ReuseOrder parse_reuse_order(const std::string& parameter, const std::string& te
     return OwnOrder{text, parse_permutations(read_text(parameter, text), parameter + " " + text)};
   std::vector<std::string> names = names_of<KvOrder>();
   names.emplace_back(kBestOrderName);
-  throw UnknownName(parameter, text, closest_name(text, names), joined(names) + ", or a readable file");
+  throw UnknownName(parameter, text, closest_name(text, names), joined(names) + ", or a readable file; two at once with " + mention("compare") +
+                        ", more with sweep reuse " + mention("over") + " order=cyclic,sawtooth");
 }
 
 }  // namespace natten_sim::study

@@ -238,7 +238,7 @@ TEST_CASE("a name of the catalog may be cut after a whole part, if that says whi
   for (const char* name : {"h1", "h10", "rt", "rtx-40"}) {  // too short, or inside a part
     CAPTURE(name);
     CHECK(refusal([&] { (void)catalog.device(name); }) ==
-          "device: unknown name '" + std::string(name) + "'; accepted: h100, h200, rtx-4090");
+          "device: unknown name '" + std::string(name) + "'; accepted: h100, h200, rtx-4090; your own with device-file");
   }
   catalog.devices.push_back(Device{.name = "rtx-5090"});
   CHECK_FALSE(refusal([&] { (void)catalog.device("rtx"); }).empty());  // two devices

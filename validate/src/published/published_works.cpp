@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
@@ -14,6 +15,27 @@ std::vector<PublishedWork> built_in_works();  // written by CMake: one entry a f
 
 }  // namespace works
 
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& letter : result) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return result;
+}
+
+/// The closest name, or the work in whose title or source the name stands: "dissertation", "Hassani".
+std::string hinted_work(std::string_view name, const std::vector<std::string>& names) {
+  constexpr std::size_t kShortestWord = 4;
+  std::string closest = closest_name(name, names);
+  if (!closest.empty() || name.size() < kShortestWord) return closest;
+  for (const PublishedWork& work : published_works()) {
+    if (lower(work.title + " " + work.source).find(lower(name)) != std::string::npos) return work.name;
+  }
+  return closest;
+}
+
+}  // namespace
+
 const std::vector<PublishedWork>& published_works() {
   static const std::vector<PublishedWork> kWorks = [] {
     std::vector<PublishedWork> works = works::built_in_works();
@@ -27,10 +49,10 @@ const std::vector<PublishedWork>& published_works() {
 const PublishedWork& published_work(std::string_view name) {
   std::vector<std::string> names;
   for (const PublishedWork& work : published_works()) {
-    if (work.name == name) return work;
+    if (work.name == lower(name)) return work;
     names.push_back(work.name);
   }
-  throw UnknownName("reproduce", std::string(name), closest_name(name, names), joined(names));
+  throw UnknownName("reproduce", std::string(name), hinted_work(name, names), joined(names) + ", or all");
 }
 
 std::vector<PublishedRow> reproduce_work(const PublishedWork& work, const study::Context& context) {
@@ -51,18 +73,22 @@ std::vector<std::string> figures_of(const std::vector<PublishedRow>& rows) {
   return figures;
 }
 
-std::vector<PublishedRow> rows_of_figure(const std::vector<PublishedRow>& rows, const std::string& figure) {
-  const std::vector<std::string> figures = figures_of(rows);
-  std::string wanted = figure;
-  if (std::find(figures.begin(), figures.end(), figure) == figures.end()) {
-    const auto ends_so = [&](const std::string& name) { return name.ends_with(" " + figure); };
-    if (std::count_if(figures.begin(), figures.end(), ends_so) == 1)
-      wanted = *std::find_if(figures.begin(), figures.end(), ends_so);
-  }
+std::string figure_named(const std::string& name, const std::vector<std::string>& figures) {
+  const std::string wanted = lower(name);
+  const auto same = std::find_if(figures.begin(), figures.end(),
+                                 [&](const std::string& figure) { return lower(figure) == wanted; });
+  if (same != figures.end()) return *same;
+  const auto ends_so = [&](const std::string& figure) { return lower(figure).ends_with(" " + wanted); };
+  if (std::count_if(figures.begin(), figures.end(), ends_so) == 1)
+    return *std::find_if(figures.begin(), figures.end(), ends_so);
+  throw UnknownName("figure", name, closest_name(name, figures), joined(figures));
+}
+
+std::vector<PublishedRow> rows_of_figure(const std::vector<PublishedRow>& rows, const std::string& name) {
+  const std::string wanted = figure_named(name, figures_of(rows));
   std::vector<PublishedRow> found;
   for (const PublishedRow& row : rows)
     if (row.figure == wanted) found.push_back(row);
-  if (found.empty()) throw UnknownName("figure", figure, closest_name(figure, figures), joined(figures));
   return found;
 }
 

@@ -21,6 +21,11 @@
 namespace natten_sim::validate::works {
 namespace {
 
+/// Units: throughputs over that without an order, costs in makespans of a full task, errors of ratios.
+constexpr const char* kOverUnordered = "of the throughput without order";
+constexpr const char* kCost = "times of a full tile";
+constexpr const char* kError = "error of a ratio, rms";
+
 /// A refit moves constants by less than this, and errors by less than that.
 constexpr double kSameConstant = 1e-3;
 constexpr double kSameError = 1e-4;
@@ -35,6 +40,7 @@ void add_training(const DashFigures& dash, std::vector<PublishedRow>& rows) {
                             training["points"][i]["algorithm"].get<std::string>(), published[i],
                             fitted.ratios[i], dash.tolerance,
                             "published as " + training["points"][i]["published_as"].get<std::string>()));
+    rows.back().place.unit = kOverUnordered;
   }
 }
 
@@ -114,18 +120,21 @@ void add_fit(const DashFigures& dash, const std::string& figure, const Json& sto
   request.fitted = {CostParameter::kPerTileTax, CostParameter::kHandoff};
   request.starts = starts;
   const ScheduleCostFit found = fit_costs(request);
-  const auto add = [&](const char* name, double ours, bool fitted, double tolerance, std::string note) {
+  const auto add = [&](const char* name, double ours, bool fitted, double tolerance, std::string note,
+                       const char* unit) {
     rows.push_back(dash_row(fitted, figure, name, stored[name], std::round(ours * 1e4) / 1e4, tolerance,
                             std::move(note)));
+    rows.back().place.unit = unit;
   };
   const auto error_of = [&](std::size_t i) {
     return fmt::format("standard error {:.3f}, {} ratios less {} costs", found.fit.standard_errors.at(i),
                        request.published.front().ratios.size(), request.fitted.size());
   };
-  add("per_tile_tax", found.costs.per_tile_tax, true, kSameConstant, error_of(0));
-  add("handoff", found.costs.handoff, true, kSameConstant, error_of(1));
-  add("rms_error", found.fit.rms_error, true, kSameError, "of the ratios fitted to");
-  add("held_out_rms_error", held_out_rms(dash, found.costs, outside), false, kSameError, "pull request 2207");
+  add("per_tile_tax", found.costs.per_tile_tax, true, kSameConstant, error_of(0), kCost);
+  add("handoff", found.costs.handoff, true, kSameConstant, error_of(1), kCost);
+  add("rms_error", found.fit.rms_error, true, kSameError, "of the ratios fitted to", kError);
+  add("held_out_rms_error", held_out_rms(dash, found.costs, outside), false, kSameError, "pull request 2207",
+      kError);
 }
 
 void add_alternatives(const DashFigures& dash, std::vector<PublishedRow>& rows) {
@@ -142,9 +151,11 @@ void add_alternatives(const DashFigures& dash, std::vector<PublishedRow>& rows) 
 }
 
 void add_zero_latency(const DashFigures& dash, std::vector<PublishedRow>& rows) {
-  const auto add = [&](const std::string& source, const std::string& item, double published, double ours) {
+  const auto add = [&](const std::string& source, const std::string& item, double published, double ours,
+                       RowPlace place) {
     rows.push_back(
         dash_row(false, "zero latency: " + source, item, published, ours, dash.tolerance, "for comparison"));
+    rows.back().place = std::move(place);
     mark_known(rows.back(), "");
   };
   const std::vector<double> published = training_ratios(dash);
@@ -154,12 +165,14 @@ void add_zero_latency(const DashFigures& dash, std::vector<PublishedRow>& rows) 
     const ComparedThroughput ours = compare_throughput(training, dash.zero_latency);
     for (std::size_t i = 0; i < published.size(); ++i) {
       add(fmt::format("pull request 1893, sections of {}", section),
-          dash.published["training"]["points"][i]["algorithm"], published[i], ours.ratios[i]);
+          dash.published["training"]["points"][i]["algorithm"], published[i], ours.ratios[i],
+          {.unit = kOverUnordered});
     }
   }
   for (const Json& point : dash.published["held_out"]["points"]) {
     add("pull request 2207", speedup_item(point), published_speedup(point),
-        compare_throughput(held_out_comparison(dash, point["seqlen"]), dash.zero_latency).ratios[0]);
+        compare_throughput(held_out_comparison(dash, point["seqlen"]), dash.zero_latency).ratios[0],
+        {.unit = "x", .axis = "tokens", .at = point["seqlen"].get<double>()});
   }
 }
 
@@ -170,6 +183,7 @@ void add_dispatch(const DashFigures& dash, std::vector<PublishedRow>& rows) {
   const auto add = [&](const char* key, const char* item, double ours) {
     rows.push_back(dash_row(false, "held-out error by dispatch, stored and repeated", item, stored[key], ours,
                             kSameError));
+    rows.back().place.unit = kError;
   };
   constexpr Dispatch kStatic = Dispatch::kStatic;
   add("shift_static", "shift static", held_out_rms(dash, dash.costs, outside, {.shift = kStatic}));
@@ -213,6 +227,12 @@ PublishedWork dash() {
               "pull requests of github.com/Dao-AILab/flash-attention",
           .position = 20,
           .reproduce = reproduce_dash,
+          .figures = {"fit, stored and repeated", "fitted: pull request 1893, over not deterministic",
+                      "held out: pull request 2207", "figure 8",
+                      "held-out error by dispatch, stored and repeated", "figure 1", "figure 9", "table 1",
+                      "zero latency: pull request 1893, sections of 4",
+                      "zero latency: pull request 1893, sections of 1", "zero latency: pull request 2207",
+                      "fit without the other kernels' time", "fit with a serial writer"},
           .effort =
               "over 500 backward schedules are simulated event by event, most of them to repeat three fits"};
 }

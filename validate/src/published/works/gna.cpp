@@ -134,7 +134,8 @@ PublishedWork gna() {
           .title = "Hassani's dissertation, chapter 4",
           .source = "Hassani, Neighborhood Attention: Fast and Flexible Sparse Attention, 2025",
           .position = 10,
-          .reproduce = reproduce_gna};
+          .reproduce = reproduce_gna,
+          .figures = {"figure 4.5", "figure 4.7", "table 4.2", "table 4.3", "table 4.4"}};
 }
 
 }  // namespace natten_sim::validate::works

@@ -275,6 +275,8 @@ PublishedWork sawtooth() {
               "GB10, 2026",
           .position = 30,
           .reproduce = reproduce_sawtooth,
+          .figures = {"table 1", "table 2", "table 3", "section 3.2", "figure 5", "figure 6", "figure 8",
+                      "figure 9", "figure 11", "figure 7", "figure 10", "figure 12"},
           .effort = "eight launches over 131,072 tokens are replayed tile by tile through a simulated L2"};
 }
 

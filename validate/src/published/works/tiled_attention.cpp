@@ -66,7 +66,8 @@ PublishedWork tiled_attention() {
           .title = "the TiledAttention paper beside this project's kernel, measured",
           .source = "Khan, TiledAttention: a CUDA Tile SDPA Kernel for PyTorch, arXiv 2603.01960",
           .position = 50,
-          .reproduce = reproduce_tiled_attention};
+          .reproduce = reproduce_tiled_attention,
+          .figures = {"figure 2", "section 5.4", "figure 4", "section 5.1"}};
 }
 
 }  // namespace natten_sim::validate::works

@@ -19,6 +19,8 @@ struct PublishedWork {
   /// The figures in the order in which they are shown. May take seconds; reports to the context's progress.
   /// @throws MalformedData when the figures in data/ do not follow their format.
   std::vector<PublishedRow> (*reproduce)(const study::Context& context) = nullptr;
+  /// Their names in that order, so that one is found without computing the others.
+  std::vector<std::string> figures = {};
   /// Why that takes over a second on two cores: what is simulated, and how much of it. Empty: it does not.
   std::string effort = {};
 };
@@ -34,12 +36,15 @@ struct PublishedWork {
 /// The figures of `rows`, in their order.
 [[nodiscard]] std::vector<std::string> figures_of(const std::vector<PublishedRow>& rows);
 
-/// The rows of the figure called `figure`: "table 4.2", or "4.2" if that ends one name only.
+/// The one of `figures` that `name` means: "table 4.2", or "4.2" if that ends one name only, in any case.
 /// @throws UnknownName with the closest name.
+[[nodiscard]] std::string figure_named(const std::string& name, const std::vector<std::string>& figures);
+/// The rows of the figure that `name` means. @throws as figure_named
 [[nodiscard]] std::vector<PublishedRow> rows_of_figure(const std::vector<PublishedRow>& rows,
-                                                       const std::string& figure);
+                                                       const std::string& name);
 
-/// @throws UnknownName with the closest name.
+/// The work of this name, in any case.
+/// @throws UnknownName with the closest name, or that of the work in whose title or source the name stands.
 [[nodiscard]] const PublishedWork& published_work(std::string_view name);
 
 }  // namespace natten_sim::validate
