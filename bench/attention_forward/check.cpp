@@ -284,6 +284,8 @@ void add_neighborhoods(std::vector<Case>& cases) {
   add("2-D 40x50 s 4x3 tiles 8x16", make_mask({40, 50}, {13, 9}, {4, 3}), {8, 16}, {16, 8});
   add("2-D dilated causal", make_mask({40, 50}, {7, 9}, {2, 1}, {3, 2}, {true, false}), {16, 8}, {16, 8},
       HeadLayout::kHeadsFirst);
+  add("2-D 8x33000, an axis too long for mask products", make_mask({8, 33000}, {5, 50}), {8, 16}, {8, 16});
+  add("2-D 8x32700", make_mask({8, 32700}, {5, 50}), {8, 16}, {8, 16});
   add("3-D 12x20x17 w 5x7x9", make_mask({12, 20, 17}, {5, 7, 9}), {4, 4, 8}, {4, 4, 8});
   add("3-D heads first", make_mask({12, 20, 17}, {5, 7, 9}), {4, 4, 8}, {4, 4, 8}, HeadLayout::kHeadsFirst);
   add("3-D tiles 2x8x8", make_mask({12, 20, 17}, {6, 8, 8}, {2, 4, 1}), {2, 8, 8}, {2, 8, 8});

@@ -97,9 +97,16 @@ PerAxis<std::size_t> tile_order(const NeighborhoodMask& mask) {
   return order;
 }
 
+MaskProducts mask_products(const Neighborhood& neighborhood) {
+  for (std::size_t axis = 0; axis < neighborhood.mask.rank(); ++axis) {
+    if (residue_class(neighborhood.mask[axis], 0).length >= std::int64_t{1} << 15) return {};
+  }
+  return mask_products(innermost_first(neighborhood.kv_tile));
+}
+
 BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens) {
   const PerAxis<std::size_t> order = tile_order(neighborhood.mask);
-  const MaskProducts products = mask_products(innermost_first(neighborhood.kv_tile));
+  const MaskProducts products = mask_products(neighborhood);
   struct Visit {
     const VisitedTile* tile;
     std::uint16_t products;

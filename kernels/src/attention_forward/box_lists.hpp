@@ -41,6 +41,10 @@ struct BoxLists {
   std::vector<KvTileEntry> entries;
 };
 
+/// The mask products of its KV tiles; none where an axis of a dilation group has 2^15 tokens or more, which
+/// the kernel's packed ranges do not hold.
+[[nodiscard]] MaskProducts mask_products(const Neighborhood& neighborhood);
+
 /// Q tiles by dilation group and then in tile_order; of each its full tiles, then its partial ones, each in
 /// tile_order. Tiles of `extra_tokens` extra keys come first, but one that they do not fill comes last.
 /// @throws InvalidParameter for origins that the kernel's tiles do not have.

@@ -5,7 +5,7 @@
 #include <natten_sim/kernels/attention_forward/problem.hpp>
 
 #include "attention_forward/best_shape.hpp"
-#include "attention_forward/box_tables.hpp"
+#include "attention_forward/box_lists.hpp"
 
 namespace natten_sim::kernels::attention_forward {
 namespace {
@@ -113,7 +113,7 @@ KernelShape best_kernel(const Problem& problem) {
   if (const auto* neighborhood = std::get_if<Neighborhood>(&problem.mask);
       neighborhood != nullptr && problem.softmax_scale() >= kLeastScale &&
       !std::ranges::all_of(neighborhood->visits, &VisitedTile::full)) {
-    products = mask_products(innermost_first(neighborhood->kv_tile)).count;
+    products = mask_products(*neighborhood).count;
   }
   const KernelShape shape = narrow_sums || (band != nullptr && mean_keys(problem, *band) < kFewKeys)
                                 ? short_shape(head_dim, problem.dtype, false)

@@ -90,6 +90,32 @@ TEST_CASE("an axis belongs to one mask product, the longest axes first") {
   CHECK(mask_products({128, 1, 1}).count == 0);
 }
 
+/// `input` in tiles of 4 x 4 x 8, all partial but for `full`.
+Problem video(const Extents& input, bool full) {
+  Problem problem;
+  problem.q_tokens = problem.kv_tokens = product(input, "tokens");
+  Neighborhood neighborhood{make_mask(input, {3, 3, 3}), {4, 4, 8}, {4, 4, 8}, {}};
+  neighborhood.visits = {{0, {0, 0, 0}, {0, 0, 0}, true}, {0, {0, 0, 0}, {0, 0, 8}, full}};
+  problem.mask = neighborhood;
+  return problem;
+}
+
+TEST_CASE("products mask where some tile is partial, ranges fit and the scale is not tiny") {
+  CHECK(best_kernel(video({8, 8, 16}, false)).mask_products == 1);
+  CHECK(best_kernel(video({8, 8, 16}, true)).mask_products == 0);
+  // Without products there is room for a third V tile.
+  CHECK(best_kernel(video({8, 8, 16}, false)).v_stages == 2);
+  CHECK(best_kernel(video({8, 8, 16}, true)).v_stages == 3);
+  CHECK(best_kernel(video({8, 8, 32767}, false)).mask_products == 1);
+  CHECK(best_kernel(video({8, 8, 32768}, false)).mask_products == 0);
+  Problem faint = video({8, 8, 16}, false);
+  faint.scale = 1e-31;
+  CHECK(best_kernel(faint).mask_products == 0);
+  Problem wide = video({8, 8, 16}, false);
+  wide.head_dim = 256;
+  CHECK(best_kernel(wide).mask_products == 0);
+}
+
 TEST_CASE("an entry names the products of the axes along which its tiles hide keys") {
   // 8 x 16 tiles in 16 x 32 tokens, window 5 x 5. Queries of the first tile see rows up to 9 and columns up
   // to 17.

@@ -206,11 +206,11 @@ void Plan::Prepared::prepare_box(const Problem& problem, const Tensors& tensors)
     arguments.warpgroup_step[axis] = output_box.step[axis];
   }
   if (shape.mask_products != 0) {
-    const MaskProducts products = mask_products(kv_tile);
+    const MaskProducts products = mask_products(neighborhood);
     if (products.count == 0 || products.count > shape.mask_products) {
       throw InvalidParameter("mask_products", std::to_string(shape.mask_products),
                              products.count == 0
-                                 ? "0 for such KV tiles"
+                                 ? "0 for such axes and KV tiles"
                                  : std::to_string(products.count) + " or more for such KV tiles");
     }
     std::ranges::copy(products.pairs, arguments.coordinate_pairs);
