@@ -2,13 +2,13 @@
 //
 //   attention_forward_bench check             whole outputs against the oracles, poisons, guards, repeats
 //   attention_forward_bench ladder [TOKENS]   steps of the version ladder: bf16, head dimension 128, 16 heads
-//   attention_forward_bench engines [TOKENS]  the mma.sync engine and this one, one behind the other's
-//   interface attention_forward_bench once [causal]     each of those once, for a profiler
-//   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 65536, 16384 tokens or more in all, full and
-//   causal attention_forward_bench variants [HEAD_DIM [TOKENS]]  every kernel that is built, with and without
+//   attention_forward_bench engines [TOKENS]  the mma.sync engine and this one behind their interface
+//   attention_forward_bench once [causal]     each of those once, for a profiler
+//   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 65536, full and causal
+//   attention_forward_bench variants [HEAD_DIM [TOKENS]]  every kernel that is built, with and without
 //   tickets attention_forward_bench choices [HEAD_DIM]  kernels without maxima, lengths 1024 to 65536
 //   attention_forward_bench step [HEADS [TOKENS [HEAD_DIM [CSV]]]]  whether CTAs keep step in a long launch
-//   attention_forward_bench neighborhoods [NAME [all]]  published video and image problems
+//   attention_forward_bench neighborhoods [NAME [all|best [HEAD_DIM]]]  published video and image problems
 //
 // Times are medians over repetitions in which the variants take turns on three input sets, the L2 flushed
 // before each launch. Exit 77 without an sm_90 GPU, 1 if a check fails.
@@ -43,7 +43,9 @@ int main(int argc, char** argv) {
              0;
     }
     if (what == "neighborhoods")
-      return time_neighborhoods(gpu, argc > 2 ? argv[2] : "", argc > 3 && std::strcmp(argv[3], "all") == 0), 0;
+      return time_neighborhoods(gpu, argc > 2 ? argv[2] : "", argc > 3 && std::strcmp(argv[3], "all") == 0,
+                                argc > 4 ? std::atol(argv[4]) : 128),
+             0;
   } catch (const natten_sim::HardwareAbsent& absent) {
     std::fprintf(stderr, "skipped: %s\n", absent.what());
     return 77;

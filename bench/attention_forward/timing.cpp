@@ -296,8 +296,8 @@ const std::vector<Published>& published() {
 }
 
 /// Dense time a pair of tiles, of a problem with as many tokens and heads.
-double dense_ms(const kernels::GpuInfo& gpu, std::int64_t heads, std::int64_t tokens) {
-  Problem problem = sequence(heads, tokens, 128, false);
+double dense_ms(const kernels::GpuInfo& gpu, std::int64_t heads, std::int64_t tokens, std::int64_t head_dim) {
+  Problem problem = sequence(heads, tokens, head_dim, false);
   std::vector<Storage> sets = input_sets(problem, HeadLayout::kHeadsLast);
   return medians(gpu, problem, {{"dense", forward::best_kernel(problem), forward::best_schedule(problem)}},
                  sets, 3)[0];
@@ -305,10 +305,11 @@ double dense_ms(const kernels::GpuInfo& gpu, std::int64_t heads, std::int64_t to
 
 }  // namespace
 
-void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter, bool every) {
+void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter, bool every,
+                        std::int64_t head_dim) {
   for (const Published& entry : published()) {
     if (std::string(entry.name).find(filter) == std::string::npos) continue;
-    Problem problem = neighborhood(entry.heads, 128, make_mask(entry.input, entry.window, entry.stride),
+    Problem problem = neighborhood(entry.heads, head_dim, make_mask(entry.input, entry.window, entry.stride),
                                    entry.q_tile, entry.kv_tile);
     const auto& visits = std::get<forward::Neighborhood>(problem.mask).visits;
     const auto full =
@@ -332,7 +333,7 @@ void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter, 
     }
     const std::vector<double> ms = medians(gpu, problem, variants, sets, 7);
     sets.clear();
-    const double dense = dense_ms(gpu, entry.heads, problem.q_tokens);
+    const double dense = dense_ms(gpu, entry.heads, problem.q_tokens, head_dim);
     const double tiles = std::pow(std::ceil(static_cast<double>(problem.q_tokens) / 128), 2);
     for (std::size_t i = 0; i < variants.size(); ++i) {
       std::printf(
@@ -341,8 +342,8 @@ void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter, 
           entry.name, variants[i].name.c_str(), ms[i], visits.size(), tiles,
           visits.size() - static_cast<std::size_t>(full), dense,
           ms[i] / (dense * static_cast<double>(visits.size()) / tiles),
-          4.0 * 128 * 128 * 128 * static_cast<double>(visits.size()) * static_cast<double>(entry.heads) /
-              ms[i] / 1e9);
+          4.0 * 128 * 128 * static_cast<double>(head_dim) * static_cast<double>(visits.size()) *
+              static_cast<double>(entry.heads) / ms[i] / 1e9);
     }
     std::fflush(stdout);
   }

@@ -21,6 +21,7 @@ void time_choices(const kernels::GpuInfo& gpu, std::int64_t head_dim);
 void time_variants(const kernels::GpuInfo& gpu, std::int64_t head_dim, std::int64_t tokens);
 /// Published video and image problems whose name contains `filter`, and the dense time of the same tokens.
 /// `every`: all kernels and both dispatches besides the best.
-void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter, bool every);
+void time_neighborhoods(const kernels::GpuInfo& gpu, const std::string& filter, bool every,
+                        std::int64_t head_dim);
 
 }  // namespace natten_sim::bench
