@@ -5,8 +5,8 @@
 //   attention_forward_bench engines [TOKENS]  the mma.sync engine and this one behind their interface
 //   attention_forward_bench once [causal]     each of those once, for a profiler
 //   attention_forward_bench sizes [HEAD_DIM]  lengths 512 to 65536, full and causal
-//   attention_forward_bench variants [HEAD_DIM [TOKENS]]  every kernel that is built, with tickets and
-//   without attention_forward_bench choices [HEAD_DIM]  kernels without maxima, lengths 1024 to 65536
+//   attention_forward_bench variants [HEAD_DIM [TOKENS]]  every kernel, with tickets and without
+//   attention_forward_bench choices [HEAD_DIM]  kernels without maxima, lengths 1024 to 65536
 //   attention_forward_bench step [HEADS [TOKENS [HEAD_DIM [CSV]]]]  whether CTAs keep step in a long launch
 //   attention_forward_bench neighborhoods [NAME [all|best [HEAD_DIM]]]  published video and image problems
 //
