@@ -379,26 +379,4 @@ TEST_CASE("a mask without any task takes no time, in every algorithm that accept
   }
 }
 
-TEST_CASE("a mask with as many tiles as a causal one, at other places, has no closed form") {
-  ScheduleRequest request = request_of(Mask::kCausal, 2, 2, 2, 2, 7, 2);
-  CHECK(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
-  request.problem.mask.work[0] = TileWork::kNone;  // of the first row the other tile
-  request.problem.mask.work[1] = TileWork::kFull;
-  CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
-  request.problem.mask.work[0] = TileWork::kFull;  // both, and of the second row one
-  request.problem.mask.work[2] = TileWork::kNone;
-  CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
-}
-
-TEST_CASE("a closed form is of chains head by head and tiles in order") {
-  ScheduleRequest request = request_of(Mask::kCausal, 4, 4, 2, 4, 7, 2);
-  request.launch = HeadSections{1};
-  CHECK(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
-  request.launch = HeadSections{2};
-  CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
-  request.launch.reset();
-  request.walk = TileWalk::kPartialFirst;
-  CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
-}
-
 }  // namespace

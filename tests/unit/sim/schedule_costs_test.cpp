@@ -137,7 +137,7 @@ TEST_CASE("a reduction takes time where it is more than a double leaves off besi
 }
 
 TEST_CASE(
-    "by time the earliest event comes first, ties by worker; by need the last, and free workers when none "
+    "by time the earliest event comes first, ties by worker, by need the last, and free workers when none "
     "goes on") {
   std::vector<int> started;
   const auto start = [&](const ScheduleEvent& end) { started.push_back(end.worker); };
