@@ -299,7 +299,7 @@ TEST_CASE("two problems of a layout in the suites beside are in the predicted or
     for (const nlohmann::json& row : frozen.at("rows")) {
       const nlohmann::json& point = row.at(0);
       layouts[point.at("runs").dump() + point.at("input").dump() + point.at("heads").dump()].emplace_back(
-          row.at(1), measured.at(key_of(flex_point(point))));
+          row.at(1), measured.at(key_of(without_rest(point))));
     }
     Order all;
     for (const auto& [layout, points] : layouts) {
