@@ -13,9 +13,9 @@ namespace natten_sim::kernels::attention_forward {
 /// One Q tile. The tiles that need no mask come first in its list, then those that one mask product masks.
 struct QTileRow {
   int first_entry = 0;
-  int full = 0;   ///< entries that need no mask
+  int full = 0;        ///< entries that need no mask
   int single_end = 0;  ///< entries before those that two products mask
-  int count = 0;  ///< all entries
+  int count = 0;       ///< all entries
   int group = 0;
   int x = 0, y = 0, z = 0;  ///< first query, innermost axis first, coordinates of the group
   int w = 0;                ///< of a fourth axis, coordinate of the layout
@@ -23,6 +23,7 @@ struct QTileRow {
 
 inline constexpr int kXBits = 20;
 inline constexpr int kYBits = 14;
+
 /// One KV tile of a list, in tiles along each axis, innermost first. `w`, a coordinate of the layout, lies
 /// above kXBits bits of x; kExtraKeys there: tile x of the extra keys. `products`: bit i where the pair of
 /// tiles needs a mask along an axis that mask product i has coordinates of.
@@ -45,8 +46,8 @@ struct BoxLists {
 /// the kernel's packed ranges do not hold.
 [[nodiscard]] MaskProducts mask_products(const Neighborhood& neighborhood);
 
-/// Q tiles by dilation group and then in tile_order; of each its full tiles, then its partial ones, each in
-/// tile_order. Tiles of `extra_tokens` extra keys come first, but one that they do not fill comes last.
+/// Q tiles by dilation group and then in tile_order; of each its full tiles, then those that need one mask
+/// product, then those that need two, each in tile_order. Tiles of `extra_tokens` extra keys come first, but one that they do not fill comes last.
 /// @throws InvalidParameter for origins that the kernel's tiles do not have.
 [[nodiscard]] BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens = 0);
 
