@@ -5,7 +5,7 @@
 
 namespace natten_sim::report {
 
-std::string msda_roofline_svg(const study::MsdaAnswer& answer) {
+draw::Picture msda_roofline(const study::MsdaAnswer& answer) {
   const study::MsdaQuestion& question = answer.question;
   const study::MsdaPass& pass = answer.passes.front();
   const double flops = static_cast<double>(pass.flops);
@@ -20,7 +20,7 @@ std::string msda_roofline_svg(const study::MsdaAnswer& answer) {
                                .intensity = flops / static_cast<double>(pass.bytes),
                                .rate = flops / pass.time.time_ns});
   }
-  return draw::render(roofline).svg;
+  return draw::render(roofline);
 }
 
 }  // namespace natten_sim::report

@@ -5,7 +5,6 @@
 #include <natten_sim/report/draw/html_page.hpp>
 #include <natten_sim/report/published_picture.hpp>
 #include <natten_sim/report/published_report.hpp>
-#include <natten_sim/report/vega_chart.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -53,8 +52,7 @@ std::string published_html(const std::vector<PublishedFigure>& figures) {
   page.chart_library(vega_bundle(), vega_config(Scheme::kLight), vega_config(Scheme::kDark));
   for (const PublishedFigure& figure : figures) {
     page.heading(heading_of(figure)).paragraph(figure.source + ". " + published_summary(figure.rows) + ".");
-    for (const PublishedPlot& plot : published_plots(figure))
-      page.chart(std::visit([](const auto& each) { return vega_lite(each); }, plot));
+    for (const Chart& chart : published_charts(figure)) page.chart(vega_lite(chart));
     draw::HtmlTable table;
     std::vector<std::vector<std::string>> cells = published_cells(figure.rows);
     table.header = cells.front();

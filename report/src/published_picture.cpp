@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <natten_sim/report/draw/panels.hpp>
 #include <natten_sim/report/published_picture.hpp>
 
 namespace natten_sim::report {
@@ -40,10 +39,7 @@ std::vector<double> numbers_of(const PublishedPanel& panel) {
 }
 
 /// What an axis of these numbers is called.
-std::string axis_label(const std::string& unit) {
-  if (unit == "x") return "ratio (x)";
-  return unit.empty() ? "value" : unit;
-}
+std::string axis_label(const std::string& unit) { return unit == "x" ? "ratio (x)" : unit; }
 
 /// "measured here, NVIDIA H200", after the first measurement.
 std::string measured_label(const PublishedPanel& panel) {
@@ -185,8 +181,8 @@ std::vector<PublishedPanel> panels_of(const PublishedFigure& figure) {
 
 std::string heading_of(const PublishedFigure& figure) { return figure.work + ": " + figure.figure; }
 
-std::vector<PublishedPlot> published_plots(const PublishedFigure& figure) {
-  std::vector<PublishedPlot> plots;
+std::vector<Chart> published_charts(const PublishedFigure& figure) {
+  std::vector<Chart> plots;
   for (const PublishedPanel& panel : panels_of(figure)) {
     const draw::Heading heading =
         plots.empty() ? draw::Heading{heading_of(figure), figure.source} : draw::Heading{};
@@ -206,10 +202,7 @@ std::vector<PublishedPlot> published_plots(const PublishedFigure& figure) {
 }
 
 draw::Picture published_picture(const PublishedFigure& figure) {
-  std::vector<draw::Picture> pictures;
-  for (const PublishedPlot& plot : published_plots(figure))
-    pictures.push_back(std::visit([](const auto& each) { return draw::render(each); }, plot));
-  return draw::beside(pictures, 1);
+  return picture_of(published_charts(figure), 1);
 }
 
 }  // namespace natten_sim::report

@@ -1,7 +1,6 @@
-#include <natten_sim/report/draw/bar_chart.hpp>
-#include <natten_sim/report/draw/histogram.hpp>
 #include <natten_sim/report/scatter_picture.hpp>
 #include <natten_sim/report/scatter_report.hpp>
+#include <natten_sim/report/vega_chart.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -33,7 +32,7 @@ std::vector<draw::Bucket> doubling_buckets(const CollisionCount& collisions) {
 
 }  // namespace
 
-std::string collision_svg(const CollisionCount& collisions, const std::string& subject) {
+draw::Picture collision_picture(const CollisionCount& collisions, const std::string& subject) {
   const std::int64_t hottest = collisions.max_multiplicity;
   const bool single = hottest <= kMaxSingleBars;
   draw::Histogram histogram{.heading = {"Collisions", subject},
@@ -45,15 +44,15 @@ std::string collision_svg(const CollisionCount& collisions, const std::string& s
   if (hottest > 0)
     histogram.marks.push_back(
         {.at = static_cast<double>(hottest), .label = "hottest: " + std::to_string(hottest)});
-  return draw::render(histogram).svg;
+  return picture_of(histogram);
 }
 
-std::string remedies_svg(const std::vector<Remedy>& remedies, const std::string& subject) {
+draw::Picture remedies_picture(const std::vector<Remedy>& remedies, const std::string& subject) {
   draw::BarChart chart{.heading = {"Remedies", subject},
                        .value = {.label = "predicted time (us)", .scale = draw::Scale::kLog}};
   for (const Remedy& remedy : remedies)
     chart.bars.push_back({remedy.name, remedy.time_ns * 1e-3, time_text(remedy.time_ns)});
-  return draw::render(chart).svg;
+  return picture_of(chart);
 }
 
 }  // namespace natten_sim::report

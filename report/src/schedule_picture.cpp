@@ -179,7 +179,7 @@ std::string schedule_ascii(const FinishedSchedule& finished) {
   return draw::ascii(gantt_of(finished, ShowWaits::kYes));
 }
 
-std::string schedule_svg(const std::string& name, const FinishedSchedule& finished,
+draw::Picture schedule_picture(const std::string& name, const FinishedSchedule& finished,
                          const BackwardProblem& problem, const FinishedSchedule* recorded) {
   const std::size_t tasks = count_tasks(finished);
   if (tasks > kMaxSvgTasks) {
@@ -198,7 +198,7 @@ std::string schedule_svg(const std::string& name, const FinishedSchedule& finish
   gantt.heading.subtitle =
       fmt::format("{} Q x {} KV tiles, {}, {}", problem.mask.q_tiles, problem.mask.kv_tiles,
                   counted(problem.heads, "head"), counted(problem.workers, "worker"));
-  if (recorded == nullptr) return draw::render(gantt).svg;
+  if (recorded == nullptr) return draw::render(gantt);
   gantt.heading.title += ", simulated";
   draw::Gantt below = gantt_of(*recorded, ShowWaits::kNo);
   below.heading.title =
@@ -206,7 +206,7 @@ std::string schedule_svg(const std::string& name, const FinishedSchedule& finish
   below.time_label = "time in microseconds";
   gantt.span = below.span = std::max(finished.run.makespan, recorded->run.makespan);
   const std::vector<draw::Picture> pictures = {draw::render(gantt), draw::render(below)};
-  return draw::beside(pictures, 1).svg;
+  return draw::beside(pictures, 1);
 }
 
 std::string schedule_trace(const FinishedSchedule& finished, const FinishedSchedule* recorded) {

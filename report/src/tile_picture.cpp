@@ -73,7 +73,7 @@ std::string tile_ascii(const TilingProblem& problem, const Extents& at_q_tile) {
   return draw::ascii(to_map("", problem, visited));
 }
 
-std::string tile_svg(const TilingProblem& problem, const Extents& at_q_tile) {
+draw::Picture tile_picture(const TilingProblem& problem, const Extents& at_q_tile) {
   study::VisitedTiles visited = study::plan_visited_tiles(problem, at_q_tile);
   const std::int64_t columns = ceil_divide(visited.width, visited.tile_width);
   const std::int64_t lines = ceil_divide(visited.height, visited.tile_height);
@@ -83,7 +83,7 @@ std::string tile_svg(const TilingProblem& problem, const Extents& at_q_tile) {
         fmt::format("{} tiles an edge and {} slices or fewer", draw::kMaxMapEdge, draw::kMaxMapEdge));
   }
   study::walk_visited_tiles(visited);
-  return draw::render(to_map("Tiles visited", problem, visited)).svg;
+  return draw::render(to_map("Tiles visited", problem, visited));
 }
 
 }  // namespace natten_sim::report

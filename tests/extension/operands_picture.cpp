@@ -9,7 +9,7 @@ namespace {
 
 using namespace natten_sim;
 
-std::string draw_operands(const study::ReuseAnswer& answer) {
+draw::Picture draw_operands(const study::ReuseAnswer& answer) {
   const study::ReuseSectors& sectors = answer.results.front().first.sectors;
   draw::Histogram picture{.heading = {"Sectors of q, k, v and o", {}}};
   draw::BucketSeries bars{"sectors", {}};
@@ -19,7 +19,7 @@ std::string draw_operands(const study::ReuseAnswer& answer) {
     ++at;
   }
   picture.series.push_back(bars);
-  return draw::render(picture).svg;
+  return draw::render(picture);
 }
 
 std::string operands_csv(const study::ReuseAnswer& answer) {
@@ -32,7 +32,7 @@ std::string operands_csv(const study::ReuseAnswer& answer) {
     report::add_reuse_picture({.name = "operands",
                                .position = 25,
                                .what = "of sectors by operand",
-                               .svg = draw_operands,
+                               .draw = draw_operands,
                                .csv = operands_csv});
 
 }  // namespace

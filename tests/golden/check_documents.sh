@@ -2,8 +2,8 @@
 # check_documents.sh ROOT PROGRAM_FOLDER: what README.md and docs/ promise is what the program does.
 #   ```console blocks: "$ command" lines followed by their exact stdout
 #   (a command whose line ends in \ goes on in the next, here and below)
-#   ```sh blocks: every command exits 0; one that draws docs/FILE.svg draws exactly the picture that is there
-#   ![text](FILE.svg): some command draws it
+#   ```sh blocks: every command exits 0; one that draws docs/FILE.svg or docs/FILE.vl.json draws exactly what is there
+#   ![text](FILE.svg): some command draws it, or FILE.vl.json, from which check_charts.py holds it
 #   <!-- path --> before a ```cpp block: the block is that file
 #   <!-- begin: command --> .. <!-- end -->: the lines between are the command's stdout, empty lines aside
 #   lines indented by four spaces that begin with a command: as ```sh
@@ -30,7 +30,7 @@ fail() {
 
 check_command() {  # DOCUMENT LINE: exits 0, and draws what docs/ has
   local picture
-  picture=$(printf '%s\n' "$2" | sed -n 's/.* --svg \(docs\/[^ ]*\.svg\).*/\1/p')
+  picture=$(printf '%s\n' "$2" | sed -n 's/.* --svg \(docs\/[^ ]*\.\(svg\|vl\.json\)\).*/\1/p')
   bash -c "${2/--svg docs\//--svg "$scratch"/}" >/dev/null 2>"$scratch/stderr" || { fail "$1: $2"; cat "$scratch/stderr"; }
   if [ -n "$picture" ]; then cmp "$picture" "$scratch/${picture#docs/}" || fail "$1: $picture is not what the command draws"; fi
   checked=$((checked + 1))
@@ -147,7 +147,7 @@ for document in README.md docs/*.md; do
 done
 # Every picture of a page is drawn by a command of some page, so that none outlives the program that drew it.
 for picture in $(sed -n 's/^!\[.*\](\([^/)]*\.svg\))$/\1/p' docs/*.md | sort -u); do
-  grep -q -- "--svg docs/$picture" docs/*.md || fail "docs/$picture is shown, and no command of a page draws it"
+  grep -q -- "--svg docs/${picture%.svg}\.\(svg\|vl\.json\)" docs/*.md || fail "docs/$picture is shown, and no command of a page draws it"
   checked=$((checked + 1))
 done
 printf 'not run here: %s\n' "${measured[@]}"

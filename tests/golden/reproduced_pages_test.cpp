@@ -130,6 +130,7 @@ TEST_CASE("the pages in docs/reproduced are what one command writes, and every f
   CHECK(files_of(folder) == files_of(stored));
   for (const std::string& name : files_of(folder)) {
     INFO(name);
+    if (name.ends_with(".svg")) continue;  // rendered from NAME.vl.json: check_charts.py
     CHECK(read_text(folder + "/" + name) == read_text(stored + "/" + name));
   }
   // The figures and tables of the five papers that have numbers. Figure 4.6 of the dissertation is

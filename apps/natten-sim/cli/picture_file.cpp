@@ -107,19 +107,24 @@ std::string as_png(const std::string& path, const std::string& svg) {
 
 }  // namespace
 
-std::string picture_bytes(const std::string& path, const std::string& svg) {
+std::string picture_bytes(const std::string& path, const draw::Picture& picture) {
+  if (path.ends_with(".vl.json")) {
+    if (picture.specification.empty())
+      throw InvalidParameter("picture", path, "a name that ends in .svg or .png: Vega-Lite does not draw this one");
+    return picture.specification;
+  }
   for (const char* ending : {".pdf", ".jpg", ".jpeg", ".eps", ".gif", ".webp", ".html"}) {
     if (path.ends_with(ending))
-      throw InvalidParameter("picture", path, "a name that ends in .svg or .png, or -");
+      throw InvalidParameter("picture", path, "a name that ends in .svg, .png or .vl.json, or -");
   }
-  return path.ends_with(".png") ? as_png(path, svg) : svg;
+  return path.ends_with(".png") ? as_png(path, picture.svg) : picture.svg;
 }
 
-void write_picture(const std::string& path, const std::string& svg) {
+void write_picture(const std::string& path, const draw::Picture& picture) {
   if (path == "-") {
-    write_in_place_of_answer(svg);
+    write_in_place_of_answer(picture.svg);
   } else {
-    write_file(path, picture_bytes(path, svg));
+    write_file(path, picture_bytes(path, picture));
   }
 }
 

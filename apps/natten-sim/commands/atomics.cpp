@@ -129,8 +129,8 @@ std::string render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
 
 void write_pictures(const AtomicsFlags& flags, const ScatterAnswer& answer) {
   const std::string title = report::scatter_title(answer);
-  if (flags.svg_histogram) write_picture(*flags.svg_histogram, report::collision_svg(answer.collisions, title));
-  if (flags.svg_remedies) write_picture(*flags.svg_remedies, report::remedies_svg(*answer.cost.remedies, title));
+  if (flags.svg_histogram) write_picture(*flags.svg_histogram, report::collision_picture(answer.collisions, title));
+  if (flags.svg_remedies) write_picture(*flags.svg_remedies, report::remedies_picture(*answer.cost.remedies, title));
 }
 
 int run_atomics(const AtomicsFlags& flags) {

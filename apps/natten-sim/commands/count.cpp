@@ -243,11 +243,13 @@ int run_count(const CountFlags& flags) {
   const CountAnswer answer = study::count(flags.question, context);
   bar.clear();
   const std::string text = render(flags, answer, context);
-  std::string svg;
-  if constexpr (!kJsonAlone) svg = flags.svg ? report::tile_svg(answer.forward.problem, flags.at_q_tile) : "";
+  draw::Picture picture;
+  if constexpr (!kJsonAlone) {
+    if (flags.svg) picture = report::tile_picture(answer.forward.problem, flags.at_q_tile);
+  }
   say_defaults(answer, notes);
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the picture: may be refused
-  if (flags.svg) write_picture(*flags.svg, svg);
+  if (flags.svg) write_picture(*flags.svg, picture);
   sink.write(emphasised(flags.output, text));
   sink.commit();
   return kExitDone;

@@ -209,11 +209,11 @@ std::string render(const MsdaFlags& flags, const MsdaAnswer& answer, const study
 void write_pictures(const MsdaFlags& flags, const MsdaAnswer& answer) {
   const study::MsdaPass& pass = answer.passes.front();
   const std::string& name = answer.question.config.name;
-  if (flags.svg_roofline) write_picture(*flags.svg_roofline, report::msda_roofline_svg(answer));
+  if (flags.svg_roofline) write_picture(*flags.svg_roofline, report::msda_roofline(answer));
   if (flags.svg_histogram)
-    write_picture(*flags.svg_histogram, report::collision_svg(pass.traffic.collisions, name));
+    write_picture(*flags.svg_histogram, report::collision_picture(pass.traffic.collisions, name));
   if (flags.svg_remedies)
-    write_picture(*flags.svg_remedies, report::remedies_svg(*pass.updates->remedies, name));
+    write_picture(*flags.svg_remedies, report::remedies_picture(*pass.updates->remedies, name));
 }
 
 int run_msda(const MsdaFlags& flags) {

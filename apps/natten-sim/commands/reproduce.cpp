@@ -113,7 +113,10 @@ void draw_figures(const std::string& path, const std::vector<PublishedRow>& rows
   for (const PublishedFigure& figure : report::published_figures(rows))
     if (!report::panels_of(figure).empty()) pictures.push_back(report::published_picture(figure));
   if (pictures.empty()) throw InvalidParameter("--svg", path, "a figure with numbers to draw");
-  write_picture(path, draw::beside(pictures, pictures.size() > 3 ? 2 : 1).svg);
+  if (pictures.size() == 1) return write_picture(path, pictures.front());
+  if (path.ends_with(".vl.json"))
+    throw InvalidParameter("--svg", path, "one figure, by --figure NAME; --pages DIR writes all specifications");
+  write_picture(path, draw::beside(pictures, pictures.size() > 3 ? 2 : 1));
 }
 
 void write_pages(const std::string& folder, const std::vector<PublishedRow>& rows) {
@@ -122,7 +125,10 @@ void write_pages(const std::string& folder, const std::vector<PublishedRow>& row
   for (const PublishedFigure& figure : figures) {
     const std::string name = folder + "/" + figure.file;
     write_file(name + ".md", report::published_page(figure));
-    if (!report::panels_of(figure).empty()) write_file(name + ".svg", report::published_picture(figure).svg);
+    if (report::panels_of(figure).empty()) continue;
+    const draw::Picture picture = report::published_picture(figure);
+    write_file(name + ".svg", picture.svg);
+    write_file(name + ".vl.json", picture.specification);
   }
   write_file(folder + "/index.md", report::published_index(figures));
 }
@@ -162,7 +168,7 @@ Options<ReproduceFlags> reproduce_rows() {
             .echo = Echo::kNever});
   rows.add("--pages", &ReproduceFlags::pages,
            {.value = "DIR",
-            .help = "Write a page and a picture of each figure, and an index",
+            .help = "Write a page, a picture and its Vega-Lite specification of each figure, and an index",
             .echo = Echo::kNever});
   rows.add("--markdown", &ReproduceFlags::markdown,
            {.help = "A Markdown table", .excludes = {"json", "csv"}});

@@ -100,12 +100,13 @@ int run_reuse(const ReuseFlags& flags) {
   bar.clear();
   ProgressBar concluding("asking how sure that is, and what reads less", flags.output.quiet);
   context.progress = concluding.callback();
-  const std::string svg = flags.svg ? drawn_picture(flags, picture)->svg(answer) : "";
+  draw::Picture drawn;
+  if (flags.svg) drawn = drawn_picture(flags, picture)->draw(answer);
   const std::string text = render_reuse(flags, answer, picture, context);
   concluding.clear();
   say_capacity(answer, Notes(flags.output));
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
-  if (flags.svg) write_picture(*flags.svg, svg);
+  if (flags.svg) write_picture(*flags.svg, drawn);
   sink.write(emphasised(flags.output, text));
   sink.commit();
   return kExitDone;

@@ -132,19 +132,20 @@ void write_files(const ScheduleFlags& flags, const ScheduleAnswer& answer, const
                                                                "recorded run " + *flags.recorded_run));
   }
   const FinishedSchedule* run = recorded ? &*recorded : nullptr;
-  const std::string svg = flags.svg ? report::schedule_svg(name, finished, answer.problem, run) : "";
+  draw::Picture picture;
+  if (flags.svg) picture = report::schedule_picture(name, finished, answer.problem, run);
   const std::string table = flags.emit_table ? to_json(study::table_of(name, finished)) : "";
   const std::string header = flags.emit_header ? schedule_header(study::table_of(name, finished)) : "";
   const std::string binary = flags.emit_binary ? schedule_binary(study::table_of(name, finished)) : "";
   const std::string trace = flags.perfetto ? report::schedule_trace(finished, run) : "";
   const bool printed = flags.svg == "-";
   write_all(flags, text,
-            {{printed ? std::nullopt : flags.svg, flags.svg ? picture_bytes(*flags.svg, svg) : ""},
+            {{printed ? std::nullopt : flags.svg, flags.svg ? picture_bytes(*flags.svg, picture) : ""},
              {flags.perfetto, trace},
              {flags.emit_table, table},
              {flags.emit_header, header},
              {flags.emit_binary, binary}},
-            printed ? svg : "");
+            printed ? picture.svg : "");
 }
 
 void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,

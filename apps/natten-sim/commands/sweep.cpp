@@ -139,7 +139,7 @@ int run_sweep(const SweepFlags& flags) {
   if (flags.svg) {
     std::string title = "natten-sim";
     for (const std::string& word : flags.subcommand) title += " " + word;
-    write_picture(*flags.svg, sweep_svg(title, grid, rows, flags.picture));
+    write_picture(*flags.svg, sweep_picture(title, grid, rows, flags.picture));
   }
   const std::string sentence = rows.empty() ? "" : sweep_sentence(grid, rows, flags.picture.y);
   write_output({.output = flags.output}, flags.jsonl ? json_lines(journal) : sweep_csv(rows));

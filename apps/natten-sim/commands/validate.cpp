@@ -115,7 +115,7 @@ int run_view(Job& job) {
   if (!view) throw InvalidParameter("recorded", *job.flags.recorded, kind.needs);
   if (job.flags.svg) {
     if (!view->picture) throw InvalidParameter("svg", name, view_names(", ", true));
-    write_picture(*job.flags.svg, view->picture->svg);
+    write_picture(*job.flags.svg, *view->picture);
   }
   print(
       job,

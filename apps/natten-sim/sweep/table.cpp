@@ -12,8 +12,8 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/csv.hpp>
-#include <natten_sim/report/draw/curve.hpp>
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/vega_chart.hpp>
 
 namespace natten_sim::cli {
 namespace {
@@ -141,7 +141,7 @@ std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
                      place(*most), answered);
 }
 
-std::string sweep_svg(const std::string& title, const SweepGrid& grid, const std::vector<Json>& rows,
+draw::Picture sweep_picture(const std::string& title, const SweepGrid& grid, const std::vector<Json>& rows,
                       const SweepPicture& picture) {
   if (!picture.y)
     throw InvalidParameter("y", "not given", "a column of numbers: " + joined(columns_of(rows)));
@@ -168,7 +168,7 @@ std::string sweep_svg(const std::string& title, const SweepGrid& grid, const std
   }
   plot.x = {.label = x, .scale = draw::scale_for(xs)};
   plot.y = {.label = y, .scale = draw::scale_for(ys)};
-  return draw::render(plot).svg;
+  return report::picture_of(plot);
 }
 
 }  // namespace natten_sim::cli

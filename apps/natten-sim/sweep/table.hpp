@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <natten_sim/io/json.hpp>
+#include <natten_sim/report/draw/svg.hpp>
 
 #include "sweep/grid.hpp"
 
@@ -36,8 +37,8 @@ struct SweepPicture {
 [[nodiscard]] std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
                                          const std::optional<std::string>& y);
 
-/// SVG. @throws InvalidParameter, UnknownName for a column that is not there or has no numbers.
-[[nodiscard]] std::string sweep_svg(const std::string& title, const SweepGrid& grid,
+/// @throws InvalidParameter, UnknownName for a column that is not there or has no numbers.
+[[nodiscard]] draw::Picture sweep_picture(const std::string& title, const SweepGrid& grid,
                                     const std::vector<Json>& rows, const SweepPicture& picture);
 
 }  // namespace natten_sim::cli

@@ -67,7 +67,7 @@ void bind_count(nb::module_& module) {
               [](const CountAnswer&) {
                 return std::vector<Picture<CountAnswer>>{
                     {"tiles", [](const CountAnswer& answer, const study::Context&) {
-                       return report::tile_svg(answer.forward.problem, {});
+                       return report::tile_picture(answer.forward.problem, {}).svg;
                      }}};
               },
           .closing = [](const CountAnswer& answer,
@@ -79,7 +79,7 @@ void bind_count(nb::module_& module) {
       [](const AnswerOf<CountQuestion, CountAnswer>& self, nb::object at_q_tile) {
         const Extents at =
             at_q_tile.is_none() ? Extents{} : PythonValue<Extents>::read("at_q_tile", at_q_tile, {.lo = 0});
-        return report::tile_svg(self.answer().forward.problem, at);
+        return report::tile_picture(self.answer().forward.problem, at).svg;
       },
       nb::arg("at_q_tile") = nb::none(),
       nb::sig("def tile_map(self, at_q_tile: typing.SupportsIndex | "

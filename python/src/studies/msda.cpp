@@ -129,7 +129,7 @@ MsdaAnswer answer_msda(const MsdaQuestion& question, const study::Context& conte
 std::vector<Picture<MsdaAnswer>> msda_pictures(const MsdaAnswer& asked) {
   std::vector<Picture<MsdaAnswer>> pictures = {
       {"roofline",
-       [](const MsdaAnswer& answer, const study::Context&) { return report::msda_roofline_svg(answer); }}};
+       [](const MsdaAnswer& answer, const study::Context&) { return report::msda_roofline(answer).svg; }}};
   if (asked.question.phase == MsdaPhase::kForward) return pictures;
   pictures.push_back({"histogram", [](const MsdaAnswer& answer, const study::Context&) {
                         return report::collision_svg(answer.passes.front().traffic.collisions,

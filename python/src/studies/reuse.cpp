@@ -236,10 +236,10 @@ std::vector<Picture<ReuseAnswer>> reuse_pictures_of(const ReuseAnswer& asked) {
   for (const report::ReusePicture* kind : report::reuse_pictures()) {
     if (kind->of_sweep != (asked.results.size() > 1)) continue;
     pictures.push_back({kind->name, [kind](const ReuseAnswer& answer, const study::Context& context) {
-                          if (!kind->details.curve || answer.question.details.curve) return kind->svg(answer);
+                          if (!kind->details.curve || answer.question.details.curve) return kind->draw(answer).svg;
                           ReuseQuestion question = answer.question;
                           question.details.curve = true;
-                          return kind->svg(study::reuse(question, context));
+                          return kind->draw(study::reuse(question, context)).svg;
                         }});
   }
   return pictures;

@@ -71,10 +71,10 @@ ScatterAnswer answer_scatter(const ScatterQuestion& question, const study::Conte
 std::vector<Picture<ScatterAnswer>> scatter_pictures(const ScatterAnswer&) {
   return {{"histogram",
            [](const ScatterAnswer& answer, const study::Context&) {
-             return report::collision_svg(answer.collisions, report::scatter_title(answer));
+             return report::collision_picture(answer.collisions, report::scatter_title(answer)).svg;
            }},
           {"remedies", [](const ScatterAnswer& answer, const study::Context&) {
-             return report::remedies_svg(*answer.cost.remedies, report::scatter_title(answer));
+             return report::remedies_picture(*answer.cost.remedies, report::scatter_title(answer)).svg;
            }}};
 }
 

@@ -112,7 +112,7 @@ std::string schedule_gantt(const ScheduleAnswers& found, const study::Context& c
   const study::ScheduleResult& result = again.results.front();
   const study::FinishedSchedule& finished = study::require_finished(result);
   const std::optional<study::FinishedSchedule> run = recorded_run(finished, recorded);
-  return report::schedule_svg(result.name, finished, again.problem, run ? &*run : nullptr);
+  return report::schedule_picture(result.name, finished, again.problem, run ? &*run : nullptr).svg;
 }
 
 std::vector<Picture<ScheduleAnswers>> schedule_pictures(const ScheduleAnswers& asked) {

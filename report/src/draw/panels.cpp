@@ -16,7 +16,11 @@ Picture beside(std::span<const Picture> pictures, int columns, const Heading& he
     heights[i / across] = std::max(heights[i / across], pictures[i].height);
   }
   const double width = std::accumulate(widths.begin(), widths.end(), 0.0);
-  Document document(heading.title);
+  std::string title = heading.title;  // or those of the pictures
+  for (std::size_t i = 0; i < pictures.size() && heading.title.empty(); ++i) {
+    if (!pictures[i].title.empty()) title += (title.empty() ? "" : "; ") + pictures[i].title;
+  }
+  Document document(title);
   const bool headed = !heading.title.empty() || !heading.subtitle.empty();
   double y = headed ? draw_heading(document, heading, 16, width - 32) : 0;
   for (std::size_t i = 0, row = 0; row < heights.size(); y += heights[row++]) {

@@ -186,7 +186,7 @@ Picture Document::finish(double width, double height) && {
                     escape(title_) + "</title>\n<style>\n" + light + "@media (prefers-color-scheme:dark){\n" +
                     dark + "}\n</style>\n<rect width=\"" + w + "\" height=\"" + h + "\" class=\"" + ground +
                     "\"/>\n" + body_ + "</svg>\n";
-  return {std::move(svg), std::ceil(width), std::ceil(height)};
+  return {.svg = std::move(svg), .width = std::ceil(width), .height = std::ceil(height), .title = title_};
 }
 
 }  // namespace natten_sim::draw

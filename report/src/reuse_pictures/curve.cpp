@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include <natten_sim/report/draw/curve.hpp>
 #include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
+#include <natten_sim/report/vega_chart.hpp>
 
 #include "reuse_numbers.hpp"
 #include "reuse_pictures.hpp"
@@ -27,7 +27,7 @@ std::vector<draw::Point> curve_points(const std::vector<ReuseProfile::Point>& cu
   return points;
 }
 
-std::string draw_curve(const ReuseAnswer& answer) {
+draw::Picture draw_curve(const ReuseAnswer& answer) {
   draw::CurvePlot picture{.heading = {"Misses at every capacity", joined(reuse_subject(answer))},
                           .x = {.label = "capacity", .scale = draw::Scale::kLog, .unit = draw::Unit::kBytes},
                           .y = {.label = "miss sectors", .scale = draw::Scale::kLog}};
@@ -40,7 +40,7 @@ std::string draw_curve(const ReuseAnswer& answer) {
   }
   require_points(any);
   picture.marks = capacity_mark(answer);
-  return draw::render(picture).svg;
+  return picture_of(picture);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ ReusePicture curve_picture() {
           .position = 20,
           .what = "of misses over capacities",
           .details = {.curve = true},
-          .svg = draw_curve,
+          .draw = draw_curve,
           .csv = reuse_curve_csv};
 }
 

@@ -1,6 +1,6 @@
-#include <natten_sim/report/draw/histogram.hpp>
 #include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
+#include <natten_sim/report/vega_chart.hpp>
 
 #include "reuse_numbers.hpp"
 #include "reuse_pictures.hpp"
@@ -11,7 +11,7 @@ namespace {
 using study::ReuseAnswer;
 using study::ReuseResult;
 
-std::string draw_histogram(const ReuseAnswer& answer) {
+draw::Picture draw_histogram(const ReuseAnswer& answer) {
   draw::Histogram picture{
       .heading = {"LRU stack distances", joined(reuse_subject(answer))},
       .x = {.label = "stack distance", .scale = draw::Scale::kLog, .unit = draw::Unit::kBytes},
@@ -29,7 +29,7 @@ std::string draw_histogram(const ReuseAnswer& answer) {
   require_points(!counts.empty());
   picture.y.scale = draw::scale_for(counts);
   picture.marks = capacity_mark(answer);
-  return draw::render(picture).svg;
+  return picture_of(picture);
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ ReusePicture histogram_picture() {
           .position = 10,
           .what = "of stack distances",
           .details = {.histogram = true},
-          .svg = draw_histogram,
+          .draw = draw_histogram,
           .csv = reuse_histogram_csv};
 }
 

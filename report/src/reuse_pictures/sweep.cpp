@@ -1,8 +1,8 @@
 #include <functional>
 
-#include <natten_sim/report/draw/curve.hpp>
 #include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
+#include <natten_sim/report/vega_chart.hpp>
 
 #include "reuse_numbers.hpp"
 #include "reuse_pictures.hpp"
@@ -13,7 +13,7 @@ namespace {
 using study::ReuseAnswer;
 using study::ReuseComparison;
 
-std::string draw_sweep(const ReuseAnswer& answer) {
+draw::Picture draw_sweep(const ReuseAnswer& answer) {
   draw::CurvePlot picture{
       .heading = {"Misses and sectors over the sequence length", joined(reuse_subject(answer))},
       .x = {.label = "sequence length", .unit = draw::Unit::kBinary},
@@ -41,7 +41,7 @@ std::string draw_sweep(const ReuseAnswer& answer) {
     picture.marks = {
         {.at = static_cast<double>(*head.first.first_noncompulsory_seqlen), .label = "beyond capacity"}};
   }
-  return draw::render(picture).svg;
+  return picture_of(picture);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::string draw_sweep(const ReuseAnswer& answer) {
 ReusePicture sweep_picture();
 ReusePicture sweep_picture() {
   return {
-      .name = "sweep", .position = 30, .what = "of misses over lengths", .of_sweep = true, .svg = draw_sweep};
+      .name = "sweep", .position = 30, .what = "of misses over lengths", .of_sweep = true, .draw = draw_sweep};
 }
 
 }  // namespace natten_sim::report::pictures

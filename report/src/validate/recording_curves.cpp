@@ -4,8 +4,6 @@
 #include <optional>
 #include <string>
 
-#include <natten_sim/report/draw/curve.hpp>
-#include <natten_sim/report/draw/scatter_plot.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
 
 #include "validate/validation_pictures.hpp"
@@ -80,7 +78,7 @@ draw::CurvePlot plot_over_sms(const std::string& title, const std::string& y_lab
 
 draw::Picture miss_curves(std::span<const OrderCurve> curves) {
   using enum draw::SeriesStyle;
-  std::vector<draw::Picture> pictures;
+  std::vector<Chart> charts;
   for (const OrderCurve& curve : curves) {
     draw::CurvePlot plot = plot_over_tokens(curve, kOverCompulsory);
     plot.series = {
@@ -89,14 +87,14 @@ draw::Picture miss_curves(std::span<const OrderCurve> curves) {
         series_over_tokens("cyclic, predicted", curve.predicted, kLine, 0, &OrderedPoint::cyclic_predicted),
         series_over_tokens("sawtooth, predicted", curve.predicted, kLine, 1,
                            &OrderedPoint::sawtooth_predicted)};
-    pictures.push_back(draw::render(plot));
+    charts.push_back(std::move(plot));
   }
-  return draw::beside(pictures, 2);
+  return picture_of(charts, 2, {"DRAM reads of cyclic and sawtooth walks over the length", ""});
 }
 
 std::optional<draw::Picture> throughput_curves(std::span<const OrderCurve> curves) {
   using enum draw::SeriesStyle;
-  std::vector<draw::Picture> pictures;
+  std::vector<Chart> charts;
   for (const OrderCurve& curve : curves) {
     draw::CurvePlot plot = plot_over_tokens(curve, "TFLOP/s");
     plot.y.from_zero = true;
@@ -104,16 +102,16 @@ std::optional<draw::Picture> throughput_curves(std::span<const OrderCurve> curve
         series_over_tokens("cyclic", curve.points, kLineAndPoints, 0, &OrderedPoint::cyclic_tflops),
         series_over_tokens("sawtooth", curve.points, kLineAndPoints, 1, &OrderedPoint::sawtooth_tflops)};
     if (plot.series[0].points.empty() && plot.series[1].points.empty()) continue;
-    pictures.push_back(draw::render(plot));
+    charts.push_back(std::move(plot));
   }
-  if (pictures.empty()) return std::nullopt;
-  return draw::beside(pictures, 2);
+  if (charts.empty()) return std::nullopt;
+  return picture_of(charts, 2, {"Throughput of cyclic and sawtooth walks over the length", ""});
 }
 
-std::vector<draw::Picture> active_sms_curves(std::span<const validate::ActiveSmsPoint> points,
+std::vector<Chart> active_sms_curves(std::span<const validate::ActiveSmsPoint> points,
                                              std::span<const validate::StreamCapacity> capacities) {
   using enum draw::SeriesStyle;
-  std::vector<draw::Picture> pictures;
+  std::vector<Chart> charts;
   if (!points.empty()) {
     draw::CurvePlot rate = plot_over_sms("Hit rate", "hit rate", draw::Scale::kLinear);
     rate.series = {{.label = "1 - DRAM / loads", .points = {}, .style = kPoints},
@@ -130,7 +128,7 @@ std::vector<draw::Picture> active_sms_curves(std::span<const validate::ActiveSms
       if (p.predicted) rate.series[3].points.push_back({x, *p.predicted});
       reads.series[0].points.push_back({x, p.misses});
     }
-    pictures = {draw::render(rate), draw::render(reads)};
+    charts = {std::move(rate), std::move(reads)};
   }
   if (!capacities.empty()) {
     draw::CurvePlot kept =
@@ -143,9 +141,9 @@ std::vector<draw::Picture> active_sms_curves(std::span<const validate::ActiveSms
       series.points.push_back({static_cast<double>(each.sms), each.kept_mib});
     }
     for (auto& [mib, series] : by_buffer) kept.series.push_back(std::move(series));
-    pictures.push_back(draw::render(kept));
+    charts.push_back(std::move(kept));
   }
-  return pictures;
+  return charts;
 }
 
 std::vector<draw::ScatterPlot> comparison_plots(const validate::Comparison& comparison) {

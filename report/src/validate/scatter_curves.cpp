@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <natten_sim/report/draw/curve.hpp>
+#include <natten_sim/report/vega_chart.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 
 #include "validate/view_tables.hpp"
@@ -109,7 +109,7 @@ std::optional<ValidationView> scatter_curves(const RecordedData& data, const Sca
     }
   }
   if (view.rows.empty()) return std::nullopt;
-  view.picture = draw::render(plot);
+  view.picture = picture_of(plot);
   return view;
 }
 

@@ -3,7 +3,7 @@
 #include <set>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/report/draw/heat_map.hpp>
+#include <natten_sim/report/vega_chart.hpp>
 
 #include "validate/validation_pictures.hpp"
 
@@ -83,7 +83,7 @@ draw::Picture throughput_map(const RegimeMap& map) {
     }
     picture.lines.push_back(std::move(heat_line));
   }
-  return draw::render(picture);
+  return picture_of(picture);
 }
 
 }  // namespace natten_sim::report

@@ -28,6 +28,6 @@ namespace natten_sim::report {
 [[nodiscard]] std::optional<std::string> borrowed_note(const study::MsdaAnswer& answer);
 
 /// The first pass under the device's roofline, an SVG document.
-[[nodiscard]] std::string msda_roofline_svg(const study::MsdaAnswer& answer);
+[[nodiscard]] draw::Picture msda_roofline(const study::MsdaAnswer& answer);
 
 }  // namespace natten_sim::report

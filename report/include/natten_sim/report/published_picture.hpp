@@ -1,14 +1,11 @@
 #pragma once
 
 #include <string>
-#include <variant>
 #include <vector>
 
-#include <natten_sim/report/draw/curve.hpp>
-#include <natten_sim/report/draw/dot_plot.hpp>
-#include <natten_sim/report/draw/scatter_plot.hpp>
 #include <natten_sim/report/draw/svg.hpp>
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/vega_chart.hpp>
 #include <natten_sim/validate/published/published_row.hpp>
 
 namespace natten_sim::report {
@@ -47,8 +44,7 @@ struct PublishedPanel {
 [[nodiscard]] std::string heading_of(const PublishedFigure& figure);
 
 /// One a panel: what the SVG is drawn from and what the interactive page shows.
-using PublishedPlot = std::variant<draw::DotPlot, draw::CurvePlot, draw::ScatterPlot>;
-[[nodiscard]] std::vector<PublishedPlot> published_plots(const PublishedFigure& figure);
+[[nodiscard]] std::vector<Chart> published_charts(const PublishedFigure& figure);
 
 /// @throws std::invalid_argument without panels.
 [[nodiscard]] draw::Picture published_picture(const PublishedFigure& figure);

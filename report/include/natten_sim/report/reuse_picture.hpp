@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/report/draw/svg.hpp>
 #include <natten_sim/study/reuse.hpp>
 
 namespace natten_sim::report {
@@ -19,8 +20,8 @@ struct ReusePicture {
   std::string what;                  ///< for help: "of misses over capacities"
   bool of_sweep = false;             ///< over the lengths of a sweep; else of one problem
   study::ReuseDetails details = {};  ///< parts of the answer that it shows
-  /// A self-contained SVG document. @throws InvalidParameter when the answer has nothing to draw.
-  std::string (*svg)(const study::ReuseAnswer& answer) = nullptr;
+  /// @throws InvalidParameter when the answer has nothing to draw.
+  draw::Picture (*draw)(const study::ReuseAnswer& answer) = nullptr;
   std::string (*csv)(const study::ReuseAnswer& answer) = nullptr;  ///< null: the rows of the answer
 };
 

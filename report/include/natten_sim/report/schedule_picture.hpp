@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <natten_sim/report/draw/svg.hpp>
 #include <natten_sim/study/schedule.hpp>
 
 namespace natten_sim::report {
@@ -13,10 +14,10 @@ namespace natten_sim::report {
 /// @throws InvalidParameter for more than 400 workers.
 [[nodiscard]] std::string schedule_ascii(const study::FinishedSchedule& finished);
 
-/// Gantt chart as SVG: a colour a head, the critical path outlined when it was asked for.
+/// Gantt chart: a colour a head, the critical path outlined when it was asked for.
 /// With `recorded` (see study::as_recorded) that one stands below, to the same scale.
 /// @throws InvalidParameter for more than 50,000 tasks or 2,000 workers.
-[[nodiscard]] std::string schedule_svg(const std::string& name, const study::FinishedSchedule& finished,
+[[nodiscard]] draw::Picture schedule_picture(const std::string& name, const study::FinishedSchedule& finished,
                                        const BackwardProblem& problem,
                                        const study::FinishedSchedule* recorded = nullptr);
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <natten_sim/core/tiling.hpp>
+#include <natten_sim/report/draw/svg.hpp>
 
 namespace natten_sim::report {
 
@@ -12,7 +13,7 @@ namespace natten_sim::report {
 /// or the Q tile does not exist, or for four axes.
 [[nodiscard]] std::string tile_ascii(const TilingProblem& problem, const Extents& at_q_tile);
 
-/// A self-contained SVG document. @throws as tile_ascii, but for more than 4096 tiles an edge.
-[[nodiscard]] std::string tile_svg(const TilingProblem& problem, const Extents& at_q_tile);
+/// @throws as tile_ascii, but for more than 4096 tiles an edge.
+[[nodiscard]] draw::Picture tile_picture(const TilingProblem& problem, const Extents& at_q_tile);
 
 }  // namespace natten_sim::report

@@ -23,6 +23,8 @@ namespace natten_sim::draw {
 struct Picture {
   std::string svg;
   double width = 0, height = 0;  ///< pixels
+  std::string title{};           ///< what a reader of screens says
+  std::string specification{};   ///< the same chart for a chart library (vega_chart.hpp); empty: none draws it
 };
 
 struct Box {
