@@ -72,6 +72,7 @@ Json chart_of(const draw::DotPlot& plot) {
          {{"labelLimit", label_width},
           {"minExtent", label_width},
           {"labelFontSize", kLabelSize},
+          {"labelPadding", 10},
           {"labelColor", color_of(draw::Role::kText)},
           {"ticks", false},
           {"grid", false}}}}},

@@ -10,7 +10,7 @@ namespace {
 
 using draw::Paint;
 
-constexpr double kCellHeight = 20, kNumberSize = 11, kReasonSize = 9, kLeastCell = 34, kMaxCell = 84;
+constexpr double kCellHeight = 20, kNumberSize = 11, kLeastCell = 34, kMaxCell = 84;
 
 bool has_value(const draw::HeatCell& cell) { return cell.value && std::isfinite(*cell.value); }
 
@@ -33,9 +33,7 @@ double cell_width(const draw::HeatMap& map) {
   for (const draw::HeatLine& line : map.lines) {
     for (const draw::HeatPanel& panel : line.panels) {
       for (const draw::HeatCell& cell : panel.cells)
-        width = std::max(width, draw::text_width(text_of(cell, map.scale.unit),
-                                                 has_value(cell) ? kNumberSize : kReasonSize) +
-                                    8);
+        width = std::max(width, draw::text_width(text_of(cell, map.scale.unit), kNumberSize) + 8);
     }
   }
   return std::min(width, kMaxCell);
@@ -90,8 +88,7 @@ Json panel_chart(const draw::HeatMap& map, const draw::HeatPanel& panel, double 
       values.push_back(
           {{"row", panel.rows[row]},
            {"column", panel.columns[column]},
-           {"text", draw::shortened(text_of(cell, map.scale.unit), width - 4,
-                                    has_value(cell) ? kNumberSize : kReasonSize)},
+           {"text", draw::shortened(text_of(cell, map.scale.unit), width - 4, kNumberSize)},
            {"fill", fills.add(paint)},
            {"ink", inks.add(paint.ink())}});
     }
