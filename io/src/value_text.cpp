@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <string_view>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/value_text.hpp>
@@ -38,6 +39,23 @@ std::optional<std::int64_t> whole_number(const std::string& text) {
   return static_cast<std::int64_t>(value);
 }
 
+/// "32k" and "10M": both numbers that are meant by such a suffix. Empty: the text has none.
+std::string written_out(const std::string& text) {
+  constexpr std::string_view kSuffixes = "kmg";
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  constexpr std::int64_t kMost = 1'000'000;
+  if (error != std::errc() || end + 1 != text.data() + text.size() || number < 1 || number > kMost) return "";
+  const std::size_t power = kSuffixes.find(static_cast<char>(std::tolower(static_cast<unsigned char>(*end))));
+  if (power == std::string_view::npos) return "";
+  std::int64_t decimal = number, binary = number;
+  for (std::size_t i = 0; i <= power; ++i) {
+    decimal *= 1000;
+    binary *= 1024;
+  }
+  return ", written out: " + std::to_string(decimal) + " or " + std::to_string(binary);
+}
+
 }  // namespace
 
 std::vector<std::string> split_text(const std::string& text, char separator) {
@@ -59,11 +77,12 @@ std::int64_t parse_integer(const std::string& parameter, const std::string& text
     const bool number = whole || error == std::errc::result_out_of_range;
     const bool low = whole ? value < lo : text.starts_with('-');
     const std::optional<std::int64_t> meant = whole_number(text);  // as 1e6
-    throw InvalidParameter(parameter, "'" + text + "'",
-                           "integers in " + std::to_string(lo) + ".." + std::to_string(hi),
-                           meant    ? std::to_string(std::clamp(*meant, lo, hi))
-                           : number ? std::to_string(low ? lo : hi)
-                                    : "");
+    throw InvalidParameter(
+        parameter, "'" + text + "'",
+        "integers in " + std::to_string(lo) + ".." + std::to_string(hi) + written_out(text),
+        meant    ? std::to_string(std::clamp(*meant, lo, hi))
+        : number ? std::to_string(low ? lo : hi)
+                 : "");
   }
   return value;
 }

@@ -12,6 +12,8 @@
 #include <natten_sim/report/schedule_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
+#include "query_tile.hpp"
+
 namespace natten_sim::report {
 namespace {
 
@@ -40,12 +42,13 @@ void for_each_bar(const FinishedSchedule& finished, const std::function<void(con
       const ScheduledChain& chain = phase.schedule.chains[i];
       for (std::size_t task = 0; task < chain.q_order.size(); ++task) {
         const TaskTimes& times = run.tasks[index++];
+        const QueryTile tile = query_tile(phase.problem, chain, task);
         Bar bar{TaskPhase::kCompute,
                 pass,
                 run.worker[i],
-                chain.head,
+                tile.head,
                 chain.kv_tile,
-                chain.q_order[task],
+                tile.q_tile,
                 offset + times.compute_start,
                 offset + times.compute_end,
                 static_cast<std::int32_t>(i),
@@ -90,6 +93,15 @@ class CriticalSteps {
   std::vector<Key> keys_;
 };
 
+void require_drawable(std::size_t tasks, std::int32_t workers) {
+  const auto refuse = [](std::int64_t number, const char* what, std::int64_t most) {
+    throw InvalidParameter("svg", std::to_string(number) + what,
+                           "at most " + std::to_string(most) + "; " + mention("perfetto") + " draws more");
+  };
+  if (tasks > kMaxSvgTasks) refuse(static_cast<std::int64_t>(tasks), " tasks", kMaxSvgTasks);
+  if (workers > draw::kMaxGanttRows) refuse(workers, " workers", draw::kMaxGanttRows);
+}
+
 enum class ShowWaits { kNo, kYes };
 
 draw::Interval interval_of(const Bar& bar, bool async, const CriticalSteps& critical) {
@@ -112,7 +124,8 @@ draw::Gantt gantt_of(const FinishedSchedule& finished, ShowWaits waits) {
   const BackwardProblem& problem = first_phase(finished).problem;
   const bool async = asynchronous(finished);
   const CriticalSteps critical(finished);
-  draw::Gantt gantt{.rows = problem.workers, .groups = static_cast<std::size_t>(problem.heads)};
+  draw::Gantt gantt{.rows = problem.workers,
+                    .groups = static_cast<std::size_t>(problem.heads * problem.merged_heads)};
   gantt.time_label = "time, in the unit of the costs";
   gantt.span = finished.run.makespan;
   std::vector<double> ready(static_cast<std::size_t>(problem.workers), 0.0);  // end of the last step
@@ -179,25 +192,22 @@ std::string schedule_ascii(const FinishedSchedule& finished) {
   return draw::ascii(gantt_of(finished, ShowWaits::kYes));
 }
 
+void require_drawable(const BackwardProblem& problem) {
+  require_drawable(static_cast<std::size_t>(problem.mask.attended().count * problem.heads), problem.workers);
+}
+
 draw::Picture schedule_picture(const std::string& name, const FinishedSchedule& finished,
                          const BackwardProblem& problem, const FinishedSchedule* recorded) {
   const std::size_t tasks = count_tasks(finished);
-  if (tasks > kMaxSvgTasks) {
-    throw InvalidParameter("svg", std::to_string(tasks) + " tasks",
-                           "at most " + std::to_string(kMaxSvgTasks) + "; " + mention("perfetto") + " draws more");
-  }
-  if (problem.workers > draw::kMaxGanttRows) {
-    throw InvalidParameter("svg", std::to_string(problem.workers) + " workers",
-                           "at most " + std::to_string(draw::kMaxGanttRows) + "; " + mention("perfetto") + " draws more");
-  }
+  require_drawable(tasks, problem.workers);
   // Beyond this many tasks waits are too thin to be seen, and a picture has room for computes and reductions.
   const bool room = 3 * tasks <= static_cast<std::size_t>(draw::kMaxIntervals);
   draw::Gantt gantt = gantt_of(finished, room ? ShowWaits::kYes : ShowWaits::kNo);
   gantt.heading.title =
       fmt::format("Backward schedule {}: makespan {} units", name, short_number(finished.run.makespan));
-  gantt.heading.subtitle =
-      fmt::format("{} Q x {} KV tiles, {}, {}", problem.mask.q_tiles, problem.mask.kv_tiles,
-                  counted(problem.heads, "head"), counted(problem.workers, "worker"));
+  gantt.heading.subtitle = fmt::format(
+      "{} Q x {} KV tiles, {}, {}", problem.mask.q_tiles / problem.merged_heads, problem.mask.kv_tiles,
+      counted(problem.heads * problem.merged_heads, "head"), counted(problem.workers, "worker"));
   if (recorded == nullptr) return draw::render(gantt);
   gantt.heading.title += ", simulated";
   draw::Gantt below = gantt_of(*recorded, ShowWaits::kNo);

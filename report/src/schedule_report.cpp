@@ -7,6 +7,8 @@
 #include <natten_sim/report/schedule_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
+#include "query_tile.hpp"
+
 namespace natten_sim::report {
 namespace {
 
@@ -27,9 +29,8 @@ struct StepTile {
 StepTile tile_of(const BackwardProblem& problem, const ScheduledChain& chain, const CriticalStep& step) {
   if (step.phase != TaskPhase::kCompute && step.phase != TaskPhase::kReduce)
     return {chain.head, std::nullopt};
-  const std::int32_t tiles = problem.mask.q_tiles / problem.merged_heads;
-  const std::int32_t q = chain.q_order[static_cast<std::size_t>(step.task)];
-  return {chain.head * problem.merged_heads + q / tiles, q % tiles};
+  const QueryTile tile = query_tile(problem, chain, static_cast<std::size_t>(step.task));
+  return {tile.head, tile.q_tile};
 }
 
 /// Visits every step of the critical path with the phase it belongs to and the time at which that starts.

@@ -266,6 +266,7 @@ void take_standing(const ScheduleQuestion& question, const std::vector<const Sch
 ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context) {
   for (const std::string& name : question.algorithms) (void)schedule_algorithm(name);
   ScheduleAnswer answer = describe_problem(question, context.catalog);
+  if (question.begins) question.begins(answer.problem);
   const std::vector<const ScheduleAlgorithm*> algorithms = chosen_algorithms(question, answer);
   BackwardCosts costs = answer.costs;
   costs.reduce /= question.ctas_per_chain;  // each of a pair reduces half of a dQ tile

@@ -82,6 +82,28 @@ TEST_CASE("schedule --svg: a picture with every task, the critical path outlined
   CHECK(svg.find("critical path</text>") != std::string::npos);
   CHECK(count_outlines(svg) == result["critical_path"].size());
   check_schedule_refused("-i 65536 --heads 1 --algorithm ascending --svg " + path + "2", {"svg", "50000"});
+  // Said before the search, which would take longer than it may.
+  check_schedule_refused("-i 65536 --heads 1 --algorithm best --time-limit 600 --max-time 60 --svg " + path + "2",
+                         {"svg", "50000"});
+}
+
+TEST_CASE("a trace names query heads and their Q tiles, also where chains are those of KV heads") {
+  const std::string path = scratch_folder() + "/heads.json";
+  const auto tasks_of = [&](const std::string& chains) {
+    (void)result_of("schedule --q-tiles 4 --heads 6 --heads-kv 2 --mask causal --algorithm spt --gqa-chains " + chains +
+                    " --perfetto " + path);
+    std::multiset<std::vector<int>> tasks;
+    const Json trace = Json::parse(read_text(path));
+    for (const Json& event : trace["traceEvents"]) {
+      if (event["ph"] != "X" || event["cat"] != "compute") continue;
+      const Json& at = event["args"];
+      tasks.insert({at["head"].get<int>(), at["kv_tile"].get<int>(), at["q_tile"].get<int>()});
+    }
+    return tasks;
+  };
+  const std::multiset<std::vector<int>> tasks = tasks_of("kv-heads");
+  CHECK(tasks.size() == 6 * 10);
+  CHECK(tasks == tasks_of("query-heads"));
 }
 
 TEST_CASE("schedule --ascii: a column a unit for whole times, and no task lost for others") {

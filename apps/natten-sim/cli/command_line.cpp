@@ -148,15 +148,20 @@ constexpr std::pair<const char*, const char*> kOtherWords[] = {
 
 /// What people type in the place of a subcommand.
 constexpr std::pair<const char*, const char*> kOtherCommands[] = {
-    {"glossary", "help"},
-    {"presets", "list presets"}, {"models", "list presets"},  {"devices", "list devices"},
-    {"gpus", "list devices"},    {"kernels", "list kernels"}, {"backends", "list backends"},
-    {"tune", "advise"},          {"recommend", "advise"},     {"optimize", "search"},
-    {"time", "count"},           {"predict", "count"},        {"cache", "reuse"},
-    {"traffic", "reuse"},        {"profile", "explain"},      {"benchmark", "validate"},
-    {"bench", "validate"},       {"measure", "validate"},     {"compare", "diff"},
-    {"paper", "reproduce"},      {"papers", "reproduce"},     {"figures", "reproduce"},
-    {"batch", "serve"},          {"version", "--version"}};
+    {"glossary", "help"},        {"tutorial", "help"},
+    {"examples", "help"},        {"docs", "help"},
+    {"presets", "list presets"}, {"models", "list presets"},
+    {"devices", "list devices"}, {"gpus", "list devices"},
+    {"kernels", "list kernels"}, {"backends", "list backends"},
+    {"tune", "advise"},          {"recommend", "advise"},
+    {"optimize", "search"},      {"time", "count"},
+    {"predict", "count"},        {"cache", "reuse"},
+    {"traffic", "reuse"},        {"profile", "explain"},
+    {"benchmark", "validate"},   {"bench", "validate"},
+    {"measure", "validate"},     {"compare", "diff"},
+    {"paper", "reproduce"},      {"papers", "reproduce"},
+    {"figures", "reproduce"},    {"batch", "serve"},
+    {"version", "--version"}};
 
 /// The one of `flags` that `typed` means; empty: none.
 std::string meant_option(const std::string& typed, const std::vector<std::string>& flags) {
@@ -172,6 +177,17 @@ std::string meant_command(const std::string& typed) {
     if (typed == word) return meant;
   }
   return "";
+}
+
+/// The subcommands that have this option; empty: none.
+std::string owners_of(const std::string& flag, const std::vector<Command>& commands) {
+  std::vector<std::string> owners;
+  for (const Command& command : commands) {
+    if (std::any_of(command.options.begin(), command.options.end(),
+                    [&](const OptionSpec& option) { return option.has_flag(flag); }))
+      owners.push_back(command.name);
+  }
+  return joined(owners);
 }
 
 /// What CLI11 says of too few or too many values, in a sentence.
@@ -213,6 +229,10 @@ UsageError usage_error(const std::string& message, const std::vector<Command>& c
   }
   const std::string typed = word.substr(0, word.find('='));
   std::string closest = chosen == nullptr ? meant_command(typed) : meant_option(typed, names);
+  if (closest.empty() && chosen == nullptr) {
+    const std::string owners = owners_of("--" + typed, commands);
+    if (!owners.empty()) return {sentence, "'--" + typed + "' is an option of " + owners};
+  }
   if (closest.empty()) closest = closest_name(typed, names);
   return {sentence, closest.empty() ? help : "did you mean '" + closest + "'?"};
 }

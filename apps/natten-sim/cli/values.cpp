@@ -21,8 +21,11 @@ double parse_number(const std::string& parameter, const std::string& text, doubl
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || !(value >= lo && value <= hi)) throw InvalidParameter(parameter, "'" + text + "'", accepted);
-  return value;
+  const bool in_range = error == std::errc() && value >= lo && value <= hi;
+  if (whole && in_range) return value;
+  const std::string number(text.data(), end);
+  throw InvalidParameter(parameter, "'" + text + "'", accepted,
+                         in_range && text == number + "x" ? number : "");
 }
 
 IntRange parse_range(const std::string& parameter, const std::string& text) {

@@ -1,4 +1,5 @@
 
+#include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 
@@ -31,7 +32,18 @@ std::string choices() {
   return joined(names, " ");
 }
 
+/// What people look for here and another subcommand lists.
+void refuse_elsewhere(const std::string& what) {
+  for (const auto& [asked, command] :
+       {std::pair{"papers", "natten-sim reproduce"}, std::pair{"works", "natten-sim reproduce"},
+        std::pair{"figures", "natten-sim reproduce"}, std::pair{"suites", "natten-sim validate"},
+        std::pair{"algorithms", "natten-sim schedule --help"}, std::pair{"schemas", "natten-sim schema"}}) {
+    if (what == asked) throw UnknownName("list", what, command, report::catalog_table_names());
+  }
+}
+
 int run_list(const ListFlags& flags) {
+  if (flags.what) refuse_elsewhere(*flags.what);
   const Catalog catalog = make_context(flags.files).catalog;
   if (!flags.what) {
     list_all(flags, catalog);

@@ -206,6 +206,10 @@ class CheckpointFile {
 void run_algorithms(const ScheduleFlags& flags, study::Context context) {
   study::ScheduleQuestion question = schedule_question(flags);
   if (question.algorithms.empty()) refuse_with_all(flags);
+  if constexpr (!kJsonAlone) {
+    if (flags.svg)
+      question.begins = [](const BackwardProblem& problem) { report::require_drawable(problem); };
+  }
   std::optional<CheckpointFile> checkpoint;
   if (flags.checkpoint) {
     checkpoint.emplace(*flags.checkpoint);

@@ -11,7 +11,7 @@ namespace {
 using draw::Paint;
 using draw::Scale;
 
-constexpr double kAxisRoom = 88, kBarRow = 26, kLabelSize = 12;
+constexpr double kBarRow = 26;
 
 /// A share of the way from one end of a bucket to the other, as the axis shows it.
 double between(const draw::Bucket& bucket, Scale scale, double share) {

@@ -7,8 +7,8 @@ namespace natten_sim::report::vega {
 using draw::Paint;
 
 Json chart_of(const draw::ScatterPlot& plot) {
-  constexpr double kAxisRoom = 80, kRadius = 3.5;
-  const double side = plot.size - kAxisRoom;
+  constexpr double kRadius = 3.5;
+  const double side = plot.size - kSquareRoom;
   const std::string unit = plot.quantity.empty() ? "" : " (" + plot.quantity + ")";
   const draw::AxisSpec across{.label = plot.across + unit, .scale = plot.scale, .unit = plot.unit},
       up{.label = plot.up + unit, .scale = plot.scale, .unit = plot.unit};

@@ -7,7 +7,6 @@ using draw::Paint;
 using draw::Series;
 using draw::SeriesStyle;
 
-constexpr double kAxisRoom = 88;  // of a picture's width: labels of ticks, title and margins
 constexpr double kSymbolRadius = 4;
 
 draw::Symbol symbol_of(std::size_t category) { return static_cast<draw::Symbol>(category % draw::kSymbols); }

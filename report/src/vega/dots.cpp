@@ -9,7 +9,7 @@ namespace {
 
 using draw::Paint;
 
-constexpr double kRow = 20, kDotRadius = 4, kRingRadius = 6, kMargins = 60, kLeastWidth = 240, kLabelSize = 12;
+constexpr double kRow = 20, kDotRadius = 4, kRingRadius = 6, kMargins = 60, kLeastWidth = 240;
 
 /// In a legend a series without a number would name nothing.
 bool has_number(const draw::DotPlot& plot, std::size_t series) {

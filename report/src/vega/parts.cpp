@@ -13,7 +13,7 @@ using draw::LegendKey;
 using draw::Paint;
 using draw::Role;
 
-constexpr double kTitleSize = 14, kTextSize = 12;
+constexpr double kTitleSize = 14;
 
 /// Vega draws a path of size s at sqrt(s) / 2 pixels a unit.
 double size_of(double pixels_a_unit) { return 4 * pixels_a_unit * pixels_a_unit; }
@@ -125,7 +125,7 @@ Json chart_of(const draw::Heading& heading, double width) {
   Json chart = Json::object();
   if (heading.title.empty() && heading.subtitle.empty()) return chart;
   Json title = {{"text", lines_of(heading.title, width, kTitleSize, true)}};
-  if (!heading.subtitle.empty()) title["subtitle"] = lines_of(heading.subtitle, width, kTextSize, false);
+  if (!heading.subtitle.empty()) title["subtitle"] = lines_of(heading.subtitle, width, kLabelSize, false);
   chart["title"] = std::move(title);
   return chart;
 }
@@ -190,7 +190,7 @@ void add_legend(Json& layers, const std::vector<draw::LegendEntry>& entries, dou
     fills.push_back(open ? Json("transparent") : color_of(entry.paint));
     strokes.push_back(color_of(entry.paint));
     shapes.push_back(key_path(entry));
-    widest = std::max(widest, draw::text_width(entry.label, kTextSize));
+    widest = std::max(widest, draw::text_width(entry.label, kLabelSize));
   }
   if (names.empty()) return;
   const auto columns = static_cast<std::int64_t>(

@@ -14,6 +14,10 @@ namespace natten_sim::report::vega {
 
 /// Pieces of Vega-Lite specifications that charts share.
 
+/// Of a picture's width, in pixels: labels of ticks, title and margins; those of a square plot.
+inline constexpr double kAxisRoom = 88, kSquareRoom = 80;
+inline constexpr double kLabelSize = 12;
+
 /// The name of a colour as a parameter, which the configuration of each scheme defines: one specification is
 /// drawn light and dark.
 [[nodiscard]] std::string parameter_name(const draw::Paint& paint);

@@ -23,6 +23,17 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+/// "fig. 4.5" and "tab 4.2", in lower case, as works write them.
+std::string spelled_out(const std::string& name) {
+  for (const auto& [brief, full] : {std::pair{"fig", "figure"}, std::pair{"tab", "table"}}) {
+    for (const char* end : {". ", " ", "."}) {
+      const std::string begin = std::string(brief) + end;
+      if (name.starts_with(begin)) return std::string(full) + " " + name.substr(begin.size());
+    }
+  }
+  return name;
+}
+
 /// The closest name, or the work in whose title or source the name stands: "dissertation", "Hassani".
 std::string hinted_work(std::string_view name, const std::vector<std::string>& names) {
   constexpr std::size_t kShortestWord = 4;
@@ -74,7 +85,7 @@ std::vector<std::string> figures_of(const std::vector<PublishedRow>& rows) {
 }
 
 std::string figure_named(const std::string& name, const std::vector<std::string>& figures) {
-  const std::string wanted = lower(name);
+  const std::string wanted = spelled_out(lower(name));
   const auto same = std::find_if(figures.begin(), figures.end(),
                                  [&](const std::string& figure) { return lower(figure) == wanted; });
   if (same != figures.end()) return *same;

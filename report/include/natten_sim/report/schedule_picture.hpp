@@ -21,6 +21,10 @@ namespace natten_sim::report {
                                        const BackwardProblem& problem,
                                        const study::FinishedSchedule* recorded = nullptr);
 
+/// What schedule_picture refuses, said before the schedules of a problem are searched.
+/// @throws InvalidParameter for more than 50,000 tasks or 2,000 workers.
+void require_drawable(const BackwardProblem& problem);
+
 /// Trace events in the JSON format that ui.perfetto.dev and chrome://tracing open: one track a worker, and
 /// one for its dQ writer when that is asynchronous; one unit of time is shown as a microsecond. `recorded`
 /// becomes a second process.

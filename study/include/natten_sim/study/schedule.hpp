@@ -121,6 +121,9 @@ struct ScheduleQuestion {
   std::optional<std::int32_t> heads_in_flight;
   std::int64_t head_dim = 128;  ///< 1 to 65,536; of the limit above, and of the memory that a schedule takes
   Dtype dtype = Dtype::kBf16;
+  /// Called with the problem before any schedule is made. What it throws ends the question: an answer that
+  /// cannot be shown need not be computed.
+  std::function<void(const BackwardProblem&)> begins;
   /// Of a search: goes on from here with the iterations that are left of its effort.
   std::optional<SearchCheckpoint> start;
   /// Of a search: called with its problem, the iterations that are done and the best so far, before the first
