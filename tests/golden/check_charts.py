@@ -6,6 +6,7 @@ usage: check_charts.py ROOT            FILE.svg names the SHA-256 of FILE.vl.jso
        check_charts.py ROOT --render   each is rendered again and must be the same to the byte; needs the vl-convert of
                                        scripts/requirements-charts.txt, else exits with 77
 """
+import collections
 import importlib.metadata
 import json
 import os
@@ -39,6 +40,31 @@ def axis_titles(part: Any) -> Iterator[str]:
             yield from axis_titles(inner)
 
 
+def colored_cells(part: Any, colors: dict[str, str], data: Any = None) -> Iterator[str]:
+    """The colour of each cell that a specification fills by a name in its data."""
+    if not isinstance(part, dict):
+        return
+    data = part.get("data", data)
+    mark, fill = part.get("mark"), part.get("encoding", {}).get("fill", {})
+    if isinstance(mark, dict) and mark.get("type") == "rect" and "scale" in fill:
+        for row in data["values"]:
+            yield colors[row[fill["field"]]]
+    for inner in ("layer", "hconcat", "vconcat", "concat"):
+        for each in part.get(inner, []):
+            yield from colored_cells(each, colors, data)
+
+
+def check_colors(name: str, chart: Any, svg: str, root: ET.Element) -> None:
+    """As many cells of each colour as the specification has."""
+    wanted = collections.Counter(colored_cells(chart, {each["name"]: each["value"] for each in chart["config"]["params"]}))
+    if not wanted:
+        return
+    light = dict(re.findall(r"\.(f\w+-\w+){fill:(#\w+)}", svg.split("@media")[0]))
+    drawn = collections.Counter(light.get(each.get("class", "")) for each in root.iter("{http://www.w3.org/2000/svg}path"))
+    for color, cells in wanted.items():
+        check(drawn[color] == cells, f"{name}: {cells} cells are {color}, {drawn[color]} are drawn so")
+
+
 def check_stored(path: str) -> None:
     name = os.path.relpath(path, ROOT)
     with open(path, "rb") as file:
@@ -51,9 +77,11 @@ def check_stored(path: str) -> None:
         svg = drawn.read()
     check(f"SHA-256 {render_charts.specification_hash(text)}" in svg,
           f"{name} is another specification than its picture was rendered from: run scripts/render_charts.py")
-    for title in axis_titles(json.loads(text)):
+    chart = json.loads(text)
+    for title in axis_titles(chart):
         check(title != "value" and title.strip() != "", f"{name}: an axis is called '{title}'")
     root = ET.fromstring(svg)
+    check_colors(name, chart, svg, root)
     first = next(iter(root))
     check(first.tag.endswith("title") and bool((first.text or "").strip()), f"{name}: its picture has no title")
     check("@media (prefers-color-scheme:dark)" in svg, f"{name}: its picture has no dark colours")

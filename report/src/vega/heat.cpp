@@ -10,7 +10,7 @@ namespace {
 
 using draw::Paint;
 
-constexpr double kCellHeight = 20, kNumberSize = 11, kLeastCell = 34, kMaxCell = 84;
+constexpr double kCellHeight = 20, kNumberSize = 11, kLeastCell = 34, kMaxCell = 100;
 
 bool has_value(const draw::HeatCell& cell) { return cell.value && std::isfinite(*cell.value); }
 
@@ -61,6 +61,9 @@ class NamedColors {
   std::vector<std::string> names_;
   Json colors_ = Json::array();
 };
+
+/// Of charts side by side: each keeps its own names of colours.
+Json own_colors() { return {{"scale", {{"color", "independent"}, {"fill", "independent"}}}}; }
 
 Json labels_axis(const char* field, const std::string& title, bool shown) {
   Json axis = {{"domain", false}, {"ticks", false}, {"grid", false}, {"labelAngle", 0}, {"labels", shown}};
@@ -160,11 +163,14 @@ Json chart_of(const draw::HeatMap& map) {
       across += width * static_cast<double>(panel.columns.size());
     }
     widest = std::max(widest, across);
-    lines.push_back({{"title", {{"text", line.title}}}, {"hconcat", std::move(panels)}, {"spacing", 14}});
+    lines.push_back({{"title", {{"text", line.title}}},
+                     {"hconcat", std::move(panels)},
+                     {"spacing", 14},
+                     {"resolve", own_colors()}});
   }
   Json chart = chart_of(map.heading, widest);
   chart["vconcat"] = std::move(lines);
-  chart["resolve"] = {{"scale", {{"color", "independent"}, {"fill", "independent"}}}};
+  chart["resolve"] = own_colors();
   return chart;
 }
 

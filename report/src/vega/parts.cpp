@@ -147,7 +147,11 @@ Json quantity(const char* field, const draw::AxisSpec& spec, const draw::Axis& a
             {"domain", Json::array({axis.low(), axis.high()})},
             {"nice", false},
             {"zero", false}}},
-          {"axis", {{"values", std::move(values)}, {"labelExpr", label}, {"labelOverlap", false}}}};
+          {"axis",
+           {{"values", std::move(values)},
+            {"labelExpr", label},
+            {"labelOverlap", false},
+            {"labelFlush", false}}}};
 }
 
 Json datum(double value) { return {{"datum", value}, {"type", "quantitative"}}; }

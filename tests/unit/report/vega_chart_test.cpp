@@ -1,5 +1,6 @@
 // Vega-Lite specifications: the same numbers, ends, ticks and colours as the pictures.
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -73,6 +74,26 @@ TEST_CASE("every colour that a specification names is defined for light and dark
     }
     CHECK_FALSE(chart["config"] == chart["usermeta"]["dark"]);
   }
+}
+
+TEST_CASE("heat maps side by side keep their own colours") {
+  // A scale that is shared joins the names of all panels and takes the colours of the first.
+  draw::HeatMap map{.heading = {"Shares", ""},
+                    .scale = {.low = 0.25, .middle = 1, .high = 4, .axis = draw::Scale::kLog}};
+  map.lines.push_back(
+      {"bf16", {{"flash", {"512"}, {"64"}, {{.value = 0.5}}}, {"math", {"512"}, {"64"}, {{.value = 4}}}}});
+  const Json chart = parse_json(picture_of(map).specification);
+  std::size_t joined = 0;
+  const std::function<void(const Json&)> walk = [&](const Json& part) {
+    for (const char* kind : {"hconcat", "vconcat"}) {
+      if (!part.contains(kind)) continue;
+      ++joined;
+      for (const char* scale : {"fill", "color"}) CHECK(part["resolve"]["scale"][scale] == "independent");
+      for (const Json& inner : part[kind]) walk(inner);
+    }
+  };
+  walk(chart);
+  CHECK(joined == 2);
 }
 
 TEST_CASE("a legend names each series once, in their order, and a mark outside the axes is left out") {
