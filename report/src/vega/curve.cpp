@@ -21,7 +21,7 @@ bool is_dashed(const Series& series, std::size_t category) {
   return series.dashed || category / draw::kCategories % 2 == 1;
 }
 
-draw::LegendEntry entry_of(const Series& series, std::size_t category) {
+draw::LegendEntry legend_entry(const Series& series, std::size_t category) {
   using enum draw::LegendKey;
   const draw::LegendKey key = !has_line(series)             ? kSymbol
                               : is_dashed(series, category) ? kDashedLine
@@ -74,7 +74,7 @@ Json chart_of(const draw::CurvePlot& plot) {
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     const Series& series = plot.series[i];
     const std::size_t category = series.category.value_or(i);
-    entries.push_back(entry_of(series, category));
+    entries.push_back(legend_entry(series, category));
     add_series(curves, plot, series, category);
     for (const draw::Point& point : series.points) {
       if (!shown(plot, point)) continue;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/report/draw/svg.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/study/msda.hpp>
 
