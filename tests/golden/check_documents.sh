@@ -18,9 +18,11 @@ export PATH=$2:$PATH
 failures=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# Files that commands write land beside links to those of the project, not among them.
+# Files that commands write land beside links to those of the project, or in copies, not among them.
 mkdir "$scratch/project"
 ln -s -- "$root"/* "$scratch/project"
+rm "$scratch/project/docs"
+cp -r -- "$root/docs" "$scratch/project"
 cd -- "$scratch/project"
 
 fail() {

@@ -82,8 +82,6 @@ std::uint16_t products_of(const Neighborhood& neighborhood, const MaskProducts& 
   return bits;
 }
 
-bool several(std::uint16_t products) { return (products & (products - 1)) != 0; }
-
 }  // namespace
 
 PerAxis<std::size_t> tile_order(const NeighborhoodMask& mask) {
@@ -104,23 +102,26 @@ MaskProducts mask_products(const Neighborhood& neighborhood) {
   return mask_products(innermost_first(neighborhood.kv_tile));
 }
 
-BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens) {
+std::vector<WalkedTile> walked_tiles(const Neighborhood& neighborhood) {
   const PerAxis<std::size_t> order = tile_order(neighborhood.mask);
   const MaskProducts products = mask_products(neighborhood);
-  struct Visit {
-    const VisitedTile* tile;
-    std::uint16_t products;
-  };
-  std::vector<Visit> visits;
+  std::vector<WalkedTile> walked;
   for (const VisitedTile& tile : neighborhood.visits)
-    visits.push_back({&tile, tile.full ? std::uint16_t{0} : products_of(neighborhood, products, tile)});
-  const auto q_place = [&](const Visit& visit) {
-    return std::tuple(visit.tile->group, in_order(visit.tile->q_origin, order));
+    walked.push_back({&tile, tile.full ? std::uint16_t{0} : products_of(neighborhood, products, tile)});
+  const auto place = [&](const WalkedTile& at) {
+    return std::tuple(at.tile->group, in_order(at.tile->q_origin, order), !at.tile->full, at.needs_several(),
+                      in_order(at.tile->kv_origin, order));
   };
-  std::stable_sort(visits.begin(), visits.end(), [&](const Visit& a, const Visit& b) {
-    return std::tuple(q_place(a), !a.tile->full, several(a.products), in_order(a.tile->kv_origin, order)) <
-           std::tuple(q_place(b), !b.tile->full, several(b.products), in_order(b.tile->kv_origin, order));
-  });
+  std::stable_sort(walked.begin(), walked.end(),
+                   [&](const WalkedTile& a, const WalkedTile& b) { return place(a) < place(b); });
+  return walked;
+}
+
+BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens) {
+  const std::vector<WalkedTile> visits = walked_tiles(neighborhood);
+  const auto same_q_tile = [&](const WalkedTile& a, const WalkedTile& b) {
+    return a.tile->group == b.tile->group && a.tile->q_origin == b.tile->q_origin;
+  };
   const std::int64_t side = product(neighborhood.kv_tile, "kv_tile");
   const std::int64_t filled = extra_tokens / side;
   const auto extra_tile = [](std::int64_t tile) { return KvTileEntry{0, 0, 0, packed(tile, kExtraKeys)}; };
@@ -132,7 +133,7 @@ BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens) 
   };
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const VisitedTile& visit = *visits[i].tile;
-    if (i == 0 || q_place(visits[i]) != q_place(visits[i - 1])) {
+    if (i == 0 || !same_q_tile(visits[i], visits[i - 1])) {
       close();
       QTileRow row;
       row.first_entry = static_cast<int>(lists.entries.size());
@@ -146,7 +147,7 @@ BoxLists box_lists(const Neighborhood& neighborhood, std::int64_t extra_tokens) 
       lists.rows.push_back(row);
     }
     lists.rows.back().full += visit.full ? 1 : 0;
-    lists.rows.back().single_end += several(visits[i].products) ? 0 : 1;
+    lists.rows.back().single_end += visits[i].needs_several() ? 0 : 1;
     lists.entries.push_back(entry_of(neighborhood.mask, visit, neighborhood.kv_tile));
     lists.entries.back().products = visits[i].products & ((1u << kMostMaskProducts) - 1);
   }

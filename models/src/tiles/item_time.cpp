@@ -15,7 +15,8 @@ constexpr int kMaxFits = 50;
 
 double cost_of(const ItemTiles& item, const ItemCosts& costs) {
   return costs.item + static_cast<double>(item.full) * costs.full +
-         static_cast<double>(item.partial) * costs.partial + item.attending * costs.attending;
+         static_cast<double>(item.partial) * costs.partial + item.attending * costs.attending +
+         static_cast<double>(item.second_masks) * costs.second_mask;
 }
 
 struct Worker {
@@ -48,6 +49,7 @@ std::vector<Worker> run(const ItemLaunch& launch, const ItemCosts& costs) {
       worker.load.full += item.full;
       worker.load.partial += item.partial;
       worker.load.attending += item.attending;
+      worker.load.second_masks += item.second_masks;
       if (launch.dispatch == Dispatch::kDynamic) free.emplace(worker.free_at, who);
     }
   }
@@ -68,11 +70,12 @@ double item_time_ns(const ItemLaunch& launch, const ItemCosts& costs) {
   const WorkerLoad load = last_worker(launch, costs);
   return costs.launch + static_cast<double>(load.items) * costs.item +
          static_cast<double>(load.full) * costs.full + static_cast<double>(load.partial) * costs.partial +
-         load.attending * costs.attending + launch.dram_bytes * costs.dram_byte;
+         load.attending * costs.attending + static_cast<double>(load.second_masks) * costs.second_mask +
+         launch.dram_bytes * costs.dram_byte;
 }
 
 ItemCosts fit_item_costs(std::span<const TimedItems> timed) {
-  ItemCosts costs{0, 1, 1, 1, 0, 0};  // to begin with, a tile is a tile
+  ItemCosts costs{0, 1, 1, 1, 0, 0, 0};  // to begin with, a tile is a tile
   std::vector<WorkerLoad> loads;
   for (int fit = 0; fit < kMaxFits; ++fit) {
     std::vector<WorkerLoad> found;
@@ -82,13 +85,14 @@ ItemCosts fit_item_costs(std::span<const TimedItems> timed) {
       const WorkerLoad load = last_worker(each.launch, costs);
       found.push_back(load);
       rows.push_back({1, static_cast<double>(load.items), static_cast<double>(load.full),
-                      static_cast<double>(load.partial), load.attending, each.launch.dram_bytes});
+                      static_cast<double>(load.partial), load.attending, each.launch.dram_bytes,
+                      static_cast<double>(load.second_masks)});
       targets.push_back(each.time_ns);
     }
     if (found == loads) break;
     loads = std::move(found);
     const std::vector<double> fitted = linear_fit(rows, targets, "launches");
-    costs = {fitted[0], fitted[1], fitted[2], fitted[3], fitted[4], fitted[5]};
+    costs = {fitted[0], fitted[1], fitted[2], fitted[3], fitted[4], fitted[5], fitted[6]};
   }
   return costs;
 }

@@ -84,6 +84,7 @@ AttentionWork::AttentionWork(const SplitQProblem& problem, const AttentionSchedu
   lay_out_blocks(problem);
   if (const auto* permutations = std::get_if<KvPermutations>(&schedule.order))
     take_permutations(*permutations);
+  if (const auto* lists = std::get_if<KvLists>(&schedule.order)) take_lists(*lists);
 }
 
 void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
@@ -133,17 +134,38 @@ void AttentionWork::take_permutations(const KvPermutations& permutations) {
       rank_of[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
     auto& walks = walks_.emplace_back();
     for (std::int64_t q = 0; q < q_tiles_; ++q) {
-      std::int64_t visited = 1, rest = q;
-      for (std::size_t axis = rank_; axis-- > 0; rest /= q_grid_[axis])
-        visited *= ranges_[axis][static_cast<std::size_t>(rest % q_grid_[axis])].size();
-      std::vector<std::int32_t>& walk = walks.emplace_back();
-      for (std::int64_t i = 0; i < visited; ++i)
-        walk.push_back(static_cast<std::int32_t>(visited_tile(q, i)));
+      std::vector<std::int32_t>& walk = walks.emplace_back(visited_tiles(q));
       std::sort(walk.begin(), walk.end(), [&](std::int32_t a, std::int32_t b) {
         return rank_of[static_cast<std::size_t>(a)] < rank_of[static_cast<std::size_t>(b)];
       });
     }
   }
+}
+
+void AttentionWork::take_lists(const KvLists& lists) {
+  if (static_cast<std::int64_t>(lists.lists.size()) != q_tiles_) {
+    throw InvalidParameter("order", std::to_string(lists.lists.size()) + " lists",
+                           "one for each of the " + std::to_string(q_tiles_) + " Q tiles");
+  }
+  for (std::size_t q = 0; q < lists.lists.size(); ++q) {
+    std::vector<std::int32_t> sorted = lists.lists[q];
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted != visited_tiles(static_cast<std::int64_t>(q)))
+      throw InvalidParameter("order", "the list of Q tile " + std::to_string(q),
+                             "each KV tile that it visits once");
+  }
+  walks_.push_back(lists.lists);
+}
+
+/// Ascending.
+std::vector<std::int32_t> AttentionWork::visited_tiles(std::int64_t q_tile) const {
+  std::int64_t visited = 1, rest = q_tile;
+  for (std::size_t axis = rank_; axis-- > 0; rest /= q_grid_[axis])
+    visited *= ranges_[axis][static_cast<std::size_t>(rest % q_grid_[axis])].size();
+  std::vector<std::int32_t> tiles;
+  for (std::int64_t i = 0; i < visited; ++i)
+    tiles.push_back(static_cast<std::int32_t>(visited_tile(q_tile, i)));
+  return tiles;
 }
 
 AttentionWork::Item AttentionWork::item(std::int64_t position) const {

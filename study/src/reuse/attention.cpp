@@ -19,7 +19,7 @@ bool dense(const SplitQProblem& problem) {
 AttentionWork work_of(const AttentionSetting& attention, const ReuseOrder& order) {
   AttentionSchedule schedule = attention.schedule;
   if (const auto* own = std::get_if<OwnOrder>(&order)) {
-    schedule.order = own->walk;
+    std::visit([&](const auto& walk) { schedule.order = walk; }, own->walk);
   } else {
     schedule.order = std::get<KvOrder>(order);
   }

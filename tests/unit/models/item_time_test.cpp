@@ -44,10 +44,14 @@ TEST_CASE("pairs that attend and bytes from DRAM cost what they cost, beside the
   // Of two items without tiles the one whose pairs attend takes longer.
   const ItemLaunch two{{{0, 1, 0.25}, {0, 1, 1}}, 1, 2, Dispatch::kStatic};
   CHECK(last_worker(two, {0, 1, 1, 1, 1, 0}) == WorkerLoad{1, 0, 1, 1});
+  // So does the one of whose two partial tiles one takes a second mask, of 5.
+  const ItemLaunch masks{{{0, 2, 1}, {0, 2, 1, 1}}, 1, 2, Dispatch::kStatic};
+  CHECK(last_worker(masks, {0, 1, 1, 1, 1, 0, 5}) == WorkerLoad{1, 0, 2, 1, 1});
+  CHECK(item_time_ns(masks, {100, 10, 2, 3, 4, 2, 5}) == 100 + 10 + 6 + 4 + 5);
 }
 
 TEST_CASE("costs are found again from the times that they make") {
-  const ItemCosts truth{5000, 2000, 1300, 1500, 400, 0.1};
+  const ItemCosts truth{5000, 2000, 1300, 1500, 400, 0.1, 90};
   std::vector<TimedItems> timed;
   for (int i = 0; i < 12; ++i) {
     ItemLaunch launch;
@@ -56,7 +60,8 @@ TEST_CASE("costs are found again from the times that they make") {
     launch.dispatch = i % 2 == 0 ? Dispatch::kStatic : Dispatch::kDynamic;
     for (int item = 0; item < 20 + 11 * i; ++item) {
       const int full = (item * 5 + i) % 9, partial = (item * i) % 4;
-      launch.head.push_back({full, partial, full + 0.125 * ((item + i) % 7) * partial});
+      launch.head.push_back(
+          {full, partial, full + 0.125 * ((item + i) % 7) * partial, partial * (item % 3) / 2});
     }
     launch.dram_bytes = 1e5 * ((i * 7) % 5);
     const double time = item_time_ns(launch, truth);
@@ -69,14 +74,15 @@ TEST_CASE("costs are found again from the times that they make") {
   CHECK(std::abs(found.partial / truth.partial - 1) < 1e-6);
   CHECK(std::abs(found.attending / truth.attending - 1) < 1e-6);
   CHECK(std::abs(found.dram_byte / truth.dram_byte - 1) < 1e-6);
+  CHECK(std::abs(found.second_mask / truth.second_mask - 1) < 1e-6);
 }
 
 TEST_CASE("a launch without items or workers, and fewer times than costs, are refused") {
   CHECK_THROWS_AS(last_worker({}, kCosts), InvalidParameter);
   CHECK_THROWS_AS(last_worker({{{1, 0}}, 1, 0, {}}, kCosts), InvalidParameter);
   CHECK_THROWS_AS(last_worker({{{1, 0}}, 0, 1, {}}, kCosts), InvalidParameter);
-  const std::vector<TimedItems> five(5, {{{{1, 0}}, 1, 1, {}}, 10});
-  CHECK_THROWS_AS(fit_item_costs(five), InvalidParameter);
+  const std::vector<TimedItems> six(6, {{{{1, 0}}, 1, 1, {}}, 10});
+  CHECK_THROWS_AS(fit_item_costs(six), InvalidParameter);
 }
 
 }  // namespace

@@ -97,6 +97,16 @@ TEST_CASE("orders walk the same tiles in the named direction") {
   CHECK(walk(permutations, 1, 2) == Tiles{1, 0});
   for (const auto& bad : {std::vector<std::int32_t>{0, 1, 2}, {0, 1, 2, 2}, {0, 1, 2, 4}, {-1, 1, 2, 3}})
     CHECK_THROWS_AS(walk(KvPermutations{{bad}}, 0, 0), InvalidParameter);
+  // A list a Q tile, the same in every pass: Q tile q of this causal mask visits tiles 0 to q.
+  const KvLists lists{{{0}, {1, 0}, {0, 2, 1}, {3, 1, 0, 2}}};
+  for (const std::int64_t pass : {0, 1, 5}) {
+    CHECK(walk(lists, 3, pass) == Tiles{3, 1, 0, 2});
+    CHECK(walk(lists, 2, pass) == Tiles{0, 2, 1});
+    CHECK(walk(lists, 0, pass) == Tiles{0});
+  }
+  for (const auto& bad : {std::vector<std::int32_t>{0, 2}, {0, 1, 1}, {0, 1, 3}, {0, 1, 2, 3}, {}})
+    CHECK_THROWS_AS(walk(KvLists{{{0}, {1, 0}, bad, {3, 1, 0, 2}}}, 0, 0), InvalidParameter);
+  CHECK_THROWS_AS(walk(KvLists{{{0}, {1, 0}, {0, 2, 1}}}, 0, 0), InvalidParameter);
 }
 
 TEST_CASE("loads and stores of all items are the closed form's sectors, whatever the mask") {

@@ -56,8 +56,7 @@ TEST_CASE("items of a launch are Q tiles with their full and partial tiles") {
   // Blocked attention: windows of 128 in strides of 128, each its own tile.
   const GnaCase blocked = case_of(
       {"heads=2", "input=512", "window=128", "stride=128", "q_tile=128", "kv_tile=128", "dispatch=static"});
-  const ItemLaunch launch =
-      item_launch(blocked, visited_tiles(blocked.mask(), blocked.q_tile, blocked.kv_tile), h200());
+  const ItemLaunch launch = item_launch(blocked, h200());
   REQUIRE(launch.head.size() == 4);
   for (const ItemTiles& item : launch.head) {
     CHECK(item.full == 1);
@@ -67,8 +66,38 @@ TEST_CASE("items of a launch are Q tiles with their full and partial tiles") {
   CHECK(launch.heads == 2);
   CHECK(launch.workers == 132);
   CHECK(launch.dispatch == natten_sim::Dispatch::kStatic);
-  CHECK(item_launch(four_tiles(), visited_tiles(make_mask({512}, {512}), {128}, {128}), h200()).dispatch ==
-        natten_sim::Dispatch::kDynamic);
+  CHECK(item_launch(four_tiles(), h200()).dispatch == natten_sim::Dispatch::kDynamic);
+}
+
+TEST_CASE("second masks are counted where masks are products, by tiles that hide keys along axes of both") {
+  // Tiles of 2x8x8 have two products: one for the axis of 2, one for the other two.
+  const GnaCase point = case_of({"heads=2", "head_dim=128", "dtype=bf16", "input=8x32x32", "window=3x11x11",
+                                 "q_tile=2x8x8", "kv_tile=2x8x8"});
+  std::int64_t expected = 0, partial = 0;
+  for (const auto& visit : visited_tiles(point.mask(), point.q_tile, point.kv_tile)) {
+    const auto hides = [&](std::size_t axis) {
+      const AxisGroup of = residue_class(point.mask()[axis], 0);
+      for (std::int64_t query = visit.q_origin[axis]; query < visit.q_origin[axis] + point.q_tile[axis];
+           ++query) {
+        const TokenRange range = attended_range(of, query);
+        for (std::int64_t key = visit.kv_origin[axis]; key < visit.kv_origin[axis] + point.kv_tile[axis];
+             ++key)
+          if (key < range.begin || key >= range.end) return true;
+      }
+      return false;
+    };
+    expected += hides(0) && (hides(1) || hides(2)) ? 1 : 0;
+    partial += visit.full ? 0 : 1;
+  }
+  std::int64_t found = 0;
+  for (const ItemTiles& item : item_launch(point, h200()).head) found += item.second_masks;
+  CHECK(found == expected);
+  CHECK(expected > 0);
+  CHECK(expected < partial);
+  // At another head dimension masks are selections.
+  GnaCase narrow = point;
+  narrow.head_dim = 64;
+  for (const ItemTiles& item : item_launch(narrow, h200()).head) CHECK(item.second_masks == 0);
 }
 
 TEST_CASE("reads are simulated on the device that is given, whatever it is called") {
@@ -116,7 +145,7 @@ TEST_CASE("additional keys: sectors, reads, operations and items count them") {
   CHECK(loaded_sectors(point, visits, 32) == loaded_sectors(plain, visits, 32) + 4 * 4 * 2 * 2 * 1024);
   CHECK(cold_reads(point, h200()) == *cold_reads(plain, h200()) + 2 * 2 * 200 * 256.0);
   CHECK(point.operations() == *plain.operations() + 4.0 * 128 * 4 * 512 * 200);
-  const ItemLaunch launch = item_launch(point, visits, h200());
+  const ItemLaunch launch = item_launch(point, h200());
   REQUIRE(launch.head.size() == 4);
   for (const ItemTiles& item : launch.head) {
     CHECK(item.full == 4 + 1);
@@ -201,7 +230,7 @@ TEST_CASE("one head of 32,768 tokens is too short to reach 1.15 times its share 
   // and two items cost beside their 32 tiles, by costs that were fitted to other launches.
   const auto time_of = [](const char* window, const char* stride) {
     const GnaCase point = case_of({"heads=1", "input=32768", window, stride, "q_tile=128", "kv_tile=128"});
-    return predicted_time(point, visited_tiles(point.mask(), point.q_tile, point.kv_tile), h200())->ns;
+    return predicted_time(point, h200())->ns;
   };
   const double share =
       time_of("window=2048", "stride=256") / (4096.0 / 65536 * time_of("window=32768", "stride=1"));

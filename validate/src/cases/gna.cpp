@@ -218,7 +218,7 @@ std::vector<Prediction> GnaCase::predict(const Device& device, Fidelity fidelity
       fidelity == Fidelity::kTimed ? timed_reads(*this, device) : std::nullopt;
   if (timed) predictions.push_back({"dram_read_bytes", "timed wavefronts", *timed, false});
   if (cold || fidelity == Fidelity::kTimed) {
-    if (const std::optional<GnaTime> time = predicted_time(*this, visits, device))
+    if (const std::optional<GnaTime> time = predicted_time(*this, device))
       predictions.push_back({std::string(kLaunchTime),
                              cold ? "item costs, cold reads" : "item costs, timed reads", time->ns,
                              time->fitted});

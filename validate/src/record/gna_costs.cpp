@@ -15,7 +15,10 @@ namespace natten_sim::validate {
 namespace {
 
 using kernels::attention_forward::Dispatch;
+using kernels::attention_forward::Neighborhood;
+using kernels::attention_forward::Problem;
 using kernels::attention_forward::VisitedTile;
+using kernels::attention_forward::WalkedTile;
 
 const std::vector<Recording>& builtin_costs() {
   static const std::vector<Recording> recordings = [] {
@@ -81,50 +84,50 @@ double read_bytes(const GnaCase& point, const Device& device) {
 
 }  // namespace
 
-ItemLaunch item_launch(const GnaCase& point, const std::vector<VisitedTile>& visits, const Device& device) {
+ItemLaunch item_launch(const GnaCase& point, const Device& device) {
   ItemLaunch launch;
   launch.heads = point.heads;
   launch.workers = device.sms->value;
   launch.dram_bytes = read_bytes(point, device);
   if (point.dispatch == Dispatch::kStatic) launch.dispatch = natten_sim::Dispatch::kStatic;
-  const NeighborhoodMask mask = point.mask();
-  const PerAxis<std::size_t> order = kernels::attention_forward::tile_order(mask);
   const std::int64_t side = product(point.kv_tile, "kv_tile");
-  std::map<std::pair<std::int64_t, Extents>, ItemTiles> items;
-  for (const VisitedTile& visit : visits) {
-    const auto [item, fresh] = items.try_emplace(
-        std::pair(visit.group, kernels::attention_forward::in_order(visit.q_origin, order)));
-    if (fresh) {
-      item->second.full = point.add_kv / side;
-      item->second.partial = point.add_kv % side == 0 ? 0 : 1;
-      item->second.attending = attending_tiles(point, mask, visit);
+  const Problem problem = point.problem();
+  const auto& neighborhood = std::get<Neighborhood>(problem.mask);
+  const bool by_products = best_kernel(problem).mask_products > 0;
+  const VisitedTile* before = nullptr;
+  for (const WalkedTile& walked : walked_tiles(neighborhood)) {
+    const VisitedTile& visit = *walked.tile;
+    if (before == nullptr || before->group != visit.group || !(before->q_origin == visit.q_origin)) {
+      launch.head.push_back({.full = point.add_kv / side,
+                             .partial = point.add_kv % side == 0 ? 0 : 1,
+                             .attending = attending_tiles(point, neighborhood.mask, visit)});
     }
-    ++(visit.full ? item->second.full : item->second.partial);
+    before = &visit;
+    ItemTiles& item = launch.head.back();
+    ++(visit.full ? item.full : item.partial);
+    if (by_products && walked.needs_several()) ++item.second_masks;
   }
-  for (const auto& [place, item] : items) launch.head.push_back(item);
   return launch;
 }
 
 std::optional<ItemCosts> gna_costs(const Recording& recording, const Device& device, std::int64_t head_dim,
                                    Dtype dtype) {
-  constexpr std::size_t kFewest = 6;
+  constexpr std::size_t kFewest = 7;
   std::vector<TimedItems> timed;
   if (!device.sms) return std::nullopt;
   for (const RecordedRow& row : recording.rows) {
     const auto* const point = row.point.as<GnaCase>();
     if (point == nullptr || !row.timing || point->head_dim != head_dim || point->dtype != dtype) continue;
-    const std::vector<VisitedTile> visits = visited_tiles(point->mask(), point->q_tile, point->kv_tile);
-    timed.push_back({item_launch(*point, visits, device), row.timing->milliseconds.median * 1e6});
+    timed.push_back({item_launch(*point, device), row.timing->milliseconds.median * 1e6});
   }
   if (timed.size() < kFewest) return std::nullopt;
   return fit_item_costs(timed);
 }
 
-std::optional<GnaTime> predicted_time(const GnaCase& point, const std::vector<VisitedTile>& visits,
-                                      const Device& device) {
+std::optional<GnaTime> predicted_time(const GnaCase& point, const Device& device) {
   const std::optional<ItemCosts> costs = costs_on(device, point.head_dim, point.dtype);
   if (!costs || !device.sms) return std::nullopt;
-  return GnaTime{item_time_ns(item_launch(point, visits, device), *costs), fitted_to(point)};
+  return GnaTime{item_time_ns(item_launch(point, device), *costs), fitted_to(point)};
 }
 
 }  // namespace natten_sim::validate

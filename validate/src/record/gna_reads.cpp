@@ -22,6 +22,28 @@ std::int64_t operand_bytes(const GnaCase& point) {
   return product(point.input, "tokens") * point.head_dim * element_bytes(point.dtype);
 }
 
+/// Where a tile stands in a row-major grid of the layout's tiles, axes in `order`.
+std::int64_t place_of(const Extents& origin, const Extents& tile, const GnaCase& point,
+                      const PerAxis<std::size_t>& order) {
+  std::int64_t place = 0;
+  for (const std::size_t axis : order)
+    place = place * ceil_divide(point.input[axis], tile[axis]) + origin[axis] / tile[axis];
+  return place;
+}
+
+/// The KV tiles of each Q tile, as the kernel walks them: those that need no mask first.
+KvLists kernel_lists(const GnaCase& point, const forward::Neighborhood& neighborhood,
+                     const PerAxis<std::size_t>& order) {
+  KvLists walk;
+  for (const forward::WalkedTile& walked : forward::walked_tiles(neighborhood)) {
+    const auto q_tile = static_cast<std::size_t>(place_of(walked.tile->q_origin, point.q_tile, point, order));
+    if (walk.lists.size() <= q_tile) walk.lists.resize(q_tile + 1);
+    walk.lists[q_tile].push_back(
+        static_cast<std::int32_t>(place_of(walked.tile->kv_origin, point.kv_tile, point, order)));
+  }
+  return walk;
+}
+
 /// The question's axes stand as the kernel takes its tiles, the fastest last.
 std::optional<double> simulate(const GnaCase& point, const Device& device) {
   const auto dilated = [](std::int64_t dilation) { return dilation != 1; };
@@ -31,7 +53,8 @@ std::optional<double> simulate(const GnaCase& point, const Device& device) {
   if (causal != 0 && static_cast<std::size_t>(causal) != point.causal.rank()) return std::nullopt;
   kernels::AttentionProblem sequence;
   sequence.head_dim = point.head_dim;
-  const forward::KernelShape shape = forward::best_kernel(point.problem());
+  const forward::Problem problem = point.problem();
+  const forward::KernelShape shape = forward::best_kernel(problem);
   kernels::AttentionVariant variant{shape.q_tile, shape.kv_tile, shape.stages, 1};
   variant.engine = kernels::AttentionEngine::kWgmma;
   const std::optional<study::TimedRun> timed = timed_run(device, sequence, variant);
@@ -54,7 +77,8 @@ std::optional<double> simulate(const GnaCase& point, const Device& device) {
                                              .workers = device.sms->value};
   question.sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
   question.method = *timed;
-  question.order = KvOrder::kCyclic;
+  question.order =
+      study::OwnOrder{"kernel", kernel_lists(point, std::get<forward::Neighborhood>(problem.mask), order)};
   return static_cast<double>(*reuse_on(device, std::move(question)).dram_read_bytes);
 }
 

@@ -24,6 +24,11 @@ struct NamesOf<KvOrder> {
 struct KvPermutations {
   std::vector<std::vector<std::int32_t>> passes;
 };
-using KvWalk = std::variant<KvOrder, KvPermutations>;
+
+/// Of each Q tile of a head, in row-major order, the KV tiles that it visits, as it walks them in every pass.
+struct KvLists {
+  std::vector<std::vector<std::int32_t>> lists;
+};
+using KvWalk = std::variant<KvOrder, KvPermutations, KvLists>;
 
 }  // namespace natten_sim

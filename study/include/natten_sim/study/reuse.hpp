@@ -39,10 +39,10 @@ namespace natten_sim::study {
 
 /// The best of cyclic, sawtooth and descending, by a proof or by simulating all three.
 struct BestOrder {};
-/// Permutations of the KV tiles, with the name that answers show.
+/// Permutations of the KV tiles, or a list for each Q tile, with the name that answers show.
 struct OwnOrder {
   std::string name;
-  KvPermutations walk;
+  std::variant<KvPermutations, KvLists> walk;
 };
 using ReuseOrder = std::variant<KvOrder, BestOrder, OwnOrder>;
 inline constexpr const char* kBestOrderName = "best";

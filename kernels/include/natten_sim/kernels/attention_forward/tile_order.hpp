@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include <natten_sim/core/mask.hpp>
+#include <natten_sim/kernels/attention_forward/problem.hpp>
 
 namespace natten_sim::kernels::attention_forward {
 
@@ -19,5 +22,18 @@ template <typename T>
   for (const std::size_t axis : order) made.push_back(of[axis]);
   return made;
 }
+
+/// A pair of tiles as the kernel meets it. `products`: bit i where the pair needs a mask along an axis that
+/// mask product i has coordinates of; 0 where it needs none. Where masks are selections there is one.
+struct WalkedTile {
+  const VisitedTile* tile = nullptr;
+  std::uint16_t products = 0;
+
+  [[nodiscard]] bool needs_several() const { return (products & (products - 1)) != 0; }
+};
+
+/// Q tiles by dilation group and then in tile_order; of each its full tiles, then those that need one mask
+/// product, then those that need two, each in tile_order. Points into `neighborhood`.
+[[nodiscard]] std::vector<WalkedTile> walked_tiles(const Neighborhood& neighborhood);
 
 }  // namespace natten_sim::kernels::attention_forward

@@ -13,7 +13,8 @@ namespace natten_sim {
 /// every byte from DRAM and every launch cost besides:
 ///
 ///     time = launch + bytes * byte + max over workers of sum over its items of
-///            (item + full tiles * full + partial tiles * partial + attending * attending)
+///            (item + full tiles * full + partial tiles * partial + second masks * second_mask +
+///             attending * attending)
 ///
 /// A sum, because such kernels run at the power limit, where time is energy over power, and energies add up:
 /// that of a tile's instructions, that of products (which hardly take any where a factor is zero: hidden
@@ -27,6 +28,7 @@ struct ItemTiles {
   std::int64_t partial = 0;
   double attending =
       0;  ///< pairs of tokens that attend, in full and partial tiles, over those of a whole tile
+  std::int64_t second_masks = 0;  ///< partial tiles that take a second instruction to mask
 };
 
 /// A launch: the items of one head in launch order, the same for each head, head after head.
@@ -46,6 +48,7 @@ struct ItemCosts {
   double partial = 0;
   double attending = 0;
   double dram_byte = 0;
+  double second_mask = 0;
 };
 
 /// What the worker that ends last did.
@@ -54,6 +57,7 @@ struct WorkerLoad {
   std::int64_t full = 0;
   std::int64_t partial = 0;
   double attending = 0;
+  std::int64_t second_masks = 0;
 
   friend constexpr bool operator==(const WorkerLoad&, const WorkerLoad&) = default;
 };
@@ -72,7 +76,7 @@ struct TimedItems {
 
 /// Costs that minimise the sum of squared relative errors, by linear fits (linear_fit.hpp) on the loads of
 /// the last workers, which are found anew with each fit's costs until they stay; at most 50 times.
-/// @throws InvalidParameter on fewer than six launches.
+/// @throws InvalidParameter on fewer than seven launches.
 [[nodiscard]] ItemCosts fit_item_costs(std::span<const TimedItems> timed);
 
 }  // namespace natten_sim

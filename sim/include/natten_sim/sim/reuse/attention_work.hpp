@@ -41,7 +41,7 @@ class AttentionWork {
 
   /// @throws InvalidParameter on an invalid problem, workers outside 1..2^20, more than 2^26 blocks in all
   ///         or 2^30 bytes in a tile,
-  ///         or a list that is not a permutation of the KV tiles.
+  ///         or a list that is not a permutation of the KV tiles, or of those that its Q tile visits.
   AttentionWork(const SplitQProblem& problem, const AttentionSchedule& schedule);
 
   [[nodiscard]] std::int64_t items() const noexcept { return items_; }
@@ -65,7 +65,9 @@ class AttentionWork {
   [[nodiscard]] std::int64_t kv_tile(const Item& item, std::int64_t pass, std::int64_t step) const;
   [[nodiscard]] std::int64_t visited_tile(std::int64_t q_tile, std::int64_t index) const;
   void lay_out_blocks(const SplitQProblem& problem);
+  [[nodiscard]] std::vector<std::int32_t> visited_tiles(std::int64_t q_tile) const;
   void take_permutations(const KvPermutations& permutations);
+  void take_lists(const KvLists& lists);
 
   struct Tile {
     std::int64_t rows = 0;
@@ -78,7 +80,8 @@ class AttentionWork {
   PerAxis<std::vector<TileRange>> ranges_;  // of each axis, by Q tile index
   std::vector<Tile> q_tile_;                // of one head
   std::vector<Tile> kv_tile_;
-  std::vector<std::vector<std::vector<std::int32_t>>> walks_;  // (pass, Q tile): KV tiles, for permutations
+  std::vector<std::vector<std::vector<std::int32_t>>>
+      walks_;  // (pass, Q tile): KV tiles, of walks without a name
   std::int64_t heads_ = 1, group_ = 1, batch_ = 1, heads_kv_ = 1;
   std::int64_t q_tiles_ = 0, kv_tiles_ = 0, items_ = 0, blocks_ = 0, accesses_ = 0, sector_bytes_ = 32;
 };

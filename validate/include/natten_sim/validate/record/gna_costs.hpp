@@ -18,20 +18,16 @@ struct GnaTime {
   bool fitted = false;  ///< the costs were fitted to this very point
 };
 
-/// A launch as the model of item times sees it, items in the kernel's order. `visits` as of visited_tiles.
-/// Its DRAM bytes are those of cold_reads or else of timed_reads or else of every operand once.
-[[nodiscard]] ItemLaunch item_launch(const GnaCase& point,
-                                     const std::vector<kernels::attention_forward::VisitedTile>& visits,
-                                     const Device& device);
+/// A launch as the model of item times sees it, items in the kernel's order. Its DRAM bytes are those of
+/// cold_reads or else of timed_reads or else of every operand once.
+[[nodiscard]] ItemLaunch item_launch(const GnaCase& point, const Device& device);
 
 /// Of points with this head dimension and dtype, on `device`, which made the recording. Empty with fewer than
-/// six.
+/// seven.
 [[nodiscard]] std::optional<ItemCosts> gna_costs(const Recording& recording, const Device& device,
                                                  std::int64_t head_dim, Dtype dtype);
 
 /// Empty where no recording tells the device's costs of that kernel.
-[[nodiscard]] std::optional<GnaTime> predicted_time(
-    const GnaCase& point, const std::vector<kernels::attention_forward::VisitedTile>& visits,
-    const Device& device);
+[[nodiscard]] std::optional<GnaTime> predicted_time(const GnaCase& point, const Device& device);
 
 }  // namespace natten_sim::validate
