@@ -3,12 +3,28 @@
 
 namespace natten_sim::report {
 
+namespace {
+
+/// Numbers as 8x8x16, flags as 0x0x1, texts as a;b.
+std::string list_text(const Json& list) {
+  std::string text;
+  for (const Json& element : list) {
+    if (element.is_string()) {
+      text += (text.empty() ? "" : ";") + element.get<std::string>();
+    } else {
+      text += (text.empty() ? "" : "x") +
+              (element.is_boolean() ? std::string(element.get<bool>() ? "1" : "0") : element.dump());
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string csv_cell(const Json& value) {
   std::string text;
-  if (value.is_array()) {
-    for (const Json& element : value) text += (text.empty() ? "" : "x") + element.dump();
-  } else if (value.is_string()) {
-    text = value.get<std::string>();
+  if (value.is_array() || value.is_string()) {
+    text = value.is_array() ? list_text(value) : value.get<std::string>();
     // A spreadsheet would run it: names come from files.
     if (text.find_first_of("=+@\t\r") == 0) text = "'" + text;
   } else if (!value.is_null()) {

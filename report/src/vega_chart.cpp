@@ -117,6 +117,7 @@ std::string vega_lite(const Chart& chart) {
 
 draw::Picture picture_of(const draw::BarChart& chart) { return with_specification(chart); }
 draw::Picture picture_of(const draw::CurvePlot& plot) { return with_specification(plot); }
+draw::Picture picture_of(const draw::DotPlot& plot) { return with_specification(plot); }
 draw::Picture picture_of(const draw::HeatMap& map) { return with_specification(map); }
 draw::Picture picture_of(const draw::Histogram& histogram) { return with_specification(histogram); }
 

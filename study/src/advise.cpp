@@ -174,11 +174,17 @@ class Adviser {
     SearchConstraints unmasked = constraints;
     unmasked.natten_fast_path = true;
     add(space(), unmasked, candidates);
-    if (!local) return candidates;
-    show((1 + kLastSearches) / 2);
-    SearchSpace of_stride_one = space();
-    for (IntRange& stride : of_stride_one.stride) stride = {1, 1};
-    add(of_stride_one, constraints, candidates);
+    if (local) {
+      show((1 + kLastSearches) / 2);
+      SearchSpace of_stride_one = space();
+      for (IntRange& stride : of_stride_one.stride) stride = {1, 1};
+      add(of_stride_one, constraints, candidates);
+    }
+    // What covers the layout is dense attention, which NATTEN runs by another kernel.
+    std::erase_if(candidates, [](const TimedCandidate& each) {
+      return std::all_of(each.mask.begin(), each.mask.end(),
+                         [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
+    });
     return candidates;
   }
 

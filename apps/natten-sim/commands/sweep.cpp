@@ -117,6 +117,8 @@ int run_sweep(const SweepFlags& flags) {
       throw InvalidParameter("over", "'" + text + "'",
                              "NAME=VALUES; the subcommand and its options come before --over");
   }
+  if (std::find(flags.subcommand.begin(), flags.subcommand.end(), "--json") != flags.subcommand.end())
+    throw InvalidParameter("--json", "given to a sweep", "--jsonl, for the whole answers as JSON Lines");
   const Invocation invocation = parse_invocation(flags.subcommand, commands());
   if (flags.over.empty())
     throw InvalidParameter("over", "not given", "NAME=LO:HI, NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..");
@@ -136,13 +138,20 @@ int run_sweep(const SweepFlags& flags) {
   answer_points(grid, invocation, points, flags.jobs.value_or(cores), journal, progress);
 
   const std::vector<Json> rows = sweep_rows(grid, journal.answers());
-  if (flags.svg) {
-    std::string title = "natten-sim";
-    for (const std::string& word : flags.subcommand) title += " " + word;
-    write_picture(*flags.svg, sweep_picture(title, grid, rows, flags.picture));
+  const std::string table = flags.jsonl ? json_lines(journal) : sweep_csv(rows);
+  std::string sentence;
+  try {
+    if (flags.svg) {
+      std::string title = "natten-sim";
+      for (const std::string& word : flags.subcommand) title += " " + word;
+      write_picture(*flags.svg, sweep_picture(title, grid, rows, flags.picture));
+    }
+    if (!rows.empty()) sentence = sweep_sentence(grid, rows, flags.picture.y);
+  } catch (const Error&) {
+    write_output({.output = flags.output}, table);  // what took the time is not lost for a column's name
+    throw;
   }
-  const std::string sentence = rows.empty() ? "" : sweep_sentence(grid, rows, flags.picture.y);
-  write_output({.output = flags.output}, flags.jsonl ? json_lines(journal) : sweep_csv(rows));
+  write_output({.output = flags.output}, table);
   const std::int64_t refused = refused_points(journal);
   if (!flags.quiet && !sentence.empty()) print_remark(sentence);
   return refused == static_cast<std::int64_t>(rows.size()) ? kExitBadInput : kExitDone;

@@ -32,6 +32,20 @@ void put_fields(const Json& answer, const std::string& part, Json& row) {
   }
 }
 
+/// Lists of a result, best first: of each the first element has columns.
+constexpr const char* kRanked[] = {"devices", "choices", "candidates"};
+
+void put_best(const Json& object, Json& row) {
+  for (const char* list : kRanked) {
+    if (!object.is_object() || !object.contains(list) || !object.at(list).is_array() ||
+        object.at(list).empty())
+      continue;
+    const Json& best = object.at(list)[0];
+    put_fields({{"result", best}}, "result", row);
+    put_best(best, row);
+  }
+}
+
 std::string column_of(const std::string& option) {
   std::string column = option;
   std::replace(column.begin(), column.end(), '-', '_');
@@ -63,6 +77,11 @@ std::vector<std::string> columns_of(const std::vector<Json>& rows) {
   return columns;
 }
 
+bool has_numbers(const std::vector<Json>& rows, const std::string& column) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const Json& row) { return number_in(row, column).has_value(); });
+}
+
 /// The column that an option of the picture names.
 std::string checked_column(const std::string& parameter, const std::optional<std::string>& given,
                            const std::string& otherwise, const std::vector<Json>& rows, bool numbers) {
@@ -70,9 +89,7 @@ std::string checked_column(const std::string& parameter, const std::optional<std
   const std::vector<std::string> columns = columns_of(rows);
   if (std::find(columns.begin(), columns.end(), column) == columns.end())
     throw UnknownName(parameter, column, closest_name(column, columns), joined(columns));
-  const bool some = std::any_of(rows.begin(), rows.end(),
-                                [&](const Json& row) { return number_in(row, column).has_value(); });
-  if (numbers && !some) throw InvalidParameter(parameter, column, "a column of numbers");
+  if (numbers && !has_numbers(rows, column)) throw InvalidParameter(parameter, column, "a column of numbers");
   return column;
 }
 
@@ -97,6 +114,7 @@ std::vector<Json> sweep_rows(const SweepGrid& grid, const std::map<std::int64_t,
     row["error"] = answer.contains("error") ? answer.at("error").at("message") : Json();
     put_fields(answer, "input", row);  // a number in place of its text
     put_fields(answer, "result", row);
+    if (answer.contains("result")) put_best(answer.at("result"), row);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -141,16 +159,44 @@ std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
                      place(*most), answered);
 }
 
+namespace {
+
+/// A row for each value of `x`, such as a shape or a name.
+draw::Picture picture_by_name(const draw::Heading& heading, const std::vector<Json>& rows,
+                              const std::string& x, const std::string& y, const std::string& by) {
+  draw::DotPlot plot{.heading = heading};
+  const std::vector<std::string> groups = by.empty() ? std::vector<std::string>{y} : values_in(rows, by);
+  for (const std::string& group : groups) plot.series.push_back(by.empty() ? y : by + " " + group);
+  std::vector<double> values;
+  for (const std::string& name : values_in(rows, x)) {
+    draw::DotRow dots{.label = name, .values = std::vector<std::optional<double>>(groups.size())};
+    for (const Json& row : rows) {
+      if (report::csv_cell(row.contains(x) ? row.at(x) : Json()) != name) continue;
+      const std::string of = by.empty() ? y : report::csv_cell(row.contains(by) ? row.at(by) : Json());
+      const auto group =
+          static_cast<std::size_t>(std::find(groups.begin(), groups.end(), of) - groups.begin());
+      dots.values[group] = number_in(row, y);
+      if (dots.values[group]) values.push_back(*dots.values[group]);
+    }
+    plot.rows.push_back(std::move(dots));
+  }
+  plot.value = {.label = y, .scale = draw::scale_for(values)};
+  return report::picture_of(plot);
+}
+
+}  // namespace
+
 draw::Picture sweep_picture(const std::string& title, const SweepGrid& grid, const std::vector<Json>& rows,
                       const SweepPicture& picture) {
   if (!picture.y)
     throw InvalidParameter("y", "not given", "a column of numbers: " + joined(columns_of(rows)));
   const std::vector<SweptOption>& options = grid.options();
-  const std::string x = checked_column("x", picture.x, options.front().name, rows, true);
+  const std::string x = checked_column("x", picture.x, options.front().name, rows, false);
   const std::string y = checked_column("y", picture.y, "", rows, true);
   std::string by;
   if (picture.by || options.size() > 1)
     by = checked_column("by", picture.by, options.size() > 1 ? options[1].name : "", rows, false);
+  if (!has_numbers(rows, x)) return picture_by_name({y + " by " + x, title}, rows, x, y, by);
   draw::CurvePlot plot{.heading = {y + " over " + x, title}};
   std::vector<double> xs, ys;
   for (const std::string& value : by.empty() ? std::vector<std::string>{""} : values_in(rows, by)) {

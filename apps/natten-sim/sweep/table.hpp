@@ -15,7 +15,8 @@ namespace natten_sim::cli {
 
 /// A row for each point: its values, `error`, then the fields of `input` and `result` in their order, as
 /// `outer_inner` where objects are nested. A field of `result` with the name of one of `input` becomes
-/// `result_NAME`. Lists of objects have no column.
+/// `result_NAME`. Of lists that are ranked (devices, choices, candidates) the first element has columns as if
+/// it were the result; other lists of objects have none.
 [[nodiscard]] std::vector<Json> sweep_rows(const SweepGrid& grid,
                                            const std::map<std::int64_t, Json>& answers);
 
@@ -23,7 +24,7 @@ namespace natten_sim::cli {
 [[nodiscard]] std::string sweep_csv(const std::vector<Json>& rows);
 
 struct SweepPicture {
-  std::optional<std::string> x;   ///< a column; none: the first option that was swept
+  std::optional<std::string> x;   ///< a column, of numbers or of names; none: the first option that was swept
   std::optional<std::string> y;   ///< a column of numbers
   std::optional<std::string> by;  ///< a line for each value of this column; none: the second option
 };

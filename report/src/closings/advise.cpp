@@ -42,6 +42,13 @@ Closing closing_of(const study::AdviseAnswer& answer) {
   const NeighborhoodMask& mask = choice.count.forward.problem.mask;
   closing.limit = fmt::format("on {} most of {} goes into {}", best->device, duration_text(time.total_ms),
                               time.limited_by);
+  closing.certainty = certainty_of(time.evidence);
+  if (time.speedup && *time.speedup <= 1) {
+    closing.change = "keep dense attention, or wish for more sparsity";
+    closing.gain_text = fmt::format("{} dense, {} with the fastest such window",
+                                    duration_text(*time.dense_ms), duration_text(time.total_ms));
+    return closing;
+  }
   closing.change =
       fmt::format("first take window {}, stride {}", to_string(window_of(mask)), to_string(stride_of(mask)));
   closing.options["window"] = to_json(window_of(mask));
@@ -52,7 +59,6 @@ Closing closing_of(const study::AdviseAnswer& answer) {
     if (choice.end_to_end_speedup)
       closing.gain_text += fmt::format(", {:.2f}x end to end", *choice.end_to_end_speedup);
   }
-  closing.certainty = certainty_of(time.evidence);
   return closing;
 }
 

@@ -31,28 +31,38 @@ std::string limit_of(const study::CountAnswer& answer, const study::CountConclus
   return text;
 }
 
-void say_change(const study::CountConclusion& end, Closing& closing) {
+std::string tiles_text(const TilePair& tiles) {
+  return fmt::format("Q tile {} with KV tile {}", to_string(tiles.q_tile), to_string(tiles.kv_tile));
+}
+
+void add_tiles(const TilePair& tiles, Closing& closing) {
+  closing.options["q_tile"] = to_json(tiles.q_tile);
+  closing.options["kv_tile"] = to_json(tiles.kv_tile);
+}
+
+void say_change(const study::CountAnswer& answer, const study::CountConclusion& end, Closing& closing) {
   const study::CountChange& change = *end.change;
+  const bool other_tiles = change.tiles != answer.forward.problem.tiles;
   closing.gain = change.gain;
   closing.gain_text = end.of == study::CountGain::kTime
                           ? fmt::format("{:.2f}x faster, {}", change.gain, duration_text(change.after))
                           : fmt::format("{:.2f}x fewer multiplied pairs", change.gain);
   switch (change.lever) {
     case study::CountLever::kTiles:
-      closing.change = fmt::format("first take Q tile {} with KV tile {}", to_string(change.tiles.q_tile),
-                                   to_string(change.tiles.kv_tile));
-      closing.options["q_tile"] = to_json(change.tiles.q_tile);
-      closing.options["kv_tile"] = to_json(change.tiles.kv_tile);
+      closing.change = "first take " + tiles_text(change.tiles);
+      add_tiles(change.tiles, closing);
       return;
     case study::CountLever::kStride:
-      closing.change = fmt::format("no tile shape does better, so first take stride {}, which shares windows",
-                                   to_string(change.stride));
+      closing.change =
+          fmt::format("no tile shape alone does better, so first take stride {}{}, which shares windows",
+                      to_string(change.stride), other_tiles ? ", " + tiles_text(change.tiles) : "");
+      if (other_tiles) add_tiles(change.tiles, closing);
       closing.options["stride"] = to_json(change.stride);
       return;
     case study::CountLever::kWindow:
-      closing.change =
-          fmt::format("no tile shape or stride does better, so first take a smaller window, say {}",
-                      to_string(change.window));
+      closing.change = fmt::format(
+          "no tile shape or stride of whole Q tiles does better, so first take a smaller window, say {}",
+          to_string(change.window));
       closing.options["window"] = to_json(change.window);
       closing.options["stride"] = to_json(change.stride);
   }
@@ -67,7 +77,7 @@ Closing closing_of(const study::CountAnswer& answer, const study::CountConclusio
     closing.limit = "NATTEN refuses this call";
     closing.change = "first mend what its rule says above";
   } else if (end.change) {
-    say_change(end, closing);
+    say_change(answer, end, closing);
   }
   if (const study::PassTime* time = predicted(answer)) {
     closing.certainty = "counts are exact, " + certainty_of(time->evidence);

@@ -63,6 +63,12 @@ Closing closing_of(std::span<const study::SearchAnswer> answers) {
   closing.options["stride"] = to_json(stride_of(problem.mask));
   closing.gain = best.speedup;
   closing.gain_text = fmt::format("{:.2f}x over dense attention", best.speedup);
+  if (best.time && best.time->speedup && best.speedup <= 1) {
+    closing.change = "keep dense attention, or search for more sparsity";
+    closing.options = Json::object();
+    closing.gain = std::nullopt;
+    closing.gain_text = fmt::format("the best candidate is {:.2f}x as fast", best.speedup);
+  }
   const std::optional<study::PassTime>& time = best.time ? best.time : best.backward_time;
   if (!time) {
     closing.certainty = "counts are exact, and a time could rank the candidates otherwise";

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/study/conclusion/count.hpp>
 
 namespace natten_sim::study {
@@ -36,32 +37,16 @@ class CountLevers {
   }
 
   void ask_tiles() {
-    const Backend& backend = effective_backend(question_.setting, context_.catalog);
-    const std::size_t rank = question_.setting.input.rank();
-    for (const TilePair& pair :
-         natten_sim::tile_pairs(backend, rank, *question_.setting.head_dim, Walk::kForward)) {
-      if (pair == tiles_) continue;
-      if (end_.of == CountGain::kPairs && volume(pair.q_tile) != volume(tiles_.q_tile)) continue;
-      CountQuestion varied = question_;
-      varied.q_tile = pair.q_tile;
-      varied.kv_tile = pair.kv_tile;
+    for (const TilePair& pair : other_pairs()) {
       ++end_.tile_pairs_asked;
-      ask(CountLever::kTiles, varied);
+      ask(CountLever::kTiles, with_tiles(pair));
     }
   }
 
-  /// On each axis the stride that there is, or a whole Q tile.
+  /// With every tile pair.
   void ask_strides() {
-    const std::size_t rank = question_.stride.rank();
-    for (unsigned choice = 1; choice < (1U << rank); ++choice) {
-      CountQuestion varied = question_;
-      for (std::size_t axis = 0; axis < rank; ++axis) {
-        if ((choice >> axis & 1U) != 0)
-          varied.stride[axis] =
-              std::clamp(tiles_.q_tile[axis], question_.stride[axis], question_.window[axis]);
-      }
-      if (varied.stride != question_.stride) ask(CountLever::kStride, varied);
-    }
+    ask_strides_of(question_, tiles_);
+    for (const TilePair& pair : other_pairs()) ask_strides_of(with_tiles(pair), pair);
   }
 
   void ask_window() {
@@ -74,6 +59,48 @@ class CountLevers {
   }
 
  private:
+  /// Pairs that hold another number of tokens are compared by time alone.
+  [[nodiscard]] std::vector<TilePair> other_pairs() const {
+    const Backend& backend = effective_backend(question_.setting, context_.catalog);
+    std::vector<TilePair> pairs = natten_sim::tile_pairs(backend, question_.setting.input.rank(),
+                                                         *question_.setting.head_dim, Walk::kForward);
+    std::erase_if(pairs, [&](const TilePair& pair) {
+      return pair == tiles_ || (end_.of == CountGain::kPairs && volume(pair.q_tile) != volume(tiles_.q_tile));
+    });
+    return pairs;
+  }
+
+  [[nodiscard]] CountQuestion with_tiles(const TilePair& pair) const {
+    CountQuestion varied = question_;
+    varied.q_tile = pair.q_tile;
+    varied.kv_tile = pair.kv_tile;
+    return varied;
+  }
+
+  /// Strides of an axis to try: what there is, one and two Q tiles (windows of an odd number of KV tiles are
+  /// cut at tiles by the one, others by the other), and the next of whole Q tiles.
+  [[nodiscard]] static std::vector<std::int64_t> strides_of_axis(std::int64_t stride, std::int64_t tile,
+                                                                 std::int64_t window) {
+    std::vector<std::int64_t> strides = {stride, tile, 2 * tile, ceil_divide(stride, tile) * tile};
+    for (std::int64_t& each : strides) each = std::min(each, window);
+    std::sort(strides.begin(), strides.end());
+    strides.erase(std::unique(strides.begin(), strides.end()), strides.end());
+    return strides;
+  }
+
+  void ask_strides_of(const CountQuestion& question, const TilePair& tiles, std::size_t axis = 0) {
+    if (axis == question.stride.rank()) {
+      if (question.stride != question_.stride) ask(CountLever::kStride, question);
+      return;
+    }
+    CountQuestion varied = question;
+    for (const std::int64_t stride :
+         strides_of_axis(question_.stride[axis], tiles.q_tile[axis], question.window[axis])) {
+      varied.stride[axis] = stride;
+      ask_strides_of(varied, tiles, axis + 1);
+    }
+  }
+
   void ask(CountLever lever, const CountQuestion& varied) {
     const CountAnswer other = count_with_memo(varied, context_, memo_);
     if (other.kernel.refusal) return;

@@ -65,10 +65,47 @@ TEST_CASE("where no tile pair is faster, a stride is named, and counting with it
   REQUIRE(end.change.has_value());
   CHECK(end.change->lever == CountLever::kStride);
   question.stride = end.change->stride;
+  question.q_tile = end.change->tiles.q_tile, question.kv_tile = end.change->tiles.kv_tile;
   const double after = forward_ms(study::count(question, shipped()));
   CHECK(after == end.change->after);
   CHECK(end.change->gain == forward_ms(answer) / after);
   CHECK(end.change->gain > 1.02);
+}
+
+TEST_CASE("strides are asked with every tile pair, so that no advice leads to where a faster one is denied") {
+  // Found by asking all strides of 1, one and two Q tiles by hand.
+  const auto fastest = [](study::CountQuestion question) {
+    const study::CountAnswer base = study::count(question, shipped());
+    double least = forward_ms(base);
+    const Extents asked = question.stride;
+    for (const TilePair& pair :
+         tile_pairs(shipped().catalog.backend(*base.chosen_backend), asked.rank(), 128, Walk::kForward)) {
+      question.q_tile = pair.q_tile, question.kv_tile = pair.kv_tile;
+      for (int choice = 0; choice < (asked.rank() == 3 ? 27 : 9); ++choice) {
+        question.stride = asked;
+        for (std::size_t axis = 0, rest = static_cast<std::size_t>(choice); axis < asked.rank();
+             ++axis, rest /= 3)
+          if (rest % 3 != 0) question.stride[axis] = static_cast<std::int64_t>(rest % 3) * pair.q_tile[axis];
+        least = std::min(least, forward_ms(study::count(question, shipped())));
+      }
+    }
+    return least;
+  };
+  study::CountQuestion image;
+  image.setting.preset = "flux1-dev-4k";
+  image.setting.device = "h200";
+  image.window = {80, 80};
+  for (study::CountQuestion question : {video("h200"), image}) {
+    const std::size_t rank = question.window.rank();
+    for (const Extents& stride :
+         {rank == 3 ? Extents{1, 1, 1} : Extents{1, 1}, rank == 3 ? Extents{4, 1, 8} : Extents{16, 1}}) {
+      question.stride = stride;
+      const study::CountConclusion end = study::conclude(study::count(question, shipped()), shipped());
+      REQUIRE(end.change.has_value());
+      CHECK(end.change->lever == CountLever::kStride);
+      CHECK(end.change->after <= fastest(question));
+    }
+  }
 }
 
 TEST_CASE("without a device only Q tiles of one size are compared, by the pairs that they multiply") {

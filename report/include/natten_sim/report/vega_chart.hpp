@@ -32,6 +32,7 @@ using Chart = std::variant<draw::BarChart, draw::CurvePlot, draw::DotPlot, draw:
 /// `usermeta.dark`. @throws as draw::render
 [[nodiscard]] draw::Picture picture_of(const draw::BarChart& chart);
 [[nodiscard]] draw::Picture picture_of(const draw::CurvePlot& plot);
+[[nodiscard]] draw::Picture picture_of(const draw::DotPlot& plot);
 [[nodiscard]] draw::Picture picture_of(const draw::HeatMap& map);
 [[nodiscard]] draw::Picture picture_of(const draw::Histogram& histogram);
 /// As draw::beside. @throws std::invalid_argument without a chart or with fewer than one column.

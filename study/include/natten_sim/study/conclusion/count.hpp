@@ -13,7 +13,7 @@ namespace natten_sim::study {
 ///     if (end.change) end.change->gain;  // 1.2: a fifth faster with end.change->tiles
 
 /// kTiles: another tile pair of the backend, the same attention. kStride: another stride, so that queries
-/// share windows; kWindow: half the window on every axis. Those two change the model.
+/// share windows, maybe with other tiles; kWindow: half the window on every axis. Those two change the model.
 enum class CountLever { kTiles, kStride, kWindow };
 
 struct CountChange {
@@ -39,10 +39,10 @@ struct CountConclusion {
 /// Smaller gains are not worth a change.
 inline constexpr double kWorthwhile = 1.02;
 
-/// Asks count() for the tile pairs of the backend; if none gains, for strides of one Q tile, then for a
-/// window of half the size. Without a predicted time only Q tiles with as many tokens are compared: a smaller
-/// one multiplies less and takes longer a pair. Nothing is asked where NATTEN refuses the call or tiles do
-/// not factorise over axes. O(20) counts.
+/// Asks count() for the tile pairs of the backend; if none gains, for strides of whole Q tiles with each of
+/// them, then for a window of half the size. Without a predicted time only Q tiles with as many tokens are
+/// compared: a smaller one multiplies less and takes longer a pair. Nothing is asked where NATTEN refuses the
+/// call or tiles do not factorise over axes. O(100) counts.
 [[nodiscard]] CountConclusion conclude(const CountAnswer& answer, const Context& context);
 
 }  // namespace natten_sim::study
