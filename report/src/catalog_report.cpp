@@ -76,7 +76,7 @@ std::string catalog_names_text(const Catalog& catalog) {
     }
     text += wrapped_text(line);
   }
-  return text + "\n`natten-sim list NAME` says what is known of each, and from where.\n";
+  return text + "\n`natten-sim list NAME` says what is known of a table or of one in it, and from where.\n";
 }
 
 }  // namespace natten_sim::report

@@ -32,6 +32,8 @@ std::string deviation_cell(const PublishedRow& row) {
 /// The same keys for every row: a line of a tidy table. What is unknown is null.
 Json published_row(const PublishedRow& row) {
   const auto& measured = row.measured;
+  const bool numbers = row.published_value && row.ours_value;
+  const bool bounded = numbers && row.verdict != Verdict::kNoTolerance;
   return {{"work", row.work},
           {"figure", row.figure},
           {"item", row.item},
@@ -45,8 +47,11 @@ Json published_row(const PublishedRow& row) {
           {"measured_on", measured ? measured->device : ""},
           {"recording", measured ? measured->recording : ""},
           {"deviation_relative", nullable(deviation_relative(row))},
-          {"deviation", row.deviation},
-          {"tolerance", row.tolerance},
+          {"deviation", numbers ? Json(*row.ours_value - *row.published_value) : Json()},
+          {"tolerance", bounded ? Json(row.tolerance) : Json()},
+          {"tolerance_of", !bounded       ? Json()
+                           : row.relative ? Json("deviation_relative")
+                                          : Json("deviation")},
           {"verdict", published_verdict(row)},
           {"fitted", nullable(row.fitted)},
           {"published_text", row.published},
@@ -77,7 +82,10 @@ std::size_t count_judged(const std::vector<PublishedRow>& rows) {
 
 std::string published_summary(const std::vector<PublishedRow>& rows) {
   const std::size_t constant = count_by_construction(rows), judged = count_judged(rows);
+  const auto known = std::count_if(
+      rows.begin(), rows.end(), [](const PublishedRow& row) { return row.verdict == Verdict::kKnownMiss; });
   std::string text = fmt::format("{}, {} out of tolerance", counted(judged, "figure"), count_outside(rows));
+  if (known > 0) text += ", " + counted(known, "known deviation");
   if (constant > 0)
     text += fmt::format("; {} more agree by construction: ours is a constant there", constant);
   if (judged + constant < rows.size())

@@ -52,7 +52,8 @@ TEST_CASE("reproduce --csv is the same table: a header and a line a number") {
   REQUIRE(done.exit_code == 0);
   CHECK(done.out.starts_with(
       "work,figure,item,series,axis,axis_value,unit,published,ours,measured,measured_on,recording,"
-      "deviation_relative,deviation,tolerance,verdict,fitted,published_text,ours_text,source,note\n"));
+      "deviation_relative,deviation,tolerance,tolerance_of,verdict,fitted,published_text,ours_text,source,"
+      "note\n"));
   CHECK(done.out.find("\ngna,figure 4.5,\"visited of 128 tiles, stride 8\",,stride,8") != std::string::npos);
   CHECK(static_cast<std::size_t>(std::count(done.out.begin(), done.out.end(), '\n')) ==
         1 + result_of("reproduce gna")["rows"].size());

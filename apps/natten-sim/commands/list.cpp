@@ -1,4 +1,6 @@
+#include <algorithm>
 
+#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/catalog_report.hpp>
@@ -42,6 +44,49 @@ void refuse_elsewhere(const std::string& what) {
   }
 }
 
+struct FoundEntry {
+  const report::CatalogTable* table = nullptr;
+  Catalog catalog;  ///< with this entry alone in the table
+};
+
+/// The tables that have an entry of this name. @throws UnknownName where none has, with all names.
+std::vector<FoundEntry> entries_named(const std::string& name, const Catalog& catalog) {
+  std::vector<FoundEntry> found;
+  std::vector<std::string> names;
+  for (const report::CatalogTable* table : report::catalog_tables()) {
+    names.push_back(table->name);
+    if (table->keep == nullptr) continue;
+    for (const Json& entry : table->entries(catalog)) names.push_back(entry.at("name").get<std::string>());
+    FoundEntry one{table, catalog};
+    try {
+      table->keep(one.catalog, name);
+      found.push_back(std::move(one));
+    } catch (const UnknownName&) {
+      continue;
+    }
+  }
+  if (found.empty())
+    throw UnknownName("list", name, closest_name(name, names),
+                      report::catalog_table_names() + ", or a name in one");
+  return found;
+}
+
+/// Whole tables, or one entry of each.
+void list_tables(const ListFlags& flags, const std::vector<FoundEntry>& found) {
+  if (flags.output.csv) {
+    write_output(flags.output, report::catalog_csv(found.front().catalog, *found.front().table));
+    return;
+  }
+  Json result = Json::object();
+  std::string text;
+  for (const FoundEntry& entry : found) {
+    result.update(report::catalog_json(entry.catalog, *entry.table));
+    text += (text.empty() || text.ends_with("\n\n") ? "" : "\n") + entry.table->text(entry.catalog);
+  }
+  write_output(flags.output,
+               flags.output.json ? report::envelope("list", {{"what", *flags.what}}, result) : text);
+}
+
 int run_list(const ListFlags& flags) {
   if (flags.what) refuse_elsewhere(*flags.what);
   const Catalog catalog = make_context(flags.files).catalog;
@@ -49,15 +94,12 @@ int run_list(const ListFlags& flags) {
     list_all(flags, catalog);
     return kExitDone;
   }
-  const report::CatalogTable& table = report::catalog_table(*flags.what);
-  if (flags.output.json) {
-    write_output(flags.output,
-                 report::envelope("list", {{"what", *flags.what}}, report::catalog_json(catalog, table)));
-  } else if (flags.output.csv) {
-    write_output(flags.output, report::catalog_csv(catalog, table));
-  } else {
-    write_output(flags.output, table.text(catalog));
-  }
+  const auto& tables = report::catalog_tables();
+  const auto whole = std::find_if(tables.begin(), tables.end(), [&](const report::CatalogTable* table) {
+    return table->name == *flags.what;
+  });
+  list_tables(flags, whole != tables.end() ? std::vector<FoundEntry>{{*whole, catalog}}
+                                           : entries_named(*flags.what, catalog));
   return kExitDone;
 }
 
@@ -70,10 +112,12 @@ Command list_command() {
                   .group = kHelpCommands,
                   .summary = "List the " + report::catalog_table_names() +
                              " that options take by name, with their sources",
-                  .examples = {"natten-sim list", "natten-sim list presets", "natten-sim list devices --json"},
+                  .examples = {"natten-sim list", "natten-sim list presets", "natten-sim list hunyuan-video",
+                               "natten-sim list devices --json"},
                   .exit_codes = "0 done, 1 internal error, 2 bad input."};
   Options<ListFlags> options;
-  options.positional("what", &ListFlags::what, {.help = report::catalog_table_names() + " [the names of all]"});
+  options.positional("what", &ListFlags::what,
+                     {.help = report::catalog_table_names() + ", or a name in one [the names of all]"});
   options.include(catalog_rows(), &ListFlags::files);
   options.include(output_rows(), &ListFlags::output);
   bind(command, options.essentials({"json", "csv"}), run_list);

@@ -87,6 +87,11 @@ std::string backends_text(const Catalog& catalog) {
   return text;
 }
 
+void keep_backend(Catalog& catalog, const std::string& name) {
+  const std::string found = catalog.backend(name).name;
+  std::erase_if(catalog.backends, [&](const Backend& each) { return each.name != found; });
+}
+
 }  // namespace
 
 CatalogTable backends_table();
@@ -95,7 +100,8 @@ CatalogTable backends_table() {
           .position = 20,
           .entries = backend_entries,
           .rows = backend_rows,
-          .text = backends_text};
+          .text = backends_text,
+          .keep = keep_backend};
 }
 
 }  // namespace natten_sim::report::tables

@@ -76,6 +76,11 @@ std::string devices_text(const Catalog& catalog) {
   return text;
 }
 
+void keep_device(Catalog& catalog, const std::string& name) {
+  const std::string found = catalog.device(name).name;
+  std::erase_if(catalog.devices, [&](const Device& each) { return each.name != found; });
+}
+
 }  // namespace
 
 CatalogTable devices_table();
@@ -84,7 +89,8 @@ CatalogTable devices_table() {
           .position = 30,
           .entries = device_entries,
           .rows = device_rows,
-          .text = devices_text};
+          .text = devices_text,
+          .keep = keep_device};
 }
 
 }  // namespace natten_sim::report::tables

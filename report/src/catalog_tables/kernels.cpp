@@ -101,6 +101,12 @@ std::string kernels_text(const Catalog& catalog) {
   return text + times_text(catalog);
 }
 
+void keep_kernel(Catalog& catalog, const std::string& name) {
+  const std::string found = catalog.kernel(name).name;
+  std::erase_if(catalog.kernels, [&](const AttentionKernel& each) { return each.name != found; });
+  std::erase_if(catalog.kernel_costs, [&](const KernelCosts& costs) { return costs.kernel != found; });
+}
+
 }  // namespace
 
 CatalogTable kernels_table();
@@ -110,7 +116,8 @@ CatalogTable kernels_table() {
           .entries = kernel_entries,
           .rows = kernel_rows,
           .text = kernels_text,
-          .beside = times_beside};
+          .beside = times_beside,
+          .keep = keep_kernel};
 }
 
 }  // namespace natten_sim::report::tables

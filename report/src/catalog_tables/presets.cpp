@@ -70,6 +70,11 @@ std::string presets_text(const Catalog& catalog) {
   return text_table(rows, LastColumn::kLeft) + sources;
 }
 
+void keep_preset(Catalog& catalog, const std::string& name) {
+  const std::string found = catalog.preset(name).name;
+  std::erase_if(catalog.presets, [&](const Preset& each) { return each.name != found; });
+}
+
 }  // namespace
 
 CatalogTable presets_table();
@@ -78,7 +83,8 @@ CatalogTable presets_table() {
           .position = 10,
           .entries = preset_entries,
           .rows = preset_rows,
-          .text = presets_text};
+          .text = presets_text,
+          .keep = keep_preset};
 }
 
 }  // namespace natten_sim::report::tables

@@ -5,6 +5,7 @@
 
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/published_report.hpp>
+#include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -52,8 +53,9 @@ Closing closing_of(const std::vector<PublishedRow>& rows) {
     closing.certainty = "nothing here predicts them, or what does is a constant";
     return closing;
   }
-  closing.limit = fmt::format("{} of {} judged figures agree within their tolerance",
-                              judged - outside - static_cast<std::size_t>(known), judged);
+  const std::size_t within = judged - outside - static_cast<std::size_t>(known);
+  closing.limit = fmt::format("of {} {} {} within {} tolerance", counted(judged, "judged figure"), within,
+                              within == 1 ? "is" : "are", judged == 1 ? "its" : "their");
   if (known > 0) closing.limit += fmt::format(", {} deviate{} for a known reason", known, known == 1 ? "s" : "");
   if (outside > 0) closing.limit += fmt::format(", {} for none that is known", outside);
   closing.certainty = certainty_of_rows(rows);

@@ -20,6 +20,9 @@ struct CatalogTable {
   std::vector<Json> (*rows)(const Catalog& catalog) = nullptr;  ///< for CSV, one row a fact
   std::string (*text)(const Catalog& catalog) = nullptr;
   Json (*beside)(const Catalog& catalog) = nullptr;  ///< more members of the JSON result; null: none
+  /// Leaves one entry of this table in the catalog, by its name or the beginning of one. @throws UnknownName.
+  /// Null: entries are not asked for by name.
+  void (*keep)(Catalog& catalog, const std::string& name) = nullptr;
 };
 
 /// In the order of their positions. The pointers stay valid; the list grows with add_catalog_table.
