@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/report/text_table.hpp>
@@ -258,6 +259,64 @@ std::string others_text(const ExplainAnswer& answer) {
                                   answer.other_launches == 1 ? "" : "es", joined(names)));
 }
 
+std::string launches_text(std::int64_t launches) {
+  return launches == 1 ? "1 launch" : fmt::format("{} launches", launches);
+}
+
+/// Of all launches of a kernel.
+double bytes_read(const ExplainedKernel& kernel) {
+  const double of_one = kernel.launch.dram_read_bytes ? *kernel.launch.dram_read_bytes
+                        : kernel.read                 ? kernel.read->predicted_bytes()
+                                                      : 0;
+  return of_one * static_cast<double>(kernel.launches);
+}
+
+/// That the best change of the kernel saves in all its launches.
+double bytes_saved(const ExplainedKernel& kernel) {
+  if (!kernel.read || kernel.changes.empty()) return 0;
+  return kernel.changes.front().saved_share * bytes_read(kernel);
+}
+
+/// What the profile comes down to.
+Closing profile_closing(const ExplainAnswer& answer, const std::string& option_prefix) {
+  Closing closing;
+  if (answer.kernels.empty()) {
+    closing.limit = "no launch in the profile is of an attention kernel that is known";
+    closing.change = "profile launches of attention, or ask reuse with tiles and lengths";
+    closing.certainty = "names of kernels are all that was read";
+    return closing;
+  }
+  std::int64_t launches = 0;
+  double read = 0;
+  for (const ExplainedKernel& kernel : answer.kernels) {
+    launches += kernel.launches;
+    read += bytes_read(kernel);
+  }
+  closing.limit = fmt::format("{} of attention kernels {} {} from DRAM", launches_text(launches),
+                              launches == 1 ? "reads" : "read", size_text(read));
+  const auto more = [](double (*of)(const ExplainedKernel&)) {
+    return [of](const ExplainedKernel& a, const ExplainedKernel& b) { return of(a) < of(b); };
+  };
+  const ExplainedKernel& best =
+      *std::max_element(answer.kernels.begin(), answer.kernels.end(), more(bytes_saved));
+  const ExplainedKernel& largest =
+      *std::max_element(answer.kernels.begin(), answer.kernels.end(), more(bytes_read));
+  if (bytes_saved(best) > 0) {
+    closing.change = fmt::format("first run {}, {}, with {}", best.title, launches_text(best.launches),
+                                 change_name(best.changes.front()));
+    closing.gain = read / std::max(read - bytes_saved(best), 1.0);
+    closing.gain_text = size_text(bytes_saved(best)) + " less in all";
+    closing.certainty = certainty_text(best);
+  } else if (!largest.missing.empty()) {
+    closing.change =
+        fmt::format("first say {}{} of {}", option_prefix, largest.missing.front(), largest.title);
+    closing.certainty = "of what is asked for above nothing is known yet";
+  } else {
+    closing.certainty = "no other order or launch that was tried reads less";
+  }
+  return closing;
+}
+
 }  // namespace
 
 Json explain_result(const ExplainAnswer& answer) {
@@ -266,14 +325,17 @@ Json explain_result(const ExplainAnswer& answer) {
   return {{"device", nullable(answer.device)},
           {"kernels", kernels},
           {"other_launches", answer.other_launches},
-          {"other_names", answer.other_names}};
+          {"other_names", answer.other_names},
+          {"conclusion", closing_fields(profile_closing(answer, ""))}};
 }
 
 std::string explain_text(const ExplainAnswer& answer, const std::string& option_prefix) {
   std::string text;
   for (const ExplainedKernel& kernel : answer.kernels) text += kernel_paragraph(kernel, option_prefix) + "\n";
   if (answer.kernels.empty()) text = "No launch of a known attention kernel.\n\n";
-  return text + others_text(answer);
+  text += others_text(answer);
+  // A single kernel has said it.
+  return answer.kernels.size() == 1 ? text : text + closing_text(profile_closing(answer, option_prefix));
 }
 
 std::string explain_csv(const ExplainAnswer& answer) {
