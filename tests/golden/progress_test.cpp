@@ -216,7 +216,6 @@ TEST_CASE("what takes seconds says why: in its help, and on a terminal before th
   CHECK(text.find("dash: over 500 backward schedules") < bar);
   CHECK(text.find("msda: over 35 million samples") < bar);
   CHECK(text.find("over 500", bar) == std::string::npos);  // once
-  (void)program.end(SIGINT);
 }
 
 TEST_CASE("a quiet run shows no progress, on a terminal either") {
@@ -225,7 +224,6 @@ TEST_CASE("a quiet run shows no progress, on a terminal either") {
   const Clock::time_point start = Clock::now();
   while (Clock::now() - start < std::chrono::seconds(3)) text += program.read_more();
   CHECK(text.empty());
-  (void)program.end(SIGINT);
 }
 
 TEST_CASE("where stderr is no terminal, a line says how far the work is after 5 seconds") {
