@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "program.hpp"
+#include "sanitized.hpp"
 
 namespace {
 
@@ -247,6 +248,7 @@ TEST_CASE("a trace gives its stack distances, from a file or a pipe, decimal or 
 }
 
 TEST_CASE("a long trace streams through little memory") {
+  if (kSanitized) return;
   // 4 million lines, 24 MB, over 4096 sectors, in 64 MB of address space, of which the program itself takes
   // most.
   const std::string loop =

@@ -122,6 +122,19 @@ TEST_CASE("distinct answers are the first of each kind in the order of the searc
   }
 }
 
+TEST_CASE("answers that differ by the last query of the first KV tile are told apart") {
+  // Backward, Q tiles of two from the first query on. Keys 0 and 1 are seen by queries 0 and 1 (window 1: one
+  // Q tile), or by query 2 too (window 2: two); key 2 by query 2 alone, or by all (window 3).
+  SearchSpace space = full_space({3});
+  space.phase = SearchPhase::kBackward;
+  space.backward_kv_tiling = KvTiling::kDynamic;
+  space.tiles = {{"", {{2}, {2}}, {{2}, {2}}}};
+  const DistinctResult result = search_distinct(space, {}, Objective::kWork, 100, Distinct::kTiles);
+  std::set<std::int64_t> windows;
+  for (const Candidate& candidate : result.search.candidates) windows.insert(candidate.mask[0].window);
+  CHECK(windows == std::set<std::int64_t>{1, 2, 3});
+}
+
 TEST_CASE("strides on an axis that the window covers are one answer") {
   SearchSpace space = full_space({64});
   space.window[0] = {64, 64};

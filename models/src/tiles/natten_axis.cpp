@@ -90,9 +90,8 @@ bool group_is_block_sparse(const AxisGroup& group, std::int64_t q_tile, std::int
   const std::int64_t length = group.length, window = group.window, stride = group.stride;
   if (length == window) return true;
   if (stride % q_tile != 0 || window % kv_tile != 0) return false;
-  const std::int64_t last_leader = std::min(length / stride * stride + stride / 2, length - 1);
-  const std::int64_t last_begin = attended_range(group, last_leader).begin;
-  if (length % stride != 0 && last_begin % kv_tile != 0) return false;
+  // The last window begins at length - window.
+  if (length % stride != 0 && length % kv_tile != 0) return false;
   return (window / 2 - stride / 2) % kv_tile == 0 ||
          (length % kv_tile == 0 && ceil_divide(length, stride) == 2);  // two windows, one at each end
 }

@@ -104,30 +104,25 @@ KernelVisits fna_visits(const NattenProblem& problem, const Axes& axes) {
     visits.masked_tiles = visits.visited_tiles - visits.unmasked_tiles;
     return visits;
   }
-  bool causal = false;
-  for (const AxisMask& axis : problem.mask) causal = causal || axis.causal;
-  if (!causal) {
-    const std::int64_t block_sparse =
-        sum("visited_tiles", [&](const auto& g, std::size_t) { return g.block_sparse ? all(g) : 0; });
-    visits.unmasked_tiles = sum("visited_tiles", [&](const auto& g, std::size_t axis) {
-      const bool padded = g.padded && padding_counts(problem.backend, rank, axis);
-      return g.block_sparse && !padded ? all(g) : 0;
-    });
-    visits.bounds_masked_tiles = block_sparse - visits.unmasked_tiles;
-  }
+  // No group of a causal axis is block-sparse.
+  const std::int64_t block_sparse =
+      sum("visited_tiles", [&](const auto& g, std::size_t) { return g.block_sparse ? all(g) : 0; });
+  visits.unmasked_tiles = sum("visited_tiles", [&](const auto& g, std::size_t axis) {
+    const bool padded = g.padded && padding_counts(problem.backend, rank, axis);
+    return g.block_sparse && !padded ? all(g) : 0;
+  });
+  visits.bounds_masked_tiles = block_sparse - visits.unmasked_tiles;
   visits.masked_tiles = visits.visited_tiles - visits.unmasked_tiles - visits.bounds_masked_tiles;
   return visits;
 }
 
 void add_extra_ctas(const NattenProblem& problem, const Axes& axes, KernelVisits& visits) {
-  bool causal = false;
-  for (const AxisMask& axis : problem.mask) causal = causal || axis.causal;
   // The grid is counted by launched tiles of each axis already; only their visits are missing.
   PerAxis<const NattenAxisGroups*> chosen;
   for_each_combination(axes, chosen, 1, [&](const auto& groups, std::int64_t multiplicity) {
     const std::int64_t added =
         checked_multiply(visits_of_extra_ctas(groups, problem), multiplicity, "visited_tiles");
-    bool block_sparse = !causal, padded = false;
+    bool block_sparse = true, padded = false;
     for (std::size_t a = 0; a < groups.rank(); ++a) {
       block_sparse = block_sparse && groups[a]->block_sparse;
       padded = padded || (groups[a]->padded && padding_counts(problem.backend, groups.rank(), a));

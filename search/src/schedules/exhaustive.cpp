@@ -156,22 +156,17 @@ class Search {
     const PartialSchedule::Worker& state = partial_.worker(worker);
     if (state.chain == kNoChain) return state.free;
     if (partial_.at_dkv(worker)) return state.writer + partial_.dkv_left(worker);
-    double computes = 0, least = 0;
+    double computes = 0;
     std::int32_t tasks = 0;
     const std::int32_t kv = partial_.kv_tile_of(state.chain);
     for (const std::int32_t q : attended_[static_cast<std::size_t>(kv)]) {
       if (partial_.reduced(state.chain, q)) continue;
-      const double compute =
-          problem_.mask.at(q, kv) == TileWork::kPartial ? costs_.compute_partial : costs_.compute;
-      computes += compute;
-      least = tasks == 0 ? compute : std::min(least, compute);
+      computes += problem_.mask.at(q, kv) == TileWork::kPartial ? costs_.compute_partial : costs_.compute;
       ++tasks;
     }
     const double dkv = problem_.heads_per_kv_head > 1 ? costs_.reduce_kv : 0.0;
     if (serial_) return state.free + computes + tasks * reduce_ + dkv;
-    return std::max(state.free + computes + reduce_,
-                    std::max(state.free + least, state.writer) + tasks * reduce_) +
-           dkv;
+    return std::max(state.free + computes + reduce_, state.writer + tasks * reduce_) + dkv;
   }
 
   const BackwardProblem& problem_;

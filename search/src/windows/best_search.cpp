@@ -104,12 +104,12 @@ class ChoiceWalk {
         imbalance_(imbalance),
         index_(index),
         scale_(index.choice->scale),
-        limit_(limit),
         best_(best),
         rank_(space.input.rank()),
         classes_(rank_, nullptr) {
     point_.tile_choice = index.choice->tile_choice;
     point_.window = point_.stride = Extents(rank_, 1);
+    if (limit) lower_limit(*limit);
     update_limit();
   }
 
@@ -221,9 +221,7 @@ class ChoiceWalk {
     return worst.unevenness < point_.unevenness;
   }
 
-  /// Largest sum of scaled costs that can still be among the best.
   void update_limit() {
-    if (limit_) lower_limit(*limit_);
     if (best_.full()) lower_limit(best_.worst().cost);
   }
 
@@ -239,12 +237,11 @@ class ChoiceWalk {
   const ImbalanceLimit& imbalance_;
   const ChoiceIndex& index_;
   const CostScale& scale_;
-  const std::optional<Ratio>& limit_;
   BestPoints& best_;
   std::size_t rank_;
   PerAxis<const AxisClass*> classes_;
   RankedPoint point_;
-  std::int64_t cost_limit_ = kNoLimit;
+  std::int64_t cost_limit_ = kNoLimit;  ///< largest sum of scaled costs that can still be among the best
 };
 
 struct BestRequest {

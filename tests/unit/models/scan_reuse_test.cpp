@@ -242,6 +242,10 @@ TEST_CASE("lockstep reuse is asked of a valid problem") {
   problem.sizes.heads = 0;
   CHECK_THROWS_AS(lockstep_reuse(problem, KvOrder::kCyclic, 2, 1000), InvalidParameter);
   CHECK_THROWS_AS(lockstep_distances(problem, KvOrder::kCyclic, 2), InvalidParameter);
+  problem.mask[0].window = 32;  // also where it has no closed form
+  CHECK_THROWS_AS(lockstep_reuse(problem, KvOrder::kCyclic, 2, 1000), InvalidParameter);
+  problem.sizes.heads = 1;
+  CHECK_FALSE(lockstep_reuse(problem, KvOrder::kCyclic, 2, 1000).has_value());
 }
 
 TEST_CASE("a head that begins where an odd number of passes left a sawtooth misses as much as the first") {

@@ -36,28 +36,41 @@ TEST_CASE("token permutation pads every dilation group") {
   for (const PermutedTensor& tensor : copied.copies) REQUIRE(tensor.padded_tokens == 64);
 }
 
-TEST_CASE("the backward pass copies what it reads into tiles, and gradients back") {
+TEST_CASE("both passes copy what they read into tiles, and results back") {
   // 33 tokens in two groups: Q tiles of 16 pad them to 64, KV tiles of 4 to 40. Rows of 3, 5 and 4 bytes.
-  const OperandSizes sizes{.head_dim = 3, .head_dim_value = 5, .element_bytes = 1};
-  const TokenPermutation copied = token_permutation(make_mask({33}, {8}, {}, {2}), NattenBackend::kHopperFna,
-                                                    {{16}, {4}}, Walk::kBackward, sizes);
   struct Copy {
     std::string name;
     bool into_tiles;
     std::int64_t padded, row;
   };
-  const std::vector<Copy> expected = {{"do", true, 64, 5},  {"q", true, 64, 3},   {"o", true, 64, 5},
-                                      {"lse", true, 64, 4}, {"k", true, 40, 3},   {"v", true, 40, 5},
-                                      {"dq", false, 64, 3}, {"dk", false, 40, 3}, {"dv", false, 40, 5}};
-  REQUIRE(copied.copies.size() == expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const Copy& copy = expected[i];
-    INFO(copy.name);
-    CHECK(copied.copies[i].name == copy.name);
-    CHECK(copied.copies[i].padded_tokens == copy.padded);
-    CHECK(copied.copies[i].bytes_read == 33 * copy.row);
-    CHECK(copied.copies[i].bytes_written == (copy.into_tiles ? copy.padded : 33) * copy.row);
-  }
+  const auto check = [](Walk pass, const std::vector<Copy>& expected) {
+    const OperandSizes sizes{.head_dim = 3, .head_dim_value = 5, .element_bytes = 1};
+    const TokenPermutation copied =
+        token_permutation(make_mask({33}, {8}, {}, {2}), NattenBackend::kHopperFna, {{16}, {4}}, pass, sizes);
+    REQUIRE(copied.copies.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const Copy& copy = expected[i];
+      INFO(copy.name);
+      CHECK(copied.copies[i].name == copy.name);
+      CHECK(copied.copies[i].padded_tokens == copy.padded);
+      CHECK(copied.copies[i].bytes_read == 33 * copy.row);
+      CHECK(copied.copies[i].bytes_written == (copy.into_tiles ? copy.padded : 33) * copy.row);
+    }
+  };
+  check(Walk::kForward, {{"q", true, 64, 3},
+                         {"k", true, 40, 3},
+                         {"v", true, 40, 5},
+                         {"o", false, 64, 5},
+                         {"lse", false, 64, 4}});
+  check(Walk::kBackward, {{"do", true, 64, 5},
+                          {"q", true, 64, 3},
+                          {"o", true, 64, 5},
+                          {"lse", true, 64, 4},
+                          {"k", true, 40, 3},
+                          {"v", true, 40, 5},
+                          {"dq", false, 64, 3},
+                          {"dk", false, 40, 3},
+                          {"dv", false, 40, 5}});
 }
 
 TEST_CASE("hopper-fna copies keys and values of all heads, the others those of their own") {

@@ -190,6 +190,52 @@ TEST_CASE("a search by time says what it cannot take") {
   for (const Candidate& candidate : search(10).search.candidates) CHECK(candidate.tile_choice == 0);
 }
 
+TEST_CASE("a search by time ends where its bound says that nothing left is faster: nothing is timed twice") {
+  Timed timed = scenario(true, 3, 4);  // more combinations of kinds than are looked at at first
+  timed.space = full_space({20, 18});
+  timed.space.phase = SearchPhase::kBoth;
+  const TilePair small{{2, 2}, {2, 2}}, large{{4, 3}, {2, 3}};
+  timed.space.tiles = {{"", small, large}, {"", large, small}};
+  timed.constraints.sparsity = SparsityRange{0.5, 0.6};
+  std::set<std::tuple<std::vector<std::int64_t>, std::size_t>> seen;
+  timed.objective.exact_ms = [&](const NeighborhoodMask& mask, std::size_t choice) {
+    std::vector<std::int64_t> key;
+    for (const AxisMask& axis : mask) key.insert(key.end(), {axis.window, axis.stride});
+    CHECK(seen.emplace(key, choice).second);
+    return time_of(timed, mask, choice);
+  };
+  const DistinctResult found =
+      search_fastest(timed.space, timed.constraints, timed.objective, 3, Distinct::kTiles);
+  CHECK(found.complete);
+  CHECK(found.search.candidates.size() == 3);
+}
+
+TEST_CASE("a search by time does not look at min_speedup, which is of another objective") {
+  Timed timed = scenario(false, 1, 1);
+  timed.objective.exact_ms = [&](const NeighborhoodMask& mask, std::size_t choice) {
+    return time_of(timed, mask, choice);
+  };
+  const auto search = [&] {
+    return search_fastest(timed.space, timed.constraints, timed.objective, 3, Distinct::kNone).search;
+  };
+  const auto windows = [&] {
+    std::vector<Extents> found;
+    for (const Candidate& candidate : search().candidates) found.push_back(window_of(candidate.mask));
+    return found;
+  };
+  const std::vector<Extents> all = windows();
+  CHECK(all.size() == 3);
+  for (const double speedup :
+       {-1.0, 1000.0}) {  // search_best refuses the first, and finds none for the second
+    timed.constraints.min_speedup = speedup;
+    CHECK(windows() == all);
+  }
+  // No window of 7 x 6 tokens leaves a sparsity between these; the nearest one is told.
+  timed.constraints.sparsity = SparsityRange{0.99, 0.995};
+  CHECK(windows().empty());
+  CHECK(search().nearest_sparsity);
+}
+
 TEST_CASE("spaces are timed up to 2^28 tiles, and on one axis up to 2^33 tokens") {
   const auto few = [](const Extents& input, std::int64_t tile, SearchPhase phase) {
     SearchSpace space = full_space(input);

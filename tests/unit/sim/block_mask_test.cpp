@@ -8,6 +8,7 @@
 #include <natten_sim/sim/schedules/block_mask.hpp>
 
 #include "catch.hpp"
+#include "schedules/mask_sizes.hpp"
 
 namespace {
 
@@ -107,6 +108,9 @@ TEST_CASE("masks that are too large are refused before they are built") {
   CHECK_THROWS_AS(window_mask({60000, 60000, 1, 1}, {}), InvalidParameter);
   CHECK_THROWS_AS(window_mask({0, 1, 1, 1}, {}), InvalidParameter);
   CHECK_THROWS_AS(window_mask({1, 1, 1, 1}, {-1, 0}), InvalidParameter);
+  CHECK(empty_mask(65536, 4096).work.size() == std::size_t{1} << 28);  // as many pairs as there may be
+  CHECK_THROWS_AS(empty_mask(65536, 4097), InvalidParameter);
+  CHECK_THROWS_AS(empty_mask(65537, 1), InvalidParameter);
 }
 
 TEST_CASE("block masks as text: all spellings, and every kind of damage") {

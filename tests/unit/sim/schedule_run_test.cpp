@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,6 +116,18 @@ void check_makespan(const char* name, const BackwardProblem& problem, const Back
     CHECK(solve_schedule_dag(problem, costs, schedule, run.worker).makespan == expected);
 }
 
+void check_path(const DagSolution& solution, std::span<const CriticalStep> expected) {
+  REQUIRE(solution.critical_path.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(i);
+    CHECK(solution.critical_path[i].chain == expected[i].chain);
+    CHECK(solution.critical_path[i].task == expected[i].task);
+    CHECK(solution.critical_path[i].phase == expected[i].phase);
+    CHECK(solution.critical_path[i].start == expected[i].start);
+    CHECK(solution.critical_path[i].end == expected[i].end);
+  }
+}
+
 TEST_CASE("the paper's closed forms hold, under the conditions that they need") {
   for (const std::int32_t n : {4, 8, 16, 132}) {
     for (const std::int32_t m : {1, 2, 4, 6}) {
@@ -177,14 +190,7 @@ TEST_CASE("of two critical paths the one through the smaller node is named, to t
   const CriticalStep expected[] = {{0, 0, TaskPhase::kCompute, 0, 10},
                                    {0, 0, TaskPhase::kReduce, 10, 11},
                                    {2, 0, TaskPhase::kReduceKv, 22, 22}};
-  REQUIRE(solution.critical_path.size() == 3);
-  for (std::size_t i = 0; i < 3; ++i) {
-    CHECK(solution.critical_path[i].chain == expected[i].chain);
-    CHECK(solution.critical_path[i].task == expected[i].task);
-    CHECK(solution.critical_path[i].phase == expected[i].phase);
-    CHECK(solution.critical_path[i].start == expected[i].start);
-    CHECK(solution.critical_path[i].end == expected[i].end);
-  }
+  check_path(solution, expected);
 }
 
 TEST_CASE("a turn that is kept is passed on with the turn of the next tile, in both simulations") {
@@ -201,6 +207,28 @@ TEST_CASE("a turn that is kept is passed on with the turn of the next tile, in b
   const DagSolution solution = solve_schedule_dag(problem, costs, schedule, schedule.worker);
   CHECK(solution.makespan == 10);
   CHECK(run_schedule(problem, costs, schedule).makespan == 10);
+}
+
+TEST_CASE(
+    "where a reduction that waits for its turn passes another one on, that instant is a step of its own") {
+  // Worker 1 reduces Q tile 2 until 4 and Q tile 1 from 7 to 8. Worker 0 has waited for that turn since 7; it
+  // gets it at 10, and only then gives up that of Q tile 0, which worker 2 has from 12 on.
+  BackwardProblem problem{.mask = {3, 3, std::vector<TileWork>(9, TileWork::kNone)}, .workers = 3};
+  for (const auto& [q, kv] : {std::pair{0, 0}, {1, 0}, {1, 1}, {2, 1}, {0, 2}})
+    problem.mask.work[static_cast<std::size_t>(3 * q + kv)] = TileWork::kFull;
+  BackwardCosts costs{.compute = 3, .compute_partial = 3, .reduce = 1, .handoff = 2};
+  costs.release = TurnRelease::kAfterNext;
+  const BackwardSchedule schedule{.dispatch = Dispatch::kStatic,
+                                  .chains = {{0, 0, {0, 1}}, {0, 1, {2, 1}}, {0, 2, {0}}},
+                                  .worker = {0, 1, 2},
+                                  .dq_order = {{0, 2}, {1, 0}, {1}}};
+  const DagSolution solution = solve_schedule_dag(problem, costs, schedule, schedule.worker);
+  CHECK(solution.makespan == 13);
+  CHECK(run_schedule(problem, costs, schedule).makespan == 13);
+  const CriticalStep expected[] = {{1, 0, TaskPhase::kCompute, 0, 3},  {1, 0, TaskPhase::kReduce, 3, 4},
+                                   {1, 1, TaskPhase::kCompute, 4, 7},  {1, 1, TaskPhase::kReduce, 7, 8},
+                                   {0, 1, TaskPhase::kReduce, 10, 10}, {2, 0, TaskPhase::kReduce, 12, 13}};
+  check_path(solution, expected);
 }
 
 TEST_CASE("of workers that are free at the same time, the smaller one takes the next chain") {
