@@ -77,7 +77,7 @@ TEST_CASE("where every window is slower than dense attention, dense attention is
     for (const Json& choice : device["choices"])
       CHECK(choice["window"] != Json({30, 48, 80}));  // that is dense
     REQUIRE_FALSE(device["choices"].empty());
-    CHECK(device["choices"][0]["speedup"].get<double>() < 1);
+    CHECK(device["choices"][0]["speedup_time"].get<double>() < 1);
     CHECK(result["conclusion"]["change"] == "keep dense attention, or wish for more sparsity");
     CHECK(result["conclusion"]["options"].empty());
   }

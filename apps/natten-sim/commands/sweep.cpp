@@ -148,7 +148,7 @@ int run_sweep(const SweepFlags& flags) {
     }
     if (!rows.empty()) sentence = sweep_sentence(grid, rows, flags.picture.y);
   } catch (const Error&) {
-    write_output({.output = flags.output}, table);  // what took the time is not lost for a column's name
+    if (flags.output) write_output({.output = flags.output}, table);  // not lost for a column's name
     throw;
   }
   write_output({.output = flags.output}, table);

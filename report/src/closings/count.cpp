@@ -31,7 +31,7 @@ std::string limit_of(const study::CountAnswer& answer, const study::CountConclus
   return text;
 }
 
-std::string tiles_text(const TilePair& tiles) {
+std::string pair_text(const TilePair& tiles) {
   return fmt::format("Q tile {} with KV tile {}", to_string(tiles.q_tile), to_string(tiles.kv_tile));
 }
 
@@ -49,13 +49,13 @@ void say_change(const study::CountAnswer& answer, const study::CountConclusion& 
                           : fmt::format("{:.2f}x fewer multiplied pairs", change.gain);
   switch (change.lever) {
     case study::CountLever::kTiles:
-      closing.change = "first take " + tiles_text(change.tiles);
+      closing.change = "first take " + pair_text(change.tiles);
       add_tiles(change.tiles, closing);
       return;
     case study::CountLever::kStride:
       closing.change =
           fmt::format("no tile shape alone does better, so first take stride {}{}, which shares windows",
-                      to_string(change.stride), other_tiles ? ", " + tiles_text(change.tiles) : "");
+                      to_string(change.stride), other_tiles ? ", " + pair_text(change.tiles) : "");
       if (other_tiles) add_tiles(change.tiles, closing);
       closing.options["stride"] = to_json(change.stride);
       return;
