@@ -37,7 +37,7 @@ Json wide_integer(Int128 value) {
 
 std::string schema_name(const std::string& subcommand) {
   // reproduce/1 had the numbers as texts.
-  return "natten-sim." + subcommand + (subcommand == "reproduce" ? "/2" : "/1");
+  return "natten-sim." + subcommand + (subcommand == "reproduce" ? "/3" : "/1");
 }
 
 std::string envelope(const std::string& subcommand, Json input, Json result) {

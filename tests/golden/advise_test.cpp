@@ -71,19 +71,19 @@ TEST_CASE("the fastest choice takes what search by time finds, and the least pad
 
 TEST_CASE("where every window is slower than dense attention, dense attention is advised") {
   for (const char* share : {"5%", "2%"}) {
-    const Json result =
-        result_of(std::string("advise --preset hunyuan-video --device h200 --sparsity ") + share);
-    const Json& device = result["devices"][0];
+    const std::string line = std::string("advise --preset hunyuan-video --device h200 --sparsity ") + share;
+    const Json device = result_of(line)["devices"][0], conclusion = conclusion_of(line);
     for (const Json& choice : device["choices"])
       CHECK(choice["window"] != Json({30, 48, 80}));  // that is dense
     REQUIRE_FALSE(device["choices"].empty());
     CHECK(device["choices"][0]["speedup_time"].get<double>() < 1);
-    CHECK(result["conclusion"]["change"] == "keep dense attention, or wish for more sparsity");
-    CHECK(result["conclusion"]["options"].empty());
+    CHECK(conclusion["change"] == "keep dense attention, or wish for more sparsity");
+    CHECK(conclusion["options"].empty());
   }
-  const Json found = result_of("search --preset hunyuan-video --device h200 --window 28 48 80 --top 1");
+  const std::string line = "search --preset hunyuan-video --device h200 --window 28 48 80 --top 1";
+  const Json found = result_of(line);
   CHECK(found["candidates"][0]["speedup"].get<double>() < 1);
-  CHECK(found["conclusion"]["change"] == "keep dense attention, or search for more sparsity");
+  CHECK(conclusion_of(line)["change"] == "keep dense attention, or search for more sparsity");
 }
 
 TEST_CASE("a wished speedup is reached, with copies") {

@@ -91,7 +91,7 @@ Json whole_result_of(const std::string& line) {
   REQUIRE(done.exit_code == 0);
   const Json object = Json::parse(done.out);
   const std::string subcommand = line.substr(0, line.find(' '));
-  const std::string number = subcommand == "reproduce" ? "/2" : "/1";
+  const std::string number = subcommand == "reproduce" ? "/3" : "/1";
   REQUIRE(object["schema"] == "natten-sim." + subcommand + number);
   REQUIRE(object["version"].is_string());
   REQUIRE(object["input"].is_object());

@@ -107,12 +107,12 @@ KernelShape best_kernel(const Problem& problem) {
   // below the other scores, and long sums pass that: items would be computed twice.
   const bool narrow_sums = problem.dtype == Dtype::kFp16 && band != nullptr && (band->left || band->right);
   int products = 0;
-  // Timed at this head dimension alone. Where all tiles are whole masks cost nothing, and room for a third V
+  // Timed at these head dimensions. Where all tiles are whole masks cost nothing, and room for a third V
   // tile is worth more. Where the scale is tiny the lowest number is not low any more: probabilities are all
   // alike.
   constexpr double kLeastScale = 1e-30;
   if (const auto* neighborhood = std::get_if<Neighborhood>(&problem.mask);
-      neighborhood != nullptr && head_dim == 128 && problem.softmax_scale() >= kLeastScale &&
+      neighborhood != nullptr && head_dim <= 128 && problem.softmax_scale() >= kLeastScale &&
       !std::ranges::all_of(neighborhood->visits, &VisitedTile::full)) {
     products = mask_products(*neighborhood).count;
   }

@@ -111,7 +111,12 @@ TEST_CASE("products mask where some tile is partial, ranges fit and the scale is
   Problem faint = video({8, 8, 16}, false);
   faint.scale = 1e-31;
   CHECK(best_kernel(faint).mask_products == 0);
-  for (const std::int64_t head_dim : {64, 96, 160, 256}) {  // not timed, or not built
+  for (const std::int64_t head_dim : {64, 96}) {
+    Problem other = video({8, 8, 16}, false);
+    other.head_dim = head_dim;
+    CHECK(best_kernel(other).mask_products == 1);
+  }
+  for (const std::int64_t head_dim : {160, 256}) {  // not timed, or not built
     Problem other = video({8, 8, 16}, false);
     other.head_dim = head_dim;
     CHECK(best_kernel(other).mask_products == 0);
