@@ -103,12 +103,12 @@ TEST_CASE("study: what is not asked for is not in the answer") {
 TEST_CASE("study: permutations up and down are the sawtooth, and keep their name") {
   ReuseQuestion question = attention(512, 70'000);
   question.method = LruReplay{};
-  question.order = OwnOrder{"mine", {{{0, 1, 2, 3}, {3, 2, 1, 0}}}};
+  question.order = OwnOrder{"mine", KvPermutations{{{0, 1, 2, 3}, {3, 2, 1, 0}}}};
   question.compare = KvOrder::kSawtooth;
   const ReuseComparison both = reuse(question, context()).results.front();
   CHECK(both.first.miss_sectors == both.second->miss_sectors);
   CHECK(name_of(*both.first.order) == "mine");
-  question.order = OwnOrder{"short", {{{0, 1, 2}}}};
+  question.order = OwnOrder{"short", KvPermutations{{{0, 1, 2}}}};
   CHECK(refused(question) == "order");
 }
 
