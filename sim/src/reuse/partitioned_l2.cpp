@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/sim/reuse/partitioned_l2.hpp>
 
 #include "reuse/lru_list.hpp"
@@ -39,10 +40,14 @@ struct PartitionedL2::State {
     const std::int64_t sectors = bytes / sector_bytes;
     return (sectors / partitions + (home < sectors % partitions ? 1 : 0)) * sector_bytes;
   }
+  /// As many neighbouring blocks as there are sets take one set each, in an order that each such run begins
+  /// elsewhere.
+  [[nodiscard]] std::int64_t set_of(std::int64_t block) const {
+    if (sets == 1) return 0;
+    return (block + random_below(hashed_bits(static_cast<std::uint64_t>(block / sets)), sets)) % sets;
+  }
   bool touch(std::int64_t cache, std::int64_t block, std::int64_t home, std::int64_t bytes) {
-    // Parts of different homes start at different sets, so that neighbours fill all sets evenly.
-    const std::int64_t set = (block + home * sets / partitions) % sets;
-    return caches[static_cast<std::size_t>(cache)].touch(block * partitions + home, bytes, set);
+    return caches[static_cast<std::size_t>(cache)].touch(block * partitions + home, bytes, set_of(block));
   }
 };
 

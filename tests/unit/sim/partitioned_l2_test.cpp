@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/sim/reuse/partitioned_l2.hpp>
 
 #include "catch.hpp"
@@ -25,8 +26,15 @@ struct SlowL2 {
   std::int64_t partitions, sets, parts_a_set;
   std::vector<SlowPartition> caches = std::vector<SlowPartition>(static_cast<std::size_t>(partitions));
 
+  /// Both homes of a block in one set; each run of `sets` blocks takes every set once, and begins elsewhere.
+  std::int64_t set_of(std::int64_t block) const {
+    const std::int64_t run = block / sets, in_run = block - run * sets;
+    const std::int64_t first = random_below(hashed_bits(static_cast<std::uint64_t>(run)), sets);
+    return (first + run * sets + in_run) % sets;
+  }
+
   bool look(std::int64_t at, std::int64_t block, std::int64_t home) {
-    auto& list = caches[static_cast<std::size_t>(at)].sets[(block + home * sets / partitions) % sets];
+    auto& list = caches[static_cast<std::size_t>(at)].sets[set_of(block)];
     const std::pair part{block, home};
     bool found = false;
     for (auto it = list.begin(); it != list.end(); ++it) {
@@ -124,6 +132,23 @@ TEST_CASE(
   const PartitionedL2::Read other = two.read(0, 96, 1);
   CHECK(other.dram_bytes == 0);
   CHECK(other.fabric_bytes == 64);
+}
+
+TEST_CASE("a scan above the capacity keeps the sets that one block more does not fill") {
+  // 64 sets of 16 ways are 1024 parts, 8 blocks of two parts a set: 512 blocks fit. Each run of 64 blocks
+  // more gives every set one block more; so of N = 512 + e blocks, e sets thrash with 9 blocks each, and the
+  // others keep 8. Those that are kept are (64 - e) * 8 of N.
+  for (const std::int64_t more : {0, 16, 32, 48, 64}) {
+    INFO(more);
+    PartitionedL2 l2(512 + more, 64, 32, {1024 * 32, 2, 16});
+    std::int64_t dram = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+      for (std::int64_t block = 0; block < 512 + more; ++block) {
+        for (const std::int32_t reader : {0, 1}) dram += pass * l2.read(block, 64, reader).dram_bytes;
+      }
+    }
+    CHECK(dram == more * 9 * 64);
+  }
 }
 
 TEST_CASE("shapes out of range are refused by name") {

@@ -84,10 +84,15 @@ std::vector<LaunchRun> runs_of(std::int32_t sms) {
 }
 
 const std::vector<Change> kChanges = {
-    {"effective capacity x 0.8", [](Device& d) { d.l2.effective_bytes->value = d.l2.effective_bytes->value * 4 / 5; }},
-    {"effective capacity x 1.25", [](Device& d) { d.l2.effective_bytes->value = d.l2.effective_bytes->value * 5 / 4; }},
-    {"4 ways, not 8", [](Device& d) { d.l2.ways->value = 4; }},
-    {"one partition", [](Device& d) { d.l2.partitions->value = 1, d.launch_runs->value = {{132, 0}}; }},
+    {"effective capacity x 0.8",
+     [](Device& d) { d.l2.effective_bytes->value = d.l2.effective_bytes->value * 4 / 5; }},
+    {"effective capacity x 1.25",
+     [](Device& d) { d.l2.effective_bytes->value = d.l2.effective_bytes->value * 5 / 4; }},
+    {"8 ways, not 16", [](Device& d) { d.l2.ways->value = 8; }},
+    {"one partition",
+     [](Device& d) {
+       d.l2.partitions->value = 1, d.launch_runs->value = {{132, 0}};
+     }},
     {"runs of 16 SMs that alternate", [](Device& d) { d.launch_runs->value = runs_of(16); }},
     {"runs of 22 SMs", [](Device& d) { d.launch_runs->value = runs_of(22); }},
     {"runs of 66 SMs", [](Device& d) { d.launch_runs->value = runs_of(66); }},
@@ -98,7 +103,7 @@ const std::vector<Change> kChanges = {
     {"CTAs of an SM alike", {}, [](study::TimedRun& t) { t.pace->slot_skew = 0; }},
     {"a CTA alone has the whole SM", {}, [](study::TimedRun& t) { t.pace->lone_share = 1; }},
     {"tiles take half the time", {}, [](study::TimedRun& t) { t.pace->pairs_per_ns *= 2; }},
-    {"16 ways, not 8", [](Device& d) { d.l2.ways->value = 16; }},
+    {"32 ways, not 16", [](Device& d) { d.l2.ways->value = 32; }},
     {"DRAM at a half", [](Device& d) { d.dram_bytes_per_s->value /= 2; }},
     {"nothing loaded ahead", {}, [](study::TimedRun& t) { t.lookahead_tiles = 0; }},
 };

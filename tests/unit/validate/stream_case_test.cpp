@@ -147,7 +147,8 @@ TEST_CASE("groups that lag by 16 MiB lose each other mixed, and find each other 
   Words mixed = lag, by_partition = lag;
   mixed.emplace_back("groups=mixed");
   by_partition.emplace_back("groups=by-partition");
-  CHECK(predicted(stream(mixed), "dram_read_bytes") > 1.7 * bytes);
+  // Between two uses lie 32 MiB, 9% more than a partition holds: sets that do not overflow keep their share.
+  CHECK(predicted(stream(mixed), "dram_read_bytes") > 1.5 * bytes);
   CHECK(predicted(stream(by_partition), "dram_read_bytes") == bytes);
   CHECK(predicted(stream(by_partition), "l2_read_sectors") == 132 * bytes / 32);
 }

@@ -8,7 +8,6 @@
 #include <natten_sim/validate/cases/stream.hpp>
 
 #include "device_number.hpp"
-#include "reuse_answer.hpp"
 
 namespace natten_sim::validate {
 namespace {
@@ -16,6 +15,7 @@ namespace {
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kStepsPerMib = kMiB / kernels::kStreamStepBytes;
 constexpr std::int64_t kMaxLagMib = std::int64_t{1} << 18;  // 2^24 steps
+constexpr std::int64_t kMaxBesideMib = std::int64_t{1} << 20;
 
 /// Whether the SMs of `partition`, or every other one of them (`odd`), lag.
 bool lags(StreamGroups groups, std::int32_t partition, bool odd) {
@@ -41,6 +41,7 @@ Point read_stream(const StrictObject& fields) {
   stream.readers = parse_name<StreamReaderSet>(fields.text_or("readers", to_string(stream.readers)));
   stream.groups = parse_name<StreamGroups>(fields.text_or("groups", to_string(stream.groups)));
   stream.lag_mib = fields.integer_or("lag_mib", stream.lag_mib);
+  stream.beside_mib = fields.integer_or("beside_mib", stream.beside_mib);
   require_valid(stream);
   return stream;
 }
@@ -70,53 +71,52 @@ Launch launch_into(const kernels::StreamProblem& problem, const kernels::DeviceB
   return [=]() mutable { kernels::launch_stream(problem, buffer, sums, &on_gpu); };
 }
 
-/// Sectors of all CTAs; DRAM reads of an LRU of the effective capacity, all CTAs in step. Where one partition
-/// reads, as many SMs are near each.
-void add_closed_form(const StreamCase& stream, const Device& device, std::vector<Prediction>& predictions) {
+/// Shape of the device's L2; none where the profile lacks a part of it.
+std::optional<L2Shape> l2_shape(const Device& device) {
+  const DeviceL2& l2 = device.l2;
+  if (!l2.effective_bytes || !l2.partitions || !l2.ways) return std::nullopt;
+  return L2Shape{l2.effective_bytes->value, l2.partitions->value, l2.ways->value};
+}
+
+/// Groups of SMs that read. So few CTAs that all are near one partition are its SMs.
+std::vector<StreamReaders> readers_on(const StreamCase& stream, const Device& device, const L2Shape& shape) {
+  const std::optional<std::int32_t> few =
+      stream.ctas > 0 ? only_partition(device, stream.ctas) : std::nullopt;
+  return few ? std::vector<StreamReaders>{{*few, 0}} : reading_groups(stream, shape.partitions);
+}
+
+/// Sectors that the CTAs load. Where one partition reads, as many SMs are near each.
+void add_sectors(const StreamCase& stream, const Device& device, std::vector<Prediction>& predictions) {
   std::int64_t ctas = stream.ctas == 0 ? number(device, device.sms, "sms") : stream.ctas;
   if (stream.readers == StreamReaderSet::kOnePartition) {
     if (!device.l2.partitions) return;
     ctas /= device.l2.partitions->value;
   }
-  study::ReuseQuestion question;
-  question.subject =
-      study::StreamSubject{.bytes = stream.buffer_mib * kMiB, .passes = stream.passes, .workers = ctas};
-  question.sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
-  question.order = stream.order;
-  const study::ReuseResult answer = reuse_on(device, std::move(question));
-  predictions.push_back({"l2_read_sectors", "every load", static_cast<double>(answer.sectors.total), false});
-  if (stream.tells_sms_apart() || (stream.ctas > 0 && only_partition(device, stream.ctas)) || !device.l2.effective_bytes) return;
-  predictions.push_back({"dram_read_bytes", "LRU of the effective capacity, in step",
-                         static_cast<double>(*answer.dram_read_bytes), false});
+  const auto loaded =
+      static_cast<double>(stream.buffer_mib * kMiB) * stream.passes * static_cast<double>(ctas);
+  const std::int64_t sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
+  predictions.push_back({"l2_read_sectors", "every load", loaded / static_cast<double>(sector_bytes), false});
 }
 
-/// SMs of one partition, or groups that lag, in step in front of the L2's partitions. Where all SMs read
-/// together, that is the LRU of the effective capacity above; what crosses between partitions is new. So few
-/// CTAs that all are near one partition are its SMs.
-void add_partitions(const StreamCase& stream, const Device& device, std::vector<Prediction>& predictions) {
+/// DRAM reads and what crosses between partitions: SMs in step in front of the L2. At full speed they are not
+/// in step, and what crosses is not predicted.
+void add_reads(const StreamCase& stream, const Device& device, std::vector<Prediction>& predictions) {
   constexpr std::int64_t kMaxSteps = std::int64_t{1} << 22;  // of all passes: half a second
-  const std::optional<std::int32_t> few =
-      stream.ctas > 0 ? only_partition(device, stream.ctas) : std::nullopt;
-  if (stream.step_cycles == 0 || (stream.ctas != 0 && !few) || !device.l2.effective_bytes || !device.l2.partitions ||
-      !device.l2.ways) {
-    return;
-  }
+  const std::optional<L2Shape> shape = l2_shape(device);
   PartitionedStream walk;
   walk.step_bytes = kernels::kStreamStepBytes;
   walk.steps = stream.buffer_mib * kMiB / walk.step_bytes;
   walk.passes = stream.passes;
   walk.sawtooth = stream.order == KvOrder::kSawtooth;
-  const L2Shape shape = {device.l2.effective_bytes->value, device.l2.partitions->value,
-                         device.l2.ways->value};
-  if (shape.partitions != 2 || walk.steps > kMaxSteps / walk.passes) return;
-  walk.readers = few ? std::vector<StreamReaders>{{*few, 0}} : reading_groups(stream, shape.partitions);
+  if (!shape || walk.steps > kMaxSteps / walk.passes) return;
+  walk.readers = readers_on(stream, device, *shape);
   const std::int64_t sector_bytes = number(device, device.l2.sector_bytes, "l2_sector_bytes");
-  const PartitionedStreamReads reads = read_in_step(walk, sector_bytes, shape);
+  const PartitionedStreamReads reads = read_in_step(walk, sector_bytes, *shape);
   constexpr const char* kModel = "L2 partitions, readers in step";
+  predictions.push_back({"dram_read_bytes", kModel, static_cast<double>(reads.dram_bytes), false});
+  if (stream.step_cycles == 0) return;
   predictions.push_back(
       {"l2_fabric_sectors", kModel, static_cast<double>(reads.fabric_bytes / sector_bytes), false});
-  if (stream.tells_sms_apart() || few)
-    predictions.push_back({"dram_read_bytes", kModel, static_cast<double>(reads.dram_bytes), false});
 }
 
 }  // namespace
@@ -125,9 +125,10 @@ namespace cases {
 
 CaseKind stream();
 CaseKind stream() {
-  return {"stream",
-          {"buffer_mib", "passes", "ctas", "order", "step_cycles", "readers", "groups", "lag_mib"},
-          read_stream};
+  return {
+      "stream",
+      {"buffer_mib", "passes", "ctas", "order", "step_cycles", "readers", "groups", "lag_mib", "beside_mib"},
+      read_stream};
 }
 
 }  // namespace cases
@@ -139,7 +140,8 @@ std::string StreamCase::key() const {
          (readers == StreamReaderSet::kAll ? "" : ", one partition") +
          (groups == StreamGroups::kTogether
               ? ""
-              : std::string(", groups ") + words_of(groups) + " " + std::to_string(lag_mib) + " MiB apart");
+              : std::string(", groups ") + words_of(groups) + " " + std::to_string(lag_mib) + " MiB apart") +
+         (beside_mib == 0 ? "" : ", beside " + std::to_string(beside_mib) + " MiB");
 }
 
 std::string StreamCase::group() const {
@@ -157,18 +159,20 @@ std::vector<Parameter> StreamCase::parameters() const {
     all.push_back({"groups", to_string(groups)});
     all.push_back({"lag_mib", lag_mib});
   }
+  if (beside_mib != 0) all.push_back({"beside_mib", beside_mib});
   return all;
 }
 
 std::vector<Prediction> StreamCase::predict(const Device& device, Fidelity) const {
   std::vector<Prediction> predictions;
-  add_closed_form(*this, device, predictions);
-  add_partitions(*this, device, predictions);
+  add_sectors(*this, device, predictions);
+  add_reads(*this, device, predictions);
   return predictions;
 }
 
 Launch StreamCase::prepare(Bench& bench, std::uint64_t seed) const {
   const kernels::StreamProblem problem = problem_of(*this, bench.gpu().sms);
+  const kernels::DeviceBuffer beside(static_cast<std::size_t>(beside_mib * kMiB));
   kernels::DeviceBuffer buffer(static_cast<std::size_t>(problem.bytes));
   kernels::fill_random(buffer, problem.bytes / 2, Dtype::kFp16, seed);
   const kernels::DeviceBuffer sums(static_cast<std::size_t>(problem.ctas) * 4);
@@ -222,6 +226,10 @@ void require_valid(const StreamCase& stream) {
   }
   if (stream.groups != StreamGroups::kTogether && (stream.lag_mib < 1 || stream.lag_mib > kMaxLagMib)) {
     throw InvalidParameter("lag_mib", std::to_string(stream.lag_mib), "1.." + std::to_string(kMaxLagMib));
+  }
+  if (stream.beside_mib < 0 || stream.beside_mib > kMaxBesideMib) {
+    throw InvalidParameter("beside_mib", std::to_string(stream.beside_mib),
+                           "0.." + std::to_string(kMaxBesideMib), "0");
   }
   if (!stream.tells_sms_apart()) return;
   if (stream.readers == StreamReaderSet::kOnePartition && stream.groups == StreamGroups::kByPartition)

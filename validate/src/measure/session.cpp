@@ -56,6 +56,7 @@ std::vector<Recording> Session::run(const Progress& progress) {
     run_suite(*part.measurer, part.suite, part.file, options_,
               [&](double fraction, const std::string&) { if (report) report(fraction); });
     recordings.push_back(part.file.recording());
+    part.measurer.reset();  // with its profiler: one at a time counts in a context
   }
   parts_.clear();  // other runs may write these files now
   return recordings;

@@ -29,6 +29,9 @@ struct StreamCase final : Case {
   StreamReaderSet readers = StreamReaderSet::kAll;
   StreamGroups groups = StreamGroups::kTogether;
   std::int64_t lag_mib = 0;  ///< lag between the groups
+  /// Memory that is allocated before the buffer, so that the buffer lies on other pages. Changes no
+  /// prediction.
+  std::int64_t beside_mib = 0;
 
   /// Whether the stream depends on which SM is near which partition.
   [[nodiscard]] bool tells_sms_apart() const noexcept {
