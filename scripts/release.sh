@@ -31,6 +31,7 @@ cd -P -- "$root"
 out=build/reliability
 mkdir -p "$out"
 jobs=$(nproc)
+patience=7200  # seconds of a sanitized test: the machine may be busy
 
 build() {  # folder option...
   local folder=$1
@@ -90,7 +91,7 @@ sanitizers() {
   targets=(all)
   sanitized_build sanitizers
   # A wrong constant of the timed model is looked for by a hundred simulations, which no sanitizer learns from.
-  ctest --test-dir "$sanitized" -j"$jobs" --output-on-failure --no-tests=error \
+  ctest --test-dir "$sanitized" -j"$jobs" --timeout "$patience" --output-on-failure --no-tests=error \
     -E 'natten_checks|schedules_exact_solver|a constant of the timed model' | tee "$out/sanitizers.txt"
   store sanitizers
 }
@@ -100,8 +101,8 @@ threads() {
   build build/tsan -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1" -DNATTEN_SIM_HARDENED=OFF \
     -DNATTEN_SIM_SANITIZE=thread
   echo "build: $(describe build/tsan "sanitizer: thread")" >"$out/threads-build.txt"
-  ctest --test-dir build/tsan -j"$jobs" --output-on-failure --no-tests=error -R '^(search|study|golden)_tests' |
-    tee "$out/threads.txt"
+  ctest --test-dir build/tsan -j"$jobs" --timeout "$patience" --output-on-failure --no-tests=error \
+    -R '^(search|study|golden)_tests' | tee "$out/threads.txt"
   store threads
 }
 
