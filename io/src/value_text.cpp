@@ -107,7 +107,9 @@ Extents parse_extents(const std::string& parameter, const std::vector<std::strin
 
 PerAxis<bool> parse_booleans(const std::string& parameter, const std::vector<std::string>& texts) {
   PerAxis<bool> values;
-  for (std::string word : value_words(parameter, texts)) {
+  std::vector<std::string> written = texts;
+  std::replace(written.begin(), written.end(), std::string(), std::string("false"));  // as Python has it
+  for (std::string word : value_words(parameter, written)) {
     std::transform(word.begin(), word.end(), word.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (word != "true" && word != "false" && word != "1" && word != "0")

@@ -47,10 +47,21 @@ void join_booleans(const Command& command, std::vector<std::string>& words) {
   }
 }
 
+/// `--kernel_size=3` as `--kernel-size=3`, where that is an option: Python has no dashes in names.
+void read_underscores(const Command& command, std::string& word) {
+  const std::size_t equals = std::min(word.find('='), word.size());
+  if (!word.starts_with("--") || word.find('_') >= equals) return;
+  const std::string flag = flag_of_key(word.substr(2, equals - 2));
+  if (std::any_of(command.options.begin(), command.options.end(),
+                  [&](const OptionSpec& spec) { return spec.spells(flag); }))
+    word.replace(0, equals, flag);
+}
+
 }  // namespace
 
 std::vector<std::string> respelled(const Command& command, std::vector<std::string> words,
                                    std::vector<std::string>& notes) {
+  for (std::string& word : words) read_underscores(command, word);
   join_booleans(command, words);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!words[i].starts_with('-')) continue;
@@ -65,7 +76,7 @@ std::vector<std::string> respelled(const Command& command, std::vector<std::stri
       });
       if (other == spec.spellings.end()) continue;
       if (other->old) notes.push_back(flag + " is an old spelling here: --" + spec.name() + " is the new one");
-      const bool bare = equals == words[i].size() && (value.empty() || value.starts_with('-'));
+      const bool bare = equals == words[i].size() && (i + 1 == words.size() || value.starts_with('-'));
       words[i].replace(0, equals, "--" + spec.name());
       if (bare && other->bare != nullptr) words[i] += std::string("=") + other->bare;
       break;
@@ -136,15 +147,29 @@ void refuse_repeats(const Command& command, const std::vector<std::string>& word
 namespace {
 
 /// What people call options that have another name here.
-constexpr std::pair<const char*, const char*> kOtherWords[] = {
-    {"--gpu", "--device"},       {"--card", "--device"},     {"--model", "--preset"},
-    {"--tokens", "--seqlen"},    {"--length", "--seqlen"},   {"--tokens", "--input"},
-    {"--length", "--input"},     {"--num-heads", "--heads"}, {"--batch", "--batch-size"},
-    {"--block-m", "--q-tile"},   {"--block-n", "--kv-tile"}, {"--window-size", "--window"},
-    {"--plot", "--svg"},         {"--out", "--output"},      {"--speedup", "--min-speedup"},
-    {"--resolution", "--input"}, {"--shape", "--input"},     {"--size", "--input"},
-    {"--sizes", "--input"},      {"--best", "--algorithm"},  {"--gantt", "--svg"},
-    {"--draw", "--svg"},         {"--png", "--svg"},         {"--pdf", "--svg"}};
+constexpr std::pair<const char*, const char*> kOtherWords[] = {{"--gpu", "--device"},
+                                                               {"--card", "--device"},
+                                                               {"--model", "--preset"},
+                                                               {"--tokens", "--seqlen"},
+                                                               {"--length", "--seqlen"},
+                                                               {"--tokens", "--input"},
+                                                               {"--length", "--input"},
+                                                               {"--batch", "--batch-size"},
+                                                               {"--block-m", "--q-tile"},
+                                                               {"--block-n", "--kv-tile"},
+                                                               {"--window-size", "--window"},
+                                                               {"--plot", "--svg"},
+                                                               {"--out", "--output"},
+                                                               {"--speedup", "--min-speedup"},
+                                                               {"--resolution", "--input"},
+                                                               {"--shape", "--input"},
+                                                               {"--size", "--input"},
+                                                               {"--sizes", "--input"},
+                                                               {"--best", "--algorithm"},
+                                                               {"--gantt", "--svg"},
+                                                               {"--draw", "--svg"},
+                                                               {"--png", "--svg"},
+                                                               {"--pdf", "--svg"}};
 
 /// What people type in the place of a subcommand.
 constexpr std::pair<const char*, const char*> kOtherCommands[] = {

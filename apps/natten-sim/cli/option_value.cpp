@@ -66,6 +66,8 @@ std::int64_t integer_from_json(const std::string& key, const Json& value, const 
              : "integers in " + std::to_string(about.range.lo) + ".." + std::to_string(about.range.hi));
 }
 
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : ""; }
+
 std::string name_from_json(const std::string& key, const Json& value, const std::vector<std::string>& names) {
   if (value.is_string() &&
       std::find(names.begin(), names.end(), value.text()) != names.end())
@@ -316,6 +318,8 @@ namespace {
 /// How NATTEN's functions call what an option of this name is.
 constexpr std::pair<const char*, const char*> kOfNatten[] = {
     {"window", "--kernel-size"},
+    {"heads", "--num-heads"},
+    {"kernel-schedule", "--schedule"},
     {"causal", "--is-causal"},
     {"q-tile", "--q-tile-shape"},
     {"kv-tile", "--kv-tile-shape"},
