@@ -1,6 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include <CLI/CLI.hpp>
@@ -169,24 +170,30 @@ constexpr std::pair<const char*, const char*> kOtherWords[] = {{"--gpu", "--devi
                                                                {"--gantt", "--svg"},
                                                                {"--draw", "--svg"},
                                                                {"--png", "--svg"},
-                                                               {"--pdf", "--svg"}};
+                                                               {"--pdf", "--svg"},
+                                                               {"--vega", "--svg"},
+                                                               {"--vega-lite", "--svg"},
+                                                               {"--backward", "--backprop"},
+                                                               {"--table", "--figure"},
+                                                               {"-o", "--output"},
+                                                               {"-q", "--quiet"}};
 
 /// What people type in the place of a subcommand.
 constexpr std::pair<const char*, const char*> kOtherCommands[] = {
-    {"glossary", "help"},        {"tutorial", "help"},
-    {"examples", "help"},        {"docs", "help"},
-    {"presets", "list presets"}, {"models", "list presets"},
-    {"devices", "list devices"}, {"gpus", "list devices"},
-    {"kernels", "list kernels"}, {"backends", "list backends"},
-    {"tune", "advise"},          {"recommend", "advise"},
-    {"optimize", "search"},      {"time", "count"},
-    {"predict", "count"},        {"cache", "reuse"},
-    {"traffic", "reuse"},        {"profile", "explain"},
-    {"benchmark", "validate"},   {"bench", "validate"},
-    {"measure", "validate"},     {"compare", "diff"},
-    {"paper", "reproduce"},      {"papers", "reproduce"},
-    {"figures", "reproduce"},    {"batch", "serve"},
-    {"version", "--version"}};
+    {"glossary", "help"},         {"tutorial", "help"},
+    {"examples", "help"},         {"docs", "help"},
+    {"presets", "list presets"},  {"models", "list presets"},
+    {"devices", "list devices"},  {"gpus", "list devices"},
+    {"kernels", "list kernels"},  {"backends", "list backends"},
+    {"tune", "advise"},           {"recommend", "advise"},
+    {"optimize", "search"},       {"time", "count"},
+    {"predict", "count"},         {"cache", "reuse"},
+    {"traffic", "reuse"},         {"profile", "explain"},
+    {"benchmark", "validate"},    {"bench", "validate"},
+    {"measure", "validate"},      {"compare", "diff"},
+    {"paper", "reproduce"},       {"papers", "reproduce"},
+    {"figures", "reproduce"},     {"batch", "serve"},
+    {"merge", "sweep --journal"}, {"version", "--version"}};
 
 /// The one of `flags` that `typed` means; empty: none.
 std::string meant_option(const std::string& typed, const std::vector<std::string>& flags) {
@@ -194,6 +201,19 @@ std::string meant_option(const std::string& typed, const std::vector<std::string
     if (typed == word && std::find(flags.begin(), flags.end(), flag) != flags.end()) return flag;
   }
   return "";
+}
+
+bool is_letter_flag(const std::string& flag) { return flag.size() == 2 && flag[0] == '-' && flag[1] != '-'; }
+
+/// The closest name. A letter is no slip of another one, except in another case, nor of a word.
+std::string closest_flag(const std::string& typed, const std::vector<std::string>& names) {
+  const auto lower = [](char letter) { return std::tolower(static_cast<unsigned char>(letter)); };
+  std::vector<std::string> words;
+  for (const std::string& name : names) {
+    if (!is_letter_flag(name)) words.push_back(name);
+    if (is_letter_flag(name) && is_letter_flag(typed) && lower(name[1]) == lower(typed[1])) return name;
+  }
+  return is_letter_flag(typed) ? "" : closest_name(typed, words);
 }
 
 /// The subcommand that `typed` means; empty: none.
@@ -258,7 +278,7 @@ UsageError usage_error(const std::string& message, const std::vector<Command>& c
     const std::string owners = owners_of("--" + typed, commands);
     if (!owners.empty()) return {sentence, "'--" + typed + "' is an option of " + owners};
   }
-  if (closest.empty()) closest = closest_name(typed, names);
+  if (closest.empty()) closest = closest_flag(typed, names);
   return {sentence, closest.empty() ? help : "did you mean '" + closest + "'?"};
 }
 

@@ -17,6 +17,10 @@ namespace natten_sim {
 [[nodiscard]] std::int64_t parse_integer(const std::string& parameter, const std::string& text,
                                          std::int64_t lo, std::int64_t hi);
 
+/// The same of bytes: 52428800 or 50MiB. 50MB has two meanings, and the message says which.
+[[nodiscard]] std::int64_t parse_bytes(const std::string& parameter, const std::string& text, std::int64_t lo,
+                                       std::int64_t hi);
+
 /// `30 48 80`, `30x48x80` or `30,48,80`: one integer or more, each in lo..hi.
 [[nodiscard]] std::vector<std::int64_t> parse_integers(const std::string& parameter,
                                                        const std::vector<std::string>& texts,
