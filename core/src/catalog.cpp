@@ -53,6 +53,32 @@ const T* find_meant(const std::vector<T>& table, std::string_view name) {
   return meant;
 }
 
+/// Letters and numbers, one by one: wan, 2, 1, 14, b.
+std::vector<std::string> parts_of(std::string_view name) {
+  std::vector<std::string> parts;
+  char before = '-';
+  for (const char c : plain(name)) {
+    if (c != '-' && (before == '-' || is_digit(c) != is_digit(before))) parts.emplace_back();
+    if (c != '-') parts.back() += c;
+    before = c;
+  }
+  return parts;
+}
+
+/// The first name that has all parts of `name` in order, from its first one on: wan2-1-1-3b-480p for
+/// wan-1.3b.
+std::string name_with_parts(std::string_view name, const std::vector<std::string>& names) {
+  const std::vector<std::string> wanted = parts_of(name);
+  for (const std::string& each : names) {
+    const std::vector<std::string> own = parts_of(each);
+    if (wanted.empty() || own.front() != wanted.front()) continue;
+    std::size_t found = 0;
+    for (const std::string& part : own) found += found < wanted.size() && part == wanted[found] ? 1 : 0;
+    if (found == wanted.size()) return each;
+  }
+  return "";
+}
+
 /// What else a message about an unknown name says: other versions of the model, and where own entries come from.
 template <typename T>
 std::string more_of(const std::vector<std::string>& names, std::string_view name) {
@@ -86,7 +112,9 @@ const T& find_named(const std::vector<T>& table, const char* kind, std::string_v
     known += (known.empty() ? "" : ", ") + entry.name;
   }
   known += more_of<T>(names, name);
-  throw UnknownName(kind, std::string(name), closest_name(name, names), known);
+  std::string closest = closest_name(name, names);
+  if (closest.empty()) closest = name_with_parts(name, names);
+  throw UnknownName(kind, std::string(name), closest, known);
 }
 
 }  // namespace

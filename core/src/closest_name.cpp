@@ -77,6 +77,13 @@ std::string closest_beginning(const std::string& asked, std::span<const std::str
   return "";
 }
 
+/// Short words that begin with other letters are two words: lpt is the opposite of spt.
+bool is_another_word(std::string_view asked, std::string_view known) {
+  constexpr std::size_t kShort = 3;
+  return asked != known && asked.size() == known.size() && asked.size() <= kShort &&
+         asked.substr(1) == known.substr(1);
+}
+
 }  // namespace
 
 std::string closest_name(std::string_view name, std::span<const std::string> names) {
@@ -85,7 +92,7 @@ std::string closest_name(std::string_view name, std::span<const std::string> nam
   std::size_t best_distance = std::max<std::size_t>(asked.size() / 3, 1) + 1;
   for (const std::string& candidate : names) {
     const std::string known = spelled(candidate);
-    if (!agrees_in_numbers(asked, known)) continue;
+    if (!agrees_in_numbers(asked, known) || is_another_word(asked, known)) continue;
     const bool prefix =
         asked != known && beginning.size() >= 2 && without_marks(known).starts_with(beginning);
     const std::size_t distance = prefix ? 1 : edit_distance(asked, known);

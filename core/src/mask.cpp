@@ -16,6 +16,7 @@ void require_axis_value(const char* parameter, std::int64_t value, std::int64_t 
 template <typename T>
 PerAxis<T> filled(const char* parameter, const PerAxis<T>& values, std::size_t rank, const T& fallback) {
   if (values.empty()) return PerAxis<T>(rank, fallback);
+  if (values.rank() == 1) return PerAxis<T>(rank, values[0]);
   if (values.rank() != rank) {
     throw InvalidParameter(
         parameter, std::to_string(values.rank()) + (values.rank() == 1 ? " value" : " values"),
@@ -57,8 +58,7 @@ NeighborhoodMask make_mask(const Extents& input, const Extents& window, const Ex
   const Extents windows = filled<std::int64_t>("window", window, rank, 1);
   const Extents strides = filled<std::int64_t>("stride", stride, rank, 1);
   const Extents dilations = filled<std::int64_t>("dilation", dilation, rank, 1);
-  const PerAxis<bool> causals =
-      causal.rank() == 1 ? PerAxis<bool>(rank, causal[0]) : filled<bool>("causal", causal, rank, false);
+  const PerAxis<bool> causals = filled<bool>("causal", causal, rank, false);
   NeighborhoodMask mask;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     mask.push_back({input[axis], windows[axis], strides[axis], dilations[axis], causals[axis]});

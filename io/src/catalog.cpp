@@ -82,7 +82,14 @@ PublishedWindow read_window(const Json& entry, const Preset& preset, const std::
   const Reader fields(entry, where, {"window", "dilation", "q_tile", "kv_tile", "strides", "source"});
   PublishedWindow window;
   window.window = fields.extents("window");
-  if (fields.has("dilation")) window.dilation = fields.extents("dilation");
+  const auto require_all_axes = [&](const char* key, const Extents& values) {
+    require_extents(key, values, preset.layout.rank(), 1, kMaxAxisLength);
+  };
+  require_all_axes("window", window.window);
+  if (fields.has("dilation")) {
+    window.dilation = fields.extents("dilation");
+    require_all_axes("dilation", window.dilation);
+  }
   (void)make_mask(preset.layout, window.window, {}, window.dilation);
   if (fields.has("q_tile") || fields.has("kv_tile")) {
     window.tiles = TilePair{fields.extents("q_tile"), fields.extents("kv_tile")};
@@ -92,6 +99,7 @@ PublishedWindow read_window(const Json& entry, const Preset& preset, const std::
   if (fields.has("strides")) {
     for (const Json& stride : fields.array("strides")) {
       window.strides.push_back(fields.extents_in(stride, "strides"));
+      require_all_axes("stride", window.strides.back());
       (void)make_mask(preset.layout, window.window, window.strides.back(), window.dilation);
     }
   }

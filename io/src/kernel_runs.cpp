@@ -89,13 +89,9 @@ class RunCells {
   void name(const char* column, E& value) const {
     const std::string* cell = find(column);
     if (cell == nullptr) return;
-    for (const Name<E>& entry : NamesOf<E>::kTable) {
-      if (*cell == entry.name) {
-        value = entry.value;
-        return;
-      }
-    }
-    fail(column, *cell, joined(names_of<E>()));
+    const std::optional<E> meant = named<E>(*cell);
+    if (!meant) fail(column, *cell, joined(names_of<E>()));
+    value = *meant;
   }
 
  private:
@@ -110,18 +106,6 @@ class RunCells {
   std::string place_;
   std::map<std::string, std::string> cells_;
 };
-
-void read_schedule_cell(const RunCells& cells, KernelRun& run) {
-  const std::string* cell = cells.find("schedule");
-  if (cell == nullptr) return;
-  if (*cell == "coop") {
-    run.schedule = KernelSchedule::kCooperative;
-  } else if (*cell == "pp") {
-    run.schedule = KernelSchedule::kPingpong;
-  } else {
-    cells.name("schedule", run.schedule);
-  }
-}
 
 void read_pass_cell(const RunCells& cells, KernelRun& run) {
   const std::string* cell = cells.find("pass");
@@ -148,7 +132,7 @@ KernelRun read_run(const RunCells& cells, const KernelRun& defaults) {
   cells.booleans("causal", run.causal);
   cells.extents("q_tile", run.q_tile);
   cells.extents("kv_tile", run.kv_tile);
-  read_schedule_cell(cells, run);
+  cells.name("schedule", run.schedule);
   cells.integer("batch", run.batch);
   cells.integer("heads", run.heads);
   cells.integer("head_dim", run.head_dim);

@@ -39,21 +39,35 @@ std::optional<std::int64_t> whole_number(const std::string& text) {
   return static_cast<std::int64_t>(value);
 }
 
-/// "32k" and "10M": both numbers that are meant by such a suffix. Empty: the text has none.
-std::string written_out(const std::string& text) {
-  constexpr std::string_view kSuffixes = "kmg";
+/// A whole number with a prefix of units behind it: "32k", "10M", "50MB" and "50MiB".
+struct Scaled {
+  std::int64_t decimal = 0, binary = 0;  ///< what it may mean
+  std::string unit;                      ///< what follows the prefix: "", "B" or "iB"
+};
+
+/// None: the text is no such number.
+std::optional<Scaled> scaled_number(const std::string& text) {
+  constexpr std::string_view kPrefixes = "kmg";
   std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
   constexpr std::int64_t kMost = 1'000'000;
-  if (error != std::errc() || end + 1 != text.data() + text.size() || number < 1 || number > kMost) return "";
-  const std::size_t power = kSuffixes.find(static_cast<char>(std::tolower(static_cast<unsigned char>(*end))));
-  if (power == std::string_view::npos) return "";
-  std::int64_t decimal = number, binary = number;
+  if (error != std::errc() || end == last || number < 1 || number > kMost) return std::nullopt;
+  const std::size_t power = kPrefixes.find(static_cast<char>(std::tolower(static_cast<unsigned char>(*end))));
+  if (power == std::string_view::npos) return std::nullopt;
+  Scaled scaled{.decimal = number, .binary = number, .unit = std::string(end + 1, last)};
   for (std::size_t i = 0; i <= power; ++i) {
-    decimal *= 1000;
-    binary *= 1024;
+    scaled.decimal *= 1000;
+    scaled.binary *= 1024;
   }
-  return ", written out: " + std::to_string(decimal) + " or " + std::to_string(binary);
+  return scaled;
+}
+
+/// "32k": both numbers that are meant by such a suffix. Empty: the text has none.
+std::string written_out(const std::string& text) {
+  const std::optional<Scaled> scaled = scaled_number(text);
+  if (!scaled || (!scaled->unit.empty() && scaled->unit != "B")) return "";
+  return ", written out: " + std::to_string(scaled->decimal) + " or " + std::to_string(scaled->binary);
 }
 
 }  // namespace
@@ -87,6 +101,13 @@ std::int64_t parse_integer(const std::string& parameter, const std::string& text
   return value;
 }
 
+std::int64_t parse_bytes(const std::string& parameter, const std::string& text, std::int64_t lo,
+                         std::int64_t hi) {
+  const std::optional<Scaled> scaled = scaled_number(text);
+  const bool binary = scaled && scaled->unit == "iB";
+  return parse_integer(parameter, binary ? std::to_string(scaled->binary) : text, lo, hi);
+}
+
 std::vector<std::int64_t> parse_integers(const std::string& parameter, const std::vector<std::string>& texts,
                                          std::int64_t lo, std::int64_t hi) {
   std::vector<std::int64_t> values;
@@ -107,7 +128,9 @@ Extents parse_extents(const std::string& parameter, const std::vector<std::strin
 
 PerAxis<bool> parse_booleans(const std::string& parameter, const std::vector<std::string>& texts) {
   PerAxis<bool> values;
-  for (std::string word : value_words(parameter, texts)) {
+  std::vector<std::string> written = texts;
+  std::replace(written.begin(), written.end(), std::string(), std::string("false"));  // as Python has it
+  for (std::string word : value_words(parameter, written)) {
     std::transform(word.begin(), word.end(), word.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (word != "true" && word != "false" && word != "1" && word != "0")

@@ -180,6 +180,19 @@ void add_process(int process, const char* name, const FinishedSchedule& finished
   });
 }
 
+/// "compute 7, reduce 2", and what else is not free.
+std::string costs_text(const BackwardCosts& costs) {
+  std::string text =
+      fmt::format("compute {}, reduce {}", short_number(costs.compute), short_number(costs.reduce));
+  for (const auto& [name, cost] : {std::pair{"tax", costs.per_tile_tax},
+                                   {"prologue", costs.prologue},
+                                   {"epilogue", costs.epilogue},
+                                   {"handoff", costs.handoff}})
+    if (cost != 0) text += fmt::format(", {} {}", name, short_number(cost));
+  if (costs.writer_stages > 0) text += fmt::format(", {} stages of a writer", costs.writer_stages);
+  return text;
+}
+
 }  // namespace
 
 std::string schedule_ascii(const FinishedSchedule& finished) {
@@ -197,7 +210,9 @@ void require_drawable(const BackwardProblem& problem) {
 }
 
 draw::Picture schedule_picture(const std::string& name, const FinishedSchedule& finished,
-                         const BackwardProblem& problem, const FinishedSchedule* recorded) {
+                               const study::ScheduleAnswer& answer, const std::string& mask,
+                               const FinishedSchedule* recorded) {
+  const BackwardProblem& problem = answer.problem;
   const std::size_t tasks = count_tasks(finished);
   require_drawable(tasks, problem.workers);
   // Beyond this many tasks waits are too thin to be seen, and a picture has room for computes and reductions.
@@ -205,9 +220,10 @@ draw::Picture schedule_picture(const std::string& name, const FinishedSchedule& 
   draw::Gantt gantt = gantt_of(finished, room ? ShowWaits::kYes : ShowWaits::kNo);
   gantt.heading.title =
       fmt::format("Backward schedule {}: makespan {} units", name, short_number(finished.run.makespan));
-  gantt.heading.subtitle = fmt::format(
-      "{} Q x {} KV tiles, {}, {}", problem.mask.q_tiles / problem.merged_heads, problem.mask.kv_tiles,
-      counted(problem.heads * problem.merged_heads, "head"), counted(problem.workers, "worker"));
+  gantt.heading.subtitle =
+      fmt::format("{} Q x {} KV tiles, mask {}, {}, {}; {}", problem.mask.q_tiles / problem.merged_heads,
+                  problem.mask.kv_tiles, mask, counted(problem.heads * problem.merged_heads, "head"),
+                  counted(problem.workers, "worker"), costs_text(answer.costs));
   if (recorded == nullptr) return draw::render(gantt);
   gantt.heading.title += ", simulated";
   draw::Gantt below = gantt_of(*recorded, ShowWaits::kNo);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
@@ -11,11 +12,13 @@ namespace {
 
 std::string describe(const TilingProblem& problem) {
   std::string causal;
-  for (const AxisMask& axis : problem.mask) causal += axis.causal ? '1' : '0';
+  for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
+    if (problem.mask[axis].causal)
+      causal += (causal.empty() ? ", causal on axis " : " and ") + std::to_string(axis);
+  }
   return fmt::format("input {}, window {}, stride {}, dilation {}{}, Q tile {}, KV tile {} ({}, {})",
                      to_string(input_of(problem.mask)), to_string(window_of(problem.mask)),
-                     to_string(stride_of(problem.mask)), to_string(dilation_of(problem.mask)),
-                     causal.find('1') == std::string::npos ? "" : ", causal " + causal,
+                     to_string(stride_of(problem.mask)), to_string(dilation_of(problem.mask)), causal,
                      to_string(problem.tiles.q_tile), to_string(problem.tiles.kv_tile),
                      to_string(problem.kv_tiling), to_string(problem.tiling));
 }
@@ -31,13 +34,13 @@ draw::TileMap to_map(const std::string& title, const TilingProblem& problem,
   map.on_grid = visited.on_grid;
   if (visited.q_tile) {
     const std::size_t rank = problem.mask.rank();
-    map.heading.subtitle += fmt::format(", Q tile ({})", to_string(visited.q_tile->tile));
+    map.heading.subtitle += fmt::format(", Q tile at ({})", fmt::join(visited.q_tile->tile, ", "));
     map.across = fmt::format("axis {}", rank - 1);
     map.down = fmt::format("axis {}", rank - 2);
     map.same_units = true;
     if (rank == 3) {
       for (const std::int64_t origin : visited.slice_origins)
-        map.slices.push_back(fmt::format("axis 0 from {}", origin));
+        map.slices.push_back(fmt::format("axis 0 from token {}", origin));
     }
     const study::QTilePlace& place = *visited.q_tile;
     map.outline = draw::TileOutline{.first_slice = place.first_slice,

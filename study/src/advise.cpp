@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <tuple>
 
 #include <natten_sim/core/error.hpp>
@@ -270,10 +271,12 @@ Setting with_defaults(Setting setting, const std::string& device, const Context&
 
 void require_valid(const AdviseQuestion& question) {
   const auto refuse = [](const char* name, double value, const char* accepted) {
-    throw InvalidParameter(name, std::to_string(value), accepted);
+    std::ostringstream text;
+    text << value;
+    throw InvalidParameter(name, text.str(), accepted);
   };
   if (question.sparsity && !(*question.sparsity > 0 && *question.sparsity < 1))
-    refuse("sparsity", *question.sparsity, "a fraction between 0 and 1");
+    refuse("sparsity", *question.sparsity, "a fraction above 0 and below 1");
   if (question.speedup && !(*question.speedup > 1 && *question.speedup <= 1000))
     refuse("speedup", *question.speedup, "a factor above 1, at most 1000");
   if (!(question.max_imbalance >= 1)) refuse("max-imbalance", question.max_imbalance, "1 or more");

@@ -11,10 +11,9 @@ namespace {
 
 /// The whole of every axis, or of each of its dilation groups.
 Extents dense_window(const Extents& input, const Extents& dilation) {
-  if (!dilation.empty()) require_extents("dilation", dilation, input.rank(), 1, kMaxAxisLength);
+  const Extents dilations = dilation_of(make_mask(input, Extents(input.rank(), 1), {}, dilation));
   Extents window;
-  for (std::size_t axis = 0; axis < input.rank(); ++axis)
-    window.push_back(std::max<std::int64_t>(1, input[axis] / (dilation.empty() ? 1 : dilation[axis])));
+  for (std::size_t axis = 0; axis < input.rank(); ++axis) window.push_back(input[axis] / dilations[axis]);
   return window;
 }
 

@@ -76,6 +76,19 @@ BackwardCall call_of(const KernelScheduleQuestion& question, const Device& devic
   return call;
 }
 
+/// "there are costs of fa4-h200-d128, fa4-h200-d64", or that there are none.
+std::string measured_elsewhere(const std::string& kernel, const Catalog& catalog) {
+  std::vector<std::string> own, all;
+  for (const ScheduleCostSet& costs : catalog.schedule_costs) {
+    const std::string text =
+        costs.name + " (" + costs.device + ", head dim " + std::to_string(costs.head_dim) + ")";
+    all.push_back(text);
+    if (costs.kernel == kernel) own.push_back(text);
+  }
+  if (!own.empty()) return "there are " + joined(own);
+  return "of " + kernel + " there are none, of other kernels " + joined(all);
+}
+
 /// The costs of the question, or what is missing.
 const ScheduleCostSet* find_schedule_costs(const KernelScheduleQuestion& question, const Device& device,
                                            const Catalog& catalog, std::string& missing) {
@@ -84,7 +97,8 @@ const ScheduleCostSet* find_schedule_costs(const KernelScheduleQuestion& questio
         catalog.schedule_costs_of(question.kernel, device.name, question.head_dim, question.dtype);
     if (costs == nullptr) {
       missing = "no measured costs of " + question.kernel + " on " + device.name + " at head dim " +
-                std::to_string(question.head_dim) + " with " + to_string(question.dtype);
+                std::to_string(question.head_dim) + " with " + to_string(question.dtype) + "; " +
+                measured_elsewhere(question.kernel, catalog);
     }
     return costs;
   }

@@ -16,7 +16,7 @@ TEST_CASE("bad input names parameter, value and accepted range") {
   check_refused("count -i 64 -w 33 --dilation 2" + tiles, {"window", "33", "1..32"});
   check_refused("count -i 64 -w 1 --dilation 65" + tiles, {"dilation", "65", "1..64"});
   check_refused("count -i 64 -w 16 --q-tile 0 --kv-tile 4", {"q-tile", "'0'", "1.."});
-  check_refused("count -i 64 64 -w 16" + tiles, {"window", "2 values"});
+  check_refused("count -i 64 64 64 -w 16 16" + tiles, {"window", "3 values"});
   check_refused("count -i 64 64 -w 16 16" + tiles, {"q_tile", "2 values"});
   check_refused("count -i 64 -w 16 -s 1 1" + tiles, {"stride", "1 value"});
   check_refused("count -i 64 64 -w 16 16 -c true false true --q-tile 8 8 --kv-tile 8 8",

@@ -53,7 +53,7 @@ TEST_CASE("2-D and 3-D pictures show the KV tiles of one Q tile") {
         "....\n");
   const std::string volume =
       picture("count -i 4 4 4 -w 2 2 2 -s 2 2 2 --q-tile 2 2 2 --kv-tile 2 2 2 --at-q-tile 1 0 0");
-  CHECK(volume == "\naxis 0 from 0\n..\n..\n\naxis 0 from 2\n#.\n..\n");
+  CHECK(volume == "\naxis 0 from token 0\n..\n..\n\naxis 0 from token 2\n#.\n..\n");
 }
 
 TEST_CASE("dynamic tiles are drawn where they lie, token by token") {
@@ -75,6 +75,31 @@ TEST_CASE("an SVG is written whole, with the problem and the coverage of its til
     INFO(part);
     CHECK(svg.find(part) != std::string::npos);
   }
+}
+
+TEST_CASE("titles say mask and costs, an index as an index, and what ticks and panels count") {
+  const auto svg_of = [](const std::string& line) {
+    const std::string path = scratch_folder() + "/title.svg";
+    REQUIRE(run(line + " --quiet --svg " + path).exit_code == 0);
+    return read_text(path);
+  };
+  const std::string schedule =
+      "schedule --q-tiles 4 --algorithm ascending --compute 7 --reduce 2 --handoff 1 --mask ";
+  CHECK(svg_of(schedule + "full")
+            .find("4 Q x 4 KV tiles, mask full, 1 head, 4 workers; compute 7, reduce 2, handoff 1") !=
+        std::string::npos);
+  CHECK(svg_of(schedule + "causal").find("mask causal") != std::string::npos);
+  const std::string plane =
+      svg_of("count -i 64 64 -w 16 16 --q-tile 16 16 --kv-tile 16 8 --causal --at-q-tile 2 3");
+  CHECK(plane.find("causal on axis 0 and 1") != std::string::npos);
+  CHECK(plane.find("Q tile at (2, 3)") != std::string::npos);
+  CHECK(plane.find("edges are numbered in KV tiles") != std::string::npos);
+  const std::string volume =
+      svg_of("count -i 4 4 4 -w 2 2 2 -s 2 2 2 --q-tile 2 2 2 --kv-tile 2 2 2 --at-q-tile 1 0 0");
+  CHECK(volume.find("axis 0 from token 2") != std::string::npos);
+  CHECK(volume.find("edges are numbered in KV tiles") != std::string::npos);
+  CHECK(svg_of("count -i 64 -w 16 --causal 1 --q-tile 8 --kv-tile 4").find("causal on axis 0,") !=
+        std::string::npos);
 }
 
 TEST_CASE("pictures that cannot be drawn are refused") {

@@ -20,6 +20,16 @@ bool OptionSpec::has_flag(const std::string& flag) const {
   return ("," + flags + ",").find("," + flag + ",") != std::string::npos;
 }
 
+std::string flag_of_key(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return "--" + key;
+}
+
+bool OptionSpec::spells(const std::string& flag) const {
+  return has_flag(flag) || std::any_of(spellings.begin(), spellings.end(),
+                                       [&](const OtherSpelling& spelling) { return spelling.flag == flag; });
+}
+
 bool OptionSpec::reads(const std::string& flag) const {
   return has_flag(flag) ||
          std::any_of(spellings.begin(), spellings.end(), [&](const OtherSpelling& spelling) {

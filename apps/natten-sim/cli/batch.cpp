@@ -169,7 +169,7 @@ std::string value_text(const Json& value) { return json_text(value); }
 
 int answer_batch(const std::string& path, const OutputFlags& flags,
                  const std::function<void(BatchLine&)>& answer) {
-  LineSource source("batch", path);
+  LineSource source("batch", path, "; the batch size is " + mention("batch-size"));
   Answers answers(flags, answer);
   ProgressBar bar("answering", flags.quiet);
   const auto before_read = [&] { answers.flush(); };

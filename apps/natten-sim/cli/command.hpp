@@ -49,6 +49,7 @@ struct OptionSpec {
   int max_values = 1;   ///< 4 for one value an axis
   bool text = false;    ///< its values are names or texts: no numbers, no booleans
   std::string choices;  ///< space-separated closed set, for completion and checks; empty: open
+  std::string other_choices = {};  ///< names that are read too, and not listed
   std::string range = {};  ///< of whole numbers: "1..1024"; empty: any, or no number
   std::vector<std::string> excludes = {};  ///< options before it that exclude it
   std::vector<Need> needs = {};
@@ -61,9 +62,14 @@ struct OptionSpec {
 
   [[nodiscard]] std::string name() const;  ///< first long flag without dashes
   [[nodiscard]] bool has_flag(const std::string& flag) const;
-  /// Its own flag, or a spelling of it that goes with any value.
+  /// Its own flag, or a spelling of it.
+  [[nodiscard]] bool spells(const std::string& flag) const;
+  /// The same without spellings that go with some values alone.
   [[nodiscard]] bool reads(const std::string& flag) const;
 };
+
+/// The long flag that a key of a file or a request names: kv_tile and kv-tile are --kv-tile.
+[[nodiscard]] std::string flag_of_key(std::string key);
 
 /// Which options of a subcommand were given, on the command line or in its file of options.
 class Given {

@@ -1,6 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include <CLI/CLI.hpp>
@@ -47,10 +48,21 @@ void join_booleans(const Command& command, std::vector<std::string>& words) {
   }
 }
 
+/// `--kernel_size=3` as `--kernel-size=3`, where that is an option: Python has no dashes in names.
+void read_underscores(const Command& command, std::string& word) {
+  const std::size_t equals = std::min(word.find('='), word.size());
+  if (!word.starts_with("--") || word.find('_') >= equals) return;
+  const std::string flag = flag_of_key(word.substr(2, equals - 2));
+  if (std::any_of(command.options.begin(), command.options.end(),
+                  [&](const OptionSpec& spec) { return spec.spells(flag); }))
+    word.replace(0, equals, flag);
+}
+
 }  // namespace
 
 std::vector<std::string> respelled(const Command& command, std::vector<std::string> words,
                                    std::vector<std::string>& notes) {
+  for (std::string& word : words) read_underscores(command, word);
   join_booleans(command, words);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!words[i].starts_with('-')) continue;
@@ -65,7 +77,7 @@ std::vector<std::string> respelled(const Command& command, std::vector<std::stri
       });
       if (other == spec.spellings.end()) continue;
       if (other->old) notes.push_back(flag + " is an old spelling here: --" + spec.name() + " is the new one");
-      const bool bare = equals == words[i].size() && (value.empty() || value.starts_with('-'));
+      const bool bare = equals == words[i].size() && (i + 1 == words.size() || value.starts_with('-'));
       words[i].replace(0, equals, "--" + spec.name());
       if (bare && other->bare != nullptr) words[i] += std::string("=") + other->bare;
       break;
@@ -136,32 +148,52 @@ void refuse_repeats(const Command& command, const std::vector<std::string>& word
 namespace {
 
 /// What people call options that have another name here.
-constexpr std::pair<const char*, const char*> kOtherWords[] = {
-    {"--gpu", "--device"},       {"--card", "--device"},     {"--model", "--preset"},
-    {"--tokens", "--seqlen"},    {"--length", "--seqlen"},   {"--tokens", "--input"},
-    {"--length", "--input"},     {"--num-heads", "--heads"}, {"--batch", "--batch-size"},
-    {"--block-m", "--q-tile"},   {"--block-n", "--kv-tile"}, {"--window-size", "--window"},
-    {"--plot", "--svg"},         {"--out", "--output"},      {"--speedup", "--min-speedup"},
-    {"--resolution", "--input"}, {"--shape", "--input"},     {"--size", "--input"},
-    {"--sizes", "--input"},      {"--best", "--algorithm"},  {"--gantt", "--svg"},
-    {"--draw", "--svg"},         {"--png", "--svg"},         {"--pdf", "--svg"}};
+constexpr std::pair<const char*, const char*> kOtherWords[] = {{"--gpu", "--device"},
+                                                               {"--card", "--device"},
+                                                               {"--model", "--preset"},
+                                                               {"--tokens", "--seqlen"},
+                                                               {"--length", "--seqlen"},
+                                                               {"--tokens", "--input"},
+                                                               {"--length", "--input"},
+                                                               {"--batch", "--batch-size"},
+                                                               {"--block-m", "--q-tile"},
+                                                               {"--block-n", "--kv-tile"},
+                                                               {"--window-size", "--window"},
+                                                               {"--plot", "--svg"},
+                                                               {"--out", "--output"},
+                                                               {"--speedup", "--min-speedup"},
+                                                               {"--resolution", "--input"},
+                                                               {"--shape", "--input"},
+                                                               {"--size", "--input"},
+                                                               {"--sizes", "--input"},
+                                                               {"--best", "--algorithm"},
+                                                               {"--gantt", "--svg"},
+                                                               {"--draw", "--svg"},
+                                                               {"--png", "--svg"},
+                                                               {"--pdf", "--svg"},
+                                                               {"--vega", "--svg"},
+                                                               {"--vega-lite", "--svg"},
+                                                               {"--backward", "--backprop"},
+                                                               {"--table", "--figure"},
+                                                               {"-o", "--output"},
+                                                               {"-q", "--quiet"}};
 
 /// What people type in the place of a subcommand.
 constexpr std::pair<const char*, const char*> kOtherCommands[] = {
-    {"glossary", "help"},        {"tutorial", "help"},
-    {"examples", "help"},        {"docs", "help"},
-    {"presets", "list presets"}, {"models", "list presets"},
-    {"devices", "list devices"}, {"gpus", "list devices"},
-    {"kernels", "list kernels"}, {"backends", "list backends"},
-    {"tune", "advise"},          {"recommend", "advise"},
-    {"optimize", "search"},      {"time", "count"},
-    {"predict", "count"},        {"cache", "reuse"},
-    {"traffic", "reuse"},        {"profile", "explain"},
-    {"benchmark", "validate"},   {"bench", "validate"},
-    {"measure", "validate"},     {"compare", "diff"},
-    {"paper", "reproduce"},      {"papers", "reproduce"},
-    {"figures", "reproduce"},    {"batch", "serve"},
-    {"version", "--version"}};
+    {"glossary", "help"},         {"tutorial", "help"},
+    {"examples", "help"},         {"docs", "help"},
+    {"presets", "list presets"},  {"models", "list presets"},
+    {"devices", "list devices"},  {"gpus", "list devices"},
+    {"kernels", "list kernels"},  {"backends", "list backends"},
+    {"tune", "advise"},           {"recommend", "advise"},
+    {"optimize", "search"},       {"time", "count"},
+    {"predict", "count"},         {"cache", "reuse"},
+    {"traffic", "reuse"},         {"profile", "explain"},
+    {"benchmark", "validate"},    {"bench", "validate"},
+    {"measure", "validate"},      {"compare", "diff"},
+    {"paper", "reproduce"},       {"papers", "reproduce"},
+    {"figures", "reproduce"},     {"batch", "serve"},
+    {"merge", "sweep --journal"}, {"version", "--version"}};
 
 /// The one of `flags` that `typed` means; empty: none.
 std::string meant_option(const std::string& typed, const std::vector<std::string>& flags) {
@@ -169,6 +201,19 @@ std::string meant_option(const std::string& typed, const std::vector<std::string
     if (typed == word && std::find(flags.begin(), flags.end(), flag) != flags.end()) return flag;
   }
   return "";
+}
+
+bool is_letter_flag(const std::string& flag) { return flag.size() == 2 && flag[0] == '-' && flag[1] != '-'; }
+
+/// The closest name. A letter is no slip of another one, except in another case, nor of a word.
+std::string closest_flag(const std::string& typed, const std::vector<std::string>& names) {
+  const auto lower = [](char letter) { return std::tolower(static_cast<unsigned char>(letter)); };
+  std::vector<std::string> words;
+  for (const std::string& name : names) {
+    if (!is_letter_flag(name)) words.push_back(name);
+    if (is_letter_flag(name) && is_letter_flag(typed) && lower(name[1]) == lower(typed[1])) return name;
+  }
+  return is_letter_flag(typed) ? "" : closest_name(typed, words);
 }
 
 /// The subcommand that `typed` means; empty: none.
@@ -233,7 +278,7 @@ UsageError usage_error(const std::string& message, const std::vector<Command>& c
     const std::string owners = owners_of("--" + typed, commands);
     if (!owners.empty()) return {sentence, "'--" + typed + "' is an option of " + owners};
   }
-  if (closest.empty()) closest = closest_name(typed, names);
+  if (closest.empty()) closest = closest_flag(typed, names);
   return {sentence, closest.empty() ? help : "did you mean '" + closest + "'?"};
 }
 

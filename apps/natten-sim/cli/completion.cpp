@@ -59,8 +59,11 @@ std::string bash_script(const std::vector<Command>& commands) {
       if (const std::string names = proposals(option); !names.empty()) {
         script +=
             "        " + pattern + ") COMPREPLY=($(compgen -W '" + names + "' -- \"$word\")); return 0 ;;\n";
-      } else if (option.value_name == "FILE") {
-        script += "        " + pattern + ") COMPREPLY=($(compgen -f -- \"$word\")); return 0 ;;\n";
+      } else if (!option.value_name.empty()) {  // a file, a folder, or nothing that is known
+        const std::string kind = option.value_name == "FILE"  ? "-f"
+                                 : option.value_name == "DIR" ? "-d"
+                                                              : "-W ''";
+        script += "        " + pattern + ") COMPREPLY=($(compgen " + kind + " -- \"$word\")); return 0 ;;\n";
       }
     }
     if (const std::string names = positional_proposals(command); !names.empty()) flags += " " + names;

@@ -24,13 +24,14 @@ FileValue::Scalar scalar_of(const toml::node& node, const std::string& where) {
 
 /// `value`: a text that the key has, for spellings that go with some values alone.
 const OptionSpec* find_option(const Command& command, const std::string& key, const std::string& value = "") {
+  const std::string flag = flag_of_key(key);
   for (const OptionSpec& spec : command.options) {
     for (const OtherSpelling& other : spec.spellings) {
-      if (!value.empty() && other.flag == "--" + key && other.with != nullptr && other.with(value)) return &spec;
+      if (!value.empty() && other.flag == flag && other.with != nullptr && other.with(value)) return &spec;
     }
   }
   const auto found = std::find_if(command.options.begin(), command.options.end(),
-                                  [&](const OptionSpec& spec) { return spec.reads("--" + key); });
+                                  [&](const OptionSpec& spec) { return spec.reads(flag); });
   return found == command.options.end() ? nullptr : &*found;
 }
 

@@ -47,10 +47,11 @@ Invocation::Invocation(const std::string& subcommand, const std::vector<Command>
 }
 
 std::size_t Invocation::place(const std::string& option) const {
-  std::string flag = "--" + option;
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  const auto found = std::find_if(command_->options.begin(), command_->options.end(),
-                                  [&](const OptionSpec& spec) { return spec.reads(flag); });
+  const std::string flag = flag_of_key(option);
+  const auto found =
+      std::find_if(command_->options.begin(), command_->options.end(), [&](const OptionSpec& spec) {
+        return spec.reads(flag) || (option.size() == 1 && spec.has_flag("-" + option));
+      });
   if (found != command_->options.end()) {
     if (!is_of_each_answer(*found)) {
       throw InvalidParameter(found->name(), "given for one answer of many",

@@ -25,7 +25,7 @@ class Invocation {
   Invocation(const std::string& subcommand, const std::vector<Command>& commands);
 
   [[nodiscard]] const Command& command() const { return *command_; }
-  /// The option of that name, in either spelling: kv-tile or kv_tile. @throws UnknownName
+  /// The option of that name: kv-tile, kv_tile, another spelling of it or its letter. @throws UnknownName
   [[nodiscard]] const OptionSpec& option(const std::string& name) const;
   /// Instead of what it had. Words as on the command line; of a flag none, or true or false.
   void set(const std::string& option, std::vector<std::string> words);

@@ -12,11 +12,12 @@
 
 namespace natten_sim::cli {
 
-LineSource::LineSource(std::string parameter, const std::string& path)
+LineSource::LineSource(std::string parameter, const std::string& path, const std::string& otherwise)
     : parameter_(std::move(parameter)), path_(path), file_(STDIN_FILENO) {
   if (path == "-") return;
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file_ < 0) throw InvalidParameter(parameter_, path, "a readable file, or - for standard input");
+  if (file_ < 0)
+    throw InvalidParameter(parameter_, path, "a readable file, or - for standard input" + otherwise);
   std::error_code unknown;  // a pipe has no size: no progress
   size_ = static_cast<double>(std::filesystem::file_size(path, unknown));
   if (unknown) size_ = 0;

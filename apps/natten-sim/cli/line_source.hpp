@@ -13,8 +13,10 @@ namespace natten_sim::cli {
 /// The lines of a file or of standard input, read in large pieces.
 class LineSource {
  public:
-  /// @param path -: standard input. @throws InvalidParameter naming `parameter`
-  LineSource(std::string parameter, const std::string& path);
+  /// @param path -: standard input
+  /// @param otherwise ends the message about a file that cannot be read
+  /// @throws InvalidParameter naming `parameter`
+  LineSource(std::string parameter, const std::string& path, const std::string& otherwise = "");
   ~LineSource();
   LineSource(const LineSource&) = delete;
   LineSource& operator=(const LineSource&) = delete;

@@ -28,6 +28,7 @@ OptionRow make_row(const std::string& flags, const About& about, std::shared_ptr
                 .kind = std::move(kind),
                 .place = std::move(place)};
   row.name = row.spec.name();
+  row.spec.other_choices = row.kind->other_choices();
   row.spec.range = row.kind->range(about);
   row.spec.text = row.kind->text();
   row.spec.help = with_default(about.help, [&](Json& out) {

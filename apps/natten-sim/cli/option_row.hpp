@@ -25,6 +25,7 @@ class ValueKind {
   virtual ~ValueKind() = default;
   [[nodiscard]] virtual int max_values() const = 0;
   [[nodiscard]] virtual std::string choices() const = 0;  ///< empty: open
+  [[nodiscard]] virtual std::string other_choices() const { return {}; }  ///< as OptionSpec has it
   [[nodiscard]] virtual std::string range(const About& about) const = 0;  ///< as OptionSpec has it
   [[nodiscard]] virtual bool text() const { return false; }               ///< as OptionSpec has it
   virtual void read_words(const std::string& name, const Words& words, const About& about,
@@ -48,6 +49,13 @@ class KindOf final : public ValueKind {
   [[nodiscard]] std::string choices() const override {
     if constexpr (requires { OptionValue<T>::choices(); }) {
       return OptionValue<T>::choices();
+    } else {
+      return {};
+    }
+  }
+  [[nodiscard]] std::string other_choices() const override {
+    if constexpr (requires { OptionValue<T>::other_choices(); }) {
+      return OptionValue<T>::other_choices();
     } else {
       return {};
     }

@@ -55,7 +55,8 @@ void require_choice(const std::string& name, const std::string& text, const std:
 
 std::int64_t integer_from_words(const std::string& name, const std::vector<std::string>& words,
                                 const About& about) {
-  return parse_integer(name, words.front(), about.range.lo, about.range.hi);
+  return name.ends_with("-bytes") ? parse_bytes(name, words.front(), about.range.lo, about.range.hi)
+                                  : parse_integer(name, words.front(), about.range.lo, about.range.hi);
 }
 
 std::int64_t integer_from_json(const std::string& key, const Json& value, const About& about) {
@@ -65,6 +66,8 @@ std::int64_t integer_from_json(const std::string& key, const Json& value, const 
              ? about.json_accepted
              : "integers in " + std::to_string(about.range.lo) + ".." + std::to_string(about.range.hi));
 }
+
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : ""; }
 
 std::string name_from_json(const std::string& key, const Json& value, const std::vector<std::string>& names) {
   if (value.is_string() &&
@@ -133,9 +136,11 @@ bool OptionValue<std::vector<std::int64_t>>::to_json(const std::vector<std::int6
 
 double OptionValue<double>::from_words(const std::string& name, const std::vector<std::string>& words,
                                        const About& about) {
-  const bool share = is_share_interval(about.interval.lo, about.interval.hi);
-  return share ? parse_share(name, words.front(), about.accepted.c_str())
-               : parse_number(name, words.front(), about.interval.lo, about.interval.hi, about.accepted.c_str());
+  const auto [lo, hi] = about.interval;
+  const char* const accepted = about.accepted.c_str();
+  if (is_share_interval(lo, hi)) return parse_share(name, words.front(), accepted);
+  return about.value == "X" && hi > 1 ? parse_factor(name, words.front(), lo, hi, accepted)
+                                      : parse_number(name, words.front(), lo, hi, accepted);
 }
 
 bool OptionValue<double>::from_number(double value, const About& about, double& out) {
@@ -316,6 +321,8 @@ namespace {
 /// How NATTEN's functions call what an option of this name is.
 constexpr std::pair<const char*, const char*> kOfNatten[] = {
     {"window", "--kernel-size"},
+    {"heads", "--num-heads"},
+    {"kernel-schedule", "--schedule"},
     {"causal", "--is-causal"},
     {"q-tile", "--q-tile-shape"},
     {"kv-tile", "--kv-tile-shape"},
@@ -338,10 +345,22 @@ std::vector<OtherSpelling> spellings_of(const std::string& flags, const About& a
 
 }  // namespace
 
+namespace {
+
+/// What its help says, and of pictures in which formats they are written.
+std::string help_of(const std::string& flags, const About& about) {
+  const std::string name = OptionSpec{.flags = flags}.name();
+  const bool picture = about.value == "FILE" && (name == "svg" || name.starts_with("svg-"));
+  return picture ? about.help + "; an SVG, by its name a PNG (.png) or a chart's Vega-Lite (.vl.json)"
+                 : about.help;
+}
+
+}  // namespace
+
 OptionSpec spec_of(const std::string& flags, const About& about, int max_values, const std::string& choices) {
   return {.flags = flags,
           .value_name = about.value,
-          .help = about.help,
+          .help = help_of(flags, about),
           .max_values = max_values,
           .choices = choices,
           .excludes = about.excludes,

@@ -81,6 +81,8 @@ void require_choice(const std::string& name, const std::string& text, const std:
 [[nodiscard]] std::int64_t integer_from_words(const std::string& name, const std::vector<std::string>& words,
                                               const About& about);
 [[nodiscard]] std::int64_t integer_from_json(const std::string& key, const Json& value, const About& about);
+/// Empty: no text.
+[[nodiscard]] std::string text_of(const Json& value);
 [[nodiscard]] std::string name_from_json(const std::string& key, const Json& value,
                                          const std::vector<std::string>& names);
 void put_integer(std::int64_t value, Json& out);
@@ -186,12 +188,15 @@ template <Named E>
 struct OptionValue<E> {
   static constexpr int kMaxValues = 1;
   static std::string choices() { return joined(names_of<E>(), " "); }
+  static std::string other_choices() { return joined(other_names_of<E>(), " "); }
   static E from_words(const std::string& name, const std::vector<std::string>& words, const About& about) {
     const std::string known = about.choices.empty() ? choices() : about.choices;
-    require_choice(name, words.front(), known);
+    const std::optional<E> meant = named<E>(words.front());
+    require_choice(name, meant ? to_string(*meant) : words.front(), known);
     return parse_name<E>(words.front(), name);
   }
   static E from_json(const std::string& key, const Json& value, const About&) {
+    if (const std::optional<E> meant = named<E>(text_of(value))) return *meant;
     return parse_name<E>(name_from_json(key, value, names_of<E>()), key);
   }
   static bool to_json(E value, Json& out) {
@@ -245,6 +250,8 @@ struct OptionValue<std::optional<T>> {
   static constexpr int kMaxValues = OptionValue<T>::kMaxValues;
   static std::string choices() requires requires { OptionValue<T>::choices(); }
   { return OptionValue<T>::choices(); }
+  static std::string other_choices() requires requires { OptionValue<T>::other_choices(); }
+  { return OptionValue<T>::other_choices(); }
   static std::optional<T> from_words(const std::string& name, const std::vector<std::string>& words,
                                      const About& about) {
     return OptionValue<T>::from_words(name, words, about);

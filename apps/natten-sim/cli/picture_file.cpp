@@ -113,9 +113,11 @@ std::string picture_bytes(const std::string& path, const draw::Picture& picture)
       throw InvalidParameter("picture", path, "a name that ends in .svg or .png: Vega-Lite does not draw this one");
     return picture.specification;
   }
-  for (const char* ending : {".pdf", ".jpg", ".jpeg", ".eps", ".gif", ".webp", ".html"}) {
-    if (path.ends_with(ending))
-      throw InvalidParameter("picture", path, "a name that ends in .svg, .png or .vl.json, or -");
+  const std::string ending = fs::path(path).extension().string();
+  if (!ending.empty() && ending != ".svg" && ending != ".png") {
+    const std::string stem = path.substr(0, path.size() - ending.size());
+    throw InvalidParameter("picture", path, "a name that ends in .svg, .png or .vl.json, or -",
+                           ending == ".json" ? stem + ".vl.json" : "");
   }
   return path.ends_with(".png") ? as_png(path, picture.svg) : picture.svg;
 }

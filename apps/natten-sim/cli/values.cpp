@@ -23,9 +23,13 @@ double parse_number(const std::string& parameter, const std::string& text, doubl
   const bool whole = error == std::errc() && end == text.data() + text.size();
   const bool in_range = error == std::errc() && value >= lo && value <= hi;
   if (whole && in_range) return value;
-  const std::string number(text.data(), end);
-  throw InvalidParameter(parameter, "'" + text + "'", accepted,
-                         in_range && text == number + "x" ? number : "");
+  throw InvalidParameter(parameter, "'" + text + "'", accepted);
+}
+
+double parse_factor(const std::string& parameter, const std::string& text, double lo, double hi,
+                    const char* accepted) {
+  const bool times = text.size() > 1 && text.ends_with('x');
+  return parse_number(parameter, times ? text.substr(0, text.size() - 1) : text, lo, hi, accepted);
 }
 
 IntRange parse_range(const std::string& parameter, const std::string& text) {
@@ -64,7 +68,8 @@ SparsityRange parse_share_range(const std::string& parameter, const std::string&
 }
 
 SparsityRange parse_fraction_range(const std::string& parameter, const std::string& text) {
-  const auto [lo, hi] = split_at(parameter, text, ':', "LO:HI, such as 0.9:0.92 or 90%:92%, both included");
+  const auto [lo, hi] = split_at(
+      parameter, text, ':', "a range LO:HI, such as 0.9:0.92 or 90%:92%, both included; 0:HI for at most HI");
   return parse_share_range(parameter, lo, hi);
 }
 

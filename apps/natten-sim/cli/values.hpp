@@ -15,6 +15,10 @@ namespace natten_sim::cli {
 [[nodiscard]] double parse_number(const std::string& parameter, const std::string& text, double lo, double hi,
                                   const char* accepted);
 
+/// The same of a factor: 5 or 5x.
+[[nodiscard]] double parse_factor(const std::string& parameter, const std::string& text, double lo, double hi,
+                                  const char* accepted);
+
 /// `LO:HI`, inclusive.
 [[nodiscard]] IntRange parse_range(const std::string& parameter, const std::string& text);
 /// Whether an option's numbers are shares.

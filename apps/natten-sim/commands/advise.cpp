@@ -26,14 +26,14 @@ Options<study::AdviseQuestion> advise_question_rows() {
   rows.add("--device", &Question::devices,
            {.value = "NAME", .help = "GPUs, side by side (see list kernels) [all that are calibrated]",
             .suggestions = device_names});
-  rows.add(
-      "--sparsity", &Question::sparsity,
-      {.value = "S",
-       .help = fmt::format("Most of the token pairs that may be left out, 0..1 [{}]", study::kUsualSparsity),
-       .interval = {0, 1},
-       .accepted = "one fraction in 0..1, or one in per cent up to 100: the most that may be left out "
-                   "(search takes ranges)",
-       .echo = Echo::kWhenSet});
+  rows.add("--sparsity", &Question::sparsity,
+           {.value = "S",
+            .help = fmt::format("Most of the token pairs that may be left out, above 0 and below 1 [{}]",
+                                study::kUsualSparsity),
+            .interval = {0, 1},
+            .accepted = "one fraction above 0 and below 1, or one in per cent: the most that may be left out "
+                        "(search takes ranges)",
+            .echo = Echo::kWhenSet});
   rows.add("--speedup", &Question::speedup,
            {.value = "X",
             .help = "Instead: as little sparsity as makes attention X times faster than dense, copies "
@@ -61,6 +61,7 @@ int run_advise(const AdviseFlags& flags) {
   context.progress = bar.callback();
   const study::AdviseAnswer answer = study::advise(question, context);
   bar.clear();
+  note_preset(question.setting, context.catalog, Notes(flags.output));
   context.progress = {};
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);

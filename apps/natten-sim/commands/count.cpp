@@ -247,6 +247,7 @@ int run_count(const CountFlags& flags) {
   if constexpr (!kJsonAlone) {
     if (flags.svg) picture = report::tile_picture(answer.forward.problem, flags.at_q_tile);
   }
+  note_preset(flags.question.setting, context.catalog, notes);
   say_defaults(answer, notes);
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the picture: may be refused
   if (flags.svg) write_picture(*flags.svg, picture);

@@ -1,9 +1,10 @@
 #include <algorithm>
+#include <set>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
-#include <natten_sim/report/closing.hpp>
 #include <natten_sim/io/files.hpp>
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/draw/panels.hpp>
 #include <natten_sim/report/published_picture.hpp>
@@ -41,6 +42,22 @@ std::vector<std::string> work_names() {
   for (const PublishedWork& work : validate::published_works()) names.push_back(work.name);
   names.emplace_back(kAllWorks);
   return names;
+}
+
+/// Figures and tables that have numbers, in one word: figure-4.5.
+std::vector<std::string> figure_names() {
+  std::set<std::string> names;
+  for (const PublishedWork& work : validate::published_works()) {
+    for (std::string figure : work.figures) {
+      const std::size_t space = figure.find(' ');
+      if (space == std::string::npos ||
+          figure.find_first_not_of("0123456789.", space + 1) != std::string::npos)
+        continue;
+      figure[space] = '-';
+      names.insert(figure);
+    }
+  }
+  return {names.begin(), names.end()};
 }
 
 std::string summary_text(const std::vector<validate::PublishedRow>& rows) {
@@ -157,7 +174,9 @@ Options<ReproduceFlags> reproduce_rows() {
   help += ". Seconds are taken by " + effort_of(all);
   Options<ReproduceFlags> rows;
   rows.add("--figure", &ReproduceFlags::figure,
-           {.value = "NAME", .help = "Only this figure or table, as '4.5' or 'table 4.2'"});
+           {.value = "NAME",
+            .help = "Only this figure or table, as '4.5' or 'table 4.2'",
+            .suggestions = figure_names});
   rows.add("--svg", &ReproduceFlags::svg,
            {.value = "FILE",
             .help = "Draw each figure: published, ours and what was measured here",

@@ -133,7 +133,8 @@ void write_files(const ScheduleFlags& flags, const ScheduleAnswer& answer, const
   }
   const FinishedSchedule* run = recorded ? &*recorded : nullptr;
   draw::Picture picture;
-  if (flags.svg) picture = report::schedule_picture(name, finished, answer.problem, run);
+  const std::string mask = flags.table ? "of the table" : mask_text(asked.mask);
+  if (flags.svg) picture = report::schedule_picture(name, finished, answer, mask, run);
   const std::string table = flags.emit_table ? to_json(study::table_of(name, finished)) : "";
   const std::string header = flags.emit_header ? schedule_header(study::table_of(name, finished)) : "";
   const std::string binary = flags.emit_binary ? schedule_binary(study::table_of(name, finished)) : "";

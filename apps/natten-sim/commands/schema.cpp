@@ -5,6 +5,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/result_schemas.hpp>
+#include <natten_sim/io/value_text.hpp>
 #include <natten_sim/report/json.hpp>
 
 #include "cli/invocation.hpp"
@@ -64,12 +65,30 @@ Json value_schema(const OptionSpec& spec) {
   }
   const bool several = spec.max_values > 1;
   const bool words = spec.text || (!spec.choices.empty() && spec.choices.find_first_of("0123456789") != 0);
+  const std::string choices =
+      spec.other_choices.empty() ? spec.choices : spec.choices + " " + spec.other_choices;
   // Numbers and booleans may come as such.
   Json one = Json{{"type", Json::array({"string", "number", "boolean"})}};
-  if (words) one = several ? plain_schema("string") : choice_schema(spec.choices);
+  if (words) one = several ? plain_schema("string") : choice_schema(choices);
   const Json list = {{"type", "array"}, {"items", one}, {"minItems", 1}, {"maxItems", spec.max_values}};
   schema["anyOf"] = Json::array({std::move(one), list, plain_schema("null")});
   return schema;
+}
+
+/// Keys that mean the option: its flags without dashes, and other spellings, with dashes or underscores.
+std::vector<std::string> keys_of(const OptionSpec& spec) {
+  std::vector<std::string> flags = split_text(spec.flags, ',');
+  for (const OtherSpelling& other : spec.spellings) {
+    if (other.with == nullptr) flags.push_back(other.flag);
+  }
+  std::vector<std::string> keys;
+  for (const std::string& flag : flags) {
+    std::string key = flag.substr(flag.find_first_not_of('-'));
+    keys.push_back(key);
+    std::replace(key.begin(), key.end(), '-', '_');
+    keys.push_back(std::move(key));
+  }
+  return keys;
 }
 
 /// A request of `serve` for this subcommand.
@@ -77,10 +96,8 @@ Json request_schema(const Command& command) {
   Json options = Json::object();
   for (const OptionSpec& spec : command.options) {
     if (!is_of_each_answer(spec)) continue;
-    std::string name = spec.name();
-    options[name] = value_schema(spec);
-    std::replace(name.begin(), name.end(), '-', '_');
-    options[name] = value_schema(spec);
+    const Json schema = value_schema(spec);
+    for (const std::string& key : keys_of(spec)) options[key] = schema;
   }
   if (!command.positional.empty())
     options[command.positional] = {{"type", Json::array({"string", "array", "null"})}};

@@ -334,6 +334,7 @@ int run_search(const SearchFlags& flags) {
   bar.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::string text = render(flags, answers, context);
+  note_preset(flags.asked.question.setting, context.catalog, notes);
   say_defaults(answers.front(), notes);
   say_what_is_missing(answers);
   if (flags.timing) std::fprintf(stderr, "natten-sim: %.3f s, %u threads\n", seconds, context.threads);

@@ -111,6 +111,18 @@ std::int64_t refused_points(const SweepJournal& journal) {
                        [](const auto& answer) { return answer.second.contains("error"); });
 }
 
+/// What other programs call it when a sweep goes on, or shards become one table.
+void refuse_words_for_journals(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool first = i == 0 && (words[i] == "merge" || words[i] == "resume");
+    if (first || words[i] == "--merge" || words[i] == "--resume" || words[i] == "--continue")
+      throw InvalidParameter(
+          "sweep", "'" + words[i] + "'",
+          "the sweep's own line with " + mention("journal") +
+              " FILE, which goes on with it, or with the journals of all shards, which joins them");
+  }
+}
+
 int run_sweep(const SweepFlags& flags) {
   for (const std::string& text : flags.over) {
     if (text.find('=') == std::string::npos)
@@ -119,6 +131,7 @@ int run_sweep(const SweepFlags& flags) {
   }
   if (std::find(flags.subcommand.begin(), flags.subcommand.end(), "--json") != flags.subcommand.end())
     throw InvalidParameter("--json", "given to a sweep", "--jsonl, for the whole answers as JSON Lines");
+  refuse_words_for_journals(flags.subcommand);
   const Invocation invocation = parse_invocation(flags.subcommand, commands());
   if (flags.over.empty())
     throw InvalidParameter("over", "not given", "NAME=LO:HI, NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..");

@@ -13,12 +13,21 @@ namespace {
 
 constexpr const char* kAcceptedValues = "NAME=LO:HI, NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..";
 
+bool begins_a_number(const std::string& text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
+
 /// LO:HI, LO:HI:STEP or LO:HI:xFACTOR of whole numbers; none: something else, such as LO:HI of an option whose
 /// values are ranges.
 std::optional<std::vector<std::string>> range_of(const std::string& text, bool of_ranges) {
   std::vector<std::string> parts = split_text(text, ':');
   if (parts.size() == 2 && !of_ranges) parts.emplace_back("1");
-  if (parts.size() != 3 || text.find_first_not_of("0123456789:x") != std::string::npos) return std::nullopt;
+  if (parts.size() != 3) return std::nullopt;
+  if (text.find_first_not_of("0123456789:x") != std::string::npos) {
+    // As 16k:64k:x2: three numbers, of which one is not whole.
+    const auto numeric = [](const std::string& part) {
+      return part.starts_with('x') || begins_a_number(part);
+    };
+    if (of_ranges || !std::all_of(parts.begin(), parts.end(), numeric)) return std::nullopt;
+  }
   constexpr std::int64_t kMost = std::int64_t{1} << 53;
   const bool multiplied = parts[2].starts_with('x');
   const std::int64_t low = parse_integer("over", parts[0], 0, kMost),

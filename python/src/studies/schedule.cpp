@@ -112,7 +112,8 @@ std::string schedule_gantt(const ScheduleAnswers& found, const study::Context& c
   const study::ScheduleResult& result = again.results.front();
   const study::FinishedSchedule& finished = study::require_finished(result);
   const std::optional<study::FinishedSchedule> run = recorded_run(finished, recorded);
-  return report::schedule_picture(result.name, finished, again.problem, run ? &*run : nullptr).svg;
+  const std::string mask = found.asked.table ? "of the table" : mask_text(found.asked.parts.question.mask);
+  return report::schedule_picture(result.name, finished, again, mask, run ? &*run : nullptr).svg;
 }
 
 std::vector<Picture<ScheduleAnswers>> schedule_pictures(const ScheduleAnswers& asked) {

@@ -71,7 +71,7 @@ Closing closing_of(const study::KernelScheduleAnswer& answer) {
   Closing closing;
   if (!answer.deterministic || !answer.not_deterministic || !answer.ratio) {
     closing.limit = "nobody has measured what the tasks of this kernel cost here";
-    closing.change = "first name a cost set or a device that has one";
+    closing.change = "first take a kernel, device and head dim that have costs, as 'no times' lists";
     closing.certainty = "the launch is read from the kernel's source";
     return closing;
   }

@@ -212,7 +212,10 @@ Picture render(const TileMap& map) {
   double top = draw_heading(document, map.heading, kMargin, width - 2 * kMargin);
   top = draw_legend(document, legend_of(map), kMargin, top, width - 2 * kMargin);
   const TextStyle muted{.size = 11, .paint = Paint::role(Role::kMutedText)};
-  document.text(kMargin, top + 9, fmt::format("down: {}, across: {}", map.down, map.across), muted);
+  std::string axes = fmt::format("down: {}, across: {}", map.down, map.across);
+  if (map.same_units && map.on_grid && map.tile_axis)
+    axes += fmt::format("; edges are numbered in {}s", map.tile_name);
+  document.text(kMargin, top + 9, axes, muted);
   layout.top = top + 18;
   const std::vector<MapTile> runs = merged(map);
   std::size_t next = 0;

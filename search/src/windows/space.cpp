@@ -32,9 +32,8 @@ Int128 triangle(std::int64_t n) { return static_cast<Int128>(n) * (n + 1) / 2; }
 SearchSpace full_space(const Extents& input, const Extents& dilation) {
   SearchSpace space;
   space.input = input;
-  space.dilation = dilation.empty() ? Extents(input.rank(), 1) : dilation;
+  space.dilation = dilation_of(make_mask(input, Extents(input.rank(), 1), {}, dilation));
   space.causal = PerAxis<bool>(input.rank(), false);
-  (void)make_mask(input, Extents(input.rank(), 1), {}, space.dilation);
   for (std::size_t axis = 0; axis < input.rank(); ++axis) {
     const std::int64_t widest = input[axis] / space.dilation[axis];
     space.window.push_back({1, widest});

@@ -167,6 +167,12 @@ TraceSubject trace_file(const std::string& path) {
           .feed = [path](const auto& visit, const auto& progress) { read_trace(path, visit, progress); }};
 }
 
+std::vector<std::string> reuse_order_names() {
+  std::vector<std::string> names = names_of<KvOrder>();
+  names.emplace_back(kBestOrderName);
+  return names;
+}
+
 ReuseOrder parse_reuse_order(const std::string& parameter, const std::string& text) {
   for (const KvOrder order : values_of<KvOrder>()) {
     if (text == to_string(order)) return order;
@@ -174,8 +180,7 @@ ReuseOrder parse_reuse_order(const std::string& parameter, const std::string& te
   if (text == kBestOrderName) return BestOrder{};
   if (is_file(text))
     return OwnOrder{text, parse_permutations(read_text(parameter, text), parameter + " " + text)};
-  std::vector<std::string> names = names_of<KvOrder>();
-  names.emplace_back(kBestOrderName);
+  const std::vector<std::string> names = reuse_order_names();
   throw UnknownName(parameter, text, closest_name(text, names), joined(names) + ", or a readable file; two at once with " + mention("compare") +
                         ", more with sweep reuse " + mention("over") + " order=cyclic,sawtooth");
 }

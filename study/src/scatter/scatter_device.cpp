@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/contention_data.hpp>
 #include <natten_sim/io/lowering_data.hpp>
@@ -15,8 +14,7 @@ ScatterDevice scatter_device(const std::string& name, const Context& context) {
   if (!missing.empty()) {
     const std::vector<std::string> others = scatter_devices(context);
     throw InvalidParameter("device", "'" + name + "'",
-                           "one of " + joined(others) + ", or a device with " + joined(missing),
-                           closest_name(name, others));
+                           "one of " + joined(others) + ", or a device with " + joined(missing));
   }
   const PreReductionCosts measured = measured_pre_reduction();
   return {&device, contention_profile(device),

@@ -56,9 +56,10 @@ void make_dense(std::int64_t number, SearchSpace& space) {
 
 void set_windows(const SearchQuestion& question, SearchSpace& space) {
   if (!question.window.empty()) {
-    (void)make_mask(space.input, question.window, {}, space.dilation, space.causal);
+    const Extents window =
+        window_of(make_mask(space.input, question.window, {}, space.dilation, space.causal));
     for (std::size_t axis = 0; axis < space.input.rank(); ++axis)
-      space.window[axis] = {question.window[axis], question.window[axis]};
+      space.window[axis] = {window[axis], window[axis]};
   }
   if (!question.window_range.empty()) narrow_windows(question, space);
   for (const std::int64_t axis : question.dense_axes) make_dense(axis, space);
@@ -69,9 +70,9 @@ void set_strides(const SearchQuestion& question, SearchSpace& space) {
   if (!question.stride.empty()) {
     Extents widest;
     for (const IntRange& window : space.window) widest.push_back(window.hi);
-    (void)make_mask(space.input, widest, question.stride, space.dilation, space.causal);
-    for (std::size_t axis = 0; axis < rank; ++axis)
-      space.stride[axis] = {question.stride[axis], question.stride[axis]};
+    const Extents stride =
+        stride_of(make_mask(space.input, widest, question.stride, space.dilation, space.causal));
+    for (std::size_t axis = 0; axis < rank; ++axis) space.stride[axis] = {stride[axis], stride[axis]};
   } else if (!question.stride_max.empty()) {
     Extents most = question.stride_max;
     if (most.rank() == 1) most = Extents(rank, most[0]);

@@ -270,8 +270,8 @@ TEST_CASE("masks and shapes of another rank, and values out of range, are refuse
           (void)make_mask({8, 8}, {});
         }) == sentence("window", "none", "one value for each axis of the input"));
   CHECK(refusal([] {
-          (void)make_mask({8, 8}, {4});
-        }) == sentence("window", "1 value", "2 values, one for each axis of the input"));
+          (void)make_mask({8, 8, 8}, {4, 4});
+        }) == sentence("window", "2 values", "3 values, one for each axis of the input"));
   CHECK(refusal([] { (void)make_mask({8}, {4}, {1, 1}); }) == sentence("stride", "2 values", "1 value"));
   CHECK(refusal([] { require_valid(NeighborhoodMask{}); }) == sentence("input", "no axes", "1 to 4 axes"));
   CHECK(refusal([] {

@@ -23,20 +23,53 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// "fig. 4.5" and "tab 4.2", in lower case, as works write them.
-std::string spelled_out(const std::string& name) {
-  for (const auto& [brief, full] : {std::pair{"fig", "figure"}, std::pair{"tab", "table"}}) {
-    for (const char* end : {". ", " ", "."}) {
-      const std::string begin = std::string(brief) + end;
-      if (name.starts_with(begin)) return std::string(full) + " " + name.substr(begin.size());
-    }
+bool begins_a_number(std::string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
+
+/// "figure 4.5" and "table 4.2", in lower case, as works write them, for "Fig. 4.5", "fig4.5", "table-4.2",
+/// ..
+std::string spelled_out(std::string_view name) {
+  const std::string written = lower(name);
+  for (const auto& [begin, full] : {std::pair{"figure", "figure"}, std::pair{"fig", "figure"},
+                                    std::pair{"table", "table"}, std::pair{"tab", "table"}}) {
+    if (!written.starts_with(begin)) continue;
+    const std::size_t number = written.find_first_not_of(" .-", std::string_view(begin).size());
+    if (number != std::string::npos && begins_a_number(written.substr(number)))
+      return std::string(full) + " " + written.substr(number);
   }
-  return name;
+  return written;
 }
 
-/// The closest name, or the work in whose title or source the name stands: "dissertation", "Hassani".
+/// The figures of that name: the one that is called so, or, of a number, the figure and the table.
+std::vector<std::string> figures_meant(std::string_view name, const std::vector<std::string>& figures) {
+  const std::string wanted = spelled_out(name);
+  std::vector<std::string> meant;
+  for (const std::string& figure : figures) {
+    const std::string own = lower(figure);
+    if (own == wanted) return {figure};
+    if (own.ends_with(" " + wanted) && std::find(meant.begin(), meant.end(), figure) == meant.end())
+      meant.push_back(figure);
+  }
+  std::stable_partition(meant.begin(), meant.end(),
+                        [](const std::string& figure) { return lower(figure).starts_with("figure "); });
+  return meant;
+}
+
+/// 'figure 4.5', 'table 4.2': names may hold commas.
+std::string quoted(std::vector<std::string> names) {
+  for (std::string& name : names) name = "'" + name + "'";
+  return joined(names);
+}
+
+/// The closest name, the work in whose title or source the name stands ("dissertation", "Hassani"), or the
+/// work that has a figure of that name.
 std::string hinted_work(std::string_view name, const std::vector<std::string>& names) {
   constexpr std::size_t kShortestWord = 4;
+  if (begins_a_number(name) || spelled_out(name) != lower(name)) {
+    for (const PublishedWork& work : published_works()) {
+      const std::vector<std::string> meant = figures_meant(name, work.figures);
+      if (!meant.empty()) return work.name + " --figure \"" + meant.front() + "\"";
+    }
+  }
   std::string closest = closest_name(name, names);
   if (!closest.empty() || name.size() < kShortestWord) return closest;
   for (const PublishedWork& work : published_works()) {
@@ -85,14 +118,14 @@ std::vector<std::string> figures_of(const std::vector<PublishedRow>& rows) {
 }
 
 std::string figure_named(const std::string& name, const std::vector<std::string>& figures) {
-  const std::string wanted = spelled_out(lower(name));
-  const auto same = std::find_if(figures.begin(), figures.end(),
-                                 [&](const std::string& figure) { return lower(figure) == wanted; });
-  if (same != figures.end()) return *same;
-  const auto ends_so = [&](const std::string& figure) { return lower(figure).ends_with(" " + wanted); };
-  if (std::count_if(figures.begin(), figures.end(), ends_so) == 1)
-    return *std::find_if(figures.begin(), figures.end(), ends_so);
-  throw UnknownName("figure", name, closest_name(name, figures), joined(figures));
+  const std::vector<std::string> meant = figures_meant(name, figures);
+  // A number alone is that of a figure: a table is named.
+  const bool number = begins_a_number(name);
+  if (meant.size() > 1 && number)
+    throw InvalidParameter("figure", "'" + name + "'", quoted(meant) + ": there are several of that number");
+  if (meant.size() == 1 && (!number || lower(meant.front()).starts_with("figure "))) return meant.front();
+  throw UnknownName("figure", name, meant.empty() ? closest_name(name, figures) : meant.front(),
+                    quoted(figures));
 }
 
 std::vector<PublishedRow> rows_of_figure(const std::vector<PublishedRow>& rows, const std::string& name) {

@@ -100,11 +100,13 @@ Options<ReuseQuestion> order_rows() {
             .help = "Order of the KV tiles: cyclic, sawtooth, descending, best, or a file with a permutation "
                     "on each line " +
                     report::default_text("the kernel's", kDefaults.order),
-            .echo = Echo::kWhenSet});
+            .echo = Echo::kWhenSet,
+            .suggestions = study::reuse_order_names});
   rows.add("--compare", &ReuseQuestion::compare,
            {.value = "ORDER",
             .help = "Answer for a second order too, with the reduction",
-            .echo = Echo::kWhenSet});
+            .echo = Echo::kWhenSet,
+            .suggestions = study::reuse_order_names});
   return rows.group("Kernel: which CTA reads what, in which order");
 }
 

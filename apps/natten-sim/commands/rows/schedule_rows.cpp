@@ -216,7 +216,10 @@ Options<ScheduleFlags> mask_rows() {
       {.value = "MASK",
        .help = "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., or FILE "
                "[default]",
-       .spellings = {{.flag = "--causal", .bare = "causal"}, {.flag = "--is-causal", .bare = "causal"}}});
+       .spellings = {{.flag = "--causal", .bare = "causal"}, {.flag = "--is-causal", .bare = "causal"}},
+       .suggestions = [] {
+         return std::vector<std::string>{"full", "causal", "window:", "document:", "varlen:", "gna:"};
+       }});
   return rows;
 }
 

@@ -3,6 +3,7 @@
 #include <natten_sim/study/setting.hpp>
 
 #include "cli/options.hpp"
+#include "cli/output.hpp"
 
 namespace natten_sim::cli {
 
@@ -23,5 +24,8 @@ struct OptionValue<study::StepRatio> {
 [[nodiscard]] Options<study::Setting> input_rows();
 [[nodiscard]] Options<study::Setting> backend_rows(Echo echo);
 [[nodiscard]] Options<study::Setting> workload_rows();
+
+/// Says on stderr which preset a short name was taken for, where a model has several.
+void note_preset(const study::Setting& asked, const Catalog& catalog, const Notes& notes);
 
 }  // namespace natten_sim::cli

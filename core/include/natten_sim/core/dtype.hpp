@@ -17,6 +17,11 @@ struct NamesOf<Dtype> {
                                            {Dtype::kFp32, "fp32"},
                                            {Dtype::kE4m3, "e4m3"},
                                            {Dtype::kE5m2, "e5m2"}};
+  /// As PyTorch calls them.
+  static constexpr Name<Dtype> kOther[] = {{Dtype::kFp16, "float16"},    {Dtype::kFp16, "half"},
+                                           {Dtype::kBf16, "bfloat16"},   {Dtype::kFp32, "float32"},
+                                           {Dtype::kFp32, "float"},      {Dtype::kE4m3, "float8_e4m3fn"},
+                                           {Dtype::kE5m2, "float8_e5m2"}};
 };
 
 [[nodiscard]] constexpr std::int64_t element_bytes(Dtype dtype) noexcept {

@@ -25,6 +25,10 @@ struct NamesOf<KernelSchedule> {
   static constexpr const char* kConcept = "kernel-schedule";
   static constexpr Name<KernelSchedule> kTable[] = {{KernelSchedule::kCooperative, "cooperative"},
                                                     {KernelSchedule::kPingpong, "pingpong"}};
+  /// As NATTEN calls them. `non`, non-persistent, is a grid launch too.
+  static constexpr Name<KernelSchedule> kOther[] = {{KernelSchedule::kCooperative, "coop"},
+                                                    {KernelSchedule::kCooperative, "non"},
+                                                    {KernelSchedule::kPingpong, "pp"}};
 };
 
 [[nodiscard]] constexpr CtaSchedule launch_of(KernelSchedule schedule) noexcept {

@@ -45,8 +45,8 @@ struct TokenRange {
 void require_valid(const NeighborhoodMask& mask);
 void require_valid(const AxisMask& axis, std::size_t axis_index);
 
-/// Mask from per-axis parameters; empty stride, dilation, causal mean 1, 1, not causal; one causal flag
-/// counts for all.
+/// Mask from per-axis parameters; empty stride, dilation, causal mean 1, 1, not causal; one value
+/// counts for all axes, as in NATTEN.
 /// @throws InvalidParameter on mismatched ranks or values out of range.
 [[nodiscard]] NeighborhoodMask make_mask(const Extents& input, const Extents& window,
                                          const Extents& stride = {}, const Extents& dilation = {},

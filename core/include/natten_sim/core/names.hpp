@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <concepts>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ namespace natten_sim {
 ///     };
 ///     to_string(Dispatch::kStatic);     // "static"
 ///     parse_name<Dispatch>("dynamic");  // Dispatch::kDynamic
+///
+/// A table kOther beside it has names that are read and never printed, as other programs have them.
 template <typename E>
 struct Name {
   E value;
@@ -63,6 +66,30 @@ template <Named E>
   return values;
 }
 
+/// Names that are read and not listed: kOther.
+template <Named E>
+[[nodiscard]] std::vector<std::string> other_names_of() {
+  std::vector<std::string> names;
+  if constexpr (requires { NamesOf<E>::kOther; }) {
+    for (const Name<E>& entry : NamesOf<E>::kOther) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+/// What `text` names, by its own name or another one; none: nothing.
+template <Named E>
+[[nodiscard]] constexpr std::optional<E> named(std::string_view text) noexcept {
+  for (const Name<E>& entry : NamesOf<E>::kTable) {
+    if (entry.name == text) return entry.value;
+  }
+  if constexpr (requires { NamesOf<E>::kOther; }) {
+    for (const Name<E>& entry : NamesOf<E>::kOther) {
+      if (entry.name == text) return entry.value;
+    }
+  }
+  return std::nullopt;
+}
+
 /// `a, b, c`.
 [[nodiscard]] std::string joined(const std::vector<std::string>& names, std::string_view separator = ", ");
 
@@ -71,11 +98,11 @@ template <Named E>
 template <Named E>
 [[nodiscard]] E parse_name_among(std::string_view text, const std::vector<E>& accepted,
                                  const std::string& parameter = NamesOf<E>::kConcept) {
+  if (const std::optional<E> value = named<E>(text);
+      value && std::find(accepted.begin(), accepted.end(), *value) != accepted.end())
+    return *value;
   std::vector<std::string> names;
-  for (const E value : accepted) {
-    names.emplace_back(to_string(value));
-    if (names.back() == text) return value;
-  }
+  for (const E value : accepted) names.emplace_back(to_string(value));
   throw UnknownName(parameter, std::string(text), closest_name(text, names), joined(names));
 }
 

@@ -17,6 +17,10 @@ namespace natten_sim {
 [[nodiscard]] std::int64_t parse_integer(const std::string& parameter, const std::string& text,
                                          std::int64_t lo, std::int64_t hi);
 
+/// The same of bytes: 52428800 or 50MiB. 50MB has two meanings, and the message says which.
+[[nodiscard]] std::int64_t parse_bytes(const std::string& parameter, const std::string& text, std::int64_t lo,
+                                       std::int64_t hi);
+
 /// `30 48 80`, `30x48x80` or `30,48,80`: one integer or more, each in lo..hi.
 [[nodiscard]] std::vector<std::int64_t> parse_integers(const std::string& parameter,
                                                        const std::vector<std::string>& texts,
@@ -26,7 +30,7 @@ namespace natten_sim {
 [[nodiscard]] Extents parse_extents(const std::string& parameter, const std::vector<std::string>& texts,
                                     std::int64_t lo = 1, std::int64_t hi = kMaxAxisLength);
 
-/// true, false, 1 or 0 in the same spellings, one an axis.
+/// true, false, 1 or 0 in the same spellings, one an axis. An empty text is false, as in NATTEN's profiler.
 [[nodiscard]] PerAxis<bool> parse_booleans(const std::string& parameter,
                                            const std::vector<std::string>& texts);
 

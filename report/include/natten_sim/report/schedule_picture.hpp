@@ -15,11 +15,12 @@ namespace natten_sim::report {
 [[nodiscard]] std::string schedule_ascii(const study::FinishedSchedule& finished);
 
 /// Gantt chart: a colour a head, the critical path outlined when it was asked for.
+/// Its heading names the problem and costs of `answer`, and `mask`, as mask_text() has it.
 /// With `recorded` (see study::as_recorded) that one stands below, to the same scale.
 /// @throws InvalidParameter for more than 50,000 tasks or 2,000 workers.
 [[nodiscard]] draw::Picture schedule_picture(const std::string& name, const study::FinishedSchedule& finished,
-                                       const BackwardProblem& problem,
-                                       const study::FinishedSchedule* recorded = nullptr);
+                                             const study::ScheduleAnswer& answer, const std::string& mask,
+                                             const study::FinishedSchedule* recorded = nullptr);
 
 /// What schedule_picture refuses, said before the schedules of a problem are searched.
 /// @throws InvalidParameter for more than 50,000 tasks or 2,000 workers.

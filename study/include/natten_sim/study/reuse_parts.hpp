@@ -47,6 +47,8 @@ struct ReuseParts {
 /// the question is answered.
 [[nodiscard]] TraceSubject trace_file(const std::string& path);
 
+[[nodiscard]] std::vector<std::string> reuse_order_names();
+
 /// An order by its name, or a file (- is standard input) with a permutation of the KV tiles on each line.
 /// @throws UnknownName naming `parameter` when `text` is neither; MalformedData for a line of the file.
 [[nodiscard]] ReuseOrder parse_reuse_order(const std::string& parameter, const std::string& text);
