@@ -96,9 +96,10 @@ TEST_CASE("of equal idle workers and untouched heads one is tried, so that a pro
 }
 
 TEST_CASE("workers are looked at beyond idle ones that are alike: handoffs within one parity may be best") {
-  // Chains on workers 0, 2 and 4, near each other, reduce at 5, 7 and 9; two on one worker end at 12 or later.
-  const BackwardCosts costs{.compute = 5, .compute_partial = 5, .reduce = 1, .handoff = 1, .handoff_far = 10};
-  const ExhaustiveResult found =
+  // Three chains reduce into one dQ tile, on workers 0, 2 and 4 from 5, 7 and 9 on. A far handoff takes 10,
+  // and a second chain on one worker ends at 2 * (5 + 1) at the earliest.
+  const BackwardCosts costs{.compute = 5, .reduce = 1, .handoff = 1, .handoff_far = 10};
+  const auto found =
       schedules::search_exhaustively(full(1, 3, 1, 5), costs, 1000, 0, std::int64_t{1} << 40, kGoOn);
   CHECK((found.complete && found.makespan == 10));
 }
