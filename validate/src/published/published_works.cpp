@@ -39,15 +39,18 @@ std::string spelled_out(std::string_view name) {
   return written;
 }
 
-/// The figures of that name: the one that is called so, or, of a number, the figure and the table.
+/// The figures of that name: the one that is called so, those that end so, or, of a number, the figure, the
+/// table and the section.
 std::vector<std::string> figures_meant(std::string_view name, const std::vector<std::string>& figures) {
   const std::string wanted = spelled_out(name);
   std::vector<std::string> meant;
   for (const std::string& figure : figures) {
     const std::string own = lower(figure);
     if (own == wanted) return {figure};
-    if (own.ends_with(" " + wanted) && std::find(meant.begin(), meant.end(), figure) == meant.end())
-      meant.push_back(figure);
+    const bool ends_so = begins_a_number(wanted)
+                             ? own.substr(std::min(own.find(' '), own.size())) == " " + wanted
+                             : own.ends_with(" " + wanted);
+    if (ends_so && std::find(meant.begin(), meant.end(), figure) == meant.end()) meant.push_back(figure);
   }
   std::stable_partition(meant.begin(), meant.end(),
                         [](const std::string& figure) { return lower(figure).starts_with("figure "); });
