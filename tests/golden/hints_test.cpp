@@ -42,12 +42,12 @@ TEST_CASE("a number is that of a figure, and tables are named") {
     CHECK(run(std::string("reproduce gna --csv --figure ") + name).out == figure);
   CHECK(run("reproduce gna --csv --figure tab4.2").out ==
         run("reproduce gna --csv --figure 'table 4.2'").out);
-  check_refused("reproduce 4.5", {"did you mean 'gna --figure \"figure 4.5\"'?"});
-  check_refused("reproduce fig4.5", {"did you mean 'gna --figure \"figure 4.5\"'?"});
+  check_refused("reproduce 4.5", {"'figure 4.5' is one of gna, by --figure"});
+  check_refused("reproduce fig4.5", {"'figure 4.5' is one of gna, by --figure"});
   check_refused("reproduce --table 4.2", {"did you mean '--figure'?"});
 }
 
-TEST_CASE("one value stands for all axes where an option has a value an axis; tiles are shapes") {
+TEST_CASE("one value stands for all axes where an option has a value an axis, and tiles are shapes") {
   CHECK(result_of("count --preset flux -w 80 -s 16") == result_of("count --preset flux -w 80 80 -s 16 16"));
   CHECK(result_of("count -i 64 64 64 -w 8 --dilation 2") ==
         result_of("count -i 64 64 64 -w 8 8 8 --dilation 2 2 2"));

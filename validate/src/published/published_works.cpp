@@ -67,12 +67,6 @@ std::string quoted(std::vector<std::string> names) {
 /// work that has a figure of that name.
 std::string hinted_work(std::string_view name, const std::vector<std::string>& names) {
   constexpr std::size_t kShortestWord = 4;
-  if (begins_a_number(name) || spelled_out(name) != lower(name)) {
-    for (const PublishedWork& work : published_works()) {
-      const std::vector<std::string> meant = figures_meant(name, work.figures);
-      if (!meant.empty()) return work.name + " --figure \"" + meant.front() + "\"";
-    }
-  }
   std::string closest = closest_name(name, names);
   if (!closest.empty() || name.size() < kShortestWord) return closest;
   for (const PublishedWork& work : published_works()) {
@@ -99,7 +93,8 @@ const PublishedWork& published_work(std::string_view name) {
     if (work.name == lower(name)) return work;
     names.push_back(work.name);
   }
-  throw UnknownName("reproduce", std::string(name), hinted_work(name, names), joined(names) + ", or all");
+  throw UnknownName("reproduce", std::string(name), hinted_work(name, names),
+                    joined(names) + ", or all" + figure_instead(name));
 }
 
 std::vector<PublishedRow> reproduce_work(const PublishedWork& work, const study::Context& context) {
