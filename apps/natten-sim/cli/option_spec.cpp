@@ -31,10 +31,6 @@ std::vector<OtherSpelling> spellings_of(const std::string& flags, const About& a
   return spellings;
 }
 
-}  // namespace
-
-namespace {
-
 /// What its help says, and of pictures in which formats they are written.
 std::string help_of(const std::string& flags, const About& about) {
   const std::string name = OptionSpec{.flags = flags}.name();

@@ -25,8 +25,7 @@ std::string lower(std::string_view text) {
 
 bool begins_a_number(std::string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
 
-/// "figure 4.5" and "table 4.2", in lower case, as works write them, for "Fig. 4.5", "fig4.5", "table-4.2",
-/// ..
+/// "figure 4.5" and "table 4.2", in lower case, as works write them, for "Fig. 4.5", "fig4.5" and "table-4.2".
 std::string spelled_out(std::string_view name) {
   const std::string written = lower(name);
   for (const auto& [begin, full] : {std::pair{"figure", "figure"}, std::pair{"fig", "figure"},
@@ -63,8 +62,17 @@ std::string quoted(std::vector<std::string> names) {
   return joined(names);
 }
 
-/// The closest name, the work in whose title or source the name stands ("dissertation", "Hassani"), or the
-/// work that has a figure of that name.
+/// "; 'figure 4.5' is one of gna, by the option", where the name is that of a figure; else empty.
+std::string figure_instead(std::string_view name) {
+  if (!begins_a_number(name) && spelled_out(name) == lower(name)) return "";
+  for (const PublishedWork& work : published_works()) {
+    const std::vector<std::string> meant = figures_meant(name, work.figures);
+    if (!meant.empty()) return "; '" + meant.front() + "' is one of " + work.name + ", by " + mention("figure");
+  }
+  return "";
+}
+
+/// The closest name, or the work in whose title or source the name stands: "dissertation", "Hassani".
 std::string hinted_work(std::string_view name, const std::vector<std::string>& names) {
   constexpr std::size_t kShortestWord = 4;
   std::string closest = closest_name(name, names);
