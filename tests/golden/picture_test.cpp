@@ -95,7 +95,7 @@ TEST_CASE("titles say mask and costs, an index as an index, and what ticks and p
   CHECK(plane.find("Q tile at (2, 3)") != std::string::npos);
   CHECK(plane.find("edges are numbered in KV tiles") != std::string::npos);
   const std::string volume =
-      svg_of("count -i 4 4 4 -w 2 2 2 -s 2 2 2 --q-tile 2 2 2 --kv-tile 2 2 2 --at-q-tile 1 0 0");
+      svg_of("count -i 4 64 64 -w 2 32 32 --q-tile 2 8 8 --kv-tile 2 4 4 --at-q-tile 1 0 0");
   CHECK(volume.find("axis 0 from token 2") != std::string::npos);
   CHECK(volume.find("edges are numbered in KV tiles") != std::string::npos);
   CHECK(svg_of("count -i 64 -w 16 --causal 1 --q-tile 8 --kv-tile 4").find("causal on axis 0,") !=

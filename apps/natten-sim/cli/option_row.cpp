@@ -31,7 +31,7 @@ OptionRow make_row(const std::string& flags, const About& about, std::shared_ptr
   row.spec.other_choices = row.kind->other_choices();
   row.spec.range = row.kind->range(about);
   row.spec.text = row.kind->text();
-  row.spec.help = with_default(about.help, [&](Json& out) {
+  row.spec.help = with_default(row.spec.help, [&](Json& out) {
     const std::shared_ptr<void> question = fresh();
     return row.kind->write_json(row.place->in(question.get()), out);
   });

@@ -316,60 +316,6 @@ bool OptionValue<SparsityRange>::to_json(const SparsityRange& value, Json& out) 
 
 bool is_null(const Json& value) { return value.is_null(); }
 
-namespace {
-
-/// How NATTEN's functions call what an option of this name is.
-constexpr std::pair<const char*, const char*> kOfNatten[] = {
-    {"window", "--kernel-size"},
-    {"heads", "--num-heads"},
-    {"kernel-schedule", "--schedule"},
-    {"causal", "--is-causal"},
-    {"q-tile", "--q-tile-shape"},
-    {"kv-tile", "--kv-tile-shape"},
-    {"backward-q-tile", "--backward-q-tile-shape"},
-    {"backward-kv-tile", "--backward-kv-tile-shape"},
-};
-
-std::vector<OtherSpelling> spellings_of(const std::string& flags, const About& about) {
-  std::vector<OtherSpelling> spellings = about.spellings;
-  const std::string name = OptionSpec{.flags = flags}.name();
-  for (const auto& [own, theirs] : kOfNatten) {
-    if (name == own) spellings.push_back({.flag = theirs, .bare = about.bare});
-  }
-  if (about.bare != nullptr) {
-    for (const std::string& flag : split_text(flags, ','))
-      spellings.push_back({.flag = flag, .bare = about.bare});
-  }
-  return spellings;
-}
-
-}  // namespace
-
-namespace {
-
-/// What its help says, and of pictures in which formats they are written.
-std::string help_of(const std::string& flags, const About& about) {
-  const std::string name = OptionSpec{.flags = flags}.name();
-  const bool picture = about.value == "FILE" && (name == "svg" || name.starts_with("svg-"));
-  return picture ? about.help + "; an SVG, by its name a PNG (.png) or a chart's Vega-Lite (.vl.json)"
-                 : about.help;
-}
-
-}  // namespace
-
-OptionSpec spec_of(const std::string& flags, const About& about, int max_values, const std::string& choices) {
-  return {.flags = flags,
-          .value_name = about.value,
-          .help = help_of(flags, about),
-          .max_values = max_values,
-          .choices = choices,
-          .excludes = about.excludes,
-          .needs = about.needs,
-          .rules_out = about.rules_out,
-          .spellings = spellings_of(flags, about),
-          .suggestions = about.suggestions};
-}
-
 std::string range_text(const IntegerBounds& range) {
   if (range.hi >= std::numeric_limits<std::int64_t>::max()) return {};
   return std::to_string(range.lo) + ".." + std::to_string(range.hi);

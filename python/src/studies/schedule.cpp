@@ -1,6 +1,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/flat_schedule.hpp>
 #include <natten_sim/io/recorded_run.hpp>
+#include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/report/kernel_schedule_report.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>

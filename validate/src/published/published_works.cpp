@@ -25,8 +25,7 @@ std::string lower(std::string_view text) {
 
 bool begins_a_number(std::string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
 
-/// "figure 4.5" and "table 4.2", in lower case, as works write them, for "Fig. 4.5", "fig4.5", "table-4.2",
-/// ..
+/// "figure 4.5" and "table 4.2", in lower case, as works write them, for "Fig. 4.5", "fig4.5" and "table-4.2".
 std::string spelled_out(std::string_view name) {
   const std::string written = lower(name);
   for (const auto& [begin, full] : {std::pair{"figure", "figure"}, std::pair{"fig", "figure"},
@@ -39,15 +38,18 @@ std::string spelled_out(std::string_view name) {
   return written;
 }
 
-/// The figures of that name: the one that is called so, or, of a number, the figure and the table.
+/// The figures of that name: the one that is called so, those that end so, or, of a number, the figure, the
+/// table and the section.
 std::vector<std::string> figures_meant(std::string_view name, const std::vector<std::string>& figures) {
   const std::string wanted = spelled_out(name);
   std::vector<std::string> meant;
   for (const std::string& figure : figures) {
     const std::string own = lower(figure);
     if (own == wanted) return {figure};
-    if (own.ends_with(" " + wanted) && std::find(meant.begin(), meant.end(), figure) == meant.end())
-      meant.push_back(figure);
+    const bool ends_so = begins_a_number(wanted)
+                             ? own.substr(std::min(own.find(' '), own.size())) == " " + wanted
+                             : own.ends_with(" " + wanted);
+    if (ends_so && std::find(meant.begin(), meant.end(), figure) == meant.end()) meant.push_back(figure);
   }
   std::stable_partition(meant.begin(), meant.end(),
                         [](const std::string& figure) { return lower(figure).starts_with("figure "); });
@@ -60,16 +62,19 @@ std::string quoted(std::vector<std::string> names) {
   return joined(names);
 }
 
-/// The closest name, the work in whose title or source the name stands ("dissertation", "Hassani"), or the
-/// work that has a figure of that name.
+/// "; 'figure 4.5' is one of gna, by the option", where the name is that of a figure; else empty.
+std::string figure_instead(std::string_view name) {
+  if (!begins_a_number(name) && spelled_out(name) == lower(name)) return "";
+  for (const PublishedWork& work : published_works()) {
+    const std::vector<std::string> meant = figures_meant(name, work.figures);
+    if (!meant.empty()) return "; '" + meant.front() + "' is one of " + work.name + ", by " + mention("figure");
+  }
+  return "";
+}
+
+/// The closest name, or the work in whose title or source the name stands: "dissertation", "Hassani".
 std::string hinted_work(std::string_view name, const std::vector<std::string>& names) {
   constexpr std::size_t kShortestWord = 4;
-  if (begins_a_number(name) || spelled_out(name) != lower(name)) {
-    for (const PublishedWork& work : published_works()) {
-      const std::vector<std::string> meant = figures_meant(name, work.figures);
-      if (!meant.empty()) return work.name + " --figure \"" + meant.front() + "\"";
-    }
-  }
   std::string closest = closest_name(name, names);
   if (!closest.empty() || name.size() < kShortestWord) return closest;
   for (const PublishedWork& work : published_works()) {
@@ -96,7 +101,8 @@ const PublishedWork& published_work(std::string_view name) {
     if (work.name == lower(name)) return work;
     names.push_back(work.name);
   }
-  throw UnknownName("reproduce", std::string(name), hinted_work(name, names), joined(names) + ", or all");
+  throw UnknownName("reproduce", std::string(name), hinted_work(name, names),
+                    joined(names) + ", or all" + figure_instead(name));
 }
 
 std::vector<PublishedRow> reproduce_work(const PublishedWork& work, const study::Context& context) {

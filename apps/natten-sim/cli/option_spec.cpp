@@ -1,0 +1,57 @@
+// The part of a row that CLI11, help and completion need: its spellings, and what its help says.
+#include <natten_sim/io/value_text.hpp>
+
+#include "cli/option_value.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+/// How NATTEN's functions call what an option of this name is.
+constexpr std::pair<const char*, const char*> kOfNatten[] = {
+    {"window", "--kernel-size"},
+    {"heads", "--num-heads"},
+    {"kernel-schedule", "--schedule"},
+    {"causal", "--is-causal"},
+    {"q-tile", "--q-tile-shape"},
+    {"kv-tile", "--kv-tile-shape"},
+    {"backward-q-tile", "--backward-q-tile-shape"},
+    {"backward-kv-tile", "--backward-kv-tile-shape"},
+};
+
+std::vector<OtherSpelling> spellings_of(const std::string& flags, const About& about) {
+  std::vector<OtherSpelling> spellings = about.spellings;
+  const std::string name = OptionSpec{.flags = flags}.name();
+  for (const auto& [own, theirs] : kOfNatten) {
+    if (name == own) spellings.push_back({.flag = theirs, .bare = about.bare});
+  }
+  if (about.bare != nullptr) {
+    for (const std::string& flag : split_text(flags, ','))
+      spellings.push_back({.flag = flag, .bare = about.bare});
+  }
+  return spellings;
+}
+
+/// What its help says, and of pictures in which formats they are written.
+std::string help_of(const std::string& flags, const About& about) {
+  const std::string name = OptionSpec{.flags = flags}.name();
+  const bool picture = about.value == "FILE" && (name == "svg" || name.starts_with("svg-"));
+  return picture ? about.help + "; an SVG, by its name a PNG (.png) or a chart's Vega-Lite (.vl.json)"
+                 : about.help;
+}
+
+}  // namespace
+
+OptionSpec spec_of(const std::string& flags, const About& about, int max_values, const std::string& choices) {
+  return {.flags = flags,
+          .value_name = about.value,
+          .help = help_of(flags, about),
+          .max_values = max_values,
+          .choices = choices,
+          .excludes = about.excludes,
+          .needs = about.needs,
+          .rules_out = about.rules_out,
+          .spellings = spellings_of(flags, about),
+          .suggestions = about.suggestions};
+}
+
+}  // namespace natten_sim::cli
