@@ -142,6 +142,7 @@ void check_timed(const std::string& name) {
 TEST_CASE("the timed model holds its scores: forward") { check_timed("forward"); }
 TEST_CASE("the timed model holds its scores: held-out") { check_timed("held-out"); }
 TEST_CASE("the timed model holds its scores: fresh") { check_timed("fresh"); }
+TEST_CASE("the timed model holds its scores: fresh-ways") { check_timed("fresh-ways"); }
 TEST_CASE("the timed model holds its scores: gna") { check_timed("gna"); }
 TEST_CASE("the timed model holds its scores: reuse") { check_timed("reuse"); }
 TEST_CASE("the timed model holds its scores: sdpa-times") { check_timed("sdpa-times"); }
