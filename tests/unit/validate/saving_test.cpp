@@ -171,7 +171,8 @@ TEST_CASE("every pair of the shipped recordings is compared, and new misses ther
   for (const Recording& recording : recordings) {
     for (const RecordedRow& row : recording.rows) {
       const auto* const stream = row.point.as<StreamCase>();
-      streams += stream != nullptr && stream->order == KvOrder::kSawtooth ? 1 : 0;
+      const bool retention = recording.head.suite.starts_with("retention");  // a sawtooth by itself
+      streams += !retention && stream != nullptr && stream->order == KvOrder::kSawtooth ? 1 : 0;
     }
   }
   for (const ComparisonRow& row : comparison.rows) {
@@ -181,7 +182,7 @@ TEST_CASE("every pair of the shipped recordings is compared, and new misses ther
     CHECK(row.verdict != Verdict::kNoTolerance);
     attention += row.point.starts_with("attention") ? 1 : 0;
   }
-  // Every stream has both orders.
+  // Every other stream has both orders.
   CHECK(summarise_savings(comparison.rows, "L2 partitions, readers in step").pairs == streams);
   CHECK(attention >= 80);
 }
