@@ -88,9 +88,11 @@ TEST_CASE("invalid masks are refused with the parameter at fault") {
   CHECK(blamed({8}, {4}, {1}, {2}) == "nothing");
   CHECK(blamed({8}, {4}, {1}, {3}) == "window");
   CHECK(blamed({8}, {1}, {1}, {9}) == "dilation");
-  CHECK(blamed({8, 8}, {4}) == "window");
-  CHECK(blamed({8, 8}, {4, 4}, {1}) == "stride");
-  CHECK(blamed({8, 8}, {4, 4}, {1, 1}, {1}) == "dilation");
+  CHECK(make_mask({8, 8}, {4}, {2}, {2}) == make_mask({8, 8}, {4, 4}, {2, 2}, {2, 2}));  // one of all axes
+  CHECK(blamed({8, 3}, {4}) == "window");
+  CHECK(blamed({8, 8, 8}, {4, 4}) == "window");
+  CHECK(blamed({8, 8, 8}, {4, 4, 4}, {1, 1}) == "stride");
+  CHECK(blamed({8, 8, 8}, {4, 4, 4}, {1, 1, 1}, {1, 1}) == "dilation");
   CHECK(blamed({8, 8}, {4, 4}, {}, {}, {true}) == "nothing");  // of all axes
   CHECK(blamed({8, 8, 8}, {4, 4, 4}, {}, {}, {true, true}) == "causal");
   CHECK(blamed({8, 8}, {4, 4}, {}, {}, {true, true, true}) == "causal");
