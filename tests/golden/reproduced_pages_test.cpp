@@ -84,7 +84,7 @@ TEST_CASE("every work knows its figures, and a figure of all of them is found wi
   }
   for (const auto& [work, figures] : found) {
     std::string names;
-    for (const std::string& figure : figures) names += (names.empty() ? "accepted: " : ", ") + figure;
+    for (const std::string& figure : figures) names += (names.empty() ? "accepted: '" : ", '") + figure + "'";
     check_refused("reproduce " + work + " --figure none", {names});
   }
   CHECK(!gna["rows"].empty());
