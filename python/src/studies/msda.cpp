@@ -132,12 +132,12 @@ std::vector<Picture<MsdaAnswer>> msda_pictures(const MsdaAnswer& asked) {
        [](const MsdaAnswer& answer, const study::Context&) { return report::msda_roofline(answer).svg; }}};
   if (asked.question.phase == MsdaPhase::kForward) return pictures;
   pictures.push_back({"histogram", [](const MsdaAnswer& answer, const study::Context&) {
-                        return report::collision_svg(answer.passes.front().traffic.collisions,
-                                                     answer.question.config.name);
+                        return report::collision_picture(answer.passes.front().traffic.collisions, answer.question.config.name)
+                            .svg;
                       }});
   pictures.push_back({"remedies", [](const MsdaAnswer& answer, const study::Context&) {
-                        return report::remedies_svg(*answer.passes.front().updates->remedies,
-                                                    answer.question.config.name);
+                        return report::remedies_picture(*answer.passes.front().updates->remedies, answer.question.config.name)
+                            .svg;
                       }});
   return pictures;
 }
