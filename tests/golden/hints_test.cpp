@@ -1,4 +1,6 @@
 // What the program says of lines that it does not understand: what was meant, and never the opposite.
+#include <algorithm>
+
 #include "catch.hpp"
 #include "program.hpp"
 
@@ -152,6 +154,22 @@ TEST_CASE("a kernel without measured costs comes with what has some") {
   const Run none = run("schedule --kernel fa3 --device h200 -i 4096");
   INFO(none.out);
   CHECK(none.out.find("there are fa3-h100-d128 (h100, head dim 128)") != std::string::npos);
+}
+
+TEST_CASE("list shows one entry by its name, from each list that has it") {
+  for (const auto& [name, list] : {std::pair{"h200", "devices"}, std::pair{"hunyuan-video", "presets"},
+                                   std::pair{"hopper-fna", "backends"}, std::pair{"hopper-fna", "kernels"}}) {
+    const Json all = result_of(std::string("list ") + list)[list],
+               one = result_of(std::string("list ") + name)[list];
+    REQUIRE(one.size() == 1);
+    CHECK(one[0]["name"] == name);
+    CHECK(std::find(all.begin(), all.end(), one[0]) != all.end());
+  }
+  CHECK(run("list hopper-fna").out.find("\nhopper-fna   ") != std::string::npos);  // the second of two
+  // Two lists have other columns: none is dropped silently.
+  check_refused("list hopper-fna --csv", {"several lists", "backends or kernels"});
+  CHECK(run("list h200 --csv").exit_code == 0);
+  check_refused("list h20", {"unknown name 'h20'", "a name in one"});
 }
 
 }  // namespace

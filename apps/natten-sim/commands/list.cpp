@@ -74,6 +74,11 @@ std::vector<FoundEntry> entries_named(const std::string& name, const Catalog& ca
 /// Whole tables, or one entry of each.
 void list_tables(const ListFlags& flags, const std::vector<FoundEntry>& found) {
   if (flags.output.csv) {
+    if (found.size() > 1) {
+      throw InvalidParameter(
+          "--csv", *flags.what + ", which stands in several lists",
+          "--json, or the list: " + found.front().table->name + " or " + found.back().table->name);
+    }
     write_output(flags.output, report::catalog_csv(found.front().catalog, *found.front().table));
     return;
   }
