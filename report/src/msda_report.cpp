@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -129,7 +130,8 @@ Json msda_fields(const study::MsdaAnswer& answer) {
   Json result;
   if (pass.updates) {
     result = scatter_cost_fields(*pass.updates, answer.profile);
-    result["contention_bound"] = result["bound"];
+    Json bound = result["bound"];  // a new member may move the others
+    result["contention_bound"] = std::move(bound);
   }
   const MsdaTime& time = pass.time;
   const MsdaTraffic& traffic = pass.traffic;

@@ -1,3 +1,4 @@
+#include <utility>
 
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/reuse_report.hpp>
@@ -93,7 +94,9 @@ std::string reuse_csv(const ReuseAnswer& answer, const Json& input) {
     fields["stack_distance"].erase("histogram");  // has a table of its own
     if (fields.contains("compare")) fields["compare"]["stack_distance"].erase("histogram");
     for (const char* same : {"order", "compare"}) {
-      if (row.contains(same)) row["input_" + std::string(same)] = row[same];
+      if (!row.contains(same)) continue;
+      Json asked = row[same];  // a new member may move the others
+      row["input_" + std::string(same)] = std::move(asked);
       row.erase(same);
     }
     row.update(flattened(fields));
