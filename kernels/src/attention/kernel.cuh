@@ -295,12 +295,12 @@ struct Cta {
     interval.end_cycle = sm_cycles();
   }
 
-  /// Notes the clock where a marked tile begins.
-  __device__ __forceinline__ static void mark(ItemInterval& interval, int step) {
+  /// Notes the clock if the tile is a marked one.
+  __device__ __forceinline__ static void mark(std::array<std::uint64_t, kItemMarks>& cycles, int step) {
     const int offset = step - kFirstMarkedTile;
     if (offset < 0 || (offset & (offset - 1)) != 0) return;
     const int at = 32 - __clz(offset);  // 0 for the first
-    if (at < kItemMarks) reinterpret_cast<std::uint64_t*>(&interval.mark_cycles)[at] = sm_cycles();
+    if (at < kItemMarks) reinterpret_cast<std::uint64_t*>(&cycles)[at] = sm_cycles();
   }
 
   __device__ void process(int item, bool odd_pass) const {
@@ -339,7 +339,7 @@ struct Cta {
       float s[kM][kN][4];
       wait_for_copies<kPending>();
       __syncthreads();  // K is here for all; V of the last step is read
-      if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item], step);
+      if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item].mark_cycles, step);
       load_v(step + kStages - 1);
       scores(s, k_shared + slot * kKvBytes);
       const int first_column = kv_row(step);
@@ -349,6 +349,7 @@ struct Cta {
       softmax(s, o, maximum, sum);
       wait_for_copies<kPending>();
       __syncthreads();  // V is here for all; K of this step is read
+      if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item].middle_cycles, step);
       load_k(step + kStages);
       accumulate(o, s, v_shared + slot * kKvBytes);
     }
