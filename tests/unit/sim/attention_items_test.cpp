@@ -152,10 +152,10 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
       same =
           same && item.kv_base == (batch * sizes.heads_kv + head / (sizes.heads / sizes.heads_kv)) * kv_tiles;
       same = same && item.kv_tiles == std::ssize(visited[q]);
-      same = same && work.query(item).block == all_kv + number;
+      same = same && work.query(item).block == 2 * all_kv + number;
       same = same && work.query(item).bytes == q_bytes[at];
       same = same && work.query(item).operand == Operand::kQuery;
-      same = same && work.output(item).block == all_kv + items + number;
+      same = same && work.output(item).block == 2 * all_kv + items + number;
       same = same && work.output(item).bytes == o_bytes[at];
       same = same && work.output(item).operand == Operand::kOutput;
       for (const std::int64_t pass : {0, 1, 2, 5}) {
