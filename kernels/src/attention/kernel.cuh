@@ -63,7 +63,8 @@ namespace device {
 
 constexpr int greatest_common_divisor(int a, int b) { return b == 0 ? a : greatest_common_divisor(b, a % b); }
 
-template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages>
+template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages,
+          bool kMarksMiddles>
 struct Cta {
   static constexpr int kThreads = kWarps * 32;
   static constexpr int kRowBytes = kHeadDim * 2;
@@ -349,7 +350,9 @@ struct Cta {
       softmax(s, o, maximum, sum);
       wait_for_copies<kPending>();
       __syncthreads();  // V is here for all; K of this step is read
-      if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item].middle_cycles, step);
+      if constexpr (kMarksMiddles) {
+        if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item].middle_cycles, step);
+      }
       load_k(step + kStages);
       accumulate(o, s, v_shared + slot * kKvBytes);
     }
@@ -360,11 +363,13 @@ struct Cta {
 
 }  // namespace device
 
-template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages, int kMaxCtas>
+/// One that marks the middles of tiles is another kernel: its CTAs keep another pace.
+template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages, int kMaxCtas,
+          bool kMarksMiddles = false>
 __global__ void __launch_bounds__(kWarps * 32, kMaxCtas)
     attention_kernel(const __grid_constant__ AttentionArguments a) {
   extern __shared__ __align__(1024) std::uint8_t shared[];
-  using Cta = device::Cta<Element, kHeadDim, kQTile, kKvTile, kWarps, kStages>;
+  using Cta = device::Cta<Element, kHeadDim, kQTile, kKvTile, kWarps, kStages, kMarksMiddles>;
   const std::uint32_t q_shared = device::shared_address(shared);
   const std::uint32_t k_shared = q_shared + kQTile * Cta::kRowBytes;
   const Cta cta{a,

@@ -39,7 +39,7 @@ TileTimes tile_times(const GpuInfo&) { refuse(); }
 std::vector<std::int32_t> sms_of_launch(const GpuInfo&, std::int32_t, std::int32_t, std::int32_t) { refuse(); }
 AttentionBuffers random_attention_buffers(const AttentionProblem&, std::uint64_t) { refuse(); }
 AttentionLaunch prepare_attention(const GpuInfo&, const AttentionProblem&, const AttentionVariant&,
-                                  const AttentionBuffers&) {
+                                  const AttentionBuffers&, bool) {
   refuse();
 }
 void launch_attention(const GpuInfo&, const AttentionProblem&, const AttentionVariant&,
