@@ -214,12 +214,20 @@ Device read_device(const Json& entry, const std::string& where) {
 KernelRate read_rate(const Json& entry, const std::string& where) {
   const Reader fields(entry, where,
                       {"device", "head_dim", "flops_per_s", "tokens", "heads", "lone_share", "slot_skew",
-                       "jitter", "measured", "source"});
-  const KernelRate rate{fields.text("device"),      fields.positive("head_dim"), fields.number("flops_per_s"),
-                        fields.positive("tokens"),  fields.positive("heads"),    fields.number("lone_share"),
-                        fields.number("slot_skew"), fields.number("jitter"),     fields.boolean("measured"),
+                       "jitter", "score_share", "measured", "source"});
+  const KernelRate rate{fields.text("device"),
+                        fields.positive("head_dim"),
+                        fields.number("flops_per_s"),
+                        fields.positive("tokens"),
+                        fields.positive("heads"),
+                        fields.number("lone_share"),
+                        fields.number("slot_skew"),
+                        fields.number("jitter"),
+                        fields.has("score_share") ? fields.number("score_share") : 0.5,
+                        fields.boolean("measured"),
                         fields.text("source")};
   if (!(rate.flops_per_s > 0)) fields.fail("flops_per_s", "a positive number");
+  if (!(rate.score_share > 0 && rate.score_share < 1)) fields.fail("score_share", "between 0 and 1");
   return rate;
 }
 
@@ -242,8 +250,9 @@ AttentionKernel read_kernel(const Json& entry, const std::string& where) {
   kernel.title = fields.text("title");
   kernel.q_tile = fields.positive("q_tile");
   for (const Json& tile : fields.array("kv_tiles")) {
-    const Reader pair(tile, where, {"head_dim", "kv_tile"});
-    kernel.kv_tiles.push_back({pair.positive("head_dim"), pair.positive("kv_tile")});
+    const Reader pair(tile, where, {"head_dim", "kv_tile", "stages"});
+    kernel.kv_tiles.push_back({pair.positive("head_dim"), pair.positive("kv_tile"), std::nullopt});
+    if (pair.has("stages")) kernel.kv_tiles.back().stages = pair.positive("stages");
   }
   if (kernel.kv_tiles.empty()) fields.fail("kv_tiles", "one KV tile or more");
   kernel.schedule = read_name<CtaSchedule>(fields, "schedule");

@@ -16,7 +16,7 @@ TEST_CASE("what multiplies work has a bound that is checked first, and the error
   check_refused("schedule --q-tiles 65537 --kv-tiles 4", {"q-tiles", "65537", "65536"});
   check_refused("schedule --q-tiles 65536 --kv-tiles 65536", {"4294967296 pairs", "268435456"});
   check_refused("reuse -i 4096 --device h200 --l2-bytes 1125899906842624 --fidelity timed",
-                {"l2_bytes", "4398046511104"});  // 2^24 sets of 16 ways of 16 KiB, K and V of a tile
+                {"l2_bytes", "2199023255552"});  // 2^24 sets of 16 ways of 8 KiB, K of a tile
   check_refused("atomics --rows 268435457", {"rows", "268435456"});
   check_refused("atomics --updates 4294967296", {"updates", "4294967295"});
   check_refused("search -i 64 --threads 1025", {"threads", "1..1024"});

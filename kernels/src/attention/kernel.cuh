@@ -63,7 +63,8 @@ namespace device {
 
 constexpr int greatest_common_divisor(int a, int b) { return b == 0 ? a : greatest_common_divisor(b, a % b); }
 
-template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages>
+template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages,
+          bool kMarksMiddles>
 struct Cta {
   static constexpr int kThreads = kWarps * 32;
   static constexpr int kRowBytes = kHeadDim * 2;
@@ -295,12 +296,12 @@ struct Cta {
     interval.end_cycle = sm_cycles();
   }
 
-  /// Notes the clock where a marked tile begins.
-  __device__ __forceinline__ static void mark(ItemInterval& interval, int step) {
+  /// Notes the clock if the tile is a marked one.
+  __device__ __forceinline__ static void mark(std::array<std::uint64_t, kItemMarks>& cycles, int step) {
     const int offset = step - kFirstMarkedTile;
     if (offset < 0 || (offset & (offset - 1)) != 0) return;
     const int at = 32 - __clz(offset);  // 0 for the first
-    if (at < kItemMarks) reinterpret_cast<std::uint64_t*>(&interval.mark_cycles)[at] = sm_cycles();
+    if (at < kItemMarks) reinterpret_cast<std::uint64_t*>(&cycles)[at] = sm_cycles();
   }
 
   __device__ void process(int item, bool odd_pass) const {
@@ -339,7 +340,7 @@ struct Cta {
       float s[kM][kN][4];
       wait_for_copies<kPending>();
       __syncthreads();  // K is here for all; V of the last step is read
-      if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item], step);
+      if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item].mark_cycles, step);
       load_v(step + kStages - 1);
       scores(s, k_shared + slot * kKvBytes);
       const int first_column = kv_row(step);
@@ -349,6 +350,9 @@ struct Cta {
       softmax(s, o, maximum, sum);
       wait_for_copies<kPending>();
       __syncthreads();  // V is here for all; K of this step is read
+      if constexpr (kMarksMiddles) {
+        if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item].middle_cycles, step);
+      }
       load_k(step + kStages);
       accumulate(o, s, v_shared + slot * kKvBytes);
     }
@@ -359,11 +363,13 @@ struct Cta {
 
 }  // namespace device
 
-template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages, int kMaxCtas>
+/// One that marks the middles of tiles is another kernel: its CTAs keep another pace.
+template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages, int kMaxCtas,
+          bool kMarksMiddles = false>
 __global__ void __launch_bounds__(kWarps * 32, kMaxCtas)
     attention_kernel(const __grid_constant__ AttentionArguments a) {
   extern __shared__ __align__(1024) std::uint8_t shared[];
-  using Cta = device::Cta<Element, kHeadDim, kQTile, kKvTile, kWarps, kStages>;
+  using Cta = device::Cta<Element, kHeadDim, kQTile, kKvTile, kWarps, kStages, kMarksMiddles>;
   const std::uint32_t q_shared = device::shared_address(shared);
   const std::uint32_t k_shared = q_shared + kQTile * Cta::kRowBytes;
   const Cta cta{a,

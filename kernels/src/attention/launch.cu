@@ -19,21 +19,22 @@ struct Entry {
   AttentionTiles tiles;
   Kernel fp16;
   Kernel bf16;
+  Kernel bf16_with_middles;
 };
 
-#define NATTEN_SIM_ENTRY(head_dim, q_tile, kv_tile, warps, stages, most)          \
-  Entry{{head_dim, q_tile, kv_tile, warps, stages, most},                         \
-        attention_kernel<__half, head_dim, q_tile, kv_tile, warps, stages, most>, \
-        attention_kernel<__nv_bfloat16, head_dim, q_tile, kv_tile, warps, stages, most>},
+#define NATTEN_SIM_ENTRY(head_dim, q_tile, kv_tile, warps, stages, most)                 \
+  Entry{{head_dim, q_tile, kv_tile, warps, stages, most},                                \
+        attention_kernel<__half, head_dim, q_tile, kv_tile, warps, stages, most>,        \
+        attention_kernel<__nv_bfloat16, head_dim, q_tile, kv_tile, warps, stages, most>, \
+        attention_kernel<__nv_bfloat16, head_dim, q_tile, kv_tile, warps, stages, most, true>},
 const Entry kEntries[] = {NATTEN_SIM_ATTENTION_TILES(NATTEN_SIM_ENTRY)};
 #undef NATTEN_SIM_ENTRY
 
-Kernel kernel_of(const AttentionTiles& tiles, Dtype dtype) {
-  const auto found = std::find_if(std::begin(kEntries), std::end(kEntries), [&](const Entry& entry) {
+const Entry& entry_of(const AttentionTiles& tiles) {
+  return *std::find_if(std::begin(kEntries), std::end(kEntries), [&](const Entry& entry) {
     return entry.tiles.head_dim == tiles.head_dim && entry.tiles.q_tile == tiles.q_tile &&
            entry.tiles.kv_tile == tiles.kv_tile && entry.tiles.stages == tiles.stages;
   });
-  return dtype == Dtype::kFp16 ? found->fp16 : found->bf16;
 }
 
 /// Shared memory to ask for, so that no more than `ctas` CTAs fit on an SM.
@@ -100,12 +101,16 @@ AttentionArguments arguments_of(const GpuInfo& gpu, const AttentionProblem& prob
 }  // namespace
 
 AttentionLaunch prepare_attention(const GpuInfo& gpu, const AttentionProblem& problem,
-                                  const AttentionVariant& variant, const AttentionBuffers& buffers) {
+                                  const AttentionVariant& variant, const AttentionBuffers& buffers,
+                                  bool middles) {
   const AttentionTiles& tiles = require_valid(problem, variant);
   require_buffers(problem, buffers);
   if (variant.engine == AttentionEngine::kWgmma)
     return attention_forward::prepare(gpu, problem, variant, buffers);
-  const Kernel kernel = kernel_of(tiles, problem.dtype);
+  const Entry& entry = entry_of(tiles);
+  const Kernel kernel = problem.dtype == Dtype::kFp16 ? entry.fp16
+                        : middles                     ? entry.bf16_with_middles
+                                                      : entry.bf16;
   const std::size_t shared =
       fitting_shared_memory(gpu, tiles, variant, reinterpret_cast<const void*>(kernel));
   const AttentionArguments prepared = arguments_of(gpu, problem, variant, buffers);

@@ -1,5 +1,6 @@
 // The GPU half of this room in a build without CUDA: every call says so.
 #include <natten_sim/kernels/attention/attention.hpp>
+#include <natten_sim/kernels/latency/tile_times.hpp>
 #include <natten_sim/kernels/msda/msda.hpp>
 #include <natten_sim/kernels/partitions/launch_order.hpp>
 #include <natten_sim/kernels/partitions/partitions.hpp>
@@ -34,10 +35,11 @@ void launch_stream(const StreamProblem&, const DeviceBuffer&, DeviceBuffer&, con
   refuse();
 }
 SmPartitions sm_partitions(const GpuInfo&) { refuse(); }
+TileTimes tile_times(const GpuInfo&) { refuse(); }
 std::vector<std::int32_t> sms_of_launch(const GpuInfo&, std::int32_t, std::int32_t, std::int32_t) { refuse(); }
 AttentionBuffers random_attention_buffers(const AttentionProblem&, std::uint64_t) { refuse(); }
 AttentionLaunch prepare_attention(const GpuInfo&, const AttentionProblem&, const AttentionVariant&,
-                                  const AttentionBuffers&) {
+                                  const AttentionBuffers&, bool) {
   refuse();
 }
 void launch_attention(const GpuInfo&, const AttentionProblem&, const AttentionVariant&,

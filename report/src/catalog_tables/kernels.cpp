@@ -9,7 +9,9 @@ namespace {
 Json kernel_json(const AttentionKernel& kernel) {
   Json tiles = Json::array(), rates = Json::array();
   for (const KernelTile& tile : kernel.kv_tiles)
-    tiles.push_back({{"head_dim", tile.head_dim}, {"kv_tile", tile.kv_tile}});
+    tiles.push_back({{"head_dim", tile.head_dim},
+                     {"kv_tile", tile.kv_tile},
+                     {"stages", tile.stages ? Json(*tile.stages) : Json()}});
   for (const KernelRate& rate : kernel.rates) {
     rates.push_back({{"device", rate.device},
                      {"head_dim", rate.head_dim},
@@ -19,6 +21,7 @@ Json kernel_json(const AttentionKernel& kernel) {
                      {"lone_share", rate.lone_share},
                      {"slot_skew", rate.slot_skew},
                      {"jitter", rate.jitter},
+                     {"score_share", rate.score_share},
                      {"measured", rate.measured},
                      {"source", rate.source}});
   }
@@ -89,8 +92,8 @@ std::string kernels_text(const Catalog& catalog) {
                         to_string(kernel.schedule), to_string(kernel.order), kernel.ctas_per_sm,
                         kernel.ctas_per_sm == 1 ? "" : "s");
     for (const KernelTile& tile : kernel.kv_tiles)
-      text +=
-          fmt::format("  head dim {}: Q tile {}, KV tile {}\n", tile.head_dim, kernel.q_tile, tile.kv_tile);
+      text += fmt::format("  head dim {}: Q tile {}, KV tile {}{}\n", tile.head_dim, kernel.q_tile,
+                          tile.kv_tile, tile.stages ? fmt::format(", stages {}", *tile.stages) : "");
     for (const KernelRate& rate : kernel.rates) {
       text += fmt::format("  {} at head dim {}: {:.4g} TFLOP/s{} with {} heads of {} tokens   [{}]\n",
                           rate.device, rate.head_dim, rate.flops_per_s * 1e-12,

@@ -8,7 +8,7 @@ namespace natten_sim {
 namespace {
 
 constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 26;
-constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 30;
 constexpr std::int32_t kMaxWorkers = 1 << 20;
 constexpr std::int64_t kMaxWalkEntries = std::int64_t{1} << 26;
 
@@ -16,7 +16,7 @@ std::int64_t rounded_to_sectors(std::int64_t begin_row, std::int64_t rows, std::
                                 std::int64_t sector_bytes) {
   const std::int64_t bytes =
       sector_bytes * touched_sectors(begin_row * row_bytes, (begin_row + rows) * row_bytes, sector_bytes);
-  if (bytes <= kMaxBlockBytes / 2) return bytes;  // K and V together are one block
+  if (bytes <= kMaxBlockBytes) return bytes;
   throw InvalidParameter("tiles", std::to_string(bytes) + " bytes",
                          "tiles of at most 2^30 bytes to simulate");
 }
@@ -75,8 +75,9 @@ AttentionWork::AttentionWork(const SplitQProblem& problem, const AttentionSchedu
     kv_tiles_ = checked_multiply(kv_tiles_, kv_grid_[axis], "kv_tiles");
   }
   items_ = checked_multiply(checked_multiply(q_tiles_, heads_, "q_tiles"), batch_, "q_tiles");
-  blocks_ = checked_add(checked_multiply(checked_multiply(kv_tiles_, heads_kv_, "blocks"), batch_, "blocks"),
-                        checked_multiply(items_, 2, "blocks"), "blocks");
+  const std::int64_t all_kv =
+      checked_multiply(checked_multiply(kv_tiles_, heads_kv_, "blocks"), batch_, "blocks");
+  blocks_ = checked_multiply(checked_add(all_kv, items_, "blocks"), 2, "blocks");
   if (blocks_ > kMaxBlocks) {
     throw InvalidParameter("tiles", std::to_string(blocks_) + " in all",
                            "at most 2^26 tiles of Q, KV and O to simulate");
@@ -100,7 +101,7 @@ void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
   }
   for (std::int64_t i = 0, row = 0; i < kv_tiles_; ++i) {
     const std::int64_t rows = rows_of_tile(i, keys, problem.tiles.kv_tile, kv_grid_);
-    kv_tile_.push_back({rows, bytes(row, rows, key) + bytes(row, rows, value), 0});
+    kv_tile_.push_back({rows, bytes(row, rows, key), bytes(row, rows, value)});
     row += rows;
   }
   std::int64_t visits = 1;
@@ -193,12 +194,12 @@ AttentionWork::Item AttentionWork::item(std::int64_t position) const {
 }
 
 BlockAccess AttentionWork::query(const Item& item) const {
-  return {blocks_ - 2 * items_ + item.number, q_tile_[static_cast<std::size_t>(item.q_tile)].bytes,
+  return {blocks_ - 2 * items_ + item.number, q_tile_[static_cast<std::size_t>(item.q_tile)].key_bytes,
           Operand::kQuery};
 }
 
 BlockAccess AttentionWork::output(const Item& item) const {
-  return {blocks_ - items_ + item.number, q_tile_[static_cast<std::size_t>(item.q_tile)].output_bytes,
+  return {blocks_ - items_ + item.number, q_tile_[static_cast<std::size_t>(item.q_tile)].value_bytes,
           Operand::kOutput};
 }
 
@@ -226,14 +227,26 @@ std::int64_t AttentionWork::kv_tile(const Item& item, std::int64_t pass, std::in
   return visited_tile(item.q_tile, down ? item.kv_tiles - 1 - step : step);
 }
 
-BlockAccess AttentionWork::key_value(const Item& item, std::int64_t pass, std::int64_t step) const {
+// The blocks of a KV tile lie side by side: neighbouring tiles then load the sets of a cache evenly.
+BlockAccess AttentionWork::key(const Item& item, std::int64_t pass, std::int64_t step) const {
   const std::int64_t tile = kv_tile(item, pass, step);
-  return {item.kv_base + tile, kv_tile_[static_cast<std::size_t>(tile)].bytes, Operand::kKeyValue};
+  return {2 * (item.kv_base + tile), kv_tile_[static_cast<std::size_t>(tile)].key_bytes, Operand::kKeyValue};
 }
 
-std::int64_t AttentionWork::multiplied_pairs(const Item& item, const BlockAccess& kv) const {
+BlockAccess AttentionWork::key_value(const Item& item, std::int64_t pass, std::int64_t step) const {
+  BlockAccess both = key(item, pass, step);
+  both.bytes += value_of(item, both).bytes;
+  return both;
+}
+
+BlockAccess AttentionWork::value_of(const Item& item, const BlockAccess& key) const {
+  return {key.block + 1, kv_tile_[static_cast<std::size_t>(key.block / 2 - item.kv_base)].value_bytes,
+          Operand::kKeyValue};
+}
+
+std::int64_t AttentionWork::multiplied_pairs(const Item& item, const BlockAccess& key) const {
   return q_tile_[static_cast<std::size_t>(item.q_tile)].rows *
-         kv_tile_[static_cast<std::size_t>(kv.block - item.kv_base)].rows;
+         kv_tile_[static_cast<std::size_t>(key.block / 2 - item.kv_base)].rows;
 }
 
 Dispatcher::Dispatcher(const AttentionWork& work)

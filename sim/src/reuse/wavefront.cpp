@@ -14,7 +14,8 @@
 namespace natten_sim {
 namespace {
 
-constexpr std::int32_t kMaxLookahead = 15;
+constexpr double kMaxLatency = 1e9;
+constexpr std::int32_t kMaxStages = 16;
 
 void require_rate(const char* parameter, double value) {
   if (value > 0 && std::isfinite(value)) return;
@@ -27,6 +28,13 @@ void require_valid(const WavefrontDevice& device, const WavefrontOptions& option
   require_rate("miss_bytes_per_ns", device.miss_bytes_per_ns);
   require_rate("dram_bytes_per_ns", device.dram_bytes_per_ns);
   require_rate("pairs_per_ns", device.pairs_per_ns);
+  for (const auto& [name, latency] :
+       {std::pair("hit_latency_ns", device.hit_latency_ns), {"dram_latency_ns", device.dram_latency_ns}}) {
+    if (!(latency >= 0 && latency <= kMaxLatency))
+      throw InvalidParameter(name, std::to_string(latency), "0..1e9");
+  }
+  if (!(device.score_share > 0 && device.score_share < 1))
+    throw InvalidParameter("score_share", std::to_string(device.score_share), "more than 0, less than 1");
   if (!(device.lone_share > 0 && device.lone_share <= 1))
     throw InvalidParameter("lone_share", std::to_string(device.lone_share), "more than 0, at most 1");
   for (const std::int32_t partition : device.partition_of_sm) {
@@ -36,27 +44,32 @@ void require_valid(const WavefrontDevice& device, const WavefrontOptions& option
   }
   if (!(device.slot_skew > -1 && device.slot_skew < 1))
     throw InvalidParameter("slot_skew", std::to_string(device.slot_skew), "more than -1, less than 1");
-  if (options.lookahead_tiles < 0 || options.lookahead_tiles > kMaxLookahead) {
-    throw InvalidParameter("lookahead_tiles", std::to_string(options.lookahead_tiles),
-                           "0.." + std::to_string(kMaxLookahead));
-  }
-  for (const auto& [name, jitter] : {std::pair("jitter", device.jitter), {"item_jitter", device.item_jitter}}) {
+  if (options.stages < 1 || options.stages > kMaxStages)
+    throw InvalidParameter("stages", std::to_string(options.stages), "1.." + std::to_string(kMaxStages));
+  for (const auto& [name, jitter] : {std::pair("jitter", device.jitter),
+                                     {"item_jitter", device.item_jitter},
+                                     {"dram_latency_jitter", device.dram_latency_jitter}}) {
     if (!(jitter >= 0 && jitter <= 0.5)) throw InvalidParameter(name, std::to_string(jitter), "0..0.5");
   }
 }
+
+/// Operands of an item, in the order in which they are asked for and used: K, V, K, V ...
+constexpr std::size_t kMostInFlight = std::size_t{2} * kMaxStages;
 
 /// One CTA slot.
 struct Slot {
   AttentionWork::Item item;
   std::int64_t pass = -1;
-  std::int64_t issued = 0;                           // KV tiles asked for
-  std::int64_t computed = 0;                         // KV tiles multiplied or being multiplied
-  std::array<double, kMaxLookahead + 1> arrival{};  // of issued tiles, by tile mod the array
-  std::array<std::int64_t, kMaxLookahead + 1> pairs{};
+  std::int64_t issued = 0;                      // operands asked for
+  std::int64_t computed = 0;                    // operands multiplied by or being so
+  std::array<double, kMostInFlight> arrival{};  // of issued operands, by number mod the array
+  BlockAccess key;                              // of the tile that was asked for last
+  std::array<double, kMaxStages> pairs{};       // of tiles, with their jitter, by number mod the array
   double query_arrival = 0;
+  double since = 0;      // when its CTA came onto the SM
   double slowness = 1;   // of the item's tiles, relative to other items
   bool at_work = false;  // multiplies; otherwise waits for data, or has ended
-  double remaining = 0;  // pairs of the tile being multiplied, at time `settled`
+  double remaining = 0;  // pairs of the phase, at time `settled`
   double settled = 0;
   std::uint32_t version = 0;  // of its next event: earlier ones are void
 };
@@ -82,8 +95,8 @@ class Simulation {
         device_(device),
         options_(options),
         dispatcher_(work),
-        cache_(work.blocks(), work.items() == 0 ? 1 : work.key_value(work.item(0), 0, 0).bytes,
-               work.sector_bytes(), {device.capacity_bytes, device.l2_partitions, device.l2_ways}),
+        cache_(work.blocks(), work.items() == 0 ? 1 : work.key(work.item(0), 0, 0).bytes, work.sector_bytes(),
+               {device.capacity_bytes, device.l2_partitions, device.l2_ways}),
         ready_(static_cast<std::size_t>(work.blocks()), 0.0),
         slots_(static_cast<std::size_t>(work.schedule().workers)),
         sms_(static_cast<std::size_t>(device.sms)),
@@ -105,11 +118,12 @@ class Simulation {
   void settle(std::int32_t sm, double now);
   void reschedule(std::int32_t sm, double now);
   [[nodiscard]] double pairs_per_ns(std::int32_t worker) const;
+  [[nodiscard]] std::int32_t older_than(std::int32_t worker) const;
   double load(const BlockAccess& access, std::int32_t worker, double now);
   void store(const BlockAccess& access, double now);
   void record(const BlockAccess& access);
-  double jittered(double pairs, double slowness);
   double deviating(double jitter);
+  [[nodiscard]] static std::int64_t operands(const Slot& slot) { return 2 * slot.item.kv_tiles; }
   Slot& slot(std::int32_t worker) { return slots_[static_cast<std::size_t>(worker)]; }
   void wake(std::int32_t worker, double when) { events_.push({when, worker, ++slot(worker).version}); }
   Sm& sm_of(std::int32_t worker) { return sms_[static_cast<std::size_t>(worker % device_.sms)]; }
@@ -126,7 +140,7 @@ class Simulation {
   Dispatcher dispatcher_;
   PartitionedL2 cache_;
   StackDistances distances_;
-  std::vector<double> ready_;  // of a held tile: when its data are in the cache
+  std::vector<double> ready_;  // of a held block: when its data are in the cache
   std::vector<Slot> slots_;
   std::vector<Sm> sms_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
@@ -154,14 +168,15 @@ double Simulation::load(const BlockAccess& access, std::int32_t worker, double n
     const double busy = static_cast<double>(read.dram_bytes) / device_.dram_bytes_per_ns;
     dram_free_ = std::max(dram_free_, now) + busy;
     run_.dram_busy_ns += busy;
-    ready = dram_free_;
+    ready = dram_free_ + device_.dram_latency_ns * deviating(device_.dram_latency_jitter);
   } else if (ready > now) {
     run_.in_flight_sectors += access.bytes / work_.sector_bytes();
   }
   Sm& sm = sm_of(worker);
+  const auto bytes = static_cast<double>(access.bytes);
   const double rate = ready > now ? device_.miss_bytes_per_ns : device_.hit_bytes_per_ns;
-  sm.port_free = std::max(sm.port_free, now) + static_cast<double>(access.bytes) / rate;
-  return std::max(sm.port_free, ready);
+  sm.port_free = std::max(sm.port_free, now) + bytes / rate;
+  return std::max(sm.port_free, ready + bytes / device_.hit_bytes_per_ns) + device_.hit_latency_ns;
 }
 
 void Simulation::store(const BlockAccess& access, double now) {
@@ -180,8 +195,13 @@ double Simulation::deviating(double jitter) {
   return 1 + jitter * std::sqrt(3.0) * uniform;
 }
 
-double Simulation::jittered(double pairs, double slowness) {
-  return pairs * deviating(device_.jitter) * slowness;
+/// CTAs of its SM that have been there longer.
+std::int32_t Simulation::older_than(std::int32_t worker) const {
+  const auto since = [&](std::int32_t w) { return slots_[static_cast<std::size_t>(w)].since; };
+  std::int32_t older = 0;
+  for (std::int32_t w = worker % device_.sms; w < work_.schedule().workers; w += device_.sms)
+    older += std::pair(since(w), w) < std::pair(since(worker), worker) ? 1 : 0;
+  return older;
 }
 
 /// A slot's share of its SM, which all that are at work there divide.
@@ -191,7 +211,7 @@ double Simulation::pairs_per_ns(std::int32_t worker) const {
   const auto last = static_cast<double>(slots - 1);
   const double at_work = sms_[static_cast<std::size_t>(worker % device_.sms)].at_work;
   const double share = device_.lone_share + (1 - device_.lone_share) * (at_work - 1) / last;
-  const double slowness = 1 + device_.slot_skew * (worker / device_.sms / last - 0.5);
+  const double slowness = 1 + device_.slot_skew * (older_than(worker) / last - 0.5);
   return device_.pairs_per_ns * share / at_work / slowness;
 }
 
@@ -214,11 +234,17 @@ void Simulation::reschedule(std::int32_t sm, double now) {
 
 void Simulation::issue(std::int32_t worker, double now) {
   Slot& slot = this->slot(worker);
-  const BlockAccess kv = work_.key_value(slot.item, slot.pass, slot.issued);
-  const std::size_t at = static_cast<std::size_t>(slot.issued) % slot.arrival.size();
-  slot.arrival[at] = load(kv, worker, now);
-  slot.pairs[at] = work_.multiplied_pairs(slot.item, kv);
-  ++slot.issued;
+  const std::int64_t tile = slot.issued / 2;
+  double& arrival = slot.arrival[static_cast<std::size_t>(slot.issued) % slot.arrival.size()];
+  if (slot.issued++ % 2 != 0) {
+    arrival = load(work_.value_of(slot.item, slot.key), worker, now);
+    return;
+  }
+  slot.key = work_.key(slot.item, slot.pass, tile);
+  arrival = load(slot.key, worker, now);
+  slot.pairs[static_cast<std::size_t>(tile) % slot.pairs.size()] =
+      static_cast<double>(work_.multiplied_pairs(slot.item, slot.key)) * deviating(device_.jitter) *
+      slot.slowness;
 }
 
 void Simulation::start_item(std::int32_t worker, double now) {
@@ -230,23 +256,26 @@ void Simulation::start_item(std::int32_t worker, double now) {
   Slot& slot = this->slot(worker);
   slot.item = work_.item(*position);
   ++slot.pass;
+  if (work_.schedule().schedule != CtaSchedule::kPersistent) {  // a new CTA: the others are older now
+    settle(worker % device_.sms, now);
+    slot.since = now;
+    reschedule(worker % device_.sms, now);
+  }
   slot.issued = slot.computed = 0;
   slot.slowness = deviating(device_.item_jitter);
   slot.query_arrival = load(work_.query(slot.item), worker, now);
-  while (slot.issued < std::min<std::int64_t>(slot.item.kv_tiles, options_.lookahead_tiles))
-    issue(worker, now);
+  while (slot.issued < std::min<std::int64_t>(operands(slot), 2 * options_.stages - 1)) issue(worker, now);
   advance(worker, now);
 }
 
-/// At `now` the slot's last multiplication is over: a buffer is free, the next tile may be there.
+/// At `now` the slot's last phase is over: the next operand may be there.
 void Simulation::advance(std::int32_t worker, double now) {
   Slot& slot = this->slot(worker);
-  if (slot.computed == slot.item.kv_tiles) {
+  if (slot.computed == operands(slot)) {
     store(work_.output(slot.item), now);
     start_item(worker, now);
     return;
   }
-  if (slot.issued < slot.item.kv_tiles) issue(worker, now);
   const double arrival = slot.arrival[static_cast<std::size_t>(slot.computed) % slot.arrival.size()];
   const double ready = std::max(arrival, slot.query_arrival);
   if (ready > now) {
@@ -259,11 +288,13 @@ void Simulation::advance(std::int32_t worker, double now) {
 
 void Simulation::multiply(std::int32_t worker, double now) {
   Slot& slot = this->slot(worker);
-  const std::size_t at = static_cast<std::size_t>(slot.computed) % slot.pairs.size();
-  ++slot.computed;
+  const std::int64_t phase = slot.computed++;
+  const double share = phase % 2 == 0 ? device_.score_share : 1 - device_.score_share;
+  const double pairs = share * slot.pairs[static_cast<std::size_t>(phase / 2) % slot.pairs.size()];
+  if (slot.issued < operands(slot)) issue(worker, now);  // may overwrite `pairs` of this tile
   if (slot.at_work) {
     slot.settled = now;
-    slot.remaining = jittered(static_cast<double>(slot.pairs[at]), slot.slowness);
+    slot.remaining = pairs;
     wake(worker, now + slot.remaining / pairs_per_ns(worker));
     return;
   }
@@ -271,7 +302,7 @@ void Simulation::multiply(std::int32_t worker, double now) {
   settle(sm, now);
   slot.at_work = true;
   slot.settled = now;
-  slot.remaining = jittered(static_cast<double>(slot.pairs[at]), slot.slowness);
+  slot.remaining = pairs;
   ++sm_of(worker).at_work;
   reschedule(sm, now);
 }
@@ -302,7 +333,7 @@ WavefrontRun Simulation::run(const std::function<void(double)>& progress) {
     }
     if (progress && touched_ - shown > (std::int64_t{1} << 20)) {
       shown = touched_;
-      progress(static_cast<double>(touched_) / static_cast<double>(work_.accesses()));
+      progress(static_cast<double>(touched_) / (2 * static_cast<double>(work_.accesses())));  // K and V apart
     }
   }
   return std::move(run_);

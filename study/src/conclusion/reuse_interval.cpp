@@ -73,17 +73,17 @@ class Variations {
   std::vector<ReuseQuestion> varied_;  // those of an input behind those of the one before
 };
 
-/// Lookahead, jitter and draws.
+/// Stages, jitter and draws.
 void vary_kernel(const TimedRun& timed, Variations& variations) {
   const auto with = [&](auto change) {
     ReuseQuestion question = variations.question();
     change(std::get<TimedRun>(*question.method));
     return question;
   };
-  const std::int32_t ahead = *timed.lookahead_tiles, least = std::max(0, ahead - 1);
-  variations.vary("lookahead", std::to_string(least) + " to " + std::to_string(ahead + 1) + " tiles",
-                  {with([&](TimedRun& run) { run.lookahead_tiles = least; }),
-                   with([&](TimedRun& run) { run.lookahead_tiles = ahead + 1; })});
+  const std::int32_t stages = *timed.stages, least = std::max(1, stages - 1);
+  variations.vary("stages", std::to_string(least) + " to " + std::to_string(stages + 1),
+                  {with([&](TimedRun& run) { run.stages = least; }),
+                   with([&](TimedRun& run) { run.stages = stages + 1; })});
   const double twice = std::max(2 * *timed.jitter, 0.02);
   variations.vary(
       "jitter", "0 to " + short_number(twice),

@@ -17,6 +17,9 @@ DeviceNumbers numbers_of(const Device& device) {
   numbers.hit_bytes_per_s = value_of<double>(device.l2.hit_bytes_per_s);
   numbers.miss_bytes_per_s = value_of<double>(device.l2.miss_bytes_per_s);
   numbers.dram_bytes_per_s = value_of<double>(device.dram_bytes_per_s);
+  numbers.l2_tile_ns = value_of<double>(device.l2_tile_ns);
+  numbers.dram_tile_ns = value_of<double>(device.dram_tile_ns);
+  numbers.dram_tile_deviation_ns = value_of<double>(device.dram_tile_deviation_ns);
   numbers.bf16_flops_per_s = value_of<double>(device.dense_bf16_flops_per_s);
   return numbers;
 }
@@ -33,6 +36,8 @@ std::vector<std::string> assumed_numbers(const Device& device) {
   note("l2_hit_bandwidth_bytes_per_s", device.l2.hit_bytes_per_s);
   note("l2_miss_bandwidth_bytes_per_s", device.l2.miss_bytes_per_s);
   note("dram_bandwidth_bytes_per_s", device.dram_bytes_per_s);
+  note("l2_tile_ns", device.l2_tile_ns);
+  note("dram_tile_ns", device.dram_tile_ns);
   return assumed;
 }
 

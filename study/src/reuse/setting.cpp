@@ -51,10 +51,10 @@ void fill_sizes(std::int64_t sector_bytes, AttentionSubject& subject, OperandSiz
            .sector_bytes = sector_bytes};
 }
 
-std::int64_t kernel_kv_tile(const AttentionKernel& kernel, std::int64_t head_dim) {
+const KernelTile& kernel_kv_tile(const AttentionKernel& kernel, std::int64_t head_dim) {
   std::string known;
   for (const KernelTile& tile : kernel.kv_tiles) {
-    if (tile.head_dim == head_dim) return tile.kv_tile;
+    if (tile.head_dim == head_dim) return tile;
     known += (known.empty() ? "" : ", ") + std::to_string(tile.head_dim);
   }
   throw InvalidParameter("dim", std::to_string(head_dim),
@@ -69,8 +69,18 @@ void fill_tiles(const AttentionKernel* kernel, std::size_t rank, AttentionSubjec
   if (!subject.q_tile) subject.q_tile = one_axis("q-tile", kernel ? kernel->q_tile : kReuseDefaults.tile);
   if (!subject.kv_tile) {
     subject.kv_tile =
-        one_axis("kv-tile", kernel ? kernel_kv_tile(*kernel, subject.head_dim) : kReuseDefaults.tile);
+        one_axis("kv-tile", kernel ? kernel_kv_tile(*kernel, subject.head_dim).kv_tile : kReuseDefaults.tile);
   }
+}
+
+/// Where the kernel's own tile is asked about and its stages are known.
+std::optional<std::int32_t> kernel_stages(const AttentionKernel* kernel, const AttentionSubject& subject) {
+  if (kernel == nullptr) return std::nullopt;
+  for (const KernelTile& tile : kernel->kv_tiles) {
+    if (tile.stages && tile.head_dim == subject.head_dim && Extents{tile.kv_tile} == *subject.kv_tile)
+      return static_cast<std::int32_t>(*tile.stages);
+  }
+  return std::nullopt;
 }
 
 void require_named_orders(const ReuseQuestion& question) {
@@ -145,9 +155,10 @@ void fill_attention(const Catalog& catalog, const DeviceNumbers& device, Attenti
   }
   if (auto* timed = std::get_if<TimedRun>(&*question.method)) {
     attention.wavefront = wavefront_device(setting, device, kernel, subject, *timed);
+    if (!timed->stages) timed->stages = kernel_stages(kernel, subject);
     attention.wavefront_options = wavefront_options(device, attention.problem, *subject.ctas_per_sm, *timed);
     timed->jitter = attention.wavefront->jitter;
-    timed->lookahead_tiles = attention.wavefront_options.lookahead_tiles;
+    timed->stages = attention.wavefront_options.stages;
   }
   setting.attention = attention;
 }

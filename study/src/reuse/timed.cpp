@@ -8,7 +8,7 @@
 namespace natten_sim::study {
 namespace {
 
-constexpr std::int64_t kMaxLookaheadTiles = 15;
+constexpr std::int64_t kMaxStages = 16;
 
 /// The kernel's measured speed at this head dim. @throws InvalidParameter when it is not known.
 const KernelRate& rate_of(const AttentionKernel& kernel, const Device& device, std::int64_t head_dim) {
@@ -48,12 +48,24 @@ MeasuredPace pace_of(const DeviceNumbers& numbers, const AttentionKernel* kernel
     pace.lone_share = rate.lone_share;
     pace.slot_skew = rate.slot_skew;
     pace.jitter = rate.jitter;
+    pace.score_share = rate.score_share;
   } else {
     flops_per_s = known_number(numbers.bf16_flops_per_s, device, "dense_bf16_flops_per_s");
   }
   const auto flops_a_pair = static_cast<double>(2 * (subject.head_dim + *subject.dim_value));
   pace.pairs_per_ns = flops_per_s / sms / flops_a_pair * 1e-9;
   return pace;
+}
+
+/// What the measured times of a tile leave beside its transfer; nothing where they were not measured.
+void set_latencies(const DeviceNumbers& numbers, WavefrontDevice& wavefront) {
+  if (!numbers.l2_tile_ns || !numbers.dram_tile_ns) return;
+  const double transfer = static_cast<double>(kTimedTileBytes) / wavefront.hit_bytes_per_ns;
+  wavefront.hit_latency_ns = std::max(0.0, *numbers.l2_tile_ns - transfer);
+  wavefront.dram_latency_ns = std::max(0.0, *numbers.dram_tile_ns - *numbers.l2_tile_ns);
+  if (numbers.dram_tile_deviation_ns && wavefront.dram_latency_ns > 0)
+    wavefront.dram_latency_jitter =
+        std::min(0.5, *numbers.dram_tile_deviation_ns / wavefront.dram_latency_ns);
 }
 
 }  // namespace
@@ -93,6 +105,8 @@ WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumber
   wavefront.slot_skew = pace.slot_skew;
   wavefront.jitter = timed.jitter.value_or(pace.jitter);
   wavefront.item_jitter = pace.item_jitter;
+  wavefront.score_share = pace.score_share;
+  set_latencies(numbers, wavefront);
   return wavefront;
 }
 
@@ -100,9 +114,9 @@ WavefrontOptions wavefront_options(const DeviceNumbers& numbers, const SplitQPro
                                    std::int64_t ctas_per_sm, const TimedRun& timed) {
   WavefrontOptions options;
   options.seed = timed.seed;
-  if (timed.lookahead_tiles) {
-    require_in("lookahead-tiles", *timed.lookahead_tiles, 0, kMaxLookaheadTiles);
-    options.lookahead_tiles = *timed.lookahead_tiles;
+  if (timed.stages) {
+    require_in("stages", *timed.stages, 1, kMaxStages);
+    options.stages = *timed.stages;
     return options;
   }
   if (!numbers.shared_memory_per_block_bytes) return options;
@@ -111,8 +125,7 @@ WavefrontOptions wavefront_options(const DeviceNumbers& numbers, const SplitQPro
   const std::int64_t kv =
       product(problem.tiles.kv_tile, "kv_tile") * (sizes.key_row_bytes() + sizes.value_row_bytes());
   const std::int64_t tiles = (*numbers.shared_memory_per_block_bytes / ctas_per_sm - q) / kv;
-  options.lookahead_tiles =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(tiles - 1, 0, kMaxLookaheadTiles));
+  options.stages = static_cast<std::int32_t>(std::clamp<std::int64_t>(tiles, 1, kMaxStages));
   return options;
 }
 

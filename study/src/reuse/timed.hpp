@@ -14,8 +14,7 @@ namespace natten_sim::study {
                                                const AttentionKernel* kernel, const AttentionSubject& subject,
                                                const TimedRun& timed);
 
-/// The tiles ahead that `timed` names, else as many as shared memory holds besides the Q tile and the KV tile
-/// in use.
+/// The stages that `timed` names, else as many as shared memory holds besides the Q tile.
 [[nodiscard]] WavefrontOptions wavefront_options(const DeviceNumbers& numbers, const SplitQProblem& problem,
                                                  std::int64_t ctas_per_sm, const TimedRun& timed);
 

@@ -137,7 +137,7 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
     const std::int64_t all_kv = sizes.batch * sizes.heads_kv * kv_tiles, items = std::ssize(launched);
     REQUIRE(work.items() == items);
     REQUIRE(work.q_tiles_per_head() == q_tiles);
-    REQUIRE(work.blocks() == all_kv + 2 * items);
+    REQUIRE(work.blocks() == 2 * (all_kv + items));
     REQUIRE(work.sector_bytes() == 32);
     std::int64_t accesses = 0;
     bool same = true;
@@ -152,10 +152,10 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
       same =
           same && item.kv_base == (batch * sizes.heads_kv + head / (sizes.heads / sizes.heads_kv)) * kv_tiles;
       same = same && item.kv_tiles == std::ssize(visited[q]);
-      same = same && work.query(item).block == all_kv + number;
+      same = same && work.query(item).block == 2 * all_kv + number;
       same = same && work.query(item).bytes == q_bytes[at];
       same = same && work.query(item).operand == Operand::kQuery;
-      same = same && work.output(item).block == all_kv + items + number;
+      same = same && work.output(item).block == 2 * all_kv + items + number;
       same = same && work.output(item).bytes == o_bytes[at];
       same = same && work.output(item).operand == Operand::kOutput;
       for (const std::int64_t pass : {0, 1, 2, 5}) {
@@ -173,12 +173,15 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
         }
         for (std::int64_t step = 0; step < item.kv_tiles; ++step) {
           const std::int64_t tile = expected[static_cast<std::size_t>(step)];
-          const BlockAccess access = work.key_value(item, pass, step);
-          same = same && access.block == item.kv_base + tile;
-          REQUIRE(access.bytes ==
-                  k_bytes[static_cast<std::size_t>(tile)] + v_bytes[static_cast<std::size_t>(tile)]);
-          same = same && access.operand == Operand::kKeyValue;
-          REQUIRE(work.multiplied_pairs(item, access) ==
+          const BlockAccess key = work.key(item, pass, step), value = work.value_of(item, key),
+                            both = work.key_value(item, pass, step);
+          same = same && key.block == 2 * (item.kv_base + tile) && value.block == key.block + 1;
+          same = same && both.block == key.block && both.bytes == key.bytes + value.bytes;
+          REQUIRE(key.bytes == k_bytes[static_cast<std::size_t>(tile)]);
+          REQUIRE(value.bytes == v_bytes[static_cast<std::size_t>(tile)]);
+          for (const BlockAccess& access : {key, value, both})
+            same = same && access.operand == Operand::kKeyValue;
+          REQUIRE(work.multiplied_pairs(item, key) ==
                   q_rows[at] * kv_rows[static_cast<std::size_t>(tile)]);
         }
       }

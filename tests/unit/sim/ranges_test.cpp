@@ -146,9 +146,17 @@ TEST_CASE("what the timed model takes of a device ends where it says") {
           d.l2_partitions = 2, d.partition_of_sm = {0, 2};
         }) == "partition_of_sm");
   CHECK(device([](Device& d, Options&) { d.partition_of_sm = {0, -1}; }) == "partition_of_sm");
-  CHECK(device([](Device&, Options& o) { o.lookahead_tiles = 15; }).empty());
-  CHECK(device([](Device&, Options& o) { o.lookahead_tiles = 16; }) == "lookahead_tiles");
-  CHECK(device([](Device&, Options& o) { o.lookahead_tiles = -1; }) == "lookahead_tiles");
+  CHECK(device([](Device& d, Options&) { d.hit_latency_ns = d.dram_latency_ns = 1e9; }).empty());
+  CHECK(device([](Device& d, Options&) { d.hit_latency_ns = -1; }) == "hit_latency_ns");
+  CHECK(device([](Device& d, Options&) { d.dram_latency_ns = 1.001e9; }) == "dram_latency_ns");
+  CHECK(device([](Device& d, Options&) { d.dram_latency_jitter = 0.5; }).empty());
+  CHECK(device([](Device& d, Options&) { d.dram_latency_jitter = 0.501; }) == "dram_latency_jitter");
+  CHECK(device([](Device& d, Options&) { d.score_share = 0.999; }).empty());
+  CHECK(device([](Device& d, Options&) { d.score_share = 0; }) == "score_share");
+  CHECK(device([](Device& d, Options&) { d.score_share = 1; }) == "score_share");
+  CHECK(device([](Device&, Options& o) { o.stages = 16; }).empty());
+  CHECK(device([](Device&, Options& o) { o.stages = 17; }) == "stages");
+  CHECK(device([](Device&, Options& o) { o.stages = 0; }) == "stages");
 }
 
 TEST_CASE("masks of schedules have tokens, 65,536 tiles an edge and windows of 2^40 tokens at most") {

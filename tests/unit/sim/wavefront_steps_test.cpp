@@ -25,7 +25,7 @@ class Steps {
         device_(device),
         options_(options),
         dispatcher_(work),
-        cache_(work.blocks(), work.key_value(work.item(0), 0, 0).bytes, work.sector_bytes(),
+        cache_(work.blocks(), work.key(work.item(0), 0, 0).bytes, work.sector_bytes(),
                {device.capacity_bytes, device.l2_partitions, device.l2_ways}),
         distances_(work.blocks()),
         slots_(static_cast<std::size_t>(work.schedule().workers)),
@@ -56,9 +56,10 @@ class Steps {
  private:
   struct Slot {
     AttentionWork::Item item;
-    std::int64_t pass = 0, done = 0;  // items begun, tiles multiplied
-    std::vector<double> arrives;      // of the item's tiles so far
-    std::vector<double> pairs;
+    std::int64_t pass = 0, done = 0;   // items begun, halves of tiles multiplied
+    std::vector<double> keys, values;  // when those of the item's tiles arrive, so far
+    std::vector<double> pairs;         // of its tiles
+    double launched = 0;
     double query_arrives = 0, slowness = 1;
     bool multiplies = false;
     double left = 0, since = 0;  // pairs, and when
@@ -95,14 +96,15 @@ class Steps {
     run_.fabric_sectors += sectors(read.fabric_bytes);
     double& there = ready_[access.block];
     if (read.dram_bytes > 0) {
-      there = dram(read.dram_bytes, now);
+      there = dram(read.dram_bytes, now) + device_.dram_latency_ns * around_one(device_.dram_latency_jitter);
     } else if (there > now) {
       run_.in_flight_sectors += sectors(access.bytes);
     }
     double& port = port_free_[static_cast<std::size_t>(sm_of(w))];
     port = std::max(port, now) + static_cast<double>(access.bytes) /
                                      (there > now ? device_.miss_bytes_per_ns : device_.hit_bytes_per_ns);
-    return std::max(port, there);
+    const double crossing = static_cast<double>(access.bytes) / device_.hit_bytes_per_ns;
+    return device_.hit_latency_ns + std::max(port, there + crossing);
   }
 
   double around_one(double deviation) {
@@ -110,11 +112,20 @@ class Steps {
     return 1 + deviation * std::sqrt(3.0) * (2 * random_.unit() - 1);
   }
 
-  void ask(int w, double now) {
+  void ask_key(int w, double now) {
     Slot& slot = at(w);
-    const BlockAccess kv = work_.key_value(slot.item, slot.pass - 1, std::ssize(slot.arrives));
-    slot.arrives.push_back(load(kv, w, now));
-    slot.pairs.push_back(static_cast<double>(work_.multiplied_pairs(slot.item, kv)));
+    const std::int64_t tile = std::ssize(slot.keys);
+    if (tile == slot.item.kv_tiles) return;
+    const BlockAccess key = work_.key(slot.item, slot.pass - 1, tile);
+    slot.keys.push_back(load(key, w, now));
+    const double slowness = around_one(device_.jitter) * slot.slowness;
+    slot.pairs.push_back(static_cast<double>(work_.multiplied_pairs(slot.item, key)) * slowness);
+  }
+  void ask_value(int w, double now) {
+    Slot& slot = at(w);
+    const std::int64_t tile = std::ssize(slot.values);
+    if (tile == slot.item.kv_tiles) return;
+    slot.values.push_back(load(work_.value_of(slot.item, work_.key(slot.item, slot.pass - 1, tile)), w, now));
   }
 
   void begin(int w, double now) {
@@ -127,17 +138,27 @@ class Steps {
     slot.item = work_.item(*position);
     ++slot.pass;
     slot.done = 0;
-    slot.arrives.clear();
+    slot.keys.clear();
+    slot.values.clear();
     slot.pairs.clear();
+    if (work_.schedule().schedule != CtaSchedule::kPersistent) {
+      count(sm_of(w), now);  // until here at the rates of before
+      slot.launched = now;
+      plan(sm_of(w), now);
+    }
     slot.slowness = around_one(device_.item_jitter);
     slot.query_arrives = load(work_.query(slot.item), w, now);
-    for (int ahead = 0; ahead < options_.lookahead_tiles && ahead < slot.item.kv_tiles; ++ahead) ask(w, now);
+    ask_key(w, now);
+    for (int stage = 1; stage < options_.stages; ++stage) {
+      ask_value(w, now);
+      ask_key(w, now);
+    }
     over(w, now);
   }
 
   void over(int w, double now) {
     Slot& slot = at(w);
-    if (slot.done == slot.item.kv_tiles) {
+    if (slot.done == 2 * slot.item.kv_tiles) {
       const BlockAccess output = work_.output(slot.item);
       seen(output);
       cache_.write(output.block, output.bytes);
@@ -146,8 +167,9 @@ class Steps {
       begin(w, now);
       return;
     }
-    if (std::ssize(slot.arrives) < slot.item.kv_tiles) ask(w, now);
-    const double there = std::max(slot.arrives[static_cast<std::size_t>(slot.done)], slot.query_arrives);
+    const auto tile = static_cast<std::size_t>(slot.done / 2);
+    const double there =
+        std::max(slot.done % 2 == 0 ? slot.keys[tile] : slot.values[tile], slot.query_arrives);
     if (there <= now) {
       multiply(w, now);
       return;
@@ -158,17 +180,24 @@ class Steps {
 
   void multiply(int w, double now) {
     Slot& slot = at(w);
-    const double pairs = slot.pairs[static_cast<std::size_t>(slot.done++)];
+    double pairs = slot.pairs[static_cast<std::size_t>(slot.done / 2)];
+    if (slot.done++ % 2 == 0) {  // by K: V of a later tile has room now
+      ask_value(w, now);
+      pairs *= device_.score_share;
+    } else {
+      ask_key(w, now);
+      pairs *= 1 - device_.score_share;
+    }
     if (slot.multiplies) {
       slot.since = now;
-      slot.left = pairs * around_one(device_.jitter) * slot.slowness;
+      slot.left = pairs;
       slot.next = now + slot.left / rate(w);
       return;
     }
     count(sm_of(w), now);
     slot.multiplies = true;
     slot.since = now;
-    slot.left = pairs * around_one(device_.jitter) * slot.slowness;
+    slot.left = pairs;
     plan(sm_of(w), now);
   }
 
@@ -185,7 +214,8 @@ class Steps {
   double rate(int w) {
     int together = 0, slots = 0, place = 0;
     for (int other = sm_of(w); other < workers(); other += device_.sms) {
-      if (other < w) ++place;
+      const double mine = at(w).launched, its = at(other).launched;
+      if (its < mine || (its == mine && other < w)) ++place;  // it is older
       together += at(other).multiplies;
     }
     for (int other = 0; other < workers(); other += device_.sms) ++slots;  // of the SM that has most
@@ -248,7 +278,11 @@ TEST_CASE("a run in time is what its slots do, one after the other") {
                            .hit_bytes_per_ns = random.real(1, 50),
                            .miss_bytes_per_ns = random.real(1, 50),
                            .dram_bytes_per_ns = random.real(1, 50),
+                           .hit_latency_ns = random.of({0.0, random.real(0, 20)}),
+                           .dram_latency_ns = random.of({0.0, random.real(0, 50)}),
+                           .dram_latency_jitter = random.of({0.0, random.real(0, 0.5)}),
                            .pairs_per_ns = random.real(1, 50),
+                           .score_share = random.real(0.05, 0.95),
                            .lone_share = random.of({1.0, random.real(0.5, 1)}),
                            .slot_skew = random.of({0.0, random.real(-0.9, 0.9)}),
                            .jitter = random.real(0.01, 0.5),
@@ -259,7 +293,7 @@ TEST_CASE("a run in time is what its slots do, one after the other") {
             static_cast<std::int32_t>(random.whole(0, device.l2_partitions - 1)));
     }
     const WavefrontOptions options{
-        .lookahead_tiles = static_cast<std::int32_t>(random.of<std::int64_t>({0, 1, 2, 15})),
+        .stages = static_cast<std::int32_t>(random.of<std::int64_t>({1, 2, 3, 16})),
         .seed = static_cast<std::uint64_t>(random.whole(0, 1000)),
         .record_distances = random.coin()};
     const AttentionWork work(problem, schedule);

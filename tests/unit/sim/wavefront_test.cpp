@@ -28,41 +28,59 @@ SplitQProblem problem_1d(std::int64_t length, std::int64_t q_tile, std::int64_t 
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
 
-/// Q tile 10 rows = 40 bytes, KV tile 10 rows = 80 bytes, O 40 bytes.
+/// Tiles of 10 rows: 40 bytes each of Q, K, V and O.
 constexpr WavefrontDevice kSlow = {.capacity_bytes = 1 << 20,
                                    .sms = 1,
                                    .hit_bytes_per_ns = 80,
                                    .miss_bytes_per_ns = 40,
                                    .dram_bytes_per_ns = 20,
-                                   .pairs_per_ns = 10};  // 100 pairs a tile: 10 ns
+                                   .pairs_per_ns = 10};  // 100 pairs a tile: 5 ns by K and 5 by V
 
-TEST_CASE("one CTA without lookahead pays each miss and each multiplication in turn") {
+TEST_CASE("a CTA of one stage asks for V while it multiplies by K, and for the next K while by V") {
   const AttentionWork work(problem_1d(20, 10, 10, false), {.workers = 1});
-  const WavefrontRun run = run_wavefront(work, kSlow, {.lookahead_tiles = 0});
-  // Item 0: Q asked for at 0, in the cache at 40/20 = 2. KV 0 at 2 + 4 = 6, multiplied until 16. KV 1 asked
-  // for at 16, there at 20, multiplied until 30. O stored at 30: DRAM busy until 32. Item 1: Q at 30:
-  // DRAM 32..34. KV 0 hits: port free at 31 (Q: 40/40), 32; ready with Q at 34; until 44. KV 1 asked for at
-  // 44, hit, port 45; until 55.
-  CHECK(near(run.time_ns, 55));
+  const WavefrontRun run = run_wavefront(work, kSlow, {.stages = 1});
+  // Item 0: Q asked for at 0, in the cache at 40/20 = 2; K 0 at 4, here 40/80 later. Four phases without a
+  // gap, 4.5 to 24.5: V 0 is asked for at 4.5 and here at 7, K 1 at 9.5 and 12, V 1 at 14.5 and 17. O stored
+  // at 24.5: DRAM busy until 26.5. Item 1: its Q in the cache at 28.5, here at 29; K and V are hits. Four
+  // phases from 29 on.
+  CHECK(near(run.time_ns, 49));
   CHECK(run.load_sectors == (2 * 40 + 4 * 80) / 4);
   CHECK(run.load_miss_sectors == (2 * 40 + 2 * 80) / 4);
   CHECK(run.store_sectors == 2 * 40 / 4);
   CHECK(near(run.dram_busy_ns, (2 * 40 + 2 * 80 + 2 * 40) / 20.0));
 }
 
-TEST_CASE("lookahead hides the second miss behind the first multiplication") {
-  const AttentionWork work(problem_1d(20, 20, 10, false), {.workers = 1});
-  // Q: 80 bytes, in at 4. Without: KV 0 in at 8, 20 ns each; KV 1 asked for at 28, in at 32. With: in at 12.
-  CHECK(near(run_wavefront(work, kSlow, {.lookahead_tiles = 0}).time_ns, 8 + 20 + 4 + 20));
-  CHECK(near(run_wavefront(work, kSlow, {.lookahead_tiles = 1}).time_ns, 8 + 20 + 20));
+TEST_CASE("a second stage hides the latency of DRAM behind multiplications") {
+  WavefrontDevice device = kSlow;
+  device.dram_latency_ns = 15;
+  const AttentionWork work(problem_1d(20, 20, 10, false), {.workers = 1});  // phases of 10 ns
+  // Each operand comes 2 + 15 + 0.5 ns after it was asked for, the first behind the 4 ns of Q: K 0 at 21.5.
+  // One stage: V 0 is asked for then, at 39 K 1, at 56.5 V 1, which is here at 74.
+  CHECK(near(run_wavefront(work, device, {.stages = 1}).time_ns, 74 + 10));
+  // Two stages: K 0, V 0 and K 1 are asked for at 0, V 1 at 21.5: nothing waits any more.
+  CHECK(near(run_wavefront(work, device, {.stages = 2}).time_ns, 21.5 + 4 * 10));
+}
+
+TEST_CASE(
+    "what the L2 holds comes a hit's latency later, and the share of scores moves the middle of a tile") {
+  WavefrontDevice device = kSlow;
+  device.hit_latency_ns = 7;
+  const AttentionWork work(problem_1d(10, 10, 10, false), {.workers = 1});
+  // K here at 4.5 + 7, V asked for then: in the cache at 13.5, here at 21.
+  device.score_share = 0.3;
+  CHECK(near(run_wavefront(work, device).time_ns, 21 + 7));
+  device.score_share = 0.96;  // by K until 21.1
+  CHECK(near(run_wavefront(work, device).time_ns, 11.5 + 10));
 }
 
 TEST_CASE("a second request for a tile in flight waits for it and reads nothing") {
   WavefrontDevice device = kSlow;
   device.sms = 2;
+  device.dram_latency_ns = 5;
   const AttentionWork work(problem_1d(20, 10, 10, false), {.workers = 2});
-  const WavefrontRun run = run_wavefront(work, device, {.lookahead_tiles = 0});
-  // Both CTAs want KV 0 at time 0; one reads it. They stay in step.
+  const WavefrontRun run = run_wavefront(work, device, {.stages = 1});
+  // Both CTAs want K 0 at time 0; one reads it. V 0 is on its way when the second, whose Q came 2 ns later,
+  // asks for it; it comes for both at once, and they stay in step.
   CHECK(run.load_miss_sectors == (2 * 40 + 2 * 80) / 4);
   CHECK(run.in_flight_sectors == 2 * 80 / 4);
 }
@@ -103,31 +121,45 @@ TEST_CASE("slots of an SM drift apart as their skew says, and a slot left alone 
   CHECK(std::abs(run_wavefront(work, device).time_ns - (first + left * 1.1 * tile / 2)) < 1e-3);
 }
 
+TEST_CASE(
+    "of the CTAs of a grid the one that came first is served first, of persistent ones the first slot's") {
+  WavefrontDevice device = compute_only();
+  device.slot_skew = 0.2;
+  // Three items of 6 tiles, two slots: 36 and 44 ns a tile. At 216 the first slot takes the third item. Its
+  // CTA is the younger one now.
+  const AttentionWork grid(problem_1d(60, 20, 10, false), {.schedule = CtaSchedule::kGrid, .workers = 2});
+  const double left = (6 - 216 / 44.0) * 36, done = left / 44;
+  CHECK(std::abs(run_wavefront(grid, device).time_ns - (216 + left + (6 - done) * 22)) < 1e-3);
+  const AttentionWork persistent(problem_1d(60, 20, 10, false), {.workers = 2});
+  const double left_still = 6 * 44 - 216, done_then = left_still / 36;
+  CHECK(std::abs(run_wavefront(persistent, device).time_ns - (216 + left_still + (6 - done_then) * 18)) <
+        1e-3);
+}
+
 TEST_CASE("a CTA that starts while another multiplies has done nothing before") {
-  // Q tiles of 40 bytes, one KV tile of 160: from the DRAM at 2, 10 and, the other Q tile, 12. The first slot
-  // has 200 pairs: 20 by 12, the rest with half of the SM until 48. The second has done 180 by then and does
-  // its last 20 alone, until 50.
+  // Q tiles of 40 bytes, one KV tile of 80 + 80: Q and K here at 2.5 and 7, the other Q at 8.5. Phases of 100
+  // pairs. The first slot does 15 until 8.5, the rest with half of the SM until 25.5. The second has 15 left
+  // then, until 28.5; the first ends its V phase at 45.5, and the second the last 15 pairs alone, at 47.
   const AttentionWork work(problem_1d(20, 10, 20, false), {.workers = 2});
-  CHECK(near(run_wavefront(work, kSlow).time_ns, 50));
+  CHECK(near(run_wavefront(work, kSlow).time_ns, 47));
 }
 
 TEST_CASE("progress is shown once every 2^20 accesses and a few") {
-  // 1,500 Q tiles, each with 1,500 KV tiles and its output: 2.25 million accesses.
+  // 1,500 Q tiles, each with 1,500 tiles of K and of V, and its output: 4.5 million accesses.
   const AttentionWork work(problem_1d(1500, 1, 1, false), {.workers = 1});
   std::vector<double> shown;
   (void)run_wavefront(work, kSlow, {}, [&](double share) { shown.push_back(share); });
-  REQUIRE(shown.size() == 2);
-  const double step = 1048576.0 / (1500 * 1502);
-  CHECK(std::abs(shown[0] - step) < 1e-4);
-  CHECK(std::abs(shown[1] - 2 * step) < 1e-4);
+  REQUIRE(shown.size() == 4);
+  const double step = 1048576.0 / (2 * 1500 * 1502);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(shown[i] - static_cast<double>(i + 1) * step) < 1e-4);
 }
 
 TEST_CASE("a miss passes the port of its SM at the rate of misses") {
   WavefrontDevice device = kSlow;
   device.miss_bytes_per_ns = 4;
   const AttentionWork work(problem_1d(10, 10, 10, false), {.workers = 1});
-  // DRAM has both tiles at 6, the port at (40 + 80) / 4 = 30; 10 ns to multiply.
-  CHECK(near(run_wavefront(work, device, {.lookahead_tiles = 0}).time_ns, 30 + 10));
+  // The port has Q and K at (40 + 40) / 4 = 20, and V 10 later; 5 ns to multiply by it.
+  CHECK(near(run_wavefront(work, device).time_ns, 30 + 5));
 }
 
 TEST_CASE("an SM reads through the partition that it is attached to") {
@@ -191,13 +223,15 @@ TEST_CASE("whatever the rates, loads are the traffic, misses lie between cold an
                                  .hit_bytes_per_ns = 1.0 + static_cast<double>(random(50)),
                                  .miss_bytes_per_ns = 1.0 + static_cast<double>(random(50)),
                                  .dram_bytes_per_ns = 1.0 + static_cast<double>(random(50)),
+                                 .hit_latency_ns = static_cast<double>(random(20)),
+                                 .dram_latency_ns = static_cast<double>(random(50)),
+                                 .dram_latency_jitter = random(2) == 0 ? 0 : 0.3,
                                  .pairs_per_ns = 1.0 + static_cast<double>(random(50)),
                                  .lone_share = random(2) == 0 ? 1 : 0.7,
                                  .slot_skew = random(2) == 0 ? 0 : 0.1,
                                  .jitter = random(2) == 0 ? 0 : 0.2};
-    const WavefrontOptions options{.lookahead_tiles = static_cast<std::int32_t>(random(4)),
-                                   .seed = random(100),
-                                   .record_distances = true};
+    const WavefrontOptions options{
+        .stages = 1 + static_cast<std::int32_t>(random(4)), .seed = random(100), .record_distances = true};
     const AttentionWork work(problem, schedule);
     const WavefrontRun run = run_wavefront(work, device, options);
     const AttentionTraffic traffic = attention_traffic(problem);
@@ -212,7 +246,7 @@ TEST_CASE("whatever the rates, loads are the traffic, misses lie between cold an
     for (std::int64_t k = 0; k < work.items(); ++k) {
       const auto item = work.item(k);
       for (std::int64_t s = 0; s < item.kv_tiles; ++s)
-        pairs += static_cast<double>(work.multiplied_pairs(item, work.key_value(item, 0, s)));
+        pairs += static_cast<double>(work.multiplied_pairs(item, work.key(item, 0, s)));
     }
     // The slowest slot is faster than its share by no more than half the skew, a jittered tile by 0.35.
     CHECK(run.time_ns * 1.5 >= pairs / device.pairs_per_ns / device.sms);
@@ -236,7 +270,7 @@ TEST_CASE("CTAs of equal length stay in lockstep and read one pass of K and V a 
   device.sms = 8;
   device.capacity_bytes = 2048;
   const AttentionWork work(problem, {.workers = 8});
-  const WavefrontRun run = run_wavefront(work, device, {.lookahead_tiles = 2});
+  const WavefrontRun run = run_wavefront(work, device, {.stages = 2});
   const AttentionTraffic traffic = attention_traffic(problem);
   CHECK(run.load_miss_sectors == traffic.cold.q + 4 * (traffic.cold.k + traffic.cold.v));
 }
@@ -247,14 +281,14 @@ TEST_CASE("in lockstep two partitions read what one cache of their size reads, a
   device.sms = 8;
   device.capacity_bytes = 2048;
   const AttentionWork work(problem, {.workers = 8});
-  const WavefrontRun one = run_wavefront(work, device, {.lookahead_tiles = 2});
+  const WavefrontRun one = run_wavefront(work, device, {.stages = 2});
   CHECK(one.fabric_sectors == 0);
   using Partitions = std::vector<std::int32_t>;
   for (const Partitions& partition_of_sm :
        {Partitions{}, {0, 1}, {0, 0, 1, 1}, {1, 0, 0, 1, 1, 1, 0, 0}, {0, 0, 0, 0, 0, 1}}) {
     device.l2_partitions = 2;
     device.partition_of_sm = partition_of_sm;
-    const WavefrontRun two = run_wavefront(work, device, {.lookahead_tiles = 2});
+    const WavefrontRun two = run_wavefront(work, device, {.stages = 2});
     INFO(partition_of_sm.size() << " SMs listed");
     CHECK(two.load_miss_sectors == one.load_miss_sectors);
     // K and V are asked for by both sides, so each half crosses once a reading; half of each Q tile crosses.
@@ -282,7 +316,7 @@ Explosion times_kv(bool causal, bool longest_first, std::int64_t capacity) {
                                      .order = KvOrder::kDescending,
                                      .workers = 66,
                                      .last_q_tile_first = longest_first});
-  const WavefrontRun run = run_wavefront(work, device, {.lookahead_tiles = 2});
+  const WavefrontRun run = run_wavefront(work, device, {.stages = 2});
   return {static_cast<double>(run.load_miss_sectors) * 32 / static_cast<double>(kv_head_bytes(problem)),
           run.time_ns};
 }
@@ -307,7 +341,7 @@ TEST_CASE("a device that cannot be is refused") {
   device = kSlow;
   device.sms = 0;
   CHECK_THROWS_AS(run_wavefront(work, device), InvalidParameter);
-  CHECK_THROWS_AS(run_wavefront(work, kSlow, {.lookahead_tiles = -1}), InvalidParameter);
+  CHECK_THROWS_AS(run_wavefront(work, kSlow, {.stages = 0}), InvalidParameter);
   for (const auto& break_it : std::vector<std::function<void(WavefrontDevice&)>>{
            [](WavefrontDevice& d) { d.jitter = 0.9; }, [](WavefrontDevice& d) { d.jitter = std::nan(""); },
            [](WavefrontDevice& d) { d.lone_share = 0; }, [](WavefrontDevice& d) { d.lone_share = 1.1; },

@@ -262,22 +262,22 @@ study::ReuseQuestion timed_fa2(std::int64_t seqlen) {
   return question;
 }
 
-TEST_CASE("the interval of a timed answer is that of asking with other lookaheads, and names what it hangs on") {
+TEST_CASE("the interval of a timed answer is that of asking with other stages, and names what it hangs on") {
   const study::ReuseQuestion question = timed_fa2(65536);
   const study::ReuseAnswer answer = study::reuse(question, shipped());
   const study::ReuseConclusion end = study::conclude(answer, shipped());
   REQUIRE(end.interval);
   std::int64_t low = *answer.results.front().first.dram_read_bytes, high = low;
-  for (const std::int32_t ahead : {0, 2}) {  // shared memory holds one tile ahead
+  for (const std::int32_t stages : {1, 2}) {  // the kernel has one
     study::ReuseQuestion varied = question;
-    std::get<study::TimedRun>(*varied.method).lookahead_tiles = ahead;
+    std::get<study::TimedRun>(*varied.method).stages = stages;
     const std::int64_t bytes = *study::reuse(varied, shipped()).results.front().first.dram_read_bytes;
     low = std::min(low, bytes), high = std::max(high, bytes);
   }
   CHECK(end.interval->low_bytes <= low);
   CHECK(end.interval->high_bytes >= high);
   for (const study::ReuseInfluence& influence : end.interval->influences) {
-    if (influence.input != "lookahead") continue;
+    if (influence.input != "stages") continue;
     CHECK(influence.low_bytes == low);
     CHECK(influence.high_bytes == high);
   }

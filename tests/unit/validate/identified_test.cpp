@@ -105,7 +105,7 @@ const std::vector<Change> kChanges = {
     {"tiles take half the time", {}, [](study::TimedRun& t) { t.pace->pairs_per_ns *= 2; }},
     {"32 ways, not 16", [](Device& d) { d.l2.ways->value = 32; }},
     {"DRAM at a third", [](Device& d) { d.dram_bytes_per_s->value /= 3; }},
-    {"nothing loaded ahead", {}, [](study::TimedRun& t) { t.lookahead_tiles = 0; }},
+    {"a stage more", {}, [](study::TimedRun& t) { ++*t.stages; }},
 };
 
 /// Whether one of the launches leaves its tolerance.

@@ -228,14 +228,21 @@ CtaPace AttentionCase::pace(Bench& bench) const {
   const std::int64_t items = ceil_divide(problem.tokens, variant.q_tile) * problem.heads * problem.batch;
   std::vector<kernels::ItemInterval> intervals(static_cast<std::size_t>(items));
   kernels::DeviceBuffer on_gpu(intervals.size() * sizeof(kernels::ItemInterval));
-  for (int launch = 0; launch < 2; ++launch) {  // the first loads the kernel
-    on_gpu.fill(0);  // a kernel leaves out what it does not take
-    bench.flusher().flush();
-    kernels::launch_attention(bench.gpu(), problem, variant, buffers, &on_gpu);
-    kernels::synchronize();
-  }
-  on_gpu.copy_to_host(intervals.data(), on_gpu.bytes());
-  return pace_of(intervals, ceil_divide(problem.tokens, variant.kv_tile));
+  const auto pace_with = [&](bool middles) {
+    const kernels::AttentionLaunch launch =
+        kernels::prepare_attention(bench.gpu(), problem, variant, buffers, middles);
+    for (int repetition = 0; repetition < 2; ++repetition) {  // the first loads the kernel
+      on_gpu.fill(0);  // a kernel leaves out what it does not take
+      bench.flusher().flush();
+      launch(&on_gpu);
+      kernels::synchronize();
+    }
+    on_gpu.copy_to_host(intervals.data(), on_gpu.bytes());
+    return pace_of(intervals, ceil_divide(problem.tokens, variant.kv_tile));
+  };
+  CtaPace pace = pace_with(false);
+  pace.score_share = pace_with(true).score_share;
+  return pace;
 }
 
 }  // namespace natten_sim::validate

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/kernels/latency/tile_times.hpp>
 #include <natten_sim/kernels/partitions/launch_order.hpp>
 #include <natten_sim/kernels/partitions/partitions.hpp>
 #include <natten_sim/validate/measure/device_samples.hpp>
@@ -39,6 +41,28 @@ double copy_rate() {
   const std::vector<float> each = kernels::time_with_events(copy, 20);
   const std::vector<double> milliseconds(each.begin(), each.end());
   return 2.0 * static_cast<double>(kBytes) / (spread_of(milliseconds).median * 1e-3);
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+SampledTileTimes sample_tile_times(const kernels::GpuInfo& gpu) {
+  kernels::TileTimes times = kernels::tile_times(gpu);
+  SampledTileTimes sampled{mean(times.l2), mean(times.dram), 0};
+  std::sort(times.dram.begin(), times.dram.end());
+  constexpr double kQuartilesOfNormal = 1.349;  // their distance, in standard deviations
+  const std::size_t quarter = times.dram.size() / 4;
+  sampled.dram_deviation = (times.dram[3 * quarter] - times.dram[quarter]) / kQuartilesOfNormal;
+  return sampled;
+}
+
+SampledTileTimes parse_tile_times(const StrictObject& fields) {
+  const SampledTileTimes times{fields.number("l2"), fields.number("dram"), fields.number("dram_deviation")};
+  if (!(times.l2 > 0)) fields.fail("l2", "a positive time");
+  if (!(times.dram > times.l2)) fields.fail("dram", "more than that of the L2");
+  if (!(times.dram_deviation > 0)) fields.fail("dram_deviation", "a positive time");
+  return times;
 }
 
 std::vector<std::int32_t> parse_partitions(const StrictObject& fields, std::int32_t sms) {
@@ -104,6 +128,7 @@ DeviceSamples sample_device(const kernels::GpuInfo& gpu) {
     }
   }
   samples.copy_bytes_per_s = copy_rate();
+  samples.tile_times = sample_tile_times(gpu);
   return samples;
 }
 
@@ -118,6 +143,11 @@ std::string device_samples_json(const DeviceSamples& samples) {
   if (samples.shared_memory_per_block_bytes)
     json["shared_memory_per_block_bytes"] = *samples.shared_memory_per_block_bytes;
   if (samples.copy_bytes_per_s) json["copy_bytes_per_s"] = *samples.copy_bytes_per_s;
+  if (samples.tile_times) {
+    json["tile_times_ns"] = {{"l2", samples.tile_times->l2},
+                             {"dram", samples.tile_times->dram},
+                             {"dram_deviation", samples.tile_times->dram_deviation}};
+  }
   for (const SampledLaunch& launch : samples.launches) {
     json["launches"].push_back({{"ctas", launch.ctas},
                                 {"threads", launch.threads},
@@ -129,9 +159,10 @@ std::string device_samples_json(const DeviceSamples& samples) {
 
 DeviceSamples parse_device_samples(std::string_view json, const std::string& where) {
   const Json parsed = parse_strict(json, where);
-  const StrictObject fields(parsed, where,
-                            {"schema", "device", "sms", "driver", "recorded", "about", "partition_of_sm",
-                             "launches", "shared_memory_per_block_bytes", "copy_bytes_per_s"});
+  const StrictObject fields(
+      parsed, where,
+      {"schema", "device", "sms", "driver", "recorded", "about", "partition_of_sm", "launches",
+       "shared_memory_per_block_bytes", "copy_bytes_per_s", "tile_times_ns"});
   if (fields.text("schema") != kSamplesSchema) fields.fail("schema", kSamplesSchema);
   DeviceSamples samples;
   samples.device = fields.text("device");
@@ -147,6 +178,8 @@ DeviceSamples parse_device_samples(std::string_view json, const std::string& whe
     samples.copy_bytes_per_s = fields.number("copy_bytes_per_s");
     if (!(*samples.copy_bytes_per_s > 0)) fields.fail("copy_bytes_per_s", "a positive rate");
   }
+  if (fields.has("tile_times_ns"))
+    samples.tile_times = parse_tile_times(fields.object("tile_times_ns", {"l2", "dram", "dram_deviation"}));
   return samples;
 }
 

@@ -99,6 +99,24 @@ double deviation_of_ctas(const std::vector<CountedItems>& ctas, const std::vecto
   return distances.empty() ? 0 : median(std::move(distances)) / 0.6745;
 }
 
+/// Of the tiles between the first three marks, which are single ones.
+std::optional<double> score_share_of(const std::vector<CountedItems>& ctas) {
+  static_assert(kernels::tiles_to_mark(1) == 1 && kernels::tiles_to_mark(2) == 2);
+  std::vector<double> shares;
+  for (const CountedItems& items : ctas) {
+    for (const ItemInterval& item : items) {
+      for (const std::size_t tile : {0, 1}) {
+        const std::uint64_t begin = item.mark_cycles[tile], middle = item.middle_cycles[tile],
+                            end = item.mark_cycles[tile + 1];
+        if (begin < middle && middle < end && begin != 0)
+          shares.push_back(static_cast<double>(middle - begin) / static_cast<double>(end - begin));
+      }
+    }
+  }
+  if (shares.empty()) return std::nullopt;
+  return median(std::move(shares));
+}
+
 }  // namespace
 
 CtaPace pace_of(std::span<const ItemInterval> intervals, std::int64_t kv_tiles) {
@@ -145,6 +163,7 @@ CtaPace pace_of(std::span<const ItemInterval> intervals, std::int64_t kv_tiles) 
     pace.jitter = median(std::move(differences)) / kMedianOfDifferences / mean * std::sqrt(tiles);
   }
   pace.variation = variation_of(counted, kv_tiles);
+  pace.score_share = score_share_of(counted);
   pace.cta_deviation = deviation_of_ctas(counted, slot_of);
   return pace;
 }

@@ -112,6 +112,17 @@ void set_launch_order(const DeviceSamples& samples, Device& device) {
   }
 }
 
+void set_tile_times(const SampledTileTimes& times, Device& device) {
+  const auto rounded = [](double ns, const char* source) {
+    return measured(std::round(ns * 10) / 10, source);
+  };
+  device.l2_tile_ns =
+      rounded(times.l2, "measured: mean of 2048 tiles of 16 KiB, one after the other by cp.async");
+  device.dram_tile_ns = rounded(times.dram, "measured: the same of tiles read for the first time");
+  device.dram_tile_deviation_ns =
+      rounded(times.dram_deviation, "measured: the distance of their quartiles over 1.349");
+}
+
 std::vector<std::string> missing_of(const Device& device) {
   std::vector<std::string> missing;
   for_each_number(device, [&](const char* name, const auto& number) {
@@ -149,6 +160,7 @@ ProfiledDevice profiled_device(const std::string& name, const Recording& stream,
   if (samples.copy_bytes_per_s)
     device.dram_bytes_per_s = measured(std::round(*samples.copy_bytes_per_s / 1e9) * 1e9,
                                        "measured: bytes read and written by a copy of half a GiB");
+  if (samples.tile_times) set_tile_times(*samples.tile_times, device);
   if (samples.shared_memory_per_block_bytes)
     device.shared_memory_per_block_bytes =
         measured(*samples.shared_memory_per_block_bytes, "device property of " + gpu.name);

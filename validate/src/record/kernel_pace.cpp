@@ -60,6 +60,7 @@ KernelPace kernel_pace(const RecordingHead& head, const RecordedRow& full, const
   double sum = 0;
   for (const double each : ns) sum += each;
   result.pace.slot_skew = (ns.back() - ns.front()) / (sum / static_cast<double>(ns.size()));
+  result.pace.score_share = full.pace->score_share.value_or(result.pace.score_share);
   set_jitter(*full.pace, result.pace);
   return result;
 }
@@ -115,8 +116,7 @@ std::optional<study::TimedRun> timed_run(const Device& device, const kernels::At
     return std::nullopt;
   }
   constexpr std::uint64_t kSeed = 1;
-  return study::TimedRun{
-      .jitter = std::nullopt, .pace = pace->pace, .lookahead_tiles = variant.stages, .seed = kSeed};
+  return study::TimedRun{.jitter = std::nullopt, .pace = pace->pace, .stages = variant.stages, .seed = kSeed};
 }
 
 }  // namespace natten_sim::validate

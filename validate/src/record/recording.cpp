@@ -80,6 +80,7 @@ Json row_json(const RecordedRow& row) {
   }
   if (row.pace) {
     json["pace"] = {{"tile_ns", row.pace->tile_ns}, {"jitter", row.pace->jitter}, {"items", row.pace->items}};
+    if (row.pace->score_share) json["pace"]["score_share"] = *row.pace->score_share;
     if (!row.pace->variation.empty()) {
       json["pace"]["cta_deviation"] = row.pace->cta_deviation;
       for (const TileVariation& each : row.pace->variation)
@@ -99,6 +100,10 @@ CtaPace parse_pace(const StrictObject& fields) {
   pace.jitter = fields.number("jitter");
   if (!(pace.jitter >= 0 && pace.jitter <= 1000)) fields.fail("jitter", "0..1000");
   pace.items = static_cast<int>(fields.integer("items", {1, INT32_MAX}));
+  if (fields.has("score_share")) {
+    pace.score_share = fields.number("score_share");
+    if (!(*pace.score_share > 0 && *pace.score_share < 1)) fields.fail("score_share", "between 0 and 1");
+  }
   if (!fields.has("variation")) return pace;
   pace.cta_deviation = fields.number("cta_deviation");
   if (!(pace.cta_deviation >= 0 && pace.cta_deviation <= 1000)) fields.fail("cta_deviation", "0..1000");
@@ -129,8 +134,8 @@ RecordedRow parse_row(const Json& json, const std::string& where) {
                                                         "rest_ms"}));
   }
   if (fields.has("pace")) {
-    row.pace =
-        parse_pace(fields.object("pace", {"tile_ns", "jitter", "items", "variation", "cta_deviation"}));
+    row.pace = parse_pace(
+        fields.object("pace", {"tile_ns", "jitter", "items", "variation", "cta_deviation", "score_share"}));
   }
   return row;
 }

@@ -78,8 +78,9 @@ struct KernelRate {
   std::int64_t heads = 0;
   /// Rate of a CTA alone on its SM, as a share of the rate of an SM with all its CTAs.
   double lone_share = 1;
-  double slot_skew = 0;   ///< (last - first CTA of an SM) / mean time of a tile
-  double jitter = 0;      ///< standard deviation of a tile's time, as a fraction of it
+  double slot_skew = 0;      ///< (youngest - oldest CTA of an SM) / mean time of a tile
+  double jitter = 0;         ///< standard deviation of a tile's time, as a fraction of it
+  double score_share = 0.5;  ///< of a tile's time, the part by K: scores and softmax
   bool measured = false;  ///< whether the rate was measured; `source` covers the rest
   std::string source;
 };
@@ -87,6 +88,7 @@ struct KernelRate {
 struct KernelTile {
   std::int64_t head_dim = 0;
   std::int64_t kv_tile = 0;
+  std::optional<std::int64_t> stages;  ///< KV tiles in shared memory; none: not known
 };
 
 /// How a published attention kernel (forward pass) walks Q, K and V.

@@ -47,6 +47,9 @@ struct DeviceL2 {
   Known<double> hit_bytes_per_s, miss_bytes_per_s;  ///< rates at which data arrive at all SMs together
 };
 
+/// What the times of a tile are measured with: K of 64 tokens at head dimension 128.
+inline constexpr std::int64_t kTimedTileBytes = 16 * 1024;
+
 /// A GPU: what data/devices/ or a user's file says about it. Whatever is unknown is absent; integers are
 /// 1 or more, other numbers positive.
 struct Device {
@@ -58,6 +61,10 @@ struct Device {
   Known<std::vector<LaunchRun>> launch_runs;  ///< of all SMs, in launch order
   DeviceL2 l2;
   Known<double> dram_bytes_per_s;
+  /// How long a tile of kTimedTileBytes takes from the request to its last byte, of a GPU that does nothing
+  /// else.
+  Known<double> l2_tile_ns, dram_tile_ns;
+  Known<double> dram_tile_deviation_ns;  ///< standard deviation of the second
   Known<std::int64_t> shared_memory_per_block_bytes;
   Known<double> dense_bf16_flops_per_s;
   Known<double> boost_clock_hz;
@@ -84,6 +91,9 @@ void for_each_number(D& device, Visit&& visit) {
   visit("l2_hit_bandwidth_bytes_per_s", device.l2.hit_bytes_per_s);
   visit("l2_miss_bandwidth_bytes_per_s", device.l2.miss_bytes_per_s);
   visit("dram_bandwidth_bytes_per_s", device.dram_bytes_per_s);
+  visit("l2_tile_ns", device.l2_tile_ns);
+  visit("dram_tile_ns", device.dram_tile_ns);
+  visit("dram_tile_deviation_ns", device.dram_tile_deviation_ns);
   visit("shared_memory_per_block_bytes", device.shared_memory_per_block_bytes);
   visit("dense_bf16_flops_per_s", device.dense_bf16_flops_per_s);
   visit("boost_clock_hz", device.boost_clock_hz);

@@ -131,17 +131,18 @@ struct LruReplay {
 struct MeasuredPace {
   double pairs_per_ns = 0;  ///< token pairs that an SM multiplies, all its CTAs at work
   double lone_share = 1;    ///< share of that rate that a CTA alone on its SM reaches
-  double slot_skew = 0;     ///< (last - first) / mean time of a tile, over the CTAs of an SM
+  double slot_skew = 0;     ///< (youngest - oldest CTA of an SM) / mean time of a tile
   double jitter = 0;        ///< standard deviation of a tile's time, as a fraction
   double item_jitter = 0;   ///< of what all tiles of an item have in common
+  double score_share = 0.5;  ///< of a tile's time, the part by K: scores and softmax
 };
 
 /// CTAs simulated in time. For attention only; needs a device with its bandwidths.
 struct TimedRun {
   std::optional<double> jitter;      ///< instead of that of the pace or of the kernel
   std::optional<MeasuredPace> pace;  ///< none: the kernel's rate in the catalog, else the device's peak
-  /// KV tiles in flight besides the one in use; none: as many as the shared memory of a CTA takes.
-  std::optional<std::int32_t> lookahead_tiles;
+  /// KV tiles that the shared memory of a CTA holds; none: the kernel's, else as many as fit.
+  std::optional<std::int32_t> stages;
   std::uint64_t seed = 0;  ///< of the jitter
 };
 

@@ -101,12 +101,13 @@ struct AttentionBuffers {
 /// = (head * batches + batch) * Q tiles + Q tile in launch order. @throws InvalidParameter, CudaError.
 using AttentionLaunch = std::function<void(DeviceBuffer* intervals)>;
 
-/// Everything that can be made once for many launches. `buffers` must outlive it.
+/// Everything that can be made once for many launches. `buffers` must outlive it. With `middles` intervals
+/// have those of tiles too, of kMmaSync and bf16.
 /// @throws InvalidParameter, HardwareAbsent when the GPU lacks the instructions or the shared memory,
 /// CudaError.
 [[nodiscard]] AttentionLaunch prepare_attention(const GpuInfo& gpu, const AttentionProblem& problem,
                                                 const AttentionVariant& variant,
-                                                const AttentionBuffers& buffers);
+                                                const AttentionBuffers& buffers, bool middles = false);
 
 /// The same for one launch.
 void launch_attention(const GpuInfo& gpu, const AttentionProblem& problem, const AttentionVariant& variant,

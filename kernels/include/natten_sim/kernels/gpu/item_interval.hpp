@@ -25,6 +25,8 @@ struct ItemInterval {
   std::uint64_t begin_cycle = 0;  ///< 0: the kernel takes no cycles
   std::uint64_t end_cycle = 0;
   std::array<std::uint64_t, kItemMarks> mark_cycles{};  ///< 0: the item has no such tile
+  /// Where the scores of a marked tile are probabilities, and its V has arrived; 0: the kernel does not tell.
+  std::array<std::uint64_t, kItemMarks> middle_cycles{};
 };
 
 }  // namespace natten_sim::kernels

@@ -20,7 +20,7 @@ struct AttentionSchedule {
 
 enum class Operand : std::uint8_t { kQuery, kKeyValue, kOutput };
 
-/// One tile that is loaded or stored. K and V of the same rows are one block: kernels load them together.
+/// One tile of one operand that is loaded or stored. K and V of the same rows are neighbours.
 struct BlockAccess {
   std::int64_t block = 0;  ///< dense number among all tiles of all operands
   std::int64_t bytes = 0;  ///< whole sectors
@@ -35,7 +35,7 @@ class AttentionWork {
   struct Item {
     std::int64_t number = 0;    ///< among all Q tiles of all heads, not in launch order
     std::int64_t q_tile = 0;    ///< number of the Q tile in its head
-    std::int64_t kv_base = 0;   ///< block number of its KV head's first tile
+    std::int64_t kv_base = 0;   ///< number of its KV head's first KV tile, among those of all heads
     std::int64_t kv_tiles = 0;  ///< number of KV tiles that it visits
   };
 
@@ -47,7 +47,7 @@ class AttentionWork {
   [[nodiscard]] std::int64_t items() const noexcept { return items_; }
   [[nodiscard]] std::int64_t blocks() const noexcept { return blocks_; }
   [[nodiscard]] std::int64_t q_tiles_per_head() const noexcept { return q_tiles_; }
-  /// Loads and stores of all items.
+  /// Loads and stores of all items, K and V of a tile as one.
   [[nodiscard]] std::int64_t accesses() const noexcept { return accesses_; }
   [[nodiscard]] std::int64_t sector_bytes() const noexcept { return sector_bytes_; }
   [[nodiscard]] const AttentionSchedule& schedule() const noexcept { return schedule_; }
@@ -56,10 +56,15 @@ class AttentionWork {
   [[nodiscard]] Item item(std::int64_t position) const;
   [[nodiscard]] BlockAccess query(const Item& item) const;
   [[nodiscard]] BlockAccess output(const Item& item) const;
-  /// The `step`-th KV tile that `item` walks when it is the `pass`-th of its worker.
+  /// K and V of the `step`-th KV tile that `item` walks when it is the `pass`-th of its worker, as one block
+  /// where they are loaded together.
   [[nodiscard]] BlockAccess key_value(const Item& item, std::int64_t pass, std::int64_t step) const;
-  /// Token pairs that the item multiplies at that step: whole tiles, cut at the end of an axis.
-  [[nodiscard]] std::int64_t multiplied_pairs(const Item& item, const BlockAccess& kv) const;
+  /// Its K alone.
+  [[nodiscard]] BlockAccess key(const Item& item, std::int64_t pass, std::int64_t step) const;
+  /// V of the same rows as a K.
+  [[nodiscard]] BlockAccess value_of(const Item& item, const BlockAccess& key) const;
+  /// Token pairs that the item multiplies by that K: whole tiles, cut at the end of an axis.
+  [[nodiscard]] std::int64_t multiplied_pairs(const Item& item, const BlockAccess& key) const;
 
  private:
   [[nodiscard]] std::int64_t kv_tile(const Item& item, std::int64_t pass, std::int64_t step) const;
@@ -71,8 +76,8 @@ class AttentionWork {
 
   struct Tile {
     std::int64_t rows = 0;
-    std::int64_t bytes = 0;  // loaded: Q, or K and V
-    std::int64_t output_bytes = 0;
+    std::int64_t key_bytes = 0;    // of Q or K
+    std::int64_t value_bytes = 0;  // of O or V
   };
   AttentionSchedule schedule_;
   std::size_t rank_ = 1;

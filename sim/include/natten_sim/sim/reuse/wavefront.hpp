@@ -12,17 +12,22 @@ namespace natten_sim {
 
 /// Split-Q attention in time: CTAs are processes on SMs in front of one L2.
 ///
-/// Worker w is a CTA slot of SM `w mod sms`. A slot loads its Q tile and, `lookahead_tiles` KV tiles at a
-/// time, K and V; multiplies tile after tile once they have arrived; stores its O tile; takes its next item.
+/// Worker w is a CTA slot of SM `w mod sms`. A slot loads its Q tile; works through its KV tiles, each in two
+/// phases, by K (scores and softmax) and by V; stores its O tile; takes its next item. Shared memory holds
+/// `stages` tiles of K and as many of V. A phase begins when its operand has arrived, and the operand that
+/// the phase before it made room for is asked for then: K of the tile `stages` later during a V phase, V of
+/// the tile `stages - 1` later during a K phase. So a kernel of one stage loads half a tile ahead.
 /// - L2: LRU over tiles, in partitions (partitioned_l2.hpp). SMs are numbered in launch order, and each
 ///   is attached to one partition. A tile is there from the moment it
 ///   is asked for: a second request for a tile in flight waits for it and reads nothing from DRAM. Stores
 ///   allocate without a read.
-/// - DRAM: one queue at `dram_bytes_per_ns`, for loads in the order of their requests and for stores.
+/// - DRAM: one queue at `dram_bytes_per_ns`, for loads in the order of their requests and for stores; what it
+///   reads is in the L2 `dram_latency_ns` later.
 /// - SM: loads pass one port at `hit_bytes_per_ns` when the tile is there, at `miss_bytes_per_ns` when it is
-///   not there yet; the CTAs that multiply at a time share the SM, all of it or, alone, `lone_share` of it.
-///   The cost of a miss follows from the port and the queue. A miss delays its CTA only where the tiles
-///   loaded ahead do not cover it. Nothing is fitted to DRAM traffic.
+///   not there yet, and arrive `hit_latency_ns` later; the CTAs that multiply at a time share the SM, all of
+///   it or, alone, `lone_share` of it. The SM serves the CTA first that has been on it longest.
+///   The cost of a miss follows from the port, the queue and the latencies. A miss delays its CTA only where
+///   the loads ahead do not cover it. Nothing is fitted to DRAM traffic.
 ///
 /// Not modelled: instruction issue, power and clock changes, what a CTA does between two items, DRAM pages,
 /// what the fabric between partitions costs, L2 bandwidth shared by SMs beyond each SM's port.
@@ -35,10 +40,15 @@ struct WavefrontDevice {
   double hit_bytes_per_ns = 0;   ///< of one SM
   double miss_bytes_per_ns = 0;  ///< of one SM
   double dram_bytes_per_ns = 0;  ///< of the device
+  double hit_latency_ns = 0;
+  double dram_latency_ns = 0;      ///< of DRAM beyond that of the L2
+  double dram_latency_jitter = 0;  ///< standard deviation, as a fraction (uniform): 0..0.5
   double pairs_per_ns = 0;       ///< token pairs that one SM multiplies, all its slots at work
+  double score_share = 0.5;      ///< of a tile's work, the K phase: 0 < share < 1
   double lone_share = 1;         ///< share of that rate that a CTA alone on its SM reaches: 0 < share <= 1
-  /// CTAs of one SM need not be served alike. The skew says how much longer the last slot of an SM takes for
-  /// a tile than the first, relative to their mean; the slots between follow in equal steps. -1 < skew < 1.
+  /// How much longer the youngest CTA of an SM takes for a tile than the oldest, relative to their mean;
+  /// those between follow in equal steps. Persistent CTAs are as old as the launch; of equally old ones the
+  /// first slot's is the oldest. -1 < skew < 1.
   double slot_skew = 0;
   double jitter = 0;  ///< standard deviation of a tile's compute time, as a fraction of it (uniform)
   /// Standard deviation of what all tiles of an item have in common, as a fraction (uniform).
@@ -49,8 +59,8 @@ struct WavefrontDevice {
 };
 
 struct WavefrontOptions {
-  std::int32_t lookahead_tiles = 1;  ///< KV tiles in flight besides the one in use
-  std::uint64_t seed = 0;            ///< seed of the jitter
+  std::int32_t stages = 1;  ///< KV tiles that shared memory holds: 1..16
+  std::uint64_t seed = 0;   ///< of the jitters
   bool record_distances = false;
 };
 
@@ -67,7 +77,7 @@ struct WavefrontRun {
   std::optional<ReuseProfile> profile;
 };
 
-/// O(accesses (log workers + slots of an SM)); 8 + 12 partitions^2 bytes of memory a tile. Deterministic:
+/// O(accesses (log workers + slots of an SM)); 8 + 12 partitions^2 bytes of memory a block. Deterministic:
 /// simultaneous events go by worker number. @throws InvalidParameter on rates that are not positive and
 /// finite, shares, skews and jitter out of range, and what PartitionedL2 refuses.
 [[nodiscard]] WavefrontRun run_wavefront(const AttentionWork& work, const WavefrontDevice& device,

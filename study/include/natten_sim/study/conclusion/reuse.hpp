@@ -25,7 +25,7 @@ struct ReuseChange {
 
 /// An input that nobody measured for this kernel, and the DRAM reads over the values that it may have.
 struct ReuseInfluence {
-  std::string input;   ///< "lookahead", "jitter", "l2-bytes", "seed", "schedule"
+  std::string input;   ///< "stages", "jitter", "l2-bytes", "seed", "schedule"
   std::string values;  ///< "0 to 2 tiles"
   std::int64_t low_bytes = 0, high_bytes = 0;
 };

@@ -17,6 +17,12 @@ struct SampledLaunch {
   std::vector<std::int32_t> sm;  ///< by CTA
 };
 
+/// How long a tile of 16 KiB takes to arrive, ns (Device::l2_tile_ns).
+struct SampledTileTimes {
+  double l2 = 0, dram = 0;    ///< means
+  double dram_deviation = 0;  ///< the distance of the quartiles over 1.349
+};
+
 /// What a GPU says of itself beside the recordings of suites: natten-sim.launch-order/1.
 struct DeviceSamples {
   std::string device;  ///< as the driver names it
@@ -25,6 +31,7 @@ struct DeviceSamples {
   std::vector<SampledLaunch> launches;
   std::optional<std::int64_t> shared_memory_per_block_bytes;
   std::optional<double> copy_bytes_per_s;  ///< read and written, of a large copy on the device
+  std::optional<SampledTileTimes> tile_times;
 };
 
 inline constexpr const char* kSamplesSchema = "natten-sim.launch-order/1";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct CtaPace {
   /// Standard deviation between CTAs (in the same place on their SMs) of their median item, as a fraction of
   /// it, in cycles; 0 without cycles.
   double cta_deviation = 0;
+  /// Share of a tile's time until its scores are probabilities and V has arrived, the median of single tiles.
+  /// None where the kernel does not tell.
+  std::optional<double> score_share;
 };
 
 /// The pace of one launch whose items have `kv_tiles` KV tiles each. Only items that began and ended while
