@@ -90,11 +90,17 @@ PartitionedL2::Read PartitionedL2::read(std::int64_t block, std::int64_t bytes, 
   return read;
 }
 
-void PartitionedL2::write(std::int64_t block, std::int64_t bytes) {
+std::int64_t PartitionedL2::write(std::int64_t block, std::int64_t bytes, std::int32_t partition) {
+  std::int64_t fabric_bytes = 0;
   for (std::int64_t home = 0; home < state_->partitions; ++home) {
     const std::int64_t part = state_->part_bytes(bytes, home);
-    if (part != 0) (void)state_->touch(home, block, home, part);
+    if (part == 0) continue;
+    (void)state_->touch(partition, block, home, part);
+    if (home == partition) continue;
+    (void)state_->touch(home, block, home, part);
+    fabric_bytes += part;
   }
+  return fabric_bytes;
 }
 
 }  // namespace natten_sim

@@ -120,7 +120,7 @@ class Simulation {
   [[nodiscard]] double pairs_per_ns(std::int32_t worker) const;
   [[nodiscard]] std::int32_t older_than(std::int32_t worker) const;
   double load(const BlockAccess& access, std::int32_t worker, double now);
-  void store(const BlockAccess& access, double now);
+  void store(const BlockAccess& access, std::int32_t worker, double now);
   void record(const BlockAccess& access);
   double deviating(double jitter);
   [[nodiscard]] static std::int64_t operands(const Slot& slot) { return 2 * slot.item.kv_tiles; }
@@ -179,9 +179,9 @@ double Simulation::load(const BlockAccess& access, std::int32_t worker, double n
   return std::max(sm.port_free, ready + bytes / device_.hit_bytes_per_ns) + device_.hit_latency_ns;
 }
 
-void Simulation::store(const BlockAccess& access, double now) {
+void Simulation::store(const BlockAccess& access, std::int32_t worker, double now) {
   record(access);
-  cache_.write(access.block, access.bytes);
+  run_.fabric_sectors += cache_.write(access.block, access.bytes, partition_of(worker)) / work_.sector_bytes();
   run_.store_sectors += access.bytes / work_.sector_bytes();
   const double busy = static_cast<double>(access.bytes) / device_.dram_bytes_per_ns;
   dram_free_ = std::max(dram_free_, now) + busy;
@@ -272,7 +272,7 @@ void Simulation::start_item(std::int32_t worker, double now) {
 void Simulation::advance(std::int32_t worker, double now) {
   Slot& slot = this->slot(worker);
   if (slot.computed == operands(slot)) {
-    store(work_.output(slot.item), now);
+    store(work_.output(slot.item), worker, now);
     start_item(worker, now);
     return;
   }

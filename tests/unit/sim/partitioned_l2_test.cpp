@@ -79,8 +79,14 @@ TEST_CASE("reads hit, cross the fabric and miss as in the slow L2, with any part
       const std::int64_t block = random(static_cast<std::uint64_t>(blocks)),
                          at = random(static_cast<std::uint64_t>(partitions));
       if (random(10) == 0) {
-        fast.write(block, partitions * part);
-        for (std::int64_t home = 0; home < partitions; ++home) (void)slow.look(home, block, home);
+        std::int64_t away = 0;
+        for (std::int64_t home = 0; home < partitions; ++home) {
+          (void)slow.look(at, block, home);
+          if (home == at) continue;
+          (void)slow.look(home, block, home);
+          ++away;
+        }
+        CHECK(fast.write(block, partitions * part, static_cast<std::int32_t>(at)) == away * part);
         continue;
       }
       const PartitionedL2::Read read = fast.read(block, partitions * part, static_cast<std::int32_t>(at));

@@ -161,7 +161,7 @@ class Steps {
     if (slot.done == 2 * slot.item.kv_tiles) {
       const BlockAccess output = work_.output(slot.item);
       seen(output);
-      cache_.write(output.block, output.bytes);
+      run_.fabric_sectors += sectors(cache_.write(output.block, output.bytes, partition_of(w)));
       run_.store_sectors += sectors(output.bytes);
       (void)dram(output.bytes, now);
       begin(w, now);

@@ -167,17 +167,17 @@ TEST_CASE("an SM reads through the partition that it is attached to") {
   device.sms = 4;
   device.l2_partitions = 2;
   const AttentionWork work(problem_1d(20, 10, 10, false), {.workers = 2});  // on SMs 0 and 1
-  // Half of each tile is at home in the other partition: of Q 5 sectors, of a KV tile 10. Two partitions
-  // fetch both KV tiles twice.
+  // Half of each tile is at home in the other partition: of Q and of O 5 sectors, of a KV tile 10. Two
+  // partitions fetch both KV tiles twice.
   const auto fabric_sectors = [&](std::vector<std::int32_t> partition_of_sm) {
     device.partition_of_sm = std::move(partition_of_sm);
     return run_wavefront(work, device).fabric_sectors;
   };
-  CHECK(fabric_sectors({}) == 2 * 5 + 2 * 10);  // SMs 0 and 1 of four
-  CHECK(fabric_sectors({0, 0, 1, 1}) == 2 * 5 + 2 * 10);
-  CHECK(fabric_sectors({1, 1, 0, 0}) == 2 * 5 + 2 * 10);
-  CHECK(fabric_sectors({0, 1, 0, 1}) == 2 * 5 + 2 * 2 * 10);
-  CHECK(fabric_sectors({0}) == 2 * 5 + 2 * 10);  // begun again for each SM
+  CHECK(fabric_sectors({}) == 2 * (5 + 5) + 2 * 10);  // SMs 0 and 1 of four
+  CHECK(fabric_sectors({0, 0, 1, 1}) == 2 * (5 + 5) + 2 * 10);
+  CHECK(fabric_sectors({1, 1, 0, 0}) == 2 * (5 + 5) + 2 * 10);
+  CHECK(fabric_sectors({0, 1, 0, 1}) == 2 * (5 + 5) + 2 * 2 * 10);
+  CHECK(fabric_sectors({0}) == 2 * (5 + 5) + 2 * 10);  // begun again for each SM
 }
 
 TEST_CASE("jitter is the standard deviation of a tile's time") {
@@ -291,9 +291,10 @@ TEST_CASE("in lockstep two partitions read what one cache of their size reads, a
     const WavefrontRun two = run_wavefront(work, device, {.stages = 2});
     INFO(partition_of_sm.size() << " SMs listed");
     CHECK(two.load_miss_sectors == one.load_miss_sectors);
-    // K and V are asked for by both sides, so each half crosses once a reading; half of each Q tile crosses.
+    // K and V are asked for by both sides, so each half crosses once a reading; half of each Q tile and of each
+    // O tile, which is as large, crosses.
     const AttentionTraffic traffic = attention_traffic(problem);
-    CHECK(two.fabric_sectors == traffic.cold.q / 2 + 4 * (traffic.cold.k + traffic.cold.v));
+    CHECK(two.fabric_sectors == (traffic.cold.q + traffic.cold.o) / 2 + 4 * (traffic.cold.k + traffic.cold.v));
   }
 }
 

@@ -1,5 +1,5 @@
-// Whether the measurements identify the constants of the timed model: one that is wrong by a stated factor must
-// put some judged number outside of its tolerance.
+// Whether the measurements identify the constants of the timed model: one that is wrong by a stated factor
+// must put some judged number outside of its tolerance.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -53,7 +53,7 @@ std::vector<Judged> judged_launches(const Device& device) {
   for (const Recording& recording :
        read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
     const std::string& suite = recording.head.suite;
-    if (suite != "reuse" && suite != "held-out" && suite != "fresh") continue;
+    if (suite != "reuse" && suite != "held-out" && suite != "fresh" && suite != "fresh-latency") continue;
     for (const RecordedRow& row : recording.rows) {
       const auto* point = row.point.as<AttentionCase>();
       const auto counter = row.counters.find("dram_read_bytes");
@@ -104,8 +104,14 @@ const std::vector<Change> kChanges = {
     {"a CTA alone has the whole SM", {}, [](study::TimedRun& t) { t.pace->lone_share = 1; }},
     {"tiles take half the time", {}, [](study::TimedRun& t) { t.pace->pairs_per_ns *= 2; }},
     {"32 ways, not 16", [](Device& d) { d.l2.ways->value = 32; }},
+    {"DRAM at half", [](Device& d) { d.dram_bytes_per_s->value /= 2; }},
     {"DRAM at a third", [](Device& d) { d.dram_bytes_per_s->value /= 3; }},
     {"a stage more", {}, [](study::TimedRun& t) { ++*t.stages; }},
+    {"DRAM as near as the L2", [](Device& d) { d.dram_tile_ns->value = d.l2_tile_ns->value; }},
+    {"DRAM twice as far", [](Device& d) { d.dram_tile_ns->value *= 2; }},
+    {"latencies without deviation", [](Device& d) { d.dram_tile_deviation_ns->value = 0; }},
+    {"scores take a quarter of a tile", {}, [](study::TimedRun& t) { t.pace->score_share = 0.25; }},
+    {"scores take three quarters", {}, [](study::TimedRun& t) { t.pace->score_share = 0.75; }},
 };
 
 /// Whether one of the launches leaves its tolerance.

@@ -45,7 +45,8 @@ TEST_CASE("a point that another program measures has no launch here, and says wh
   CHECK(key_of(point) == "flex forward b1 h1 d128 bf16 64x64 window 16x16 causal 1x0 tiles 8x16/8x16");
   CHECK(point->to_check(CheckLengths::kShortAndLong).empty());
   CHECK_FALSE(point->kernel_run()->causal[1]);
-  CHECK_THROWS_AS(parse_point_words({"kernel=flex", "input=64", "window=65", "q_tile=8", "kv_tile=8"}), Error);
+  CHECK_THROWS_AS(parse_point_words({"kernel=flex", "input=64", "window=65", "q_tile=8", "kv_tile=8"}),
+                  Error);
   CHECK_THROWS_AS(
       parse_point_words({"kernel=flex", "input=64", "window=6", "q_tile=8", "kv_tile=8", "pass=up"}), Error);
   CHECK_THROWS_AS(
@@ -62,8 +63,7 @@ TEST_CASE("times of FlexAttention that were frozen before the suite was measured
   for (const RecordedRow& row : recording.rows) {
     INFO(key_of(row.point));
     REQUIRE(predicted_ms.contains(key_of(row.point)));
-    const double off =
-        std::abs(predicted_ms[key_of(row.point)] / row.timing->milliseconds.median - 1);
+    const double off = std::abs(predicted_ms[key_of(row.point)] / row.timing->milliseconds.median - 1);
     CHECK(off <= 0.12);
     sum += off;
   }
@@ -231,7 +231,8 @@ TEST_CASE("a point says how long the GPU rests between its launches") {
   CHECK_THROWS_AS(parse_point_words(rested), Error);
 }
 
-TEST_CASE("in turns with FlexAttention this project's kernel is the faster one on every problem, as predicted") {
+TEST_CASE(
+    "in turns with FlexAttention this project's kernel is the faster one on every problem, as predicted") {
   const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_beside_turns.json"));
   const std::map<std::string, double> measured = medians_of(recording_of("nvidia-h200-beside-turns.json"));
   std::map<std::string, std::map<std::string, std::pair<double, double>>> problems;
@@ -249,7 +250,8 @@ TEST_CASE("in turns with FlexAttention this project's kernel is the faster one o
   }
 }
 
-/// Pairs of configurations whose times differ by more than 5%, and those of them that are predicted the other way round.
+/// Pairs of configurations whose times differ by more than 5%, and those of them that are predicted the other
+/// way round.
 struct Order {
   std::size_t pairs = 0, wrong = 0;
 };
@@ -317,7 +319,8 @@ TEST_CASE("frozen times of FlashAttention-2 and cuDNN by timed wavefronts are 5%
   const nlohmann::json frozen = nlohmann::json::parse(text_of("data/predictions/h200_sdpa_times.json"));
   const std::map<std::string, double> measured = medians_of(recording_of("nvidia-h200-sdpa-times.json"));
   const Device device = builtin_catalog().device("h200");
-  double sum = 0;
+  double sum = 0, sum_today = 0;
+  int short_points = 0;
   for (const nlohmann::json& row : frozen.at("rows")) {
     const Point point = flex_point(row.at(0));
     INFO(key_of(point));
@@ -326,12 +329,15 @@ TEST_CASE("frozen times of FlashAttention-2 and cuDNN by timed wavefronts are 5%
     if (row.at(0).at("tokens") > 32768 || row.at(0).at("heads") > 1) continue;
     const std::vector<Prediction> today = predict(point, device, Fidelity::kTimed);
     REQUIRE(today.size() == 1);
-    // The model is the one that was frozen. Its tile times are drawn by another generator since, which moves
-    // a time by up to 0.2%.
-    CHECK(std::abs(1e-6 * today.front().value / row.at(1).get<double>() - 1) <= 3e-3);
+    sum_today += std::abs(1e-6 * today.front().value / measured.at(key_of(point)) - 1);
+    ++short_points;
   }
   CHECK(frozen.at("rows").size() == 112);
   CHECK(sum / 112 <= 0.05);
+  // The model was changed since: the suite's score judges it, and here the points that take no time to
+  // simulate.
+  CHECK(short_points == 16);
+  CHECK(sum_today / short_points <= 0.05);
 }
 
 TEST_CASE("a recording gives the runs that costs are fitted to") {

@@ -1,5 +1,6 @@
-// Forward kernels that PyTorch's scaled_dot_product_attention calls: FlashAttention-2 and cuDNN. A script times them
-// (scripts/time_sdpa_suite.py) and the timed wavefront model predicts their times. This program has neither.
+// Forward kernels that PyTorch's scaled_dot_product_attention calls: FlashAttention-2 and cuDNN. This program
+// has neither: one script times them (scripts/time_sdpa_suite.py), another counts what they read
+// (scripts/count_sdpa_suite.py). The timed wavefront model predicts their times and DRAM reads.
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/study/reuse.hpp>
@@ -23,10 +24,13 @@ struct SdpaCase final : ForeignCase {
   [[nodiscard]] std::string group() const override;
   [[nodiscard]] std::vector<Parameter> parameters() const override;
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
-  [[nodiscard]] std::string measured_by() const override { return "scripts/time_sdpa_suite.py"; }
+  [[nodiscard]] std::string measured_by() const override {
+    return "scripts/time_sdpa_suite.py and scripts/count_sdpa_suite.py";
+  }
   /// Two products, 2 operations a multiplication.
   [[nodiscard]] std::optional<double> operations() const override {
-    const double pairs = static_cast<double>(tokens) * static_cast<double>(causal ? tokens + 1 : 2 * tokens) / 2;
+    const double pairs =
+        static_cast<double>(tokens) * static_cast<double>(causal ? tokens + 1 : 2 * tokens) / 2;
     return 4 * pairs * static_cast<double>(head_dim * heads);
   }
 };
@@ -57,25 +61,31 @@ std::string SdpaCase::group() const {
 }
 
 std::vector<Parameter> SdpaCase::parameters() const {
-  return {{"kernel", kSdpaKernel},  {"implementation", implementation}, {"heads", heads},   {"tokens", tokens},
-          {"head_dim", head_dim}, {"dtype", to_string(dtype)},        {"causal", causal}};
+  return {{"kernel", kSdpaKernel}, {"implementation", implementation}, {"heads", heads},  {"tokens", tokens},
+          {"head_dim", head_dim},  {"dtype", to_string(dtype)},        {"causal", causal}};
 }
 
 std::vector<Prediction> SdpaCase::predict(const Device& device, Fidelity fidelity) const {
-  if (fidelity != Fidelity::kTimed) return {};
   study::Context context = sdpa_context();
   context.catalog.devices = {device};
   study::ReuseQuestion question;
   question.device = device.name;
-  question.method = study::TimedRun{};
   question.subject = study::AttentionSubject{.seqlen = Extents{tokens},
                                              .causal = causal,
                                              .heads = heads,
                                              .head_dim = head_dim,
                                              .dtype = dtype,
                                              .kernel = implementation};
-  const study::ReuseResult answer = study::reuse(question, context).results.front().first;
-  return {{std::string(kLaunchTime), "timed wavefronts", answer.time_ns.value(), false}};
+  const study::ReuseSectors sectors = study::reuse(question, context).results.front().first.sectors;
+  std::vector<Prediction> predictions = {{"l2_read_sectors", "split-Q sectors, closed form",
+                                          static_cast<double>(*sectors.q + *sectors.k + *sectors.v), false}};
+  if (fidelity != Fidelity::kTimed) return predictions;
+  question.method = study::TimedRun{};
+  const study::ReuseResult timed = study::reuse(question, context).results.front().first;
+  predictions.push_back({std::string(kLaunchTime), "timed wavefronts", timed.time_ns.value(), false});
+  predictions.push_back(
+      {"dram_read_bytes", "timed wavefronts", static_cast<double>(timed.dram_read_bytes.value()), false});
+  return predictions;
 }
 
 }  // namespace
@@ -84,9 +94,7 @@ namespace cases {
 
 CaseKind sdpa();
 CaseKind sdpa() {
-  return {kSdpaKernel,
-          {"implementation", "heads", "tokens", "head_dim", "dtype", "causal"},
-          read_sdpa};
+  return {kSdpaKernel, {"implementation", "heads", "tokens", "head_dim", "dtype", "causal"}, read_sdpa};
 }
 
 }  // namespace cases

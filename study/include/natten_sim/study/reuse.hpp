@@ -69,9 +69,9 @@ struct AttentionSubject {
   std::variant<Extents, SeqlenSweep> seqlen;  ///< 1 to 4 axes; a sweep has one
   /// Keys; none: as many as queries. Of one axis without a window.
   std::optional<std::int64_t> seqlen_k;
-  std::optional<Extents> window;              ///< none: dense
-  Extents stride;                             ///< of the window; empty: 1
-  CausalAxes causal = false;                  ///< an answer has flags only where they differ
+  std::optional<Extents> window;  ///< none: dense
+  Extents stride;                 ///< of the window; empty: 1
+  CausalAxes causal = false;      ///< an answer has flags only where they differ
   std::int64_t batch = 1;
   std::int64_t heads = 1;
   std::optional<std::int64_t> heads_kv;   ///< divides the heads; none: as many
@@ -129,11 +129,11 @@ struct LruReplay {
 
 /// How fast the CTAs of a kernel work on a device, where that was measured.
 struct MeasuredPace {
-  double pairs_per_ns = 0;  ///< token pairs that an SM multiplies, all its CTAs at work
-  double lone_share = 1;    ///< share of that rate that a CTA alone on its SM reaches
-  double slot_skew = 0;     ///< (youngest - oldest CTA of an SM) / mean time of a tile
-  double jitter = 0;        ///< standard deviation of a tile's time, as a fraction
-  double item_jitter = 0;   ///< of what all tiles of an item have in common
+  double pairs_per_ns = 0;   ///< token pairs that an SM multiplies, all its CTAs at work
+  double lone_share = 1;     ///< share of that rate that a CTA alone on its SM reaches
+  double slot_skew = 0;      ///< (youngest - oldest CTA of an SM) / mean time of a tile
+  double jitter = 0;         ///< standard deviation of a tile's time, as a fraction
+  double item_jitter = 0;    ///< of what all tiles of an item have in common
   double score_share = 0.5;  ///< of a tile's time, the part by K: scores and softmax
 };
 
@@ -203,7 +203,7 @@ struct ReuseResult {
   std::optional<std::int64_t> dram_read_bytes;
   std::optional<std::int64_t> dram_write_bytes;
   std::optional<double> time_ns;                    ///< time of a timed run
-  std::optional<std::int64_t> fabric_sectors;  ///< of a timed run: fetched from another partition of the L2
+  std::optional<std::int64_t> fabric_sectors;       ///< of a timed run: crossed between partitions of the L2
   std::optional<double> miss_ratio_standard_error;  ///< standard error of a sample
   std::optional<std::int64_t> first_noncompulsory_seqlen;
   std::optional<double> mean_distance_bytes;

@@ -12,12 +12,12 @@ namespace natten_sim {
 /// A read of a block looks in the reader's partition. If bytes are missing there and their home is another
 /// partition, they are fetched from it over the fabric between partitions. If they are missing at home, they
 /// are read from DRAM and kept at home. The reader's partition keeps what came, and evicts its least recently
-/// used blocks. A store goes home.
+/// used blocks. A store is kept in the writer's partition and at home, and does not read DRAM.
 ///
 /// So data that all SMs read are kept once in each partition, and have the capacity of one partition. Data
 /// that the SMs of one partition read are kept once, except for what is at home elsewhere. Every reader that
 /// misses asks the home, so homes keep what local copies lose: readers that follow each other at a distance
-/// find up to twice as much. On an H200 this is what counters show (docs/l2-reuse.md).
+/// find up to twice as much. On an H200 this is what counters show, of reads and of stores (docs/l2-reuse.md).
 ///
 /// Homes alternate every few KiB by a hash of the address (4 KiB on an H200). The model assumes that the
 /// bytes of a block are at home in equal parts in all partitions. So blocks should be larger than that size
@@ -46,7 +46,8 @@ class PartitionedL2 {
   };
   /// `bytes`: a whole number of sectors. Requires 0 <= partition < partitions.
   Read read(std::int64_t block, std::int64_t bytes, std::int32_t partition);
-  void write(std::int64_t block, std::int64_t bytes);
+  /// @returns the bytes that crossed to a home in another partition. Requires what `read` does.
+  std::int64_t write(std::int64_t block, std::int64_t bytes, std::int32_t partition);
 
   [[nodiscard]] std::int32_t partitions() const noexcept;
 

@@ -43,9 +43,9 @@ struct WavefrontDevice {
   double hit_latency_ns = 0;
   double dram_latency_ns = 0;      ///< of DRAM beyond that of the L2
   double dram_latency_jitter = 0;  ///< standard deviation, as a fraction (uniform): 0..0.5
-  double pairs_per_ns = 0;       ///< token pairs that one SM multiplies, all its slots at work
-  double score_share = 0.5;      ///< of a tile's work, the K phase: 0 < share < 1
-  double lone_share = 1;         ///< share of that rate that a CTA alone on its SM reaches: 0 < share <= 1
+  double pairs_per_ns = 0;         ///< token pairs that one SM multiplies, all its slots at work
+  double score_share = 0.5;        ///< of a tile's work, the K phase: 0 < share < 1
+  double lone_share = 1;           ///< share of that rate that a CTA alone on its SM reaches: 0 < share <= 1
   /// How much longer the youngest CTA of an SM takes for a tile than the oldest, relative to their mean;
   /// those between follow in equal steps. Persistent CTAs are as old as the launch; of equally old ones the
   /// first slot's is the oldest. -1 < skew < 1.
@@ -68,7 +68,7 @@ struct WavefrontRun {
   double time_ns = 0;
   std::int64_t load_sectors = 0;       ///< of Q, K and V
   std::int64_t load_miss_sectors = 0;  ///< load sectors that were read from DRAM
-  std::int64_t fabric_sectors = 0;     ///< load sectors that were fetched from another partition of the L2
+  std::int64_t fabric_sectors = 0;  ///< crossed between partitions of the L2: loads fetched, stores sent home
   /// Load sectors that were already on their way when asked for; they count as hits.
   std::int64_t in_flight_sectors = 0;
   std::int64_t store_sectors = 0;
