@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
@@ -159,19 +160,33 @@ void read_value(const Reader& fields, double& value) {
   if (!(value > 0)) fields.fail("value", "a positive number");
 }
 
-/// "launch_runs": pairs of SMs and their partition, which add up to the SMs of the device.
+/// [SMs, partition] or [SMs, partition, slowness].
+LaunchRun read_launch_run(const Json& entry, const Reader& sourced, const Device& device) {
+  const auto whole = [&](std::size_t i, std::int64_t least, std::int64_t most) {
+    return entry[i].is_number_integer() && entry[i].get<std::int64_t>() >= least &&
+           entry[i].get<std::int64_t>() <= most;
+  };
+  const bool pair = entry.is_array() && (entry.size() == 2 || entry.size() == 3) &&
+                    whole(0, 1, kMaxDeviceCount) && device.l2.partitions &&
+                    whole(1, 0, device.l2.partitions->value - 1);
+  const bool slowness =
+      pair && (entry.size() == 2 || (entry[2].is_number() && std::abs(entry[2].get<double>()) < 1));
+  if (!slowness) {
+    sourced.fail(
+        "value",
+        "pairs [SMs, number of an L2 partition, from 0], or triples with a slowness between -1 and 1");
+  }
+  return {entry[0].get<std::int32_t>(), entry[1].get<std::int32_t>(),
+          entry.size() == 3 ? entry[2].get<double>() : 0};
+}
+
+/// "launch_runs": they add up to the SMs of the device.
 void read_launch_runs(const Reader& sourced, Device& device) {
   std::int64_t sms = 0;
   device.launch_runs.emplace();
-  for (const Json& pair : sourced.array("value")) {
-    const bool whole = pair.is_array() && pair.size() == 2 && pair[0].is_number_integer() &&
-                       pair[1].is_number_integer() && pair[0].get<std::int64_t>() >= 1 &&
-                       pair[0].get<std::int64_t>() <= kMaxDeviceCount && pair[1].get<std::int64_t>() >= 0 &&
-                       device.l2.partitions && pair[1].get<std::int64_t>() < device.l2.partitions->value;
-    if (!whole) sourced.fail("value", "pairs [SMs, number of an L2 partition, from 0]");
-    device.launch_runs->value.push_back(
-        {static_cast<std::int32_t>(pair[0].get<std::int64_t>()), static_cast<std::int32_t>(pair[1].get<std::int64_t>())});
-    sms += pair[0].get<std::int64_t>();
+  for (const Json& entry : sourced.array("value")) {
+    device.launch_runs->value.push_back(read_launch_run(entry, sourced, device));
+    sms += device.launch_runs->value.back().sms;
   }
   if (!device.sms || sms != device.sms->value) sourced.fail("value", "as many SMs in all as 'sms' says");
   device.launch_runs->measured = sourced.boolean_or("measured", false);
@@ -207,14 +222,15 @@ Device read_device(const Json& entry, const std::string& where) {
     number->source = sourced.text("source");
   });
   if (fields.has("launch_runs"))
-    read_launch_runs(Reader(fields.at("launch_runs"), place("launch_runs"), {"value", "measured", "source"}), device);
+    read_launch_runs(Reader(fields.at("launch_runs"), place("launch_runs"), {"value", "measured", "source"}),
+                     device);
   return device;
 }
 
 KernelRate read_rate(const Json& entry, const std::string& where) {
   const Reader fields(entry, where,
                       {"device", "head_dim", "flops_per_s", "tokens", "heads", "lone_share", "slot_skew",
-                       "jitter", "score_share", "measured", "source"});
+                       "jitter", "score_share", "arrival_ns", "measured", "source"});
   const KernelRate rate{fields.text("device"),
                         fields.positive("head_dim"),
                         fields.number("flops_per_s"),
@@ -224,10 +240,12 @@ KernelRate read_rate(const Json& entry, const std::string& where) {
                         fields.number("slot_skew"),
                         fields.number("jitter"),
                         fields.has("score_share") ? fields.number("score_share") : 0.5,
+                        fields.has("arrival_ns") ? fields.number("arrival_ns") : 0,
                         fields.boolean("measured"),
                         fields.text("source")};
   if (!(rate.flops_per_s > 0)) fields.fail("flops_per_s", "a positive number");
   if (!(rate.score_share > 0 && rate.score_share < 1)) fields.fail("score_share", "between 0 and 1");
+  if (!(rate.arrival_ns >= 0)) fields.fail("arrival_ns", "0 or more");
   return rate;
 }
 

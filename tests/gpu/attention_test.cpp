@@ -154,6 +154,31 @@ TEST_CASE("intervals of the wgmma engine are of every item, in order of time, on
   }
 }
 
+TEST_CASE("the kernel that marks middles tells how long K takes to arrive, where an item has that tile") {
+  AttentionVariant variant;
+  variant.stages = 2;
+  // It asks in its tile kWaitedTile for the one two further on: of 15 tiles there is none, of 16 there is.
+  for (const std::int64_t tiles : {15, 16, 40}) {
+    const AttentionProblem problem{1, 1, 1, tiles * variant.kv_tile, 128, Dtype::kBf16, false};
+    const AttentionBuffers buffers = random_attention_buffers(problem, fresh_seed());
+    std::vector<ItemInterval> intervals(
+        static_cast<std::size_t>((problem.tokens + variant.q_tile - 1) / variant.q_tile));
+    DeviceBuffer on_gpu(intervals.size() * sizeof(ItemInterval));
+    for (const bool middles : {false, true}) {
+      INFO(tiles << " tiles, middles " << middles);
+      on_gpu.fill(0);
+      prepare_attention(gpu(), problem, variant, buffers, middles)(&on_gpu);
+      synchronize();
+      on_gpu.copy_to_host(intervals.data(), on_gpu.bytes());
+      for (const ItemInterval& each : intervals) {
+        CHECK((each.arrival_cycles > 0) == (middles && tiles > kWaitedTile + variant.stages));
+        CHECK(each.arrival_cycles < each.end_cycle - each.begin_cycle);
+      }
+      CHECK(check_attention(problem, buffers, sampled_rows(problem, 24, 1)).within_bound());
+    }
+  }
+}
+
 TEST_CASE("large scores neither overflow nor lose rows") {
   // All queries and keys alike and long: every score is the same and large, so O is the mean of V.
   const AttentionProblem problem{1, 1, 1, 300, 128, Dtype::kFp16, false};

@@ -21,8 +21,10 @@ T number(const Device& device, const Known<T>& known, const char* name) {
     key += known ? " " + std::to_string(known->value) : " -";
   });
   if (device.launch_runs) {
-    for (const LaunchRun& run : device.launch_runs->value)
-      key += " " + std::to_string(run.sms) + ":" + std::to_string(run.partition);
+    for (const LaunchRun& run : device.launch_runs->value) {
+      key += " " + std::to_string(run.sms) + ":" + std::to_string(run.partition) + ":" +
+             std::to_string(run.slowness);
+    }
   }
   return key;
 }

@@ -353,7 +353,15 @@ struct Cta {
       if constexpr (kMarksMiddles) {
         if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item].middle_cycles, step);
       }
+      const bool waits =
+          kMarksMiddles && a.intervals != nullptr && step == kWaitedTile && step + kStages < visited;
+      const std::uint64_t asked = waits ? sm_cycles() : 0;
       load_k(step + kStages);
+      if (waits) {
+        wait_for_copies<0>();
+        __syncthreads();
+        if (threadIdx.x == 0) a.intervals[item].arrival_cycles = sm_cycles() - asked;
+      }
       accumulate(o, s, v_shared + slot * kKvBytes);
     }
     store(o, sum, static_cast<Element*>(a.o) + at.q_offset, warp_row);
@@ -363,7 +371,7 @@ struct Cta {
 
 }  // namespace device
 
-/// One that marks the middles of tiles is another kernel: its CTAs keep another pace.
+/// One that marks the middles of tiles, and waits for one, is another kernel: its CTAs keep another pace.
 template <typename Element, int kHeadDim, int kQTile, int kKvTile, int kWarps, int kStages, int kMaxCtas,
           bool kMarksMiddles = false>
 __global__ void __launch_bounds__(kWarps * 32, kMaxCtas)

@@ -22,6 +22,7 @@ Json kernel_json(const AttentionKernel& kernel) {
                      {"slot_skew", rate.slot_skew},
                      {"jitter", rate.jitter},
                      {"score_share", rate.score_share},
+                     {"arrival_ns", rate.arrival_ns},
                      {"measured", rate.measured},
                      {"source", rate.source}});
   }

@@ -28,10 +28,15 @@ void require_valid(const WavefrontDevice& device, const WavefrontOptions& option
   require_rate("miss_bytes_per_ns", device.miss_bytes_per_ns);
   require_rate("dram_bytes_per_ns", device.dram_bytes_per_ns);
   require_rate("pairs_per_ns", device.pairs_per_ns);
-  for (const auto& [name, latency] :
-       {std::pair("hit_latency_ns", device.hit_latency_ns), {"dram_latency_ns", device.dram_latency_ns}}) {
-    if (!(latency >= 0 && latency <= kMaxLatency))
-      throw InvalidParameter(name, std::to_string(latency), "0..1e9");
+  if (!(device.hit_latency_ns >= 0 && device.hit_latency_ns <= kMaxLatency))
+    throw InvalidParameter("hit_latency_ns", std::to_string(device.hit_latency_ns), "0..1e9");
+  double least = 0;
+  for (const double latency : device.dram_latency_ns) {
+    if (!(latency >= least && latency <= kMaxLatency)) {
+      throw InvalidParameter("dram_latency_ns", std::to_string(latency),
+                             "0..1e9, and none less than the one before");
+    }
+    least = latency;
   }
   if (!(device.score_share > 0 && device.score_share < 1))
     throw InvalidParameter("score_share", std::to_string(device.score_share), "more than 0, less than 1");
@@ -46,9 +51,16 @@ void require_valid(const WavefrontDevice& device, const WavefrontOptions& option
     throw InvalidParameter("slot_skew", std::to_string(device.slot_skew), "more than -1, less than 1");
   if (options.stages < 1 || options.stages > kMaxStages)
     throw InvalidParameter("stages", std::to_string(options.stages), "1.." + std::to_string(kMaxStages));
-  for (const auto& [name, jitter] : {std::pair("jitter", device.jitter),
-                                     {"item_jitter", device.item_jitter},
-                                     {"dram_latency_jitter", device.dram_latency_jitter}}) {
+  for (const double slowness : device.slowness_of_sm) {
+    if (!(slowness > -1 && std::isfinite(slowness)))
+      throw InvalidParameter("slowness_of_sm", std::to_string(slowness), "more than -1");
+  }
+  for (const std::int32_t sm : device.sm_of_worker) {
+    if (sm < 0 || sm >= device.sms)
+      throw InvalidParameter("sm_of_worker", std::to_string(sm), "0.." + std::to_string(device.sms - 1));
+  }
+  for (const auto& [name, jitter] :
+       {std::pair("jitter", device.jitter), {"item_jitter", device.item_jitter}}) {
     if (!(jitter >= 0 && jitter <= 0.5)) throw InvalidParameter(name, std::to_string(jitter), "0..0.5");
   }
 }
@@ -75,6 +87,8 @@ struct Slot {
 };
 
 struct Sm {
+  std::vector<std::int32_t> workers;
+  double slowness = 1;  // of its clock
   double port_free = 0;
   std::int32_t at_work = 0;  // slots
 };
@@ -87,6 +101,13 @@ struct Event {
     return std::pair(a.time, a.worker) > std::pair(b.time, b.worker);
   }
 };
+
+void require_an_sm_each(const AttentionWork& work, const WavefrontDevice& device) {
+  const auto workers = static_cast<std::size_t>(work.schedule().workers);
+  if (device.sm_of_worker.empty() || device.sm_of_worker.size() == workers) return;
+  throw InvalidParameter("sm_of_worker", std::to_string(device.sm_of_worker.size()) + " of them",
+                         "none, or one for each of " + std::to_string(workers) + " workers");
+}
 
 class Simulation {
  public:
@@ -101,6 +122,10 @@ class Simulation {
         slots_(static_cast<std::size_t>(work.schedule().workers)),
         sms_(static_cast<std::size_t>(device.sms)),
         random_(options.seed) {
+    for (std::size_t sm = 0; sm < std::min(sms_.size(), device.slowness_of_sm.size()); ++sm)
+      sms_[sm].slowness += device.slowness_of_sm[sm];
+    for (std::int32_t worker = 0; worker < work.schedule().workers; ++worker)
+      sm_of(worker).workers.push_back(worker);
     if (options.record_distances) {
       run_.profile.emplace();
       distances_ = StackDistances(work.blocks());
@@ -115,9 +140,10 @@ class Simulation {
   void advance(std::int32_t worker, double now);
   void multiply(std::int32_t worker, double now);
   void stop_work(std::int32_t worker, double now);
-  void settle(std::int32_t sm, double now);
-  void reschedule(std::int32_t sm, double now);
+  void settle(const Sm& sm, double now);
+  void reschedule(const Sm& sm, double now);
   [[nodiscard]] double pairs_per_ns(std::int32_t worker) const;
+  double dram_latency();
   [[nodiscard]] std::int32_t older_than(std::int32_t worker) const;
   double load(const BlockAccess& access, std::int32_t worker, double now);
   void store(const BlockAccess& access, std::int32_t worker, double now);
@@ -126,9 +152,15 @@ class Simulation {
   [[nodiscard]] static std::int64_t operands(const Slot& slot) { return 2 * slot.item.kv_tiles; }
   Slot& slot(std::int32_t worker) { return slots_[static_cast<std::size_t>(worker)]; }
   void wake(std::int32_t worker, double when) { events_.push({when, worker, ++slot(worker).version}); }
-  Sm& sm_of(std::int32_t worker) { return sms_[static_cast<std::size_t>(worker % device_.sms)]; }
+  [[nodiscard]] std::size_t sm_number(std::int32_t worker) const {
+    return static_cast<std::size_t>(device_.sm_of_worker.empty()
+                                        ? worker % device_.sms
+                                        : device_.sm_of_worker[static_cast<std::size_t>(worker)]);
+  }
+  Sm& sm_of(std::int32_t worker) { return sms_[sm_number(worker)]; }
+  [[nodiscard]] const Sm& sm_of(std::int32_t worker) const { return sms_[sm_number(worker)]; }
   [[nodiscard]] std::int32_t partition_of(std::int32_t worker) const {
-    const std::int64_t sm = worker % device_.sms;
+    const auto sm = static_cast<std::int64_t>(sm_number(worker));
     const std::vector<std::int32_t>& listed = device_.partition_of_sm;
     if (listed.empty()) return static_cast<std::int32_t>(sm * device_.l2_partitions / device_.sms);
     return listed[static_cast<std::size_t>(sm) % listed.size()];
@@ -168,7 +200,7 @@ double Simulation::load(const BlockAccess& access, std::int32_t worker, double n
     const double busy = static_cast<double>(read.dram_bytes) / device_.dram_bytes_per_ns;
     dram_free_ = std::max(dram_free_, now) + busy;
     run_.dram_busy_ns += busy;
-    ready = dram_free_ + device_.dram_latency_ns * deviating(device_.dram_latency_jitter);
+    ready = dram_free_ + dram_latency();
   } else if (ready > now) {
     run_.in_flight_sectors += access.bytes / work_.sector_bytes();
   }
@@ -181,11 +213,25 @@ double Simulation::load(const BlockAccess& access, std::int32_t worker, double n
 
 void Simulation::store(const BlockAccess& access, std::int32_t worker, double now) {
   record(access);
-  run_.fabric_sectors += cache_.write(access.block, access.bytes, partition_of(worker)) / work_.sector_bytes();
+  run_.fabric_sectors +=
+      cache_.write(access.block, access.bytes, partition_of(worker)) / work_.sector_bytes();
   run_.store_sectors += access.bytes / work_.sector_bytes();
   const double busy = static_cast<double>(access.bytes) / device_.dram_bytes_per_ns;
   dram_free_ = std::max(dram_free_, now) + busy;
   run_.dram_busy_ns += busy;
+}
+
+double Simulation::dram_latency() {
+  const auto& [median, p90, p99, p999] = device_.dram_latency_ns;
+  if (p999 == 0) return 0;
+  constexpr std::array<double, 6> kShares = {0, 0.5, 0.9, 0.99, 0.999, 1};
+  const std::array<double, 6> values = {
+      std::max(0.0, median - (p90 - median) / 2), median, p90, p99, p999, p999 + (p999 - p99) / 2};
+  const double share = random_.unit();
+  std::size_t above = 1;
+  while (share > kShares[above]) ++above;
+  const double within = (share - kShares[above - 1]) / (kShares[above] - kShares[above - 1]);
+  return values[above - 1] + within * (values[above] - values[above - 1]);
 }
 
 /// 1, give or take a standard deviation of `jitter`.
@@ -199,25 +245,26 @@ double Simulation::deviating(double jitter) {
 std::int32_t Simulation::older_than(std::int32_t worker) const {
   const auto since = [&](std::int32_t w) { return slots_[static_cast<std::size_t>(w)].since; };
   std::int32_t older = 0;
-  for (std::int32_t w = worker % device_.sms; w < work_.schedule().workers; w += device_.sms)
+  for (const std::int32_t w : sm_of(worker).workers)
     older += std::pair(since(w), w) < std::pair(since(worker), worker) ? 1 : 0;
   return older;
 }
 
 /// A slot's share of its SM, which all that are at work there divide.
 double Simulation::pairs_per_ns(std::int32_t worker) const {
+  const Sm& sm = sm_of(worker);
   const std::int32_t slots = (work_.schedule().workers - 1) / device_.sms + 1;
-  if (slots == 1) return device_.pairs_per_ns;
+  if (slots == 1) return device_.pairs_per_ns / sm.slowness;
   const auto last = static_cast<double>(slots - 1);
-  const double at_work = sms_[static_cast<std::size_t>(worker % device_.sms)].at_work;
+  const double at_work = sm.at_work;
   const double share = device_.lone_share + (1 - device_.lone_share) * (at_work - 1) / last;
   const double slowness = 1 + device_.slot_skew * (older_than(worker) / last - 0.5);
-  return device_.pairs_per_ns * share / at_work / slowness;
+  return device_.pairs_per_ns * share / at_work / slowness / sm.slowness;
 }
 
 /// Counts what the slots of an SM did since they were last looked at.
-void Simulation::settle(std::int32_t sm, double now) {
-  for (std::int32_t w = sm; w < work_.schedule().workers; w += device_.sms) {
+void Simulation::settle(const Sm& sm, double now) {
+  for (const std::int32_t w : sm.workers) {
     Slot& each = slot(w);
     if (!each.at_work) continue;
     each.remaining -= pairs_per_ns(w) * (now - each.settled);
@@ -226,8 +273,8 @@ void Simulation::settle(std::int32_t sm, double now) {
 }
 
 /// Schedules the next events of an SM's slots at the rates that hold from now on.
-void Simulation::reschedule(std::int32_t sm, double now) {
-  for (std::int32_t w = sm; w < work_.schedule().workers; w += device_.sms) {
+void Simulation::reschedule(const Sm& sm, double now) {
+  for (const std::int32_t w : sm.workers) {
     if (slot(w).at_work) wake(w, now + std::max(0.0, slot(w).remaining) / pairs_per_ns(w));
   }
 }
@@ -257,9 +304,9 @@ void Simulation::start_item(std::int32_t worker, double now) {
   slot.item = work_.item(*position);
   ++slot.pass;
   if (work_.schedule().schedule != CtaSchedule::kPersistent) {  // a new CTA: the others are older now
-    settle(worker % device_.sms, now);
+    settle(sm_of(worker), now);
     slot.since = now;
-    reschedule(worker % device_.sms, now);
+    reschedule(sm_of(worker), now);
   }
   slot.issued = slot.computed = 0;
   slot.slowness = deviating(device_.item_jitter);
@@ -298,12 +345,12 @@ void Simulation::multiply(std::int32_t worker, double now) {
     wake(worker, now + slot.remaining / pairs_per_ns(worker));
     return;
   }
-  const std::int32_t sm = worker % device_.sms;
+  Sm& sm = sm_of(worker);
   settle(sm, now);
   slot.at_work = true;
   slot.settled = now;
   slot.remaining = pairs;
-  ++sm_of(worker).at_work;
+  ++sm.at_work;
   reschedule(sm, now);
 }
 
@@ -311,10 +358,10 @@ void Simulation::multiply(std::int32_t worker, double now) {
 void Simulation::stop_work(std::int32_t worker, double now) {
   Slot& slot = this->slot(worker);
   if (!slot.at_work) return;
-  const std::int32_t sm = worker % device_.sms;
+  Sm& sm = sm_of(worker);
   settle(sm, now);
   slot.at_work = false;
-  --sm_of(worker).at_work;
+  --sm.at_work;
   reschedule(sm, now);
 }
 
@@ -344,6 +391,7 @@ WavefrontRun Simulation::run(const std::function<void(double)>& progress) {
 WavefrontRun run_wavefront(const AttentionWork& work, const WavefrontDevice& device,
                            const WavefrontOptions& options, const std::function<void(double)>& progress) {
   require_valid(device, options);
+  require_an_sm_each(work, device);
   return Simulation(work, device, options).run(progress);
 }
 

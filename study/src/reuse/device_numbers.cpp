@@ -19,7 +19,9 @@ DeviceNumbers numbers_of(const Device& device) {
   numbers.dram_bytes_per_s = value_of<double>(device.dram_bytes_per_s);
   numbers.l2_tile_ns = value_of<double>(device.l2_tile_ns);
   numbers.dram_tile_ns = value_of<double>(device.dram_tile_ns);
-  numbers.dram_tile_deviation_ns = value_of<double>(device.dram_tile_deviation_ns);
+  numbers.dram_tile_p90_ns = value_of<double>(device.dram_tile_p90_ns);
+  numbers.dram_tile_p99_ns = value_of<double>(device.dram_tile_p99_ns);
+  numbers.dram_tile_p999_ns = value_of<double>(device.dram_tile_p999_ns);
   numbers.bf16_flops_per_s = value_of<double>(device.dense_bf16_flops_per_s);
   return numbers;
 }

@@ -49,6 +49,7 @@ MeasuredPace pace_of(const DeviceNumbers& numbers, const AttentionKernel* kernel
     pace.slot_skew = rate.slot_skew;
     pace.jitter = rate.jitter;
     pace.score_share = rate.score_share;
+    pace.arrival_ns = rate.arrival_ns;
   } else {
     flops_per_s = known_number(numbers.bf16_flops_per_s, device, "dense_bf16_flops_per_s");
   }
@@ -58,14 +59,19 @@ MeasuredPace pace_of(const DeviceNumbers& numbers, const AttentionKernel* kernel
 }
 
 /// What the measured times of a tile leave beside its transfer; nothing where they were not measured.
-void set_latencies(const DeviceNumbers& numbers, WavefrontDevice& wavefront) {
+/// A quantile that nobody measured is the one before.
+void set_latencies(const DeviceNumbers& numbers, double arrival_ns, WavefrontDevice& wavefront) {
   if (!numbers.l2_tile_ns || !numbers.dram_tile_ns) return;
   const double transfer = static_cast<double>(kTimedTileBytes) / wavefront.hit_bytes_per_ns;
-  wavefront.hit_latency_ns = std::max(0.0, *numbers.l2_tile_ns - transfer);
-  wavefront.dram_latency_ns = std::max(0.0, *numbers.dram_tile_ns - *numbers.l2_tile_ns);
-  if (numbers.dram_tile_deviation_ns && wavefront.dram_latency_ns > 0)
-    wavefront.dram_latency_jitter =
-        std::min(0.5, *numbers.dram_tile_deviation_ns / wavefront.dram_latency_ns);
+  const double hit = std::max(*numbers.l2_tile_ns, arrival_ns);
+  wavefront.hit_latency_ns = std::max(0.0, hit - transfer);
+  double least = 0;
+  std::size_t i = 0;
+  for (const std::optional<double>& quantile : {numbers.dram_tile_ns, numbers.dram_tile_p90_ns,
+                                                numbers.dram_tile_p99_ns, numbers.dram_tile_p999_ns}) {
+    if (quantile) least = std::max(least, *quantile - *numbers.l2_tile_ns);
+    wavefront.dram_latency_ns[i++] = least;
+  }
 }
 
 }  // namespace
@@ -90,8 +96,13 @@ WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumber
   wavefront.l2_partitions = static_cast<std::int32_t>(numbers.l2_partitions.value_or(1));
   if (numbers.l2_ways) wavefront.l2_ways = static_cast<std::int32_t>(*numbers.l2_ways);
   if (device.launch_runs) {
-    wavefront.partition_of_sm = partitions_in_launch_order(
-        device.launch_runs->value, std::min(*subject.workers, *setting.question.sms));
+    const std::vector<LaunchRun>& runs = device.launch_runs->value;
+    wavefront.partition_of_sm =
+        partitions_in_launch_order(runs, std::min(*subject.workers, *setting.question.sms));
+    if (*setting.question.sms == device.sms->value && *subject.workers >= *setting.question.sms) {
+      wavefront.sm_of_worker = sms_in_launch_order(runs, *subject.workers);
+      wavefront.slowness_of_sm = slowness_in_launch_order(runs);
+    }
   }
   wavefront.hit_bytes_per_ns =
       known_number(numbers.hit_bytes_per_s, device, "l2_hit_bandwidth_bytes_per_s") / sms * 1e-9;
@@ -106,7 +117,7 @@ WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumber
   wavefront.jitter = timed.jitter.value_or(pace.jitter);
   wavefront.item_jitter = pace.item_jitter;
   wavefront.score_share = pace.score_share;
-  set_latencies(numbers, wavefront);
+  set_latencies(numbers, pace.arrival_ns, wavefront);
   return wavefront;
 }
 

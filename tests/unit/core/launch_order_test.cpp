@@ -26,6 +26,20 @@ TEST_CASE("a full launch goes through the runs one after the other, and then beg
   CHECK(partitions_in_launch_order(kRuns, 11) == Partitions{0, 0, 1, 1, 1, 0, 0, 1, 0, 0, 1});
 }
 
+TEST_CASE("of several CTAs an SM the first run has its turns after five of others and after each six more") {
+  CHECK(sms_in_launch_order(kRuns, 8) == std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(sms_in_launch_order(kRuns, 0).empty());
+  CHECK(sms_in_launch_order({{3, 0}}, 7) == std::vector<std::int32_t>{0, 1, 2, 0, 1, 2, 0});
+  // The others are A = 2, 3, 4; B = 5, 6; C = 7. Two CTAs an SM: first A B C A B first C.
+  CHECK(sms_in_launch_order(kRuns, 16) ==
+        std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 2, 3, 4, 5, 6, 0, 1, 7});
+  // Four: first ABCAB first CABCAB first C, and what is left.
+  CHECK(sms_in_launch_order(kRuns, 32) == std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 2, 3, 4,
+                                                                    5, 6, 0, 1, 7, 2, 3, 4, 5, 6, 7,
+                                                                    2, 3, 4, 5, 6, 0, 1, 7, 0, 1});
+  CHECK(slowness_in_launch_order({{2, 0, 0.25}, {1, 0}}) == std::vector<double>{0.25, 0.25, 0});
+}
+
 TEST_CASE("a few CTAs fill the first run and are spread over the others") {
   CHECK(partitions_in_launch_order(kRuns, 0).empty());
   CHECK(partitions_in_launch_order(kRuns, 1) == Partitions{0});
@@ -49,12 +63,13 @@ TEST_CASE("a launch of few CTAs may be near one partition alone") {
 struct RecordedLaunch {
   std::int64_t ctas = 0;
   std::int64_t shared_kib = 0;
+  std::vector<std::int32_t> sms;
   Partitions partitions;
 };
 
 /// Launches of data/launch-order.
-std::vector<RecordedLaunch> recorded_launches() {
-  std::ifstream file(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/launch-order/nvidia-h200.json");
+std::vector<RecordedLaunch> recorded_launches(const std::string& device) {
+  std::ifstream file(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/launch-order/nvidia-" + device + ".json");
   std::stringstream text;
   text << file.rdbuf();
   const Json root = parse_strict(text.str(), "launch-order", "natten-sim.launch-order/1");
@@ -64,8 +79,10 @@ std::vector<RecordedLaunch> recorded_launches() {
     RecordedLaunch launch;
     launch.ctas = each.at("ctas").get<std::int64_t>();
     launch.shared_kib = each.at("shared_kib").get<std::int64_t>();
-    for (const Json& sm : each.at("sm"))
-      launch.partitions.push_back(near.at(static_cast<std::size_t>(sm.get<std::int64_t>())) - '0');
+    for (const Json& sm : each.at("sm")) {
+      launch.sms.push_back(sm.get<std::int32_t>());
+      launch.partitions.push_back(near.at(static_cast<std::size_t>(launch.sms.back())) - '0');
+    }
     launches.push_back(launch);
   }
   return launches;
@@ -82,15 +99,17 @@ TEST_CASE("recorded launches of the H200 are those of its profile, from one of t
   const Device& h200 = catalog.device("h200");
   REQUIRE(h200.launch_runs);
   const std::vector<LaunchRun>& runs = h200.launch_runs->value;
-  CHECK(std::accumulate(runs.begin(), runs.end(), 0, [](int sum, const LaunchRun& r) { return sum + r.sms; }) == 132);
+  CHECK(std::accumulate(runs.begin(), runs.end(), 0,
+                        [](int sum, const LaunchRun& r) { return sum + r.sms; }) == 132);
   std::size_t all = 0, as_listed = 0;
   std::set<std::size_t> starts;
-  for (const RecordedLaunch& launch : recorded_launches()) {
+  for (const RecordedLaunch& launch : recorded_launches("h200")) {
     if (launch.shared_kib < 200) continue;  // one CTA an SM
     const std::int64_t ctas = std::min<std::int64_t>(launch.ctas, 132);
     const Partitions seen(launch.partitions.begin(), launch.partitions.begin() + ctas);
     std::size_t start = 0;
-    while (start < runs.size() - 1 && partitions_in_launch_order(from_gpc(runs, start), ctas) != seen) ++start;
+    while (start < runs.size() - 1 && partitions_in_launch_order(from_gpc(runs, start), ctas) != seen)
+      ++start;
     INFO(launch.ctas << " CTAs");
     // Of partial launches the number of CTAs in each partition is modelled, and not which GPC has one more.
     if (ctas == 132) {
@@ -108,6 +127,58 @@ TEST_CASE("recorded launches of the H200 are those of its profile, from one of t
   }
   CHECK(all == 12);
   CHECK(as_listed >= all / 2);  // the start of the profile is the usual one
+}
+
+/// The run, of those listed, that each SM belongs to, by its number. `order`: SMs of a launch of one CTA an
+/// SM from the listed start.
+std::vector<std::size_t> run_of_sm(const std::vector<LaunchRun>& runs,
+                                   const std::vector<std::int32_t>& order) {
+  std::vector<std::size_t> run_of(order.size());
+  std::size_t at = 0;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    for (std::int32_t i = 0; i < runs[run].sms; ++i) run_of[static_cast<std::size_t>(order[at++])] = run;
+  }
+  return run_of;
+}
+
+TEST_CASE("recorded launches of two to four CTAs an SM go through the runs as the law says, on two GPUs") {
+  const Catalog catalog = builtin_catalog();
+  for (const std::string device : {"h200", "h100"}) {
+    INFO(device);
+    const std::vector<LaunchRun>& runs = catalog.device(device).launch_runs->value;
+    const std::vector<RecordedLaunch> launches = recorded_launches(device);
+    // The listed start is that of the first full launch whose partitions are those listed.
+    const auto listed = std::find_if(launches.begin(), launches.end(), [&](const RecordedLaunch& launch) {
+      return launch.ctas == 132 && launch.partitions == partitions_in_launch_order(runs, 132);
+    });
+    REQUIRE(listed != launches.end());
+    const std::vector<std::size_t> run_of = run_of_sm(runs, listed->sms);
+    std::size_t compared = 0;
+    for (const RecordedLaunch& launch : launches) {
+      const std::int64_t ctas_per_sm = launch.shared_kib == 100 ? 2 : launch.shared_kib == 70 ? 3 : 4;
+      const std::int64_t ctas = 132 * ctas_per_sm;  // those that start at once
+      if (launch.shared_kib >= 200 || launch.ctas < ctas) continue;
+      std::vector<std::size_t> seen;
+      for (std::int64_t i = 0; i < ctas; ++i)
+        seen.push_back(run_of[static_cast<std::size_t>(launch.sms[static_cast<std::size_t>(i)])]);
+      const std::size_t start = seen[static_cast<std::size_t>(runs[0].sms)] - 1;
+      std::vector<std::size_t> modelled;
+      const std::vector<LaunchRun> turned = from_gpc(runs, start);
+      std::vector<std::size_t> numbers(runs.size());
+      std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+      std::rotate(numbers.begin() + 1, numbers.begin() + 1 + static_cast<std::ptrdiff_t>(start),
+                  numbers.end());
+      std::vector<std::size_t> run_at;  // of each place
+      for (std::size_t run = 0; run < turned.size(); ++run)
+        run_at.insert(run_at.end(), static_cast<std::size_t>(turned[run].sms), numbers[run]);
+      for (const std::int32_t sm : sms_in_launch_order(turned, ctas))
+        modelled.push_back(run_at[static_cast<std::size_t>(sm)]);
+      INFO(launch.ctas << " CTAs, " << ctas_per_sm << " an SM");
+      CHECK(modelled == seen);
+      ++compared;
+    }
+    CHECK(compared >= 12);
+  }
 }
 
 }  // namespace

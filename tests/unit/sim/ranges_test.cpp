@@ -146,11 +146,17 @@ TEST_CASE("what the timed model takes of a device ends where it says") {
           d.l2_partitions = 2, d.partition_of_sm = {0, 2};
         }) == "partition_of_sm");
   CHECK(device([](Device& d, Options&) { d.partition_of_sm = {0, -1}; }) == "partition_of_sm");
-  CHECK(device([](Device& d, Options&) { d.hit_latency_ns = d.dram_latency_ns = 1e9; }).empty());
+  CHECK(device([](Device& d, Options&) { d.hit_latency_ns = 1e9, d.dram_latency_ns.fill(1e9); }).empty());
   CHECK(device([](Device& d, Options&) { d.hit_latency_ns = -1; }) == "hit_latency_ns");
-  CHECK(device([](Device& d, Options&) { d.dram_latency_ns = 1.001e9; }) == "dram_latency_ns");
-  CHECK(device([](Device& d, Options&) { d.dram_latency_jitter = 0.5; }).empty());
-  CHECK(device([](Device& d, Options&) { d.dram_latency_jitter = 0.501; }) == "dram_latency_jitter");
+  CHECK(device([](Device& d, Options&) { d.dram_latency_ns.fill(1.001e9); }) == "dram_latency_ns");
+  CHECK(device([](Device& d, Options&) {
+          d.dram_latency_ns = {1, 2, 2, 1};
+        }) == "dram_latency_ns");
+  CHECK(device([](Device& d, Options&) {
+          d.dram_latency_ns = {-1, 2, 2, 2};
+        }) == "dram_latency_ns");
+  CHECK(device([](Device& d, Options&) { d.slowness_of_sm = {0.5, -0.999}; }).empty());
+  CHECK(device([](Device& d, Options&) { d.slowness_of_sm = {0, -1}; }) == "slowness_of_sm");
   CHECK(device([](Device& d, Options&) { d.score_share = 0.999; }).empty());
   CHECK(device([](Device& d, Options&) { d.score_share = 0; }) == "score_share");
   CHECK(device([](Device& d, Options&) { d.score_share = 1; }) == "score_share");

@@ -68,7 +68,22 @@ class Steps {
 
   [[nodiscard]] int workers() const { return work_.schedule().workers; }
   Slot& at(int w) { return slots_[static_cast<std::size_t>(w)]; }
-  [[nodiscard]] int sm_of(int w) const { return w % device_.sms; }
+  [[nodiscard]] int sm_of(int w) const {
+    return device_.sm_of_worker.empty() ? w % device_.sms
+                                        : device_.sm_of_worker.at(static_cast<std::size_t>(w));
+  }
+  /// A share of all DRAM latencies is shorter than this one.
+  [[nodiscard]] double latency_at(double share) const {
+    const auto& q = device_.dram_latency_ns;
+    const auto between = [&](double from, double to, double a, double b) {
+      return a + (b - a) * (share - from) / (to - from);
+    };
+    if (share <= 0.5) return between(0, 0.5, std::max(0.0, 1.5 * q[0] - 0.5 * q[1]), q[0]);
+    if (share <= 0.9) return between(0.5, 0.9, q[0], q[1]);
+    if (share <= 0.99) return between(0.9, 0.99, q[1], q[2]);
+    if (share <= 0.999) return between(0.99, 0.999, q[2], q[3]);
+    return between(0.999, 1, q[3], 1.5 * q[3] - 0.5 * q[2]);
+  }
 
   [[nodiscard]] std::int32_t partition_of(int w) const {
     if (device_.partition_of_sm.empty())  // as many neighbouring SMs each
@@ -96,7 +111,8 @@ class Steps {
     run_.fabric_sectors += sectors(read.fabric_bytes);
     double& there = ready_[access.block];
     if (read.dram_bytes > 0) {
-      there = dram(read.dram_bytes, now) + device_.dram_latency_ns * around_one(device_.dram_latency_jitter);
+      there = dram(read.dram_bytes, now);
+      if (device_.dram_latency_ns.back() > 0) there += latency_at(random_.unit());
     } else if (there > now) {
       run_.in_flight_sectors += sectors(access.bytes);
     }
@@ -279,14 +295,24 @@ TEST_CASE("a run in time is what its slots do, one after the other") {
                            .miss_bytes_per_ns = random.real(1, 50),
                            .dram_bytes_per_ns = random.real(1, 50),
                            .hit_latency_ns = random.of({0.0, random.real(0, 20)}),
-                           .dram_latency_ns = random.of({0.0, random.real(0, 50)}),
-                           .dram_latency_jitter = random.of({0.0, random.real(0, 0.5)}),
                            .pairs_per_ns = random.real(1, 50),
                            .score_share = random.real(0.05, 0.95),
                            .lone_share = random.of({1.0, random.real(0.5, 1)}),
                            .slot_skew = random.of({0.0, random.real(-0.9, 0.9)}),
                            .jitter = random.real(0.01, 0.5),
                            .item_jitter = random.of({0.0, random.real(0, 0.5)})};
+    if (random.coin()) {
+      device.dram_latency_ns = {random.real(0, 50), random.real(50, 60), random.real(60, 90),
+                                random.real(90, 200)};
+    }
+    if (random.coin()) {
+      for (int worker = 0; worker < schedule.workers; ++worker)
+        device.sm_of_worker.push_back(static_cast<std::int32_t>(random.whole(0, device.sms - 1)));
+    }
+    if (random.coin()) {
+      for (std::int64_t sm = random.whole(1, 5); sm > 0; --sm)
+        device.slowness_of_sm.push_back(random.real(-0.5, 0.5));
+    }
     if (random.coin()) {
       for (std::int64_t sm = random.whole(1, 5); sm > 0; --sm)
         device.partition_of_sm.push_back(

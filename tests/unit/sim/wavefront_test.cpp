@@ -52,7 +52,7 @@ TEST_CASE("a CTA of one stage asks for V while it multiplies by K, and for the n
 
 TEST_CASE("a second stage hides the latency of DRAM behind multiplications") {
   WavefrontDevice device = kSlow;
-  device.dram_latency_ns = 15;
+  device.dram_latency_ns = {15, 15, 15, 15};
   const AttentionWork work(problem_1d(20, 20, 10, false), {.workers = 1});  // phases of 10 ns
   // Each operand comes 2 + 15 + 0.5 ns after it was asked for, the first behind the 4 ns of Q: K 0 at 21.5.
   // One stage: V 0 is asked for then, at 39 K 1, at 56.5 V 1, which is here at 74.
@@ -76,7 +76,7 @@ TEST_CASE(
 TEST_CASE("a second request for a tile in flight waits for it and reads nothing") {
   WavefrontDevice device = kSlow;
   device.sms = 2;
-  device.dram_latency_ns = 5;
+  device.dram_latency_ns = {5, 5, 5, 5};
   const AttentionWork work(problem_1d(20, 10, 10, false), {.workers = 2});
   const WavefrontRun run = run_wavefront(work, device, {.stages = 1});
   // Both CTAs want K 0 at time 0; one reads it. V 0 is on its way when the second, whose Q came 2 ns later,
@@ -224,8 +224,7 @@ TEST_CASE("whatever the rates, loads are the traffic, misses lie between cold an
                                  .miss_bytes_per_ns = 1.0 + static_cast<double>(random(50)),
                                  .dram_bytes_per_ns = 1.0 + static_cast<double>(random(50)),
                                  .hit_latency_ns = static_cast<double>(random(20)),
-                                 .dram_latency_ns = static_cast<double>(random(50)),
-                                 .dram_latency_jitter = random(2) == 0 ? 0 : 0.3,
+                                 .dram_latency_ns = {static_cast<double>(random(50)), 50, 70, 200},
                                  .pairs_per_ns = 1.0 + static_cast<double>(random(50)),
                                  .lone_share = random(2) == 0 ? 1 : 0.7,
                                  .slot_skew = random(2) == 0 ? 0 : 0.1,

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/files.hpp>
+#include <natten_sim/io/json.hpp>
+#include <natten_sim/io/json_text.hpp>
 #include <natten_sim/validate/record/device_profile.hpp>
 
 #include "catch.hpp"
@@ -41,8 +44,11 @@ DeviceSamples small_samples() {
   samples.device = "small";
   samples.sms = 4;
   samples.partition_of_sm = {0, 0, 1, 1};
-  samples.launches = {{4, 128, 200, {2, 3, 0, 1}}, {4, 128, 200, {0, 2, 1, 3}}, {4, 128, 200, {3, 2, 1, 0}},
-                      {4, 128, 100, {0, 0, 1, 1}}, {2, 128, 200, {0, 1}}};
+  samples.launches = {{4, 128, 200, {2, 3, 0, 1}},
+                      {4, 128, 200, {0, 2, 1, 3}},
+                      {4, 128, 200, {2, 3, 0, 1}},
+                      {4, 128, 100, {0, 0, 1, 1}},
+                      {2, 128, 200, {0, 1}}};
   return samples;
 }
 
@@ -90,17 +96,90 @@ TEST_CASE("the written file is a device file, number for number") {
   CHECK(read[0].shared_memory_per_block_bytes->value == 232448);
   CHECK(read[0].l2.effective_bytes->value == made.l2.effective_bytes->value);
   CHECK(read[0].l2.effective_bytes->measured);
-  CHECK(read[0].launch_runs->value.size() == made.launch_runs->value.size());
+  CHECK(read[0].launch_runs->value.size() == 9);
+  const Json written = parse_json(device_file_json(made)).at("devices")[0].at("launch_runs").at("value");
+  CHECK(written[0] == Json::array({8, 0}));
+}
+
+TEST_CASE("the written file has the times of tiles, and how slow the clocks of runs are") {
+  DeviceSamples samples = samples_of("nvidia-h100");
+  samples.tile_times = SampledTileTimes{250.04, 600, 750, 1000, 1500};
+  samples.slowness_of_sm.assign(132, 0);
+  for (std::size_t sm = 124; sm < 132; ++sm) samples.slowness_of_sm[sm] = 0.0031;  // the first run
+  const Device made =
+      profiled_device("mine", stream_of("nvidia-h100"), samples, builtin_catalog().devices).device;
+  const std::string text = device_file_json(made);
+  const Json written = parse_json(text).at("devices")[0].at("launch_runs").at("value");
+  CHECK(written[0] == Json::array({8, 0, 0.0031}));
+  CHECK(written[1] == Json::array({16, 0}));
+  const Device read = devices_of(text).at(0);
+  CHECK(read.l2_tile_ns->value == 250);
+  CHECK(read.dram_tile_ns->value == 600);
+  CHECK(read.dram_tile_p90_ns->value == 750);
+  CHECK(read.dram_tile_p99_ns->value == 1000);
+  CHECK(read.dram_tile_p999_ns->value == 1500);
+  CHECK(read.dram_tile_ns->source.find("third of its bandwidth") != std::string::npos);
+  CHECK(read.launch_runs->value[0].slowness == 0.0031);
+  CHECK(read.launch_runs->value[1].slowness == 0);
+}
+
+/// SMs, partition, slowness.
+using Runs = std::vector<std::tuple<int, int, double>>;
+Runs listed(const std::vector<LaunchRun>& runs) {
+  Runs all;
+  for (const LaunchRun& run : runs) all.emplace_back(run.sms, run.partition, run.slowness);
+  return all;
+}
+
+TEST_CASE("launch runs of the H200 and the H100 are eight SMs and eight GPCs or what is left of one") {
+  CHECK(listed(launch_runs_of(samples_of("nvidia-h200"))->runs) == Runs{{8, 0, 0},
+                                                                        {16, 1, 0},
+                                                                        {16, 0, 0},
+                                                                        {18, 1, 0},
+                                                                        {18, 0, 0},
+                                                                        {8, 0, 0},
+                                                                        {16, 0, 0},
+                                                                        {16, 1, 0},
+                                                                        {16, 1, 0}});
+  CHECK(listed(launch_runs_of(samples_of("nvidia-h100"))->runs) == Runs{{8, 0, 0},
+                                                                        {16, 0, 0},
+                                                                        {16, 0, 0},
+                                                                        {18, 0, 0},
+                                                                        {18, 1, 0},
+                                                                        {8, 0, 0},
+                                                                        {16, 1, 0},
+                                                                        {16, 1, 0},
+                                                                        {16, 1, 0}});
+}
+
+TEST_CASE("a run ends where SM numbers fall, and SMs that always come first are one run") {
+  DeviceSamples samples;
+  samples.sms = 8;
+  samples.partition_of_sm = {1, 0, 1, 0, 0, 0, 1, 0};
+  samples.slowness_of_sm = {0.002, -0.001, 0.001, -0.001, 0.003, -0.001, -0.0015, -0.0015};
+  samples.launches = {{8, 128, 200, {7, 6, 0, 2, 4, 1, 3, 5}},
+                      {8, 128, 200, {6, 7, 1, 3, 5, 0, 2, 4}},
+                      {8, 128, 200, {6, 7, 0, 2, 4, 1, 3, 5}}};
+  const SeenLaunchRuns seen = launch_runs_of(samples).value();
+  CHECK(seen.seen == 2);
+  // 6 and 7 are near one partition each; of 0, 2 and 4 two are near partition 1.
+  CHECK(listed(seen.runs) == Runs{{2, 0, -0.0015}, {3, 1, 0.002}, {3, 0, -0.001}});
+}
+
+TEST_CASE("launches of one order do not tell which SMs always come first") {
+  DeviceSamples samples;
+  samples.sms = 8;
+  samples.partition_of_sm = {0, 0, 0, 0, 1, 1, 1, 1};
+  samples.launches = {{8, 128, 200, {7, 6, 0, 2, 4, 1, 3, 5}}, {8, 128, 200, {7, 6, 0, 2, 4, 1, 3, 5}}};
+  CHECK(listed(launch_runs_of(samples)->runs) == Runs{{1, 1, 0}, {1, 1, 0}, {3, 0, 0}, {3, 0, 0}});
 }
 
 TEST_CASE("launch runs are the start seen most often, of launches that have every SM once") {
   const std::optional<SeenLaunchRuns> seen = launch_runs_of(small_samples());
   REQUIRE(seen);
   CHECK(seen->launches == 3);
-  CHECK(seen->seen == 2);  // 1 1 0 0, twice; 0 1 0 1 once
-  REQUIRE(seen->runs.size() == 2);
-  CHECK(seen->runs[0].sms == 2);
-  CHECK(seen->runs[0].partition == 1);
+  CHECK(seen->seen == 2);  // SMs 2 3, then 0 1, twice
+  CHECK(listed(seen->runs) == Runs{{2, 1, 0}, {2, 0, 0}});
   DeviceSamples none = small_samples();
   none.launches.clear();
   CHECK_FALSE(launch_runs_of(none));

@@ -83,6 +83,14 @@ std::vector<LaunchRun> runs_of(std::int32_t sms) {
   return runs;
 }
 
+/// What DRAM takes beyond the L2.
+void scale_dram_latencies(Device& device, double factor) {
+  for (Known<double>* quantile : {&device.dram_tile_ns, &device.dram_tile_p90_ns, &device.dram_tile_p99_ns,
+                                  &device.dram_tile_p999_ns}) {
+    (*quantile)->value = device.l2_tile_ns->value + factor * ((*quantile)->value - device.l2_tile_ns->value);
+  }
+}
+
 const std::vector<Change> kChanges = {
     {"effective capacity x 0.8",
      [](Device& d) { d.l2.effective_bytes->value = d.l2.effective_bytes->value * 4 / 5; }},
@@ -107,9 +115,22 @@ const std::vector<Change> kChanges = {
     {"DRAM at half", [](Device& d) { d.dram_bytes_per_s->value /= 2; }},
     {"DRAM at a third", [](Device& d) { d.dram_bytes_per_s->value /= 3; }},
     {"a stage more", {}, [](study::TimedRun& t) { ++*t.stages; }},
-    {"DRAM as near as the L2", [](Device& d) { d.dram_tile_ns->value = d.l2_tile_ns->value; }},
-    {"DRAM twice as far", [](Device& d) { d.dram_tile_ns->value *= 2; }},
-    {"latencies without deviation", [](Device& d) { d.dram_tile_deviation_ns->value = 0; }},
+    {"DRAM as near as the L2", [](Device& d) { scale_dram_latencies(d, 0); }},
+    {"DRAM half again as far", [](Device& d) { scale_dram_latencies(d, 1.5); }},
+    {"DRAM always as near as its median",
+     [](Device& d) {
+       d.dram_tile_p90_ns->value = d.dram_tile_p99_ns->value = d.dram_tile_p999_ns->value =
+           d.dram_tile_ns->value;
+     }},
+    {"all GPCs with one clock",
+     [](Device& d) {
+       for (LaunchRun& run : d.launch_runs->value) run.slowness = 0;
+     }},
+    {"clocks of GPCs four times as far apart",
+     [](Device& d) {
+       for (LaunchRun& run : d.launch_runs->value) run.slowness *= 4;
+     }},
+    {"tiles arrive as on an idle GPU", {}, [](study::TimedRun& t) { t.pace->arrival_ns = 0; }},
     {"scores take a quarter of a tile", {}, [](study::TimedRun& t) { t.pace->score_share = 0.25; }},
     {"scores take three quarters", {}, [](study::TimedRun& t) { t.pace->score_share = 0.75; }},
 };

@@ -137,6 +137,25 @@ TEST_CASE("cycles tell tiles from items, and neither is what the clock does") {
   CHECK(both.item_jitter == Approx(0.01).epsilon(0.15));
 }
 
+TEST_CASE("a tile's arrival is the median of items, each at the clock that it had") {
+  // After the first item 1.6, 2 and 2.5 cycles a ns: arrivals of 400, 500 and 600 ns.
+  std::vector<ItemInterval> intervals;
+  add_cta(intervals, 0, 0, {9000, 1000, 1000, 1200});
+  const std::vector<std::uint64_t> cycles = {18000, 1600, 2000, 3000}, arrival = {4000, 640, 1000, 1500};
+  for (std::size_t i = 0; i < intervals.size(); ++i) {
+    intervals[i].begin_cycle = 7;
+    intervals[i].end_cycle = 7 + cycles[i];
+    intervals[i].arrival_cycles = arrival[i];
+  }
+  const CtaPace pace = pace_of(intervals, kTiles);
+  REQUIRE(pace.arrival_ns);
+  CHECK(*pace.arrival_ns == Approx(500));
+  CHECK(taken(pace).arrival_ns == Approx(500));
+  for (ItemInterval& each : intervals) each.arrival_cycles = 0;
+  CHECK_FALSE(pace_of(intervals, kTiles).arrival_ns);
+  CHECK(taken(pace_in_cycles(0.04, 0)).arrival_ns == 0);
+}
+
 TEST_CASE("what has no pace is refused: nothing, items that never had company, causal masks, streams") {
   CHECK_THROWS_AS(pace_of({}, kTiles), InvalidParameter);
   std::vector<ItemInterval> intervals;
@@ -181,19 +200,23 @@ TEST_CASE("paces survive a recording, and damaged ones are refused") {
   Recording recording;
   recording.head.suite = "pace";
   recording.head.device = {"GPU", "h200", 132, 1, 1, "9.0"};
-  recording.rows = {paced_row(2, {100, 120.5}, 0.03)};
+  recording.rows = {paced_row(2, {100, 120.5}, 0.03), paced_row(1, {80}, 0.02)};
+  recording.rows[0].pace->arrival_ns = 512.5;
   const std::string text = recording_json(recording);
   const Recording again = parse_recording(text, "r.json");
   REQUIRE(again.rows.at(0).pace);
   CHECK(again.rows[0].pace->tile_ns == std::vector<double>{100, 120.5});
   CHECK(again.rows[0].pace->jitter == 0.03);
   CHECK(again.rows[0].pace->items == 9);
+  CHECK(again.rows[0].pace->arrival_ns == 512.5);
+  CHECK_FALSE(again.rows[1].pace->arrival_ns);
   for (const auto& [from, to] :
        std::vector<std::pair<std::string, std::string>>{{"[100.0,120.5]", "[]"},
                                                         {"[100.0,120.5]", "[100.0,-1]"},
                                                         {"[100.0,120.5]", "[100.0,\"x\"]"},
                                                         {"\"jitter\":0.03", "\"jitter\":-0.1"},
                                                         {"\"items\":9", "\"items\":0"},
+                                                        {"\"arrival_ns\":512.5", "\"arrival_ns\":0"},
                                                         {"\"items\":9", "\"items\":9,\"more\":1"}}) {
     std::string damaged = text;
     const std::size_t at = damaged.find(from);

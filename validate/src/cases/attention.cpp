@@ -241,7 +241,9 @@ CtaPace AttentionCase::pace(Bench& bench) const {
     return pace_of(intervals, ceil_divide(problem.tokens, variant.kv_tile));
   };
   CtaPace pace = pace_with(false);
-  pace.score_share = pace_with(true).score_share;
+  const CtaPace of_twin = pace_with(true);
+  pace.score_share = of_twin.score_share;
+  pace.arrival_ns = of_twin.arrival_ns;
   return pace;
 }
 

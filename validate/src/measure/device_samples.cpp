@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +17,7 @@
 #include <natten_sim/kernels/partitions/launch_order.hpp>
 #include <natten_sim/kernels/partitions/partitions.hpp>
 #include <natten_sim/validate/measure/device_samples.hpp>
+#include <natten_sim/validate/measure/sm_slowness.hpp>
 #include <natten_sim/validate/measure/timing.hpp>
 
 namespace natten_sim::validate {
@@ -49,20 +53,33 @@ double mean(const std::vector<double>& values) {
 
 SampledTileTimes sample_tile_times(const kernels::GpuInfo& gpu) {
   kernels::TileTimes times = kernels::tile_times(gpu);
-  SampledTileTimes sampled{mean(times.l2), mean(times.dram), 0};
   std::sort(times.dram.begin(), times.dram.end());
-  constexpr double kQuartilesOfNormal = 1.349;  // their distance, in standard deviations
-  const std::size_t quarter = times.dram.size() / 4;
-  sampled.dram_deviation = (times.dram[3 * quarter] - times.dram[quarter]) / kQuartilesOfNormal;
-  return sampled;
+  const auto quantile = [&](std::size_t thousandths) {
+    return times.dram.at(times.dram.size() * thousandths / 1000);
+  };
+  return {mean(times.l2), quantile(500), quantile(900), quantile(990), quantile(999)};
 }
 
 SampledTileTimes parse_tile_times(const StrictObject& fields) {
-  const SampledTileTimes times{fields.number("l2"), fields.number("dram"), fields.number("dram_deviation")};
+  const SampledTileTimes times{fields.number("l2"), fields.number("dram"), fields.number("dram_p90"),
+                               fields.number("dram_p99"), fields.number("dram_p999")};
   if (!(times.l2 > 0)) fields.fail("l2", "a positive time");
   if (!(times.dram > times.l2)) fields.fail("dram", "more than that of the L2");
-  if (!(times.dram_deviation > 0)) fields.fail("dram_deviation", "a positive time");
+  if (!(times.dram_p90 > times.dram)) fields.fail("dram_p90", "more than the median");
+  if (!(times.dram_p99 > times.dram_p90)) fields.fail("dram_p99", "more than the quantile before");
+  if (!(times.dram_p999 > times.dram_p99)) fields.fail("dram_p999", "more than the quantile before");
   return times;
+}
+
+std::vector<double> parse_slowness(const StrictObject& fields, std::int32_t sms) {
+  constexpr const char* kWhat = "a number between -1 and 1 for each SM";
+  std::vector<double> slowness;
+  for (const Json& each : fields.array("slowness_of_sm")) {
+    if (!each.is_number() || !(std::abs(each.get<double>()) < 1)) fields.fail("slowness_of_sm", kWhat);
+    slowness.push_back(each.get<double>());
+  }
+  if (slowness.size() != static_cast<std::size_t>(sms)) fields.fail("slowness_of_sm", kWhat);
+  return slowness;
 }
 
 std::vector<std::int32_t> parse_partitions(const StrictObject& fields, std::int32_t sms) {
@@ -84,19 +101,35 @@ SampledLaunch parse_launch(const StrictObject& fields, std::int32_t sms) {
   return launch;
 }
 
-std::vector<LaunchRun> runs_in_order(const DeviceSamples& samples, const SampledLaunch& launch) {
+LaunchRun run_of(const DeviceSamples& samples, std::span<const std::int32_t> sms) {
+  const auto count = static_cast<std::int32_t>(sms.size());
+  std::int32_t near_second = 0;
+  double slowness = 0;
+  for (const std::int32_t sm : sms) {
+    near_second += samples.partition_of_sm[static_cast<std::size_t>(sm)];
+    if (!samples.slowness_of_sm.empty()) slowness += samples.slowness_of_sm[static_cast<std::size_t>(sm)];
+  }
+  return {count, 2 * near_second > count ? 1 : 0, rounded_slowness(slowness / count)};
+}
+
+/// `first`: SMs of the first run, 0 if it is a GPC like the others.
+std::vector<LaunchRun> runs_in_order(const DeviceSamples& samples, const SampledLaunch& launch,
+                                     std::size_t first) {
   std::vector<LaunchRun> runs;
-  for (const std::int32_t sm : launch.sm) {
-    const std::int32_t partition = samples.partition_of_sm[static_cast<std::size_t>(sm)];
-    if (runs.empty() || runs.back().partition != partition) runs.push_back({0, partition});
-    ++runs.back().sms;
+  const std::span<const std::int32_t> sms = launch.sm;
+  std::size_t begin = 0;
+  for (std::size_t i = 1; i <= sms.size(); ++i) {
+    const bool ends = i == sms.size() || i == first || (i > first && sms[i] < sms[i - 1]);
+    if (!ends) continue;
+    runs.push_back(run_of(samples, sms.subspan(begin, i - begin)));
+    begin = i;
   }
   return runs;
 }
 
 bool same_runs(const std::vector<LaunchRun>& a, const std::vector<LaunchRun>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const LaunchRun& x, const LaunchRun& y) {
-    return x.sms == y.sms && x.partition == y.partition;
+    return x.sms == y.sms && x.partition == y.partition && x.slowness == y.slowness;
   });
 }
 
@@ -105,6 +138,24 @@ bool has_one_cta_an_sm(const DeviceSamples& samples, const SampledLaunch& launch
   std::sort(sms.begin(), sms.end());
   sms.erase(std::unique(sms.begin(), sms.end()), sms.end());
   return launch.ctas == samples.sms && sms.size() == launch.sm.size();
+}
+
+std::vector<std::int32_t> first_sms(const SampledLaunch& launch, std::size_t count) {
+  std::vector<std::int32_t> sms(launch.sm.begin(), launch.sm.begin() + static_cast<std::ptrdiff_t>(count));
+  std::sort(sms.begin(), sms.end());
+  return sms;
+}
+
+/// How many SMs come first in all of `launches`, at most a quarter; 0 if all have one order.
+std::size_t common_start(const std::vector<SampledLaunch>& launches) {
+  const SampledLaunch& one = launches.front();
+  const auto all = [&](const auto& alike) { return std::all_of(launches.begin(), launches.end(), alike); };
+  if (all([&](const SampledLaunch& each) { return each.sm == one.sm; })) return 0;
+  std::size_t count = one.sm.size() / 4;
+  while (!all([&](const SampledLaunch& each) { return first_sms(each, count) == first_sms(one, count); })) {
+    --count;
+  }
+  return count;
 }
 
 }  // namespace
@@ -129,6 +180,7 @@ DeviceSamples sample_device(const kernels::GpuInfo& gpu) {
   }
   samples.copy_bytes_per_s = copy_rate();
   samples.tile_times = sample_tile_times(gpu);
+  samples.slowness_of_sm = sample_slowness(gpu);
   return samples;
 }
 
@@ -146,8 +198,12 @@ std::string device_samples_json(const DeviceSamples& samples) {
   if (samples.tile_times) {
     json["tile_times_ns"] = {{"l2", samples.tile_times->l2},
                              {"dram", samples.tile_times->dram},
-                             {"dram_deviation", samples.tile_times->dram_deviation}};
+                             {"dram_p90", samples.tile_times->dram_p90},
+                             {"dram_p99", samples.tile_times->dram_p99},
+                             {"dram_p999", samples.tile_times->dram_p999}};
   }
+  for (const double slowness : samples.slowness_of_sm)
+    json["slowness_of_sm"].push_back(rounded_slowness(slowness));
   for (const SampledLaunch& launch : samples.launches) {
     json["launches"].push_back({{"ctas", launch.ctas},
                                 {"threads", launch.threads},
@@ -162,7 +218,7 @@ DeviceSamples parse_device_samples(std::string_view json, const std::string& whe
   const StrictObject fields(
       parsed, where,
       {"schema", "device", "sms", "driver", "recorded", "about", "partition_of_sm", "launches",
-       "shared_memory_per_block_bytes", "copy_bytes_per_s", "tile_times_ns"});
+       "shared_memory_per_block_bytes", "copy_bytes_per_s", "tile_times_ns", "slowness_of_sm"});
   if (fields.text("schema") != kSamplesSchema) fields.fail("schema", kSamplesSchema);
   DeviceSamples samples;
   samples.device = fields.text("device");
@@ -179,17 +235,22 @@ DeviceSamples parse_device_samples(std::string_view json, const std::string& whe
     if (!(*samples.copy_bytes_per_s > 0)) fields.fail("copy_bytes_per_s", "a positive rate");
   }
   if (fields.has("tile_times_ns"))
-    samples.tile_times = parse_tile_times(fields.object("tile_times_ns", {"l2", "dram", "dram_deviation"}));
+    samples.tile_times =
+        parse_tile_times(fields.object("tile_times_ns", {"l2", "dram", "dram_p90", "dram_p99", "dram_p999"}));
+  if (fields.has("slowness_of_sm")) samples.slowness_of_sm = parse_slowness(fields, samples.sms);
   return samples;
 }
 
 std::optional<SeenLaunchRuns> launch_runs_of(const DeviceSamples& samples) {
-  std::vector<SeenLaunchRuns> starts;
-  int launches = 0;
+  std::vector<SampledLaunch> launches;
   for (const SampledLaunch& launch : samples.launches) {
-    if (!has_one_cta_an_sm(samples, launch)) continue;
-    ++launches;
-    std::vector<LaunchRun> runs = runs_in_order(samples, launch);
+    if (has_one_cta_an_sm(samples, launch)) launches.push_back(launch);
+  }
+  if (launches.empty()) return std::nullopt;
+  const std::size_t first = common_start(launches);
+  std::vector<SeenLaunchRuns> starts;
+  for (const SampledLaunch& launch : launches) {
+    std::vector<LaunchRun> runs = runs_in_order(samples, launch, first);
     const auto known = std::find_if(starts.begin(), starts.end(), [&](const SeenLaunchRuns& start) {
       return same_runs(start.runs, runs);
     });
@@ -199,11 +260,10 @@ std::optional<SeenLaunchRuns> launch_runs_of(const DeviceSamples& samples) {
       ++known->seen;
     }
   }
-  if (starts.empty()) return std::nullopt;
   SeenLaunchRuns most = *std::max_element(
       starts.begin(), starts.end(),
       [](const SeenLaunchRuns& a, const SeenLaunchRuns& b) { return a.seen < b.seen; });
-  most.launches = launches;
+  most.launches = static_cast<int>(launches.size());
   return most;
 }
 

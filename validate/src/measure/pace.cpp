@@ -117,6 +117,20 @@ std::optional<double> score_share_of(const std::vector<CountedItems>& ctas) {
   return median(std::move(shares));
 }
 
+/// At the clock that each item had.
+std::optional<double> arrival_ns_of(const std::vector<CountedItems>& ctas) {
+  std::vector<double> times;
+  for (const CountedItems& items : ctas) {
+    for (const ItemInterval& item : items) {
+      const double cycles = cycles_of(item, kernels::kItemMarks);
+      if (item.arrival_cycles != 0 && cycles > 0)
+        times.push_back(static_cast<double>(item.arrival_cycles) * nanoseconds(item) / cycles);
+    }
+  }
+  if (times.empty()) return std::nullopt;
+  return median(std::move(times));
+}
+
 }  // namespace
 
 CtaPace pace_of(std::span<const ItemInterval> intervals, std::int64_t kv_tiles) {
@@ -164,6 +178,7 @@ CtaPace pace_of(std::span<const ItemInterval> intervals, std::int64_t kv_tiles) 
   }
   pace.variation = variation_of(counted, kv_tiles);
   pace.score_share = score_share_of(counted);
+  pace.arrival_ns = arrival_ns_of(counted);
   pace.cta_deviation = deviation_of_ctas(counted, slot_of);
   return pace;
 }

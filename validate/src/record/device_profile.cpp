@@ -106,9 +106,15 @@ void set_launch_order(const DeviceSamples& samples, Device& device) {
       *std::max_element(samples.partition_of_sm.begin(), samples.partition_of_sm.end()) + 1;
   device.l2.partitions = measured(partitions, "measured: by the latency of atomics from each SM to 256 addresses");
   if (const std::optional<SeenLaunchRuns> seen = launch_runs_of(samples)) {
+    const std::string slowness =
+        samples.slowness_of_sm.empty()
+            ? ""
+            : "; how much longer than the mean a cycle of its SMs lasts under attention";
     device.launch_runs =
-        measured(seen->runs, "measured: near L2 partitions of the CTAs of full launches; listed is a start of " +
-                                 std::to_string(seen->seen) + " of " + std::to_string(seen->launches));
+        measured(seen->runs,
+                 "measured: SM numbers and near L2 partitions of the CTAs of full launches, GPC after "
+                 "GPC; listed is a start of " +
+                     std::to_string(seen->seen) + " of " + std::to_string(seen->launches) + slowness);
   }
 }
 
@@ -118,9 +124,13 @@ void set_tile_times(const SampledTileTimes& times, Device& device) {
   };
   device.l2_tile_ns =
       rounded(times.l2, "measured: mean of 2048 tiles of 16 KiB, one after the other by cp.async");
-  device.dram_tile_ns = rounded(times.dram, "measured: the same of tiles read for the first time");
-  device.dram_tile_deviation_ns =
-      rounded(times.dram_deviation, "measured: the distance of their quartiles over 1.349");
+  device.dram_tile_ns = rounded(
+      times.dram,
+      "measured: median of 20,000 single tiles of 16 KiB read while all other SMs stream from DRAM, at a "
+      "third of its bandwidth on an H200");
+  device.dram_tile_p90_ns = rounded(times.dram_p90, "measured: 90% of these tiles take less");
+  device.dram_tile_p99_ns = rounded(times.dram_p99, "measured: 99% of these tiles take less");
+  device.dram_tile_p999_ns = rounded(times.dram_p999, "measured: 99.9% of these tiles take less");
 }
 
 std::vector<std::string> missing_of(const Device& device) {
@@ -202,7 +212,10 @@ std::string device_file_json(const Device& device) {
   });
   if (device.launch_runs) {
     Json runs = Json::array();
-    for (const LaunchRun& run : device.launch_runs->value) runs.push_back(Json::array({run.sms, run.partition}));
+    for (const LaunchRun& run : device.launch_runs->value) {
+      runs.push_back(Json::array({run.sms, run.partition}));
+      if (run.slowness != 0) runs.back().push_back(run.slowness);
+    }
     entry["launch_runs"] = sourced(runs, *device.launch_runs);
   }
   return json_text({{"schema", "natten-sim.devices/1"}, {"devices", Json::array({entry})}}, JsonLayout::kIndented) + "\n";

@@ -61,6 +61,7 @@ KernelPace kernel_pace(const RecordingHead& head, const RecordedRow& full, const
   for (const double each : ns) sum += each;
   result.pace.slot_skew = (ns.back() - ns.front()) / (sum / static_cast<double>(ns.size()));
   result.pace.score_share = full.pace->score_share.value_or(result.pace.score_share);
+  result.pace.arrival_ns = full.pace->arrival_ns.value_or(0);
   set_jitter(*full.pace, result.pace);
   return result;
 }

@@ -81,6 +81,7 @@ Json row_json(const RecordedRow& row) {
   if (row.pace) {
     json["pace"] = {{"tile_ns", row.pace->tile_ns}, {"jitter", row.pace->jitter}, {"items", row.pace->items}};
     if (row.pace->score_share) json["pace"]["score_share"] = *row.pace->score_share;
+    if (row.pace->arrival_ns) json["pace"]["arrival_ns"] = *row.pace->arrival_ns;
     if (!row.pace->variation.empty()) {
       json["pace"]["cta_deviation"] = row.pace->cta_deviation;
       for (const TileVariation& each : row.pace->variation)
@@ -103,6 +104,10 @@ CtaPace parse_pace(const StrictObject& fields) {
   if (fields.has("score_share")) {
     pace.score_share = fields.number("score_share");
     if (!(*pace.score_share > 0 && *pace.score_share < 1)) fields.fail("score_share", "between 0 and 1");
+  }
+  if (fields.has("arrival_ns")) {
+    pace.arrival_ns = fields.number("arrival_ns");
+    if (!(*pace.arrival_ns > 0)) fields.fail("arrival_ns", "a positive time");
   }
   if (!fields.has("variation")) return pace;
   pace.cta_deviation = fields.number("cta_deviation");
@@ -134,8 +139,8 @@ RecordedRow parse_row(const Json& json, const std::string& where) {
                                                         "rest_ms"}));
   }
   if (fields.has("pace")) {
-    row.pace = parse_pace(
-        fields.object("pace", {"tile_ns", "jitter", "items", "variation", "cta_deviation", "score_share"}));
+    row.pace = parse_pace(fields.object(
+        "pace", {"tile_ns", "jitter", "items", "variation", "cta_deviation", "score_share", "arrival_ns"}));
   }
   return row;
 }

@@ -81,6 +81,8 @@ struct KernelRate {
   double slot_skew = 0;      ///< (youngest - oldest CTA of an SM) / mean time of a tile
   double jitter = 0;         ///< standard deviation of a tile's time, as a fraction of it
   double score_share = 0.5;  ///< of a tile's time, the part by K: scores and softmax
+  /// From asking for a tile of kTimedTileBytes to its arrival from the L2, on an SM at work; 0: not known.
+  double arrival_ns = 0;
   bool measured = false;  ///< whether the rate was measured; `source` covers the rest
   std::string source;
 };

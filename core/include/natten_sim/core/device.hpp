@@ -28,6 +28,9 @@ using Known = std::optional<Sourced<T>>;
 struct LaunchRun {
   std::int32_t sms = 0;
   std::int32_t partition = 0;
+  /// How much longer a cycle of its clock lasts than the mean of all SMs, as a fraction: GPCs have clocks of
+  /// their own. Above -1.
+  double slowness = 0;
 };
 
 /// The partition of the SM that each of the first `ctas` CTAs of a launch runs on, one CTA an SM. The first
@@ -36,6 +39,17 @@ struct LaunchRun {
 /// SMs begin again with the first. Requires runs of at least one SM, ctas >= 0.
 [[nodiscard]] std::vector<std::int32_t> partitions_in_launch_order(const std::vector<LaunchRun>& runs,
                                                                    std::int64_t ctas);
+
+/// The SM that each of the first `ctas` CTAs of a launch of several an SM runs on, by its place among the SMs
+/// of one that has one CTA an SM. Runs take turns, and a turn gives each SM of the run one CTA. The first run
+/// has a turn at the start, one after five turns of others, and one after each six more; the others follow
+/// each other in a ring. Seen on an H200 and an H100 for one to four CTAs an SM. Requires runs of at least one
+/// SM, ctas >= 0.
+[[nodiscard]] std::vector<std::int32_t> sms_in_launch_order(const std::vector<LaunchRun>& runs,
+                                                            std::int64_t ctas);
+
+/// The slowness of the runs' SMs, in launch order.
+[[nodiscard]] std::vector<double> slowness_in_launch_order(const std::vector<LaunchRun>& runs);
 
 /// The second-level cache, as far as it is known.
 struct DeviceL2 {
@@ -61,10 +75,11 @@ struct Device {
   Known<std::vector<LaunchRun>> launch_runs;  ///< of all SMs, in launch order
   DeviceL2 l2;
   Known<double> dram_bytes_per_s;
-  /// How long a tile of kTimedTileBytes takes from the request to its last byte, of a GPU that does nothing
-  /// else.
+  /// How long a tile of kTimedTileBytes takes from the request to its last byte: from the L2, on a GPU that
+  /// does nothing else; from DRAM, while other SMs take a third of its bandwidth. Of the second the median and
+  /// the quantiles of 90, 99 and 99.9%, increasing.
   Known<double> l2_tile_ns, dram_tile_ns;
-  Known<double> dram_tile_deviation_ns;  ///< standard deviation of the second
+  Known<double> dram_tile_p90_ns, dram_tile_p99_ns, dram_tile_p999_ns;
   Known<std::int64_t> shared_memory_per_block_bytes;
   Known<double> dense_bf16_flops_per_s;
   Known<double> boost_clock_hz;
@@ -93,7 +108,9 @@ void for_each_number(D& device, Visit&& visit) {
   visit("dram_bandwidth_bytes_per_s", device.dram_bytes_per_s);
   visit("l2_tile_ns", device.l2_tile_ns);
   visit("dram_tile_ns", device.dram_tile_ns);
-  visit("dram_tile_deviation_ns", device.dram_tile_deviation_ns);
+  visit("dram_tile_p90_ns", device.dram_tile_p90_ns);
+  visit("dram_tile_p99_ns", device.dram_tile_p99_ns);
+  visit("dram_tile_p999_ns", device.dram_tile_p999_ns);
   visit("shared_memory_per_block_bytes", device.shared_memory_per_block_bytes);
   visit("dense_bf16_flops_per_s", device.dense_bf16_flops_per_s);
   visit("boost_clock_hz", device.boost_clock_hz);

@@ -135,6 +135,8 @@ struct MeasuredPace {
   double jitter = 0;         ///< standard deviation of a tile's time, as a fraction
   double item_jitter = 0;    ///< of what all tiles of an item have in common
   double score_share = 0.5;  ///< of a tile's time, the part by K: scores and softmax
+  /// From asking for a tile of kTimedTileBytes to its arrival from the L2, on an SM at work; 0: not measured.
+  double arrival_ns = 0;
 };
 
 /// CTAs simulated in time. For attention only; needs a device with its bandwidths.

@@ -9,6 +9,8 @@ namespace natten_sim::kernels {
 /// 2^(i-1) tiles behind it. So one item gives the times of 1, 2, 4 .. 1024 tiles in a row.
 inline constexpr int kItemMarks = 12;
 inline constexpr int kFirstMarkedTile = 8;
+/// Tile in which a CTA waits for the K that it asks for. It lies between marks, apart from single tiles.
+inline constexpr int kWaitedTile = kFirstMarkedTile + 5;
 
 /// Tiles between the first mark and mark i.
 [[nodiscard]] constexpr std::int64_t tiles_to_mark(int mark) {
@@ -27,6 +29,8 @@ struct ItemInterval {
   std::array<std::uint64_t, kItemMarks> mark_cycles{};  ///< 0: the item has no such tile
   /// Where the scores of a marked tile are probabilities, and its V has arrived; 0: the kernel does not tell.
   std::array<std::uint64_t, kItemMarks> middle_cycles{};
+  /// From asking for K of a tile until it had arrived, while the CTA waited; 0: the kernel does not tell.
+  std::uint64_t arrival_cycles = 0;
 };
 
 }  // namespace natten_sim::kernels

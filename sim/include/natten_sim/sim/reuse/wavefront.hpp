@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -25,11 +26,12 @@ namespace natten_sim {
 ///   reads is in the L2 `dram_latency_ns` later.
 /// - SM: loads pass one port at `hit_bytes_per_ns` when the tile is there, at `miss_bytes_per_ns` when it is
 ///   not there yet, and arrive `hit_latency_ns` later; the CTAs that multiply at a time share the SM, all of
-///   it or, alone, `lone_share` of it. The SM serves the CTA first that has been on it longest.
+///   it or, alone, `lone_share` of it. The SM serves the CTA first that has been on it longest. SMs may be
+///   unequally fast (`slowness_of_sm`).
 ///   The cost of a miss follows from the port, the queue and the latencies. A miss delays its CTA only where
 ///   the loads ahead do not cover it. Nothing is fitted to DRAM traffic.
 ///
-/// Not modelled: instruction issue, power and clock changes, what a CTA does between two items, DRAM pages,
+/// Not modelled: instruction issue, power and clocks that change, what a CTA does between two items, DRAM pages,
 /// what the fabric between partitions costs, L2 bandwidth shared by SMs beyond each SM's port.
 
 struct WavefrontDevice {
@@ -41,11 +43,13 @@ struct WavefrontDevice {
   double miss_bytes_per_ns = 0;  ///< of one SM
   double dram_bytes_per_ns = 0;  ///< of the device
   double hit_latency_ns = 0;
-  double dram_latency_ns = 0;      ///< of DRAM beyond that of the L2
-  double dram_latency_jitter = 0;  ///< standard deviation, as a fraction (uniform): 0..0.5
-  double pairs_per_ns = 0;         ///< token pairs that one SM multiplies, all its slots at work
-  double score_share = 0.5;        ///< of a tile's work, the K phase: 0 < share < 1
-  double lone_share = 1;           ///< share of that rate that a CTA alone on its SM reaches: 0 < share <= 1
+  /// Of DRAM beyond that of the L2: the median and the quantiles of 90, 99 and 99.9%, none less than the one
+  /// before, linear between them. The least is half as far below the median as the second is above it, the
+  /// most half as far above the last as the third is below it.
+  std::array<double, 4> dram_latency_ns = {};
+  double pairs_per_ns = 0;   ///< token pairs that one SM multiplies, all its slots at work
+  double score_share = 0.5;  ///< of a tile's work, the K phase: 0 < share < 1
+  double lone_share = 1;     ///< share of that rate that a CTA alone on its SM reaches: 0 < share <= 1
   /// How much longer the youngest CTA of an SM takes for a tile than the oldest, relative to their mean;
   /// those between follow in equal steps. Persistent CTAs are as old as the launch; of equally old ones the
   /// first slot's is the oldest. -1 < skew < 1.
@@ -56,6 +60,11 @@ struct WavefrontDevice {
   /// The L2 partition of each SM, in launch order; SMs beyond the list begin it again. Empty: the SMs of a
   /// partition are numbered consecutively.
   std::vector<std::int32_t> partition_of_sm = {};
+  /// The SM of each worker, 0..sms-1. Empty: that of worker w is w mod sms; otherwise one for each worker.
+  std::vector<std::int32_t> sm_of_worker = {};
+  /// How much longer each SM takes for the same work than pairs_per_ns says, as a fraction above -1; SMs
+  /// beyond the list take no longer.
+  std::vector<double> slowness_of_sm = {};
 };
 
 struct WavefrontOptions {

@@ -17,10 +17,12 @@ struct SampledLaunch {
   std::vector<std::int32_t> sm;  ///< by CTA
 };
 
-/// How long a tile of 16 KiB takes to arrive, ns (Device::l2_tile_ns).
+/// How long a tile of 16 KiB takes to arrive, ns: from the L2 of an idle GPU, and from DRAM under load
+/// (Device::l2_tile_ns, kernels::TileTimes). Increasing.
 struct SampledTileTimes {
-  double l2 = 0, dram = 0;    ///< means
-  double dram_deviation = 0;  ///< the distance of the quartiles over 1.349
+  double l2 = 0;                                     ///< mean
+  double dram = 0;                                   ///< median
+  double dram_p90 = 0, dram_p99 = 0, dram_p999 = 0;  ///< quantiles
 };
 
 /// What a GPU says of itself beside the recordings of suites: natten-sim.launch-order/1.
@@ -32,19 +34,25 @@ struct DeviceSamples {
   std::optional<std::int64_t> shared_memory_per_block_bytes;
   std::optional<double> copy_bytes_per_s;  ///< read and written, of a large copy on the device
   std::optional<SampledTileTimes> tile_times;
+  std::vector<double> slowness_of_sm;  ///< by the number of the SM (slowness_of_sms); empty: not measured
 };
 
 inline constexpr const char* kSamplesSchema = "natten-sim.launch-order/1";
 
-/// Measures them: two seconds. Best before a profiler is opened. @throws CudaError.
+/// Measures them: three seconds. Best before a profiler is opened. @throws CudaError.
 [[nodiscard]] DeviceSamples sample_device(const kernels::GpuInfo& gpu);
 
 [[nodiscard]] std::string device_samples_json(const DeviceSamples& samples);
 /// Keys are strict. @throws MalformedData, also where an SM is none of the device's.
 [[nodiscard]] DeviceSamples parse_device_samples(std::string_view json, const std::string& where);
 
-/// A start of launches with one CTA on every SM: partitions in the order of CTAs, neighbours of one partition
-/// put together.
+/// A start of launches with one CTA on every SM: SMs of one GPC after the other, in the order of CTAs.
+///
+/// Numbers of SMs rise within a GPC, so a run ends where they fall. But some SMs come before all others in
+/// every such launch, whichever GPC is next (on an H200 and an H100 eight, which are two rising rows): these
+/// are the first run. It is the largest set of at most a quarter of the SMs that all launches begin with;
+/// there is none if all launches have one order, which does not tell. A run is near the partition that most
+/// of its SMs are near, 0 if half of them are, and as slow as they are on average.
 struct SeenLaunchRuns {
   std::vector<LaunchRun> runs;
   int seen = 0;      ///< launches that started so

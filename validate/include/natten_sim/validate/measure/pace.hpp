@@ -36,6 +36,9 @@ struct CtaPace {
   /// Share of a tile's time until its scores are probabilities and V has arrived, the median of single tiles.
   /// None where the kernel does not tell.
   std::optional<double> score_share;
+  /// From asking for K of a tile until it had arrived, on an SM at work, the median of items, ns. None where
+  /// the kernel does not tell.
+  std::optional<double> arrival_ns;
 };
 
 /// The pace of one launch whose items have `kv_tiles` KV tiles each. Only items that began and ended while
