@@ -113,7 +113,6 @@ const std::vector<Change> kChanges = {
     {"tiles take half the time", {}, [](study::TimedRun& t) { t.pace->pairs_per_ns *= 2; }},
     {"32 ways, not 16", [](Device& d) { d.l2.ways->value = 32; }},
     {"DRAM at half", [](Device& d) { d.dram_bytes_per_s->value /= 2; }},
-    {"DRAM at a third", [](Device& d) { d.dram_bytes_per_s->value /= 3; }},
     {"a stage more", {}, [](study::TimedRun& t) { ++*t.stages; }},
     {"DRAM as near as the L2", [](Device& d) { scale_dram_latencies(d, 0); }},
     {"DRAM half again as far", [](Device& d) { scale_dram_latencies(d, 1.5); }},
