@@ -6,26 +6,20 @@
 //
 // Floor, operations: 4 * tokens^2 * head_dim a head (half if causal) over the tensor cores' rate. On an H200
 // (790 TFLOP/s dense bf16), 16384 tokens, 16 heads of 128: 2.2e12 operations, 2.8 ms full and 1.4 ms causal.
-// Floor, bytes: Q, K, V and O once, 268 MB there, 62 us of its DRAM; each Q tile's walk over K and V through
-// the L2, 17 GB with Q tiles of 128 rows, 2.0 ms at the 8.7 TB/s that its hits reach. So operations bind.
-// Measured there: 367 TFLOP/s full (6.0 ms, 2.1 times the floor), 339 causal (3.2 ms, 2.3 times); head dim
-// 64: 326 and 314, 96: 346 and 316, 160: 306 and 297. FlashAttention-2 in PyTorch reaches 349 and 321 at head
-// dim 128, 243 and 231 at 160; cuDNN 651 and 630, 561 and 566. mma.sync reaches about
-// two thirds of what wgmma does on sm_90; the exponentials (one a score, 16 a cycle and SM quarter) do not
-// overlap fully with it. docs/validation.md has the table.
-//
-// On sm_80 the same code runs from its own machine code, not timed there. Shared memory bounds the CTAs an SM
-// there (164 KiB, 100 KiB on sm_86, sm_89 and sm_120): a variant that does not fit is refused with a sentence
-// at launch, and becomes a row that says so in a recording.
+// Floor, bytes: each Q tile's walk over K and V through the L2, 17 GB with Q tiles of 128 rows, 2.0 ms at the
+// 8.7 TB/s that its hits reach. So operations bind.
+// Measured there: 367 TFLOP/s full (6.0 ms, 2.1 times the floor), 339 causal (3.2 ms, 2.3 times);
+// FlashAttention-2 in PyTorch 349 and 321, cuDNN 651 and 630. mma.sync reaches about two thirds of what wgmma
+// does on sm_90; the exponentials (one a score, 16 a cycle and SM quarter) do not overlap fully with it.
+// On sm_80 the same code is not timed. Shared memory bounds the CTAs an SM there (164 KiB, 100 KiB on sm_86,
+// sm_89 and sm_120): a variant that does not fit is refused at launch, and becomes a row that says so.
 //
 // A warp owns 16 or 32 rows of the Q tile. S and O stay in registers in the layout of mma.m16n8k16's
 // accumulators, which is also the layout of its A operand, so P needs no shared memory. K and V tiles arrive
 // by cp.async in rings of kStages; K of the next tile and V of this one travel while this one is multiplied.
 // Rows in shared memory are split in 16-byte chunks. Chunk c of row r lies at c ^ (r % 8) where rows are a
-// multiple of 8 chunks (head dim 64, 128): all rows start at bank 0, and chunk c of 8 rows in a row lies in 8
-// places of a line. Rows of an odd multiple of 4 chunks (96, 160) start at bank 0 and 16 in turn; there chunk
-// c lies at c ^ (r / 2 % 4), so that 8 rows in a row are again in 8 places. No bank conflicts for cp.async,
-// ldmatrix and the epilogue, and no padding.
+// multiple of 8 chunks (head dim 64, 128), and at c ^ (r / 2 % 4) where they are an odd multiple of 4 (96,
+// 160): chunk c of 8 rows in a row lies in 8 places. No bank conflicts, and no padding.
 #pragma once
 
 #include <cstdint>
@@ -304,6 +298,20 @@ struct Cta {
     if (at < kItemMarks) reinterpret_cast<std::uint64_t*>(&cycles)[at] = sm_cycles();
   }
 
+  /// Loads K of a later tile. The kernel that marks middles notes this one, and of one tile how long K took.
+  template <typename Load>
+  __device__ __forceinline__ void load_next(int item, int step, int visited, const Load& load) const {
+    const bool marks = kMarksMiddles && a.intervals != nullptr;
+    if (marks && threadIdx.x == 0) mark(a.intervals[item].middle_cycles, step);
+    const bool waits = marks && step == kWaitedTile && step + kStages < visited;
+    const std::uint64_t asked = waits ? sm_cycles() : 0;
+    load();
+    if (!waits) return;
+    wait_for_copies<0>();
+    __syncthreads();
+    if (threadIdx.x == 0) a.intervals[item].arrival_cycles = sm_cycles() - asked;
+  }
+
   __device__ void process(int item, bool odd_pass) const {
     const Item at = item_of(item);
     const int visited = at.visited, warp_row = at.first_row + warp * kWarpRows;
@@ -350,18 +358,7 @@ struct Cta {
       softmax(s, o, maximum, sum);
       wait_for_copies<kPending>();
       __syncthreads();  // V is here for all; K of this step is read
-      if constexpr (kMarksMiddles) {
-        if (a.intervals != nullptr && threadIdx.x == 0) mark(a.intervals[item].middle_cycles, step);
-      }
-      const bool waits =
-          kMarksMiddles && a.intervals != nullptr && step == kWaitedTile && step + kStages < visited;
-      const std::uint64_t asked = waits ? sm_cycles() : 0;
-      load_k(step + kStages);
-      if (waits) {
-        wait_for_copies<0>();
-        __syncthreads();
-        if (threadIdx.x == 0) a.intervals[item].arrival_cycles = sm_cycles() - asked;
-      }
+      load_next(item, step, visited, [&] { load_k(step + kStages); });
       accumulate(o, s, v_shared + slot * kKvBytes);
     }
     store(o, sum, static_cast<Element*>(a.o) + at.q_offset, warp_row);

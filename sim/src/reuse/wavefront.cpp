@@ -11,72 +11,23 @@
 #include <natten_sim/sim/reuse/partitioned_l2.hpp>
 #include <natten_sim/sim/reuse/wavefront.hpp>
 
+#include "reuse/wavefront_checks.hpp"
+
 namespace natten_sim {
 namespace {
 
-constexpr double kMaxLatency = 1e9;
-constexpr std::int32_t kMaxStages = 16;
-
-void require_rate(const char* parameter, double value) {
-  if (value > 0 && std::isfinite(value)) return;
-  throw InvalidParameter(parameter, std::to_string(value), "a positive, finite rate");
-}
-
-void require_valid(const WavefrontDevice& device, const WavefrontOptions& options) {
-  if (device.sms < 1) throw InvalidParameter("sms", std::to_string(device.sms), "1 or more", "1");
-  require_rate("hit_bytes_per_ns", device.hit_bytes_per_ns);
-  require_rate("miss_bytes_per_ns", device.miss_bytes_per_ns);
-  require_rate("dram_bytes_per_ns", device.dram_bytes_per_ns);
-  require_rate("pairs_per_ns", device.pairs_per_ns);
-  if (!(device.hit_latency_ns >= 0 && device.hit_latency_ns <= kMaxLatency))
-    throw InvalidParameter("hit_latency_ns", std::to_string(device.hit_latency_ns), "0..1e9");
-  double least = 0;
-  for (const double latency : device.dram_latency_ns) {
-    if (!(latency >= least && latency <= kMaxLatency)) {
-      throw InvalidParameter("dram_latency_ns", std::to_string(latency),
-                             "0..1e9, and none less than the one before");
-    }
-    least = latency;
-  }
-  if (!(device.score_share > 0 && device.score_share < 1))
-    throw InvalidParameter("score_share", std::to_string(device.score_share), "more than 0, less than 1");
-  if (!(device.lone_share > 0 && device.lone_share <= 1))
-    throw InvalidParameter("lone_share", std::to_string(device.lone_share), "more than 0, at most 1");
-  for (const std::int32_t partition : device.partition_of_sm) {
-    if (partition < 0 || partition >= device.l2_partitions)
-      throw InvalidParameter("partition_of_sm", std::to_string(partition),
-                             "0.." + std::to_string(device.l2_partitions - 1));
-  }
-  if (!(device.slot_skew > -1 && device.slot_skew < 1))
-    throw InvalidParameter("slot_skew", std::to_string(device.slot_skew), "more than -1, less than 1");
-  if (options.stages < 1 || options.stages > kMaxStages)
-    throw InvalidParameter("stages", std::to_string(options.stages), "1.." + std::to_string(kMaxStages));
-  for (const double slowness : device.slowness_of_sm) {
-    if (!(slowness > -1 && std::isfinite(slowness)))
-      throw InvalidParameter("slowness_of_sm", std::to_string(slowness), "more than -1");
-  }
-  for (const std::int32_t sm : device.sm_of_worker) {
-    if (sm < 0 || sm >= device.sms)
-      throw InvalidParameter("sm_of_worker", std::to_string(sm), "0.." + std::to_string(device.sms - 1));
-  }
-  for (const auto& [name, jitter] :
-       {std::pair("jitter", device.jitter), {"item_jitter", device.item_jitter}}) {
-    if (!(jitter >= 0 && jitter <= 0.5)) throw InvalidParameter(name, std::to_string(jitter), "0..0.5");
-  }
-}
-
 /// Operands of an item, in the order in which they are asked for and used: K, V, K, V ...
-constexpr std::size_t kMostInFlight = std::size_t{2} * kMaxStages;
+constexpr std::size_t kMostInFlight = std::size_t{2} * kMaxWavefrontStages;
 
 /// One CTA slot.
 struct Slot {
   AttentionWork::Item item;
   std::int64_t pass = -1;
-  std::int64_t issued = 0;                      // operands asked for
-  std::int64_t computed = 0;                    // operands multiplied by or being so
-  std::array<double, kMostInFlight> arrival{};  // of issued operands, by number mod the array
-  BlockAccess key;                              // of the tile that was asked for last
-  std::array<double, kMaxStages> pairs{};       // of tiles, with their jitter, by number mod the array
+  std::int64_t issued = 0;                          // operands asked for
+  std::int64_t computed = 0;                        // operands multiplied by or being so
+  std::array<double, kMostInFlight> arrival{};      // of issued operands, by number mod the array
+  BlockAccess key;                                  // of the tile that was asked for last
+  std::array<double, kMaxWavefrontStages> pairs{};  // of tiles, with their jitter, by number mod the array
   double query_arrival = 0;
   double since = 0;      // when its CTA came onto the SM
   double slowness = 1;   // of the item's tiles, relative to other items
@@ -101,13 +52,6 @@ struct Event {
     return std::pair(a.time, a.worker) > std::pair(b.time, b.worker);
   }
 };
-
-void require_an_sm_each(const AttentionWork& work, const WavefrontDevice& device) {
-  const auto workers = static_cast<std::size_t>(work.schedule().workers);
-  if (device.sm_of_worker.empty() || device.sm_of_worker.size() == workers) return;
-  throw InvalidParameter("sm_of_worker", std::to_string(device.sm_of_worker.size()) + " of them",
-                         "none, or one for each of " + std::to_string(workers) + " workers");
-}
 
 class Simulation {
  public:
@@ -390,8 +334,7 @@ WavefrontRun Simulation::run(const std::function<void(double)>& progress) {
 
 WavefrontRun run_wavefront(const AttentionWork& work, const WavefrontDevice& device,
                            const WavefrontOptions& options, const std::function<void(double)>& progress) {
-  require_valid(device, options);
-  require_an_sm_each(work, device);
+  require_valid(work, device, options);
   return Simulation(work, device, options).run(progress);
 }
 

@@ -229,28 +229,31 @@ class Steps {
   /// share.
   double rate(int w) {
     int together = 0, slots = 0, place = 0;
-    for (int other = sm_of(w); other < workers(); other += device_.sms) {
+    for (int other = 0; other < workers(); ++other) {
+      if (sm_of(other) != sm_of(w)) continue;
       const double mine = at(w).launched, its = at(other).launched;
       if (its < mine || (its == mine && other < w)) ++place;  // it is older
       together += at(other).multiplies;
     }
     for (int other = 0; other < workers(); other += device_.sms) ++slots;  // of the SM that has most
-    if (slots == 1) return device_.pairs_per_ns;
+    const auto sm = static_cast<std::size_t>(sm_of(w));
+    const double clock = 1 + (sm < device_.slowness_of_sm.size() ? device_.slowness_of_sm[sm] : 0);
+    if (slots == 1) return device_.pairs_per_ns / clock;
     const double share = device_.lone_share + (1 - device_.lone_share) * (together - 1.0) / (slots - 1.0);
     const double slowness = 1 + device_.slot_skew * (place / (slots - 1.0) - 0.5);
-    return device_.pairs_per_ns * share / together / slowness;
+    return device_.pairs_per_ns * share / together / slowness / clock;
   }
 
   void count(int sm, double now) {
-    for (int w = sm; w < workers(); w += device_.sms) {
-      if (!at(w).multiplies) continue;
+    for (int w = 0; w < workers(); ++w) {
+      if (sm_of(w) != sm || !at(w).multiplies) continue;
       at(w).left -= rate(w) * (now - at(w).since);
       at(w).since = now;
     }
   }
   void plan(int sm, double now) {
-    for (int w = sm; w < workers(); w += device_.sms) {
-      if (at(w).multiplies) at(w).next = now + std::max(at(w).left, 0.0) / rate(w);
+    for (int w = 0; w < workers(); ++w) {
+      if (sm_of(w) == sm && at(w).multiplies) at(w).next = now + std::max(at(w).left, 0.0) / rate(w);
     }
   }
 
@@ -306,8 +309,11 @@ TEST_CASE("a run in time is what its slots do, one after the other") {
                                 random.real(90, 200)};
     }
     if (random.coin()) {
-      for (int worker = 0; worker < schedule.workers; ++worker)
-        device.sm_of_worker.push_back(static_cast<std::int32_t>(random.whole(0, device.sms - 1)));
+      for (std::int32_t worker = 0; worker < schedule.workers; ++worker) {
+        device.sm_of_worker.push_back(worker % device.sms);
+        std::swap(device.sm_of_worker.back(),
+                  device.sm_of_worker[static_cast<std::size_t>(random.whole(0, worker))]);
+      }
     }
     if (random.coin()) {
       for (std::int64_t sm = random.whole(1, 5); sm > 0; --sm)

@@ -183,7 +183,7 @@ TEST_CASE("study: the answer's question has every default, and asks the same aga
   CHECK(subject.schedule == CtaSchedule::kGrid);
   CHECK(subject.workers == 2 * 132);
   CHECK(name_of(*first.question.order) == "descending");
-  CHECK(std::get<TimedRun>(*first.question.method).jitter == 0.023);
+  CHECK(std::get<TimedRun>(*first.question.method).jitter == 0.012);
   CHECK(first.capacity_source == CapacitySource::kEffective);
   const ReuseAnswer second = reuse(first.question, context());
   CHECK(second.results.front().first.dram_read_bytes == first.results.front().first.dram_read_bytes);

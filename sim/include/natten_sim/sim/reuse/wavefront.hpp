@@ -60,7 +60,8 @@ struct WavefrontDevice {
   /// The L2 partition of each SM, in launch order; SMs beyond the list begin it again. Empty: the SMs of a
   /// partition are numbered consecutively.
   std::vector<std::int32_t> partition_of_sm = {};
-  /// The SM of each worker, 0..sms-1. Empty: that of worker w is w mod sms; otherwise one for each worker.
+  /// The SM of each worker, 0..sms-1. Empty: that of worker w is w mod sms; otherwise one for each worker,
+  /// and no SM has more of them than an even distribution gives the fullest.
   std::vector<std::int32_t> sm_of_worker = {};
   /// How much longer each SM takes for the same work than pairs_per_ns says, as a fraction above -1; SMs
   /// beyond the list take no longer.
