@@ -6,44 +6,50 @@
 
 namespace natten_sim {
 
-std::vector<std::int32_t> partitions_in_launch_order(const std::vector<LaunchRun>& runs, std::int64_t ctas) {
-  std::vector<std::int64_t> taken(runs.size(), 0);
-  const std::int64_t sms =
-      std::accumulate(runs.begin(), runs.end(), std::int64_t{0},
-                      [](std::int64_t sum, const LaunchRun& run) { return sum + run.sms; });
-  std::int64_t left = std::min(ctas, sms);
-  const auto take = [&](std::size_t run) {
-    if (left == 0 || taken[run] == runs[run].sms) return;
-    ++taken[run];
-    --left;
-  };
-  while (left > 0 && taken[0] < runs[0].sms) take(0);
-  while (left > 0) {
-    for (std::size_t run = 1; run < runs.size(); ++run) take(run);
-  }
-  std::vector<std::int32_t> partitions;
-  for (std::size_t run = 0; run < runs.size(); ++run)
-    partitions.insert(partitions.end(), static_cast<std::size_t>(taken[run]), runs[run].partition);
-  for (std::size_t i = 0; static_cast<std::int64_t>(partitions.size()) < ctas; ++i)
-    partitions.push_back(partitions[i]);
-  return partitions;
+namespace {
+
+/// SMs in launch order: those of run r are first_sm[r] .. first_sm[r + 1] - 1.
+std::vector<std::int32_t> first_sm_of_runs(const std::vector<LaunchRun>& runs) {
+  std::vector<std::int32_t> first_sm = {0};
+  for (const LaunchRun& run : runs) first_sm.push_back(first_sm.back() + run.sms);
+  return first_sm;
 }
 
-std::vector<std::int32_t> sms_in_launch_order(const std::vector<LaunchRun>& runs, std::int64_t ctas) {
+/// The SMs of fewer CTAs than there are SMs, ascending.
+std::vector<std::int32_t> spread_over_runs(const std::vector<LaunchRun>& runs, std::int64_t ctas) {
+  const std::vector<std::int32_t> first_sm = first_sm_of_runs(runs);
+  std::vector<std::size_t> ring(runs.size() - 1);
+  std::iota(ring.begin(), ring.end(), std::size_t{1});
+  const auto shortest = std::ranges::min_element(ring, {}, [&](std::size_t run) { return runs[run].sms; });
+  std::ranges::rotate(ring, shortest);
+  std::vector<std::int32_t> sms;
+  const auto is_done = [&] { return static_cast<std::int64_t>(sms.size()) == ctas; };
+  for (std::int32_t sm = 0; sm < runs[0].sms && !is_done(); ++sm) sms.push_back(sm);
+  for (const std::int32_t of_pair : {0, 1}) {
+    for (std::int32_t at = of_pair; at < first_sm.back() && !is_done(); at += 2) {
+      for (const std::size_t run : ring) {
+        if (at < runs[run].sms && !is_done()) sms.push_back(first_sm[run] + at);
+      }
+    }
+  }
+  std::ranges::sort(sms);
+  return sms;
+}
+
+/// The SMs of a launch that gives each SM `rounds` CTAs.
+std::vector<std::int32_t> turns_of_runs(const std::vector<LaunchRun>& runs, std::int64_t rounds) {
   constexpr std::int64_t kBeforeSecondTurn = 5, kBeforeLaterTurns = 6;
-  std::vector<std::int32_t> first_sm = {0};  // of each run
-  for (const LaunchRun& run : runs) first_sm.push_back(first_sm.back() + run.sms);
-  const std::int64_t ctas_per_sm = (ctas - 1) / first_sm.back() + 1;
+  const std::vector<std::int32_t> first_sm = first_sm_of_runs(runs);
   std::vector<std::int32_t> sms;
   const auto turn = [&](std::size_t run) {
     for (std::int32_t i = 0; i < runs[run].sms; ++i) sms.push_back(first_sm[run] + i);
   };
   std::int64_t turns_of_first = 0, turns_of_others = 0;
   const auto turn_of_first = [&] {
-    if (turns_of_first++ < ctas_per_sm) turn(0);
+    if (turns_of_first++ < rounds) turn(0);
   };
   turn_of_first();
-  for (std::int64_t round = 0; round < ctas_per_sm; ++round) {
+  for (std::int64_t round = 0; round < rounds; ++round) {
     for (std::size_t run = 1; run < runs.size(); ++run) {
       turn(run);
       if (++turns_of_others >= kBeforeSecondTurn &&
@@ -52,9 +58,27 @@ std::vector<std::int32_t> sms_in_launch_order(const std::vector<LaunchRun>& runs
       }
     }
   }
-  while (turns_of_first < ctas_per_sm) turn_of_first();
-  sms.resize(static_cast<std::size_t>(ctas));
+  while (turns_of_first < rounds) turn_of_first();
   return sms;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> sms_in_launch_order(const std::vector<LaunchRun>& runs, std::int64_t ctas) {
+  const std::int32_t all = first_sm_of_runs(runs).back();
+  std::vector<std::int32_t> sms = turns_of_runs(runs, ctas / all);
+  const std::vector<std::int32_t> rest = spread_over_runs(runs, ctas % all);
+  sms.insert(sms.end(), rest.begin(), rest.end());
+  return sms;
+}
+
+std::vector<std::int32_t> partitions_in_launch_order(const std::vector<LaunchRun>& runs, std::int64_t ctas) {
+  std::vector<std::int32_t> of_sm, partitions;
+  for (const LaunchRun& run : runs)
+    of_sm.insert(of_sm.end(), static_cast<std::size_t>(run.sms), run.partition);
+  for (const std::int32_t sm : sms_in_launch_order(runs, ctas))
+    partitions.push_back(of_sm[static_cast<std::size_t>(sm)]);
+  return partitions;
 }
 
 std::vector<double> slowness_in_launch_order(const std::vector<LaunchRun>& runs) {

@@ -181,7 +181,8 @@ def text(types: Types, results: dict[str, str]) -> Iterator[str]:
     for name, members in types.classes.items():
         yield f"class {name}:" if name.endswith("Members") else f"class {name}(Record):"
         yield from (f"    {member}: Final[{merged(kinds)}]" for member, kinds in members.items() if member not in ("items", "keys") and not keyword.iskeyword(member))
-        yield "" if members else "    ...\n"
+        yield from () if members else ("    ...",)
+        yield ""
     for answer, result in results.items():
         yield f"class {answer}Result({answer}Members, Record): ...\n"
         yield f"class {answer}Answer({answer}Members):"

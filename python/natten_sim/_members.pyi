@@ -925,6 +925,7 @@ class ExplanationMembers:
     kernels: Final[tuple[ExplanationKernel, ...]]
     other_launches: Final[int]
     other_names: Final[tuple[str, ...]]
+    conclusion: Final[Conclusion]
 
 class ExplanationKernel(Record):
     family: Final[str]
@@ -998,6 +999,17 @@ class Change(Record):
 class Options(Record):
     longest_first: Final[bool]
     order: Final[str]
+
+class Conclusion(Record):
+    sentence: Final[str]
+    limit: Final[str]
+    change: Final[str]
+    options: Final[ConclusionOptions]
+    gain: Final[float]
+    certainty: Final[str]
+
+class ConclusionOptions(Record):
+    ...
 
 class ExplanationInput(Record):
     profile: Final[str]
@@ -1195,10 +1207,15 @@ class Values(Record):
     l2_ways: Final[SourcedValue]
     l2_hit_bandwidth_bytes_per_s: Final[SourcedValue]
     l2_miss_bandwidth_bytes_per_s: Final[SourcedValue]
+    l2_tile_ns: Final[SourcedValue]
+    dram_tile_ns: Final[SourcedValue]
+    dram_tile_p90_ns: Final[SourcedValue]
+    dram_tile_p99_ns: Final[SourcedValue]
+    dram_tile_p999_ns: Final[SourcedValue]
     launch_runs: Final[SourcedValue]
 
 class SourcedValue(Record):
-    value: Final[int | tuple[tuple[int, ...], ...]]
+    value: Final[float | tuple[tuple[int, ...], ...]]
     measured: Final[bool]
     source: Final[str]
 
@@ -1216,6 +1233,7 @@ class KernelEntry(Record):
 class KvTile(Record):
     head_dim: Final[int]
     kv_tile: Final[int]
+    stages: Final[int | None]
 
 class Rate(Record):
     device: Final[str]
@@ -1226,6 +1244,8 @@ class Rate(Record):
     lone_share: Final[float]
     slot_skew: Final[float]
     jitter: Final[float]
+    score_share: Final[float]
+    arrival_ns: Final[float]
     measured: Final[bool]
     source: Final[str]
 

@@ -12,11 +12,17 @@ constexpr std::int64_t kMaxBlockBytes = std::int64_t{1} << 30;
 constexpr std::int32_t kMaxWorkers = 1 << 20;
 constexpr std::int64_t kMaxWalkEntries = std::int64_t{1} << 26;
 
+/// Whether the first row begins in a sector whose other bytes are of rows before it.
+std::int64_t shared_with_row_before(std::int64_t begin_row, std::int64_t row_bytes,
+                                    std::int64_t sector_bytes) {
+  return begin_row * row_bytes % sector_bytes == 0 ? 0 : sector_bytes;
+}
+
 std::int64_t rounded_to_sectors(std::int64_t begin_row, std::int64_t rows, std::int64_t row_bytes,
                                 std::int64_t sector_bytes) {
   const std::int64_t bytes =
       sector_bytes * touched_sectors(begin_row * row_bytes, (begin_row + rows) * row_bytes, sector_bytes);
-  if (bytes <= kMaxBlockBytes) return bytes;
+  if (bytes <= kMaxBlockBytes) return bytes - shared_with_row_before(begin_row, row_bytes, sector_bytes);
   throw InvalidParameter("tiles", std::to_string(bytes) + " bytes",
                          "tiles of at most 2^30 bytes to simulate");
 }
@@ -93,15 +99,20 @@ void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
   const auto bytes = [&](std::int64_t begin, std::int64_t rows, std::int64_t row_bytes) {
     return rounded_to_sectors(begin, rows, row_bytes, sector_bytes_);
   };
+  const auto shared = [&](std::int64_t begin, std::int64_t row_bytes) {
+    return shared_with_row_before(begin, row_bytes, sector_bytes_);
+  };
   const Extents queries = input_of(problem.mask), keys = problem.keys ? Extents{*problem.keys} : queries;
   for (std::int64_t i = 0, row = 0; i < q_tiles_; ++i) {
     const std::int64_t rows = rows_of_tile(i, queries, problem.tiles.q_tile, q_grid_);
-    q_tile_.push_back({rows, bytes(row, rows, key), bytes(row, rows, value)});
+    q_tile_.push_back(
+        {rows, bytes(row, rows, key), bytes(row, rows, value), shared(row, key), shared(row, value)});
     row += rows;
   }
   for (std::int64_t i = 0, row = 0; i < kv_tiles_; ++i) {
     const std::int64_t rows = rows_of_tile(i, keys, problem.tiles.kv_tile, kv_grid_);
-    kv_tile_.push_back({rows, bytes(row, rows, key), bytes(row, rows, value)});
+    kv_tile_.push_back(
+        {rows, bytes(row, rows, key), bytes(row, rows, value), shared(row, key), shared(row, value)});
     row += rows;
   }
   std::int64_t visits = 1;
@@ -194,13 +205,13 @@ AttentionWork::Item AttentionWork::item(std::int64_t position) const {
 }
 
 BlockAccess AttentionWork::query(const Item& item) const {
-  return {blocks_ - 2 * items_ + item.number, q_tile_[static_cast<std::size_t>(item.q_tile)].key_bytes,
-          Operand::kQuery};
+  const Tile& tile = q_tile_[static_cast<std::size_t>(item.q_tile)];
+  return {blocks_ - 2 * items_ + item.number, tile.key_bytes, Operand::kQuery, tile.key_shared};
 }
 
 BlockAccess AttentionWork::output(const Item& item) const {
-  return {blocks_ - items_ + item.number, q_tile_[static_cast<std::size_t>(item.q_tile)].value_bytes,
-          Operand::kOutput};
+  const Tile& tile = q_tile_[static_cast<std::size_t>(item.q_tile)];
+  return {blocks_ - items_ + item.number, tile.value_bytes, Operand::kOutput, tile.value_shared};
 }
 
 /// The `index`-th tile, in ascending order, of the box that a Q tile visits.
@@ -230,18 +241,21 @@ std::int64_t AttentionWork::kv_tile(const Item& item, std::int64_t pass, std::in
 // The blocks of a KV tile lie side by side: neighbouring tiles then load the sets of a cache evenly.
 BlockAccess AttentionWork::key(const Item& item, std::int64_t pass, std::int64_t step) const {
   const std::int64_t tile = kv_tile(item, pass, step);
-  return {2 * (item.kv_base + tile), kv_tile_[static_cast<std::size_t>(tile)].key_bytes, Operand::kKeyValue};
+  const Tile& sizes = kv_tile_[static_cast<std::size_t>(tile)];
+  return {2 * (item.kv_base + tile), sizes.key_bytes, Operand::kKeyValue, sizes.key_shared};
 }
 
 BlockAccess AttentionWork::key_value(const Item& item, std::int64_t pass, std::int64_t step) const {
   BlockAccess both = key(item, pass, step);
-  both.bytes += value_of(item, both).bytes;
+  const BlockAccess value = value_of(item, both);
+  both.bytes += value.bytes;
+  both.shared_bytes += value.shared_bytes;
   return both;
 }
 
 BlockAccess AttentionWork::value_of(const Item& item, const BlockAccess& key) const {
-  return {key.block + 1, kv_tile_[static_cast<std::size_t>(key.block / 2 - item.kv_base)].value_bytes,
-          Operand::kKeyValue};
+  const Tile& sizes = kv_tile_[static_cast<std::size_t>(key.block / 2 - item.kv_base)];
+  return {key.block + 1, sizes.value_bytes, Operand::kKeyValue, sizes.value_shared};
 }
 
 std::int64_t AttentionWork::multiplied_pairs(const Item& item, const BlockAccess& key) const {

@@ -71,7 +71,9 @@ ReuseProfile replay_lockstep(const AttentionWork& work, Granularity granularity,
     for_each_lockstep_access(
         work,
         [&](const BlockAccess& access) {
-          profile.add(distances.access(access.block, access.bytes), access.bytes / sector);
+          if (access.bytes != 0)
+            profile.add(distances.access(access.block, access.bytes), access.bytes / sector);
+          if (access.shared_bytes != 0) profile.add(sector, access.shared_bytes / sector);
         },
         progress);
     return profile;
@@ -87,6 +89,7 @@ ReuseProfile replay_lockstep(const AttentionWork& work, Granularity granularity,
         const std::int64_t sectors = access.bytes / sector;
         if (base < 0) base = std::exchange(next, next + sectors);
         for (std::int64_t i = 0; i < sectors; ++i) profile.add(distances.access(base + i, sector));
+        if (access.shared_bytes != 0) profile.add(sector, access.shared_bytes / sector);
       },
       progress);
   return profile;

@@ -129,7 +129,10 @@ class Simulation {
 void Simulation::record(const BlockAccess& access) {
   ++touched_;
   if (!run_.profile) return;
-  run_.profile->add(distances_.access(access.block, access.bytes), access.bytes / work_.sector_bytes());
+  if (access.bytes != 0)
+    run_.profile->add(distances_.access(access.block, access.bytes), access.bytes / work_.sector_bytes());
+  if (access.shared_bytes != 0)
+    run_.profile->add(work_.sector_bytes(), access.shared_bytes / work_.sector_bytes());
 }
 
 /// When the data of a load asked for at `now` have arrived in the SM.
@@ -137,7 +140,8 @@ double Simulation::load(const BlockAccess& access, std::int32_t worker, double n
   record(access);
   const PartitionedL2::Read read = cache_.read(access.block, access.bytes, partition_of(worker));
   double& ready = ready_[static_cast<std::size_t>(access.block)];
-  run_.load_sectors += access.bytes / work_.sector_bytes();
+  const std::int64_t moved = access.bytes + access.shared_bytes;
+  run_.load_sectors += moved / work_.sector_bytes();
   run_.load_miss_sectors += read.dram_bytes / work_.sector_bytes();
   run_.fabric_sectors += read.fabric_bytes / work_.sector_bytes();
   if (read.dram_bytes > 0) {
@@ -149,7 +153,7 @@ double Simulation::load(const BlockAccess& access, std::int32_t worker, double n
     run_.in_flight_sectors += access.bytes / work_.sector_bytes();
   }
   Sm& sm = sm_of(worker);
-  const auto bytes = static_cast<double>(access.bytes);
+  const auto bytes = static_cast<double>(moved);
   const double rate = ready > now ? device_.miss_bytes_per_ns : device_.hit_bytes_per_ns;
   sm.port_free = std::max(sm.port_free, now) + bytes / rate;
   return std::max(sm.port_free, ready + bytes / device_.hit_bytes_per_ns) + device_.hit_latency_ns;
@@ -159,7 +163,7 @@ void Simulation::store(const BlockAccess& access, std::int32_t worker, double no
   record(access);
   run_.fabric_sectors +=
       cache_.write(access.block, access.bytes, partition_of(worker)) / work_.sector_bytes();
-  run_.store_sectors += access.bytes / work_.sector_bytes();
+  run_.store_sectors += (access.bytes + access.shared_bytes) / work_.sector_bytes();
   const double busy = static_cast<double>(access.bytes) / device_.dram_bytes_per_ns;
   dram_free_ = std::max(dram_free_, now) + busy;
   run_.dram_busy_ns += busy;

@@ -7,6 +7,7 @@
 #include <natten_sim/models/reuse/scan_reuse.hpp>
 
 #include "answers.hpp"
+#include "timed.hpp"
 
 namespace natten_sim::study {
 namespace {
@@ -117,7 +118,7 @@ void add_replay(const ReuseSetting& setting, const LruReplay& replay, const Atte
     set_distances(profile, details, result);
     if (!setting.capacity()) return;
     // O tiles are stored once, so they are cold; all other misses are loads.
-    const std::int64_t stores = *result.sectors.o;
+    const std::int64_t stores = *result.dram_write_bytes / setting.sector();
     if (!cache) set_misses({profile.misses(*setting.capacity()) - stores, stores}, setting.sector(), result);
   }
   if (cache) set_misses(set_associative_misses(setting, work, *cache), setting.sector(), result);
@@ -128,11 +129,13 @@ void add_timed(const ReuseSetting& setting, const AttentionSetting& attention, c
   const ReuseDetails& details = setting.question.details;
   WavefrontOptions options = attention.wavefront_options;
   options.record_distances = wants_distances(details);
-  const WavefrontRun run = run_wavefront(work, *attention.wavefront, options, progress);
+  WavefrontDevice device = *attention.wavefront;
+  place_ctas(setting, work, device);
+  const WavefrontRun run = run_wavefront(work, device, options, progress);
   if (run.profile) set_distances(*run.profile, details, result);
   result.time_ns = run.time_ns;
   result.fabric_sectors = run.fabric_sectors;
-  set_misses({run.load_miss_sectors, *result.sectors.o}, setting.sector(), result);
+  set_misses({run.load_miss_sectors, *result.dram_write_bytes / setting.sector()}, setting.sector(), result);
 }
 
 ReuseResult answer_order(const ReuseSetting& setting, const AttentionSetting& attention,

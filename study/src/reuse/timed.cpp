@@ -1,6 +1,8 @@
 #include "timed.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
@@ -95,15 +97,6 @@ WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumber
   wavefront.sms = static_cast<std::int32_t>(*setting.question.sms);
   wavefront.l2_partitions = static_cast<std::int32_t>(numbers.l2_partitions.value_or(1));
   if (numbers.l2_ways) wavefront.l2_ways = static_cast<std::int32_t>(*numbers.l2_ways);
-  if (device.launch_runs) {
-    const std::vector<LaunchRun>& runs = device.launch_runs->value;
-    wavefront.partition_of_sm =
-        partitions_in_launch_order(runs, std::min(*subject.workers, *setting.question.sms));
-    if (*setting.question.sms == device.sms->value && *subject.workers >= *setting.question.sms) {
-      wavefront.sm_of_worker = sms_in_launch_order(runs, *subject.workers);
-      wavefront.slowness_of_sm = slowness_in_launch_order(runs);
-    }
-  }
   wavefront.hit_bytes_per_ns =
       known_number(numbers.hit_bytes_per_s, device, "l2_hit_bandwidth_bytes_per_s") / sms * 1e-9;
   wavefront.miss_bytes_per_ns =
@@ -119,6 +112,26 @@ WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumber
   wavefront.score_share = pace.score_share;
   set_latencies(numbers, pace.arrival_ns, wavefront);
   return wavefront;
+}
+
+void place_ctas(const ReuseSetting& setting, const AttentionWork& work, WavefrontDevice& wavefront) {
+  const Device& device = *setting.device;
+  if (!device.launch_runs) return;
+  const std::vector<LaunchRun>& runs = device.launch_runs->value;
+  wavefront.partition_of_sm = partitions_in_launch_order(runs, wavefront.sms);
+  if (wavefront.sms != device.sms->value) return;
+  wavefront.slowness_of_sm = slowness_in_launch_order(runs);
+  const std::int64_t workers = work.schedule().workers;
+  std::vector<std::int32_t> sms = sms_in_launch_order(runs, std::min(workers, work.items()));
+  // Slots that no CTA is launched on, on the SMs that have the fewest.
+  std::vector<std::int64_t> taken(static_cast<std::size_t>(wavefront.sms), 0);
+  for (const std::int32_t sm : sms) ++taken[static_cast<std::size_t>(sm)];
+  while (static_cast<std::int64_t>(sms.size()) < workers) {
+    const auto emptiest = std::ranges::min_element(taken);
+    ++*emptiest;
+    sms.push_back(static_cast<std::int32_t>(emptiest - taken.begin()));
+  }
+  wavefront.sm_of_worker = std::move(sms);
 }
 
 WavefrontOptions wavefront_options(const DeviceNumbers& numbers, const SplitQProblem& problem,

@@ -40,12 +40,18 @@ TEST_CASE("of several CTAs an SM the first run has its turns after five of other
   CHECK(slowness_in_launch_order({{2, 0, 0.25}, {1, 0}}) == std::vector<double>{0.25, 0.25, 0});
 }
 
-TEST_CASE("a few CTAs fill the first run and are spread over the others") {
+TEST_CASE("a few CTAs fill the first run, then take pairs of SMs in turns from the shortest run on") {
+  CHECK(sms_in_launch_order(kRuns, 1) == std::vector<std::int32_t>{0});
+  // Of runs {0, 1}, {2, 3, 4}, {5, 6} and {7}: 7, 2, 5, 4 are the first of their pairs, 3 and 6 the second.
+  CHECK(sms_in_launch_order(kRuns, 4) == std::vector<std::int32_t>{0, 1, 2, 7});
+  CHECK(sms_in_launch_order(kRuns, 6) == std::vector<std::int32_t>{0, 1, 2, 4, 5, 7});
+  CHECK(sms_in_launch_order(kRuns, 7) == std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 7});
+  // What a full round leaves is spread like a small launch.
+  CHECK(sms_in_launch_order(kRuns, 12) == std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 7});
   CHECK(partitions_in_launch_order(kRuns, 0).empty());
   CHECK(partitions_in_launch_order(kRuns, 1) == Partitions{0});
-  CHECK(partitions_in_launch_order(kRuns, 4) == Partitions{0, 0, 1, 0});
+  CHECK(partitions_in_launch_order(kRuns, 4) == Partitions{0, 0, 1, 1});
   CHECK(partitions_in_launch_order(kRuns, 6) == Partitions{0, 0, 1, 1, 0, 1});
-  CHECK(partitions_in_launch_order(kRuns, 7) == Partitions{0, 0, 1, 1, 0, 0, 1});
 }
 
 TEST_CASE("a launch of few CTAs may be near one partition alone") {
@@ -54,8 +60,8 @@ TEST_CASE("a launch of few CTAs may be near one partition alone") {
   device.l2.partitions = Sourced<std::int32_t>{2, true, "here"};
   device.launch_runs = Sourced<std::vector<LaunchRun>>{{{2, 1}, {3, 1}, {2, 0}}, true, "here"};
   CHECK(only_partition(device, 1) == 1);
-  CHECK(only_partition(device, 3) == 1);
-  CHECK_FALSE(only_partition(device, 4));  // the fourth is on the third run
+  CHECK(only_partition(device, 2) == 1);
+  CHECK_FALSE(only_partition(device, 3));  // the third is on the shortest of the other runs
   device.l2.partitions->value = 1;
   CHECK_FALSE(only_partition(device, 1));
 }
@@ -111,7 +117,6 @@ TEST_CASE("recorded launches of the H200 are those of its profile, from one of t
     while (start < runs.size() - 1 && partitions_in_launch_order(from_gpc(runs, start), ctas) != seen)
       ++start;
     INFO(launch.ctas << " CTAs");
-    // Of partial launches the number of CTAs in each partition is modelled, and not which GPC has one more.
     if (ctas == 132) {
       CHECK(start < runs.size() - 1);
       starts.insert(start);
@@ -120,9 +125,7 @@ TEST_CASE("recorded launches of the H200 are those of its profile, from one of t
     } else {
       const Partitions modelled = partitions_in_launch_order(runs, ctas);
       const auto far = [](const Partitions& p) { return std::count(p.begin(), p.end(), 1); };
-      CHECK(std::abs(far(modelled) - far(seen)) <= 2);
-      if (ctas <= 8) CHECK(modelled == seen);
-      if (ctas >= 16) CHECK(far(modelled) > 0);
+      CHECK(far(modelled) == far(seen));
     }
   }
   CHECK(all == 12);
@@ -178,6 +181,55 @@ TEST_CASE("recorded launches of two to four CTAs an SM go through the runs as th
       ++compared;
     }
     CHECK(compared >= 12);
+  }
+}
+
+/// The SMs of each run, in the order of a launch of one CTA on each SM.
+std::vector<std::vector<std::int32_t>> runs_of(const std::vector<std::int32_t>& sms) {
+  constexpr std::size_t kFirstRun = 8;  // on every GPU that was recorded
+  std::vector<std::vector<std::int32_t>> runs;
+  for (std::size_t i = 0; i < sms.size(); ++i) {
+    if (i == 0 || i == kFirstRun || (i > kFirstRun && sms[i] < sms[i - 1])) runs.emplace_back();
+    runs.back().push_back(sms[i]);
+  }
+  return runs;
+}
+
+/// Whether the CTAs of `launch` beyond its full rounds are where the law has them, on a GPU whose full
+/// launches are like `full`; run by run in the order of their numbers.
+bool rest_is_spread(const RecordedLaunch& launch, const std::vector<std::int32_t>& full) {
+  std::vector<LaunchRun> runs;
+  for (const std::vector<std::int32_t>& run : runs_of(full))
+    runs.push_back({static_cast<std::int32_t>(run.size()), 0});
+  const auto begin = static_cast<std::ptrdiff_t>(launch.sms.size() / full.size() * full.size());
+  std::vector<std::int32_t> seen(launch.sms.begin() + begin, launch.sms.end()), modelled;
+  for (const std::int32_t at : sms_in_launch_order(runs, std::ssize(seen)))
+    modelled.push_back(full[static_cast<std::size_t>(at)]);
+  // The first run of a launch may begin in its middle.
+  std::sort(seen.begin(), seen.begin() + 8);
+  std::sort(modelled.begin(), modelled.begin() + 8);
+  return seen == modelled;
+}
+
+TEST_CASE("CTAs that fill no round are spread as the law says, on five GPUs") {
+  for (const std::string gpu : {"h200", "h200-second", "h100", "h100-second", "h100-third"}) {
+    const std::vector<RecordedLaunch> launches = recorded_launches(gpu);
+    std::size_t compared = 0;
+    for (const RecordedLaunch& launch : launches) {
+      const std::int64_t ctas_per_sm = launch.shared_kib >= 200   ? 1
+                                       : launch.shared_kib == 100 ? 2
+                                       : launch.shared_kib == 70  ? 3
+                                                                  : 4;
+      if (launch.ctas > 132 * ctas_per_sm || launch.ctas % 132 < 8) continue;
+      // A launch starts with any of the GPCs.
+      const bool as_modelled = std::any_of(launches.begin(), launches.end(), [&](const RecordedLaunch& full) {
+        return full.ctas == 132 && rest_is_spread(launch, full.sms);
+      });
+      INFO(gpu << ": " << launch.ctas << " CTAs, " << ctas_per_sm << " an SM");
+      CHECK(as_modelled);
+      ++compared;
+    }
+    CHECK(compared >= 48);
   }
 }
 

@@ -70,14 +70,25 @@ Tiles rows_of_tiles(const NeighborhoodMask& mask, const Extents& tile) {
   return rows;
 }
 
-/// Bytes of the sectors that each tile's rows touch, stored one tile after the other.
-Tiles bytes_of_tiles(const Tiles& rows, std::int64_t row_bytes, std::int64_t sector) {
-  Tiles bytes;
-  std::int64_t begin = 0;
+struct TileBytes {
+  Tiles own, shared;
+  [[nodiscard]] bool are_of(const BlockAccess& access, std::size_t tile) const {
+    return access.bytes == own[tile] && access.shared_bytes == shared[tile];
+  }
+};
+
+/// Bytes of the sectors that each tile's rows touch, stored one tile after the other, byte by byte: a sector
+/// belongs to the first tile that touches it.
+TileBytes bytes_of_tiles(const Tiles& rows, std::int64_t row_bytes, std::int64_t sector) {
+  TileBytes bytes;
+  std::int64_t byte = 0, last_sector = -1;
   for (const std::int64_t each : rows) {
-    const std::int64_t end = begin + each * row_bytes;
-    bytes.push_back(((end + sector - 1) / sector - begin / sector) * sector);
-    begin = end;
+    std::set<std::int64_t> touched;
+    for (const std::int64_t end = byte + each * row_bytes; byte < end; ++byte) touched.insert(byte / sector);
+    const std::int64_t shared = touched.count(last_sector);
+    bytes.own.push_back((std::ssize(touched) - shared) * sector);
+    bytes.shared.push_back(shared * sector);
+    last_sector = *touched.rbegin();
   }
   return bytes;
 }
@@ -116,10 +127,10 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
     std::map<std::int64_t, Tiles> visited;
     for (const TileVisit& visit : list_tile_visits({.mask = problem.mask, .tiles = problem.tiles}))
       visited[visit.q_tile].push_back(visit.kv_tile);
-    const Tiles q_bytes = bytes_of_tiles(q_rows, 2 * sizes.head_dim, 32);
-    const Tiles o_bytes = bytes_of_tiles(q_rows, 2 * sizes.head_dim_value, 32);
-    const Tiles k_bytes = bytes_of_tiles(kv_rows, 2 * sizes.head_dim, 32);
-    const Tiles v_bytes = bytes_of_tiles(kv_rows, 2 * sizes.head_dim_value, 32);
+    const TileBytes q_bytes = bytes_of_tiles(q_rows, 2 * sizes.head_dim, 32);
+    const TileBytes o_bytes = bytes_of_tiles(q_rows, 2 * sizes.head_dim_value, 32);
+    const TileBytes k_bytes = bytes_of_tiles(kv_rows, 2 * sizes.head_dim, 32);
+    const TileBytes v_bytes = bytes_of_tiles(kv_rows, 2 * sizes.head_dim_value, 32);
 
     struct Launched {
       std::int64_t batch, head, index;
@@ -153,10 +164,10 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
           same && item.kv_base == (batch * sizes.heads_kv + head / (sizes.heads / sizes.heads_kv)) * kv_tiles;
       same = same && item.kv_tiles == std::ssize(visited[q]);
       same = same && work.query(item).block == 2 * all_kv + number;
-      same = same && work.query(item).bytes == q_bytes[at];
+      same = same && q_bytes.are_of(work.query(item), at);
       same = same && work.query(item).operand == Operand::kQuery;
       same = same && work.output(item).block == 2 * all_kv + items + number;
-      same = same && work.output(item).bytes == o_bytes[at];
+      same = same && o_bytes.are_of(work.output(item), at);
       same = same && work.output(item).operand == Operand::kOutput;
       for (const std::int64_t pass : {0, 1, 2, 5}) {
         Tiles expected = visited[q];
@@ -176,13 +187,13 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
           const BlockAccess key = work.key(item, pass, step), value = work.value_of(item, key),
                             both = work.key_value(item, pass, step);
           same = same && key.block == 2 * (item.kv_base + tile) && value.block == key.block + 1;
-          same = same && both.block == key.block && both.bytes == key.bytes + value.bytes;
-          REQUIRE(key.bytes == k_bytes[static_cast<std::size_t>(tile)]);
-          REQUIRE(value.bytes == v_bytes[static_cast<std::size_t>(tile)]);
+          same = same && both.block == key.block && both.bytes == key.bytes + value.bytes &&
+                 both.shared_bytes == key.shared_bytes + value.shared_bytes;
+          REQUIRE(k_bytes.are_of(key, static_cast<std::size_t>(tile)));
+          REQUIRE(v_bytes.are_of(value, static_cast<std::size_t>(tile)));
           for (const BlockAccess& access : {key, value, both})
             same = same && access.operand == Operand::kKeyValue;
-          REQUIRE(work.multiplied_pairs(item, key) ==
-                  q_rows[at] * kv_rows[static_cast<std::size_t>(tile)]);
+          REQUIRE(work.multiplied_pairs(item, key) == q_rows[at] * kv_rows[static_cast<std::size_t>(tile)]);
         }
       }
       accesses += item.kv_tiles + 2;

@@ -6,6 +6,8 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
 #include <natten_sim/sim/reuse/attention_work.hpp>
+#include <natten_sim/sim/reuse/lockstep.hpp>
+#include <natten_sim/sim/reuse/wavefront.hpp>
 #include <natten_sim/sim/tiles/tile_walk.hpp>
 
 #include "catch.hpp"
@@ -33,6 +35,9 @@ std::vector<std::int64_t> q_tiles_of(const AttentionWork& work, Dispatcher& disp
 
 using Tiles = std::vector<std::int64_t>;
 
+/// Bytes of a tile that is loaded or stored: its own sectors and the one that the tile before it holds.
+std::int64_t moved(const BlockAccess& access) { return access.bytes + access.shared_bytes; }
+
 TEST_CASE("persistent workers take every workers-th Q tile, a grid hands out the next") {
   const SplitQProblem problem = problem_1d(70, 10, 10, false);  // 7 Q tiles
   const AttentionWork persistent(problem, {.schedule = CtaSchedule::kPersistent, .workers = 3});
@@ -56,8 +61,9 @@ TEST_CASE("the tile schedule hands out two rows at a time and never pairs two he
   CHECK(q_tiles_of(work, dispatcher, 1, 1) == Tiles{3});
   CHECK(q_tiles_of(work, dispatcher, 0, 2) == Tiles{1, 5});
   CHECK(q_tiles_of(work, dispatcher, 1, 2) == Tiles{4, -1});
-  CHECK_THROWS_AS(AttentionWork(problem, {.schedule = CtaSchedule::kTile, .launch = LaunchOrder::kHeadsFirst}),
-                  InvalidParameter);
+  CHECK_THROWS_AS(
+      AttentionWork(problem, {.schedule = CtaSchedule::kTile, .launch = LaunchOrder::kHeadsFirst}),
+      InvalidParameter);
 }
 
 TEST_CASE("launch order: Q tiles, then batches, then heads, or heads and batches of each Q tile first") {
@@ -133,12 +139,12 @@ TEST_CASE("loads and stores of all items are the closed form's sectors, whatever
     std::set<std::int64_t> blocks;
     for (std::int64_t i = 0; i < work.items(); ++i) {
       const AttentionWork::Item item = work.item(i);
-      q += work.query(item).bytes;
-      o += work.output(item).bytes;
+      q += moved(work.query(item));
+      o += moved(work.output(item));
       Tiles walked;
       for (std::int64_t step = 0; step < item.kv_tiles; ++step) {
         const BlockAccess key = work.key(item, 0, step), value = work.value_of(item, key);
-        kv += key.bytes + value.bytes;
+        kv += moved(key) + moved(value);
         walked.push_back(key.block / 2 - item.kv_base);
         blocks.insert({key.block, value.block});
       }
@@ -162,6 +168,39 @@ TEST_CASE("work that cannot be simulated is refused") {
   CHECK_THROWS_AS(AttentionWork(problem, {.workers = 0}), InvalidParameter);
   CHECK_THROWS_AS(AttentionWork(problem, {.order = KvPermutations{}}), InvalidParameter);
   CHECK_THROWS_AS(AttentionWork(problem_1d(std::int64_t{1} << 40, 1, 1, false), {}), InvalidParameter);
+}
+
+TEST_CASE("a sector that two tiles share is missed once, and moved with each") {
+  // Rows of 20 bytes in sectors of 32: 100 rows are 63 sectors, and few tiles begin where a sector does.
+  for (const std::int64_t head_dim : {1, 3, 10, 20}) {
+    for (const std::int64_t tile : {1, 3, 7}) {
+      INFO("head dim " << head_dim << ", tiles of " << tile);
+      const SplitQProblem problem = {
+          .mask = make_mask({100}, {100}),
+          .tiles = {{7}, {tile}},
+          .sizes = {.heads = 2, .heads_kv = 2, .head_dim = head_dim, .head_dim_value = 10}};
+      const AttentionTraffic traffic = attention_traffic(problem);
+      const std::int64_t sectors_of_head = (100 * head_dim * 2 + 31) / 32,
+                         of_value = (100 * 10 * 2 + 31) / 32;
+      const std::int64_t once = 2 * 2 * (sectors_of_head + of_value);  // Q and K, V and O of two heads
+      const AttentionWork work(problem, {.workers = 3});
+      for (const Granularity granularity : {Granularity::kTile, Granularity::kSector}) {
+        const ReuseProfile profile = replay_lockstep(work, granularity);
+        CHECK(profile.accesses() == traffic.sectors.total);
+        CHECK(profile.cold() == once);
+        CHECK(profile.misses(1 << 30) == once);
+      }
+      const WavefrontDevice device = {.capacity_bytes = 1 << 20,
+                                      .sms = 3,
+                                      .hit_bytes_per_ns = 80,
+                                      .miss_bytes_per_ns = 40,
+                                      .dram_bytes_per_ns = 20,
+                                      .pairs_per_ns = 10};
+      const WavefrontRun run = run_wavefront(work, device, {.record_distances = true});
+      CHECK(run.load_sectors + run.store_sectors == traffic.sectors.total);
+      CHECK(run.load_miss_sectors == once - 2 * of_value);
+    }
+  }
 }
 
 }  // namespace

@@ -325,11 +325,13 @@ TEST_CASE("frozen times of FlashAttention-2 and cuDNN by timed wavefronts are 5%
     const Point point = flex_point(row.at(0));
     INFO(key_of(point));
     sum += std::abs(row.at(1).get<double>() / measured.at(key_of(point)) - 1);
-    CHECK(predict(point, device).empty());  // only a simulation tells
+    for (const Prediction& quick : predict(point, device))
+      CHECK(quick.counter != kLaunchTime);  // only a simulation tells
     if (row.at(0).at("tokens") > 32768 || row.at(0).at("heads") > 1) continue;
     const std::vector<Prediction> today = predict(point, device, Fidelity::kTimed);
-    REQUIRE(today.size() == 1);
-    sum_today += std::abs(1e-6 * today.front().value / measured.at(key_of(point)) - 1);
+    const auto time = std::ranges::find(today, kLaunchTime, &Prediction::counter);
+    REQUIRE(time != today.end());
+    sum_today += std::abs(1e-6 * time->value / measured.at(key_of(point)) - 1);
     ++short_points;
   }
   CHECK(frozen.at("rows").size() == 112);

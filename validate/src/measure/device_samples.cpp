@@ -31,8 +31,12 @@ constexpr std::array<LaunchShape, 6> kLaunchShapes = {
     {{200, 128, 1}, {200, 384, 1}, {100, 128, 2}, {100, 256, 2}, {70, 128, 3}, {48, 128, 4}}};
 
 std::vector<std::int32_t> launch_sizes(std::int32_t sms, const LaunchShape& shape) {
-  if (shape.per_sm > 1) return {2 * shape.per_sm * sms};
-  return {1, 2, 4, 8, 12, 16, 20, 24, sms / 4, sms / 2, 3 * sms / 4, sms, 2 * sms};
+  if (shape.per_sm == 1) return {1, 2, 4, 8, 12, 16, 20, 24, sms / 4, sms / 2, 3 * sms / 4, sms, 2 * sms};
+  std::vector<std::int32_t> sizes = {sms / 2, 3 * sms / 4};
+  for (std::int32_t full = 1; full < shape.per_sm; ++full)
+    sizes.insert(sizes.end(), {full * sms, full * sms + sms / 4, full * sms + 3 * sms / 4});
+  sizes.push_back(2 * shape.per_sm * sms);
+  return sizes;
 }
 
 /// Bytes read and written a second by a copy of half a GiB, the median of 20.

@@ -33,20 +33,22 @@ struct LaunchRun {
   double slowness = 0;
 };
 
-/// The partition of the SM that each of the first `ctas` CTAs of a launch runs on, one CTA an SM. The first
-/// run is filled first. If the CTAs fill all others too, these follow one after the other; fewer CTAs are
-/// spread over them evenly, each run's beside each other. Seen on an H200 for 1 to 132 CTAs. CTAs beyond the
-/// SMs begin again with the first. Requires runs of at least one SM, ctas >= 0.
-[[nodiscard]] std::vector<std::int32_t> partitions_in_launch_order(const std::vector<LaunchRun>& runs,
-                                                                   std::int64_t ctas);
-
-/// The SM that each of the first `ctas` CTAs of a launch of several an SM runs on, by its place among the SMs
-/// of one that has one CTA an SM. Runs take turns, and a turn gives each SM of the run one CTA. The first run
-/// has a turn at the start, one after five turns of others, and one after each six more; the others follow
-/// each other in a ring. Seen on an H200 and an H100 for one to four CTAs an SM. Requires runs of at least one
-/// SM, ctas >= 0.
+/// The SM that each CTA of a launch of `ctas` that start at once runs on, by its place among the SMs in
+/// launch order. With n SMs:
+/// - Full rounds, floor(ctas / n) of them: runs take turns, and a turn gives each SM of the run one CTA. The
+///   first run has a turn at the start, one after five turns of others, and one after each six more; the
+///   others follow each other in a ring.
+/// - The rest, one CTA an SM: the first run is filled; of the other runs, beginning with the shortest, each
+/// in
+///   turn takes one SM of a pair (a TPC), and when all pairs have one, the second. They start run by run.
+/// Seen on three H200 and three H100 for 1 to 528 CTAs; a rest smaller than the first run may be elsewhere.
+/// Requires runs of at least one SM, ctas >= 0.
 [[nodiscard]] std::vector<std::int32_t> sms_in_launch_order(const std::vector<LaunchRun>& runs,
                                                             std::int64_t ctas);
+
+/// The partitions of those SMs.
+[[nodiscard]] std::vector<std::int32_t> partitions_in_launch_order(const std::vector<LaunchRun>& runs,
+                                                                   std::int64_t ctas);
 
 /// The slowness of the runs' SMs, in launch order.
 [[nodiscard]] std::vector<double> slowness_in_launch_order(const std::vector<LaunchRun>& runs);
@@ -76,8 +78,8 @@ struct Device {
   DeviceL2 l2;
   Known<double> dram_bytes_per_s;
   /// How long a tile of kTimedTileBytes takes from the request to its last byte: from the L2, on a GPU that
-  /// does nothing else; from DRAM, while other SMs take a third of its bandwidth. Of the second the median and
-  /// the quantiles of 90, 99 and 99.9%, increasing.
+  /// does nothing else; from DRAM, while other SMs take a third of its bandwidth. Of the second the median
+  /// and the quantiles of 90, 99 and 99.9%, increasing.
   Known<double> l2_tile_ns, dram_tile_ns;
   Known<double> dram_tile_p90_ns, dram_tile_p99_ns, dram_tile_p999_ns;
   Known<std::int64_t> shared_memory_per_block_bytes;
@@ -88,8 +90,8 @@ struct Device {
   std::optional<MsdaCosts> msda_costs;   ///< of this project's own; none: not measured
 };
 
-/// The partition of the L2 that all SMs of a launch of `ctas` CTAs are near; none if they are near several, or
-/// if the launch order is not known. What they read keeps one copy. Requires ctas >= 1.
+/// The partition of the L2 that all SMs of a launch of `ctas` CTAs are near; none if they are near several,
+/// or if the launch order is not known. What they read keeps one copy. Requires ctas >= 1.
 [[nodiscard]] std::optional<std::int32_t> only_partition(const Device& device, std::int64_t ctas);
 
 /// Calls `visit(name, number)` for each number, known or not, in the order of the files. `device` may be

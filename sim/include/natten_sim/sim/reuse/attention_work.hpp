@@ -23,8 +23,11 @@ enum class Operand : std::uint8_t { kQuery, kKeyValue, kOutput };
 /// One tile of one operand that is loaded or stored. K and V of the same rows are neighbours.
 struct BlockAccess {
   std::int64_t block = 0;  ///< dense number among all tiles of all operands
-  std::int64_t bytes = 0;  ///< whole sectors
+  std::int64_t bytes = 0;  ///< whole sectors, without one that it shares with the tile before it
   Operand operand = Operand::kQuery;
+  /// Of the sector that it shares with the tile before it, which holds it: moved with this one too, missed
+  /// with that one.
+  std::int64_t shared_bytes = 0;
 };
 
 /// The Q tiles of split-Q attention in launch order, and the blocks that each loads and stores: O(Q tiles +
@@ -78,6 +81,7 @@ class AttentionWork {
     std::int64_t rows = 0;
     std::int64_t key_bytes = 0;    // of Q or K
     std::int64_t value_bytes = 0;  // of O or V
+    std::int64_t key_shared = 0, value_shared = 0;
   };
   AttentionSchedule schedule_;
   std::size_t rank_ = 1;
