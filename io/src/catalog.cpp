@@ -149,15 +149,40 @@ Preset read_preset(const Json& entry, const std::string& where) {
 constexpr std::int64_t kMaxDeviceNumber = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxDeviceCount = std::int64_t{1} << 20;
 
-void read_value(const Reader& fields, std::int64_t& value) {
+void read_value(const Reader& fields, std::string_view, std::int64_t& value) {
   value = fields.integer("value", {1, kMaxDeviceNumber});
 }
-void read_value(const Reader& fields, std::int32_t& value) {
+void read_value(const Reader& fields, std::string_view, std::int32_t& value) {
   value = static_cast<std::int32_t>(fields.integer("value", {1, kMaxDeviceCount}));
 }
-void read_value(const Reader& fields, double& value) {
+/// What no GPU has, nor any that can be imagined, would give times without an end.
+void read_value(const Reader& fields, std::string_view name, double& value) {
   value = fields.number("value");
-  if (!(value > 0)) fields.fail("value", "a positive number");
+  if (name.ends_with("_ns")) {
+    if (!(value >= 1e-3 && value <= 1e9)) fields.fail("value", "a time of 0.001 to 1e9 ns");
+  } else if (!(value >= 1e3 && value <= 1e21)) {
+    fields.fail("value", "a rate of 1e3 to 1e21 a second");
+  }
+}
+
+/// Quantiles of one quantity, in their order.
+void require_ascending(const Device& device, const std::string& where) {
+  const auto fields = {std::pair{"dram_tile_ns", &device.dram_tile_ns},
+                       std::pair{"dram_tile_p90_ns", &device.dram_tile_p90_ns},
+                       std::pair{"dram_tile_p99_ns", &device.dram_tile_p99_ns},
+                       std::pair{"dram_tile_p999_ns", &device.dram_tile_p999_ns}};
+  const char* below = nullptr;
+  double least = 0;
+  for (const auto& [name, number] : fields) {
+    if (!*number) continue;
+    if (below != nullptr && (*number)->value < least) {
+      throw MalformedData(
+          where, "'" + std::string(name) + "' of device '" + device.name + "' is below '" + below + "'",
+          "quantiles that increase");
+    }
+    below = name;
+    least = (*number)->value;
+  }
 }
 
 /// [SMs, partition] or [SMs, partition, slowness].
@@ -217,10 +242,11 @@ Device read_device(const Json& entry, const std::string& where) {
     if (!fields.has(name)) return;
     const Reader sourced(fields.at(name), place(name), {"value", "measured", "source"});
     number.emplace();
-    read_value(sourced, number->value);
+    read_value(sourced, name, number->value);
     number->measured = sourced.boolean_or("measured", false);
     number->source = sourced.text("source");
   });
+  require_ascending(device, where);
   if (fields.has("launch_runs"))
     read_launch_runs(Reader(fields.at("launch_runs"), place("launch_runs"), {"value", "measured", "source"}),
                      device);

@@ -34,6 +34,29 @@ TEST_CASE("numbers of a device file are whole, in a range, and checked before an
   check_refused("list devices --device-file " + path, {"sms", "4294967297"});
 }
 
+TEST_CASE("rates and times of a device file are finite ones, and quantiles increase") {
+  const std::string path = scratch_folder() + "/device.json";
+  const Json shipped = Json::parse(read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/devices/h200.json"));
+  const auto refused = [&](const char* field, double value, const std::vector<std::string>& said) {
+    Json file = shipped;
+    file["devices"][0]["name"] = "mine";
+    REQUIRE(file["devices"][0].contains(field));
+    file["devices"][0][field]["value"] = value;
+    write_text(path, file.dump());
+    INFO(field << " " << value);
+    check_refused("reuse -i 4096 --device mine --fidelity timed --device-file " + path, said);
+  };
+  for (const char* rate : {"l2_hit_bandwidth_bytes_per_s", "l2_miss_bandwidth_bytes_per_s",
+                           "dram_bandwidth_bytes_per_s", "dense_bf16_flops_per_s", "boost_clock_hz"}) {
+    for (const double value : {-1.0, 0.0, 1e-300, 1e300}) refused(rate, value, {rate, "1e3 to 1e21"});
+  }
+  for (const char* time : {"l2_tile_ns", "dram_tile_ns", "dram_tile_p999_ns"}) {
+    for (const double value : {-1.0, 0.0, 1e-300, 1e300}) refused(time, value, {time, "0.001 to 1e9 ns"});
+  }
+  refused("dram_tile_p90_ns", 1, {"dram_tile_p90_ns", "below 'dram_tile_ns'"});
+  refused("dram_tile_p99_ns", 1e8, {"dram_tile_p999_ns", "below 'dram_tile_p99_ns'"});
+}
+
 TEST_CASE("a batch from nowhere is an error, not an empty success") {
   CHECK(shell_exit_code("\"$PROGRAM\" " + kSmall + " --batch - <&-") == 2);
   check_refused(kSmall + " --batch " + scratch_folder(), {"batch", "read to its end"});
@@ -71,9 +94,9 @@ TEST_CASE("a path that is no UTF-8 is a path: it is read, written, refused by na
   CHECK_NOTHROW(Json::parse(done.out).dump());  // throws on bytes that are no UTF-8
   CHECK(run("list presets --csv --output '" + odd + ".csv'").exit_code == 0);
   CHECK(read_text(odd + ".csv") == run("list presets --csv").out);
-  for (const std::string line : {"count -i 64 --config ", "count -i 64 --preset-file ", "schedule --table ",
-                                 "schedule --mask ", "validate --recorded ", "diff a.json ",
-                                 "list devices --device-file ", "count -i 64 --costs "}) {
+  for (const std::string line :
+       {"count -i 64 --config ", "count -i 64 --preset-file ", "schedule --table ", "schedule --mask ",
+        "validate --recorded ", "diff a.json ", "list devices --device-file ", "count -i 64 --costs "}) {
     const auto refused = run(line + "'" + odd + ".none'");
     INFO(line << refused.err);
     CHECK(refused.exit_code == 2);

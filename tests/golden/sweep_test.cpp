@@ -57,7 +57,8 @@ TEST_CASE("values of a sweep: steps, factors, lists, a size for each axis, flags
     return values;
   };
   using Values = std::vector<std::string>;
-  CHECK(firsts("sweep count -i 64 -w 16 --over stride=1:8") == Values{"1", "2", "3", "4", "5", "6", "7", "8"});
+  CHECK(firsts("sweep count -i 64 -w 16 --over stride=1:8") ==
+        Values{"1", "2", "3", "4", "5", "6", "7", "8"});
   CHECK(firsts("sweep search -i 64 64 --top 1 --over sparsity=90:92").size() == 1);  // its values are ranges
   CHECK(firsts("sweep reuse -d 64 --over seqlen=1024:4096:1024") == Values{"1024", "2048", "3072", "4096"});
   CHECK(firsts("sweep reuse -d 64 --over seqlen=1024:5000:1500") == Values{"1024", "2524", "4024"});
@@ -111,6 +112,8 @@ TEST_CASE("a journal lets a sweep go on, and joins shards") {
     check_refused(sweep + " --shard 2/2 --journal " + second,
                   {"journal", "no answer at a point of this sweep"});
   }
+  write_text(second, kept.substr(0, last) + "{\"point\": \n");
+  check_refused(sweep + " --shard 2/2 --journal " + second, {"journal " + second, "line 4"});
 
   check_refused("sweep schedule --q-tiles 9 --algorithm spt --over heads=1:6:1 --journal " + first,
                 {"journal", "another sweep"});
@@ -193,14 +196,17 @@ TEST_CASE("a request that is wrong has an error in its place, and those after it
 {"command": "count", "options": {"input": [16], "window": 99}}
 {"command": "count", "options": {"input": [16], "window": {}}}
 {"command": "count", "options": {"input": [16], "csv": true}}
+{"command": "count", "options": {"batch": "/dev/null"}}
+{"command": "schedule", "options": {"q_tiles": 4, "algorithm": "best", "checkpoint": "/nowhere/at/all"}}
+{"command": "reproduce", "options": {"work": "dash", "html": "/nowhere/at/all"}}
 {"command": "count", "option": {}}
 {"options": {}}
 {"command": "count", "options": {"input": [16], "window": 3}}
 )");
   CHECK(done.exit_code == 0);
   const std::vector<Json> answers = json_lines(done.out);
-  REQUIRE(answers.size() == 11);
-  for (std::size_t i = 0; i < 10; ++i) {
+  REQUIRE(answers.size() == 14);
+  for (std::size_t i = 0; i < 13; ++i) {
     INFO(i << ": " << answers[i].dump());
     REQUIRE(answers[i].contains("error"));
     for (const char* key : {"message", "parameter", "value", "accepted"})
@@ -210,7 +216,9 @@ TEST_CASE("a request that is wrong has an error in its place, and those after it
   CHECK(answers[3]["error"]["hint"] == "count");
   CHECK(answers[4]["error"]["hint"] == "window");
   CHECK(answers[5]["error"]["parameter"] == "window");
-  CHECK(answers[10]["result"] == result_of("count -i 16 -w 3"));
+  const char* const kOfARun[] = {"csv", "batch", "checkpoint", "html"};
+  for (std::size_t i = 0; i < 4; ++i) CHECK(answers[7 + i]["error"]["parameter"] == kOfARun[i]);
+  CHECK(answers[13]["result"] == result_of("count -i 16 -w 3"));
 }
 
 }  // namespace

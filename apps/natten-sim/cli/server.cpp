@@ -1,5 +1,6 @@
 #include "cli/server.hpp"
 
+#include <new>
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
@@ -34,6 +35,10 @@ FileValue value_of(const std::string& option, const Json& value) {
 
 std::string begin_answer(const std::string& id) { return id.empty() ? "{" : "{\"id\":" + id + ","; }
 
+std::string refusal(const std::string& id, const Error& error) {
+  return begin_answer(id) + "\"error\":" + json_text(error_fields(error)) + "}\n";
+}
+
 }  // namespace
 
 std::string Server::respond(std::string_view line) {
@@ -47,14 +52,15 @@ std::string Server::respond(std::string_view line) {
     const std::string answer = one_line(invocation(request).answer());
     return begin_answer(id) + answer.substr(1) + "\n";  // behind its bracket
   } catch (const Error& error) {
-    return begin_answer(id) + "\"error\":" + json_text(error_fields(error)) + "}\n";
+    return refusal(id, error);
+  } catch (const std::bad_alloc&) {
+    return refusal(id, InvalidParameter(kRequest, "too large for this machine's memory", "smaller problems"));
   }
 }
 
 Invocation Server::invocation(const Json& request) {
   for (const auto& [key, ignored] : request.items()) {
-    if (key != "command" && key != "options" && key != "id")
-      throw UnknownName("key", key, "", kRequestKeys);
+    if (key != "command" && key != "options" && key != "id") throw UnknownName("key", key, "", kRequestKeys);
   }
   if (!request.contains("command") || !request.at("command").is_string())
     throw InvalidParameter("command", "not given as a text", "the name of a subcommand");

@@ -21,6 +21,15 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, unknown);
 }
 
+Json value_of_line(const std::string& path, int line, std::string_view text) {
+  try {
+    return parse_json(text);
+  } catch (const Error& error) {  // knows neither file nor line
+    throw MalformedData("journal " + path, "line " + std::to_string(line) + ": " + error.what(),
+                        "a file that sweep --journal wrote for the same sweep");
+  }
+}
+
 /// A point of the grid with the values that it has there, and what was answered.
 bool is_answer(const Json& line, const SweepGrid& grid) {
   if (!line.is_object() || !line.contains("point") || !line.at("point").is_number_integer()) return false;
@@ -65,7 +74,7 @@ void SweepJournal::read(const std::string& path, const Json& sweep, const SweepG
   for (int line = 1; begin < text.size(); ++line) {
     const std::size_t end = text.find('\n', begin);
     if (end == std::string::npos) break;
-    const Json object = parse_json(std::string_view(text).substr(begin, end - begin));
+    const Json object = value_of_line(path, line, std::string_view(text).substr(begin, end - begin));
     begin = end + 1;
     if (line == 1) {
       if (!object.is_object() || !object.contains("sweep")) throw malformed("another kind of file");

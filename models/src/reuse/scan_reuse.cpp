@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include <natten_sim/core/checked.hpp>
@@ -123,7 +124,7 @@ bool misses_more_than_once(SplitQProblem problem, std::int64_t length, std::int6
 
 /// The first length from `length` on at which the closed form has misses that are not compulsory. It can be
 /// above `length`, because fewer bytes lie between the passes when the last wave is not full. Where there is
-/// no closed form, `length` itself.
+/// no closed form, or pairs of tokens are more than 63 bits count, `length` itself.
 std::int64_t first_missing_length(const SplitQProblem& problem, std::int64_t length, std::int64_t workers,
                                   std::int64_t capacity_bytes) {
   const AxisMask& axis = problem.mask[0];
@@ -131,6 +132,8 @@ std::int64_t first_missing_length(const SplitQProblem& problem, std::int64_t len
     return length;
   const std::int64_t tile = problem.tiles.q_tile[0];
   const std::int64_t last = length + 2 * workers * tile;
+  if (static_cast<Int128>(last) * last > std::numeric_limits<std::int64_t>::max() / problem.sizes.heads)
+    return length;
   std::int64_t known = length;
   while (known < last && !misses_more_than_once(problem, known, workers, capacity_bytes)) known += tile;
   for (std::int64_t exact = std::max(length, known - tile + 1); exact < known; ++exact) {

@@ -50,12 +50,16 @@ TEST_CASE("the paper's causal approximation is K and V with whole diagonal tiles
   CHECK(static_cast<double>(exact) - approximation == 8.0 * static_cast<double>(s));
 }
 
-TEST_CASE("keys that are not as many as queries: sectors as a loop over tiles counts them, in models and sim alike") {
+TEST_CASE(
+    "keys that are not as many as queries: sectors as a loop over tiles counts them, in models and sim "
+    "alike") {
   for (const bool causal : {false, true}) {
     for (const std::int64_t queries : {1, 63, 64, 200}) {
       for (const std::int64_t keys : {200, 257, 1000}) {
-        for (const auto& [q_tile, kv_tile] : {std::pair<std::int64_t, std::int64_t>{64, 64}, {32, 48}, {128, 16}}) {
-          SplitQProblem problem{.mask = make_mask({queries}, {queries}, {}, {}, {causal}), .tiles = {{q_tile}, {kv_tile}}};
+        for (const auto& [q_tile, kv_tile] :
+             {std::pair<std::int64_t, std::int64_t>{64, 64}, {32, 48}, {128, 16}}) {
+          SplitQProblem problem{.mask = make_mask({queries}, {queries}, {}, {}, {causal}),
+                                .tiles = {{q_tile}, {kv_tile}}};
           problem.keys = keys;
           const std::int64_t r = 64 * 2 / 32;
           std::int64_t rows = 0;
@@ -74,7 +78,8 @@ TEST_CASE("keys that are not as many as queries: sectors as a loop over tiles co
           std::int64_t bytes = 0;
           for (std::int64_t i = 0; i < work.items(); ++i) {
             const AttentionWork::Item item = work.item(i);
-            for (std::int64_t step = 0; step < item.kv_tiles; ++step) bytes += work.key_value(item, 0, step).bytes;
+            for (std::int64_t step = 0; step < item.kv_tiles; ++step)
+              bytes += work.key_value(item, 0, step).bytes;
           }
           CHECK(bytes == 2 * rows * r * 32);
         }
@@ -233,6 +238,13 @@ TEST_CASE("the first length of several heads is that of whole waves, however lon
   SplitQProblem problem = dense_1d(1024, 1);
   problem.sizes.heads = problem.sizes.heads_kv = 2;
   CHECK(first_noncompulsory_seqlen(problem, 1, std::int64_t{1} << 48) == std::int64_t{1} << 40);
+}
+
+TEST_CASE("the first length is told where pairs of its tokens are more than 63 bits count") {
+  const SplitQProblem problem = dense_1d(1024, 128);
+  const std::int64_t row = 2 * 64 * 2, capacity = std::int64_t{1} << 46, workers = 132;
+  const std::int64_t by_capacity = (capacity - workers * 128 * row) / row + 1;
+  CHECK(first_noncompulsory_seqlen(problem, workers, capacity) == by_capacity);
 }
 
 TEST_CASE("no closed form where other batches lie between the visits to a shared KV head") {

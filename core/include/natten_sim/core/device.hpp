@@ -39,8 +39,7 @@ struct LaunchRun {
 ///   first run has a turn at the start, one after five turns of others, and one after each six more; the
 ///   others follow each other in a ring.
 /// - The rest, one CTA an SM: the first run is filled; of the other runs, beginning with the shortest, each
-/// in
-///   turn takes one SM of a pair (a TPC), and when all pairs have one, the second. They start run by run.
+///   in turn takes one SM of a pair (a TPC), and when all pairs have one, the second. They start run by run.
 /// Seen on three H200 and three H100 for 1 to 528 CTAs; a rest smaller than the first run may be elsewhere.
 /// Requires runs of at least one SM, ctas >= 0.
 [[nodiscard]] std::vector<std::int32_t> sms_in_launch_order(const std::vector<LaunchRun>& runs,

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include <natten_sim/core/split_q.hpp>
 #include <natten_sim/core/kv_order.hpp>
+#include <natten_sim/core/split_q.hpp>
 
 namespace natten_sim {
 
@@ -98,9 +98,9 @@ struct LockstepDistances {
 /// two passes, exceed the capacity, and one wave of `workers` does not cover the head. With a window, the
 /// window's K and V take the place of the head's. Exact for one dense head whose CTAs run in step and a
 /// capacity of one KV tile or more: below, CTAs of one wave miss what another has just read. With several
-/// heads or a causal mask it is the threshold of the capacity: waves that straddle heads can miss below it,
-/// and causal waves only above it. Empty when there is no such length up to 2^40, for several axes, and for
-/// strides.
+/// heads, a causal mask or more than 2^63 pairs of tokens it is the threshold of the capacity: waves that
+/// straddle heads can miss below it, and causal waves only above it. Empty when there is no such length up to
+/// 2^40, for several axes, and for strides.
 [[nodiscard]] std::optional<std::int64_t> first_noncompulsory_seqlen(const SplitQProblem& problem,
                                                                      std::int64_t workers,
                                                                      std::int64_t capacity_bytes);
