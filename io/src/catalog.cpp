@@ -256,7 +256,7 @@ Device read_device(const Json& entry, const std::string& where) {
 KernelRate read_rate(const Json& entry, const std::string& where) {
   const Reader fields(entry, where,
                       {"device", "head_dim", "flops_per_s", "tokens", "heads", "lone_share", "slot_skew",
-                       "jitter", "score_share", "arrival_ns", "measured", "source"});
+                       "jitter", "score_share", "arrival_ns", "measured", "source", "assumed"});
   const KernelRate rate{fields.text("device"),
                         fields.positive("head_dim"),
                         fields.number("flops_per_s"),
@@ -268,7 +268,11 @@ KernelRate read_rate(const Json& entry, const std::string& where) {
                         fields.has("score_share") ? fields.number("score_share") : 0.5,
                         fields.has("arrival_ns") ? fields.number("arrival_ns") : 0,
                         fields.boolean("measured"),
-                        fields.text("source")};
+                        fields.text("source"),
+                        fields.has("assumed") ? fields.texts("assumed") : std::vector<std::string>{}};
+  for (const std::string& name : rate.assumed) {
+    if (!fields.has(name.c_str())) fields.fail("assumed", "names of numbers of the rate");
+  }
   if (!(rate.flops_per_s > 0)) fields.fail("flops_per_s", "a positive number");
   if (!(rate.score_share > 0 && rate.score_share < 1)) fields.fail("score_share", "between 0 and 1");
   if (!(rate.arrival_ns >= 0)) fields.fail("arrival_ns", "0 or more");

@@ -7,7 +7,8 @@
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/report/text_table.hpp>
-#include <natten_sim/validate/compare/suite.hpp>
+
+#include "score_of_reads.hpp"
 
 namespace natten_sim::report {
 namespace {
@@ -74,22 +75,27 @@ Json change_fields(const ExplainedChange& change) {
           {"saved_share", change.saved_share}};
 }
 
-/// The stored score of reads that were predicted before they were measured: of the model that answered.
-const validate::Score* stored_score(Fidelity fidelity, bool causal) {
-  const std::string model = fidelity == Fidelity::kTimed ? "timed" : "lockstep";
-  const std::string group = model == "lockstep" ? "" : causal ? "causal" : "full";
-  for (const validate::Tolerance& each :
-       validate::find_suite(validate::builtin_suites(), "fresh").tolerances) {
-    if (each.counter == "dram_read_bytes" && each.model == model && each.group == group && each.score)
-      return &*each.score;
-  }
-  return nullptr;
+/// A model that is further off here than this tells savings no better.
+constexpr double kUncertain = 0.25;
+
+ScoreOfReads score_of(const ExplainedKernel& kernel) {
+  return score_of_reads(
+      {.fidelity = kernel.read->fidelity, .kernel = kernel.family, .causal = *kernel.problem.causal});
+}
+
+Json score_fields(const ScoreOfReads& score) {
+  if (score.score == nullptr) return nullptr;
+  return {{"suite", score.suite},
+          {"points", score.score->points},
+          {"predicted_first", score.predicted_first},
+          {"median_deviation", score.score->median},
+          {"p90_deviation", score.score->p90}};
 }
 
 Json read_fields(const ExplainedKernel& kernel) {
   if (!kernel.read) return nullptr;
   const ExplainedReads& read = *kernel.read;
-  const validate::Score* const score = stored_score(read.fidelity, *kernel.problem.causal);
+  const ScoreOfReads held_out = score_of_reads({.fidelity = read.fidelity, .causal = *kernel.problem.causal});
   return {{"measured_bytes", nullable(read.measured_bytes)},
           {"compulsory_bytes", read.compulsory_bytes},
           {"lockstep_bytes", read.lockstep_bytes},
@@ -97,7 +103,8 @@ Json read_fields(const ExplainedKernel& kernel) {
           {"unexplained_bytes", nullable(read.unexplained_bytes)},
           {"predicted_bytes", read.predicted_bytes()},
           {"fidelity", to_string(read.fidelity)},
-          {"held_out_median_deviation", score != nullptr ? Json(score->median) : Json()}};
+          {"held_out_median_deviation", held_out.score != nullptr ? Json(held_out.score->median) : Json()},
+          {"score", score_fields(score_of(kernel))}};
 }
 
 Json kernel_fields(const ExplainedKernel& kernel) {
@@ -211,10 +218,11 @@ std::string certainty_text(const ExplainedKernel& kernel) {
   if (read.unexplained_bytes)
     text =
         fmt::format("the model is {:+.1f}% off here", -100 * *read.unexplained_bytes / *read.measured_bytes);
-  if (const validate::Score* const score = stored_score(read.fidelity, *kernel.problem.causal)) {
-    text += fmt::format("{}{:.1f}% off in the median of {} blind points",
-                        text.empty() ? "the model is " : ", ", 100 * score->median, score->points);
-  }
+  if (const std::string score = score_text(score_of(kernel)); !score.empty())
+    text += (text.empty() ? "the model on " : ", and on ") + score;
+  if (read.unexplained_bytes && !kernel.changes.empty() &&
+      std::abs(*read.unexplained_bytes) > kUncertain * *read.measured_bytes)
+    text += "; what another order saves is as uncertain";
   if (kernel.launch.l2_read_sectors &&
       std::abs(*kernel.predicted_sectors / *kernel.launch.l2_read_sectors - 1) > study::kSameSectors)
     text += "; but the sectors are those of another mask or length than this";

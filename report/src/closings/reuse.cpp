@@ -3,6 +3,8 @@
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/closing.hpp>
 
+#include "../score_of_reads.hpp"
+
 namespace natten_sim::report {
 namespace {
 
@@ -60,6 +62,12 @@ std::string hangs_on(const study::ReuseAnswer& answer, const study::ReuseConclus
     if (!parts.empty()) text = "; it hangs on what is not known: " + joined(parts);
     const bool timed = std::holds_alternative<study::TimedRun>(*answer.question.method);
     if (parts.empty() && timed) text = "; no input that is not known moves it by 1%";
+  } else if (end.interval_takes_long) {
+    text = "; what it hangs on was not asked, which takes long here";
+    if (answer.schedule_assumed) {
+      const auto& subject = std::get<study::AttentionSubject>(answer.question.subject);
+      text += fmt::format("; the schedule is assumed ({})", to_string(*subject.schedule));
+    }
   }
   if (!answer.assumed_numbers.empty())
     text += "; not measured on this device: " + joined(answer.assumed_numbers);
@@ -77,10 +85,22 @@ Json interval_fields(const study::ReuseInterval& interval) {
   return {{"low_bytes", interval.low_bytes}, {"high_bytes", interval.high_bytes}, {"influences", influences}};
 }
 
-std::string certainty_of_method(const study::ReuseMethod& method) {
-  if (std::holds_alternative<study::TimedRun>(method))
-    return "CTAs were simulated in time, and a real kernel's drift differs";
-  return "sectors are exact, misses are those of CTAs in lockstep, from which real kernels drift";
+/// How far off such answers were, where it is known.
+std::string certainty_of_method(const study::ReuseAnswer& answer) {
+  const study::ReuseMethod& method = *answer.question.method;
+  std::string text =
+      std::holds_alternative<study::TimedRun>(method)
+          ? "CTAs were simulated in time, and a real kernel's drift differs"
+          : "sectors are exact, misses are those of CTAs in lockstep, from which real kernels drift";
+  const auto* subject = std::get_if<study::AttentionSubject>(&answer.question.subject);
+  if (subject == nullptr || !answer.device) return text;
+  const bool* const causal = std::get_if<bool>(&subject->causal);  // flags of axes: a neighborhood
+  const bool neighborhood = subject->q_tile->rank() > 1 || subject->window;
+  const std::string score = score_text(score_of_reads({.fidelity = study::fidelity_of(method),
+                                                       .kernel = subject->kernel.value_or(""),
+                                                       .causal = causal != nullptr && *causal,
+                                                       .neighborhood = neighborhood}));
+  return score.empty() ? text : text + " (DRAM reads of " + score + ")";
 }
 
 }  // namespace
@@ -88,7 +108,7 @@ std::string certainty_of_method(const study::ReuseMethod& method) {
 Closing closing_of(const study::ReuseAnswer& answer, const study::ReuseConclusion& end) {
   Closing closing;
   closing.limit = limit_of(answer, end);
-  closing.certainty = certainty_of_method(*answer.question.method) + hangs_on(answer, end);
+  closing.certainty = certainty_of_method(answer) + hangs_on(answer, end);
   if (end.interval) closing.interval = interval_fields(*end.interval);
   if (end.change) {
     say_change(end, closing);

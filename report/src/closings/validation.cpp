@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -39,6 +40,10 @@ Closing closing_of(const validate::Comparison& comparison) {
   }
   const std::size_t judged = comparison.within + comparison.excused + comparison.outside;
   closing.limit = fmt::format("{} of {} judged points are within their tolerance", comparison.within, judged);
+  const auto scores = std::ranges::count_if(comparison.scores, &validate::ScoreResult::judged);
+  const auto held = std::ranges::count_if(
+      comparison.scores, [](const validate::ScoreResult& score) { return score.judged() && score.held(); });
+  if (scores > 0) closing.limit += fmt::format(", and {} of {} hold", held, counted(scores, "score"));
   closing.certainty =
       (comparison.excused == 1 ? "1 point is a known miss"
                                : fmt::format("{} points are known misses", comparison.excused)) +

@@ -14,17 +14,11 @@ std::int64_t cold_loads(const ReuseResult& result) {
   return result.cold_sectors - result.sectors.o.value_or(0);
 }
 
-/// Pairs of tiles that a replay visits at most.
-double visits_of(const AttentionSubject& subject, std::int64_t first_axis) {
-  double visits = static_cast<double>(subject.batch) * static_cast<double>(subject.heads);
-  const auto* layout = std::get_if<Extents>(&subject.seqlen);
-  for (std::size_t axis = 0; axis < subject.q_tile->rank(); ++axis) {
-    const std::int64_t length = layout != nullptr ? (*layout)[axis] : first_axis;
-    visits *= static_cast<double>(ceil_divide(length, (*subject.q_tile)[axis]));
-    const std::int64_t keys = subject.seqlen_k.value_or(length);
-    visits *= static_cast<double>(ceil_divide(keys, (*subject.kv_tile)[axis]));
-  }
-  return visits;
+/// Pairs of tiles that a replay visits, by the sectors of K that it loads.
+double visits_of(const ReuseQuestion& question, const AttentionSubject& subject, const ReuseResult& result) {
+  const double tile_bytes = static_cast<double>(product(*subject.kv_tile, "kv_tile") * subject.head_dim) *
+                            static_cast<double>(element_bytes(subject.dtype));
+  return static_cast<double>(*result.sectors.k) * static_cast<double>(*question.sector_bytes) / tile_bytes;
 }
 
 std::optional<KvOrder> walked(const ReuseResult& result) {
@@ -108,8 +102,9 @@ Context part_of_progress(const Context& context, double from) {
 /// The question of one length, with its interval if that is cheap enough.
 void add_interval(const ReuseAnswer& answer, const ReuseQuestion& question, double visits,
                   const Context& context, ReuseConclusion& end) {
-  const bool timed = std::holds_alternative<TimedRun>(*question.method);
-  if (visits <= static_cast<double>(timed ? kIntervalVisits : kCheapVisits))
+  end.interval_takes_long = visits > static_cast<double>(kIntervalVisits) &&
+                            (answer.schedule_assumed || std::holds_alternative<TimedRun>(*question.method));
+  if (!end.interval_takes_long)
     end.interval = interval_of(question, answer.schedule_assumed, end.read_bytes, context);
 }
 
@@ -134,7 +129,7 @@ ReuseConclusion conclude(const ReuseAnswer& answer, const Context& context) {
   end.reads_of_cold =
       static_cast<double>(end.read_bytes) / static_cast<double>(cold_loads(first) * *question.sector_bytes);
   if (subject != nullptr) {
-    const double visits = visits_of(*subject, last.seqlen.value_or(1));
+    const double visits = visits_of(question, *subject, first);
     ReuseQuestion walk = question;
     walk.order = first.order;
     add_interval(answer, walk, visits, part_of_progress(context, 0), end);
@@ -143,8 +138,7 @@ ReuseConclusion conclude(const ReuseAnswer& answer, const Context& context) {
   if (end.limit == ReuseLimit::kCompulsory || std::holds_alternative<TraceSubject>(question.subject))
     return end;
   ReuseWalks walks(question, last, end);
-  if (subject != nullptr &&
-      visits_of(*subject, last.seqlen.value_or(1)) > static_cast<double>(kCheapVisits) &&
+  if (subject != nullptr && visits_of(question, *subject, first) > static_cast<double>(kCheapVisits) &&
       !std::holds_alternative<ClosedForm>(*question.method)) {
     walks.take_known();
     return end;

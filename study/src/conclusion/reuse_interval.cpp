@@ -73,7 +73,7 @@ class Variations {
   std::vector<ReuseQuestion> varied_;  // those of an input behind those of the one before
 };
 
-/// Stages, jitter and draws.
+/// Stages, jitter, draws, and the GPC that a launch happens to start from.
 void vary_kernel(const TimedRun& timed, Variations& variations) {
   const auto with = [&](auto change) {
     ReuseQuestion question = variations.question();
@@ -89,6 +89,9 @@ void vary_kernel(const TimedRun& timed, Variations& variations) {
       "jitter", "0 to " + short_number(twice),
       {with([](TimedRun& run) { run.jitter = 0; }), with([&](TimedRun& run) { run.jitter = twice; })});
   variations.vary("seed", "another draw", {with([](TimedRun& run) { ++run.seed; })});
+  variations.vary("launch start", "at two other GPCs",
+                  {with([](TimedRun& run) { run.launch_start += 3; }),
+                   with([](TimedRun& run) { run.launch_start += 6; })});
 }
 
 void vary_capacity(Variations& variations) {

@@ -130,7 +130,7 @@ void add_timed(const ReuseSetting& setting, const AttentionSetting& attention, c
   WavefrontOptions options = attention.wavefront_options;
   options.record_distances = wants_distances(details);
   WavefrontDevice device = *attention.wavefront;
-  place_ctas(setting, work, device);
+  place_ctas(setting, work, std::get<TimedRun>(*setting.question.method), device);
   const WavefrontRun run = run_wavefront(work, device, options, progress);
   if (run.profile) set_distances(*run.profile, details, result);
   result.time_ns = run.time_ns;

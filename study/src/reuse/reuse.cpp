@@ -45,6 +45,24 @@ std::vector<std::string> assumed_by(const ReuseSetting& setting) {
   return assumed;
 }
 
+/// Of the kernel, those that neither its measurements nor the question give: "jitter of cudnn".
+void add_assumed_of_kernel(const ReuseQuestion& asked, const Catalog& catalog,
+                           std::vector<std::string>& assumed) {
+  const auto* subject = std::get_if<AttentionSubject>(&asked.subject);
+  const auto* timed = asked.method ? std::get_if<TimedRun>(&*asked.method) : nullptr;
+  if (subject == nullptr || timed == nullptr || !subject->kernel || timed->pace) return;
+  for (const AttentionKernel& kernel : catalog.kernels) {
+    for (const KernelRate& rate : kernel.rates) {
+      if (kernel.name != *subject->kernel || rate.device != asked.device ||
+          rate.head_dim != subject->head_dim)
+        continue;
+      for (const std::string& name : rate.assumed) {
+        if (name != "jitter" || !timed->jitter) assumed.push_back(name + " of " + kernel.name);
+      }
+    }
+  }
+}
+
 const SeqlenSweep* sweep_of(const ReuseQuestion& question) {
   const auto* attention = std::get_if<AttentionSubject>(&question.subject);
   return attention == nullptr ? nullptr : std::get_if<SeqlenSweep>(&attention->seqlen);
@@ -79,6 +97,7 @@ ReuseAnswer reuse(const ReuseQuestion& question, const Context& context) {
   answer.capacity_source = setting.capacity_source;
   answer.schedule_assumed = assumes_schedule(question);
   answer.assumed_numbers = assumed_by(setting);
+  add_assumed_of_kernel(question, context.catalog, answer.assumed_numbers);
   const SeqlenSweep* sweep = sweep_of(setting.question);
   const Parallel parallel{.threads = context.threads, .progress = context.progress};
   if (sweep == nullptr) {

@@ -114,10 +114,15 @@ WavefrontDevice wavefront_device(const ReuseSetting& setting, const DeviceNumber
   return wavefront;
 }
 
-void place_ctas(const ReuseSetting& setting, const AttentionWork& work, WavefrontDevice& wavefront) {
+void place_ctas(const ReuseSetting& setting, const AttentionWork& work, const TimedRun& timed,
+                WavefrontDevice& wavefront) {
   const Device& device = *setting.device;
   if (!device.launch_runs) return;
-  const std::vector<LaunchRun>& runs = device.launch_runs->value;
+  std::vector<LaunchRun> runs = device.launch_runs->value;
+  if (runs.size() > 2) {
+    const auto ring = runs.begin() + 1;
+    std::rotate(ring, ring + timed.launch_start % (runs.end() - ring), runs.end());
+  }
   wavefront.partition_of_sm = partitions_in_launch_order(runs, wavefront.sms);
   if (wavefront.sms != device.sms->value) return;
   wavefront.slowness_of_sm = slowness_in_launch_order(runs);

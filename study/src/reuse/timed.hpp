@@ -14,9 +14,10 @@ namespace natten_sim::study {
                                                const AttentionKernel* kernel, const AttentionSubject& subject,
                                                const TimedRun& timed);
 
-/// Places the workers of `wavefront` on its SMs as the device launches the CTAs of `work`, if its profile says
-/// how.
-void place_ctas(const ReuseSetting& setting, const AttentionWork& work, WavefrontDevice& wavefront);
+/// Places the workers of `wavefront` on its SMs as the device launches the CTAs of `work`, if its profile
+/// says how, from the GPC that `timed` names.
+void place_ctas(const ReuseSetting& setting, const AttentionWork& work, const TimedRun& timed,
+                WavefrontDevice& wavefront);
 
 /// The stages that `timed` names, else as many as shared memory holds besides the Q tile.
 [[nodiscard]] WavefrontOptions wavefront_options(const DeviceNumbers& numbers, const SplitQProblem& problem,

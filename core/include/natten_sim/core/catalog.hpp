@@ -85,6 +85,8 @@ struct KernelRate {
   double arrival_ns = 0;
   bool measured = false;  ///< whether the rate was measured; `source` covers the rest
   std::string source;
+  /// Those of these numbers that nobody measured with this kernel, by their names in the file.
+  std::vector<std::string> assumed = {};
 };
 
 struct KernelTile {

@@ -146,6 +146,9 @@ struct TimedRun {
   /// KV tiles that the shared memory of a CTA holds; none: the kernel's, else as many as fit.
   std::optional<std::int32_t> stages;
   std::uint64_t seed = 0;  ///< of the jitter
+  /// From which GPC the launch starts, which varies: the runs of the launch order behind the first are turned
+  /// by so many.
+  std::int32_t launch_start = 0;
 };
 
 using ReuseMethod = std::variant<ClosedForm, LruReplay, TimedRun>;
@@ -227,7 +230,8 @@ struct ReuseAnswer {
   CapacitySource capacity_source = CapacitySource::kGiven;
   /// Neither the question nor its kernel says which CTA takes which Q tile: kReuseDefaults do.
   bool schedule_assumed = false;
-  /// Numbers of the device that the answer rests on and nobody measured, by the names of device files.
+  /// Numbers of the device and of the kernel that the answer rests on and nobody measured, by their names in
+  /// files: "l2_ways", "jitter of cudnn".
   std::vector<std::string> assumed_numbers;
   std::vector<ReuseComparison> results;  ///< one, or one for each length of the sweep
 };

@@ -25,8 +25,8 @@ struct ReuseChange {
 
 /// An input that nobody measured for this kernel, and the DRAM reads over the values that it may have.
 struct ReuseInfluence {
-  std::string input;   ///< "stages", "jitter", "l2-bytes", "seed", "schedule"
-  std::string values;  ///< "0 to 2 tiles"
+  std::string input;   ///< "stages", "jitter", "l2-bytes", "seed", "launch start", "schedule"
+  std::string values;  ///< "1 to 3"
   std::int64_t low_bytes = 0, high_bytes = 0;
 };
 
@@ -45,13 +45,14 @@ struct ReuseConclusion {
   bool asked = false;                 ///< whether other walks were asked for
   /// Of a timed run, and of any whose schedule is assumed; none: it was not asked, since it takes long.
   std::optional<ReuseInterval> interval;
+  bool interval_takes_long = false;  ///< so it was not asked
 };
 
 /// Concludes the answer, of a sweep its last length. Other orders and launches are asked by the same method
 /// up to kCheapVisits pairs of tiles. Costs a few times the answer itself.
 inline constexpr std::int64_t kCheapVisits = std::int64_t{1} << 21;
-/// An interval asks a timed run of up to as many pairs of tiles seven times again.
-inline constexpr std::int64_t kIntervalVisits = std::int64_t{1} << 23;
+/// An interval asks a timed run of up to as many pairs of tiles nine times again: a minute of two cores at most.
+inline constexpr std::int64_t kIntervalVisits = std::int64_t{1} << 25;
 /// Influences that widen the interval by less than this share of the reads are left out.
 inline constexpr double kLeastInfluence = 0.01;
 [[nodiscard]] ReuseConclusion conclude(const ReuseAnswer& answer, const Context& context);
