@@ -13,10 +13,12 @@ std::string clipped(const std::string& value) {
 
 constexpr char kMark = '\x1f';  // unit separator: no range holds one
 
+constexpr const char* kReplacement = "\xef\xbf\xbd";  // U+FFFD: a NUL would end what()
+
 /// `text` with `prefix` for every mark.
 std::string spelled(const std::string& text, const std::string& prefix) {
   std::string spelled;
-  for (const char c : text) spelled += c == kMark ? prefix : std::string(1, c);
+  for (const char c : text) spelled += c == kMark ? prefix : c == '\0' ? kReplacement : std::string(1, c);
   return spelled;
 }
 

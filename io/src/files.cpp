@@ -72,7 +72,13 @@ void remove_temporary_files() noexcept {
   }
 }
 
+void require_path(const std::string& parameter, const std::string& path) {
+  if (path.find('\0') != std::string::npos)
+    throw InvalidParameter(parameter, "'" + path + "'", "a path without NUL bytes");
+}
+
 std::string read_text(const std::string& parameter, const std::string& path, std::int64_t max_bytes) {
+  require_path(parameter, path);
   const std::unique_ptr<std::FILE, CloseUnlessStdin> file(path == "-" ? stdin
                                                                       : std::fopen(path.c_str(), "rbe"));
   const auto fail = [&] {
@@ -87,11 +93,12 @@ std::string read_text(const std::string& parameter, const std::string& path, std
     text.append(buffer, got);
   }
   if (std::ferror(file.get()) != 0) fail();
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // a byte order mark
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }
 
 void make_folder(const std::string& parameter, const std::string& path) {
+  require_path(parameter, path);
   std::error_code failed, unknown;
   fs::create_directories(path, failed);
   if (!failed && fs::is_directory(path, unknown)) return;
@@ -100,6 +107,7 @@ void make_folder(const std::string& parameter, const std::string& path) {
 }
 
 ReplacedFile::ReplacedFile(std::string parameter, const std::string& path) {
+  require_path(parameter, path);
   std::error_code unknown;
   if (fs::is_directory(path, unknown)) throw InvalidParameter(parameter, path, "a file, this is a folder");
   const fs::path resolved = fs::weakly_canonical(path, unknown);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/files.hpp>
 #include <natten_sim/io/index_file.hpp>
 
 #include "npy_header.hpp"
@@ -126,10 +127,13 @@ class TextStream final : public IndexStream {
   }
   /// -1 at the end.
   int next_char() {
-    if (at_ == end_) {
+    while (at_ == end_) {
       at_ = 0;
       end_ = bytes_(buffer_);
       if (end_ == 0) return -1;
+      const bool marked = std::string_view(buffer_.data(), end_).starts_with(kByteOrderMark);
+      if (marked && !begun_) at_ = kByteOrderMark.size();
+      begun_ = true;
     }
     return static_cast<unsigned char>(buffer_[at_++]);
   }
@@ -161,6 +165,7 @@ class TextStream final : public IndexStream {
   std::string where_, word_;
   std::vector<char> buffer_;
   std::size_t at_ = 0, end_ = 0;
+  bool begun_ = false;
 };
 
 void read_exactly(const ByteSource& bytes, std::span<char> buffer, const std::string& where) {
@@ -211,8 +216,31 @@ IndexFormat index_format_of(const std::string& path) {
   return extension == ".csv" || extension == ".txt" ? IndexFormat::kCsv : IndexFormat::kRaw;
 }
 
+namespace {
+
+/// A stream of a file, beside how much of the file it has asked for.
+class FileStream final : public IndexStream {
+ public:
+  /// @param bytes_read what `stream` has taken, kept up to date @param size 0: not known
+  FileStream(std::unique_ptr<IndexStream> stream, std::shared_ptr<const double> bytes_read, double size)
+      : stream_(std::move(stream)), bytes_read_(std::move(bytes_read)), size_(size) {}
+  std::size_t read(std::span<std::int64_t> rows) override { return stream_->read(rows); }
+  std::optional<double> share_read() const override {
+    if (size_ <= 0) return std::nullopt;
+    return std::min(1.0, *bytes_read_ / size_);
+  }
+
+ private:
+  std::unique_ptr<IndexStream> stream_;
+  std::shared_ptr<const double> bytes_read_;
+  double size_;
+};
+
+}  // namespace
+
 std::unique_ptr<IndexStream> open_index_file(const std::string& parameter, const std::string& path,
                                              std::int64_t rows) {
+  require_path(parameter, path);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw InvalidParameter(parameter, path, "a file, this is a directory");
@@ -220,14 +248,19 @@ std::unique_ptr<IndexStream> open_index_file(const std::string& parameter, const
     if (open != nullptr) std::fclose(open);
   });
   if (!file) throw InvalidParameter(parameter, path, std::string("a readable file: ") + std::strerror(errno));
-  return parse_indices(
-      [file, parameter, path](std::span<char> buffer) {
+  const auto bytes_read = std::make_shared<double>(0);
+  std::unique_ptr<IndexStream> stream = parse_indices(
+      [file, bytes_read, parameter, path](std::span<char> buffer) {
         const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
         if (std::ferror(file.get()) != 0)
           throw InvalidParameter(parameter, path, "a file that can be read to its end");
+        *bytes_read += static_cast<double>(got);
         return got;
       },
       index_format_of(path), rows, path);
+  std::error_code unknown;  // a pipe or device has no size
+  const auto size = static_cast<double>(std::filesystem::file_size(path, unknown));
+  return std::make_unique<FileStream>(std::move(stream), bytes_read, unknown ? 0 : size);
 }
 
 }  // namespace natten_sim

@@ -174,13 +174,13 @@ Json q_order_json(const BackwardProblem& problem, const ScheduledChain& chain) {
 }  // namespace
 
 BlockMask parse_block_mask(std::string_view text, const std::string& where) {
+  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   std::vector<std::string> rows;
-  for (std::size_t start = 0; start < text.size();) {
+  for (std::size_t start = 0; start < text.size() && rows.size() <= kMaxTiles;) {
     const std::size_t end = std::min(text.find('\n', start), text.size());
     rows.emplace_back(text.substr(start, end - start));
     start = end + 1;
   }
-  while (!rows.empty() && rows.back().find_first_not_of(" \t\r") == std::string::npos) rows.pop_back();
   return mask_of_rows(rows, where);
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/files.hpp>
 #include <natten_sim/io/trace.hpp>
 
 namespace natten_sim {
@@ -64,6 +65,7 @@ void parse_line(std::string_view line, std::int64_t number, const std::string& p
 
 void read_trace(const std::string& path, const std::function<void(const TraceAccess&)>& visit,
                 const std::function<void(double)>& progress) {
+  require_path("trace", path);
   std::error_code unknown;
   if (path != "-" && std::filesystem::is_directory(path, unknown))
     throw InvalidParameter("trace", path, "a readable file, this is a directory");
@@ -86,6 +88,7 @@ void read_trace(const std::string& path, const std::function<void(const TraceAcc
   };
   while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
     std::string_view chunk(buffer.data(), got);
+    if (read == 0 && chunk.starts_with(kByteOrderMark)) chunk.remove_prefix(kByteOrderMark.size());
     for (std::size_t end = 0; (end = chunk.find('\n')) != std::string_view::npos;) {
       if (partial.empty() && end <= kMaxLineBytes) {
         parse_line(chunk.substr(0, end), number, path, visit);

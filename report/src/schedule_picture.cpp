@@ -102,6 +102,32 @@ void require_drawable(std::size_t tasks, std::int32_t workers) {
   if (workers > draw::kMaxGanttRows) refuse(workers, " workers", draw::kMaxGanttRows);
 }
 
+std::size_t tasks_of(const BackwardProblem& problem) {
+  return static_cast<std::size_t>(problem.mask.attended().count * problem.heads);
+}
+
+void require_traceable(std::size_t tasks) {
+  if (tasks <= kMaxTracedTasks) return;
+  throw InvalidParameter("perfetto", std::to_string(tasks) + " tasks",
+                         "at most " + std::to_string(kMaxTracedTasks) + ": fewer heads, or larger tiles");
+}
+
+/// Tells now and then which share of the bars is done.
+class BarCount {
+ public:
+  BarCount(std::size_t tasks, const std::function<void(double)>& progress)
+      : bars_(2 * static_cast<double>(tasks)), progress_(progress) {}
+  void add() {
+    constexpr std::size_t kSeldom = 4096;
+    if (++done_ % kSeldom == 0 && progress_) progress_(static_cast<double>(done_) / bars_);
+  }
+
+ private:
+  double bars_;
+  const std::function<void(double)>& progress_;
+  std::size_t done_ = 0;
+};
+
 enum class ShowWaits { kNo, kYes };
 
 draw::Interval interval_of(const Bar& bar, bool async, const CriticalSteps& critical) {
@@ -156,7 +182,8 @@ void name_track(int process, std::int64_t track, const std::string& name, std::s
 }
 
 /// One process of the trace.
-void add_process(int process, const char* name, const FinishedSchedule& finished, std::string& text) {
+void add_process(int process, const char* name, const FinishedSchedule& finished, BarCount& count,
+                 std::string& text) {
   text += fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":\"{}\"}}}}",
                       process, name);
   const bool writers = asynchronous(finished);
@@ -170,6 +197,7 @@ void add_process(int process, const char* name, const FinishedSchedule& finished
     if (writers) name_track(process, track + 1, fmt::format("worker {} dQ writer", worker), text);
   }
   for_each_bar(finished, [&](const Bar& bar) {
+    count.add();
     const char* what = to_string(bar.phase);
     text += fmt::format(
         ",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"name\":\"{} h{} kv{} "
@@ -206,8 +234,10 @@ std::string schedule_ascii(const FinishedSchedule& finished) {
 }
 
 void require_drawable(const BackwardProblem& problem) {
-  require_drawable(static_cast<std::size_t>(problem.mask.attended().count * problem.heads), problem.workers);
+  require_drawable(tasks_of(problem), problem.workers);
 }
+
+void require_traceable(const BackwardProblem& problem) { require_traceable(tasks_of(problem)); }
 
 draw::Picture schedule_picture(const std::string& name, const FinishedSchedule& finished,
                                const study::ScheduleAnswer& answer, const std::string& mask,
@@ -235,18 +265,19 @@ draw::Picture schedule_picture(const std::string& name, const FinishedSchedule& 
   return draw::beside(pictures, 1);
 }
 
-std::string schedule_trace(const FinishedSchedule& finished, const FinishedSchedule* recorded) {
+std::string schedule_trace(const FinishedSchedule& finished, const FinishedSchedule* recorded,
+                           const std::function<void(double)>& progress) {
   const std::size_t tasks = count_tasks(finished);
-  if (tasks > kMaxTracedTasks)
-    throw InvalidParameter("perfetto", std::to_string(tasks) + " tasks",
-                           "at most " + std::to_string(kMaxTracedTasks) + ": fewer heads, or larger tiles");
+  require_traceable(tasks);
+  BarCount count(recorded == nullptr ? tasks : tasks + count_tasks(*recorded), progress);
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
-  add_process(1, "natten-sim schedule", finished, text);
+  add_process(1, "natten-sim schedule", finished, count, text);
   if (recorded != nullptr) {
     text += ",\n";
-    add_process(2, "recorded run", *recorded, text);
+    add_process(2, "recorded run", *recorded, count, text);
   }
-  return text + "\n]}\n";
+  text += "\n]}\n";
+  return text;
 }
 
 }  // namespace natten_sim::report

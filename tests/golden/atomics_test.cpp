@@ -331,6 +331,14 @@ TEST_CASE("pictures are SVG documents, the same for the same input") {
   CHECK(run("atomics --updates 0 --svg-histogram " + folder + "/e.svg").exit_code == 0);
 }
 
+TEST_CASE("a file without a row is refused, unless no update is asked for") {
+  const std::string file = natten_sim::test::scratch_folder() + "/none.txt",
+                    line = "atomics --distribution file:" + file;
+  natten_sim::test::write_text(file, "\n");
+  check_refused(line, {"distribution", file, "one row number or more"});
+  CHECK(result_of(line + " --updates 0")["updates"] == 0);
+}
+
 TEST_CASE("a device of a file is asked about like one that ships, and what it lacks is named") {
   const std::string folder = natten_sim::test::scratch_folder();
   Json own = shipped("devices/h100.json", "devices", "name", "h100");

@@ -27,10 +27,31 @@ TEST_CASE("what multiplies work has a bound that is checked first, and the error
 TEST_CASE("inputs without an end are refused at the limit of their kind") {
   check_refused("count -i 64 -w 16 --q-tile 8 --kv-tile 4 --batch /dev/zero", {"batch", "67108864 bytes"});
   check_refused("count -i 64 --config /dev/zero", {"config", "1048576 bytes"});
-  for (const std::string line : {"count -i 64 --preset-file /dev/zero",
-                                 "list devices --device-file /dev/zero", "count -i 64 --costs /dev/zero"}) {
+  for (const std::string line :
+       {"count -i 64 --preset-file /dev/zero", "list devices --device-file /dev/zero",
+        "count -i 64 --costs /dev/zero", "schedule --q-tiles 4 --costs /dev/zero"}) {
     check_refused(line, {"/dev/zero", "67108864 bytes"});
   }
+  check_refused("schedule --mask /dev/zero", {"mask", "/dev/zero", "536870912 bytes"});
+  check_refused("schedule --table /dev/zero", {"table", "/dev/zero", "536870912 bytes"});
+  check_refused("reuse -i 512 --order /dev/zero", {"order", "/dev/zero", "268435456 bytes"});
+  check_refused("explain /dev/zero", {"profile", "/dev/zero", "268435456 bytes"});
+}
+
+TEST_CASE("a mask of 512 MiB of line breaks is refused without a row for each") {
+  if (kSanitized) return;
+  const std::string line = "schedule --mask - --max-memory 1500";
+  CHECK(shell_exit_code("head -c 536870912 /dev/zero | tr '\\0' '\\n' | \"$PROGRAM\" " + line) == 2);
+}
+
+TEST_CASE("a trace of more than 2^21 tasks is refused before the schedule is made") {
+  const std::string folder = scratch_folder(), trace = " --perfetto " + folder + "/trace.json";
+  const auto begin = std::chrono::steady_clock::now();
+  // 1,024 x 2,048 tiles are 2^21 tasks of a head: a million iterations of a search would take hours.
+  check_refused("schedule --q-tiles 1024 --kv-tiles 2048 --heads 2 --algorithm best --effort 1000000" + trace,
+                {"perfetto", "4194304 tasks", "at most 2097152"});
+  if (!kSanitized) CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+  CHECK(std::filesystem::is_empty(folder));
 }
 
 TEST_CASE("a limit has to be a number in its range") {

@@ -39,6 +39,40 @@ std::set<std::string> found_in(const std::string& text, const std::string& patte
   return found;
 }
 
+/// The options of a subcommand that take a file or a folder.
+std::set<std::string> options_of_places(const std::string& command) {
+  const std::string help = run(command + " --help").out;
+  std::set<std::string> taking = found_in(help, "\n +(?:-[a-z], )?(--[a-z-]+) (?:FILE|DIR)");
+  if (command == "schedule") taking.insert({"--costs", "--mask"});
+  return taking;
+}
+
+std::string question_of(const std::string& command) {
+  const auto question = kQuestions.find(command);
+  return command + " " + (question == kQuestions.end() ? "" : question->second);
+}
+
+TEST_CASE("no option takes a path with a NUL byte: no file of the name before it is read or written") {
+  const std::string folder = scratch_folder(), config = scratch_folder() + "/nul.toml";
+  std::size_t options = 0;
+  for (const std::string& command : found_in(run("--help").out, "\n  ([a-z]+)  ")) {
+    if (command == "sweep") continue;  // has no options from files
+    for (const std::string& option : options_of_places(command)) {
+      const std::string key = option.substr(2);
+      write_text(config, "[" + command + "]\n" + key + " = \"" + folder + "/x\\u0000y.svg\"\n");
+      const auto done = run(question_of(command) + " --config " + config);
+      INFO(command << " " << key << "\n" << done.err);
+      const bool refused = done.exit_code == 2 || (command == "validate" && done.exit_code == 4);  // no GPU
+      CHECK(refused);
+      ++options;
+    }
+  }
+  CHECK(options >= 60);
+  CHECK(std::filesystem::is_empty(folder));
+  write_text(config, "preset-file = \"" + folder + "/x\\u0000y\"\n");
+  check_refused("list presets --config " + config, {"/x\xef\xbf\xbdy", "a path without NUL bytes"});
+}
+
 TEST_CASE("no option takes a file or folder in a circle of links, with too long a name, or below a device") {
   const std::string folder = scratch_folder();
   std::filesystem::create_symlink(folder + "/a", folder + "/b");
@@ -47,12 +81,9 @@ TEST_CASE("no option takes a file or folder in a circle of links, with too long 
                                            folder + "/" + std::string(300, 'x'), "/dev/null/x"};
   std::size_t options = 0;
   for (const std::string& command : found_in(run("--help").out, "\n  ([a-z]+)  ")) {
-    const std::string help = run(command + " --help").out;
-    std::set<std::string> taking = found_in(help, "\n +(?:-[a-z], )?(--[a-z-]+) (?:FILE|DIR)");
-    if (command == "schedule") taking.insert({"--costs", "--mask"});
+    const std::set<std::string> taking = options_of_places(command);
     options += taking.size();
-    const auto question = kQuestions.find(command);
-    const std::string line = command + " " + (question == kQuestions.end() ? "" : question->second);
+    const std::string line = question_of(command);
     for (const std::string& option : taking) {
       for (const std::string& place : places) {
         const auto done = run(line + " " + option + " '" + place + "'");

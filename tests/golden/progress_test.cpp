@@ -160,6 +160,16 @@ TEST_CASE("on a terminal, simulations of reuse and counts of updates say how far
   check_progress("counting", "atomics --updates 4294967295");
 }
 
+TEST_CASE("on a terminal, updates of a file without an end are counted, up to the most there may be") {
+  check_progress("counting", "atomics --distribution file:/dev/zero");
+}
+
+TEST_CASE("on a terminal, a trace of a large schedule says how far its text is") {
+  check_progress("tracing",  // of 2^21 tasks, the most there may be
+                 "schedule --q-tiles 1024 --kv-tiles 2048 --algorithm descending --no-conclusion --perfetto "
+                 "/dev/null");
+}
+
 TEST_CASE("on a terminal, a walk over tiles and a batch of questions say how far they are") {
   check_progress("counting",
                  "count -i 512 512 512 -w 100 100 100 --tiling single --q-tile 128 --kv-tile 128");

@@ -147,6 +147,30 @@ TEST_CASE("a suite's misspelt name is answered with the closest") {
   CHECK(refused.err.find("did you mean 'reuse'?") != std::string::npos);
 }
 
+TEST_CASE("recordings of which nothing can be compared are exit 2, and why is said") {
+  const std::string folder = scratch_folder(), line = "validate --recorded '" + folder + "'";
+  const std::string text = read_text(kRecordings + "/nvidia-h200-stream.json");
+  std::string unknown = text;
+  const std::string profile = "\"profile\": \"h200\"";
+  REQUIRE(unknown.find(profile) != std::string::npos);
+  unknown.replace(unknown.find(profile), profile.size(), "\"profile\": \"mine\"");
+  write_text(folder + "/r.json", unknown);
+  check_refused(line, {"--recorded: ", "stream: no device profile 'mine' for 'NVIDIA H200"});
+  Json empty = Json::parse(text);
+  empty["rows"] = Json::array();
+  write_text(folder + "/r.json", empty.dump());
+  check_refused(line + " --json", {"--recorded: ", "stream: the recording has no rows"});
+  write_text(folder + "/other.json", text);  // beside one that is compared, the other is a note
+  const Run done = run(line);
+  CHECK(done.exit_code == 0);
+  CHECK(done.out.find("not compared: stream: the recording has no rows") != std::string::npos);
+}
+
+TEST_CASE("a suite that only simulations predict asks for them, instead of an empty success") {
+  check_refused("validate sdpa-times --recorded '" + kRecordings + "'",
+                {"--fidelity: closed-form", "accepted: timed", "sdpa-times"});
+}
+
 TEST_CASE("a recording of an unknown suite is left out with a remark") {
   const std::string folder = scratch_folder();
   std::string text = read_text(kRecordings + "/nvidia-h200-stream.json");

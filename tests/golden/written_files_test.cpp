@@ -203,14 +203,20 @@ TEST_CASE("any number of threads gives the same bytes") {
 
 TEST_CASE("a byte order mark changes nothing in any format") {
   const std::string folder = scratch_folder(), mark = "\xef\xbb\xbf";
-  const auto same = [&](const std::string& line, const std::string& text) {
-    write_text(folder + "/file", text);
-    const auto plain = run(line + " " + folder + "/file");
+  const auto same_in = [&](const std::string& file, const std::string& line, const std::string& text) {
+    write_text(file, text);
+    const auto plain = run(line + file);
     INFO(line << "\n" << plain.err);
     REQUIRE(plain.exit_code == 0);
-    write_text(folder + "/file", mark + text);
-    CHECK(run(line + " " + folder + "/file").out == plain.out);
+    write_text(file, mark + text);
+    CHECK(run(line + file).out == plain.out);
   };
+  const auto same = [&](const std::string& line, const std::string& text) {
+    same_in(folder + "/file", line + " ", text);
+  };
+  same_in(folder + "/rows.txt", "atomics --distribution file:", "1 2\n1\n");
+  same_in(folder + "/rows.csv", "atomics --distribution file:", "1,2,1\n");
+  same("reuse --l2-bytes 4096 --trace", "0x1000 128\n4096,32\n");
   same("count --config", "input = 64\nwindow = 8\nq-tile = 8\nkv-tile = 4\n");
   same(kSmall + " --batch", "{\"window\": [8]}\n");
   same("schedule --mask", "11\n11\n");

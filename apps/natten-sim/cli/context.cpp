@@ -11,8 +11,6 @@
 namespace natten_sim::cli {
 namespace {
 
-constexpr std::int64_t kMaxCatalogBytes = std::int64_t{1} << 26;
-
 template <typename T>
 std::vector<std::string> names_in(const std::vector<T>& entries) {
   std::vector<std::string> names;

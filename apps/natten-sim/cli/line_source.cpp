@@ -10,11 +10,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <natten_sim/io/files.hpp>
+
 namespace natten_sim::cli {
 
 LineSource::LineSource(std::string parameter, const std::string& path, const std::string& otherwise)
     : parameter_(std::move(parameter)), path_(path), file_(STDIN_FILENO) {
   if (path == "-") return;
+  require_path(parameter_, path);
   file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0)
     throw InvalidParameter(parameter_, path, "a readable file, or - for standard input" + otherwise);
@@ -68,7 +71,7 @@ void LineSource::fill() {
   done_ = got == 0;
   end_ += static_cast<std::size_t>(got);
   const std::string_view start(buffer_.data(), end_);
-  if (read_ == 0 && start.starts_with("\xef\xbb\xbf")) begin_ = searched_ = 3;  // a byte order mark
+  if (read_ == 0 && start.starts_with(kByteOrderMark)) begin_ = searched_ = kByteOrderMark.size();
   read_ += static_cast<double>(got);
 }
 

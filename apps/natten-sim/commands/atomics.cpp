@@ -63,7 +63,8 @@ Options<ScatterQuestion> scatter_rows() {
   rows.add("--distribution", &ScatterQuestion::source,
            {.value = "KIND",
             .help = "uniform, zipf:S (row k with probability ~ 1/k^S), hot:K (evenly over K rows in distinct "
-                    "sectors) or file:PATH (.npy, .csv, .txt, else raw 64-bit integers) [default]"});
+                    "sectors) or file:PATH (.npy, .csv, .txt, else raw 64-bit integers; 1 to 2^32 - 1 rows) "
+                    "[default]"});
   rows.add("--dtype", &ScatterQuestion::dtype,
            {.value = "TYPE", .help = "Element type [default]", .choices = "fp32 fp16 bf16"});
   rows.add(

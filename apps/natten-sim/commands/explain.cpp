@@ -45,8 +45,9 @@ Options<study::ExplainedProblem> given_rows() {
 Options<ExplainFlags> explain_rows() {
   using F = ExplainFlags;
   Options<F> rows;
-  rows.positional("profile", &F::profile,
-                  {.help = "A report of Nsight Compute (.ncu-rep), or what ncu --csv printed of it"});
+  rows.positional(
+      "profile", &F::profile,
+      {.help = "A report of Nsight Compute (.ncu-rep), or what ncu --csv printed of it; up to 256 MiB"});
   rows.add("--ncu-kernel", &F::ncu_kernel,
            {.value = "TEXT", .help = "Only launches whose kernel name contains TEXT"});
   rows.add("--device", &F::device,

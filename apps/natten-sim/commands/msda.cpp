@@ -31,7 +31,7 @@ struct OptionValue<MsdaConfig> {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(text, ignored))
       throw UnknownName(name, text, closest_name(text, names), joined(names) + ", or a file");
-    const std::vector<MsdaConfig> own = read_msda_configs(read_text(name, text), text);
+    const std::vector<MsdaConfig> own = read_msda_configs(read_text(name, text, kMaxCatalogBytes), text);
     if (own.size() != 1)
       throw MalformedData(text, std::to_string(own.size()) + " configurations", "exactly one");
     return own.front();

@@ -104,7 +104,7 @@ void write_in_parts(OutputSink& file, std::string_view text, bool quiet) {
 /// The answer, and beside it each file that was asked for. Nothing is put in place before every file could be
 /// opened: one that is refused leaves none. `printed`: a picture that stands in place of the answer.
 void write_all(const ScheduleFlags& flags, const std::string& answer,
-               const std::vector<std::pair<std::optional<std::string>, std::string>>& texts,
+               const std::vector<std::pair<std::optional<std::string>, std::string_view>>& texts,
                const std::string& printed = "") {
   OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
   std::vector<std::unique_ptr<OutputSink>> files;
@@ -117,6 +117,20 @@ void write_all(const ScheduleFlags& flags, const std::string& answer,
   if (!printed.empty()) write_in_place_of_answer(printed);
   sink.write(emphasised(flags.output, answer));
   sink.commit();
+}
+
+std::string trace_of(const ScheduleFlags& flags, const FinishedSchedule& finished,
+                     const FinishedSchedule* run) {
+  ProgressBar bar("tracing", flags.output.quiet);
+  return report::schedule_trace(finished, run, bar.callback());
+}
+
+/// What no file could show is refused before it is computed.
+void require_shown(const ScheduleFlags& flags, const BackwardProblem& problem) {
+  if constexpr (!kJsonAlone) {
+    if (flags.svg) report::require_drawable(problem);
+    if (flags.perfetto) report::require_traceable(problem);
+  }
 }
 
 /// The answer with pictures, tables and traces.
@@ -138,10 +152,11 @@ void write_files(const ScheduleFlags& flags, const ScheduleAnswer& answer, const
   const std::string table = flags.emit_table ? to_json(study::table_of(name, finished)) : "";
   const std::string header = flags.emit_header ? schedule_header(study::table_of(name, finished)) : "";
   const std::string binary = flags.emit_binary ? schedule_binary(study::table_of(name, finished)) : "";
-  const std::string trace = flags.perfetto ? report::schedule_trace(finished, run) : "";
+  const std::string trace = flags.perfetto ? trace_of(flags, finished, run) : "";
   const bool printed = flags.svg == "-";
+  const std::string drawn = flags.svg ? picture_bytes(*flags.svg, picture) : "";
   write_all(flags, text,
-            {{printed ? std::nullopt : flags.svg, flags.svg ? picture_bytes(*flags.svg, picture) : ""},
+            {{printed ? std::nullopt : flags.svg, drawn},
              {flags.perfetto, trace},
              {flags.emit_table, table},
              {flags.emit_header, header},
@@ -160,7 +175,9 @@ void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const r
 }
 
 void run_table(const ScheduleFlags& flags, const study::Context& context) {
-  const ScheduleAnswer answer = study::schedule(table_question(flags), context);
+  const study::TableQuestion question = table_question(flags);
+  require_shown(flags, question.table.problem);
+  const ScheduleAnswer answer = study::schedule(question, context);
   write_one(flags, answer, schedule_input(flags, answer), {});
 }
 
@@ -176,7 +193,7 @@ class CheckpointFile {
   [[nodiscard]] std::optional<SearchCheckpoint> read() const {
     std::error_code unreadable;  // said by read_text
     if (!std::filesystem::exists(path_, unreadable) && !unreadable) return std::nullopt;
-    return parse_search_checkpoint(read_text("checkpoint", path_), "checkpoint " + path_);
+    return parse_search_checkpoint(read_text("checkpoint", path_, kMaxTableBytes), "checkpoint " + path_);
   }
 
   /// Writes at the first call, so that a place where nothing can be written is refused before the search, and
@@ -207,10 +224,7 @@ class CheckpointFile {
 void run_algorithms(const ScheduleFlags& flags, study::Context context) {
   study::ScheduleQuestion question = schedule_question(flags);
   if (question.algorithms.empty()) refuse_with_all(flags);
-  if constexpr (!kJsonAlone) {
-    if (flags.svg)
-      question.begins = [](const BackwardProblem& problem) { report::require_drawable(problem); };
-  }
+  question.begins = [&](const BackwardProblem& problem) { require_shown(flags, problem); };
   std::optional<CheckpointFile> checkpoint;
   if (flags.checkpoint) {
     checkpoint.emplace(*flags.checkpoint);
@@ -246,7 +260,7 @@ void load_costs(ScheduleFlags& flags, study::Context& context) {
   std::error_code unreadable;
   if (!std::filesystem::exists(*flags.parts.question.named_costs, unreadable))
     return;  // an unknown name: the catalog says which there are
-  add_schedule_costs(context.catalog, read_text("costs", *flags.parts.question.named_costs),
+  add_schedule_costs(context.catalog, read_text("costs", *flags.parts.question.named_costs, kMaxCatalogBytes),
                      "costs file " + *flags.parts.question.named_costs);
   flags.parts.question.named_costs = known.front().name;
 }

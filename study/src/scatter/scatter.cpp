@@ -48,11 +48,17 @@ std::unique_ptr<IndexStream> open_rows(const ScatterQuestion& question) {
 
 CollisionCount count_rows(const ScatterQuestion& question, const Context& context) {
   const std::unique_ptr<IndexStream> stream = open_rows(question);
-  const bool generated = std::holds_alternative<IndexDistribution>(question.source);
-  const double expected = static_cast<double>(question.updates.value_or(generated ? kGeneratedUpdates : 0));
-  return count_collisions(*stream, question.rows, [&](std::int64_t done) {
-    if (context.progress && expected > 0) context.progress(static_cast<double>(done) / expected);
+  const auto* given = std::get_if<GivenRows>(&question.source);
+  // Of rows without a known number there are no more than this.
+  const auto expected =
+      static_cast<double>(question.updates.value_or(given == nullptr ? kGeneratedUpdates : kMaxUpdates));
+  CollisionCount count = count_collisions(*stream, question.rows, [&](std::int64_t done) {
+    if (context.progress)
+      context.progress(stream->share_read().value_or(static_cast<double>(done) / expected));
   });
+  if (given != nullptr && !question.updates && count.updates == 0)
+    throw InvalidParameter("distribution", given->name, "one row number or more");
+  return count;
 }
 
 /// Path and vector width: the lowering's, or as forced.

@@ -11,6 +11,8 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/files.hpp>
+#include <natten_sim/io/index_file.hpp>
+#include <natten_sim/io/trace.hpp>
 
 #include "catch.hpp"
 
@@ -135,6 +137,28 @@ TEST_CASE("a text is read up to its limit, and a folder, a missing file and an e
   CHECK_THROWS_AS(read_text("x", folder.path.string()), InvalidParameter);
   CHECK_THROWS_AS(read_text("x", folder / "b"), InvalidParameter);
   CHECK_THROWS_AS(read_text("x", "/dev/zero", 1 << 20), InvalidParameter);
+}
+
+TEST_CASE("a path with a NUL byte is refused, and the message does not end there") {
+  const FilesFolder folder;
+  put(folder / "a", "1\n");
+  const std::string path = (folder / "a") + std::string("\0b", 2);
+  const auto check = [&](const auto& opens) {
+    try {
+      opens();
+      FAIL_CHECK("accepted");
+    } catch (const InvalidParameter& error) {
+      INFO(error.what());
+      CHECK(std::string(error.what()).ends_with("a path without NUL bytes"));
+    }
+  };
+  check([&] { (void)read_text("x", path); });
+  check([&] { make_folder("x", path); });
+  check([&] { ReplacedFile("x", path); });
+  check([&] { read_trace(path, [](const TraceAccess&) {}, {}); });
+  check([&] { (void)open_index_file("x", path, 10); });
+  CHECK(folder.size() == 1);
+  CHECK(read_text("x", folder / "a") == "1\n");
 }
 
 }  // namespace

@@ -116,6 +116,9 @@ TEST_CASE("NumPy, text and raw files give their rows") {
   CHECK(parse("3,0\n99;7\r\n", IndexFormat::kCsv) == rows);
   CHECK(parse("  3 0\t99 7", IndexFormat::kCsv) == rows);
   CHECK(parse("", IndexFormat::kCsv).empty());
+  CHECK(parse("\xef\xbb\xbf"
+              "3,0,99,7",
+              IndexFormat::kCsv) == rows);  // a byte order mark
   CHECK(parse(bytes_of(rows), IndexFormat::kRaw) == rows);
 }
 
@@ -127,6 +130,13 @@ void check_refused(const std::string& text, IndexFormat format, const std::strin
     INFO(error.what());
     CHECK(std::string(error.what()).find(word) != std::string::npos);
   }
+}
+
+TEST_CASE("a byte order mark stands at the beginning only") {
+  check_refused(
+      "3,\xef\xbb\xbf"
+      "0",
+      IndexFormat::kCsv, "value 1");
 }
 
 TEST_CASE("ill-formed files are refused with the reason") {

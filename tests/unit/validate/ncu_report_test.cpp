@@ -60,6 +60,49 @@ TEST_CASE("a report that is cut off anywhere is refused or has fewer launches, a
   CHECK_FALSE(is_ncu_report("\"ID\",\"Kernel Name\"\n"));
 }
 
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value % 0x80 + 0x80);
+  return bytes + static_cast<char>(value);
+}
+
+/// Behind its length of 32 bits.
+std::string sized(const std::string& part) {
+  std::string bytes;
+  for (std::size_t i = 0; i < 4; ++i) bytes += static_cast<char>(part.size() >> 8 * i & 0xff);
+  return bytes + part;
+}
+
+/// A report of one block that says it has so many results.
+std::string report_of(std::uint64_t results, const std::string& payload, const std::string& strings = "") {
+  const std::string table = strings.empty() ? "" : "\x22" + varint(strings.size()) + strings;  // field 4
+  return std::string("NVR\0", 4) + sized("") +
+         sized("\x10" + varint(results) + table + "\x28" + varint(payload.size())) + payload;  // 2 and 5
+}
+
+void check_report_refused(const std::string& report, const std::string& word) {
+  try {
+    (void)parse_ncu_report(report, "r.ncu-rep");
+    FAIL_CHECK("accepted; expected " << word);
+  } catch (const MalformedData& error) {
+    INFO(error.what());
+    CHECK(std::string(error.what()).starts_with("r.ncu-rep, byte "));
+    CHECK(std::string(error.what()).find(word) != std::string::npos);
+  }
+}
+
+TEST_CASE("few bytes of a report do not become many of memory: results and names have a bound") {
+  const std::string name = "\x32\x01k";  // of the function, field 6
+  const auto launches = parse_ncu_report(report_of(2, sized(name) + sized(name)), "r");
+  REQUIRE(launches.size() == 2);
+  CHECK(launches[1].kernel == "k");
+  check_report_refused(report_of(2, sized(name) + sized("")), "an empty result");
+  check_report_refused(report_of(kMaxLaunches + 1, sized(name)), "at most 1048576 results");
+  std::string names;  // of metrics, without a letter
+  for (std::size_t i = 0; i <= std::size_t{1} << 20; ++i) names += std::string("\x0a\x00", 2);
+  check_report_refused(report_of(1, sized(name), names), "at most 1048576 names");
+}
+
 TEST_CASE("grids, shared memory and limits are read from either page of the CSV") {
   const std::string header =
       "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric "

@@ -4,7 +4,10 @@
 #include <map>
 #include <set>
 #include <span>
+#include <utility>
 
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/validate/compare/bounds.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
@@ -38,6 +41,11 @@ const Device* device_of(const std::vector<Device>& devices, const std::string& p
   const auto found =
       std::find_if(devices.begin(), devices.end(), [&](const Device& d) { return d.name == profile; });
   return found == devices.end() ? nullptr : &*found;
+}
+
+/// Why nothing is predicted for a GPU without a profile.
+std::string missing_profile(const RecordedDevice& recorded) {
+  return "no device profile '" + recorded.profile + "' for '" + recorded.name + "', so nothing is predicted";
 }
 
 /// Says so if the GPU is a slice or a smaller sibling of what the profile describes; else empty.
@@ -167,7 +175,50 @@ void note_gaps(const Suite& suite, const Recording& recording, std::vector<std::
   if (uncounted > 0) notes.push_back(head + std::to_string(uncounted) + " points lack counters");
 }
 
+void leave_out(Uncompared recording, Comparison& comparison) {
+  comparison.notes.push_back(recording.suite + ": " + recording.reason);
+  comparison.uncompared.push_back(std::move(recording));
+}
+
+/// Why no row of a recording with a profile was compared.
+Uncompared uncompared_rows(const Suite& suite, const Recording& recording, Fidelity fidelity) {
+  if (recording.rows.empty()) return {suite.name, "the recording has no rows"};
+  const bool measured = std::any_of(recording.rows.begin(), recording.rows.end(), [](const RecordedRow& row) {
+    return row.timing || !row.counters.empty();
+  });
+  if (!measured) return {suite.name, "no row of the recording has a time or a counter"};
+  if (fidelity != Fidelity::kClosedForm)
+    return {suite.name, "no row of the recording has a time or a counter that is predicted"};
+  return {suite.name, "no closed form answers; a simulation does (fidelity: timed)", true};
+}
+
+/// The first of several texts, as many as a message holds.
+std::string some_of(std::vector<std::string> texts) {
+  constexpr std::size_t kShown = 4;
+  const std::size_t more = texts.size() - std::min(texts.size(), kShown);
+  texts.resize(texts.size() - more);
+  return joined(texts, "; ") + (more > 0 ? "; and " + std::to_string(more) + " more" : "");
+}
+
 }  // namespace
+
+void require_compared(const Comparison& comparison, Fidelity fidelity, const std::string& parameter,
+                      const std::string& where) {
+  if (!comparison.rows.empty()) return;
+  std::vector<std::string> simulated, reasons;
+  for (const Uncompared& recording : comparison.uncompared) {
+    if (recording.timed_answers) simulated.push_back(recording.suite);
+    reasons.push_back(recording.suite + ": " + recording.reason);
+  }
+  if (!reasons.empty() && simulated.size() == reasons.size()) {
+    throw InvalidParameter(
+        mention("fidelity"), to_string(fidelity),
+        "timed: nothing can be compared without, since only simulations predict what was recorded of " +
+            some_of(simulated));
+  }
+  throw InvalidParameter(mention(parameter), where,
+                         "what can be compared with a prediction (" + some_of(reasons) + ")");
+}
 
 void judge(const Suite& suite, ComparisonRow& row) {
   const double error = std::abs(row.deviation);
@@ -233,12 +284,11 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
     note_gaps(suite, recording, comparison.notes);
     const Device* const device = device_of(devices, recording.head.device.profile);
     if (device == nullptr) {
-      comparison.notes.push_back(suite.name + ": no device profile for '" + recording.head.device.name +
-                                 "', so nothing is predicted");
+      leave_out({suite.name, missing_profile(recording.head.device)}, comparison);
       continue;
     }
     if (const std::string other = other_size(recording.head.device, *device); !other.empty()) {
-      comparison.notes.push_back(suite.name + ": " + other + ", so nothing is predicted");
+      leave_out({suite.name, other + ", so nothing is predicted"}, comparison);
       continue;
     }
     const std::size_t first = comparison.rows.size();
@@ -247,8 +297,7 @@ Comparison compare(const std::vector<Recording>& recordings, const std::vector<S
       if (progress) progress(static_cast<double>(done++) / static_cast<double>(all));
       compare_row(suite, row, *device, fidelity, busiest, comparison);
     }
-    if (comparison.rows.size() == first && !recording.rows.empty() && fidelity == Fidelity::kClosedForm)
-      comparison.notes.push_back(suite.name + ": no closed form answers; a simulation does (fidelity: timed)");
+    if (comparison.rows.size() == first) leave_out(uncompared_rows(suite, recording, fidelity), comparison);
     const std::vector<ComparisonRow> savings =
         compare_savings(suite, recording, std::span(comparison.rows).subspan(first));
     comparison.rows.insert(comparison.rows.end(), savings.begin(), savings.end());

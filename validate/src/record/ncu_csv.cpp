@@ -4,6 +4,7 @@
 #include <set>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/files.hpp>
 #include <natten_sim/validate/measure/counters.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
@@ -197,7 +198,7 @@ void add_raw_row(Header& header, const Cells& cells, const std::string& where,
 }  // namespace
 
 std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::string& where) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a byte order mark
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::optional<Header> header;
   std::vector<ProfiledLaunch> launches;
   for (std::size_t number = 1; !text.empty(); ++number) {
@@ -221,6 +222,8 @@ std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::stri
     } else {
       add_raw_row(*header, *cells, place, launches);
     }
+    if (launches.size() > kMaxLaunches)
+      throw MalformedData(place, "one more launch", "at most " + std::to_string(kMaxLaunches) + " launches");
   }
   if (!header)
     throw MalformedData(where, "no header with 'ID' and 'Kernel Name'", "CSV as ncu --csv writes it");

@@ -14,6 +14,7 @@ namespace {
 // A report is a mark, a header, and blocks. Lengths are 32 bits, little-endian; everything else is in the
 // wire format of protocol buffers, whose field numbers are published with Nsight Compute (extras/FileFormat).
 constexpr std::string_view kMark("NVR\0", 4);
+constexpr std::size_t kMaxNames = std::size_t{1} << 20;  // of metrics; reports have some thousands
 
 struct Block {  // of BlockHeader
   static constexpr std::uint64_t kSources = 1, kResults = 2, kStrings = 4, kPayload = 5;
@@ -57,9 +58,9 @@ class Bytes {
     fail("a number of more than ten bytes");
   }
 
-  [[noreturn]] void fail(const std::string& what) const {
-    throw MalformedData(*where_ + ", byte " + std::to_string(offset_ + at_), what,
-                        "a report as Nsight Compute writes it");
+  [[noreturn]] void fail(const std::string& what,
+                         const std::string& accepted = "a report as Nsight Compute writes it") const {
+    throw MalformedData(*where_ + ", byte " + std::to_string(offset_ + at_), what, accepted);
   }
 
  private:
@@ -157,12 +158,18 @@ ProfiledLaunch launch_of(const Bytes& message, const std::vector<std::string>& n
   return launch;
 }
 
-/// Sources come before results.
+/// Sources come before results. Few bytes of a file must not become many of memory.
 void read_payload(Bytes payload, std::uint64_t sources, std::uint64_t results,
                   const std::vector<std::string>& names, std::vector<ProfiledLaunch>& launches) {
   for (std::uint64_t i = 0; i < sources; ++i) (void)payload.sized();
-  for (std::uint64_t i = 0; i < results; ++i)
-    launches.push_back(launch_of(payload.sized(), names, launches.size()));
+  if (results > kMaxLaunches - launches.size())
+    payload.fail(std::to_string(results) + " more results",
+                 "at most " + std::to_string(kMaxLaunches) + " results");
+  for (std::uint64_t i = 0; i < results; ++i) {
+    const Bytes result = payload.sized();
+    if (result.empty()) result.fail("an empty result");
+    launches.push_back(launch_of(result, names, launches.size()));
+  }
 }
 
 }  // namespace
@@ -184,7 +191,10 @@ std::vector<ProfiledLaunch> parse_ncu_report(std::string_view bytes, const std::
       if (field == Block::kPayload) payload = number;
       if (field != Block::kStrings) return;
       for_each_field(part, [&](std::uint64_t of_table, std::uint64_t, const Bytes& name) {
-        if (of_table == 1) names.emplace_back(name.rest());
+        if (of_table != 1) return;
+        if (names.size() == kMaxNames)
+          name.fail("more names of metrics", "at most " + std::to_string(kMaxNames) + " names");
+        names.emplace_back(name.rest());
       });
     });
     read_payload(file.take(payload), sources, results, names, launches);

@@ -95,13 +95,14 @@ Options<ReuseParts> reader_rows() {
 
 Options<ReuseQuestion> order_rows() {
   Options<ReuseQuestion> rows;
-  rows.add("--order", &ReuseQuestion::order,
-           {.value = "ORDER",
-            .help = "Order of the KV tiles: cyclic, sawtooth, descending, best, or a file with a permutation "
-                    "on each line " +
-                    report::default_text("the kernel's", kDefaults.order),
-            .echo = Echo::kWhenSet,
-            .suggestions = study::reuse_order_names});
+  rows.add(
+      "--order", &ReuseQuestion::order,
+      {.value = "ORDER",
+       .help = "Order of the KV tiles: cyclic, sawtooth, descending, best, or a file (up to 256 MiB) with a "
+               "permutation on each line " +
+               report::default_text("the kernel's", kDefaults.order),
+       .echo = Echo::kWhenSet,
+       .suggestions = study::reuse_order_names});
   rows.add("--compare", &ReuseQuestion::compare,
            {.value = "ORDER",
             .help = "Answer for a second order too, with the reduction",

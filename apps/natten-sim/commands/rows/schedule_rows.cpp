@@ -155,7 +155,8 @@ Options<Flags> table_rows() {
   Options<Flags> rows;
   rows.add("--table", &Flags::table,
            {.value = "FILE",
-            .help = "Check and run the schedule in FILE (- for standard input) instead of an algorithm's",
+            .help = "Check and run the schedule in FILE (- for standard input; up to 512 MiB) instead of an "
+                    "algorithm's",
             .echo = Echo::kWhenSet,
             .rules_out = {{"mask",      "q-tiles",         "kv-tiles",     "seqlen-q",   "seqlen-k",
                            "q-tile",    "kv-tile",         "heads",        "heads-kv",   "batch-size",
@@ -182,8 +183,9 @@ Options<Flags> file_rows() {
            {.help = "Draw a Gantt chart in the terminal", .excludes = {"json", "csv"}});
   rows.add("--svg", &Flags::svg,
            {.value = "FILE", .help = "Draw a Gantt chart: heads coloured, the critical path outlined"});
-  rows.add("--perfetto", &Flags::perfetto,
-           {.value = "FILE", .help = "Write a trace for ui.perfetto.dev, one track a worker"});
+  rows.add(
+      "--perfetto", &Flags::perfetto,
+      {.value = "FILE", .help = "Write a trace for ui.perfetto.dev, one track a worker; at most 2^21 tasks"});
   rows.include(conclusion_rows(), &Flags::output);
   rows.include(output_rows(), &Flags::output);
   return rows;
@@ -194,8 +196,9 @@ Parts read_parts(const Flags& flags) {
   Parts parts = flags.parts;
   if (const auto* file = std::get_if<MaskFile>(&flags.mask.value)) {
     study::require_no_sizes(parts, file->path);
-    parts.question.mask = {parse_block_mask(read_text("mask", file->path), "mask file " + file->path),
-                           file->path};
+    parts.question.mask = {
+        parse_block_mask(read_text("mask", file->path, kMaxMaskBytes), "mask file " + file->path),
+        file->path};
   } else {
     parts.question.mask = std::get<ScheduleMask>(flags.mask.value);
   }
@@ -267,8 +270,8 @@ study::ScheduleQuestion schedule_question(const ScheduleFlags& flags) {
 
 study::TableQuestion table_question(const ScheduleFlags& flags) {
   const std::string& path = flags.table.value();
-  study::TableQuestion question =
-      study::table_question_of(flags.parts, parse_schedule_table(read_text("table", path), "table " + path));
+  study::TableQuestion question = study::table_question_of(
+      flags.parts, parse_schedule_table(read_text("table", path, kMaxTableBytes), "table " + path));
   put_detail(flags, question.detail);
   return question;
 }

@@ -7,8 +7,17 @@
 
 namespace natten_sim {
 
-/// The largest text that read_text takes without another limit: 1 GiB.
-inline constexpr std::int64_t kMaxTextBytes = std::int64_t{1} << 30;
+/// The largest text that read_text takes without another limit: 256 MiB.
+inline constexpr std::int64_t kMaxTextBytes = std::int64_t{1} << 28;
+/// The largest presets, devices, costs and configurations: 64 MiB.
+inline constexpr std::int64_t kMaxCatalogBytes = std::int64_t{1} << 26;
+
+/// @throws InvalidParameter naming `parameter` for a path with a NUL byte, before which the system would end
+/// it.
+void require_path(const std::string& parameter, const std::string& path);
+
+/// What some editors write before a text in UTF-8.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 /// The whole file `path`, or standard input for "-", without the byte order mark that some editors write.
 /// @throws InvalidParameter naming `parameter` when it cannot be read or is longer than `max_bytes`.

@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include <natten_sim/core/backward_schedule.hpp>
 
 namespace natten_sim {
+
+/// The largest block mask as text, 512 MiB: 2^28 cells with a blank or line break behind each.
+inline constexpr std::int64_t kMaxMaskBytes = std::int64_t{1} << 29;
+/// The largest schedule table, 512 MiB: a mask of 2^28 cells, and as much for the orders of its tiles.
+inline constexpr std::int64_t kMaxTableBytes = std::int64_t{1} << 29;
 
 /// A schedule for a kernel to load, with the problem that it was made for. It has no costs.
 struct ScheduleTable {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include <natten_sim/report/draw/svg.hpp>
@@ -28,8 +29,14 @@ void require_drawable(const BackwardProblem& problem);
 
 /// Trace events in the JSON format that ui.perfetto.dev and chrome://tracing open: one track a worker, and
 /// one for its dQ writer when that is asynchronous; one unit of time is shown as a microsecond. `recorded`
-/// becomes a second process.
+/// becomes a second process. `progress` is called with the share of the text that there is. Some 260 bytes a
+/// compute or reduction. @throws InvalidParameter for more than 2^21 tasks.
 [[nodiscard]] std::string schedule_trace(const study::FinishedSchedule& finished,
-                                         const study::FinishedSchedule* recorded = nullptr);
+                                         const study::FinishedSchedule* recorded = nullptr,
+                                         const std::function<void(double)>& progress = {});
+
+/// What schedule_trace refuses, said before the schedules of a problem are searched: each has this many tasks
+/// or more. @throws InvalidParameter for more than 2^21 tasks.
+void require_traceable(const BackwardProblem& problem);
 
 }  // namespace natten_sim::report

@@ -34,7 +34,7 @@ namespace natten_sim::study {
 /// An empty optional of a question takes the default that stands beside it.
 
 /// Row numbers of the caller's own. `open` returns a stream from the first number on; all must lie in 0 ..
-/// rows - 1.
+/// rows - 1. One row or more, unless the question says how many updates there are.
 struct GivenRows {
   std::string name;  ///< for people: "file:index.npy"
   std::function<std::unique_ptr<IndexStream>(std::int64_t rows)> open;

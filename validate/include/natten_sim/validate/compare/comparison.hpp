@@ -59,6 +59,13 @@ struct GroupSummary {
   std::optional<ErrorSummary> fitted;
 };
 
+/// A recording of which nothing is compared.
+struct Uncompared {
+  std::string suite;
+  std::string reason;
+  bool timed_answers = false;  ///< no closed form does: a simulation may (Fidelity::kTimed)
+};
+
 struct Comparison {
   std::vector<ComparisonRow> rows;
   std::vector<GroupSummary>
@@ -70,6 +77,7 @@ struct Comparison {
   std::size_t outside = 0;          ///< new misses
   std::size_t scored = 0;           ///< points that scores judge
   std::size_t scores_missed = 0;    ///< scores below what is stored
+  std::vector<Uncompared> uncompared;
   std::vector<std::string> notes;  ///< points without measurement or prediction, and why
 };
 
@@ -81,6 +89,11 @@ struct Comparison {
                                  const std::vector<Device>& devices,
                                  Fidelity fidelity = Fidelity::kClosedForm,
                                  const std::function<void(double)>& progress = {});
+
+/// Requires at least one row: else nothing was found out. `parameter` is what named the recordings `where`.
+/// @throws InvalidParameter naming it and why nothing is compared, or fidelity if a simulation answers.
+void require_compared(const Comparison& comparison, Fidelity fidelity, const std::string& parameter,
+                      const std::string& where);
 
 /// Whether nothing is outside of its tolerance and no score below what is stored.
 [[nodiscard]] inline bool all_hold(const Comparison& comparison) noexcept {

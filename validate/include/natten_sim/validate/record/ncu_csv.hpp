@@ -13,6 +13,9 @@
 
 namespace natten_sim::validate {
 
+/// The launches of the longest profile, 2^20: some 600 MB as ProfiledLaunch.
+inline constexpr std::size_t kMaxLaunches = std::size_t{1} << 20;
+
 /// Counters of one kernel launch, as Nsight Compute's command line exports them.
 struct ProfiledLaunch {
   std::string kernel;

@@ -13,8 +13,8 @@ namespace natten_sim::validate {
 
 /// Reads a report of Nsight Compute 2020 and later: kernel launches with names, grids, counters and launch
 /// attributes. Results of ranges and graphs, which have no grid, are left out; values are in the counters'
-/// own units there. Memory: what the launches take. @throws MalformedData naming the byte at which it went
-/// wrong.
+/// own units there. Memory: what the launches take, at most kMaxLaunches; a result without a byte is
+/// refused. @throws MalformedData naming the byte at which it went wrong.
 [[nodiscard]] std::vector<ProfiledLaunch> parse_ncu_report(std::string_view bytes, const std::string& where);
 
 /// Either kind of profile: a report, or what `ncu --csv` wrote.
