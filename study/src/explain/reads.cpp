@@ -157,6 +157,9 @@ void add_reads(const Device& device, const char* catalog_kernel, const Context& 
   if (now && read.measured_bytes) read.unexplained_bytes = *read.measured_bytes - *now;
   kernel.read = read;
   kernel.assumed = assumed_numbers(device);
+  if (const auto* timed = std::get_if<TimedRun>(&*question.method);
+      rated || (timed != nullptr && timed->pace))
+    std::erase(kernel.assumed, kPeakRateName);
   if (now && *now > kWorthwhile * read.compulsory_bytes) add_changes(walks, now, kernel);
 }
 

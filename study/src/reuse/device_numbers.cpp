@@ -40,6 +40,10 @@ std::vector<std::string> assumed_numbers(const Device& device) {
   note("dram_bandwidth_bytes_per_s", device.dram_bytes_per_s);
   note("l2_tile_ns", device.l2_tile_ns);
   note("dram_tile_ns", device.dram_tile_ns);
+  note("dram_tile_p90_ns", device.dram_tile_p90_ns);
+  note("dram_tile_p99_ns", device.dram_tile_p99_ns);
+  note("dram_tile_p999_ns", device.dram_tile_p999_ns);
+  note(kPeakRateName, device.dense_bf16_flops_per_s);
   return assumed;
 }
 

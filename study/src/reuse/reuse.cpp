@@ -34,14 +34,19 @@ bool assumes_schedule(const ReuseQuestion& question) {
   return attention != nullptr && !attention->schedule && !attention->kernel;
 }
 
-/// Of the device: all that a timed run reads, else the capacity.
+/// Of the device: all that a timed run reads, else the capacity. The peak rate stands in where nothing else
+/// says how fast the kernel is.
 std::vector<std::string> assumed_by(const ReuseSetting& setting) {
   if (!setting.device) return {};
   const bool known = setting.capacity_source == CapacitySource::kGiven;
+  const auto* const timed = std::get_if<TimedRun>(&*setting.question.method);
+  const auto* const attention = std::get_if<AttentionSubject>(&setting.question.subject);
+  const bool at_peak = timed != nullptr && !timed->pace && attention != nullptr && !attention->kernel;
   std::vector<std::string> assumed = assumed_numbers(*setting.device);
-  const bool timed = std::holds_alternative<TimedRun>(*setting.question.method);
-  std::erase_if(assumed,
-                [&](const std::string& number) { return number == "l2_effective_bytes" ? known : !timed; });
+  std::erase_if(assumed, [&](const std::string& number) {
+    if (number == "l2_effective_bytes") return known;
+    return timed == nullptr || (number == kPeakRateName && !at_peak);
+  });
   return assumed;
 }
 

@@ -1,6 +1,8 @@
 // study::reuse as a program or Python calls it. Expected numbers follow from formulas beside them.
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/study/reuse.hpp>
@@ -242,6 +244,44 @@ TEST_CASE("study: a device that the caller adds to the catalog is known") {
   CHECK(answer.device->name == "mine");
   CHECK(answer.question.sms == 132);
   CHECK(refused(question) == "device");  // the built-in catalog does not have it
+}
+
+/// Numbers of `device` that an answer says nobody measured.
+std::vector<std::string> assumed(ReuseQuestion question, const Device& device) {
+  Context mine = default_context();
+  mine.catalog.devices = {device};
+  question.device = device.name;
+  question.capacity_bytes = 1'000'000;
+  return reuse(question, mine).assumed_numbers;
+}
+
+TEST_CASE(
+    "study: a timed answer names the tail of DRAM's latency and the peak rate where nobody measured them") {
+  Device device = context().catalog.device("h200");
+  device.l2.ways->measured = true;  // so that all numbers are
+  ReuseQuestion question = attention(1024, 0);
+  question.method = TimedRun{};
+  CHECK(assumed(question, device).empty());
+  device.dram_tile_p90_ns->measured = false;
+  device.dram_tile_p99_ns.reset();  // the quantile before stands in
+  device.dram_tile_p999_ns->measured = false;
+  device.dense_bf16_flops_per_s->measured = false;
+  const std::vector<std::string> tail = {"dram_tile_p90_ns", "dram_tile_p99_ns", "dram_tile_p999_ns"};
+  std::vector<std::string> both = tail;
+  both.emplace_back("dense_bf16_flops_per_s");
+  CHECK(assumed(question, device) == both);
+
+  ReuseQuestion paced = question;  // the peak is not read
+  paced.method = TimedRun{.pace = MeasuredPace{.pairs_per_ns = 1}};
+  CHECK(assumed(paced, device) == tail);
+  ReuseQuestion of_kernel = question;
+  auto& subject = std::get<AttentionSubject>(of_kernel.subject);
+  subject.kernel = "fa2";
+  subject.head_dim = 128;
+  CHECK(assumed(of_kernel, device) == tail);
+  ReuseQuestion in_step = question;  // nothing takes time
+  in_step.method = LruReplay{};
+  CHECK(assumed(in_step, device).empty());
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST_CASE("a score holds while nothing is worse, to the digits that are stored")
   CHECK_FALSE(holds({10, std::nan(""), 0.1, 0.3, 0.9}, stored));
 }
 
-/// The timed model takes three minutes for all of these, so each suite is a test of its own.
+/// The timed model takes up to two minutes for one of these, so each suite is a test of its own.
 void check_timed(const std::string& name) {
   std::vector<Recording> recordings;
   for (Recording& each : read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
@@ -148,5 +148,11 @@ TEST_CASE("the timed model holds its scores: reuse") { check_timed("reuse"); }
 TEST_CASE("the timed model holds its scores: sdpa-times") { check_timed("sdpa-times"); }
 TEST_CASE("the timed model holds its scores: sawtooth") { check_timed("sawtooth"); }
 TEST_CASE("the timed model holds its scores: active-sms") { check_timed("active-sms"); }
+TEST_CASE("the timed model holds its scores: fresh-clocks") { check_timed("fresh-clocks"); }
+TEST_CASE("the timed model holds its scores: fresh-latency") { check_timed("fresh-latency"); }
+TEST_CASE("the timed model holds its scores: sdpa-reads") { check_timed("sdpa-reads"); }
+TEST_CASE("the timed model holds its scores: gna-extra") { check_timed("gna-extra"); }
+TEST_CASE("the timed model holds its scores: second-gpu") { check_timed("second-gpu"); }
+TEST_CASE("the timed model holds its scores: second-gpu-fresh") { check_timed("second-gpu-fresh"); }
 
 }  // namespace

@@ -236,8 +236,12 @@ struct ReuseAnswer {
   std::vector<ReuseComparison> results;  ///< one, or one for each length of the sweep
 };
 
+/// The rate of a timed run whose kernel nobody timed.
+inline constexpr const char* kPeakRateName = "dense_bf16_flops_per_s";
+
 /// Numbers of the device that answers of a timed run rest on and nobody measured: "l2_ways", or
-/// "l2_effective_bytes" where the whole L2 is taken. By the names of device files.
+/// "l2_effective_bytes" where the whole L2 is taken. By the names of device files. kPeakRateName is among
+/// them, whether or not the kernel's own rate is known.
 [[nodiscard]] std::vector<std::string> assumed_numbers(const Device& device);
 
 /// Cost: closed form O(log) a length (plus that of attention_traffic), LRU and timed as replay_lockstep and
