@@ -38,7 +38,9 @@ Closing closing_of(const validate::Comparison& comparison) {
     }
   }
   const std::size_t judged = comparison.within + comparison.excused + comparison.outside;
-  closing.limit = fmt::format("{} of {} judged points are within their tolerance", comparison.within, judged);
+  closing.limit = comparison.rows.empty() ? "nothing was compared with a prediction"
+                                          : fmt::format("{} of {} judged points are within their tolerance",
+                                                        comparison.within, judged);
   closing.certainty =
       (comparison.excused == 1 ? "1 point is a known miss"
                                : fmt::format("{} points are known misses", comparison.excused)) +
