@@ -169,6 +169,12 @@ TEST_CASE("recordings of which nothing can be compared are exit 2, and why is sa
 TEST_CASE("a suite that only simulations predict asks for them, instead of an empty success") {
   check_refused("validate sdpa-times --recorded '" + kRecordings + "'",
                 {"--fidelity: closed-form", "accepted: timed", "sdpa-times"});
+  check_refused("validate pace --recorded '" + kRecordings + "'", {"--recorded: ", "pace: no row"});
+  // What a table of throughput shows needs no prediction.
+  const Run tiles = run("validate tiles --recorded '" + kRecordings + "'");
+  CHECK(tiles.exit_code == 0);
+  CHECK(tiles.out.find("TFLOP/s, head dim 128") != std::string::npos);
+  CHECK(tiles.out.find("In short: nothing was compared") != std::string::npos);
 }
 
 TEST_CASE("a recording of an unknown suite is left out with a remark") {

@@ -70,7 +70,8 @@ int print_comparison(const Job& job, const std::vector<Suite>& suites,
   const Comparison comparison =
       compare(recordings, suites, job.context.catalog.devices, job.flags.fidelity, bar.callback());
   bar.clear();
-  if (const std::optional<std::string>& read = job.flags.recorded ? job.flags.recorded : job.flags.ncu_csv)
+  const std::optional<std::string>& read = job.flags.recorded ? job.flags.recorded : job.flags.ncu_csv;
+  if (read && !report::has_throughput_table(recordings))
     require_compared(comparison, job.flags.fidelity, job.flags.recorded ? "recorded" : "ncu-csv", *read);
   if (job.flags.report)
     write_file(*job.flags.report,

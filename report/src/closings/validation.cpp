@@ -24,6 +24,20 @@ struct Deviations {
 /// Device, quantity and model.
 using Predictor = std::tuple<std::string, std::string, std::string>;
 
+/// "232 of 232 judged points are within their tolerance, and 2 of 2 scores hold"
+std::string what_held(const validate::Comparison& comparison) {
+  if (comparison.rows.empty()) return "nothing was compared with a prediction";
+  const auto scores = std::ranges::count_if(comparison.scores, &validate::ScoreResult::judged);
+  const auto held = std::ranges::count_if(
+      comparison.scores, [](const validate::ScoreResult& score) { return score.judged() && score.held(); });
+  const std::string scores_text = fmt::format("{} of {} hold", held, counted(scores, "score"));
+  const std::size_t judged = comparison.within + comparison.excused + comparison.outside;
+  if (judged == 0 && scores > 0) return scores_text;
+  const std::string points =
+      fmt::format("{} of {} judged points are within their tolerance", comparison.within, judged);
+  return scores > 0 ? points + ", and " + scores_text : points;
+}
+
 }  // namespace
 
 Closing closing_of(const validate::Comparison& comparison) {
@@ -38,12 +52,7 @@ Closing closing_of(const validate::Comparison& comparison) {
       ++sum->points;
     }
   }
-  const std::size_t judged = comparison.within + comparison.excused + comparison.outside;
-  closing.limit = fmt::format("{} of {} judged points are within their tolerance", comparison.within, judged);
-  const auto scores = std::ranges::count_if(comparison.scores, &validate::ScoreResult::judged);
-  const auto held = std::ranges::count_if(
-      comparison.scores, [](const validate::ScoreResult& score) { return score.judged() && score.held(); });
-  if (scores > 0) closing.limit += fmt::format(", and {} of {} hold", held, counted(scores, "score"));
+  closing.limit = what_held(comparison);
   closing.certainty =
       (comparison.excused == 1 ? "1 point is a known miss"
                                : fmt::format("{} points are known misses", comparison.excused)) +

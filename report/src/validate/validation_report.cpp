@@ -289,6 +289,11 @@ Json validation_json(const std::vector<Recording>& recordings, const Comparison&
           {"notes", comparison.notes}};
 }
 
+bool has_throughput_table(const std::vector<Recording>& recordings) {
+  return std::any_of(recordings.begin(), recordings.end(),
+                     [](const Recording& recording) { return !throughput_text(recording).empty(); });
+}
+
 std::string validation_text(const std::vector<Recording>& recordings, const Comparison& comparison,
                             RowsText rows) {
   std::string text;

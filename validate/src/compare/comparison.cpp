@@ -186,10 +186,11 @@ Uncompared uncompared_rows(const Suite& suite, const Recording& recording, Fidel
   const bool measured = std::any_of(recording.rows.begin(), recording.rows.end(), [](const RecordedRow& row) {
     return row.timing || !row.counters.empty();
   });
-  if (!measured) return {suite.name, "no row of the recording has a time or a counter"};
+  if (!measured)
+    return {suite.name, "no row of the recording has a time or a counter, which is what models predict"};
   if (fidelity != Fidelity::kClosedForm)
     return {suite.name, "no row of the recording has a time or a counter that is predicted"};
-  return {suite.name, "no closed form answers; a simulation does (fidelity: timed)", true};
+  return {suite.name, "no closed form answers; a simulation may (fidelity: timed)", true};
 }
 
 /// The first of several texts, as many as a message holds.
@@ -210,11 +211,13 @@ void require_compared(const Comparison& comparison, Fidelity fidelity, const std
     if (recording.timed_answers) simulated.push_back(recording.suite);
     reasons.push_back(recording.suite + ": " + recording.reason);
   }
-  if (!reasons.empty() && simulated.size() == reasons.size()) {
-    throw InvalidParameter(
-        mention("fidelity"), to_string(fidelity),
-        "timed: nothing can be compared without, since only simulations predict what was recorded of " +
-            some_of(simulated));
+  const bool simulation = !reasons.empty() && simulated.size() == reasons.size();
+  for (std::vector<std::string>* texts : {&simulated, &reasons})
+    texts->erase(std::unique(texts->begin(), texts->end()), texts->end());
+  if (simulation) {
+    throw InvalidParameter(mention("fidelity"), to_string(fidelity),
+                           "timed: no closed form predicts what was recorded of " + some_of(simulated) +
+                               ", so nothing can be compared without");
   }
   throw InvalidParameter(mention(parameter), where,
                          "what can be compared with a prediction (" + some_of(reasons) + ")");

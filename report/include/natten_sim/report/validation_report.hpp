@@ -27,6 +27,9 @@ enum class RowsText { kNone, kAll };
                                           const validate::Comparison& comparison,
                                           RowsText rows = RowsText::kNone);
 
+/// Whether there is a table of throughput in that text, which needs no prediction.
+[[nodiscard]] bool has_throughput_table(const std::vector<validate::Recording>& recordings);
+
 /// How many comparisons were within their tolerances, excused, outside, scored and not judged, in one line.
 [[nodiscard]] std::string verdict_text(const validate::Comparison& comparison);
 
