@@ -145,7 +145,7 @@ const std::vector<Change> kChanges = {
     {"tiles arrive four times as late", [](KernelRate& r) { r.arrival_ns *= 4; }},
 };
 
-TEST_CASE("a number of FlashAttention-2's profile that is wrong by a stated factor is noticed") {
+TEST_CASE("a constant of the timed model that is wrong by a stated factor is noticed: of FlashAttention-2") {
   const Baseline launches = baseline();
   REQUIRE(launches.launches.size() >= 12);
   for (const Change& change : kChanges) {
@@ -155,7 +155,7 @@ TEST_CASE("a number of FlashAttention-2's profile that is wrong by a stated fact
   }
 }
 
-TEST_CASE("numbers of FlashAttention-2's profile that are off by a thousandth are not noticed") {
+TEST_CASE("a constant of the timed model that is off by a thousandth is not noticed: of FlashAttention-2") {
   const Baseline launches = baseline();
   const Seen faster =
       seen(launches, with({"a thousandth faster", [](KernelRate& r) { r.flops_per_s *= 1.001; }}));

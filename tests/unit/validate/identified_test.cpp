@@ -147,7 +147,8 @@ const std::vector<Change> kOfDevice = {
     {"one tile in a thousand takes twice as long", [](Device& d) { d.dram_tile_p999_ns->value *= 2; }},
 };
 
-/// Numbers of a kernel's pace. A CTA alone that has the whole SM is not noticed.
+/// Numbers of a kernel's pace. Nothing here notices a CTA alone that has the whole SM, or CTAs of an SM that
+/// differ four times as much.
 const std::vector<Change> kOfPace = {
     {"no jitter", [](Device&) {}, [](study::TimedRun& t) { t.jitter = 0; }},
     {"jitter x 4", [](Device&) {}, [](study::TimedRun& t) { t.jitter = std::min(0.5, 4 * t.pace->jitter); }},
@@ -155,6 +156,7 @@ const std::vector<Change> kOfPace = {
     {"jitter of items x 4", [](Device&) {},
      [](study::TimedRun& t) { t.pace->item_jitter = std::min(0.5, 4 * t.pace->item_jitter); }},
     {"CTAs of an SM alike", [](Device&) {}, [](study::TimedRun& t) { t.pace->slot_skew = 0; }},
+    {"a CTA alone has half of the SM", [](Device&) {}, [](study::TimedRun& t) { t.pace->lone_share = 0.5; }},
     {"tiles take half the time", [](Device&) {}, [](study::TimedRun& t) { t.pace->pairs_per_ns *= 2; }},
     {"a stage more", [](Device&) {}, [](study::TimedRun& t) { ++*t.stages; }},
     {"tiles arrive as on an idle GPU", [](Device&) {}, [](study::TimedRun& t) { t.pace->arrival_ns = 0; }},
@@ -209,15 +211,15 @@ void check_noticed(const std::vector<Change>& changes, bool expected) {
   }
 }
 
-TEST_CASE("a constant of the device that is wrong by a stated factor is noticed") {
+TEST_CASE("a constant of the timed model that is wrong by a stated factor is noticed: of the device") {
   check_noticed(kOfDevice, true);
 }
 
-TEST_CASE("a number of a kernel's pace that is wrong by a stated factor is noticed") {
+TEST_CASE("a constant of the timed model that is wrong by a stated factor is noticed: of a kernel's pace") {
   check_noticed(kOfPace, true);
 }
 
-TEST_CASE("another seed, and constants that are off by a thousandth, are not noticed") {
+TEST_CASE("a constant of the timed model that is off by a thousandth is not noticed, nor is another seed") {
   check_noticed(kNothing, false);
 }
 
