@@ -113,8 +113,7 @@ bool rounds_to(double value, double documented, double unit) {
   return std::abs(value - documented) <= 0.5001 * unit;
 }
 
-TEST_CASE(
-    "reads of `fresh` as first frozen: 53 of 69 causal points within 25%, 20 of 32 full ones within 5%") {
+TEST_CASE("reads of fresh as first frozen: 53 of 69 causal points within 25%, 20 of 32 full ones within 5%") {
   const auto groups = misses_of("fresh", read_predictions("h200_fresh.json"));
   const Misses &causal = groups.at("causal"), &full = groups.at("full");
   CHECK(causal.points() == 69);
@@ -124,7 +123,7 @@ TEST_CASE(
   CHECK(full.within(0.05) == 20);
 }
 
-TEST_CASE("reads of `fresh-ways` as first frozen: 50 of 69 causal points within 25%, full ones within 14%") {
+TEST_CASE("reads of fresh-ways as first frozen: 50 of 69 causal points within 25%, full ones within 14%") {
   const auto groups = misses_of("fresh-ways", read_predictions("h200_fresh_ways.json"));
   const Misses &causal = groups.at("causal"), &full = groups.at("full");
   CHECK(causal.points() == 69);
@@ -137,7 +136,7 @@ TEST_CASE("reads of `fresh-ways` as first frozen: 50 of 69 causal points within 
   CHECK(rounds_to(full.median(), 0.032, 0.001));
 }
 
-TEST_CASE("reads of `fresh-latency` as first frozen: 54 of 69 causal within 25%, 24 of 32 full within 5%") {
+TEST_CASE("reads of fresh-latency as first frozen: 54 of 69 causal within 25%, 24 of 32 full within 5%") {
   const auto groups = misses_of("fresh-latency", read_predictions("h200_fresh_latency.json"));
   const Misses &causal = groups.at("causal"), &full = groups.at("full");
   CHECK(causal.points() == 69);
@@ -151,7 +150,7 @@ TEST_CASE("reads of `fresh-latency` as first frozen: 54 of 69 causal within 25%,
   CHECK(rounds_to(full.worst(), 0.112, 0.001));
 }
 
-TEST_CASE("reads of `fresh-clocks` as first frozen: 69 of 75 causal within 25%, all 32 full within 5%") {
+TEST_CASE("reads of fresh-clocks as first frozen: 69 of 75 causal within 25%, all 32 full within 5%") {
   const auto groups = misses_of("fresh-clocks", read_predictions("h200_fresh_clocks.json"));
   const Misses &causal = groups.at("causal"), &full = groups.at("full");
   CHECK(causal.points() == 75);
