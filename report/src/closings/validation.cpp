@@ -30,7 +30,8 @@ std::string what_held(const validate::Comparison& comparison) {
   const auto scores = std::ranges::count_if(comparison.scores, &validate::ScoreResult::judged);
   const auto held = std::ranges::count_if(
       comparison.scores, [](const validate::ScoreResult& score) { return score.judged() && score.held(); });
-  const std::string scores_text = fmt::format("{} of {} hold", held, counted(scores, "score"));
+  const std::string scores_text =
+      fmt::format("{} of {} hold{}", held, counted(scores, "score"), scores == 1 ? "s" : "");
   const std::size_t judged = comparison.within + comparison.excused + comparison.outside;
   if (judged == 0 && scores > 0) return scores_text;
   const std::string points =
