@@ -989,6 +989,14 @@ class Read(Record):
     predicted_bytes: Final[float]
     fidelity: Final[str]
     held_out_median_deviation: Final[float]
+    score: Final[Score]
+
+class Score(Record):
+    suite: Final[str]
+    points: Final[int]
+    predicted_first: Final[bool]
+    median_deviation: Final[float]
+    p90_deviation: Final[float]
 
 class Change(Record):
     change: Final[str]
@@ -1031,7 +1039,7 @@ class ComparisonMembers:
     rows: Final[tuple[Row, ...]]
     groups: Final[tuple[Group, ...]]
     throughput: Final[tuple[Throughput, ...]]
-    scores: Final[tuple[Score, ...]]
+    scores: Final[tuple[ComparisonScore, ...]]
     within: Final[int]
     excused: Final[int]
     excused_worst: Final[float]
@@ -1099,7 +1107,7 @@ class Throughput(Record):
     inputs: Final[int]
     tflops: Final[float | None]
 
-class Score(Record):
+class ComparisonScore(Record):
     suite: Final[str]
     counter: Final[str]
     model: Final[str]
