@@ -42,6 +42,7 @@ TABLE
     cat <<'TABLE'
 catch2|header catch2/catch_all.hpp catch2/catch.hpp
 librapidcheck-dev|header rapidcheck.h
+librsvg2-bin|command rsvg-convert resvg inkscape magick
 libbenchmark-dev|header benchmark/benchmark.h
 git|command git
 python3|command python3

@@ -102,8 +102,10 @@ Context part_of_progress(const Context& context, double from) {
 /// The question of one length, with its interval if that is cheap enough.
 void add_interval(const ReuseAnswer& answer, const ReuseQuestion& question, double visits,
                   const Context& context, ReuseConclusion& end) {
+  const bool timed = std::holds_alternative<TimedRun>(*question.method);
   end.interval_takes_long = visits > static_cast<double>(kIntervalVisits) &&
-                            (answer.schedule_assumed || std::holds_alternative<TimedRun>(*question.method));
+                            (timed || answer.schedule_assumed) &&
+                            !std::holds_alternative<ClosedForm>(*question.method);
   if (!end.interval_takes_long)
     end.interval = interval_of(question, answer.schedule_assumed, end.read_bytes, context);
 }

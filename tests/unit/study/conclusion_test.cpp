@@ -281,14 +281,44 @@ TEST_CASE("the interval of a timed answer is that of asking with other stages, a
     CHECK(influence.low_bytes == low);
     CHECK(influence.high_bytes == high);
   }
-  CHECK(answer.assumed_numbers == std::vector<std::string>{"l2_ways"});  // fitted
+  CHECK(answer.assumed_numbers == std::vector<std::string>{"l2_ways",  // fitted
+                                                           "slot_skew of fa2", "jitter of fa2",
+                                                           "score_share of fa2", "arrival_ns of fa2"});
   CHECK_FALSE(answer.schedule_assumed);
+}
+
+TEST_CASE("a launch may start at another GPC, and after a whole turn it is itself") {
+  study::ReuseQuestion question = timed_fa2(65536);
+  const auto time_at = [&](std::int32_t start) {
+    std::get<study::TimedRun>(*question.method).launch_start = start;
+    return *study::reuse(question, shipped()).results.front().first.time_ns;
+  };
+  const auto ring = static_cast<std::int32_t>(shipped().catalog.device("h200").launch_runs->value.size()) - 1;
+  CHECK(time_at(ring) == time_at(0));
+  CHECK(time_at(3) != time_at(0));
+}
+
+TEST_CASE(
+    "what a long answer hangs on is not asked, and the answer knows that; formulas are asked at any length") {
+  study::ReuseQuestion question;
+  question.subject =
+      study::AttentionSubject{.seqlen = Extents{786432}, .head_dim = 64};  // 6144^2 pairs of tiles
+  question.capacity_bytes = 1 << 24;
+  question.method = study::LruReplay{};
+  const study::ReuseConclusion replayed = study::conclude(study::reuse(question, shipped()), shipped());
+  CHECK_FALSE(replayed.interval);
+  CHECK(replayed.interval_takes_long);
+  question.method = study::ClosedForm{};
+  const study::ReuseConclusion formula = study::conclude(study::reuse(question, shipped()), shipped());
+  CHECK(formula.interval);
+  CHECK_FALSE(formula.interval_takes_long);
 }
 
 TEST_CASE("an answer that hangs on an assumed schedule says so, and one with a schedule does not") {
   // Heads do not fit the cache: round-robin CTAs and free CTAs read different heads at a time.
   study::ReuseQuestion question;
-  study::AttentionSubject subject{.seqlen = Extents{64, 64}, .window = Extents{24, 24}, .heads = 4, .head_dim = 64};
+  study::AttentionSubject subject{
+      .seqlen = Extents{64, 64}, .window = Extents{24, 24}, .heads = 4, .head_dim = 64};
   subject.q_tile = subject.kv_tile = Extents{8, 8};
   subject.workers = 24;
   question.subject = subject;

@@ -278,6 +278,15 @@ TEST_CASE(
   auto& subject = std::get<AttentionSubject>(of_kernel.subject);
   subject.kernel = "fa2";
   subject.head_dim = 128;
+  // Of its pace only the rate and a lone CTA's share were measured (data/attention-kernels.json).
+  std::vector<std::string> borrowed = tail;
+  for (const char* number : {"slot_skew", "jitter", "score_share", "arrival_ns"})
+    borrowed.push_back(std::string(number) + " of fa2");
+  CHECK(assumed(of_kernel, device) == borrowed);
+  of_kernel.method = TimedRun{.jitter = 0.01};  // the question says it
+  std::erase(borrowed, "jitter of fa2");
+  CHECK(assumed(of_kernel, device) == borrowed);
+  of_kernel.method = TimedRun{.pace = MeasuredPace{.pairs_per_ns = 1}};
   CHECK(assumed(of_kernel, device) == tail);
   ReuseQuestion in_step = question;  // nothing takes time
   in_step.method = LruReplay{};
