@@ -299,7 +299,8 @@ TEST_CASE("a launch may start at another GPC, and after a whole turn it is itsel
 }
 
 TEST_CASE(
-    "what a long answer hangs on is not asked, and the answer knows that; formulas are asked at any length") {
+    "what a long answer hangs on is not asked, and the answer knows that, but formulas are asked at any "
+    "length") {
   study::ReuseQuestion question;
   question.subject =
       study::AttentionSubject{.seqlen = Extents{786432}, .head_dim = 64};  // 6144^2 pairs of tiles
