@@ -21,7 +21,7 @@ std::vector<std::int32_t> spread_over_runs(const std::vector<LaunchRun>& runs, s
   std::vector<std::size_t> ring(runs.size() - 1);
   std::iota(ring.begin(), ring.end(), std::size_t{1});
   const auto shortest = std::ranges::min_element(ring, {}, [&](std::size_t run) { return runs[run].sms; });
-  std::ranges::rotate(ring, shortest);
+  std::rotate(ring.begin(), shortest, ring.end());  // clang 14 does not compile ranges::rotate
   std::vector<std::int32_t> sms;
   const auto is_done = [&] { return static_cast<std::int64_t>(sms.size()) == ctas; };
   for (std::int32_t sm = 0; sm < runs[0].sms && !is_done(); ++sm) sms.push_back(sm);

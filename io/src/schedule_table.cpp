@@ -156,9 +156,8 @@ void merge_heads(BackwardProblem& problem) {
   problem.merged_heads = problem.heads_per_kv_head;
   problem.heads_per_kv_head = 1;
   problem.heads /= problem.merged_heads;
-  const std::vector<TileWork> once = problem.mask.work;
-  for (std::int32_t copy = 1; copy < problem.merged_heads; ++copy)
-    problem.mask.work.insert(problem.mask.work.end(), once.begin(), once.end());
+  const MaskCells once = problem.mask.work;
+  for (std::int32_t copy = 1; copy < problem.merged_heads; ++copy) problem.mask.work.append(once);
   problem.mask.q_tiles *= problem.merged_heads;
 }
 

@@ -18,10 +18,10 @@ constexpr std::size_t kMaxEdge = study::kMaxScheduleTiles;
 
 template <typename T>
 void copy_tiles(const std::string& name, nb::handle value, const T* tiles, bool booleans, BlockMask& mask) {
-  for (TileWork& work : mask.work) {
-    const auto tile = static_cast<std::int64_t>(*tiles++);
+  for (std::size_t cell = 0; cell < mask.work.size(); ++cell) {
+    const auto tile = static_cast<std::int64_t>(tiles[cell]);
     if (tile < 0 || tile > 2) refuse(name, value, kMasks);
-    work = booleans && tile == 1 ? TileWork::kFull : static_cast<TileWork>(tile);
+    mask.work[cell] = booleans && tile == 1 ? TileWork::kFull : static_cast<TileWork>(tile);
   }
 }
 

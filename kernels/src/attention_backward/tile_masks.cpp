@@ -178,9 +178,8 @@ BackwardProblem grouped_problem(const Problem& problem, const KernelShape& kerne
     throw InvalidParameter("q_tokens", std::to_string(group * made.mask.q_tiles) + " tiles of a group",
                            "65,536 tiles or fewer");
   }
-  const std::vector<TileWork> of_head = made.mask.work;
-  for (std::int32_t head = 1; head < group; ++head)
-    made.mask.work.insert(made.mask.work.end(), of_head.begin(), of_head.end());
+  const MaskCells of_head = made.mask.work;
+  for (std::int32_t head = 1; head < group; ++head) made.mask.work.append(of_head);
   made.mask.q_tiles *= group;
   made.heads /= group;
   made.heads_per_kv_head = 1;

@@ -28,7 +28,7 @@ inline void require_size(const char* parameter, std::int64_t value) {
   if (q_tiles * kv_tiles > kMaxPairs)
     throw InvalidParameter("tiles", std::to_string(q_tiles * kv_tiles) + " pairs", "at most 268435456");
   return {static_cast<std::int32_t>(q_tiles), static_cast<std::int32_t>(kv_tiles),
-          std::vector<TileWork>(static_cast<std::size_t>(q_tiles * kv_tiles), TileWork::kNone)};
+          MaskCells(static_cast<std::size_t>(q_tiles * kv_tiles), TileWork::kNone)};
 }
 
 }  // namespace natten_sim

@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <random>
-#include <utility>
 #include <vector>
 
 #include <natten_sim/core/backward_schedule.hpp>
@@ -14,9 +14,9 @@ using namespace natten_sim;
 TEST_CASE("copies of a mask share its cells until one is changed") {
   const BlockMask first{2, 2, {TileWork::kFull, TileWork::kNone, TileWork::kPartial, TileWork::kFull}};
   BlockMask second = first;
-  CHECK(&*std::as_const(second).work.begin() == &*first.work.begin());
+  CHECK(second.work.shares_with(first.work));
   second.work[1] = TileWork::kFull;
-  CHECK(&*std::as_const(second).work.begin() != &*first.work.begin());
+  CHECK_FALSE(second.work.shares_with(first.work));
   CHECK(first.at(0, 1) == TileWork::kNone);
   CHECK(second.at(0, 1) == TileWork::kFull);
   CHECK_FALSE(first == second);
@@ -54,6 +54,63 @@ TEST_CASE("the tiles that attend are those of the cells, also after a change") {
     CHECK(tiles.count == count);
     CHECK(tiles.some_full == full);
     CHECK(tiles.some_partial == partial);
+  }
+}
+
+TEST_CASE("cells are those of a vector, of any number and after any change of it") {
+  const std::uint64_t seed = natten_sim::test::random_seed();
+  INFO("seed " << seed);
+  std::mt19937_64 random(seed);
+  MaskCells cells;
+  std::vector<TileWork> plain;
+  const auto any = [&] { return static_cast<TileWork>(random() % 3); };
+  for (int change = 0; change < 3000; ++change) {
+    switch (random() % 7) {
+      case 0:
+      case 1:
+        plain.push_back(any());
+        cells.push_back(plain.back());
+        break;
+      case 2: {
+        if (plain.empty()) break;
+        const std::size_t at = random() % plain.size();
+        plain[at] = any();
+        cells[at] = plain[at];
+        break;
+      }
+      case 3: {
+        const std::size_t size = random() % 200;
+        plain.resize(size);
+        cells.resize(size);
+        break;
+      }
+      case 4: {
+        if (plain.size() > 500) break;
+        const MaskCells before = cells;
+        const std::vector<TileWork> plain_before = plain;
+        cells.append(random() % 2 == 0 ? cells : before);
+        plain.insert(plain.end(), plain_before.begin(), plain_before.end());
+        CHECK(before == MaskCells(plain_before));
+        break;
+      }
+      case 5: {
+        const TileWork each = any();
+        plain.assign(random() % 100, each);
+        cells = MaskCells(plain.size(), each);
+        break;
+      }
+      default: {
+        MaskCells other = plain;
+        CHECK(other == cells);
+        if (plain.empty()) break;
+        const std::size_t cell = random() % plain.size();
+        other[cell] = plain[cell] == TileWork::kFull ? TileWork::kNone : TileWork::kFull;
+        CHECK_FALSE(other == cells);
+        CHECK(cells[cell] == plain[cell]);
+      }
+    }
+    REQUIRE(cells.size() == plain.size());
+    REQUIRE(std::equal(plain.begin(), plain.end(), cells.begin()));
   }
 }
 

@@ -368,7 +368,7 @@ TEST_CASE("plans refuse what they cannot hold") {
 
 TEST_CASE("a mask without any task takes no time, in every algorithm that accepts it") {
   ScheduleRequest request = request_of(Mask::kFull, 2, 3, 2, 4, 7, 2);
-  for (TileWork& work : request.problem.mask.work) work = TileWork::kNone;
+  request.problem.mask.work = MaskCells(request.problem.mask.work.size(), TileWork::kNone);
   for (const ScheduleAlgorithm& algorithm :
        {std::cref(kAscending), std::cref(kDescending), std::cref(kSpt), std::cref(kShift),
         std::cref(kUnordered), std::cref(kBest), std::cref(kTwoPass)}) {

@@ -68,7 +68,7 @@ SchedulePhase sum_of(const char* name, const ScheduleRequest& request, std::int3
                      std::int32_t heads, double cost) {
   ScheduleRequest sum = request;
   const auto cells = static_cast<std::size_t>(parts) * static_cast<std::size_t>(tiles);
-  sum.problem.mask = {parts, tiles, std::vector<TileWork>(cells, TileWork::kFull)};
+  sum.problem.mask = {parts, tiles, MaskCells(cells, TileWork::kFull)};
   sum.problem.heads = heads;
   sum.problem.heads_per_kv_head = 1;
   sum.problem.merged_heads = 1;

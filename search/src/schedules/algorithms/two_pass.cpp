@@ -32,7 +32,7 @@ SchedulePhase pass(const char* name, const ScheduleRequest& request, BlockMask m
 
 BlockMask transposed(const BlockMask& mask) {
   const AttendedTiles& attended = mask.attended();
-  MaskCells::Cells cells(mask.work.size(), TileWork::kNone);
+  MaskCells cells(mask.work.size(), TileWork::kNone);
   for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
     for (const std::int32_t kv : attended.kv_of_q[static_cast<std::size_t>(q)])
       cells[static_cast<std::size_t>(kv) * static_cast<std::size_t>(mask.q_tiles) +

@@ -30,8 +30,8 @@ SequenceWindow window_named(const std::string& mask) {
 
 /// Every attended tile partly masked, as a dilated window leaves it.
 void make_partial(BlockMask& mask) {
-  for (TileWork& work : mask.work)
-    if (work == TileWork::kFull) work = TileWork::kPartial;
+  for (std::size_t cell = 0; cell < mask.work.size(); ++cell)
+    if (mask.work[cell] == TileWork::kFull) mask.work[cell] = TileWork::kPartial;
 }
 
 ScheduleRequest request_for(const Json& point, const BackwardCosts& costs) {
