@@ -110,6 +110,8 @@ class BinaryStream final : public IndexStream {
   bool done_ = false;
 };
 
+constexpr std::size_t kMaxSeparators = 1 << 20;  // in a row
+
 class TextStream final : public IndexStream {
  public:
   TextStream(ByteSource bytes, std::int64_t rows, std::string where)
@@ -139,12 +141,16 @@ class TextStream final : public IndexStream {
   }
   bool next_word() {
     word_.clear();
+    std::size_t separators = 0;  // of a stream of nothing else, which may have no end
     for (int c = next_char(); c >= 0; c = next_char()) {
       if (!separates(static_cast<char>(c))) {
         word_ += static_cast<char>(c);
         if (word_.size() > 40) refuse();
       } else if (!word_.empty()) {
         return true;
+      } else if (++separators > kMaxSeparators) {
+        throw MalformedData(where_, "more than 1048576 separators before value " + std::to_string(next_),
+                            kIntegers);
       }
     }
     return !word_.empty();

@@ -122,6 +122,31 @@ TEST_CASE("a journal lets a sweep go on, and joins shards") {
                 {"journal", "another kind"});
 }
 
+TEST_CASE("a journal without a version is read, one of an unknown version or without an end refused") {
+  const std::string journal = scratch_folder() + "/journal";
+  const std::string sweep =
+      "sweep schedule --q-tiles 8 --algorithm spt --over heads=1:3:1 --quiet --jsonl --journal ";
+  const std::string whole = run(sweep + journal).out, kept = read_text(journal);
+  const std::string schema = "\"schema\":\"natten-sim.sweep-journal/1\",";
+  REQUIRE(kept.find(schema) == 1);
+
+  std::string changed = kept;
+  changed.insert(changed.find("\"result\":{") + 10, "\"mark\":1,");
+  changed.erase(1, schema.size());
+  write_text(journal, "\xef\xbb\xbf" + changed);
+  CHECK(run(sweep + journal).out.find("\"mark\":1") != std::string::npos);
+
+  changed = kept;
+  changed.replace(changed.find("journal/1"), 9, "journal/97");
+  write_text(journal, changed);
+  check_refused(sweep + journal, {"natten-sim.sweep-journal/97", "natten-sim.sweep-journal/1"});
+
+  write_text(journal, kept);
+  check_refused(sweep + journal + " /dev/zero", {"journal", "/dev/zero", "lines of at most 67108864 bytes"});
+  check_refused(sweep + "/", {"journal", "a readable file"});
+  CHECK(run(sweep + journal).out == whole);
+}
+
 TEST_CASE("a sweep ends with a sentence on stderr: what was answered, and where a column is least and most") {
   const std::string line = "sweep reuse -d 64 --over seqlen=1024:4096:1024";
   CHECK(run(line).err.find("In short: all 4 points were answered.") != std::string::npos);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -320,6 +321,18 @@ TEST_CASE("counts of a table of few or many rows are the same, before and after 
       }
     }
   }
+}
+
+TEST_CASE("text without a value ends with an error, also where it has no end") {
+  const std::string many(1 << 20, ' ');
+  CHECK(parse("3" + many + "4" + many, IndexFormat::kCsv) == std::vector<std::int64_t>{3, 4});
+  const auto endless = [](std::span<char> buffer) {
+    std::fill(buffer.begin(), buffer.end(), '\n');
+    return buffer.size();
+  };
+  const auto stream = parse_indices(endless, IndexFormat::kCsv, 100, "test");
+  std::int64_t row = 0;
+  CHECK_THROWS_AS(stream->read({&row, 1}), MalformedData);
 }
 
 }  // namespace
