@@ -3,6 +3,7 @@
 // begin and end where that is asked for.
 #pragma once
 
+#include <cstring>
 #include <type_traits>
 
 #include <natten_sim/kernels/attention_forward/problem.hpp>
@@ -147,26 +148,53 @@ __device__ __forceinline__ void decode_items(const Arguments& a, Shared<T>& s) {
 
 // --- producer -------------------------------------------------------------------------------------------
 
+/// A KV tile, all of which is known before its place in a ring is free: what is worked out behind that wait
+/// makes the tile late.
+struct KvBox {
+  int4 token = {0, 0, 0, 0};  // its first, from its head's on; of extra keys: x is the number of the first
+  bool extra = false;
+};
+/// An entry as it lies in memory: asked for a tile ahead, and taken apart only then.
+template <MaskKind kMask, int kKvTile>
+__device__ __forceinline__ uint2 kv_words(const Arguments& a, const Work& work, int index) {
+  static_assert(sizeof(KvTileEntry) == sizeof(uint2));
+  if constexpr (kMask == MaskKind::kBox) return reinterpret_cast<const uint2*>(a.entries)[work.first + index];
+  uint2 words;
+  const KvTileEntry entry = kv_entry<kMask, kKvTile>(a, work, index);
+  memcpy(&words, &entry, sizeof words);
+  return words;
+}
+template <class T>
+__device__ __forceinline__ KvBox kv_box(const Arguments& a, const uint2& words) {
+  KvTileEntry entry;
+  memcpy(&entry, &words, sizeof entry);
+  return {kv_origin<T::kMask, T::kKvTile>(a, entry), T::kMask == MaskKind::kBox && is_extra(entry)};
+}
+
+struct KvHead {
+  int number, batch;
+  BoxOrigin first;  // its first token
+};
+
 /// `extra`: the map of K's or V's extra keys.
 template <class T>
-__device__ __forceinline__ void load_kv(const Arguments& a, const CUtensorMap* map, const CUtensorMap* extra,
-                                        std::uint8_t* target, std::uint64_t* full, const Work& work,
-                                        const KvTileEntry& entry) {
+__device__ __forceinline__ void load_kv(const CUtensorMap* map, const CUtensorMap* extra,
+                                        std::uint8_t* target, std::uint64_t* full, const KvHead& head,
+                                        const KvBox& tile) {
   barrier_arrive_expect(full, T::kKvBytes);
-  const int head = work.head / a.heads_per_kv_head;
-  const int4 origin = kv_origin<T::kMask, T::kKvTile>(a, entry);
-  if (T::kMask == MaskKind::kBox && is_extra(entry)) {
+  if (T::kMask == MaskKind::kBox && tile.extra) {
 #pragma unroll 1
     for (int box = 0; box < T::kBoxes; ++box) {
       load_box(shared_address(target) + box * T::kKvTile * T::kRowBytes, extra, full,
-               {box * T::kColumns, origin.x, 0, head, work.batch});
+               {box * T::kColumns, tile.token.x, 0, head.number, head.batch});
     }
     return;
   }
 #pragma unroll
   for (int box = 0; box < T::kBoxes; ++box) {
     load_box(shared_address(target) + box * T::kKvTile * T::kRowBytes, map, full,
-             place(a.kv_at, head, work.batch, origin, box * T::kColumns));
+             {head.first.c0 + box * T::kColumns, tile.token.x, tile.token.y, tile.token.z + head.first.c3,
+              tile.token.w + head.first.c4});
   }
 }
 
@@ -220,22 +248,26 @@ template <class T>
 __device__ __forceinline__ void load_walk(const Arguments& a, Shared<T>& s, const DilationGroup& group,
                                           const Work& work, int ask_at, CountedRing<T::kKStages>& k_ring,
                                           CountedRing<T::kVStages>& v_ring) {
-  KvTileEntry v_entry;
+  KvHead head{work.head / a.heads_per_kv_head, work.batch, {}};
+  head.first = place(a.kv_at, head.number, head.batch, {0, 0, 0, 0}, 0);
+  uint2 next = kv_words<T::kMask, T::kKvTile>(a, work, 0), words = next, before = next;
   for (int i = 0; i <= work.count; ++i) {
-    KvTileEntry k_entry;
     if (i == ask_at) barrier_arrive(&s.next_wanted);
     if (i < work.count) {
-      k_entry = kv_entry<T::kMask, T::kKvTile>(a, work, i);
+      words = next;
+      const KvBox tile = kv_box<T>(a, words);
+      if (i + 1 < work.count) next = kv_words<T::kMask, T::kKvTile>(a, work, i + 1);
       barrier_wait(&s.k_empty[k_ring.stage()], k_ring.parity() ^ 1);
-      load_kv<T>(a, &group.k, &a.extra_k, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], work, k_entry);
+      load_kv<T>(&group.k, &a.extra_k, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], head, tile);
       k_ring.advance();
     }
     if (i > 0) {
+      const KvBox tile = kv_box<T>(a, before);
       barrier_wait(&s.v_empty[v_ring.stage()], v_ring.parity() ^ 1);
-      load_kv<T>(a, &group.v, &a.extra_v, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], work, v_entry);
+      load_kv<T>(&group.v, &a.extra_v, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], head, tile);
       v_ring.advance();
     }
-    v_entry = k_entry;
+    before = words;
   }
 }
 
