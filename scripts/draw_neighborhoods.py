@@ -3,7 +3,7 @@
 
     python3 scripts/draw_neighborhoods.py --seed 20261126 > data/suites/second-gpu-gna.json
 
-Layouts of one to three axes; windows of .1 to .9 of an axis; strides of 1, of any size up to the window, or of whole KV
+The scores of its tolerances were added once it was measured (scripts/store_scores.py). Layouts of one to three axes; windows of .1 to .9 of an axis; strides of 1, of any size up to the window, or of whole KV
 tiles; some dilated, causal, with fewer KV heads, or dispatched statically. A problem is kept if its products alone take
 0.3 to 30 ms at 1.35 us a pair of tiles and SM.
 """

@@ -20,6 +20,7 @@ done
 # This project's kernel: one launch after the other, and in turns with another kernel.
 for costs in "$folder"/recordings/*-gna-costs.json; do
   turns=${costs%gna-costs.json}turns-costs.json
+  [ -e "$turns" ] || continue # without launches after rests the slow-down by power is not told
   name=$(basename "$costs")
   python3 - "$costs" "$turns" > "$work/gna.csv" <<'PY'
 import json, sys

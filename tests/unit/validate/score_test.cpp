@@ -154,5 +154,6 @@ TEST_CASE("the timed model holds its scores: sdpa-reads") { check_timed("sdpa-re
 TEST_CASE("the timed model holds its scores: gna-extra") { check_timed("gna-extra"); }
 TEST_CASE("the timed model holds its scores: second-gpu") { check_timed("second-gpu"); }
 TEST_CASE("the timed model holds its scores: second-gpu-fresh") { check_timed("second-gpu-fresh"); }
+TEST_CASE("the timed model holds its scores: second-gpu-gna") { check_timed("second-gpu-gna"); }
 
 }  // namespace
