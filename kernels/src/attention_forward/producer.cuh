@@ -250,24 +250,23 @@ __device__ __forceinline__ void load_walk(const Arguments& a, Shared<T>& s, cons
                                           CountedRing<T::kVStages>& v_ring) {
   KvHead head{work.head / a.heads_per_kv_head, work.batch, {}};
   head.first = place(a.kv_at, head.number, head.batch, {0, 0, 0, 0}, 0);
-  uint2 next = kv_words<T::kMask, T::kKvTile>(a, work, 0), words = next, before = next;
+  uint2 next = kv_words<T::kMask, T::kKvTile>(a, work, 0);
   for (int i = 0; i <= work.count; ++i) {
     if (i == ask_at) barrier_arrive(&s.next_wanted);
     if (i < work.count) {
-      words = next;
-      const KvBox tile = kv_box<T>(a, words);
+      const KvBox tile = kv_box<T>(a, next);
       if (i + 1 < work.count) next = kv_words<T::kMask, T::kKvTile>(a, work, i + 1);
       barrier_wait(&s.k_empty[k_ring.stage()], k_ring.parity() ^ 1);
       load_kv<T>(&group.k, &a.extra_k, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], head, tile);
       k_ring.advance();
     }
     if (i > 0) {
-      const KvBox tile = kv_box<T>(a, before);
+      // Read once more, from the L1: kept since K's turn it would take registers that there are not.
+      const KvBox tile = kv_box<T>(a, kv_words<T::kMask, T::kKvTile>(a, work, i - 1));
       barrier_wait(&s.v_empty[v_ring.stage()], v_ring.parity() ^ 1);
       load_kv<T>(&group.v, &a.extra_v, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], head, tile);
       v_ring.advance();
     }
-    before = words;
   }
 }
 
