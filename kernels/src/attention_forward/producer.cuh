@@ -52,9 +52,15 @@ struct Traits {
   static constexpr int kBoxes = kHeadDim / kColumns;
   static constexpr int kQBytes = kQTile * kHeadDim * 2;
   static constexpr int kKvBytes = kKvTile * kHeadDim * 2;
-  // What the launch allocates, shared out; the sum may not exceed it.
-  static constexpr int kProducerRegisters = kConsumers == 1 ? 56 : kConsumers == 3 ? 32 : 40;
-  static constexpr int kConsumerRegisters = kConsumers == 1 ? 256 : kConsumers == 3 ? 160 : 232;
+  // What the launch allocates, shared out; the sum may not exceed it. A producer of boxes has coordinates to
+  // keep, and 224 are enough for its consumers but for masks by two products of head dimension 128.
+  static constexpr bool kWideProducer =
+      kConsumers == 2 && kMask == MaskKind::kBox && (kHeadDim != 128 || kMaskProducts < 2);
+  static constexpr int kProducerRegisters = kConsumers == 1 || kWideProducer ? 56 : kConsumers == 3 ? 32 : 40;
+  static constexpr int kConsumerRegisters = kConsumers == 1   ? 256
+                                            : kConsumers == 3 ? 160
+                                            : kWideProducer   ? 224
+                                                              : 232;
   static constexpr int kConsumerWarps = 4 * kConsumers;
 };
 
@@ -250,23 +256,24 @@ __device__ __forceinline__ void load_walk(const Arguments& a, Shared<T>& s, cons
                                           CountedRing<T::kVStages>& v_ring) {
   KvHead head{work.head / a.heads_per_kv_head, work.batch, {}};
   head.first = place(a.kv_at, head.number, head.batch, {0, 0, 0, 0}, 0);
-  uint2 next = kv_words<T::kMask, T::kKvTile>(a, work, 0);
+  uint2 next = kv_words<T::kMask, T::kKvTile>(a, work, 0), words = next, before = next;
   for (int i = 0; i <= work.count; ++i) {
     if (i == ask_at) barrier_arrive(&s.next_wanted);
     if (i < work.count) {
-      const KvBox tile = kv_box<T>(a, next);
+      words = next;
+      const KvBox tile = kv_box<T>(a, words);
       if (i + 1 < work.count) next = kv_words<T::kMask, T::kKvTile>(a, work, i + 1);
       barrier_wait(&s.k_empty[k_ring.stage()], k_ring.parity() ^ 1);
       load_kv<T>(&group.k, &a.extra_k, s.k[k_ring.stage()], &s.k_full[k_ring.stage()], head, tile);
       k_ring.advance();
     }
     if (i > 0) {
-      // Read once more, from the L1: kept since K's turn it would take registers that there are not.
-      const KvBox tile = kv_box<T>(a, kv_words<T::kMask, T::kKvTile>(a, work, i - 1));
+      const KvBox tile = kv_box<T>(a, before);
       barrier_wait(&s.v_empty[v_ring.stage()], v_ring.parity() ^ 1);
       load_kv<T>(&group.v, &a.extra_v, s.v[v_ring.stage()], &s.v_full[v_ring.stage()], head, tile);
       v_ring.advance();
     }
+    before = words;
   }
 }
 
