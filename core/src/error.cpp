@@ -63,6 +63,10 @@ MalformedData::MalformedData(const std::string& where, const std::string& proble
     : Error(Sentence{where + ": " + clipped(problem) + "; accepted: " + accepted}, where, clipped(problem),
             accepted, "") {}
 
+LimitReached::LimitReached(const std::string& limit, const std::string& how, const std::string& accepted)
+    : Error(Sentence{limit + ": " + clipped(how) + "; accepted: " + accepted}, limit, clipped(how), accepted,
+            "") {}
+
 HardwareAbsent::HardwareAbsent(const std::string& what, const std::string& reason)
     : Error(Sentence{"this needs " + what + ", but " + clipped(reason)}, what, "absent", reason, "") {}
 

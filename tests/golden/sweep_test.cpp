@@ -1,9 +1,11 @@
 // natten-sim sweep and serve: other ways to ask the same questions.
+#include <chrono>
 #include <cstdio>
 #include <sstream>
 
 #include "catch.hpp"
 #include "program.hpp"
+#include "sanitized.hpp"
 
 namespace {
 
@@ -244,6 +246,47 @@ TEST_CASE("a request that is wrong has an error in its place, and those after it
   const char* const kOfARun[] = {"csv", "batch", "checkpoint", "html"};
   for (std::size_t i = 0; i < 4; ++i) CHECK(answers[7 + i]["error"]["parameter"] == kOfARun[i]);
   CHECK(answers[13]["result"] == result_of("count -i 16 -w 3"));
+}
+
+TEST_CASE(
+    "a request that takes longer than --request-time has an error in its place, and the next is answered") {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto served =
+      run("serve --request-time 0.25", R"({"command": "atomics", "options": {"updates": 4294967295}}
+{"command": "schedule", "options": {"q_tiles": 512, "heads": 8, "mask": "causal", "algorithm": "best"}}
+{"command": "reuse", "options": {"input": 16777216, "device": "h200", "fidelity": "lru"}, "id": 3}
+{"command": "count", "options": {"input": 64, "window": 16, "q_tile": 8, "kv_tile": 4}}
+)");
+  INFO(served.out << served.err);
+  CHECK(served.exit_code == 0);
+  const std::vector<Json> answers = json_lines(served.out);
+  REQUIRE(answers.size() == 4);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(answers[i]["error"]["parameter"] == "request-time");
+    CHECK(answers[i]["error"]["message"] ==
+          "request-time: 0.25 s are over; accepted: a longer time, or a smaller question");
+  }
+  CHECK(answers[2]["id"] == 3);
+  CHECK(answers[3].contains("result"));
+  if (!kSanitized) CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
+  check_refused("serve --request-time 0 --requests /dev/null", {"request-time", "'0'", "0.001"});
+}
+
+TEST_CASE(
+    "a request for more memory than serve may have has an error in its place, and the next is answered") {
+  if (kSanitized) return;
+  const auto served =
+      run("serve --max-memory 1000",
+          R"({"command": "atomics", "options": {"updates": 1, "rows": 268435456, "distribution": "zipf:1"}}
+{"command": "count", "options": {"input": 64, "window": 16, "q_tile": 8, "kv_tile": 4}}
+)");
+  INFO(served.out << served.err);
+  CHECK(served.exit_code == 0);
+  const std::vector<Json> answers = json_lines(served.out);
+  REQUIRE(answers.size() == 2);
+  CHECK(answers[0]["error"]["parameter"] == "request");
+  CHECK(answers[0]["error"]["value"] == "too large for this machine's memory, or for max-memory");
+  CHECK(answers[1].contains("result"));
 }
 
 }  // namespace

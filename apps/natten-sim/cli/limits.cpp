@@ -24,6 +24,8 @@ constexpr rlim_t kMib = rlim_t{1} << 20;
 char time_message[160];
 int time_message_length = 0;
 
+thread_local std::optional<AnswerTime::End> answer_end;
+
 extern "C" void leave_on_time(int) {
   remove_temporary_files();
   [[maybe_unused]] const ssize_t told =
@@ -98,6 +100,24 @@ RunLimits::~RunLimits() {
     set_timer(0);
     std::signal(SIGALRM, SIG_DFL);
   }
+}
+
+AnswerTime::AnswerTime(std::optional<double> seconds) {
+  if (!seconds) return;
+  const std::chrono::duration<double> length(*seconds);
+  answer_end = {std::chrono::steady_clock::now() +
+                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(length),
+                *seconds};
+}
+AnswerTime::~AnswerTime() { answer_end.reset(); }
+
+std::optional<AnswerTime::End> AnswerTime::current() { return answer_end; }
+
+void AnswerTime::End::check() const {
+  if (std::chrono::steady_clock::now() < at) return;
+  char over[64];
+  std::snprintf(over, sizeof over, "%g s are over", seconds);
+  throw LimitReached("request-time", over, "a longer time, or a smaller question");
 }
 
 void RunLimits::explain_lack_of_memory() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -34,6 +35,27 @@ class RunLimits {
  private:
   LimitFlags flags_;
   std::int64_t memory_before_ = 0;
+};
+
+/// How long one answer of many may take. Work of this thread and of the threads that it starts looks at it
+/// where it says how far it is (ProgressBar): so it ends some milliseconds late, and what is left of the
+/// process goes on. One at a time in a thread.
+class AnswerTime {
+ public:
+  /// None: as long as it takes.
+  explicit AnswerTime(std::optional<double> seconds);
+  ~AnswerTime();
+  AnswerTime(const AnswerTime&) = delete;
+  AnswerTime& operator=(const AnswerTime&) = delete;
+
+  struct End {
+    std::chrono::steady_clock::time_point at;
+    double seconds;
+    /// @throws LimitReached naming --request-time when it is over.
+    void check() const;
+  };
+  /// That of this thread.
+  [[nodiscard]] static std::optional<End> current();
 };
 
 }  // namespace natten_sim::cli

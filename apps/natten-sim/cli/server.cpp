@@ -7,6 +7,7 @@
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/unique_keys.hpp>
 
+#include "cli/limits.hpp"
 #include "cli/line_source.hpp"
 
 namespace natten_sim::cli {
@@ -49,12 +50,14 @@ std::string Server::respond(std::string_view line) {
     if (!request.is_object())
       throw MalformedData(kRequest, "not an object", R"({"command": "count", "options": {..}, "id": 1})");
     if (request.contains("id")) id = json_text(request.at("id"));
+    const AnswerTime time(answer_s_);
     const std::string answer = one_line(invocation(request).answer());
     return begin_answer(id) + answer.substr(1) + "\n";  // behind its bracket
   } catch (const Error& error) {
     return refusal(id, error);
   } catch (const std::bad_alloc&) {
-    return refusal(id, InvalidParameter(kRequest, "too large for this machine's memory", "smaller problems"));
+    return refusal(id, InvalidParameter(kRequest, "too large for this machine's memory, or for max-memory",
+                                        "a smaller question, or more memory"));
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,9 @@ namespace natten_sim::cli {
 class Server {
  public:
   /// `commands` outlive it.
-  explicit Server(const std::vector<Command>& commands) : commands_(commands) {}
+  /// An answer that takes longer than `answer_s`, if any, ends with an error.
+  explicit Server(const std::vector<Command>& commands, std::optional<double> answer_s = std::nullopt)
+      : commands_(commands), answer_s_(answer_s) {}
 
   /// What the subcommand prints with --json, on one line, the request's id first; or an object with `error`.
   /// @return the line, with its end
@@ -27,6 +30,7 @@ class Server {
   Invocation invocation(const Json& request);
 
   const std::vector<Command>& commands_;
+  std::optional<double> answer_s_;
   std::map<std::string, Invocation> without_options_;
 };
 

@@ -1,3 +1,4 @@
+#include "cli/limits.hpp"
 #include "cli/line_source.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -10,12 +11,14 @@ namespace {
 struct ServeFlags {
   std::string requests = "-";
   std::optional<std::string> output;
+  std::optional<double> request_time_s;
+  LimitFlags limits;
 };
 
 int run_serve(const ServeFlags& flags) {
   LineSource source("requests", flags.requests);
   OutputSink sink(flags.output, OutputSink::Mode::kStreamed);
-  Server server(commands());
+  Server server(commands(), flags.request_time_s);
   std::string_view line;
   while (source.next(line, [&] { sink.flush(); })) {
     if (line.find_first_not_of(" \t\r") != std::string_view::npos) sink.write(server.respond(line));
@@ -33,6 +36,12 @@ Command serve_command() {
            {.value = "FILE", .help = "File of requests instead of standard input [default]"});
   rows.add("--output", &ServeFlags::output,
            {.value = "FILE", .help = "Write to FILE instead of stdout (complete or not at all)"});
+  rows.add("--request-time", &ServeFlags::request_time_s,
+           {.value = "SECONDS",
+            .help = "Answer a request that takes longer with an error, and go on",
+            .interval = {0.001, 31'536'000},
+            .accepted = "seconds from 0.001 to 31536000"});
+  rows.include(limit_rows(), &ServeFlags::limits);
   Command command{
       .name = "serve", .position = 90, .summary = "Answer requests of other programs, a JSON line each"};
   command.group = kManyCommands;

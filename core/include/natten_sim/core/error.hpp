@@ -67,6 +67,12 @@ class MalformedData : public Error {
   MalformedData(const std::string& where, const std::string& problem, const std::string& accepted);
 };
 
+/// A limit that the caller set, such as a time, was reached before the answer.
+class LimitReached : public Error {
+ public:
+  LimitReached(const std::string& limit, const std::string& how, const std::string& accepted);
+};
+
 /// Hardware, a driver or a counter that was asked for is not there. `what` is needed, `reason` says in a sentence why
 /// there is none.
 class HardwareAbsent : public Error {

@@ -75,7 +75,7 @@ class BestSearch {
     // Under a time limit, half of it is left for the proof of a small problem.
     std::int64_t done = earlier_iterations_;
     for (; !proven() && spent(done) < (small && request_.time_limit_s ? 0.5 : 1.0); ++done) {
-      if (request_.progress) request_.progress(spent(done));
+      tell_progress(done);
       tell_standing(done);
       done % 4 == 0 ? restart() : change();
       if (!proven()) change_packed_lists();
@@ -101,6 +101,11 @@ class BestSearch {
     const bool packed =
         packed_best_score_ && !packed_best_.chains.empty() && (!score_ || *packed_best_score_ < *score_);
     request_.standing(iterations, packed ? packed_best_ : best_);
+  }
+
+  /// Before anything that may take seconds: who listens may want to end it there.
+  void tell_progress(std::int64_t iterations) const {
+    if (request_.progress) request_.progress(spent(iterations));
   }
 
   /// How much of the search is over, from 0 to 1, before iteration `i`.
@@ -177,6 +182,7 @@ class BestSearch {
   void try_named(const ScheduleAlgorithm& algorithm, Dispatch dispatch) {
     for (const bool own_launch : {false, true}) {
       if ((own_launch && !request_.launch) || proven()) return;  // the same again
+      tell_progress(earlier_iterations_);
       ScheduleRequest named = request_;
       named.dispatch = dispatch;
       if (own_launch) named.launch.reset();
@@ -202,6 +208,7 @@ class BestSearch {
 
   void offer_list(const std::vector<std::int32_t>& chains, const std::vector<double>& preference) {
     if (proven()) return;
+    tell_progress(earlier_iterations_);
     std::optional<BackwardSchedule> schedule = list_schedule(problem_, request_.costs, chains, preference);
     if (schedule) offer(std::move(*schedule), time_to_beat());
   }
