@@ -103,9 +103,12 @@ class BestSearch {
     request_.standing(iterations, packed ? packed_best_ : best_);
   }
 
-  /// Before anything that may take seconds: who listens may want to end it there.
   void tell_progress(std::int64_t iterations) const {
     if (request_.progress) request_.progress(spent(iterations));
+  }
+  /// Before a schedule of many tasks, each of which takes a second: who listens may want to end it there.
+  void tell_begun() const {
+    if (tasks_ > kManyTasks) tell_progress(earlier_iterations_);
   }
 
   /// How much of the search is over, from 0 to 1, before iteration `i`.
@@ -182,7 +185,7 @@ class BestSearch {
   void try_named(const ScheduleAlgorithm& algorithm, Dispatch dispatch) {
     for (const bool own_launch : {false, true}) {
       if ((own_launch && !request_.launch) || proven()) return;  // the same again
-      tell_progress(earlier_iterations_);
+      tell_begun();
       ScheduleRequest named = request_;
       named.dispatch = dispatch;
       if (own_launch) named.launch.reset();
@@ -208,7 +211,7 @@ class BestSearch {
 
   void offer_list(const std::vector<std::int32_t>& chains, const std::vector<double>& preference) {
     if (proven()) return;
-    tell_progress(earlier_iterations_);
+    tell_begun();
     std::optional<BackwardSchedule> schedule = list_schedule(problem_, request_.costs, chains, preference);
     if (schedule) offer(std::move(*schedule), time_to_beat());
   }
