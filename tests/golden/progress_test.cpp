@@ -165,6 +165,7 @@ TEST_CASE("on a terminal, updates of a file without an end are counted, up to th
 }
 
 TEST_CASE("on a terminal, a trace of a large schedule says how far its text is") {
+  if (kSanitized) return;    // the schedule takes seconds then, and has a bar of its own
   check_progress("tracing",  // of 2^21 tasks, the most there may be
                  "schedule --q-tiles 1024 --kv-tiles 2048 --algorithm descending --no-conclusion --perfetto "
                  "/dev/null");
