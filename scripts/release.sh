@@ -90,6 +90,8 @@ packages() {
 sanitizers() {
   targets=(all)
   sanitized_build sanitizers
+  # Properties over a few hundred cases of theirs: the soak draws the many, and a sanitizer sees a path the first time.
+  export RC_PARAMS="max_success=300 max_size=100"
   # Wrong constants of the timed model and its scores take hundreds of simulations, which no sanitizer learns from.
   ctest --test-dir "$sanitized" -j"$jobs" --timeout "$patience" --output-on-failure --no-tests=error \
     -E 'natten_checks|schedules_exact_solver|a constant of the timed model|the timed model holds its scores' | tee "$out/sanitizers.txt"
