@@ -120,6 +120,7 @@ def retries(at, c, share):
 
 def times(at, c):
     server = np.minimum(1024 / at.row_bytes, 1) ** c["wide_server_exponent"]
+    server = np.where((at.touched == 1) & (at.row_bytes > 2048), np.minimum(server, c["sole_server_share"]), server)
     failing = c["cas_sector_ns"] * 2 * at.updates * at.sectors * retries(at, c, at.share) * server
     flow = stream(at, c)
     cas = np.maximum(flow + failing, 2 * at.m * c["success_ns"] * at.share) + c["cas_launch_ns"]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Draws scatter-adds that no constant was fitted to, and writes what `natten-sim atomics` predicts for them.
 
-    python3 scripts/freeze_scatter.py --program natten-sim --seed 20261123 --suite scatter-queued
+    python3 scripts/freeze_scatter.py --program natten-sim --seed 20261123 --suite scatter-queued --devices h200
 
-Writes a suite (data/suites) and its predictions (data/predictions), to be committed before the cells are measured by
-scripts/time_torch_scatter.py --queued. Widths, hot sets, exponents and seeds are others than those of the suites that are
+Writes a suite (data/suites) and its predictions for each device (data/predictions), to be committed before the cells are
+measured by scripts/time_torch_scatter.py --queued. Widths, hot sets, exponents and seeds are others than those of the suites that are
 there, but for widths up to 64; updates and rows are drawn anew for each cell. With --cells it writes the file that the
 measuring scripts read.
 """
@@ -21,7 +21,7 @@ HALF = ["bf16", "fp16"]
 GROUPS = [("fp32", "uniform", 20), ("half", "uniform", 25), ("fp32", "contended", 30), ("half", "contended", 100)]
 MOST_ELEMENTS, MOST_DESTINATION, MOST_NS = 1.5e8, 1e9, 1.5e8
 NARROW = 64  # widths up to here are few; they are drawn again
-SEEN = ["scatter", "scatter-blind", "scatter-causes", "scatter-queued", "scatter-again"]
+SEEN = ["scatter", "scatter-blind", "scatter-causes", "scatter-queued", "scatter-again", "scatter-third"]
 
 
 def round_number(value):
@@ -53,8 +53,8 @@ def draw(dice, kind, spread, used):
         return point
 
 
-def predicted(program, point):
-    command = [program, "atomics", "--json", "--quiet", "--device", "h200"]
+def predicted(program, device, point):
+    command = [program, "atomics", "--json", "--quiet", "--device", device]
     for name in ("dtype", "width", "updates", "rows", "distribution", "seed"):
         command += ["--" + name, str(point[name])]
     runs = [json.loads(subprocess.run(command + ["--prior-runs", prior], check=True, capture_output=True, text=True).stdout)
@@ -70,6 +70,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--suite", required=True, help="name of the suite that is drawn")
+    parser.add_argument("--devices", nargs="+", required=True, help="device profiles to predict for")
     parser.add_argument("--place", type=int, default=48, help="where the suite stands among the others")
     parser.add_argument("--cells", help="where to write the cells for the measuring scripts")
     arguments = parser.parse_args()
@@ -79,28 +80,30 @@ def main():
         with open(os.path.join(DATA, f"suites/{name}.json")) as file:
             sweeps += json.load(file)["sweeps"]
     used = {name: {point[name] for point in sweeps} for name in ("width", "distribution")}
-    points, rows = [], []
+    points, rows = [], {device: [] for device in arguments.devices}
     for kind, spread, count in GROUPS:
         kept = 0
         while kept < count:
             point = draw(dice, kind, spread, used)
-            answer = predicted(arguments.program, point)
-            if answer[0] > MOST_NS:  # minutes of GPU time
+            answers = {device: predicted(arguments.program, device, point) for device in arguments.devices}
+            if any(answer[0] > MOST_NS for answer in answers.values()):  # minutes of GPU time
                 continue
             points.append(point)
-            rows.append([*(point[name] for name in ("dtype", "width", "updates", "rows", "distribution", "seed")), *answer])
+            for device, answer in answers.items():
+                rows[device].append([*(point[name] for name in ("dtype", "width", "updates", "rows", "distribution", "seed")), *answer])
             kept += 1
     lines = ",\n    ".join(json.dumps(point) for point in points)
     with open(os.path.join(DATA, f"suites/{arguments.suite}.json"), "w") as out:
         out.write(f'{{\n  "schema": "natten-sim.suite/1",\n  "name": "{arguments.suite}",\n  "place": {arguments.place},\n  "title": '
                   '"Scatter-adds at widths, hot sets, exponents and seeds of their own, predicted before they were '
                   f'measured",\n  "counters": [],\n  "sweeps": [\n    {lines}\n  ],\n  "tolerances": []\n}}\n')
-    lines = ",\n  ".join(json.dumps(row) for row in rows)
-    with open(os.path.join(DATA, f"predictions/h200_{arguments.suite.replace('-', '_')}.json"), "w") as out:
-        out.write('{"what": "Times of the third of four queued runs, and sectors of the first, of PyTorch\'s scatter_add on an H200, '
-                  'predicted before they were measured", "models": "the sweep of data/contention.json", "columns": ["dtype", '
-                  '"width", "updates", "rows", "distribution", "seed", "time_ns", "bound", "red_sectors", "atom_sectors", "path", "kind", "least_ns", "most_ns"], '
-                  f'"rows": [\n  {lines}]}}\n')
+    for device, answers in rows.items():
+        lines = ",\n  ".join(json.dumps(row) for row in answers)
+        with open(os.path.join(DATA, f"predictions/{device}_{arguments.suite.replace('-', '_')}.json"), "w") as out:
+            out.write('{"what": "Times of the third of four queued runs, and sectors of the first, of PyTorch\'s scatter_add on '
+                      f'an {device.upper()}, predicted before they were measured", "models": "the sweep of data/contention.json", '
+                      '"columns": ["dtype", "width", "updates", "rows", "distribution", "seed", "time_ns", "bound", "red_sectors", '
+                      f'"atom_sectors", "path", "kind", "least_ns", "most_ns"], "rows": [\n  {lines}]}}\n')
     if arguments.cells:
         with open(arguments.cells, "w") as out:
             for point in points:

@@ -57,6 +57,7 @@ constexpr NumberField<SweepConstants> kSweepConstants[] = {
     {"narrow_exponent", &SweepConstants::narrow_exponent},
     {"wide_exponent", &SweepConstants::wide_exponent},
     {"wide_server_exponent", &SweepConstants::wide_server_exponent},
+    {"sole_server_share", &SweepConstants::sole_server_share},
     {"change_exponent", &SweepConstants::change_exponent},
     {"change_narrow_exponent", &SweepConstants::change_narrow_exponent}};
 

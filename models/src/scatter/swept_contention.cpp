@@ -120,7 +120,9 @@ double retries_of(const ScatterLoad& load, const ContentionProfile& profile, con
 /// Time of a failed sector, over that of rows within a KiB: between one slice for the row and one for each
 /// half KiB, which `swept_interval` reaches to.
 double server_share(const ScatterLoad& load, const SweepConstants& sweep) {
-  return raised(kib_limit(load), sweep.wide_server_exponent);
+  const double share = raised(kib_limit(load), sweep.wide_server_exponent);
+  const bool sole = load.rows_touched == 1 && row_bytes(load) > kSoleRowBytes;
+  return sole ? std::min(share, sweep.sole_server_share) : share;
 }
 
 /// The least that it can be, of rows beyond a KiB.

@@ -227,6 +227,7 @@ inline SweepConstants random_constants(RandomValues& random) {
   c.narrow_exponent = random.real(0, 2);
   c.wide_exponent = random.real(0, 2);
   c.wide_server_exponent = random.real(0, 1);
+  c.sole_server_share = random.real(0.01, 1);
   c.change_exponent = random.real(0, 2);
   c.change_narrow_exponent = random.real(0, 1);
   return c;

@@ -99,6 +99,7 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
     if (row > 1024) s.retries *= std::pow(1024 / row, c.wide_exponent);
   }
   if (row > 1024) s.server = std::pow(1024 / row, c.wide_server_exponent);
+  if (row > 2048 && load.rows_touched == 1 && s.server > c.sole_server_share) s.server = c.sole_server_share;
   const double sectors = updates * size.sectors * size.lanes;
   const double failing = sectors * s.retries * c.cas_sector_ns * s.server;
   const double one_by_one = m * size.lanes * c.success_ns * s.share;

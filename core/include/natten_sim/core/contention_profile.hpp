@@ -74,6 +74,7 @@ struct SweepConstants {
   double threshold_rows = 0, threshold_exponent = 1;  ///< of several hot rows, below which none gathers
   double turn_exponent = 0;
   double narrow_exponent = 0, wide_exponent = 0, wide_server_exponent = 0;
+  double sole_server_share = 1;  ///< of a row that receives every update, beyond kSoleRowBytes: at most
   double change_exponent = 0, change_narrow_exponent = 0;
 };
 
@@ -91,6 +92,9 @@ struct RemedyCosts {
 
 /// Rows up to here are served by one slice of the L2 at a time.
 inline constexpr std::int64_t kServedRowBytes = 1024;
+
+/// A row that receives every update and is longer than this gathers less at one slice.
+inline constexpr std::int64_t kSoleRowBytes = 2048;
 
 /// Widths, updates and rows that the sweep covered.
 struct SweepRange {

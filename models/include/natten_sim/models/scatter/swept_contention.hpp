@@ -41,7 +41,9 @@ namespace natten_sim {
 /// other, each `lanes` successes of its word, so with eta = kElementsInTurn * lanes and x = updates / W,
 /// G = 1 - eta / 2x, or x / 2 eta for x < eta. `narrow` and `wide` are powers of the lanes of a warp, and of
 /// the KiB of the L2, that a row fills. `share` of the updates change the word. A word's successes are at
-/// least success_ns apart. A loop of one's own has loop_rows times the rows in flight.
+/// least success_ns apart. Rows beyond a KiB are served faster by (KiB of the row)^wide_server_exponent, since
+/// they lie on several slices; beyond kSoleRowBytes a row that receives every update takes at most
+/// sole_server_share of the time at one slice. A loop of one's own has loop_rows times the rows in flight.
 ///
 /// @throws as predict_contention.
 [[nodiscard]] ContentionPrediction predict_swept(const ScatterLoad& load, const ContentionProfile& profile);
