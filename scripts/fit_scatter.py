@@ -120,11 +120,14 @@ def retries(at, c, share):
 
 def times(at, c):
     server = np.minimum(1024 / at.row_bytes, 1) ** c["wide_server_exponent"]
-    server = np.where((at.touched == 1) & (at.row_bytes > 2048), np.minimum(server, c["sole_server_share"]), server)
+    spread = np.maximum(np.minimum(c["sole_bytes"] / at.row_bytes, 1) ** c["sole_exponent"], c["sole_server_share"])
+    aligned = (at.row_bytes <= 2048) & (np.log2(at.row_bytes) % 1 == 0)
+    server = np.where((at.touched == 1) & ~aligned, np.minimum(server, spread), server)
     failing = c["cas_sector_ns"] * 2 * at.updates * at.sectors * retries(at, c, at.share) * server
     flow = stream(at, c)
     cas = np.maximum(flow + failing, 2 * at.m * c["success_ns"] * at.share) + c["cas_launch_ns"]
     hot = np.maximum(at.m * c["same_sector_ns"], at.slice * at.sent / (at.updates * at.sectors) * c["sector_ns"])
+    hot += at.m * at.p * (1 - np.gcd(at.width.astype(int), 32) / 32) * c["cut_ns"]
     issued = flow + c["hidden_ns"]
     red = (issued ** c["overlap"] + hot ** c["overlap"]) ** (1 / c["overlap"]) - c["hidden_ns"]
     return c["launch_ns"] + np.where(at.queued, 0, c["host_launch_ns"]) + np.where(at.half, cas, red)

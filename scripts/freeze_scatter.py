@@ -21,7 +21,7 @@ HALF = ["bf16", "fp16"]
 GROUPS = [("fp32", "uniform", 20), ("half", "uniform", 25), ("fp32", "contended", 30), ("half", "contended", 100)]
 MOST_ELEMENTS, MOST_DESTINATION, MOST_NS = 1.5e8, 1e9, 1.5e8
 NARROW = 64  # widths up to here are few; they are drawn again
-SEEN = ["scatter", "scatter-blind", "scatter-causes", "scatter-queued", "scatter-again", "scatter-third"]
+SEEN = ["scatter", "scatter-blind", "scatter-causes", "scatter-queued", "scatter-again", "scatter-third", "scatter-fourth"]
 
 
 def round_number(value):

@@ -12,7 +12,7 @@ import sys
 SCORE_WIDTHS = (64, 80, 96, 112, 128, 176)  # KV tiles
 MASK_WIDTHS = (112, 128)  # KV tiles of neighborhoods
 OUTPUT_WIDTHS = (64, 96, 128, 160, 192, 256)  # head dimensions
-GRADIENT_WIDTHS = (64,)  # columns of dQ that a warpgroup computes
+GRADIENT_WIDTHS = (64, 128)  # columns of dQ that a warpgroup computes
 TRANSPOSED_GRADIENT_WIDTHS = (80,)  # queries of a transposed dQ
 TYPES = (("__nv_bfloat16", "bf16"), ("__half", "f16"))
 

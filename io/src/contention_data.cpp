@@ -57,7 +57,10 @@ constexpr NumberField<SweepConstants> kSweepConstants[] = {
     {"narrow_exponent", &SweepConstants::narrow_exponent},
     {"wide_exponent", &SweepConstants::wide_exponent},
     {"wide_server_exponent", &SweepConstants::wide_server_exponent},
+    {"sole_bytes", &SweepConstants::sole_bytes},
+    {"sole_exponent", &SweepConstants::sole_exponent},
     {"sole_server_share", &SweepConstants::sole_server_share},
+    {"cut_ns", &SweepConstants::cut_ns},
     {"change_exponent", &SweepConstants::change_exponent},
     {"change_narrow_exponent", &SweepConstants::change_narrow_exponent}};
 

@@ -85,7 +85,8 @@ struct Consumer {
 
   /// This warpgroup's part of dS K: columns of the head dimension, or rows where that is 64.
   __device__ __forceinline__ void issue_dq(float (&to)[T::kDqParts], const std::uint8_t* ds) {
-    const int row = T::kHeadDim == 64 ? 64 * warpgroup : 0, box = T::kHeadDim == 64 ? 0 : warpgroup;
+    const int row = T::kHeadDim == 64 ? 64 * warpgroup : 0;
+    const int box = T::kHeadDim == 64 || T::kDqInTurn ? 0 : warpgroup;
     const std::uint32_t left = operand_low(shared_address(ds) + row * T::kRowBytes, 0);
     const std::uint32_t right =
         operand_low(shared_address(s.k) + box * T::kKvTile * T::kRowBytes, T::kKvTile * T::kRowBytes);
@@ -97,8 +98,8 @@ struct Consumer {
         TransposedGradientProduct<Element, T::kQTile>::issue(to, along_rows(right, i),
                                                              along_columns(left, T::kQTile, i), i != 0);
       } else {
-        GradientProduct<Element, 64>::issue(to, along_columns(left, T::kQTile, i), along_rows(right, i),
-                                            i != 0);
+        GradientProduct<Element, T::kDqInTurn ? 128 : 64>::issue(to, along_columns(left, T::kQTile, i),
+                                                                 along_rows(right, i), i != 0);
       }
     }
     product_commit();
@@ -150,8 +151,8 @@ struct Consumer {
 
   /// The accumulators as they come.
   __device__ __forceinline__ void copy_dq(const float (&dq)[T::kDqParts], int buffer) {
-    float4* target =
-        reinterpret_cast<float4*>(s.dq[buffer] + warpgroup * (T::kDqBytes / 2)) + 32 * warp + lane;
+    const int half = T::kDqInTurn ? 0 : warpgroup;
+    float4* target = reinterpret_cast<float4*>(s.dq[buffer] + half * (T::kDqBytes / 2)) + 32 * warp + lane;
 #pragma unroll
     for (int i = 0; i < T::kDqParts / 4; ++i) {
       target[128 * i] = make_float4(dq[4 * i], dq[4 * i + 1], dq[4 * i + 2], dq[4 * i + 3]);
@@ -319,11 +320,58 @@ struct Consumer {
     return !last;
   }
 
+  /// One task, as step(), but for dQ: one warpgroup computes all of it, the other one only says that its part of
+  /// dS is there and goes on. So they wait for each other half as often, and may be a task apart: the next dS
+  /// of this stage is stored after the other warpgroup's turn, which began when this dQ was complete.
+  __device__ __forceinline__ bool step_in_turn() {
+    const Task task = unpack(raw);
+    const int stage = uniform(stage_of(n)), next = stage ^ 1;
+    std::uint32_t p[kPairs], ds[kPairs];
+    arithmetic(task, p, ds);
+    store_ds(ds, s.ds[stage]);
+    const bool last = task.has(kLast), own = stage == warpgroup;
+    issue_gradient(dv, p, s.d_o[stage]);
+    fence_async_shared();
+    issue_gradient(dk, ds, s.q[stage]);
+    const std::uint32_t q_there = barrier_ask(&s.q_full[next], parity_of(n + 1));
+    if (!own) named_arrive(1 + stage, 256);
+    product_wait<1>();
+    pin(dv);
+    arrive(&s.o_empty[stage]);
+    product_wait<0>();
+    pin(dk);
+    arrive(&s.q_empty[stage]);
+    if (own) {
+      const std::uint32_t room = barrier_ask(&s.dq_empty[stage], parity_of(n) ^ 1);
+      named_sync(1 + stage, 256);
+      float dq[T::kDqParts];
+      issue_dq(dq, s.ds[stage]);
+      barrier_wait_unless(room, &s.dq_empty[stage], parity_of(n) ^ 1);
+      product_wait<0>();
+      pin(dq);
+      copy_dq(dq, stage);
+      __syncwarp();
+      arrive(&s.dq_full[stage]);
+    }
+    if (!last) {
+      barrier_wait_unless(q_there, &s.q_full[next], parity_of(n + 1));
+      take_next(next);
+    }
+    ++n;
+    return !last;
+  }
+
   __device__ __forceinline__ void chain() {
     if constexpr (T::kWaitsTogether) barrier_wait(&s.o_full[stage_of(n)], parity_of(n));
     if constexpr (T::kLseAhead) ask_for_lse(stage_of(n));
+    if constexpr (T::kDqInTurn) {
 #pragma unroll 1
-    while (step()) {
+      while (step_in_turn()) {
+      }
+    } else {
+#pragma unroll 1
+      while (step()) {
+      }
     }
   }
 
@@ -355,7 +403,7 @@ struct Consumer {
     for (int writer = 0; writer < kStages; ++writer, ++n) {
       // The last real task's buffer; with one buffer that is the last task of both writers.
       if (writer < T::kDqBuffers) barrier_wait(&s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
-      arrive(&s.dq_full[stage_of(n)]);
+      if (!T::kDqInTurn || stage_of(n) == warpgroup) arrive(&s.dq_full[stage_of(n)]);
     }
   }
 

@@ -25,7 +25,7 @@ __device__ __forceinline__ void initialize(const Arguments& a, Shared<T>& s) {
       barrier_init(&s.o_full[i], 1);
       barrier_init(&s.q_empty[i], kConsumerWarps);
       barrier_init(&s.o_empty[i], kConsumerWarps);
-      barrier_init(&s.dq_full[i], kConsumerWarps);
+      barrier_init(&s.dq_full[i], kDqWarps<T>);
     }
     for (std::uint64_t& empty : s.dq_empty) barrier_init(&empty, 1);
     barrier_init_fence();

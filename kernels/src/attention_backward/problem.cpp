@@ -18,6 +18,8 @@ const char* to_string(Pipeline pipeline) noexcept {
       return "waits together";
     case Pipeline::kWaitsLate:
       return "waits late";
+    case Pipeline::kDqInTurn:
+      return "dQ in turn";
   }
   return "";
 }

@@ -21,7 +21,9 @@ struct Traits {
   static constexpr Pipeline kPipeline = kPipelineV;
   static constexpr bool kWaitsTogether = kPipeline == Pipeline::kWaitsTogether;
   /// The LSE of the next task is asked for where its Q is waited for, not beside S.
-  static constexpr bool kLseAhead = kPipeline != Pipeline::kWaitsApart;
+  static constexpr bool kLseAhead = kPipeline == Pipeline::kWaitsTogether || kPipeline == Pipeline::kWaitsLate;
+  /// A warpgroup computes the whole dQ of every second task, instead of half of each.
+  static constexpr bool kDqInTurn = kPipeline == Pipeline::kDqInTurn;
 
   static constexpr bool kPairs = kPairsV;  // masks by patterns instead of a band
   static constexpr Draws kDraws = kDrawsV;
@@ -29,7 +31,7 @@ struct Traits {
   static constexpr bool kDqTransposed = kQTile % 64 != 0;
   static constexpr int kDqBuffers = kDqTransposed ? 1 : 2;  // what shared memory has room for
   static constexpr bool kPacksEarly = kHeadDim == 128 && kQTile == 64;
-  static constexpr int kDqParts = kQTile * kHeadDim / 256;  // registers of a thread's part of dQ
+  static constexpr int kDqParts = kQTile * kHeadDim / (kDqInTurn ? 128 : 256);  // registers of a thread's part of dQ
 
   static constexpr int kThreads = 384;
   static constexpr int kBoxes = kHeadDim / 64;  // TMA boxes are 64 columns wide: 128 bytes, swizzled
@@ -41,12 +43,16 @@ struct Traits {
   static constexpr int kProducerRegisters = 24;
   static constexpr int kConsumerRegisters = 240;
   static_assert(kDraws == Draws::kEarly || kDqBuffers == 2, "see load_task");
+  static_assert(!kDqInTurn || (kHeadDim == 128 && kQTile == 64), "64 x 128, the accumulator of one product");
   static_assert(kDqTransposed || kDqBytes == 2 * 64 * 64 * 4, "a warpgroup computes a 64 x 64 part of dQ");
 };
 
 inline constexpr int kStages = 2;  // of Q, dO and dS
 inline constexpr int kSlots = 8;   // tasks that are known in a CTA
 inline constexpr int kConsumerWarps = 8;
+/// Warps that bring a task's dQ.
+template <class T>
+inline constexpr int kDqWarps = T::kDqInTurn ? kConsumerWarps / 2 : kConsumerWarps;
 
 template <class T>
 struct Shared {

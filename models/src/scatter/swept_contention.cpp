@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -49,13 +50,25 @@ bool is_own(const ScatterLoad& load) { return load.issue_ns.has_value(); }
 /// Whether its reductions may come as fast as all slices of the L2 take them.
 bool slices_limit(const ScatterLoad& load) { return is_own(load) && load.path != InstructionPath::kCas; }
 
+/// What a warp instruction covers.
+std::int64_t warp_bytes(const ScatterLoad& load) {
+  return kWarpLanes * load.vector_width * element_bytes(load.type);
+}
+
+/// Warp instructions for each update that end with the beginning of the next one. The operator that was swept
+/// cuts the elements of all updates into warps wherever rows end.
+double cut_share(const ScatterLoad& load) {
+  if (is_own(load)) return 0;
+  const std::int64_t warp = warp_bytes(load);
+  return 1 - static_cast<double>(std::gcd(row_bytes(load), warp)) / static_cast<double>(warp);
+}
+
 /// Sectors that an update sends: as counted, or on average over rows that begin anywhere and warps that end
 /// anywhere in them. A piece that begins at a multiple of g bytes covers 1 - g/32 sectors more than its
 /// length.
 double sectors_per_update(const ScatterLoad& load) {
   if (load.sent_sectors) return *load.sent_sectors / static_cast<double>(load.updates);
-  const std::int64_t row = row_bytes(load);
-  const std::int64_t warp = kWarpLanes * load.vector_width * element_bytes(load.type);
+  const std::int64_t row = row_bytes(load), warp = warp_bytes(load);
   const double split = static_cast<double>(row - std::gcd(row, warp)) / static_cast<double>(warp);
   const double more = 1 - static_cast<double>(std::gcd(row, kSectorBytes)) / kSectorBytes;
   return static_cast<double>(row) / kSectorBytes + (1 + split) * more;
@@ -121,8 +134,11 @@ double retries_of(const ScatterLoad& load, const ContentionProfile& profile, con
 /// half KiB, which `swept_interval` reaches to.
 double server_share(const ScatterLoad& load, const SweepConstants& sweep) {
   const double share = raised(kib_limit(load), sweep.wide_server_exponent);
-  const bool sole = load.rows_touched == 1 && row_bytes(load) > kSoleRowBytes;
-  return sole ? std::min(share, sweep.sole_server_share) : share;
+  const std::int64_t row = row_bytes(load);
+  const bool aligned = row <= kSoleRowBytes && std::has_single_bit(static_cast<std::uint64_t>(row));
+  if (load.rows_touched != 1 || aligned) return share;
+  const double spread = raised(sweep.sole_bytes / static_cast<double>(row), sweep.sole_exponent);
+  return std::min(share, std::max(spread, sweep.sole_server_share));
 }
 
 /// The least that it can be, of rows beyond a KiB.
@@ -166,7 +182,9 @@ void add_reductions(const ScatterLoad& load, const SweepConstants& sweep, double
                                      : std::min(std::ceil(row / 64), 16.0);
   const double cut = sectors_per_update(load) / static_cast<double>(sectors_per_row(load));
   const double sectors = load.slice_sectors.value_or(hot.updates * on_slice) * cut;
-  const double hot_ns = std::max(hot.updates * sweep.same_sector_ns, sectors * sweep.sector_ns);
+  const double twice = hot.updates * hot.share * cut_share(load);  // the next update is of the same row
+  const double hot_ns =
+      std::max(hot.updates * sweep.same_sector_ns, sectors * sweep.sector_ns) + twice * sweep.cut_ns;
   prediction.hottest_address_ns = hot_ns;
   const double issued = stream_ns + sweep.hidden_ns;
   prediction.time_ns +=

@@ -227,7 +227,10 @@ inline SweepConstants random_constants(RandomValues& random) {
   c.narrow_exponent = random.real(0, 2);
   c.wide_exponent = random.real(0, 2);
   c.wide_server_exponent = random.real(0, 1);
+  c.sole_bytes = random.real(32, 4096);
+  c.sole_exponent = random.real(0, 2);
   c.sole_server_share = random.real(0.01, 1);
+  c.cut_ns = random.real(0, 3);
   c.change_exponent = random.real(0, 2);
   c.change_narrow_exponent = random.real(0, 1);
   return c;

@@ -73,6 +73,7 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
     if (row > 512) on_slice = std::min(std::ceil(row / 64), 16.0);
     const double sectors = (load.slice_sectors ? *load.slice_sectors : m * on_slice) * s.sent / size.sectors;
     s.hot_ns = std::max(m * c.same_sector_ns, sectors * c.sector_ns);
+    if (!own) s.hot_ns += m * p * c.cut_ns * (1 - std::gcd(row_bytes, warp_bytes) / static_cast<double>(warp_bytes));
     s.time_ns = s.launch_ns - c.hidden_ns +
                 std::pow(std::pow(s.stream_ns + c.hidden_ns, c.overlap) + std::pow(s.hot_ns, c.overlap),
                          1 / c.overlap);
@@ -99,7 +100,11 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
     if (row > 1024) s.retries *= std::pow(1024 / row, c.wide_exponent);
   }
   if (row > 1024) s.server = std::pow(1024 / row, c.wide_server_exponent);
-  if (row > 2048 && load.rows_touched == 1 && s.server > c.sole_server_share) s.server = c.sole_server_share;
+  const bool power_of_two = std::exp2(std::round(std::log2(row))) == row;
+  if (load.rows_touched == 1 && (row > 2048 || !power_of_two)) {
+    const double faster = row > c.sole_bytes ? std::pow(row / c.sole_bytes, c.sole_exponent) : 1;
+    s.server = std::min(s.server, 1 / std::min(faster, 1 / c.sole_server_share));
+  }
   const double sectors = updates * size.sectors * size.lanes;
   const double failing = sectors * s.retries * c.cas_sector_ns * s.server;
   const double one_by_one = m * size.lanes * c.success_ns * s.share;

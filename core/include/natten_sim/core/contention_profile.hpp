@@ -65,6 +65,7 @@ struct SweepConstants {
   double hidden_ns = 0;                       ///< of the launch, while reductions are served already
   double sector_ns = 0;                       ///< one sector of a reduction at its slice
   double same_sector_ns = 0;                  ///< two reductions of the same sector, at least so far apart
+  double cut_ns = 0;                          ///< a warp instruction with two pieces of the same row
   double overlap = 1;                         ///< exponent of the norm that joins slice and stream
   double cas_sector_ns = 0;                   ///< one sector of a retried compare-and-swap
   double success_ns = 0;                      ///< two successes on a word, at least so far apart
@@ -74,7 +75,7 @@ struct SweepConstants {
   double threshold_rows = 0, threshold_exponent = 1;  ///< of several hot rows, below which none gathers
   double turn_exponent = 0;
   double narrow_exponent = 0, wide_exponent = 0, wide_server_exponent = 0;
-  double sole_server_share = 1;  ///< of a row that receives every update, beyond kSoleRowBytes: at most
+  double sole_bytes = 0, sole_exponent = 0, sole_server_share = 1;  ///< of a row that receives every update
   double change_exponent = 0, change_narrow_exponent = 0;
 };
 
@@ -93,7 +94,7 @@ struct RemedyCosts {
 /// Rows up to here are served by one slice of the L2 at a time.
 inline constexpr std::int64_t kServedRowBytes = 1024;
 
-/// A row that receives every update and is longer than this gathers less at one slice.
+/// A row that receives every update gathers at one slice up to here if its length is a power of two.
 inline constexpr std::int64_t kSoleRowBytes = 2048;
 
 /// Widths, updates and rows that the sweep covered.

@@ -52,6 +52,7 @@ enum class Pipeline {
   kWaitsApart,     ///< Q before dQ, dO behind S
   kWaitsTogether,  ///< both behind dQ
   kWaitsLate,      ///< Q behind dK, dO behind S
+  kDqInTurn,       ///< as kWaitsApart, and the warpgroups compute the dQ of tasks in turn, each a whole one
 };
 
 [[nodiscard]] const char* to_string(Pipeline pipeline) noexcept;
