@@ -23,6 +23,12 @@ LABELS = {
     "dram_read_bytes": "dram__bytes_read.sum",
     "dram_write_bytes": "dram__bytes_write.sum",
 }
+DEVICES = {  # what PyTorch calls them
+    "NVIDIA H200": {"name": "NVIDIA H200", "profile": "h200", "sms": 132, "l2_bytes": 62914560,
+                    "memory_bytes": 150109880320, "compute_capability": "9.0"},
+    "NVIDIA H100 80GB HBM3": {"name": "NVIDIA H100 80GB HBM3", "profile": "h100", "sms": 132, "l2_bytes": 52428800,
+                              "memory_bytes": 85017493504, "compute_capability": "9.0"},
+}
 ACCUMULATING = 4  # runs from zero, of which the first is left out; `scatter_add_bench steady` has had its warm-ups
 NAMES = ("dtype", "width", "updates", "rows", "distribution", "seed")
 
@@ -56,6 +62,14 @@ def lines_of(files):
                 yield key_of(row), row
 
 
+def device_of(files):
+    """Of the first line of what time_torch_scatter.py wrote; scatter_add_bench names none."""
+    names = {row["device"] for file in files for row in map(json.loads, open(file)) if "torch" in row}
+    if len(names) > 1:
+        raise SystemExit(f"files of several devices: {sorted(names)}")
+    return DEVICES[names.pop() if names else "NVIDIA H200"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="+", help="times and counts, in any order")
@@ -84,8 +98,7 @@ def main():
         rows.append({"point": point, "status": "measured", "counters": counters,
                      "time_ms": {**spread(times[key], 5), "inputs": 1, "l2": "warm"}})
     head = {"schema": "natten-sim.recording/1", "suite": suite["name"],
-            "device": {"name": "NVIDIA H200", "profile": "h200", "sms": 132, "l2_bytes": 62914560,
-                       "memory_bytes": 150109880320, "compute_capability": "9.0"},
+            "device": device_of(arguments.files),
             "driver": arguments.driver, "toolkit": arguments.toolkit,
             "profiler": "CUPTI 13.0 range profiler, one pass, GH100" if any(row["counters"] for row in rows)
             else "none: this suite reads no counters", "clocks_policy": "untouched",
