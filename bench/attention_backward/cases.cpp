@@ -204,6 +204,7 @@ std::vector<Case> all_cases() {
   }
   KernelShape wide;
   wide.q_tile = 80;
+  wide.pipeline = backward::Pipeline::kWaitsLate;
   add_problems(cases, wide);
   add_orders(cases, wide);
   add_long(cases, wide);

@@ -237,7 +237,10 @@ std::vector<RandomProblem> random_problems(std::uint64_t seed, kernels::Attentio
     Problem problem = sequence(3, 1100, i == 3 ? 64 : 128, i == 1);
     if (i == 2 || i == 3) problem.pairs = random_pairs(1100, 1100, seed);
     KernelShape kernel = backward::best_kernel(problem, engine);
-    if (i == 4 && engine == kernels::AttentionEngine::kWgmma) kernel.q_tile = 80;
+    if (i == 4 && engine == kernels::AttentionEngine::kWgmma) {
+      kernel.q_tile = 80;
+      kernel.pipeline = backward::Pipeline::kWaitsLate;
+    }
     made.push_back({problem, kernel});
   }
   return made;

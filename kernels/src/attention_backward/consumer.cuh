@@ -83,9 +83,9 @@ struct Consumer {
     product_commit();
   }
 
-  /// This warpgroup's part of dS K: columns of the head dimension, or rows where that is 64.
+  /// This warpgroup's part of dS K: columns of the head dimension, or rows where that is 64; in turn all of it.
   __device__ __forceinline__ void issue_dq(float (&to)[T::kDqParts], const std::uint8_t* ds) {
-    const int row = T::kHeadDim == 64 ? 64 * warpgroup : 0;
+    const int row = T::kHeadDim == 64 && !T::kDqInTurn ? 64 * warpgroup : 0;
     const int box = T::kHeadDim == 64 || T::kDqInTurn ? 0 : warpgroup;
     const std::uint32_t left = operand_low(shared_address(ds) + row * T::kRowBytes, 0);
     const std::uint32_t right =
@@ -94,12 +94,17 @@ struct Consumer {
     product_fence();
 #pragma unroll
     for (int i = 0; i < T::kKvTile / 16; ++i) {
+      const std::uint64_t keys = along_rows(right, i);
       if constexpr (T::kDqTransposed) {
-        TransposedGradientProduct<Element, T::kQTile>::issue(to, along_rows(right, i),
-                                                             along_columns(left, T::kQTile, i), i != 0);
+        TransposedGradientProduct<Element, T::kQTile>::issue(to, keys, along_columns(left, T::kQTile, i), i != 0);
+      } else if constexpr (T::kDqInTurn && T::kHeadDim == 64) {
+        const std::uint32_t second = left + ((64 * T::kRowBytes) >> 4);
+        GradientProduct<Element, 64>::issue(reinterpret_cast<float (&)[32]>(to[0]),
+                                            along_columns(left, T::kQTile, i), keys, i != 0);
+        GradientProduct<Element, 64>::issue(reinterpret_cast<float (&)[32]>(to[32]),
+                                            along_columns(second, T::kQTile, i), keys, i != 0);
       } else {
-        GradientProduct<Element, T::kDqInTurn ? 128 : 64>::issue(to, along_columns(left, T::kQTile, i),
-                                                                 along_rows(right, i), i != 0);
+        GradientProduct<Element, T::kDqParts * 2>::issue(to, along_columns(left, T::kQTile, i), keys, i != 0);
       }
     }
     product_commit();
@@ -320,9 +325,11 @@ struct Consumer {
     return !last;
   }
 
-  /// One task, as step(), but for dQ: one warpgroup computes all of it, the other one only says that its part of
-  /// dS is there and goes on. So they wait for each other half as often, and may be a task apart: the next dS
-  /// of this stage is stored after the other warpgroup's turn, which began when this dQ was complete.
+  /// One task, as step(), but for dQ: one warpgroup computes all of it, the other one says that its part of dS
+  /// is there and goes on. So they wait for each other half as often and may be a task apart, and one's products
+  /// run beside the other's arithmetic. (The next dS of this stage is stored after the other warpgroup's turn,
+  /// which begins when this dQ is complete.) dV and dK are complete before dQ begins: there are no registers for
+  /// more.
   __device__ __forceinline__ bool step_in_turn() {
     const Task task = unpack(raw);
     const int stage = uniform(stage_of(n)), next = stage ^ 1;
@@ -334,7 +341,15 @@ struct Consumer {
     fence_async_shared();
     issue_gradient(dk, ds, s.q[stage]);
     const std::uint32_t q_there = barrier_ask(&s.q_full[next], parity_of(n + 1));
-    if (!own) named_arrive(1 + stage, 256);
+    const auto await_next = [&] {
+      if (last) return;
+      barrier_wait_unless(q_there, &s.q_full[next], parity_of(n + 1));
+      take_next(next);
+    };
+    if (!own) {
+      named_arrive(1 + stage, 256);
+      await_next();
+    }
     product_wait<1>();
     pin(dv);
     arrive(&s.o_empty[stage]);
@@ -346,16 +361,13 @@ struct Consumer {
       named_sync(1 + stage, 256);
       float dq[T::kDqParts];
       issue_dq(dq, s.ds[stage]);
+      await_next();
       barrier_wait_unless(room, &s.dq_empty[stage], parity_of(n) ^ 1);
       product_wait<0>();
       pin(dq);
       copy_dq(dq, stage);
       __syncwarp();
       arrive(&s.dq_full[stage]);
-    }
-    if (!last) {
-      barrier_wait_unless(q_there, &s.q_full[next], parity_of(n + 1));
-      take_next(next);
     }
     ++n;
     return !last;

@@ -75,10 +75,7 @@ KernelShape best_kernel(const Problem& problem, AttentionEngine engine) {
   shape.dtype = problem.dtype;
   shape.pairs = problem.pairs != nullptr;
   shape.engine = engine;
-  if (shape.head_dim == 64) {
-    shape.q_tile = 128;
-    if (engine == AttentionEngine::kWgmma) shape.pipeline = Pipeline::kWaitsTogether;
-  }
+  if (shape.head_dim == 64) shape.q_tile = 128;
   return shape;
 }
 

@@ -21,7 +21,7 @@ struct Traits {
   static constexpr Pipeline kPipeline = kPipelineV;
   static constexpr bool kWaitsTogether = kPipeline == Pipeline::kWaitsTogether;
   /// The LSE of the next task is asked for where its Q is waited for, not beside S.
-  static constexpr bool kLseAhead = kPipeline == Pipeline::kWaitsTogether || kPipeline == Pipeline::kWaitsLate;
+  static constexpr bool kLseAhead = kPipeline != Pipeline::kWaitsApart;
   /// A warpgroup computes the whole dQ of every second task, instead of half of each.
   static constexpr bool kDqInTurn = kPipeline == Pipeline::kDqInTurn;
 
@@ -43,7 +43,7 @@ struct Traits {
   static constexpr int kProducerRegisters = 24;
   static constexpr int kConsumerRegisters = 240;
   static_assert(kDraws == Draws::kEarly || kDqBuffers == 2, "see load_task");
-  static_assert(!kDqInTurn || (kHeadDim == 128 && kQTile == 64), "64 x 128, the accumulator of one product");
+  static_assert(!kDqInTurn || !kDqTransposed, "a warpgroup has no registers for more than 64 x 128 of dQ");
   static_assert(kDqTransposed || kDqBytes == 2 * 64 * 64 * 4, "a warpgroup computes a 64 x 64 part of dQ");
 };
 

@@ -3,10 +3,10 @@
 namespace natten_sim::kernels::attention_backward {
 
 std::span<const Instance> kernels_of_head_dim_128() {
-  static const Instance kTable[] = {instance<Traits<__nv_bfloat16, 128, 64, Pipeline::kWaitsApart>>(),
-                                    instance<Traits<__half, 128, 64, Pipeline::kWaitsApart>>(),
-                                    instance<Traits<__nv_bfloat16, 128, 64, Pipeline::kWaitsApart, true>>(),
-                                    instance<Traits<__half, 128, 64, Pipeline::kWaitsApart, true>>()};
+  static const Instance kTable[] = {instance<Traits<__nv_bfloat16, 128, 64, Pipeline::kDqInTurn>>(),
+                                    instance<Traits<__half, 128, 64, Pipeline::kDqInTurn>>(),
+                                    instance<Traits<__nv_bfloat16, 128, 64, Pipeline::kDqInTurn, true>>(),
+                                    instance<Traits<__half, 128, 64, Pipeline::kDqInTurn, true>>()};
   return kTable;
 }
 

@@ -6,12 +6,12 @@ namespace {
 
 template <typename Element, bool kPairs>
 Instance of_head_dim_128() {
-  return instance<Traits<Element, 128, 64, Pipeline::kWaitsApart, kPairs, Draws::kInTime>>();
+  return instance<Traits<Element, 128, 64, Pipeline::kDqInTurn, kPairs, Draws::kInTime>>();
 }
 
 template <typename Element, bool kPairs>
 Instance of_head_dim_64() {
-  return instance<Traits<Element, 64, 128, Pipeline::kWaitsTogether, kPairs, Draws::kInTime>>();
+  return instance<Traits<Element, 64, 128, Pipeline::kDqInTurn, kPairs, Draws::kInTime>>();
 }
 
 }  // namespace

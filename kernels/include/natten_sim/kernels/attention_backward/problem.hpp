@@ -47,12 +47,12 @@ void lay_out_heads_first(Problem& problem) noexcept;
 /// Sizes and strides in range. @throws InvalidParameter.
 void require_valid(const Problem& problem);
 
-/// When a warpgroup asks whether its next Q and dO are there: see the ladder in docs/backward-kernel.md.
+/// What a warpgroup does when: see the ladder in docs/backward-kernel.md.
 enum class Pipeline {
-  kWaitsApart,     ///< Q before dQ, dO behind S
-  kWaitsTogether,  ///< both behind dQ
-  kWaitsLate,      ///< Q behind dK, dO behind S
-  kDqInTurn,       ///< as kWaitsApart, and the warpgroups compute the dQ of tasks in turn, each a whole one
+  kWaitsApart,     ///< waits for Q before dQ, for dO behind S
+  kWaitsTogether,  ///< for both behind dQ
+  kWaitsLate,      ///< for Q behind dK, for dO behind S
+  kDqInTurn,       ///< each computes the whole dQ of every second task, behind dV and dK
 };
 
 [[nodiscard]] const char* to_string(Pipeline pipeline) noexcept;
@@ -64,7 +64,7 @@ struct KernelShape {
   Dtype dtype = Dtype::kBf16;
   int q_tile = 64;
   int kv_tile = 128;
-  Pipeline pipeline = Pipeline::kWaitsApart;
+  Pipeline pipeline = Pipeline::kDqInTurn;
   bool pairs = false;  ///< takes Problem::pairs, and only problems with them
   /// kWgmma runs on sm_90 alone, kMmaSync on sm_80 and later; both run the same tables. The pipeline is
   /// kWgmma's.
