@@ -101,7 +101,7 @@ TEST_CASE(
 }
 
 TEST_CASE("contenders shrink with the row: more lines share the warps in flight") {
-  const ContentionProfile profile = profile_of("h100");  // a device that was not swept
+  const ContentionProfile profile = profile_of("a100-40gb");  // a device that was not swept
   ScatterLoad narrow = one_row(100000, Dtype::kFp16, InstructionPath::kCas), wide = narrow;
   narrow.width = 64;
   wide.width = 1024;

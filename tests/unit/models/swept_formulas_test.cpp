@@ -73,7 +73,8 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
     if (row > 512) on_slice = std::min(std::ceil(row / 64), 16.0);
     const double sectors = (load.slice_sectors ? *load.slice_sectors : m * on_slice) * s.sent / size.sectors;
     s.hot_ns = std::max(m * c.same_sector_ns, sectors * c.sector_ns);
-    if (!own) s.hot_ns += m * p * c.cut_ns * (1 - std::gcd(row_bytes, warp_bytes) / static_cast<double>(warp_bytes));
+    if (!own) s.hot_ns += m * p * c.cut_ns *
+                       (1 - static_cast<double>(std::gcd(row_bytes, warp_bytes)) / static_cast<double>(warp_bytes));
     s.time_ns = s.launch_ns - c.hidden_ns +
                 std::pow(std::pow(s.stream_ns + c.hidden_ns, c.overlap) + std::pow(s.hot_ns, c.overlap),
                          1 / c.overlap);

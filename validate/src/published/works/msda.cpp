@@ -73,6 +73,9 @@ void add_scatter(MsdaTables& tables) {
 }
 
 void add_scatter_counters(MsdaTables& tables) {
+  const auto swept = [&](const std::string& device) {
+    return tables.catalog().device(device).atomics->sweep.has_value();
+  };
   const auto same = [](const ContentionPoint& point, const ContentionCounter& counter) {
     return point.device == counter.device && point.type == counter.type && point.updates == counter.updates &&
            point.max_multiplicity == counter.max_multiplicity;
@@ -85,9 +88,10 @@ void add_scatter_counters(MsdaTables& tables) {
                   .published = counter.atom_sectors * 1e-6,
                   .ours = static_cast<double>(tables.predict(point).atom_sectors) * 1e-6,
                   .goal = kProxy,
-                  .fitted = true,
-                  .note = "fits warps_in_flight",
-                  .unit = "million"});
+                  .fitted = !swept(counter.device),
+                  .note = swept(counter.device) ? "the sweep's law" : "fits warps_in_flight",
+                  .unit = "million",
+                  .facts = {.device = counter.device, .dtype = counter.type}});
     }
   }
 }
