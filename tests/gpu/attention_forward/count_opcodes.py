@@ -2,6 +2,7 @@
 """Counts machine instructions of a cubin by the low nine bits of their first word, which say the operation.
 
     count_opcodes.py CUBIN
+    count_opcodes.py CUBIN HGMMA    of each kernel only what stands between its first and its last HGMMA
 
 For where no disassembler is installed. sm_80 and sm_90: 16 bytes an instruction. The values below were read off cuobjdump.
 """
@@ -33,8 +34,11 @@ def main():
         elf = file.read()
     counts = collections.Counter()
     for code in code_sections(elf):
-        for word, _ in struct.iter_unpack("<QQ", code):
-            counts[OPCODES.get(word & 0x1FF, "other")] += 1
+        names = [OPCODES.get(word & 0x1FF, "other") for word, _ in struct.iter_unpack("<QQ", code)]
+        if len(sys.argv) > 2:
+            places = [place for place, name in enumerate(names) if name == sys.argv[2]]
+            names = names[places[0]:places[-1]] if places else []
+        counts.update(names)
     for name, count in sorted(counts.items()):
         print(name, count)
 
