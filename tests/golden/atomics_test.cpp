@@ -218,8 +218,10 @@ TEST_CASE("bad input to atomics and msda names parameter, value and range") {
   check_refused("msda", {"workload"});
   check_refused("msda --workload B4_800x1333_d256_L", {"did you mean 'B4_800x1333_d256_L4'?"});
   check_refused("msda --workload B4_800x1333_d256_L4 --spread -1", {"spread"});
-  check_refused("msda --workload B4_800x1333_d256_L4 --dtype fp32 --accumulator bf16", {"accumulator", "fp32"});
-  check_refused("msda --workload B4_800x1333_d256_L4 --dtype fp16 --accumulator bf16", {"accumulator", "fp16"});
+  check_refused("msda --workload B4_800x1333_d256_L4 --dtype fp32 --accumulator bf16",
+                {"accumulator", "fp32"});
+  check_refused("msda --workload B4_800x1333_d256_L4 --dtype fp16 --accumulator bf16",
+                {"accumulator", "fp16"});
   check_refused("msda --workload B4_800x1333_d256_L4 --order hilbrt", {"did you mean 'hilbert'?"});
   check_refused("msda --workload B4_800x1333_d256_L4 --svg-remedies x.svg", {"svg-remedies", "backward"});
   check_refused("reproduce msd", {"did you mean 'msda'?"});
@@ -227,7 +229,8 @@ TEST_CASE("bad input to atomics and msda names parameter, value and range") {
 
 TEST_CASE("msda's result has the contract's fields, of the right kind") {
   for (const char* phase : {"forward", "backward"}) {
-    const Json result = result_of(std::string("msda --workload B1_640_d256_L4 --device h100 --phase ") + phase);
+    const Json result =
+        result_of(std::string("msda --workload B1_640_d256_L4 --device h100 --phase ") + phase);
     INFO(phase);
     for (const char* field : {"reads", "unique_sectors", "bytes", "flops", "peak_bytes"})
       CHECK(result[field].is_number_integer());
@@ -341,7 +344,7 @@ TEST_CASE("a file without a row is refused, unless no update is asked for") {
 
 TEST_CASE("a device of a file is asked about like one that ships, and what it lacks is named") {
   const std::string folder = natten_sim::test::scratch_folder();
-  Json own = shipped("devices/h100.json", "devices", "name", "h100");
+  Json own = shipped("devices/a100-40gb.json", "devices", "name", "a100-40gb");
   own["name"] = "own";
   const auto options = [&](const char* name) {
     const Json file = {{"schema", "natten-sim.devices/1"}, {"devices", Json::array({own})}};
@@ -353,9 +356,9 @@ TEST_CASE("a device of a file is asked about like one that ships, and what it la
   check_refused(atomics + options("bare.json"), {"device", "own", "atomics"});
   check_refused(msda + options("bare.json"), {"device", "own", "atomics"});
 
-  own["atomics"] = shipped("contention.json", "devices", "device", "h100");
+  own["atomics"] = shipped("contention.json", "devices", "device", "a100-40gb");
   Json updates = result_of(atomics + options("atomics.json")),
-       shipped_updates = result_of(atomics + " --device h100");
+       shipped_updates = result_of(atomics + " --device a100-40gb");
   CHECK(updates["calibration"]["fitted_points"] == 0);  // the points are another device's
   CHECK(updates["calibration"]["unfitted_mean_ratio"].is_null());
   updates.erase("calibration");
@@ -363,8 +366,8 @@ TEST_CASE("a device of a file is asked about like one that ships, and what it la
   CHECK(updates == shipped_updates);
   check_refused(msda + options("atomics.json"), {"device", "own", "msda_kernels", "block"});
 
-  own["msda_kernels"] = Json::array({shipped("msda-kernels.json", "kernels", "device", "h100")});
-  CHECK(result_of(msda + options("both.json")) == result_of(msda + " --device h100"));
+  own["msda_kernels"] = Json::array({shipped("msda-kernels.json", "kernels", "device", "a100-40gb")});
+  CHECK(result_of(msda + options("both.json")) == result_of(msda + " --device a100-40gb"));
   own["atomics"].erase("fitted");
   check_refused(atomics + options("half.json"), {"atomics", "own", "'fitted' is missing"});
   check_refused("atomics --updates 9 --device a100", {"a100", "atomics", "a100-40gb"});

@@ -178,9 +178,9 @@ TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a state
   }
   CHECK(judged == 380);
   CHECK(used.size() == known.size());  // no reason is left for a miss that is none any more
-  // 276 and 38 while 12 cells of an H200 were fitted. Its constants come from a sweep of another one since.
+  // 276 and 38 while 12 cells of an H200 were fitted, 104 while eight of an H100 were. Both have the law of a sweep since.
   CHECK(unfitted["by construction"] == 183);  // host latencies: no evidence
-  CHECK(unfitted["within"] == 104);
+  CHECK(unfitted["within"] == 112);
   CHECK(unfitted["known deviation"] <= 40);
   // The CAS round trip is stored as the one that leaves these two cells without error in the mean.
   CHECK(cas_cells == 2);

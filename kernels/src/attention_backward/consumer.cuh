@@ -83,7 +83,8 @@ struct Consumer {
     product_commit();
   }
 
-  /// This warpgroup's part of dS K: columns of the head dimension, or rows where that is 64; in turn all of it.
+  /// This warpgroup's part of dS K: columns of the head dimension, or rows where that is 64; in turn all of
+  /// it.
   __device__ __forceinline__ void issue_dq(float (&to)[T::kDqParts], const std::uint8_t* ds) {
     const int row = T::kHeadDim == 64 && !T::kDqInTurn ? 64 * warpgroup : 0;
     const int box = T::kHeadDim == 64 || T::kDqInTurn ? 0 : warpgroup;
@@ -96,12 +97,13 @@ struct Consumer {
     for (int i = 0; i < T::kKvTile / 16; ++i) {
       const std::uint64_t keys = along_rows(right, i);
       if constexpr (T::kDqTransposed) {
-        TransposedGradientProduct<Element, T::kQTile>::issue(to, keys, along_columns(left, T::kQTile, i), i != 0);
+        TransposedGradientProduct<Element, T::kQTile>::issue(to, keys, along_columns(left, T::kQTile, i),
+                                                             i != 0);
       } else if constexpr (T::kDqInTurn && T::kHeadDim == 64) {
         const std::uint32_t second = left + ((64 * T::kRowBytes) >> 4);
-        GradientProduct<Element, 64>::issue(reinterpret_cast<float (&)[32]>(to[0]),
+        GradientProduct<Element, 64>::issue(reinterpret_cast<float(&)[32]>(to[0]),
                                             along_columns(left, T::kQTile, i), keys, i != 0);
-        GradientProduct<Element, 64>::issue(reinterpret_cast<float (&)[32]>(to[32]),
+        GradientProduct<Element, 64>::issue(reinterpret_cast<float(&)[32]>(to[32]),
                                             along_columns(second, T::kQTile, i), keys, i != 0);
       } else {
         GradientProduct<Element, T::kDqParts * 2>::issue(to, along_columns(left, T::kQTile, i), keys, i != 0);
@@ -217,8 +219,7 @@ struct Consumer {
           j + kRing < kColumns ? statistic(lse, j + kRing) : statistic(delta, j + kRing - kColumns);
     }
   }
-  __device__ __forceinline__ void score_gradients(std::uint32_t delta,
-                                                  const float (&dp)[kScores],
+  __device__ __forceinline__ void score_gradients(std::uint32_t delta, const float (&dp)[kScores],
                                                   std::uint32_t (&packed)[kPairs]) {
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) {
@@ -268,110 +269,10 @@ struct Consumer {
     raw = load_slot(n + 1);
   }
 
-  /// One task, whose Q is there; dQ comes before dK, which runs beside dQ's copy. No product is in flight at
-  /// the end. Whether the chain goes on, with the task in `raw`.
-  __device__ __forceinline__ bool step() {
-    const Task task = unpack(raw);
-    const int stage = uniform(stage_of(n));
-    std::uint32_t p[kPairs], ds[kPairs];
-    arithmetic(task, p, ds);
-    store_ds(ds, s.ds[stage]);
-    issue_gradient(dv, p, s.d_o[stage]);
-    fence_async_shared();
-    std::uint32_t q_there = 0, room = 0;
-    if constexpr (!T::kWaitsTogether) {
-      q_there = barrier_ask(&s.q_full[stage ^ 1], parity_of(n + 1));
-      room = barrier_ask(&s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
-    }
-    const int next = stage ^ 1;
-    const bool last = task.has(kLast);
-    named_sync(1, 256);
-    if constexpr (T::kPipeline == Pipeline::kWaitsApart) {
-      if (!last) {
-        barrier_wait_unless(q_there, &s.q_full[next], parity_of(n + 1));
-        take_next(next);
-      }
-    }
-    float dq[T::kDqParts];
-    issue_dq(dq, s.ds[stage]);
-    if constexpr (T::kWaitsTogether) {
-      if (!last) {
-        barriers_wait(&s.q_full[next], parity_of(n + 1), &s.o_full[next], parity_of(n + 1),
-                      &s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
-      } else {
-        barrier_wait(&s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
-      }
-    }
-    issue_gradient(dk, ds, s.q[stage]);
-    if constexpr (T::kPipeline == Pipeline::kWaitsLate) {
-      if (!last) {
-        barrier_wait_unless(q_there, &s.q_full[next], parity_of(n + 1));
-        take_next(next);
-      }
-    }
-    if constexpr (!T::kWaitsTogether) barrier_wait_unless(room, &s.dq_empty[dq_buffer<T>(n)], dq_parity<T>(n) ^ 1);
-    product_wait<1>();
-    pin(dv);
-    pin(dq);
-    arrive(&s.o_empty[stage]);
-    copy_dq(dq, dq_buffer<T>(n));
-    if (T::kWaitsTogether && !last) take_next(next);
-    __syncwarp();
-    arrive(&s.dq_full[stage]);
-    product_wait<0>();
-    pin(dk);
-    arrive(&s.q_empty[stage]);
-    ++n;
-    return !last;
-  }
-
-  /// One task, as step(), but for dQ: one warpgroup computes all of it, the other one says that its part of dS
-  /// is there and goes on. So they wait for each other half as often and may be a task apart, and one's products
-  /// run beside the other's arithmetic. (The next dS of this stage is stored after the other warpgroup's turn,
-  /// which begins when this dQ is complete.) dV and dK are complete before dQ begins: there are no registers for
-  /// more.
-  __device__ __forceinline__ bool step_in_turn() {
-    const Task task = unpack(raw);
-    const int stage = uniform(stage_of(n)), next = stage ^ 1;
-    std::uint32_t p[kPairs], ds[kPairs];
-    arithmetic(task, p, ds);
-    store_ds(ds, s.ds[stage]);
-    const bool last = task.has(kLast), own = stage == warpgroup;
-    issue_gradient(dv, p, s.d_o[stage]);
-    fence_async_shared();
-    issue_gradient(dk, ds, s.q[stage]);
-    const std::uint32_t q_there = barrier_ask(&s.q_full[next], parity_of(n + 1));
-    const auto await_next = [&] {
-      if (last) return;
-      barrier_wait_unless(q_there, &s.q_full[next], parity_of(n + 1));
-      take_next(next);
-    };
-    if (!own) {
-      named_arrive(1 + stage, 256);
-      await_next();
-    }
-    product_wait<1>();
-    pin(dv);
-    arrive(&s.o_empty[stage]);
-    product_wait<0>();
-    pin(dk);
-    arrive(&s.q_empty[stage]);
-    if (own) {
-      const std::uint32_t room = barrier_ask(&s.dq_empty[stage], parity_of(n) ^ 1);
-      named_sync(1 + stage, 256);
-      float dq[T::kDqParts];
-      issue_dq(dq, s.ds[stage]);
-      await_next();
-      barrier_wait_unless(room, &s.dq_empty[stage], parity_of(n) ^ 1);
-      product_wait<0>();
-      pin(dq);
-      copy_dq(dq, stage);
-      __syncwarp();
-      arrive(&s.dq_full[stage]);
-    }
-    ++n;
-    return !last;
-  }
+  /// One task, whose Q is there, and whether the chain goes on, with the next one in `raw`; see
+  /// consumer_steps.cuh.
+  __device__ __forceinline__ bool step();
+  __device__ __forceinline__ bool step_in_turn();
 
   __device__ __forceinline__ void chain() {
     if constexpr (T::kWaitsTogether) barrier_wait(&s.o_full[stage_of(n)], parity_of(n));

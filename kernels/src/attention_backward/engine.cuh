@@ -10,7 +10,7 @@
 // warpgroups of 64 keys each (consumer.cuh).
 #pragma once
 
-#include "attention_backward/consumer.cuh"
+#include "attention_backward/consumer_steps.cuh"
 
 namespace natten_sim::kernels::attention_backward {
 

@@ -31,7 +31,8 @@ struct Traits {
   static constexpr bool kDqTransposed = kQTile % 64 != 0;
   static constexpr int kDqBuffers = kDqTransposed ? 1 : 2;  // what shared memory has room for
   static constexpr bool kPacksEarly = kHeadDim == 128 && kQTile == 64;
-  static constexpr int kDqParts = kQTile * kHeadDim / (kDqInTurn ? 128 : 256);  // registers of a thread's part of dQ
+  static constexpr int kDqParts =
+      kQTile * kHeadDim / (kDqInTurn ? 128 : 256);  // registers of a thread's part of dQ
 
   static constexpr int kThreads = 384;
   static constexpr int kBoxes = kHeadDim / 64;  // TMA boxes are 64 columns wide: 128 bytes, swizzled
@@ -60,7 +61,7 @@ struct Shared {
   alignas(1024) std::uint8_t v[T::kKvBytes];
   alignas(1024) std::uint8_t q[kStages][T::kQBytes];
   alignas(1024) std::uint8_t d_o[kStages][T::kQBytes];
-  alignas(1024) std::uint8_t ds[kStages][T::kDsBytes];  // boxes of 64 keys: one a warpgroup
+  alignas(1024) std::uint8_t ds[kStages][T::kDsBytes];        // boxes of 64 keys: one a warpgroup
   alignas(1024) std::uint8_t dq[T::kDqBuffers][T::kDqBytes];  // accumulators as they come, half a warpgroup
   alignas(16) float lse2[kStages][T::kQTile];
   alignas(16) float delta[kStages][T::kQTile];

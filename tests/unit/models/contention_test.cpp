@@ -248,7 +248,9 @@ TEST_CASE("the calibration error is that of the points of this device that were 
   CHECK(near(error.unfitted_mean_ratio.value_or(0), std::sqrt(2.0 * 4)));
 }
 
-TEST_CASE("on points that no constant rests on: the right bound, 1.5x under collapse, 2x with a sweep's, 25% elsewhere") {
+TEST_CASE(
+    "on points that no constant rests on: the right bound, 1.5x under collapse, 2x with a sweep's, 25% "
+    "elsewhere") {
   int unfitted = 0;
   for (const ContentionPoint& point : contention_points()) {
     if (point.fitted) continue;

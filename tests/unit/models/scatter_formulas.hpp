@@ -178,7 +178,7 @@ struct Sent {
   double retries = 0, sectors = 0;
 };
 inline Sent sent_by_formula(const ScatterLoad& load, const ContentionPrediction& p,
-                     const ContentionProfile& profile) {
+                            const ContentionProfile& profile) {
   const Sizes size(load);
   if (load.path != InstructionPath::kCas) return {0, size.updates * size.sectors};
   const double in_flight = load.warps_in_flight ? *load.warps_in_flight

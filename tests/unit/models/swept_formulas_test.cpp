@@ -1,6 +1,4 @@
 // The formulas of swept_contention.hpp a second time, plainly, against random loads, devices and constants.
-#include "scatter_formulas.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "scatter_formulas.hpp"
 #include "seed.hpp"
 
 namespace {
@@ -73,8 +72,10 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
     if (row > 512) on_slice = std::min(std::ceil(row / 64), 16.0);
     const double sectors = (load.slice_sectors ? *load.slice_sectors : m * on_slice) * s.sent / size.sectors;
     s.hot_ns = std::max(m * c.same_sector_ns, sectors * c.sector_ns);
-    if (!own) s.hot_ns += m * p * c.cut_ns *
-                       (1 - static_cast<double>(std::gcd(row_bytes, warp_bytes)) / static_cast<double>(warp_bytes));
+    if (!own)
+      s.hot_ns +=
+          m * p * c.cut_ns *
+          (1 - static_cast<double>(std::gcd(row_bytes, warp_bytes)) / static_cast<double>(warp_bytes));
     s.time_ns = s.launch_ns - c.hidden_ns +
                 std::pow(std::pow(s.stream_ns + c.hidden_ns, c.overlap) + std::pow(s.hot_ns, c.overlap),
                          1 / c.overlap);

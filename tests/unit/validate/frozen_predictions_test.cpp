@@ -157,7 +157,9 @@ TEST_CASE(
   CHECK(sectors.at("scatter half contended").within(1.05) == 60);  // of 100: retries
 }
 
-TEST_CASE("scatters of a fourth and a fifth draw, on two devices: 96, 94, 96 and 95 of 100 contended ones within two") {
+TEST_CASE(
+    "scatters of a fourth and a fifth draw, on two devices: 96, 94, 96 and 95 of 100 contended ones within "
+    "two") {
   struct Draw {
     std::string suite, device;
     double median, worst;
@@ -304,8 +306,8 @@ TEST_CASE("deformable attention that was predicted first, and the error that its
       worst = std::max(worst, ratio);
     }
     CHECK(std::abs(error.unfitted_worst_ratio - worst) < 0.01);
-    CHECK(std::abs(error.unfitted_mean_ratio - std::exp(logarithms / static_cast<double>(part.sorted.size()))) <
-          0.01);
+    CHECK(std::abs(error.unfitted_mean_ratio -
+                   std::exp(logarithms / static_cast<double>(part.sorted.size()))) < 0.01);
   }
 }
 

@@ -310,7 +310,8 @@ PublishedWork msda() {
       .position = 40,
       .reproduce = reproduce_msda,
       .figures = {"H200", "table 8", "section 4.2", "table 9", "table 1", "table 2", "table 3", "table 5",
-                  "section 5", "table 6", "table 4", "table 7", "table 12", "table 13", "table 10", "table 11"},
+                  "section 5", "table 6", "table 4", "table 7", "table 12", "table 13", "table 10",
+                  "table 11"},
       .effort =
           "over 35 million samples of 18 runs are read, each with its four corners, through four simulated "
           "L2 caches"};

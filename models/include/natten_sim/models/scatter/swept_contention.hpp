@@ -21,10 +21,10 @@ namespace natten_sim {
 /// wherever operands lie.
 ///
 /// *Reductions* (`red`, `atom`): the hottest row's slice takes sector_ns a sector, of all rows that it holds,
-/// whatever the instruction's width; two updates of a sector are same_sector_ns apart, and cut_ns is added where a
-/// warp instruction has the end of one update and the beginning of the next, of the same row. Slice and stream join
-/// as the `overlap`-norm of slice and hidden_ns + stream, less hidden_ns: the first reductions are served
-/// while the launch is still under way.
+/// whatever the instruction's width; two updates of a sector are same_sector_ns apart, and cut_ns is added
+/// where a warp instruction has the end of one update and the beginning of the next, of the same row. Slice
+/// and stream join as the `overlap`-norm of slice and hidden_ns + stream, less hidden_ns: the first
+/// reductions are served while the launch is still under way.
 ///
 /// *Compare-and-swap*: sectors that fail are served one by one, cas_sector_ns each, all on the hottest row's
 /// slice. How many fail for each success:
@@ -42,9 +42,10 @@ namespace natten_sim {
 /// other, each `lanes` successes of its word, so with eta = kElementsInTurn * lanes and x = updates / W,
 /// G = 1 - eta / 2x, or x / 2 eta for x < eta. `narrow` and `wide` are powers of the lanes of a warp, and of
 /// the KiB of the L2, that a row fills. `share` of the updates change the word. A word's successes are at
-/// least success_ns apart. Rows beyond a KiB are served faster by (KiB of the row)^wide_server_exponent, since
-/// they lie on several slices; a row that receives every update by (row / sole_bytes)^sole_exponent, up to
-/// 1 / sole_server_share, unless it is a power of two of bytes up to kSoleRowBytes. A loop of one's own has loop_rows times the rows in flight.
+/// least success_ns apart. Rows beyond a KiB are served faster by (KiB of the row)^wide_server_exponent,
+/// since they lie on several slices; a row that receives every update by (row / sole_bytes)^sole_exponent, up
+/// to 1 / sole_server_share, unless it is a power of two of bytes up to kSoleRowBytes. A loop of one's own
+/// has loop_rows times the rows in flight.
 ///
 /// @throws as predict_contention.
 [[nodiscard]] ContentionPrediction predict_swept(const ScatterLoad& load, const ContentionProfile& profile);
