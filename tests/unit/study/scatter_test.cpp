@@ -80,15 +80,15 @@ TEST_CASE("what a scatter question does not ask for is not in the answer") {
   question.width = 8192;
   CHECK(study::scatter(question, scatter_context()).calibration->outside ==
         std::vector<std::string>{"width", "construct"});
-  // The H100 was not: it has the points of its own.
+  // The A100 was not: it has the points of its own.
   question = {};
   question.updates = 1000;
-  question.device = "h100";
+  question.device = "a100-40gb";
   question.details.calibration = true;
   const ScatterAnswer other = study::scatter(question, scatter_context());
   std::int64_t fitted = 0, others = 0;
   for (const ContentionPoint& point : contention_points()) {
-    if (point.device == "h100") ++(point.fitted ? fitted : others);
+    if (point.device == "a100-40gb") ++(point.fitted ? fitted : others);
   }
   CHECK_FALSE(other.calibration->kind.has_value());
   CHECK(other.calibration->fitted_points == fitted);
@@ -171,18 +171,18 @@ TEST_CASE("an operator reads an index an element, a kernel of one's own one a ro
 
 TEST_CASE("a device of the caller's own is asked about like one that ships, once it has what is needed") {
   Context context = study::default_context();
-  Device own = context.catalog.device("h100");
+  Device own = context.catalog.device("a100-40gb");
   own.name = "own";
   context.catalog.devices.push_back(own);
   ScatterQuestion question;
   question.updates = 3000;
-  question.device = "h100";
+  question.device = "a100-40gb";
   const double shipped = study::scatter(question, context).cost.prediction.time_ns;
   question.device = "own";
   question.details.calibration = true;
   const ScatterAnswer answer = study::scatter(question, context);
   CHECK(answer.cost.prediction.time_ns == shipped);
-  CHECK(answer.calibration->fitted_points == 0);  // those of the H100 are not its own
+  CHECK(answer.calibration->fitted_points == 0);  // those of the A100 are not its own
   CHECK_FALSE(answer.calibration->unfitted_mean_ratio.has_value());
 
   context.catalog.devices.back().atomics.reset();
