@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Compiles attention backward for sm_90a and reads what ptxas says: no wgmma that is serialised or waits where the
 # source does not (C75xx), and no more spills than the loader thread's few words (it has 24 registers, and waits
-# most of the time) and two of a consumer where a chain begins and ends: nothing is spilled between the products of a task. Then its machine code: wgmma (HGMMA), TMA loads, bulk reductions (UBLKRED), no mma.sync (HMMA).
+# most of the time) and two of a consumer where a chain begins and ends: nothing is spilled between the products of a
+# task. Then its machine code: wgmma (HGMMA), TMA loads, bulk reductions (UBLKRED), no mma.sync (HMMA).
 # The engine for sm_80 and later is compiled for sm_80 and sm_90a: no spills at all;
 # mma.sync (HMMA), asynchronous copies (LDGSTS) and ldmatrix (LDSM), no wgmma.
 #
