@@ -299,7 +299,8 @@ def main():
                 table = json.load(file)
             run = Run(table, costs)
             makespan = json.loads(done.stdout)["result"]["makespan"]
-            if not run.is_as_long_as(makespan) and costs["reduce"] == 0 and table["dispatch"] == "dynamic":
+            ties = 0 in (costs["reduce"], costs["reduce_kv"]) and table["dispatch"] == "dynamic"
+            if not run.is_as_long_as(makespan) and ties:
                 # Reductions that take no time: several workers may become free at one time, and which is first is open.
                 # On the workers that the program chose it has to be equal. A trace does not say who ran an empty chain.
                 if costs["early_exit"] > 0 and not all(chain["q_order"] for chain in table["chains"]):
