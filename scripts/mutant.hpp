@@ -30,7 +30,7 @@ NATTEN_SIM_MUTANT_INLINE bool on(int n) {
 
 template <typename A>
 inline constexpr bool kNumber = std::is_arithmetic_v<A> || std::is_enum_v<A> || std::is_pointer_v<A> ||
-                                std::is_same_v<A, __int128> || std::is_same_v<A, unsigned __int128>;
+                                std::is_null_pointer_v<A> || std::is_same_v<A, __int128> || std::is_same_v<A, unsigned __int128>;
 template <typename A, typename B>
 inline constexpr bool kNumbers = kNumber<A> && kNumber<B>;
 

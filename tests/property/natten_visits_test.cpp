@@ -3,6 +3,7 @@
 #include <random>
 #include <string>
 
+#include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/models/tiles/fast_path.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
@@ -192,6 +193,27 @@ TEST_CASE("blocks of flex-fna equal its block mask, padded tokens included") {
   }
 }
 
+TEST_CASE("visits do not depend on whether the axes were counted before") {
+  const std::uint64_t seed = random_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
+  RandomProblems random(seed);
+  for (int i = 0; i < 2'000; ++i) {
+    const AxisMask axis = random.dilated_axis(1, 48);
+    const std::int64_t q = random.tile(12), kv = random.tile(12);
+    for (const NattenBackend backend : {NattenBackend::kHopperFna, NattenBackend::kFlexFna}) {
+      for (const Walk pass : {Walk::kForward, Walk::kBackward}) {
+        NattenProblem problem{.mask = {axis}, .backend = backend, .tiles = {{q}, {kv}}, .pass = pass};
+        problem.kernel_alone = true;
+        const KernelVisits alone = natten_visits(problem).attention;
+        const AxisTiles tiles = pass == Walk::kForward ? AxisTiles{q, kv} : AxisTiles{kv, q};
+        problem.counted = {count_axis(axis, tiles, KvTiling::kStatic, pass)};
+        INFO(describe({axis}, {{q}, {kv}}));
+        REQUIRE(natten_visits(problem).attention == alone);
+      }
+    }
+  }
+}
+
 TEST_CASE("dense kernels visit and mask what their fusions say") {
   for (const NattenBackend family : values_of<NattenBackend>()) {
     if (family == NattenBackend::kFlexFna) continue;
@@ -209,8 +231,9 @@ TEST_CASE("dense kernels visit and mask what their fusions say") {
             REQUIRE(visits.bounds_masked_tiles == forward.bounds);
             REQUIRE(visits.unmasked_tiles == forward.unmasked);
             const KernelTrips backward = dense_backward(family, q, kv, length, length, causal);
-            REQUIRE(fmha_visits(kernel, length, length, causal, Walk::kBackward).visited_tiles ==
-                    backward.trips);
+            const KernelVisits back = fmha_visits(kernel, length, length, causal, Walk::kBackward);
+            REQUIRE(back.visited_tiles == backward.trips);
+            if (causal) REQUIRE(back.masked_tiles == backward.trips);  // all of them, as the header says
           }
           const KernelTrips extra = dense_forward(family, q, kv, length, 7, false);
           REQUIRE(fmha_visits(kernel, length, 7, false, Walk::kForward).visited_tiles == extra.trips);
@@ -251,6 +274,9 @@ TEST_CASE("a window that covers the input takes the dense kernels whatever tiles
   visits = natten_visits(problem);
   REQUIRE_FALSE(visits.dense_path);
   REQUIRE(visits.additional->visited_tiles == 8);
+  problem.additional_keys = 1;
+  REQUIRE(natten_visits(problem).additional->visited_tiles == 8);
+  problem.additional_keys = 50;
 
   problem.mask = make_mask({1000}, {1000});  // one call over 1050 keys
   visits = natten_visits(problem);

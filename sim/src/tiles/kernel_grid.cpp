@@ -18,8 +18,7 @@ struct AxisTile {
 std::int64_t visits_of_empty(const AxisGroup& group, std::int64_t streamed, Walk pass) {
   std::int64_t begin = group.length;
   if (pass == Walk::kForward) {
-    begin = attended_range(group, group.length - 1).begin;
-    if (group.causal) begin = group.length - group.window;
+    begin = group.length - group.window;
   } else if (!group.causal) {
     const std::int64_t right = group.window / 2 + group.window % 2 - 1;
     begin = (group.length - right + (group.stride + 1) / 2 - 1) / group.stride * group.stride;

@@ -247,6 +247,16 @@ TEST_CASE("the first length is told where pairs of its tokens are more than 63 b
   CHECK(first_noncompulsory_seqlen(problem, workers, capacity) == by_capacity);
 }
 
+TEST_CASE("no closed form where a row of keys or one of values ends inside a sector") {
+  // Rows of 2 bytes an element: 64 elements are four sectors of 32 bytes, 40 are two and a half.
+  for (const auto& [key, value] : {std::pair<std::int64_t, std::int64_t>{64, 40}, {40, 64}, {64, 64}}) {
+    SplitQProblem problem = dense_1d(1024, 128);
+    problem.sizes.head_dim = key, problem.sizes.head_dim_value = value;
+    CAPTURE(key, value);
+    CHECK(lockstep_reuse(problem, KvOrder::kCyclic, 4, 400'000).has_value() == (key == 64 && value == 64));
+  }
+}
+
 TEST_CASE("no closed form where other batches lie between the visits to a shared KV head") {
   SplitQProblem problem = dense_1d(1024, 128);
   problem.sizes.heads = 2;

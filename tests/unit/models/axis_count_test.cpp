@@ -16,6 +16,14 @@ TEST_CASE("the first query's tile is looked at, even if its window moves at once
   CHECK_FALSE(has_partial_tile_near_breaks(axis, {.walked = 1, .streamed = 1}, KvTiling::kDynamic));
 }
 
+TEST_CASE("the last query of a tile is looked at") {
+  // Queries 0 to 2 see keys 0 to 2, and query 3 sees keys 1 to 3: the one Q tile visits four KV tiles of a
+  // key, and multiplies all pairs of two.
+  const AxisMask axis{.length = 4, .window = 3, .stride = 3};
+  CHECK(has_partial_tile_near_breaks(axis, {.walked = 4, .streamed = 1}, KvTiling::kStatic));
+  CHECK_FALSE(has_partial_tile_near_breaks(axis, {.walked = 3, .streamed = 1}, KvTiling::kStatic));
+}
+
 TEST_CASE("full tiles begin late in a causal axis of one stride: counted query by query") {
   // Queries 121 .. 241 see keys 121 .. q: the KV tile that begins at 120 is never full.
   const AxisMask axis{.length = 242, .window = 121, .stride = 121, .causal = true};

@@ -211,6 +211,10 @@ TEST_CASE("a load of no updates has no interval, and words of its rows") {
   error.unfitted_worst_ratio = 2;
   CHECK_FALSE(swept_interval({}, profile, {}, error).has_value());
   CHECK(predict_swept({}, profile).words == 0);
+  ScatterLoad cas;
+  cas.type = Dtype::kBf16;
+  cas.path = InstructionPath::kCas;
+  CHECK_FALSE(predict_swept(cas, profile).collapsed);
 }
 
 TEST_CASE("ends of a sweep are inside of it, and what lies beyond is named") {

@@ -113,6 +113,21 @@ TEST_CASE("token permutation refuses sizes that are not positive") {
   REQUIRE_THROWS_AS(token_permutation(make_mask({128}, {64}), NattenBackend::kHopperFna, {{64}, {128}},
                                       Walk::kForward, OperandSizes{.heads = 0}),
                     InvalidParameter);
+  const auto refused = [](const OperandSizes& sizes) {
+    try {
+      (void)token_permutation(make_mask({128}, {64}), NattenBackend::kHopperFna, {{64}, {128}},
+                              Walk::kForward, sizes);
+    } catch (const InvalidParameter& error) {
+      return error.parameter();
+    }
+    return std::string();
+  };
+  CHECK(refused({.heads = 0, .heads_kv = 1}) == "heads");
+  CHECK(refused({.heads = 2, .heads_kv = 3}) == "heads_kv");
+  CHECK(refused({.batch = 0}) == "batch");
+  CHECK(refused({.head_dim = 0}) == "head_dim");
+  CHECK(refused({.head_dim_value = 0}) == "head_dim_value");
+  CHECK(refused({.element_bytes = 9}) == "element_bytes");
 }
 
 TEST_CASE("logarithms of sums are copied with the outputs that they belong to") {

@@ -47,6 +47,34 @@ TEST_CASE("fa2-split gives a CTA to the worker that is really free first, with a
   CHECK(makespan_of(plan_backward(schedule_algorithm("fa2-split"), request)) == 2 * 17 + 2 * 2 * 6);
 }
 
+TEST_CASE(
+    "with one buffer a chain computes again when its writer is done, and its epilogue runs beside the last "
+    "sum") {
+  // KV tile 0: tasks of 10, 1 and 10, sums of 6. The second result waits for the buffer until 16, so the
+  // third is there at 26, summed at 32, and an epilogue of 3 ends before. KV tile 1: one task, 20 + 6 and an
+  // epilogue of 3 beside the sum. Two heads on three workers are two CTAs a head; the fourth goes behind the
+  // one of 26.
+  ScheduleRequest request = request_of(4, 2, 2, 3, 10, 6);
+  request.problem.mask.work = {TileWork::kFull,    TileWork::kNone,  //
+                               TileWork::kPartial, TileWork::kNone,  //
+                               TileWork::kFull,    TileWork::kNone,  //
+                               TileWork::kNone,    TileWork::kFull};
+  request.costs.compute_partial = 1;
+  request.costs.writer_stages = 1;
+  request.costs.epilogue = 3;
+  const auto worker_of_last = [&] {
+    return plan_backward(schedule_algorithm("fa2-split"), request).phases.front().schedule.worker.back();
+  };
+  // CTAs take 32, 10 + 6 = 16, 32: the worker of the second is free first.
+  CHECK(worker_of_last() == 1);
+  // Rows of two tasks of 10 in KV tile 1: 10 + 10 + 6 = 26, still first; three of them 36, behind the 32.
+  request.problem.mask.work[1] = TileWork::kFull;
+  CHECK(worker_of_last() == 1);
+  request.problem.mask.work[3] = request.problem.mask.work[5] = TileWork::kPartial;
+  // 10, 11 -> 16, 17 -> 22, 32: summed at 38. The first CTA with its 32 is free before.
+  CHECK(worker_of_last() == 0);
+}
+
 TEST_CASE("fa2-split sums a buffer of every CTA, of those without a KV tile too") {
   // One KV tile, one Q tile and one head on four workers: four CTAs, one of which works; four buffers.
   CHECK(makespan_of(plan_backward(schedule_algorithm("fa2-split"), request_of(1, 1, 1, 4, 7, 2))) ==

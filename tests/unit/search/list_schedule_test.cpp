@@ -215,4 +215,33 @@ TEST_CASE("ordered dK/dV and turns that are kept make schedules that run as they
   CHECK(none > 200);
 }
 
+TEST_CASE("a worker whose last tile is held in the middle of its chain waits, and the others go on") {
+  // KV tile 0 attends to Q tiles 0 and 1, KV tile 1 to 1 and 2, KV tile 2 to 0. Worker 0 reduces Q tile 0
+  // until 4, worker 1 Q tile 1, of which it keeps the turn until it has that of Q tile 2, at 7. So worker 0
+  // ends at 8, and its second chain at 8 + 3 + 1.
+  BackwardProblem problem;
+  problem.mask = {3, 3, std::vector<TileWork>(9, TileWork::kNone)};
+  for (const std::size_t cell : {0, 3, 4, 7, 2}) problem.mask.work[cell] = TileWork::kFull;
+  problem.workers = 2;
+  BackwardCosts costs{.compute = 3, .compute_partial = 3, .reduce = 1};
+  costs.release = TurnRelease::kAfterNext;
+  const std::vector<std::vector<std::int32_t>> lists = {{0, 2}, {1}};
+  const auto held = schedules::list_schedule(problem, costs, lists, {});
+  REQUIRE(held);
+  CHECK(held->dq_order == std::vector<std::vector<std::int32_t>>{{0, 2}, {1, 0}, {1}});
+  CHECK(run_schedule(problem, costs, *held).makespan == 12);
+}
+
+TEST_CASE("of tiles that can be reduced at once the one that more chains still add to comes first") {
+  BackwardProblem problem;
+  problem.mask = {3, 2, std::vector<TileWork>(6, TileWork::kNone)};
+  for (const std::size_t cell : {2, 4, 5}) problem.mask.work[cell] = TileWork::kFull;
+  problem.workers = 2;
+  const BackwardCosts costs{.compute = 3, .compute_partial = 3, .reduce = 1};
+  const std::vector<std::vector<std::int32_t>> lists = {{0}, {1}};
+  const auto found = schedules::list_schedule(problem, costs, lists, {});
+  REQUIRE(found);
+  CHECK(found->chains[0].q_order == std::vector<std::int32_t>{2, 1});
+}
+
 }  // namespace

@@ -51,7 +51,10 @@ double lone_time(const ScheduleRequest& request, std::int32_t kv_tile) {
 TEST_CASE("CTAs of fa2-split go to the worker that is free first, ties to the smaller one") {
   RandomSequence random(29);
   for (int trial = 0; trial < 200; ++trial) {
-    const ScheduleRequest request = random_request(random);
+    ScheduleRequest request = random_request(random);
+    if (trial % 2 == 0) request.problem.workers = request.problem.heads - 1 + request.problem.workers % 2;
+    if (request.problem.workers == 0) request.problem.workers = 1;
+    request.problem.heads *= 3;  // so that workers take several CTAs
     const BackwardProblem& problem = request.problem;
     const SchedulePlan plan = plan_backward(schedule_algorithm("fa2-split"), request);
     const std::int32_t splits = (problem.workers + problem.heads - 1) / problem.heads;
@@ -286,6 +289,25 @@ TEST_CASE("a worker whose tiles are all held waits for their release, and then g
   CHECK(run_schedule(problem, costs, *first_come).makespan == 7 + 1);
   costs.release = TurnRelease::kAtOnce;
   CHECK(run_schedule(problem, costs, *schedules::list_schedule(problem, costs, lists, {})).makespan == 8);
+}
+
+TEST_CASE("the bins of a symmetric shift go to the workers in turn, from the first on") {
+  ScheduleRequest request;
+  request.problem.mask = {8, 8, std::vector<TileWork>(64, TileWork::kNone)};
+  for (std::size_t q = 0; q < 8; ++q) {
+    for (std::size_t kv = 0; kv <= q; ++kv) request.problem.mask.work[q * 8 + kv] = TileWork::kFull;
+  }
+  request.problem.heads = 2;
+  request.problem.workers = 3;
+  const BackwardSchedule schedule =
+      plan_backward(schedule_algorithm("symmetric-shift"), request).phases.front().schedule;
+  // Bins of KV tiles j and 7 - j, head by head.
+  REQUIRE(schedule.chains.size() == 16);
+  for (std::size_t i = 0; i < 16; ++i) {
+    const ScheduledChain& chain = schedule.chains[i];
+    const std::int32_t bin = 4 * chain.head + std::min(chain.kv_tile, 7 - chain.kv_tile);
+    CHECK(schedule.worker[i] == bin % 3);
+  }
 }
 
 TEST_CASE("the middle of an odd causal mask turns for the first head of two, and for a last one alone") {

@@ -54,6 +54,14 @@ TEST_CASE("a dilation group that is a tile short runs an empty tile") {
   CHECK(ctas.back().tiles == 2);  // the window of the last of 16 tokens: 8..15
 }
 
+TEST_CASE("2^22 CTAs of a head are listed, and no more") {
+  const auto list = [](std::int64_t length) {
+    return list_ctas(make_mask({length}, {1}), {{1}, {1}}, NattenBackend::kHopperFna, Walk::kForward).size();
+  };
+  CHECK(list(4194304) == 4194304);
+  CHECK_THROWS_AS(list(4194305), InvalidParameter);
+}
+
 TEST_CASE("cutlass-fna and nothing to run are refused") {
   const NeighborhoodMask mask = make_mask({16}, {4});
   CHECK_THROWS_AS(list_ctas(mask, {{4}, {4}}, NattenBackend::kCutlassFna, Walk::kForward), InvalidParameter);

@@ -80,6 +80,22 @@ TEST_CASE("progress is the share of walked tiles that are done") {
   for (std::size_t i = 0; i < 8; ++i) CHECK(shown[i] == static_cast<double>(i) / 8);
 }
 
+TEST_CASE("an axis of 2^26 tokens is walked, and only longer ones are not") {
+  // Refused for its tiles, which come to 2^28, and not for its first axis.
+  const auto refused = [](std::int64_t length) {
+    try {
+      (void)walk_tiles({.mask = make_mask({length, 4}, {1, 1}),
+                        .tiles = {{1}, {1}},
+                        .tiling = Tiling::kSingleDimensional});
+    } catch (const InvalidParameter& error) {
+      return error.parameter();
+    }
+    return std::string();
+  };
+  CHECK(refused(std::int64_t{1} << 26) == "q_tile");
+  CHECK(refused((std::int64_t{1} << 26) + 1) == "input");
+}
+
 TEST_CASE("counts of a walk say whose tiles they are") {
   for (const Walk walk : {Walk::kForward, Walk::kBackward})
     CHECK(walk_tiles({.mask = make_mask({64}, {16}, {8}), .tiles = {{8}, {4}}, .walk = walk}).walk == walk);

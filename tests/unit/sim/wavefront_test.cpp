@@ -290,10 +290,11 @@ TEST_CASE("in lockstep two partitions read what one cache of their size reads, a
     const WavefrontRun two = run_wavefront(work, device, {.stages = 2});
     INFO(partition_of_sm.size() << " SMs listed");
     CHECK(two.load_miss_sectors == one.load_miss_sectors);
-    // K and V are asked for by both sides, so each half crosses once a reading; half of each Q tile and of each
-    // O tile, which is as large, crosses.
+    // K and V are asked for by both sides, so each half crosses once a reading; half of each Q tile and of
+    // each O tile, which is as large, crosses.
     const AttentionTraffic traffic = attention_traffic(problem);
-    CHECK(two.fabric_sectors == (traffic.cold.q + traffic.cold.o) / 2 + 4 * (traffic.cold.k + traffic.cold.v));
+    CHECK(two.fabric_sectors ==
+          (traffic.cold.q + traffic.cold.o) / 2 + 4 * (traffic.cold.k + traffic.cold.v));
   }
 }
 
@@ -345,8 +346,14 @@ TEST_CASE("a device that cannot be is refused") {
   for (const auto& break_it : std::vector<std::function<void(WavefrontDevice&)>>{
            [](WavefrontDevice& d) { d.jitter = 0.9; }, [](WavefrontDevice& d) { d.jitter = std::nan(""); },
            [](WavefrontDevice& d) { d.lone_share = 0; }, [](WavefrontDevice& d) { d.lone_share = 1.1; },
-           [](WavefrontDevice& d) { d.slot_skew = 1; }, [](WavefrontDevice& d) { d.partition_of_sm = {0, d.l2_partitions}; },
+           [](WavefrontDevice& d) { d.slot_skew = 1; },
+           [](WavefrontDevice& d) {
+             d.partition_of_sm = {0, d.l2_partitions};
+           },
            [](WavefrontDevice& d) { d.partition_of_sm = {-1}; },
+           [](WavefrontDevice& d) {
+             d.sms = 2, d.sm_of_worker = {0, 0};
+           },
            [](WavefrontDevice& d) { d.l2_partitions = 0; }, [](WavefrontDevice& d) { d.l2_ways = 0; }}) {
     WavefrontDevice broken = kSlow;
     break_it(broken);
