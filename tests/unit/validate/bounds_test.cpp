@@ -56,14 +56,14 @@ TEST_CASE("the kind of sectors says which instruction ran") {
 
 TEST_CASE("a run is bound by the unit that is as busy as in the recording's busiest runs") {
   Recording recording;
-  recording.rows = {red_row(10, 0, 0),              // what a launch takes
-                    red_row(19, 19000, 0),          // less than twice that
-                    red_row(100, 100000, 0),        // one slice takes a sector a ns
-                    red_row(100, 50000, 360000),    // half of it: still its slice
-                    red_row(100, 49000, 360000),    // 4 kB a ns, the most
-                    red_row(110, 10000, 340000),    // 3.4 kB a ns: 85%
-                    red_row(110, 10000, 339000),    // less: neither
-                    red_row(1000, 9e6, 0, 20000)};  // counted in another run than it was timed
+  recording.rows = {red_row(10, 0, 0),             // what a launch takes
+                    red_row(19, 19000, 0),         // less than twice that
+                    red_row(100, 100000, 0),       // one slice takes a sector a ns
+                    red_row(100, 50000, 360000),   // half of it: still its slice
+                    red_row(100, 49000, 360000),   // 4 kB a ns, the most
+                    red_row(110, 10000, 340000),   // 3.4 kB a ns: 85%
+                    red_row(110, 10000, 339000),   // less: neither
+                    red_row(999, 9e6, 0, 20000)};  // counted in another run than it was timed
   const BusiestRuns busiest = busiest_runs(recording);
   CHECK(busiest.shortest_ns == 10000);
   CHECK(busiest.dram_bytes_per_ns == 4);
@@ -76,6 +76,16 @@ TEST_CASE("a run is bound by the unit that is as busy as in the recording's busi
     CHECK(counted_bound(recording.rows[i], busiest) == number(expected[i]));
   }
   CHECK_FALSE(counted_bound(scatter_row(Dtype::kFp32, 100, {}), busiest).has_value());
+}
+
+TEST_CASE("the clock of a recording is that of its long runs, whatever one of them does") {
+  // Counted in a third of the time that was timed, and in three times: neither says what a slice can take.
+  Recording recording;
+  recording.rows = {red_row(10, 0, 0, 12000),          red_row(1000, 500'000, 0, 2000),
+                    red_row(2000, 4'000'000, 0, 700),  red_row(3000, 12'000'000, 0, 6000),
+                    red_row(4000, 3'000'000, 0, 2900), red_row(1500, 600'000, 0, 2000),
+                    red_row(999, 5'000'000, 0, 3100),  red_row(999, 5'000'000, 0, 1300)};
+  CHECK(busiest_runs(recording).slice_cycles_per_ns[0] == 0.75);
 }
 
 TEST_CASE("a compare-and-swap that sends half as many sectors again as it needs waits at its address") {

@@ -29,9 +29,11 @@ inline constexpr std::string_view kBound = "bound";                 ///< a Conte
 struct BusiestRuns {
   double shortest_ns = 0;        ///< the shortest run: what a launch takes
   double dram_bytes_per_ns = 0;  ///< most, over the time beyond the shortest run's
-  /// Most cycles a ns of the busiest slice, by path, of runs that were counted as they were timed. (A counted
-  /// range has a tenth of a millisecond around its kernel, so cycles of short ones do not say how long the
-  /// kernel took. A longer run whose L2 counted half as many cycles a ns again as the least was another one.)
+  /// Most cycles a ns of the busiest slice, by path, of runs that were counted as they were timed: whose L2
+  /// counted a clock between two thirds and 1.5 times that of the recording. That clock is the median of runs of
+  /// a millisecond or more, or the least if there are none. (A counted range has a tenth of a millisecond around
+  /// its kernel, so cycles of short ones do not say how long the kernel took. Of a run that takes now one time
+  /// and now another, either the timed or the counted one may be the longer.)
   std::array<double, 3> slice_cycles_per_ns = {};
 };
 [[nodiscard]] BusiestRuns busiest_runs(const Recording& recording);
