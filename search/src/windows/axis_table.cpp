@@ -330,7 +330,7 @@ class TablePlan {
       for (const AxisBounds& axis : choice.bounds) bounds.axes.push_back(&axis);
       const PerPass<long double> useful =
           largest_useful_costs(bounds, user.axis, window, context_.request.attended.lo);
-      if (useful[0] < 0 || useful[1] < 0) continue;
+      if (*std::min_element(useful.begin(), useful.end()) < 0) continue;
       for (std::size_t pass = 0; pass < useful.size(); ++pass)
         largest[pass] = std::max(largest[pass], useful[pass]);
     }
