@@ -3,10 +3,10 @@
 //   attention_backward_bench check [FILTER [FOLDER]]   whole gradients against the oracles; dumps of failures
 //   attention_backward_bench tables                    the host half of these checks, without a GPU
 //   attention_backward_bench random [COUNT [ENGINE]]   random tables that finish
-//   attention_backward_bench dropped [ENGINE]          a turn that is never passed on: must trap (then exit
-//   0) attention_backward_bench orders [TOKENS [HEAD_DIM [TABLE...]]]   unordered, every schedule, these
-//   tables attention_backward_bench ladder [TOKENS [HEAD_DIM [REST_MS]]]   steps of the version ladder, both
-//   engines attention_backward_bench once [TOKENS]             each of these once, for a profiler
+//   attention_backward_bench dropped [ENGINE]          a turn that is never passed on: must trap (exit 0)
+//   attention_backward_bench orders [TOKENS [HEAD_DIM [REST_MS [TABLE...]]]]   schedules, with turns and not
+//   attention_backward_bench ladder [TOKENS [HEAD_DIM [REST_MS]]]   the version ladder, both engines
+//   attention_backward_bench once [TOKENS]             each of these once, for a profiler
 //   attention_backward_bench reductions                bulk additions and turns, without attention
 //   attention_backward_bench stages HOW                a stage of shared memory by itself, for racecheck
 //   attention_backward_bench groups [TOKENS [HEAD_DIM]]  GQA, chains of a head and of a group
@@ -58,8 +58,8 @@ int main(int argc, char** argv) {
     }
     if (what == "orders") {
       const std::vector<std::string> tables(
-          words.begin() + static_cast<long>(words.size() < 3 ? words.size() : 3), words.end());
-      return time_orders(gpu, number(1, 16384), number(2, 128), tables), 0;
+          words.begin() + static_cast<long>(words.size() < 4 ? words.size() : 4), words.end());
+      return time_orders(gpu, number(1, 16384), number(2, 128), static_cast<int>(number(3, 0)), tables), 0;
     }
     if (what == "ladder")
       return time_ladder(gpu, number(1, 16384), number(2, 128), static_cast<int>(number(3, 0))), 0;

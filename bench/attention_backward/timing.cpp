@@ -132,7 +132,9 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
     const bool wgmma = kernel.engine == kernels::AttentionEngine::kWgmma;
     const std::string step = std::to_string(kernel.q_tile) + "x" + std::to_string(kernel.kv_tile) + " " +
                              (wgmma ? backward::to_string(kernel.pipeline) : to_string(kernel.engine));
-    const std::string algorithm = !problem.mask.right ? "shift" : kernel.q_tile == 80 ? "spt" : "symmetric-shift";
+    const std::string algorithm = !problem.mask.right   ? "shift"
+                                  : kernel.q_tile == 80 ? "spt"
+                                                        : "symmetric-shift";
     add(variants, problem, kernel, algorithm, gpu.sms, Turns::kUnordered, step + ", unordered");
     add(variants, problem, kernel, algorithm, gpu.sms, Turns::kOrdered, step + ", " + algorithm);
     if (problem.mask.right) continue;
@@ -143,7 +145,7 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
 
 }  // namespace
 
-void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim,
+void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim, int rest_ms,
                  const std::vector<std::string>& tables) {
   for (const bool causal : {false, true}) {
     Problem problem = sequence(2048 / head_dim, tokens, head_dim, causal);
@@ -152,10 +154,10 @@ void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
     const KernelShape kernel = backward::best_kernel(problem, best_engine(gpu));
     std::vector<Variant> variants;
     const std::int32_t workers = gpu.sms;
-    add(variants, problem, kernel, causal ? "spt" : "shift", workers, Turns::kUnordered,
-        "unordered, lists of spt or shift");
-    add(variants, problem, kernel, "descending", workers, Turns::kUnordered,
-        "unordered, lists of descending");
+    for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift"}) {
+      add(variants, problem, kernel, algorithm, workers, Turns::kUnordered,
+          std::string("unordered, lists of ") + algorithm);
+    }
     for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift"}) {
       add(variants, problem, kernel, algorithm, workers, Turns::kOrdered, algorithm);
       if (variants.empty() || variants.back().table.schedule.dispatch == Dispatch::kStatic) continue;
@@ -177,7 +179,7 @@ void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
       variants.push_back({name, kernel, table, Turns::kOrdered});
       variants.push_back({name + ", unordered", kernel, table, Turns::kUnordered});
     }
-    time_variants(gpu, problem, variants, sets, {}, "orders");
+    time_variants(gpu, problem, variants, sets, {.rest_ms = rest_ms}, "orders");
   }
 }
 

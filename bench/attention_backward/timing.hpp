@@ -8,8 +8,9 @@
 namespace natten_sim::bench {
 
 /// Unordered and deterministic backward of 16,384 tokens in all, hidden size 2048, by turns; full and causal.
-/// `tables`: files of schedule tables to run besides, those that fit.
-void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim,
+/// The GPU rests `rest_ms` before each launch: without that a launch also depends on the one before it, which
+/// left the chip hot or cool. `tables`: files of schedule tables to run besides, those that fit.
+void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t head_dim, int rest_ms,
                  const std::vector<std::string>& tables);
 /// The steps of the ladder that can still be built, unordered and ordered; hidden size 2048. The GPU rests
 /// `rest_ms` before each launch.
