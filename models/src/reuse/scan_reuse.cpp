@@ -155,7 +155,7 @@ std::optional<std::int64_t> first_noncompulsory_seqlen(const SplitQProblem& prob
   const std::int64_t row = sizes.key_row_bytes() + sizes.value_row_bytes();
   const Int128 between = static_cast<Int128>(workers) * problem.tiles.q_tile[0] * row;
   const Int128 room = capacity_bytes - between;
-  const Int128 by_capacity = room < 0 ? 1 : room / row + 1;
+  const Int128 by_capacity = std::max<Int128>(room, 0) / row + 1;
   if (axis.window < axis.length && axis.window < by_capacity) return std::nullopt;
   // The first length with more Q tiles than one wave takes.
   const Int128 by_waves = static_cast<Int128>(workers / sizes.group()) * problem.tiles.q_tile[0] + 1;

@@ -77,8 +77,7 @@ NattenAxisGroups count_flex(const AxisMask& axis, const AxisTiles& tiles, Walk p
   const AxisTiles along_q = pass == Walk::kForward ? tiles : AxisTiles{tiles.streamed, tiles.walked};
   const AxisGroup group = residue_class(axis, 0);
   NattenAxisGroups counted =
-      count_groups(axis, group, axis.dilation, along_q, NattenBackend::kFlexFna, Walk::kForward,
-                   pass == Walk::kForward ? known : nullptr);
+      count_groups(axis, group, axis.dilation, along_q, NattenBackend::kFlexFna, Walk::kForward, known);
   counted.full = full_with_padding(group, along_q, counted.full);
   counted.tiles = counted.launched = ceil_divide(group.length, tiles.walked);
   return counted;
@@ -108,9 +107,8 @@ NattenAxis natten_axis(const AxisMask& axis, const AxisTiles& tiles, NattenBacke
     counted.lengths[counted.count++] =
         count_groups(axis, residue_class(axis, 0), longer, tiles, backend, pass, nullptr);
   }
-  counted.lengths[counted.count++] =
-      count_groups(axis, residue_class(axis, longer), axis.dilation - longer, tiles, backend, pass,
-                   counted_axis);
+  counted.lengths[counted.count++] = count_groups(axis, residue_class(axis, longer), axis.dilation - longer,
+                                                  tiles, backend, pass, counted_axis);
   return counted;
 }
 

@@ -128,13 +128,13 @@ class Search {
 
   /// Lower bound of every completion of the partial schedule whose next reduction is not before `last_start`.
   [[nodiscard]] double bound(double last_start) const {
-    double most = partial_.makespan(), earliest = 0, longest_left = 0;
+    double most = partial_.makespan(), earliest = worker_free(0), longest_left = 0;
     double sum = static_cast<double>(partial_.exits_left()) * costs_.early_exit;
     for (std::int32_t worker = 0; worker < problem_.workers; ++worker) {
       const double free = worker_free(worker);
       most = std::max(most, free);
       sum += free;
-      earliest = worker == 0 ? free : std::min(earliest, free);
+      earliest = std::min(earliest, free);
     }
     for (std::int32_t chain = 0; chain < partial_.chain_count(); ++chain) {
       if (partial_.started(chain) || partial_.tasks(chain) == 0) continue;

@@ -76,11 +76,8 @@ std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& tabl
     }
   }
   std::vector<AxisKind> sorted;
-  for (auto& [unused, kind] : kinds) {
-    std::stable_sort(kind.members.begin(), kind.members.end(),
-              [](const KindMember& a, const KindMember& b) { return a.attended < b.attended; });
-    sorted.push_back(std::move(kind));
-  }
+  for (auto& [unused, kind] : kinds)
+    sorted.push_back(std::move(kind));  // members as in the table: by `attended`
   std::stable_sort(sorted.begin(), sorted.end(), [](const AxisKind& a, const AxisKind& b) {
     return a.work[0].visited < b.work[0].visited;
   });

@@ -174,7 +174,8 @@ class Runner {
       }
     }
     const bool kv = at_kv(state);
-    if (!kv && state.task > 0 && keeps_turn(state, state.task - 1)) pass_on(worker, state.task - 1, start);
+    const std::int32_t before = state.task - 1;
+    if (!kv && before >= 0 && keeps_turn(state, before)) pass_on(worker, before, start);
     const double cost = kv ? costs_.kv_turn() : costs_.reduce + (ordered_ ? costs_.per_tile_tax : 0.0);
     run_.total_work += cost;
     (state.reduced_before ? run_.bubble.wait_for_turn : run_.bubble.startup) += start - state.ready;

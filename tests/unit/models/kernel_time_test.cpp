@@ -131,6 +131,11 @@ TEST_CASE("launches without rest and with a long one tell how far power slows a 
   CHECK(off(paused) > 0.3);
 }
 
+TEST_CASE("without a prior for how long the limit takes to bite, it bites within a millisecond") {
+  const std::vector<CostPrior> six(kPriors.begin(), kPriors.begin() + 6);
+  CHECK(fit_costs(runs_of_known_costs(), six).costs.slowdown_ms == 1);
+}
+
 TEST_CASE("costs that made the times are found again") {
   const CostFit fit = fit_costs(runs_of_known_costs(), kPriors);
   // The priors still pull: within 3% of what made the times, far nearer than the priors are.

@@ -47,32 +47,43 @@ TEST_CASE("fa2-split gives a CTA to the worker that is really free first, with a
   CHECK(makespan_of(plan_backward(schedule_algorithm("fa2-split"), request)) == 2 * 17 + 2 * 2 * 6);
 }
 
-TEST_CASE(
-    "with one buffer a chain computes again when its writer is done, and its epilogue runs beside the last "
-    "sum") {
-  // KV tile 0: tasks of 10, 1 and 10, sums of 6. The second result waits for the buffer until 16, so the
-  // third is there at 26, summed at 32, and an epilogue of 3 ends before. KV tile 1: one task, 20 + 6 and an
-  // epilogue of 3 beside the sum. Two heads on three workers are two CTAs a head; the fourth goes behind the
-  // one of 26.
-  ScheduleRequest request = request_of(4, 2, 2, 3, 10, 6);
-  request.problem.mask.work = {TileWork::kFull,    TileWork::kNone,  //
-                               TileWork::kPartial, TileWork::kNone,  //
-                               TileWork::kFull,    TileWork::kNone,  //
-                               TileWork::kNone,    TileWork::kFull};
-  request.costs.compute_partial = 1;
+std::int32_t worker_of_last_cta(const ScheduleRequest& request) {
+  return plan_backward(schedule_algorithm("fa2-split"), request).phases.front().schedule.worker.back();
+}
+
+TEST_CASE("with one buffer a chain computes again when its writer is done") {
+  // KV tile 0: tasks of 10, 4 and 10, sums of 5. The second result waits for the buffer until 15, so the
+  // third is there at 25, and summed at 30. KV tile 1: 4, 10 and 10, no wait, summed at 29. Two heads on
+  // three workers are two CTAs a head; the fourth goes behind the second.
+  ScheduleRequest request = request_of(3, 2, 2, 3, 10, 5);
+  request.problem.mask.work = {TileWork::kFull,    TileWork::kPartial,  //
+                               TileWork::kPartial, TileWork::kFull,     //
+                               TileWork::kFull,    TileWork::kFull};
+  request.costs.compute_partial = 4;
   request.costs.writer_stages = 1;
-  request.costs.epilogue = 3;
-  const auto worker_of_last = [&] {
-    return plan_backward(schedule_algorithm("fa2-split"), request).phases.front().schedule.worker.back();
-  };
-  // CTAs take 32, 10 + 6 = 16, 32: the worker of the second is free first.
-  CHECK(worker_of_last() == 1);
-  // Rows of two tasks of 10 in KV tile 1: 10 + 10 + 6 = 26, still first; three of them 36, behind the 32.
-  request.problem.mask.work[1] = TileWork::kFull;
-  CHECK(worker_of_last() == 1);
-  request.problem.mask.work[3] = request.problem.mask.work[5] = TileWork::kPartial;
-  // 10, 11 -> 16, 17 -> 22, 32: summed at 38. The first CTA with its 32 is free before.
-  CHECK(worker_of_last() == 0);
+  CHECK(worker_of_last_cta(request) == 1);
+}
+
+TEST_CASE("with a writer an epilogue runs beside the last sum") {
+  // KV tiles 0 and 2, one CTA: each 10, and sum and epilogue of 5 at once, 30. KV tile 1: 10, 10 and 6, of
+  // which the last waits until 25: 31 with the sum. The fourth CTA goes behind the first.
+  ScheduleRequest request = request_of(3, 3, 2, 3, 10, 5);
+  request.problem.mask.work = {TileWork::kFull, TileWork::kFull,    TileWork::kFull,  //
+                               TileWork::kNone, TileWork::kFull,    TileWork::kNone,  //
+                               TileWork::kNone, TileWork::kPartial, TileWork::kNone};
+  request.costs.compute_partial = 6;
+  request.costs.epilogue = 5;
+  request.costs.writer_stages = 1;
+  CHECK(worker_of_last_cta(request) == 0);
+}
+
+TEST_CASE("a KV tile without tasks takes no time in fa2-split") {
+  ScheduleRequest request = request_of(1, 2, 1, 1, 7, 2);
+  request.problem.mask.work = {TileWork::kFull, TileWork::kNone};
+  for (const double early_exit : {0.0, 3.0}) {
+    request.costs.early_exit = early_exit;
+    CHECK(makespan_of(plan_backward(schedule_algorithm("fa2-split"), request)) == 7 + 2 + 2);
+  }
 }
 
 TEST_CASE("fa2-split sums a buffer of every CTA, of those without a KV tile too") {

@@ -39,15 +39,18 @@ TEST_CASE("of all combinations of kinds, those with the smallest bounds are kept
   SearchSpace space = full_space({8, 8});
   space.tiles = {{"", {{2, 2}, {2, 2}}}, {"", {{4, 4}, {2, 2}}}};
   TimeObjective objective;
-  for (const double us : {3.0, 4.0}) {
-    TimedPass pass{.repeats = 2, .workers = 3};
-    pass.costs.unmasked_tile_us = us, pass.costs.bounds_masked_tile_us = us + 1;
-    pass.costs.masked_tile_us = {us + 2, us + 2, us + 2};
-    pass.costs.cta_us = 1;
-    objective.choices.push_back({{pass}});
-  }
   for (int trial = 0; trial < 50; ++trial) {
-    const Kinds first = random_kinds(random, 1 + random.below(5)), second = random_kinds(random, 1 + random.below(6));
+    objective.choices.clear();
+    const double unit = trial % 2 == 0 ? 1 : 1.0 / 64;  // with small costs a quotient is more than a product
+    for (const double us : {3.0, 4.0}) {
+      TimedPass pass{.repeats = 2, .workers = 3};
+      pass.costs.unmasked_tile_us = us * unit, pass.costs.bounds_masked_tile_us = (us + 1) * unit;
+      pass.costs.masked_tile_us = {(us + 2) * unit, (us + 2) * unit, (us + 2) * unit};
+      pass.costs.cta_us = unit;
+      objective.choices.push_back({{pass}});
+    }
+    const Kinds first = random_kinds(random, 1 + random.below(5)),
+                second = random_kinds(random, 1 + random.below(6));
     const auto kept_of = [&](std::size_t most) {
       std::vector<KindTuple> kept;
       for (std::size_t choice = 0; choice < 2; ++choice) {
@@ -69,6 +72,31 @@ TEST_CASE("of all combinations of kinds, those with the smallest bounds are kept
             std::vector<Bound>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(most)));
     }
   }
+}
+
+TEST_CASE("the bound of a combination is the time of its work, on as many waves as there have to be") {
+  SearchSpace space = full_space({8, 8});
+  space.tiles = {{"", {{2, 2}, {2, 2}}}};
+  TimedPass pass{.repeats = 4, .workers = 3};
+  pass.costs.unmasked_tile_us = 3, pass.costs.bounds_masked_tile_us = 4;
+  pass.costs.masked_tile_us = {5, 6, 7};
+  pass.costs.cta_us = 2, pass.costs.launch_us = 9;
+  TimeObjective objective;
+  objective.choices.push_back({{pass}});
+  AxisKind first, second;
+  first.work[0] = {.ctas = 2, .visited = 9, .without_elements = 7, .unmasked = 4, .even = false};
+  second.work[0] = {.ctas = 3, .visited = 5, .without_elements = 4, .unmasked = 2, .even = false};
+  first.members = second.members = {{.window = 1, .attended = 8, .stride = 1}};
+  const Kinds firsts = {first}, seconds = {second};
+  PerAxis<const Kinds*> axes;
+  axes.push_back(&firsts);
+  axes.push_back(&seconds);
+  std::vector<KindTuple> kept;
+  KindWalk(space, {}, objective, 0, axes).collect(10, kept);
+  REQUIRE(kept.size() == 1);
+  // 4 heads of 6 CTAs: 45 tiles, of which 28 without elements and 8 unmasked, on three workers.
+  const double us = 4 * (8 * 3.0 + 20 * 4.0 + 17 * 6.0 + 6 * 2.0) / 3 + 9;
+  CHECK(kept[0].least_ms == Approx(us / 1e3).epsilon(1e-6));
 }
 
 }  // namespace

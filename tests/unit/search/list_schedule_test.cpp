@@ -230,6 +230,29 @@ TEST_CASE("a worker whose last tile is held in the middle of its chain waits, an
   REQUIRE(held);
   CHECK(held->dq_order == std::vector<std::vector<std::int32_t>>{{0, 2}, {1, 0}, {1}});
   CHECK(run_schedule(problem, costs, *held).makespan == 12);
+  // First come, first served: worker 0 comes to its second tile after worker 1 has begun to hold it.
+  problem.mask.work[0] = TileWork::kPartial;
+  costs.compute_partial = 4;
+  const auto first_come = schedules::first_come_first_served(problem, costs, {lists, {{0, 1}, {1, 2}, {0}}});
+  REQUIRE(first_come);
+  CHECK(first_come->dq_order == std::vector<std::vector<std::int32_t>>{{0, 2}, {1, 0}, {1}});
+  CHECK(run_schedule(problem, costs, *first_come).makespan == 5 + 3 + 1 + 4);
+}
+
+TEST_CASE("chains of a list schedule are in the order in which they start") {
+  RandomSequence random(83);
+  for (int trial = 0; trial < 100; ++trial) {
+    const Scenario scenario = random_scenario(random);
+    const auto found = schedules::list_schedule(scenario.problem, scenario.costs, scenario.chains, {});
+    if (!found) continue;
+    const auto outcome = attempt_schedule(scenario.problem, scenario.costs, *found, RecordTimes::kYes);
+    std::vector<double> starts;  // of those with tasks; others stand where their workers have time
+    for (std::size_t i = 0; i < found->chains.size(); ++i) {
+      if (!found->chains[i].q_order.empty()) starts.push_back(std::get<ScheduleRun>(outcome).chains[i].start);
+    }
+    CAPTURE(trial);
+    CHECK(std::is_sorted(starts.begin(), starts.end()));
+  }
 }
 
 TEST_CASE("of tiles that can be reduced at once the one that more chains still add to comes first") {

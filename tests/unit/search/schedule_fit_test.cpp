@@ -39,9 +39,9 @@ TEST_CASE("a fit recovers the costs that synthetic ratios were made with") {
   for (const auto& [tax, handoff] : {std::pair{0.9, 0.2}, {1.3, 0.05}, {0.8, 0.6}}) {
     const std::vector<double> ratios = compare_throughput(comparison, costs_of(0.25, tax, handoff)).ratios;
     const ScheduleCostFit found = fit_costs({.published = {{comparison, ratios}},
-                                     .costs = costs_of(0.25, 0, 0),
-                                     .fitted = {CostParameter::kPerTileTax, CostParameter::kHandoff},
-                                     .starts = {{0.7, 0.1}, {1.2, 0.4}}});
+                                             .costs = costs_of(0.25, 0, 0),
+                                             .fitted = {CostParameter::kPerTileTax, CostParameter::kHandoff},
+                                             .starts = {{0.7, 0.1}, {1.2, 0.4}}});
     INFO("tax " << tax << ", handoff " << handoff << ", found " << found.costs.per_tile_tax << " "
                 << found.costs.handoff);
     CHECK(found.fit.rms_error < 1e-4);
@@ -60,9 +60,9 @@ TEST_CASE("with an asynchronous writer ordered schedules show the sum of reducti
   CHECK(a.reference_makespan < b.reference_makespan);
   comparison.reference.algorithm = schedule_algorithm("ascending");
   const ScheduleCostFit found = fit_costs({.published = {{comparison, {1, 1.2, 1.25}}},
-                                   .costs = costs_of(0, 0, 0.125),
-                                   .fitted = {CostParameter::kReduce, CostParameter::kPerTileTax},
-                                   .starts = {{0.25, 0.875}}});
+                                           .costs = costs_of(0, 0, 0.125),
+                                           .fitted = {CostParameter::kReduce, CostParameter::kPerTileTax},
+                                           .starts = {{0.25, 0.875}}});
   CHECK(found.fit.rank == 1);
   CHECK(found.fit.standard_errors.empty());
 }
@@ -100,9 +100,9 @@ TEST_CASE("makespans are those of plan_backward and run_plan, for every algorith
 TEST_CASE("a cost fit refuses requests that do not fit together") {
   const ThroughputComparison comparison = causal_comparison();
   ScheduleCostFitRequest good{.published = {{comparison, {0.6, 0.8, 0.82}}},
-                      .costs = costs_of(0.25, 0, 0),
-                      .fitted = {CostParameter::kHandoff},
-                      .starts = {{0.1}}};
+                              .costs = costs_of(0.25, 0, 0),
+                              .fitted = {CostParameter::kHandoff},
+                              .starts = {{0.1}}};
   ScheduleCostFitRequest request = good;
   request.published.front().ratios.pop_back();
   CHECK_THROWS_AS(fit_costs(request), InvalidParameter);

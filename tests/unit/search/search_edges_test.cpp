@@ -281,16 +281,17 @@ TEST_CASE("costs fit up to 2^63 - 1 pairs, those of both passes together") {
   CHECK_THROWS_AS(one_window(3'100'000'000, SearchPhase::kForward), Error);
   CHECK(one_window(2'100'000'000, SearchPhase::kBoth) == 1);              // 8.82e18
   CHECK_THROWS_AS(one_window(2'200'000'000, SearchPhase::kBoth), Error);  // 9.68e18
-  // Eight groups of one token, each a tile of its own where the input is one tile: eight times 2^61 at most.
-  SearchSpace dilated = full_space({8}, {8});
+  // Eight groups of one token, each a tile of its own where the axis is one tile, times 64 x 64 tiles at
+  // most: eight times the dense tiles. The narrowest window has an eighth of them.
+  SearchSpace dilated = full_space({8, 64}, {8, 1});
   dilated.phase = SearchPhase::kBoth;
-  dilated.tiles = {{"", {{8}, {8}}, {{8}, {8}}}};
-  for (const PassWeights weights : {PassWeights{1, 1}, PassWeights{1, 1 << 30}}) {
+  dilated.tiles = {{"", {{8, 1}, {8, 1}}, {{8, 1}, {8, 1}}}};
+  constexpr std::int64_t kFits = std::int64_t{1} << 40, kTooMuch = std::int64_t{1} << 50;
+  for (const PassWeights weights : {PassWeights{kFits, 1}, PassWeights{1, kFits}}) {
     dilated.weights = weights;
     CHECK(search_best(dilated, {}, Objective::kMean, 1).candidates.size() == 1);
   }
-  for (const PassWeights weights :
-       {PassWeights{std::int64_t{1} << 61, 1}, PassWeights{1, std::int64_t{1} << 61}}) {
+  for (const PassWeights weights : {PassWeights{kTooMuch, 1}, PassWeights{1, kTooMuch}}) {
     dilated.weights = weights;
     CHECK_THROWS_AS(search_best(dilated, {}, Objective::kMean, 1), OverflowError);
   }

@@ -1,6 +1,6 @@
 #include <natten_sim/core/catalog.hpp>
-#include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/io/catalog.hpp>
+#include <natten_sim/search/windows/search.hpp>
 
 #include "catch.hpp"
 
@@ -68,6 +68,17 @@ TEST_CASE("nothing feasible: no candidates, and the nearest sparsity that is") {
   CHECK_FALSE(search_best(space, fast, Objective::kWork, 5).nearest_sparsity.has_value());
   fast.sparsity.reset();
   CHECK_FALSE(search_best(space, fast, Objective::kWork, 5).nearest_sparsity.has_value());
+}
+
+TEST_CASE("the nearest sparsity of a space with too many options to list is looked for near the range") {
+  SearchSpace space = full_space({1 << 14});
+  space.tiles = {{"", {{64}, {64}}}};
+  const double half = 0.5, step = 1.0 / (1 << 14);  // windows of whole tokens are a step apart
+  const SearchResult result = search_best(
+      space, {.sparsity = SparsityRange{half + 0.3 * step, half + 0.4 * step}}, Objective::kWork, 1);
+  CHECK(result.candidates.empty());
+  REQUIRE(result.nearest_sparsity.has_value());
+  CHECK(*result.nearest_sparsity == half);
 }
 
 TEST_CASE("tiles that never divide the axis leave nothing at any sparsity") {

@@ -1,5 +1,6 @@
 // The search by time with times that its bound meets, so that what it has to look at is known too.
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -176,9 +177,47 @@ TEST_CASE("the search by time returns what enumeration does, and times no more k
   }
 }
 
+TEST_CASE("a search by time within a range of sparsity returns what enumeration does") {
+  const Timed timed = scenario(false, 3, 4);
+  const std::vector<Row> rows = enumerated(timed);
+  const auto sparsity_of = [&](const Row& row) {  // pairs left out, of (7 * 6)^2
+    const NeighborhoodMask mask =
+        make_mask(timed.space.input, row.window, row.stride, timed.space.dilation, timed.space.causal);
+    return 1 - static_cast<double>(attended_pairs(mask[0]) * attended_pairs(mask[1])) / (42 * 42);
+  };
+  TimeObjective objective = timed.objective;
+  objective.exact_ms = [&](const NeighborhoodMask& mask, std::size_t choice) {
+    return time_of(timed, mask, choice);
+  };
+  for (int twentieth = 0; twentieth < 19; ++twentieth) {
+    const double lo = twentieth / 20.0, hi = std::min((twentieth + 3) / 20.0, 1.0);
+    SearchConstraints constraints;
+    constraints.sparsity = SparsityRange{lo, hi};
+    std::vector<Row> allowed;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(allowed), [&](const Row& row) {
+      return sparsity_of(row) >= lo - 1e-12 && sparsity_of(row) <= hi + 1e-12;
+    });
+    const DistinctResult found = search_fastest(timed.space, constraints, objective, 500, Distinct::kNone);
+    CAPTURE(lo);
+    REQUIRE(found.search.candidates.size() == std::min<std::size_t>(500, allowed.size()));
+    for (std::size_t i = 0; i < found.search.candidates.size(); ++i) {
+      CHECK(window_of(found.search.candidates[i].mask) == allowed[i].window);
+      CHECK(stride_of(found.search.candidates[i].mask) == allowed[i].stride);
+    }
+  }
+}
+
 TEST_CASE("a search by time says what it cannot take") {
   Timed timed = scenario(false, 1, 1);
   timed.objective.exact_ms = [](const NeighborhoodMask&, std::size_t) { return 1.0; };
+  Timed invalid = timed;
+  invalid.space.window[1] = {0, 3};
+  try {
+    (void)search_fastest(invalid.space, invalid.constraints, invalid.objective, 1, Distinct::kTiles);
+    FAIL("a window of no token is taken");
+  } catch (const InvalidParameter& error) {
+    CHECK(error.parameter() == "window");
+  }
   const auto search = [&](std::size_t top) {
     return search_fastest(timed.space, timed.constraints, timed.objective, top, Distinct::kTiles);
   };

@@ -49,6 +49,7 @@ TEST_CASE("the critical path names prologue and epilogue") {
   const DagSolution dag = solve_schedule_dag(two.problem, costs, two.schedule, {0, 0});
   REQUIRE(dag.critical_path.size() == 12);
   CHECK(dag.critical_path[0].phase == TaskPhase::kPrologue);
+  CHECK(dag.critical_path[0].task == 0);
   CHECK(dag.critical_path[1].phase == TaskPhase::kCompute);
   CHECK(dag.critical_path[5].phase == TaskPhase::kEpilogue);
   CHECK(dag.critical_path[6].phase == TaskPhase::kPrologue);

@@ -301,7 +301,8 @@ TEST_CASE("peak memory follows from shapes: printed figures in MiB") {
 
 TEST_CASE("stored kernel constants are what the fit gives") {
   for (const char* device : {"a100-40gb", "h100"}) {
-    const MsdaKernel block = msda_kernel(msda_device(device), MsdaTiling::kBlock), point = msda_kernel(msda_device(device), MsdaTiling::kPoint);
+    const MsdaKernel block = msda_kernel(msda_device(device), MsdaTiling::kBlock),
+                     point = msda_kernel(msda_device(device), MsdaTiling::kPoint);
     const MsdaFit fit = fit_msda(device, block, point, msda_latencies(), builtin_msda_configs());
     const auto same = [](double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); };
     INFO(device);
@@ -314,7 +315,8 @@ TEST_CASE("stored kernel constants are what the fit gives") {
     CHECK(same(fit.slice_sectors_per_ns, contention_profile(msda_device(device)).slice_sectors_per_ns));
   }
   // Table 1, A100: bandwidth over resident warps.
-  CHECK(std::abs(msda_kernel(msda_device("a100-40gb"), MsdaTiling::kBlock).bytes_in_flight / (0.363 * 1555 * 600 / (0.171 * 64 * 108)) -
+  CHECK(std::abs(msda_kernel(msda_device("a100-40gb"), MsdaTiling::kBlock).bytes_in_flight /
+                     (0.363 * 1555 * 600 / (0.171 * 64 * 108)) -
                  1) < 1e-5);
   CHECK(std::abs(msda_kernel(msda_device("a100-40gb"), MsdaTiling::kPoint).bytes_in_flight /
                      (0.051 * 1555 * 600 / (0.852 * 64 * 108)) -
@@ -333,6 +335,8 @@ TEST_CASE("invalid configurations, samplings and caches are refused") {
                                 MsdaCache{}),
                   InvalidParameter);
   CHECK_THROWS_AS(simulate_msda(config, {}, QueryOrder::kLinear, MsdaCache{1, 0}), InvalidParameter);
+  config.queries = (std::int64_t{1} << 31) / config.heads;  // a query-head too many
+  CHECK_THROWS_AS(simulate_msda(config, {}, QueryOrder::kLinear, MsdaCache{}), InvalidParameter);
   CHECK_THROWS_AS(
       read_msda_configs("{\"schema\": \"natten-sim.msda-configs/1\", \"configs\": [{\"name\": \"x\"}]}",
                         "test"),

@@ -332,6 +332,29 @@ TEST_CASE("unequal CTAs drift apart and read K and V from DRAM a hundredfold, be
   CHECK(times_kv(true, true, kHalfCapacity).times_kv < 10);  // longest first: CTAs start together
 }
 
+TEST_CASE("an SM takes no more workers than its share") {
+  const AttentionWork work(problem_1d(40, 10, 10, false), {.workers = 4});
+  WavefrontDevice device = kSlow;
+  device.sms = 2;
+  for (const auto& [listed, fits] : {std::pair<std::vector<std::int32_t>, bool>{{0, 1, 1, 0}, true},
+                                     {{0, 0, 0, 1}, false},
+                                     {{0, 1, 0}, false},
+                                     {{0, 0, 1, 1, 1}, false}}) {
+    device.sm_of_worker = listed;
+    CAPTURE(listed);
+    if (fits) CHECK_NOTHROW(run_wavefront(work, device));
+    if (!fits) CHECK_THROWS_AS(run_wavefront(work, device), InvalidParameter);
+  }
+}
+
+TEST_CASE("a profile of distances holds the sectors that neighbouring tiles share") {
+  // Rows of 6 bytes in sectors of 4: a tile of 3 rows, 18 bytes, ends inside a sector.
+  constexpr OperandSizes kOdd = {.head_dim = 6, .head_dim_value = 6, .element_bytes = 1, .sector_bytes = 4};
+  const AttentionWork work(problem_1d(15, 3, 3, false, kOdd), {.workers = 2});
+  const WavefrontRun run = run_wavefront(work, kSlow, {.record_distances = true});
+  CHECK(run.profile->misses(0) == run.load_sectors + run.store_sectors);
+}
+
 TEST_CASE("a device that cannot be is refused") {
   const AttentionWork work(problem_1d(20, 10, 10, false), {});
   WavefrontDevice device = kSlow;
@@ -351,9 +374,6 @@ TEST_CASE("a device that cannot be is refused") {
              d.partition_of_sm = {0, d.l2_partitions};
            },
            [](WavefrontDevice& d) { d.partition_of_sm = {-1}; },
-           [](WavefrontDevice& d) {
-             d.sms = 2, d.sm_of_worker = {0, 0};
-           },
            [](WavefrontDevice& d) { d.l2_partitions = 0; }, [](WavefrontDevice& d) { d.l2_ways = 0; }}) {
     WavefrontDevice broken = kSlow;
     break_it(broken);
