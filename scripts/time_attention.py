@@ -24,7 +24,6 @@ import time
 HOST_LEAD_CYCLES = 2_000_000
 TOLERANCE = 1e-2
 HIDDEN, TOKENS = 2048, 16384
-ORDER = {False: b"shift", True: b"symmetric-shift"}  # by whether the mask is causal
 
 
 class Pointers(ctypes.Structure):
@@ -98,6 +97,22 @@ def forward_kernels(library, flash, torch, inputs, causal):
     return found
 
 
+def heads_at_a_time(q_tiles, kv_tiles, workers, apart):
+    """The fewest heads that share the workers so that chains of one begin `apart` Q tiles from each other."""
+    return next(heads for heads in range(1, workers + 1)
+                if q_tiles // min(kv_tiles, -(-workers // heads)) >= apart or heads == workers)
+
+
+def order_of(q, causal, workers):
+    """The fastest order that was measured: a dQ tile's next owner comes when it has been handed on."""
+    _, tokens, _, head_dim = q.shape
+    if causal and head_dim > 64:
+        return b"symmetric-shift"
+    q_tile, kv_tile = 128 if head_dim <= 64 else 64, 128
+    heads = heads_at_a_time(-(-tokens // q_tile), -(-tokens // kv_tile), workers, 4 if causal else 2)
+    return f"shift+spread:{heads}".encode()
+
+
 def backward_kernels(library, flash, torch, inputs, causal):
     """Calls by name; each gives dQ, dK and dV. All but cuDNN begin from the same O and LSE."""
     q, k, v, grad = inputs
@@ -107,10 +122,12 @@ def backward_kernels(library, flash, torch, inputs, causal):
         *rows, None, True, 0.0, causal, False)[:8]
     out, sums = o.transpose(1, 2).contiguous(), lse.reshape(q.shape[0], q.shape[2], q.shape[1]).contiguous()
     found = {}
-    for name, ordered in (("this unordered", 0), ("this deterministic", 1)):
+    workers = torch.cuda.get_device_properties(q.device).multi_processor_count
+    orders = {"this unordered": b"ascending", "this deterministic": order_of(q, causal, workers)}
+    for name, order in orders.items():
         grads = [torch.full_like(each, float("nan")) for each in (q, k, v)]
         pointers = GradientPointers(*(each.data_ptr() for each in (q, k, v, out, grad, sums, *grads)))
-        launch = library.launch_of(pointers, *sizes_of(q, 1, causal), ORDER[causal], ctypes.c_int(ordered))
+        launch = library.launch_of(pointers, *sizes_of(q, 1, causal), order, ctypes.c_int("deterministic" in name))
         found[name] = lambda launch=launch, grads=grads: (launch(), *grads)[1:]
     if flash is not None:
         for name, ordered in (("fa4 unordered", False), ("fa4 deterministic", True)):

@@ -21,9 +21,9 @@ struct Case {
   std::int64_t padding = 0;
   int repeats = 2;
   unsigned delay_ns = 0;
-  bool grouped = false;  ///< chains run over all query heads of a KV head
+  bool grouped = false;                  ///< chains run over all query heads of a KV head
   std::optional<backward::Draws> draws;  ///< none: as a launch chooses
-  bool noise = false;    ///< copies between host and device run beside the launches
+  bool noise = false;                    ///< copies between host and device run beside the launches
 };
 
 [[nodiscard]] Case make_case(const backward::KernelShape& kernel, std::int64_t heads, std::int64_t heads_kv,

@@ -1,11 +1,19 @@
 #include "tables.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 
 namespace natten_sim::bench {
+namespace {
+
+constexpr const char* kSpreadSuffix = "+spread:";
+
+}  // namespace
 
 std::optional<ScheduleTable> table_of(const backward::Problem& problem, const backward::KernelShape& kernel,
                                       const std::string& algorithm, std::int32_t workers, std::int64_t effort,
@@ -15,9 +23,16 @@ std::optional<ScheduleTable> table_of(const backward::Problem& problem, const ba
                             : backward::scheduling_problem(problem, kernel, workers);
   request.costs = {.compute = 7, .compute_partial = 7, .reduce = 2, .handoff = 1, .writer_stages = 2};
   request.effort = effort;
+  const std::size_t slash = algorithm.find(kSpreadSuffix);
+  if (slash != std::string::npos) {
+    request.walk = TileWalk::kSpread;
+    request.launch =
+        HeadSections{std::max(1, std::atoi(algorithm.c_str() + slash + std::strlen(kSpreadSuffix)))};
+  }
+  const ScheduleAlgorithm& chosen = schedule_algorithm(algorithm.substr(0, slash));
   // A searched table that is dispatched dynamically finishes as it was simulated, not whatever the timing.
-  if (schedule_algorithm(algorithm).searches) request.dispatch = Dispatch::kStatic;
-  const PlanOutcome outcome = attempt_plan(schedule_algorithm(algorithm), request);
+  if (chosen.searches) request.dispatch = Dispatch::kStatic;
+  const PlanOutcome outcome = attempt_plan(chosen, request);
   const SchedulePlan* plan = std::get_if<SchedulePlan>(&outcome);
   if (plan == nullptr || plan->phases.size() != 1) return std::nullopt;
   return ScheduleTable{plan->phases.front().problem, plan->phases.front().schedule};

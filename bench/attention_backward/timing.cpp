@@ -99,30 +99,6 @@ void add(std::vector<Variant>& to, const Problem& problem, const KernelShape& ke
   if (table) to.push_back({name, kernel, *table, turns});
 }
 
-/// Shift under a full mask with the chains' starts spread over all Q tiles, so that a dQ tile's next owner
-/// comes later where there are more Q than KV tiles. dQ in the order of visits of workers in step.
-ScheduleTable spread_starts(ScheduleTable table) {
-  const std::int32_t q_tiles = table.problem.mask.q_tiles, kv_tiles = table.problem.mask.kv_tiles;
-  std::vector<std::vector<std::pair<std::int64_t, std::int32_t>>> visits(table.schedule.dq_order.size());
-  std::vector<std::int64_t> step(static_cast<std::size_t>(table.problem.workers), 0);
-  for (std::size_t c = 0; c < table.schedule.chains.size(); ++c) {
-    ScheduledChain& chain = table.schedule.chains[c];
-    std::int64_t& now = step[static_cast<std::size_t>(table.schedule.worker[c])];
-    const std::int32_t start = chain.kv_tile * q_tiles / kv_tiles;
-    for (std::int32_t i = 0; i < q_tiles; ++i) {
-      const std::int32_t q = (start + i) % q_tiles;
-      chain.q_order[static_cast<std::size_t>(i)] = q;
-      visits[static_cast<std::size_t>(chain.head * q_tiles + q)].emplace_back(now++, chain.kv_tile);
-    }
-  }
-  for (std::size_t tile = 0; tile < visits.size(); ++tile) {
-    std::ranges::sort(visits[tile]);
-    std::ranges::transform(visits[tile], table.schedule.dq_order[tile].begin(),
-                           [](const auto& visit) { return visit.second; });
-  }
-  return table;
-}
-
 std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem) {
   std::vector<Variant> variants;
   for (const KernelShape& kernel : backward::built_kernels()) {
@@ -135,10 +111,10 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
     const std::string algorithm = !problem.mask.right   ? "shift"
                                   : kernel.q_tile == 80 ? "spt"
                                                         : "symmetric-shift";
-    add(variants, problem, kernel, algorithm, gpu.sms, Turns::kUnordered, step + ", unordered");
+    add(variants, problem, kernel, "ascending", gpu.sms, Turns::kUnordered, step + ", unordered");
     add(variants, problem, kernel, algorithm, gpu.sms, Turns::kOrdered, step + ", " + algorithm);
-    if (problem.mask.right) continue;
-    variants.push_back({step + ", shift with spread starts", kernel, spread_starts(variants.back().table)});
+    if (!problem.mask.right)
+      add(variants, problem, kernel, "shift+spread:1", gpu.sms, Turns::kOrdered, step + ", shift+spread:1");
   }
   return variants;
 }
@@ -167,6 +143,11 @@ void time_orders(const kernels::GpuInfo& gpu, std::int64_t tokens, std::int64_t 
       other.draws = early ? backward::Draws::kInTime : backward::Draws::kEarly;
       other.name += early ? ", drawn in time" : ", drawn early";
       variants.push_back(std::move(other));
+    }
+    for (std::int64_t heads = 1; heads <= std::min<std::int64_t>(problem.heads * problem.batch, 64);
+         heads *= 2) {
+      const std::string name = "shift+spread:" + std::to_string(heads);
+      add(variants, problem, kernel, name, workers, Turns::kOrdered, name);
     }
     for (const std::string& path : tables) {
       const ScheduleTable table = read_table(path);

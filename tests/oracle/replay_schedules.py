@@ -232,8 +232,8 @@ def random_options(numbers, folder):
     options += ["--workers", numbers.randint(1, 12)]
     if heads % 2 == 0 and numbers.random() < 0.5:
         options += ["--heads-kv", heads // 2, "--gqa-chains", numbers.choice(["query-heads", "kv-heads"])]
-    if numbers.random() < 0.2:
-        options += ["--walk", "partial-first"]
+    if numbers.random() < 0.3:
+        options += ["--walk", numbers.choice(["partial-first", "spread"])]
     if numbers.random() < 0.2:
         options += ["--dispatch", numbers.choice(["static", "dynamic"])]
     if numbers.random() < 0.2:

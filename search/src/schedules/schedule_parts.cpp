@@ -10,7 +10,7 @@ QTiles attended_of_each_kv_tile(const BlockMask& mask) { return mask.attended().
 
 QTiles walked_q_tiles(const BlockMask& mask, TileWalk walk) {
   QTiles tiles = attended_of_each_kv_tile(mask);
-  if (walk == TileWalk::kInOrder) return tiles;
+  if (walk != TileWalk::kPartialFirst) return tiles;
   for (std::size_t kv = 0; kv < tiles.size(); ++kv) {
     std::stable_partition(tiles[kv].begin(), tiles[kv].end(), [&](std::int32_t q) {
       return mask.at(q, static_cast<std::int32_t>(kv)) == TileWork::kPartial;

@@ -35,6 +35,8 @@ struct AttentionBackwardCase final : Case {
   Dtype dtype = Dtype::kBf16;
   ScheduleMask mask;
   std::string algorithm;
+  TileWalk walk = TileWalk::kInOrder;
+  std::int32_t heads_per_section = 0;  ///< in launch order; 0: as the algorithm has it
   bool ordered = true;
   kernels::AttentionEngine engine = kernels::AttentionEngine::kWgmma;
 
@@ -87,6 +89,13 @@ std::string engine_suffix(kernels::AttentionEngine engine) {
   return engine == kernels::AttentionEngine::kWgmma ? "" : std::string(" ") + to_string(engine);
 }
 
+/// Of names; most points have no such choice.
+std::string order_suffix(const AttentionBackwardCase& point) {
+  std::string text = point.walk == TileWalk::kInOrder ? "" : std::string("+") + to_string(point.walk);
+  if (point.heads_per_section > 0) text += "+sections:" + std::to_string(point.heads_per_section);
+  return text;
+}
+
 const char* turns_name(bool ordered) { return ordered ? "deterministic" : "unordered"; }
 
 Point read_attention_backward(const StrictObject& fields) {
@@ -104,8 +113,12 @@ Point read_attention_backward(const StrictObject& fields) {
   const std::int64_t tokens = tokens_of(point.mask).value_or(point.tokens);
   if (tokens != point.tokens) fields.fail("tokens", std::to_string(tokens) + ", as the mask has");
   point.algorithm = schedule_algorithm(fields.text("algorithm")).name;
+  point.walk = parse_name<TileWalk>(fields.text_or("walk", to_string(point.walk)));
+  point.heads_per_section =
+      static_cast<std::int32_t>(fields.integer_or("heads_per_section", 0, {0, 1 << 15}));
   const std::string mode = fields.text("mode");
-  if (mode != turns_name(true) && mode != turns_name(false)) fields.fail("mode", "deterministic or unordered");
+  if (mode != turns_name(true) && mode != turns_name(false))
+    fields.fail("mode", "deterministic or unordered");
   point.ordered = mode == turns_name(true);
   point.engine = parse_name<kernels::AttentionEngine>(fields.text_or("engine", to_string(point.engine)));
   return point;
@@ -227,6 +240,8 @@ SchedulePlan AttentionBackwardCase::plan(std::int32_t workers, std::int64_t l2_b
   request.problem = backward::scheduling_problem(whole, backward::best_kernel(whole), workers);
   request.costs = {.compute = 7, .compute_partial = 7, .reduce = 2, .handoff = 1, .writer_stages = 2};
   request.effort = 0;
+  request.walk = walk;
+  if (heads_per_section > 0) request.launch = HeadSections{heads_per_section};
   request.heads_in_flight =
       schedules::heads_within(l2_bytes, call(workers), workers, request.problem.mask.kv_tiles);
   const ScheduleAlgorithm& chosen = schedule_algorithm(algorithm);
@@ -240,12 +255,14 @@ SchedulePlan AttentionBackwardCase::plan(std::int32_t workers, std::int64_t l2_b
 std::string AttentionBackwardCase::key() const {
   return "attention_backward b" + std::to_string(batch) + " h" + std::to_string(heads) + " s" +
          std::to_string(tokens) + " d" + std::to_string(head_dim) + " " + to_string(dtype) + " " +
-         mask_text(mask) + " " + algorithm + " " + turns_name(ordered) + engine_suffix(engine);
+         mask_text(mask) + " " + algorithm + order_suffix(*this) + " " + turns_name(ordered) +
+         engine_suffix(engine);
 }
 
 std::string AttentionBackwardCase::group() const {
   return std::string("attention_backward ") + mask_name(mask) + " " +
-         (ordered ? algorithm : turns_name(false)) + engine_suffix(engine);
+         (ordered ? algorithm + (walk == TileWalk::kSpread ? "+spread" : "") : turns_name(false)) +
+         engine_suffix(engine);
 }
 
 std::vector<Parameter> AttentionBackwardCase::parameters() const {
@@ -253,6 +270,8 @@ std::vector<Parameter> AttentionBackwardCase::parameters() const {
       {"kernel", kBackwardName}, {"batch", batch},         {"heads", heads},
       {"head_dim", head_dim},    {"tokens", tokens},       {"dtype", to_string(dtype)},
       {"mask", mask_text(mask)}, {"algorithm", algorithm}, {"mode", turns_name(ordered)}};
+  if (walk != TileWalk::kInOrder) all.push_back({"walk", to_string(walk)});
+  if (heads_per_section > 0) all.push_back({"heads_per_section", std::int64_t{heads_per_section}});
   if (!engine_suffix(engine).empty()) all.push_back({"engine", to_string(engine)});
   return all;
 }
@@ -331,7 +350,8 @@ namespace cases {
 CaseKind attention_backward();
 CaseKind attention_backward() {
   return {kBackwardName,
-          {"batch", "heads", "head_dim", "tokens", "dtype", "mask", "algorithm", "mode", "engine"},
+          {"batch", "heads", "head_dim", "tokens", "dtype", "mask", "algorithm", "walk", "heads_per_section",
+           "mode", "engine"},
           read_attention_backward};
 }
 

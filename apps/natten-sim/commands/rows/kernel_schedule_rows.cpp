@@ -41,7 +41,7 @@ Options<ScheduleFlags> walk_rows() {
   rows.add("--walk", path(schedule_part(&Parts::question), &study::ScheduleQuestion::walk),
            {.value = "ORDER",
             .help = "partial-first: chains take partly masked tiles before full ones, as block-sparse "
-                    "kernels do; in-order [default]"});
+                    "kernels do; spread: chains of a shift begin spread over their tiles; in-order [default]"});
   rows.add("--heads-in-flight", path(schedule_part(&Parts::question), &study::ScheduleQuestion::heads_in_flight),
            {.value = "N",
             .help = "Of a search: heads at work at a time [with --device and -i as many as its L2 holds]",

@@ -3,8 +3,16 @@
 // and depth lie in different Q tiles, whatever the workers, so no worker waits. More KV than Q tiles: chains
 // of one head would meet, so all heads are launched in one section, and a round holds few chains of each. Any
 // other mask: the same rotation of the attended tiles, without that promise.
+//
+// Spread: an owner hands a dQ tile on after its reduction and a handoff, which can be longer than a task;
+// chains that begin a tile apart then wait at every task. So several heads run at a time, each with few
+// chains, whose starts lie apart by as many tasks as the hand-over takes, or more. Chains go to the worker
+// that is free first.
 #include <algorithm>
+#include <utility>
+#include <variant>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/schedules/schedule_closed_form.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
@@ -12,7 +20,53 @@
 namespace natten_sim::schedules {
 namespace {
 
+/// Starts of a head's chains in a walk of `tiles` tiles, as many as are at work at a time or a few more: they
+/// lie equally far apart.
+std::int32_t starts_of(const BackwardProblem& problem, const HeadSections& launch, std::int32_t tiles) {
+  const auto of_a_head = static_cast<std::int32_t>(ceil_divide(problem.workers, launch.heads_per_section));
+  return std::max(tiles, 1) / std::max(tiles / std::min(problem.mask.kv_tiles, of_a_head), 1);
+}
+
+/// The fewest heads at a time with which a dQ tile is handed on before its next owner comes.
+HeadSections spread_sections(const ScheduleRequest& request, std::int32_t tiles) {
+  const BackwardProblem& problem = request.problem;
+  const BackwardCosts& costs = request.costs;
+  const double hand_over =
+      costs.reduce + costs.per_tile_tax + std::max(costs.handoff, costs.handoff_far.value_or(0));
+  HeadSections launch{1};
+  while (launch.heads_per_section < problem.heads &&
+         tiles / starts_of(problem, launch, tiles) * costs.compute < hand_over)
+    ++launch.heads_per_section;
+  return launch;
+}
+
+PlanOutcome plan_spread(const ScheduleRequest& request) {
+  const BackwardProblem& problem = request.problem;
+  const QTiles attended = attended_of_each_kv_tile(problem.mask);
+  std::size_t longest = 0;
+  for (const std::vector<std::int32_t>& tiles : attended) longest = std::max(longest, tiles.size());
+  const auto tiles = static_cast<std::int32_t>(longest);
+  const HeadSections launch = request.launch ? *request.launch : spread_sections(request, tiles);
+  const auto starts = static_cast<std::size_t>(starts_of(problem, launch, tiles));
+  BackwardSchedule schedule;
+  schedule.dispatch = Dispatch::kDynamic;
+  schedule.chains = launch_chains(problem, launch, TileOrder::kAscending, [&](std::int32_t kv) {
+    std::vector<std::int32_t> order = attended[static_cast<std::size_t>(kv)];
+    const std::size_t start = static_cast<std::size_t>(kv) % starts * order.size() / starts;
+    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(start), order.end());
+    return order;
+  });
+  if (request.dispatch != Dispatch::kDynamic) {  // to the worker that is free first, if none waits
+    auto outcome = attempt_schedule(problem, request.costs, schedule, RecordTimes::kNo);
+    if (auto* deadlock = std::get_if<Deadlock>(&outcome)) return std::move(*deadlock);
+    schedule.dispatch = Dispatch::kStatic;
+    schedule.worker = std::get<ScheduleRun>(outcome).worker;
+  }
+  return reduced_by_visiting_time(request, std::move(schedule));
+}
+
 PlanOutcome plan_shift(const ScheduleRequest& request) {
+  if (request.walk == TileWalk::kSpread) return plan_spread(request);
   const BackwardProblem& problem = request.problem;
   const QTiles attended = attended_of_each_kv_tile(problem.mask);
   const HeadSections own{problem.mask.kv_tiles > problem.mask.q_tiles ? problem.heads : 1};

@@ -15,7 +15,8 @@ enum class TileOrder { kAscending, kDescending };
 /// The attended Q tiles of every KV tile, ascending; the same for every head.
 using QTiles = std::vector<std::vector<std::int32_t>>;
 [[nodiscard]] QTiles attended_of_each_kv_tile(const BlockMask& mask);
-/// The same in the order of a walk: partly masked tiles, then full ones, each ascending; or all ascending.
+/// The same in the order of a walk: partly masked tiles first, then full ones, each ascending; else all
+/// ascending.
 [[nodiscard]] QTiles walked_q_tiles(const BlockMask& mask, TileWalk walk);
 
 /// Chains in launch order; the Q order of KV tile j is `q_order(j)`.

@@ -21,14 +21,16 @@ struct HeadSections {
 };
 
 /// In which order a chain takes its tiles, before an algorithm turns or reverses it. Block-sparse kernels
-/// (FlashAttention-4) walk the partly masked ones first.
-enum class TileWalk { kInOrder, kPartialFirst };
+/// (FlashAttention-4) walk the partly masked ones first. Chains of a head that run at a time can begin spread
+/// evenly over their tiles, so that a dQ tile's next owner comes as late as it can.
+enum class TileWalk { kInOrder, kPartialFirst, kSpread };
 
 template <>
 struct NamesOf<TileWalk> {
   static constexpr const char* kConcept = "walk";
   static constexpr Name<TileWalk> kTable[] = {{TileWalk::kInOrder, "in-order"},
-                                              {TileWalk::kPartialFirst, "partial-first"}};
+                                              {TileWalk::kPartialFirst, "partial-first"},
+                                              {TileWalk::kSpread, "spread"}};
 };
 
 /// Where a search stood when it was left.
@@ -43,7 +45,8 @@ struct ScheduleRequest {
   BackwardCosts costs;
   std::optional<Dispatch> dispatch;    ///< none: the algorithm's own
   std::optional<HeadSections> launch;  ///< none: the algorithm's own
-  /// Of ascending, descending, spt, unordered and two-pass; the others choose their own Q orders.
+  /// Partial first: of ascending, descending, spt, unordered and two-pass. Spread: of shift. The others choose
+  /// their own Q orders.
   TileWalk walk = TileWalk::kInOrder;
   /// Iterations of a search, 0 or more (0: constructions alone). None: 2^22 / tasks, between 8 and 2000.
   std::optional<std::int64_t> effort;

@@ -1,0 +1,103 @@
+// Shift with spread starts: how far apart chains of a head begin, and what that saves.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <natten_sim/core/random_bits.hpp>
+#include <natten_sim/search/schedules/schedule_algorithm.hpp>
+
+#include "catch.hpp"
+#include "random_masks.hpp"
+#include "schedule_plans.hpp"
+
+namespace {
+
+using namespace natten_sim;
+using test::makespan_of;
+
+ScheduleRequest full_request(std::int32_t tiles, std::int32_t heads, std::int32_t workers) {
+  ScheduleRequest request;
+  request.problem.mask = {
+      tiles, tiles,
+      std::vector<TileWork>(static_cast<std::size_t>(tiles) * static_cast<std::size_t>(tiles),
+                            TileWork::kFull)};
+  request.problem.heads = heads;
+  request.problem.workers = workers;
+  request.costs = {.compute = 4, .compute_partial = 4, .reduce = 4, .handoff = 3, .writer_stages = 2};
+  request.walk = TileWalk::kSpread;
+  return request;
+}
+
+BackwardSchedule shift_of(const ScheduleRequest& request) {
+  return plan_backward(schedule_algorithm("shift"), request).phases.front().schedule;
+}
+
+TEST_CASE("chains of a head at work begin as far apart as a dQ tile takes to be handed on") {
+  // 16 tiles, 16 workers, 4 to compute and 7 to hand over: two tasks. Two heads at a time have eight chains
+  // each.
+  const BackwardSchedule schedule = shift_of(full_request(16, 4, 16));
+  CHECK(schedule.dispatch == Dispatch::kStatic);
+  REQUIRE(schedule.chains.size() == 64);
+  for (std::size_t i = 0; i < schedule.chains.size(); ++i) {
+    const ScheduledChain& chain = schedule.chains[i];
+    CHECK(chain.head / 2 == static_cast<std::int32_t>(i / 32));  // sections of two heads
+    CHECK(chain.q_order.front() == 2 * chain.kv_tile % 16);
+    CHECK(std::set<std::int32_t>(chain.q_order.begin(), chain.q_order.end()).size() == 16);
+    for (std::size_t t = 1; t < 16; ++t) CHECK(chain.q_order[t] == (chain.q_order[t - 1] + 1) % 16);
+  }
+}
+
+TEST_CASE("spread starts end the waits of a shift whose tiles are handed over slowly") {
+  // A shift's chains begin a task of 4 apart and hand over in 7: a chain waits behind the one before.
+  ScheduleRequest request = full_request(16, 4, 16);
+  const double spread = makespan_of(plan_backward(schedule_algorithm("shift"), request));
+  CHECK(spread == 4 * (16 * 4 + 4));  // four chains a worker, the last sum behind each
+  request.walk = TileWalk::kInOrder;
+  CHECK(makespan_of(plan_backward(schedule_algorithm("shift"), request)) > spread);
+}
+
+TEST_CASE("the launch order of a request says how many heads share the workers") {
+  ScheduleRequest request = full_request(16, 4, 16);
+  for (const auto& [heads, apart] : std::map<std::int32_t, std::int32_t>{{1, 1}, {2, 2}, {4, 4}}) {
+    request.launch = HeadSections{heads};
+    CAPTURE(heads);
+    for (const ScheduledChain& chain : shift_of(request).chains)
+      CHECK(chain.q_order.front() == apart * chain.kv_tile % 16);
+  }
+}
+
+TEST_CASE("a spread shift of any mask runs to its end") {
+  RandomSequence random(47);
+  int ran = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    ScheduleRequest request;
+    request.problem.mask = test::random_block_mask(random, 6);
+    request.problem.heads = static_cast<std::int32_t>(1 + random.below(5));
+    request.problem.workers = static_cast<std::int32_t>(1 + random.below(9));
+    request.costs.compute = static_cast<double>(1 + random.below(5));
+    request.costs.compute_partial = request.costs.compute;
+    request.costs.reduce = static_cast<double>(random.below(7));
+    request.costs.handoff = static_cast<double>(random.below(4));
+    request.costs.writer_stages = static_cast<std::int32_t>(random.below(3));
+    request.walk = TileWalk::kSpread;
+    const SchedulePlan plan = plan_backward(schedule_algorithm("shift"), request);
+    CAPTURE(trial);
+    require_valid(request.problem, plan.phases.front().schedule);
+    CHECK(makespan_of(plan) >= 0);
+    ++ran;
+    // Other algorithms have no spread starts.
+    ScheduleRequest in_order = request;
+    in_order.walk = TileWalk::kInOrder;
+    CHECK(plan_backward(schedule_algorithm("ascending"), request)
+              .phases.front()
+              .schedule.chains.front()
+              .q_order == plan_backward(schedule_algorithm("ascending"), in_order)
+                              .phases.front()
+                              .schedule.chains.front()
+                              .q_order);
+  }
+  CHECK(ran == 200);
+}
+
+}  // namespace
