@@ -103,9 +103,12 @@ def heads_at_a_time(q_tiles, kv_tiles, workers, apart):
                 if q_tiles // min(kv_tiles, -(-workers // heads)) >= apart or heads == workers)
 
 
-def order_of(q, causal, workers):
-    """The fastest order that was measured: a dQ tile's next owner comes when it has been handed on."""
+def order_of(q, causal, workers, ordered):
+    """The fastest order that was measured. Unordered, a head's chains run together and read the same Q tiles. In an
+    order, a dQ tile's next owner comes when it has been handed on."""
     _, tokens, _, head_dim = q.shape
+    if not ordered:
+        return f"ascending+sections:{-(-workers * 128 // tokens)}".encode()
     if causal and head_dim > 64:
         return b"symmetric-shift"
     q_tile, kv_tile = 128 if head_dim <= 64 else 64, 128
@@ -123,11 +126,11 @@ def backward_kernels(library, flash, torch, inputs, causal):
     out, sums = o.transpose(1, 2).contiguous(), lse.reshape(q.shape[0], q.shape[2], q.shape[1]).contiguous()
     found = {}
     workers = torch.cuda.get_device_properties(q.device).multi_processor_count
-    orders = {"this unordered": b"ascending", "this deterministic": order_of(q, causal, workers)}
-    for name, order in orders.items():
+    for name, ordered in (("this unordered", 0), ("this deterministic", 1)):
         grads = [torch.full_like(each, float("nan")) for each in (q, k, v)]
         pointers = GradientPointers(*(each.data_ptr() for each in (q, k, v, out, grad, sums, *grads)))
-        launch = library.launch_of(pointers, *sizes_of(q, 1, causal), order, ctypes.c_int("deterministic" in name))
+        launch = library.launch_of(pointers, *sizes_of(q, 1, causal), order_of(q, causal, workers, ordered),
+                                   ctypes.c_int(ordered))
         found[name] = lambda launch=launch, grads=grads: (launch(), *grads)[1:]
     if flash is not None:
         for name, ordered in (("fa4 unordered", False), ("fa4 deterministic", True)):

@@ -2,19 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
+#include <natten_sim/core/error.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 
 namespace natten_sim::bench {
-namespace {
-
-constexpr const char* kSpreadSuffix = "+spread:";
-
-}  // namespace
-
 std::optional<ScheduleTable> table_of(const backward::Problem& problem, const backward::KernelShape& kernel,
                                       const std::string& algorithm, std::int32_t workers, std::int64_t effort,
                                       bool grouped) {
@@ -23,13 +17,15 @@ std::optional<ScheduleTable> table_of(const backward::Problem& problem, const ba
                             : backward::scheduling_problem(problem, kernel, workers);
   request.costs = {.compute = 7, .compute_partial = 7, .reduce = 2, .handoff = 1, .writer_stages = 2};
   request.effort = effort;
-  const std::size_t slash = algorithm.find(kSpreadSuffix);
-  if (slash != std::string::npos) {
-    request.walk = TileWalk::kSpread;
-    request.launch =
-        HeadSections{std::max(1, std::atoi(algorithm.c_str() + slash + std::strlen(kSpreadSuffix)))};
+  const std::size_t plus = algorithm.find('+'), colon = algorithm.find(':');
+  if (plus != std::string::npos) {
+    const std::string launch = algorithm.substr(plus + 1, colon - plus - 1);
+    if (colon == std::string::npos || (launch != "spread" && launch != "sections"))
+      throw InvalidParameter("algorithm", algorithm, "NAME, NAME+sections:HEADS or NAME+spread:HEADS");
+    if (launch == "spread") request.walk = TileWalk::kSpread;
+    request.launch = HeadSections{std::max(1, std::atoi(algorithm.c_str() + colon + 1))};
   }
-  const ScheduleAlgorithm& chosen = schedule_algorithm(algorithm.substr(0, slash));
+  const ScheduleAlgorithm& chosen = schedule_algorithm(algorithm.substr(0, plus));
   // A searched table that is dispatched dynamically finishes as it was simulated, not whatever the timing.
   if (chosen.searches) request.dispatch = Dispatch::kStatic;
   const PlanOutcome outcome = attempt_plan(chosen, request);

@@ -10,7 +10,8 @@
 namespace natten_sim::bench {
 
 /// The named algorithm's schedule of the problem for this kernel, `workers` CTAs; empty where the algorithm
-/// does not apply. `shift+spread:N`: with the walk `spread` and N heads launched together. Grouped: chains
+/// does not apply. `NAME+sections:N`: N heads are launched together; `shift+spread:N`: with the walk `spread`
+/// besides. Grouped: chains
 /// over all heads of a group. Costs are those of docs/schedules.md: compute 7, reduce 2, two writer stages.
 [[nodiscard]] std::optional<ScheduleTable> table_of(const backward::Problem& problem,
                                                     const backward::KernelShape& kernel,

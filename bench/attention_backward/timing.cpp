@@ -111,7 +111,11 @@ std::vector<Variant> ladder(const kernels::GpuInfo& gpu, const Problem& problem)
     const std::string algorithm = !problem.mask.right   ? "shift"
                                   : kernel.q_tile == 80 ? "spt"
                                                         : "symmetric-shift";
-    add(variants, problem, kernel, "ascending", gpu.sms, Turns::kUnordered, step + ", unordered");
+    const std::int64_t kv_tiles = (problem.kv_tokens + kernel.kv_tile - 1) / kernel.kv_tile;
+    const std::string together =
+        std::to_string((gpu.sms + kv_tiles - 1) / kv_tiles);  // heads that fill the GPU
+    add(variants, problem, kernel, "ascending+sections:" + together, gpu.sms, Turns::kUnordered,
+        step + ", unordered");
     add(variants, problem, kernel, algorithm, gpu.sms, Turns::kOrdered, step + ", " + algorithm);
     if (!problem.mask.right)
       add(variants, problem, kernel, "shift+spread:1", gpu.sms, Turns::kOrdered, step + ", shift+spread:1");
