@@ -48,7 +48,7 @@ double symmetric_shift_tasks(std::int64_t n, std::int64_t heads, std::int64_t wo
   const bool half = heads % 2 == 1 && n % 2 == 1;
   const std::int64_t rounds = ceil_divide(whole, workers);
   const bool alone = half && whole % workers == 0;  // the half bin opens a round of its own
-  return static_cast<double>(rounds * (n + 1) + (alone ? (n + 1) / 2 : 0));
+  return static_cast<double>(rounds * (n + 1) + (alone ? n - n / 2 : 0));
 }
 
 /// A problem that some formula covers: tasks that all cost the same.

@@ -20,7 +20,7 @@ class LruList {
 
   /// Returns whether the block is held. If not, it is fetched, and other blocks of its set are evicted. A
   /// block larger than a set is not held afterwards. Requires the same `set` for a block each time.
-  bool touch(std::int64_t block, std::int64_t bytes, std::int64_t set = 0) {
+  bool touch(std::int64_t block, std::int64_t bytes, std::int64_t set) {
     const auto head = static_cast<std::uint32_t>(set);
     const auto node = static_cast<std::uint32_t>(block + sets());
     const bool hit = links_[node].bytes != 0;

@@ -154,7 +154,7 @@ TEST_CASE("sectors equal marked sectors for every small mask, tile, row and sect
                                               .heads_kv = 1,
                                               .head_dim = dim,
                                               .head_dim_value = 5,
-                                              .element_bytes = 2,
+                                              .element_bytes = dim == 3 ? 1 : 2,
                                               .sector_bytes = dim == 20 ? 12 : 16}};
               INFO(length << " w" << window << " q" << q_tile << " kv" << kv_tile << " d" << dim << " c"
                           << causal);

@@ -31,6 +31,13 @@ TEST_CASE("a mask with as many tiles as a causal one, at other places, has no cl
   CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
 }
 
+TEST_CASE("a causal mask with a KV tile that nobody attends to is none of the shapes") {
+  ScheduleRequest request = causal_request(2, 2);
+  request.problem.mask = {2, 3, std::vector<TileWork>(6, TileWork::kNone)};
+  for (const std::size_t cell : {0, 3, 4}) request.problem.mask.work[cell] = TileWork::kFull;
+  CHECK_FALSE(closed_form(kAscending, request, Dispatch::kDynamic).has_value());
+}
+
 TEST_CASE("a closed form is of chains head by head and tiles in order") {
   ScheduleRequest request = causal_request(4, 4);
   request.launch = HeadSections{1};

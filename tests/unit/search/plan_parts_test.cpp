@@ -362,6 +362,17 @@ TEST_CASE("what a request asks for ends where it says") {
   CHECK(refused([](ScheduleRequest& r) { r.effort = -1; }) == "effort");
 }
 
+TEST_CASE("a gap is of a bound below 1 too") {
+  ScheduleRequest request;
+  request.problem.mask = {2, 2, std::vector<TileWork>(4, TileWork::kFull)};
+  request.problem.workers = 2;
+  request.costs = {.compute = 0.25, .compute_partial = 0.25, .reduce = 0.125};
+  const PlanRun run = run_plan(plan_backward(schedule_algorithm("ascending"), request));
+  CHECK(run.lower_bound == 0.75);
+  CHECK(run.makespan == 0.25 + 0.125 + 0.125 + 0.25 + 0.125);  // the second waits once
+  CHECK(run.optimality_gap == run.makespan / 0.75 - 1);
+}
+
 TEST_CASE("a plan of nothing has no gap") {
   ScheduleRequest request;
   request.problem.mask = {2, 2, std::vector<TileWork>(4, TileWork::kNone)};

@@ -57,6 +57,15 @@ TEST_CASE("spread starts end the waits of a shift whose tiles are handed over sl
   CHECK(makespan_of(plan_backward(schedule_algorithm("shift"), request)) > spread);
 }
 
+TEST_CASE("a tile that is handed on just when its next owner comes needs no more heads") {
+  ScheduleRequest request = full_request(16, 4, 16);
+  request.costs.handoff = 0;  // a task of 4 and a sum of 4
+  for (const ScheduledChain& chain : shift_of(request).chains) CHECK(chain.q_order.front() == chain.kv_tile);
+  request.costs.handoff_far = 1;
+  for (const ScheduledChain& chain : shift_of(request).chains)
+    CHECK(chain.q_order.front() == 2 * chain.kv_tile % 16);
+}
+
 TEST_CASE("the launch order of a request says how many heads share the workers") {
   ScheduleRequest request = full_request(16, 4, 16);
   for (const auto& [heads, apart] : std::map<std::int32_t, std::int32_t>{{1, 1}, {2, 2}, {4, 4}}) {

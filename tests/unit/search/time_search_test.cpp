@@ -302,6 +302,13 @@ TEST_CASE("spaces are timed up to 2^28 tiles, and on one axis up to 2^33 tokens"
   CHECK(few({640, 640, 640}, 16, SearchPhase::kForward));
   // Both passes on two axes: 2 * (131,276,800 + 40 * 205,120) = 278,963,200.
   CHECK_FALSE(few({640, 640}, 16, SearchPhase::kBoth));
+  // One option whose tiles are the tokens.
+  for (const std::int64_t tokens : {std::int64_t{1} << 28, (std::int64_t{1} << 28) + 1}) {
+    SearchSpace one = full_space({tokens});
+    one.window[0] = one.stride[0] = {1, 1};
+    one.tiles = {{"", {{1}, {1}}}};
+    CHECK(few_enough_to_time(one, {}) == (tokens == std::int64_t{1} << 28));
+  }
   // A sparsity range on one axis leaves few windows to look at.
   SearchSpace space = full_space({4000});
   space.tiles = {{"", {{4000}, {4000}}}};

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/sim/scatter/collision_count.hpp>
 #include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/io/index_file.hpp>
+#include <natten_sim/sim/scatter/collision_count.hpp>
 
 #include "catch.hpp"
 
@@ -98,6 +98,9 @@ TEST_CASE("hot rows share the updates evenly and lie in distinct sectors") {
 TEST_CASE("parameters out of range are refused") {
   CHECK_THROWS_AS(generate_indices({UniformRows{}, -1, 10, 64, 0}), InvalidParameter);
   CHECK_THROWS_AS(generate_indices({UniformRows{}, 10, 0, 64, 0}), InvalidParameter);
+  CHECK_NOTHROW(generate_indices({UniformRows{}, 10, 10, std::int64_t{1} << 40, 0}));
+  CHECK_THROWS_AS(generate_indices({UniformRows{}, 10, 10, (std::int64_t{1} << 40) + 1, 0}),
+                  InvalidParameter);
   CHECK_THROWS_AS(generate_indices({ZipfRows{-0.1}, 10, 10, 64, 0}), InvalidParameter);
   CHECK_THROWS_AS(generate_indices({ZipfRows{17}, 10, 10, 64, 0}), InvalidParameter);
   CHECK_THROWS_AS(generate_indices({ZipfRows{std::nan("")}, 10, 10, 64, 0}), InvalidParameter);

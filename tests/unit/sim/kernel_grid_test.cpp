@@ -60,6 +60,9 @@ TEST_CASE("2^22 CTAs of a head are listed, and no more") {
   };
   CHECK(list(4194304) == 4194304);
   CHECK_THROWS_AS(list(4194305), InvalidParameter);
+  CHECK_THROWS_AS(
+      list_ctas(make_mask({8192, 1024}, {1, 1}), {{1, 1}, {1, 1}}, NattenBackend::kHopperFna, Walk::kForward),
+      InvalidParameter);
 }
 
 TEST_CASE("cutlass-fna and nothing to run are refused") {
