@@ -23,9 +23,11 @@ Json run_fields(const std::optional<KernelRunTime>& run, const BackwardLaunch& l
     fields["lower_bound_us"] = run->lower_bound_us;
   }
   fields["algorithm"] = launch.algorithm;
+  fields["walk"] = to_string(launch.walk);
   fields["dispatch"] = to_string(launch.dispatch);
   fields["launch_order"] = launch.launch_order;
-  fields["heads_per_section"] = launch.sections.heads_per_section;
+  const std::int32_t heads = launch.sections.heads_per_section;
+  fields["heads_per_section"] = heads > 0 ? Json(heads) : Json(nullptr);
   fields["dq_order"] = launch.dq_order;
   return fields;
 }

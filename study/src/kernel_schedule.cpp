@@ -142,7 +142,8 @@ KernelRunTime time_run(const KernelScheduleAnswer& answer, const BackwardCall& c
   request.problem = problem;
   request.costs = run_costs(set, *set.tasks_of(answer.mask), problem, mode, launch.dispatch);
   request.dispatch = launch.dispatch;
-  request.launch = launch.sections;
+  request.walk = launch.walk;
+  if (launch.sections.heads_per_section > 0) request.launch = launch.sections;
   request.heads_in_flight = launch.heads_in_flight;
   const PlanRun run = run_plan(plan_backward(schedule_algorithm(launch.algorithm), request));
   KernelRunTime time;

@@ -84,7 +84,7 @@ struct TableContext {
 
 struct AxisOption {
   std::int64_t attended = 0;
-  PerPass<std::int64_t> cost = {0, 0};
+  PerPass<std::int64_t> cost{};
   std::int64_t stride = 0;
   bool slow = false;
 
@@ -196,7 +196,7 @@ AxisTable make_axis_table(const TableContext& context, const AxisJob& job, doubl
 void require_costs_fit(const ChoiceTables& choice) {
   PerPass<std::int64_t> largest = {1, 1};
   for (const AxisTable* table : choice.axes) {
-    PerPass<std::int64_t> cost = {0, 0};
+    PerPass<std::int64_t> cost{};
     for (const AxisClass& axis_class : table->classes) {
       for (std::size_t pass = 0; pass < cost.size(); ++pass)
         cost[pass] = std::max(cost[pass], axis_class.cost[pass]);

@@ -1,6 +1,6 @@
-// This project's own backward kernel, which consumes schedule tables: the shift for full masks, the best
-// schedule that a search finds for others, with as many heads at work as the L2 holds. Its costs were measured
-// on an H200.
+// This project's own backward kernel, which consumes schedule tables: the shift with spread starts for full
+// masks, the best schedule that a search finds for others, with as many heads at work as the L2 holds. Its
+// costs were measured on an H200.
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
 
@@ -25,8 +25,10 @@ BackwardLaunch ours_launch(const BackwardCall& call, ReductionMode mode) {
     heads = heads_within(*call.l2_bytes, call, call.sms, ceil_divide(call.kv_tokens, std::int64_t{128}));
   return {.algorithm = full ? "shift" : "best",
           .dispatch = Dispatch::kStatic,
+          .walk = full ? TileWalk::kSpread : TileWalk::kInOrder,
+          .sections = {full ? 0 : 1},
           .heads_in_flight = heads,
-          .launch_order = "by table",
+          .launch_order = full ? "by table, starts spread" : "by table",
           .dq_order = full ? "by visiting time" : "by table"};
 }
 

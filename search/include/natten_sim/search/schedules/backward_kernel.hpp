@@ -37,7 +37,8 @@ struct TileTokens {
 struct BackwardLaunch {
   std::string algorithm;
   Dispatch dispatch = Dispatch::kDynamic;
-  HeadSections sections;
+  TileWalk walk = TileWalk::kInOrder;
+  HeadSections sections;  ///< of no head: as the algorithm has it
   std::optional<std::int32_t> heads_in_flight;  ///< of a search
   std::string launch_order;  ///< in words
   std::string dq_order;      ///< in words
