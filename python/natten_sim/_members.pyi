@@ -578,9 +578,10 @@ class Deterministic(Record):
     waiting_us: Final[float]
     lower_bound_us: Final[float]
     algorithm: Final[str]
+    walk: Final[str]
     dispatch: Final[str]
     launch_order: Final[str]
-    heads_per_section: Final[int]
+    heads_per_section: Final[int | None]
     dq_order: Final[str]
 
 class Unordered(Record):
@@ -590,9 +591,10 @@ class Unordered(Record):
     waiting_us: Final[float]
     lower_bound_us: Final[float]
     algorithm: Final[str]
+    walk: Final[str]
     dispatch: Final[str]
     launch_order: Final[str]
-    heads_per_section: Final[int]
+    heads_per_section: Final[int | None]
     dq_order: Final[str]
 
 class ScheduleKernelCosts(Record):
