@@ -155,17 +155,19 @@ coverage() {
   store coverage
 }
 
-# One target until it has tried enough; its log ends as the driver's does.
+# One target until it has tried enough; its log ends as the driver's does. Paths are absolute: the target of command
+# lines runs them in a folder of its own.
 fuzz_one() {  # target
-  local program=$sanitized/tests/fuzz/fuzz_$1 corpus=tests/fuzz/corpus/$1 seconds=${FUZZ_SECONDS:-0}
+  local program=$sanitized/tests/fuzz/fuzz_$1 corpus=$PWD/tests/fuzz/corpus/$1 seconds=${FUZZ_SECONDS:-0}
   if ! with_clang; then
     "$program" --runs "${FUZZ_RUNS:-1000000}" "$corpus"
     return
   fi
-  mkdir -p "$out/corpus/$1"
+  local found=$PWD/$out
+  mkdir -p "$found/corpus/$1"
   # What was answered of old is replayed first: an input that once failed is one of those.
   "$program" -timeout=60 "$corpus"/* && "$program" -runs="${FUZZ_RUNS:-1000000}" -max_total_time="$seconds" -timeout=60 \
-    -rss_limit_mb=4096 -max_len=16384 -reload=0 -artifact_prefix="$out/$1-" "$out/corpus/$1" "$corpus"
+    -rss_limit_mb=4096 -max_len=16384 -reload=0 -artifact_prefix="$found/$1-" "$found/corpus/$1" "$corpus"
 }
 
 fuzz() {

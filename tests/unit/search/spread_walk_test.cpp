@@ -24,7 +24,7 @@ ScheduleRequest full_request(std::int32_t tiles, std::int32_t heads, std::int32_
                             TileWork::kFull)};
   request.problem.heads = heads;
   request.problem.workers = workers;
-  request.costs = {.compute = 4, .compute_partial = 4, .reduce = 4, .handoff = 3, .writer_stages = 2};
+  request.costs = {.compute = 4, .compute_partial = 4, .reduce = 2, .handoff = 3, .writer_stages = 2};
   request.walk = TileWalk::kSpread;
   return request;
 }
@@ -49,17 +49,18 @@ TEST_CASE("chains of a head at work begin as far apart as a dQ tile takes to be 
 }
 
 TEST_CASE("spread starts end the waits of a shift whose tiles are handed over slowly") {
-  // A shift's chains begin a task of 4 apart and hand over in 7: a chain waits behind the one before.
+  // A shift's chains begin a task of 4 apart and hand over in 5: a chain waits behind the one before.
   ScheduleRequest request = full_request(16, 4, 16);
   const double spread = makespan_of(plan_backward(schedule_algorithm("shift"), request));
-  CHECK(spread == 4 * (16 * 4 + 4));  // four chains a worker, the last sum behind each
+  CHECK(spread == 4 * (16 * 4 + 2));  // four chains a worker, the last sum behind each
   request.walk = TileWalk::kInOrder;
   CHECK(makespan_of(plan_backward(schedule_algorithm("shift"), request)) > spread);
 }
 
 TEST_CASE("a tile that is handed on just when its next owner comes needs no more heads") {
   ScheduleRequest request = full_request(16, 4, 16);
-  request.costs.handoff = 0;  // a task of 4 and a sum of 4
+  request.costs.compute = 6, request.costs.reduce = 4,
+  request.costs.handoff = 0;  // 6 is half as long again as 4
   for (const ScheduledChain& chain : shift_of(request).chains) CHECK(chain.q_order.front() == chain.kv_tile);
   request.costs.handoff_far = 1;
   for (const ScheduledChain& chain : shift_of(request).chains)
