@@ -1,7 +1,6 @@
 #include "tables.hpp"
 
-#include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 
@@ -9,6 +8,7 @@
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 
 namespace natten_sim::bench {
+
 std::optional<ScheduleTable> table_of(const backward::Problem& problem, const backward::KernelShape& kernel,
                                       const std::string& algorithm, std::int32_t workers, std::int64_t effort,
                                       bool grouped) {
@@ -20,10 +20,14 @@ std::optional<ScheduleTable> table_of(const backward::Problem& problem, const ba
   const std::size_t plus = algorithm.find('+'), colon = algorithm.find(':');
   if (plus != std::string::npos) {
     const std::string launch = algorithm.substr(plus + 1, colon - plus - 1);
-    if (colon == std::string::npos || (launch != "spread" && launch != "sections"))
+    std::int32_t heads = 0;
+    const char* const end = algorithm.data() + algorithm.size();
+    const bool read = colon != std::string::npos &&
+                      std::from_chars(algorithm.data() + colon + 1, end, heads).ptr == end && heads > 0;
+    if (!read || (launch != "spread" && launch != "sections"))
       throw InvalidParameter("algorithm", algorithm, "NAME, NAME+sections:HEADS or NAME+spread:HEADS");
     if (launch == "spread") request.walk = TileWalk::kSpread;
-    request.launch = HeadSections{std::max(1, std::atoi(algorithm.c_str() + colon + 1))};
+    request.launch = HeadSections{heads};
   }
   const ScheduleAlgorithm& chosen = schedule_algorithm(algorithm.substr(0, plus));
   // A searched table that is dispatched dynamically finishes as it was simulated, not whatever the timing.

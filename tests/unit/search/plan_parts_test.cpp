@@ -9,6 +9,7 @@
 #include <natten_sim/models/schedules/schedule_bounds.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
+#include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
 #include "catch.hpp"
@@ -293,10 +294,7 @@ TEST_CASE("a worker whose tiles are all held waits for their release, and then g
 
 TEST_CASE("the bins of a symmetric shift go to the workers in turn, from the first on") {
   ScheduleRequest request;
-  request.problem.mask = {8, 8, std::vector<TileWork>(64, TileWork::kNone)};
-  for (std::size_t q = 0; q < 8; ++q) {
-    for (std::size_t kv = 0; kv <= q; ++kv) request.problem.mask.work[q * 8 + kv] = TileWork::kFull;
-  }
+  request.problem.mask = window_mask({8, 8, 1, 1}, {std::nullopt, 0});
   request.problem.heads = 2;
   request.problem.workers = 3;
   const BackwardSchedule schedule =

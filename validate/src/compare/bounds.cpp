@@ -14,7 +14,7 @@ namespace {
 constexpr double kBusyShare = 0.5, kDramShare = 0.85, kLaunches = 2;
 constexpr double kHalfAgain = 1.5;
 constexpr double kNsOfMillisecond = 1e6;  // a millisecond
-constexpr double kLongRunNs = 1e6;
+constexpr double kLongRunNs = kNsOfMillisecond;
 
 std::optional<double> median_of(const RecordedRow& row, const char* label) {
   const auto found = row.counters.find(label);

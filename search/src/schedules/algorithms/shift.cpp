@@ -27,13 +27,17 @@ std::int32_t starts_of(const BackwardProblem& problem, const HeadSections& launc
   return std::max(tiles, 1) / std::max(tiles / std::min(problem.mask.kv_tiles, of_a_head), 1);
 }
 
-/// The fewest heads at a time with which a dQ tile is handed on before its next owner comes, even if that
-/// takes half as long again: tasks of a kernel are not all equally long.
+/// Over a hand-over: tasks of a kernel are not all equally long. Of two numbers of heads that were timed on
+/// an H200 under full masks this gives the faster one (docs/backward-kernel.md).
+constexpr double kSlack = 1.5;
+
+/// The fewest heads at a time with which a dQ tile is handed on, with that slack, before its next owner
+/// comes.
 HeadSections spread_sections(const ScheduleRequest& request, std::int32_t tiles) {
   const BackwardProblem& problem = request.problem;
   const BackwardCosts& costs = request.costs;
   const double hand_over =
-      1.5 * (costs.reduce + costs.per_tile_tax + std::max(costs.handoff, costs.handoff_far.value_or(0)));
+      kSlack * (costs.reduce + costs.per_tile_tax + std::max(costs.handoff, costs.handoff_far.value_or(0)));
   HeadSections launch{1};
   while (launch.heads_per_section < problem.heads &&
          tiles / starts_of(problem, launch, tiles) * costs.compute < hand_over)
