@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <natten_sim/core/checked.hpp>
@@ -14,13 +15,21 @@ constexpr std::int64_t kCtaPieces = 512;  // of one CTA: 128 lanes, four pieces 
 constexpr double kSortedBlock = 64;       // sorted updates that one thread adds up
 
 /// Updates of a row that remain when each group of `group` updates writes it once: the expected number of
-/// groups that contain the row, given `multiplicity` updates of it among `updates`.
+/// groups that contain the row, to the nearest, given `multiplicity` updates of it among `updates`.
 std::int64_t reduced(std::int64_t multiplicity, std::int64_t updates, double group) {
   if (updates == 0) return 0;
   const double share = static_cast<double>(multiplicity) / static_cast<double>(updates);
   const double groups = std::max(1.0, static_cast<double>(updates) / group);
-  const double left = groups * (1 - std::pow(1 - share, group));
-  return std::clamp<std::int64_t>(std::llround(left), 1, multiplicity);
+  // Groups that do not contain the row: none only where all updates are the row's, however small the power.
+  const double without =
+      multiplicity < updates
+          ? std::max(groups * std::pow(1 - share, group), std::numeric_limits<double>::min())
+          : 0;
+  // Half a group more, rounded down. A difference that no double holds decides a tie.
+  const double above = groups + 0.5;  // exact
+  double left = std::floor(above - without);
+  if (without > above - left) --left;
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(left), 1, multiplicity);
 }
 
 ScatterLoad pre_reduced(ScatterLoad load, double group) {
