@@ -4,41 +4,55 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-usage: scripts/demo.sh [--no-install] [--help]
+usage: scripts/demo.sh [--no-install] [--program FOLDER] [--help]
 
 Installs the build packages that are missing (says which; through sudo when not root), builds Release into
 build/demo, then counts tiles and searches parameters for Hunyuan Video's attention, and draws a mask.
 
-  --no-install  do not install: exit 2 and name what is missing, if anything is
+  --no-install      do not install: exit 2 and name what is missing, if anything is
+  --program FOLDER  build nothing: FOLDER holds natten-sim
 USAGE
 }
 
 packages=install
-for argument in "$@"; do
-  case $argument in
+folder=''
+while (($# > 0)); do
+  case $1 in
     --no-install) packages=check ;;
+    --program)
+      if [[ ! -x ${2:-}/natten-sim ]]; then
+        printf 'demo: --program takes the folder of natten-sim, not "%s"\n' "${2:-}" >&2
+        exit 2
+      fi
+      folder=$(cd -P -- "$2" && pwd)
+      shift
+      ;;
     -h | --help)
       usage
       exit 0
       ;;
     *)
       usage >&2
-      printf 'demo: unknown argument: %s\n' "$argument" >&2
+      printf 'demo: unknown argument: %s\n' "$1" >&2
       exit 2
       ;;
   esac
+  shift
 done
 
 root=$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")
 cd -P -- "$root"
 # shellcheck source-path=SCRIPTDIR source=setup.sh
 . scripts/setup.sh
-ensure_packages build "$packages"
-
-configure build/demo -DNATTEN_SIM_BUILD_TESTS=OFF -DNATTEN_SIM_BUILD_BENCH=OFF -DNATTEN_SIM_CUDA=OFF \
-  -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$PWD/build/demo/bin"
-run cmake --build build/demo --target natten-sim --parallel "$(nproc)"
-PATH=$PWD/build/demo/bin:$PATH
+if [[ -z $folder ]]; then
+  ensure_packages build "$packages"
+  folder=$PWD/build/demo/bin
+  configure build/demo -DNATTEN_SIM_BUILD_TESTS=OFF -DNATTEN_SIM_BUILD_BENCH=OFF -DNATTEN_SIM_CUDA=OFF \
+    -DCMAKE_RUNTIME_OUTPUT_DIRECTORY="$folder"
+  run cmake --build build/demo --target natten-sim --parallel "$(nproc)"
+fi
+mkdir -p build/demo
+PATH=$folder:$PATH
 
 printf '\nHunyuan Video, 91%% sparsity: what one configuration costs.\n'
 run natten-sim count --preset hunyuan-video -w 18 24 24 --q-tile 4 8 8 --kv-tile 2 8 8
@@ -52,4 +66,4 @@ run natten-sim search --preset hunyuan-video -w 18 24 24 --q-tile 4 8 8 --kv-til
 printf '\nWhich KV tiles each Q tile visits, as a picture.\n'
 run natten-sim count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4 --svg build/demo/mask.svg
 
-printf '\nPicture: %s\nProgram: %s (--help tells the rest)\n' "$PWD/build/demo/mask.svg" "$PWD/build/demo/bin/natten-sim"
+printf '\nPicture: %s\nProgram: %s (--help tells the rest)\n' "$PWD/build/demo/mask.svg" "$folder/natten-sim"

@@ -239,7 +239,7 @@ def compiled(tree, source):
 def copy_tests(tree):
     """The tests as they stand in the checkout; each program records what its test cases reach. Keeps what has not
     changed, for the sake of the next build."""
-    plain = "add_executable(${name} ${ARG_SOURCES})"
+    program = re.compile(rb"(add_executable\(\$\{name\} [^()]*\$\{ARG_SOURCES\}[^()]*)\)")  # each test program
     wanted = set()
     names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "tests"], cwd=ROOT, capture_output=True,
                            text=True, check=True).stdout.splitlines()
@@ -249,8 +249,8 @@ def copy_tests(tree):
         wanted.add(tree / name)
         text = (ROOT / name).read_bytes()
         if name == "tests/CMakeLists.txt":
-            assert plain.encode() in text
-            text = text.replace(plain.encode(), f"{plain[:-1]} {tree}/mutant_listener.o)".encode())
+            text, places = program.subn(lambda found: found[1] + f" {tree}/mutant_listener.o)".encode(), text)
+            assert places == 1, "tests/CMakeLists.txt has no function that adds test programs"
         if not (tree / name).is_file() or (tree / name).read_bytes() != text:
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             (tree / name).write_bytes(text)

@@ -2,11 +2,11 @@
 """The tables of docs/reliability.md, from what a release ran.
 
 usage: scripts/reliability_report.py PART                 prints the table of docs/reliability/PART.json
-       scripts/reliability_report.py --store PART FOLDER  writes that file, from the output that scripts/release.sh
-                                                          left in FOLDER (build/reliability)
+       scripts/reliability_report.py --store PART FOLDER  writes that file, from the logs that scripts/nightly.sh
+                                                          left in FOLDER (build/nightly)
 
-PART is tests, sanitizers, threads, compilers, coverage, fuzz, soak or mutants. No figure of these tables is typed:
-the document's blocks are what this prints, which a test compares.
+PART is tests, nightly, sanitizers, threads, compilers, coverage, fuzz, soak or mutants. No figure of these tables is
+typed: the document's blocks are what this prints, which a test compares.
 """
 import json
 import pathlib
@@ -37,16 +37,19 @@ def ctest_counts(text):
     return {"tests": int(total), "failed": int(failed), "skipped": len(skipped), "seconds": round(float(seconds))}
 
 
+def build_of(part, folder):
+    return (folder / f"{part}.build").read_text().strip()
+
+
 def store_ctest(part):
     def read(folder):
-        build = single(r"build: (.+)", (folder / f"{part}-build.txt").read_text(), "build")
-        return {"build": build, **ctest_counts((folder / f"{part}.txt").read_text())}
+        return {"build": build_of(part, folder), **ctest_counts((folder / f"{part}.log").read_text(errors="replace"))}
     return read
 
 
 def store_compilers(folder):
     rows = []
-    for name, version, size in re.findall(r"^(\S+) \((.+)\): (\d+) bytes, the same$", (folder / "compilers.txt").read_text(), re.M):
+    for name, version, size in re.findall(r"^(\S+) \((.+)\): (\d+) bytes, the same$", (folder / "compilers.log").read_text(errors="replace"), re.M):
         rows.append({"build": name, "compiler": version, "bytes": int(size)})
     scenarios = len(list((ROOT / "tests/golden/scenarios").glob("*.txt")))
     return {"scenarios": scenarios, "builds": rows}
@@ -62,7 +65,7 @@ def store_coverage(folder):
 
 def fuzz_row(log):
     text = log.read_text(errors="replace")
-    row = {"target": log.stem.removeprefix("fuzz-")}
+    row = {"target": log.stem}
     if plain := re.search(r"(\d+) mutated inputs in (\d+) s, (\d+) accepted", text):
         row.update(inputs=int(plain[1]), seconds=int(plain[2]), driver="plain")
         return row
@@ -72,21 +75,22 @@ def fuzz_row(log):
 
 
 def store_fuzz(folder):
-    return {"build": single(r"build: (.+)", (folder / "fuzz-build.txt").read_text(), "build"),
-            "targets": [fuzz_row(log) for log in sorted(folder.glob("fuzz-*.log"))]}
+    return {"build": build_of("fuzz", folder), "targets": [fuzz_row(log) for log in sorted((folder / "fuzz").glob("*.log"))]}
 
 
 def store_soak(folder):
-    text = (folder / "soak.txt").read_text()
-    cases, seconds, runs = single(r"(\d+) cases in (\d+) s \(\d+/s\), (\d+) runs, none failed", text, "end of soak")
-    rows = re.findall(r"^(\S.{80,83}?) +(\d+) +(\d+)$", text, re.M)
-    return {"cases": int(cases), "seconds": int(seconds), "runs": int(runs), "seed": int(single(r"^seed (\d+)", text, "seed")),
-            "properties": [{"property": name.strip(), "cases": int(count), "cases_per_s": int(rate)} for name, count, rate in rows]}
+    """Each log is one round of all properties, named by its seed."""
+    logs = sorted((folder / "soak").glob("*.log"), key=lambda log: int(log.stem))
+    rounds = [[int(count) for count in re.findall(r"OK, passed (\d+) test", log.read_text(errors="replace"))] for log in logs]
+    if not rounds:
+        sys.exit("reliability_report: no log of a round")
+    return {"properties": len(rounds[0]), "cases": sum(map(sum, rounds)), "fewest": sum(map(min, rounds)),
+            "seconds": sum(map(int, (folder / "soak/seconds").read_text().split())), "rounds": len(rounds), "seed": int(logs[0].stem)}
 
 
 def store_mutants(folder):
     rooms = {}
-    for line in (folder / "mutants.jsonl").read_text().splitlines():
+    for line in (folder / "mutants/list.jsonl").read_text().splitlines():
         mutant = json.loads(line)
         room = rooms.setdefault(mutant["place"].split("/")[0], {"drawn": 0})
         room["drawn"] += 1
@@ -125,8 +129,7 @@ def show_fuzz(stored):
 
 def show_soak(stored):
     return table(["properties", "cases", "fewest of one", "s", "seed"],
-                 [[len(stored["properties"]), stored["cases"], min(row["cases"] for row in stored["properties"]),
-                   stored["seconds"], str(stored["seed"])]])
+                 [[stored["properties"], stored["cases"], stored["fewest"], stored["seconds"], str(stored["seed"])]])
 
 
 def show_mutants(stored):
@@ -140,6 +143,7 @@ def show_mutants(stored):
 
 PARTS = {
     "tests": (store_ctest("tests"), show_ctest),
+    "nightly": (store_ctest("nightly"), show_ctest),
     "sanitizers": (store_ctest("sanitizers"), show_ctest),
     "threads": (store_ctest("threads"), show_ctest),
     "compilers": (store_compilers, show_compilers),

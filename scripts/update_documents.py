@@ -4,7 +4,7 @@ pictures and specifications that ```sh blocks draw by --svg docs/FILE. scripts/r
 
 usage: scripts/update_documents.py [PROGRAM_FOLDER] [DOCUMENT...]
 
-PROGRAM_FOLDER holds natten-sim (default build/release/apps/natten-sim). Review the diff: the tests compare the
+PROGRAM_FOLDER holds natten-sim (default build/tests/apps/natten-sim). Review the diff: the tests compare the
 same blocks with the program, so a wrong answer that is stored here is wrong in the documents too.
 """
 import glob
@@ -62,7 +62,7 @@ def main():
     if arguments and arguments[0] in ("-h", "--help"):
         print(__doc__)
         return
-    folder = os.path.abspath(arguments[0]) if arguments else os.path.join(ROOT, "build/release/apps/natten-sim")
+    folder = os.path.abspath(arguments[0]) if arguments else os.path.join(ROOT, "build/tests/apps/natten-sim")
     documents = arguments[1:] or [os.path.join(ROOT, "README.md"), *sorted(glob.glob(os.path.join(ROOT, "docs/*.md")))]
     for path in documents:
         with open(path, encoding="utf-8") as file:
