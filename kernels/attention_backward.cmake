@@ -1,9 +1,8 @@
-# Attention backward, for sm_90a and for sm_80 and later: its bench, and a test that reads what ptxas says of it.
+# Attention backward, for sm_90a and for sm_80 and later: its bench, and what that checks on a GPU.
 
 # Once the other rooms are there.
 function(natten_sim_attention_backward_programs)
   set(bench ${PROJECT_SOURCE_DIR}/bench/attention_backward)
-  set(tests ${PROJECT_SOURCE_DIR}/tests/gpu/attention_backward)
   if(NATTEN_SIM_HAS_CUDA AND NATTEN_SIM_BUILD_BENCH)
     add_executable(attention_backward_bench ${bench}/main.cpp ${bench}/cases.cpp ${bench}/cases_of_masks.cpp
       ${bench}/check.cpp ${bench}/timing.cpp ${bench}/tables.cpp ${bench}/tensors.cpp ${bench}/sm90a/noise.cu
@@ -21,20 +20,17 @@ function(natten_sim_attention_backward_programs)
   if(NATTEN_SIM_HAS_CUDA AND NATTEN_SIM_BUILD_TESTS)
     if(TARGET attention_backward_bench)
       add_test(NAME attention_backward_tables COMMAND attention_backward_bench tables)
+      set_tests_properties(attention_backward_tables PROPERTIES LABELS kernels)
       # Skipped, never passed, without a GPU. On sm_90 `check` looks at both engines, the others at wgmma.
       foreach(what check random dropped)
         add_test(NAME attention_backward_${what} COMMAND attention_backward_bench ${what})
-        set_tests_properties(attention_backward_${what} PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
+        set_tests_properties(attention_backward_${what} PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu LABELS kernels)
       endforeach()
       add_test(NAME attention_backward_random_mma COMMAND attention_backward_bench random 1000 mma.sync)
       add_test(NAME attention_backward_dropped_mma COMMAND attention_backward_bench dropped mma.sync)
       set_tests_properties(attention_backward_random_mma attention_backward_dropped_mma
-        PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
+        PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu LABELS kernels)
     endif()
-    # Needs no GPU: what ptxas says about the kernels, and their machine code.
-    add_test(NAME attention_backward_machine_code COMMAND bash ${tests}/check_machine_code.sh
-      ${CMAKE_CUDA_COMPILER} ${PROJECT_SOURCE_DIR})
-    set_tests_properties(attention_backward_machine_code PROPERTIES SKIP_RETURN_CODE 77)
   endif()
 endfunction()
 cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL natten_sim_attention_backward_programs)

@@ -16,7 +16,7 @@ function(natten_sim_scatter_add_programs)
   if(NATTEN_SIM_BUILD_TESTS)
     # Skipped, never passed, without a GPU.
     add_test(NAME scatter_add_checks COMMAND scatter_add_bench check)
-    set_tests_properties(scatter_add_checks PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
+    set_tests_properties(scatter_add_checks PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu LABELS kernels)
   endif()
 endfunction()
 cmake_language(DEFER DIRECTORY ${PROJECT_SOURCE_DIR} CALL natten_sim_scatter_add_programs)

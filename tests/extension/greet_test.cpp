@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include "golden/program.hpp"
 
-namespace {
+namespace greet_test {
 
 using natten_sim::test::run;
 
@@ -18,4 +18,4 @@ TEST_CASE("a subcommand in one file has help, completion, options and output lik
   CHECK(refused.err.find("did you mean '--name'?") != std::string::npos);
 }
 
-}  // namespace
+}  // namespace greet_test

@@ -13,7 +13,7 @@
 #include "catch.hpp"
 #include "golden/program.hpp"
 
-namespace {
+namespace report_entries_test {
 
 using natten_sim::test::Json;
 using natten_sim::test::result_of;
@@ -97,4 +97,4 @@ TEST_CASE("a taken name and a name that is none are refused by every registry") 
   CHECK_THROWS_AS(report::add_reuse_picture({.name = "sweep"}), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace report_entries_test

@@ -5,7 +5,7 @@
 #include "../golden/program.hpp"
 #include "catch.hpp"
 
-namespace {
+namespace schedule_algorithm_test {
 
 using namespace natten_sim::test;
 
@@ -51,4 +51,4 @@ TEST_CASE("the search is never later than an algorithm from outside") {
   }
 }
 
-}  // namespace
+}  // namespace schedule_algorithm_test

@@ -12,7 +12,7 @@
 #include "catch.hpp"
 #include "golden/program.hpp"
 
-namespace {
+namespace triad_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -91,4 +91,4 @@ TEST_CASE("two kernels of one name, or one that no file has, are refused") {
   CHECK_THROWS_AS(parse_point_words({"kernel=quad"}), Error);
 }
 
-}  // namespace
+}  // namespace triad_test

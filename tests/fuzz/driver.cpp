@@ -1,7 +1,8 @@
-// The entry without libFuzzer: replays files, then mutates them for a while. Any compiler, no
-// instrumentation.
-//   fuzz_TARGET [--seconds S | --runs N] [--seed N] FILE|FOLDER...
-// An input that ends the process, or takes over 10 s, is kept in fuzz-TARGET.crash of the current folder.
+// All targets in one program: replays files, then mutates them for a while. Any compiler, no instrumentation.
+//   fuzz_targets --list
+//   fuzz_targets --replay CORPUS      every target its own folder of the corpus
+//   fuzz_targets TARGET [--seconds S | --runs N] [--seed N] FILE|FOLDER...
+// An input that ends the process, or takes over 60 s, is kept in fuzz-TARGET.crash of the current folder.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -12,8 +13,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -21,12 +22,13 @@
 
 #include "fuzz/mutator.hpp"
 #include "fuzz/target.hpp"
+#include "random.hpp"
 
 namespace {
 
 using namespace natten_sim::fuzz;
 
-constexpr unsigned kSecondsOfAHang = 10;
+constexpr unsigned kSecondsOfAHang = 60;  // of waiting, on a busy machine too
 
 // What a signal handler needs.
 std::string current_input;
@@ -55,10 +57,10 @@ void keep_inputs_of_crashes() {
     ::sigaction(signal, &action, nullptr);
 }
 
-bool run(const std::string& input) {
+bool run(Read read, const std::string& input) {
   current_input = input;
   ::alarm(kSecondsOfAHang);
-  const bool accepted = try_input(input);
+  const bool accepted = try_input(read, input);
   ::alarm(0);
   return accepted;
 }
@@ -89,44 +91,39 @@ std::vector<Input> read_corpus(const std::vector<std::string>& paths) {
   return inputs;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  double seconds = 0;
-  std::int64_t most_runs = 0;
-  std::uint64_t seed = std::random_device{}();
-  std::vector<std::string> paths;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
-      seconds = std::atof(argv[++i]);
-    } else if (std::strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
-      most_runs = std::atoll(argv[++i]);
-    } else if (std::strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
-      seed = std::strtoull(argv[++i], nullptr, 10);
-    } else {
-      paths.emplace_back(argv[i]);
-    }
-  }
-  const std::string name = std::filesystem::path(argv[0]).filename();
-  crash_path = std::filesystem::absolute(name + ".crash");
-  const std::vector<Input> corpus = read_corpus(paths);
-  if (corpus.empty()) {
-    std::fprintf(stderr, "usage: %s [--seconds S | --runs N] [--seed N] FILE|FOLDER...\n", argv[0]);
-    return 2;
-  }
-  keep_inputs_of_crashes();
+/// Reads the corpus of a target: what is named a seed has to be accepted. @return its texts
+std::vector<std::string> replay(const std::string& name, const std::vector<std::string>& paths) {
+  crash_path = std::filesystem::absolute("fuzz-" + name + ".crash");
   std::vector<std::string> texts;
-  for (const Input& input : corpus) {
-    texts.push_back(input.text);
-    const bool accepted = run(input.text);
+  for (const Input& input : read_corpus(paths)) {
+    const bool accepted = run(targets().at(name), input.text);
     // The mutations of one that is refused would test little else than how that is said.
     if (!accepted && input.name.starts_with("seed-"))
-      std::fprintf(stderr, "refused: %s\n", input.name.c_str());
+      std::fprintf(stderr, "%s: refused: %s\n", name.c_str(), input.name.c_str());
     require(accepted || !input.name.starts_with("seed-"), "a seed is accepted");
+    texts.push_back(input.text);
   }
-  std::printf("%s: %zu files\n", name.c_str(), corpus.size());
+  std::printf("%s: %zu files\n", name.c_str(), texts.size());
+  return texts;
+}
 
-  Mutator mutator(texts, seed);
+int replay_all(const std::filesystem::path& corpus) {
+  for (const auto& [name, read] : targets()) {
+    // A target may leave this folder for one of its own.
+    const bool any = !replay(name, {(std::filesystem::absolute(corpus) / name).string()}).empty();
+    require(any, "a target has a corpus");
+  }
+  return 0;
+}
+
+int list_all() {
+  for (const auto& [name, read] : targets()) std::printf("%s\n", name.c_str());
+  return 0;
+}
+
+int mutate(const std::string& name, std::vector<std::string> texts, double seconds, std::int64_t most_runs,
+           std::uint64_t seed) {
+  Mutator mutator(std::move(texts), seed);
   const auto begin = std::chrono::steady_clock::now();
   std::int64_t runs = 0;
   std::int64_t accepted = 0;
@@ -135,7 +132,7 @@ int main(int argc, char** argv) {
   };
   while (runs < most_runs || (most_runs == 0 && elapsed() < seconds)) {
     const std::string input = mutator.next();
-    const bool taken = run(input);
+    const bool taken = run(targets().at(name), input);
     if (taken) mutator.keep(input);
     accepted += taken ? 1 : 0;
     ++runs;
@@ -146,4 +143,40 @@ int main(int argc, char** argv) {
                 static_cast<unsigned long long>(seed));
   }
   return 0;
+}
+
+int usage() {
+  std::fputs(
+      "usage: fuzz_targets --list | --replay CORPUS | TARGET [--seconds S | --runs N] [--seed N] FILE|FOLDER...\n",
+      stderr);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return usage();
+  const std::string first = argv[1];
+  keep_inputs_of_crashes();
+  if (first == "--list") return list_all();
+  if (first == "--replay" && argc == 3) return replay_all(argv[2]);
+  if (!targets().contains(first)) return usage();
+  double seconds = 0;
+  std::int64_t most_runs = 0;
+  std::uint64_t seed = natten_sim::test::stored_seed();
+  std::vector<std::string> paths;
+  for (int i = 2; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
+      seconds = std::atof(argv[++i]);
+    } else if (std::strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
+      most_runs = std::atoll(argv[++i]);
+    } else if (std::strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
+      seed = std::strtoull(argv[++i], nullptr, 10);
+    } else {
+      paths.emplace_back(argv[i]);
+    }
+  }
+  std::vector<std::string> texts = replay(first, paths);
+  if (texts.empty()) return usage();
+  return mutate(first, std::move(texts), seconds, most_runs, seed);
 }

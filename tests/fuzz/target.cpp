@@ -14,7 +14,16 @@ namespace {
 
 constexpr std::size_t kLongestMessage = 4096;
 
+std::map<std::string, Read>& list() {
+  static std::map<std::string, Read> all;
+  return all;
+}
+
 }  // namespace
+
+Target::Target(const char* name, Read read) { list()[name] = read; }
+
+const std::map<std::string, Read>& targets() { return list(); }
 
 void require(bool holds, const char* what) {
   if (holds) return;
@@ -30,7 +39,7 @@ MemoryFile::MemoryFile(std::string_view text) : file_(::memfd_create("input", 0)
 
 MemoryFile::~MemoryFile() { ::close(file_); }
 
-bool try_input(std::string_view input) {
+bool try_input(Read read, std::string_view input) {
   try {
     read(input);
     return true;

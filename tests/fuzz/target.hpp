@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -7,8 +8,15 @@
 /// crash, a hang, and a `require` that does not hold are bugs.
 namespace natten_sim::fuzz {
 
-/// Of this program: each file of targets/ defines it.
-void read(std::string_view input);
+using Read = void (*)(std::string_view input);
+
+/// Each file of targets/ has one object of this, which puts its name and function on the list.
+struct Target {
+  Target(const char* name, Read read);
+};
+
+/// Those of this program, by name.
+[[nodiscard]] const std::map<std::string, Read>& targets();
 
 /// Ends the process with `what`, unless it holds.
 void require(bool holds, const char* what);
@@ -29,6 +37,6 @@ class MemoryFile {
 
 /// Runs `read`; false if it refused the input. Ends the process at any other exception, and at a message that
 /// fills a screen.
-bool try_input(std::string_view input);
+bool try_input(Read read, std::string_view input);
 
 }  // namespace natten_sim::fuzz

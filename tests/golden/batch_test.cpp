@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace batch_test {
 
 using namespace natten_sim::test;
 
@@ -300,4 +300,4 @@ TEST_CASE("a bad line of a search gets an error object in its place, an empty re
   CHECK(results[3]["nearest_sparsity"] == 1 - 4.0 / 4096);
 }
 
-}  // namespace
+}  // namespace batch_test

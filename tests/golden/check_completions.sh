@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The completion scripts load in their shells (where installed) and complete subcommands, flags and values.
+# check_completions.sh PROGRAM [SHELL...]: the completion script of bash completes subcommands, flags and values; those
+# of the shells named load in them. 77 where one of these is missing.
 set -euo pipefail
 program=$1
 bash_script=$("$program" completion bash)
@@ -35,6 +36,8 @@ complete_words search --objective wo | sort | tr '\n' ' ' | holds -x 'work worst
 "$program" completion fish | holds -e 'seen_subcommand_from help. -a .count search'
 "$program" completion zsh | holds -e 'help) _describe subcommand'
 "$program" completion zsh | holds -e 'shift words'
-if command -v zsh >/dev/null; then "$program" completion zsh | zsh -n; fi
-if command -v fish >/dev/null; then "$program" completion fish | fish --no-execute; fi
+for shell in "${@:2}"; do
+  command -v "$shell" >/dev/null || { echo "skipped: no $shell"; exit 77; }
+  "$program" completion "$shell" | "$shell" -n
+done
 echo completions work

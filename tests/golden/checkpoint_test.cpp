@@ -12,7 +12,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace checkpoint_test {
 
 using namespace natten_sim::test;
 namespace fs = std::filesystem;
@@ -42,7 +42,16 @@ void kill_a_search(const std::string& file) {
   waitpid(child, nullptr, 0);
 }
 
-TEST_CASE("a search that is killed goes on where it was, and ends no later than it had come") {
+TEST_CASE("a search that has ended goes on where it was, and ends no later than it had come") {
+  const std::string file = scratch_folder() + "/search.json";
+  const std::string line = kProblem + " --algorithm best --checkpoint " + file + " --effort ";
+  const double reached = makespan_of(line + "3");
+  CHECK(Json::parse(read_text(file)).at("iterations") == 3);
+  CHECK(makespan_of(line + "8") <= reached);
+  CHECK(Json::parse(read_text(file)).at("iterations") == 8);
+}
+
+TEST_CASE("a search that is killed goes on where it was, and ends no later than it had come", "[.nightly]") {
   const std::string file = scratch_folder() + "/search.json", table = file + ".table";
   kill_a_search(file);
   const Json left = Json::parse(read_text(file));
@@ -83,4 +92,4 @@ TEST_CASE("a checkpoint of another problem, and one for an algorithm that does n
   CHECK(read_text(file) == "{}");
 }
 
-}  // namespace
+}  // namespace checkpoint_test

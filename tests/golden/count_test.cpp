@@ -1,7 +1,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace count_test {
 
 using namespace natten_sim::test;
 
@@ -274,4 +274,4 @@ TEST_CASE("help lists every flag of the profiler") {
   }
 }
 
-}  // namespace
+}  // namespace count_test

@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace diff_test {
 
 using namespace natten_sim::test;
 
@@ -73,4 +73,4 @@ TEST_CASE("a diff of no files, one or no JSON is refused") {
   check_refused("diff /no/such/file /no/such/file", {"/no/such/file"});
 }
 
-}  // namespace
+}  // namespace diff_test

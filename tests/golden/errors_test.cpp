@@ -1,7 +1,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace errors_test {
 
 using namespace natten_sim::test;
 
@@ -121,4 +121,4 @@ TEST_CASE("search refuses contradictions and values out of range") {
   check_refused("search -i 300000 --pareto", {"search space", "--window-range"});
 }
 
-}  // namespace
+}  // namespace errors_test

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace files_test {
 
 using namespace natten_sim::test;
 
@@ -50,7 +50,8 @@ std::string signalled_batch(const std::string& folder, const std::string& start,
   return "mkfifo '" + folder + "/in'; (" + start + " \"$PROGRAM\" " + kSmall + " --batch '" + folder +
          "/in' --output '" + folder + "/out' & pid=$!; exec 3> '" + folder +
          "/in'; echo '{}' >&3; n=0; while ! ls '" + folder +
-         "'/.natten-sim-*.tmp > /dev/null 2>&1; do [ $n -lt 200 ] || exit 99; sleep 0.05; n=$((n+1)); done; kill -" +
+         "'/.natten-sim-*.tmp > /dev/null 2>&1; do [ $n -lt 2400 ] || exit 99; sleep 0.05; n=$((n+1)); done; "
+         "kill -" +
          signal + " $pid; exec 3>&-; wait $pid)";
 }
 
@@ -235,4 +236,4 @@ TEST_CASE("every listed name is accepted") {
   check_names("devices", "count -i 64 64 -w 8 8 --device ");
 }
 
-}  // namespace
+}  // namespace files_test

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace found_test {
 
 using namespace natten_sim::test;
 
@@ -109,7 +109,7 @@ TEST_CASE("SMs times CTAs an SM are counted without overflow, and the product ha
   write_text(path, R"({"schema": "natten-sim.devices/1", "devices": [{"name": "wide", "arch": "sm90",
     "default_backend": "hopper-fna", "sms": {"value": 1048576, "measured": false, "source": "made up"}}]})");
   const std::string device = " --device wide --device-file " + path;
-  CHECK(run("schedule --q-tiles 4 --algorithm spt" + device).exit_code == 0);  // 2^20 workers
+  CHECK(run("schedule --q-tiles 4 --algorithm spt --no-conclusion" + device).exit_code == 0);  // 2^20 workers
   // 2^20 SMs times 32 CTAs are 2^25 workers.
   check_refused("schedule --q-tiles 4 --ctas-per-sm 32" + device, {"workers", "33554432", "1..1048576"});
   check_refused("reuse -i 64 --ctas-per-sm 32" + device, {"workers", "33554432", "1..1048576"});
@@ -121,7 +121,7 @@ TEST_CASE("SMs times CTAs an SM are counted without overflow, and the product ha
 
 TEST_CASE("a message stays short, and is cut between characters, however long what it quotes is") {
   std::string accents;
-  for (int i = 0; i < 40'000; ++i) accents += "\u00e9";
+  for (int i = 0; i < 4'000; ++i) accents += "\u00e9";
   for (const std::string line :
        {"count --preset ", "count -i 64 --backend ", "count -i ", "list ", "schedule --mask window:"}) {
     const auto done = run(line + accents);
@@ -136,4 +136,4 @@ TEST_CASE("a folder of pages that cannot be looked at is refused by its name") {
   check_refused("classroom --out pages --pages " + std::string(300, 'a'), {"pages", "build_web.sh"});
 }
 
-}  // namespace
+}  // namespace found_test

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace golden_test {
 
 namespace fs = std::filesystem;
 
@@ -29,4 +29,4 @@ TEST_CASE("text for people has not changed unnoticed") {
   CHECK(scenarios >= 17);
 }
 
-}  // namespace
+}  // namespace golden_test

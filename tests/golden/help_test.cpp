@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace help_test {
 
 using namespace natten_sim::test;
 
@@ -24,10 +24,9 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 /// With COLUMNS set for the one run.
 std::string in_columns(int columns, const std::string& line) {
-  const std::string folder = scratch_folder();
-  REQUIRE(shell_exit_code("COLUMNS=" + std::to_string(columns) + " \"$PROGRAM\" " + line + " > '" + folder +
-                          "/out'") == 0);
-  return read_text(folder + "/out");
+  const Run done = run_with({"COLUMNS=" + std::to_string(columns)}, line);
+  REQUIRE(done.exit_code == 0);
+  return done.out;
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -68,7 +67,18 @@ TEST_CASE("-h is shorter than --help, both begin with examples") {
   check_refused("cuont --help", {"unknown subcommand", "did you mean 'count'?"});
 }
 
-TEST_CASE("every example of help is a line that the program takes") {
+/// Examples that take half a second or more.
+bool is_long(const std::string& line) {
+  return has(line, "advise --preset hunyuan-video --device h200") ||
+         has(line, "search -i 256 256 -n 24 -d 128 --device h200 --kernel hopper-fna gna") ||
+         has(line, "advise -i 256 256 -n 24 -d 128 --speedup 4") ||
+         has(line, "msda --workload B2_1536x2048") ||
+         has(line, "msda --workload B4_800x1333_d256_L4 --order all") ||
+         has(line, "search --preset flux1-dev-4k --sparsity 0.90:0.91 --phase both --device h100 b200");
+}
+
+/// Runs the examples that are, or are not, long; returns how many.
+int check_examples(bool those_that_are_long) {
   // Files of the user or of an installed program, a GPU, or minutes.
   const std::vector<std::string> elsewhere = {"FILE",       "index.npy", "runs.csv",   "costs.json",
                                               "data/",      "validate",  "order.json", "before.json",
@@ -84,6 +94,7 @@ TEST_CASE("every example of help is a line that the program takes") {
       if (!examples || !line.starts_with("  natten-sim ")) continue;
       if (std::any_of(elsewhere.begin(), elsewhere.end(), [&](const std::string& part) { return has(line, part); }))
         continue;
+      if (is_long(line) != those_that_are_long) continue;
       INFO(line);
       const Run done = run(line.substr(std::string("  natten-sim ").size()));
       CHECK(done.exit_code == 0);
@@ -91,7 +102,13 @@ TEST_CASE("every example of help is a line that the program takes") {
       ++taken;
     }
   }
-  CHECK(taken >= 15);
+  return taken;
+}
+
+TEST_CASE("every example of help is a line that the program takes") { CHECK(check_examples(false) >= 15); }
+
+TEST_CASE("examples of help that take long are lines that the program takes", "[.nightly]") {
+  CHECK(check_examples(true) == 6);
 }
 
 TEST_CASE("colours are there when asked for, and nowhere else") {
@@ -148,4 +165,4 @@ TEST_CASE("list alone prints the names of everything, in every format") {
   CHECK(run("list --csv").out.starts_with("list,name,source\npresets,"));
 }
 
-}  // namespace
+}  // namespace help_test

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace hints_test {
 
 using namespace natten_sim::test;
 
@@ -100,7 +100,7 @@ TEST_CASE("a picture has an ending that is known, or none") {
 }
 
 TEST_CASE("factors may end with x, bytes with KiB, MiB or GiB") {
-  const std::string advise = "advise -i 256 256 -n 24 -d 128 --device h200 --speedup ";
+  const std::string advise = "advise -i 128 128 -n 24 -d 128 --device h200 --speedup ";
   CHECK(result_of(advise + "4x") == result_of(advise + "4"));
   const std::string search = "search -i 64 64 --top 1 --min-speedup ";
   CHECK(result_of(search + "5x") == result_of(search + "5"));
@@ -172,4 +172,4 @@ TEST_CASE("list shows one entry by its name, from each list that has it") {
   check_refused("list h20", {"unknown name 'h20'", "a name in one"});
 }
 
-}  // namespace
+}  // namespace hints_test

@@ -1,5 +1,4 @@
 // What a run may take: bounds that are checked before anything is allocated, --max-memory and --max-time.
-#include <chrono>
 #include <filesystem>
 #include <string>
 
@@ -7,7 +6,7 @@
 #include "program.hpp"
 #include "sanitized.hpp"
 
-namespace {
+namespace limits_test {
 
 using namespace natten_sim::test;
 
@@ -20,8 +19,8 @@ TEST_CASE("what multiplies work has a bound that is checked first, and the error
   check_refused("atomics --rows 268435457", {"rows", "268435456"});
   check_refused("atomics --updates 4294967296", {"updates", "4294967295"});
   check_refused("search -i 64 --threads 1025", {"threads", "1..1024"});
-  check_refused("sweep count -i 64 -w 16 --q-tile 8 --kv-tile 4 --over stride=1:100000000:1",
-                {"over", "at most"});
+  check_refused("sweep count -i 64 -w 16 --q-tile 8 --kv-tile 4 --over stride=1:10000001:1",
+                {"over", "at most 10000000 values"});
 }
 
 TEST_CASE("inputs without an end are refused at the limit of their kind") {
@@ -32,13 +31,16 @@ TEST_CASE("inputs without an end are refused at the limit of their kind") {
         "count -i 64 --costs /dev/zero", "schedule --q-tiles 4 --costs /dev/zero"}) {
     check_refused(line, {"/dev/zero", "67108864 bytes"});
   }
+}
+
+TEST_CASE("inputs without an end of hundreds of MiB are refused at the limit of their kind", "[.nightly]") {
   check_refused("schedule --mask /dev/zero", {"mask", "/dev/zero", "536870912 bytes"});
   check_refused("schedule --table /dev/zero", {"table", "/dev/zero", "536870912 bytes"});
   check_refused("reuse -i 512 --order /dev/zero", {"order", "/dev/zero", "268435456 bytes"});
   check_refused("explain /dev/zero", {"profile", "/dev/zero", "268435456 bytes"});
 }
 
-TEST_CASE("a mask of 512 MiB of line breaks is refused without a row for each") {
+TEST_CASE("a mask of 512 MiB of line breaks is refused without a row for each", "[.nightly]") {
   if (kSanitized) return;
   const std::string line = "schedule --mask - --max-memory 1500";
   CHECK(shell_exit_code("head -c 536870912 /dev/zero | tr '\\0' '\\n' | \"$PROGRAM\" " + line) == 2);
@@ -46,11 +48,11 @@ TEST_CASE("a mask of 512 MiB of line breaks is refused without a row for each") 
 
 TEST_CASE("a trace of more than 2^21 tasks is refused before the schedule is made") {
   const std::string folder = scratch_folder(), trace = " --perfetto " + folder + "/trace.json";
-  const auto begin = std::chrono::steady_clock::now();
   // 1,024 x 2,048 tiles are 2^21 tasks of a head: a million iterations of a search would take hours.
-  check_refused("schedule --q-tiles 1024 --kv-tiles 2048 --heads 2 --algorithm best --effort 1000000" + trace,
-                {"perfetto", "4194304 tasks", "at most 2097152"});
-  if (!kSanitized) CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+  check_refused(
+      "schedule --q-tiles 1024 --kv-tiles 2048 --heads 2 --algorithm best --effort 1000000 --max-time 60" +
+          trace,
+      {"perfetto", "4194304 tasks", "at most 2097152"});
   CHECK(std::filesystem::is_empty(folder));
 }
 
@@ -99,11 +101,9 @@ TEST_CASE("threads that cannot start are done without, and the answer is the sam
 
 TEST_CASE("a run that takes longer than --max-time ends with an error, and leaves no file") {
   const std::string folder = scratch_folder();
-  const auto begin = std::chrono::steady_clock::now();
-  check_refused("atomics --updates 4294967295 --max-time 0.5 --output " + folder + "/out",
-                {"max-time", "0.5 s are over"});
+  check_refused("atomics --updates 4294967295 --max-time 0.1 --output " + folder + "/out",
+                {"max-time", "0.1 s are over"});
   CHECK(std::filesystem::is_empty(folder));
-  if (!kSanitized) CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
   CHECK(run("list presets --max-time 600").exit_code == 0);
 }
 
@@ -115,4 +115,4 @@ TEST_CASE("a limit is one of the whole run, not of an answer among many") {
   CHECK(run("sweep count -i 64 --q-tile 8 --kv-tile 4 --over window=8,16 --max-time 600").exit_code == 0);
 }
 
-}  // namespace
+}  // namespace limits_test

@@ -3,7 +3,7 @@
 #include "json_schema.hpp"
 #include "program.hpp"
 
-namespace {
+namespace natten_spellings_test {
 
 using namespace natten_sim::test;
 
@@ -75,4 +75,4 @@ TEST_CASE("the schema of requests has every name that serve reads") {
   }
 }
 
-}  // namespace
+}  // namespace natten_spellings_test

@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace picture_file_test {
 
 using namespace natten_sim::test;
 
@@ -26,7 +26,7 @@ TEST_CASE("'-' puts the picture on standard output in place of the answer, whate
        {kCount, std::string("reuse -i 4096 --device h200 --order cyclic"),
         std::string("schedule --q-tiles 4 --kv-tiles 4 --workers 4 --mask causal --algorithm descending"),
         std::string("reproduce gna --figure 4.5"),
-        std::string("validate --recorded '") + NATTEN_SIM_SOURCE_DIR + "/data/recordings' --view misses"}) {
+        "validate --recorded '" + shipped_recordings({"nvidia-h200-sawtooth"}) + "' --view misses"}) {
     INFO(line);
     const Run shown = run(line + " --quiet --svg -");
     INFO(shown.err);
@@ -88,4 +88,4 @@ TEST_CASE("a name that ends in .png takes a converter, and without one says whic
   CHECK(read_text(target) == "\x89PNG again");  // what was there stays
 }
 
-}  // namespace
+}  // namespace picture_file_test

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace picture_test {
 
 using namespace natten_sim::test;
 
@@ -111,4 +111,4 @@ TEST_CASE("pictures that cannot be drawn are refused") {
   CHECK(run("count -i 64 -w 4 --q-tile 4 --kv-tile 2 --svg /nonexistent/x.svg").exit_code == 2);
 }
 
-}  // namespace
+}  // namespace picture_test

@@ -17,7 +17,7 @@
 #include "program.hpp"
 #include "sanitized.hpp"
 
-namespace {
+namespace progress_test {
 
 using namespace natten_sim::test;
 using Clock = std::chrono::steady_clock;
@@ -155,7 +155,7 @@ void check_progress(const std::string& label, const std::string& line) {
   CHECK(interrupted);
 }
 
-TEST_CASE("on a terminal, simulations of reuse and counts of updates say how far they are") {
+TEST_CASE("on a terminal, simulations of reuse and counts of updates say how far they are", "[.nightly]") {
   check_progress("simulating", "reuse -i 16777216 --fidelity lru --device h200");
   check_progress("counting", "atomics --updates 4294967295");
 }
@@ -164,14 +164,14 @@ TEST_CASE("on a terminal, updates of a file without an end are counted, up to th
   check_progress("counting", "atomics --distribution file:/dev/zero");
 }
 
-TEST_CASE("on a terminal, a trace of a large schedule says how far its text is") {
+TEST_CASE("on a terminal, a trace of a large schedule says how far its text is", "[.nightly]") {
   if (kSanitized) return;    // the schedule takes seconds then, and has a bar of its own
   check_progress("tracing",  // of 2^21 tasks, the most there may be
                  "schedule --q-tiles 1024 --kv-tiles 2048 --algorithm descending --no-conclusion --perfetto "
                  "/dev/null");
 }
 
-TEST_CASE("on a terminal, a walk over tiles and a batch of questions say how far they are") {
+TEST_CASE("on a terminal, a walk over tiles and a batch of questions say how far they are", "[.nightly]") {
   check_progress("counting",
                  "count -i 512 512 512 -w 100 100 100 --tiling single --q-tile 128 --kv-tile 128");
   const std::string questions = scratch_folder() + "/questions.jsonl";
@@ -186,7 +186,7 @@ TEST_CASE("on a terminal, a walk over tiles and a batch of questions say how far
   check_progress("answering", "count --batch " + questions);
 }
 
-TEST_CASE("on a terminal, searches for windows and schedules say how far they are") {
+TEST_CASE("on a terminal, searches for windows and schedules say how far they are", "[.nightly]") {
   check_progress("searching",
                  "search -i 250 250 250 --pareto --sparsity 0.87:0.91 --objective work --backend hopper-fna "
                  "--phase both --any --threads 1");
@@ -196,7 +196,7 @@ TEST_CASE("on a terminal, searches for windows and schedules say how far they ar
       "--device h100");
 }
 
-TEST_CASE("on a terminal, samples of an image say how far they are") {
+TEST_CASE("on a terminal, samples of an image say how far they are", "[.nightly]") {
   const std::string file = scratch_folder() + "/large.json";
   const Json config = {{"name", "large"},        {"batch", 1},      {"height", 65536}, {"width", 64},
                        {"strides", {8, 16, 32}}, {"channels", 256}, {"heads", 8},      {"points", 4},
@@ -206,17 +206,20 @@ TEST_CASE("on a terminal, samples of an image say how far they are") {
   check_progress("sampling", "msda --phase backward --order all --workload " + file);
 }
 
-TEST_CASE("on a terminal, the points of a sweep are counted as they are answered, never backwards") {
+TEST_CASE("on a terminal, the points of a sweep are counted as they are answered, never backwards",
+          "[.nightly]") {
   check_progress("sweep",
                  "sweep count -i 1024 1024 -w 300 300 --tiling single --kv-tile 128 --over q-tile=64:576:1");
 }
 
-TEST_CASE("what takes seconds says why: in its help, and on a terminal before the first bar") {
+TEST_CASE("what takes seconds says why in its help") {
   for (const char* reason : {"dash: over 500 backward schedules", "msda: over 35 million samples"}) {
     INFO(reason);
-    CHECK(shell_exit_code("COLUMNS=1000 $PROGRAM reproduce --help | grep -q '" + std::string(reason) + "'") ==
-          0);
+    CHECK(run_with({"COLUMNS=1000"}, "reproduce --help").out.find(reason) != std::string::npos);
   }
+}
+
+TEST_CASE("what takes seconds says why on a terminal, before the first bar", "[.nightly]") {
   OnTerminal program("reproduce all");
   std::string text;
   const Clock::time_point start = Clock::now();
@@ -229,7 +232,7 @@ TEST_CASE("what takes seconds says why: in its help, and on a terminal before th
   CHECK(text.find("over 500", bar) == std::string::npos);  // once
 }
 
-TEST_CASE("a quiet run shows no progress, on a terminal either") {
+TEST_CASE("a quiet run shows no progress, on a terminal either", "[.nightly]") {
   OnTerminal program("atomics --updates 4294967295 --quiet");
   std::string text;
   const Clock::time_point start = Clock::now();
@@ -237,7 +240,7 @@ TEST_CASE("a quiet run shows no progress, on a terminal either") {
   CHECK(text.empty());
 }
 
-TEST_CASE("where stderr is no terminal, a line says how far the work is after 5 seconds") {
+TEST_CASE("where stderr is no terminal, a line says how far the work is after 5 seconds", "[.nightly]") {
   const std::string seconds = kSanitized ? "90" : "9";
   const Run done = run("reuse -i 16777216 --fidelity lru --device h200 --max-time " + seconds);
   INFO(done.err);
@@ -251,4 +254,4 @@ TEST_CASE("where stderr is no terminal, a line says how far the work is after 5 
   CHECK(done.err.find("max-time") != std::string::npos);
 }
 
-}  // namespace
+}  // namespace progress_test

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace reproduce_test {
 
 using namespace natten_sim::test;
 
@@ -52,7 +52,8 @@ TEST_CASE("the outlier follows from 1.8 in place of 1.746 rounded") {
   CHECK(std::abs(result["speedup_worst"].get<double>() - 1.746) < 0.001);
 }
 
-TEST_CASE("FlashAttention-3's deterministic backward: the stored fit repeats, and every deviation is told") {
+TEST_CASE("FlashAttention-3's deterministic backward: the stored fit repeats, and every deviation is told",
+          "[.nightly]") {
   const Json result = result_of("reproduce dash");
   CHECK(result["out_of_tolerance"] == 0);
   std::map<std::string, std::vector<double>> ours;
@@ -137,7 +138,7 @@ TEST_CASE("FlashAttention's pull requests: slowdowns by determinism, and every m
   }
 }
 
-TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a stated reason") {
+TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a stated reason", "[.nightly]") {
   const Json rows = result_of("reproduce msda")["rows"];
   const Json known = Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) +
                                                              "/data/msda-paper.json"))["known_deviations"];
@@ -187,4 +188,4 @@ TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a state
   CHECK(std::abs(logs / 2) < 0.01);
 }
 
-}  // namespace
+}  // namespace reproduce_test

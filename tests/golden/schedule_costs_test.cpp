@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace schedule_costs_test {
 
 using namespace natten_sim::test;
 
@@ -156,4 +156,4 @@ TEST_CASE("a binary that is read back has the chains, visits and dQ orders of it
   }
 }
 
-}  // namespace
+}  // namespace schedule_costs_test

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace schedule_gaps_test {
 
 using namespace natten_sim::test;
 
@@ -50,8 +50,12 @@ const std::vector<Case> kCases = {
     {26, kLarge + "document:4096,1024,2048,512,512", 6048, 6048},
 };
 
-TEST_CASE("every case of the documents is at or below its goal, and within 2% of its bound") {
+/// Row 19 is searched for long; rows from 23 are of the size of a training run.
+bool takes_long(const Case& known) { return known.row == 19 || known.row >= 23; }
+
+void check_cases(bool those_that_take_long) {
   for (const Case& known : kCases) {
+    if (takes_long(known) != those_that_take_long) continue;
     INFO("row " << known.row << ": " << known.options);
     const Json result =
         result_of("schedule --algorithm best --compute 7 --reduce 2 --quiet " + known.options);
@@ -61,6 +65,15 @@ TEST_CASE("every case of the documents is at or below its goal, and within 2% of
     CHECK(makespan >= bound);
     CHECK(makespan <= 1.02 * bound);
   }
+}
+
+TEST_CASE("every quick case of the documents is at or below its goal, and within 2% of its bound") {
+  check_cases(false);
+}
+
+TEST_CASE("every other case of the documents is at or below its goal, and within 2% of its bound",
+          "[.nightly]") {
+  check_cases(true);
 }
 
 TEST_CASE("288 chains of a 3-D neighborhood: the packing bound is 486, where the mean load says 459") {
@@ -76,4 +89,4 @@ TEST_CASE("288 chains of a 3-D neighborhood: the packing bound is 486, where the
   CHECK(mean <= 459);  // rounded up to whole tasks of 9
 }
 
-}  // namespace
+}  // namespace schedule_gaps_test

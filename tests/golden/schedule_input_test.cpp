@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace schedule_input_test {
 
 using namespace natten_sim::test;
 
@@ -89,4 +89,4 @@ TEST_CASE("schedule: what input echoes is accepted as input, and gives the same 
   CHECK(run("schedule -i 640 --q-tiles 5 --algorithm spt --quiet").exit_code == 0);
 }
 
-}  // namespace
+}  // namespace schedule_input_test

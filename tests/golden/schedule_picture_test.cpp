@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace schedule_picture_test {
 
 using namespace natten_sim::test;
 
@@ -131,4 +131,4 @@ TEST_CASE("schedule: files are refused together, and one that is refused leaves 
   CHECK(natten_sim::test::shell_exit_code("[ -z \"$(ls '" + folder + "')\" ]") == 0);
 }
 
-}  // namespace
+}  // namespace schedule_picture_test

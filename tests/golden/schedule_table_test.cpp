@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace schedule_table_test {
 
 using namespace natten_sim::test;
 
@@ -195,4 +195,4 @@ TEST_CASE("a table brings its own problem: other sizes, masks and algorithms bes
   }
 }
 
-}  // namespace
+}  // namespace schedule_table_test

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace schedule_test {
 
 using namespace natten_sim::test;
 
@@ -336,4 +336,4 @@ TEST_CASE("schedule: malformed masks are refused in the unit that they are given
   check_refused("--mask gna:i=8x8,w=4x4 --q-tiles 3", {"--q-tiles", "this mask brings its own"});
 }
 
-}  // namespace
+}  // namespace schedule_test

@@ -7,7 +7,7 @@
 #include "json_schema.hpp"
 #include "program.hpp"
 
-namespace {
+namespace schema_test {
 
 namespace fs = std::filesystem;
 using namespace natten_sim::test;
@@ -148,4 +148,4 @@ TEST_CASE("a document that lacks a member, has one too many or a value of anothe
   check_refused("schema", {"subcommand", "count"});
 }
 
-}  // namespace
+}  // namespace schema_test

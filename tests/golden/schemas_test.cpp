@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace schemas_test {
 
 using namespace natten_sim::test;
 namespace fs = std::filesystem;
@@ -71,4 +71,4 @@ TEST_CASE("a file of each version of each format is read, and one of an unknown 
   }
 }
 
-}  // namespace
+}  // namespace schemas_test

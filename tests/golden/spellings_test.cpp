@@ -3,7 +3,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace spellings_test {
 
 using namespace natten_sim::test;
 
@@ -94,8 +94,8 @@ TEST_CASE("names of the catalog are read in any case, and by their beginning") {
   check_refused("schedule --q-tiles 4 --costs fa4", {"costs", "fa4-h200-d128", "fa4-h200-d64"});
   CHECK(result_of("atomics --device H100") == result_of("atomics --device h100"));
   CHECK(Json::parse(run("atomics --device H100 --json").out)["input"]["device"] == "h100");
-  CHECK(result_of("reuse -i 65536 --kernel FA2 -d 128 --device H200 --fidelity timed") ==
-        result_of("reuse -i 65536 --kernel fa2 -d 128 --device h200 --fidelity timed"));
+  CHECK(result_of("reuse -i 8192 --kernel FA2 -d 128 --device H200 --fidelity timed") ==
+        result_of("reuse -i 8192 --kernel fa2 -d 128 --device h200 --fidelity timed"));
   // As models write themselves.
   CHECK(result_of("count --preset Wan2.1 -w 6 8 8") == result_of("count --preset wan2-1-14b-720p -w 6 8 8"));
   CHECK(result_of("count --preset hunyuan_video -w 18 24 24") ==
@@ -153,12 +153,12 @@ TEST_CASE("shares above 1 are per cent, in options, files, requests and sweeps")
   CHECK(result_of("search -i 64 64 --top 2 --sparsity 0:92") ==
         result_of("search -i 64 64 --top 2 --sparsity 0:0.92"));
 
-  const Json most = result_of("advise --preset flux --device h200 --sparsity 0.9");
-  CHECK(result_of("advise --preset flux --device h200 --sparsity 90") == most);
-  CHECK(json_of_request(
-            R"({"command": "advise", "options": {"preset": "flux", "device": "h200", "sparsity": 90}})") ==
-        most);
-  const Run swept = run("sweep advise --preset flux --device h200 --jsonl --quiet --over sparsity=90,0.9");
+  const Json most = result_of("advise -i 64 64 -n 24 -d 128 --device h200 --sparsity 0.9");
+  CHECK(result_of("advise -i 64 64 -n 24 -d 128 --device h200 --sparsity 90") == most);
+  CHECK(json_of_request(R"({"command": "advise", "options": {"input": [64, 64], "heads": 24, )"
+                        R"("head_dim": 128, "device": "h200", "sparsity": 90}})") == most);
+  const Run swept =
+      run("sweep advise -i 64 64 -n 24 -d 128 --device h200 --jsonl --quiet --over sparsity=90,0.9");
   const std::size_t line = swept.out.find('\n');
   CHECK(Json::parse(swept.out.substr(0, line))["result"] == most);
   CHECK(Json::parse(swept.out.substr(line))["result"] == most);
@@ -248,4 +248,4 @@ TEST_CASE("completion proposes names of the catalog") {
   }
 }
 
-}  // namespace
+}  // namespace spellings_test

@@ -1,5 +1,4 @@
 // natten-sim sweep and serve: other ways to ask the same questions.
-#include <chrono>
 #include <cstdio>
 #include <sstream>
 
@@ -7,7 +6,7 @@
 #include "program.hpp"
 #include "sanitized.hpp"
 
-namespace {
+namespace sweep_test {
 
 using namespace natten_sim::test;
 
@@ -250,10 +249,9 @@ TEST_CASE("a request that is wrong has an error in its place, and those after it
 
 TEST_CASE(
     "a request that takes longer than --request-time has an error in its place, and the next is answered") {
-  const auto begin = std::chrono::steady_clock::now();
   const auto served =
-      run("serve --request-time 0.25", R"({"command": "atomics", "options": {"updates": 4294967295}}
-{"command": "schedule", "options": {"q_tiles": 512, "heads": 8, "mask": "causal", "algorithm": "best"}}
+      run("serve --request-time 0.1", R"({"command": "atomics", "options": {"updates": 4294967295}}
+{"command": "schedule", "options": {"workers": 32, "heads": 3, "mask": "gna:i=24x24,w=8x8,s=4x4,q-tile=4x4,kv-tile=4x4", "algorithm": "best", "effort": 1000000}}
 {"command": "reuse", "options": {"input": 16777216, "device": "h200", "fidelity": "lru"}, "id": 3}
 {"command": "count", "options": {"input": 64, "window": 16, "q_tile": 8, "kv_tile": 4}}
 )");
@@ -264,11 +262,10 @@ TEST_CASE(
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(answers[i]["error"]["parameter"] == "request-time");
     CHECK(answers[i]["error"]["message"] ==
-          "request-time: 0.25 s are over; accepted: a longer time, or a smaller question");
+          "request-time: 0.1 s are over; accepted: a longer time, or a smaller question");
   }
   CHECK(answers[2]["id"] == 3);
   CHECK(answers[3].contains("result"));
-  if (!kSanitized) CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
   check_refused("serve --request-time 0 --requests /dev/null", {"request-time", "'0'", "0.001"});
 }
 
@@ -289,4 +286,4 @@ TEST_CASE(
   CHECK(answers[1].contains("result"));
 }
 
-}  // namespace
+}  // namespace sweep_test

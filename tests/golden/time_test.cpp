@@ -3,7 +3,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace time_test {
 
 using namespace natten_sim::test;
 
@@ -232,4 +232,4 @@ TEST_CASE("list kernels says what is calibrated, on how many runs, with what err
   CHECK(times[0]["forward"]["runs"].is_number());
 }
 
-}  // namespace
+}  // namespace time_test

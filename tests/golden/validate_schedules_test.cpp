@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "program.hpp"
 
-namespace {
+namespace validate_schedules_test {
 
 using namespace natten_sim::test;
 
@@ -18,16 +18,17 @@ const std::string kData = std::string(NATTEN_SIM_SOURCE_DIR) + "/data";
 
 /// Exit 0: no point is excused, all are judged by the score of their suite. Long runs and very short ones miss
 /// (docs/schedules.md).
-Json compared() {
-  const Run done = run("validate schedules --json --recorded '" + kData + "/recordings'");
+Json compared(const std::string& folder) {
+  const Run done = run("validate schedules --json --recorded '" + folder + "'");
   CHECK(done.exit_code == 0);
   return Json::parse(done.out)["result"];
 }
 
 TEST_CASE(
     "FlashAttention's backward times: within 5% on average, windows too, on points that no cost was fitted "
-    "to") {
-  const Json result = compared();
+    "to",
+    "[.nightly]") {
+  const Json result = compared(kData + "/recordings");
   std::map<std::string, std::vector<double>> errors;
   std::map<std::string, std::pair<double, double>> unordered;  // predicted and measured, by point
   std::map<std::string, std::vector<double>> ratio_errors;
@@ -60,15 +61,17 @@ TEST_CASE(
   CHECK(mean(ratio_errors["windows"]) < 0.04);
 }
 
-TEST_CASE(
-    "predictions of FlashAttention-4 that were frozen before the measurement are what the program still "
-    "says") {
+/// Of the frozen predictions up to this length; returns how many there are.
+int check_frozen(const std::string& folder, int longest) {
   const Json frozen = Json::parse(read_text(kData + "/predictions/h200_fa4_backward.json"));
-  const Json result = compared();
+  const Json result = compared(folder);
+  int checked = 0;
   std::map<std::string, double> said;
   for (const Json& row : result["rows"]) said[row["point"]] = row["predicted"].get<double>() / 1e6;
   REQUIRE(frozen["rows"].size() == 87);
   for (const Json& row : frozen["rows"]) {
+    if (row[2] > longest) continue;
+    ++checked;
     const auto number = [&](int column) { return std::to_string(row[column].get<int>()); };
     const std::string point = "fa4 backward b" + number(3) + " h" + number(4) + "/" + number(5) + " s" +
                               number(2) + " d" + number(1) + " bf16 " + std::string(row[6]);
@@ -76,6 +79,21 @@ TEST_CASE(
     CHECK(said.at(point + " deterministic") == Approx(row[7].get<double>()).margin(6e-5));
     CHECK(said.at(point + " unordered") == Approx(row[8].get<double>()).margin(6e-5));
   }
+  return checked;
 }
 
-}  // namespace
+TEST_CASE(
+    "predictions of FlashAttention-4 that were frozen before the measurement are what the program still "
+    "says of up to 16,384 tokens") {
+  const std::string part = part_of_recording("nvidia-h200-fa4-backward",
+                                             [](const Json& point) { return point["tokens"] <= 16384; });
+  CHECK(check_frozen(part, 16384) == 142 / 2);
+}
+
+TEST_CASE(
+    "predictions of FlashAttention-4 that were frozen before the measurement are what the program still says",
+    "[.nightly]") {
+  CHECK(check_frozen(kData + "/recordings", 65536) == 87);
+}
+
+}  // namespace validate_schedules_test

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <iterator>
 #include <random>
@@ -17,17 +18,18 @@
 
 #include "catch.hpp"
 #include "program.hpp"
-#include "seed.hpp"
+#include "random.hpp"
 
-namespace {
+namespace written_files_test {
 
 using namespace natten_sim::test;
 namespace fs = std::filesystem;
 
 const std::string kSmall = "count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4";
 
-/// Starts the program itself, without a shell, so that a signal meets nothing else.
-pid_t start(std::vector<std::string> words) {
+/// Starts the program itself, without a shell, so that a signal meets nothing else. `input`: a file
+/// descriptor.
+pid_t start(std::vector<std::string> words, int input = -1) {
   words.insert(words.begin(), NATTEN_SIM_PROGRAM);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -35,7 +37,7 @@ pid_t start(std::vector<std::string> words) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   const int nowhere = ::open("/dev/null", O_RDWR);
-  for (const int stream : {0, 1, 2}) ::dup2(nowhere, stream);
+  for (const int stream : {0, 1, 2}) ::dup2(stream == 0 && input >= 0 ? input : nowhere, stream);
   ::execv(argv[0], argv.data());
   ::_exit(127);
 }
@@ -56,8 +58,47 @@ bool is_temporary(const fs::path& path) {
   return name.starts_with(".natten-sim-") && name.ends_with(".tmp");
 }
 
-TEST_CASE("killed at 200 random points, a run leaves the old file or the whole new one") {
-  const std::uint64_t seed = random_seed();
+/// Starts a batch, gives it the first `lines` of its 20,000, and kills it while it waits for more.
+void kill_after(std::size_t lines, const std::string& batch, const std::string& out) {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const pid_t child = start(batch_words("-", out), ends[0]);
+  ::close(ends[0]);
+  std::size_t size = 0;
+  for (std::size_t line = 0; line < lines; ++line) size = batch.find('\n', size) + 1;
+  // Returns when all but what a pipe holds, 64 KiB, has been read.
+  for (std::size_t at = 0; at < size;) {
+    const ssize_t written = ::write(ends[1], batch.data() + at, size - at);
+    REQUIRE(written > 0);
+    at += static_cast<std::size_t>(written);
+  }
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ::close(ends[1]);
+  CHECK(WIFSIGNALED(status));
+}
+
+TEST_CASE("killed after any number of its lines, a run leaves the old file") {
+  const std::uint64_t seed = stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
+  std::mt19937_64 random(seed);
+  const std::string folder = scratch_folder(), out = folder + "/out", batch = batch_of(20'000, 16);
+  write_text(out, "old");
+  for (int point = 0; point < 20; ++point) {
+    const std::size_t lines = point == 0 ? 0 : point == 1 ? 20'000 : random() % 20'000;
+    INFO("after " << lines << " lines");
+    kill_after(lines, batch, out);
+    REQUIRE(read_text(out) == "old");
+  }
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    INFO(entry.path());
+    CHECK((entry.path() == out || is_temporary(entry.path())));
+  }
+}
+
+TEST_CASE("killed at 200 random points, a run leaves the old file or the whole new one", "[.nightly]") {
+  const std::uint64_t seed = stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
   const std::string folder = scratch_folder(), in = folder + "/in", out = folder + "/out";
@@ -93,34 +134,40 @@ TEST_CASE("killed at 200 random points, a run leaves the old file or the whole n
   }
 }
 
-TEST_CASE("a sweep, searches included, that is killed goes on from its journal to the same table") {
-  const std::uint64_t seed = random_seed();
+void check_killed_sweep(const std::string& line, int points) {
+  const std::uint64_t seed = stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
-  for (const std::string line :
-       {"schedule --q-tiles 64 --algorithm spt --over heads=1:60:1",
-        "search -i 64 64 --top 2 --over sparsity=0.5:0.6,0.6:0.7,0.7:0.8,0.8:0.9,0.9:0.95"}) {
-    const std::string journal = scratch_folder() + "/journal", quiet = "sweep " + line + " --quiet";
-    const auto begin = std::chrono::steady_clock::now();
-    const std::string whole = run(quiet).out;
-    const auto longest =
-        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
-    REQUIRE(std::count(whole.begin(), whole.end(), '\n') >= 6);
-    std::istringstream words(quiet + " --journal " + journal);
-    const std::vector<std::string> argv{std::istream_iterator<std::string>(words), {}};
-    std::size_t kept = 0;
-    for (int point = 0; point < 8; ++point) {
-      const pid_t child = start(argv);
-      std::this_thread::sleep_for(longest * static_cast<int>(random() % 1000) / 1000);
-      ::kill(child, SIGKILL);
-      ::waitpid(child, nullptr, 0);
-      const std::string lines = read_text(journal);
-      const std::size_t size = lines.rfind('\n') == std::string::npos ? 0 : lines.rfind('\n');
-      CHECK(size >= kept);  // nothing that was answered is lost
-      kept = size;
-    }
-    CHECK(run(quiet + " --journal " + journal).out == whole);
+  const std::string journal = scratch_folder() + "/journal", quiet = "sweep " + line + " --quiet";
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string whole = run(quiet).out;
+  const auto longest =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
+  REQUIRE(std::count(whole.begin(), whole.end(), '\n') >= 6);
+  std::istringstream words(quiet + " --journal " + journal);
+  const std::vector<std::string> argv{std::istream_iterator<std::string>(words), {}};
+  std::size_t kept = 0;
+  for (int point = 0; point < points; ++point) {
+    const pid_t child = start(argv);
+    std::this_thread::sleep_for(longest * static_cast<int>(random() % 1000) / 1000);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    const std::string lines = read_text(journal);
+    const std::size_t size = lines.rfind('\n') == std::string::npos ? 0 : lines.rfind('\n');
+    CHECK(size >= kept);  // nothing that was answered is lost
+    kept = size;
   }
+  CHECK(run(quiet + " --journal " + journal).out == whole);
+}
+
+TEST_CASE("a sweep that is killed goes on from its journal to the same table") {
+  check_killed_sweep("schedule --q-tiles 32 --algorithm spt --over heads=1:40:1", 4);
+}
+
+TEST_CASE("a sweep, searches included, that is killed goes on from its journal to the same table",
+          "[.nightly]") {
+  check_killed_sweep("schedule --q-tiles 64 --algorithm spt --over heads=1:60:1", 8);
+  check_killed_sweep("search -i 64 64 --top 2 --over sparsity=0.5:0.6,0.6:0.7,0.7:0.8,0.8:0.9,0.9:0.95", 8);
 }
 
 TEST_CASE("of two runs that write one file at a time, one wins and its file is whole") {
@@ -128,7 +175,7 @@ TEST_CASE("of two runs that write one file at a time, one wins and its file is w
   std::vector<std::string> inputs, wholes;
   for (const int window : {16, 32}) {
     inputs.push_back(folder + "/in" + std::to_string(window));
-    write_text(inputs.back(), batch_of(3'000, window));
+    write_text(inputs.back(), batch_of(1'000, window));
     int status = 0;
     ::waitpid(start(batch_words(inputs.back(), out)), &status, 0);
     REQUIRE(status == 0);
@@ -149,12 +196,22 @@ TEST_CASE("of two runs that write one file at a time, one wins and its file is w
   CHECK(std::distance(fs::directory_iterator(folder), {}) == 3);
 }
 
+/// What this process has used, however busy the machine is.
+std::chrono::nanoseconds processor_time(pid_t process) {
+  clockid_t clock{};
+  timespec used{};
+  REQUIRE(::clock_getcpuclockid(process, &clock) == 0);
+  REQUIRE(::clock_gettime(clock, &used) == 0);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
 TEST_CASE("an interrupt ends a long run at once, as the shell expects it, and leaves no file") {
   const std::string folder = scratch_folder();
   const pid_t child = start({"atomics", "--updates", "4294967295", "--output", folder + "/out"});
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  ::kill(child, SIGINT);
   int status = 0;
+  while (processor_time(child) < std::chrono::milliseconds(200) && ::waitpid(child, &status, WNOHANG) == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ::kill(child, SIGINT);
   ::waitpid(child, &status, 0);
   CHECK(WIFSIGNALED(status));  // a shell says 130: 128 + SIGINT
   CHECK(WTERMSIG(status) == SIGINT);
@@ -226,4 +283,4 @@ TEST_CASE("a byte order mark changes nothing in any format") {
       R"({"schema": "natten-sim.presets/1", "presets": [{"name": "mine", "layout": [64], "sources": {"layout": "me"}}]})");
 }
 
-}  // namespace
+}  // namespace written_files_test

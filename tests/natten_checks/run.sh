@@ -22,5 +22,5 @@ if [ ! -f "$folder/natten-$version/src/natten/__init__.py" ]; then
   tar -xzf "$folder/natten-$version.tar.gz" -C "$folder"
 fi
 
-"$generator" 5000 2000 ${NATTEN_SIM_SEED:+"$NATTEN_SIM_SEED"} >"$folder/calls.jsonl"
+"$generator" 5000 2000 >"$folder/calls.jsonl"
 PYTHONPATH=$here/fake_torch "$python" "$here/check_calls.py" "$folder/natten-$version/src" "$folder/calls.jsonl"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The release's workflow: its file is what GitHub reads, its scripts are here, its packages are Debian's, and what it
-runs is what `scripts/release.sh packages` runs, or a test.
+"""The workflows of the release and of every night: their files are what GitHub reads, their scripts are here, their
+packages are Debian's, and what they run is what `scripts/nightly.sh` runs on any machine, or a test.
 
 usage: check_workflow.py ROOT                              Exit code 77: skipped.
 """
@@ -20,6 +20,7 @@ except ImportError:
 
 ROOT = pathlib.Path(sys.argv[1])
 # Programs that a step may call besides this clone's: {name: what tries the same without that service}
+TRIGGERS = {"release": {"push", "workflow_dispatch"}, "nightly": {"schedule", "workflow_dispatch"}}
 SERVICES = {"docker": "scripts/try_containerfile.py", "natten-sim": "tests/golden/help_test.cpp"}
 
 
@@ -34,10 +35,10 @@ def steps_of(workflow):
 
 
 def commands_of(text):
-    """Words of each command of a step, without variables that are set before it."""
+    """Words of each command of a step, without sudo and variables that are set before it."""
     for command in re.split(r"&&|\n", text):
         words = shlex.split(command)
-        while words and re.match(r"\w+=", words[0]):
+        while words and (words[0] == "sudo" or re.match(r"\w+=", words[0])):
             words = words[1:]
         if words:
             yield words
@@ -52,7 +53,7 @@ def check_apt(words):
         assert shown.returncode == 0 and f"Package: {name}\n" in shown.stdout, f"apt-get install {name}: no such package"
 
 
-def check_command(words, release):
+def check_command(words, parts):
     program = words[0]
     if program == "apt-get":
         check_apt(words)
@@ -66,7 +67,7 @@ def check_command(words, release):
         script = words[1] if program == "python3" else program
         assert (ROOT / script).is_file(), f"{script} is not here"
         assert program == "python3" or os.access(ROOT / script, os.X_OK), f"{script} cannot be run"
-        assert script in release or script == "scripts/setup.sh", f"scripts/release.sh does not run {script}"
+        assert script in parts or script == "scripts/setup.sh", f"scripts/nightly.sh does not run {script}"
         if script.endswith(".sh"):
             subprocess.run(["bash", "-n", str(ROOT / script)], check=True)
             said = subprocess.run([str(ROOT / script), "--help"], capture_output=True, text=True, check=True).stdout
@@ -77,21 +78,32 @@ def check_command(words, release):
                 assert (ROOT / word).exists(), word
 
 
-def main():
-    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
-    assert set(workflow[True]) == {"push", "workflow_dispatch"}, "YAML reads `on` as true"
+def check_workflow(name, parts):
+    """Counts of jobs and commands."""
+    workflow = yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text(encoding="utf-8"))
+    assert workflow["name"] == name
+    assert set(workflow[True]) == TRIGGERS[name], "YAML reads `on` as true"
     assert workflow["permissions"] == {"contents": "read"}
-    release = (ROOT / "scripts/release.sh").read_text(encoding="utf-8")
     commands = 0
-    for name, step in steps_of(workflow):
+    for job, step in steps_of(workflow):
         if "uses" in step:
-            assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"]), f"{name}: {step['uses']}"
+            assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"]), f"{job}: {step['uses']}"
         else:
             for words in commands_of(step["run"]):
-                check_command(words, release)
+                check_command(words, parts)
                 commands += 1
     assert commands >= len(workflow["jobs"])
-    print(f"{len(workflow['jobs'])} jobs, {commands} commands: their scripts are here, and scripts/release.sh runs them")
+    return len(workflow["jobs"]), commands
+
+
+def main():
+    here = {path.stem for path in (ROOT / ".github/workflows").glob("*.yml")}
+    assert here == set(TRIGGERS), f"workflows: {sorted(here)}, checked: {sorted(TRIGGERS)}"
+    nightly = (ROOT / "scripts/nightly.sh").read_text(encoding="utf-8")
+    parts = nightly + (ROOT / "scripts/nightly_parts.sh").read_text(encoding="utf-8")
+    for name in sorted(TRIGGERS):
+        jobs, commands = check_workflow(name, parts)
+        print(f"{name}: {jobs} jobs, {commands} commands: their scripts are here, and scripts/nightly.sh runs them")
     return 0
 
 

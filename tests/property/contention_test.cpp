@@ -14,8 +14,9 @@
 #include <natten_sim/sim/scatter/contention_queue.hpp>
 
 #include "catch.hpp"
+#include "property/holds.hpp"
 
-namespace {
+namespace contention_test {
 
 using namespace natten_sim;
 
@@ -81,7 +82,7 @@ Case random_case(bool cas, std::uint64_t seed) {
 }
 
 TEST_CASE("closed form and event queue agree on random loads: reductions within 25%, CAS within 50%") {
-  const bool ok = rc::check([] {
+  const bool ok = test::holds("closed form ~ event queue", 100, [] {
     const bool cas = *rc::gen::arbitrary<bool>();
     const auto seed = *rc::gen::arbitrary<std::uint32_t>();
     const Case test = random_case(cas, seed);
@@ -178,4 +179,4 @@ TEST_CASE("the queue's arithmetic on loads that can be worked out by hand") {
   CHECK_THROWS_AS(run_contention({}, 1, queue), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace contention_test

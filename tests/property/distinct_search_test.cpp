@@ -8,8 +8,9 @@
 
 #include "brute_force.hpp"
 #include "catch.hpp"
+#include "random.hpp"
 
-namespace {
+namespace distinct_search_test {
 
 using namespace natten_sim;
 
@@ -62,10 +63,8 @@ std::set<std::vector<std::int64_t>> tiles_of_all_passes(const SearchSpace& space
 }
 
 TEST_CASE("distinct answers are the first of each kind in the order of the search") {
-  const char* given = std::getenv("NATTEN_SIM_SEED");
-  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  const std::uint64_t seed = natten_sim::test::stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
-  WARN("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
   const auto pick = [&](std::int64_t lo, std::int64_t hi) {
     return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
@@ -145,4 +144,4 @@ TEST_CASE("strides on an axis that the window covers are one answer") {
   REQUIRE(result.search.candidates[0].mask[0].stride == 1);
 }
 
-}  // namespace
+}  // namespace distinct_search_test

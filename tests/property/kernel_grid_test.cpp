@@ -14,15 +14,11 @@
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 
 #include "catch.hpp"
+#include "random.hpp"
 
-namespace {
+namespace kernel_grid_test {
 
 using namespace natten_sim;
-
-std::uint64_t test_seed() {
-  const char* given = std::getenv("NATTEN_SIM_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-}
 
 struct Drawn {
   NeighborhoodMask mask;
@@ -57,7 +53,7 @@ class Draw {
 };
 
 TEST_CASE("CTAs listed one by one visit what the closed form counts") {
-  const std::uint64_t seed = test_seed();
+  const std::uint64_t seed = natten_sim::test::stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   Draw draw(seed);
   for (int trial = 0; trial < 4000; ++trial) {
@@ -89,7 +85,7 @@ TEST_CASE("CTAs listed one by one visit what the closed form counts") {
 }
 
 TEST_CASE("a simulated grid lies within the closed form's bounds, and equals it for equal CTAs") {
-  const std::uint64_t seed = test_seed();
+  const std::uint64_t seed = natten_sim::test::stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   Draw draw(seed);
   for (int trial = 0; trial < 2000; ++trial) {
@@ -129,7 +125,7 @@ double makespan_by_heap(const std::vector<double>& costs, std::int64_t repeats, 
 }
 
 TEST_CASE("a grid's makespan is that of a heap of free times, to the bit, whatever the lengths of the CTAs") {
-  const std::uint64_t seed = test_seed();
+  const std::uint64_t seed = natten_sim::test::stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   Draw draw(seed);
   for (int trial = 0; trial < 2000; ++trial) {
@@ -147,7 +143,7 @@ TEST_CASE("a grid's makespan is that of a heap of free times, to the bit, whatev
 
 TEST_CASE(
     "behind many waves of random CTAs the estimate is within half a wave on average, never beyond bounds") {
-  const std::uint64_t seed = test_seed();
+  const std::uint64_t seed = natten_sim::test::stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   Draw draw(seed);
   constexpr int kTrials = 50;
@@ -167,4 +163,4 @@ TEST_CASE(
   CHECK(deviations / kTrials < 0.5);
 }
 
-}  // namespace
+}  // namespace kernel_grid_test

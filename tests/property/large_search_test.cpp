@@ -9,8 +9,9 @@
 #include <natten_sim/search/windows/search.hpp>
 
 #include "catch.hpp"
+#include "random.hpp"
 
-namespace {
+namespace large_search_test {
 
 using namespace natten_sim;
 
@@ -41,10 +42,8 @@ std::vector<Key> best_by_enumeration(const SearchSpace& space, const SearchConst
 }
 
 TEST_CASE("the search equals plain enumeration on long axes") {
-  const char* given = std::getenv("NATTEN_SIM_SEED");
-  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  const std::uint64_t seed = natten_sim::test::stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
-  WARN("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
   const auto pick = [&](std::int64_t lo, std::int64_t hi) {
     return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
@@ -74,4 +73,4 @@ TEST_CASE("the search equals plain enumeration on long axes") {
   }
 }
 
-}  // namespace
+}  // namespace large_search_test

@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace lockstep_test {
 
 using namespace natten_sim;
 
@@ -125,4 +125,4 @@ TEST_CASE("the replay equals a step-by-step list simulation with causal masks an
   }
 }
 
-}  // namespace
+}  // namespace lockstep_test

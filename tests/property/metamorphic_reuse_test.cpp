@@ -9,14 +9,12 @@
 #include <natten_sim/sim/reuse/stack_distance.hpp>
 
 #include "catch.hpp"
-#include "pick.hpp"
-#include "seed.hpp"
+#include "property/holds.hpp"
+#include "random.hpp"
 
-namespace {
+namespace metamorphic_reuse_test {
 
 using namespace natten_sim;
-
-const bool configured = natten_sim::test::configure_cases(3000);
 
 using natten_sim::test::pick;
 
@@ -43,8 +41,7 @@ std::int64_t misses_of(const std::vector<std::int64_t>& trace, const SetAssociat
 }
 
 TEST_CASE("a larger LRU cache never misses more") {
-  REQUIRE(configured);
-  REQUIRE(rc::check("inclusion", [] {
+  REQUIRE(natten_sim::test::holds("inclusion", 3000, [] {
     const ReuseProfile profile = profile_of(random_trace());
     for (std::int64_t capacity = 1; capacity < 40; ++capacity)
       RC_ASSERT(profile.misses(capacity + 1) <= profile.misses(capacity));
@@ -52,7 +49,7 @@ TEST_CASE("a larger LRU cache never misses more") {
 }
 
 TEST_CASE("one set of LRU ways misses what stack distances say") {
-  REQUIRE(rc::check("Mattson", [] {
+  REQUIRE(natten_sim::test::holds("Mattson", 3000, [] {
     const auto trace = random_trace();
     const auto ways = static_cast<std::int32_t>(pick(1, 40));
     RC_ASSERT(misses_of(trace, {.sets = 1, .ways = ways}) == profile_of(trace).misses(ways));
@@ -60,7 +57,7 @@ TEST_CASE("one set of LRU ways misses what stack distances say") {
 }
 
 TEST_CASE("an access that is repeated at once hits, under every replacement") {
-  REQUIRE(rc::check("doubled accesses", [] {
+  REQUIRE(natten_sim::test::holds("doubled accesses", 3000, [] {
     const auto trace = random_trace();
     std::vector<std::int64_t> doubled;
     for (const std::int64_t block : trace) doubled.insert(doubled.end(), 2, block);
@@ -74,7 +71,7 @@ TEST_CASE("an access that is repeated at once hits, under every replacement") {
 }
 
 TEST_CASE("names of blocks do not matter to stack distances") {
-  REQUIRE(rc::check("blocks renamed", [] {
+  REQUIRE(natten_sim::test::holds("blocks renamed", 3000, [] {
     auto trace = random_trace();
     const ReuseProfile before = profile_of(trace);
     for (std::int64_t& block : trace) block = 29 - block % 30 + 30 * (block / 30);
@@ -87,7 +84,7 @@ TEST_CASE("names of blocks do not matter to stack distances") {
 }
 
 TEST_CASE("a trace that is run twice has no more cold accesses") {
-  REQUIRE(rc::check("trace twice", [] {
+  REQUIRE(natten_sim::test::holds("trace twice", 3000, [] {
     auto trace = random_trace();
     const ReuseProfile once = profile_of(trace);
     trace.insert(trace.end(), trace.begin(), trace.end());
@@ -107,7 +104,7 @@ RepeatedScan random_scan() {
 }
 
 TEST_CASE("a sawtooth never misses more than a cyclic scan, nor less than any order can") {
-  REQUIRE(rc::check("fewest <= sawtooth <= cyclic", [] {
+  REQUIRE(natten_sim::test::holds("fewest <= sawtooth <= cyclic", 3000, [] {
     RepeatedScan scan = random_scan();
     scan.bytes = scan.block_bytes * pick(1, 80);
     const std::int64_t capacity = pick(0, 6000);
@@ -121,7 +118,7 @@ TEST_CASE("a sawtooth never misses more than a cyclic scan, nor less than any or
 }
 
 TEST_CASE("a scan misses no more with a larger cache, and no less with another pass") {
-  REQUIRE(rc::check("capacity and passes", [] {
+  REQUIRE(natten_sim::test::holds("capacity and passes", 3000, [] {
     RepeatedScan scan = random_scan();
     if (pick(0, 1) == 0) scan.order = KvOrder::kSawtooth;
     scan.between_bytes = pick(0, 500);
@@ -134,7 +131,7 @@ TEST_CASE("a scan misses no more with a larger cache, and no less with another p
 }
 
 TEST_CASE("more bytes between the passes never help") {
-  REQUIRE(rc::check("between", [] {
+  REQUIRE(natten_sim::test::holds("between", 3000, [] {
     RepeatedScan scan = random_scan();
     if (pick(0, 1) == 0) scan.order = KvOrder::kSawtooth;
     const std::int64_t capacity = pick(0, 6000);
@@ -158,7 +155,7 @@ SplitQProblem random_attention() {
 }
 
 TEST_CASE("sectors grow with heads and batch as their product") {
-  REQUIRE(rc::check("heads x batch", [] {
+  REQUIRE(natten_sim::test::holds("heads x batch", 3000, [] {
     SplitQProblem problem = random_attention();
     const AttentionTraffic one = attention_traffic(problem);
     problem.sizes.heads = problem.sizes.heads_kv = pick(1, 8);
@@ -171,7 +168,7 @@ TEST_CASE("sectors grow with heads and batch as their product") {
 }
 
 TEST_CASE("heads that share K and V load as much, and less of it is cold") {
-  REQUIRE(rc::check("groups of heads", [] {
+  REQUIRE(natten_sim::test::holds("groups of heads", 3000, [] {
     SplitQProblem problem = random_attention();
     const std::int64_t group = pick(1, 4);
     problem.sizes.heads = problem.sizes.heads_kv = group * pick(1, 3);
@@ -186,7 +183,7 @@ TEST_CASE("heads that share K and V load as much, and less of it is cold") {
 }
 
 TEST_CASE("every sector is loaded at least once, Q and O exactly once where rows are whole sectors") {
-  REQUIRE(rc::check("cold <= all", [] {
+  REQUIRE(natten_sim::test::holds("cold <= all", 3000, [] {
     const AttentionTraffic traffic = attention_traffic(random_attention());
     RC_ASSERT(traffic.sectors.q == traffic.cold.q);
     RC_ASSERT(traffic.sectors.o == traffic.cold.o);
@@ -196,7 +193,7 @@ TEST_CASE("every sector is loaded at least once, Q and O exactly once where rows
 }
 
 TEST_CASE("elements of twice the bytes make twice the sectors") {
-  REQUIRE(rc::check("element bytes", [] {
+  REQUIRE(natten_sim::test::holds("element bytes", 3000, [] {
     SplitQProblem problem = random_attention();
     const AttentionTraffic one = attention_traffic(problem);
     problem.sizes.element_bytes *= 2;
@@ -204,4 +201,4 @@ TEST_CASE("elements of twice the bytes make twice the sectors") {
   }));
 }
 
-}  // namespace
+}  // namespace metamorphic_reuse_test

@@ -13,14 +13,12 @@
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
 #include "catch.hpp"
-#include "pick.hpp"
-#include "seed.hpp"
+#include "property/holds.hpp"
+#include "random.hpp"
 
-namespace {
+namespace metamorphic_schedule_test {
 
 using namespace natten_sim;
-
-const bool configured = natten_sim::test::configure_cases(3000);
 
 using natten_sim::test::pick;
 
@@ -65,8 +63,7 @@ BackwardSchedule ascending_schedule(const BackwardProblem& problem) {
 }
 
 TEST_CASE("another worker never raises the bound") {
-  REQUIRE(configured);
-  REQUIRE(rc::check("workers + 1", [] {
+  REQUIRE(natten_sim::test::holds("workers + 1", 3000, [] {
     BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     const double before = schedule_bounds(problem, costs).largest();
@@ -76,7 +73,7 @@ TEST_CASE("another worker never raises the bound") {
 }
 
 TEST_CASE("no schedule is shorter than the bound") {
-  REQUIRE(rc::check("bound <= makespan", [] {
+  REQUIRE(natten_sim::test::holds("bound <= makespan", 3000, [] {
     const BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     const double makespan = run_schedule(problem, costs, ascending_schedule(problem)).makespan;
@@ -85,7 +82,7 @@ TEST_CASE("no schedule is shorter than the bound") {
 }
 
 TEST_CASE("costs in another unit scale the makespan, its bound and its bubbles") {
-  REQUIRE(rc::check("costs times k", [] {
+  REQUIRE(natten_sim::test::holds("costs times k", 3000, [] {
     const BackwardProblem problem = random_problem();
     const BackwardSchedule schedule = ascending_schedule(problem);
     BackwardCosts costs = random_costs();
@@ -105,7 +102,7 @@ TEST_CASE("costs in another unit scale the makespan, its bound and its bubbles")
 }
 
 TEST_CASE("no cost that grows shortens a static schedule") {
-  REQUIRE(rc::check("a cost + 1", [] {
+  REQUIRE(natten_sim::test::holds("a cost + 1", 3000, [] {
     const BackwardProblem problem = random_problem();
     const BackwardSchedule schedule = ascending_schedule(problem);
     BackwardCosts costs = random_costs();
@@ -120,7 +117,7 @@ TEST_CASE("no cost that grows shortens a static schedule") {
 }
 
 TEST_CASE("reductions without an order never take longer than with one") {
-  REQUIRE(rc::check("order dropped", [] {
+  REQUIRE(natten_sim::test::holds("order dropped", 3000, [] {
     const BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     BackwardSchedule schedule = ascending_schedule(problem);
@@ -131,7 +128,7 @@ TEST_CASE("reductions without an order never take longer than with one") {
 }
 
 TEST_CASE("numbers of workers are names") {
-  REQUIRE(rc::check("workers renamed", [] {
+  REQUIRE(natten_sim::test::holds("workers renamed", 3000, [] {
     const BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     BackwardSchedule schedule = ascending_schedule(problem);
@@ -142,7 +139,7 @@ TEST_CASE("numbers of workers are names") {
 }
 
 TEST_CASE("a worker for each head takes as long as one head alone") {
-  REQUIRE(rc::check("heads apart", [] {
+  REQUIRE(natten_sim::test::holds("heads apart", 3000, [] {
     BackwardProblem problem = random_problem();
     problem.heads = 1;
     problem.workers = 1;
@@ -156,7 +153,7 @@ TEST_CASE("a worker for each head takes as long as one head alone") {
 }
 
 TEST_CASE("work does not depend on who does it") {
-  REQUIRE(rc::check("work is conserved", [] {
+  REQUIRE(natten_sim::test::holds("work is conserved", 3000, [] {
     const BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     const ScheduleRun one = run_schedule(problem, costs, ascending_schedule(problem));
@@ -191,7 +188,7 @@ CollisionCount collisions_of(const std::vector<std::int64_t>& rows) {
 }
 
 TEST_CASE("multiplicities do not depend on the order of the updates, nor on the names of the rows") {
-  REQUIRE(rc::check("updates permuted", [] {
+  REQUIRE(natten_sim::test::holds("updates permuted", 500, [] {
     std::vector<std::int64_t> rows = random_rows();
     const CollisionCount before = collisions_of(rows);
     for (std::size_t i = rows.size(); i > 1; --i)
@@ -206,7 +203,7 @@ TEST_CASE("multiplicities do not depend on the order of the updates, nor on the 
 }
 
 TEST_CASE("a stream that is run twice doubles every multiplicity") {
-  REQUIRE(rc::check("stream twice", [] {
+  REQUIRE(natten_sim::test::holds("stream twice", 500, [] {
     std::vector<std::int64_t> rows = random_rows();
     const CollisionCount once = collisions_of(rows);
     rows.insert(rows.end(), rows.begin(), rows.end());
@@ -224,7 +221,7 @@ TEST_CASE("twice the updates make twice the sectors, and never less time") {
   // Of a device whose contention has a closed form of its own, and of one that was swept.
   for (const char* device : {"a100-40gb", "h200"}) {
     const ContentionProfile profile = contention_profile(builtin_catalog().device(device));
-    REQUIRE(rc::check(std::string("updates doubled, ") + device, [&] {
+    REQUIRE(natten_sim::test::holds(std::string("updates doubled, ") + device, 500, [&] {
       std::vector<std::int64_t> rows = random_rows();
       const std::int64_t width = 32 * pick(1, 8);
       const ContentionPrediction once = predict_contention(load_of(collisions_of(rows), width), profile);
@@ -236,4 +233,4 @@ TEST_CASE("twice the updates make twice the sectors, and never less time") {
   }
 }
 
-}  // namespace
+}  // namespace metamorphic_schedule_test

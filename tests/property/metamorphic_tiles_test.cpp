@@ -8,14 +8,12 @@
 
 #include "brute_force.hpp"
 #include "catch.hpp"
-#include "pick.hpp"
-#include "seed.hpp"
+#include "property/holds.hpp"
+#include "random.hpp"
 
-namespace {
+namespace metamorphic_tiles_test {
 
 using namespace natten_sim;
-
-const bool configured = natten_sim::test::configure_cases(3000);
 
 using natten_sim::test::pick;
 
@@ -51,8 +49,7 @@ TilingProblem axis_of(const TilingProblem& problem, std::size_t axis) {
 }
 
 TEST_CASE("a window as long as its axis, not causal, is dense attention") {
-  REQUIRE(configured);
-  REQUIRE(rc::check("window = length", [] {
+  REQUIRE(natten_sim::test::holds("window = length", 3000, [] {
     TilingProblem problem = random_problem();
     for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
       AxisMask& mask = problem.mask[axis];
@@ -69,7 +66,7 @@ TEST_CASE("a window as long as its axis, not causal, is dense attention") {
 }
 
 TEST_CASE("the order of the axes does not matter") {
-  REQUIRE(rc::check("axes permuted", [] {
+  REQUIRE(natten_sim::test::holds("axes permuted", 3000, [] {
     const TilingProblem problem = random_problem();
     TilingProblem other = problem;
     for (std::size_t i = problem.mask.rank(); i > 1; --i) {
@@ -83,7 +80,7 @@ TEST_CASE("the order of the axes does not matter") {
 }
 
 TEST_CASE("an axis of one token changes nothing") {
-  REQUIRE(rc::check("one token more an axis", [] {
+  REQUIRE(natten_sim::test::holds("one token more an axis", 3000, [] {
     const TilingProblem problem = random_problem(12);
     TilingProblem other = problem;
     other.mask.push_back({.length = 1, .window = 1});
@@ -95,7 +92,7 @@ TEST_CASE("an axis of one token changes nothing") {
 }
 
 TEST_CASE("lengths, windows, strides and tiles scaled together keep the tiles, and scale the pairs") {
-  REQUIRE(rc::check("all sizes times k", [] {
+  REQUIRE(natten_sim::test::holds("all sizes times k", 3000, [] {
     const std::int64_t k = pick(2, 4);
     TilingProblem problem = random_problem(24);
     for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
@@ -125,7 +122,7 @@ TEST_CASE("lengths, windows, strides and tiles scaled together keep the tiles, a
 }
 
 TEST_CASE("a wider window attends to all that the narrower one does") {
-  REQUIRE(rc::check("window + 1", [] {
+  REQUIRE(natten_sim::test::holds("window + 1", 3000, [] {
     TilingProblem problem = random_problem();
     const auto axis = static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(problem.mask.rank()) - 1));
     AxisMask& mask = problem.mask[axis];
@@ -141,7 +138,7 @@ TEST_CASE("a wider window attends to all that the narrower one does") {
 }
 
 TEST_CASE("without a causal axis every query attends to as many tokens as its window has") {
-  REQUIRE(rc::check("attended = tokens x window", [] {
+  REQUIRE(natten_sim::test::holds("attended = tokens x window", 3000, [] {
     TilingProblem problem = random_problem();
     std::int64_t expected = 1;
     for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
@@ -153,7 +150,7 @@ TEST_CASE("without a causal axis every query attends to as many tokens as its wi
 }
 
 TEST_CASE("a causal axis never attends to more than the same axis without") {
-  REQUIRE(rc::check("causal", [] {
+  REQUIRE(natten_sim::test::holds("causal", 3000, [] {
     TilingProblem problem = random_problem();
     const auto axis = static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(problem.mask.rank()) - 1));
     problem.mask[axis].causal = false;
@@ -164,7 +161,7 @@ TEST_CASE("a causal axis never attends to more than the same axis without") {
 }
 
 TEST_CASE("tiles of one token are visited exactly where tokens attend, and all are full") {
-  REQUIRE(rc::check("tiles of one token", [] {
+  REQUIRE(natten_sim::test::holds("tiles of one token", 3000, [] {
     TilingProblem problem = random_problem(12);
     for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis)
       problem.tiles.q_tile[axis] = problem.tiles.kv_tile[axis] = 1;
@@ -176,7 +173,7 @@ TEST_CASE("tiles of one token are visited exactly where tokens attend, and all a
 }
 
 TEST_CASE("a tile that holds everything is visited once for each dilation group") {
-  REQUIRE(rc::check("one tile", [] {
+  REQUIRE(natten_sim::test::holds("one tile", 3000, [] {
     TilingProblem problem = random_problem();
     std::int64_t groups = 1;
     for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
@@ -188,7 +185,7 @@ TEST_CASE("a tile that holds everything is visited once for each dilation group"
 }
 
 TEST_CASE("halving the Q tile at most doubles the tiles, and never multiplies more pairs") {
-  REQUIRE(rc::check("Q tile halved", [] {
+  REQUIRE(natten_sim::test::holds("Q tile halved", 3000, [] {
     TilingProblem problem = random_problem();
     problem.walk = Walk::kForward;
     const auto axis = static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(problem.mask.rank()) - 1));
@@ -205,7 +202,7 @@ TEST_CASE("halving the Q tile at most doubles the tiles, and never multiplies mo
 }
 
 TEST_CASE("counts of several axes are products of those of each") {
-  REQUIRE(rc::check("product of axes", [] {
+  REQUIRE(natten_sim::test::holds("product of axes", 3000, [] {
     const TilingProblem problem = random_problem(12);
     const TileCount count = walk_tiles(problem);
     std::int64_t visited = 1, full = 1, attended = 1, most = 1;
@@ -224,7 +221,7 @@ TEST_CASE("counts of several axes are products of those of each") {
 }
 
 TEST_CASE("an axis that its dilation divides is so many undilated axes of its groups") {
-  REQUIRE(rc::check("groups alike", [] {
+  REQUIRE(natten_sim::test::holds("groups alike", 3000, [] {
     TilingProblem problem = random_problem();
     problem.mask = {problem.mask[0]};
     problem.tiles = {{problem.tiles.q_tile[0]}, {problem.tiles.kv_tile[0]}};
@@ -246,7 +243,7 @@ TEST_CASE("an axis that its dilation divides is so many undilated axes of its gr
 }
 
 TEST_CASE("counts keep their order: full <= visited <= dense, attended <= multiplied") {
-  REQUIRE(rc::check("order of counts", [] {
+  REQUIRE(natten_sim::test::holds("order of counts", 3000, [] {
     TilingProblem problem = random_problem();
     for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) problem.mask[axis].dilation = 1;
     const TileCount count = count_tiles(problem);
@@ -259,7 +256,7 @@ TEST_CASE("counts keep their order: full <= visited <= dense, attended <= multip
 }
 
 TEST_CASE("FLOPs grow with heads, batch and head dim as their products") {
-  REQUIRE(rc::check("FLOPs are linear", [] {
+  REQUIRE(natten_sim::test::holds("FLOPs are linear", 3000, [] {
     const TileCount count = count_tiles(random_problem());
     const Workload one = {1, 1, 64, 64};
     const std::int64_t batch = pick(1, 9), heads = pick(1, 9), dims = pick(1, 4);
@@ -271,7 +268,7 @@ TEST_CASE("FLOPs grow with heads, batch and head dim as their products") {
 }
 
 TEST_CASE("a model never gains more than its attention does, and more the larger its share") {
-  REQUIRE(rc::check("Amdahl", [] {
+  REQUIRE(natten_sim::test::holds("Amdahl", 3000, [] {
     const double gain = 1 + static_cast<double>(pick(0, 400)) / 10;
     const double share = static_cast<double>(pick(0, 999)) / 1000;
     const double less = end_to_end_speedup({share, 0, 1}, gain);
@@ -282,4 +279,4 @@ TEST_CASE("a model never gains more than its attention does, and more the larger
   }));
 }
 
-}  // namespace
+}  // namespace metamorphic_tiles_test

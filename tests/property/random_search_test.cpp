@@ -16,9 +16,9 @@
 #include "catch.hpp"
 #include "natten_kernels.hpp"
 #include "search_cases.hpp"
-#include "seed.hpp"
+#include "property/holds.hpp"
 
-namespace {
+namespace random_search_test {
 
 using namespace natten_sim;
 using namespace natten_sim::test;
@@ -222,12 +222,8 @@ std::vector<Point> feasible_in_order(const Case& random, Objective objective) {
   return points;
 }
 
-/// RapidCheck reads its configuration once, before the first check.
-const bool configured = natten_sim::test::configure_cases(2000);
-
 TEST_CASE("the search equals plain enumeration on random spaces, for any number of threads") {
-  REQUIRE(configured);
-  REQUIRE(rc::check("search == enumeration", [&] {
+  REQUIRE(holds("search == enumeration", 500, [&] {
     const Case random = random_case();
     std::vector<Point> wanted = feasible_in_order(random, random.objective);
     const std::size_t feasible = wanted.size();
@@ -262,7 +258,7 @@ TEST_CASE("the search equals plain enumeration on random spaces, for any number 
 }
 
 TEST_CASE("the Pareto front equals the undominated points of plain enumeration") {
-  REQUIRE(rc::check("pareto == enumeration", [&] {
+  REQUIRE(holds("pareto == enumeration", 500, [&] {
     Case random = random_case();
     random.tie_break = TieBreak::kStrideProduct;
     const std::vector<Point> points = feasible_in_order(random, random.objective);
@@ -286,7 +282,7 @@ TEST_CASE("the Pareto front equals the undominated points of plain enumeration")
 }
 
 TEST_CASE("the stride ladder equals the undominated strides of plain enumeration") {
-  REQUIRE(rc::check("ladder == enumeration", [&] {
+  REQUIRE(holds("ladder == enumeration", 2000, [&] {
     Case random = random_case();
     random.objective = Objective::kWorst;
     random.space.tiles.resize(1);
@@ -314,4 +310,4 @@ TEST_CASE("the stride ladder equals the undominated strides of plain enumeration
   }));
 }
 
-}  // namespace
+}  // namespace random_search_test

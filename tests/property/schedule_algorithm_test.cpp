@@ -8,9 +8,9 @@
 #include <natten_sim/sim/schedules/schedule_dag.hpp>
 
 #include "catch.hpp"
-#include "seed.hpp"
+#include "property/holds.hpp"
 
-namespace {
+namespace schedule_algorithm_test {
 
 using namespace natten_sim;
 
@@ -59,15 +59,12 @@ std::optional<BothEngines> run_both(const SchedulePlan& plan) {
   return both;
 }
 
-const bool algorithms_configured = natten_sim::test::configure_cases(400);
-
 TEST_CASE("every ordered algorithm runs alike in both engines, above its bound and on its closed form") {
-  REQUIRE(algorithms_configured);
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
     if (!algorithm->ordered) continue;
     INFO(algorithm->name);
     int finished = 0;
-    REQUIRE(rc::check("algorithm " + algorithm->name, [&] {
+    REQUIRE(natten_sim::test::holds("algorithm " + algorithm->name, 400, [&] {
       const ScheduleRequest request = random_request();
       const PlanOutcome outcome = attempt_plan(*algorithm, request);
       RC_ASSERT(std::holds_alternative<NotApplicable>(outcome) ==
@@ -90,4 +87,4 @@ TEST_CASE("every ordered algorithm runs alike in both engines, above its bound a
   }
 }
 
-}  // namespace
+}  // namespace schedule_algorithm_test

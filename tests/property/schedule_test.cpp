@@ -10,10 +10,10 @@
 #include <natten_sim/sim/schedules/schedule_dag.hpp>
 
 #include "catch.hpp"
-#include "pick.hpp"
-#include "seed.hpp"
+#include "property/holds.hpp"
+#include "random.hpp"
 
-namespace {
+namespace schedule_test {
 
 using namespace natten_sim;
 
@@ -123,14 +123,11 @@ std::optional<DagSolution> try_dag(const BackwardProblem& problem, const Backwar
   }
 }
 
-const bool configured = natten_sim::test::configure_cases(20000);
-
 TEST_CASE(
     "event simulation and longest path agree to the last bit on random schedules, and on which ones "
     "deadlock") {
-  REQUIRE(configured);
   int finished = 0, deadlocked = 0;
-  REQUIRE(rc::check("events == longest path", [&] {
+  REQUIRE(natten_sim::test::holds("events == longest path", 20000, [&] {
     const BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     const BackwardSchedule schedule = random_schedule(problem, costs);
@@ -168,7 +165,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the critical path is a path: steps follow each other and end at the makespan") {
-  REQUIRE(rc::check("critical path", [] {
+  REQUIRE(natten_sim::test::holds("critical path", 20000, [] {
     const BackwardProblem problem = random_problem();
     BackwardCosts costs = random_costs();
     const bool handoffs = pick(0, 1) == 0;
@@ -220,7 +217,7 @@ std::pair<std::vector<double>, std::string> told(const std::variant<ScheduleRun,
 // judges as well. Costs divided by a power of two are exact in both.
 TEST_CASE("schedules that are run by need end as those that are run by time, to the last bit") {
   constexpr double kUnit = 1024;
-  REQUIRE(rc::check("by need == by time", [] {
+  REQUIRE(natten_sim::test::holds("by need == by time", 20000, [] {
     const BackwardProblem problem = random_problem();
     BackwardCosts costs = random_costs();
     costs.compute_partial = 2 * costs.compute_partial + 1;  // a fraction, once it is divided
@@ -243,4 +240,4 @@ TEST_CASE("schedules that are run by need end as those that are run by time, to 
 
 // ---- Closed forms: n KV tiles, n Q tiles, n workers, m heads, costs c and r.
 
-}  // namespace
+}  // namespace schedule_test

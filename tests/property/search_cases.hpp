@@ -8,7 +8,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/search/windows/search.hpp>
 
-#include "pick.hpp"
+#include "property/holds.hpp"
 
 /// Random questions of the search by windows, strides and tiles.
 namespace natten_sim::test {

@@ -12,7 +12,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace stack_distance_test {
 
 using namespace natten_sim;
 
@@ -214,4 +214,4 @@ TEST_CASE("distances and samples refuse what they cannot hold") {
   CHECK(ReuseProfile().histogram().empty());
 }
 
-}  // namespace
+}  // namespace stack_distance_test

@@ -3,7 +3,9 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::block_mask {
+
+void read(std::string_view input) {
   const BlockMask mask = parse_block_mask(input, "input");
   std::string written;
   for (const std::string& row : block_mask_rows(mask)) written += row + "\n";
@@ -11,3 +13,7 @@ void natten_sim::fuzz::read(std::string_view input) {
   require(again.q_tiles == mask.q_tiles && again.kv_tiles == mask.kv_tiles && again.work == mask.work,
           "a written mask reads as itself");
 }
+
+const Target kTarget("block_mask", read);
+
+}  // namespace natten_sim::fuzz::block_mask

@@ -12,9 +12,7 @@
 
 #include "fuzz/target.hpp"
 
-namespace {
-
-using namespace natten_sim;
+namespace natten_sim::fuzz::catalog {
 
 struct Kind {
   std::string_view schema;
@@ -32,9 +30,7 @@ constexpr Kind kKinds[] = {
        (void)read_msda_configs(json, where);
      }}};
 
-}  // namespace
-
-void natten_sim::fuzz::read(std::string_view input) {
+void read(std::string_view input) {
   const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& each) {
     return input.find(each.schema) != std::string_view::npos;
   });
@@ -42,3 +38,7 @@ void natten_sim::fuzz::read(std::string_view input) {
   Catalog catalog = builtin_catalog();
   kind->add(catalog, input, "input");
 }
+
+const Target kTarget("catalog", read);
+
+}  // namespace natten_sim::fuzz::catalog

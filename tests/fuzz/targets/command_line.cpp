@@ -6,7 +6,9 @@
 #include "fuzz/program.hpp"
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::command_line {
+
+void read(std::string_view input) {
   static const ScratchFolder kFolder;
   std::vector<std::string> words;
   for (std::size_t begin = 0; begin < input.size();) {
@@ -17,3 +19,7 @@ void natten_sim::fuzz::read(std::string_view input) {
   if (input.find('/') != std::string_view::npos) refuse_input();
   if (run_program(words, Answers::kQuick) != 0) refuse_input();
 }
+
+const Target kTarget("command_line", read);
+
+}  // namespace natten_sim::fuzz::command_line

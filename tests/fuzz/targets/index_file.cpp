@@ -7,7 +7,9 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::index_file {
+
+void read(std::string_view input) {
   if (input.empty()) return;
   constexpr std::int64_t kRows = 1000;
   const auto format = static_cast<IndexFormat>(static_cast<unsigned char>(input.front()) % 3);
@@ -26,3 +28,7 @@ void natten_sim::fuzz::read(std::string_view input) {
     for (std::size_t i = 0; i < count; ++i) require(rows[i] >= 0 && rows[i] < kRows, "rows in their range");
   }
 }
+
+const Target kTarget("index_file", read);
+
+}  // namespace natten_sim::fuzz::index_file

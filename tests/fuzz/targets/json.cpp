@@ -5,9 +5,15 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::json {
+
+void read(std::string_view input) {
   const Json value = parse_json(input);
   const std::string written = json_text(value);
   require(json_text(parse_json(written)) == written, "written JSON reads as itself");
   require(nlohmann::json::accept(input), "nlohmann-json accepts what is accepted");
 }
+
+const Target kTarget("json", read);
+
+}  // namespace natten_sim::fuzz::json

@@ -5,8 +5,14 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::kernel_runs {
+
+void read(std::string_view input) {
   for (const double ms : profiler_times_ms(input)) require(std::isfinite(ms), "times are finite");
   for (const KernelRun& run : parse_kernel_runs(input, "input", {}))
     require(!key_of_run(run).empty(), "a run has a key");
 }
+
+const Target kTarget("kernel_runs", read);
+
+}  // namespace natten_sim::fuzz::kernel_runs

@@ -5,7 +5,9 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::ncu_csv {
+
+void read(std::string_view input) {
   const auto launches = natten_sim::validate::parse_ncu_profile(input, "input");
   for (const auto& launch : launches) {
     for (const auto& [label, value] : launch.counters) require(std::isfinite(value), "counters are finite");
@@ -20,3 +22,7 @@ void natten_sim::fuzz::read(std::string_view input) {
   for (const auto& kernel : answer.kernels) counted += kernel.launches;
   require(counted == static_cast<std::int64_t>(launches.size()), "every launch is counted once");
 }
+
+const Target kTarget("ncu_csv", read);
+
+}  // namespace natten_sim::fuzz::ncu_csv

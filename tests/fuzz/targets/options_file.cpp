@@ -2,7 +2,9 @@
 #include "fuzz/program.hpp"
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::options_file {
+
+void read(std::string_view input) {
   const MemoryFile file(input);
   bool accepted = false;
   for (const cli::Command& command : cli::commands()) {
@@ -12,3 +14,7 @@ void natten_sim::fuzz::read(std::string_view input) {
   }
   if (!accepted) refuse_input();
 }
+
+const Target kTarget("options_file", read);
+
+}  // namespace natten_sim::fuzz::options_file

@@ -3,4 +3,10 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) { (void)parse_permutations(input, "input"); }
+namespace natten_sim::fuzz::permutations {
+
+void read(std::string_view input) { (void)parse_permutations(input, "input"); }
+
+const Target kTarget("permutations", read);
+
+}  // namespace natten_sim::fuzz::permutations

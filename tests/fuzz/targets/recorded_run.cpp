@@ -3,4 +3,10 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) { (void)parse_recorded_run(input, "input"); }
+namespace natten_sim::fuzz::recorded_run {
+
+void read(std::string_view input) { (void)parse_recorded_run(input, "input"); }
+
+const Target kTarget("recorded_run", read);
+
+}  // namespace natten_sim::fuzz::recorded_run

@@ -3,7 +3,9 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::recording {
+
+void read(std::string_view input) {
   using namespace natten_sim::validate;
   const Recording recording = parse_recording(input, "input");
   const std::string written = recording_json(recording);
@@ -11,3 +13,7 @@ void natten_sim::fuzz::read(std::string_view input) {
           "a written recording reads as itself");
   for (const RecordedRow& row : recording.rows) (void)teraflops(row);
 }
+
+const Target kTarget("recording", read);
+
+}  // namespace natten_sim::fuzz::recording

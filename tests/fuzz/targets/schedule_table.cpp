@@ -6,7 +6,9 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::schedule_table {
+
+void read(std::string_view input) {
   ScheduleTable table;
   if (input.find("natten-sim.search-checkpoint/") != std::string_view::npos) {
     const SearchCheckpoint checkpoint = parse_search_checkpoint(input, "input");
@@ -24,3 +26,7 @@ void natten_sim::fuzz::read(std::string_view input) {
   if (const auto* run = std::get_if<ScheduleRun>(&outcome))
     require(run->makespan >= 0 && run->makespan <= run->total_work, "no time in which nobody works");
 }
+
+const Target kTarget("schedule_table", read);
+
+}  // namespace natten_sim::fuzz::schedule_table

@@ -3,6 +3,12 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::sdpa_recording {
+
+void read(std::string_view input) {
   (void)natten_sim::validate::parse_sdpa_recording(input, "input");
 }
+
+const Target kTarget("sdpa_recording", read);
+
+}  // namespace natten_sim::fuzz::sdpa_recording

@@ -3,6 +3,12 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::suite {
+
+void read(std::string_view input) {
   (void)natten_sim::validate::parse_suite(input, "input");
 }
+
+const Target kTarget("suite", read);
+
+}  // namespace natten_sim::fuzz::suite

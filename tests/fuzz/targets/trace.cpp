@@ -3,7 +3,9 @@
 
 #include "fuzz/target.hpp"
 
-void natten_sim::fuzz::read(std::string_view input) {
+namespace natten_sim::fuzz::trace {
+
+void read(std::string_view input) {
   const MemoryFile file(input);
   double last = 0;
   read_trace(
@@ -14,3 +16,7 @@ void natten_sim::fuzz::read(std::string_view input) {
         last = share;
       });
 }
+
+const Target kTarget("trace", read);
+
+}  // namespace natten_sim::fuzz::trace

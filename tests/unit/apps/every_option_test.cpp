@@ -18,7 +18,7 @@
 #include "cli/help.hpp"
 #include "commands.hpp"
 
-namespace {
+namespace every_option_test {
 
 using namespace natten_sim::cli;
 
@@ -181,4 +181,4 @@ TEST_CASE("where a number is refused for its size, --help and the manual state t
   CHECK(bounded > 50);
 }
 
-}  // namespace
+}  // namespace every_option_test

@@ -16,7 +16,7 @@
 #include "cli/command.hpp"
 #include "commands.hpp"
 
-namespace {
+namespace help_defaults_test {
 
 using namespace natten_sim::cli;
 
@@ -207,4 +207,4 @@ TEST_CASE("stated defaults are found in the three ways in which help writes them
   CHECK_FALSE(stated_default("Draw the [middle] tile"));
 }
 
-}  // namespace
+}  // namespace help_defaults_test

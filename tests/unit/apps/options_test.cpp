@@ -13,9 +13,10 @@
 #include <natten_sim/core/error.hpp>
 
 #include "catch.hpp"
+#include "property/holds.hpp"
 #include "cli/batch.hpp"
 
-namespace {
+namespace options_test {
 
 using namespace natten_sim;
 using namespace natten_sim::cli;
@@ -319,4 +320,4 @@ TEST_CASE("a command has the rows' flags, choices and rules, and runs with what 
   CHECK(command.begin()->answer({}) == 7);  // one run's form is not another's
 }
 
-}  // namespace
+}  // namespace options_test

@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace error_test {
 
 using namespace natten_sim;
 
@@ -33,4 +33,4 @@ TEST_CASE("an error that mentions no other parameter reads the same with any pre
         UnknownName("device", "h20", "h200", "h100, h200").what());
 }
 
-}  // namespace
+}  // namespace error_test

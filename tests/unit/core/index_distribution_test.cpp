@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace index_distribution_test {
 
 using namespace natten_sim;
 
@@ -21,4 +21,4 @@ TEST_CASE("distributions read back as they are written") {
   }
 }
 
-}  // namespace
+}  // namespace index_distribution_test

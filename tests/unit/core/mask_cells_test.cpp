@@ -5,9 +5,9 @@
 #include <natten_sim/core/backward_schedule.hpp>
 
 #include "catch.hpp"
-#include "seed.hpp"
+#include "random.hpp"
 
-namespace {
+namespace mask_cells_test {
 
 using namespace natten_sim;
 
@@ -25,7 +25,7 @@ TEST_CASE("copies of a mask share its cells until one is changed") {
 }
 
 TEST_CASE("the tiles that attend are those of the cells, also after a change") {
-  const std::uint64_t seed = natten_sim::test::random_seed();
+  const std::uint64_t seed = natten_sim::test::stored_seed();
   INFO("seed " << seed);
   std::mt19937_64 random(seed);
   BlockMask mask{5, 7, std::vector<TileWork>(35, TileWork::kNone)};
@@ -58,7 +58,7 @@ TEST_CASE("the tiles that attend are those of the cells, also after a change") {
 }
 
 TEST_CASE("cells are those of a vector, of any number and after any change of it") {
-  const std::uint64_t seed = natten_sim::test::random_seed();
+  const std::uint64_t seed = natten_sim::test::stored_seed();
   INFO("seed " << seed);
   std::mt19937_64 random(seed);
   MaskCells cells;
@@ -114,4 +114,4 @@ TEST_CASE("cells are those of a vector, of any number and after any change of it
   }
 }
 
-}  // namespace
+}  // namespace mask_cells_test

@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace mask_test {
 
 using namespace natten_sim;
 
@@ -112,4 +112,4 @@ TEST_CASE("messages name parameter, value and accepted range") {
   }
 }
 
-}  // namespace
+}  // namespace mask_test

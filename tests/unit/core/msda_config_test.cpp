@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace msda_config_test {
 
 using namespace natten_sim;
 
@@ -31,4 +31,4 @@ TEST_CASE("other names spell nothing, and a shape that cannot be is refused") {
   CHECK_THROWS_AS(msda_config_of_shape("B1_64x64_d256_L9_h8_p4_q9"), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace msda_config_test

@@ -10,7 +10,7 @@
 
 using namespace natten_sim;
 
-namespace {
+namespace parallel_test {
 
 TEST_CASE("each index is given to one worker, whatever the number of threads") {
   for (const unsigned threads : {0u, 1u, 2u, 7u}) {
@@ -67,4 +67,4 @@ TEST_CASE("parts that tell how far they are make the mean") {
   run_parts(2, {}, [](std::size_t, const ProgressFunction& progress) { CHECK_FALSE(progress); });
 }
 
-}  // namespace
+}  // namespace parallel_test

@@ -12,7 +12,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace refused_values_test {
 
 using namespace natten_sim;
 
@@ -341,4 +341,4 @@ TEST_CASE("CTAs are near one partition where all the SMs that they start on are"
   CHECK_FALSE(only_partition(device, 2));
 }
 
-}  // namespace
+}  // namespace refused_values_test

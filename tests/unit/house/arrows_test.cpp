@@ -12,7 +12,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace arrows_test {
 
 namespace fs = std::filesystem;
 
@@ -224,4 +224,4 @@ TEST_CASE("no test's name holds a semicolon, at which CMake would split it into 
   CHECK(names > 250);
 }
 
-}  // namespace
+}  // namespace arrows_test

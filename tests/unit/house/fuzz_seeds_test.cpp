@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace fuzz_seeds_test {
 
 namespace fs = std::filesystem;
 
@@ -26,4 +26,4 @@ TEST_CASE("each seed that scripts/make_fuzz_corpus.sh names has its file") {
   CHECK(seeds >= 25);
 }
 
-}  // namespace
+}  // namespace fuzz_seeds_test

@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace mutants_test {
 
 namespace fs = std::filesystem;
 
@@ -46,4 +46,4 @@ TEST_CASE("an explained mutant is of a line that stands in its file, and says wh
   CHECK_FALSE(seen.empty());
 }
 
-}  // namespace
+}  // namespace mutants_test

@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace one_truth_test {
 
 namespace fs = std::filesystem;
 
@@ -118,4 +118,4 @@ TEST_CASE("no two files of a room define the same name in an anonymous namespace
   CHECK(defined_name("  int run() {") == "");  // a member
 }
 
-}  // namespace
+}  // namespace one_truth_test

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace catalog_test {
 
 using namespace natten_sim;
 
@@ -154,4 +154,4 @@ TEST_CASE("malformed preset and device files are refused") {
       MalformedData);
 }
 
-}  // namespace
+}  // namespace catalog_test

@@ -16,7 +16,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace files_test {
 
 using namespace natten_sim;
 namespace fs = std::filesystem;
@@ -161,4 +161,4 @@ TEST_CASE("a path with a NUL byte is refused, and the message does not end there
   CHECK(read_text("x", folder / "a") == "1\n");
 }
 
-}  // namespace
+}  // namespace files_test

@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace flat_schedule_test {
 
 using namespace natten_sim;
 
@@ -86,4 +86,4 @@ int main() {
   std::filesystem::remove_all(folder);
 }
 
-}  // namespace
+}  // namespace flat_schedule_test

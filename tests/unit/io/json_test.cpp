@@ -14,9 +14,9 @@
 #include <natten_sim/io/unique_keys.hpp>
 
 #include "catch.hpp"
-#include "seed.hpp"
+#include "random.hpp"
 
-namespace {
+namespace json_test {
 
 using natten_sim::Json;
 using natten_sim::json_text;
@@ -97,8 +97,8 @@ TEST_CASE("json: a double is printed with the fewest digits that read back as th
   CHECK(Json(0.1 + 0.2).dump() == "0.30000000000000004");
   CHECK(Json(5e-324).dump() == "5e-324");
   CHECK(Json(-0.0).dump() == "-0.0");
-  const std::uint64_t seed = natten_sim::test::random_seed();
-  WARN("NATTEN_SIM_SEED=" << seed);
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
   for (int i = 0; i < 20000; ++i) {
     double value = 0;
@@ -255,8 +255,8 @@ class RandomDocument {
 };
 
 TEST_CASE("json: random documents read and print as nlohmann's ordered values do") {
-  const std::uint64_t seed = natten_sim::test::random_seed();
-  WARN("NATTEN_SIM_SEED=" << seed);
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   RandomDocument document(seed);
   for (int i = 0; i < 3000; ++i) {
     const std::string text = document();
@@ -272,8 +272,8 @@ TEST_CASE("json: random documents read and print as nlohmann's ordered values do
 }
 
 TEST_CASE("json: a random document with one byte changed is refused exactly when nlohmann refuses it") {
-  const std::uint64_t seed = natten_sim::test::random_seed();
-  WARN("NATTEN_SIM_SEED=" << seed);
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   RandomDocument document(seed);
   std::mt19937_64 random(seed);
   int refused = 0;
@@ -294,4 +294,4 @@ TEST_CASE("json: a random document with one byte changed is refused exactly when
   CHECK(refused > 100);
 }
 
-}  // namespace
+}  // namespace json_test

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace merged_table_test {
 
 using namespace natten_sim;
 
@@ -78,4 +78,4 @@ TEST_CASE("arrays of merged heads name the query head of every task") {
   CHECK(bytes.size() == 8 + 4 * (10 + 2 + 2 + 2 + 3 + 6 + 6 + 6));  // ten integers and seven arrays
 }
 
-}  // namespace
+}  // namespace merged_table_test

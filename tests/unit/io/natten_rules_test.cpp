@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace natten_rules_test {
 
 using namespace natten_sim;
 
@@ -122,4 +122,4 @@ TEST_CASE("a window that covers the input goes to the dense kernel whatever was 
   REQUIRE(dispatch.fmha_tiles == TilePair{{128}, {128}});
 }
 
-}  // namespace
+}  // namespace natten_rules_test

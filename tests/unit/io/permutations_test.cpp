@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace permutations_test {
 
 using namespace natten_sim;
 
@@ -32,4 +32,4 @@ TEST_CASE("permutations: what is not a tile number is refused with its place") {
   CHECK(refused("").find("no permutation") != std::string::npos);
 }
 
-}  // namespace
+}  // namespace permutations_test

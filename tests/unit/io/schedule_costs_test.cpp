@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace schedule_costs_test {
 
 using namespace natten_sim;
 
@@ -39,4 +39,4 @@ TEST_CASE("costs of a draw and of clearing may be left out of a file, and are ke
   CHECK_THROWS_AS(add_schedule_costs(catalog, ours.dump(), "costs.json"), MalformedData);
 }
 
-}  // namespace
+}  // namespace schedule_costs_test

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace schedule_mask_text_test {
 
 using namespace natten_sim;
 
@@ -71,4 +71,4 @@ TEST_CASE("damaged masks are refused by the part at fault") {
   CHECK_THROWS_AS(parse_schedule_mask("gna:i=4,tile=2"), UnknownName);
 }
 
-}  // namespace
+}  // namespace schedule_mask_text_test

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace search_checkpoint_test {
 
 using namespace natten_sim;
 
@@ -55,4 +55,4 @@ TEST_CASE("a file that is no checkpoint is refused by what is wrong with it") {
   CHECK(refusal(to_json(one_tile().best)).find("search-checkpoint/1") != std::string::npos);
 }
 
-}  // namespace
+}  // namespace search_checkpoint_test

@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace strict_object_test {
 
 using namespace natten_sim;
 using Json = StrictObject::Json;
@@ -100,4 +100,4 @@ TEST_CASE("documents are one object of their schema, whatever they are instead")
   CHECK_THROWS_AS(read_msda_configs(R"({"schema": 5, "configs": []})", "p"), MalformedData);
 }
 
-}  // namespace
+}  // namespace strict_object_test

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace attention_forward_oracle_test {
 
 using namespace natten_sim;
 using namespace natten_sim::kernels::attention_forward;
@@ -150,4 +150,4 @@ TEST_CASE("problems out of range are refused by name") {
   CHECK_THROWS_AS(best_kernel(odd), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace attention_forward_oracle_test

@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace attention_oracle_test {
 
 using namespace natten_sim;
 using namespace natten_sim::kernels;
@@ -157,4 +157,4 @@ TEST_CASE("without a GPU every entrance says so, and does not crash") {
   }
 }
 
-}  // namespace
+}  // namespace attention_oracle_test

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace box_lists_test {
 
 using namespace natten_sim;
 using namespace natten_sim::kernels::attention_forward;
@@ -193,4 +193,4 @@ TEST_CASE("products follow the residue of a dilated axis") {
   CHECK(products_of(lists, 1) == std::vector<int>{1});
 }
 
-}  // namespace
+}  // namespace box_lists_test

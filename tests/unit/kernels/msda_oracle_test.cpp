@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace msda_oracle_test {
 
 using namespace natten_sim;
 using namespace natten_sim::kernels::msda;
@@ -176,4 +176,4 @@ TEST_CASE("accumulators and copies are counted as scratch") {
   CHECK(scratch_bytes(problem, MsdaPhase::kBackward) == kElements * 2 * 8);
 }
 
-}  // namespace
+}  // namespace msda_oracle_test

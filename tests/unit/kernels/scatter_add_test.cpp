@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace scatter_add_test {
 
 using namespace natten_sim;
 using namespace natten_sim::kernels::scatter_add;
@@ -39,4 +39,4 @@ TEST_CASE("a scatter-add refuses widths, types and layouts that its path does no
   CHECK_THROWS_AS(require_valid(problem), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace scatter_add_test

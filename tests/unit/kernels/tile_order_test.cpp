@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace tile_order_test {
 
 using namespace natten_sim;
 using kernels::attention_forward::in_order;
@@ -34,4 +34,4 @@ TEST_CASE("sizes follow their axes") {
   CHECK(in_order(Extents{16, 44, 80}, Order{2, 0, 1}) == Extents{80, 16, 44});
 }
 
-}  // namespace
+}  // namespace tile_order_test

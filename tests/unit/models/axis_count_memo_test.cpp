@@ -6,12 +6,14 @@
 #include <natten_sim/models/tiles/tile_count.hpp>
 
 #include "catch.hpp"
-#include "seed.hpp"
+#include "random.hpp"
+
+namespace axis_count_memo_test {
 
 using namespace natten_sim;
 
 TEST_CASE("a memo of axes says what a count says, however often it is asked and whatever it forgets") {
-  const std::uint64_t seed = test::random_seed();
+  const std::uint64_t seed = test::stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
   const auto draw = [&](std::int64_t low, std::int64_t high) {
@@ -32,3 +34,5 @@ TEST_CASE("a memo of axes says what a count says, however often it is asked and 
     REQUIRE(memo.count(axis, tiles, tiling, walk) == expected);
   }
 }
+
+}  // namespace axis_count_memo_test

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace axis_count_test {
 
 using namespace natten_sim;
 
@@ -53,4 +53,4 @@ TEST_CASE("full tiles begin late in a causal axis of one stride: counted query b
   }
 }
 
-}  // namespace
+}  // namespace axis_count_test

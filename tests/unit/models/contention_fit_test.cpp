@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "round_profile.hpp"
 
-namespace {
+namespace contention_fit_test {
 
 using namespace natten_sim;
 using test::round_profile;
@@ -101,4 +101,4 @@ TEST_CASE(
   CHECK(near(bent.rms_log_error, std::sqrt(squares / 12), 1e-9));
 }
 
-}  // namespace
+}  // namespace contention_fit_test

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "refused.hpp"
 
-namespace {
+namespace cost_test {
 
 using namespace natten_sim;
 
@@ -112,4 +112,4 @@ TEST_CASE("shares, steps and speedups are refused by name, their ends are taken"
                  1 / (0.2 + 0.8 * (0.25 + 0.75 / 3))) < 1e-15);
 }
 
-}  // namespace
+}  // namespace cost_test

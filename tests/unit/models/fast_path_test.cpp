@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace fast_path_test {
 
 using namespace natten_sim;
 
@@ -41,4 +41,4 @@ TEST_CASE("single-dimensional tiling of several axes has no fast path") {
       {.mask = make_mask({8, 8}, {8, 8}), .tiles = {{8}, {8}}, .tiling = Tiling::kSingleDimensional}));
 }
 
-}  // namespace
+}  // namespace fast_path_test

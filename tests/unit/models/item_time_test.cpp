@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace item_time_test {
 
 using namespace natten_sim;
 
@@ -85,4 +85,4 @@ TEST_CASE("a launch without items or workers, and fewer times than costs, are re
   CHECK_THROWS_AS(fit_item_costs(six), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace item_time_test

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace kernel_time_test {
 
 using namespace natten_sim;
 
@@ -238,4 +238,4 @@ TEST_CASE("a fit states the mean and the worst of what runs say of the others, a
   CHECK(alone.costs.evidence.interval == Approx(0.15));
 }
 
-}  // namespace
+}  // namespace kernel_time_test

@@ -8,7 +8,7 @@
 
 using namespace natten_sim;
 
-namespace {
+namespace levenberg_marquardt_test {
 
 bool close(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance; }
 
@@ -146,4 +146,4 @@ TEST_CASE("evaluations are the calls of the model, over all starts") {
   CHECK(close(fit.predicted[2], fit.parameters[0] * fit.parameters[0], 1e-9));
 }
 
-}  // namespace
+}  // namespace levenberg_marquardt_test

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "refused.hpp"
 
-namespace {
+namespace msda_fit_test {
 
 using namespace natten_sim;
 
@@ -111,4 +111,4 @@ TEST_CASE(
   CHECK(test::refused([&] { (void)fit_msda("here", block, point, cells, configs); }) == "configuration");
 }
 
-}  // namespace
+}  // namespace msda_fit_test

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace msda_run_test {
 
 using namespace natten_sim;
 
@@ -149,4 +149,4 @@ TEST_CASE("rows that are touched first come from afar, and streams are parameter
   CHECK(close_to(time.achieved_bytes_per_ns, stream / (180 + stream / 1000)));
 }
 
-}  // namespace
+}  // namespace msda_run_test

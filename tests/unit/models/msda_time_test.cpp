@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace msda_time_test {
 
 using namespace natten_sim;
 
@@ -58,4 +58,4 @@ TEST_CASE("a pass that is shorter than the host's work has the host's latency") 
   CHECK(time.achieved_bytes_per_ns == 0);
 }
 
-}  // namespace
+}  // namespace msda_time_test

@@ -15,7 +15,7 @@
 #include "catch.hpp"
 #include "refused.hpp"
 
-namespace {
+namespace ranges_test {
 
 using namespace natten_sim;
 using test::refused;
@@ -218,4 +218,4 @@ TEST_CASE("violations of depths are looked for in a schedule that is one, with a
   CHECK_FALSE(asked(without_tile, {0}).empty());
 }
 
-}  // namespace
+}  // namespace ranges_test

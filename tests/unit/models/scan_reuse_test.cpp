@@ -11,7 +11,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace scan_reuse_test {
 
 using namespace natten_sim;
 
@@ -271,4 +271,4 @@ TEST_CASE("a head that begins where an odd number of passes left a sawtooth miss
   }
 }
 
-}  // namespace
+}  // namespace scan_reuse_test

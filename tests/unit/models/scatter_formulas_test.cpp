@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "seed.hpp"
+#include "random.hpp"
 
-namespace {
+namespace scatter_formulas_test {
 
 using namespace natten_sim;
 using namespace natten_sim::test;
 
 TEST_CASE("a prediction for a device that was not swept is that of its formulas, bound by bound") {
-  const std::uint64_t seed = test::random_seed();
-  WARN("NATTEN_SIM_SEED=" << seed);
+  const std::uint64_t seed = test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   RandomValues random(seed);
   int collapsed = 0;
   std::map<ContentionBound, int> bounds;
@@ -55,4 +55,4 @@ TEST_CASE("a prediction for a device that was not swept is that of its formulas,
   CHECK(bounds.size() == 4);
 }
 
-}  // namespace
+}  // namespace scatter_formulas_test

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace swept_contention_test {
 
 using namespace natten_sim;
 
@@ -321,4 +321,4 @@ TEST_CASE("as much for the slices as to issue counts as issue") {
   CHECK(predict_swept(load, profile).bound == ContentionBound::kSliceThroughput);
 }
 
-}  // namespace
+}  // namespace swept_contention_test

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace token_permutation_test {
 
 using namespace natten_sim;
 
@@ -142,4 +142,4 @@ TEST_CASE("logarithms of sums are copied with the outputs that they belong to") 
   REQUIRE(forward.copies[4].bytes_written * 40 == forward.copies[3].bytes_written);
 }
 
-}  // namespace
+}  // namespace token_permutation_test

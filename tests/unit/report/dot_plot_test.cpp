@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace dot_plot_test {
 
 using namespace natten_sim::draw;
 
@@ -69,4 +69,4 @@ TEST_CASE("the same plot as Vega-Lite has the same numbers, series and axis") {
   CHECK(count(chart, R"("value":)") == 3);
 }
 
-}  // namespace
+}  // namespace dot_plot_test

@@ -5,8 +5,9 @@
 #include <natten_sim/report/draw/text.hpp>
 
 #include "catch.hpp"
+#include "random.hpp"
 
-namespace {
+namespace draw_axis_test {
 
 using namespace natten_sim::draw;
 
@@ -77,8 +78,8 @@ TEST_CASE("numbers are written with three digits and a unit") {
 }
 
 TEST_CASE("linear ticks are multiples of one step of 1, 2 or 5, and their labels are apart") {
-  const unsigned seed = std::random_device{}();
-  INFO("seed " << seed);
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> exponent(-6, 15), share(-1, 1), pixels(60, 1200);
   for (int i = 0; i < 2000; ++i) {
@@ -107,8 +108,8 @@ TEST_CASE("linear ticks are multiples of one step of 1, 2 or 5, and their labels
 
 TEST_CASE(
     "logarithmic ticks are 1, 2 or 5 times a power of ten, or powers of two, and their labels are apart") {
-  const unsigned seed = std::random_device{}();
-  INFO("seed " << seed);
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> exponent(-6, 16), decades(1.5, 12), pixels(100, 1200);
   for (int i = 0; i < 2000; ++i) {
@@ -188,4 +189,4 @@ TEST_CASE("a logarithmic scale shows positive values alone, both finite ones up 
   }
 }
 
-}  // namespace
+}  // namespace draw_axis_test

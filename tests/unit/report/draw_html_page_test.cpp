@@ -3,7 +3,7 @@
 #include "catch.hpp"
 #include "unit/report/draw_document.hpp"
 
-namespace {
+namespace draw_html_page_test {
 
 using namespace natten_sim::draw;
 using natten_sim::test::count_of;
@@ -81,4 +81,4 @@ TEST_CASE("headings have the levels 2 to 4") {
   CHECK_THROWS_AS(HtmlPage("x").heading("y", 5), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace draw_html_page_test

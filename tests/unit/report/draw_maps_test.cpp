@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "unit/report/draw_document.hpp"
 
-namespace {
+namespace draw_maps_test {
 
 using namespace natten_sim::draw;
 using natten_sim::test::count_of;
@@ -246,4 +246,4 @@ TEST_CASE("a map with missing cells or a scale out of order is refused") {
   CHECK_THROWS_AS(render(map), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace draw_maps_test

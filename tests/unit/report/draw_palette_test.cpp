@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace draw_palette_test {
 
 using namespace natten_sim::draw;
 
@@ -160,4 +160,4 @@ TEST_CASE("categories repeat, and different colours have different names") {
   CHECK(to_hex({0, 10, 255}) == "#000aff");
 }
 
-}  // namespace
+}  // namespace draw_palette_test

@@ -15,7 +15,7 @@
 #include "catch.hpp"
 #include "unit/report/draw_document.hpp"
 
-namespace {
+namespace draw_plots_test {
 
 using namespace natten_sim::draw;
 using namespace natten_sim::test;
@@ -383,4 +383,4 @@ TEST_CASE("hostile text leaves every plot well formed, and the same input gives 
   }
 }
 
-}  // namespace
+}  // namespace draw_plots_test

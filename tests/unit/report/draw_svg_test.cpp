@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "unit/report/draw_document.hpp"
 
-namespace {
+namespace draw_svg_test {
 
 using namespace natten_sim::draw;
 using natten_sim::test::count_of;
@@ -149,4 +149,4 @@ TEST_CASE("a limit names what is limited, what was given and what is accepted") 
   CHECK_NOTHROW(require_at_most("tiles across", 4096, 4096));
 }
 
-}  // namespace
+}  // namespace draw_svg_test

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace draw_text_test {
 
 using namespace natten_sim::draw;
 
@@ -67,4 +67,4 @@ TEST_CASE("a text twice as large is twice as wide, and bold is wider") {
   CHECK(text_width("tokens", 12, true) > text_width("tokens", 12));
 }
 
-}  // namespace
+}  // namespace draw_text_test

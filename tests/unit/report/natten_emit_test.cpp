@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace natten_emit_test {
 
 using namespace natten_sim;
 using namespace natten_sim::report;
@@ -68,4 +68,4 @@ TEST_CASE("the note of a call says when NATTEN runs its dense kernel instead") {
   REQUIRE(natten_path_note(rules(), call).find("one dense call of hopper-fmha") != std::string::npos);
 }
 
-}  // namespace
+}  // namespace natten_emit_test

@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace text_table_test {
 
 using natten_sim::report::wrapped_text;
 
@@ -16,4 +16,4 @@ TEST_CASE("a text is wrapped between words, and what goes on is indented") {
   CHECK(wrapped_text("", 9) == "\n");
 }
 
-}  // namespace
+}  // namespace text_table_test

@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace vega_chart_test {
 
 using namespace natten_sim;
 using report::picture_of;
@@ -131,4 +131,4 @@ TEST_CASE("charts that stand together are one specification, and pictures that n
   CHECK(draw::render(misses()).specification.empty());
 }
 
-}  // namespace
+}  // namespace vega_chart_test

@@ -13,7 +13,7 @@
 #include "catch.hpp"
 #include "windows/space.hpp"
 
-namespace {
+namespace axis_table_test {
 
 using namespace natten_sim;
 
@@ -286,4 +286,4 @@ TEST_CASE(
   CHECK(windows == wanted);
 }
 
-}  // namespace
+}  // namespace axis_table_test

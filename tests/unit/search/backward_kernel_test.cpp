@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace backward_kernel_test {
 
 using namespace natten_sim;
 
@@ -201,4 +201,4 @@ TEST_CASE("kernels are listed by position, and an unknown one is answered with a
   }
 }
 
-}  // namespace
+}  // namespace backward_kernel_test

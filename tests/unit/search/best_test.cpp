@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace best_test {
 
 using namespace natten_sim;
 
@@ -86,4 +86,4 @@ TEST_CASE("without effort a search constructs schedules, and proves none by tryi
   CHECK(exhausted(1000));
 }
 
-}  // namespace
+}  // namespace best_test

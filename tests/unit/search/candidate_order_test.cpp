@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace candidate_order_test {
 
 using namespace natten_sim;
 
@@ -104,4 +104,4 @@ TEST_CASE("attended pairs and costs are bounded by the decimals that were writte
   CHECK(*cost_limit({.min_speedup = 0.125}) == Ratio{8, 1});
 }
 
-}  // namespace
+}  // namespace candidate_order_test

@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace decimal_test {
 
 using namespace natten_sim;
 
@@ -43,4 +43,4 @@ TEST_CASE("complements are exact at the largest counts") {
   CHECK(ceil_of_complement(kMax, to_decimal(1e-18)) == kMax - 9);
 }
 
-}  // namespace
+}  // namespace decimal_test

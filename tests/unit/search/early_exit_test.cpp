@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace early_exit_test {
 
 using namespace natten_sim;
 
@@ -59,4 +59,4 @@ TEST_CASE("two waiting chains and one early exit end with the longer chain") {
   CHECK(run.optimality_gap == 0.0);
 }
 
-}  // namespace
+}  // namespace early_exit_test

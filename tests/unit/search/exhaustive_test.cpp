@@ -18,7 +18,7 @@
 #include "schedules/construct.hpp"
 #include "schedules/partial_schedule.hpp"
 
-namespace {
+namespace exhaustive_test {
 
 using namespace natten_sim;
 using schedules::ExhaustiveResult;
@@ -397,4 +397,4 @@ TEST_CASE("a search takes exactly the nodes that its bound and its symmetries le
   }
 }
 
-}  // namespace
+}  // namespace exhaustive_test

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "schedule_plans.hpp"
 
-namespace {
+namespace fa2_split_test {
 
 using namespace natten_sim;
 using test::makespan_of;
@@ -159,4 +159,4 @@ TEST_CASE("fa2-split sums up to 2^27 buffers of dQ tiles") {
   CHECK(algorithm.not_applicable(problem));
 }
 
-}  // namespace
+}  // namespace fa2_split_test

@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace kind_walk_test {
 
 using namespace natten_sim;
 
@@ -99,4 +99,4 @@ TEST_CASE("the bound of a combination is the time of its work, on as many waves 
   CHECK(kept[0].least_ms == Approx(us / 1e3).epsilon(1e-6));
 }
 
-}  // namespace
+}  // namespace kind_walk_test

@@ -14,7 +14,7 @@
 #include "schedules/construct.hpp"
 #include "schedules/partial_schedule.hpp"
 
-namespace {
+namespace list_schedule_test {
 
 using namespace natten_sim;
 using schedules::Assignment;
@@ -267,4 +267,4 @@ TEST_CASE("of tiles that can be reduced at once the one that more chains still a
   CHECK(found->chains[0].q_order == std::vector<std::int32_t>{2, 1});
 }
 
-}  // namespace
+}  // namespace list_schedule_test

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace minimum_tree_test {
 
 using natten_sim::MinimumTree;
 
@@ -27,4 +27,4 @@ TEST_CASE("the tree finds what a linear scan finds, for every range and limit") 
   }
 }
 
-}  // namespace
+}  // namespace minimum_tree_test

@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "windows/space.hpp"
 
-namespace {
+namespace option_bounds_test {
 
 using namespace natten_sim;
 
@@ -318,4 +318,4 @@ TEST_CASE("a pass may cost what the limit and the least of the other pass leave"
   CHECK(useful(choice, 0, 2, 100)[1] == Approx(12));
 }
 
-}  // namespace
+}  // namespace option_bounds_test

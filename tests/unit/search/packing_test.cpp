@@ -12,7 +12,7 @@
 #include "catch.hpp"
 #include "schedules/local_change.hpp"
 
-namespace {
+namespace packing_test {
 
 using namespace natten_sim;
 using schedules::Assignment;
@@ -204,4 +204,4 @@ TEST_CASE("a moved tile trades, moves or turns the order of one of the chains, a
   CHECK(untouched.q_order.empty());
 }
 
-}  // namespace
+}  // namespace packing_test

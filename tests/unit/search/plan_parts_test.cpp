@@ -17,7 +17,7 @@
 #include "refused.hpp"
 #include "schedules/construct.hpp"
 
-namespace {
+namespace plan_parts_test {
 
 using namespace natten_sim;
 
@@ -380,4 +380,4 @@ TEST_CASE("a plan of nothing has no gap") {
   CHECK_FALSE(run.utilization.has_value());
 }
 
-}  // namespace
+}  // namespace plan_parts_test

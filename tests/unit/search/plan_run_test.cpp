@@ -12,7 +12,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace plan_run_test {
 
 using namespace natten_sim;
 
@@ -132,4 +132,4 @@ TEST_CASE("tiles of backward kernels change exactly where their sources say") {
   }
 }
 
-}  // namespace
+}  // namespace plan_run_test

@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace schedule_algorithm_test {
 
 using namespace natten_sim;
 
@@ -101,4 +101,4 @@ TEST_CASE("shift launches head by head, and all heads in one section with more K
   CHECK(chains(1, 2) == Order{{0, 0}, {1, 0}, {0, 1}, {1, 1}});
 }
 
-}  // namespace
+}  // namespace schedule_algorithm_test

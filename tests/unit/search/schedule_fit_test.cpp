@@ -8,7 +8,7 @@
 
 using namespace natten_sim;
 
-namespace {
+namespace schedule_fit_test {
 
 bool close(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance; }
 
@@ -121,4 +121,4 @@ TEST_CASE("a cost fit refuses requests that do not fit together") {
   CHECK_THROWS_AS(fit_costs(request), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace schedule_fit_test

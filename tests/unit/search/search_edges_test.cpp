@@ -19,7 +19,7 @@
 #include "windows/passes.hpp"
 #include "windows/space.hpp"
 
-namespace {
+namespace search_edges_test {
 
 using namespace natten_sim;
 
@@ -359,4 +359,4 @@ TEST_CASE("a ladder over both passes has a rung for each stride that shortens th
   CHECK(most >= 4);
 }
 
-}  // namespace
+}  // namespace search_edges_test

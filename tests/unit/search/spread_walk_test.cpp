@@ -11,7 +11,7 @@
 #include "random_masks.hpp"
 #include "schedule_plans.hpp"
 
-namespace {
+namespace spread_walk_test {
 
 using namespace natten_sim;
 using test::makespan_of;
@@ -110,4 +110,4 @@ TEST_CASE("a spread shift of any mask runs to its end") {
   CHECK(ran == 200);
 }
 
-}  // namespace
+}  // namespace spread_walk_test

@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace standing_test {
 
 using namespace natten_sim;
 
@@ -100,4 +100,4 @@ TEST_CASE("a start that never finishes is no start") {
   CHECK(run_of(request).makespan == made);
 }
 
-}  // namespace
+}  // namespace standing_test

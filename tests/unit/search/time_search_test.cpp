@@ -13,7 +13,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace time_search_test {
 
 using namespace natten_sim;
 using Key = std::vector<std::int64_t>;
@@ -319,4 +319,4 @@ TEST_CASE("spaces are timed up to 2^28 tiles, and on one axis up to 2^33 tokens"
   CHECK_FALSE(few_enough_to_time(space, {.sparsity = SparsityRange{0.9, 0.95}}));
 }
 
-}  // namespace
+}  // namespace time_search_test

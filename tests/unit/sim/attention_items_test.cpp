@@ -16,9 +16,9 @@
 #include "catch.hpp"
 #include "random_values.hpp"
 #include "refused.hpp"
-#include "seed.hpp"
+#include "random.hpp"
 
-namespace {
+namespace attention_items_test {
 
 using namespace natten_sim;
 using test::RandomValues;
@@ -94,8 +94,8 @@ TileBytes bytes_of_tiles(const Tiles& rows, std::int64_t row_bytes, std::int64_t
 }
 
 TEST_CASE("items load and store their own tiles in the order of their launch, whatever the problem") {
-  const std::uint64_t seed = test::random_seed();
-  WARN("NATTEN_SIM_SEED=" << seed);
+  const std::uint64_t seed = test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   RandomValues random(seed);
   for (int n = 0; n < 120; ++n) {
     CAPTURE(n);
@@ -204,8 +204,8 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
 }
 
 TEST_CASE("workers that ask in any order get items as the schedule deals them") {
-  const std::uint64_t seed = test::random_seed();
-  WARN("NATTEN_SIM_SEED=" << seed);
+  const std::uint64_t seed = test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   RandomValues random(seed);
   for (int n = 0; n < 200; ++n) {
     CAPTURE(n);
@@ -271,8 +271,8 @@ TEST_CASE("sizes that cannot be simulated are refused by name, one less is taken
 }
 
 TEST_CASE("counts of distances are those of a map, whatever distances and weights come") {
-  const std::uint64_t seed = test::random_seed();
-  WARN("NATTEN_SIM_SEED=" << seed);
+  const std::uint64_t seed = test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   RandomValues random(seed);
   for (int n = 0; n < 80; ++n) {
     CAPTURE(n);
@@ -342,4 +342,4 @@ TEST_CASE("counts of distances are those of a map, whatever distances and weight
   }
 }
 
-}  // namespace
+}  // namespace attention_items_test

@@ -11,9 +11,9 @@
 #include "catch.hpp"
 #include "random_values.hpp"
 #include "refused.hpp"
-#include "seed.hpp"
+#include "random.hpp"
 
-namespace {
+namespace contention_queue_test {
 
 using namespace natten_sim;
 
@@ -34,8 +34,6 @@ void check_request(const ServedRequest& request, std::int64_t warp, std::array<d
   CHECK(request.ends_ns == times[2]);
   CHECK(request.done == done);
 }
-
-}  // namespace
 
 TEST_CASE("of two reductions that arrive together the second waits for the first") {
   const ContentionRun run = three_updates(QueuedUpdate::kReduction, 10);
@@ -67,8 +65,6 @@ TEST_CASE("listing requests changes nothing else, and stops at the number asked 
   CHECK(silent.requests == listed.requests);
   CHECK(silent.retries == listed.retries);
 }
-
-namespace {
 
 /// The same once more: what is to happen, in order of time and then of who asked first.
 ContentionRun run_plainly(const std::vector<std::int64_t>& addresses, const ContentionQueue& queue) {
@@ -142,11 +138,9 @@ auto as_tuple(const ServedRequest& request) {
                     request.starts_ns, request.ends_ns, request.done};
 }
 
-}  // namespace
-
 TEST_CASE("a queue runs as events that are handled one by one, with any number of slices, lanes and warps") {
-  const std::uint64_t seed = test::random_seed();
-  WARN("NATTEN_SIM_SEED=" << seed);
+  const std::uint64_t seed = test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   test::RandomValues random(seed);
   for (int n = 0; n < 400; ++n) {
     CAPTURE(n);
@@ -211,3 +205,5 @@ TEST_CASE("what a queue cannot be is refused by its name") {
   CHECK(test::refused([&] { (void)run_contention(kBehind, 4, {}); }) == "address");
   CHECK(run_contention({}, 0, {.warps = 3}).time_ns == 0);
 }
+
+}  // namespace contention_queue_test

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace kernel_grid_test {
 
 using namespace natten_sim;
 
@@ -73,4 +73,4 @@ TEST_CASE("cutlass-fna and nothing to run are refused") {
   CHECK_THROWS_AS(run_grid(costs, 1, 0, CtaSchedule::kGrid), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace kernel_grid_test

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "random_masks.hpp"
 
-namespace {
+namespace mask_shapes_test {
 
 using namespace natten_sim;
 using Rows = std::vector<std::string>;
@@ -82,4 +82,4 @@ TEST_CASE("pairs of KV tiles of random masks are full, none, or partial where th
   }
 }
 
-}  // namespace
+}  // namespace mask_shapes_test

@@ -12,7 +12,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace partitioned_l2_test {
 
 using namespace natten_sim;
 
@@ -167,4 +167,4 @@ TEST_CASE("shapes out of range are refused by name") {
   CHECK_THROWS_AS(PartitionedL2(1, 64, 32, {std::int64_t{1} << 50, 2, 16}), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace partitioned_l2_test

@@ -11,7 +11,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace partitioned_stream_test {
 
 using namespace natten_sim;
 
@@ -160,4 +160,4 @@ TEST_CASE("streams out of range are refused by name") {
   refused([](PartitionedStream&) {}, {-1, 2});
 }
 
-}  // namespace
+}  // namespace partitioned_stream_test

@@ -20,7 +20,7 @@
 #include "catch.hpp"
 #include "refused.hpp"
 
-namespace {
+namespace ranges_test {
 
 using namespace natten_sim;
 using test::refused;
@@ -271,4 +271,4 @@ TEST_CASE("a queue of updates refuses what is no time, no share and no number of
   }
 }
 
-}  // namespace
+}  // namespace ranges_test

@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace replacement_test {
 
 using namespace natten_sim;
 
@@ -141,4 +141,4 @@ TEST_CASE("a sequence without keys, or without queries, is refused, also where t
   CHECK_NOTHROW(varlen_mask({8, 8, 4, 4}, {{4, 4}, {4, 4}}, {}));
 }
 
-}  // namespace
+}  // namespace replacement_test

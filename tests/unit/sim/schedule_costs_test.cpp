@@ -12,7 +12,7 @@
 #include "refused.hpp"
 #include "schedules/event_queue.hpp"
 
-namespace {
+namespace schedule_costs_test {
 
 using namespace natten_sim;
 
@@ -168,4 +168,4 @@ TEST_CASE(
   CHECK(started == std::vector<int>{8, 9});
 }
 
-}  // namespace
+}  // namespace schedule_costs_test

@@ -14,7 +14,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace schedule_run_test {
 
 using namespace natten_sim;
 
@@ -311,4 +311,4 @@ TEST_CASE("schedules that do not fit their problem are refused, and so are impos
     CHECK_THROWS_AS(run_schedule(problem, {.compute = cost}, good), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace schedule_run_test

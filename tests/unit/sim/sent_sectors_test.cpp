@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace sent_sectors_test {
 
 using namespace natten_sim;
 
@@ -68,4 +68,4 @@ TEST_CASE("sizes that rows and warps cannot have are refused") {
   CHECK_THROWS_AS(sent_sectors(counted({1}, 2), 4, 48), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace sent_sectors_test

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace slice_sectors_test {
 
 using namespace natten_sim;
 
@@ -45,4 +45,4 @@ TEST_CASE("rows far from the hottest are not looked at, and a size below one is 
   CHECK_THROWS_AS(slice_sectors(counted({1}), 0), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace slice_sectors_test

@@ -11,9 +11,9 @@
 
 #include "catch.hpp"
 #include "random_values.hpp"
-#include "seed.hpp"
+#include "random.hpp"
 
-namespace {
+namespace wavefront_steps_test {
 
 using namespace natten_sim;
 using test::RandomValues;
@@ -274,8 +274,8 @@ class Steps {
 bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max({1.0, std::abs(a), std::abs(b)}); }
 
 TEST_CASE("a run in time is what its slots do, one after the other") {
-  const std::uint64_t seed = test::random_seed();
-  WARN("NATTEN_SIM_SEED=" << seed);
+  const std::uint64_t seed = test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   RandomValues random(seed);
   for (int n = 0; n < 500; ++n) {
     CAPTURE(n);
@@ -346,4 +346,4 @@ TEST_CASE("a run in time is what its slots do, one after the other") {
   }
 }
 
-}  // namespace
+}  // namespace wavefront_steps_test

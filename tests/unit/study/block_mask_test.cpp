@@ -6,8 +6,9 @@
 #include <natten_sim/study/block_mask.hpp>
 
 #include "catch.hpp"
+#include "random.hpp"
 
-namespace {
+namespace block_mask_test {
 
 using namespace natten_sim;
 
@@ -59,8 +60,8 @@ std::vector<Place> places(const study::BlockMask& mask, const Extents& tile, con
 }
 
 TEST_CASE("tables agree with the rule, pair of tokens by pair of tokens") {
-  const unsigned seed = std::random_device{}();
-  INFO("seed " << seed);
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937 random(seed);
   const auto between = [&](std::int64_t lo, std::int64_t hi) {
     return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
@@ -113,4 +114,4 @@ TEST_CASE("tables agree with the rule, pair of tokens by pair of tokens") {
   }
 }
 
-}  // namespace
+}  // namespace block_mask_test

@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace conclusion_test {
 
 using namespace natten_sim;
 using study::CountLever;
@@ -338,4 +338,4 @@ TEST_CASE("an answer that hangs on an assumed schedule says so, and one with a s
   CHECK(study::reuse(question, shipped()).assumed_numbers == std::vector<std::string>{"l2_effective_bytes"});
 }
 
-}  // namespace
+}  // namespace conclusion_test

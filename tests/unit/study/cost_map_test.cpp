@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace cost_map_test {
 
 using namespace natten_sim;
 
@@ -47,4 +47,4 @@ TEST_CASE("a search is left out of all algorithms where it takes long, unless an
   CHECK(searched(study::schedule(question, study::default_context())));
 }
 
-}  // namespace
+}  // namespace cost_map_test

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace count_test {
 
 using namespace natten_sim;
 using study::CountAnswer;
@@ -112,4 +112,4 @@ TEST_CASE("a ladder wants one window, and axes that are dense exist") {
   CHECK(window_of(study::search(question, context()).candidates.at(0).counted.problem.mask)[1] == 24);
 }
 
-}  // namespace
+}  // namespace count_test

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace count_time_test {
 
 using namespace natten_sim;
 using study::CountAnswer;
@@ -69,4 +69,4 @@ TEST_CASE("a named kernel brings its tiles, and needs a device") {
   CHECK_THROWS_AS(study::count(question, study::default_context()), UnknownName);
 }
 
-}  // namespace
+}  // namespace count_time_test

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace explain_test {
 
 using namespace natten_sim;
 using namespace natten_sim::study;
@@ -272,4 +272,4 @@ TEST_CASE("explain: a launch on an unknown GPU asks for the device, a bad option
   CHECK_THROWS_AS(explain(question, explaining_context()), UnknownName);
 }
 
-}  // namespace
+}  // namespace explain_test

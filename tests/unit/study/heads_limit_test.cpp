@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace heads_limit_test {
 
 using namespace natten_sim;
 
@@ -33,4 +33,4 @@ TEST_CASE("the limit of heads is the device's, by head dim and length, and witho
   CHECK(limit_of(question) == std::nullopt);
 }
 
-}  // namespace
+}  // namespace heads_limit_test

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace kernel_behaviour_test {
 
 using namespace natten_sim;
 using study::FinishedSchedule;
@@ -121,4 +121,4 @@ TEST_CASE("under a time limit a small problem is searched until it is proved") {
   CHECK_THROWS_AS(answered(question), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace kernel_behaviour_test

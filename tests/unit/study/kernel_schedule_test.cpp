@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace kernel_schedule_test {
 
 using namespace natten_sim;
 
@@ -104,4 +104,4 @@ TEST_CASE("what makes no sense is refused, with its name") {
   refused([](auto& question) { question.mask = {DocumentMask{{4096}}}; });
 }
 
-}  // namespace
+}  // namespace kernel_schedule_test

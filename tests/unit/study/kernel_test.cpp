@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace kernel_test {
 
 using namespace natten_sim;
 using study::CountAnswer;
@@ -239,4 +239,4 @@ TEST_CASE("FlexAttention runs the backward pass with the forward blocks") {
   CHECK(answer.kernel.backward->attention.visits.masked_tiles == answer.backward->count.partial_tiles());
 }
 
-}  // namespace
+}  // namespace kernel_test

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace msda_test {
 
 using namespace natten_sim;
 using study::Context;
@@ -204,4 +204,4 @@ TEST_CASE("a device without MSDA kernels is refused by name") {
   CHECK_THROWS_AS(study::msda(question, context), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace msda_test

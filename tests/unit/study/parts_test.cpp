@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace parts_test {
 
 using namespace natten_sim;
 using namespace natten_sim::study;
@@ -247,4 +247,4 @@ TEST_CASE("writers and sections read back from their texts") {
     CHECK_THROWS_AS(parse_head_sections("launch-order", text), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace parts_test

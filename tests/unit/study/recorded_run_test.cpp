@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace recorded_run_test {
 
 using namespace natten_sim;
 
@@ -82,4 +82,4 @@ TEST_CASE("lines of a recorded run are read strictly") {
   CHECK(parse_recorded_run(kHeaderLine + "1,2,3,4,5,6,7\r\n", "run").front().kv_tile == 3);
 }
 
-}  // namespace
+}  // namespace recorded_run_test

@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace reuse_test {
 
 using namespace natten_sim;
 using namespace natten_sim::study;
@@ -293,4 +293,4 @@ TEST_CASE(
   CHECK(assumed(in_step, device).empty());
 }
 
-}  // namespace
+}  // namespace reuse_test

@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace scatter_test {
 
 using namespace natten_sim;
 using study::Context;
@@ -217,4 +217,4 @@ TEST_CASE("progress of a scatter question goes from above 0 to 1") {
   CHECK(heard.back() == 1);
 }
 
-}  // namespace
+}  // namespace scatter_test

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace schedule_test {
 
 using namespace natten_sim;
 using study::FinishedSchedule;
@@ -137,4 +137,4 @@ TEST_CASE("sizes are refused beside a mask that brings its own, and required bes
   CHECK_THROWS_AS(study::schedule(question, context()), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace schedule_test

@@ -8,8 +8,9 @@
 #include <natten_sim/study/search.hpp>
 
 #include "catch.hpp"
+#include "random.hpp"
 
-namespace {
+namespace search_test {
 
 using namespace natten_sim;
 using study::SearchAnswer;
@@ -264,8 +265,7 @@ TEST_CASE("a window over the whole input is left out where NATTEN's dense kernel
 }
 
 TEST_CASE("whatever is asked, NATTEN accepts every candidate") {
-  const char* given = std::getenv("NATTEN_SIM_SEED");
-  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  const std::uint64_t seed = natten_sim::test::stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
   const auto pick = [&](std::int64_t lo, std::int64_t hi) {
@@ -329,4 +329,4 @@ TEST_CASE("with dilation, configurations are ranked by what NATTEN's kernel visi
   CHECK(more > 0);
 }
 
-}  // namespace
+}  // namespace search_test

@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace time_test {
 
 using namespace natten_sim;
 using study::MissingTime;
@@ -291,4 +291,4 @@ TEST_CASE("a table of runs may leave out what all runs share, and is refused whe
     CHECK_THROWS_AS(parse_kernel_runs(bad, "runs", {}), MalformedData);
 }
 
-}  // namespace
+}  // namespace time_test

@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace unequal_lengths_test {
 
 using namespace natten_sim;
 using namespace natten_sim::study;
@@ -179,4 +179,4 @@ TEST_CASE(
   CHECK(*ask(causal, capacity, LruReplay{}).dram_read_bytes == queries + (20 + 19 + 18 + 17) * tile);
 }
 
-}  // namespace
+}  // namespace unequal_lengths_test

@@ -8,8 +8,9 @@
 #include <natten_sim/study/visited_tiles.hpp>
 
 #include "catch.hpp"
+#include "random.hpp"
 
-namespace {
+namespace visited_tiles_test {
 
 using namespace natten_sim;
 using study::VisitedTile;
@@ -28,8 +29,8 @@ std::int64_t full_of(const VisitedTiles& visited) {
 }
 
 TEST_CASE("a matrix has every tile that is counted, once and inside") {
-  const auto seed = std::random_device{}();
-  INFO("seed " << seed);
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937 random(seed);
   const auto in = [&](std::int64_t lo, std::int64_t hi) {
     return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
@@ -90,4 +91,4 @@ TEST_CASE("without an index it is the middle Q tile, and one that does not exist
   CHECK_THROWS_AS(study::plan_visited_tiles(four, {}), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace visited_tiles_test

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace attention_backward_case_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -117,4 +117,4 @@ TEST_CASE("costs of the backward are fitted to other points than those that they
   CHECK(fitted == 62);  // of 458 with backward-masks: 14%
 }
 
-}  // namespace
+}  // namespace attention_backward_case_test

@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace bounds_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -106,4 +106,4 @@ TEST_CASE("a compare-and-swap that sends half as many sectors again as it needs 
   CHECK(counted_bound(cas_row(23999), busiest) == number(ContentionBound::kIssue));
 }
 
-}  // namespace
+}  // namespace bounds_test

@@ -13,11 +13,13 @@
 #include <natten_sim/validate/compare/comparison.hpp>
 
 #include "catch.hpp"
+#include "shipped_recordings.hpp"
 
-namespace {
+namespace comparison_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
+using namespace natten_sim::test;
 
 Suite example_suite() {
   Suite suite;
@@ -201,10 +203,8 @@ std::size_t judged_once_recorded(const Suite& suite, const Tolerance& tolerance)
   return judged;
 }
 
-TEST_CASE("every shipped tolerance judges something, and every comparison has one") {
-  const std::vector<Recording> recordings =
-      read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
-  const Comparison comparison = compare(recordings, builtin_suites(), builtin_catalog().devices);
+/// `recordings` are those of the comparison.
+void check_tolerances(const std::vector<Recording>& recordings, const Comparison& comparison) {
   for (const ComparisonRow& each : comparison.rows) {
     INFO(each.suite << ": " << each.counter << ", " << each.model);
     CHECK(each.verdict != Verdict::kNoTolerance);
@@ -216,9 +216,9 @@ TEST_CASE("every shipped tolerance judges something, and every comparison has on
     });
     for (const Tolerance& tolerance : suite.tolerances) {
       if (tolerance.model.find("timed") != std::string::npos) continue;
+      INFO(suite.name << ": " << tolerance.counter << " " << tolerance.model << " " << tolerance.group);
       if (!recorded) {
-        INFO(suite.name << ", not or partly recorded: " << tolerance.counter << " " << tolerance.model);
-        CHECK(judged_once_recorded(suite, tolerance) > 0);
+        if (!is_slow(suite.name)) CHECK(judged_once_recorded(suite, tolerance) > 0);
         continue;
       }
       const auto judged =
@@ -227,10 +227,17 @@ TEST_CASE("every shipped tolerance judges something, and every comparison has on
                    each.model.find(tolerance.model) != std::string::npos &&
                    each.group.find(tolerance.group) != std::string::npos;
           });
-      INFO(suite.name << ": " << tolerance.counter << " " << tolerance.model << " " << tolerance.group);
       CHECK(judged > 0);
     }
   }
+}
+
+TEST_CASE("every tolerance of a suite that is quick to compare judges something, and every comparison has one") {
+  check_tolerances(quick_recordings(), quick_comparison());
+}
+
+TEST_CASE("every shipped tolerance judges something, and every comparison has one", "[.nightly]") {
+  check_tolerances(shipped_recordings(), whole_comparison());
 }
 
 TEST_CASE("no known miss of the timed model excuses points that were not looked into") {
@@ -332,22 +339,36 @@ TEST_CASE("a sawtooth stream rereads what exceeds the capacity, a cyclic one eve
         132.0 * 8 * bytes / 32);
 }
 
-TEST_CASE("every shipped recording compares within tolerance, with a documented miss, or as a score that holds") {
-  const std::vector<Recording> recordings =
-      read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
-  const Comparison comparison = compare(recordings, builtin_suites(), builtin_catalog().devices);
-  CHECK(comparison.rows.size() >= 320);
+void check_within(const Comparison& comparison) {
   for (const ComparisonRow& each : comparison.rows) {
     INFO(each.point << ": " << each.counter << " deviates by " << each.deviation);
     CHECK(each.verdict != Verdict::kOutside);
   }
-  for (const ScoreResult& score : comparison.scores) {
-    INFO(score.suite << ": " << score.counter << ", " << score.model << ", " << score.group);
-    CHECK(score.judged());
-    CHECK(score.held());
-  }
-  CHECK(all_hold(comparison));
+  CHECK(comparison.outside == 0);
   CHECK(comparison.within + comparison.excused + comparison.scored == comparison.rows.size());
+}
+
+void check_score(const ScoreResult& score) {
+  INFO(score.suite << ": " << score.counter << ", " << score.model << ", " << score.group);
+  CHECK(score.judged());
+  CHECK(score.held());
+}
+
+TEST_CASE("recordings compare within tolerance, those of slow suites by every 24th point") {
+  const Comparison& comparison = quick_comparison();
+  CHECK(comparison.rows.size() >= 320);
+  check_within(comparison);
+  for (const ScoreResult& score : comparison.scores) {
+    if (!is_slow(score.suite)) check_score(score);
+  }
+}
+
+TEST_CASE("every shipped recording compares within tolerance, with a documented miss, or as a score that holds",
+          "[.nightly]") {
+  const Comparison& comparison = whole_comparison();
+  check_within(comparison);
+  for (const ScoreResult& score : comparison.scores) check_score(score);
+  CHECK(all_hold(comparison));
 }
 
 /// Suites whose predictions were frozen before their points were measured.
@@ -359,8 +380,7 @@ TEST_CASE("nothing is excused in a suite that was predicted first") {
 }
 
 TEST_CASE("every recording of our kernels has all points, those on the H200 with 20 timed repetitions") {
-  for (const Recording& recording :
-       read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
+  for (const Recording& recording : shipped_recordings()) {
     const Suite& suite = find_suite(builtin_suites(), recording.head.suite);
     if (!suite.points.front()->is_our_kernel()) continue;
     CHECK(recording.rows.size() == suite.points.size());
@@ -375,4 +395,4 @@ TEST_CASE("every recording of our kernels has all points, those on the H200 with
   }
 }
 
-}  // namespace
+}  // namespace comparison_test

@@ -14,7 +14,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace device_profile_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -200,4 +200,4 @@ TEST_CASE("samples survive being written, and those of another GPU are refused")
   CHECK_THROWS_AS(parse_device_samples(damaged, "samples.json"), MalformedData);
 }
 
-}  // namespace
+}  // namespace device_profile_test

@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace device_samples_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -87,4 +87,4 @@ TEST_CASE("times that do not increase, and a slowness too many or of a stopped c
   }
 }
 
-}  // namespace
+}  // namespace device_samples_test

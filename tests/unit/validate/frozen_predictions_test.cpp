@@ -15,8 +15,9 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "shipped_recordings.hpp"
 
-namespace {
+namespace frozen_predictions_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -64,7 +65,7 @@ ScatterScore scatter_score(const std::string& suite, const std::string& predicte
         row[6], row[8].get<double>() + row[9].get<double>()};
   }
   ScatterScore score;
-  for (const Recording& recording : read_recordings(kData + "recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     if (recording.head.suite != suite || recording.head.device.profile != device) continue;
     for (const RecordedRow& row : recording.rows) {
       const auto* const point = row.point.as<ScatterCase>();
@@ -202,7 +203,7 @@ TEST_CASE("the intervals that were stated first hold 174 of 175 times, and every
     frozen[point.key()] = row;
   }
   std::map<std::string, int> all, inside, beyond_two;
-  for (const Recording& recording : read_recordings(kData + "recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     if (recording.head.suite != "scatter-third") continue;
     for (const RecordedRow& row : recording.rows) {
       const Json& said = frozen.at(key_of(row.point));
@@ -279,7 +280,7 @@ TEST_CASE("deformable attention that was predicted first, and the error that its
   }
   Ratios all;
   std::map<std::pair<MsdaPhase, MsdaTiling>, Ratios> parts;
-  for (const Recording& recording : read_recordings(kData + "recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     if (recording.head.suite != "msda-blind") continue;
     for (const RecordedRow& row : recording.rows) {
       const auto* const point = row.point.as<MsdaCase>();
@@ -323,7 +324,7 @@ BackwardTimes backward_times() {
     const Json predictions = Json::parse(read_text("predictions", kData + "predictions/" + file));
     for (const Json& row : predictions.at("rows")) times.frozen[row[0]] = row[3];
   }
-  for (const Recording& recording : read_recordings(kData + "recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     const std::string& suite = recording.head.suite;
     if (suite != "backward" && suite != "backward-masks" && suite != "backward-costs") continue;
     for (const RecordedRow& row : recording.rows) {
@@ -345,7 +346,7 @@ TEST_CASE(
   const Json fitted = Json::parse(read_text("predictions", kData + "predictions/h200_backward_costs.json"));
   for (const Json& row : fitted.at("rows")) frozen.erase(row[0].get<std::string>());
   int judged = 0, within = 0;
-  for (const Recording& recording : read_recordings(kData + "recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     if (recording.head.suite != "backward-spread") continue;
     for (const RecordedRow& row : recording.rows) {
       const auto predicted = frozen.find(row.point->key());
@@ -395,4 +396,4 @@ TEST_CASE(
   CHECK(within == 272 + 54);  // and 54 of the 62 that the costs were fitted to
 }
 
-}  // namespace
+}  // namespace frozen_predictions_test

@@ -14,8 +14,9 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "shipped_recordings.hpp"
 
-namespace {
+namespace frozen_reads_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -87,7 +88,7 @@ std::string group_of(const std::string& key) {
 /// Misses of every point of the suite's recordings, by group.
 std::map<std::string, Misses> misses_of(const std::string& suite, const Predicted& predicted) {
   std::map<std::string, Misses> groups;
-  for (const Recording& recording : read_recordings(kData + "recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     if (recording.head.suite != suite) continue;
     for (const RecordedRow& row : recording.rows) {
       const std::string key = key_of(row.point);
@@ -221,4 +222,4 @@ TEST_CASE(
   CHECK(groups.at("cudnn full").inside + groups.at("cudnn causal").inside >= 6);
 }
 
-}  // namespace
+}  // namespace frozen_reads_test

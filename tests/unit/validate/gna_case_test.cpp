@@ -16,8 +16,9 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "shipped_recordings.hpp"
 
-namespace {
+namespace gna_case_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -259,7 +260,7 @@ TEST_CASE("causal axes and grouped heads: which keys a query sees, what is read,
 /// Nanoseconds of a suite's points, by their keys.
 std::map<std::string, double> measured_times(const std::string& suite) {
   std::map<std::string, double> times;
-  for (const Recording& recording : read_recordings(NATTEN_SIM_SOURCE_DIR "/data/recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     if (recording.head.suite != suite) continue;
     for (const RecordedRow& row : recording.rows)
       times[key_of(row.point)] = row.timing->milliseconds.median * 1e6;
@@ -335,4 +336,4 @@ TEST_CASE(
   CHECK(times == 19);
 }
 
-}  // namespace
+}  // namespace gna_case_test

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace lowering_check_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -84,4 +84,4 @@ TEST_CASE("the same path with fewer elements a lane is wrong") {
   CHECK(found->verdict == LoweringVerdict::kWrong);
 }
 
-}  // namespace
+}  // namespace lowering_check_test

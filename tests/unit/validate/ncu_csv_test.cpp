@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace ncu_csv_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -171,4 +171,4 @@ TEST_CASE("damaged profiles are refused, never read wrongly") {
   }
 }
 
-}  // namespace
+}  // namespace ncu_csv_test

@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace ncu_report_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -121,4 +121,4 @@ TEST_CASE("grids, shared memory and limits are read from either page of the CSV"
   CHECK(details[0].sms == 132);
 }
 
-}  // namespace
+}  // namespace ncu_report_test

@@ -12,8 +12,9 @@
 #include <natten_sim/io/catalog.hpp>
 
 #include "catch.hpp"
+#include "shipped_recordings.hpp"
 
-namespace {
+namespace order_study_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -243,8 +244,7 @@ TwoSides stream_on_one_side(int mib, KvOrder order) {
 
 TEST_CASE("up to 8 CTAs stream on the H200 as from one side of an L2 in two parts") {
   std::size_t compared = 0;
-  for (const Recording& recording :
-       read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     if (recording.head.suite != "active-sms") continue;
     for (const RecordedRow& row : recording.rows) {
       const auto* const point = row.point.as<StreamCase>();
@@ -265,8 +265,7 @@ TEST_CASE("up to 8 CTAs stream on the H200 as from one side of an L2 in two part
 }
 
 TEST_CASE("one SM alone misses the near side with every load, and finds half of it on the other") {
-  for (const Recording& recording :
-       read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     for (const ActiveSmsPoint& point : active_sms(recording, h200())) {
       if (point.sms > 8) continue;
       INFO(point.sms << " SMs");
@@ -277,4 +276,4 @@ TEST_CASE("one SM alone misses the near side with every load, and finds half of 
   }
 }
 
-}  // namespace
+}  // namespace order_study_test

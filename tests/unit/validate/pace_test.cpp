@@ -12,7 +12,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace pace_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -240,4 +240,4 @@ TEST_CASE("the shipped paces have every kernel that is built, with all the CTAs 
   }
 }
 
-}  // namespace
+}  // namespace pace_test

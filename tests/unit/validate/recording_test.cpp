@@ -18,7 +18,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace recording_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -319,4 +319,4 @@ TEST_CASE("a name that is not UTF-8 does not keep a recording from being written
   CHECK(parse_recording(recording_json({head, {}}), "r.json").head.driver == "\xef\xbf\xbd");
 }
 
-}  // namespace
+}  // namespace recording_test

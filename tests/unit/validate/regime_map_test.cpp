@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace regime_map_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -173,4 +173,4 @@ TEST_CASE("neighbouring lengths with the same answer are one decision") {
   CHECK(near(*rows[2].of_auto, 0.75));
 }
 
-}  // namespace
+}  // namespace regime_map_test

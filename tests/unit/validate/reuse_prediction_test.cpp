@@ -11,8 +11,9 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "shipped_recordings.hpp"
 
-namespace {
+namespace reuse_prediction_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -83,7 +84,7 @@ std::map<std::string, double> of_model(const std::vector<Prediction>& prediction
 
 TEST_CASE("what reuse answers in closed form is what validate judges, on every recorded point") {
   int attention = 0, streams = 0, reads = 0;
-  for (const Recording& recording : read_recordings(NATTEN_SIM_SOURCE_DIR "/data/recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     const std::string name = recording.head.device.profile;
     const Device device = study::default_context().catalog.device(name);
     for (const RecordedRow& row : recording.rows) {
@@ -114,7 +115,7 @@ TEST_CASE("what reuse answers in closed form is what validate judges, on every r
 
 TEST_CASE("what reuse answers in time at a kernel's pace is what validate judges") {
   int judged_points = 0;
-  for (const Recording& recording : read_recordings(NATTEN_SIM_SOURCE_DIR "/data/recordings")) {
+  for (const Recording& recording : test::shipped_recordings()) {
     const std::string name = recording.head.device.profile;
     const Device device = study::default_context().catalog.device(name);
     for (const RecordedRow& row : recording.rows) {
@@ -138,4 +139,4 @@ TEST_CASE("what reuse answers in time at a kernel's pace is what validate judges
   CHECK(judged_points > 20);
 }
 
-}  // namespace
+}  // namespace reuse_prediction_test

@@ -13,7 +13,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace runner_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -331,4 +331,4 @@ TEST_CASE("the head of a recording says what is missing, and how the L2 was left
   CHECK(GpuMeasurer(gpu, suite, options).head().device.profile.empty());
 }
 
-}  // namespace
+}  // namespace runner_test

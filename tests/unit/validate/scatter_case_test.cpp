@@ -11,8 +11,9 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "shipped_recordings.hpp"
 
-namespace {
+namespace scatter_case_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -24,11 +25,10 @@ bool counts(const std::string& suite, bool fitted) {
 }
 
 void check_errors_of(const std::string& name) {
-  const std::string folder = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings";
   std::map<ScatterKind, SweepError> found;
   std::map<ScatterKind, double> logs;
   study::Context context = study::default_context();
-  for (const Recording& recording : read_recordings(folder)) {
+  for (const Recording& recording : test::shipped_recordings()) {
     if (recording.head.device.profile != name) continue;
     for (const RecordedRow& row : recording.rows) {
       const auto* const point = row.point.as<ScatterCase>();
@@ -100,4 +100,4 @@ TEST_CASE("a scatter is named by all that it is, and judged apart when it was fi
   CHECK(point.group() == "scatter fp32 uniform, fitted");
 }
 
-}  // namespace
+}  // namespace scatter_case_test

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,11 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "random.hpp"
+#include "shipped_recordings.hpp"
+#include "timed_points.hpp"
 
-namespace {
+namespace score_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -62,8 +66,8 @@ TEST_CASE("what is no number, or infinite, is within nothing") {
 }
 
 TEST_CASE("scores agree with plain definitions on random points") {
-  const auto seed = std::random_device{}();
-  INFO("seed " << seed);
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 300; ++round) {
     const auto n = std::uniform_int_distribution<std::size_t>(2, 40)(random);
@@ -111,18 +115,48 @@ TEST_CASE("a score holds while nothing is worse, to the digits that are stored")
   CHECK_FALSE(holds({10, std::nan(""), 0.1, 0.3, 0.9}, stored));
 }
 
-/// The timed model takes up to two minutes for one of these, so each suite is a test of its own.
+Comparison compare_timed(const std::vector<Recording>& recordings) {
+  return compare(recordings, builtin_suites(), builtin_catalog().devices, Fidelity::kTimed);
+}
+
+bool is_timed(const ComparisonRow& row) { return row.model.find("timed") != std::string::npos; }
+
+TEST_CASE("the timed model misses no stored point of a suite by more than it did") {
+  std::set<std::string> found;
+  for (const Recording& recording : test::shipped_recordings()) {
+    for (const RecordedRow& row : recording.rows) {
+      const std::string key = key_of(row.point);
+      const auto* const stored = std::find_if(test::kTimedPoints.begin(), test::kTimedPoints.end(), [&](const auto& each) {
+        return each.suite == recording.head.suite && each.point == key;
+      });
+      if (stored == test::kTimedPoints.end()) continue;
+      found.insert(recording.head.suite + key);
+      std::size_t timed = 0;
+      for (const ComparisonRow& compared : compare_timed({Recording{recording.head, {row}}}).rows) {
+        if (!is_timed(compared)) continue;
+        ++timed;
+        INFO(recording.head.suite << ": " << key << ": " << compared.counter << " deviates by " << compared.deviation);
+        CHECK(std::abs(compared.deviation) <= stored->deviation);
+        CHECK(compared.verdict == Verdict::kScored);
+      }
+      INFO(recording.head.suite << ": " << key);
+      CHECK(timed > 0);
+    }
+  }
+  CHECK(found.size() == test::kTimedPoints.size());
+}
+
+/// Takes up to two minutes, so each suite is a test of its own.
 void check_timed(const std::string& name) {
   std::vector<Recording> recordings;
-  for (Recording& each : read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings")) {
-    if (each.head.suite == name) recordings.push_back(std::move(each));
+  for (const Recording& each : test::shipped_recordings()) {
+    if (each.head.suite == name) recordings.push_back(each);
   }
   REQUIRE_FALSE(recordings.empty());
-  const Comparison comparison =
-      compare(recordings, builtin_suites(), builtin_catalog().devices, Fidelity::kTimed);
+  const Comparison comparison = compare_timed(recordings);
   std::size_t timed = 0;
   for (const ComparisonRow& row : comparison.rows) {
-    if (row.model.find("timed") == std::string::npos) continue;
+    if (!is_timed(row)) continue;
     ++timed;
     INFO(row.point << ": " << row.counter << " deviates by " << row.deviation);
     CHECK(row.verdict != Verdict::kNoTolerance);
@@ -139,21 +173,21 @@ void check_timed(const std::string& name) {
   CHECK(all_hold(comparison));
 }
 
-TEST_CASE("the timed model holds its scores: forward") { check_timed("forward"); }
-TEST_CASE("the timed model holds its scores: held-out") { check_timed("held-out"); }
-TEST_CASE("the timed model holds its scores: fresh") { check_timed("fresh"); }
-TEST_CASE("the timed model holds its scores: fresh-ways") { check_timed("fresh-ways"); }
-TEST_CASE("the timed model holds its scores: gna") { check_timed("gna"); }
-TEST_CASE("the timed model holds its scores: reuse") { check_timed("reuse"); }
-TEST_CASE("the timed model holds its scores: sdpa-times") { check_timed("sdpa-times"); }
-TEST_CASE("the timed model holds its scores: sawtooth") { check_timed("sawtooth"); }
-TEST_CASE("the timed model holds its scores: active-sms") { check_timed("active-sms"); }
-TEST_CASE("the timed model holds its scores: fresh-clocks") { check_timed("fresh-clocks"); }
-TEST_CASE("the timed model holds its scores: fresh-latency") { check_timed("fresh-latency"); }
-TEST_CASE("the timed model holds its scores: sdpa-reads") { check_timed("sdpa-reads"); }
-TEST_CASE("the timed model holds its scores: gna-extra") { check_timed("gna-extra"); }
-TEST_CASE("the timed model holds its scores: second-gpu") { check_timed("second-gpu"); }
-TEST_CASE("the timed model holds its scores: second-gpu-fresh") { check_timed("second-gpu-fresh"); }
-TEST_CASE("the timed model holds its scores: second-gpu-gna") { check_timed("second-gpu-gna"); }
+TEST_CASE("the timed model holds its scores: forward", "[.nightly]") { check_timed("forward"); }
+TEST_CASE("the timed model holds its scores: held-out", "[.nightly]") { check_timed("held-out"); }
+TEST_CASE("the timed model holds its scores: fresh", "[.nightly]") { check_timed("fresh"); }
+TEST_CASE("the timed model holds its scores: fresh-ways", "[.nightly]") { check_timed("fresh-ways"); }
+TEST_CASE("the timed model holds its scores: gna", "[.nightly]") { check_timed("gna"); }
+TEST_CASE("the timed model holds its scores: reuse", "[.nightly]") { check_timed("reuse"); }
+TEST_CASE("the timed model holds its scores: sdpa-times", "[.nightly]") { check_timed("sdpa-times"); }
+TEST_CASE("the timed model holds its scores: sawtooth", "[.nightly]") { check_timed("sawtooth"); }
+TEST_CASE("the timed model holds its scores: active-sms", "[.nightly]") { check_timed("active-sms"); }
+TEST_CASE("the timed model holds its scores: fresh-clocks", "[.nightly]") { check_timed("fresh-clocks"); }
+TEST_CASE("the timed model holds its scores: fresh-latency", "[.nightly]") { check_timed("fresh-latency"); }
+TEST_CASE("the timed model holds its scores: sdpa-reads", "[.nightly]") { check_timed("sdpa-reads"); }
+TEST_CASE("the timed model holds its scores: gna-extra", "[.nightly]") { check_timed("gna-extra"); }
+TEST_CASE("the timed model holds its scores: second-gpu", "[.nightly]") { check_timed("second-gpu"); }
+TEST_CASE("the timed model holds its scores: second-gpu-fresh", "[.nightly]") { check_timed("second-gpu-fresh"); }
+TEST_CASE("the timed model holds its scores: second-gpu-gna", "[.nightly]") { check_timed("second-gpu-gna"); }
 
-}  // namespace
+}  // namespace score_test

@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace sdpa_recording_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -138,4 +138,4 @@ TEST_CASE("the shipped times of PyTorch have every backend of every problem, 20 
   }
 }
 
-}  // namespace
+}  // namespace sdpa_recording_test

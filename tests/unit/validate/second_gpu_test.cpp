@@ -12,7 +12,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace second_gpu_test {
 
 using namespace natten_sim;
 
@@ -166,4 +166,4 @@ TEST_CASE(
   CHECK(counted == 81);
 }
 
-}  // namespace
+}  // namespace second_gpu_test

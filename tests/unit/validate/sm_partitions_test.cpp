@@ -10,7 +10,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace sm_partitions_test {
 
 using namespace natten_sim;
 using namespace natten_sim::kernels;
@@ -121,4 +121,4 @@ TEST_CASE("delays out of range are refused before there is a GPU") {
   CHECK_THROWS_AS(stream_delays({(1 << 24) + 1}), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace sm_partitions_test

@@ -14,7 +14,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace stream_case_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -181,4 +181,4 @@ TEST_CASE("streams too long to be walked have no prediction rather than a long w
   CHECK(predicted(huge, "dram_read_bytes") == -1);
 }
 
-}  // namespace
+}  // namespace stream_case_test

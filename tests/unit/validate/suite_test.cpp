@@ -14,7 +14,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace suite_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -269,4 +269,4 @@ TEST_CASE("median and 95th percentile are those of the sorted values") {
   CHECK_THROWS_AS(spread_of({}), InvalidParameter);
 }
 
-}  // namespace
+}  // namespace suite_test

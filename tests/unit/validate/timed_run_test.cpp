@@ -16,7 +16,7 @@
 
 #include "catch.hpp"
 
-namespace {
+namespace timed_run_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
@@ -352,4 +352,4 @@ TEST_CASE("a recording gives the runs that costs are fitted to") {
   CHECK(kernel_runs_of(recording_of("nvidia-h200-stream.json")).empty());
 }
 
-}  // namespace
+}  // namespace timed_run_test
