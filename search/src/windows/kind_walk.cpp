@@ -58,7 +58,6 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
     : space_(space),
       imbalance_(constraints),
       bounds_(attended_bounds(space, constraints)),
-      objective_(objective),
       timed_(objective.choices[choice]),
       axes_(axes) {
   tuple_.choice = choice;
@@ -145,7 +144,7 @@ RankedPoint KindWalk::empty_point() const {
 }
 
 double KindWalk::limit() const {
-  const double most = objective_.most_ms > 0 ? objective_.most_ms : kNoLimitMs;
+  const double most = timed_.most_ms > 0 ? timed_.most_ms : kNoLimitMs;
   return kept_->size() < most_ ? most : std::min(most, kept_->front().least_ms);
 }
 

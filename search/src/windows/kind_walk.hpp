@@ -67,7 +67,6 @@ class KindWalk {
   const SearchSpace& space_;
   ImbalanceLimit imbalance_;
   AttendedBounds bounds_;
-  const TimeObjective& objective_;
   const TimedChoice& timed_;
   PerAxis<const Kinds*> axes_;
   PerAxis<double> rest_lo_, rest_hi_;  ///< attended pairs of the axes behind

@@ -188,7 +188,8 @@ Timed time_in_order(TimedSpace& timed, const std::vector<KindTuple>& combination
     });
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double ms = points[i].ms;
-      if (request.objective.most_ms > 0 && ms > request.objective.most_ms) continue;
+      const double most_ms = request.objective.choices[points[i].point.tile_choice].most_ms;
+      if (most_ms > 0 && ms > most_ms) continue;
       if (request.distinct != Distinct::kNone) {
         rows.add(std::move(points[i]));
         continue;
@@ -250,7 +251,9 @@ DistinctResult search_fastest(const SearchSpace& whole, const SearchConstraints&
   std::vector<RankedPoint> points;
   for (TimedPoint& each : timed.best) points.push_back(std::move(each.point));
   result.search.candidates = to_candidates(space, points);
-  if (points.empty() && objective.most_ms <= 0)
+  const bool limited = std::any_of(objective.choices.begin(), objective.choices.end(),
+                                   [](const TimedChoice& choice) { return choice.most_ms > 0; });
+  if (points.empty() && !limited)
     result.search.nearest_sparsity = nearest_sparsity(whole, asked, Objective::kMean, run);
   return result;
 }

@@ -46,13 +46,13 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
   TimeObjective objective;
   const NeighborhoodMask whole =
       make_mask(space.input, Extents(space.input.rank(), 1), {}, space.dilation, space.causal);
-  double dense_ms = 0;
-  bool dense_known = true;
+  const std::optional<double>& min_speedup = question.constraints.min_speedup;
   for (const TileChoice& choice : space.tiles) {
     if (choice.backend.empty() && choice.kernel.empty())
       return MissingTime{"tiles of no backend have no kernel, so no time"};
     TimedChoice timed;
-    dense_ms = 0;
+    double dense_ms = 0;
+    bool dense_known = true;
     for (const Walk walk : kWalks) {
       if (!has_pass(space.phase, walk)) continue;
       const TimeQuestion asked = question_of(question, choice, whole, walk, context);
@@ -67,6 +67,9 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
       dense_ms += frame.dense_ms.value_or(0);
       dense_known = dense_known && frame.dense_ms;
     }
+    if (min_speedup && !dense_known)
+      return MissingTime{"no measured times of a dense kernel there, so no speedup to hold against a bound"};
+    if (min_speedup) timed.most_ms = dense_ms / *min_speedup;
     objective.choices.push_back(std::move(timed));
   }
   objective.exact_ms = [&question, &space, &context](const NeighborhoodMask& mask, std::size_t choice) {
@@ -79,11 +82,6 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
     }
     return ms;
   };
-  if (question.constraints.min_speedup) {
-    if (!dense_known)
-      return MissingTime{"no measured times of a dense kernel there, so no speedup to hold against a bound"};
-    objective.most_ms = dense_ms / *question.constraints.min_speedup;
-  }
   return objective;
 }
 

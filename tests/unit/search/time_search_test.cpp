@@ -1,5 +1,6 @@
 // The search by time with times that its bound meets, so that what it has to look at is known too.
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <tuple>
@@ -142,29 +143,34 @@ TEST_CASE("the search by time returns what enumeration does, and times no more k
       for (const std::size_t top : {std::size_t{1}, std::size_t{7}, std::size_t{40}}) {
         Timed timed = scenario(both, heads, workers, top == 7 ? 1.0 / 64 : 1);
         const std::vector<Row> rows = enumerated(timed);
-        for (const double most_ms : {0.0, rows[20].ms, rows.back().ms}) {
+        // The most that either choice may take; 0: any time.
+        for (const std::array<double, 2>& most_ms :
+             {std::array{0.0, 0.0}, {rows[20].ms, rows[20].ms}, {rows.back().ms, rows.back().ms}, {rows[20].ms, 0.0},
+              {rows[10].ms, rows[90].ms}}) {
           int calls = 0;
           TimeObjective objective = timed.objective;
-          objective.most_ms = most_ms;
+          for (std::size_t choice = 0; choice < 2; ++choice) objective.choices[choice].most_ms = most_ms[choice];
           objective.exact_ms = [&](const NeighborhoodMask& mask, std::size_t choice) {
             ++calls;
             return time_of(timed, mask, choice);
           };
           const DistinctResult found =
               search_fastest(timed.space, timed.constraints, objective, top, Distinct::kNone);
-          CAPTURE(both, heads, top, most_ms);
+          CAPTURE(both, heads, top, most_ms[0], most_ms[1]);
           CHECK(found.complete);
-          const auto allowed = static_cast<std::size_t>(std::count_if(
-              rows.begin(), rows.end(), [&](const Row& row) { return most_ms == 0 || row.ms <= most_ms; }));
-          REQUIRE(found.search.candidates.size() == std::min(top, allowed));
+          std::vector<Row> allowed;
+          std::copy_if(rows.begin(), rows.end(), std::back_inserter(allowed), [&](const Row& row) {
+            return most_ms[row.choice] == 0 || row.ms <= most_ms[row.choice];
+          });
+          REQUIRE(found.search.candidates.size() == std::min(top, allowed.size()));
           for (std::size_t i = 0; i < found.search.candidates.size(); ++i) {
             const Candidate& candidate = found.search.candidates[i];
-            CHECK(window_of(candidate.mask) == rows[i].window);
-            CHECK(stride_of(candidate.mask) == rows[i].stride);
-            CHECK(candidate.tile_choice == rows[i].choice);
+            CHECK(window_of(candidate.mask) == allowed[i].window);
+            CHECK(stride_of(candidate.mask) == allowed[i].stride);
+            CHECK(candidate.tile_choice == allowed[i].choice);
           }
           // Bounds are met, so only kinds as fast as the last answer need a time, and those of their batch.
-          const double last = rows[found.search.candidates.size() - 1].ms;
+          const double last = allowed[found.search.candidates.size() - 1].ms;
           std::set<Key> kinds;
           for (const Row& row : rows) {
             if (row.ms * (1 - 2e-9) <= last) kinds.insert(row.kind);

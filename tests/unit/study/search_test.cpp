@@ -200,6 +200,40 @@ TEST_CASE("a smallest speedup holds for the speedup that the objective names") {
   CHECK_THROWS_AS(search_of(question), InvalidParameter);
 }
 
+/// Masks of the candidates, and the speedups of all their passes.
+std::vector<std::pair<NeighborhoodMask, double>> timed_speedups(const SearchQuestion& question) {
+  std::vector<std::pair<NeighborhoodMask, double>> found;
+  for (const study::SearchCandidate& each : search_of(question).candidates)
+    found.emplace_back(each.counted.problem.mask, each.speedup);
+  return found;
+}
+
+TEST_CASE("by time a smallest speedup leaves what has it over all passes, whatever the order of the kernels") {
+  SearchQuestion question = layout({16, 16, 16});
+  question.setting.device = "h200";
+  question.setting.heads = 24;
+  question.setting.head_dim = 128;
+  question.setting.dtype = Dtype::kBf16;
+  question.window = {6, 8, 8};
+  question.objective = Objective::kTime;
+  question.top = 5000;
+  for (const SearchPhase phase : {SearchPhase::kForward, SearchPhase::kBackward, SearchPhase::kBoth}) {
+    question.phase = phase;
+    for (const std::vector<std::string>& kernels :
+         {std::vector<std::string>{"hopper-fna", "flexattention"}, {"flexattention", "hopper-fna"}}) {
+      question.kernels = kernels;
+      question.constraints.min_speedup.reset();
+      auto wanted = timed_speedups(question);
+      REQUIRE(wanted.size() >= 50);
+      const double least = wanted[wanted.size() / 3].second;
+      std::erase_if(wanted, [&](const auto& each) { return each.second < least; });
+      question.constraints.min_speedup = least * (1 - 1e-9);
+      INFO(kernels.front() << ", at least " << least);
+      CHECK(timed_speedups(question) == wanted);
+    }
+  }
+}
+
 TEST_CASE("several devices are searched with the backend of each") {
   SearchQuestion question = layout({64, 64});
   question.constraints.sparsity = SparsityRange{0.7, 0.9};

@@ -31,13 +31,13 @@ struct TimedPass {
 /// What a tile choice of the space takes.
 struct TimedChoice {
   std::vector<TimedPass> passes;  ///< those of the space's phase; empty: it has no time, and is left out
+  double most_ms = 0;             ///< slower combinations of the choice are left out; 0: none is
 };
 
 struct TimeObjective {
   std::vector<TimedChoice> choices;  ///< one a tile choice of the space
   /// The time of all passes, in milliseconds; never below the bound.
   std::function<double(const NeighborhoodMask&, std::size_t tile_choice)> exact_ms;
-  double most_ms = 0;  ///< slower ones are left out; 0: none is
 };
 
 /// The `top` fastest: by time, then as search_best (NATTEN's fast path first, then smaller product of
