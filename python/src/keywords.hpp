@@ -175,10 +175,12 @@ class Keywords {
     for (const Row& row : rows_) {
       if (row.echo == Echo::kNever) continue;
       Json value;
+      // Python's own words end with an underscore: for_.
+      const std::string member = row.name.substr(0, row.name.find_last_not_of('_') + 1);
       if (row.write(question, value)) {
-        object[row.name] = std::move(value);
+        object[member] = std::move(value);
       } else if (row.echo == Echo::kAlways) {
-        object[row.name] = nullptr;
+        object[member] = nullptr;
       }
     }
     return object;

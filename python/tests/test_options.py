@@ -24,7 +24,7 @@ METHODS: dict[str, str] = {
 # Of what a function takes under another name.
 OTHERS: dict[str, str] = {
     "preset_file": "catalog", "device_file": "catalog", "costs": "catalog", "dim": "head_dim", "input_size": "input",
-    "window_size": "window", "stride_max": "stride_range", "workload": "config",
+    "window_size": "window", "stride_max": "stride_range", "workload": "config", "for": "for_",
 }
 REASONS: dict[str, str] = {
     "help": "help(natten_sim.count)",

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <natten_sim/core/error.hpp>
@@ -47,6 +49,8 @@ Json choice_json(const study::AdviceChoice& choice, const study::Context& contex
   fields["sparsity"] = counted.count.sparsity();
   fields["wasted_flop_share"] = counted.count.wasted_share();
   fields["speedup_mean"] = counted.count.speedup_mean();
+  fields["total_ms"] = choice.total_ms;
+  fields["speedup"] = nullable(choice.speedup);
   add_time_fields(choice.count.time, fields);
   fields["e2e_speedup_time"] = nullable(choice.end_to_end_speedup);
   fields["tile_memory_bytes"] = choice.tile_memory_bytes;
@@ -76,27 +80,17 @@ std::vector<std::string> choice_row(const study::AdviceChoice& choice) {
           to_string(counted.problem.tiles.q_tile) + "/" + to_string(counted.problem.tiles.kv_tile),
           fmt::format("{:.1f}%", 100 * counted.count.sparsity()),
           fmt::format("{} +-{:.0f}%", duration_text(time.total_ms), 100 * (time.high_ms / time.total_ms - 1)),
-          time.speedup ? fmt::format("{:.2f}x", *time.speedup) : "",
-          choice.end_to_end_speedup ? fmt::format("{:.2f}x", *choice.end_to_end_speedup) : "",
           backward != nullptr ? duration_text(backward->total_ms) : "",
+          choice.speedup ? fmt::format("{:.2f}x", *choice.speedup) : "",
+          choice.end_to_end_speedup ? fmt::format("{:.2f}x", *choice.end_to_end_speedup) : "",
           memory_text(choice.tile_memory_bytes)};
-}
-
-/// Why choices have no backward time; empty: they have one, or none was asked for.
-std::string backward_missing(const study::DeviceAdvice& advice) {
-  for (const study::AdviceChoice& choice : advice.choices) {
-    const auto& backward = choice.count.backward;
-    if (!backward || !backward->time) continue;
-    if (const auto* missing = std::get_if<study::MissingTime>(&*backward->time)) return missing->sentence;
-  }
-  return "";
 }
 
 /// All devices in one table, those with advice.
 std::string choices_table(const study::AdviseAnswer& answer) {
   const bool alone = answer.devices.size() == 1;
   std::vector<std::vector<std::string>> rows = {{"", "window", "stride", "tiles Q/KV", "sparsity", "forward",
-                                                 "speedup", "end to end", "backward", "memory"}};
+                                                 "backward", "speedup", "end to end", "memory"}};
   if (!alone) rows.front().insert(rows.front().begin(), "device");
   for (const study::DeviceAdvice& advice : answer.devices) {
     for (const study::AdviceChoice& choice : advice.choices) {
@@ -115,14 +109,28 @@ std::string device_text(const study::DeviceAdvice& advice, bool alone, const stu
   if (first.dense_ms)
     text += fmt::format(" dense ({}) takes {}", first.dense_kernel, duration_text(*first.dense_ms));
   text += "\n";
-  if (const std::string missing = backward_missing(advice); !missing.empty())
-    text += "no backward time: " + missing + "\n";
   for (const study::AdviceChoice& choice : advice.choices) {
     text += fmt::format("{}: {}\n", to_string(choice.role), emitted_line(EmitKind::kNatten, choice, context));
     if (!alone) break;  // the fastest alone, so that several devices fit a screen
   }
   return text + "check it: " + emitted_line(EmitKind::kNattenProfiler, advice.choices.front(), context) +
          "\n";
+}
+
+/// How to read the table.
+std::string legend_of(const study::AdviseAnswer& answer) {
+  const bool sketched = std::any_of(answer.devices.begin(), answer.devices.end(),
+                                    [](const study::DeviceAdvice& advice) { return advice.sketched; });
+  std::string text = fmt::format(
+      "Times are of one call, one attention of one layer: the kernel and its copies into tiles.\n"
+      "No {} within the imbalance attends to as many pairs in less time.\n"
+      "memory: of the copies, on top of the tensors.\n",
+      sketched ? "window and stride that tiles divide" : "configuration");
+  const std::optional<study::StepRatio>& steps = answer.question.setting.dense_steps;
+  if (answer.question.use == study::AdviseUse::kInference && answer.question.setting.attention_share)
+    text += fmt::format("end to end: attention alone gets faster, in {} of {} steps (--dense-steps).\n",
+                        steps->whole - steps->part, steps->whole);
+  return text;
 }
 
 /// Which preset was meant: its name may have been given by its beginning. Empty without one.
@@ -142,6 +150,7 @@ Json advise_result(const study::AdviseAnswer& answer, const study::Context& cont
   for (const study::DeviceAdvice& advice : answer.devices) {
     Json fields = {{"device", advice.device}};
     if (!advice.missing.empty()) fields["missing"] = advice.missing;
+    fields["sketched"] = advice.sketched;
     fields["choices"] = Json::array();
     for (const study::AdviceChoice& choice : advice.choices)
       fields["choices"].push_back(choice_json(choice, context));
@@ -169,10 +178,7 @@ std::string advise_text(const study::AdviseAnswer& answer, const study::Context&
     text += (text.empty() ? "" : "\n") + device_text(advice, answer.devices.size() == 1, context);
   }
   if (table.empty()) return text;
-  return text +
-         "\nforward and backward: milliseconds of the kernel and of its copies into tiles; end to end: "
-         "attention\nalone gets faster; memory: of the copies, beside the tensors. most-local: smallest "
-         "strides;\nleast-padded: fewest pairs computed in vain.\n";
+  return text + "\n" + legend_of(answer);
 }
 
 }  // namespace natten_sim::report

@@ -196,17 +196,8 @@ std::string kind_line(const SearchAnswer& answer) {
   const bool one_size = answer.tile_sizes.size() == 1;
   const auto number = one_size ? static_cast<std::int64_t>(answer.candidates.size()) : *question.top;
   const char* what = "";
-  switch (*question.distinct) {
-    case Distinct::kWindow:
-      what = number == 1 ? " window" : " windows";
-      break;
-    case Distinct::kStride:
-      what = number == 1 ? " window and stride" : " windows and strides";
-      break;
-    case Distinct::kTiles:
-    case Distinct::kNone:
-      break;
-  }
+  if (*question.distinct == Distinct::kWindow) what = number == 1 ? " window" : " windows";
+  if (*question.distinct == Distinct::kStride) what = number == 1 ? " window and stride" : " windows and strides";
   if (by_time(question))
     return fmt::format("best {}{} by time on {}{}", number, what, *question.setting.device, passes);
   return fmt::format("best {}{} by {} speedup{}{}", number, what, objective, passes,
@@ -222,9 +213,10 @@ std::string space_lines(const SearchAnswer& answer) {
                         excluded.refusal.rule);
   }
   if (answer.imbalance_defaulted) {
-    text += fmt::format("length/window differs by at most {:g} between axes (--max-imbalance)\n",
-                        *answer.question.constraints.max_imbalance);
+    const double most = *answer.question.constraints.max_imbalance;
+    text += fmt::format("length/window differs by at most {:g} between axes (--max-imbalance)\n", most);
   }
+  if (answer.sketched) return text + "too many windows and strides: only those that tiles divide were searched\n";
   if (!answer.complete) text += "more than 65,536 combinations are alike: fewer answers than asked for\n";
   return text;
 }
@@ -278,6 +270,7 @@ Json result_of(const SearchAnswer& answer) {
                                     {"backward", held.backward ? Json(*held.backward) : Json()}});
   }
   fields["complete"] = answer.complete;
+  fields["sketched"] = answer.sketched;
   if (answer.nearest_sparsity) fields["nearest_sparsity"] = *answer.nearest_sparsity;
   fields["candidates"] = Json::array();
   for (const SearchCandidate& candidate : answer.candidates)

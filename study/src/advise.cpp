@@ -1,50 +1,57 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
-#include <tuple>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/parallel.hpp>
-#include <natten_sim/search/windows/search.hpp>
-#include <natten_sim/search/windows/time_search.hpp>
 #include <natten_sim/study/advise.hpp>
 #include <natten_sim/study/search.hpp>
 
 namespace natten_sim::study {
 namespace {
 
-constexpr std::size_t kCandidates = 24;             // of each search
-constexpr double kSparsityTolerance = 0.03;         // on both sides of what is wished for
-constexpr double kDensest = 0.3, kSparsest = 0.999;  // between which a speedup is looked for
-
-/// How far a device's advice is when its speedup has a sparsity.
-constexpr double kLastSearches = 0.7;
-
-/// The next sparsity to try for a speedup: up to 0.03 more, and at most a third of what is left.
-double sparser(double sparsity) { return std::min(kSparsest, sparsity + std::min(0.03, (1 - sparsity) / 3)); }
+constexpr std::size_t kMostChoices = 3;
+constexpr double kSparsest = 0.999;       // up to which a speedup is looked for
+constexpr double kResolution = 0.005;     // of the context that has a wished speedup
+constexpr double kSparsityUnit = 1e-6;    // to which the sparsity of a further choice is rounded
 
 std::string rounded(double value) {
   std::string text = std::to_string(value);
   return text.substr(0, text.find('.') + 2);
 }
 
-struct TimedCandidate {
-  NeighborhoodMask mask;
-  TilePair tiles;
-  double total_ms = 0, speedup = 0;
-  double stride_product = 1;
-  double padding = 1;  ///< multiplied pairs over those that attend
-};
+/// Of the passes searched, over the dense kernel's; none: nobody has timed that.
+std::optional<double> speedup_of(const SearchCandidate& candidate) {
+  double dense_ms = 0;
+  for (const std::optional<PassTime>* time : {&candidate.time, &candidate.backward_time}) {
+    if (!*time) continue;
+    if (!(*time)->dense_ms) return std::nullopt;
+    dense_ms += *(*time)->dense_ms;
+  }
+  return dense_ms / candidate.total_ms();
+}
+
+double sparsity_of(const SearchCandidate& candidate) { return candidate.counted.count.sparsity(); }
+
+/// A preset's dense steps are part of how the model is run.
+void add_dense_steps(Setting& setting, const Catalog& catalog) {
+  if (!setting.preset || setting.dense_steps || setting.attention_share) return;
+  const Preset& preset = catalog.preset(*setting.preset);
+  if (preset.dense_steps && preset.steps && preset.attention_share)
+    setting.dense_steps = StepRatio{*preset.dense_steps, *preset.steps};
+}
 
 /// One device's question.
 class Adviser {
  public:
   Adviser(const AdviseQuestion& question, const std::string& device, const Context& context,
           const ProgressFunction& progress)
-      : question_(question), context_(context), progress_(progress) {
+      : question_(question), quiet_(context), progress_(progress) {
+    quiet_.progress = {};
     setting_ = question.setting;
     setting_.device = device;
     setting_.backend = std::nullopt;
+    add_dense_steps(setting_, context.catalog);
     setting_ = resolved(setting_, context.catalog);
     if (setting_.input.empty())
       throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
@@ -53,196 +60,135 @@ class Adviser {
   DeviceAdvice advise() {
     DeviceAdvice advice{.device = *setting_.device};
     try {
-      pairs_ = tile_pairs(effective_backend(setting_, context_.catalog), setting_.input.rank(),
-                          *setting_.head_dim, Walk::kForward);
+      const std::vector<SearchCandidate> points =
+          question_.speedup ? points_within_speedup() : points_within_sparsity();
+      describe_points(points, advice);
     } catch (const InvalidParameter& error) {
       advice.missing = error.what();
-      return advice;
     }
-    advice.missing = why_untimed();
-    advice.untimed = !advice.missing.empty();
-    if (advice.untimed) return advice;
-    const double sparsity =
-        question_.speedup ? sparsity_for(*question_.speedup) : question_.sparsity.value_or(kUsualSparsity);
-    show(kLastSearches);
-    std::vector<TimedCandidate> candidates = timed(sparsity, true);
-    if (question_.speedup) drop_slower(*question_.speedup, candidates);
-    if (candidates.empty()) {
-      advice.missing =
-          question_.speedup
-              ? "no configuration reaches that speedup; the fastest of at most 99.9% sparsity is " +
-                    rounded(most_speedup_) + " times as fast as dense"
-              : "no window within the imbalance has that sparsity";
-      return advice;
-    }
-    choose(std::move(candidates), advice);
+    if (!missing_.empty()) advice.missing = missing_;
+    advice.untimed = untimed_;
+    advice.sketched = sketched_;
     return advice;
   }
 
  private:
-  void show(double share) const {
-    if (progress_) progress_(share);
-  }
-
-  TimeQuestion time_question(const NeighborhoodMask& mask, const TilePair& tiles) const {
-    TimeQuestion question{.kernel = effective_backend(setting_, context_.catalog).name,
-                          .device = *setting_.device};
-    question.mask = mask;
-    question.tiles = tiles;
-    question.sizes = {.batch = setting_.batch,
-                      .heads = *setting_.heads,
-                      .heads_kv = *setting_.heads_kv,
-                      .head_dim = *setting_.head_dim,
-                      .head_dim_value = *setting_.head_dim_value,
-                      .element_bytes = element_bytes(*setting_.dtype)};
-    question.dtype = *setting_.dtype;
-    question.additional_keys = setting_.add_kv;
-    return question;
-  }
-
-  /// Asked of any window: whether the device's kernel is calibrated for these sizes at all.
-  std::string why_untimed() const {
-    const TimeAnswer answer =
-        time(time_question(make_mask(setting_.input, setting_.input), pairs_.front()), context_);
-    const auto* missing = std::get_if<MissingTime>(&answer);
-    return missing == nullptr ? "" : missing->sentence;
-  }
-
-  SearchSpace space() const {
-    SearchSpace space = full_space(setting_.input);
-    for (IntRange& window : space.window) window.lo = std::min<std::int64_t>(2, window.hi);
-    for (const TilePair& tiles : pairs_) space.tiles.push_back({"", tiles});
-    return space;
-  }
-
-  static TimedCandidate candidate_of(const NeighborhoodMask& mask, const TilePair& tiles,
-                                     const TileCount& count, double total_ms, double speedup) {
-    TimedCandidate candidate{mask, tiles, total_ms, speedup};
-    for (const AxisMask& axis : mask) candidate.stride_product *= static_cast<double>(axis.stride);
-    candidate.padding = static_cast<double>(count.mma_pairs) / static_cast<double>(count.attended_pairs);
-    return candidate;
-  }
-
-  /// The fastest windows of a space, or where search does not rank it by time those that visit least.
-  void add(const SearchSpace& space, const SearchConstraints& constraints,
-           std::vector<TimedCandidate>& candidates) const {
-    if (!few_enough_to_time(space, constraints)) {
-      add_by_visits(space, constraints, candidates);
-      return;
+  /// The fastest configuration that leaves out at most this; of equal ones the one with most context. What covers the
+  /// layout is dense attention, which NATTEN runs by another kernel: the next one is the answer.
+  std::optional<SearchCandidate> fastest(double sparsity) {
+    if (progress_) progress_(1 - 1 / static_cast<double>(2 + searches_++));
+    for (const std::int64_t rows : {1, 2}) {
+      std::vector<SearchCandidate> found = fastest_rows(sparsity, rows);
+      if (found.empty()) break;
+      if (!found.back().dense_path) return std::move(found.back());
     }
+    return std::nullopt;
+  }
+
+  std::vector<SearchCandidate> fastest_rows(double sparsity, std::int64_t rows) {
     SearchQuestion question;
     question.setting = setting_;
-    question.constraints = constraints;
-    question.window_range = space.window;
-    question.stride_range = space.stride;
+    question.phase = question_.use == AdviseUse::kTraining ? SearchPhase::kBoth : SearchPhase::kForward;
+    question.constraints.sparsity = SparsityRange{0, sparsity};
+    question.constraints.max_imbalance = question_.max_imbalance;
     question.distinct = Distinct::kWindow;
-    question.top = static_cast<std::int64_t>(kCandidates);
-    Context quiet = context_;
-    quiet.progress = {};
-    const SearchAnswer answer = search(question, quiet);
-    if (answer.question.objective != Objective::kTime) {
-      add_by_visits(space, constraints, candidates);
-      return;
+    question.top = rows;
+    SearchAnswer answer = search(question, quiet_);
+    untimed_ = answer.question.objective != Objective::kTime;
+    if (untimed_) missing_ = answer.time_missing;
+    sketched_ = sketched_ || answer.sketched;
+    return untimed_ ? std::vector<SearchCandidate>{} : std::move(answer.candidates);
+  }
+
+  std::vector<SearchCandidate> points_within_sparsity() {
+    std::vector<SearchCandidate> points;
+    std::optional<SearchCandidate> next = fastest(question_.sparsity.value_or(kUsualSparsity));
+    if (!next && !untimed_) missing_ = "no window within the imbalance has that sparsity";
+    while (next && (points.empty() || speedup_of(*next).value_or(2) > 1)) {
+      points.push_back(std::move(*next));
+      const double context = kContextStep * (1 - sparsity_of(points.back()));
+      if (points.size() == kMostChoices || context >= 1) break;
+      next = fastest(std::floor((1 - context) / kSparsityUnit) * kSparsityUnit);
     }
-    for (const SearchCandidate& found : answer.candidates)
-      candidates.push_back(candidate_of(found.counted.problem.mask, found.tiles.tiles, found.counted.count,
-                                        found.total_ms(), found.speedup));
+    return points;
   }
 
-  void add_by_visits(const SearchSpace& space, const SearchConstraints& constraints,
-                     std::vector<TimedCandidate>& candidates) const {
-    SearchRun run{.threads = context_.threads};
-    run.tie_break = TieBreak::kFastPath;
-    for (const Candidate& found :
-         search_best(space, constraints, Objective::kMean, kCandidates, run).candidates) {
-      const TilePair& tiles = space.tiles[found.tile_choice].tiles;
-      const TimeAnswer answer = time(time_question(found.mask, tiles), context_);
-      const auto* predicted = std::get_if<PassTime>(&answer);
-      if (predicted == nullptr) continue;
-      candidates.push_back(candidate_of(found.mask, tiles, found.count, predicted->total_ms,
-                                        predicted->speedup.value_or(0)));
+  std::vector<SearchCandidate> points_within_speedup() {
+    std::vector<SearchCandidate> points;
+    std::optional<SearchCandidate> next = most_context(*question_.speedup);
+    while (next) {
+      points.insert(points.begin(), std::move(*next));
+      const double sparsity = 1 - (1 - sparsity_of(points.front())) / kContextStep;
+      if (points.size() == kMostChoices || sparsity > kSparsest) break;
+      next = fastest(std::ceil(sparsity / kSparsityUnit) * kSparsityUnit);
+      if (next && next->total_ms() >= points.front().total_ms()) break;  // no faster one is left
     }
+    return points;
   }
 
-  /// Best candidates near a sparsity; `local` ones with stride 1 too.
-  std::vector<TimedCandidate> timed(double sparsity, bool local) const {
-    SearchConstraints constraints;
-    constraints.sparsity =
-        SparsityRange{std::max(0.0, sparsity - kSparsityTolerance), std::min(1.0, sparsity)};
-    constraints.max_imbalance = question_.max_imbalance;
-    std::vector<TimedCandidate> candidates;
-    add(space(), constraints, candidates);
-    SearchConstraints unmasked = constraints;
-    unmasked.natten_fast_path = true;
-    add(space(), unmasked, candidates);
-    if (local) {
-      show((1 + kLastSearches) / 2);
-      SearchSpace of_stride_one = space();
-      for (IntRange& stride : of_stride_one.stride) stride = {1, 1};
-      add(of_stride_one, constraints, candidates);
+  /// The least time grows with the context, so what is `speedup` times as fast as dense ends somewhere between
+  /// the sparsest and dense. Times grow about as the context does, which says where to look next.
+  std::optional<SearchCandidate> most_context(double speedup) {
+    std::optional<SearchCandidate> best = fastest(kSparsest);
+    if (!best) {
+      if (!untimed_) missing_ = "no window within the imbalance is dense enough";
+      return best;
     }
-    // What covers the layout is dense attention, which NATTEN runs by another kernel.
-    std::erase_if(candidates, [](const TimedCandidate& each) {
-      return std::all_of(each.mask.begin(), each.mask.end(),
-                         [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
-    });
-    return candidates;
-  }
-
-  void drop_slower(double speedup, std::vector<TimedCandidate>& candidates) {
-    for (const TimedCandidate& each : candidates) most_speedup_ = std::max(most_speedup_, each.speedup);
-    std::erase_if(candidates, [&](const TimedCandidate& each) { return each.speedup < speedup; });
-  }
-
-  double sparsity_for(double speedup) {
-    for (double sparsity = std::min(kSparsest, std::max(kDensest, 1 - 1 / speedup)); sparsity < kSparsest;
-         sparsity = sparser(sparsity)) {
-      show(kLastSearches * sparsity);
-      std::vector<TimedCandidate> candidates = timed(sparsity, false);
-      drop_slower(speedup, candidates);
-      if (!candidates.empty()) return sparser(sparsity);  // a step more, so that there is a choice
+    if (!speedup_of(*best)) {
+      missing_ = "no measured times of a dense kernel there, so no speedup to hold against a wish";
+      return std::nullopt;
     }
-    return kSparsest;
-  }
-
-  /// The best of each role whose window differs from those chosen before.
-  void choose(std::vector<TimedCandidate> candidates, DeviceAdvice& advice) const {
-    std::vector<const TimedCandidate*> chosen;
-    for (const AdviceRole role : values_of<AdviceRole>()) {
-      const auto rank = [&](const TimedCandidate& each) {
-        const double first = role == AdviceRole::kFastest     ? 0
-                             : role == AdviceRole::kMostLocal ? each.stride_product
-                                                              : each.padding;
-        return std::tuple(first, each.total_ms, window_of(each.mask), stride_of(each.mask));
-      };
-      const TimedCandidate* best = nullptr;
-      for (const TimedCandidate& each : candidates) {
-        const bool taken = std::any_of(chosen.begin(), chosen.end(), [&](const TimedCandidate* other) {
-          return window_of(other->mask) == window_of(each.mask);
-        });
-        if (!taken && (best == nullptr || rank(each) < rank(*best))) best = &each;
+    if (*speedup_of(*best) < speedup) {
+      missing_ = "no configuration reaches that speedup; the fastest of at most 99.9% sparsity is " +
+                 rounded(*speedup_of(*best)) + " times as fast as dense";
+      return std::nullopt;
+    }
+    double reached = 1 - sparsity_of(*best), missed = 1;  // context
+    while (missed - reached > kResolution * reached) {
+      const double guess = reached * *speedup_of(*best) / speedup;
+      const double margin = 0.1 * (missed - reached);
+      const double context = std::clamp(guess, reached + margin, missed - margin);
+      std::optional<SearchCandidate> found = fastest(std::max(0.0, 1 - context));
+      if (found && *speedup_of(*found) >= speedup) {
+        reached = 1 - sparsity_of(*found);
+        best = std::move(found);
+      } else {
+        missed = context;
       }
-      if (best == nullptr) return;
-      chosen.push_back(best);
-      advice.choices.push_back(described(role, *best));
+    }
+    return best;
+  }
+
+  void describe_points(const std::vector<SearchCandidate>& points, DeviceAdvice& advice) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const AdviceRole role = i == 0                   ? AdviceRole::kFastest
+                              : i + 1 == points.size() ? AdviceRole::kMostContext
+                                                       : AdviceRole::kBalanced;
+      advice.choices.push_back(described(role, points[i]));
     }
   }
 
-  AdviceChoice described(AdviceRole role, const TimedCandidate& candidate) const {
+  AdviceChoice described(AdviceRole role, const SearchCandidate& candidate) const {
+    const NeighborhoodMask& mask = candidate.counted.problem.mask;
     CountQuestion question;
     question.setting = setting_;
-    question.window = window_of(candidate.mask);
-    question.stride = stride_of(candidate.mask);
-    question.q_tile = candidate.tiles.q_tile;
-    question.kv_tile = candidate.tiles.kv_tile;
-    question.kernel = effective_backend(setting_, context_.catalog).name;
-    question.backward = element_bytes(*setting_.dtype) > 1;  // no kernel has a backward pass in 8 bits
-    Context quiet = context_;
-    quiet.progress = {};
-    AdviceChoice choice{.role = role, .count = count(question, quiet)};
-    const auto& predicted = std::get<PassTime>(*choice.count.time);
-    if (const std::optional<AttentionShare> share = share_of(setting_); share && predicted.speedup)
-      choice.end_to_end_speedup = end_to_end_speedup(*share, *predicted.speedup);
+    question.window = window_of(mask);
+    question.stride = stride_of(mask);
+    question.q_tile = candidate.tiles.tiles.q_tile;
+    question.kv_tile = candidate.tiles.tiles.kv_tile;
+    question.kernel = effective_backend(setting_, quiet_.catalog).name;
+    if (candidate.backward) {
+      question.backward = true;
+      question.backward_q_tile = candidate.tiles.backward_tiles.q_tile;
+      question.backward_kv_tile = candidate.tiles.backward_tiles.kv_tile;
+    }
+    AdviceChoice choice{.role = role,
+                        .count = count(question, quiet_),
+                        .total_ms = candidate.total_ms(),
+                        .speedup = speedup_of(candidate)};
+    const std::optional<AttentionShare> share = share_of(setting_);
+    if (share && choice.speedup && !candidate.backward)
+      choice.end_to_end_speedup = end_to_end_speedup(*share, *choice.speedup);
     if (choice.count.kernel.forward && choice.count.kernel.forward->permutation) {
       for (const PermutedTensor& copy : choice.count.kernel.forward->permutation->copies)
         choice.tile_memory_bytes += copy.into_tiles ? copy.bytes_written : copy.bytes_read;
@@ -251,11 +197,12 @@ class Adviser {
   }
 
   const AdviseQuestion& question_;
-  const Context& context_;
+  Context quiet_;
   const ProgressFunction& progress_;
   Setting setting_;
-  std::vector<TilePair> pairs_;
-  double most_speedup_ = 0;  ///< of all candidates that were timed for a wished speedup
+  int searches_ = 0;
+  std::string missing_;  ///< why there are no points
+  bool untimed_ = false, sketched_ = false;
 };
 
 /// The setting with what the preset and the device's backend fill in; the devices are named beside it.
@@ -263,6 +210,7 @@ Setting with_defaults(Setting setting, const std::string& device, const Context&
   const auto backend = setting.backend;
   setting.device = device;
   setting.backend = std::nullopt;
+  add_dense_steps(setting, context.catalog);
   setting = resolved(setting, context.catalog);
   setting.device = std::nullopt;
   setting.backend = backend;

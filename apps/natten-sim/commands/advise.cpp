@@ -26,6 +26,10 @@ Options<study::AdviseQuestion> advise_question_rows() {
   rows.add("--device", &Question::devices,
            {.value = "NAME", .help = "GPUs, side by side (see list kernels) [all that are calibrated]",
             .suggestions = device_names});
+  rows.add("--for", &Question::use,
+           {.value = "USE",
+            .help = "inference: the forward pass; training: both passes, optimised together, with the tiles of "
+                    "each [default]"});
   rows.add("--sparsity", &Question::sparsity,
            {.value = "S",
             .help = fmt::format("Most of the token pairs that may be left out, above 0 and below 1 [{}]",
@@ -36,9 +40,7 @@ Options<study::AdviseQuestion> advise_question_rows() {
             .echo = Echo::kWhenSet});
   rows.add("--speedup", &Question::speedup,
            {.value = "X",
-            .help = "Instead: as little sparsity as makes attention X times faster than dense, copies "
-                    "included. All windows "
-                    "are searched once for each sparsity that is tried, which may take over a second",
+            .help = "Instead: the most context with which attention is X times faster than dense, copies included",
             .interval = {1, 1000},
             .accepted = "a factor above 1, at most 1000",
             .echo = Echo::kWhenSet,
@@ -92,9 +94,9 @@ Command advise_command() {
       .summary = "Three configurations for a model on a GPU, with milliseconds and the call to paste"};
   command.group = kQuestionCommands;
   command.examples = {"natten-sim advise --preset hunyuan-video --device h200",
-                      "natten-sim advise -i 256 256 -n 24 -d 128 --speedup 4"};
+                      "natten-sim advise -i 256 256 -n 24 -d 128 --speedup 4 --for training"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
-  bind(command, rows.essentials({"preset", "input", "device", "sparsity", "speedup", "heads", "dim", "json"}), run_advise);
+  bind(command, rows.essentials({"preset", "input", "device", "sparsity", "speedup", "for", "heads", "dim", "json"}), run_advise);
   return command;
 }
 

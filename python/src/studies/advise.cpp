@@ -19,12 +19,13 @@ Keywords<AdviseQuestion> advise_keywords() {
   rows.include(preset_keywords(), &Q::setting);
   rows.include(input_keywords(), &Q::setting);
   rows.add("device", &Q::devices, "GPUs, side by side, see kernels() [all that are calibrated]");
+  rows.add("for_", &Q::use, "inference: the forward pass; training: both passes, optimised together [default]");
   rows.add(
       "sparsity", &Q::sparsity,
       "Most of the token pairs that may be left out, 0..1 " + report::default_text(study::kUsualSparsity),
       Echo::kWhenSet);
   rows.add("speedup", &Q::speedup,
-           "Instead: as little sparsity as makes attention this many times faster than dense, copies "
+           "Instead: the most context with which attention is this many times faster than dense, copies "
            "included [none]",
            Echo::kWhenSet, {.least = 1, .most = 1000});
   rows.add("max_imbalance", &Q::max_imbalance,
@@ -47,7 +48,7 @@ void bind_advise(nb::module_& module) {
           .type = "Advice",
           .schema = "advise",
           .doc = "Three configurations for a model on a GPU, in milliseconds, with the call to paste.\n\n"
-                 "Milliseconds carry the error that the calibrated costs had on runs they were not "
+                 "They are points of the front of time against context (attended pairs). Milliseconds carry the error that the calibrated costs had on runs they were not "
                  "fitted to.",
           .returns = "`devices`, each with up to three `choices`: configuration, milliseconds (`time_ms`, "
                      "forward and backward),\n    speedups over dense attention, bytes, and the call.",

@@ -21,7 +21,7 @@ Closing closing_of(const study::AdviseAnswer& answer) {
   const study::DeviceAdvice* best = nullptr;
   for (const study::DeviceAdvice& advice : answer.devices) {
     if (advice.choices.empty()) continue;
-    if (best == nullptr || time_of(advice).total_ms < time_of(*best).total_ms) best = &advice;
+    if (best == nullptr || advice.choices.front().total_ms < best->choices.front().total_ms) best = &advice;
   }
   const bool untimed = std::all_of(answer.devices.begin(), answer.devices.end(),
                                    [](const study::DeviceAdvice& advice) { return advice.untimed; });
@@ -42,20 +42,22 @@ Closing closing_of(const study::AdviseAnswer& answer) {
   const NeighborhoodMask& mask = choice.count.forward.problem.mask;
   closing.limit = fmt::format("on {} most of {} goes into {}", best->device, duration_text(time.total_ms),
                               time.limited_by);
+  if (choice.count.backward)
+    closing.limit = fmt::format("on {} forward and backward take {}", best->device, duration_text(choice.total_ms));
   closing.certainty = certainty_of(time.evidence);
-  if (time.speedup && *time.speedup <= 1) {
+  if (choice.speedup && *choice.speedup <= 1) {
     closing.change = "keep dense attention, or wish for more sparsity";
     closing.gain_text = fmt::format("{} dense, {} with the fastest such window",
-                                    duration_text(*time.dense_ms), duration_text(time.total_ms));
+                                    duration_text(*choice.speedup * choice.total_ms), duration_text(choice.total_ms));
     return closing;
   }
   closing.change =
       fmt::format("first take window {}, stride {}", to_string(window_of(mask)), to_string(stride_of(mask)));
   closing.options["window"] = to_json(window_of(mask));
   closing.options["stride"] = to_json(stride_of(mask));
-  if (time.speedup) {
-    closing.gain = time.speedup;
-    closing.gain_text = fmt::format("{:.2f}x over dense attention", *time.speedup);
+  if (choice.speedup) {
+    closing.gain = choice.speedup;
+    closing.gain_text = fmt::format("{:.2f}x over dense attention", *choice.speedup);
     if (choice.end_to_end_speedup)
       closing.gain_text += fmt::format(", {:.2f}x end to end", *choice.end_to_end_speedup);
   }

@@ -11,14 +11,12 @@
 #include <natten_sim/models/tiles/fast_path.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 
-#include "windows/option_bounds.hpp"
 #include "windows/run_part.hpp"
 #include "windows/space.hpp"
 
 namespace natten_sim {
 namespace {
 
-constexpr std::int64_t kMaxOptions = 100'000'000;
 constexpr std::int64_t kSketchWindows = 256;
 constexpr std::int64_t kSketchStrides = 160;  // at most: the tiles' powers of two, the ends
 
@@ -100,14 +98,16 @@ std::optional<AxisOption> make_option(const TableContext& context, const AxisJob
   for (std::size_t index = 0; index < context.passes.size(); ++index) {
     const auto& [walk, kv_tiling, weight] = context.passes[index];
     const AxisTiles& tiles = job.tiles[index];
-    if (constraints.natten_fast_path || breaks_ties) {
+    if (walk == Walk::kForward && counts_visits(context.objective) &&
+        least_visited(mask, tiles) > task.largest_cost[index])
+      return std::nullopt;
+    const auto is_fast = [&] {
       const bool walks_q = walk == Walk::kForward;
       const TilePair pair{{walks_q ? tiles.walked : tiles.streamed},
                           {walks_q ? tiles.streamed : tiles.walked}};
-      const bool fast = natten_fast_path({.mask = {mask}, .tiles = pair});
-      if (constraints.natten_fast_path && !fast) return std::nullopt;
-      option.slow = option.slow || !fast;
-    }
+      return natten_fast_path({.mask = {mask}, .tiles = pair});
+    };
+    if (constraints.natten_fast_path && !is_fast()) return std::nullopt;
     if (constraints.fully_block_sparse && walk == Walk::kForward &&
         has_partial_tile_near_breaks(mask, tiles, kv_tiling))
       return std::nullopt;
@@ -116,6 +116,7 @@ std::optional<AxisOption> make_option(const TableContext& context, const AxisJob
     option.attended = count.attended_pairs;
     option.cost[index] = axis_cost(context.space, mask, tiles, walk, count, context.objective);
     if (option.cost[index] > task.largest_cost[index]) return std::nullopt;
+    option.slow = option.slow || (breaks_ties && !is_fast());
   }
   option.slow = option.slow || !breaks_ties;
   return option;
@@ -268,7 +269,7 @@ class TablePlan {
     ChoiceTables tables;  // scale and base; no tables yet
     PerAxis<std::size_t> jobs;
     std::vector<AxisBounds> bounds;  // of each axis, under this choice
-    long double limit = -1;
+    std::optional<CostLimit> limit;
   };
 
   void add_choice(std::size_t index) {
@@ -278,11 +279,7 @@ class TablePlan {
     Choice choice;
     choice.tables.tile_choice = index;
     choice.tables.scale = cost_scale(space, context_.objective, tiles);
-    if (context_.request.limit) {
-      choice.limit = static_cast<long double>(context_.request.limit->numerator) /
-                     static_cast<long double>(context_.request.limit->denominator) *
-                     static_cast<long double>(choice.tables.scale.base);
-    }
+    choice.limit = limit_of(index, choice.tables.scale);
     for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
       AxisJob wanted{.axis = axis, .tiles = {}, .windows = {}, .users = {}};
       for (std::size_t pass = 0; pass < context_.passes.size(); ++pass) {
@@ -299,6 +296,15 @@ class TablePlan {
     for (std::size_t axis = 0; axis < choice.jobs.rank(); ++axis)
       jobs_[choice.jobs[axis]].users.push_back({choices_.size(), axis});
     choices_.push_back(std::move(choice));
+  }
+
+  [[nodiscard]] std::optional<CostLimit> limit_of(std::size_t index, const CostScale& scale) const {
+    const TableRequest& request = context_.request;
+    if (!request.choice_limits.empty()) return request.choice_limits[index];
+    if (!request.limit) return std::nullopt;
+    const auto real = [](std::int64_t value) { return static_cast<long double>(value); };
+    const long double ratio = real(request.limit->numerator) / real(request.limit->denominator);
+    return CostLimit{{real(scale.scale[0]), real(scale.scale[1])}, ratio * real(scale.base)};
   }
 
   /// Windows with which the other axes cannot bring the attended pairs inside the bounds are left out.
@@ -325,11 +331,9 @@ class TablePlan {
       const Choice& choice = choices_[user.choice];
       const AxisBounds& own = choice.bounds[user.axis];
       if (window < own.first_window() || window > own.last_window()) continue;
-      ChoiceBounds bounds{
-          .axes = {}, .passes = context_.passes.size(), .scale = choice.tables.scale, .limit = choice.limit};
+      ChoiceBounds bounds{.axes = {}, .passes = context_.passes.size(), .limit = choice.limit};
       for (const AxisBounds& axis : choice.bounds) bounds.axes.push_back(&axis);
-      const PerPass<long double> useful =
-          largest_useful_costs(bounds, user.axis, window, context_.request.attended.lo);
+      const auto useful = largest_useful_costs(bounds, user.axis, window, context_.request.attended.lo);
       if (*std::min_element(useful.begin(), useful.end()) < 0) continue;
       for (std::size_t pass = 0; pass < useful.size(); ++pass)
         largest[pass] = std::max(largest[pass], useful[pass]);
@@ -342,8 +346,7 @@ class TablePlan {
     for (const AxisJob::User& user : job.users) {
       const AxisBounds& bounds = choices_[user.choice].bounds[user.axis];
       if (bounds.empty()) continue;
-      first = std::min(first, bounds.first_window());
-      last = std::max(last, bounds.last_window());
+      first = std::min(first, bounds.first_window()), last = std::max(last, bounds.last_window());
       step = bounds.window_step();
     }
     const IntRange strides = context_.space.stride[job.axis];
@@ -356,8 +359,8 @@ class TablePlan {
       };
       job.windows.push_back({window, {whole(useful[0]), whole(useful[1])}});
       const std::int64_t count = std::min(strides.hi, window) - strides.lo + 1;
-      job.options = checked_add(
-          job.options, context_.request.sketch ? std::min(count, kSketchStrides) : count, "evaluated");
+      job.options =
+          checked_add(job.options, context_.request.sketch ? std::min(count, kSketchStrides) : count, "evaluated");
     };
     if (context_.request.sketch && last >= first && (last - first) / step >= kSketchWindows) {
       const std::int64_t tile =
@@ -389,10 +392,9 @@ SearchTables make_tables(const SearchSpace& space, const SearchConstraints& cons
 
 std::optional<SearchTables> make_tables_if_few(const SearchSpace& space, const SearchConstraints& constraints,
                                                Objective objective, const SearchRun& run,
-                                               const TableRequest& request) {
+                                               const TableRequest& request, std::int64_t most) {
   const TablePlan plan({space, constraints, objective, run, request, Passes(space)});
-  if (plan.options() > kMaxOptions) return std::nullopt;
-  return plan.tabulate();
+  return plan.options() > most ? std::nullopt : std::optional(plan.tabulate());
 }
 
 }  // namespace natten_sim

@@ -7,6 +7,7 @@
 
 #include <natten_sim/search/windows/search.hpp>
 
+#include "windows/option_bounds.hpp"
 #include "windows/passes.hpp"
 
 namespace natten_sim {
@@ -56,10 +57,14 @@ enum class LeaveOut {
   kWorseStrides,  ///< strides that a smaller one equals, and on axes without causality those that cost more
 };
 
+/// Options that fit in memory.
+inline constexpr std::int64_t kMaxOptions = 100'000'000;
+
 /// What make_tables leaves out, and how much of the progress bar it takes.
 struct TableRequest {
   AttendedBounds attended;     ///< of whole problems; options that cannot lie inside are left out
   std::optional<Ratio> limit;  ///< answers cost at most this; options that cannot be part of one are left out
+  std::vector<CostLimit> choice_limits = {};  ///< instead: a limit of each tile choice of the space
   LeaveOut leave_out = LeaveOut::kNothing;
   bool sketch = false;  ///< only windows and strides that tiles divide, a few hundred of them an axis
   double from = 0, to = 0.5;
@@ -70,10 +75,11 @@ struct TableRequest {
                                        Objective objective, const SearchRun& run,
                                        const TableRequest& request);
 
-/// The same, but none when too many options remain.
+/// The same, but none when more than `most` options remain.
 [[nodiscard]] std::optional<SearchTables> make_tables_if_few(const SearchSpace& space,
                                                              const SearchConstraints& constraints,
                                                              Objective objective, const SearchRun& run,
-                                                             const TableRequest& request);
+                                                             const TableRequest& request,
+                                                             std::int64_t most = kMaxOptions);
 
 }  // namespace natten_sim

@@ -60,6 +60,18 @@ class CandidateOrder {
   const SearchSpace* space_;
 };
 
+/// The order of `search_fastest` among equal times: who attends to more comes first, then as in `search_best`.
+class ContextOrder {
+ public:
+  explicit ContextOrder(const SearchSpace& space) : order_(space) {}
+  [[nodiscard]] bool operator()(const RankedPoint& a, const RankedPoint& b) const {
+    return a.attended != b.attended ? a.attended > b.attended : order_(a, b);
+  }
+
+ private:
+  CandidateOrder order_;
+};
+
 /// Inclusive bounds on attended pairs that a sparsity range means; all when there is none.
 struct AttendedBounds {
   std::int64_t lo = 0;

@@ -112,12 +112,12 @@ std::vector<RankedPoint> KindWalk::first_points(const KindTuple& tuple, std::siz
   most_points_ = most;
   RankedPoint point = empty_point();
   choose(0, 1, {}, point, Wanted::kSome);
-  std::sort_heap(some_.begin(), some_.end(), CandidateOrder(space_));
+  std::sort_heap(some_.begin(), some_.end(), ContextOrder(space_));
   return std::move(some_);
 }
 
 void KindWalk::keep(const RankedPoint& point) {
-  const CandidateOrder before(space_);
+  const ContextOrder before(space_);
   if (some_.size() == most_points_) {
     if (!before(point, some_.front())) return;
     std::pop_heap(some_.begin(), some_.end(), before);
@@ -209,11 +209,12 @@ void KindWalk::choose(std::size_t axis, std::int64_t attended, const Unevenness&
                       RankedPoint& point, Wanted wanted) {
   if (axis == axes_.rank()) {
     point.unevenness = unevenness.ratio();
+    point.attended = attended;
     if (wanted == Wanted::kSome) {
       keep(point);
       return;
     }
-    if (!best_ || CandidateOrder(space_)(point, *best_)) best_ = point;
+    if (!best_ || ContextOrder(space_)(point, *best_)) best_ = point;
     return;
   }
   const std::vector<KindMember>& members = (*axes_[axis])[tuple_.kinds[axis]].members;

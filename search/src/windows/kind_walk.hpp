@@ -45,7 +45,7 @@ class KindWalk {
   /// choices share.
   void collect(std::size_t most, std::vector<KindTuple>& kept);
 
-  /// The first allowed point in the order of search_best, without its time; none: no windows are allowed.
+  /// The first allowed point in the order of ContextOrder, without its time; none: no windows are allowed.
   [[nodiscard]] std::optional<RankedPoint> first_point(const KindTuple& tuple);
 
   /// The first `most` of them, in that order. O(points log most).

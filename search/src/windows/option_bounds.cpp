@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
@@ -109,10 +110,51 @@ std::optional<std::int64_t> AxisBounds::smallest_window_attending(std::int64_t a
   return low * step_;
 }
 
+bool counts_visits(Objective objective) {
+  const Objective ranks_by = row_of(objective).ranks_by;
+  return ranks_by == Objective::kMean || ranks_by == Objective::kWork;
+}
+
+namespace {
+
+/// Stride groups whose window no end of the axis moves inwards: first .. last, maybe none.
+IntRange unmoved_groups(const AxisMask& mask) {
+  const std::int64_t before = mask.window / 2, lead = mask.stride / 2;
+  return {ceil_divide(std::max<std::int64_t>(before - lead, 0), mask.stride),
+          (mask.length - mask.window + before - lead) / mask.stride};
+}
+
+/// Q tiles across a boundary between two such groups, at strides no smaller than a Q tile.
+std::int64_t tiles_across(const IntRange& groups, std::int64_t stride, std::int64_t q_tile) {
+  const std::int64_t aligned = q_tile / std::gcd(stride, q_tile);  // a boundary in so many lies between Q tiles
+  return groups.hi - groups.lo - (groups.hi / aligned - groups.lo / aligned);
+}
+
+/// Q tiles of such groups alone.
+std::int64_t tiles_inside(const IntRange& groups, const AxisMask& mask, std::int64_t q_tile) {
+  const std::int64_t end = std::min((groups.hi + 1) * mask.stride, mask.length) / q_tile;
+  return std::max<std::int64_t>(end - ceil_divide(groups.lo * mask.stride, q_tile), 0);
+}
+
+}  // namespace
+
+std::int64_t least_visited(const AxisMask& mask, const AxisTiles& tiles) {
+  if (mask.causal || mask.dilation > 1) return 1;
+  const std::int64_t q_tiles = ceil_divide(mask.length, tiles.walked), stride = mask.stride;
+  const std::int64_t of_window = ceil_divide(mask.window, tiles.streamed);
+  const std::int64_t least = checked_multiply(q_tiles, of_window, "visited_tiles");
+  const IntRange groups = unmoved_groups(mask);
+  if (groups.hi <= groups.lo) return least;
+  const bool wide = stride >= tiles.walked;  // then a Q tile has one boundary at most
+  const std::int64_t boundaries = wide ? 1 : (tiles.walked - 1) / stride;
+  const std::int64_t more = ceil_divide(mask.window + boundaries * stride, tiles.streamed) - of_window;
+  return least + more * (wide ? tiles_across(groups, stride, tiles.walked) : tiles_inside(groups, mask, tiles.walked));
+}
+
 PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis, std::int64_t window,
                                           std::int64_t attended_lo) {
   constexpr long double kAny = std::numeric_limits<long double>::max();
-  if (choice.limit < 0) return {kAny, kAny};
+  if (!choice.limit) return {kAny, kAny};
   const AxisBounds& own = *choice.axes[axis];
   const std::int64_t needed = ceil_divide(attended_lo, own.most_attended(window));  // of the others together
   PerPass<long double> others = {1, 1}, per_pair = {1, 1};
@@ -129,13 +171,12 @@ PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_
   }
   PerPass<long double> scaled = {0, 0}, least = {0, 0};  // cost of the other axes; of all with this window
   for (std::size_t pass = 0; pass < choice.passes; ++pass) {
-    scaled[pass] = static_cast<long double>(choice.scale.scale[pass]) *
-                   std::max(others[pass], per_pair[pass] * static_cast<long double>(needed));
+    scaled[pass] = choice.limit->scale[pass] * std::max(others[pass], per_pair[pass] * static_cast<long double>(needed));
     least[pass] = scaled[pass] * static_cast<long double>(own.least_cost(window, pass));
   }
   PerPass<long double> useful = {kAny, kAny};
   for (std::size_t pass = 0; pass < choice.passes; ++pass) {
-    const long double left = choice.limit * kBoundSlack - least[1 - pass];  // what the other pass leaves
+    const long double left = choice.limit->most * kBoundSlack - least[1 - pass];  // what the other pass leaves
     useful[pass] = left < least[pass] ? -1 : left / scaled[pass] * kBoundSlack;
   }
   return useful;

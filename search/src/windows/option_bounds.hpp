@@ -56,18 +56,30 @@ class AxisBounds {
   std::int64_t first_ = 1, last_ = 0, step_ = 1;
 };
 
+/// What an answer of one tile choice costs at most: the sum over passes of scale times the product of the axis costs.
+struct CostLimit {
+  PerPass<long double> scale = {1, 0};
+  long double most = 0;
+};
+
 /// The bounds of all axes under one tile choice.
 struct ChoiceBounds {
   PerAxis<const AxisBounds*> axes;
   std::size_t passes = 1;
-  CostScale scale;
-  long double limit = 0;  ///< largest sum of scaled costs that an answer can have; negative: no limit
+  std::optional<CostLimit> limit;
 };
 
 /// Largest costs of an option of `window` on `axis`, one a pass, that can be part of an answer; negative
 /// where no option can. `attended_lo`: the fewest pairs that an answer attends to.
 [[nodiscard]] PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis,
                                                         std::int64_t window, std::int64_t attended_lo);
+
+/// Whether costs of an axis are visited pairs of tiles.
+[[nodiscard]] bool counts_visits(Objective objective);
+
+/// No kernel visits less of an axis forward, found without counting: every Q tile streams a window's worth of keys, and
+/// one across boundaries of stride groups those of windows that lie a stride apart. O(1).
+[[nodiscard]] std::int64_t least_visited(const AxisMask& mask, const AxisTiles& tiles);
 
 /// Relative slack that covers the rounding of the bounds.
 inline constexpr long double kBoundSlack = 1 + 1e-12L;

@@ -15,11 +15,13 @@
 #include "windows/kind_walk.hpp"
 #include "windows/nearest_sparsity.hpp"
 #include "windows/space.hpp"
+#include "windows/time_limit.hpp"
 
 namespace natten_sim {
 namespace {
 
-constexpr std::int64_t kMostTiles = std::int64_t{1} << 28, kMostTokens = std::int64_t{1} << 33;
+constexpr std::int64_t kMostOptions = std::int64_t{1} << 23, kMostTiles = std::int64_t{1} << 28;
+constexpr std::int64_t kSmallSpace = 1 << 15;  // tiles of a space that needs no sketch
 constexpr std::size_t kFirstCombinations = 512, kMostCombinations = std::size_t{1} << 17;
 struct TimedPoint {
   double ms = 0;
@@ -55,7 +57,7 @@ class Rows {
   }
 
  private:
-  CandidateOrder order_;
+  ContextOrder order_;
   std::size_t top_;
   Distinct distinct_;
   std::vector<TimedPoint> all_;
@@ -66,22 +68,7 @@ bool same_kernel(const TimedChoice& a, const TimedChoice& b) {
                     [](const TimedPass& x, const TimedPass& y) { return x.family == y.family; });
 }
 
-/// `space` without windows that are sure to miss the sparsity range: on one axis, not causal, every query has
-/// its whole window.
-SearchSpace within_sparsity(const SearchSpace& space, const SearchConstraints& constraints) {
-  SearchSpace narrowed = space;
-  if (space.input.rank() != 1 || space.causal[0] || !constraints.sparsity) return narrowed;
-  const auto length = static_cast<double>(space.input[0]);
-  const auto least = static_cast<std::int64_t>((1 - constraints.sparsity->hi) * length) - 1;
-  const auto most = static_cast<std::int64_t>((1 - constraints.sparsity->lo) * length) + 2;
-  const IntRange asked = space.window[0];
-  const IntRange range{std::max(asked.lo, least), std::min(asked.hi, most)};
-  if (range.lo <= range.hi) narrowed.window[0] = range;
-  return narrowed;
-}
-
-void require_timeable(const SearchSpace& space, const TimeObjective& objective,
-                      const SearchConstraints& constraints) {
+void require_timeable(const SearchSpace& space, const TimeObjective& objective) {
   if (objective.choices.size() != space.tiles.size())
     throw InvalidParameter("choices", std::to_string(objective.choices.size()), "one a tile choice");
   for (const TimedChoice& choice : objective.choices) {
@@ -90,8 +77,6 @@ void require_timeable(const SearchSpace& space, const TimeObjective& objective,
         throw InvalidParameter("kernel", "cutlass-fna", "kernels whose tiles lie on a grid");
     }
   }
-  if (!few_enough_to_time(space, constraints))
-    throw InvalidParameter("objective", "time", "a smaller space: fixed windows or strides, or ranges", "work");
 }
 
 /// The kinds of all choices; choices that share tiles and a kernel on an axis share its kinds.
@@ -158,6 +143,7 @@ class TimedSpace {
 /// What is asked for.
 struct FastestRequest {
   const SearchSpace& space;
+  const SearchConstraints& constraints;
   const TimeObjective& objective;
   std::size_t top = 1;
   Distinct distinct = Distinct::kTiles;
@@ -201,60 +187,100 @@ Timed time_in_order(TimedSpace& timed, const std::vector<KindTuple>& combination
   return {rows.best(), false};
 }
 
-}  // namespace
+/// The fastest of the options in `tables`; sure unless too many would have to be timed.
+Timed fastest_of(const SearchTables& tables, const FastestRequest& request) {
+  const KindStrides strides =
+      request.distinct == Distinct::kNone ? KindStrides::kAll : KindStrides::kSmallest;
+  TimedSpace space(request.space, request.constraints, request.objective, tables, strides);
+  for (std::size_t most = kFirstCombinations;; most *= 8) {
+    const std::vector<KindTuple> combinations = space.first_combinations(most);
+    Timed timed = time_in_order(space, combinations, request);
+    timed.sure = timed.sure || combinations.size() < most;
+    if (timed.sure || most >= kMostCombinations) return timed;
+  }
+}
 
-bool few_enough_to_time(const SearchSpace& asked, const SearchConstraints& constraints) {
-  const SearchSpace space = within_sparsity(asked, constraints);
-  // Kinds of one long axis are told apart token by token, and no other axis shares the work.
-  if (space.input.rank() == 1 && axis_options(space, 0) > kMostTokens / space.input[0]) return false;
+/// Tiles that all options of the space have along their axes: how long it takes to tell their kinds apart.
+std::int64_t tiles_along(const SearchSpace& space, Walk walk, const TileChoice& choice, std::size_t axis,
+                         std::int64_t options) {
+  const AxisTiles sizes = axis_tiles(tiles_of(choice, walk), axis, walk);
+  const std::int64_t steps =
+      walk == Walk::kForward ? ceil_divide(space.input[axis], sizes.walked) : space.input[axis];
+  return options > kMostTiles / steps ? kMostTiles : options * steps;
+}
+
+bool small(const SearchSpace& space) {
   std::int64_t tiles = 0;
   for (const TileChoice& choice : space.tiles) {
     for (const Walk walk : {Walk::kForward, Walk::kBackward}) {
       if (!has_pass(space.phase, walk)) continue;
-      for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
-        const AxisTiles sizes = axis_tiles(tiles_of(choice, walk), axis, walk);
-        const std::int64_t steps = walk == Walk::kForward ? ceil_divide(space.input[axis], sizes.walked)
-                                                          : space.input[axis];
-        const std::int64_t options = axis_options(space, axis);
-        if (options > kMostTiles / steps) return false;
-        tiles += options * steps;
-      }
+      for (std::size_t axis = 0; axis < space.input.rank() && tiles <= kSmallSpace; ++axis)
+        tiles += tiles_along(space, walk, choice, axis, axis_options(space, axis));
     }
   }
-  return tiles <= kMostTiles;
+  return tiles <= kSmallSpace;
 }
 
-DistinctResult search_fastest(const SearchSpace& whole, const SearchConstraints& constraints,
+bool few_tiles(const SearchSpace& space, const SearchTables& tables) {
+  std::int64_t tiles = 0;
+  for (const ChoiceTables& choice : tables.choices) {
+    for (const Walk walk : {Walk::kForward, Walk::kBackward}) {
+      if (!has_pass(space.phase, walk)) continue;
+      for (std::size_t axis = 0; axis < space.input.rank() && tiles < kMostTiles; ++axis)
+        tiles += tiles_along(space, walk, space.tiles[choice.tile_choice], axis,
+                             static_cast<std::int64_t>(choice.axes[axis]->strides.size()));
+    }
+  }
+  return tiles < kMostTiles;
+}
+
+/// The fastest of the windows and strides that tiles divide, one stride a window where strides do not matter.
+Timed fastest_of_sketch(const FastestRequest& request, TableRequest wanted, std::int64_t& evaluated) {
+  wanted.sketch = true;
+  if (request.distinct == Distinct::kWindow || request.distinct == Distinct::kTiles)
+    wanted.leave_out = LeaveOut::kWorseStrides;
+  wanted.choice_limits = visits_within(request.space, request.objective, std::nullopt);
+  const SearchTables tables =
+      make_tables(request.space, request.constraints, Objective::kMean, request.run, wanted);
+  evaluated = tables.evaluated;
+  return fastest_of(tables, request);
+}
+
+}  // namespace
+
+DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints& constraints,
                               const TimeObjective& objective, std::size_t top, Distinct distinct,
                               const SearchRun& run) {
   SearchConstraints asked = constraints;
   asked.min_speedup.reset();
-  require_valid(whole, asked);
-  require_timeable(whole, objective, asked);
-  const SearchSpace space = within_sparsity(whole, asked);
+  require_valid(space, asked);
+  require_timeable(space, objective);
   if (top == 0) throw InvalidParameter("top", "0", "1 or more");
   DistinctResult result;
-  result.search.space_size = space_size(whole);
-  const SearchTables tables = make_tables(space, asked, Objective::kMean, run,
-                                          {.attended = attended_bounds(space, asked), .from = 0, .to = 0.3});
-  result.search.evaluated = tables.evaluated;
-  TimedSpace timed_space(space, asked, objective, tables,
-                         distinct == Distinct::kNone ? KindStrides::kAll : KindStrides::kSmallest);
-  const FastestRequest request{space, objective, top, distinct, run};
+  result.search.space_size = space_size(space);
+  const FastestRequest request{space, asked, objective, top, distinct, run};
+  TableRequest wanted{.attended = attended_bounds(space, asked), .from = 0, .to = 0.1};
+  std::optional<double> within;  // no answer takes longer
   Timed timed;
-  for (std::size_t most = kFirstCombinations;; most *= 8) {
-    const std::vector<KindTuple> combinations = timed_space.first_combinations(most);
-    timed = time_in_order(timed_space, combinations, request);
-    result.complete = timed.sure || combinations.size() < most;
-    if (result.complete || most >= kMostCombinations) break;
+  if (!small(space)) {
+    timed = fastest_of_sketch(request, wanted, result.search.evaluated);
+    if (timed.best.size() == top) within = timed.best.back().ms;
   }
+  wanted.from = 0.1, wanted.to = 0.3;
+  wanted.choice_limits = visits_within(space, objective, within);
+  const std::optional<SearchTables> tables =
+      make_tables_if_few(space, asked, Objective::kMean, run, wanted, kMostOptions);
+  result.sketched = !tables || !few_tiles(space, *tables);
+  if (!result.sketched) {
+    result.search.evaluated = tables->evaluated;
+    timed = fastest_of(*tables, request);
+  }
+  result.complete = timed.sure && !result.sketched;
   std::vector<RankedPoint> points;
   for (TimedPoint& each : timed.best) points.push_back(std::move(each.point));
   result.search.candidates = to_candidates(space, points);
-  const bool limited = std::any_of(objective.choices.begin(), objective.choices.end(),
-                                   [](const TimedChoice& choice) { return choice.most_ms > 0; });
-  if (points.empty() && !limited)
-    result.search.nearest_sparsity = nearest_sparsity(whole, asked, Objective::kMean, run);
+  if (points.empty() && !has_limit(objective))
+    result.search.nearest_sparsity = nearest_sparsity(space, asked, Objective::kMean, run);
   return result;
 }
 

@@ -189,6 +189,7 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
     const DistinctResult found = run(question, of_size, context, options);
     answer.evaluated += found.search.evaluated;
     answer.complete = answer.complete && found.complete;
+    answer.sketched = answer.sketched || found.sketched;
     answer.tile_sizes.push_back(sizes[index].held);
     if (!answer.nearest_sparsity) answer.nearest_sparsity = found.search.nearest_sparsity;
     std::int64_t rows = 0;

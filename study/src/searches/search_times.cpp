@@ -90,10 +90,6 @@ std::optional<std::string> no_time(const SearchQuestion& question, const SearchS
   const auto objective = time_objective(question, space, context);
   if (const auto* missing = std::get_if<MissingTime>(&objective)) return missing->sentence;
   if (!timeable(question, space)) return "layouts of four axes and tiles that move with windows have no time";
-  if (!few_enough_to_time(space, question.constraints))
-    return "too many windows and strides to time them all; fix the window, or narrow the range of windows, "
-           "strides "
-           "or sparsity";
   return std::nullopt;
 }
 

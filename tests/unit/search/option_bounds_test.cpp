@@ -209,16 +209,19 @@ TEST_CASE("restricting to attended pairs keeps exactly the windows that can lie 
 /// Bounds of a choice on all axes, with a limit for the weighted sum of costs.
 struct Choice {
   std::vector<AxisBounds> axes;
+  CostScale scale;
   ChoiceBounds bounds;
 };
 
 Choice choice_of(const SearchSpace& space, Objective objective, long double limit) {
   Choice choice;
+  choice.scale = cost_scale(space, objective, space.tiles[0]);
   for (std::size_t axis = 0; axis < space.input.rank(); ++axis)
     choice.axes.emplace_back(space, SearchConstraints{}, objective, axis, space.tiles[0]);
   choice.bounds.passes = Passes(space).size();
-  choice.bounds.scale = cost_scale(space, objective, space.tiles[0]);
-  choice.bounds.limit = limit;
+  choice.bounds.limit = CostLimit{{static_cast<long double>(choice.scale.scale[0]),
+                                   static_cast<long double>(choice.scale.scale[1])},
+                                  limit};
   return choice;
 }
 
@@ -277,8 +280,8 @@ TEST_CASE("with tiles of one token the largest useful cost is the limit over wha
   SearchSpace space = full_space({6, 5});
   space.tiles = {{"", {{1, 1}, {1, 1}}, {{1, 1}, {1, 1}}}};
   Choice choice = choice_of(space, Objective::kMean, 300);
-  REQUIRE(choice.bounds.scale.base == 900);
-  REQUIRE(choice.bounds.scale.scale[0] == 1);
+  REQUIRE(choice.scale.base == 900);
+  REQUIRE(choice.scale.scale[0] == 1);
   // Axis 0 with window 2 attends to 12 pairs, so of 200 the other axis needs 17: window 4, which costs 20.
   CHECK(useful(choice, 0, 2, 200)[0] == Approx(300.0 / 20));
   CHECK(useful(choice, 0, 2, 0)[0] == Approx(300.0 / 5));
@@ -286,7 +289,7 @@ TEST_CASE("with tiles of one token the largest useful cost is the limit over wha
   CHECK(useful(choice, 1, 5, 751)[0] < 0);  // 31 of 36: window 6 costs 36, and 36 * 25 > 300
   CHECK(useful(choice, 0, 1, 151)[0] < 0);  // no window of five tokens attends to 26 pairs
   // Without a limit every cost is of use.
-  choice.bounds.limit = -1;
+  choice.bounds.limit.reset();
   CHECK(useful(choice, 1, 5, 751)[0] == std::numeric_limits<long double>::max());
   // Three axes: the cheapest windows of the others, or the pairs that they need together.
   space = full_space({3, 4, 5});
@@ -297,23 +300,46 @@ TEST_CASE("with tiles of one token the largest useful cost is the limit over wha
   CHECK(useful(choice, 0, 3, 2001)[0] < 0);                     // 223 * 9 > 2000
 }
 
+TEST_CASE("no option visits less than its window and the boundaries of its stride groups make it") {
+  std::int64_t met = 0, above_windows = 0;
+  for (std::int64_t length = 1; length <= 24; ++length) {
+    for (std::int64_t window = 1; window <= length; ++window) {
+      for (std::int64_t stride = 1; stride <= window; ++stride) {
+        for (const AxisTiles tiles : {AxisTiles{1, 1}, {2, 3}, {4, 4}, {6, 4}, {5, 2}, {3, 8}}) {
+          const AxisMask mask{length, window, stride, 1, false};
+          const std::int64_t visited = count_axis(mask, tiles, KvTiling::kStatic, Walk::kForward).visited_tiles;
+          const std::int64_t least = least_visited(mask, tiles);
+          if (least > visited) {
+            CAPTURE(length, window, stride, tiles.walked, tiles.streamed, least, visited);
+            FAIL("less is visited");
+          }
+          met += least == visited;
+          above_windows += least > ceil_divide(length, tiles.walked) * ceil_divide(window, tiles.streamed);
+        }
+      }
+    }
+  }
+  CHECK(met > 1'000);
+  CHECK(above_windows > 100);
+}
+
 TEST_CASE("a pass may cost what the limit and the least of the other pass leave") {
   // Backward first: it is the heavier. Costs are attended pairs in both; (2 f + 5 b) / 7 of 36 * 25.
   SearchSpace space = full_space({6, 5});
   space.phase = SearchPhase::kBoth;
   space.tiles = {{"", {{1, 1}, {1, 1}}, {{1, 1}, {1, 1}}}};
   Choice choice = choice_of(space, Objective::kFlop, 0);
-  REQUIRE(choice.bounds.scale.base == 900 * 7);
-  REQUIRE(choice.bounds.scale.scale == PerPass<std::int64_t>{5, 2});
+  REQUIRE(choice.scale.base == 900 * 7);
+  REQUIRE(choice.scale.scale == PerPass<std::int64_t>{5, 2});
   // Window 2 of axis 0 and at least 100 pairs: 12 pairs, the other axis 9 at least, with window 2 10.
-  choice.bounds.limit = 1000;
+  choice.bounds.limit->most = 1000;
   const PerPass<long double> costs = useful(choice, 0, 2, 100);
   CHECK(costs[0] == Approx((1000 - 2 * 10 * 12) / (5 * 10.0)));
   CHECK(costs[1] == Approx((1000 - 5 * 10 * 12) / (2 * 10.0)));
-  choice.bounds.limit = 7 * 10 * 12 - 1;
+  choice.bounds.limit->most = 7 * 10 * 12 - 1;
   CHECK(useful(choice, 0, 2, 100)[0] < 0);
   CHECK(useful(choice, 0, 2, 100)[1] < 0);
-  choice.bounds.limit = 7 * 10 * 12;
+  choice.bounds.limit->most = 7 * 10 * 12;
   CHECK(useful(choice, 0, 2, 100)[0] == Approx(12));
   CHECK(useful(choice, 0, 2, 100)[1] == Approx(12));
 }

@@ -58,14 +58,21 @@ struct Row {
   Extents window, stride;
   std::size_t choice = 0;
   double ms = 0, unevenness = 1;
-  std::int64_t stride_product = 1;
+  std::int64_t stride_product = 1, left_out = 0;  // pairs, negative: attended ones
   bool masked = false;
   Key kind;  // what every CTA does along each axis, and how it is masked
 
   [[nodiscard]] auto rank() const {
-    return std::tie(ms, masked, stride_product, unevenness, window, stride, choice);
+    return std::tie(ms, left_out, masked, stride_product, unevenness, window, stride, choice);
   }
 };
+
+/// By the definition: the pairs of all axes multiply.
+std::int64_t attended_pairs(const NeighborhoodMask& mask) {
+  std::int64_t pairs = 1;
+  for (const AxisMask& axis : mask) pairs *= natten_sim::attended_pairs(axis);
+  return pairs;
+}
 
 std::vector<Row> enumerated(const Timed& timed) {
   std::vector<Row> rows;
@@ -95,6 +102,7 @@ std::vector<Row> enumerated(const Timed& timed) {
         }
       }
       row.unevenness = most / least;
+      row.left_out = -attended_pairs(mask);
       rows.push_back(std::move(row));
     }
   };
@@ -283,46 +291,83 @@ TEST_CASE("a search by time does not look at min_speedup, which is of another ob
   CHECK(search().nearest_sparsity);
 }
 
-TEST_CASE("spaces are timed up to 2^28 tiles, and on one axis up to 2^33 tokens") {
-  const auto few = [](const Extents& input, std::int64_t tile, SearchPhase phase) {
-    SearchSpace space = full_space(input);
-    space.phase = phase;
-    TilePair tiles;
-    for (std::size_t axis = 0; axis < input.rank(); ++axis)
-      tiles.q_tile.push_back(tile), tiles.kv_tile.push_back(tile);
-    space.tiles = {{"", tiles, tiles}};
-    return few_enough_to_time(space, {});
-  };
-  // L (L + 1) / 2 options of L tokens: 2579 * 2579 * 2580 / 2 < 2^33 < 2580 * 2580 * 2581 / 2.
-  CHECK(few({2579}, 2580, SearchPhase::kForward));
-  CHECK_FALSE(few({2580}, 2580, SearchPhase::kForward));
-  // 2,098,176 options of 2,048 tokens; 128 Q tiles of 16 are 2^28 + 131,072 tiles, 127.. of 17 (121) fewer.
-  CHECK_FALSE(few({2048, 1}, 16, SearchPhase::kForward));
-  CHECK(few({2048, 1}, 17, SearchPhase::kForward));
-  // Backward every token is a step, whatever the tile: 812 * 812 * 813 / 2 < 2^28 < 813 * 813 * 814 / 2.
-  CHECK(few({812, 1}, 16, SearchPhase::kBackward));
-  CHECK_FALSE(few({813, 1}, 16, SearchPhase::kBackward));
-  // Axes and passes add up: 640 * 640 * 641 / 2 is 131,276,800, twice that fits, three times does not.
-  CHECK(few({640, 640}, 16, SearchPhase::kBackward));
-  CHECK_FALSE(few({640, 640, 640}, 16, SearchPhase::kBackward));
-  CHECK(few({640, 640, 640}, 16, SearchPhase::kForward));
-  // Both passes on two axes: 2 * (131,276,800 + 40 * 205,120) = 278,963,200.
-  CHECK_FALSE(few({640, 640}, 16, SearchPhase::kBoth));
-  // One option whose tiles are the tokens.
-  for (const std::int64_t tokens : {std::int64_t{1} << 28, (std::int64_t{1} << 28) + 1}) {
-    SearchSpace one = full_space({tokens});
-    one.window[0] = one.stride[0] = {1, 1};
-    one.tiles = {{"", {{1}, {1}}}};
-    CHECK(few_enough_to_time(one, {}) == (tokens == std::int64_t{1} << 28));
+/// One axis with small tiles.
+struct OneAxis {
+  Timed timed;
+
+  explicit OneAxis(std::int64_t length, bool both = false) : timed(scenario(both, 3, 4)) {
+    timed.space = full_space({length});
+    timed.space.phase = both ? SearchPhase::kBoth : SearchPhase::kForward;
+    timed.space.tiles = {{"", {{4}, {4}}, {{4}, {8}}}, {"", {{8}, {4}}, {{4}, {4}}}};
   }
-  // A sparsity range on one axis leaves few windows to look at.
-  SearchSpace space = full_space({4000});
-  space.tiles = {{"", {{4000}, {4000}}}};
-  CHECK_FALSE(few_enough_to_time(space, {}));
-  CHECK(few_enough_to_time(space, {.sparsity = SparsityRange{0.9, 0.95}}));
-  CHECK(few_enough_to_time(space, {.sparsity = SparsityRange{0.05, 0.1}}));
-  space.causal[0] = true;
-  CHECK_FALSE(few_enough_to_time(space, {.sparsity = SparsityRange{0.9, 0.95}}));
+};
+
+TEST_CASE("a space that is sketched first gives what enumeration does") {
+  // More than 2^15 tiles: 8,256 and 45,150 options of 32 and 75 Q tiles.
+  for (const auto& [length, both] : {std::pair{128, false}, {300, false}, {128, true}}) {
+    OneAxis one(length, both);
+    struct Best {
+      double ms = 1e300;
+      std::int64_t attended = 0;
+    };
+    const double wished[] = {0.5, 0.8, 0.9, 0.97};
+    std::array<Best, 4> best;
+    for (std::int64_t window = 1; window <= length; ++window) {
+      for (std::int64_t stride = 1; stride <= window; ++stride) {
+        const NeighborhoodMask mask = make_mask({length}, {window}, {stride});
+        for (std::size_t choice = 0; choice < 2; ++choice) {
+          const double ms = time_of(one.timed, mask, choice);
+          for (std::size_t i = 0; i < 4; ++i) {
+            if (1 - static_cast<double>(window) / static_cast<double>(length) > wished[i] + 1e-12) continue;
+            const std::int64_t attended = window * length;
+            if (ms < best[i].ms || (ms == best[i].ms && attended > best[i].attended)) best[i] = {ms, attended};
+          }
+        }
+      }
+    }
+    one.timed.objective.exact_ms = [&](const NeighborhoodMask& mask, std::size_t choice) {
+      return time_of(one.timed, mask, choice);
+    };
+    for (std::size_t i = 0; i < 4; ++i) {
+      CAPTURE(length, both, wished[i]);
+      one.timed.constraints.sparsity = SparsityRange{0, wished[i]};
+      const DistinctResult found =
+          search_fastest(one.timed.space, one.timed.constraints, one.timed.objective, 1, Distinct::kWindow);
+      REQUIRE(found.search.candidates.size() == 1);
+      CHECK(found.complete);
+      CHECK_FALSE(found.sketched);
+      const Candidate& first = found.search.candidates[0];
+      CHECK(time_of(one.timed, first.mask, first.tile_choice) == best[i].ms);
+      CHECK(attended_pairs(first.mask) == best[i].attended);
+    }
+  }
+}
+
+TEST_CASE("a long axis is searched whole where bounds leave few options, and by its sketch where they do not") {
+  OneAxis one(20'000);
+  one.timed.objective.exact_ms = [&](const NeighborhoodMask& mask, std::size_t choice) {
+    return time_of(one.timed, mask, choice);
+  };
+  one.timed.constraints.sparsity = SparsityRange{0, 0.9};
+  const auto search = [&](std::size_t top) {
+    return search_fastest(one.timed.space, one.timed.constraints, one.timed.objective, top, Distinct::kWindow);
+  };
+  const DistinctResult best = search(1);
+  CHECK(best.complete);
+  CHECK_FALSE(best.sketched);
+  REQUIRE(best.search.candidates.size() == 1);
+  CHECK(window_of(best.search.candidates[0].mask) == Extents{2'000});  // 500 KV tiles, none of them in part
+  CHECK(best.search.candidates[0].count.visited_tiles == 500 * best.search.candidates[0].count.q_tiles);
+  const DistinctResult many = search(2'000);
+  CHECK(many.sketched);
+  CHECK_FALSE(many.complete);
+  CHECK(many.search.candidates.size() > 100);
+  for (std::size_t i = 1; i < many.search.candidates.size(); ++i) {
+    const auto ms = [&](std::size_t row) {
+      return time_of(one.timed, many.search.candidates[row].mask, many.search.candidates[row].tile_choice);
+    };
+    CHECK(ms(i - 1) <= ms(i));
+  }
 }
 
 }  // namespace time_search_test

@@ -9,10 +9,14 @@
 
 namespace natten_sim::study {
 
+/// What the model is run for: the passes that are optimised together, and that the call has.
+enum class AdviseUse { kInference, kTraining };
+
 /// Which configuration should I run, and what does it cost?
 struct AdviseQuestion {
   Setting setting;                   ///< layout or preset; its device and backend do not matter
   std::vector<std::string> devices;  ///< empty: all that have a calibrated kernel of their backend
+  AdviseUse use = AdviseUse::kInference;
   std::optional<double> sparsity;    ///< most of the token pairs that may be left out; none: kUsualSparsity
   std::optional<double> speedup;     ///< instead: over the dense kernel, copies included
   double max_imbalance = 2.5;        ///< largest over smallest L / window among the axes
@@ -20,15 +24,18 @@ struct AdviseQuestion {
 
 /// Where neither a sparsity nor a speedup is wished for.
 inline constexpr double kUsualSparsity = 0.9;
+/// Each choice attends to at least so many times the pairs of the one before it.
+inline constexpr double kContextStep = 1.5;
 
-/// Why a choice is offered. kMostLocal: the smallest product of strides, so that every query's own
-/// neighbourhood is its window. kLeastPadded: the fewest pairs that are multiplied and do not attend.
-enum class AdviceRole { kFastest, kMostLocal, kLeastPadded };
+/// The place of a choice on the front of time against attended pairs.
+enum class AdviceRole { kFastest, kBalanced, kMostContext };
 
 struct AdviceChoice {
   AdviceRole role = AdviceRole::kFastest;
-  CountAnswer count;                         ///< both passes; `time` of the forward pass is a PassTime
-  std::optional<double> end_to_end_speedup;  ///< by time, when attention's share is known
+  CountAnswer count;                         ///< for training both passes; `time` of the forward pass is a PassTime
+  double total_ms = 0;                       ///< of the passes asked for
+  std::optional<double> speedup;             ///< of these passes, over the dense kernel's
+  std::optional<double> end_to_end_speedup;  ///< of inference, when attention's share is known
   std::int64_t tile_memory_bytes = 0;        ///< copies in tiles that live beside the tensors (forward)
 };
 
@@ -36,7 +43,8 @@ struct DeviceAdvice {
   std::string device;
   std::string missing;                ///< why there is no advice; empty: there is
   bool untimed = false;               ///< because nobody has timed the kernel there, whatever is wished
-  std::vector<AdviceChoice> choices;  ///< up to three, distinct in window, fastest first
+  std::vector<AdviceChoice> choices;  ///< up to three, fastest first
+  bool sketched = false;              ///< only windows and strides that tiles divide were searched (DistinctResult)
 };
 
 struct AdviseAnswer {
@@ -44,9 +52,13 @@ struct AdviseAnswer {
   std::vector<DeviceAdvice> devices;
 };
 
-/// For each device: exact searches within 5% below the wished sparsity (any strides, stride 1, and what NATTEN runs
-/// without masking), and the predicted time of their best candidates. A wished speedup is looked for by
-/// raising the sparsity until the fastest candidate has it.
+/// For each device up to three points of the front of predicted time against attended pairs: no window, stride or
+/// tile shape within the imbalance (of those searched, see DeviceAdvice::sketched) attends to as much in less time, or
+/// to more in the same. A wished sparsity: the
+/// fastest that leaves out no more, then two with kContextStep times the context each, if they are faster than dense
+/// attention. A wished speedup: the most context that has it, within half a per cent of its pairs, then two faster
+/// ones with less. A preset's dense steps count, unless the setting names others.
+/// Cost: a search by time (search_fastest) a point; for a speedup about ten.
 /// @throws InvalidParameter, UnknownName when the question makes no sense.
 [[nodiscard]] AdviseAnswer advise(const AdviseQuestion& question, const Context& context);
 
@@ -59,7 +71,14 @@ struct NamesOf<study::AdviceRole> {
   using Role = study::AdviceRole;
   static constexpr const char* kConcept = "role";
   static constexpr Name<Role> kTable[] = {
-      {Role::kFastest, "fastest"}, {Role::kMostLocal, "most-local"}, {Role::kLeastPadded, "least-padded"}};
+      {Role::kFastest, "fastest"}, {Role::kBalanced, "balanced"}, {Role::kMostContext, "most-context"}};
+};
+
+template <>
+struct NamesOf<study::AdviseUse> {
+  static constexpr const char* kConcept = "use";
+  static constexpr Name<study::AdviseUse> kTable[] = {{study::AdviseUse::kInference, "inference"},
+                                                      {study::AdviseUse::kTraining, "training"}};
 };
 
 }  // namespace natten_sim

@@ -100,6 +100,7 @@ struct SearchAnswer {
   bool tiles_defaulted = false;
   bool imbalance_defaulted = false;
   bool complete = true;    ///< as in DistinctResult
+  bool sketched = false;   ///< as in DistinctResult
   bool unbounded = false;  ///< neither window nor sparsity is bounded: the smallest windows win
 };
 

@@ -25,6 +25,7 @@ struct NamesOf<Distinct> {
 struct DistinctResult {
   SearchResult search;   ///< its candidates are distinct, in the order of `search_best`
   bool complete = true;  ///< false: more than 2^16 combinations were alike, and fewer than `top` came of them
+  bool sketched = false;  ///< by time: only windows and strides that tiles divide were searched, there are too many
 };
 
 /// The `top` best answers that are distinct. Cost: that of `search_best` for as many combinations as have to

@@ -40,19 +40,18 @@ struct TimeObjective {
   std::function<double(const NeighborhoodMask&, std::size_t tile_choice)> exact_ms;
 };
 
-/// The `top` fastest: by time, then as search_best (NATTEN's fast path first, then smaller product of
-/// strides, ..). Of combinations of one tile choice that visit, mask and launch the same tiles the first
-/// counts; of what is left, with Distinct::kStride or kWindow, one for each window and stride, or window.
-/// With Distinct::kNone every combination counts. `min_speedup` of the constraints is not looked at.
-/// Incomplete (see DistinctResult) when more than 2^17 combinations of kinds would have to be timed.
-/// @throws as search_best; InvalidParameter for a dynamic tiling, or a space whose options
-///         have more than 2^28 tiles together (on one axis also: more than 2^33 tokens).
+/// The `top` fastest: by time, then more attended pairs, then as search_best (NATTEN's fast path first, then
+/// smaller product of strides, ..). Of combinations of one tile choice that visit, mask and launch the same
+/// tiles the first counts; of what is left, with Distinct::kStride or kWindow, one for each window and stride,
+/// or window. With Distinct::kNone every combination counts. `min_speedup` of the constraints is not looked at.
+///
+/// Windows and strides that tiles divide are timed first; of the others only those that could be as fast are
+/// looked at. Where more than 2^23 (axis, window, stride, tile sizes), or 2^28 tiles of theirs, could be, the
+/// result is that of the first ones alone, and DistinctResult::sketched.
+/// Incomplete when more than 2^17 combinations of kinds would have to be timed.
+/// @throws as search_best; InvalidParameter for a dynamic tiling.
 [[nodiscard]] DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints& constraints,
                                             const TimeObjective& objective, std::size_t top,
                                             Distinct distinct, const SearchRun& run = {});
-
-/// Whether search_fastest takes a space of this size. On one axis without a causal mask the window alone
-/// decides the sparsity (w / L of the pairs attend), so only windows in the wished range count.
-[[nodiscard]] bool few_enough_to_time(const SearchSpace& space, const SearchConstraints& constraints);
 
 }  // namespace natten_sim

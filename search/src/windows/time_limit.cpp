@@ -1,0 +1,115 @@
+#include "windows/time_limit.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <natten_sim/models/tiles/kernel_time.hpp>
+#include <natten_sim/models/tiles/natten_visits.hpp>
+
+namespace natten_sim {
+namespace {
+
+constexpr double kRounding = 1e-8;  // covers that of bounds and simulations
+
+/// The tiles that a pass launches depend on the layout alone.
+double launched_tiles(const SearchSpace& space, const TilePair& tiles, const TimedPass& pass) {
+  NattenProblem problem;
+  problem.mask = make_mask(space.input, Extents(space.input.rank(), 1), {}, space.dilation, space.causal);
+  problem.backend = pass.family;
+  problem.tiles = tiles;
+  problem.pass = pass.walk;
+  problem.kernel_alone = true;
+  return static_cast<double>(natten_visits(problem).attention.launched_tiles);
+}
+
+/// No launch of a pass takes less than slowed_ms(fixed_ms + tile_ms * visited).
+struct PassBound {
+  const PassCosts* costs = nullptr;
+  std::size_t index = 0;  ///< in the order of Passes
+  double fixed_ms = 0, tile_ms = 0;
+  double dense_ms = 0;  ///< of all pairs of tiles
+
+  /// The slope of slowed_ms, which is convex.
+  [[nodiscard]] double slope(double ms) const {
+    const double both = ms + costs->slowdown_ms;
+    return both > 0 ? 1 + costs->slowdown * ms * (ms + 2 * costs->slowdown_ms) / (both * both) : 1;
+  }
+};
+
+PassBound bound_of(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass) {
+  const TilePair& tiles = tiles_of(choice, pass.walk);
+  const double share_ms = 1e-3 * static_cast<double>(pass.repeats) / static_cast<double>(pass.workers);
+  PassBound bound{.costs = &pass.costs, .index = Passes(space)[0].walk == pass.walk ? 0U : 1U};
+  const double launched = launched_tiles(space, tiles, pass);
+  bound.fixed_ms = share_ms * launched * pass.costs.cta_us + 1e-3 * pass.costs.launch_us;
+  bound.tile_ms = share_ms * pass.costs.unmasked_tile_us;
+  double pairs = launched;
+  const Extents& streamed = pass.walk == Walk::kForward ? tiles.kv_tile : tiles.q_tile;
+  for (std::size_t axis = 0; axis < space.input.rank(); ++axis)
+    pairs *= static_cast<double>(ceil_divide(space.input[axis], streamed[axis]));
+  bound.dense_ms = bound.tile_ms * pairs;
+  return bound;
+}
+
+/// Loads of the passes, in proportion to their dense ones, that take `ms` together: where tangents are taken.
+std::vector<double> loads_taking(double ms, const std::vector<PassBound>& passes) {
+  double low = 0, high = 1;
+  const auto loads = [&](double share) {
+    std::vector<double> all;
+    for (const PassBound& pass : passes) all.push_back(pass.fixed_ms + share * pass.dense_ms);
+    return all;
+  };
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    const std::vector<double> all = loads(middle);
+    double taken = 0;
+    for (std::size_t i = 0; i < passes.size(); ++i) taken += slowed_ms(all[i], *passes[i].costs);
+    (taken <= ms ? low : high) = middle;
+  }
+  return loads(low);
+}
+
+CostLimit limit_within(double ms, const std::vector<PassBound>& passes) {
+  CostLimit limit{{0, 0}, ms};
+  const std::vector<double> loads = loads_taking(ms, passes);
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    const PassBound& pass = passes[i];
+    const double slope = pass.slope(loads[i]);
+    // slowed(x) >= slowed(load) + slope * (x - load), with x = fixed + tile * visited.
+    limit.scale[pass.index] = slope * pass.tile_ms;
+    limit.most -= slowed_ms(loads[i], *pass.costs) + slope * (pass.fixed_ms - loads[i]);
+  }
+  limit.most += ms * kRounding;
+  return limit;
+}
+
+}  // namespace
+
+bool has_limit(const TimeObjective& objective) {
+  return std::any_of(objective.choices.begin(), objective.choices.end(),
+                     [](const TimedChoice& choice) { return choice.most_ms > 0; });
+}
+
+std::vector<CostLimit> visits_within(const SearchSpace& space, const TimeObjective& objective,
+                                     const std::optional<double>& ms) {
+  std::vector<CostLimit> limits;
+  if (!ms && !has_limit(objective)) return limits;
+  constexpr double kAny = std::numeric_limits<double>::max();
+  for (std::size_t i = 0; i < objective.choices.size(); ++i) {
+    const TimedChoice& choice = objective.choices[i];
+    double most_ms = std::min(ms.value_or(kAny), choice.most_ms > 0 ? choice.most_ms : kAny);
+    if (choice.passes.empty() || most_ms == kAny) {
+      limits.push_back({{1, 1}, kAny});
+      continue;
+    }
+    std::vector<PassBound> passes;
+    for (const TimedPass& pass : choice.passes) {
+      passes.push_back(bound_of(space, space.tiles[i], pass));
+      most_ms -= pass.added_ms;
+    }
+    limits.push_back(limit_within(most_ms, passes));
+  }
+  return limits;
+}
+
+}  // namespace natten_sim

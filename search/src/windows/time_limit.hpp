@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <natten_sim/search/windows/time_search.hpp>
+
+#include "windows/option_bounds.hpp"
+
+namespace natten_sim {
+
+/// Whether a tile choice of the objective may not take longer than a given time.
+[[nodiscard]] bool has_limit(const TimeObjective& objective);
+
+/// What combinations of each choice may visit without taking longer than `ms`, or than the choice may take; empty: no
+/// choice has a limit. Sound: what takes no longer visits no more. A launch takes at least the mean load of its
+/// workers, which is linear in what it visits; power slows long launches down by a convex function, whose tangent
+/// bounds it from below.
+[[nodiscard]] std::vector<CostLimit> visits_within(const SearchSpace& space, const TimeObjective& objective,
+                                                   const std::optional<double>& ms);
+
+}  // namespace natten_sim

@@ -1,0 +1,209 @@
+// Advice is points of the front of time against context: held against every configuration, and asked again.
+#include <algorithm>
+#include <optional>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/natten_backend.hpp>
+#include <natten_sim/models/tiles/axis_count.hpp>
+#include <natten_sim/study/advise.hpp>
+#include <natten_sim/study/search.hpp>
+
+#include "catch.hpp"
+
+namespace advise_test {
+
+using namespace natten_sim;
+using study::AdviceChoice;
+using study::AdviseQuestion;
+using study::AdviseUse;
+
+const study::Context& shared_context() {
+  static const study::Context context = study::default_context();
+  return context;
+}
+
+AdviseQuestion asked(const Extents& input, std::int64_t heads, const char* device = "h200") {
+  AdviseQuestion question;
+  question.setting.input = input;
+  question.setting.heads = heads;
+  question.setting.head_dim = 128;
+  question.devices = {device};
+  return question;
+}
+
+AdviseQuestion preset(const char* name, const char* device = "h200") {
+  AdviseQuestion question;
+  question.setting.preset = name;
+  question.devices = {device};
+  return question;
+}
+
+std::vector<AdviceChoice> choices_of(const AdviseQuestion& question) {
+  return study::advise(question, shared_context()).devices.at(0).choices;
+}
+
+const NeighborhoodMask& mask_of(const AdviceChoice& choice) { return choice.count.forward.problem.mask; }
+double context_of(const AdviceChoice& choice) { return 1 - choice.count.forward.count.sparsity(); }
+
+std::int64_t pairs_of(const NeighborhoodMask& mask) {
+  std::int64_t pairs = 1;
+  for (const AxisMask& axis : mask) pairs *= attended_pairs(axis);
+  return pairs;
+}
+
+/// What one configuration takes, by the same question that `count` asks.
+double ms_of(const study::Setting& setting, const NeighborhoodMask& mask, const TilePair& tiles) {
+  study::CountQuestion question;
+  question.setting = setting;
+  question.window = window_of(mask);
+  question.stride = stride_of(mask);
+  question.q_tile = tiles.q_tile;
+  question.kv_tile = tiles.kv_tile;
+  return std::get<study::PassTime>(*study::count(question, shared_context()).time).total_ms;
+}
+
+struct Configuration {
+  NeighborhoodMask mask;
+  double ms = 0, imbalance = 1;
+  std::int64_t pairs = 0;
+};
+
+/// Every window but the whole layout, every stride, and every tile pair of hopper-fna on two axes.
+std::vector<Configuration> all_of(const AdviseQuestion& question) {
+  study::Setting setting = question.setting;
+  setting.device = "h200";
+  const Extents& input = setting.input;
+  std::vector<TilePair> pairs;
+  for (const BackendTiles& entry : shared_context().catalog.backend("hopper-fna").forward) {
+    const bool fits = entry.tiles.q_tile.rank() == 2 && (!entry.head_dim || *entry.head_dim == 128);
+    if (fits) pairs.push_back(entry.tiles);
+  }
+  std::vector<Configuration> all;
+  for (std::int64_t w0 = 2; w0 <= input[0]; ++w0) {
+    for (std::int64_t w1 = 2; w1 <= input[1]; ++w1) {
+      if (w0 == input[0] && w1 == input[1]) continue;
+      const double first = static_cast<double>(input[0]) / static_cast<double>(w0);
+      const double second = static_cast<double>(input[1]) / static_cast<double>(w1);
+      const double imbalance = std::max(first, second) / std::min(first, second);
+      for (std::int64_t s0 = 1; s0 <= w0; ++s0) {
+        for (std::int64_t s1 = 1; s1 <= w1; ++s1) {
+          const NeighborhoodMask mask = make_mask(input, {w0, w1}, {s0, s1});
+          for (const TilePair& tiles : pairs)
+            all.push_back({mask, ms_of(setting, mask, tiles), imbalance, pairs_of(mask)});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+TEST_CASE("no configuration attends to as much as a choice in less time, or to more in the same") {
+  AdviseQuestion question = asked({7, 8}, 24);
+  question.setting.batch = 64;
+  const std::vector<Configuration> all = all_of(question);
+  for (const double sparsity : {0.3, 0.6, 0.9}) {
+    question.sparsity = sparsity;
+    const std::vector<AdviceChoice> choices = choices_of(question);
+    REQUIRE_FALSE(choices.empty());
+    CHECK(1 - context_of(choices[0]) <= sparsity);
+    for (const AdviceChoice& choice : choices) {
+      const std::int64_t pairs = pairs_of(mask_of(choice));
+      for (const Configuration& each : all) {
+        if (each.imbalance > question.max_imbalance) continue;
+        const bool dominates = each.pairs >= pairs && each.ms <= choice.total_ms &&
+                               (each.pairs > pairs || each.ms < choice.total_ms);
+        if (!dominates) continue;
+        CAPTURE(sparsity, window_of(each.mask), stride_of(each.mask), each.ms, choice.total_ms);
+        FAIL("a choice is dominated");
+      }
+    }
+  }
+}
+
+TEST_CASE("each further choice attends to half as much again, and none but the first is slower than dense") {
+  for (const double sparsity : {0.15, 0.3, 0.9, 0.98}) {
+    AdviseQuestion question = asked({30, 48, 80}, 24);
+    question.sparsity = sparsity;
+    const std::vector<AdviceChoice> choices = choices_of(question);
+    CAPTURE(sparsity);
+    REQUIRE_FALSE(choices.empty());
+    CHECK(context_of(choices[0]) >= 1 - sparsity - 1e-12);
+    for (std::size_t i = 1; i < choices.size(); ++i) {
+      CHECK(context_of(choices[i]) >= study::kContextStep * context_of(choices[i - 1]) * (1 - 1e-12));
+      CHECK(choices[i].total_ms >= choices[i - 1].total_ms);
+      CHECK(*choices[i].speedup > 1);
+    }
+    if (sparsity > 0.5) CHECK(choices.size() == 3);
+  }
+}
+
+TEST_CASE("a wished speedup is had by the choice with most context, which has as much as is known to have it") {
+  AdviseQuestion question = preset("hunyuan-video");
+  question.speedup = 4;
+  const std::vector<AdviceChoice> choices = choices_of(question);
+  REQUIRE(choices.size() == 3);
+  for (const AdviceChoice& choice : choices) CHECK(*choice.speedup >= 4);
+  CHECK(context_of(choices.back()) > 0.22);  // 19.4% before
+  // Asked again: with one per cent more context the fastest has less.
+  AdviseQuestion denser = preset("hunyuan-video");
+  denser.sparsity = 1 - 1.01 * context_of(choices.back());
+  CHECK(*choices_of(denser).at(0).speedup < 4);
+  CHECK(choices.back().role == study::AdviceRole::kMostContext);
+  question.speedup = 500;
+  const study::DeviceAdvice none = study::advise(question, shared_context()).devices.at(0);
+  CHECK(none.choices.empty());
+  CHECK(none.missing.find("times as fast as dense") != std::string::npos);
+}
+
+TEST_CASE("for training both passes have the tiles of the fastest pair, and the call has them") {
+  AdviseQuestion question = preset("hunyuan-video");
+  question.use = AdviseUse::kTraining;
+  const std::vector<AdviceChoice> choices = choices_of(question);
+  REQUIRE(choices.size() == 3);
+  for (const AdviceChoice& choice : choices) {
+    // Asked again: no other backward tiles take less with this window.
+    study::SearchQuestion again;
+    again.setting.preset = "hunyuan-video";
+    again.setting.device = "h200";
+    again.window = window_of(mask_of(choice));
+    again.stride = stride_of(mask_of(choice));
+    again.phase = SearchPhase::kBoth;
+    const study::SearchAnswer found = study::search(again, shared_context());
+    CHECK(choice.total_ms == found.candidates.at(0).total_ms());
+    REQUIRE(choice.count.backward);
+    CHECK(choice.count.backward->problem.tiles == found.candidates[0].tiles.backward_tiles);
+    CHECK_FALSE(choice.end_to_end_speedup);
+    const double forward = std::get<study::PassTime>(*choice.count.time).total_ms;
+    CHECK(std::get<study::PassTime>(*choice.count.backward->time).total_ms + forward == Approx(choice.total_ms));
+  }
+}
+
+TEST_CASE("a preset's dense steps count end to end, and other ones where they are given") {
+  AdviseQuestion question = preset("hunyuan-video");  // attention is .607 of the time, 15 of 50 steps are dense
+  const AdviceChoice dense = choices_of(question).at(0);
+  CHECK(*dense.end_to_end_speedup ==
+        Approx(1 / (1 - 0.607 + 0.607 * (15 / 50.0 + 35 / 50.0 / *dense.speedup))));
+  question.setting.dense_steps = study::StepRatio{0, 50};
+  const AdviceChoice sparse = choices_of(question).at(0);
+  CHECK(*sparse.end_to_end_speedup == Approx(1 / (1 - 0.607 + 0.607 / *sparse.speedup)));
+}
+
+TEST_CASE("long axes get windows without padding") {
+  for (const AdviceChoice& choice : choices_of(asked({131072}, 32)))
+    CHECK(choice.count.forward.count.wasted_share() < 0.001);
+  for (const AdviceChoice& choice : choices_of(asked({512, 640}, 8)))
+    CHECK(choice.count.forward.count.wasted_share() < 0.001);
+}
+
+TEST_CASE("what nobody has timed is said, with and without a wish") {
+  for (const bool wished : {false, true}) {
+    AdviseQuestion question = asked({64, 64}, 8, "a100");
+    if (wished) question.speedup = 2;
+    const study::DeviceAdvice advice = study::advise(question, shared_context()).devices.at(0);
+    CHECK(advice.untimed);
+    CHECK(advice.missing.find("a100") != std::string::npos);
+    CHECK(advice.choices.empty());
+  }
+}
+
+}  // namespace advise_test
