@@ -55,7 +55,9 @@ class CountLevers {
       varied.window[axis] = std::max(std::min<std::int64_t>(2, varied.window[axis]), varied.window[axis] / 2);
       varied.stride[axis] = std::min(varied.stride[axis], varied.window[axis]);
     }
-    if (varied.window != question_.window) ask(CountLever::kWindow, varied);
+    if (varied.window == question_.window) return;
+    for (std::size_t axis = 0; axis < varied.window.rank(); ++axis) widen(axis, varied);
+    ask(CountLever::kWindow, varied);
   }
 
  private:
@@ -101,15 +103,38 @@ class CountLevers {
     }
   }
 
-  void ask(CountLever lever, const CountQuestion& varied) {
+  /// The widest window on the axis, by up to a KV tile, that costs no more: it keeps more context for nothing.
+  void widen(std::size_t axis, CountQuestion& varied) {
+    const std::optional<Asked> before = asked(varied);
+    if (!before) return;
+    CountQuestion wider = varied;
+    for (std::int64_t more = 1; more <= tiles_.kv_tile[axis]; ++more) {
+      if (++wider.window[axis] >= question_.window[axis]) return;
+      const std::optional<Asked> with = asked(wider);
+      if (with && with->cost <= before->cost) varied.window[axis] = wider.window[axis];
+    }
+  }
+
+  struct Asked {
+    TilePair tiles;
+    double cost = 0;  ///< in the unit of `before`
+  };
+
+  /// None: NATTEN refuses it, or there is no time to compare.
+  [[nodiscard]] std::optional<Asked> asked(const CountQuestion& varied) {
     const CountAnswer other = count_with_memo(varied, context_, memo_);
-    if (other.kernel.refusal) return;
+    if (other.kernel.refusal) return std::nullopt;
     const std::optional<double> ms = forward_ms(other);
-    if (end_.of == CountGain::kTime && !ms) return;
-    const double after = end_.of == CountGain::kTime ? *ms : multiplied_pairs(other);
-    const double gain = end_.before / after;
+    if (end_.of == CountGain::kTime && !ms) return std::nullopt;
+    return Asked{other.forward.problem.tiles, end_.of == CountGain::kTime ? *ms : multiplied_pairs(other)};
+  }
+
+  void ask(CountLever lever, const CountQuestion& varied) {
+    const std::optional<Asked> other = asked(varied);
+    if (!other) return;
+    const double gain = end_.before / other->cost;
     if (gain < kWorthwhile || (end_.change && gain <= end_.change->gain)) return;
-    end_.change = CountChange{lever, other.forward.problem.tiles, varied.stride, varied.window, gain, after};
+    end_.change = CountChange{lever, other->tiles, varied.stride, varied.window, gain, other->cost};
   }
 
   CountQuestion question_;

@@ -122,6 +122,28 @@ TEST_CASE("without a device only Q tiles of one size are compared, by the pairs 
                                    static_cast<double>(other.forward.count.mma_pairs)));
 }
 
+TEST_CASE("a smaller window keeps the context that costs nothing") {
+  study::CountQuestion question;
+  question.setting.input = {40, 40};
+  question.q_tile = {16, 8}, question.kv_tile = {16, 8};
+  const study::CountConclusion end = study::conclude(study::count(question, shipped()), shipped());
+  REQUIRE(end.change.has_value());
+  REQUIRE(end.change->lever == CountLever::kWindow);
+  question.stride = end.change->stride;
+  const auto pairs_with = [&](const Extents& window) {
+    question.window = window;
+    return static_cast<double>(study::count(question, shipped()).forward.count.mma_pairs);
+  };
+  CHECK(pairs_with({20, 20}) == end.change->after);
+  CHECK(pairs_with(end.change->window) == end.change->after);
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    Extents wider = end.change->window;
+    CHECK(wider[axis] > 20);
+    ++wider[axis];
+    CHECK(pairs_with(wider) > end.change->after);
+  }
+}
+
 TEST_CASE("dense attention can only be told to take a window") {
   study::CountQuestion question;
   question.setting.input = {64};

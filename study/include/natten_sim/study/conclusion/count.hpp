@@ -13,7 +13,8 @@ namespace natten_sim::study {
 ///     if (end.change) end.change->gain;  // 1.2: a fifth faster with end.change->tiles
 
 /// kTiles: another tile pair of the backend, the same attention. kStride: another stride, so that queries
-/// share windows, maybe with other tiles; kWindow: half the window on every axis. Those two change the model.
+/// share windows, maybe with other tiles; kWindow: half the window on every axis, and what more costs nothing. Those
+/// two change the model.
 enum class CountLever { kTiles, kStride, kWindow };
 
 struct CountChange {
@@ -40,7 +41,7 @@ struct CountConclusion {
 inline constexpr double kWorthwhile = 1.02;
 
 /// Asks count() for the tile pairs of the backend; if none gains, for strides of whole Q tiles with each of
-/// them, then for a window of half the size. Without a predicted time only Q tiles with as many tokens are
+/// them, then for a window of half the size, widened where that costs nothing. Without a predicted time only Q tiles with as many tokens are
 /// compared: a smaller one multiplies less and takes longer a pair. Nothing is asked where NATTEN refuses the
 /// call or tiles do not factorise over axes. O(100) counts.
 [[nodiscard]] CountConclusion conclude(const CountAnswer& answer, const Context& context);
