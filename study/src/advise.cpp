@@ -3,6 +3,7 @@
 #include <sstream>
 #include <tuple>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/parallel.hpp>
 #include <natten_sim/search/windows/search.hpp>
@@ -197,6 +198,7 @@ class Adviser {
   double sparsity_for(double speedup) {
     for (double sparsity = std::min(kSparsest, std::max(kDensest, 1 - 1 / speedup)); sparsity < kSparsest;
          sparsity = sparser(sparsity)) {
+      poll_now();
       show(kLastSearches * sparsity);
       std::vector<TimedCandidate> candidates = timed(sparsity, false);
       drop_slower(speedup, candidates);

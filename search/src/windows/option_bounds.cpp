@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 
@@ -111,6 +112,7 @@ std::optional<std::int64_t> AxisBounds::smallest_window_attending(std::int64_t a
 
 PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis, std::int64_t window,
                                           std::int64_t attended_lo) {
+  poll();  // asked for each of up to 2^32 windows
   constexpr long double kAny = std::numeric_limits<long double>::max();
   if (choice.limit < 0) return {kAny, kAny};
   const AxisBounds& own = *choice.axes[axis];
