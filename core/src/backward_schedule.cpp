@@ -2,6 +2,7 @@
 #include <string>
 
 #include <natten_sim/core/backward_schedule.hpp>
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 
 namespace natten_sim {
@@ -88,6 +89,7 @@ void require_valid(const BackwardProblem& problem, const BackwardSchedule& sched
   const std::vector<std::vector<std::int32_t>>& wanted = mask.attended().q_of_kv;
   std::vector<bool> seen(chains, false);
   for (const ScheduledChain& chain : schedule.chains) {
+    poll();
     if (chain.head < 0 || chain.head >= problem.heads || chain.kv_tile < 0 ||
         chain.kv_tile >= mask.kv_tiles) {
       throw InvalidParameter("chains", chain_name(chain.head, chain.kv_tile),
@@ -123,6 +125,7 @@ void require_valid(const BackwardProblem& problem, const BackwardSchedule& sched
   }
   const std::vector<std::vector<std::int32_t>>& wanted_kv = mask.attended().kv_of_q;
   for (std::size_t cell = 0; cell < cells; ++cell) {
+    poll();
     const std::size_t q = cell % static_cast<std::size_t>(mask.q_tiles);
     require_permutation("dq_order",
                         "head " + std::to_string(cell / static_cast<std::size_t>(mask.q_tiles)) +

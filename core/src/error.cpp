@@ -5,11 +5,22 @@
 namespace natten_sim {
 namespace {
 
-/// Values may come from files, so a message shows only their beginning.
-std::string clipped(const std::string& value) {
-  constexpr std::size_t kMax = 200;
-  return value.size() <= kMax ? value : value.substr(0, kMax) + "..";
+/// Names, values and lists may come from files: a message shows only their beginning, so that none is longer than
+/// Error::kMaxSentence. Cut between characters of UTF-8.
+std::string clipped(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) --end;
+  return text.substr(0, end) + "..";
 }
+
+constexpr std::size_t kMaxName = 1000;  // of a parameter, often a file's place
+constexpr std::size_t kMaxValue = 200;
+constexpr std::size_t kMaxAccepted = 2500;
+
+std::string clipped_name(const std::string& name) { return clipped(name, kMaxName); }
+std::string clipped_value(const std::string& value) { return clipped(value, kMaxValue); }
+std::string clipped_accepted(const std::string& accepted) { return clipped(accepted, kMaxAccepted); }
 
 constexpr char kMark = '\x1f';  // unit separator: no range holds one
 
@@ -28,22 +39,23 @@ std::string most_of(int bits) { return "2^" + std::to_string(bits) + " - 1"; }
 
 Error::Error(const std::string& parameter, const std::string& value, const std::string& accepted,
              const std::string& hint)
-    : Error(Sentence{parameter + ": " + clipped(value) + " is not valid; accepted: " + accepted}, parameter,
-            clipped(value), accepted, hint) {}
+    : Error(Sentence{clipped_name(parameter) + ": " + clipped_value(value) +
+                     " is not valid; accepted: " + clipped_accepted(accepted)},
+            parameter, value, accepted, hint) {}
 
 std::string Error::sentence(const std::string& prefix) const {
-  return marked_.empty() ? what() : spelled(marked_, prefix);
+  return marked_.empty() ? what() : clipped(spelled(marked_, prefix), kMaxSentence);
 }
 
 std::string mention(const std::string& parameter) { return kMark + parameter; }
 
-Error::Error(const Sentence& sentence, std::string parameter, std::string value, std::string accepted,
-             std::string hint)
-    : std::runtime_error(spelled(sentence.text, "")),
-      parameter_(spelled(parameter, "")),
-      value_(spelled(value, "")),
-      accepted_(spelled(accepted, "")),
-      hint_(std::move(hint)) {
+Error::Error(const Sentence& sentence, const std::string& parameter, const std::string& value,
+             const std::string& accepted, const std::string& hint)
+    : std::runtime_error(clipped(spelled(sentence.text, ""), kMaxSentence)),
+      parameter_(clipped_name(spelled(parameter, ""))),
+      value_(clipped_value(spelled(value, ""))),
+      accepted_(clipped_accepted(spelled(accepted, ""))),
+      hint_(clipped_value(hint)) {
   if (sentence.text.find(kMark) != std::string::npos) marked_ = sentence.text;
 }
 
@@ -55,19 +67,22 @@ OverflowError::OverflowError(const std::string& quantity, int bits)
 
 UnknownName::UnknownName(const std::string& kind, const std::string& name, const std::string& closest,
                          const std::string& known)
-    : Error(Sentence{kind + ": unknown name '" + clipped(name) + "'; accepted: " + known}, kind,
-            clipped(name), known, closest) {}
+    : Error(Sentence{clipped_name(kind) + ": unknown name '" + clipped_value(name) +
+                     "'; accepted: " + clipped_accepted(known)},
+            kind, name, known, closest) {}
 
 MalformedData::MalformedData(const std::string& where, const std::string& problem,
                              const std::string& accepted)
-    : Error(Sentence{where + ": " + clipped(problem) + "; accepted: " + accepted}, where, clipped(problem),
-            accepted, "") {}
+    : Error(Sentence{clipped_name(where) + ": " + clipped_value(problem) +
+                     "; accepted: " + clipped_accepted(accepted)},
+            where, problem, accepted, "") {}
 
 LimitReached::LimitReached(const std::string& limit, const std::string& how, const std::string& accepted)
-    : Error(Sentence{limit + ": " + clipped(how) + "; accepted: " + accepted}, limit, clipped(how), accepted,
-            "") {}
+    : Error(Sentence{clipped_name(limit) + ": " + clipped_value(how) + "; accepted: " + clipped_accepted(accepted)},
+            limit, how, accepted, "") {}
 
 HardwareAbsent::HardwareAbsent(const std::string& what, const std::string& reason)
-    : Error(Sentence{"this needs " + what + ", but " + clipped(reason)}, what, "absent", reason, "") {}
+    : Error(Sentence{"this needs " + clipped_name(what) + ", but " + clipped_value(reason)}, what, "absent", reason,
+            "") {}
 
 }  // namespace natten_sim

@@ -7,6 +7,7 @@
 #include <vector>
 #include <version>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/parallel.hpp>
 
 namespace natten_sim {
@@ -20,9 +21,12 @@ void run_tasks(std::size_t count, const Parallel& parallel,
   std::mutex mutex;
   std::exception_ptr failure;
   std::size_t failed = count, done = 0;
+  Cancellation* const token = current_cancellation();
   const auto work = [&](std::size_t worker) {
+    const CancellationScope scope(token);
     for (std::size_t index = next++; index < count && !stop; index = next++) {
       try {
+        poll();
         task(index, worker);
         if (!parallel.progress) continue;
         const std::lock_guard lock(mutex);

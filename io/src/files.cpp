@@ -1,10 +1,7 @@
-#include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <system_error>
 #include <utility>
 
@@ -20,44 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names of temporary files for remove_temporary_files. Fixed memory, since a handler may touch nothing else.
-constexpr std::size_t kMaxTemporaries = 16;
-constexpr std::size_t kMaxPathBytes = 4096;
-char temporaries[kMaxTemporaries][kMaxPathBytes];
-volatile std::sig_atomic_t temporary_used[kMaxTemporaries];
-
-void guard_temporary(const std::string& path) {
-  if (path.size() >= kMaxPathBytes) return;
-  for (std::size_t i = 0; i < kMaxTemporaries; ++i) {
-    if (temporary_used[i]) continue;
-    std::strcpy(temporaries[i], path.c_str());
-    temporary_used[i] = 1;
-    return;
-  }
-}
-
-void release_temporary(const std::string& path) {
-  for (std::size_t i = 0; i < kMaxTemporaries; ++i) {
-    if (temporary_used[i] && path == temporaries[i]) temporary_used[i] = 0;
-  }
-}
-
-/// A name beside `path` that nobody can guess, short whatever the name of `path` is.
-std::string temporary_name(const std::string& path) {
-  std::random_device random;
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string name = ".natten-sim-";
-  for (int i = 0; i < 4; ++i) {
-    for (unsigned bits = random(), digit = 0; digit < 8; ++digit, bits >>= 4) name += kDigits[bits & 15u];
-  }
-  return (fs::path(path).parent_path() / (name + ".tmp")).string();
-}
-
-/// Opens a file that did not exist before; never follows a link.
-int create_new(const std::string& path) {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-}
-
 struct CloseUnlessStdin {
   void operator()(std::FILE* file) const {
     if (file != stdin) std::fclose(file);
@@ -65,12 +24,6 @@ struct CloseUnlessStdin {
 };
 
 }  // namespace
-
-void remove_temporary_files() noexcept {
-  for (std::size_t i = 0; i < kMaxTemporaries; ++i) {
-    if (temporary_used[i]) (void)::unlink(temporaries[i]);
-  }
-}
 
 void require_path(const std::string& parameter, const std::string& path) {
   if (path.find('\0') != std::string::npos)
@@ -120,49 +73,31 @@ ReplacedFile::ReplacedFile(std::string parameter, const std::string& path) {
   if (exists && !S_ISREG(old.st_mode)) {
     file = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
   } else if (is_free || (exists && ::access(path_.c_str(), W_OK) == 0)) {
-    temporary_ = temporary_name(path_);
-    guard_temporary(temporary_);
-    file = create_new(temporary_);
+    temporary_ = TemporaryFile::create(fs::path(path_).parent_path().string());
+    if (temporary_) file = ::fcntl(temporary_->descriptor(), F_DUPFD_CLOEXEC, 0);
   }
-  if (file >= 0 && exists && !temporary_.empty()) (void)::fchmod(file, old.st_mode & 07777);
+  if (file >= 0 && exists && temporary_) (void)::fchmod(file, old.st_mode & 07777);
   file_ = file < 0 ? nullptr : ::fdopen(file, "wb");
   if (file_ != nullptr) return;
   const std::string reason = std::strerror(errno);
-  if (file >= 0) {
-    (void)::close(file);
-    (void)::unlink(temporary_.c_str());
-  }
-  release_temporary(temporary_);
+  if (file >= 0) (void)::close(file);
   throw InvalidParameter(std::move(parameter), path + " (" + reason + ")", "a path that can be written");
 }
 
 ReplacedFile::~ReplacedFile() {
-  if (file_ == nullptr) return;
-  (void)std::fclose(file_);
-  discard();
-}
-
-void ReplacedFile::discard() {
-  if (temporary_.empty()) return;
-  const int reason = errno;
-  (void)::unlink(temporary_.c_str());
-  release_temporary(temporary_);
-  errno = reason;
+  if (file_ != nullptr) (void)std::fclose(file_);
 }
 
 bool ReplacedFile::commit() {
   std::FILE* file = std::exchange(file_, nullptr);
   // A pipe or device takes no fsync; a full disk may tell of it only here.
-  const bool written = std::fflush(file) == 0 && std::ferror(file) == 0 &&
-                       (temporary_.empty() || ::fsync(::fileno(file)) == 0);
+  const bool written =
+      std::fflush(file) == 0 && std::ferror(file) == 0 && (!temporary_ || ::fsync(::fileno(file)) == 0);
   const int reason = errno;
   const bool closed = std::fclose(file) == 0;
   if (!written) errno = reason;
-  if (written && closed && (temporary_.empty() || std::rename(temporary_.c_str(), path_.c_str()) == 0)) {
-    release_temporary(temporary_);
-    return true;
-  }
-  discard();
+  if (written && closed && (!temporary_ || temporary_->move_to(path_))) return true;
+  temporary_.reset();
   return false;
 }
 

@@ -11,6 +11,10 @@
 
 namespace natten_sim {
 
+bool has_result_schema(const std::string& subcommand) {
+  return parse_json(embedded::result_schemas).at("results").contains(subcommand);
+}
+
 Json result_schema(const std::string& subcommand) {
   const Json document = parse_json(embedded::result_schemas);
   std::vector<std::string> names;

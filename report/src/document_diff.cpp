@@ -13,9 +13,6 @@
 namespace natten_sim::report {
 namespace {
 
-/// Members that name an element of an array.
-constexpr const char* kNames[] = {"point", "id", "name", "algorithm", "seqlen"};
-
 using Elements = std::map<std::string, const Json*>;
 
 /// The elements by the text of their member `name`; none unless each has one of its own.
@@ -32,44 +29,52 @@ bool holds_values(const Json& value) { return value.is_object() || value.is_arra
 
 class Comparison {
  public:
-  Comparison(const DiffRules& rules, DocumentDiff& diff) : rules_(rules), diff_(diff) {}
+  Comparison(const DiffRules& rules, std::string place, DocumentDiff& diff)
+      : rules_(rules), place_(std::move(place)), diff_(diff) {}
 
   /// Null pointers: that document has nothing there.
-  void compare(const std::string& place, const Json* a, const Json* b) {
-    const auto is = [](const Json* value, auto kind) { return value == nullptr || (value->*kind)(); };
-    if (is(a, &Json::is_object) && is(b, &Json::is_object)) return compare_objects(place, a, b);
-    if (is(a, &Json::is_array) && is(b, &Json::is_array)) return compare_arrays(place, a, b);
-    compare_values(place, a, b);
+  void compare(const Json* a, const Json* b) {
+    if (a == nullptr || b == nullptr) return compare_values(a, b);
+    if (a->is_object() && b->is_object()) return compare_objects(*a, *b);
+    if (a->is_array() && b->is_array()) return compare_arrays(*a, *b);
+    compare_values(a, b);
   }
 
  private:
-  void compare_objects(const std::string& place, const Json* a, const Json* b) {
-    const auto below = [&](const std::string& key) { return place.empty() ? key : place + "." + key; };
-    if (a != nullptr) {
-      for (const auto& [key, value] : a->items()) {
-        if (rules_.ignored.contains(key)) continue;
-        compare(below(key), &value, b != nullptr && b->contains(key) ? &b->at(key) : nullptr);
-      }
+  /// Compares what is at `step` from here.
+  void compare_at(const std::string& step, const Json* a, const Json* b) {
+    const std::size_t before = place_.size();
+    if (before > 0 && step.front() != '[') place_ += '.';
+    place_ += step;
+    compare(a, b);
+    place_.resize(before);
+  }
+
+  void compare_objects(const Json& a, const Json& b) {
+    const Json::Object &lefts = a.items(), &rights = b.items();
+    for (std::size_t i = 0; i < lefts.size(); ++i) {
+      const auto& [key, value] = lefts[i];
+      if (rules_.ignored.contains(key)) continue;
+      const bool same_place = i < rights.size() && rights[i].key == key;
+      const Json* other = same_place ? &rights[i].value : b.contains(key) ? &b.at(key) : nullptr;
+      compare_at(key, &value, other);
     }
-    if (b == nullptr) return;
-    for (const auto& [key, value] : b->items()) {
-      if (rules_.ignored.contains(key) || (a != nullptr && a->contains(key))) continue;
-      compare(below(key), nullptr, &value);
+    for (std::size_t i = 0; i < rights.size(); ++i) {
+      const auto& [key, value] = rights[i];
+      if (rules_.ignored.contains(key) || (i < lefts.size() && lefts[i].key == key) || a.contains(key)) continue;
+      compare_at(key, nullptr, &value);
     }
   }
 
-  void compare_arrays(const std::string& place, const Json* a, const Json* b) {
-    static const Json kNone = Json::array();
-    const Json& left = a != nullptr ? *a : kNone;
-    const Json& right = b != nullptr ? *b : kNone;
-    for (const char* name : kNames) {
-      const std::optional<Elements> lefts = named_elements(left, name), rights = named_elements(right, name);
+  void compare_arrays(const Json& a, const Json& b) {
+    for (const char* name : kNamingMembers) {
+      const std::optional<Elements> lefts = named_elements(a, name), rights = named_elements(b, name);
       if (lefts && rights && !(lefts->empty() && rights->empty()))
-        return compare_named(place, name, {left, *lefts}, {right, *rights});
+        return compare_named(name, {a, *lefts}, {b, *rights});
     }
     const auto at = [](const Json& array, std::size_t i) { return i < array.size() ? &array[i] : nullptr; };
-    for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i)
-      compare(fmt::format("{}[{}]", place, i), at(left, i), at(right, i));
+    for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i)
+      compare_at(fmt::format("[{}]", i), at(a, i), at(b, i));
   }
 
   struct Named {
@@ -77,26 +82,26 @@ class Comparison {
     const Elements& elements;
   };
 
-  void compare_named(const std::string& place, const char* name, const Named& a, const Named& b) {
+  void compare_named(const char* name, const Named& a, const Named& b) {
     const auto in = [](const Elements& elements, const std::string& key) {
       const auto found = elements.find(key);
       return found == elements.end() ? nullptr : found->second;
     };
-    const auto element_place = [&](const std::string& key) { return fmt::format("{}[{}={}]", place, name, key); };
+    const auto step = [&](const std::string& key) { return fmt::format("[{}={}]", name, key); };
     for (const Json& element : a.array) {  // in the order of the document
       const std::string key = json_text(element.at(name));
-      compare(element_place(key), &element, in(b.elements, key));
+      compare_at(step(key), &element, in(b.elements, key));
     }
     for (const Json& element : b.array) {
       const std::string key = json_text(element.at(name));
-      if (in(a.elements, key) == nullptr) compare(element_place(key), nullptr, &element);
+      if (in(a.elements, key) == nullptr) compare_at(step(key), nullptr, &element);
     }
   }
 
-  void compare_values(const std::string& place, const Json* a, const Json* b) {
+  void compare_values(const Json* a, const Json* b) {
     ++diff_.values;
-    if (a != nullptr && b != nullptr && json_text(*a) == json_text(*b)) return;
-    Difference difference{.place = place};
+    if (a != nullptr && b != nullptr && *a == *b) return;  // 1 is 1.0
+    Difference difference{.place = place_};
     if (a != nullptr) difference.a = *a;
     if (b != nullptr) difference.b = *b;
     if (a != nullptr && b != nullptr && a->is_number() && b->is_number()) {
@@ -104,12 +109,12 @@ class Comparison {
       if (before != 0) difference.relative = (after - before) / std::abs(before);
       const double larger = std::max(std::abs(before), std::abs(after));
       difference.beyond = std::abs(after - before) > rules_.tolerance * larger;
-      if (before == after) return;  // 1 and 1.0
     }
     diff_.differences.push_back(std::move(difference));
   }
 
   const DiffRules& rules_;
+  std::string place_;
   DocumentDiff& diff_;
 };
 
@@ -150,8 +155,12 @@ const Difference* DocumentDiff::largest() const {
 }
 
 DocumentDiff document_diff(const Json& a, const Json& b, const DiffRules& rules) {
+  return part_diff("", &a, &b, rules);
+}
+
+DocumentDiff part_diff(const std::string& place, const Json* a, const Json* b, const DiffRules& rules) {
   DocumentDiff diff;
-  Comparison(rules, diff).compare("", &a, &b);
+  Comparison(rules, place, diff).compare(a, b);
   return diff;
 }
 

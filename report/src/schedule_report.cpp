@@ -60,7 +60,7 @@ Json critical_path_fields(const FinishedSchedule& finished) {
   return steps;
 }
 
-std::string schedule_percent(double fraction) { return fmt::format("{:.2f}%", 100 * fraction); }
+std::string schedule_percent(double fraction) { return ratio_text(100 * fraction) + "%"; }
 
 std::string megabytes(std::int64_t bytes) {
   constexpr double kMebi = 1024 * 1024;
@@ -208,7 +208,7 @@ std::string schedule_comparison(const ScheduleAnswer& answer) {
   std::optional<double> fastest;
   for (const ScheduleResult& result : answer.results) {
     const FinishedSchedule* finished = finished_of(result);
-    if (finished == nullptr || !result.ordered) continue;
+    if (finished == nullptr || !result.repeatable) continue;
     fastest = std::min(fastest.value_or(finished->run.makespan), finished->run.makespan);
   }
   std::vector<std::vector<std::string>> rows = {
@@ -227,7 +227,7 @@ std::string schedule_comparison(const ScheduleAnswer& answer) {
     const PlanRun& run = finished->run;
     rows.push_back({result.name + (result.ordered ? "" : " *"), to_string(finished->plan.dispatch),
                     short_number(run.makespan),
-                    fastest && *fastest > 0 ? fmt::format("{:.3f}", run.makespan / *fastest) : "-",
+                    fastest && *fastest > 0 ? ratio_text(run.makespan / *fastest, 3) : "-",
                     short_number(run.lower_bound), schedule_percent(run.optimality_gap),
                     run.utilization ? schedule_percent(*run.utilization) : "-",
                     finished->closed_form ? short_number(*finished->closed_form) : "-"});

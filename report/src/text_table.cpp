@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,12 @@ std::string grouped(Int128 value) {
 
 std::string counted(Int128 count, std::string_view name) {
   return grouped(count) + " " + std::string(name) + (count == 1 ? "" : "s");
+}
+
+std::string ratio_text(double ratio, int decimals) {
+  constexpr double kMost = std::numeric_limits<double>::max(), kMany = 1e6;
+  if (ratio >= kMost) return fmt::format("over {:.2e}", kMost);
+  return ratio < kMany ? fmt::format("{:.{}f}", ratio, decimals) : fmt::format("{:.2e}", ratio);
 }
 
 std::string wrapped_text(std::string_view text, std::size_t columns) {

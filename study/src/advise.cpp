@@ -2,6 +2,7 @@
 #include <cmath>
 #include <sstream>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/parallel.hpp>
 #include <natten_sim/study/advise.hpp>
@@ -76,6 +77,7 @@ class Adviser {
   /// The fastest configuration that leaves out at most this; of equal ones the one with most context. What covers the
   /// layout is dense attention, which NATTEN runs by another kernel: the next one is the answer.
   std::optional<SearchCandidate> fastest(double sparsity) {
+    poll_now();
     if (progress_) progress_(1 - 1 / static_cast<double>(2 + searches_++));
     for (const std::int64_t rows : {1, 2}) {
       std::vector<SearchCandidate> found = fastest_rows(sparsity, rows);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
@@ -36,6 +37,7 @@ double counted_pairs(const BackwardCall& call, const SequenceWindow& window) {
   if (call.mask == MaskClass::kCausal) return q * kv / 2;
   double pairs = 0;
   for (std::int64_t query = 0; query < call.q_tokens; ++query) {
+    poll();
     const std::int64_t diagonal = query + call.kv_tokens - call.q_tokens;
     const std::int64_t first = std::max<std::int64_t>(diagonal - window.left.value_or(diagonal), 0);
     const std::int64_t last = std::min(diagonal + window.right.value_or(call.kv_tokens), call.kv_tokens - 1);

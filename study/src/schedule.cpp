@@ -183,7 +183,7 @@ std::variant<FinishedSchedule, Deadlock> finish_plan(SchedulePlan plan, double p
 
 ScheduleResult run_algorithm(const ScheduleAlgorithm& algorithm, const ScheduleRequest& request, double parts,
                              const ScheduleDetail& detail) {
-  ScheduleResult result{algorithm.name, algorithm.ordered, {}};
+  ScheduleResult result{algorithm.name, algorithm.ordered, algorithm.repeatable, {}};
   PlanOutcome planned = attempt_plan(algorithm, request);
   if (auto* reason = std::get_if<NotApplicable>(&planned)) {
     result.outcome = std::move(*reason);
@@ -317,7 +317,8 @@ ScheduleAnswer schedule(const TableQuestion& question, const Context& context) {
   SchedulePlan plan;
   plan.dispatch = table.schedule.dispatch;
   plan.phases.push_back({"", answer.problem, whole.costs, table.schedule});
-  ScheduleResult result{"table", !table.schedule.dq_order.empty(), {}};
+  const bool ordered = !table.schedule.dq_order.empty();
+  ScheduleResult result{"table", ordered, ordered, {}};
   std::visit([&](auto outcome) { result.outcome = std::move(outcome); },
              finish_plan(std::move(plan), whole.parts, std::nullopt, question.detail));
   answer.results.push_back(std::move(result));

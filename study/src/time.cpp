@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
@@ -47,6 +48,7 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
   std::vector<double> times;
   times.reserve(ctas.size());
   for (const CtaVisits& cta : ctas) {
+    poll();
     const auto tiles = static_cast<double>(cta.tiles), full = static_cast<double>(cta.full);
     times.push_back(costs.cta_us +
                     (mixed ? full * costs.unmasked_tile_us + (tiles - full) * masked_us : tiles * tile_us));

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/tiles/tile_walk.hpp>
@@ -105,6 +106,7 @@ std::vector<std::int64_t> origins_of(const VisitedTiles& plan, const std::vector
     return origins;
   }
   for (const TileVisit& visit : visits) {
+    poll();
     if (origins.empty() || origins.back() != visit.kv_origin[0]) origins.push_back(visit.kv_origin[0]);
   }
   return origins;
@@ -129,6 +131,7 @@ void walk_boxes(VisitedTiles& plan) {
     place.slices = slice_of(plan.slice_origins, last) - place.first_slice + 1;
   }
   for (const TileVisit& visit : visits) {
+    poll();
     const Extents& origin = visit.kv_origin;
     plan.tiles.push_back({.slice = y > 0 ? slice_of(plan.slice_origins, origin[0]) : 0,
                           .x = origin[x],

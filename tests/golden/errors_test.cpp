@@ -33,8 +33,8 @@ TEST_CASE("bad input names parameter, value and accepted range") {
 }
 
 TEST_CASE("overflow is an error, not a number") {
-  check_refused("count -i 1099511627776 --q-tile 256 --kv-tile 128", {"visited_tiles", "overflow"});
-  check_refused("count -i 1048576 1048576 --q-tile 16 16 --kv-tile 16 8", {"visited_tiles", "overflow"});
+  check_refused("count -i 1099511627776 --q-tile 256 --kv-tile 128", {"attended_pairs", "overflow"});
+  check_refused("count -i 1048576 1048576 --q-tile 16 16 --kv-tile 16 8", {"attended_pairs", "overflow"});
   check_refused("count -i 64 -w 16 --q-tile 1099511627776 --kv-tile 1099511627776",
                 {"mma_pairs", "overflow"});
 }

@@ -12,6 +12,8 @@ using namespace natten_sim::test;
 
 TEST_CASE("what multiplies work has a bound that is checked first, and the error names the option") {
   check_refused("schedule --q-tiles 4 --kv-tiles 4 --heads 134217728", {"tasks", "134217728"});
+  check_refused("schedule --q-tiles 1 --heads 100000000 --algorithm spt --workers 1",
+                {"heads", "100000000", "at most 23598721", "182 bytes"});
   check_refused("schedule --q-tiles 65537 --kv-tiles 4", {"q-tiles", "65537", "65536"});
   check_refused("schedule --q-tiles 65536 --kv-tiles 65536", {"4294967296 pairs", "268435456"});
   check_refused("reuse -i 4096 --device h200 --l2-bytes 1125899906842624 --fidelity timed",
@@ -70,6 +72,18 @@ TEST_CASE("what needs more memory than --max-memory is refused, and --max-memory
   const std::string config = scratch_folder() + "/limits.toml";
   write_text(config, "max-memory = 1000\n");
   check_refused(large + " --config " + config, {"max-memory", "1000 MiB"});
+}
+
+TEST_CASE("a schedule takes the memory that its bound counts, within a factor of two") {
+  if (kSanitized) return;
+  // 96 bytes a chain, 72 a dQ tile, 14 a task, and 16 a task of the mask: 182 MiB, and 120.
+  for (const auto& [line, mib] : {std::pair{std::string("--q-tiles 1 --heads 1048576"), 182},
+                                  std::pair{std::string("--q-tiles 2048 --heads 1"), 120}}) {
+    const std::string schedule = "schedule --algorithm spt --workers 1 --no-conclusion --quiet " + line + " --max-memory ";
+    INFO(line);
+    CHECK(run(schedule + std::to_string(2 * mib)).exit_code == 0);
+    check_refused(schedule + std::to_string(mib / 2), {"max-memory"});
+  }
 }
 
 TEST_CASE("a schedule takes two bits a pair of tiles, and none of its plans a copy of them") {

@@ -88,4 +88,25 @@ TEST_CASE("a name that ends in .png takes a converter, and without one says whic
   CHECK(read_text(target) == "\x89PNG again");  // what was there stays
 }
 
+TEST_CASE("a quote in the name of the folder for temporary files starts no command") {
+  const std::string folder = scratch_folder();
+  std::filesystem::create_directory(folder + "/a';touch pwned;'");
+  const std::string target = folder + "/picture.png";
+  CHECK(shell_exit_code("cd '" + folder + "' && TMPDIR=\"$PWD/a';touch pwned;'\" PATH='" +
+                        folder_with("rsvg-convert", "\\211PNG") + ":'\"$PATH\" \"$PROGRAM\" " + kCount + " --svg '" + target +
+                        "'") == 0);
+  CHECK_FALSE(std::filesystem::exists(folder + "/pwned"));
+  CHECK(std::filesystem::is_empty(folder + "/a';touch pwned;'"));
+  CHECK(read_text(target) == "\x89PNG");
+}
+
+TEST_CASE("a signal while a picture is converted leaves no temporary file") {
+  const std::string folder = scratch_folder();
+  const std::string programs = folder_with("rsvg-convert", "");
+  write_text(programs + "/rsvg-convert", "#!/bin/sh\nkill -TERM $PPID\nsleep 5\n");
+  CHECK(shell_exit_code("TMPDIR='" + folder + "' PATH='" + programs + ":'\"$PATH\" \"$PROGRAM\" " + kCount +
+                        " --svg '" + folder + "/picture.png'") > 128);
+  CHECK(std::filesystem::is_empty(folder));
+}
+
 }  // namespace picture_file_test

@@ -166,6 +166,23 @@ TEST_CASE("a sweep ends with a sentence on stderr: what was answered, and where 
   check_refused(line + " --y sectors_totl", {"y", "sectors_total"});
 }
 
+TEST_CASE("a column that no answer has is refused before any point is asked") {
+  // Each point takes minutes: 2^33 sectors are replayed.
+  const std::string line =
+      "sweep reuse --stream-bytes 2147483648 --fidelity lru --passes 128 --over workers=1,2,3 --quiet ";
+  check_refused(line + "--y mis_sectors", {"y", "mis_sectors", "miss_sectors"});
+  check_refused(line + "--y miss_sectors --svg /tmp/never.svg --x worker", {"x", "worker", "workers"});
+  check_refused(line + "--y miss_sectors --svg /tmp/never.svg --by none_such", {"by", "none_such"});
+}
+
+TEST_CASE("columns of the input, of options that were swept, of nested and of ranked results are found") {
+  const auto said = [](const std::string& line) { return run("sweep " + line).err; };
+  CHECK(said("count -i 16 --over window=3,5 --y window").find("In short: window is 3") != std::string::npos);
+  CHECK(said("count -i 16 --over window=3,5 --y input").find("In short: input is 16") != std::string::npos);
+  CHECK(said("count -i 16 --over window=3,5 --y flops_attended").find("In short: flops_attended") != std::string::npos);
+  CHECK(said("search -i 24 24 --over sparsity=0.5:1,0.75:1 --y visited_tiles").find("In short: visited_tiles") != std::string::npos);
+}
+
 TEST_CASE("a sweep is drawn, one line for each value of the second option") {
   const std::string file = scratch_folder() + "/m.svg";
   const auto done = run("sweep reuse -d 64 --over seqlen=1024:4096:1024 causal=false,true --quiet --svg " +

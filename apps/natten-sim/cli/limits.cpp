@@ -1,6 +1,7 @@
 #include "cli/limits.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -24,7 +25,24 @@ constexpr rlim_t kMib = rlim_t{1} << 20;
 char time_message[160];
 int time_message_length = 0;
 
-thread_local std::optional<AnswerTime::End> answer_end;
+class Deadline final : public Cancellation {
+ public:
+  explicit Deadline(double seconds)
+      : seconds_(seconds),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+
+  void check() override {
+    if (Clock::now() < end_) return;
+    char over[64];
+    std::snprintf(over, sizeof over, "%g s are over", seconds_);
+    throw LimitReached("request-time", over, "a longer time, or a smaller question");
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double seconds_;
+  Clock::time_point end_;
+};
 
 extern "C" void leave_on_time(int) {
   remove_temporary_files();
@@ -104,21 +122,10 @@ RunLimits::~RunLimits() {
 
 AnswerTime::AnswerTime(std::optional<double> seconds) {
   if (!seconds) return;
-  const std::chrono::duration<double> length(*seconds);
-  answer_end = {std::chrono::steady_clock::now() +
-                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(length),
-                *seconds};
+  deadline_ = std::make_unique<Deadline>(*seconds);
+  scope_.emplace(*deadline_);
 }
-AnswerTime::~AnswerTime() { answer_end.reset(); }
-
-std::optional<AnswerTime::End> AnswerTime::current() { return answer_end; }
-
-void AnswerTime::End::check() const {
-  if (std::chrono::steady_clock::now() < at) return;
-  char over[64];
-  std::snprintf(over, sizeof over, "%g s are over", seconds);
-  throw LimitReached("request-time", over, "a longer time, or a smaller question");
-}
+AnswerTime::~AnswerTime() = default;
 
 void RunLimits::explain_lack_of_memory() const {
   if (flags_.memory_mib)

@@ -1,8 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
+
+#include <natten_sim/core/cancellation.hpp>
 
 #include "cli/options.hpp"
 #include "cli/sources.hpp"
@@ -37,9 +39,8 @@ class RunLimits {
   std::int64_t memory_before_ = 0;
 };
 
-/// How long one answer of many may take. Work of this thread and of the threads that it starts looks at it
-/// where it says how far it is (ProgressBar): so it ends some milliseconds late, and what is left of the
-/// process goes on. One at a time in a thread.
+/// How long one answer of many may take. Work of this thread and of the threads that it starts polls it: so it ends some
+/// milliseconds late, and what is left of the process goes on. One at a time in a thread.
 class AnswerTime {
  public:
   /// None: as long as it takes.
@@ -48,14 +49,9 @@ class AnswerTime {
   AnswerTime(const AnswerTime&) = delete;
   AnswerTime& operator=(const AnswerTime&) = delete;
 
-  struct End {
-    std::chrono::steady_clock::time_point at;
-    double seconds;
-    /// @throws LimitReached naming --request-time when it is over.
-    void check() const;
-  };
-  /// That of this thread.
-  [[nodiscard]] static std::optional<End> current();
+ private:
+  std::unique_ptr<Cancellation> deadline_;
+  std::optional<CancellationScope> scope_;
 };
 
 }  // namespace natten_sim::cli

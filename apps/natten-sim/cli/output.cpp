@@ -193,7 +193,6 @@ bool ProgressBar::is_due(double seconds) {
 }
 
 void ProgressBar::show(double fraction) {
-  if (end_) end_->check();
   if (!enabled_) return;
   // The clock is looked at when something has changed, and now and then before anything has.
   const int permille = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 1000.0);
@@ -214,7 +213,7 @@ void ProgressBar::show(double fraction) {
 }
 
 std::function<void(double)> ProgressBar::callback() {
-  if (!enabled_ && !end_) return {};
+  if (!enabled_) return {};
   return [this](double fraction) { show(fraction); };
 }
 

@@ -127,8 +127,7 @@ class Notes {
 };
 
 /// How far a task is and about how long it will still take, on stderr. A terminal sees a bar once the task
-/// has taken a second. Elsewhere a line says so after 5 seconds, then after 10, 20, 40 and so on. A task of
-/// an answer with an AnswerTime ends here when that is over.
+/// has taken a second. Elsewhere a line says so after 5 seconds, then after 10, 20, 40 and so on.
 class ProgressBar {
  public:
   /// `why` it takes long is said once, before the first bar.
@@ -137,7 +136,7 @@ class ProgressBar {
   void show(double fraction);
   /// Removes the bar from the line before something else is printed.
   void clear();
-  /// For library calls; empty when nothing would ever be shown, or ended.
+  /// For library calls; empty when nothing would ever be shown.
   [[nodiscard]] std::function<void(double)> callback();
 
  private:
@@ -145,7 +144,6 @@ class ProgressBar {
 
   std::string label_, why_;
   bool enabled_, terminal_;
-  std::optional<AnswerTime::End> end_ = AnswerTime::current();
   bool drawn_ = false;
   int permille_ = -1;
   std::int64_t calls_ = 0;

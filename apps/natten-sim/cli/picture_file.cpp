@@ -1,15 +1,16 @@
 #include "cli/picture_file.hpp"
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <string_view>
+#include <vector>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/child_process.hpp>
+#include <natten_sim/io/temporary_file.hpp>
 
 #include "cli/output.hpp"
 
@@ -18,84 +19,50 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A program that writes a picture as a PNG to standard output; "%" stands for the file with the picture.
 struct Converter {
   const char* program;
-  const char* before;  ///< the file: what comes before it on the command line
-  const char* after;
+  std::vector<std::string> words;
 };
 
-/// Each writes the PNG to standard output.
-constexpr std::array<Converter, 4> kConverters = {{{"rsvg-convert", "-f png -z 2 ", ""},
-                                                   {"resvg", "--zoom 2 ", " -c"},
-                                                   {"inkscape",
-                                                    "--export-type=png --export-dpi=192 "
-                                                    "--export-filename=- ",
-                                                    ""},
-                                                   {"magick", "-density 192 ", " png:-"}}};
-
-bool on_path(std::string_view program) {
-  const char* const path = std::getenv("PATH");
-  std::string_view folders = path == nullptr ? "" : path;
-  while (!folders.empty()) {
-    const std::size_t colon = folders.find(':');
-    const fs::path file = fs::path(folders.substr(0, colon)) / program;
-    if (::access(file.c_str(), X_OK) == 0) return true;
-    folders.remove_prefix(colon == std::string_view::npos ? folders.size() : colon + 1);
-  }
-  return false;
+const std::vector<Converter>& converters() {
+  static const std::vector<Converter> all = {
+      {"rsvg-convert", {"-f", "png", "-z", "2", "%"}},
+      {"resvg", {"--zoom", "2", "%", "-c"}},
+      {"inkscape", {"--export-type=png", "--export-dpi=192", "--export-filename=-", "%"}},
+      {"magick", {"-density", "192", "%", "png:-"}}};
+  return all;
 }
 
 /// TMPDIR, or /tmp where that is no folder.
-fs::path temporary_folder() {
+std::string temporary_folder() {
   std::error_code none;
   const fs::path folder = fs::temp_directory_path(none);
-  return none ? fs::path("/tmp") : folder;
+  return none ? "/tmp" : folder.string();
 }
 
-/// A file of its own, gone with the object.
-class TemporaryPicture {
- public:
-  explicit TemporaryPicture(const std::string& svg)
-      : path_((temporary_folder() / "natten-sim-XXXXXX").string()) {
-    const int file = ::mkstemp(path_.data());
-    if (file < 0) throw WriteError(path_ + ": cannot write");
-    const bool whole = ::write(file, svg.data(), svg.size()) == static_cast<ssize_t>(svg.size());
-    ::close(file);
-    if (!whole) {
-      ::unlink(path_.c_str());
-      throw WriteError(path_ + ": cannot write");
-    }
-  }
-  ~TemporaryPicture() { ::unlink(path_.c_str()); }
-  TemporaryPicture(const TemporaryPicture&) = delete;
-  TemporaryPicture& operator=(const TemporaryPicture&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
+std::unique_ptr<TemporaryFile> temporary_picture(const std::string& svg) {
+  const std::string folder = temporary_folder();
+  std::unique_ptr<TemporaryFile> file = TemporaryFile::create(folder, ".svg");
+  if (!file || ::fchmod(file->descriptor(), 0600) != 0 || ::write(file->descriptor(), svg.data(), svg.size()) != static_cast<ssize_t>(svg.size()))
+    throw WriteError(folder + ": cannot write");
+  return file;
+}
 
- private:
-  std::string path_;
-};
-
-std::string output_of_converter(const std::string& command) {
-  const auto close = [](std::FILE* pipe) { (void)::pclose(pipe); };
-  const std::unique_ptr<std::FILE, decltype(close)> pipe(::popen(command.c_str(), "r"), close);
-  std::string bytes;
-  std::array<char, 65536> chunk{};
-  while (pipe != nullptr) {
-    const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), pipe.get());
-    if (got == 0) break;
-    bytes.append(chunk.data(), got);
-  }
-  return bytes;
+std::string converted(const Converter& converter, const std::string& program, const std::string& svg) {
+  const std::unique_ptr<TemporaryFile> picture = temporary_picture(svg);
+  std::vector<std::string> words = converter.words;
+  std::replace(words.begin(), words.end(), std::string("%"), picture->path());
+  return output_of_program(program, words);
 }
 
 std::string as_png(const std::string& path, const std::string& svg) {
   std::string tried;
-  for (const Converter& converter : kConverters) {
+  for (const Converter& converter : converters()) {
     tried += (tried.empty() ? "" : ", ") + std::string(converter.program);
-    if (!on_path(converter.program)) continue;
-    const TemporaryPicture picture(svg);
-    std::string png = output_of_converter(std::string(converter.program) + " " + converter.before + "'" +
-                                          picture.path() + "'" + converter.after);
+    const std::string program = find_program(converter.program);
+    if (program.empty()) continue;
+    std::string png = converted(converter, program, svg);
     if (png.starts_with("\x89PNG")) return png;
     throw InvalidParameter(
         "picture", path,

@@ -1,16 +1,13 @@
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/io/files.hpp>
-#include <natten_sim/io/json_text.hpp>
-#include <natten_sim/io/unique_keys.hpp>
 #include <natten_sim/report/document_diff.hpp>
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "diff/diff_file.hpp"
+#include "diff/rows_diff.hpp"
 
 namespace natten_sim::cli {
 namespace {
-
-constexpr std::int64_t kMaxDocumentBytes = std::int64_t{1} << 28;
 
 struct DiffFlags {
   std::vector<std::string> files;
@@ -22,7 +19,7 @@ struct DiffFlags {
 Options<DiffFlags> diff_rows() {
   using F = DiffFlags;
   Options<F> rows;
-  rows.positional("files", &F::files, {.help = "Two files: results of --json, recordings, or JSON Lines"}, 2);
+  rows.positional("files", &F::files, {.help = "Two files: results of --json, recordings, JSON Lines, or tables of --csv or a sweep"}, 2);
   rows.add("--tolerance", &F::tolerance,
            {.value = "X",
             .help = "Largest relative difference of numbers that agree, as a fraction in 0..1 or in per cent [default]",
@@ -34,26 +31,21 @@ Options<DiffFlags> diff_rows() {
   return rows.include(output_rows(), &F::output);
 }
 
-/// A document, or the lines of one as an array.
-Json read_document(const std::string& path) {
-  const std::string text = read_text("file", path, kMaxDocumentBytes);
-  const std::size_t line = text.find('\n');
-  const std::size_t more = line == std::string::npos ? line : text.find_first_not_of(" \t\r\n", line);
-  // An indented document breaks behind its first bracket; a line of JSON Lines ends with one.
-  const bool lines = more != std::string::npos && line > 1 && text[line - 1] == '}' && text[more] == '{';
-  const auto parsed = [&](const std::string& each) {
-    require_unique_keys(each, "file " + path);
-    return parse_json(each);
-  };
-  if (!lines) return parsed(text);
-  Json array = Json::array();
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string each = text.substr(begin, end - begin);
-    if (each.find_first_not_of(" \t\r") != std::string::npos) array.push_back(parsed(each));
-    begin = end + 1;
-  }
-  return array;
+bool has_rows(const DiffFile& file) {
+  return file.kind() == DiffFile::Kind::kLines || file.kind() == DiffFile::Kind::kTable;
+}
+
+report::DocumentDiff compare_files(const DiffFlags& flags, const report::DiffRules& rules) {
+  DiffFile a(flags.files[0]), b(flags.files[1]);
+  if (!has_rows(a) && !has_rows(b)) return report::document_diff(a.document(), b.document(), rules);
+  const auto is_table = [](const DiffFile& file) { return file.kind() == DiffFile::Kind::kTable; };
+  const auto is_document = [](const DiffFile& file) { return file.kind() == DiffFile::Kind::kDocument; };
+  if (is_table(a) != is_table(b) || is_document(a) || is_document(b))
+    throw InvalidParameter("files", "of two kinds", "two documents, two files of JSON Lines, or two tables of CSV");
+  ProgressBar bar("comparing", flags.output.quiet);
+  report::DocumentDiff diff = rows_diff(a, b, rules, bar.callback());
+  bar.clear();
+  return diff;
 }
 
 int run_diff(const DiffFlags& flags) {
@@ -61,8 +53,7 @@ int run_diff(const DiffFlags& flags) {
     throw InvalidParameter("files", std::to_string(flags.files.size()) + " given", "two files, A and B");
   const report::DiffRules rules{.tolerance = flags.tolerance,
                                 .ignored = {flags.ignore.begin(), flags.ignore.end()}};
-  const report::DocumentDiff diff =
-      report::document_diff(read_document(flags.files[0]), read_document(flags.files[1]), rules);
+  const report::DocumentDiff diff = compare_files(flags, rules);
   if (flags.output.json) {
     write_output(flags.output, report::envelope("diff", diff_rows().echo(flags), report::diff_result(diff)));
   } else {
@@ -81,7 +72,8 @@ Command diff_command() {
                   .summary = "Compare two results or recordings, value by value",
                   .examples = {"natten-sim diff before.json after.json",
                                "natten-sim diff a/nvidia-h200-stream.json b/nvidia-h200-stream.json --tolerance 5%"},
-                  .notes = "Members are matched by name, rows by their point, id, name, algorithm or length.",
+                  .notes = "Members are matched by name, rows by their point, id, name, algorithm or length, and those of a "
+                           "sweep's table by its options. A row that only one file has is one difference.",
                   .exit_codes = "0 no difference beyond the tolerance, 1 internal error, 2 bad input, 3 a difference "
                                 "beyond it."};
   bind(command, diff_rows().essentials({"tolerance", "ignore", "csv", "json"}), run_diff);

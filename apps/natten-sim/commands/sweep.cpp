@@ -19,6 +19,7 @@
 #include "cli/picture_file.hpp"
 #include "cli/values.hpp"
 #include "commands.hpp"
+#include "sweep/columns.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/journal.hpp"
 #include "sweep/table.hpp"
@@ -138,6 +139,7 @@ int run_sweep(const SweepFlags& flags) {
   std::vector<SweptOption> options;
   for (const std::string& text : flags.over) options.push_back(parse_swept(text, invocation));
   const SweepGrid grid(std::move(options));
+  require_columns(invocation.command(), grid, flags.picture);
   const Shard shard = parse_shard(flags.shard);
   const Json sweep = {
       {"subcommand", Json(flags.subcommand)}, {"over", Json(flags.over)}, {"version", version()}};
@@ -161,7 +163,7 @@ int run_sweep(const SweepFlags& flags) {
     }
     if (!rows.empty()) sentence = sweep_sentence(grid, rows, flags.picture.y);
   } catch (const Error&) {
-    if (flags.output) write_output({.output = flags.output}, table);  // not lost for a column's name
+    write_output({.output = flags.output}, table);  // not lost for a column without numbers
     throw;
   }
   write_output({.output = flags.output}, table);

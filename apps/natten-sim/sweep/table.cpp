@@ -46,12 +46,6 @@ void put_best(const Json& object, Json& row) {
   }
 }
 
-std::string column_of(const std::string& option) {
-  std::string column = option;
-  std::replace(column.begin(), column.end(), '-', '_');
-  return column;
-}
-
 /// A number, also where it stands in a list of one or in a text.
 std::optional<double> number_in(const Json& row, const std::string& column) {
   if (!row.contains(column)) return std::nullopt;
@@ -105,6 +99,16 @@ std::vector<std::string> values_in(const std::vector<Json>& rows, const std::str
 
 }  // namespace
 
+std::string column_of(const std::string& option) {
+  std::string column = option;
+  std::replace(column.begin(), column.end(), '-', '_');
+  return column;
+}
+
+bool is_ranked_list(std::string_view name) {
+  return std::find(std::begin(kRanked), std::end(kRanked), name) != std::end(kRanked);
+}
+
 std::vector<Json> sweep_rows(const SweepGrid& grid, const std::map<std::int64_t, Json>& answers) {
   std::vector<Json> rows;
   for (const auto& [point, answer] : answers) {
@@ -153,8 +157,9 @@ std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
   };
   const double low = *number_in(*least, column), high = *number_in(*most, column);
   if (low == high) return fmt::format("In short: {} is {} at every point; {}.", column, low, answered);
-  const std::string other =
-      low > 0 ? fmt::format("{:.4g} times as much", high / low) : fmt::format("{}", high);
+  const double ratio = high / low;  // of denormals more than a number holds
+  const std::string other = low > 0 && std::isfinite(ratio) ? fmt::format("{:.4g} times as much", ratio)
+                                                            : fmt::format("{}", high);
   return fmt::format("In short: {} is {} at {}, and {} at {}; {}.", column, low, place(*least), other,
                      place(*most), answered);
 }

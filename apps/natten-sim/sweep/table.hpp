@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <natten_sim/io/json.hpp>
@@ -12,6 +13,12 @@
 #include "sweep/grid.hpp"
 
 namespace natten_sim::cli {
+
+/// The column of an option: its name with underscores.
+[[nodiscard]] std::string column_of(const std::string& option);
+
+/// Whether a list of a result of this name is ranked, best first: its first element has columns.
+[[nodiscard]] bool is_ranked_list(std::string_view name);
 
 /// A row for each point: its values, `error`, then the fields of `input` and `result` in their order, as
 /// `outer_inner` where objects are nested. A field of `result` with the name of one of `input` becomes

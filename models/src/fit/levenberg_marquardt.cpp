@@ -5,6 +5,7 @@
 
 #include <Eigen/QR>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/fit/levenberg_marquardt.hpp>
 
@@ -118,6 +119,7 @@ class Solver {
     Point point = at(Eigen::Map<const Vector>(start.data(), static_cast<Eigen::Index>(start.size())));
     double damping = 1e-3;
     for (int iteration = 0; iteration < kMaxIterations; ++iteration) {
+      poll_now();
       std::optional<Point> better = improve(point, damping);
       if (!better) break;
       const bool settled = point.squares() - better->squares() <= kSmallestDecrease * point.squares();

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
 #include <natten_sim/models/tiles/axis_count.hpp>
@@ -18,6 +19,7 @@ std::int64_t streamed_keys(const SplitQProblem& problem) {
   if (!problem.mask[0].causal) return checked_multiply(q_tiles, *problem.keys, "streamed rows");
   std::int64_t rows = 0;
   for (std::int64_t i = 0; i < q_tiles; ++i) {
+    poll();
     const std::int64_t end = visited_kv_tiles(problem, 0, i).end * problem.tiles.kv_tile[0];
     rows = checked_add(rows, std::min(end, *problem.keys), "streamed rows");
   }
@@ -115,6 +117,7 @@ HeadLoads unaligned_loads(const SplitQProblem& problem, std::int64_t row_bytes) 
   const TileSectors kv_sectors(key_length(problem, 0), kv_tile, row_bytes, problem.sizes.sector_bytes);
   HeadLoads loads{q_sectors.between(0, q_tiles), 0};
   for (std::int64_t i = 0; i < q_tiles; ++i) {
+    poll();
     const TileRange range = visited_kv_tiles(problem, 0, i);
     loads.streamed = checked_add(loads.streamed, kv_sectors.between(range.begin, range.end), "sectors");
   }

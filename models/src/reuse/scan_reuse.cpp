@@ -2,6 +2,7 @@
 #include <limits>
 #include <string>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
 #include <natten_sim/models/reuse/scan_reuse.hpp>
@@ -135,8 +136,12 @@ std::int64_t first_missing_length(const SplitQProblem& problem, std::int64_t len
   if (static_cast<Int128>(last) * last > std::numeric_limits<std::int64_t>::max() / problem.sizes.heads)
     return length;
   std::int64_t known = length;
-  while (known < last && !misses_more_than_once(problem, known, workers, capacity_bytes)) known += tile;
+  while (known < last && !misses_more_than_once(problem, known, workers, capacity_bytes)) {
+    poll();
+    known += tile;
+  }
   for (std::int64_t exact = std::max(length, known - tile + 1); exact < known; ++exact) {
+    poll();
     if (misses_more_than_once(problem, exact, workers, capacity_bytes)) return exact;
   }
   return known;

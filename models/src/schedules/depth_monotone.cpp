@@ -1,5 +1,6 @@
 #include <string>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/schedules/depth_monotone.hpp>
 
@@ -19,6 +20,7 @@ std::optional<DepthViolation> find_depth_violation(const BackwardProblem& proble
   std::vector<std::int32_t> next(static_cast<std::size_t>(problem.workers), 0);
   std::vector<std::int32_t> depth(schedule.chains.size() * q_tiles, 0);  // (head, KV tile, Q tile)
   for (std::size_t i = 0; i < schedule.chains.size(); ++i) {
+    poll();
     const ScheduledChain& chain = schedule.chains[i];
     if (worker[i] < 0 || worker[i] >= problem.workers)
       throw InvalidParameter("worker", std::to_string(worker[i]),
@@ -29,6 +31,7 @@ std::optional<DepthViolation> find_depth_violation(const BackwardProblem& proble
       depth[id * q_tiles + static_cast<std::size_t>(q)] = next[static_cast<std::size_t>(worker[i])]++;
   }
   for (std::size_t cell = 0; cell < schedule.dq_order.size(); ++cell) {
+    poll();
     const std::size_t head = cell / q_tiles, q = cell % q_tiles;
     const std::vector<std::int32_t>& order = schedule.dq_order[cell];
     const auto depth_of = [&](std::int32_t kv) {

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/models/schedules/launch_monotone.hpp>
 
 namespace natten_sim {
@@ -16,6 +17,7 @@ std::optional<LaunchViolation> find_launch_violation(const BackwardProblem& prob
   std::int32_t position = 0;
   for (const ScheduledChain& chain : schedule.chains) launched(chain.head, chain.kv_tile) = position++;
   for (std::size_t cell = 0; cell < schedule.dq_order.size(); ++cell) {
+    poll();
     const auto head = static_cast<std::int32_t>(cell / static_cast<std::size_t>(q_tiles));
     const std::vector<std::int32_t>& order = schedule.dq_order[cell];
     for (std::size_t i = 1; i < order.size(); ++i) {
@@ -26,6 +28,7 @@ std::optional<LaunchViolation> find_launch_violation(const BackwardProblem& prob
   }
   if (schedule.dkv_order == DkvOrder::kUnordered) return std::nullopt;
   for (std::int32_t head = 0; head < problem.heads; ++head) {
+    poll();
     if (head % problem.heads_per_kv_head == 0) continue;
     for (std::int32_t kv = 0; kv < kv_tiles; ++kv) {
       if (launched(head - 1, kv) > launched(head, kv)) return LaunchViolation{head, -1, kv, kv};

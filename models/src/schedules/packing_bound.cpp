@@ -3,6 +3,7 @@
 
 #include <Eigen/LU>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/schedules/packing_bound.hpp>
 
@@ -26,6 +27,7 @@ BestPattern most_valuable(const std::vector<ChainCount>& chains, const Eigen::Ve
   std::vector<double> best(static_cast<std::size_t>(limit) + 1, 0.0);
   std::vector<std::int32_t> last(best.size(), kNothing);
   for (std::int64_t room = 1; room <= limit; ++room) {
+    poll();
     const auto at = static_cast<std::size_t>(room);
     best[at] = best[at - 1];
     for (std::size_t i = 0; i < chains.size(); ++i) {
@@ -39,6 +41,7 @@ BestPattern most_valuable(const std::vector<ChainCount>& chains, const Eigen::Ve
   }
   BestPattern found{Pattern::Zero(static_cast<Eigen::Index>(chains.size())), best.back()};
   for (std::int64_t room = limit; room > 0;) {
+    poll();
     const std::int32_t item = last[static_cast<std::size_t>(room)];
     if (item == kNothing) {
       --room;
@@ -68,6 +71,7 @@ class CuttingStock {
   [[nodiscard]] bool refuted() {
     constexpr int kMaxSteps = 1000;
     for (int step = 0; step < kMaxSteps; ++step) {
+      poll();
       const Eigen::PartialPivLU<Eigen::MatrixXd> solver(basis_);
       const Eigen::VectorXd used = solver.solve(demand_);
       Eigen::VectorXd values = basis_.transpose().partialPivLu().solve(Eigen::VectorXd::Ones(demand_.size()));
@@ -113,6 +117,7 @@ std::int64_t longest_first(const std::vector<ChainCount>& chains, std::int64_t w
   const auto later = std::greater<std::int64_t>();
   std::int64_t most = 0;
   for (auto chain = chains.rbegin(); chain != chains.rend(); ++chain) {
+    poll();
     for (std::int64_t i = 0; i < chain->count; ++i) {
       std::pop_heap(loads.begin(), loads.end(), later);
       loads.back() += chain->length;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/schedules/packing_bound.hpp>
 #include <natten_sim/models/schedules/schedule_bounds.hpp>
@@ -97,6 +98,7 @@ double chains_bound(const std::vector<double>& times, std::int64_t heads, std::i
   const std::int64_t count = heads * static_cast<std::int64_t>(sorted.size());
   double best = 0;
   for (std::int64_t k = 0; k * workers < count; ++k) {
+    poll();
     const std::int64_t last = k * workers;
     best = std::max(best, sum_of_first(last + 1) - sum_of_first(last - k));
   }
@@ -117,6 +119,7 @@ double dq_bound(const BackwardProblem& problem, const Terms& terms) {
   double best = 0;
   const auto& kv_of_q = problem.mask.attended().kv_of_q;
   for (std::int32_t q = 0; q < problem.mask.q_tiles; ++q) {
+    poll();
     std::int32_t contributions = 0;
     double least = 0;
     for (const std::int32_t kv : kv_of_q[static_cast<std::size_t>(q)]) {
@@ -137,6 +140,7 @@ double crowding_bound(const BackwardProblem& problem, const Terms& terms, const 
   if (!terms.serial) return 0;
   double best = 0;
   for (const std::vector<std::int32_t>& kv_tiles : problem.mask.attended().kv_of_q) {
+    poll();
     std::map<std::int32_t, std::int32_t> chains;  // contributing chains by their tasks
     for (const std::int32_t kv : kv_tiles) ++chains[loads[static_cast<std::size_t>(kv)].tasks];
     for (const auto& [tasks, count] : chains) {

@@ -4,6 +4,8 @@
 
 #include <natten_sim/core/checked.hpp>
 
+#include "tiles/group_count.hpp"
+
 namespace natten_sim {
 namespace {
 
@@ -113,14 +115,8 @@ NattenAxis natten_axis(const AxisMask& axis, const AxisTiles& tiles, NattenBacke
 }
 
 std::int64_t dynamic_visits_of_first(const AxisGroup& group, const AxisTiles& tiles, std::int64_t count) {
-  std::int64_t visits = 0;
-  for (std::int64_t tile = 0; tile < count; ++tile) {
-    const std::int64_t first = tile * tiles.walked;
-    const std::int64_t last = std::min(first + tiles.walked, group.length) - 1;
-    visits +=
-        ceil_divide(attended_range(group, last).end - attended_range(group, first).begin, tiles.streamed);
-  }
-  return visits;
+  if (count == 0) return 0;
+  return checked_narrow(count_group(axis_band(group, Walk::kForward), tiles, false, count).visited, "visited_tiles");
 }
 
 }  // namespace natten_sim

@@ -34,7 +34,7 @@ struct NattenAxis {
 /// NATTEN's predicate on one axis of one group: no visited tile is partial.
 [[nodiscard]] bool group_is_block_sparse(const AxisGroup& group, std::int64_t q_tile, std::int64_t kv_tile);
 
-/// Visits of the first `tiles` Q tiles of a group under dynamic tiling. O(tiles).
+/// Visits of the first `count` Q tiles of a group under dynamic tiling; the cost is that of count_axis().
 [[nodiscard]] std::int64_t dynamic_visits_of_first(const AxisGroup& group, const AxisTiles& tiles,
                                                    std::int64_t count);
 

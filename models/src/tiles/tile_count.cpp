@@ -45,6 +45,8 @@ PerAxis<AxisCount> count_axes(const TilingProblem& problem, AxisCountMemo* memo)
   if (problem.tiling == Tiling::kSingleDimensional && (rank > 1 || problem.mask[0].dilation > 1)) {
     throw InvalidParameter("tiling", "single", "multi: a closed form needs tilings that factorise over axes");
   }
+  std::int64_t pairs = 1;  // refused before anything is counted
+  for (const AxisMask& mask : problem.mask) pairs = checked_multiply(pairs, attended_pairs(mask), "attended_pairs");
   PerAxis<AxisCount> axes;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const AxisTiles tiles = axis_tiles(problem.tiles, axis, problem.walk);

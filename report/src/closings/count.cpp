@@ -45,7 +45,7 @@ void say_change(const study::CountAnswer& answer, const study::CountConclusion& 
   const bool other_tiles = change.tiles != answer.forward.problem.tiles;
   closing.gain = change.gain;
   closing.gain_text = end.of == study::CountGain::kTime
-                          ? fmt::format("{:.2f}x faster, {}", change.gain, duration_text(change.after))
+                          ? fmt::format("{}x faster, {}", ratio_text(change.gain), duration_text(change.after))
                           : fmt::format("{:.2f}x fewer multiplied pairs", change.gain);
   switch (change.lever) {
     case study::CountLever::kTiles:

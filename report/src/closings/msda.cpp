@@ -2,6 +2,7 @@
 
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/scatter_report.hpp>
+#include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -64,7 +65,7 @@ Closing closing_of(const study::MsdaAnswer& answer, const study::MsdaConclusion&
     closing.options["order"] = to_string(*change.order);
   }
   closing.gain = change.gain;
-  closing.gain_text = fmt::format("{:.2f}x faster, {} instead of {}", change.gain, time_text(change.time_ns),
+  closing.gain_text = fmt::format("{}x faster, {} instead of {}", ratio_text(change.gain), time_text(change.time_ns),
                                   time_text(pass.time.time_ns));
   return closing;
 }

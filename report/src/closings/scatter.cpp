@@ -54,7 +54,7 @@ Closing closing_of(const study::ScatterAnswer& answer) {
   }
   closing.change = "first take " + best.name;
   closing.gain = gain;
-  closing.gain_text = fmt::format("{:.2f}x faster, {} instead of {}", gain, time_text(best.time_ns),
+  closing.gain_text = fmt::format("{}x faster, {} instead of {}", ratio_text(gain), time_text(best.time_ns),
                                   time_text(answer.cost.prediction.time_ns));
   if (best.extra_bytes > 0)
     closing.gain_text +=

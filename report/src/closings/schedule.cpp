@@ -2,6 +2,7 @@
 
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/schedule_report.hpp>
+#include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -41,7 +42,7 @@ Closing closing_of(const study::ScheduleAnswer& answer, const study::ScheduleCon
   }
   closing.limit = limit_of(end);
   if (end.fastest.empty()) {
-    closing.limit += fmt::format(", {:.1f}% above the lower bound", 100 * end.gap);
+    closing.limit += fmt::format(", {}% above the lower bound", ratio_text(100 * end.gap, 1));
     closing.certainty = "it was simulated event by event, and is as good as the costs";
     return closing;
   }
@@ -50,7 +51,7 @@ Closing closing_of(const study::ScheduleAnswer& answer, const study::ScheduleCon
   } else {
     closing.change = "first take " + end.fastest;
     closing.gain = end.gain;
-    closing.gain_text = fmt::format("{:.2f}x faster, {} instead of {}", end.gain,
+    closing.gain_text = fmt::format("{}x faster, {} instead of {}", ratio_text(end.gain),
                                     short_number(end.fastest_makespan), short_number(end.from_makespan));
     closing.options["algorithm"] = end.fastest;
   }
@@ -91,7 +92,7 @@ Closing closing_of(const study::KernelScheduleAnswer& answer) {
   closing.change = "without determinism";
   closing.gain = gain;
   closing.gain_text = fmt::format(
-      "{:.2f}x faster, {:.3g} ms instead of {:.3g} ms; no order saves more than {:.2f}x", *closing.gain,
+      "{}x faster, {:.3g} ms instead of {:.3g} ms; no order saves more than {:.2f}x", ratio_text(gain),
       answer.not_deterministic->time_ms, run.time_ms, run.makespan_us / run.lower_bound_us);
   return closing;
 }

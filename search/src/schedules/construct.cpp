@@ -5,6 +5,7 @@
 #include <span>
 #include <tuple>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
 
 #include "schedules/partial_schedule.hpp"
@@ -66,6 +67,7 @@ class ListScheduler {
 
   std::optional<BackwardSchedule> run() {
     while (!queue_.empty()) {
+      poll();
       const std::int32_t worker = queue_.top().worker;
       queue_.pop();
       if (partial_.at_dkv(worker)) {
@@ -214,6 +216,7 @@ std::optional<BackwardSchedule> first_come_first_served(const BackwardProblem& p
   };
   for (std::int32_t worker = 0; worker < problem.workers; ++worker) enqueue(worker);
   while (!queue.empty()) {
+    poll();
     const Waiting top = queue.top();
     queue.pop();
     const Step step = *step_of(top.worker);
@@ -243,6 +246,7 @@ Assignment assignment_of(const BackwardProblem& problem, const BackwardSchedule&
   assignment.of_worker.resize(static_cast<std::size_t>(problem.workers));
   assignment.q_order.resize(schedule.chains.size());
   for (std::size_t i = 0; i < schedule.chains.size(); ++i) {
+    poll();
     const ScheduledChain& chain = schedule.chains[i];
     const std::int32_t id = chain.head * problem.mask.kv_tiles + chain.kv_tile;
     if (!chain.q_order.empty()) assignment.of_worker[static_cast<std::size_t>(worker[i])].push_back(id);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/models/schedules/schedule_bounds.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
 
@@ -63,6 +64,7 @@ class Search {
     std::stable_sort(choices.begin(), choices.end(),
                      [](const Choice& a, const Choice& b) { return a.start < b.start; });
     for (const Choice& choice : choices) {
+      poll();
       if (stop()) return;
       partial_.append(choice.step);
       descend(choice.start);
@@ -111,6 +113,7 @@ class Search {
   void consider_new_chains(std::int32_t worker, const Consider& consider) const {
     bool untouched_seen = false;
     for (std::int32_t head = 0; head < problem_.heads; ++head) {
+      poll();
       const std::int32_t first = head * problem_.mask.kv_tiles;
       bool touched = problem_.heads_per_kv_head > 1;  // heads of a group differ by their turn
       for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv)
@@ -137,6 +140,7 @@ class Search {
       earliest = std::min(earliest, free);
     }
     for (std::int32_t chain = 0; chain < partial_.chain_count(); ++chain) {
+      poll();
       if (partial_.started(chain) || partial_.tasks(chain) == 0) continue;
       const double time = chain_times_[static_cast<std::size_t>(partial_.kv_tile_of(chain))];
       sum += time;

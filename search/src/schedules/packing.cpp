@@ -1,5 +1,7 @@
 #include "schedules/packing.hpp"
 
+#include <natten_sim/core/cancellation.hpp>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -17,6 +19,7 @@ std::optional<Lists> first_fit(const std::vector<std::size_t>& order, const std:
   std::size_t from = 0;  // workers before it have no room for a chain as long as the last one
   double last = 0;
   for (const std::size_t i : order) {
+    poll();
     if (times[i] != last) from = 0;
     last = times[i];
     while (from < loads.size() && loads[from] + times[i] > limit) ++from;

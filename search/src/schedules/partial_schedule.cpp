@@ -1,5 +1,7 @@
 #include "schedules/partial_schedule.hpp"
 
+#include <natten_sim/core/cancellation.hpp>
+
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -28,6 +30,7 @@ PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardC
     dq_[cell].left = static_cast<std::int32_t>(attended.kv_of_q[cell % q_tiles_].size());
   steps_left_ = problem.heads * attended.count;
   for (std::size_t chain = 0; chain < chains; ++chain) {
+    poll();
     if (tasks_[chain % kv_tiles] == 0) without_tasks_.push_back(static_cast<std::int32_t>(chain));
   }
   if (dkv_turns_ > 0) {
@@ -38,6 +41,7 @@ PartialSchedule::PartialSchedule(const BackwardProblem& problem, const BackwardC
   }
   started_.assign(chains, 0);
   for (const std::vector<std::int32_t>& q_tiles : attended.q_of_kv) {
+    poll();
     const auto first = static_cast<std::size_t>(q_tiles.empty() ? 0 : q_tiles.front());
     first_place_.push_back(places_a_head_ - first);
     places_a_head_ += q_tiles.empty() ? 0 : static_cast<std::size_t>(q_tiles.back()) - first + 1;
@@ -206,6 +210,7 @@ PartialSchedule::Exits PartialSchedule::early_exits() const {
   std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
   for (std::int32_t index = 0; index < problem_.workers; ++index) free.emplace(worker(index).free, index);
   for (std::int64_t left = exits_left(); left > 0; --left) {
+    poll();
     const auto [time, at] = free.top();
     free.pop();
     exits.workers.push_back(at);
@@ -224,6 +229,7 @@ BackwardSchedule PartialSchedule::schedule() const {
   schedule.dispatch = Dispatch::kStatic;
   schedule.dq_order = dq_orders_;
   for (const auto& [start, worker, chain] : order) {
+    poll();
     schedule.chains.push_back(
         {head_of(chain), kv_tile_of(chain), q_orders_[static_cast<std::size_t>(chain)]});
     schedule.worker.push_back(worker);

@@ -2,6 +2,7 @@
 #include <tuple>
 #include <utility>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
 
 namespace natten_sim::schedules {
@@ -12,6 +13,7 @@ QTiles walked_q_tiles(const BlockMask& mask, TileWalk walk) {
   QTiles tiles = attended_of_each_kv_tile(mask);
   if (walk != TileWalk::kPartialFirst) return tiles;
   for (std::size_t kv = 0; kv < tiles.size(); ++kv) {
+    poll();
     std::stable_partition(tiles[kv].begin(), tiles[kv].end(), [&](std::int32_t q) {
       return mask.at(q, static_cast<std::int32_t>(kv)) == TileWork::kPartial;
     });
@@ -30,6 +32,7 @@ std::vector<ScheduledChain> launch_chains(
   for (std::int32_t first = 0; first < problem.heads;) {
     const std::int32_t heads = std::min(launch.heads_per_section, problem.heads - first);
     for (std::int32_t i = 0; i < tiles; ++i) {
+      poll();
       const std::int32_t kv = kv_tiles == TileOrder::kAscending ? i : tiles - 1 - i;
       for (std::int32_t head = first; head < first + heads; ++head)
         chains.push_back({head, kv, orders[static_cast<std::size_t>(kv)]});
@@ -61,13 +64,18 @@ BackwardSchedule ascending_launch(const ScheduleRequest& request) {
 DqOrder dq_by_kv_tile(const BackwardProblem& problem, TileOrder order) {
   std::vector<std::vector<std::int32_t>> of_q_tile;
   for (std::int32_t q = 0; q < problem.mask.q_tiles; ++q) {
+    poll();
     of_q_tile.push_back(attended_kv_tiles(problem.mask, q));
     if (order == TileOrder::kDescending) std::reverse(of_q_tile.back().begin(), of_q_tile.back().end());
   }
   DqOrder dq_order;
   dq_order.reserve(static_cast<std::size_t>(problem.heads) * of_q_tile.size());
-  for (std::int32_t head = 0; head < problem.heads; ++head)
-    dq_order.insert(dq_order.end(), of_q_tile.begin(), of_q_tile.end());
+  for (std::int32_t head = 0; head < problem.heads; ++head) {
+    for (const std::vector<std::int32_t>& tiles : of_q_tile) {
+      poll();
+      dq_order.push_back(tiles);
+    }
+  }
   return dq_order;
 }
 
@@ -93,6 +101,7 @@ std::variant<DqOrder, Deadlock> dq_by_visiting_time(const BackwardProblem& probl
   std::vector<std::vector<Visit>> visits(static_cast<std::size_t>(problem.heads) * q_tiles);
   std::size_t task = 0;
   for (std::size_t launch = 0; launch < schedule.chains.size(); ++launch) {
+    poll();
     const ScheduledChain& chain = schedule.chains[launch];
     for (const std::int32_t q : chain.q_order) {
       visits[static_cast<std::size_t>(chain.head) * q_tiles + static_cast<std::size_t>(q)].push_back(
@@ -102,6 +111,7 @@ std::variant<DqOrder, Deadlock> dq_by_visiting_time(const BackwardProblem& probl
   DqOrder dq_order;
   dq_order.reserve(visits.size());
   for (std::vector<Visit>& cell : visits) {
+    poll();
     std::sort(cell.begin(), cell.end());
     dq_order.emplace_back();
     for (const Visit& visit : cell) dq_order.back().push_back(visit.kv_tile);

@@ -11,7 +11,33 @@ namespace {
 constexpr std::int64_t kMaxTasks = std::int64_t{1} << 27;
 constexpr double kMaxTimeLimit = 86400;
 
+/// What grows with the heads, and what does not.
+struct ScheduleMemory {
+  std::int64_t a_head = 0, of_mask = 0;
+};
+
+ScheduleMemory memory_of(const BlockMask& mask) {
+  constexpr std::int64_t kChain = 96, kDqTile = 72, kTask = 14, kTaskOfMask = 16;
+  const std::int64_t tasks = mask.attended().count;
+  return {.a_head = kChain * mask.kv_tiles + kDqTile * mask.q_tiles + kTask * tasks, .of_mask = kTaskOfMask * tasks};
+}
+
+void require_room(const BackwardProblem& problem) {
+  const ScheduleMemory memory = memory_of(problem.mask);
+  const std::int64_t most = (kMaxScheduleBytes - memory.of_mask) / memory.a_head;
+  if (problem.heads <= most) return;
+  throw InvalidParameter("heads", std::to_string(problem.heads) + " with the batch",
+                         "at most " + std::to_string(most) + ": a head of these tiles takes " +
+                             std::to_string(memory.a_head) + " bytes, and a schedule takes 4 GiB at most",
+                         std::to_string(most));
+}
+
 }  // namespace
+
+std::int64_t schedule_bytes(const BackwardProblem& problem) {
+  const ScheduleMemory memory = memory_of(problem.mask);
+  return memory.a_head * problem.heads + memory.of_mask;
+}
 
 void require_valid(const ScheduleRequest& request) {
   require_valid(request.problem);
@@ -23,6 +49,7 @@ void require_valid(const ScheduleRequest& request) {
                            std::to_string(request.problem.heads) + " heads of " + std::to_string(tasks),
                            "at most " + std::to_string(kMaxTasks) + " tasks: fewer heads, or larger tiles");
   }
+  require_room(request.problem);
   if (request.launch && request.launch->heads_per_section < 1) {
     throw InvalidParameter("launch_order", std::to_string(request.launch->heads_per_section),
                            "sections of 1 head or more");

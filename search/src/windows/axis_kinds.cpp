@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 
@@ -57,6 +58,7 @@ std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& tabl
   std::vector<std::int64_t> key;
   for (const AxisClass& of_class : table.classes) {
     for (const std::int64_t stride : table.strides_of(of_class)) {
+      poll();
       const AxisMask mask{space.input[axis], of_class.window, stride, space.dilation[axis],
                           space.causal[axis]};
       key.clear();

@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/models/tiles/fast_path.hpp>
@@ -153,6 +154,7 @@ void append_window(const TableContext& context, const AxisJob& job, const Window
   const bool covered = task.window * mask.dilation == mask.length;  // then strides change nothing
   for (const std::int64_t stride :
        strides_of_window(space.stride[job.axis], job.tiles, task.window, context.request.sketch)) {
+    poll();
     mask.stride = stride;
     if (const auto option = make_option(context, job, mask, task)) options.push_back(*option);
     if (covered && leave_out != LeaveOut::kNothing) break;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 
 #include "windows/axis_table.hpp"
@@ -60,6 +61,7 @@ ChoiceIndex make_index(const ChoiceTables& choice) {
   const std::size_t rank = choice.axes.rank();
   std::vector<std::int64_t> costs;
   for (const AxisClass& axis_class : choice.axes[rank - 1]->classes) {
+    poll();
     index.last_attended.push_back(axis_class.attended);
     costs.push_back(axis_class.cost[0]);
   }
@@ -73,6 +75,7 @@ ChoiceIndex make_index(const ChoiceTables& choice) {
     PerPass<long double> per_pair;
     per_pair.fill(std::numeric_limits<long double>::max());
     for (const AxisClass& axis_class : classes) {
+      poll();
       for (std::size_t pass = 0; pass < cheapest.size(); ++pass) {
         cheapest[pass] = std::min(cheapest[pass], axis_class.cost[pass]);
         per_pair[pass] = std::min(per_pair[pass], static_cast<long double>(axis_class.cost[pass]) /
@@ -148,7 +151,10 @@ class ChoiceWalk {
       walk_last(prefix);
       return;
     }
-    for (const AxisClass& next : index_.choice->axes[axis + 1]->classes) enter(axis + 1, next, prefix);
+    for (const AxisClass& next : index_.choice->axes[axis + 1]->classes) {
+      poll();
+      enter(axis + 1, next, prefix);
+    }
   }
 
   void walk_last(const Prefix& prefix) {
@@ -161,6 +167,7 @@ class ChoiceWalk {
     const PerPass<std::int64_t> scaled = {scale_.scale[0] * prefix.cost[0], scale_.scale[1] * prefix.cost[1]};
     const std::int64_t of_second = least_of_second(scaled[1], begin == end ? 0 : *begin);
     for (std::size_t i = static_cast<std::size_t>(begin - attended.begin());; ++i) {
+      poll();
       if (of_second > cost_limit_) return;
       i = index_.last_cost.next_at_most(i, stop, (cost_limit_ - of_second) / scaled[0]);
       if (i == stop) return;
@@ -267,6 +274,7 @@ std::vector<RankedPoint> best_points(const SearchTables& tables, const BestReque
   for (const ChoiceTables& choice : tables.choices) {
     const std::size_t first_classes = one_axis ? 1 : choice.axes[0]->classes.size();
     for (std::size_t i = 0; i < first_classes; ++i) {
+      poll();
       const AxisClass& first = choice.axes[0]->classes[i];
       long double cost = 0;
       for (std::size_t pass = 0; pass < first.cost.size(); ++pass)

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
@@ -54,8 +55,10 @@ template <typename Visit>
 void for_each_walked_tile(const AxisWalk& axis, const Visit& visit) {
   const std::int64_t groups = axis.mask.length % axis.mask.dilation == 0 ? 1 : 2;  // of different lengths
   for (std::int64_t index = 0; index < groups; ++index) {
+    poll();
     const AxisGroup group = residue_class(axis.mask, index == 0 ? 0 : axis.mask.dilation - 1);
     for (std::int64_t first = 0; first < group.length; first += axis.tiles.walked) {
+      poll();
       const std::int64_t last = std::min(first + axis.tiles.walked, group.length) - 1;
       const auto [begin, end] = needed_by(group, axis.walk, first, last);
       const std::int64_t size = axis.tiles.streamed;
@@ -113,6 +116,7 @@ class VisitNumbers {
   std::int64_t number_of_new(std::size_t axis, const AxisWalk& walk) {
     std::vector<Seen>& alike = by_hash_[hash_of_visits(walk)];
     for (const Seen& seen : alike) {
+      poll();
       const bool same_tiles =
           seen.walk.tiles.walked == walk.tiles.walked && seen.walk.tiles.streamed == walk.tiles.streamed;
       if (seen.axis == axis && seen.walk.walk == walk.walk && same_tiles && same_visits(seen.walk, walk))
@@ -185,6 +189,7 @@ DistinctResult search_distinct(const SearchSpace& space, const SearchConstraints
   const LeaveOut leave_out =
       distinct == Distinct::kWindow ? LeaveOut::kWorseStrides : LeaveOut::kDenseStrides;
   for (std::size_t looked_at = std::max<std::size_t>(4 * top, 64);; looked_at *= 8) {
+    poll();
     looked_at = std::max(std::min(looked_at, kMaxLookedAt), top);
     result.search = search_representatives(space, constraints, objective, looked_at, leave_out, run);
     std::vector<Candidate>& found = result.search.candidates;

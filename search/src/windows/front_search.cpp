@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 
 #include "windows/axis_table.hpp"
@@ -31,6 +32,7 @@ struct WindowGroup {
 std::vector<WindowGroup> window_groups(const AxisTable& table) {
   std::vector<WindowGroup> groups;
   for (const AxisClass& axis_class : table.classes) {
+    poll();
     if (groups.empty() || groups.back().window != axis_class.window ||
         groups.back().attended != axis_class.attended) {
       groups.push_back({axis_class.window, axis_class.attended, {}});
@@ -43,6 +45,7 @@ std::vector<WindowGroup> window_groups(const AxisTable& table) {
               [](const StrideCost& a, const StrideCost& b) { return a.stride < b.stride; });
     std::vector<StrideCost> kept;
     for (const StrideCost& option : group.front) {
+      poll();
       const bool dominated = std::any_of(kept.begin(), kept.end(), [&](const StrideCost& other) {
         return other.cost[0] <= option.cost[0] && other.cost[1] <= option.cost[1];
       });
@@ -121,6 +124,7 @@ class FrontBuilder {
   std::vector<RankedPoint> build(const SearchRun& run) {
     std::vector<RankedPoint> front;
     for (std::size_t begin = 0, end = 0; begin < tuples_.size(); begin = end) {
+      poll();
       batch_.clear();
       for (end = begin; end < tuples_.size() && tuples_[end].attended == tuples_[begin].attended; ++end) {
         add_points(tuples_[end]);
@@ -151,6 +155,7 @@ class FrontBuilder {
     const std::vector<WindowGroup>& groups = groups_[tuple.choice][axis];
     const std::int64_t before = tuple.attended;
     for (std::size_t i = 0; i < groups.size(); ++i) {
+      poll();
       tuple.groups[axis] = static_cast<std::uint32_t>(i);
       tuple.attended = before * groups[i].attended;
       Unevenness next = unevenness;
@@ -201,6 +206,7 @@ class FrontBuilder {
       return a.stride_product != b.stride_product ? a.stride_product < b.stride_product : order(a, b);
     });
     for (const RankedPoint& point : batch_) {
+      poll();
       if (settled_.dominates(point.stride_product, point.cost)) continue;
       settled_.add(point.stride_product, point.cost);
       front.push_back(point);
@@ -242,6 +248,7 @@ std::vector<RankedPoint> ladder_points(const SearchSpace& space, const ChoiceTab
     unevenness.add_axis(space.input[axis], space.window[axis].lo);
     for (const Rung& rung : rungs) {
       for (const AxisClass& axis_class : table.classes) {
+        poll();
         Rung next = rung;
         next.point.attended *= axis_class.attended;
         for (std::size_t pass = 0; pass < next.cost.size(); ++pass) next.cost[pass] *= axis_class.cost[pass];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
 
@@ -67,6 +68,7 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
   for (const Kinds* kinds : axes) {
     std::vector<PerPass<double>> behind(kinds->size() + 1, {kNoLimitMs, kNoLimitMs});
     for (std::size_t i = kinds->size(); i-- > 0;) {
+      poll();
       behind[i] = behind[i + 1];
       for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
         behind[i][pass] = std::min(behind[i][pass], static_cast<double>((*kinds)[i].work[pass].visited));
@@ -79,6 +81,7 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
     double lo = kNoLimitMs, hi = 0;
     PerPass<double> visited = {kNoLimitMs, kNoLimitMs};
     for (const AxisKind& kind : *axes[axis + 1]) {
+      poll();
       lo = std::min(lo, static_cast<double>(kind.least_attended()));
       hi = std::max(hi, static_cast<double>(kind.most_attended()));
       for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
@@ -162,6 +165,7 @@ void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double 
   const Kinds& kinds = *axes_[axis];
   const bool last = axis + 1 == axes_.rank();
   for (std::size_t i = 0; i < kinds.size(); ++i) {
+    poll();
     const AxisKind& kind = kinds[i];
     const double lo = attended_lo * static_cast<double>(kind.least_attended());
     const double hi = attended_hi * static_cast<double>(kind.most_attended());
@@ -226,6 +230,7 @@ void KindWalk::choose(std::size_t axis, std::int64_t attended, const Unevenness&
   }
   const std::int64_t strides = point.stride_product;
   for (auto member = first; member != end && !(wanted == Wanted::kAny && best_); ++member) {
+    poll();
     Unevenness with = unevenness;
     with.add_axis(space_.input[axis], member->window);
     if (!imbalance_.allows(with)) continue;

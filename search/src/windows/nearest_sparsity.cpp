@@ -1,5 +1,7 @@
 #include "windows/nearest_sparsity.hpp"
 
+#include <natten_sim/core/cancellation.hpp>
+
 #include <algorithm>
 #include <limits>
 
@@ -25,6 +27,7 @@ class NearestWalk {
       return;
     }
     for (std::size_t i = 0; i < classes.size(); ++i) {
+      poll();
       const bool same = i > 0 && classes[i].attended == classes[i - 1].attended &&
                         classes[i].window == classes[i - 1].window;
       if (same) continue;  // classes that differ by cost only

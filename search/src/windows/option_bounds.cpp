@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 
@@ -153,6 +154,7 @@ std::int64_t least_visited(const AxisMask& mask, const AxisTiles& tiles) {
 
 PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis, std::int64_t window,
                                           std::int64_t attended_lo) {
+  poll();  // asked for each of up to 2^32 windows
   constexpr long double kAny = std::numeric_limits<long double>::max();
   if (!choice.limit) return {kAny, kAny};
   const AxisBounds& own = *choice.axes[axis];

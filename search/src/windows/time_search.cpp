@@ -4,6 +4,7 @@
 #include <string>
 #include <tuple>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/parallel.hpp>
@@ -161,6 +162,7 @@ Timed time_in_order(TimedSpace& timed, const std::vector<KindTuple>& combination
   Rows rows(request.space, request.top, request.distinct);
   const std::size_t batch = std::max<std::size_t>(16, request.top);
   for (std::size_t first = 0; first < combinations.size(); first += batch) {
+    poll_now();
     std::vector<TimedPoint> best = rows.best();
     if (best.size() == request.top && best.back().ms < combinations[first].least_ms)
       return {std::move(best), true};
@@ -173,6 +175,7 @@ Timed time_in_order(TimedSpace& timed, const std::vector<KindTuple>& combination
           request.objective.exact_ms(mask_in(request.space, point.window, point.stride), point.tile_choice);
     });
     for (std::size_t i = 0; i < points.size(); ++i) {
+      poll();
       const double ms = points[i].ms;
       const double most_ms = request.objective.choices[points[i].point.tile_choice].most_ms;
       if (most_ms > 0 && ms > most_ms) continue;

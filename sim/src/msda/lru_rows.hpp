@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include <natten_sim/core/cancellation.hpp>
 
 namespace natten_sim {
 
@@ -9,10 +12,18 @@ namespace natten_sim {
 /// 9 bytes a row.
 class LruRows {
  public:
-  LruRows(std::int64_t rows, std::int64_t capacity)
-      : links_(static_cast<std::size_t>(rows)),
-        cached_(static_cast<std::size_t>(rows)),
-        capacity_(capacity) {}
+  LruRows(std::int64_t rows, std::int64_t capacity) : capacity_(capacity) {
+    constexpr std::size_t kPiece = std::size_t{1} << 22;  // gigabytes take a while, between polls
+    const auto all = static_cast<std::size_t>(rows);
+    links_.reserve(all);
+    cached_.reserve(all);
+    while (links_.size() < all) {
+      poll_now();
+      const std::size_t size = std::min(all, links_.size() + kPiece);
+      links_.resize(size);
+      cached_.resize(size);
+    }
+  }
 
   /// Whether `row` was cached; it is the most recent one then.
   bool access(std::int32_t row) {

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <optional>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
@@ -60,6 +61,7 @@ class Sampler {
       const std::vector<MsdaPoint> references = reference_points(config_, sampling_, sample.image);
       for (sample.query = 0; sample.query < queries_; ++sample.query) {
         for (sample.head = 0; sample.head < config_.heads; ++sample.head) {
+          poll();
           for (sample.level = 0; sample.level < config_.levels(); ++sample.level) {
             for (sample.point = 0; sample.point < config_.points; ++sample.point) {
               const MsdaPoint at = location(references[static_cast<std::size_t>(sample.query)],
@@ -81,6 +83,7 @@ class Sampler {
       const std::vector<MsdaPoint> references = reference_points(config_, sampling_, sample.image);
       const std::vector<std::int32_t> queries = permutation(order, references, sampling_.seed);
       for (std::size_t position = 0; position < queries.size(); ++position) {
+        poll();
         sample.query = queries[position];
         for (sample.head = 0; sample.head < config_.heads; ++sample.head) {
           for (sample.level = 0; sample.level < config_.levels(); ++sample.level) {
@@ -195,6 +198,7 @@ std::vector<MsdaPoint> reference_points(const MsdaConfig& config, const MsdaSamp
   if (config.encoder()) {
     for (const MsdaLevel& level : pyramid(config)) {
       for (std::int64_t y = 0; y < level.height; ++y) {
+        poll();
         for (std::int64_t x = 0; x < level.width; ++x) {
           points.push_back({(static_cast<double>(x) + 0.5) / static_cast<double>(level.width),
                             (static_cast<double>(y) + 0.5) / static_cast<double>(level.height)});
@@ -205,6 +209,7 @@ std::vector<MsdaPoint> reference_points(const MsdaConfig& config, const MsdaSamp
   }
   constexpr std::uint64_t kReferences = 0x5EFEull << 40;  // apart from the samples' numbers
   for (std::int64_t query = 0; query < config.queries; ++query) {
+    poll();
     const std::uint64_t index = 2 * static_cast<std::uint64_t>(image * config.queries + query);
     points.push_back({random_unit(random_bits(sampling.seed ^ kReferences, index)),
                       random_unit(random_bits(sampling.seed ^ kReferences, index + 1))});
@@ -255,8 +260,13 @@ std::vector<MsdaTraffic> simulate_msda(const MsdaConfig& config, const MsdaSampl
     throw InvalidParameter("configuration", std::to_string(rows) + " rows",
                            "at most 2^28 rows and fewer than 2^31 query-heads");
   std::vector<GranuleCache> caches;
-  for (const MsdaCache& shape : shapes) caches.emplace_back(rows, shape);
+  for (const MsdaCache& shape : shapes) {
+    poll_now();  // up to 2^28 rows each
+    caches.emplace_back(rows, shape);
+  }
+  poll_now();
   RowTally tally(rows);
+  poll_now();
   std::vector<std::int32_t> seen_by(static_cast<std::size_t>(rows),
                                     -1);  // the last (query, head) that read it
   MsdaTraffic traffic;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/msda/msda.hpp>
@@ -60,6 +61,7 @@ std::vector<std::uint64_t> kmeans_keys(const std::vector<MsdaPoint>& points) {
     std::vector<MsdaPoint> sums(clusters);
     std::vector<double> counts(clusters);
     for (std::size_t i = 0; i < points.size(); ++i) {
+      poll();
       double best = 1e300;
       for (std::size_t c = 0; c < clusters; ++c) {
         const double distance = squared_distance(points[i], centres[c]);
@@ -91,6 +93,7 @@ std::vector<std::uint64_t> keys_of(QueryOrder order, const std::vector<MsdaPoint
   if (order == QueryOrder::kKmeans) return kmeans_keys(points);
   std::vector<std::uint64_t> keys(points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
+    poll();
     switch (order) {
       case QueryOrder::kMorton:
         keys[i] = morton_key(points[i]);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/sim/reuse/attention_work.hpp>
 
@@ -104,12 +105,14 @@ void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
   };
   const Extents queries = input_of(problem.mask), keys = problem.keys ? Extents{*problem.keys} : queries;
   for (std::int64_t i = 0, row = 0; i < q_tiles_; ++i) {
+    poll();
     const std::int64_t rows = rows_of_tile(i, queries, problem.tiles.q_tile, q_grid_);
     q_tile_.push_back(
         {rows, bytes(row, rows, key), bytes(row, rows, value), shared(row, key), shared(row, value)});
     row += rows;
   }
   for (std::int64_t i = 0, row = 0; i < kv_tiles_; ++i) {
+    poll();
     const std::int64_t rows = rows_of_tile(i, keys, problem.tiles.kv_tile, kv_grid_);
     kv_tile_.push_back(
         {rows, bytes(row, rows, key), bytes(row, rows, value), shared(row, key), shared(row, value)});
@@ -146,6 +149,7 @@ void AttentionWork::take_permutations(const KvPermutations& permutations) {
       rank_of[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
     auto& walks = walks_.emplace_back();
     for (std::int64_t q = 0; q < q_tiles_; ++q) {
+      poll();
       std::vector<std::int32_t>& walk = walks.emplace_back(visited_tiles(q));
       std::sort(walk.begin(), walk.end(), [&](std::int32_t a, std::int32_t b) {
         return rank_of[static_cast<std::size_t>(a)] < rank_of[static_cast<std::size_t>(b)];
@@ -160,6 +164,7 @@ void AttentionWork::take_lists(const KvLists& lists) {
                            "one for each of the " + std::to_string(q_tiles_) + " Q tiles");
   }
   for (std::size_t q = 0; q < lists.lists.size(); ++q) {
+    poll();
     std::vector<std::int32_t> sorted = lists.lists[q];
     std::sort(sorted.begin(), sorted.end());
     if (sorted != visited_tiles(static_cast<std::int64_t>(q)))

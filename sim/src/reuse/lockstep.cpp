@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/reuse/lockstep.hpp>
 
@@ -40,6 +41,7 @@ void for_each_lockstep_access(const AttentionWork& work, const std::function<voi
   while (!busy.empty()) {
     std::size_t kept = 0;
     for (Worker& worker : busy) {
+      poll();
       bool stays = true;
       if (worker.step == 0) {
         visit(work.query(worker.item));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/reuse/partitioned_stream.hpp>
@@ -47,6 +48,7 @@ PartitionedStreamReads read_in_step(const PartitionedStream& stream, std::int64_
   PartitionedStreamReads reads;
   for (std::int64_t now = 0; now < walk + last_lag; ++now) {
     for (const StreamReaders& each : stream.readers) {
+      poll();
       const std::int64_t at = now - each.lag_steps;
       if (at < 0 || at >= walk) continue;
       const std::int64_t step = at % stream.steps;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/sim/reuse/partitioned_l2.hpp>
@@ -317,6 +318,7 @@ WavefrontRun Simulation::run(const std::function<void(double)>& progress) {
   for (std::int32_t worker = 0; worker < work_.schedule().workers; ++worker) start_item(worker, 0);
   std::int64_t shown = 0;
   while (!events_.empty()) {
+    poll();
     const auto [now, worker, version] = events_.top();
     events_.pop();
     if (version != slot(worker).version) continue;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/scatter/collision_count.hpp>
@@ -98,6 +99,7 @@ std::int64_t touched_units(const CollisionCount& collisions, std::int64_t row_by
   (void)checked_multiply(std::ssize(collisions.touched), row_bytes, "bytes of the rows");
   std::int64_t units = 0, counted_to = 0;  // units below `counted_to` are counted, or not touched
   for (std::size_t row = 0; row < collisions.touched.size(); ++row) {
+    poll();
     if (!collisions.touched[row]) continue;
     const std::int64_t begin = static_cast<std::int64_t>(row) * row_bytes;
     const std::int64_t end = ceil_divide(begin + row_bytes, unit_bytes);
@@ -161,6 +163,7 @@ CollisionCount count_collisions(IndexStream& stream, std::int64_t rows,
   RowTally tally(rows);
   std::vector<std::int64_t> buffer(static_cast<std::size_t>(kCollisionStretch));
   for (std::size_t got = 0; (got = stream.read(buffer)) > 0;) {
+    poll_now();
     for (std::size_t i = 0; i < got; ++i) {
       if (buffer[i] < 0 || buffer[i] >= rows)
         throw InvalidParameter("row", std::to_string(buffer[i]), "0.." + std::to_string(rows - 1));

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/scatter/contention_queue.hpp>
 #include <natten_sim/core/random_bits.hpp>
@@ -71,6 +72,7 @@ class QueueSimulation {
   ContentionRun run() {
     for (std::size_t warp = 0; warp < warps_.size(); ++warp) schedule(0, warp, Stage::kStart);
     while (!events_.empty()) {
+      poll();
       const QueueEvent event = events_.top();
       events_.pop();
       handle(event);
@@ -171,6 +173,7 @@ ContentionRun run_contention(std::span<const std::int64_t> addresses, std::int64
   require_valid(queue);
   require(count >= 0, "count", static_cast<double>(count), "0 or more");
   for (const std::int64_t address : addresses) {
+    poll();
     if (address < 0 || address >= count)
       throw InvalidParameter("address", std::to_string(address), "0.." + std::to_string(count - 1));
   }

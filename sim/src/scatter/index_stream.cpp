@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/scatter/index_stream.hpp>
@@ -34,19 +35,24 @@ class ZipfStream final : public IndexStream {
  public:
   ZipfStream(const GeneratedIndices& request, double exponent) : request_(request) {
     const auto rows = static_cast<std::size_t>(request.rows);
-    cumulative_.resize(rows);
+    cumulative_.reserve(rows);  // touched by and by, between polls: up to 2 GiB
     double total = 0;
     for (std::size_t k = 0; k < rows; ++k) {
+      poll();
       total += std::pow(static_cast<double>(k + 1), -exponent);
-      cumulative_[k] = total;
+      cumulative_.push_back(total);
     }
-    for (double& value : cumulative_) value /= total;
-    guide_.resize(rows);
+    for (double& value : cumulative_) {
+      poll();
+      value /= total;
+    }
+    guide_.reserve(rows);
     std::uint32_t row = 0;
     for (std::size_t part = 0; part < rows; ++part) {
+      poll();
       const double begin = static_cast<double>(part) / static_cast<double>(rows);
       while (cumulative_[row] <= begin) ++row;  // ends: the last value is 1
-      guide_[part] = row;
+      guide_.push_back(row);
     }
   }
   std::size_t read(std::span<std::int64_t> rows) override {

@@ -2,6 +2,7 @@
 #include <functional>
 #include <string>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
@@ -26,6 +27,7 @@ BlockMask mask_of_ranges(const SequenceTiling& tiling, const std::function<KeyRa
       empty_mask(ceil_divide(tiling.q_tokens, tiling.q_tile), ceil_divide(tiling.kv_tokens, tiling.kv_tile));
   std::size_t cell = 0;
   for (std::int64_t q = 0; q < mask.q_tiles; ++q) {
+    poll();
     const KeyRange first = keys(q * tiling.q_tile);
     const KeyRange last = keys(std::min((q + 1) * tiling.q_tile, tiling.q_tokens) - 1);
     for (std::int64_t kv = 0; kv < mask.kv_tiles; ++kv, ++cell) {
@@ -104,6 +106,7 @@ BlockMask neighborhood_mask(const TilingProblem& problem) {
     if (count > kMaxEdgeTiles)
       throw InvalidParameter("dilation", std::to_string(count) + " groups", "at most 65536");
     for (std::int64_t group = 0; group < count; ++group) {
+      poll();
       std::int64_t q_here = 1, kv_here = 1, rest = group;
       for (std::size_t axis = problem.mask.rank(); axis-- > 0;) {
         const std::int64_t dilation = problem.mask[axis].dilation;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
 namespace natten_sim {
@@ -16,6 +17,7 @@ std::int32_t heads_in_flight(const BackwardSchedule& schedule, const ScheduleRun
   std::vector<Change> changes;
   std::int32_t heads = 0;
   for (std::size_t i = 0; i < schedule.chains.size(); ++i) {
+    poll();
     const ScheduledChain& chain = schedule.chains[i];
     heads = std::max(heads, chain.head + 1);
     if (chain.q_order.empty() || run.chains[i].end <= run.chains[i].start) continue;
@@ -26,6 +28,7 @@ std::int32_t heads_in_flight(const BackwardSchedule& schedule, const ScheduleRun
   std::vector<std::int32_t> at_work(static_cast<std::size_t>(heads), 0);
   std::int32_t now = 0, most = 0;
   for (const Change& change : changes) {
+    poll();
     std::int32_t& chains = at_work[static_cast<std::size_t>(change.head)];
     if (change.starts) {
       now += chains++ == 0 ? 1 : 0;

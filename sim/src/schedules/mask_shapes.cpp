@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 
@@ -41,6 +42,7 @@ BlockMask varlen_mask(const SequenceTiling& tiling, const std::vector<SequenceLe
     const BlockMask own =
         window_mask({sequence.q_tokens, sequence.kv_tokens, tiling.q_tile, tiling.kv_tile}, window);
     for (std::int32_t q = 0; q < own.q_tiles; ++q) {
+      poll();
       for (std::int32_t kv = 0; kv < own.kv_tiles; ++kv) {
         mask.work[static_cast<std::size_t>(first_q + q) * static_cast<std::size_t>(mask.kv_tiles) +
                   static_cast<std::size_t>(first_kv + kv)] = own.at(q, kv);
@@ -55,6 +57,7 @@ BlockMask varlen_mask(const SequenceTiling& tiling, const std::vector<SequenceLe
 BlockMask paired_kv_tiles(const BlockMask& mask) {
   BlockMask pairs = empty_mask(mask.q_tiles, (mask.kv_tiles + 1) / 2);
   for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
+    poll();
     for (std::int32_t pair = 0; pair < pairs.kv_tiles; ++pair) {
       const TileWork first = mask.at(q, 2 * pair);
       const TileWork second = 2 * pair + 1 < mask.kv_tiles ? mask.at(q, 2 * pair + 1) : first;

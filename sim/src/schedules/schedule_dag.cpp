@@ -5,6 +5,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/topological_sort.hpp>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/sim/schedules/schedule_dag.hpp>
 
 #include "schedules/schedule_costs.hpp"
@@ -33,6 +34,7 @@ class DagBuilder {
     launch_of_.resize(schedule.chains.size());
     std::size_t nodes = 0;
     for (std::size_t launch = 0; launch < schedule.chains.size(); ++launch) {
+      poll();
       first_node_.push_back(nodes);
       launch_of_[chain_id(schedule.chains[launch].head, schedule.chains[launch].kv_tile)] = launch;
       nodes += 2 + schedule.chains[launch].q_order.size() * kNodesOfTask +
@@ -55,6 +57,7 @@ class DagBuilder {
     }
     std::vector<double> earliest(nodes, 0.0);
     for (auto node = order.rbegin(); node != order.rend(); ++node) {
+      poll();
       for (const auto& edge : boost::make_iterator_range(boost::in_edges(*node, graph_))) {
         earliest[*node] =
             std::max(earliest[*node], earliest[boost::source(edge, graph_)] + graph_[edge].time);
@@ -64,12 +67,14 @@ class DagBuilder {
     for (double time : earliest) solution.makespan = std::max(solution.makespan, time);
     std::vector<double> latest(nodes, solution.makespan);
     for (const std::size_t node : order) {
+      poll();
       for (const auto& edge : boost::make_iterator_range(boost::out_edges(node, graph_))) {
         latest[node] = std::min(latest[node], latest[boost::target(edge, graph_)] - graph_[edge].time);
       }
     }
     for (std::size_t launch = 0; launch < schedule_.chains.size(); ++launch) {
       for (std::size_t task = 0; task < schedule_.chains[launch].q_order.size(); ++task) {
+        poll();
         const double start = earliest[node_of(launch, task, kComputeStart)];
         const std::size_t end = node_of(launch, task, kReduceEnd);
         solution.tasks.push_back({start, start + compute_cost(launch, task),
@@ -124,6 +129,7 @@ class DagBuilder {
     for (std::size_t launch = 0; launch < schedule_.chains.size(); ++launch) {
       const std::size_t tasks = schedule_.chains[launch].q_order.size();
       for (std::size_t task = 0; task < tasks; ++task) {
+        poll();
         add(node_of(launch, task, kComputeStart), node_of(launch, task, kHanded), compute_cost(launch, task));
         add(node_of(launch, task, kHanded), node_of(launch, task, kReduceStart), 0);
         add(node_of(launch, task, kReduceStart), node_of(launch, task, kReduceEnd), reduce);
@@ -162,6 +168,7 @@ class DagBuilder {
     std::vector<std::size_t> last(static_cast<std::size_t>(problem_.workers),
                                   std::numeric_limits<std::size_t>::max());
     for (std::size_t launch = 0; launch < schedule_.chains.size(); ++launch) {
+      poll();
       if (schedule_.chains[launch].q_order.empty() && costs_.early_exit == 0) continue;
       std::size_t& before = last[static_cast<std::size_t>(worker_[launch])];
       if (before != std::numeric_limits<std::size_t>::max()) add(chain_end(before), begin_of(launch), 0);
@@ -173,11 +180,13 @@ class DagBuilder {
     const auto q_tiles = static_cast<std::size_t>(problem_.mask.q_tiles);
     std::vector<std::size_t> position(schedule_.chains.size() * q_tiles, 0);  // of a Q tile in its chain
     for (std::size_t launch = 0; launch < schedule_.chains.size(); ++launch) {
+      poll();
       const std::vector<std::int32_t>& q_order = schedule_.chains[launch].q_order;
       for (std::size_t task = 0; task < q_order.size(); ++task)
         position[launch * q_tiles + static_cast<std::size_t>(q_order[task])] = task;
     }
     for (std::size_t cell = 0; cell < schedule_.dq_order.size(); ++cell) {
+      poll();
       const auto head = static_cast<std::int32_t>(cell / q_tiles);
       const std::vector<std::int32_t>& order = schedule_.dq_order[cell];
       for (std::size_t i = 1; i < order.size(); ++i) {

@@ -2,6 +2,7 @@
 #include <limits>
 #include <utility>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
 #include "schedules/event_queue.hpp"
@@ -38,6 +39,7 @@ class Runner {
     if (schedule.dispatch == Dispatch::kStatic) {
       queue_of_.resize(workers_.size());
       for (std::size_t launch = chains; launch-- > 0;) {
+        poll();
         queue_of_[static_cast<std::size_t>(schedule.worker[launch])].push_back(
             static_cast<std::int32_t>(launch));
       }
@@ -53,6 +55,7 @@ class Runner {
       start_chain(static_cast<std::int32_t>(worker), 0.0);
     const auto start = [this](const ScheduleEvent& end) { start_chain(end.worker, end.time); };
     while (const std::optional<ScheduleEvent> event = events_.next(start)) {
+      poll();
       if (event->time > limit) return Deadlock{};
       free_at[static_cast<std::size_t>(event->worker)] = event->time;
       run_.makespan = std::max(run_.makespan, event->time);

@@ -1,5 +1,7 @@
 #include "tiles/axis_tokens.hpp"
 
+#include <natten_sim/core/cancellation.hpp>
+
 #include <algorithm>
 
 namespace natten_sim {
@@ -8,8 +10,10 @@ std::vector<TokenRange> met_tokens(const AxisGroup& group, Walk walk) {
   std::vector<TokenRange> ranges;
   ranges.reserve(static_cast<std::size_t>(group.length));
   if (walk == Walk::kForward) {
-    for (std::int64_t query = 0; query < group.length; ++query)
+    for (std::int64_t query = 0; query < group.length; ++query) {
+      poll();
       ranges.push_back(attended_range(group, query));
+    }
     return ranges;
   }
   // Windows begin and end no earlier than those of the query before: a key's queries follow one another, from
@@ -21,6 +25,7 @@ std::vector<TokenRange> met_tokens(const AxisGroup& group, Walk walk) {
     if (queries.begin < group.length) queries.end = query;
   };
   for (std::int64_t query = 0; query < group.length; ++query) {
+    poll();
     const TokenRange keys = attended_range(group, query);
     for (; left_until < keys.begin; ++left_until) leave(left_until, query);
     for (std::int64_t key = std::max(met_until, keys.begin); key < keys.end; ++key) {

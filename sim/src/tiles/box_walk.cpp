@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 
 #include "tiles/axis_tokens.hpp"
@@ -29,6 +30,7 @@ AxisWalk walk_axis(const AxisGroup& group, std::int64_t walked, std::int64_t str
   AxisWalk result;
   result.streamed_tiles = ceil_divide(group.length, streamed);
   for (std::int64_t first = 0; first < group.length; first += walked) {
+    poll();
     const std::int64_t last = std::min(first + walked, group.length) - 1;
     std::int64_t reach_begin = group.length, reach_end = 0;
     for (std::int64_t token = first; token <= last; ++token) {
@@ -81,6 +83,7 @@ void visit_group(const TilingProblem& problem, std::int64_t group, const PerAxis
   }
   Extents walked(rank, 0);
   do {
+    poll();
     PerAxis<const std::vector<AxisVisit>*> lists;
     Extents met_limit;
     for (std::size_t axis = 0; axis < rank; ++axis) {
@@ -89,6 +92,7 @@ void visit_group(const TilingProblem& problem, std::int64_t group, const PerAxis
     }
     Extents met(rank, 0);
     do {
+      poll();
       Extents streamed, walked_origin, streamed_origin;
       bool full = true;
       for (std::size_t axis = 0; axis < rank; ++axis) {
@@ -126,6 +130,7 @@ WalkTotals walk_boxes(const TilingProblem& problem, const TileVisitor& visit) {
   const Extents dilation = dilation_of(problem.mask);
   std::int64_t group = 0;
   do {
+    poll();
     PerAxis<AxisWalk> axes;
     std::int64_t walked = 1, pairs = 1;
     for (std::size_t axis = 0; axis < rank; ++axis) {

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <string>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 
@@ -48,6 +49,7 @@ Viewers viewers_of(const AxisGroup& group) {
   viewers.end_query.assign(length, 0);
   std::int64_t behind = 0;  // keys before it have their first query
   for (std::int64_t query = 0; query < group.length; ++query) {
+    poll();
     const TokenRange range = attended_range(group, query);
     for (; behind < range.end; ++behind) viewers.first_query[static_cast<std::size_t>(behind)] = query;
     viewers.end_query[static_cast<std::size_t>(range.begin)] = query + 1;
@@ -85,6 +87,7 @@ std::vector<CtaVisits> along_axis(const AxisMask& axis, std::int64_t residue, co
   std::vector<CtaVisits> ctas;
   ctas.reserve(static_cast<std::size_t>(launched));
   for (std::int64_t index = 0; index < launched; ++index) {
+    poll();
     const std::int64_t first = index * tile.walked, end = std::min(first + tile.walked, group.length);
     if (first >= group.length) {
       ctas.push_back({visits_of_empty(group, tile.streamed, pass), 0});
@@ -152,6 +155,7 @@ double grid_makespan(std::span<const double> costs, std::int64_t repeats, std::i
   double makespan = 0;
   std::int64_t idle = workers;  // from the beginning
   for (std::int64_t repeat = 0; repeat < repeats; ++repeat) {
+    poll();
     for (const double cost : costs) {
       const double end = (idle > 0 ? 0 : free.take()) + cost;
       idle = std::max<std::int64_t>(0, idle - 1);
@@ -186,6 +190,7 @@ std::vector<CtaVisits> list_ctas(const NeighborhoodMask& mask, const TilePair& t
   std::vector<CtaVisits> all, boxes, next;
   all.reserve(static_cast<std::size_t>(groups * most));
   for (std::int64_t group = 0; group < groups; ++group) {
+    poll();
     boxes.assign(1, {1, 1});
     std::int64_t rest = group, below = groups;
     for (std::size_t axis = 0; axis < mask.rank(); ++axis) {
@@ -196,6 +201,7 @@ std::vector<CtaVisits> list_ctas(const NeighborhoodMask& mask, const TilePair& t
       if (!innermost) next.clear();
       std::vector<CtaVisits>& product = innermost ? all : next;
       for (const CtaVisits& box : boxes) {
+        poll();
         for (const CtaVisits& tile : line) product.push_back({box.tiles * tile.tiles, box.full * tile.full});
       }
       if (!innermost) boxes.swap(next);

@@ -2,6 +2,7 @@
 #include <limits>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 
 #include "tiles/axis_tokens.hpp"
@@ -29,6 +30,7 @@ class RunWalker {
     for (const AxisMask& axis : problem.mask) {
       std::vector<Progression> met(static_cast<std::size_t>(axis.length));
       for (std::int64_t residue = 0; residue < axis.dilation; ++residue) {
+        poll();
         const std::vector<TokenRange> ranges = met_tokens(residue_class(axis, residue), problem.walk);
         for (std::size_t i = 0; i < ranges.size(); ++i) {
           met[static_cast<std::size_t>(residue) + i * static_cast<std::size_t>(axis.dilation)] = {
@@ -43,6 +45,7 @@ class RunWalker {
   WalkTotals walk(const TileVisitor& visit) {
     WalkTotals totals;
     for (std::int64_t first = 0; first < tokens_; first += walked_) {
+      poll();
       const std::int64_t count = std::min(walked_, tokens_ - first);
       collect_runs(first, count);
       origin_ = problem_.kv_tiling == KvTiling::kStatic ? 0 : first_met();

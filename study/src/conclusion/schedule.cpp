@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,6 @@ struct Timed {
   std::string name;
   double makespan = 0;
 };
-
-bool deterministic(const std::string& name) { return name != "unordered"; }
 
 std::int64_t tasks_of(const BackwardProblem& problem) {
   return problem.heads * problem.mask.attended().count;
@@ -79,12 +78,12 @@ void say_loss(const ScheduleAnswer& answer, const PlanRun& run, ScheduleConclusi
 std::vector<Timed> rivals(const ScheduleAnswer& answer, const ScheduleQuestion& asked, bool run_others) {
   std::vector<Timed> found;
   for (const ScheduleResult& result : answer.results) {
-    if (finished_of(result) != nullptr && deterministic(result.name))
+    if (finished_of(result) != nullptr && result.repeatable)
       found.push_back({result.name, finished_of(result)->run.makespan});
   }
   if (answer.results.size() == 1 && run_others) {
     for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
-      if (algorithm->searches || !deterministic(algorithm->name) ||
+      if (algorithm->searches || !algorithm->repeatable ||
           algorithm->name == answer.results.front().name)
         continue;
       const std::optional<double> makespan = makespan_with(*algorithm, answer, asked, answer.costs);
@@ -161,7 +160,8 @@ ScheduleConclusion conclude(const ScheduleAnswer& answer, const ScheduleQuestion
   if (all.size() < 2) return end;
   end.fastest = all.front().name;
   end.fastest_makespan = all.front().makespan;
-  end.gain = end.fastest_makespan > 0 ? end.from_makespan / end.fastest_makespan : 1;
+  if (end.fastest_makespan > 0)  // of denormal costs the ratio may be larger than any number
+    end.gain = std::min(end.from_makespan / end.fastest_makespan, std::numeric_limits<double>::max());
   if (tasks <= kVariedTasks) find_flip(all, answer, asked, end);
   return end;
 }

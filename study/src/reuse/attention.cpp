@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
@@ -102,6 +103,7 @@ MissSectors set_associative_misses(const ReuseSetting& setting, const AttentionW
     if (!base) base = std::exchange(next, next + lines);
     std::int64_t& missed = access.operand == Operand::kOutput ? misses.stores : misses.loads;
     for (std::int64_t i = 0; i < lines; ++i) {
+      poll();
       const std::int64_t bytes = std::min(line_bytes, access.bytes - i * line_bytes);
       if (!cache.access(static_cast<std::uint64_t>(*base + i))) missed += bytes / sector;
     }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/reuse/scan_reuse.hpp>
@@ -30,7 +31,10 @@ struct StreamWalk {
   void for_each_sector(const Progress& progress, const Visit& visit) const {
     for (std::int64_t pass = 0; pass < passes; ++pass) {
       const bool down = descends(pass);
-      for (std::int64_t i = 0; i < sectors; ++i) visit(down ? sectors - 1 - i : i);
+      for (std::int64_t i = 0; i < sectors; ++i) {
+        poll();
+        visit(down ? sectors - 1 - i : i);
+      }
       if (progress) progress(static_cast<double>(pass + 1) / static_cast<double>(passes));
     }
   }

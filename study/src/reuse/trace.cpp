@@ -1,6 +1,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 
 #include "answers.hpp"
@@ -24,7 +25,10 @@ class TraceReplay {
   void visit(const TraceAccess& access) {
     const auto bytes = access.bytes == 0 ? std::uint64_t{1} : static_cast<std::uint64_t>(access.bytes);
     const std::uint64_t last = (access.address + bytes - 1) / sector_;
-    for (std::uint64_t at = access.address / sector_; at <= last; ++at) take(at);
+    for (std::uint64_t at = access.address / sector_; at <= last; ++at) {
+      poll();
+      take(at);
+    }
   }
 
   [[nodiscard]] std::int64_t accesses() const { return accesses_; }

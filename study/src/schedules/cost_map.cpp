@@ -1,5 +1,7 @@
 #include "schedules/cost_map.hpp"
 
+#include <natten_sim/core/cancellation.hpp>
+
 #include <iterator>
 #include <optional>
 #include <string>
@@ -43,6 +45,7 @@ std::vector<CostRegion> cost_map(const ScheduleRequest& request) {
   constexpr double kRegions = std::size(kReduces) * std::size(kHandoffs);
   for (const double reduce : kReduces) {
     for (const double handoff : kHandoffs) {
+      poll_now();
       varied.costs = {};
       varied.costs.compute = varied.costs.compute_partial = kUnit;
       varied.costs.reduce = varied.costs.reduce_kv = kUnit * reduce;

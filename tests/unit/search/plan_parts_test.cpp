@@ -326,18 +326,34 @@ TEST_CASE("the middle of an odd causal mask turns for the first head of two, and
   CHECK(middles == std::vector<std::vector<std::int32_t>>{{4, 2, 3}, {4, 3, 2}, {4, 2, 3}});
 }
 
-TEST_CASE("a request of 2^27 tasks is taken, one head more is refused, and chains without tasks count") {
+TEST_CASE("a request of 2^27 tasks is taken, and one head more is refused") {
   ScheduleRequest request;
-  request.problem.mask = {1 << 16, 1, std::vector<TileWork>(1 << 16, TileWork::kFull)};
+  request.problem.mask = {1 << 7, 1 << 7, std::vector<TileWork>(1 << 14, TileWork::kFull)};
   const auto refused = [&](std::int32_t heads) {
     request.problem.heads = heads;
     return test::refused([&] { require_valid(request); });
   };
-  CHECK(refused(1 << 11).empty());
-  CHECK(refused((1 << 11) + 1) == "tasks");
+  CHECK(refused(1 << 13).empty());
+  CHECK(refused((1 << 13) + 1) == "tasks");
   request.problem.mask = {1, 1 << 16, std::vector<TileWork>(1 << 16, TileWork::kNone)};
-  CHECK(refused(1 << 11).empty());
-  CHECK(refused((1 << 11) + 1) == "tasks");
+  CHECK(refused((1 << 11) + 1) == "tasks");  // chains without tasks count
+}
+
+TEST_CASE("a schedule that would take more than 4 GiB is refused, and the heads are named") {
+  // 96 bytes a chain, 72 a dQ tile and 14 a task for each head, and 16 a task of the mask.
+  ScheduleRequest request;
+  request.problem.mask = {1 << 16, 1, std::vector<TileWork>(1 << 16, TileWork::kFull)};
+  const std::int64_t a_head = 96 + (72 + 14) * (1 << 16), of_mask = 16 * (1 << 16);
+  request.problem.heads = 5;
+  CHECK(schedule_bytes(request.problem) == 5 * a_head + of_mask);
+  const auto most = static_cast<std::int32_t>(((std::int64_t{1} << 32) - of_mask) / a_head);
+  request.problem.heads = most;
+  CHECK_NOTHROW(require_valid(request));
+  request.problem.heads = most + 1;
+  CHECK(test::refused([&] { require_valid(request); }) == "heads");
+  request.problem.mask = {1, 1, std::vector<TileWork>(1, TileWork::kFull)};
+  request.problem.heads = 1 << 27;  // 26 GB by what was measured
+  CHECK(test::refused([&] { require_valid(request); }) == "heads");
 }
 
 TEST_CASE("what a request asks for ends where it says") {

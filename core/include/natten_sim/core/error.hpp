@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -7,13 +8,16 @@ namespace natten_sim {
 
 /// Base of everything that the libraries throw on purpose. Names the parameter at fault, its value, and
 /// what would have been accepted; `what()` puts them into one sentence. The libraries never print or exit.
+/// Whatever a file or a caller says, the parts are cut off: a parameter beyond 1000 bytes, a value beyond 200, the
+/// accepted range beyond 2500, and the sentence beyond kMaxSentence.
 class Error : public std::runtime_error {
  public:
+  static constexpr std::size_t kMaxSentence = 4000;
+
   Error(const std::string& parameter, const std::string& value, const std::string& accepted,
         const std::string& hint = "");
 
   [[nodiscard]] const std::string& parameter() const noexcept { return parameter_; }
-  /// The value as given; text beyond 200 bytes is cut off.
   [[nodiscard]] const std::string& value() const noexcept { return value_; }
   [[nodiscard]] const std::string& accepted() const noexcept { return accepted_; }
   /// The nearest valid value or the closest known name; empty when there is none.
@@ -25,8 +29,8 @@ class Error : public std::runtime_error {
   struct Sentence {
     std::string text;
   };
-  Error(const Sentence& sentence, std::string parameter, std::string value, std::string accepted,
-        std::string hint);
+  Error(const Sentence& sentence, const std::string& parameter, const std::string& value,
+        const std::string& accepted, const std::string& hint);
 
  private:
   std::string parameter_;

@@ -15,7 +15,7 @@ struct Parallel {
 
 /// Calls task(index, worker) for every index below `count`; workers are numbered from 0. Indices are handed
 /// out in order, so put the longest task first. After an exception no task is begun; that of the smallest
-/// index is thrown here, whatever the number of threads.
+/// index is thrown here, whatever the number of threads. Tasks poll the caller's token (cancellation.hpp).
 void run_tasks(std::size_t count, const Parallel& parallel,
                const std::function<void(std::size_t index, std::size_t worker)>& task);
 

@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include <natten_sim/io/temporary_file.hpp>
 
 namespace natten_sim {
 
@@ -43,22 +46,16 @@ class ReplacedFile {
   /// The path with links followed: two files are the same if this is.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// False for a device or a pipe.
-  [[nodiscard]] bool is_replaced() const { return !temporary_.empty(); }
+  [[nodiscard]] bool is_replaced() const { return temporary_ != nullptr; }
   /// For writing; valid until commit().
   [[nodiscard]] std::FILE* stream() const { return file_; }
   /// False when something could not be written; errno says why. Nothing remains then.
   [[nodiscard]] bool commit();
 
  private:
-  void discard();
-
   std::string path_;
-  std::string temporary_;  // empty: written directly
+  std::unique_ptr<TemporaryFile> temporary_;  // null: written directly
   std::FILE* file_ = nullptr;
 };
-
-/// Removes the temporary files of all uncommitted ReplacedFiles. For a signal handler: calls nothing but
-/// unlink.
-void remove_temporary_files() noexcept;
 
 }  // namespace natten_sim

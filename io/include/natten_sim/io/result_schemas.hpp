@@ -6,6 +6,8 @@
 
 namespace natten_sim {
 
+[[nodiscard]] bool has_result_schema(const std::string& subcommand);
+
 /// JSON Schema of the `result` that `natten-sim SUBCOMMAND --json` prints, from data/result-schemas.json.
 /// @throws UnknownName for a subcommand that has none
 [[nodiscard]] Json result_schema(const std::string& subcommand);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,7 +15,7 @@ namespace natten_sim::report {
 /// What two JSON documents are compared by.
 struct DiffRules {
   double tolerance = 0;           ///< largest |b - a| / max(|a|, |b|) of two numbers that agree
-  std::set<std::string> ignored;  ///< members of these names are passed over, at any depth
+  std::set<std::string, std::less<>> ignored;  ///< members of these names are passed over, at any depth
 };
 
 /// A value that differs.
@@ -33,9 +35,16 @@ struct DocumentDiff {
   [[nodiscard]] const Difference* largest() const;
 };
 
-/// Compares value by value. Members of objects are matched by name; elements of arrays by the first of `point`,
-/// `id`, `name`, `algorithm` and `seqlen` that tells them apart in both documents, else by their place.
+/// Members that name an element of an array or a line of JSON Lines, in the order in which they are looked for.
+inline constexpr std::array<const char*, 5> kNamingMembers = {"point", "id", "name", "algorithm", "seqlen"};
+
+/// Compares value by value. Members of objects are matched by name; elements of arrays by the first of
+/// kNamingMembers that tells them apart in both documents, else by their place. What only one document has is one
+/// difference, whatever it holds.
 [[nodiscard]] DocumentDiff document_diff(const Json& a, const Json& b, const DiffRules& rules);
+
+/// The same for parts of documents: differences have `place` in front. A null pointer: that document lacks it.
+[[nodiscard]] DocumentDiff part_diff(const std::string& place, const Json* a, const Json* b, const DiffRules& rules);
 
 /// {"values", "different", "beyond", "largest_relative", "differences": [{"place", "a", "b", "relative", "beyond"}]}
 [[nodiscard]] Json diff_result(const DocumentDiff& diff);

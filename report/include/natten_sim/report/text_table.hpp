@@ -14,6 +14,10 @@ namespace natten_sim::report {
 /// `1 head`, `2 heads`, of names that take an s.
 [[nodiscard]] std::string counted(Int128 count, std::string_view name);
 
+/// A ratio with `decimals`, with exponents from a million on; of one that no double holds, as of denormals, what it is
+/// above. "2.50", "3.10e+12", "over 1.80e+308".
+[[nodiscard]] std::string ratio_text(double ratio, int decimals = 2);
+
 /// The words of a text on lines of at most `columns` characters, where no word is longer, all but the first
 /// indented by four blanks; with a line break at the end. Blanks before the first word stay.
 [[nodiscard]] std::string wrapped_text(std::string_view text, std::size_t columns = 100);

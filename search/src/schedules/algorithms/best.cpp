@@ -13,6 +13,7 @@
 #include <numeric>
 #include <tuple>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
@@ -75,6 +76,7 @@ class BestSearch {
     // Under a time limit, half of it is left for the proof of a small problem.
     std::int64_t done = earlier_iterations_;
     for (; !proven() && spent(done) < (small && request_.time_limit_s ? 0.5 : 1.0); ++done) {
+      poll_now();
       tell_progress(done);
       tell_standing(done);
       done % 4 == 0 ? restart() : change();

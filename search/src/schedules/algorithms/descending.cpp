@@ -2,6 +2,7 @@
 // hand their workers to the next head. dQ by ascending KV tile.
 #include <algorithm>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/models/schedules/schedule_closed_form.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
@@ -11,7 +12,10 @@ namespace {
 
 PlanOutcome plan_descending(const ScheduleRequest& request) {
   BackwardSchedule schedule = ascending_launch(request);
-  for (ScheduledChain& chain : schedule.chains) std::reverse(chain.q_order.begin(), chain.q_order.end());
+  for (ScheduledChain& chain : schedule.chains) {
+    poll();
+    std::reverse(chain.q_order.begin(), chain.q_order.end());
+  }
   schedule.dq_order = dq_by_kv_tile(request.problem, TileOrder::kAscending);
   return one_phase(request, std::move(schedule));
 }

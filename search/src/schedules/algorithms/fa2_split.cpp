@@ -8,6 +8,7 @@
 #include <queue>
 #include <utility>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
@@ -49,6 +50,7 @@ BackwardSchedule place_ctas(const ScheduleRequest& request, std::int32_t splits)
   std::int64_t cta = 0;
   for (std::int32_t head = 0; head < problem.heads; ++head) {
     for (std::int32_t split = 0; split < splits; ++split, ++cta) {
+      poll();
       auto [free, worker] = workers.top();
       workers.pop();
       if (request.dispatch == Dispatch::kStatic) worker = static_cast<std::int32_t>(cta % problem.workers);

@@ -2,6 +2,7 @@
 // pull request 2512.
 #include <algorithm>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
 
@@ -25,11 +26,13 @@ PlanOutcome plan_outside_in(const ScheduleRequest& request) {
   const QTiles walked = walked_q_tiles(mask, request.walk);
   BackwardSchedule schedule = ascending_launch(request);
   for (ScheduledChain& chain : schedule.chains) {
+    poll();
     chain.kv_tile = tile_at[static_cast<std::size_t>(chain.kv_tile)];
     chain.q_order = walked[static_cast<std::size_t>(chain.kv_tile)];
   }
   schedule.dq_order = dq_by_kv_tile(request.problem, TileOrder::kAscending);
   for (std::vector<std::int32_t>& order : schedule.dq_order) {
+    poll();
     std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
       return places[static_cast<std::size_t>(a)] < places[static_cast<std::size_t>(b)];
     });

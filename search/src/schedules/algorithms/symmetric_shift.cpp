@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/models/schedules/schedule_closed_form.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
@@ -32,6 +33,7 @@ std::optional<std::int32_t> causal_ratio(const BlockMask& mask) {
   const std::int32_t ratio = mask.q_tiles / mask.kv_tiles;
   bool causal = mask.q_tiles % mask.kv_tiles == 0;
   for (std::int32_t q = 0; q < mask.q_tiles && causal; ++q) {
+    poll();
     for (std::int32_t kv = 0; kv < mask.kv_tiles && causal; ++kv)
       causal = (mask.at(q, kv) != TileWork::kNone) == (q >= kv * ratio);
   }

@@ -4,6 +4,7 @@
 // tiles.
 #include <utility>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
 
@@ -34,6 +35,7 @@ BlockMask transposed(const BlockMask& mask) {
   const AttendedTiles& attended = mask.attended();
   MaskCells cells(mask.work.size(), TileWork::kNone);
   for (std::int32_t q = 0; q < mask.q_tiles; ++q) {
+    poll();
     for (const std::int32_t kv : attended.kv_of_q[static_cast<std::size_t>(q)])
       cells[static_cast<std::size_t>(kv) * static_cast<std::size_t>(mask.q_tiles) +
             static_cast<std::size_t>(q)] = mask.at(q, kv);

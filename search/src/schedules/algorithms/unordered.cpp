@@ -21,6 +21,7 @@ ScheduleAlgorithm unordered() {
           .position = 80,
           .plan = plan_unordered,
           .ordered = false,
+          .repeatable = false,
           .ignores_costs = true,
           .closed_form = unordered_closed_form};
 }

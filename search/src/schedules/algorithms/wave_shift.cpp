@@ -4,6 +4,7 @@
 // and cyclically within one.
 #include <algorithm>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/search/schedules/schedule_parts.hpp>
 
@@ -16,6 +17,7 @@ PlanOutcome plan_wave_shift(const ScheduleRequest& request) {
   schedule.dispatch = request.dispatch.value_or(Dispatch::kStatic);
   schedule.worker = place_in_turn(problem, schedule.dispatch);
   for (std::size_t launch = 0; launch < schedule.chains.size(); ++launch) {
+    poll();
     std::vector<std::int32_t>& order = schedule.chains[launch].q_order;
     std::sort(order.begin(), order.end());  // whatever the walk: a rotation has an order of its own
     const auto in_wave = static_cast<std::int32_t>(launch % static_cast<std::size_t>(problem.workers));

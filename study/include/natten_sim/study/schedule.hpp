@@ -165,6 +165,7 @@ struct FinishedSchedule {
 struct ScheduleResult {
   std::string name;  ///< name of the algorithm; "table" for a foreign schedule
   bool ordered = true;
+  bool repeatable = true;  ///< as in ScheduleAlgorithm
   std::variant<FinishedSchedule, NotApplicable, Deadlock> outcome;
 };
 

@@ -32,15 +32,18 @@ struct AxisCount {
 /// Closed form of the counts along one axis. Requires a valid axis and tile sizes in 1..kMaxAxisLength.
 ///
 /// The first and last attended tokens of consecutive tiles are staircases in the tile's position: flat near
-/// the borders, climbing by the stride between. Where the set of climbing staircases does not change, the
-/// counts repeat every lcm(tiles, stride) tokens, growing by a constant a period, so one period is evaluated
-/// and the rest is an arithmetic series. Cost: O(min(tiles on the axis, lcm(walked, streamed, stride) /
-/// walked)), whatever the number of tokens. At most two distinct group lengths exist, so dilation at most
-/// doubles it. Source of the counting rule: Hassani, section 4.2.3 (NATTENSim); the closed form is this
-/// project's.
+/// the borders, climbing by the stride between. Tiles at the same place of a stride group form arithmetic progressions,
+/// and so do tiles within one; sums of floors over them are taken by Euclid's algorithm. Cost: O(s log n) with
+/// s = min(tiles on the axis, stride / gcd(stride, tile), stride groups), whatever the number of tokens; s is less
+/// than 2^22 for any axis whose attended pairs fit in 63 bits, which is checked first. At most two distinct group
+/// lengths exist, so dilation at most doubles it. Source of the counting rule: Hassani, section 4.2.3 (NATTENSim);
+/// the closed form is this project's.
 /// @throws OverflowError naming the count.
 [[nodiscard]] AxisCount count_axis(const AxisMask& axis, const AxisTiles& tiles, KvTiling kv_tiling,
                                    Walk walk = Walk::kForward);
+
+/// Progressions that count_axis() adds up: its cost, in O(1).
+[[nodiscard]] std::int64_t count_axis_steps(const AxisMask& axis, const AxisTiles& tiles, Walk walk);
 
 /// Token pairs that attend along one valid axis, summed over its dilation groups; O(1).
 /// @throws OverflowError naming `attended_pairs`.

@@ -77,7 +77,7 @@ struct NattenVisits {
   std::optional<KernelVisits> additional;  ///< a second FMHA call: all tokens with the additional keys
 };
 
-/// Closed form; O(axes * count_axis), and O(tiles along an axis) for uneven dilation groups of cutlass-fna.
+/// Closed form; O(axes * count_axis).
 /// @throws InvalidParameter on an invalid problem or four axes; OverflowError naming the count.
 [[nodiscard]] NattenVisits natten_visits(const NattenProblem& problem);
 

@@ -35,6 +35,7 @@ struct ScheduleAlgorithm {
   PlanOutcome (*plan)(const ScheduleRequest& request) = nullptr;
   /// Ordered algorithms give the same dQ bits in every run, in one pass; searches compete with them.
   bool ordered = true;
+  bool repeatable = true;  ///< the same bits in every run, in however many passes: `fastest` is among these
   bool searches = false;  ///< uses effort, seed and progress
   /// Plans have one phase with the request's problem and costs, and costs do not change the schedule.
   bool ignores_costs = false;

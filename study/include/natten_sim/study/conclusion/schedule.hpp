@@ -26,7 +26,7 @@ struct ScheduleConclusion {
   ScheduleLoss loss = ScheduleLoss::kNothing;  ///< of `from`
   double loss_share = 0;                       ///< of the time of all its workers
   double gap = 0;                              ///< of `from`, over its lower bound
-  /// The fastest of those that give the same bits in every run: searches that were asked for, and all
+  /// The fastest of those that are repeatable: searches that were asked for, and all
   /// others up to kConcludedTasks tasks. Empty: none was compared.
   std::string fastest;
   double fastest_makespan = 0;

@@ -1,0 +1,126 @@
+// Every subcommand stops when it is told to: whatever it computes, its loops poll the token of its thread.
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <natten_sim/core/cancellation.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/json.hpp>
+
+#include "catch.hpp"
+#include "cli/server.hpp"
+#include "commands.hpp"
+#include "sanitized.hpp"
+
+namespace ended_work_test {
+
+using namespace natten_sim;
+using namespace natten_sim::cli;
+
+/// Legal questions that take seconds to hours: one of each subcommand, and of each option that multiplies
+/// work.
+const std::vector<std::string> kLongQuestions = {
+    R"({"command": "count", "options": {"input": [4096, 4096], "window": [1024, 1024], "q_tile": 64, "kv_tile": 64, "tiling": "single"}})",
+    R"({"command": "search", "options": {"input": [96, 96, 96], "pareto": true, "objective": "worst"}})",
+    R"({"command": "search", "options": {"input": [96, 96, 96], "pareto": true, "device": "h200"}})",
+    R"({"command": "search", "options": {"input": [4096, 4096], "objective": "work"}})",
+    R"({"command": "search", "options": {"input": [16777216], "objective": "work"}})",
+    R"({"command": "advise", "options": {"input": [60, 96, 160], "heads": 24, "dim": 128, "device": "h200", "speedup": 4}})",
+    R"({"command": "schedule", "options": {"q_tiles": 4096, "heads": 8, "mask": "causal"}})",
+    R"({"command": "schedule", "options": {"q_tiles": 4096, "heads": 8, "mask": "causal", "algorithm": "spt"}})",
+    R"({"command": "schedule", "options": {"q_tiles": 1, "heads": 4194304, "algorithm": "two-pass", "workers": 1}})",
+    R"({"command": "schedule", "options": {"workers": 32, "heads": 3, "mask": "gna:i=24x24,w=8x8,s=4x4,q-tile=4x4,kv-tile=4x4", "algorithm": "best", "effort": 1000000}})",
+    R"({"command": "reuse", "options": {"input": 16777216, "device": "h200", "fidelity": "lru"}})",
+    R"({"command": "reuse", "options": {"input": 1048576, "device": "h200", "fidelity": "timed"}})",
+    R"({"command": "reuse", "options": {"input": 131072, "device": "h200", "fidelity": "lru", "ways": 16}})",
+    R"({"command": "reuse", "options": {"sweep": "seqlen=8192:1048576:8192", "device": "h200", "fidelity": "lru"}})",
+    R"({"command": "reuse", "options": {"sweep": "seqlen=8192:67108864:8192", "device": "h200"}})",
+    R"({"command": "reuse", "options": {"stream_bytes": 268435456, "passes": 1024, "fidelity": "lru"}})",
+    R"({"command": "atomics", "options": {"updates": 4294967295}})",
+    R"({"command": "atomics", "options": {"updates": 4294967295, "distribution": "zipf:1.1", "rows": 268435456}})",
+    R"({"command": "msda", "options": {"workload": "B64_1600x2666_d256_L4_h8_p4_q20000", "order": "all"}})",
+    R"({"command": "reproduce", "options": {"work": "all"}})",
+};
+
+/// Counts checks, and ends the work at one of them.
+class AtCheck final : public Cancellation {
+ public:
+  explicit AtCheck(std::int64_t last) : last_(last) {}
+  void check() override {
+    if (++checks_ >= last_) throw LimitReached("test", "enough", "fewer");
+  }
+  [[nodiscard]] std::int64_t checks() const { return checks_; }
+
+ private:
+  std::int64_t last_;
+  std::atomic<std::int64_t> checks_{0};
+};
+
+TEST_CASE("a question whose time is over before it begins is answered by an error, whatever it asks") {
+  for (const std::string& question : kLongQuestions) {
+    INFO(question);
+    AtCheck token(1);
+    const CancellationScope scope(token);
+    const Json answer = Json::parse(Server(commands()).respond(question));
+    REQUIRE(answer.contains("error"));
+    CHECK(answer.at("error").at("message") == "test: enough; accepted: fewer");
+  }
+}
+
+TEST_CASE("work that is ended in its middle leaves the next question as it would be without it") {
+  const std::string question =
+      R"({"command": "schedule", "options": {"q_tiles": 16, "heads": 2, "mask": "causal"}})";
+  Server server(commands());
+  const std::string whole = server.respond(question);
+  for (const std::int64_t last : {2, 5, 11}) {
+    {
+      AtCheck token(last);
+      const CancellationScope scope(token);
+      CHECK(Json::parse(server.respond(kLongQuestions[6])).contains("error"));
+      CHECK(token.checks() == last);
+    }
+    CHECK(server.respond(question) == whole);
+  }
+}
+
+/// The longest time between two checks, in seconds of this thread's or any other's CPU.
+class LongestGap final : public Cancellation {
+ public:
+  explicit LongestGap(double seconds) : end_(cpu_s() + seconds) {}
+  void check() override {
+    const double now = cpu_s();
+    const std::lock_guard lock(mutex_);
+    longest_ = std::max(longest_, now - last_);
+    last_ = now;
+    if (now >= end_) throw LimitReached("test", "enough", "fewer");
+  }
+  [[nodiscard]] double longest() { return std::max(longest_, cpu_s() - last_); }
+
+ private:
+  /// Of all threads: work that several share is not counted less.
+  static double cpu_s() {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  }
+  std::mutex mutex_;
+  double last_ = cpu_s(), longest_ = 0, end_;
+};
+
+TEST_CASE("long questions are never without a look at their time for half a second of CPU", "[.nightly]") {
+  if (natten_sim::test::kSanitized) return;
+  for (const double limit_s : {0.1, 2.0}) {
+    for (const std::string& question : kLongQuestions) {
+      INFO(question << " for " << limit_s << " s");
+      LongestGap token(limit_s);
+      const CancellationScope scope(token);
+      (void)Server(commands()).respond(question);
+      CHECK(token.longest() < 0.4);
+    }
+  }
+}
+
+}  // namespace ended_work_test
