@@ -96,6 +96,7 @@ class Adviser {
                       .head_dim_value = *setting_.head_dim_value,
                       .element_bytes = element_bytes(*setting_.dtype)};
     question.dtype = *setting_.dtype;
+    question.natten = setting_.natten;
     question.additional_keys = setting_.add_kv;
     return question;
   }
@@ -240,9 +241,7 @@ class Adviser {
     Context quiet = context_;
     quiet.progress = {};
     AdviceChoice choice{.role = role, .count = count(question, quiet)};
-    const auto& predicted = std::get<PassTime>(*choice.count.time);
-    if (const std::optional<AttentionShare> share = share_of(setting_); share && predicted.speedup)
-      choice.end_to_end_speedup = end_to_end_speedup(*share, *predicted.speedup);
+    choice.end_to_end_speedup = choice.count.end_to_end_by_time;
     if (choice.count.kernel.forward && choice.count.kernel.forward->permutation) {
       for (const PermutedTensor& copy : choice.count.kernel.forward->permutation->copies)
         choice.tile_memory_bytes += copy.into_tiles ? copy.bytes_written : copy.bytes_read;
