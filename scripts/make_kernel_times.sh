@@ -7,11 +7,33 @@ folder=$(cd "$(dirname "$0")/.." && pwd)/data
 priors=$folder/kernel-times.json
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$program" calibrate "$folder/kernel-runs/natten-h200.csv" --costs "$priors" --quiet --save "$work/a.json" \
-  --source "measured on an H200, medians (data/kernel-runs/natten-h200.csv)" > /dev/null
-"$program" calibrate "$folder/kernel-runs/natten-published.csv" --costs "$priors" --quiet --save "$work/b.json" \
-  --source "few runs: sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)" \
-  > /dev/null
+# The runs of one device are fitted together: how power slows one kernel is expected of the others.
+runs_on() {
+  python3 - "$@" <<'PY'
+import csv, sys
+device, *paths = sys.argv[1:]
+rows = []
+for path in paths:
+    with open(path, encoding="utf-8") as file:
+        rows += [row for row in csv.DictReader(line for line in file if not line.startswith("#")) if row["device"] == device]
+columns = list(dict.fromkeys(column for row in rows for column in row))
+print(",".join(columns))
+for row in rows:
+    print(",".join(row.get(column) or "" for column in columns))
+PY
+}
+fit_runs() { # NAME DEVICE SOURCE FILE...
+  name=$1 device=$2 source=$3
+  shift 3
+  runs_on "$device" "$@" > "$work/runs.csv"
+  "$program" calibrate "$work/runs.csv" --costs "$priors" --quiet --save "$work/$name.json" --source "$source" > /dev/null
+}
+runs=$folder/kernel-runs
+published="sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)"
+fit_runs a h200 "measured on an H200, medians (data/kernel-runs/natten-h200.csv)" "$runs/natten-h200.csv"
+fit_runs b h100 "measured on an H100, medians (data/kernel-runs/natten-h100.csv), and $published" \
+  "$runs/natten-h100.csv" "$runs/natten-published.csv"
+fit_runs c b200 "few runs: $published" "$runs/natten-published.csv"
 for recording in "$folder"/recordings/*-flex-costs.json; do
   [ -e "$recording" ] || continue
   name=$(basename "$recording")

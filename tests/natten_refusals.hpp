@@ -5,17 +5,13 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/natten_call.hpp>
 #include <natten_sim/io/catalog.hpp>
-#include <natten_sim/io/natten_rules.hpp>
 
 #include "catch.hpp"
 
 /// Calls of NATTEN, and what it has to say when it refuses one.
 namespace natten_sim::test {
 
-inline const NattenRules& rules() {
-  static const NattenRules loaded = natten_rules(builtin_catalog());
-  return loaded;
-}
+inline const NattenRules& rules() { return builtin_catalog().natten_release({}); }
 
 /// Accepted: two axes on an H100, which gets hopper-fna.
 inline NattenCall accepted_call() {

@@ -120,6 +120,15 @@ const T& find_named(const std::vector<T>& table, const char* kind, std::string_v
 }  // namespace
 
 const Backend& Catalog::backend(std::string_view name) const { return find_named(backends, "backend", name); }
+const NattenRules& Catalog::natten_release(const std::optional<std::string>& version) const {
+  std::vector<std::string> versions;
+  for (const NattenRules& release : natten) {
+    if (!version || release.version == *version) return release;
+    versions.push_back(release.version);
+  }
+  const std::string wanted = version.value_or("newest");
+  throw UnknownName("natten", wanted, closest_name(wanted, versions), joined(versions));
+}
 const Preset& Catalog::preset(std::string_view name) const { return find_named(presets, "preset", name); }
 const Device& Catalog::device(std::string_view name) const { return find_named(devices, "device", name); }
 const AttentionKernel& Catalog::kernel(std::string_view name) const {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 
 #include <natten_sim/core/device.hpp>
@@ -86,6 +87,15 @@ std::vector<double> slowness_in_launch_order(const std::vector<LaunchRun>& runs)
   for (const LaunchRun& run : runs)
     slowness.insert(slowness.end(), static_cast<std::size_t>(run.sms), run.slowness);
   return slowness;
+}
+
+std::optional<std::int64_t> compute_capability(const Device& device) {
+  const std::string& name = device.architecture;
+  const std::size_t digits = name.find_first_of("0123456789");
+  if (digits == std::string::npos) return std::nullopt;
+  std::int64_t capability = 0;
+  std::from_chars(name.data() + digits, name.data() + name.size(), capability);
+  return capability;
 }
 
 std::optional<std::int32_t> only_partition(const Device& device, std::int64_t ctas) {

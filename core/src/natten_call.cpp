@@ -43,6 +43,14 @@ std::string HeadDimRule::text() const {
   return text;
 }
 
+bool GemmRule::fits(std::int64_t compute_capability) const noexcept {
+  const auto listed = [&](const std::vector<std::int64_t>& capabilities) {
+    return std::find(capabilities.begin(), capabilities.end(), compute_capability) != capabilities.end();
+  };
+  if (!compute_capabilities.empty()) return listed(compute_capabilities);
+  return !listed(without_compute_capabilities);
+}
+
 const NattenBackendRules& NattenRules::of(NattenBackend backend) const {
   for (const NattenBackendRules& rules : backends) {
     if (rules.backend == backend) return rules;

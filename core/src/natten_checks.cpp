@@ -146,10 +146,15 @@ std::optional<NattenRefusal> backward_config_refusal(const NattenBackendRules& r
                           call.head_dim);
 }
 
-/// Which GEMM shapes of cutlass-fna a device can hold: natten/backends/configs/cutlass/__init__.py.
-bool gemm_fits(const std::string& gemm, Walk pass, const NattenCall& call) {
+bool forward_gemm_fits(const NattenBackendRules& rules, const std::string& gemm, std::int64_t capability) {
+  return std::all_of(rules.forward_gemms.begin(), rules.forward_gemms.end(),
+                     [&](const GemmRule& rule) { return rule.gemm != gemm || rule.fits(capability); });
+}
+
+/// Which GEMM shapes of cutlass-fna's backward pass a device can hold:
+/// natten/backends/configs/cutlass/__init__.py.
+bool backward_gemm_fits(const std::string& gemm, const NattenCall& call) {
   const std::int64_t capability = call.compute_capability;
-  if (pass == Walk::kForward) return gemm != "64x128" || (capability != 86 && capability != 89);
   if (gemm == "64x64") return true;
   const bool large = capability == 80 || capability == 90 || capability == 100 || capability == 103;
   const bool fp32 = call.dtype == Dtype::kFp32;
@@ -162,7 +167,8 @@ bool entry_fits(const NattenBackendRules& rules, const BackendTiles& entry, std:
                 const NattenCall& call) {
   if (entry.tiles.q_tile.rank() != rank) return false;
   if (entry.head_dim && *entry.head_dim != call.head_dim) return false;
-  return rules.backend != NattenBackend::kCutlassFna || gemm_fits(entry.variant, pass, call);
+  if (pass == Walk::kForward) return forward_gemm_fits(rules, entry.variant, call.compute_capability);
+  return rules.backend != NattenBackend::kCutlassFna || backward_gemm_fits(entry.variant, call);
 }
 
 /// NATTEN's word for a schedule of data/backends.json.
@@ -278,21 +284,28 @@ std::optional<NattenRefusal> mask_refusal(const NattenCall& call) {
   return std::nullopt;
 }
 
-BackendChoice choose_fna(const NattenRules& rules, const NattenCall& call) {
-  if (call.backend) return {*call.backend, can_run_refusal(rules.of(*call.backend), call, false)};
+BackendChoice choose_backend(const NattenRules& rules, const NattenCall& call) {
   BackendChoice choice;
   for (const NattenBackendRules& backend : rules.backends) {
-    choice = {backend.backend, can_run_refusal(backend, call, false)};
+    choice.backend = backend.backend;
+    choice.refusal = can_run_refusal(backend, call, false);
     if (!choice.refusal) return choice;
+    if (!capability_refusal(backend, to_string(backend.backend), call.compute_capability))
+      choice.passed_over.push_back({backend.backend, *choice.refusal});
   }
   choice.refusal->rule = "no backend runs this call; the last one tried: " + choice.refusal->rule;
   return choice;
 }
 
+BackendChoice choose_fna(const NattenRules& rules, const NattenCall& call) {
+  if (!call.backend) return choose_backend(rules, call);
+  return {*call.backend, can_run_refusal(rules.of(*call.backend), call, false), {}};
+}
+
 BackendChoice choose_fmha(const NattenRules& rules, const NattenCall& call, bool causal) {
   BackendChoice choice;
   for (const NattenBackendRules& backend : rules.backends) {
-    choice = {backend.backend, can_run_refusal(backend, call, true)};
+    choice = {backend.backend, can_run_refusal(backend, call, true), {}};
     if (causal && backend.backend == NattenBackend::kFlexFna) {
       choice.refusal = NattenRefusal{"flex-fmha has no causal mask", "is_causal", "true", "false", "false"};
     }

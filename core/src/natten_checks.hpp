@@ -15,13 +15,7 @@ namespace natten_sim {
 
 [[nodiscard]] PerAxis<bool> causal_or_none(const NattenCall& call);
 
-/// A backend that can run the call, or why none can.
-struct BackendChoice {
-  NattenBackend backend = NattenBackend::kHopperFna;
-  std::optional<NattenRefusal> refusal;
-};
-
-/// The backend that was asked for, else the first that can run: `choose_backend`.
+/// The backend that was asked for, else that of choose_backend().
 [[nodiscard]] BackendChoice choose_fna(const NattenRules& rules, const NattenCall& call);
 
 /// `choose_fmha_backend`, and the configuration checks of its choice.

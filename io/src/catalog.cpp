@@ -11,7 +11,7 @@
 #include "catalog_reader.hpp"
 #include "device_atomics.hpp"
 #include "embedded_data.hpp"
-#include "natten_defaults.hpp"
+#include "natten_releases.hpp"
 
 namespace natten_sim {
 namespace {
@@ -259,7 +259,7 @@ void replace_or_add(std::vector<T>& table, T entry, std::vector<std::string>& ad
 Catalog parse_builtin_catalog() {
   Catalog catalog;
   add_backends(catalog, embedded::backends, "data/backends.json");
-  add_default_tiles(catalog);
+  add_natten_releases(catalog);
   add_presets(catalog, embedded::presets, "data/presets.json");
   for (const embedded::File& file : embedded::devices)
     add_devices(catalog, file.text, std::string(file.path));

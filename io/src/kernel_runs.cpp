@@ -120,6 +120,13 @@ void read_pass_cell(const RunCells& cells, KernelRun& run) {
   if (*cell == "fmha") run.kernel = "fmha";
 }
 
+void read_copied_by(const RunCells& cells, KernelRun& run) {
+  const std::string* cell = cells.find("copied_by");
+  if (cell == nullptr) return;
+  if (*cell != "natten" && *cell != "pytorch") cells.fail("copied_by", *cell, "natten, pytorch");
+  run.pytorch_copies = *cell == "pytorch";
+}
+
 KernelRun read_run(const RunCells& cells, const KernelRun& defaults) {
   KernelRun run = defaults;
   cells.text("kernel", run.kernel);
@@ -143,6 +150,9 @@ KernelRun read_run(const RunCells& cells, const KernelRun& defaults) {
   cells.milliseconds("perm_q_ms", run.perm_q_ms);
   cells.milliseconds("perm_kv_ms", run.perm_kv_ms);
   cells.milliseconds("unperm_o_ms", run.unperm_o_ms);
+  cells.milliseconds("unperm_lse_ms", run.unperm_lse_ms);
+  cells.text("natten", run.natten);
+  read_copied_by(cells, run);
   cells.milliseconds("rest_ms", run.rest_ms);
   for (const auto& [column, value] : {std::pair{"input", &run.input}, std::pair{"window", &run.window},
                                       std::pair{"q_tile", &run.q_tile}, std::pair{"kv_tile", &run.kv_tile}}) {

@@ -62,6 +62,29 @@ PassCosts read_pass(const Json& entry, const std::string& where, Walk pass) {
   return costs;
 }
 
+double positive_rate(const StrictObject& numbers, const char* key) {
+  const double rate = numbers.number(key);
+  if (!(rate > 0)) numbers.fail(key, "a positive rate");
+  return rate;
+}
+
+PermutationRate read_copy_rate(const Json& entry, const std::string& where) {
+  const StrictObject fields(entry, where,
+                            {"axes", "natten", "into_bytes_per_s", "out_bytes_per_s", "lse_bytes_per_s",
+                             "interval", "origin", "source"});
+  PermutationRate rate;
+  rate.axes = fields.integer("axes", {1, 3});
+  rate.natten = fields.text_or("natten", "");
+  rate.into_bytes_per_s = positive_rate(fields, "into_bytes_per_s");
+  rate.out_bytes_per_s = positive_rate(fields, "out_bytes_per_s");
+  if (fields.has("lse_bytes_per_s")) rate.lse_bytes_per_s = positive_rate(fields, "lse_bytes_per_s");
+  if (fields.has("interval")) rate.interval = fields.number("interval");
+  if (!(rate.interval >= 0 && rate.interval < 1)) fields.fail("interval", "a fraction below 1");
+  if (fields.has("origin")) rate.origin = parse_name<CopyOrigin>(fields.text("origin"));
+  rate.source = fields.text("source");
+  return rate;
+}
+
 KernelCosts read_costs(const Json& entry, const std::string& where) {
   const StrictObject fields(
       entry, where,
@@ -77,13 +100,8 @@ KernelCosts read_costs(const Json& entry, const std::string& where) {
     costs.passes.push_back(read_pass(fields.at("backward"), where, Walk::kBackward));
   if (costs.passes.empty()) fields.fail("forward", "costs of one pass or both");
   if (!fields.has("permutation")) return costs;
-  for (const Json& rate : fields.array("permutation")) {
-    const StrictObject numbers(rate, where, {"axes", "into_bytes_per_s", "out_bytes_per_s", "source"});
-    costs.permutation.push_back({numbers.integer("axes", {1, 3}), numbers.number("into_bytes_per_s"),
-                                 numbers.number("out_bytes_per_s"), numbers.text("source")});
-    if (!(costs.permutation.back().into_bytes_per_s > 0)) numbers.fail("into_bytes_per_s", "a positive rate");
-    if (!(costs.permutation.back().out_bytes_per_s > 0)) numbers.fail("out_bytes_per_s", "a positive rate");
-  }
+  for (const Json& rate : fields.array("permutation"))
+    costs.permutation.push_back(read_copy_rate(rate, where));
   return costs;
 }
 
@@ -104,6 +122,18 @@ double rounded(double value) {
   if (value == 0) return 0;
   const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
   return std::round(value * scale) / scale;
+}
+
+Json rate_json(const PermutationRate& rate) {
+  Json fields = {{"axes", rate.axes}};
+  if (!rate.natten.empty()) fields["natten"] = rate.natten;
+  fields["into_bytes_per_s"] = rounded(rate.into_bytes_per_s);
+  fields["out_bytes_per_s"] = rounded(rate.out_bytes_per_s);
+  if (rate.lse_bytes_per_s) fields["lse_bytes_per_s"] = rounded(*rate.lse_bytes_per_s);
+  fields["interval"] = rounded(rate.interval);
+  fields["origin"] = to_string(rate.origin);
+  fields["source"] = rate.source;
+  return fields;
 }
 
 Json pass_json(const PassCosts& costs) {
@@ -136,7 +166,7 @@ void add_kernel_times(Catalog& catalog, std::string_view json, const std::string
     try {
       added.push_back(read_costs(entry, where));
     } catch (const UnknownName& error) {
-      throw MalformedData(where, error.what(), "names of element types");
+      throw MalformedData(where, error.what(), "names of element types and of origins of copies");
     }
   }
   catalog.kernel_costs.insert(catalog.kernel_costs.begin(), added.begin(), added.end());
@@ -165,12 +195,7 @@ Json to_json(const KernelCosts& costs) {
     fields[pass.pass == Walk::kForward ? "forward" : "backward"] = pass_json(pass);
   if (costs.permutation.empty()) return fields;
   fields["permutation"] = Json::array();
-  for (const PermutationRate& rate : costs.permutation) {
-    fields["permutation"].push_back({{"axes", rate.axes},
-                                     {"into_bytes_per_s", rounded(rate.into_bytes_per_s)},
-                                     {"out_bytes_per_s", rounded(rate.out_bytes_per_s)},
-                                     {"source", rate.source}});
-  }
+  for (const PermutationRate& rate : costs.permutation) fields["permutation"].push_back(rate_json(rate));
   return fields;
 }
 

@@ -25,14 +25,23 @@ class CountMembers:
     flops: Final[Flops]
     wasted_flop_share: Final[float]
     e2e_speedup: Final[E2eSpeedup]
+    fast_path_with: Final[FastPathWith]
     kernel: Final[Kernel | None]
     time_ms: Final[TimeMs | None]
     speedup_time: Final[float | None]
     time: Final[Time]
+    e2e_speedup_time: Final[float]
     backward: Final[Backward]
     add_kv: Final[AddKv]
+    passed_over: Final[tuple[str, ...]]
     kernel_refusal: Final[KernelRefusal]
     time_missing: Final[str]
+
+class FastPathWith(Record):
+    kv_tile: Final[tuple[int, ...]]
+    q_tile: Final[tuple[int, ...]]
+    stride: Final[tuple[int, ...]]
+    window: Final[tuple[int, ...]]
 
 class Flops(Record):
     attended: Final[int | None]
@@ -66,7 +75,7 @@ class Kernel(Record):
     permutation_ms: Final[float]
     dense_ms: Final[float]
     dense_rate: Final[str]
-    speedup_with_permutation: Final[SpeedupWithPermutation]
+    speedup_with_permutation: Final[SpeedupWithPermutation | None]
     e2e_speedup: Final[E2eSpeedup]
 
 class Additional(Record):
@@ -110,8 +119,15 @@ class Time(Record):
     dense_kernel: Final[str]
     dense_ms: Final[float]
     speedup_kernel: Final[float]
+    copies: Final[Copies]
     costs: Final[Costs]
     unmeasured: Final[str]
+
+class Copies(Record):
+    natten: Final[str]
+    origin: Final[str]
+    interval: Final[float]
+    source: Final[str]
 
 class PartsMs(Record):
     tiles: Final[float]
@@ -227,6 +243,7 @@ class Candidate(Record):
     dense_path: Final[bool]
     fast_path: Final[bool]
     total_ms: Final[float]
+    e2e_speedup_time: Final[float]
     time_ms: Final[TimeMs]
     speedup_time: Final[float]
     time: Final[Time]
@@ -250,8 +267,9 @@ class Candidate(Record):
     flops: Final[Flops]
     wasted_flop_share: Final[float]
     e2e_speedup: Final[E2eSpeedup]
-    kernel: Final[Kernel]
+    kernel: Final[Kernel | None]
     kernel_timed: Final[str]
+    passed_over: Final[tuple[str, ...]]
     kernel_refusal: Final[KernelRefusal]
     backward: Final[Backward]
 

@@ -35,6 +35,8 @@ Keywords<Setting> backend_keywords(Echo echo) {
 
 Keywords<Setting> workload_keywords() {
   Keywords<Setting> rows;
+  rows.add("natten", &Setting::natten,
+           "Release of NATTEN whose rules and copies count, such as 0.21.6 [the newest]", Echo::kWhenSet);
   rows.add("add_kv", &Setting::add_kv,
            "Extra KV tokens that every query attends to, reported apart [default]", Echo::kAlways, {.lo = 0});
   rows.add("batch_size", &Setting::batch, "Batch size [default]");

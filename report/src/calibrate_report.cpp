@@ -2,7 +2,6 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
-#include <natten_sim/io/natten_rules.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/natten_emit.hpp>
@@ -64,13 +63,18 @@ std::string costs_text(const PassCosts& costs) {
   return text + "\n";
 }
 
+std::string copies_name(const PermutationRate& rate) {
+  if (rate.origin == CopyOrigin::kPytorch) return " by PyTorch";
+  return rate.natten.empty() ? "" : " as since NATTEN " + rate.natten;
+}
+
 /// Rates of copies that are not of these runs, a line each; empty: none.
 std::string kept_rates_text(const KernelCosts& entry) {
   std::string text;
   for (const PermutationRate& rate : entry.permutation) {
-    if (rate.source == entry.passes.front().evidence.source) continue;
-    text += fmt::format("copies into tiles on {} axes were not timed: {} on {} keeps the rates {}\n", rate.axes,
-                        entry.kernel, entry.device, rate.source);
+    if (rate.source.starts_with(entry.passes.front().evidence.source)) continue;
+    text += fmt::format("copies into tiles on {} axes{} were not timed: {} on {} keeps the rates {}\n",
+                        rate.axes, copies_name(rate), entry.kernel, entry.device, rate.source);
   }
   return text;
 }
@@ -85,7 +89,7 @@ std::string profiler_command(const KernelRun& run, const study::Context& context
   call.head_dim = call.head_dim_value = run.head_dim;
   call.dtype = run.dtype;
   call.requires_grad = run.pass == Walk::kBackward;
-  const NattenRules rules = natten_rules(context.catalog);
+  const NattenRules& rules = context.catalog.natten_release({});
   for (const NattenBackend backend : values_of<NattenBackend>()) {
     if (run.kernel != to_string(backend)) continue;
     call.backend = backend;

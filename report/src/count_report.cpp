@@ -91,10 +91,23 @@ void write_backward(const study::BackwardCount& backward, Sink& sink) {
 }
 
 template <typename Sink>
+void write_fast_path_change(const study::FastPathChange& change, Sink& sink) {
+  sink.object("fast_path_with", [&](Sink& fields) {
+    for (const auto& [key, value] : {std::pair{"kv_tile", &change.kv_tile},
+                                     {"q_tile", &change.q_tile},
+                                     {"stride", &change.stride},
+                                     {"window", &change.window}})
+      if (!value->empty()) fields.put(key, *value);
+  });
+}
+
+template <typename Sink>
 void write_result(const study::CountAnswer& answer, Sink& sink) {
   write_count(answer.forward, sink);
+  if (answer.fast_path_change) write_fast_path_change(*answer.fast_path_change, sink);
   write_kernel(answer.kernel, Walk::kForward, sink);
   write_time(answer.time, sink);
+  if (answer.end_to_end_by_time) sink.put("e2e_speedup_time", *answer.end_to_end_by_time);
   if (!answer.backward) return;
   sink.object("backward", [&](Sink& fields) {
     write_backward(*answer.backward, fields);
@@ -147,43 +160,79 @@ struct SpeedupRow {
   std::optional<double> with_copies, end_to_end;
 };
 
-/// The speedups, alone and within the whole model: by what NATTEN's kernel does, where there is one.
-std::string speedup_text(const study::CountAnswer& answer) {
+std::string share_text(const AttentionShare& share) {
+  return fmt::format("{:.1f}% of the time is attention, {}/{} steps stay dense\n", 100.0 * share.share,
+                     share.dense_steps, share.steps);
+}
+
+/// flop, mean, worst and work: by what NATTEN's kernel does, where there is one, and else by the mask.
+std::vector<SpeedupRow> speedup_rows(const study::CountAnswer& answer) {
   const TileCount& count = answer.forward.count;
-  const std::optional<study::EndToEndSpeedup>& whole = answer.forward.end_to_end;
   SpeedupRow flop{"flop   what the mask saves", count.speedup_flop()};
   SpeedupRow mean{"mean   by tiles visited", count.speedup_mean()};
   SpeedupRow worst{"worst  by the busiest Q tile", count.speedup_worst()};
   SpeedupRow work{"work   by multiplied pairs, padding counted", count.speedup_work()};
-  if (whole) flop.end_to_end = whole->flop, mean.end_to_end = whole->mean, worst.end_to_end = whole->worst;
-  const std::optional<study::KernelPass>& kernel = answer.kernel.forward;
-  if (kernel) {
+  if (const std::optional<study::EndToEndSpeedup>& whole = answer.forward.end_to_end)
+    flop.end_to_end = whole->flop, mean.end_to_end = whole->mean, worst.end_to_end = whole->worst;
+  if (const std::optional<study::KernelPass>& kernel = answer.kernel.forward) {
     mean.operation = kernel->speedup.mean, worst.operation = kernel->speedup.worst;
     work.operation = kernel->speedup.work;
-    if (answer.kernel.end_to_end)
-      mean.end_to_end = answer.kernel.end_to_end->mean, worst.end_to_end = answer.kernel.end_to_end->worst;
+    if (const auto& copies = kernel->with_permutation; copies && kernel->permutation->bytes > 0)
+      mean.with_copies = copies->mean, worst.with_copies = copies->worst, work.with_copies = copies->work;
   }
-  const bool copies = kernel && kernel->with_permutation && kernel->permutation->bytes > 0;
-  if (copies) {
-    mean.with_copies = kernel->with_permutation->mean, worst.with_copies = kernel->with_permutation->worst;
-    work.with_copies = kernel->with_permutation->work;
-  }
-  std::vector<std::vector<std::string>> table = {{"speedup over dense attention", "operation"}};
+  if (const std::optional<study::KernelEndToEnd>& whole = answer.kernel.end_to_end)
+    mean.end_to_end = whole->mean, worst.end_to_end = whole->worst;
+  return {flop, mean, worst, work};
+}
+
+/// Ratios of tiles, within the whole model too unless a ratio of times tells that.
+std::string speedup_text(const study::CountAnswer& answer) {
+  const std::vector<SpeedupRow> speedups = speedup_rows(answer);
+  const bool copies = speedups[1].with_copies.has_value();
+  const bool whole = answer.forward.end_to_end && !answer.end_to_end_by_time;
+  std::vector<std::vector<std::string>> table = {{"speedup over dense attention, by tiles", "operation"}};
   if (copies) table[0].push_back("with copies");
   if (whole) table[0].push_back("end to end");
   const auto cell = [](std::optional<double> speedup) {
     return speedup ? fmt::format("{:.2f}x", *speedup) : std::string();
   };
-  for (const SpeedupRow& row : {flop, mean, worst, work}) {
+  for (const SpeedupRow& row : speedups) {
     table.push_back({row.label, cell(row.operation)});
     if (copies) table.back().push_back(cell(row.with_copies));
     if (whole) table.back().push_back(cell(row.end_to_end));
   }
   const std::string text = text_table(table);
-  if (!whole) return text;
-  const AttentionShare& share = whole->share;
-  return text + fmt::format("end to end: {:.1f}% of the time is attention, {}/{} steps stay dense\n",
-                            100.0 * share.share, share.dense_steps, share.steps);
+  return whole ? text + "end to end: " + share_text(answer.forward.end_to_end->share) : text;
+}
+
+/// The time of the forward pass, and the whole model's speedup by it.
+std::string forward_time_text(const study::CountAnswer& answer) {
+  const std::string text = time_text(answer.time);
+  if (!answer.end_to_end_by_time) return text;
+  return text + fmt::format("  end to end {:.2f}x by time: ", *answer.end_to_end_by_time) +
+         share_text(answer.forward.end_to_end->share);
+}
+
+/// `, but would with KV tile 8x8 instead of 4x16`
+std::string fast_path_change_text(const study::CountAnswer& answer) {
+  if (!answer.fast_path_change) return "";
+  const study::FastPathChange& change = *answer.fast_path_change;
+  const TilingProblem& problem = answer.forward.problem;
+  const auto text = [](const char* what, const Extents& to, const Extents& from) {
+    return fmt::format(", but would with {} {} instead of {}", what, to_string(to), to_string(from));
+  };
+  if (!change.kv_tile.empty()) return text("KV tile", change.kv_tile, problem.tiles.kv_tile);
+  if (!change.q_tile.empty()) return text("Q tile", change.q_tile, problem.tiles.q_tile);
+  if (!change.stride.empty()) return text("stride", change.stride, stride_of(problem.mask));
+  return text("window", change.window, window_of(problem.mask));
+}
+
+/// `; NATTEN skips fine-grained masking: no`, unless a kernel of others was asked for.
+std::string fast_path_text(const study::CountAnswer& answer) {
+  const std::optional<std::string>& kernel = answer.question.kernel;
+  if (kernel && !study::natten_runs(*kernel)) return "";
+  const std::string skips = answer.forward.natten_fast_path ? "yes" : "no";
+  return "; NATTEN skips fine-grained masking: " + skips + fast_path_change_text(answer);
 }
 
 std::string backward_text(const study::CountAnswer& answer) {
@@ -236,6 +285,8 @@ std::vector<std::string> count_result_keys() {
   answer.backward.emplace();
   answer.kernel.refusal.emplace();
   answer.time = study::PassTime{};
+  answer.end_to_end_by_time = 1;
+  answer.fast_path_change.emplace();
   Json result = count_result(answer);
   add_time_fields(study::TimeAnswer{study::MissingTime{}}, result);
   for (const char* key : {"natten_call", "natten_profiler", "flex", "natten_json", "conclusion"})
@@ -278,11 +329,11 @@ std::string count_text(const study::CountAnswer& answer) {
   text += text_table(rows) + "\n";
 
   text += speedup_text(answer) + "\n";
-  text += fmt::format("fully block-sparse: {}; NATTEN skips fine-grained masking: {}\n",
-                      count.fully_block_sparse() ? "yes" : "no", forward.natten_fast_path ? "yes" : "no");
+  text += fmt::format("fully block-sparse: {}{}\n", count.fully_block_sparse() ? "yes" : "no",
+                      fast_path_text(answer));
   const std::string does = kernel_text(answer.kernel, Walk::kForward, count);
   if (!does.empty()) text += "\n" + does;
-  text += time_text(answer.time);
+  text += forward_time_text(answer);
   if (answer.backward) text += backward_text(answer);
   return text;
 }

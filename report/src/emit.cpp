@@ -16,7 +16,7 @@ NattenCall complete_call(const study::Setting& setting, const TilingProblem& for
         "layouts of 1 to 3 axes, multi-dimensional tiling and the KV tiling of a backend of "
         "NATTEN; else flex");
   }
-  const NattenDispatch dispatch = dispatch_of(context.natten, *call);
+  const NattenDispatch dispatch = dispatch_of(context.catalog.natten_release(setting.natten), *call);
   if (!dispatch.dense_path) call->kernel_schedule = dispatch.kernel_schedule;
   return *call;
 }
@@ -33,7 +33,7 @@ std::string emitted(EmitKind kind, const study::Setting& setting, const TilingPr
     return block_mask_json(study::block_mask(forward.mask, forward.tiles)) + "\n";
   }
   const NattenCall call = complete_call(setting, forward, backward, context, kind);
-  const NattenRules& rules = context.natten;
+  const NattenRules& rules = context.catalog.natten_release(setting.natten);
   switch (kind) {
     case EmitKind::kNatten:
       return "# " + natten_path_note(rules, call) + "\n" + natten_python(rules, call) + "\n";

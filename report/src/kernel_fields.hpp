@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/study/kernel.hpp>
 
@@ -44,7 +47,11 @@ void write_floors(const study::KernelPass& pass, Sink& sink) {
   }
   sink.put("dense_ms", *floors.dense_ms);
   sink.put("dense_rate", floors.dense_rate.c_str());
-  write_speedup("speedup_with_permutation", *pass.with_permutation, sink);
+  if (pass.with_permutation) {
+    write_speedup("speedup_with_permutation", *pass.with_permutation, sink);
+  } else {
+    sink.null("speedup_with_permutation");
+  }
 }
 
 template <typename Sink>
@@ -76,7 +83,23 @@ void write_pass(const study::KernelAnswer& answer, const study::KernelPass& pass
   });
 }
 
-/// `kernel`, null where NATTEN has no such call or refuses it, and then `kernel_refusal` with the rule.
+/// `hopper-fna runs some head dims only (dim 80; accepted: 32, 64, 128, 256)`
+inline std::string reason_of(const PassedOverBackend& each) {
+  return each.refusal.rule + " (" + each.refusal.parameter + " " + each.refusal.value +
+         "; accepted: " + each.refusal.accepted + ")";
+}
+
+template <typename Sink>
+void write_refusal(const NattenRefusal& refusal, Sink& sink) {
+  sink.put("rule", refusal.rule);
+  sink.put("parameter", refusal.parameter);
+  sink.put("value", refusal.value);
+  sink.put("accepted", refusal.accepted);
+  if (!refusal.nearest.empty()) sink.put("hint", refusal.nearest);
+}
+
+/// `kernel`, null where NATTEN has no such call or refuses it, and then `kernel_refusal` with the rule;
+/// `passed_over` says what kept NATTEN from the backends that it tries before.
 template <typename Sink>
 void write_kernel(const study::KernelAnswer& answer, Walk walk, Sink& sink) {
   const std::optional<study::KernelPass>& pass = walk == Walk::kForward ? answer.forward : answer.backward;
@@ -85,15 +108,14 @@ void write_kernel(const study::KernelAnswer& answer, Walk walk, Sink& sink) {
   } else {
     sink.null("kernel");
   }
-  if (walk == Walk::kBackward || !answer.refusal) return;
-  const NattenRefusal& refusal = *answer.refusal;
-  sink.object("kernel_refusal", [&](Sink& fields) {
-    fields.put("rule", refusal.rule);
-    fields.put("parameter", refusal.parameter);
-    fields.put("value", refusal.value);
-    fields.put("accepted", refusal.accepted);
-    if (!refusal.nearest.empty()) fields.put("hint", refusal.nearest);
-  });
+  if (walk == Walk::kBackward) return;
+  if (!answer.passed_over.empty()) {
+    std::vector<std::string> reasons;
+    for (const PassedOverBackend& each : answer.passed_over) reasons.push_back(reason_of(each));
+    sink.put("passed_over", reasons);
+  }
+  if (answer.refusal)
+    sink.object("kernel_refusal", [&](Sink& fields) { write_refusal(*answer.refusal, fields); });
 }
 
 }  // namespace natten_sim::report

@@ -23,20 +23,28 @@ std::string decimal_bytes_text(std::int64_t bytes) {
   return value >= 1e6 ? fmt::format("{:.3g} MB", 1e-6 * value) : fmt::format("{:.3g} kB", 1e-3 * value);
 }
 
-std::string head_line(const KernelPass& pass) {
+std::string head_line(const KernelPass& pass, const std::string& version) {
   const KernelLaunch& launch = pass.attention;
-  std::string text = fmt::format("NATTEN runs {}", study::name_of(launch));
+  std::string text = fmt::format("NATTEN {} runs {}", version, study::name_of(launch));
   if (pass.dense_path) text += ", since the window covers the input";
   text += ": " + tiles_text(launch.tiles);
   if (!pass.schedule.empty()) text += ", schedule " + pass.schedule;
   return text + "\n";
 }
 
+/// not a faster backend: hopper-fna runs some head dims only (dim 80; accepted: 32, 64, 128, 256)
+std::string passed_over_lines(const KernelAnswer& answer) {
+  std::string text;
+  for (const PassedOverBackend& each : answer.passed_over)
+    text += "not a faster backend: " + reason_of(each) + "\n";
+  return text;
+}
+
 std::vector<std::vector<std::string>> copy_rows(const KernelPass& pass) {
   if (!pass.permutation || pass.permutation->bytes == 0) return {};
   std::vector<std::vector<std::string>> rows = {
       {"copies into tiles and back", "", decimal_bytes_text(pass.permutation->bytes)}};
-  if (pass.floors)
+  if (pass.floors && !pass.floors->permutation_timed)
     rows.push_back(
         {"  at the device's bandwidth", "", fmt::format("{:.3g} ms", pass.floors->permutation_ms)});
   return rows;
@@ -54,8 +62,8 @@ std::string kernel_text(const KernelAnswer& answer, Walk walk, const TileCount& 
   std::string text;
   if (answer.refusal && walk == Walk::kForward) {
     const NattenRefusal& refusal = *answer.refusal;
-    text = fmt::format("NATTEN refuses the call: {} ({} {}; accepted: {})\n", refusal.rule, refusal.parameter,
-                       refusal.value, refusal.accepted);
+    text = fmt::format("NATTEN {} refuses the call: {} ({} {}; accepted: {})\n", answer.version, refusal.rule,
+                       refusal.parameter, refusal.value, refusal.accepted);
     if (pass) text += "With these tiles compiled in:\n";
   }
   if (!pass) return text;
@@ -76,7 +84,7 @@ std::string kernel_text(const KernelAnswer& answer, Walk walk, const TileCount& 
                         to_string(pass->additional->tiles.kv_tile)});
   }
   for (std::vector<std::string>& row : copy_rows(*pass)) rows.push_back(std::move(row));
-  return text + head_line(*pass) + text_table(rows);
+  return text + head_line(*pass, answer.version) + passed_over_lines(answer) + text_table(rows);
 }
 
 }  // namespace natten_sim::report

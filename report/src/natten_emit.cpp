@@ -97,13 +97,13 @@ std::string natten_python(const NattenRules& rules, const NattenCall& call) {
 std::string natten_path_note(const NattenRules& rules, const NattenCall& call) {
   const NattenDispatch dispatch = dispatch_of(rules, call);
   if (dispatch.dense_path) {
-    std::string note = std::string("The window covers the input: NATTEN runs one dense call of ") +
+    std::string note = "The window covers the input: NATTEN " + rules.version + " runs one dense call of " +
                        fmha_name(dispatch.fmha) + " (" + pair_note(dispatch.fmha_tiles) +
                        "), whatever backend and tiles are given";
     if (call.additional_keys > 0) note += ", with the additional keys concatenated";
     return note + ".";
   }
-  std::string note = std::string("NATTEN runs ") + to_string(dispatch.backend);
+  std::string note = "NATTEN " + rules.version + " runs " + to_string(dispatch.backend);
   if (dispatch.tiles) {
     note += " (" + pair_note(*dispatch.tiles);
     if (!dispatch.kernel_schedule.empty()) note += ", schedule " + dispatch.kernel_schedule;
@@ -175,7 +175,8 @@ std::string natten_json(const NattenRules& rules, const NattenCall& call) {
                 {"backward_tiles", tiles_json(call.backward_tiles)},
                 {"kernel_schedule", name_or_null(call.kernel_schedule)},
                 {"additional_keys", call.additional_keys},
-                {"torch_compile", call.torch_compile}};
+                {"torch_compile", call.torch_compile},
+                {"natten", rules.version}};
   const bool uses_fmha = dispatch.dense_path || call.additional_keys > 0;
   Json path = {{"dense", dispatch.dense_path},
                {"kernel", dispatch.dense_path ? fmha_name(dispatch.fmha) : to_string(dispatch.backend)},

@@ -19,6 +19,14 @@ using study::SearchQuestion;
 
 bool by_time(const SearchQuestion& question) { return *question.objective == Objective::kTime; }
 
+bool shows_end_to_end(const SearchQuestion& question) {
+  return question.setting.attention_share && question.phase == SearchPhase::kForward;
+}
+
+double end_to_end_of(const SearchQuestion& question, const SearchCandidate& candidate) {
+  return end_to_end_speedup(*study::share_of(question.setting), candidate.speedup);
+}
+
 /// What NATTEN's kernels do: too much for a table.
 enum class KernelFields { kHidden, kShown };
 
@@ -41,6 +49,7 @@ Json candidate_fields(const SearchQuestion& question, const SearchCandidate& can
   if (!candidate.tiles.kernel.empty()) fields["kernel_timed"] = candidate.tiles.kernel;
   if (by_time(question)) {
     fields["total_ms"] = candidate.total_ms();
+    if (shows_end_to_end(question)) fields["e2e_speedup_time"] = end_to_end_of(question, candidate);
     if (kernel == KernelFields::kShown && candidate.time) add_time_fields(*candidate.time, fields);
   }
   if (has_pass(question.phase, Walk::kForward)) {
@@ -67,8 +76,7 @@ Json columns_of(const SearchQuestion& question) {
   SearchCandidate candidate;
   candidate.counted.flops = Flops{};
   if (question.setting.add_kv > 0) candidate.counted.extra_kv = ExtraKvCount{};
-  if (question.setting.attention_share && question.phase == SearchPhase::kForward)
-    candidate.counted.end_to_end = study::EndToEndSpeedup{};
+  if (shows_end_to_end(question)) candidate.counted.end_to_end = study::EndToEndSpeedup{};
   if (has_pass(question.phase, Walk::kBackward)) {
     candidate.backward.emplace();
     candidate.backward->flops = Flops{};
@@ -85,6 +93,11 @@ std::string kernel_name(const SearchCandidate& candidate) {
   return candidate.tiles.kernel.empty() ? candidate.tiles.backend : candidate.tiles.kernel;
 }
 
+const char* fast_path_word(const SearchCandidate& candidate) {
+  if (candidate.dense_path) return "dense";
+  return candidate.fast_path ? "yes" : "no";
+}
+
 Cells time_header_of(const SearchQuestion& question) {
   Cells header = {"window", "stride", "Q tile", "KV tile"};
   if (question.phase == SearchPhase::kBoth) header.insert(header.end(), {"backward Q", "backward KV"});
@@ -92,8 +105,7 @@ Cells time_header_of(const SearchQuestion& question) {
   header.insert(header.end(), {"sparsity", "time", "within", "copies"});
   if (question.phase == SearchPhase::kBoth) header.emplace_back("of it backward");
   header.insert(header.end(), {"speedup", "mean tiles", "fast path"});
-  if (question.setting.attention_share && question.phase == SearchPhase::kForward)
-    header.emplace_back("e2e");
+  if (shows_end_to_end(question)) header.emplace_back("e2e");
   return header;
 }
 
@@ -107,27 +119,20 @@ Cells time_row_of(const SearchQuestion& question, const SearchCandidate& candida
   }
   if (question.kernels.size() > 1) row.push_back(kernel_name(candidate));
   double low = 0, high = 0, copies = 0;
-  bool dense = true;
   for (const std::optional<study::PassTime>* time : {&candidate.time, &candidate.backward_time}) {
     if (!*time) continue;
     low += (*time)->low_ms;
     high += (*time)->high_ms;
     copies += (*time)->permutation_ms.value_or(0) + (*time)->repetition_ms.value_or(0);
-    dense = dense && (*time)->dense_ms;
   }
   row.push_back(fmt::format("{:.2f}%", 100.0 * candidate.counted.count.sparsity()));
   row.insert(row.end(), {duration_text(candidate.total_ms()),
                          fmt::format("{} .. {}", duration_text(low), duration_text(high)),
                          copies > 0 ? duration_text(copies) : "none"});
   if (question.phase == SearchPhase::kBoth) row.push_back(duration_text(candidate.backward_time->total_ms));
-  row.insert(row.end(), {dense ? times(candidate.speedup) : "not known",
-                         times(candidate.counted.count.speedup_mean()),
-                         candidate.dense_path  ? "dense"
-                         : candidate.fast_path ? "yes"
-                                               : "no"});
-  if (question.setting.attention_share && question.phase == SearchPhase::kForward)
-    row.push_back(dense ? times(end_to_end_speedup(*study::share_of(question.setting), candidate.speedup))
-                        : "not known");
+  row.insert(row.end(), {times(candidate.speedup), times(candidate.counted.count.speedup_mean()),
+                         fast_path_word(candidate)});
+  if (shows_end_to_end(question)) row.push_back(times(end_to_end_of(question, candidate)));
   return row;
 }
 
@@ -148,8 +153,7 @@ Cells header_of(const SearchQuestion& question) {
     header.insert(header.end(), {"Q tile", "KV tile", "sparsity", "work", "worst", "mean", "flop"});
   }
   header.emplace_back("fast path");
-  if (question.setting.attention_share && question.phase == SearchPhase::kForward)
-    header.emplace_back("e2e worst");
+  if (shows_end_to_end(question)) header.emplace_back("e2e worst");
   return header;
 }
 
@@ -171,7 +175,7 @@ Cells row_of(const SearchQuestion& question, const SearchCandidate& candidate) {
     row.push_back(sparsity);
     add_speedups(candidate.ranked, row);
   }
-  row.emplace_back(candidate.dense_path ? "dense" : candidate.fast_path ? "yes" : "no");
+  row.emplace_back(fast_path_word(candidate));
   if (candidate.counted.end_to_end)
     row.push_back(
         times(end_to_end_speedup(candidate.counted.end_to_end->share, candidate.ranked.speedup_worst())));
@@ -238,16 +242,14 @@ std::string size_note() {
 std::string tables_of(const SearchAnswer& answer) {
   if (answer.tile_sizes.size() == 1) {
     std::vector<Cells> rows = {header_of(answer.question)};
-    for (const SearchCandidate& candidate : answer.candidates)
-      rows.push_back(row_of(answer.question, candidate));
+    for (const SearchCandidate& each : answer.candidates) rows.push_back(row_of(answer.question, each));
     return text_table(rows);
   }
   std::string text = size_note();
   for (std::size_t size = 0; size < answer.tile_sizes.size(); ++size) {
     std::vector<Cells> rows = {header_of(answer.question)};
-    for (const SearchCandidate& candidate : answer.candidates) {
-      if (candidate.tile_size == size) rows.push_back(row_of(answer.question, candidate));
-    }
+    for (const SearchCandidate& each : answer.candidates)
+      if (each.tile_size == size) rows.push_back(row_of(answer.question, each));
     if (rows.size() > 1) text += "\n" + heading_of(answer.tile_sizes[size]) + text_table(rows);
   }
   return text;
@@ -366,10 +368,8 @@ std::string search_csv(std::span<const SearchAnswer> answers) {
   };
   std::vector<Json> rows;
   for (const SearchAnswer& answer : answers) {
-    for (const SearchCandidate& candidate : answer.candidates) {
-      rows.push_back(
-          with_device(answer, candidate_fields(answer.question, candidate, KernelFields::kHidden)));
-    }
+    for (const SearchCandidate& each : answer.candidates)
+      rows.push_back(with_device(answer, candidate_fields(answer.question, each, KernelFields::kHidden)));
   }
   return csv_table(with_device(answers.front(), columns_of(answers.front().question)), rows);
 }

@@ -51,6 +51,14 @@ void write_time_details(const study::PassTime& time, Sink& sink) {
   }
   put_or_null("dense_ms", time.dense_ms, sink);
   put_or_null("speedup_kernel", time.speedup_kernel, sink);
+  if (const std::optional<study::CopyEvidence>& copies = time.copies) {
+    sink.object("copies", [&](Sink& fields) {
+      fields.put("natten", copies->natten);
+      fields.put("origin", to_string(copies->origin));
+      fields.put("interval", copies->interval);
+      fields.put("source", copies->source);
+    });
+  }
   if (!time.unmeasured.empty()) sink.put("unmeasured", time.unmeasured);
   sink.object("costs", [&](Sink& fields) { write_evidence(time.evidence, fields); });
 }

@@ -15,6 +15,24 @@ std::string evidence_text(const CostEvidence& evidence) {
   return text;
 }
 
+/// Copies that were not timed as they are made.
+std::string copies_text(const study::PassTime& time) {
+  if (!time.copies || time.permutation_ms == 0.0) return "";
+  switch (time.copies->origin) {
+    case CopyOrigin::kMeasured:
+      return "";
+    case CopyOrigin::kTransferred:
+      return fmt::format("\n  copies {} within {:.0f}%",
+                         time.copies->source.substr(0, time.copies->source.find(':')),
+                         100 * time.copies->interval);
+    case CopyOrigin::kPytorch:
+      return fmt::format(
+          "\n  copies by PyTorch's operators; NATTEN's own, not timed there, may take {:.0f}% less",
+          100 * time.copies->interval);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string duration_text(double ms) {
@@ -47,6 +65,7 @@ std::string time_text(const std::optional<study::TimeAnswer>& answer) {
   if (time.speedup)
     text += fmt::format("; {:.2f}x over {} ({})", *time.speedup, time.dense_kernel,
                         duration_text(*time.dense_ms));
+  text += copies_text(time);
   text += fmt::format("\n  most of it: {}; {:.4g} waves, {:.3g} TFLOP/s; {}\n", time.limited_by, time.waves,
                       time.tflops_per_s, evidence_text(time.evidence));
   if (!time.unmeasured.empty()) text += "  " + time.unmeasured + "\n";

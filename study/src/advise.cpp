@@ -188,9 +188,7 @@ class Adviser {
                         .count = count(question, quiet_),
                         .total_ms = candidate.total_ms(),
                         .speedup = speedup_of(candidate)};
-    const std::optional<AttentionShare> share = share_of(setting_);
-    if (share && choice.speedup && !candidate.backward)
-      choice.end_to_end_speedup = end_to_end_speedup(*share, *choice.speedup);
+    if (!candidate.backward) choice.end_to_end_speedup = choice.count.end_to_end_by_time;
     if (choice.count.kernel.forward && choice.count.kernel.forward->permutation) {
       for (const PermutedTensor& copy : choice.count.kernel.forward->permutation->copies)
         choice.tile_memory_bytes += copy.into_tiles ? copy.bytes_written : copy.bytes_read;

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/models/tiles/token_permutation.hpp>
 #include <natten_sim/study/calibrate.hpp>
 
+#include "calibrated_copies.hpp"
 #include "timed_kernel.hpp"
 
 namespace natten_sim::study {
@@ -74,7 +74,8 @@ std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& cont
     run.batch = 1;
     run.dilation = {};
     run.causal = {};
-    run.ms = run.min_ms = run.max_ms = run.perm_q_ms = run.perm_kv_ms = run.unperm_o_ms = run.rest_ms = std::nullopt;
+    run.ms = run.min_ms = run.max_ms = run.rest_ms = std::nullopt;
+    run.perm_q_ms = run.perm_kv_ms = run.unperm_o_ms = run.unperm_lse_ms = std::nullopt;
     if (kernel.dense) {
       run.window = preset.layout;
       run.stride = {};
@@ -195,39 +196,6 @@ std::vector<CostPrior> priors_beside(const CalibratedPass& pass, const std::vect
   return priors;
 }
 
-/// Geometric means of the rates of all runs that timed copies, by the number of axes. Of a copy's time a
-/// launch is no transfer.
-std::vector<PermutationRate> permutation_rates(const std::vector<KernelRun>& runs, double launch_us,
-                                               const std::string& source, const Context& context) {
-  std::vector<PermutationRate> rates;
-  for (std::size_t axes = 1; axes <= 3; ++axes) {
-    double into = 0, out = 0;
-    std::int64_t into_count = 0, out_count = 0;
-    for (const KernelRun& run : runs) {
-      if (run.input.rank() != axes || run.pass != Walk::kForward) continue;
-      const TimeQuestion question = time_question(run);
-      const TimedKernel kernel = timed_kernel(run.kernel, context.catalog.device(run.device));
-      if (kernel.dense || !(run.perm_q_ms || run.perm_kv_ms || run.unperm_o_ms)) continue;
-      for (const PermutedTensor& copy :
-           token_permutation(question.mask, kernel.family, question.tiles, run.pass, question.sizes).copies) {
-        const std::string name = copy.name;
-        const std::optional<double>& ms = name == "q"   ? run.perm_q_ms
-                                          : name == "k" ? run.perm_kv_ms
-                                                        : run.unperm_o_ms;
-        if (!ms || name == "v" || name == "lse") continue;
-        const double bytes = static_cast<double>(copy.bytes_read) + static_cast<double>(copy.bytes_written);
-        const double moving_ms = std::max(*ms - 1e-3 * launch_us, 0.5 * *ms);
-        (copy.into_tiles ? into : out) += std::log(1e3 * bytes / moving_ms);
-        ++(copy.into_tiles ? into_count : out_count);
-      }
-    }
-    if (into_count == 0 || out_count == 0) continue;
-    rates.push_back({static_cast<std::int64_t>(axes), std::exp(into / static_cast<double>(into_count)),
-                     std::exp(out / static_cast<double>(out_count)), source});
-  }
-  return rates;
-}
-
 KernelCosts& entry_of(const CalibratedPass& pass, const KernelRun& run, std::vector<KernelCosts>& entries) {
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const KernelCosts& entry) {
     return entry.kernel == pass.kernel && entry.device == pass.device && entry.head_dim == pass.head_dim &&
@@ -241,18 +209,6 @@ KernelCosts& entry_of(const CalibratedPass& pass, const KernelRun& run, std::vec
   }
   entries.push_back(std::move(entry));
   return entries.back();
-}
-
-/// Copies that no run timed keep the rates that are known of the kernel on the device, with their source.
-void keep_permutation_rates(const Catalog& catalog, KernelCosts& entry) {
-  for (const KernelCosts& known : catalog.kernel_costs) {
-    if (known.kernel != entry.kernel || known.device != entry.device) continue;
-    for (const PermutationRate& rate : known.permutation) {
-      const auto same_axes = [&](const PermutationRate& own) { return own.axes == rate.axes; };
-      if (std::none_of(entry.permutation.begin(), entry.permutation.end(), same_axes))
-        entry.permutation.push_back(rate);
-    }
-  }
 }
 
 }  // namespace
@@ -302,10 +258,10 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
     KernelCosts& entry = entry_of(answer.passes.back(), runs.front(), answer.entries);
     entry.passes.push_back(answer.passes.back().costs);
     for (PermutationRate& rate :
-         permutation_rates(runs, entry.passes.back().launch_us, question.source, context))
+         calibrated_copy_rates(runs, entry.passes.back().launch_us, question.source, context))
       entry.permutation.push_back(std::move(rate));
   }
-  for (KernelCosts& entry : answer.entries) keep_permutation_rates(context.catalog, entry);
+  for (KernelCosts& entry : answer.entries) keep_copy_rates(context.catalog, entry);
   return answer;
 }
 

@@ -5,6 +5,8 @@
 #include <natten_sim/study/count.hpp>
 
 #include "count_time.hpp"
+#include "fast_path_change.hpp"
+#include "flex_blocks.hpp"
 
 namespace natten_sim::study {
 namespace {
@@ -15,6 +17,13 @@ Extents dense_window(const Extents& input, const Extents& dilation) {
   Extents window;
   for (std::size_t axis = 0; axis < input.rank(); ++axis) window.push_back(input[axis] / dilations[axis]);
   return window;
+}
+
+/// Who names a kernel of others asks nothing of NATTEN, unless by the backend of another family.
+bool speaks_of_natten(const CountQuestion& question) {
+  if (!question.kernel || natten_runs(*question.kernel)) return true;
+  const std::optional<std::string>& backend = question.setting.backend;
+  return backend && *backend != to_string(NattenBackend::kFlexFna);
 }
 
 std::size_t tile_rank(const TilingProblem& problem) {
@@ -49,8 +58,8 @@ BackwardCount backward_count(const TilingProblem& problem, const TileCount& coun
 
 /// blackwell-fna takes fp8 forward alone.
 void require_backward_dtype(const Setting& setting, const Context& context) {
-  if (!setting.backend) return;
-  for (const NattenBackendRules& rules : context.natten.backends) {
+  if (!setting.backend || context.catalog.natten.empty()) return;
+  for (const NattenBackendRules& rules : context.catalog.natten_release(setting.natten).backends) {
     if (*setting.backend != to_string(rules.backend)) continue;
     if (std::find(rules.dtypes.begin(), rules.dtypes.end(), *setting.dtype) != rules.dtypes.end()) continue;
     std::vector<std::string> accepted;
@@ -72,10 +81,46 @@ void fill_in(const TilingProblem& problem, CountQuestion& question) {
   question.kv_tiling = problem.kv_tiling;
 }
 
+/// Blocks of a kernel that is not NATTEN's may have any shape.
+ChosenTiles chosen_tiles(const CountQuestion& question, bool of_natten, const TilingProblem& problem,
+                         const Catalog& catalog) {
+  const Setting& setting = question.setting;
+  if (!of_natten && (question.q_tile.empty() || question.kv_tile.empty())) {
+    TilingProblem open = problem;
+    open.tiles = {question.q_tile, question.kv_tile};
+    const Device device = setting.device ? catalog.device(*setting.device) : Device{};
+    const TimedKernel kernel = timed_kernel(*question.kernel, device);
+    return {block_tiles(open, block_tokens(kernel, setting, Walk::kForward, catalog)), setting.backend, true};
+  }
+  return choose_tiles(setting, catalog, question.q_tile, question.kv_tile, tile_rank(problem),
+                      Walk::kForward);
+}
+
+/// The backend's tile pairs with as many tokens as the problem's.
+std::vector<TilePair> pairs_like(const TilingProblem& problem, const Setting& setting,
+                                 const Catalog& catalog) {
+  const Backend& backend = effective_backend(setting, catalog);
+  std::vector<TilePair> pairs;
+  for (const BackendTiles& entry : backend.forward) {
+    const TilePair& pair = entry.tiles;
+    if (pair.q_tile.rank() == tile_rank(problem) && (!entry.head_dim || entry.head_dim == setting.head_dim) &&
+        product(pair.q_tile, "q_tile") == product(problem.tiles.q_tile, "q_tile") &&
+        product(pair.kv_tile, "kv_tile") == product(problem.tiles.kv_tile, "kv_tile"))
+      pairs.push_back(pair);
+  }
+  return pairs;
+}
+
+bool asks_backward(const CountQuestion& question) {
+  return question.backward || !question.backward_q_tile.empty() || !question.backward_kv_tile.empty() ||
+         question.backward_q_tiling.has_value();
+}
+
 CountAnswer answer_of(const CountQuestion& question, const Context& context, AxisCountMemo* memo) {
   CountAnswer answer;
   CountQuestion& full = answer.question = question;
-  full.setting = resolved(setting_of_kernel(question, context.catalog), context.catalog);
+  full.backward = asks_backward(question);
+  full.setting = resolved(setting_of_kernel(question, context.catalog), context.catalog, full.backward);
   if (full.setting.input.empty())
     throw InvalidParameter("input", "none",
                            mention("input") + " with one size an axis, or " + mention("preset"));
@@ -86,15 +131,12 @@ CountAnswer answer_of(const CountQuestion& question, const Context& context, Axi
   problem.mask = make_mask(full.setting.input, window, question.stride, question.dilation, question.causal);
   problem.tiling = question.tiling;
   problem.kv_tiling = effective_kv_tiling(question.kv_tiling, full.setting, context.catalog);
-  const ChosenTiles chosen = choose_tiles(full.setting, context.catalog, question.q_tile, question.kv_tile,
-                                          tile_rank(problem), Walk::kForward);
+  const ChosenTiles chosen = chosen_tiles(full, speaks_of_natten(question), problem, context.catalog);
   problem.tiles = chosen.tiles;
   answer.tiles_defaulted = chosen.defaulted;
   const CountByAxes forward = count_by_axes(problem, context.progress, memo);
   CountByAxes backward;
   answer.forward = counted_tiles(problem, forward.count, full.setting);
-  full.backward = question.backward || !question.backward_q_tile.empty() ||
-                  !question.backward_kv_tile.empty() || question.backward_q_tiling.has_value();
   if (full.backward) {
     require_backward_dtype(full.setting, context);
     const TilingProblem walked_back = backward_problem(full, problem, context.catalog);
@@ -104,14 +146,17 @@ CountAnswer answer_of(const CountQuestion& question, const Context& context, Axi
     full.backward_kv_tile = answer.backward->problem.tiles.kv_tile;
     full.backward_q_tiling = answer.backward->problem.kv_tiling;
   }
-  answer.kernel = kernel_answer({.setting = full.setting,
-                                 .forward = problem,
-                                 .forward_count = answer.forward.count,
-                                 .backward = answer.backward ? &answer.backward->problem : nullptr,
-                                 .backward_count = answer.backward ? &answer.backward->count : nullptr,
-                                 .forward_axes = forward.axes,
-                                 .backward_axes = backward.axes},
-                                context);
+  if (speaks_of_natten(question))
+    answer.kernel = kernel_answer({.setting = full.setting,
+                                   .forward = problem,
+                                   .forward_count = answer.forward.count,
+                                   .backward = answer.backward ? &answer.backward->problem : nullptr,
+                                   .backward_count = answer.backward ? &answer.backward->count : nullptr,
+                                   .forward_axes = forward.axes,
+                                   .backward_axes = backward.axes},
+                                  context);
+  if (answer.kernel.forward && !answer.kernel.forward->dense_path)
+    answer.fast_path_change = fast_path_change(problem, pairs_like(problem, full.setting, context.catalog));
   add_times(full, problem, context, answer);
   fill_in(problem, full);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);

@@ -1,5 +1,7 @@
 #include "count_time.hpp"
 
+#include <utility>
+
 #include <natten_sim/core/error.hpp>
 
 #include "timed_kernel.hpp"
@@ -8,15 +10,28 @@ namespace natten_sim::study {
 namespace {
 
 void take_predicted(const PassTime& time, KernelPass& pass) {
-  if (!time.dense_ms || !pass.floors) return;
-  const double dense_ms = *time.dense_ms;
-  const double copies_ms = time.permutation_ms.value_or(pass.floors->permutation_ms);
-  pass.floors->dense_ms = dense_ms;
+  if (time.speedup) pass.with_permutation.reset();
+  if (!pass.floors) return;
+  if (time.permutation_ms) {
+    pass.floors->permutation_ms = *time.permutation_ms;
+    pass.floors->permutation_timed = true;
+  }
+  if (!time.dense_ms) return;
+  pass.floors->dense_ms = *time.dense_ms;
   pass.floors->dense_rate = "time";
-  const auto with_copies = [&](double speedup) { return dense_ms / (dense_ms / speedup + copies_ms); };
-  pass.with_permutation = KernelSpeedups{.mean = with_copies(pass.speedup.mean),
-                                         .worst = with_copies(pass.speedup.worst),
-                                         .work = with_copies(pass.speedup.work)};
+}
+
+/// FlexAttention masks partial blocks alone.
+KernelVisits visits_of_blocks(const TileCount& count) {
+  return {.launched_tiles = count.walked_tiles(),
+          .visited_tiles = count.visited_tiles,
+          .unmasked_tiles = count.full_tiles,
+          .masked_tiles = count.partial_tiles()};
+}
+
+/// Whether NATTEN runs the kernel whose time was asked for.
+bool runs_kernel(const KernelPass& pass, const std::optional<std::string>& kernel) {
+  return !kernel || *kernel == name_of(pass.attention);
 }
 
 }  // namespace
@@ -46,12 +61,14 @@ TimeQuestion time_question(const Setting& setting, const NeighborhoodMask& mask,
                  .head_dim_value = setting.head_dim_value.value(),
                  .element_bytes = element_bytes(setting.dtype.value())};
   timed.dtype = *setting.dtype;
+  timed.natten = setting.natten;
   timed.additional_keys = setting.add_kv;
   return timed;
 }
 
 std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const TilingProblem& problem,
-                                        const std::optional<KernelPass>& pass, const Context& context) {
+                                        const TileCount& count, const std::optional<KernelPass>& pass,
+                                        const Context& context) {
   const Setting& setting = question.setting;
   if (!question.kernel && !setting.device) return std::nullopt;
   if (!setting.device)
@@ -59,41 +76,50 @@ std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const Til
         "a time needs a device, such as h200: one on which the kernel is calibrated"};
   if (!question.kernel && !pass)
     return MissingTime{"NATTEN has no kernel for this problem, so it has no time"};
-  if (problem.tiling == Tiling::kSingleDimensional && problem.mask.rank() > 1)
-    return MissingTime{"no kernel with single-dimensional tiling is calibrated"};
+  const bool row_major = problem.tiling == Tiling::kSingleDimensional && problem.mask.rank() > 1;
+  if (row_major && question.kernel != "flexattention")
+    return MissingTime{"single-dimensional tiling has a time with the kernel flexattention alone"};
   TimeQuestion timed =
       time_question(setting, problem.mask, problem.tiles, problem.walk, question.kernel_schedule);
   timed.kernel = question.kernel ? *question.kernel : name_of(pass->attention);
   timed.rest_ms = question.rest_ms;
   if (pass && !pass->attention.dense && timed.kernel == name_of(pass->attention))
     timed.visits = pass->attention.visits;
+  if (row_major) {
+    timed.tiling = problem.tiling;
+    timed.visits = visits_of_blocks(count);
+  }
   return time(timed, context);
 }
 
-void count_over_predicted(const PassTime* forward, const PassTime* backward, const Setting& setting,
-                          KernelAnswer& kernel) {
-  if (kernel.forward && forward != nullptr) take_predicted(*forward, *kernel.forward);
-  if (kernel.backward && backward != nullptr) take_predicted(*backward, *kernel.backward);
-  if (!kernel.end_to_end || !kernel.forward) return;
-  const AttentionShare share = share_of(setting).value();
-  const KernelSpeedups speedup = kernel.forward->with_permutation.value_or(kernel.forward->speedup);
-  kernel.end_to_end =
-      KernelEndToEnd{end_to_end_speedup(share, speedup.mean), end_to_end_speedup(share, speedup.worst)};
+std::optional<double> end_to_end_by_time(const PassTime* forward, const Setting& setting) {
+  const std::optional<AttentionShare> share = share_of(setting);
+  if (forward == nullptr || !forward->speedup || !share) return std::nullopt;
+  return end_to_end_speedup(*share, *forward->speedup);
+}
+
+void take_predicted(const PassTime* forward, const PassTime* backward,
+                    const std::optional<std::string>& timed_kernel, KernelAnswer& kernel) {
+  for (const auto& [time, pass] : {std::pair{forward, &kernel.forward}, {backward, &kernel.backward}}) {
+    if (time != nullptr && *pass && runs_kernel(**pass, timed_kernel)) take_predicted(*time, **pass);
+  }
+  if (forward != nullptr && forward->speedup) kernel.end_to_end.reset();
 }
 
 void add_times(const CountQuestion& question, const TilingProblem& forward, const Context& context,
                CountAnswer& answer) {
-  answer.time = time_of_count(question, forward, answer.kernel.forward, context);
+  answer.time = time_of_count(question, forward, answer.forward.count, answer.kernel.forward, context);
   if (answer.backward) {
-    answer.backward->time =
-        time_of_count(question, answer.backward->problem, answer.kernel.backward, context);
+    answer.backward->time = time_of_count(question, answer.backward->problem, answer.backward->count,
+                                          answer.kernel.backward, context);
   }
-  if (question.kernel) return;  // perhaps another kernel than NATTEN runs
   const auto predicted = [](const std::optional<TimeAnswer>& time) {
     return time ? std::get_if<PassTime>(&*time) : nullptr;
   };
-  count_over_predicted(predicted(answer.time), answer.backward ? predicted(answer.backward->time) : nullptr,
-                       question.setting, answer.kernel);
+  const PassTime* forward_time = predicted(answer.time);
+  answer.end_to_end_by_time = end_to_end_by_time(forward_time, question.setting);
+  take_predicted(forward_time, answer.backward ? predicted(answer.backward->time) : nullptr, question.kernel,
+                 answer.kernel);
 }
 
 }  // namespace natten_sim::study

@@ -19,17 +19,20 @@ namespace natten_sim::study {
 /// The time of one counted pass: of the kernel that the question names, else of the one that NATTEN runs.
 /// None when neither a device nor a kernel is named. `question` is resolved.
 [[nodiscard]] std::optional<TimeAnswer> time_of_count(const CountQuestion& question,
-                                                      const TilingProblem& problem,
+                                                      const TilingProblem& problem, const TileCount& count,
                                                       const std::optional<KernelPass>& pass,
                                                       const Context& context);
 
-/// Dense attention takes what is predicted of it, where it is, and not what the device's rate says: the time
-/// that the predicted speedup is over. So do the copies that speedups count. Times (null: none) are of NATTEN's
-/// kernel; `setting` is resolved.
-void count_over_predicted(const PassTime* forward, const PassTime* backward, const Setting& setting,
-                          KernelAnswer& kernel);
+/// The whole model's speedup by the forward pass' time; none: the share or a time (null) is not known.
+[[nodiscard]] std::optional<double> end_to_end_by_time(const PassTime* forward, const Setting& setting);
 
-/// Both passes' times, and what they change of `answer.kernel` where NATTEN's own kernel is asked for.
+/// Where there are times, speedups are their ratios: dense attention and copies take what is predicted of
+/// them instead of what the device's rates say, and speedups by tiles with such floors go. Times (null: none)
+/// are of `timed_kernel`, or of NATTEN's.
+void take_predicted(const PassTime* forward, const PassTime* backward,
+                    const std::optional<std::string>& timed_kernel, KernelAnswer& kernel);
+
+/// Both passes' times, and what they change of `answer.kernel`.
 void add_times(const CountQuestion& question, const TilingProblem& forward, const Context& context,
                CountAnswer& answer);
 

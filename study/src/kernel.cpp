@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <utility>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
@@ -14,16 +14,6 @@ std::optional<NattenBackend> natten_backend(const std::string& name) {
     if (name == entry.name) return entry.value;
   }
   return std::nullopt;
-}
-
-/// `sm90` and `sm_90a` are 90.
-std::optional<std::int64_t> capability_of(const Device& device) {
-  const std::string& name = device.architecture;
-  const std::size_t digits = name.find_first_of("0123456789");
-  if (digits == std::string::npos) return std::nullopt;
-  std::int64_t capability = 0;
-  std::from_chars(name.data() + digits, name.data() + name.size(), capability);
-  return capability;
 }
 
 /// Without a device, the oldest one that the backend is made for, but no older than those in use.
@@ -206,15 +196,15 @@ std::optional<NattenCall> natten_call_of(const Setting& setting, const TilingPro
   const std::optional<NattenBackend> backend =
       natten_backend(effective_backend(setting, context.catalog).name);
   constexpr std::size_t kMostAxes = 3;
-  if (!backend || context.natten.backends.empty() || forward.mask.rank() > kMostAxes ||
+  if (!backend || context.catalog.natten.empty() || forward.mask.rank() > kMostAxes ||
       forward.tiling != Tiling::kMultiDimensional ||
       forward.kv_tiling != streamed_tiling(*backend, Walk::kForward) ||
       (backward != nullptr && backward->kv_tiling != streamed_tiling(*backend, Walk::kBackward)))
     return std::nullopt;
   NattenCall call = attention_call_of(setting, forward, backward);
-  call.compute_capability = usual_capability(context.natten.of(*backend));
+  call.compute_capability = usual_capability(context.catalog.natten_release(setting.natten).of(*backend));
   if (setting.device) {
-    if (const auto capability = capability_of(context.catalog.device(*setting.device)))
+    if (const auto capability = compute_capability(context.catalog.device(*setting.device)))
       call.compute_capability = *capability;
   }
   call.backend = backend;
@@ -223,13 +213,27 @@ std::optional<NattenCall> natten_call_of(const Setting& setting, const TilingPro
   return call;
 }
 
+namespace {
+
+/// The backends that NATTEN would rather have run than the call's.
+std::vector<PassedOverBackend> passed_over(const NattenRules& rules, const NattenCall& call) {
+  BackendChoice choice = choose_backend(rules, call);
+  if (choice.refusal || choice.backend != *call.backend) return {};
+  return std::move(choice.passed_over);
+}
+
+}  // namespace
+
 KernelAnswer kernel_answer(const KernelQuestion& question, const Context& context) {
   KernelAnswer answer;
   answer.call = natten_call_of(question.setting, question.forward, question.backward, context);
   if (!answer.call) return answer;
-  NattenVerdict verdict = verdict_of(context.natten, *answer.call);
+  const NattenRules& rules = context.catalog.natten_release(question.setting.natten);
+  answer.version = rules.version;
+  if (question.setting.device) answer.passed_over = passed_over(rules, *answer.call);
+  NattenVerdict verdict = verdict_of(rules, *answer.call);
   answer.refusal = std::move(verdict.refusal);
-  if (answer.refusal) verdict.dispatch = dispatch_but_for_tiles(*answer.call, context.natten);
+  if (answer.refusal) verdict.dispatch = dispatch_but_for_tiles(*answer.call, rules);
   if (!verdict.dispatch) return answer;
   if (!question.setting.backend && answer.refusal) return {};  // nobody spoke of NATTEN
   const NattenDispatch& dispatch = *verdict.dispatch;

@@ -37,23 +37,51 @@ void require_supported(Dtype dtype, const Backend& backend) {
   throw InvalidParameter("dtype", to_string(dtype), joined(backend.dtypes) + " (" + backend.name + ")");
 }
 
+/// The device's backend, unless NATTEN passes it over for one that runs.
+std::string backend_on(const Device& device, const Setting& setting, bool with_backward,
+                       const Catalog& catalog) {
+  const std::optional<NattenCall> call = dispatch_call(setting, device, with_backward);
+  if (catalog.natten.empty() || !call) return device.default_backend;
+  const BackendChoice choice = choose_backend(catalog.natten_release(setting.natten), *call);
+  const bool passed_over = std::any_of(
+      choice.passed_over.begin(), choice.passed_over.end(),
+      [&](const PassedOverBackend& each) { return device.default_backend == to_string(each.backend); });
+  return passed_over && !choice.refusal ? to_string(choice.backend) : device.default_backend;
+}
+
 }  // namespace
 
-Setting resolved(const Setting& setting, const Catalog& catalog) {
+std::optional<NattenCall> dispatch_call(const Setting& setting, const Device& device, bool with_backward) {
+  const std::optional<std::int64_t> capability = compute_capability(device);
+  if (!capability) return std::nullopt;
+  NattenCall call;
+  call.heads = setting.heads.value();
+  call.heads_kv = setting.heads_kv.value();
+  call.head_dim = setting.head_dim.value();
+  call.head_dim_value = setting.head_dim_value.value();
+  call.dtype = setting.dtype.value();
+  call.compute_capability = *capability;
+  call.requires_grad = with_backward;
+  return call;
+}
+
+Setting resolved(const Setting& setting, const Catalog& catalog, bool with_backward) {
   Setting result = setting;
   const Preset* preset = setting.preset ? &catalog.preset(*setting.preset) : nullptr;
   if (preset) result.preset = preset->name;
+  if (setting.natten || !catalog.natten.empty())
+    result.natten = catalog.natten_release(setting.natten).version;
   if (setting.input.empty() && preset) result.input = preset->layout;
+  resolve_multipliers(preset, result);
+  resolve_share(preset, result);
+  if (!result.dtype) result.dtype = kDefaultDtype;
   if (setting.device) {
     const Device& device = catalog.device(*setting.device);
     result.device = device.name;
-    if (!setting.backend) result.backend = device.default_backend;
+    if (!setting.backend) result.backend = backend_on(device, result, with_backward, catalog);
   }
   if (setting.backend) result.backend = catalog.backend(*setting.backend).name;
-  resolve_multipliers(preset, result);
-  resolve_share(preset, result);
   if (result.backend && setting.dtype) require_supported(*setting.dtype, catalog.backend(*result.backend));
-  if (!result.dtype) result.dtype = kDefaultDtype;
   return result;
 }
 

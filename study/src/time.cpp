@@ -10,6 +10,7 @@
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 #include <natten_sim/study/time.hpp>
 
+#include "copies.hpp"
 #include "timed_kernel.hpp"
 
 namespace natten_sim::study {
@@ -18,8 +19,16 @@ namespace {
 /// Launches with more CTAs take the closed form: behind so many waves it is as good.
 constexpr std::int64_t kMostSimulated = std::int64_t{1} << 20;
 
+/// Who calls FlexAttention themselves hand it a mask that covers the layout as tokens in a row, without boxes
+/// to pad.
+bool flattens(const TimeQuestion& question, const TimedKernel& kernel) {
+  if (kernel.dense || kernel.in_place || kernel.family != NattenBackend::kFlexFna) return false;
+  return std::all_of(question.mask.begin(), question.mask.end(),
+                     [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
+}
+
 KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
-  if (kernel.dense) {
+  if (kernel.dense || flattens(question, kernel)) {
     const std::int64_t tokens = product(input_of(question.mask), "tokens");
     return fmha_visits({kernel.family, costs.q_tile_tokens, costs.kv_tile_tokens}, tokens,
                        checked_add(tokens, question.additional_keys, "tokens"), false, question.pass);
@@ -117,25 +126,25 @@ std::variant<const KernelCosts*, MissingTime> find_costs(const TimeQuestion& que
                  measurement(question, kernel.name));
 }
 
-/// A launch and the bytes over their rate, a copy. None where copies are made and nobody has measured them,
-/// as on one axis.
-std::optional<double> permutation_ms(const TimeQuestion& question, const TimedKernel& kernel,
-                                     const KernelCosts& costs) {
-  if (kernel.dense || kernel.in_place || !permutes_tokens(kernel.family)) return 0.0;
-  const auto rate =
-      std::find_if(costs.permutation.begin(), costs.permutation.end(), [&](const PermutationRate& each) {
-        return each.axes == static_cast<std::int64_t>(question.mask.rank());
-      });
-  if (rate == costs.permutation.end()) return std::nullopt;
+struct Copies {
+  double ms = 0;
+  std::optional<CopyEvidence> evidence;
+};
+
+/// What NATTEN copies around the kernel. None where copies are made and nobody has timed them, as on one axis
+/// and by those who call FlexAttention themselves.
+std::optional<Copies> copies_of(const TimeQuestion& question, const TimedKernel& kernel,
+                                const KernelCosts& costs, const Device& device, const Catalog& catalog) {
+  if (kernel.dense || kernel.in_place || !permutes_tokens(kernel.family)) return Copies{};
+  if (question.tiling == Tiling::kSingleDimensional || flattens(question, kernel)) return Copies{};
+  if (kernel.family == NattenBackend::kFlexFna && costs.permutation.empty()) return std::nullopt;
+  const std::optional<PermutationRate> rate =
+      copy_rate(costs, device, question.mask.rank(), catalog.natten_release(question.natten), catalog);
+  if (!rate) return std::nullopt;
   const TokenPermutation permutation =
       token_permutation(question.mask, kernel.family, question.tiles, question.pass, question.sizes);
-  double seconds = 0;
-  for (const PermutedTensor& copy : permutation.copies) {
-    const double bytes = static_cast<double>(copy.bytes_read) + static_cast<double>(copy.bytes_written);
-    seconds += 1e-6 * costs.costs_of(question.pass)->launch_us +
-               bytes / (copy.into_tiles ? rate->into_bytes_per_s : rate->out_bytes_per_s);
-  }
-  return 1e3 * seconds;
+  return Copies{copies_ms(permutation, *rate, costs.costs_of(question.pass)->launch_us),
+                CopyEvidence{rate->natten, rate->origin, rate->interval, rate->source}};
 }
 
 /// NATTEN's kernels of a family without grouped heads are handed K and V of all heads. None: the rate of the
@@ -190,7 +199,7 @@ std::optional<double> dense_ms(const TimeQuestion& question, const TimedKernel& 
   return unmasked_ms(question, *costs, *pass, device, dense.family, keys);
 }
 
-/// A backward pass is counted over the same kernel without a mask: no dense backward kernel is calibrated.
+/// Over the device's dense kernel or, where none is calibrated, over the same kernel without a mask.
 void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const KernelCosts& costs,
                  const Device& device, const Context& context, PassTime& time) {
   const std::optional<TimedKernel> dense =
@@ -201,8 +210,8 @@ void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const 
     const PassCosts& of_kernel = *costs.costs_of(question.pass);
     if (time.dense_ms) *time.dense_ms += repetition_ms(question, *dense, of_kernel, device).value_or(0);
   }
-  if (!time.dense_ms && question.pass == Walk::kBackward) {
-    time.dense_kernel = kernel.name + " without a mask";
+  if (!time.dense_ms) {
+    time.dense_kernel = kernel.name + (kernel.dense ? "" : " without a mask");
     time.dense_ms = unmasked_ms(question, costs, *costs.costs_of(question.pass), device, kernel.family,
                                 all_keys(question)) +
                     repetition_ms(question, kernel, *costs.costs_of(question.pass), device).value_or(0);
@@ -275,8 +284,9 @@ LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, std::in
   const KernelVisits visits = visits_of(question, kernel, costs);
   const std::int64_t repeats = checked_multiply(question.sizes.batch, question.sizes.heads, "heads");
   LaunchWork work = launch_work(visits, question.mask.rank(), repeats, device.sms->value * ctas_per_sm);
-  const bool even = kernel.dense;
+  const bool even = kernel.dense || flattens(question, kernel);
   const bool listed = kernel.family != NattenBackend::kCutlassFna &&
+                      question.tiling == Tiling::kMultiDimensional &&
                       checked_multiply(visits.launched_tiles, repeats, "ctas") <= kMostSimulated;
   work.waves = even     ? even_waves(work.ctas, work.workers)
                : listed ? simulated_waves(question, kernel, costs, work)
@@ -296,8 +306,9 @@ std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, co
   frame.costs = with_rest(*costs.costs_of(question.pass), question.rest_ms);
   frame.family = kernel.family;
   frame.workers = device.sms->value * costs.ctas_per_sm;
-  frame.added_ms = *added + permutation_ms(question, kernel, costs).value_or(0) +
-                   repetition_ms(question, kernel, frame.costs, device).value_or(0);
+  const std::optional<Copies> copies = copies_of(question, kernel, costs, device, context.catalog);
+  frame.added_ms =
+      *added + (copies ? copies->ms : 0) + repetition_ms(question, kernel, frame.costs, device).value_or(0);
   PassTime time;
   time.kernel_ms = time.total_ms = 1;
   add_speedup(question, kernel, costs, device, context, time);
@@ -319,7 +330,10 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
   const std::optional<double> added = additional_ms(question, kernel, device, context);
   if (!added) return missing_additional(question, kernel);
   time.kernel_ms += *added;
-  time.permutation_ms = permutation_ms(question, kernel, costs);
+  if (const auto copies = copies_of(question, kernel, costs, device, context.catalog)) {
+    time.permutation_ms = copies->ms;
+    time.copies = copies->evidence;
+  }
   time.repetition_ms = repetition_ms(question, kernel, pass, device);
   time.total_ms = time.kernel_ms + time.permutation_ms.value_or(0) + time.repetition_ms.value_or(0);
   const double open =
@@ -332,8 +346,11 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
                       " with the pingpong schedule: " +
                       "costs are those of cooperative launches; a few measured times with it calibrate it";
   }
-  time.low_ms = time.total_ms * (1 - interval);
-  time.high_ms = time.total_ms * (1 + interval);
+  const double copies_ms = time.permutation_ms.value_or(0);
+  const double half_width = std::hypot(interval * (time.total_ms - copies_ms),
+                                       (time.copies ? time.copies->interval : 0) * copies_ms);
+  time.low_ms = time.total_ms - half_width;
+  time.high_ms = time.total_ms + half_width;
   time.limited_by = largest_part(time.parts, time.permutation_ms.value_or(0), time.repetition_ms.value_or(0));
   time.waves = work.ctas / static_cast<double>(work.workers);
   time.ctas = static_cast<std::int64_t>(work.ctas);

@@ -25,6 +25,8 @@ std::vector<std::string> timed_kernels() {
   return names;
 }
 
+bool natten_runs(const std::string& kernel) { return kernel != kFlexAttention && kernel != kOwn; }
+
 TimedKernel timed_kernel(const std::string& name, const Device& device) {
   if (name == kCudnn) return {name, NattenBackend::kHopperFna, true};
   if (name == kFlexAttention) return {name, NattenBackend::kFlexFna, false};

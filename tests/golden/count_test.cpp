@@ -167,7 +167,7 @@ TEST_CASE("what the mask needs and what the kernel does stand side by side") {
   CHECK(result["kernel"]["visited_tiles"] == 6);
   CHECK(result["kernel_refusal"]["parameter"] == "q_tile_shape, kv_tile_shape");
   const std::string text = run(line).out;
-  for (const char* row : {"Q tiles launched", "tiles visited", "NATTEN refuses the call"})
+  for (const char* row : {"Q tiles launched", "tiles visited", "NATTEN 0.21.7 refuses the call"})
     CHECK(text.find(row) != std::string::npos);
   // Tiles of no backend, and none named: nothing is said of NATTEN.
   CHECK(result_of("count -i 33 -w 8 --q-tile 16 --kv-tile 16")["kernel"].is_null());
@@ -190,18 +190,33 @@ TEST_CASE("the kernel's block has the contract's fields, forward and backward") 
     for (const char* field : {"permutation_ms", "dense_ms"}) CHECK((*kernel)[field].is_number());
     for (const char* field : {"mean", "worst", "work"}) {
       CHECK((*kernel)["speedup"][field].is_number());
-      CHECK((*kernel)["speedup_with_permutation"][field].is_number());
     }
+    CHECK((*kernel)["dense_rate"] == "time");
+    CHECK((*kernel)["speedup_with_permutation"].is_null());  // the ratio of times takes its place
   }
   CHECK(result["kernel"]["schedule"] == "coop");
-  CHECK(result["kernel"]["e2e_speedup"]["mean"] <= result["e2e_speedup"]["mean"]);
+  CHECK_FALSE(result["kernel"].contains("e2e_speedup"));
+  const double time = result["speedup_time"].get<double>();
+  CHECK(result["e2e_speedup_time"].get<double>() == Approx(1 / (0.5 + 0.5 / time)));
+  CHECK(result["kernel"]["permutation_ms"] == result["time_ms"]["permutation"]);
+  CHECK(result["backward"]["kernel"]["permutation_ms"] == result["backward"]["time_ms"]["permutation"]);
+}
+
+TEST_CASE("calls on a GB10 have no tiles that NATTEN 0.21.7 refuses there") {
+  const std::string line =
+      "count -i 64 64 -w 16 16 -n 8 -d 64 --device gb10 --q-tile 8 8 --kv-tile 16 8 --quiet --emit natten";
+  check_refused(line, {"q 8x8, kv 16x8", "tile pairs are those that cutlass-fna was compiled for"});
+  CHECK(run(line + " --natten 0.21.6")
+            .out.starts_with("# NATTEN 0.21.6 runs cutlass-fna (Q tile 8x8, KV tile 16x8)."));
+  check_refused(line + " --natten 0.21.5", {"natten", "0.21.7, 0.21.6"});
 }
 
 TEST_CASE("emit prints calls that NATTEN accepts, with what it would fill in") {
   const std::string flux = "count -i 256 256 -w 80 80 -s 16 16 -d 128 -n 24 --device h200 --quiet ";
   CHECK(
       run(flux + "--backprop --add-kv 10 --emit natten").out ==
-      "# NATTEN runs hopper-fna (Q tile 16x8, KV tile 16x8, schedule coop; backward Q tile 8x8, KV tile "
+      "# NATTEN 0.21.7 runs hopper-fna (Q tile 16x8, KV tile 16x8, schedule coop; backward Q tile 8x8, KV "
+      "tile "
       "16x8) on tokens that it copies into tiles. The additional keys take a second pass, of hopper-fmha (Q "
       "tile 128, KV tile 128).\n"
       "natten.na2d(query, key, value, kernel_size=(80, 80), stride=(16, 16), dilation=(1, 1), "

@@ -157,13 +157,14 @@ TEST_CASE("emit natten prints the call of the winner alone") {
   const auto done =
       run("search --preset hunyuan-video -w 18 24 24 -s 16 8 8 --q-tile 4 8 8 --kv-tile 2 8 8 --emit natten");
   CHECK(done.out ==
-        "# NATTEN runs blackwell-fna (Q tile 4x8x8, KV tile 2x8x8) on tokens that it copies into tiles.\n"
+        "# NATTEN 0.21.7 runs blackwell-fna (Q tile 4x8x8, KV tile 2x8x8) on tokens that it copies into "
+        "tiles.\n"
         "natten.na3d(query, key, value, kernel_size=(18, 24, 24), stride=(16, 8, 8), dilation=(1, 1, 1), "
         "is_causal=(False, False, False), backend=\"blackwell-fna\", q_tile_shape=(4, 8, 8), "
         "kv_tile_shape=(2, 8, 8))\n");
   CHECK(
       run("search -i 64 -w 16 -s 8 --backend cutlass-fna --q-tile 64 --kv-tile 64 -c 1 --emit natten").out ==
-      "# NATTEN runs cutlass-fna (Q tile 64, KV tile 64).\n"
+      "# NATTEN 0.21.7 runs cutlass-fna (Q tile 64, KV tile 64).\n"
       "natten.na1d(query, key, value, kernel_size=(16,), stride=(8,), dilation=(1,), is_causal=(True,), "
       "backend=\"cutlass-fna\", q_tile_shape=(64,), kv_tile_shape=(64,))\n");
 }

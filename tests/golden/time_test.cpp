@@ -141,8 +141,9 @@ TEST_CASE("costs without timed copies keep the rates of copies that ship, and sa
              "input,window,stride,q_tile,kv_tile,heads,ms\n256x256,80x80,16x16,16x8,16x8,24,7.9\n");
   const std::string calibrate =
       "calibrate " + folder + "/runs.csv --kernel hopper-fna --device h200 --save " + folder + "/costs.json";
-  CHECK(run(calibrate).out.find("copies into tiles on 2 axes were not timed: hopper-fna on h200 keeps the "
-                                "rates measured on an H200") != std::string::npos);
+  CHECK(run(calibrate).out.find(
+            "copies into tiles on 2 axes as since NATTEN 0.21.5 were not timed: hopper-fna on h200 keeps the "
+            "rates measured on an H200") != std::string::npos);
   const Json with = result_of(kFlux + "--costs " + folder + "/costs.json"), without = result_of(kFlux);
   CHECK(with["time_ms"]["permutation"].get<double>() ==
         Approx(without["time_ms"]["permutation"].get<double>()).epsilon(0.01));
@@ -184,10 +185,10 @@ TEST_CASE("suggested runs differ from each other and from what was measured, and
 TEST_CASE("a search of passes without a backward time ranks by work, and names what is missing") {
   for (const std::string phase : {"both", "backward"}) {
     const std::string search =
-        "search -i 256 256 -n 24 -d 128 --device h100 --sparsity 0.90:0.91 --top 1 --phase " + phase;
+        "search -i 256 256 -n 24 -d 128 --device b200 --sparsity 0.90:0.91 --top 1 --phase " + phase;
     const auto found = run(search);
     CHECK(found.exit_code == 0);
-    CHECK(found.err.find("not ranked by time: no measured backward times of hopper-fna on h100") !=
+    CHECK(found.err.find("not ranked by time: no measured backward times of blackwell-fna on b200") !=
           std::string::npos);
     CHECK(result_of(search)["candidates"].size() == 1);
     check_refused(search + " --objective time", {"objective", "no measured backward times"});

@@ -1,6 +1,6 @@
-// generate_calls ACCEPTED REFUSED [SEED]: random calls of NATTEN as JSON Lines, as many accepted and refused
-// by the library's rules as asked for. Without SEED that of NATTEN_SIM_SEED, else always the same one.
-// check_calls.py puts the calls to NATTEN itself.
+// generate_calls VERSION ACCEPTED REFUSED [SEED]: random calls of a release of NATTEN as JSON Lines, as many
+// accepted and refused by the library's rules as asked for. Without SEED that of NATTEN_SIM_SEED, else always
+// the same one. check_calls.py puts the calls to NATTEN itself.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +13,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/natten_call.hpp>
 #include <natten_sim/io/catalog.hpp>
-#include <natten_sim/io/natten_rules.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/report/natten_emit.hpp>
@@ -34,7 +33,7 @@ class RandomCalls {
     call.batch = pick(1, 4);
     call.heads_kv = pick(1, 4);
     call.heads = call.heads_kv * pick(1, 3);
-    call.compute_capability = one_of<std::int64_t>({70, 75, 80, 86, 89, 90, 90, 90, 100, 100, 103, 120});
+    call.compute_capability = one_of<std::int64_t>({70, 75, 80, 86, 89, 90, 90, 90, 100, 100, 103, 120, 121});
     call.head_dim = one_of<std::int64_t>({16, 32, 32, 64, 64, 64, 128, 128, 128, 256, 40, 72, 8, 512, 192});
     call.head_dim_value = chance(15) ? call.head_dim : one_of<std::int64_t>({32, 64, 128, 24});
     call.dtype = one_of<Dtype>(
@@ -160,7 +159,7 @@ class RandomCalls {
 /// The argument, or the variable that the tests read, or the stored one.
 std::uint64_t seed_of(int argc, char** argv) {
   constexpr std::uint64_t kStored = 2161;
-  const char* given = argc > 3 ? argv[3] : std::getenv("NATTEN_SIM_SEED");
+  const char* given = argc > 4 ? argv[4] : std::getenv("NATTEN_SIM_SEED");
   return given != nullptr ? std::strtoull(given, nullptr, 10) : kStored;
 }
 
@@ -225,11 +224,11 @@ void print_accepted(const NattenRules& rules, const NattenCall& call) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return 2;
-  std::int64_t accepted = std::atoll(argv[1]), refused = std::atoll(argv[2]);
+  if (argc < 4) return 2;
+  const NattenRules& rules = builtin_catalog().natten_release(argv[1]);
+  std::int64_t accepted = std::atoll(argv[2]), refused = std::atoll(argv[3]);
   const std::uint64_t seed = seed_of(argc, argv);
   std::fprintf(stderr, "NATTEN_SIM_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  const NattenRules rules = natten_rules(builtin_catalog());
   RandomCalls calls(seed, rules);
   while (accepted > 0 || refused > 0) {
     const NattenCall call = calls.call();

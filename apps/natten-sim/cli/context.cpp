@@ -44,6 +44,13 @@ std::vector<std::string> device_names() { return names_in(study::default_context
 std::vector<std::string> backend_names() { return names_in(study::default_context().catalog.backends); }
 std::vector<std::string> attention_kernel_names() { return names_in(study::default_context().catalog.kernels); }
 
+std::vector<std::string> natten_versions() {
+  std::vector<std::string> versions;
+  for (const NattenRules& release : study::default_context().catalog.natten)
+    versions.push_back(release.version);
+  return versions;
+}
+
 study::Context make_context(const CatalogFiles& files) {
   study::Context context = study::default_context();
   context.threads = std::max(1u, std::thread::hardware_concurrency());

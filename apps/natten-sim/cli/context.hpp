@@ -27,6 +27,7 @@ struct CatalogFiles {
 [[nodiscard]] std::vector<std::string> device_names();
 [[nodiscard]] std::vector<std::string> backend_names();
 [[nodiscard]] std::vector<std::string> attention_kernel_names();
+[[nodiscard]] std::vector<std::string> natten_versions();
 
 /// What ships with the program and what the files add. @throws MalformedData, InvalidParameter
 [[nodiscard]] study::Context make_context(const CatalogFiles& files);

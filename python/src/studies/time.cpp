@@ -77,6 +77,8 @@ Keywords<AskedTime> time_keywords() {
   rows.add("dtype", of(&Q::dtype), "Element type [default]");
   rows.add("add_kv", of(&Q::additional_keys), "Extra KV tokens that every query attends to [default]",
            Echo::kAlways, {.lo = 0});
+  rows.add("natten", of(&Q::natten), "Release of NATTEN whose copies count, such as 0.21.6 [the newest]",
+           Echo::kWhenSet);
   return rows;
 }
 

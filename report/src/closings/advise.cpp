@@ -57,7 +57,7 @@ Closing closing_of(const study::AdviseAnswer& answer) {
   closing.options["stride"] = to_json(stride_of(mask));
   if (choice.speedup) {
     closing.gain = choice.speedup;
-    closing.gain_text = fmt::format("{:.2f}x over dense attention", *choice.speedup);
+    closing.gain_text = fmt::format("{:.2f}x over {}", *choice.speedup, time.dense_kernel);
     if (choice.end_to_end_speedup)
       closing.gain_text += fmt::format(", {:.2f}x end to end", *choice.end_to_end_speedup);
   }

@@ -40,6 +40,16 @@ std::size_t not_told_apart(const study::SearchAnswer& answer) {
   return count;
 }
 
+/// What a candidate's speedup is over: a dense kernel's time, or tiles.
+std::string dense_name(const study::SearchCandidate& candidate) {
+  std::string name;
+  for (const auto& time : {candidate.time, candidate.backward_time}) {
+    if (!time || name == time->dense_kernel) continue;
+    name += (name.empty() ? "" : " and ") + time->dense_kernel;
+  }
+  return name.empty() ? "dense attention, by tiles" : name;
+}
+
 }  // namespace
 
 Closing closing_of(std::span<const study::SearchAnswer> answers) {
@@ -62,7 +72,7 @@ Closing closing_of(std::span<const study::SearchAnswer> answers) {
   closing.options["window"] = to_json(window_of(problem.mask));
   closing.options["stride"] = to_json(stride_of(problem.mask));
   closing.gain = best.speedup;
-  closing.gain_text = fmt::format("{:.2f}x over dense attention", best.speedup);
+  closing.gain_text = fmt::format("{:.2f}x over {}", best.speedup, dense_name(best));
   if (best.time && best.time->speedup && best.speedup <= 1) {
     closing.change = "keep dense attention, or search for more sparsity";
     closing.options = Json::object();

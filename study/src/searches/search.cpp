@@ -130,7 +130,7 @@ SearchCandidate candidate_of(const Candidate& found, const SearchSpace& space, c
     candidate.backward_ranked = ranked_count(space, candidate.backward->problem, *found.backward_count);
   candidate.fast_path = candidate.counted.natten_fast_path &&
                         (!candidate.backward || natten_fast_path(candidate.backward->problem));
-  candidate.kernel = kernel_of(candidate, space, question, context);
+  if (of_natten(tiles)) candidate.kernel = kernel_of(candidate, space, question, context);
   candidate.speedup = speedup_of(candidate, question, space.weights);
   candidate.dense_path =
       takes_dense_path(space.input, window_of(found.mask), space.causal, question.setting.add_kv > 0);
@@ -210,7 +210,7 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
 SearchAnswer search(const SearchQuestion& question, const Context& context) {
   SearchAnswer answer;
   SearchQuestion& full = answer.question = question;
-  full.setting = resolved(question.setting, context.catalog);
+  full.setting = resolved(question.setting, context.catalog, has_pass(question.phase, Walk::kBackward));
   SearchSpace space = space_of(context.catalog, answer);
   answer.unbounded = full.kind == SearchKind::kBest && question.window.empty() &&
                      question.window_range.empty() && !full.constraints.sparsity &&

@@ -15,7 +15,7 @@ std::optional<NattenRefusal> refusal_in(const SearchQuestion& question, const Se
   const CallParts parts = call_parts_in(question, space, mask, choice, context.catalog);
   const std::optional<NattenCall> call =
       natten_call_of(parts.setting, parts.forward, parts.backward ? &*parts.backward : nullptr, context);
-  if (call) return refusal_of(context.natten, *call);
+  if (call) return refusal_of(context.catalog.natten_release(parts.setting.natten), *call);
   if (space.input.rank() > 3)
     return NattenRefusal{"layouts have 1 to 3 axes", "input", to_string(space.input), "1 to 3 axes", ""};
   const bool dynamic = space.kv_tiling == KvTiling::kDynamic;
@@ -41,15 +41,12 @@ void exclude(const NattenRefusal& refusal, std::int64_t combinations,
                          refusal.nearest);
 }
 
-/// FlexAttention by itself and this project's kernel have no rules about tiles.
-bool natten_runs(const TileChoice& choice) {
-  return choice.kernel.empty() || choice.kernel == choice.backend;
-}
-
 /// The smallest window that NATTEN takes on an axis of any length.
 constexpr std::int64_t kSmallestKernel = 2;
 
 }  // namespace
+
+bool of_natten(const TileChoice& choice) { return choice.kernel.empty() || choice.kernel == choice.backend; }
 
 Setting setting_of(const Setting& setting, const TileChoice& choice) {
   Setting result = setting;
@@ -92,7 +89,8 @@ CallParts call_parts(const SearchAnswer& answer, const SearchCandidate& candidat
 std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question, const Context& context,
                                                SearchSpace& space) {
   std::vector<SearchExclusion> excluded;
-  if (question.any || context.natten.backends.empty()) return excluded;
+  if (question.any || context.catalog.natten.empty()) return excluded;
+  if (std::none_of(space.tiles.begin(), space.tiles.end(), of_natten)) return excluded;
   // A window that no rule about windows refuses, and that does not cover the input where one can be found.
   Extents window;
   for (const IntRange& range : space.window)
@@ -103,7 +101,7 @@ std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question, c
   const std::int64_t of_choice = space_size(space) / static_cast<std::int64_t>(space.tiles.size());
   std::optional<NattenRefusal> last;
   std::erase_if(space.tiles, [&](const TileChoice& choice) {
-    if (!natten_runs(choice)) return false;
+    if (!of_natten(choice)) return false;
     const std::optional<NattenRefusal> refusal = refusal_in(question, space, window, choice, context);
     if (!refusal) return false;
     exclude(*refusal, of_choice, excluded);
@@ -124,7 +122,7 @@ std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question, c
 
 std::optional<SearchExclusion> refused_dense_window(const SearchQuestion& question, const Context& context,
                                                     const SearchSpace& space) {
-  if (question.any || context.natten.backends.empty()) return std::nullopt;
+  if (question.any || context.catalog.natten.empty() || !of_natten(space.tiles.front())) return std::nullopt;
   Extents widest;
   SearchSpace dense = space;
   for (IntRange& window : dense.window) {

@@ -20,6 +20,9 @@ namespace natten_sim::study {
                                                                   const Context& context,
                                                                   const SearchSpace& space);
 
+/// Whether NATTEN's rules concern the choice: other kernels have none about tiles and windows.
+[[nodiscard]] bool of_natten(const TileChoice& choice);
+
 /// The setting with the backend of a tile choice.
 [[nodiscard]] Setting setting_of(const Setting& setting, const TileChoice& choice);
 

@@ -7,6 +7,7 @@
 #include <natten_sim/core/error.hpp>
 
 #include "count_time.hpp"
+#include "flex_blocks.hpp"
 #include "searches/search_space.hpp"
 #include "timed_kernel.hpp"
 
@@ -52,7 +53,6 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
       return MissingTime{"tiles of no backend have no kernel, so no time"};
     TimedChoice timed;
     double dense_ms = 0;
-    bool dense_known = true;
     for (const Walk walk : kWalks) {
       if (!has_pass(space.phase, walk)) continue;
       const TimeQuestion asked = question_of(question, choice, whole, walk, context);
@@ -64,11 +64,8 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
       timed.passes.push_back({walk, frame.family, frame.costs,
                               checked_multiply(asked.sizes.batch, asked.sizes.heads, "heads"), frame.workers,
                               frame.added_ms});
-      dense_ms += frame.dense_ms.value_or(0);
-      dense_known = dense_known && frame.dense_ms;
+      dense_ms += frame.dense_ms.value();
     }
-    if (min_speedup && !dense_known)
-      return MissingTime{"no measured times of a dense kernel there, so no speedup to hold against a bound"};
     if (min_speedup) timed.most_ms = dense_ms / *min_speedup;
     objective.choices.push_back(std::move(timed));
   }
@@ -96,25 +93,33 @@ std::optional<std::string> no_time(const SearchQuestion& question, const SearchS
 void add_times(const SearchQuestion& question, const SearchSpace& space, const Context& context,
                SearchCandidate& candidate) {
   double ms = 0, dense_ms = 0;
-  bool known = true;
   for (const Walk walk : kWalks) {
     if (!has_pass(space.phase, walk)) continue;
     const TimeAnswer answer = time(
         question_of(question, candidate.tiles, candidate.counted.problem.mask, walk, context), context);
     const PassTime& passed = std::get<PassTime>(answer);
     ms += passed.total_ms;
-    dense_ms += passed.dense_ms.value_or(0);
-    known = known && passed.dense_ms;
+    dense_ms += passed.dense_ms.value();
     (walk == Walk::kForward ? candidate.time : candidate.backward_time) = passed;
   }
-  if (known) candidate.speedup = dense_ms / ms;
-  if (!candidate.tiles.kernel.empty()) return;  // another kernel than NATTEN runs
-  count_over_predicted(candidate.time ? &*candidate.time : nullptr,
-                       candidate.backward_time ? &*candidate.backward_time : nullptr, question.setting,
-                       candidate.kernel);
+  candidate.speedup = dense_ms / ms;
+  const std::string& kernel = candidate.tiles.kernel;
+  take_predicted(candidate.time ? &*candidate.time : nullptr,
+                 candidate.backward_time ? &*candidate.backward_time : nullptr,
+                 kernel.empty() ? std::nullopt : std::optional(kernel), candidate.kernel);
 }
 
 namespace {
+
+/// Of tile pairs that have times; none: NATTEN's kernel has none, and any of its tiles will do.
+std::optional<BlockTokens> tokens_of_kernel(const TimedKernel& kernel, const Setting& setting, Walk walk,
+                                            const Catalog& catalog) {
+  const KernelCosts* costs = catalog.costs_of(kernel.name, catalog.device(*setting.device).name,
+                                              *setting.head_dim, setting.dtype.value());
+  const bool timed = costs != nullptr && costs->costs_of(walk) != nullptr;
+  if (!timed && kernel.family != NattenBackend::kFlexFna) return std::nullopt;
+  return block_tokens(kernel, setting, walk, catalog);
+}
 
 /// The pairs of one pass that a kernel was compiled for and, where it has been measured, has times for.
 std::vector<TilePair> pairs_of_kernel(const SearchQuestion& question, const TimedKernel& kernel, Walk walk,
@@ -125,10 +130,7 @@ std::vector<TilePair> pairs_of_kernel(const SearchQuestion& question, const Time
   const bool forward = walk == Walk::kForward || any_box;
   const Extents& q_tile = forward ? question.q_tile : question.backward_q_tile;
   const Extents& kv_tile = forward ? question.kv_tile : question.backward_kv_tile;
-  const KernelCosts* costs =
-      catalog.costs_of(kernel.name, catalog.device(*setting.device).name, *setting.head_dim,
-                       setting.dtype.value());
-  const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(walk);
+  const std::optional<BlockTokens> tokens = tokens_of_kernel(kernel, setting, walk, catalog);
   std::vector<TilePair> pairs;
   for (const Backend& backend : catalog.backends) {
     if (!any_box && backend.name != to_string(kernel.family)) continue;
@@ -137,8 +139,8 @@ std::vector<TilePair> pairs_of_kernel(const SearchQuestion& question, const Time
       const bool wanted = (q_tile.empty() || pair.q_tile == q_tile) && (kv_tile.empty() || pair.kv_tile == kv_tile);
       if (pair.q_tile.rank() != setting.input.rank() || !wanted) continue;
       if (!any_box && entry.head_dim && *entry.head_dim != *setting.head_dim) continue;
-      if (pass != nullptr && (product(pair.q_tile, "q_tile") != pass->q_tile_tokens ||
-                              product(pair.kv_tile, "kv_tile") != pass->kv_tile_tokens))
+      if (tokens &&
+          (product(pair.q_tile, "q_tile") != tokens->q || product(pair.kv_tile, "kv_tile") != tokens->kv))
         continue;
       if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
     }

@@ -116,6 +116,7 @@ const std::set<std::string> kRules = {
     "advise device",
     "advise dim-value",
     "advise heads-kv",
+    "advise natten",
     "count at-q-tile",
     "count backward-kv-tile",
     "count backward-q-tile",
@@ -124,6 +125,7 @@ const std::set<std::string> kRules = {
     "count heads-kv",
     "count kernel",
     "count kv-tile",
+    "count natten",
     "count q-tile",
     "count window",
     "msda accumulator",
@@ -156,6 +158,7 @@ const std::set<std::string> kRules = {
     "search heads-kv",
     "search kernel",
     "search kv-tile",
+    "search natten",
     "search max-imbalance",  // 2.5 with a preset and free windows, else any
     "search objective",
     "search q-tile",

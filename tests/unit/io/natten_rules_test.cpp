@@ -1,7 +1,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/natten_call.hpp>
 #include <natten_sim/io/catalog.hpp>
-#include <natten_sim/io/natten_rules.hpp>
 
 #include "catch.hpp"
 
@@ -9,10 +8,7 @@ namespace natten_rules_test {
 
 using namespace natten_sim;
 
-const NattenRules& rules() {
-  static const NattenRules loaded = natten_rules(builtin_catalog());
-  return loaded;
-}
+const NattenRules& rules() { return builtin_catalog().natten_release({}); }
 
 NattenCall flux_on_h100() {
   NattenCall call;
@@ -120,6 +116,52 @@ TEST_CASE("a window that covers the input goes to the dense kernel whatever was 
   REQUIRE(dispatch.dense_path);
   REQUIRE(dispatch.fmha == NattenBackend::kHopperFna);
   REQUIRE(dispatch.fmha_tiles == TilePair{{128}, {128}});
+}
+
+/// Tiles of 64 queries and 128 keys in cutlass-fna.
+NattenCall with_64x128_tiles(std::int64_t compute_capability) {
+  NattenCall call;
+  call.input = {64, 64};
+  call.window = {16, 16};
+  call.compute_capability = compute_capability;
+  call.backend = NattenBackend::kCutlassFna;
+  call.tiles = TilePair{{8, 8}, {16, 8}};
+  return call;
+}
+
+bool takes_64x128(const char* version, std::int64_t compute_capability) {
+  return !refusal_of(builtin_catalog().natten_release(version), with_64x128_tiles(compute_capability));
+}
+
+TEST_CASE("0.21.7 keeps 64x128 tiles of cutlass-fna for data-centre GPUs") {
+  // get_all_tile_shapes_forward in natten/backends/configs/cutlass/__init__.py of the two releases.
+  for (const std::int64_t capability : {80, 90, 100, 103}) {
+    CHECK(takes_64x128("0.21.6", capability));
+    CHECK(takes_64x128("0.21.7", capability));
+  }
+  for (const std::int64_t capability : {86, 89}) {
+    CHECK_FALSE(takes_64x128("0.21.6", capability));
+    CHECK_FALSE(takes_64x128("0.21.7", capability));
+  }
+  for (const std::int64_t capability : {70, 75, 120, 121}) {
+    CHECK(takes_64x128("0.21.6", capability));
+    CHECK_FALSE(takes_64x128("0.21.7", capability));
+  }
+}
+
+TEST_CASE("releases of NATTEN lie newest first, and an unknown one is named with those there are") {
+  const Catalog& catalog = builtin_catalog();
+  REQUIRE(catalog.natten.size() >= 2);
+  CHECK(catalog.natten[0].version == "0.21.7");
+  CHECK(catalog.natten[1].version == "0.21.6");
+  CHECK(&catalog.natten_release({}) == &catalog.natten[0]);
+  CHECK_FALSE(catalog.natten[0].changes.empty());
+  try {
+    (void)catalog.natten_release("0.21.5");
+    FAIL("there is no such release");
+  } catch (const UnknownName& error) {
+    CHECK(std::string(error.what()).find("0.21.7, 0.21.6") != std::string::npos);
+  }
 }
 
 }  // namespace natten_rules_test

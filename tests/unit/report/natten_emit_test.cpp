@@ -2,7 +2,6 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
-#include <natten_sim/io/natten_rules.hpp>
 #include <natten_sim/report/natten_emit.hpp>
 
 #include "catch.hpp"
@@ -12,10 +11,7 @@ namespace natten_emit_test {
 using namespace natten_sim;
 using namespace natten_sim::report;
 
-const NattenRules& rules() {
-  static const NattenRules loaded = natten_rules(builtin_catalog());
-  return loaded;
-}
+const NattenRules& rules() { return builtin_catalog().natten_release({}); }
 
 NattenCall flux_on_h100() {
   NattenCall call;
@@ -48,7 +44,8 @@ TEST_CASE("calls are printed for Python, the profiler and programs") {
       "--schedule pp");
   REQUIRE(
       natten_path_note(rules(), call) ==
-      "NATTEN runs hopper-fna (Q tile 16x8, KV tile 16x8, schedule pp; backward Q tile 8x8, KV tile 8x16) "
+      "NATTEN 0.21.7 runs hopper-fna (Q tile 16x8, KV tile 16x8, schedule pp; backward Q tile 8x8, KV tile "
+      "8x16) "
       "on tokens that it copies into tiles. The additional keys take a second pass, of hopper-fmha (Q tile "
       "128, KV tile 128).");
   const auto json = nlohmann::json::parse(natten_json(rules(), call));

@@ -215,7 +215,9 @@ TEST_CASE("by time a smallest speedup leaves what has it over all passes, whatev
   question.setting.head_dim = 128;
   question.setting.dtype = Dtype::kBf16;
   question.window = {6, 8, 8};
+  question.stride_max = {4, 2, 2};
   question.objective = Objective::kTime;
+  question.distinct = Distinct::kNone;  // two kernels with the same tiles are two answers
   question.top = 5000;
   for (const SearchPhase phase : {SearchPhase::kForward, SearchPhase::kBackward, SearchPhase::kBoth}) {
     question.phase = phase;

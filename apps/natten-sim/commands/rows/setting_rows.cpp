@@ -74,6 +74,12 @@ Options<Setting> backend_rows(Echo echo) {
 
 Options<Setting> workload_rows() {
   Options<Setting> rows;
+  rows.add("--natten", &Setting::natten,
+           {.value = "VERSION",
+            .help = "Release of NATTEN whose rules and copies count, such as 0.21.6 [the newest]",
+            .echo = Echo::kWhenSet,
+            .suggestions = natten_versions});
+  rows.group("Kernel and device");
   rows.add("--add-kv", &Setting::add_kv,
            {.value = "N",
             .help = "Extra KV tokens that every query attends to, reported apart [default]",

@@ -10,24 +10,12 @@
 #include <natten_sim/core/device.hpp>
 #include <natten_sim/core/kernel_costs.hpp>
 #include <natten_sim/core/kv_order.hpp>
+#include <natten_sim/core/natten_rules.hpp>
 #include <natten_sim/core/schedule_costs.hpp>
 #include <natten_sim/core/split_q.hpp>
 #include <natten_sim/core/tiling.hpp>
 
 namespace natten_sim {
-
-/// A tile pair that a backend implements.
-struct BackendTiles {
-  TilePair tiles;
-  std::optional<std::int64_t> head_dim;  ///< none: any
-  std::string variant;                   ///< GEMM shape or kernel schedule, if the backend names one
-};
-
-/// What NATTEN takes when a call names no tiles.
-struct NattenDefaultTiles {
-  std::optional<TilePair> forward;
-  std::optional<TilePair> backward;
-};
 
 /// An attention backend of NATTEN and the tile shapes it implements.
 struct Backend {
@@ -111,6 +99,7 @@ struct AttentionKernel {
 /// Everything known by name. A value: copy it, extend it, no globals.
 struct Catalog {
   std::vector<Backend> backends;
+  std::vector<NattenRules> natten;  ///< releases of NATTEN, the newest first; none: answers say nothing of it
   std::vector<Preset> presets;
   std::vector<Device> devices;
   std::vector<AttentionKernel> kernels;
@@ -120,6 +109,8 @@ struct Catalog {
 
   /// @throws UnknownName with the closest known name as a hint.
   [[nodiscard]] const Backend& backend(std::string_view name) const;
+  /// The release of this version, or the newest. @throws UnknownName, also where there is no release.
+  [[nodiscard]] const NattenRules& natten_release(const std::optional<std::string>& version) const;
   [[nodiscard]] const Preset& preset(std::string_view name) const;
   [[nodiscard]] const Device& device(std::string_view name) const;
   [[nodiscard]] const AttentionKernel& kernel(std::string_view name) const;

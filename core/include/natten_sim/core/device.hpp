@@ -89,6 +89,9 @@ struct Device {
   std::optional<MsdaCosts> msda_costs;   ///< of this project's own; none: not measured
 };
 
+/// 90 of `sm90` and `sm_90a`; none if the architecture has no number.
+[[nodiscard]] std::optional<std::int64_t> compute_capability(const Device& device);
+
 /// The partition of the L2 that all SMs of a launch of `ctas` CTAs are near; none if they are near several,
 /// or if the launch order is not known. What they read keeps one copy. Requires ctas >= 1.
 [[nodiscard]] std::optional<std::int32_t> only_partition(const Device& device, std::int64_t ctas);

@@ -72,11 +72,29 @@ struct PassCosts {
   friend bool operator==(const PassCosts&, const PassCosts&) = default;
 };
 
+/// What rates of copies rest on: NATTEN's own kernel timed on the device, the same kernel timed on another
+/// device, or PyTorch's operators, which NATTEN falls back to.
+enum class CopyOrigin { kMeasured, kTransferred, kPytorch };
+
+template <>
+struct NamesOf<CopyOrigin> {
+  static constexpr const char* kConcept = "copy-origin";
+  static constexpr Name<CopyOrigin> kTable[] = {{CopyOrigin::kMeasured, "measured"},
+                                                {CopyOrigin::kTransferred, "transferred"},
+                                                {CopyOrigin::kPytorch, "pytorch"}};
+};
+
 /// Rates of copying tokens into tiles and back, bytes read and written together.
 struct PermutationRate {
   std::int64_t axes = 0;
+  std::string natten;  ///< the first release with this copy kernel (NattenRules::copies); empty: any
   double into_bytes_per_s = 0;
   double out_bytes_per_s = 0;
+  /// Log-sum-exp, either way: its rows hold one number, which a kernel may take as long for as for a whole
+  /// row of O. None: its bytes go as fast as all others.
+  std::optional<double> lse_bytes_per_s;
+  double interval = 0;  ///< half width of the interval of all copies of a call, as a fraction
+  CopyOrigin origin = CopyOrigin::kMeasured;
   std::string source;
 
   friend bool operator==(const PermutationRate&, const PermutationRate&) = default;
@@ -90,7 +108,7 @@ struct KernelCosts {
   std::vector<Dtype> dtypes;
   std::int64_t ctas_per_sm = 1;
   std::vector<PassCosts> passes;             ///< one or two
-  std::vector<PermutationRate> permutation;  ///< one a number of axes; none: not measured
+  std::vector<PermutationRate> permutation;  ///< one for a number of axes and release; none: not measured
 
   friend bool operator==(const KernelCosts&, const KernelCosts&) = default;
 

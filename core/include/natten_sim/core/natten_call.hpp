@@ -8,6 +8,7 @@
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/natten_backend.hpp>
+#include <natten_sim/core/natten_rules.hpp>
 
 namespace natten_sim {
 
@@ -35,47 +36,6 @@ struct NattenCall {
   bool torch_compile = false;              ///< compiles FlexAttention, after natten.allow_flex_compile()
 };
 
-/// Accepted head dims: those listed, or lowest .. highest under the conditions.
-struct HeadDimRule {
-  std::vector<std::int64_t> only;
-  std::int64_t lowest = 1;
-  std::int64_t highest = 0;
-  std::int64_t multiple = 1;
-  bool power_of_two = false;
-
-  [[nodiscard]] bool accepts(std::int64_t head_dim) const noexcept;
-  /// The accepted head dim nearest to `head_dim`; ties go to the larger.
-  [[nodiscard]] std::int64_t nearest(std::int64_t head_dim) const noexcept;
-  /// `8 to 128, multiples of 8`.
-  [[nodiscard]] std::string text() const;
-};
-
-struct NattenBackendRules {
-  NattenBackend backend = NattenBackend::kHopperFna;
-  std::vector<std::int64_t> compute_capabilities;  ///< empty: every one from the lowest on
-  std::int64_t lowest_compute_capability = 0;
-  std::vector<Dtype> dtypes;
-  std::vector<Dtype> forward_dtypes;   ///< accepted in addition when no gradient is needed
-  std::vector<Dtype> compiled_dtypes;  ///< empty: the same as dtypes
-  HeadDimRule head_dims;
-  std::optional<HeadDimRule> fp8_head_dims;
-  std::optional<HeadDimRule> backward_head_dims;
-  std::optional<HeadDimRule> compiled_head_dims;
-  bool value_head_dim_may_differ = false;
-  bool backward_config_required = false;  ///< a head dim without a backward kernel fails in inference too
-  bool deterministic_backward = true;
-  bool deterministic_dense_backward = true;
-  std::vector<NattenDefaultTiles> default_tiles;  ///< by rank; empty: the first of the table
-  std::vector<BackendTiles> forward;
-  std::vector<BackendTiles> backward;
-};
-
-/// All rules that NATTEN's Python code checks, and the tiles that it knows.
-struct NattenRules {
-  std::vector<NattenBackendRules> backends;  ///< in the order in which NATTEN tries them
-  [[nodiscard]] const NattenBackendRules& of(NattenBackend backend) const;
-};
-
 /// Why NATTEN raises on a call.
 struct NattenRefusal {
   std::string rule;       ///< `kernel sizes are 2 or more`
@@ -86,11 +46,28 @@ struct NattenRefusal {
 };
 
 /// The first rule that the call breaks; empty if NATTEN's checks accept it. Written from the Python checks of
-/// NATTEN 0.21.6 and run against them in tests/natten_checks. Does not consider the device's memory.
+/// each release and run against them in tests/natten_checks. Does not consider the device's memory.
 [[nodiscard]] std::optional<NattenRefusal> refusal_of(const NattenRules& rules, const NattenCall& call);
 
 /// @throws InvalidParameter naming the parameter, the value and what is accepted.
 void require_accepted(const NattenRules& rules, const NattenCall& call);
+
+/// A backend that NATTEN would rather have taken, and the rule that kept it from that.
+struct PassedOverBackend {
+  NattenBackend backend = NattenBackend::kHopperFna;
+  NattenRefusal refusal;
+};
+
+/// The backend that `choose_backend` takes for a call without one.
+struct BackendChoice {
+  NattenBackend backend = NattenBackend::kHopperFna;
+  std::optional<NattenRefusal> refusal;  ///< none of the backends runs the call: the last one's reason
+  /// Those tried before that are made for the device.
+  std::vector<PassedOverBackend> passed_over;
+};
+
+/// Tiles and window do not matter, nor does `call.backend`.
+[[nodiscard]] BackendChoice choose_backend(const NattenRules& rules, const NattenCall& call);
 
 /// What NATTEN does with an accepted call.
 struct NattenDispatch {

@@ -27,7 +27,9 @@ struct KernelRun {
   Dtype dtype = Dtype::kBf16;
   std::optional<double> ms;                                  ///< median; none: still to be filled in
   std::optional<double> min_ms, max_ms;                      ///< of the repetitions
-  std::optional<double> perm_q_ms, perm_kv_ms, unperm_o_ms;  ///< copies of one tensor
+  std::optional<double> perm_q_ms, perm_kv_ms, unperm_o_ms, unperm_lse_ms;  ///< copies of one tensor
+  std::string natten;           ///< release of NATTEN that was run; empty: the newest
+  bool pytorch_copies = false;  ///< made by PyTorch's operators instead of NATTEN's own kernel
   /// Between one launch and the next, in which the GPU rests or does lighter work; none: long.
   std::optional<double> rest_ms;
 };
@@ -38,9 +40,10 @@ struct KernelRun {
 
 /// CSV with a header. Columns: kernel, device, pass (forward, backward), input, window, stride, dilation,
 /// causal, q_tile, kv_tile, schedule, batch, heads, head_dim, dtype, ms, min_ms, max_ms, perm_q_ms,
-/// perm_kv_ms, unperm_o_ms, rest_ms; also layout for input, median_ms for ms, sched for schedule, and op (fwd, bwd,
-/// fmha) for pass and kernel. Only input, window, q_tile and kv_tile are required; an empty cell and a column
-/// that is absent take the value of `defaults`; other columns are ignored. Sizes are written 30x48x80.
+/// perm_kv_ms, unperm_o_ms, unperm_lse_ms, natten, copied_by (natten, pytorch), rest_ms; also layout for
+/// input, median_ms for ms, sched for schedule, and op (fwd, bwd, fmha) for pass and kernel. Only input,
+/// window, q_tile and kv_tile are required; an empty cell and a column that is absent take the value of
+/// `defaults`; other columns are ignored. Sizes are written 30x48x80.
 /// @throws MalformedData naming the line.
 [[nodiscard]] std::vector<KernelRun> parse_kernel_runs(std::string_view csv, const std::string& where,
                                                        const KernelRun& defaults);

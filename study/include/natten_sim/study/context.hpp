@@ -3,19 +3,17 @@
 #include <functional>
 
 #include <natten_sim/core/catalog.hpp>
-#include <natten_sim/core/natten_call.hpp>
 
 namespace natten_sim::study {
 
-/// What every study may use besides its question: the catalog (backends, presets, devices and kernels,
-/// including those that the user added) and where to report progress. It is a plain value; there are no
-/// globals.
+/// What every study may use besides its question: the catalog (backends, NATTEN's releases, presets, devices
+/// and kernels, including those that the user added) and where to report progress. It is a plain value; there
+/// are no globals.
 ///
 ///     study::Context context = study::default_context();
 ///     study::CountAnswer answer = study::count(question, context);
 struct Context {
   Catalog catalog;
-  NattenRules natten = {};                    ///< what NATTEN accepts; empty: answers say nothing of it
   unsigned threads = 1;                       ///< the answer never depends on it
   std::function<void(double)> progress = {};  ///< called with 0..1
 };

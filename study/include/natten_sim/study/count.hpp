@@ -23,7 +23,8 @@ struct CountQuestion {
   Extents stride;                     ///< empty: 1
   Extents dilation;                   ///< empty: 1
   PerAxis<bool> causal;               ///< empty: no axis is; one value: of all axes
-  Extents q_tile, kv_tile;            ///< empty: NATTEN's default of the backend
+  /// Empty: NATTEN's default of the backend; for FlexAttention by itself, boxes that visit the fewest tiles.
+  Extents q_tile, kv_tile;
   std::optional<KvTiling> kv_tiling;  ///< of the forward pass; none: the chosen backend's, or static
   Tiling tiling = Tiling::kMultiDimensional;
   bool backward = false;                      ///< count the backward pass too
@@ -33,6 +34,12 @@ struct CountQuestion {
   std::optional<std::string> kernel;  ///< whose time is asked for; none: what NATTEN runs on the device
   std::optional<KernelSchedule> kernel_schedule;  ///< none: that of TimeQuestion
   std::optional<double> rest_ms;                  ///< between launches, as in TimeQuestion
+};
+
+/// One change with which NATTEN would mask nothing: the member that is not empty.
+struct FastPathChange {
+  Extents kv_tile, q_tile;  ///< another shape that the backend has with the other tile
+  Extents stride, window;   ///< differs on one axis
 };
 
 struct BackwardCount {
@@ -51,6 +58,10 @@ struct CountAnswer {
   std::optional<BackwardCount> backward;  ///< when asked for
   KernelAnswer kernel;                    ///< what NATTEN does, where `forward` says what the mask needs
   std::optional<TimeAnswer> time;         ///< of the forward pass; none: neither a device nor a kernel is named
+  /// Of the whole model, by the ratio of times; none: no time, or no attention share.
+  std::optional<double> end_to_end_by_time;
+  /// Of the forward pass; none: NATTEN masks nothing as it is, or one change is not enough.
+  std::optional<FastPathChange> fast_path_change;
   std::optional<Preset> preset;
   std::optional<std::string> chosen_backend;  ///< named by the question, or the device's
   bool tiles_defaulted = false;

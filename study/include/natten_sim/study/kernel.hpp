@@ -25,9 +25,10 @@ struct KernelLaunch {
 /// `hopper-fna`, `cutlass-fmha`.
 [[nodiscard]] const char* name_of(const KernelLaunch& launch) noexcept;
 
-/// Floors by the device's rates, in milliseconds: they compare, they do not predict a run.
+/// Times in milliseconds that speedups are made of: predicted ones, else floors by the device's rates.
 struct KernelFloors {
-  double permutation_ms = 0;  ///< bytes over the bandwidth of the device's memory
+  double permutation_ms = 0;  ///< the copies' predicted time, else their bytes over the memory's bandwidth
+  bool permutation_timed = false;  ///< whether it is a predicted time
   std::optional<double>
       dense_ms;            ///< dense attention at the rate of `dense_rate`; none: no rate of this type
   std::string dense_rate;  ///< `cudnn` where the catalog has its rate, else `peak`
@@ -51,7 +52,8 @@ struct KernelPass {
   std::optional<TokenPermutation> permutation;  ///< none: its bytes do not fit in 63 bits
   KernelSpeedups speedup;
   std::optional<KernelFloors> floors;              ///< when the device and its bandwidth are known
-  std::optional<KernelSpeedups> with_permutation;  ///< with the copies, by the floors; none: no dense_ms
+  /// With the copies, by the floors; none: no dense_ms, or a ratio of times in its place.
+  std::optional<KernelSpeedups> with_permutation;
 };
 
 /// Amdahl's law over the whole model; with the copies where a device makes them a time.
@@ -65,10 +67,14 @@ struct KernelAnswer {
   /// grid than the backend's; without a backend or device, tiles that the default backend lacks). Backward
   /// tiles are set, and gradients required, with a backward pass.
   std::optional<NattenCall> call;
+  std::string version;                   ///< NATTEN's, with a call
   std::optional<NattenRefusal> refusal;  ///< why NATTEN raises on the call
+  /// Backends made for the setting's device that NATTEN tries before that of the call, and why it left them.
+  std::vector<PassedOverBackend> passed_over;
   /// None for a refused call; but if its tiles alone are refused, what kernels with such tiles would do.
   std::optional<KernelPass> forward, backward;
-  std::optional<KernelEndToEnd> end_to_end;  ///< of the forward pass, when the attention share is known
+  /// Of the forward pass, when the attention share is known; none with a time: CountAnswer has that ratio.
+  std::optional<KernelEndToEnd> end_to_end;
 };
 
 /// A counted problem as NATTEN would be asked for it.

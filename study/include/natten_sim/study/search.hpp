@@ -62,7 +62,7 @@ struct SearchCandidate {
   std::optional<BackwardCount> backward;  ///< where a backward pass is searched
   TileCount ranked;                       ///< of `counted`, with the visits that are ranked: ranked_count()
   std::optional<TileCount> backward_ranked;  ///< where both passes are searched
-  double speedup = 1;                        ///< what was maximised; by time without a dense kernel: the mean
+  double speedup = 1;                        ///< what was maximised; by time, the dense kernels' over these
   KernelAnswer kernel;                    ///< what NATTEN does
   bool dense_path = false;                ///< NATTEN runs it as one dense call, whatever the tiles
   bool fast_path = false;                 ///< NATTEN masks no tile, in any pass

@@ -5,6 +5,7 @@
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/natten_call.hpp>
 #include <natten_sim/core/tiling.hpp>
 #include <natten_sim/models/tiles/cost.hpp>
 
@@ -22,6 +23,7 @@ struct Setting {
   std::optional<std::string> preset;
   std::optional<std::string> device;   ///< chooses the backend that suits it
   std::optional<std::string> backend;  ///< the backend that tile shapes and KV tiling come from
+  std::optional<std::string> natten;   ///< version of NATTEN, as `0.21.6`; none: the newest
   Extents input;                       ///< empty: the preset's layout
   std::int64_t add_kv = 0;             ///< additional tokens that every query attends to; reported apart
   std::int64_t batch = 1;
@@ -47,9 +49,15 @@ inline constexpr Dtype kDefaultDtype = Dtype::kFp16;
 
 /// The setting with its members filled in. These may stay empty: preset, device and backend if none is
 /// chosen, the share if neither the setting nor the preset has one, and the layout, which lines of a batch
-/// may bring.
+/// may bring. With a device and no backend: the device's own, or what NATTEN takes in its place where its
+/// own does not run these head dims and types; `with_backward` asks for both passes.
 /// @throws UnknownName, InvalidParameter naming the option at fault.
-[[nodiscard]] Setting resolved(const Setting& setting, const Catalog& catalog);
+[[nodiscard]] Setting resolved(const Setting& setting, const Catalog& catalog, bool with_backward = false);
+
+/// What NATTEN's choice of a backend depends on, as a call on the setting's device: sizes and types, without
+/// mask, tiles and backend. Requires heads, head dims and a type. None: the device has no compute capability.
+[[nodiscard]] std::optional<NattenCall> dispatch_call(const Setting& setting, const Device& device,
+                                                      bool with_backward);
 
 /// The workload of a resolved setting.
 [[nodiscard]] Workload workload_of(const Setting& setting);

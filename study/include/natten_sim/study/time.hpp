@@ -23,15 +23,26 @@ struct TimeQuestion {
   KernelSchedule schedule = KernelSchedule::kCooperative;
   NeighborhoodMask mask;  ///< 1 to 3 axes; of a dense kernel only the number of tokens matters
   TilePair tiles;         ///< of this pass; ignored by a dense kernel
+  /// Single-dimensional: blocks of the row-major sequence, which FlexAttention alone runs; wants `visits`.
+  Tiling tiling = Tiling::kMultiDimensional;
   Walk pass = Walk::kForward;
   OperandSizes sizes;  ///< batch, heads and head dims
   Dtype dtype = Dtype::kBf16;
+  std::optional<std::string> natten;  ///< release whose copies count; none: the newest
   std::int64_t additional_keys = 0;  ///< which every query sees besides, in a dense pass of their own
   /// Between one launch and the next, in which the GPU rests or does lighter work; none: longer than its power
   /// limit remembers.
   std::optional<double> rest_ms = {};
   /// What the kernel visits in this pass, as natten_visits() counts it; none: counted. A dense kernel's are.
   std::optional<KernelVisits> visits = {};
+};
+
+/// What the time of copies rests on.
+struct CopyEvidence {
+  std::string natten;  ///< the first release with these copies; empty: any
+  CopyOrigin origin = CopyOrigin::kMeasured;
+  double interval = 0;  ///< half width, as a fraction
+  std::string source;
 };
 
 /// A prediction, where it comes from, and how far it may be off.
@@ -49,11 +60,12 @@ struct PassTime {
   double waves = 0;        ///< CTAs over workers
   std::int64_t ctas = 0;
   double tflops_per_s = 0;               ///< of what the kernel multiplies, over its time
-  std::string dense_kernel;              ///< empty: none is calibrated
+  std::string dense_kernel;              ///< the device's, else the kernel itself without a mask
   std::optional<double> dense_ms;        ///< the same tokens without a mask
   std::optional<double> speedup;         ///< dense_ms / total_ms
   std::optional<double> speedup_kernel;  ///< dense_ms / kernel_ms
   CostEvidence evidence;
+  std::optional<CopyEvidence> copies;  ///< where there are copies whose rate is known
   std::string unmeasured;  ///< what no run that the costs rest on had, and what would tell; empty: nothing
 };
 
@@ -87,5 +99,9 @@ struct TimeFrame {
 
 /// The names that `kernel` may have.
 [[nodiscard]] std::vector<std::string> timed_kernels();
+
+/// Whether NATTEN's rules and copies concern a kernel of this name: not those who call FlexAttention
+/// themselves, nor this project's own kernel.
+[[nodiscard]] bool natten_runs(const std::string& kernel);
 
 }  // namespace natten_sim::study

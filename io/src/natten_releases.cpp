@@ -1,11 +1,11 @@
+#include "natten_releases.hpp"
+
 #include <algorithm>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/io/natten_rules.hpp>
 #include <natten_sim/io/strict_object.hpp>
 
 #include "embedded_data.hpp"
-#include "natten_defaults.hpp"
 
 namespace natten_sim {
 namespace {
@@ -55,13 +55,28 @@ std::optional<TilePair> tiles(const StrictObject& parent, const char* key) {
   return pair;
 }
 
+std::vector<GemmRule> gemms(const StrictObject& fields) {
+  std::vector<GemmRule> rules;
+  if (!fields.has("forward_gemms")) return rules;
+  for (const Json& entry : fields.array("forward_gemms")) {
+    const StrictObject gemm(entry, "'forward_gemms'",
+                            {"gemm", "compute_capabilities", "without_compute_capabilities"});
+    GemmRule& rule = rules.emplace_back();
+    rule.gemm = gemm.text("gemm");
+    for (const auto& [key, values] : {std::pair{"compute_capabilities", &rule.compute_capabilities},
+                                      {"without_compute_capabilities", &rule.without_compute_capabilities}})
+      if (gemm.has(key)) *values = rule_integers(gemm, key);
+  }
+  return rules;
+}
+
 NattenBackendRules read_backend(const Json& entry, const std::string& where) {
   const StrictObject fields(
       entry, where,
       {"backend", "compute_capabilities", "lowest_compute_capability", "dtypes", "forward_dtypes",
        "compiled_dtypes", "head_dims", "fp8_head_dims", "backward_head_dims", "compiled_head_dims",
        "value_head_dim_may_differ", "backward_config_required", "deterministic_backward",
-       "deterministic_dense_backward", "default_tiles"});
+       "deterministic_dense_backward", "default_tiles", "forward_gemms"});
   NattenBackendRules rules;
   rules.backend = parse_name<NattenBackend>(fields.text("backend"));
   if (fields.has("compute_capabilities"))
@@ -79,6 +94,7 @@ NattenBackendRules read_backend(const Json& entry, const std::string& where) {
   rules.backward_config_required = fields.boolean_or("backward_config_required", false);
   rules.deterministic_backward = fields.boolean_or("deterministic_backward", true);
   rules.deterministic_dense_backward = fields.boolean_or("deterministic_dense_backward", true);
+  rules.forward_gemms = gemms(fields);
   if (fields.has("default_tiles")) {
     for (const Json& pair : fields.array("default_tiles")) {
       const StrictObject of_rank(pair, where + ": 'default_tiles'", {"forward", "backward"});
@@ -103,38 +119,61 @@ int preference(NattenBackend backend) {
   return 4;
 }
 
-std::vector<NattenBackendRules> read_backends() {
-  const std::string where = "data/natten-calls.json";
-  const Json document = parse_strict(embedded::natten_calls, where, "natten-sim.natten-calls/1");
-  const StrictObject fields(document, where, {"schema", "source", "backends"});
-  std::vector<NattenBackendRules> backends;
-  for (const Json& entry : fields.array("backends")) backends.push_back(read_backend(entry, where));
-  return backends;
+/// `entry` with the tiles of `catalog`.
+NattenBackendRules with_tiles(const Json& entry, const Catalog& catalog, const std::string& where) {
+  NattenBackendRules rules = read_backend(entry, where);
+  const Backend& tables = catalog.backend(to_string(rules.backend));
+  rules.forward = tables.forward;
+  rules.backward = tables.backward;
+  return rules;
 }
 
-}  // namespace
+NattenRules read_release(const Catalog& catalog, std::string_view json, const std::string& where) {
+  const Json document = parse_strict(json, where, "natten-sim.natten-release/1");
+  const StrictObject fields(document, where,
+                            {"schema", "version", "source", "copies", "changes", "backends"});
+  NattenRules rules;
+  rules.version = fields.text("version");
+  rules.source = fields.text("source");
+  rules.copies = fields.text("copies");
+  rules.changes = fields.texts("changes");
+  for (const Json& entry : fields.array("backends"))
+    rules.backends.push_back(with_tiles(entry, catalog, where));
+  std::sort(rules.backends.begin(), rules.backends.end(),
+            [](const NattenBackendRules& a, const NattenBackendRules& b) {
+              return preference(a.backend) < preference(b.backend);
+            });
+  return rules;
+}
 
-void add_default_tiles(Catalog& catalog) {
-  for (const NattenBackendRules& rules : read_backends()) {
+/// 0.21.10 is newer than 0.21.9.
+std::vector<std::int64_t> numbers_of(const std::string& version) {
+  std::vector<std::int64_t> numbers(1);
+  for (const char c : version) {
+    if (c == '.') numbers.push_back(0);
+    if (c >= '0' && c <= '9') numbers.back() = 10 * numbers.back() + (c - '0');
+  }
+  return numbers;
+}
+
+/// A call without tiles takes these.
+void set_default_tiles(const NattenRules& newest, Catalog& catalog) {
+  for (const NattenBackendRules& rules : newest.backends) {
     for (Backend& backend : catalog.backends) {
       if (backend.name == to_string(rules.backend)) backend.default_tiles = rules.default_tiles;
     }
   }
 }
 
-NattenRules natten_rules(const Catalog& catalog) {
-  NattenRules rules;
-  for (NattenBackendRules& backend : read_backends()) {
-    const Backend& tables = catalog.backend(to_string(backend.backend));
-    backend.forward = tables.forward;
-    backend.backward = tables.backward;
-    rules.backends.push_back(std::move(backend));
-  }
-  std::sort(rules.backends.begin(), rules.backends.end(),
-            [](const NattenBackendRules& a, const NattenBackendRules& b) {
-              return preference(a.backend) < preference(b.backend);
-            });
-  return rules;
+}  // namespace
+
+void add_natten_releases(Catalog& catalog) {
+  for (const embedded::File& file : embedded::natten_releases)
+    catalog.natten.push_back(read_release(catalog, file.text, std::string(file.path)));
+  std::sort(catalog.natten.begin(), catalog.natten.end(), [](const NattenRules& a, const NattenRules& b) {
+    return numbers_of(a.version) > numbers_of(b.version);
+  });
+  set_default_tiles(catalog.natten.front(), catalog);
 }
 
 }  // namespace natten_sim

@@ -1,0 +1,88 @@
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/study/count.hpp>
+#include <natten_sim/study/search.hpp>
+
+#include "catch.hpp"
+
+namespace dispatch_test {
+
+using namespace natten_sim;
+
+/// 64x64 tokens, 16x16 windows, 8 heads of dim 64 in bf16 on a device.
+study::CountQuestion question_on(const char* device) {
+  study::CountQuestion question;
+  question.setting.device = device;
+  question.setting.input = {64, 64};
+  question.setting.heads = 8;
+  question.setting.head_dim = 64;
+  question.setting.dtype = Dtype::kBf16;
+  question.window = {16, 16};
+  return question;
+}
+
+std::string kernel_of(const study::CountQuestion& question) {
+  const study::CountAnswer answer = study::count(question, study::default_context());
+  REQUIRE_FALSE(answer.kernel.refusal);
+  REQUIRE(answer.kernel.forward);
+  return study::name_of(answer.kernel.forward->attention);
+}
+
+// choose_backend of NATTEN 0.21 tries blackwell-fna, hopper-fna, cutlass-fna and flex-fna, and takes the
+// first whose can_run_.. accepts compute capability, types and head dims.
+TEST_CASE("a device runs what NATTEN chooses for head dims and types") {
+  for (const char* device : {"h100", "h200", "h800"}) {
+    CHECK(kernel_of(question_on(device)) == "hopper-fna");
+    for (const std::int64_t head_dim : {16, 80, 96, 160}) {
+      study::CountQuestion question = question_on(device);
+      question.setting.head_dim = head_dim;
+      CHECK(kernel_of(question) == "cutlass-fna");
+    }
+    study::CountQuestion fp32 = question_on(device);
+    fp32.setting.dtype = Dtype::kFp32;
+    CHECK(kernel_of(fp32) == "cutlass-fna");
+    study::CountQuestion uneven = question_on(device);
+    uneven.setting.head_dim_value = 32;
+    CHECK(kernel_of(uneven) == "cutlass-fna");
+  }
+  CHECK(kernel_of(question_on("b200")) == "blackwell-fna");
+  for (const std::int64_t head_dim : {80, 96}) {  // multiples of 8 up to 128
+    study::CountQuestion question = question_on("b200");
+    question.setting.head_dim = head_dim;
+    CHECK(kernel_of(question) == "blackwell-fna");
+  }
+  study::CountQuestion wide = question_on("b200");
+  wide.setting.head_dim = 160;
+  CHECK(kernel_of(wide) == "cutlass-fna");
+  CHECK(kernel_of(question_on("a100")) == "cutlass-fna");
+  CHECK(kernel_of(question_on("gb10")) == "cutlass-fna");
+}
+
+TEST_CASE("an answer says what kept NATTEN from the faster backend") {
+  study::CountQuestion question = question_on("h100");
+  question.setting.head_dim = 80;
+  const study::KernelAnswer kernel = study::count(question, study::default_context()).kernel;
+  REQUIRE(kernel.passed_over.size() == 1);  // blackwell-fna is not made for the device
+  CHECK(kernel.passed_over[0].backend == NattenBackend::kHopperFna);
+  CHECK(kernel.passed_over[0].refusal.parameter == "dim");
+  CHECK(kernel.passed_over[0].refusal.value == "80");
+  CHECK(study::count(question_on("h100"), study::default_context()).kernel.passed_over.empty());
+}
+
+TEST_CASE("types that no backend of the device runs stay an error of its own") {
+  study::CountQuestion question = question_on("h100");
+  question.setting.dtype = Dtype::kE4m3;
+  CHECK_THROWS_AS(study::count(question, study::default_context()), InvalidParameter);
+}
+
+TEST_CASE("a search on a device has the tiles of the backend that NATTEN chooses") {
+  study::SearchQuestion question;
+  question.setting = question_on("h100").setting;
+  question.setting.head_dim = 80;
+  question.window = {16, 16};
+  question.top = 1;
+  const study::SearchAnswer answer = study::search(question, study::default_context());
+  REQUIRE(answer.candidates.size() >= 1);
+  CHECK(answer.candidates.front().tiles.backend == "cutlass-fna");
+}
+
+}  // namespace dispatch_test

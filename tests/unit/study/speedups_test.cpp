@@ -1,0 +1,85 @@
+#include <natten_sim/study/advise.hpp>
+#include <natten_sim/study/count.hpp>
+#include <natten_sim/study/search.hpp>
+
+#include "catch.hpp"
+
+namespace speedups_test {
+
+using namespace natten_sim;
+using study::PassTime;
+
+study::CountQuestion hunyuan() {
+  study::CountQuestion question;
+  question.setting.preset = "hunyuan-video";
+  question.setting.device = "h200";
+  question.window = {18, 24, 24};
+  question.stride = {16, 8, 8};
+  return question;
+}
+
+TEST_CASE("count and search have one end-to-end speedup, by the ratio of times") {
+  const study::Context context = study::default_context();
+  const study::CountAnswer counted = study::count(hunyuan(), context);
+  const PassTime& time = std::get<PassTime>(*counted.time);
+  REQUIRE(counted.end_to_end_by_time);
+  // 1 / (1 - p + p / s)
+  const double share = *counted.question.setting.attention_share;
+  CHECK(*counted.end_to_end_by_time == Approx(1 / (1 - share + share * time.total_ms / *time.dense_ms)));
+  CHECK_FALSE(counted.kernel.end_to_end);
+  CHECK_FALSE(counted.kernel.forward->with_permutation);
+
+  study::SearchQuestion question;
+  question.setting = hunyuan().setting;
+  question.window = hunyuan().window;
+  question.stride = hunyuan().stride;
+  question.q_tile = question.kv_tile = {4, 4, 8};
+  const study::SearchAnswer found = study::search(question, context);
+  REQUIRE(found.candidates.size() == 1);
+  const study::SearchCandidate& candidate = found.candidates.front();
+  CHECK(candidate.speedup == Approx(*time.dense_ms / time.total_ms));
+  CHECK_FALSE(candidate.kernel.end_to_end);
+}
+
+TEST_CASE("without a time speedups are ratios of tiles") {
+  study::CountQuestion question = hunyuan();
+  question.setting.device = std::nullopt;
+  question.setting.backend = "hopper-fna";
+  const study::CountAnswer answer = study::count(question, study::default_context());
+  CHECK_FALSE(answer.end_to_end_by_time);
+  REQUIRE(answer.kernel.end_to_end);
+  // 921,600 dense tiles over 86,400.
+  CHECK(answer.kernel.forward->speedup.mean == Approx(921600.0 / 86400));
+}
+
+TEST_CASE("FlexAttention without a dense kernel beside it is held against itself without a mask") {
+  study::CountQuestion question;
+  question.setting.preset = "cogvideox";
+  question.setting.device = "h200";
+  question.kernel = "flexattention";
+  const study::CountAnswer dense = study::count(question, study::default_context());
+  const PassTime& whole = std::get<PassTime>(*dense.time);
+  CHECK(whole.dense_kernel == "flexattention without a mask");
+  CHECK(*whole.speedup == Approx(1));
+
+  question.window = {8, 16, 16};
+  const study::CountAnswer windowed = study::count(question, study::default_context());
+  const PassTime& time = std::get<PassTime>(*windowed.time);
+  CHECK(*time.dense_ms == Approx(whole.total_ms));
+  CHECK(*time.speedup == Approx(whole.total_ms / time.total_ms));
+}
+
+TEST_CASE("search by time holds FlexAttention against its own dense time") {
+  study::SearchQuestion question;
+  question.setting.preset = "cogvideox";
+  question.setting.device = "h200";
+  question.kernels = {"flexattention"};
+  question.window = {8, 16, 16};
+  question.top = 3;
+  const study::SearchAnswer answer = study::search(question, study::default_context());
+  REQUIRE_FALSE(answer.candidates.empty());
+  for (const study::SearchCandidate& candidate : answer.candidates)
+    CHECK(candidate.speedup == Approx(*candidate.time->dense_ms / candidate.time->total_ms));
+}
+
+}  // namespace speedups_test
