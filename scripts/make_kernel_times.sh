@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 "$program" calibrate "$folder/kernel-runs/natten-published.csv" --costs "$priors" --quiet --save "$work/b.json" \
   --source "few runs: sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)" \
   > /dev/null
-for recording in "$folder"/recordings/*-flex-costs.json; do
+for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-flex-dims-costs.json; do
   [ -e "$recording" ] || continue
   name=$(basename "$recording")
   "$program" calibrate "$recording" --costs "$priors" --quiet --save "$work/$name" --source "measured (data/recordings/$name)" > /dev/null
