@@ -12,7 +12,8 @@ trap 'rm -rf "$work"' EXIT
 "$program" calibrate "$folder/kernel-runs/natten-published.csv" --costs "$priors" --quiet --save "$work/b.json" \
   --source "few runs: sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)" \
   > /dev/null
-for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-flex-dims-costs.json; do
+for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-flex-dims-costs.json \
+  "$folder"/recordings/*-hopper-costs.json; do
   [ -e "$recording" ] || continue
   name=$(basename "$recording")
   "$program" calibrate "$recording" --costs "$priors" --quiet --save "$work/$name" --source "measured (data/recordings/$name)" > /dev/null
@@ -51,7 +52,7 @@ by_pass = ",\n".join(
     '    "%s": [\n%s\n    ]' % (name, ",\n".join("      " + json.dumps(prior) for prior in priors[name]))
     for name in priors)
 own_lines = ",\n".join(
-    '      {"kernel": "%s",\n%s}' % (each["kernel"], ",\n".join(
+    '      {"kernel": "%s",%s\n%s}' % (each["kernel"], ' "head_dims": %s,' % each["head_dims"] if "head_dims" in each else "", ",\n".join(
         '       "%s": [%s]' % (name, "".join("\n        " + json.dumps(prior) + ("," if prior is not each[name][-1] else "\n       ")
                                             for prior in each[name]))
         for name in ("forward", "backward")))
