@@ -34,7 +34,8 @@ fit_runs a h200 "measured on an H200, medians (data/kernel-runs/natten-h200.csv)
 fit_runs b h100 "measured on an H100, medians (data/kernel-runs/natten-h100.csv), and $published" \
   "$runs/natten-h100.csv" "$runs/natten-published.csv"
 fit_runs c b200 "few runs: $published" "$runs/natten-published.csv"
-for recording in "$folder"/recordings/*-flex-costs.json; do
+for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-flex-dims-costs.json \
+  "$folder"/recordings/*-hopper-costs.json; do
   [ -e "$recording" ] || continue
   name=$(basename "$recording")
   "$program" calibrate "$recording" --costs "$priors" --quiet --save "$work/$name" --source "measured (data/recordings/$name)" > /dev/null
@@ -73,7 +74,7 @@ by_pass = ",\n".join(
     '    "%s": [\n%s\n    ]' % (name, ",\n".join("      " + json.dumps(prior) for prior in priors[name]))
     for name in priors)
 own_lines = ",\n".join(
-    '      {"kernel": "%s",\n%s}' % (each["kernel"], ",\n".join(
+    '      {"kernel": "%s",%s\n%s}' % (each["kernel"], ' "head_dims": %s,' % each["head_dims"] if "head_dims" in each else "", ",\n".join(
         '       "%s": [%s]' % (name, "".join("\n        " + json.dumps(prior) + ("," if prior is not each[name][-1] else "\n       ")
                                             for prior in each[name]))
         for name in ("forward", "backward")))

@@ -34,14 +34,20 @@ CostEvidence read_evidence(const StrictObject& fields) {
   return evidence;
 }
 
-PassCosts read_pass(const Json& entry, const std::string& where, Walk pass) {
-  const StrictObject fields(entry, where,
-                            keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "masked_tile_us", "runs",
-                                             "kinds", "left_out", "interval", "source", "fitted"}));
+constexpr std::int64_t kUsualCtasPerSm = 1;
+constexpr IntegerRange kCtasPerSm = {1, 64}, kHeadDims = {1, 1 << 16};
+
+/// `ctas_per_sm` of the kernel holds for a pass that states none.
+PassCosts read_pass(const Json& entry, const std::string& where, Walk pass, std::int64_t ctas_per_sm) {
+  const StrictObject fields(
+      entry, where,
+      keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "masked_tile_us", "runs", "kinds",
+                       "left_out", "interval", "source", "fitted"}));
   PassCosts costs;
   costs.pass = pass;
   costs.q_tile_tokens = fields.integer("q_tile_tokens", {1, 1 << 20});
   costs.kv_tile_tokens = fields.integer("kv_tile_tokens", {1, 1 << 20});
+  costs.ctas_per_sm = fields.integer_or("ctas_per_sm", ctas_per_sm, kCtasPerSm);
   fields.numbers(kCosts, costs);
   const Json& masked = fields.array("masked_tile_us");
   if (masked.size() != costs.masked_tile_us.size())
@@ -92,17 +98,26 @@ KernelCosts read_costs(const Json& entry, const std::string& where) {
   KernelCosts costs;
   costs.kernel = fields.text("kernel");
   costs.device = fields.text("device");
-  costs.head_dim = fields.integer("head_dim", {1, 1 << 16});
+  costs.head_dim = fields.integer("head_dim", kHeadDims);
   for (const std::string& name : fields.texts("dtypes")) costs.dtypes.push_back(parse_name<Dtype>(name));
-  costs.ctas_per_sm = fields.integer("ctas_per_sm", {1, 64});
-  if (fields.has("forward")) costs.passes.push_back(read_pass(fields.at("forward"), where, Walk::kForward));
+  const std::int64_t ctas = fields.integer("ctas_per_sm", kCtasPerSm);
+  if (fields.has("forward"))
+    costs.passes.push_back(read_pass(fields.at("forward"), where, Walk::kForward, ctas));
   if (fields.has("backward"))
-    costs.passes.push_back(read_pass(fields.at("backward"), where, Walk::kBackward));
+    costs.passes.push_back(read_pass(fields.at("backward"), where, Walk::kBackward, ctas));
   if (costs.passes.empty()) fields.fail("forward", "costs of one pass or both");
   if (!fields.has("permutation")) return costs;
   for (const Json& rate : fields.array("permutation"))
     costs.permutation.push_back(read_copy_rate(rate, where));
   return costs;
+}
+
+std::vector<std::int64_t> read_head_dims(const StrictObject& fields) {
+  std::vector<std::int64_t> head_dims;
+  if (!fields.has("head_dims")) return head_dims;
+  for (const Json& entry : fields.array("head_dims"))
+    head_dims.push_back(fields.integer_in(entry, "head_dims", kHeadDims));
+  return head_dims;
 }
 
 std::vector<CostPrior> read_priors(const Json& list, const std::string& where) {
@@ -140,6 +155,7 @@ Json pass_json(const PassCosts& costs) {
   Json fields;
   fields["q_tile_tokens"] = costs.q_tile_tokens;
   fields["kv_tile_tokens"] = costs.kv_tile_tokens;
+  if (costs.ctas_per_sm != kUsualCtasPerSm) fields["ctas_per_sm"] = costs.ctas_per_sm;
   for (const NumberField<PassCosts>& field : kCosts) fields[field.key] = rounded(costs.*field.member);
   fields["masked_tile_us"] = Json::array();
   for (const double time : costs.masked_tile_us) fields["masked_tile_us"].push_back(rounded(time));
@@ -177,8 +193,9 @@ void add_kernel_times(Catalog& catalog, std::string_view json, const std::string
                          {}};
   if (!priors.has("kernels")) return;
   for (const Json& entry : priors.array("kernels")) {
-    const StrictObject own(entry, where, {"kernel", "forward", "backward"});
-    catalog.cost_priors.kernels.push_back({own.text("kernel"), read_priors(own.array("forward"), where),
+    const StrictObject own(entry, where, {"kernel", "head_dims", "forward", "backward"});
+    catalog.cost_priors.kernels.push_back({own.text("kernel"), read_head_dims(own),
+                                           read_priors(own.array("forward"), where),
                                            read_priors(own.array("backward"), where)});
   }
 }
@@ -190,7 +207,7 @@ Json to_json(const KernelCosts& costs) {
   fields["head_dim"] = costs.head_dim;
   fields["dtypes"] = Json::array();
   for (const Dtype dtype : costs.dtypes) fields["dtypes"].push_back(to_string(dtype));
-  fields["ctas_per_sm"] = costs.ctas_per_sm;
+  fields["ctas_per_sm"] = kUsualCtasPerSm;
   for (const PassCosts& pass : costs.passes)
     fields[pass.pass == Walk::kForward ? "forward" : "backward"] = pass_json(pass);
   if (costs.permutation.empty()) return fields;

@@ -28,6 +28,13 @@ PassCosts relative_costs(const KernelRun& run) {
   return costs;
 }
 
+/// The kernel's, which no time tells: among the priors, but not fitted.
+std::int64_t ctas_per_sm(const std::vector<CostPrior>& priors) {
+  const auto found = std::find_if(priors.begin(), priors.end(),
+                                  [](const CostPrior& prior) { return prior.name == "ctas_per_sm"; });
+  return found == priors.end() ? 1 : std::llround(found->value);
+}
+
 bool same_pass(const KernelRun& a, const KernelRun& b) {
   return a.kernel == b.kernel && a.device == b.device && a.head_dim == b.head_dim && a.pass == b.pass &&
          element_bytes(a.dtype) == element_bytes(b.dtype);
@@ -50,14 +57,21 @@ void require_one_tile_size(const std::vector<KernelRun>& runs) {
   }
 }
 
+/// Runs after other rests are of the same problem.
+std::string key_of_problem(KernelRun run) {
+  run.rest_ms = std::nullopt;
+  return key_of_run(run);
+}
+
 MeasuredLaunch launch_of_run(const KernelRun& run, const PassCosts& costs, const Context& context) {
   if (!run.ms)
     throw InvalidParameter("runs", run.kernel + " on " + to_string(run.input) + " without a time",
                            "a time for every run");
   MeasuredLaunch launch;
-  launch.work = work_of(time_question(run), costs, 1, context);
+  launch.work = work_of(time_question(run), costs, context);
   launch.ms = *run.ms;
   launch.rest_ms = run.rest_ms;
+  launch.problem = key_of_problem(run);
   if (run.min_ms && run.max_ms) launch.spread = std::max(0.0, *run.max_ms - *run.min_ms) / *run.ms;
   return launch;
 }
@@ -127,7 +141,7 @@ std::vector<SuggestedRun> suggest(const std::vector<KernelRun>& measured, const 
   std::vector<KernelRun> candidates;
   std::vector<LaunchWork> works;
   for (const KernelRun& run : unmeasured(candidate_runs(measured.front(), context), measured)) {
-    const LaunchWork work = work_of(time_question(run), fit.costs, 1, context);
+    const LaunchWork work = work_of(time_question(run), fit.costs, context);
     const double ms = launch_time(work, fit.costs).total_ms;
     if (ms < kShortest_ms || ms > kLongest_ms) continue;
     candidates.push_back(run);
@@ -144,7 +158,8 @@ std::vector<SuggestedRun> suggest(const std::vector<KernelRun>& measured, const 
 CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vector<CostPrior>& priors,
                               const CalibrateQuestion& question, const Context& context) {
   require_one_tile_size(runs);
-  const PassCosts relative = relative_costs(runs[0]);
+  PassCosts relative = relative_costs(runs[0]);
+  relative.ctas_per_sm = ctas_per_sm(priors);
   std::vector<MeasuredLaunch> launches;
   CostFit fit;
   fit.costs = relative;
@@ -153,6 +168,7 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vec
     costs.pass = relative.pass;
     costs.q_tile_tokens = relative.q_tile_tokens;
     costs.kv_tile_tokens = relative.kv_tile_tokens;
+    costs.ctas_per_sm = relative.ctas_per_sm;
     launches.clear();
     for (const KernelRun& run : runs) launches.push_back(launch_of_run(run, costs, context));
     fit = fit_costs(launches, priors);
@@ -160,6 +176,7 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vec
   fit.costs.pass = relative.pass;
   fit.costs.q_tile_tokens = relative.q_tile_tokens;
   fit.costs.kv_tile_tokens = relative.kv_tile_tokens;
+  fit.costs.ctas_per_sm = relative.ctas_per_sm;
   fit.costs.evidence.source = question.source;
   CalibratedPass pass{.kernel = runs[0].kernel, .device = runs[0].device, .head_dim = runs[0].head_dim};
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -178,7 +195,7 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vec
 /// there. The geometric mean over those is the prior then; what the pass itself shows is not in it.
 std::vector<CostPrior> priors_beside(const CalibratedPass& pass, const std::vector<CalibratedPass>& all,
                                      const Context& context) {
-  std::vector<CostPrior> priors = context.catalog.cost_priors.of(pass.costs.pass, pass.kernel);
+  std::vector<CostPrior> priors = context.catalog.cost_priors.of(pass.costs.pass, pass.kernel, pass.head_dim);
   double slowdown = 0, slowdown_ms = 0;
   int others = 0;
   for (const CalibratedPass& other : all) {
@@ -248,8 +265,9 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
   CalibrateQuestion fit_only = question;
   fit_only.suggestions = 0;
   for (const std::vector<KernelRun>& runs : groups) {
-    alone.push_back(calibrate_pass(runs, context.catalog.cost_priors.of(runs[0].pass, runs[0].kernel),
-                                   fit_only, context));
+    alone.push_back(calibrate_pass(
+        runs, context.catalog.cost_priors.of(runs[0].pass, runs[0].kernel, runs[0].head_dim), fit_only,
+        context));
   }
   CalibrateAnswer answer;
   for (std::size_t i = 0; i < groups.size(); ++i) {

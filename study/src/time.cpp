@@ -180,12 +180,12 @@ double flops_a_pair(const TimeQuestion& question) {
 }
 
 /// `pass` of a kernel of `family` with no tile masked, all tokens against `keys`.
-double unmasked_ms(const TimeQuestion& question, const KernelCosts& costs, const PassCosts& pass,
-                   const Device& device, NattenBackend family, std::int64_t keys) {
+double unmasked_ms(const TimeQuestion& question, const PassCosts& pass, const Device& device,
+                   NattenBackend family, std::int64_t keys) {
   const std::int64_t tokens = product(input_of(question.mask), "tokens");
   LaunchWork work =
       dense_launch_work({family, pass.q_tile_tokens, pass.kv_tile_tokens}, tokens, keys, question.pass,
-                        question.sizes.batch * question.sizes.heads, device.sms->value * costs.ctas_per_sm);
+                        question.sizes.batch * question.sizes.heads, device.sms->value * pass.ctas_per_sm);
   work.waves = even_waves(work.ctas, work.workers);
   return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;
 }
@@ -196,7 +196,7 @@ std::optional<double> dense_ms(const TimeQuestion& question, const TimedKernel& 
       context.catalog.costs_of(dense.name, device.name, question.sizes.head_dim, question.dtype);
   const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(question.pass);
   if (pass == nullptr) return std::nullopt;
-  return unmasked_ms(question, *costs, *pass, device, dense.family, keys);
+  return unmasked_ms(question, *pass, device, dense.family, keys);
 }
 
 /// Over the device's dense kernel or, where none is calibrated, over the same kernel without a mask.
@@ -212,7 +212,7 @@ void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const 
   }
   if (!time.dense_ms) {
     time.dense_kernel = kernel.name + (kernel.dense ? "" : " without a mask");
-    time.dense_ms = unmasked_ms(question, costs, *costs.costs_of(question.pass), device, kernel.family,
+    time.dense_ms = unmasked_ms(question, *costs.costs_of(question.pass), device, kernel.family,
                                 all_keys(question)) +
                     repetition_ms(question, kernel, *costs.costs_of(question.pass), device).value_or(0);
   }
@@ -276,14 +276,13 @@ MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& 
 
 }  // namespace
 
-LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, std::int64_t ctas_per_sm,
-                   const Context& context) {
+LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, const Context& context) {
   const Device& device = context.catalog.device(question.device);
   const TimedKernel kernel = timed_kernel(question.kernel, device);
   if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
   const KernelVisits visits = visits_of(question, kernel, costs);
   const std::int64_t repeats = checked_multiply(question.sizes.batch, question.sizes.heads, "heads");
-  LaunchWork work = launch_work(visits, question.mask.rank(), repeats, device.sms->value * ctas_per_sm);
+  LaunchWork work = launch_work(visits, question.mask.rank(), repeats, device.sms->value * costs.ctas_per_sm);
   const bool even = kernel.dense || flattens(question, kernel);
   const bool listed = kernel.family != NattenBackend::kCutlassFna &&
                       question.tiling == Tiling::kMultiDimensional &&
@@ -305,7 +304,7 @@ std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, co
   TimeFrame frame;
   frame.costs = with_rest(*costs.costs_of(question.pass), question.rest_ms);
   frame.family = kernel.family;
-  frame.workers = device.sms->value * costs.ctas_per_sm;
+  frame.workers = device.sms->value * frame.costs.ctas_per_sm;
   const std::optional<Copies> copies = copies_of(question, kernel, costs, device, context.catalog);
   frame.added_ms =
       *added + (copies ? copies->ms : 0) + repetition_ms(question, kernel, frame.costs, device).value_or(0);
@@ -323,7 +322,7 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
   if (const auto* none = std::get_if<MissingTime>(&found)) return *none;
   const KernelCosts& costs = *std::get<const KernelCosts*>(found);
   const PassCosts& pass = *costs.costs_of(question.pass);
-  const LaunchWork work = work_of(question, pass, costs.ctas_per_sm, context);
+  const LaunchWork work = work_of(question, pass, context);
   PassTime time;
   time.parts = launch_time(work, with_rest(pass, question.rest_ms));
   time.kernel_ms = time.parts.total_ms;
@@ -337,7 +336,7 @@ TimeAnswer time(const TimeQuestion& question, const Context& context) {
   time.repetition_ms = repetition_ms(question, kernel, pass, device);
   time.total_ms = time.kernel_ms + time.permutation_ms.value_or(0) + time.repetition_ms.value_or(0);
   const double open =
-      unmeasured_masking(work, pass, context.catalog.cost_priors.of(question.pass, kernel.name));
+      unmeasured_masking(work, pass, context.catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim));
   double interval = std::hypot(pass.evidence.interval, open);
   if (schedule_unmeasured(question, kernel, pass.evidence)) {
     // A persistent launch may hide a Q tile's prologue behind the one before.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -13,9 +14,20 @@ namespace {
 
 /// Of a run that does not scatter: timers, clocks, and what the model leaves out.
 constexpr double kRunSigma = 0.02;
-constexpr const char* kNames[] = {"bounds_masked", "masked",   "axis",       "cta_tiles",
-                                  "launch_us",     "slowdown", "slowdown_ms"};
-constexpr std::size_t kRequired = 5;
+/// In the order of kNames; those from kSlowdown on may be absent.
+enum Cost : std::size_t {
+  kBoundsMasked,
+  kMasked,
+  kAxis,
+  kCtaTiles,
+  kLaunch,
+  kSlowdown,
+  kSlowdownMs,
+  kOneAxis,
+  kCosts
+};
+constexpr const char* kNames[kCosts] = {"bounds_masked", "masked",   "axis",        "cta_tiles",
+                                        "launch_us",     "slowdown", "slowdown_ms", "one_axis"};
 
 double predicted_ms(const MeasuredLaunch& run, const PassCosts& costs) {
   return launch_time(run.work, with_rest(costs, run.rest_ms)).total_ms;
@@ -26,16 +38,7 @@ class CostModel {
  public:
   CostModel(const std::vector<MeasuredLaunch>& runs, const std::vector<CostPrior>& priors) {
     if (runs.empty()) throw InvalidParameter("runs", "0", "1 measured run or more");
-    for (std::size_t i = 0; i < std::size(kNames); ++i) {
-      const auto found = std::find_if(priors.begin(), priors.end(),
-                                      [&](const CostPrior& prior) { return prior.name == kNames[i]; });
-      if (found == priors.end()) {
-        if (i < kRequired)
-          throw InvalidParameter("priors", std::string("without ") + kNames[i], "all of them");
-        break;
-      }
-      priors_.push_back(*found);
-    }
+    take_priors(priors);
     guess_us_ = 0;
     for (const MeasuredLaunch& run : runs) {
       if (!(run.ms > 0)) throw InvalidParameter("ms", std::to_string(run.ms), "a positive time");
@@ -48,20 +51,20 @@ class CostModel {
   [[nodiscard]] std::size_t size() const { return 1 + priors_.size(); }
 
   [[nodiscard]] PassCosts costs(const std::vector<double>& factors) const {
-    const auto number = [&](std::size_t i) {
-      return i < priors_.size() ? priors_[i].value * factors[i + 1] : 0.0;
+    const auto number = [&](Cost cost, double absent) {
+      const std::optional<std::size_t>& at = places_[cost];
+      return at ? priors_[*at].value * factors[*at + 1] : absent;
     };
     PassCosts costs;
     costs.unmasked_tile_us = guess_us_ * factors[0];
-    costs.bounds_masked_tile_us = costs.unmasked_tile_us * number(0);
-    for (std::size_t axes = 1; axes <= 3; ++axes) {
-      const double added = (number(1) - 1) * std::pow(number(2), static_cast<double>(axes) - 2);
-      costs.masked_tile_us[axes - 1] = costs.unmasked_tile_us * (1 + added);
-    }
-    costs.cta_us = costs.unmasked_tile_us * number(3);
-    costs.launch_us = number(4);
-    costs.slowdown = number(5);
-    costs.slowdown_ms = priors_.size() > 6 ? number(6) : 1;
+    costs.bounds_masked_tile_us = costs.unmasked_tile_us * number(kBoundsMasked, 1);
+    const double added = number(kMasked, 1) - 1, axis = number(kAxis, 1);  // on two axes
+    costs.masked_tile_us = {costs.unmasked_tile_us * (1 + added * number(kOneAxis, 1 / axis)),
+                            costs.unmasked_tile_us * (1 + added), costs.unmasked_tile_us * (1 + added * axis)};
+    costs.cta_us = costs.unmasked_tile_us * number(kCtaTiles, 0);
+    costs.launch_us = number(kLaunch, 0);
+    costs.slowdown = number(kSlowdown, 0);
+    costs.slowdown_ms = number(kSlowdownMs, 1);
     return costs;
   }
 
@@ -108,9 +111,33 @@ class CostModel {
   }
 
  private:
+  void take_priors(const std::vector<CostPrior>& priors) {
+    for (std::size_t i = 0; i < kCosts; ++i) {
+      const auto found = std::find_if(priors.begin(), priors.end(),
+                                      [&](const CostPrior& prior) { return prior.name == kNames[i]; });
+      if (found != priors.end()) {
+        places_[i] = priors_.size();
+        priors_.push_back(*found);
+      } else if (i < kSlowdown) {
+        throw InvalidParameter("priors", std::string("without ") + kNames[i], "all of them");
+      }
+    }
+  }
+
   std::vector<CostPrior> priors_;
+  std::array<std::optional<std::size_t>, kCosts> places_;  ///< in `priors_`
   double guess_us_ = 0;
 };
+
+/// All runs but `left_out` and what repeats it.
+std::vector<MeasuredLaunch> without(const std::vector<MeasuredLaunch>& runs, std::size_t left_out) {
+  std::vector<MeasuredLaunch> others;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const bool repeats = !runs[i].problem.empty() && runs[i].problem == runs[left_out].problem;
+    if (i != left_out && !repeats) others.push_back(runs[i]);
+  }
+  return others;
+}
 
 /// Errors of runs predicted without themselves.
 void state_errors(const std::vector<MeasuredLaunch>& runs, CostFit& fit) {
@@ -140,12 +167,11 @@ CostFit fit_costs(const std::vector<MeasuredLaunch>& runs, const std::vector<Cos
   for (const MeasuredLaunch& run : runs)
     fit.predicted_ms.push_back(predicted_ms(run, fit.costs));
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    std::vector<MeasuredLaunch> others = runs;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    const std::vector<MeasuredLaunch> others = without(runs, i);
     fit.left_out_ms.emplace_back();
     if (others.empty()) continue;
-    const CostModel without(others, priors);
-    fit.left_out_ms.back() = predicted_ms(runs[i], without.costs(without.solve(others)));
+    const CostModel model_of_others(others, priors);
+    fit.left_out_ms.back() = predicted_ms(runs[i], model_of_others.costs(model_of_others.solve(others)));
   }
   state_errors(runs, fit);
   const Eigen::MatrixXd jacobian =
@@ -166,15 +192,17 @@ std::vector<SharpeningRun> sharpening_runs(const CostFit& fit, const std::vector
   const double unmasked = costs.unmasked_tile_us;
   const double masked = costs.masked_tile_us[1] / unmasked;
   const double axis = (costs.masked_tile_us[2] / unmasked - 1) / (masked - 1);
-  const double values[] = {costs.bounds_masked_tile_us / unmasked,
-                           masked,
-                           axis,
-                           costs.cta_us / unmasked,
-                           costs.launch_us,
-                           costs.slowdown,
-                           costs.slowdown_ms};
+  const double one_axis = (costs.masked_tile_us[0] / unmasked - 1) / (masked - 1);
+  const double values[kCosts] = {costs.bounds_masked_tile_us / unmasked,
+                                 masked,
+                                 axis,
+                                 costs.cta_us / unmasked,
+                                 costs.launch_us,
+                                 costs.slowdown,
+                                 costs.slowdown_ms,
+                                 one_axis};
   for (CostPrior& prior : fitted) {
-    for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    for (std::size_t i = 0; i < kCosts; ++i) {
       if (prior.name == kNames[i]) prior.value = values[i];
     }
   }

@@ -136,6 +136,39 @@ TEST_CASE("without a prior for how long the limit takes to bite, it bites within
   CHECK(fit_costs(runs_of_known_costs(), six).costs.slowdown_ms == 1);
 }
 
+TEST_CASE("what a mask adds on one axis is fitted by itself where a prior says so") {
+  // Of 2 us unmasked tiles a mask on two axes adds 1 us; on one axis it adds .2 us here, 1 / 1.2 us by
+  // `axis`.
+  std::vector<MeasuredLaunch> runs = runs_of_known_costs();
+  PassCosts truth = costs();
+  truth.masked_tile_us[0] = 2.2;
+  for (const double tiles : {12.0, 60.0, 400.0}) {
+    MeasuredLaunch line = run(12000, 0, 0, tiles * 12000, 1);
+    line.ms = launch_time(line.work, truth).total_ms;
+    runs.push_back(line);
+  }
+  std::vector<CostPrior> priors = kPriors;
+  priors.push_back({"one_axis", 0.3, 0.7, ""});
+  const CostFit fit = fit_costs(runs, priors);
+  CHECK(fit.costs.masked_tile_us[0] == Approx(2.2).epsilon(0.03));
+  CHECK(fit.costs.masked_tile_us[1] == Approx(3.0).epsilon(0.03));
+  CHECK(fit.costs.masked_tile_us[2] == Approx(3.2).epsilon(0.03));
+}
+
+TEST_CASE("runs of one problem are left out together") {
+  // Run 4, half as slow again, and its repetition: alone each would be told by the other.
+  std::vector<MeasuredLaunch> runs = runs_of_known_costs();
+  runs[4].ms *= 1.5;
+  runs[4].problem = "slow";
+  const double alone = *fit_costs(runs, kPriors).left_out_ms[4];
+  runs.push_back(runs[4]);
+  const CostFit twice = fit_costs(runs, kPriors);
+  CHECK(*twice.left_out_ms[4] == Approx(alone));
+  CHECK(*twice.left_out_ms.back() == Approx(alone));
+  runs.back().problem.clear();
+  CHECK(*fit_costs(runs, kPriors).left_out_ms[4] > alone);
+}
+
 TEST_CASE("costs that made the times are found again") {
   const CostFit fit = fit_costs(runs_of_known_costs(), kPriors);
   // The priors still pull: within 3% of what made the times, far nearer than the priors are.

@@ -76,6 +76,63 @@ TEST_CASE("shipped costs are those that the shipped runs give") {
   }
 }
 
+TEST_CASE("priors of a kernel may hold for some head dims alone") {
+  const CostPriors& priors = study::default_context().catalog.cost_priors;
+  const auto masked_spread = [&](std::int64_t head_dim) {
+    for (const CostPrior& prior : priors.of(Walk::kForward, "hopper-fna", head_dim)) {
+      if (prior.name == "masked") return prior.spread;
+    }
+    return 0.0;
+  };
+  CHECK(masked_spread(32) == masked_spread(64));
+  CHECK(masked_spread(64) == 0.25);   // NATTEN's kernel of these is another one
+  CHECK(masked_spread(128) == 0.05);  // as of all kernels
+  Catalog catalog = study::default_context().catalog;
+  const std::string wrong =
+      R"({"schema": "natten-sim.kernel-times/1", "kernels": [], "priors": {"forward": [], "backward": [],)"
+      R"( "kernels": [{"kernel": "hopper-fna", "head_dims": [0], "forward": [], "backward": []}]}})";
+  CHECK_THROWS_AS(add_kernel_times(catalog, wrong, "test"), MalformedData);
+}
+
+TEST_CASE("two CTAs an SM take two waves of one, each as slow as with the other beside it") {
+  // 64 x 64 tokens, 2 heads: 128 Q tiles of 64 on 132 SMs run at once, and so do 256 of them.
+  TimeQuestion question{.kernel = "hopper-fna", .device = "h100"};
+  question.mask = make_mask({64, 64}, {16, 16});
+  question.tiles = {{8, 8}, {16, 8}};
+  question.sizes = {.heads = 2, .heads_kv = 2, .head_dim = 64, .head_dim_value = 64};
+  const PassTime two = predicted(question);
+  question.sizes.heads = question.sizes.heads_kv = 4;
+  const PassTime four = predicted(question);
+  CHECK(two.waves == Approx(128.0 / 264));
+  CHECK(four.waves == Approx(256.0 / 264));
+  CHECK(four.kernel_ms == Approx(two.kernel_ms).epsilon(1e-9));
+  // What a kernel states holds for a pass that states none.
+  study::Context context = study::default_context();
+  Json file = kernel_times_file({*context.catalog.costs_of("hopper-fna", "h100", 64, Dtype::kBf16)});
+  file["kernels"][0]["forward"].erase("ctas_per_sm");
+  file["kernels"][0]["ctas_per_sm"] = 2;
+  add_kernel_times(context.catalog, file.dump(), "test");
+  CHECK(std::get<PassTime>(study::time(question, context)).kernel_ms == four.kernel_ms);
+}
+
+TEST_CASE("every preset of head dim 32 or 64 has times of both passes on an H100") {
+  std::size_t presets = 0;
+  for (const Preset& preset : study::default_context().catalog.presets) {
+    if (preset.head_dim == 128) continue;
+    INFO(preset.name);
+    TimeQuestion question{.kernel = "hopper-fna", .device = "h100"};
+    question.mask = make_mask(preset.layout, Extents(preset.layout.rank(), 3));
+    question.sizes = {.heads = preset.heads, .heads_kv = preset.heads, .head_dim = preset.head_dim,
+                      .head_dim_value = preset.head_dim};
+    question.tiles = preset.layout.rank() == 2 ? TilePair{{8, 8}, {16, 8}} : TilePair{{4, 4, 4}, {4, 4, 8}};
+    CHECK(predicted(question).kernel_ms > 0);
+    question.pass = Walk::kBackward;
+    CHECK(predicted(question).kernel_ms > 0);
+    ++presets;
+  }
+  CHECK(presets == 11);
+}
+
 TEST_CASE("a run is predicted without itself within 4% on average and 12% at worst") {
   for (const study::CalibratedPass& pass :
        study::calibrate({.runs = shipped_runs("natten-h200.csv")}, study::default_context()).passes) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -60,6 +61,7 @@ struct CostEvidence {
 struct PassCosts {
   Walk pass = Walk::kForward;
   std::int64_t q_tile_tokens = 0, kv_tile_tokens = 0;  ///< of the pairs that the times are for
+  std::int64_t ctas_per_sm = 1;  ///< at once, each as slow as with the others beside it
   double unmasked_tile_us = 0;
   double bounds_masked_tile_us = 0;
   std::array<double, 3> masked_tile_us = {};  ///< in layouts of 1, 2 and 3 axes
@@ -106,7 +108,6 @@ struct KernelCosts {
   std::string device;
   std::int64_t head_dim = 0;
   std::vector<Dtype> dtypes;
-  std::int64_t ctas_per_sm = 1;
   std::vector<PassCosts> passes;             ///< one or two
   std::vector<PermutationRate> permutation;  ///< one for a number of axes and release; none: not measured
 
@@ -132,7 +133,13 @@ struct CostPrior {
 /// What is assumed otherwise of one kernel.
 struct KernelPriors {
   std::string kernel;
+  std::vector<std::int64_t> head_dims;  ///< that this holds for; empty: all
   std::vector<CostPrior> forward, backward;
+
+  [[nodiscard]] bool hold_for(const std::string& name, std::int64_t head_dim) const {
+    return kernel == name &&
+           (head_dims.empty() || std::find(head_dims.begin(), head_dims.end(), head_dim) != head_dims.end());
+  }
 };
 
 /// One list a pass. Their names: docs/time.md.
@@ -140,10 +147,10 @@ struct CostPriors {
   std::vector<CostPrior> forward, backward;
   std::vector<KernelPriors> kernels;  ///< these replace those of the same name
 
-  [[nodiscard]] std::vector<CostPrior> of(Walk pass, const std::string& kernel) const {
+  [[nodiscard]] std::vector<CostPrior> of(Walk pass, const std::string& kernel, std::int64_t head_dim) const {
     std::vector<CostPrior> priors = pass == Walk::kForward ? forward : backward;
     for (const KernelPriors& own : kernels) {
-      if (own.kernel != kernel) continue;
+      if (!own.hold_for(kernel, head_dim)) continue;
       for (const CostPrior& prior : pass == Walk::kForward ? own.forward : own.backward) {
         bool known = false;
         for (CostPrior& each : priors) {

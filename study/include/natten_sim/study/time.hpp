@@ -95,7 +95,7 @@ struct TimeFrame {
 /// What one launch of the question does, with the waves of `costs`; the kernel itself, even where NATTEN
 /// would call its dense one. Calibration fits on these.
 [[nodiscard]] LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs,
-                                 std::int64_t ctas_per_sm, const Context& context);
+                                 const Context& context);
 
 /// The names that `kernel` may have.
 [[nodiscard]] std::vector<std::string> timed_kernels();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <natten_sim/core/kernel_costs.hpp>
@@ -17,13 +18,14 @@ namespace natten_sim {
 ///
 /// Fitted are ratios, so that classes share what is common to them: with u the unmasked tile, a bounds-masked
 /// one takes u * bounds_masked, a masked one on k axes u * (1 + (masked - 1) * axis^(k - 2)), a CTA
-/// u * cta_tiles.
+/// u * cta_tiles. With a prior one_axis, on one axis the mask adds that share of what it adds on two.
 
 struct MeasuredLaunch {
   LaunchWork work;  ///< `waves` included
   double ms = 0;
   double spread = 0;  ///< of the repetitions: (largest - smallest) / median
   std::optional<double> rest_ms = {};  ///< between the launches; none: long (kernel_time.hpp)
+  std::string problem = {};  ///< runs of the same are left out together; empty: of no other
 };
 
 struct CostFit {
@@ -33,8 +35,9 @@ struct CostFit {
   std::vector<double> covariance;                  ///< of the logarithms of the fitted numbers, row-major
 };
 
-/// Runs of one pass, at least one; `priors` name bounds_masked, masked, axis, cta_tiles, launch_us, slowdown
-/// and slowdown_ms; without the last two long runs are not slower. Microseconds a run and cost.
+/// Runs of one pass, at least one; `priors` name bounds_masked, masked, axis, cta_tiles, launch_us, slowdown,
+/// slowdown_ms and one_axis. The last three may be absent: without slowdown long runs are not slower.
+/// Microseconds a run and cost.
 /// @throws InvalidParameter when there is no run, a time is not positive, or a prior is missing.
 [[nodiscard]] CostFit fit_costs(const std::vector<MeasuredLaunch>& runs,
                                 const std::vector<CostPrior>& priors);
