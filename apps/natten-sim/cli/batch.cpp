@@ -102,7 +102,22 @@ class Answers {
 
 }  // namespace
 
-void LineKeys::add(Key key) { keys_.push_back(std::move(key)); }
+void LineKeys::add(Key key) {
+  key.slot = keys_.size();
+  keys_.push_back(std::move(key));
+}
+
+void LineKeys::add_spellings(std::size_t row, const std::vector<std::string>& names) {
+  const auto own = std::find_if(keys_.begin(), keys_.end(), [&](const Key& key) {
+    return key.meaning == Meaning::kRow && key.row == row;
+  });
+  Key spelling = *own;
+  for (const std::string& name : names) {
+    if (named(name) != nullptr) continue;
+    spelling.name = name;
+    keys_.push_back(spelling);
+  }
+}
 
 void LineKeys::pass_over(const std::string& name) {
   for (Key& key : keys_) {
@@ -110,11 +125,19 @@ void LineKeys::pass_over(const std::string& name) {
     key.of_results = true;
     return;
   }
-  keys_.push_back({.name = name, .meaning = Meaning::kPassedOver});
+  add({.name = name, .meaning = Meaning::kPassedOver});
 }
 
 const LineKeys::Key* LineKeys::find(std::string_view name, std::size_t guess) const {
   if (guess < keys_.size() && keys_[guess].name == name) return &keys_[guess];
+  const Key* const key = named(name);
+  if (key != nullptr || name.find('-') == std::string_view::npos) return key;
+  std::string underscored(name);
+  std::replace(underscored.begin(), underscored.end(), '-', '_');
+  return named(underscored);
+}
+
+const LineKeys::Key* LineKeys::named(std::string_view name) const {
   for (const Key& key : keys_) {
     if (key.name == name) return &key;
   }
@@ -124,7 +147,8 @@ const LineKeys::Key* LineKeys::find(std::string_view name, std::size_t guess) co
 std::vector<std::string> LineKeys::settable() const {
   std::vector<std::string> names;
   for (const Key& key : keys_) {
-    if (key.meaning == Meaning::kRow || key.meaning == Meaning::kId) names.push_back(key.name);
+    const bool own = key.slot == static_cast<std::size_t>(&key - keys_.data());
+    if (own && (key.meaning == Meaning::kRow || key.meaning == Meaning::kId)) names.push_back(key.name);
   }
   return names;
 }
@@ -158,6 +182,8 @@ void refuse_key(const std::string& name, const LineKeys& keys) {
   const std::vector<std::string> known = keys.settable();
   throw UnknownName("key", name, closest_name(name, known), joined(known));
 }
+
+void refuse_twice(const std::string& name) { throw InvalidParameter(name, "given twice", "each option once"); }
 
 void for_each_member(const Json& object, const std::function<void(const std::string&, const Json&)>& read) {
   for (const auto& [key, value] : object.items()) read(key, value);

@@ -16,24 +16,6 @@ namespace {
 constexpr const char* kRequest = "request";
 constexpr const char* kRequestKeys = "command, options, id";
 
-FileValue::Scalar scalar_of(const std::string& option, const Json& value) {
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (value.is_number()) return value.get<double>();
-  throw InvalidParameter(option, json_text(value), "a text, a number, true, false, or an array of these");
-}
-
-FileValue value_of(const std::string& option, const Json& value) {
-  std::vector<FileValue::Scalar> scalars;
-  if (value.is_array()) {
-    for (const Json& element : value) scalars.push_back(scalar_of(option, element));
-  } else {
-    scalars.push_back(scalar_of(option, value));
-  }
-  return FileValue(std::move(scalars));
-}
-
 std::string begin_answer(const std::string& id) { return id.empty() ? "{" : "{\"id\":" + id + ","; }
 
 std::string refusal(const std::string& id, const Error& error) {
@@ -75,9 +57,7 @@ Invocation Server::invocation(const Json& request) {
   if (!request.contains("options")) return asked;
   if (!request.at("options").is_object())
     throw InvalidParameter("options", json_text(request.at("options")), "an object: names and values");
-  for (const auto& [option, value] : request.at("options").items()) {
-    if (!value.is_null()) asked.set(option, value_of(option, value));
-  }
+  for (const auto& [option, value] : request.at("options").items()) asked.set(option, value);
   return asked;
 }
 

@@ -25,12 +25,6 @@ struct OptionValue<std::optional<InstructionPath>> {
     if (words.front() == "auto") return std::nullopt;
     return parse_name<InstructionPath>(words.front(), name);
   }
-  static std::optional<InstructionPath> from_json(const std::string& key, const Json& value,
-                                                  const About& about) {
-    std::vector<std::string> names = names_of<InstructionPath>();
-    names.insert(names.begin(), "auto");
-    return from_words(key, {name_from_json(key, value, names)}, about);
-  }
   static bool to_json(std::optional<InstructionPath> path, Json& out) {
     put_text(path ? to_string(*path) : "auto", out);
     return true;

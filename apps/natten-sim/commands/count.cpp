@@ -31,6 +31,7 @@ struct CountFlags {
   CountQuestion question;
   CatalogFiles files;
   std::optional<std::string> batch;  ///< file of questions
+  bool with_input = false;           ///< in the answers of a batch
   std::optional<report::EmitKind> emit;
   std::optional<std::string> svg;
   bool ascii = false;
@@ -128,6 +129,10 @@ Options<CountFlags> count_rows() {
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
             .rules_out = {{"svg", "ascii", "csv", "at-q-tile"}}});
+  rows.add("--with-input", &CountFlags::with_input,
+           {.help = "With --batch: each answer begins with its input, with every default",
+            .echo = Echo::kNever,
+            .needs = {{"batch", "--batch FILE too"}}});
   rows.add(
       "--emit", &CountFlags::emit,
       {.value = "KIND",
@@ -172,7 +177,7 @@ std::vector<std::string> keys_of_answers() {
   const Options<CountQuestion>& options = question_rows();
   for (const std::string& key : report::search_candidate_keys()) {
     const bool settable =
-        std::any_of(options.rows().begin(), options.rows().end(), [&](const auto& row) { return row.key == key; });
+        std::any_of(options.rows().begin(), options.rows().end(), [&](const auto& row) { return row.spec.key == key; });
     if (!settable) keys.push_back(key);
   }
   return keys;
@@ -184,8 +189,10 @@ int run_batch(const CountFlags& flags, const study::Context& context) {
   AxisCountMemo memo;
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const CountQuestion question = reader.read(line.text, line.id);
+    const CountAnswer answer = study::count_with_memo(question, context, memo);
     report::JsonMembers members(line.answer);
-    report::write_count_result(study::count_with_memo(question, context, memo), members);
+    if (flags.with_input) members.put_json("input", question_rows().echo(answer.question));
+    report::write_count_result(answer, members);
   });
 }
 

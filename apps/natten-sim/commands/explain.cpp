@@ -1,3 +1,4 @@
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 
@@ -25,11 +26,11 @@ Options<study::ExplainedProblem> given_rows() {
   rows.add("--seqlen-k", &P::seqlen_k,
            {.value = "N", .help = "Keys [as the sectors tell, else as many as queries]", .range = kTokens});
   rows.add("-n,--heads", &P::heads,
-           {.value = "N", .help = "Heads [as the grid or the sectors tell]", .range = kSizes});
+           {.value = "N", .help = "Heads [as the grid or the sectors tell]", .range = {1, kMaxHeads}});
   rows.add("--heads-kv", &P::heads_kv,
-           {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = kSizes});
+           {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = {1, kMaxHeads}});
   rows.add("-b,--batch-size", &P::batch,
-           {.value = "N", .help = "Batch size [as the grid tells, else 1]", .range = kSizes});
+           {.value = "N", .help = "Batch size [as the grid tells, else 1]", .range = {1, kMaxBatch}});
   rows.add("-d,--dim,--head-dim", &P::head_dim,
            {.value = "D", .help = "Head dim [as the name tells]", .range = kSizes, .key = "head_dim"});
   rows.choose("-c,--causal", &P::causal, std::optional<bool>(true),

@@ -2,6 +2,7 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/io/msda_data.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
@@ -36,15 +37,6 @@ struct OptionValue<MsdaConfig> {
       throw MalformedData(text, std::to_string(own.size()) + " configurations", "exactly one");
     return own.front();
   }
-  static MsdaConfig from_json(const std::string& key, const Json& value, const About&) {
-    if (!value.is_string()) throw InvalidParameter(key, json_text(value), "the name of a configuration");
-    for (const MsdaConfig& config : builtin_msda_configs()) {
-      if (value == config.name) return config;
-    }
-    MsdaConfig config;
-    config.name = value;
-    return config;
-  }
   static bool to_json(const MsdaConfig& config, Json& out) {
     put_text(config.name, out);
     return true;
@@ -61,11 +53,6 @@ struct OptionValue<std::vector<QueryOrder>> {
     require_choice(name, words.front(), choices());
     if (words.front() == "all") return values_of<QueryOrder>();
     return {parse_name<QueryOrder>(words.front(), name)};
-  }
-  static std::vector<QueryOrder> from_json(const std::string& key, const Json& value, const About& about) {
-    std::vector<std::string> names = names_of<QueryOrder>();
-    names.insert(names.begin(), "all");
-    return from_words(key, {name_from_json(key, value, names)}, about);
   }
   static bool to_json(const std::vector<QueryOrder>& orders, Json& out) {
     put_text(orders.size() == 1 ? to_string(orders.front()) : "all", out);
@@ -87,12 +74,12 @@ struct MsdaFlags {
 
 Options<MsdaConfig> config_keys() {
   Options<MsdaConfig> rows;
-  rows.add_key("batch", &MsdaConfig::batch);
+  rows.add_key("batch", &MsdaConfig::batch, {.range = {1, kMaxBatch}});
   rows.add_key("height", &MsdaConfig::height);
   rows.add_key("width", &MsdaConfig::width);
   rows.add_key("strides", &MsdaConfig::strides);
   rows.add_key("channels", &MsdaConfig::channels);
-  rows.add_key("heads", &MsdaConfig::heads);
+  rows.add_key("heads", &MsdaConfig::heads, {.range = {1, kMaxHeads}});
   rows.add_key("points", &MsdaConfig::points);
   rows.add_key("queries", &MsdaConfig::queries, {.range = {.lo = 0}});
   return rows;

@@ -38,6 +38,7 @@ struct SearchFlags {
   AskedSearch asked;
   CatalogFiles files;
   std::optional<std::string> batch;  ///< file of questions
+  bool with_input = false;           ///< in the answers of a batch
   std::optional<report::EmitKind> emit;
   std::optional<unsigned> threads;  ///< none: all cores
   bool timing = false;
@@ -205,6 +206,10 @@ Options<SearchFlags> search_rows() {
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
             .rules_out = {{"csv"}}});
+  rows.add("--with-input", &SearchFlags::with_input,
+           {.help = "With --batch: each answer begins with its input, with every default",
+            .echo = Echo::kNever,
+            .needs = {{"batch", "--batch FILE too"}}});
   rows.add(
       "--emit", &SearchFlags::emit,
       {.value = "KIND",
@@ -313,8 +318,11 @@ int run_batch(const SearchFlags& flags, const study::Context& context) {
   LineReader<AskedSearch> reader(asked_rows(), flags.asked, report::search_result_keys(), displace);
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const AskedSearch asked = reader.read(line.text, line.id);
+    const std::vector<SearchAnswer> answers =
+        study::search_on(asked.question, asked.devices.names, context);
     report::JsonMembers members(line.answer);
-    report::write_search_result(study::search_on(asked.question, asked.devices.names, context), members);
+    if (flags.with_input) members.put_json("input", asked_rows().echo(filled_in(asked, answers)));
+    report::write_search_result(answers, members);
   });
 }
 

@@ -1,4 +1,5 @@
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/time_report.hpp>
@@ -69,9 +70,10 @@ Keywords<AskedTime> time_keywords() {
            "than the "
            "GPU's power limit remembers",
            Echo::kWhenSet, {.least = 0, .most = 1e9});
-  rows.add("batch_size", size(&OperandSizes::batch), "Batch size [default]");
-  rows.add("heads", size(&OperandSizes::heads), "Heads [default]");
-  rows.add("heads_kv", &F::heads_kv, "KV heads, a divisor of the heads [heads]");
+  rows.add("batch_size", size(&OperandSizes::batch), "Batch size [default]", Echo::kAlways, {.hi = kMaxBatch});
+  rows.add("heads", size(&OperandSizes::heads), "Heads [default]", Echo::kAlways, {.hi = kMaxHeads});
+  rows.add("heads_kv", &F::heads_kv, "KV heads, a divisor of the heads [heads]", Echo::kAlways,
+           {.hi = kMaxHeads});
   rows.add("head_dim", size(&OperandSizes::head_dim), "Head dim of Q and K [default]");
   rows.add("dim_value", &F::dim_value, "Head dim of V [that of Q and K]");
   rows.add("dtype", of(&Q::dtype), "Element type [default]");

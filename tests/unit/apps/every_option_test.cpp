@@ -38,7 +38,9 @@ class Probe : public Form {
     reached_.words.emplace_back(option, words);
     form_->take(option, words);
   }
-  void take(std::size_t option, const FileValue& value) override { form_->take(option, value); }
+  void take(std::size_t option, const std::string& spelled, const natten_sim::Json& value) override {
+    form_->take(option, spelled, value);
+  }
   int answer(const Given&) override {
     reached_.answered = true;
     return kExitDone;

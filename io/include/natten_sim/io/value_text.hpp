@@ -26,6 +26,9 @@ namespace natten_sim {
                                                        const std::vector<std::string>& texts,
                                                        std::int64_t lo, std::int64_t hi);
 
+/// @throws InvalidParameter unless `values` is 1 to 4.
+void require_axes(const std::string& parameter, std::size_t values);
+
 /// The same: 1 to 4 sizes.
 [[nodiscard]] Extents parse_extents(const std::string& parameter, const std::vector<std::string>& texts,
                                     std::int64_t lo = 1, std::int64_t hi = kMaxAxisLength);
