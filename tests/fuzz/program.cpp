@@ -26,7 +26,7 @@ class Reader : public cli::Form {
   void take(std::size_t option, const std::string& spelled, const Json& value) override {
     form_->take(option, spelled, value);
   }
-  int answer(const cli::Given&) override { return cli::kExitDone; }
+  int answer(const cli::Given&, cli::Reply&) override { return cli::kExitDone; }
 
  private:
   std::unique_ptr<cli::Form> form_;

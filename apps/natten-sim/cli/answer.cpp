@@ -4,6 +4,7 @@
 
 #include "cli/command.hpp"
 #include "cli/limits.hpp"
+#include "cli/reply.hpp"
 #include "cli/sources.hpp"
 
 // What a run does once its options are known, wherever they come from. Without CLI11: the module in a browser
@@ -77,7 +78,8 @@ int answer(const Sources& sources) {
   const std::unique_ptr<Form> form = filled_form(sources);
   const RunLimits limits(sources);
   try {
-    return form->answer(Given(sources));
+    Reply reply(Reply::Mode::kPrinted);
+    return form->answer(Given(sources), reply);
   } catch (const std::bad_alloc&) {
     limits.explain_lack_of_memory();
     throw;

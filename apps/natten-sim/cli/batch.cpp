@@ -18,10 +18,7 @@ namespace {
 constexpr const char* kLine = "batch line";
 constexpr const char* kAccepted = "a JSON object a line";
 
-Json checked_value(std::string_view json) {
-  require_unique_keys(json, kLine);
-  return parse_json(json);
-}
+Json checked_value(std::string_view json) { return parse_unique_json(json, kLine); }
 
 /// Answers lines in order.
 class Answers {
@@ -154,8 +151,7 @@ std::vector<std::string> LineKeys::settable() const {
 }
 
 Json parse_line(std::string_view line) {
-  require_unique_keys(line, kLine);
-  Json object = parse_json(line);
+  Json object = parse_unique_json(line, kLine);
   if (!object.is_object()) throw MalformedData(kLine, "not an object", kAccepted);
   return object;
 }

@@ -165,6 +165,7 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
     refuse_repeats(command, std::vector<std::string>(words.begin() + 1, words.end()));
     Sources sources = sources_of(command, declared[index], rest);
     merge_config(commands, sources);
+    refuse_two_outputs(sources);
     check_company(sources);
     return answer(sources);
   });

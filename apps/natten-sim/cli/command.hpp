@@ -78,6 +78,7 @@ struct OptionSpec {
 /// The long flag that a key of a file or a request names: kv_tile and kv-tile are --kv-tile.
 [[nodiscard]] std::string flag_of_key(std::string key);
 
+class Reply;
 class Sources;
 
 /// Which options of a subcommand were given, on the command line or in its file of options.
@@ -105,7 +106,7 @@ class Form {
   /// A value of a file or a request, which spells the option so.
   virtual void take(std::size_t option, const std::string& spelled, const Json& value) = 0;
   /// @return the exit code
-  virtual int answer(const Given& given) = 0;
+  virtual int answer(const Given& given, Reply& reply) = 0;
 };
 
 /// The option that names a TOML file of options, in every subcommand.

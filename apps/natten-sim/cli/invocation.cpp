@@ -54,8 +54,7 @@ Invocation::Invocation(const std::string& subcommand, const std::vector<Command>
       names_(std::make_shared<OptionNames>(sources_.command())) {
   // Many answers are read by programs; a question that says otherwise gets its sentence.
   for (std::size_t i = 0; i < command().options.size(); ++i) {
-    if (command().options[i].is_called(kNoConclusion) || is_always_on(command().options[i]))
-      sources_[i].words.emplace();
+    if (command().options[i].is_called(kNoConclusion) || is_always_on(command().options[i])) assume(i);
   }
 }
 
@@ -95,7 +94,12 @@ void Invocation::set(const std::string& option, std::vector<std::string> words) 
 
 void Invocation::put(std::size_t index, const std::string& option, Json value) {
   sources_.set(index, option, std::move(value));
-  if (index < command().options.size() && is_always_on(command().options[index])) sources_[index].words.emplace();
+  if (index < command().options.size() && is_always_on(command().options[index])) assume(index);
+}
+
+void Invocation::assume(std::size_t flag) {
+  sources_[flag].words.emplace();
+  sources_[flag].assumed = true;
 }
 
 void Invocation::set(const std::string& option, Json value) {
@@ -104,12 +108,12 @@ void Invocation::set(const std::string& option, Json value) {
   put(index, option, std::move(value));
 }
 
-std::string Invocation::answer() const {
+JsonAnswer Invocation::answer() const {
   check_company(sources_);
   const std::unique_ptr<Form> form = filled_form(sources_);
-  const CapturedOutput output;
-  (void)form->answer(Given(sources_));
-  return output.text();
+  Reply reply(Reply::Mode::kKept);
+  (void)form->answer(Given(sources_), reply);
+  return reply.take();
 }
 
 }  // namespace natten_sim::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/option_names.hpp"
+#include "cli/reply.hpp"
 #include "cli/sources.hpp"
 
 namespace natten_sim::cli {
@@ -18,7 +19,7 @@ namespace natten_sim::cli {
 ///
 ///     Invocation reuse = parse_invocation({"reuse", "-d", "64", "--device", "h200"}, commands());
 ///     reuse.set("seqlen", std::vector<std::string>{"65536"});
-///     std::string json = reuse.answer();  // what `natten-sim reuse -d 64 ... --json` prints
+///     JsonAnswer answer = reuse.answer();  // what `natten-sim reuse -d 64 ... --json` prints
 class Invocation {
  public:
   /// Without options. @throws UnknownName; InvalidParameter for a subcommand that has no --json
@@ -32,13 +33,15 @@ class Invocation {
   /// A value of a file or a request, once; null: as if it were not given.
   void set(const std::string& option, Json value);
 
-  /// What the subcommand prints with --json.
+  /// What the subcommand answers, as values.
   /// @throws Error as the subcommand does
-  [[nodiscard]] std::string answer() const;
+  [[nodiscard]] JsonAnswer answer() const;
 
  private:
   [[nodiscard]] std::size_t place(const std::string& option, const Json& value) const;
   void put(std::size_t index, const std::string& option, Json value);
+  /// Turns a flag on that is not given.
+  void assume(std::size_t flag);
 
   Sources sources_;
   std::shared_ptr<const OptionNames> names_;

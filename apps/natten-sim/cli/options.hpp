@@ -35,7 +35,7 @@ namespace natten_sim::cli {
 ///       [default]"}); rows.choose("--hashed", &Question::index, SetIndex::kHashed, {.help = "Sets by a
 ///       hash"}); return rows;
 ///     }
-///     int run_reuse(const ReuseFlags& flags);  // echo: question_rows().echo(answer.question)
+///     int run_reuse(const ReuseFlags& flags, Reply& reply);  // echo: question_rows().echo(answer.question)
 ///     Command reuse_command() {
 ///       Options<ReuseFlags> rows;
 ///       rows.include(question_rows(), &ReuseFlags::question);
@@ -147,9 +147,11 @@ class RowsForm : public Form {
   void take(std::size_t option, const std::string& spelled, const Json& value) override {
     (*rows_)[option].read_json(question_, spelled, value);
   }
-  int answer(const Given& given) override {
-    if constexpr (std::is_invocable_v<Run&, const Q&, const Given&>) {
-      return run_(question_, given);
+  int answer(const Given& given, Reply& reply) override {
+    if constexpr (std::is_invocable_v<Run&, const Q&, const Given&, Reply&>) {
+      return run_(question_, given, reply);
+    } else if constexpr (std::is_invocable_v<Run&, const Q&, Reply&>) {
+      return run_(question_, reply);
     } else {
       return run_(question_);
     }
@@ -161,7 +163,8 @@ class RowsForm : public Form {
   Q question_{};
 };
 
-/// Gives `command` its options and lets `run` answer the question that they ask. `run` may take a Given too.
+/// Gives `command` its options and lets `run` answer the question that they ask. One with --json takes a Reply
+/// too, and before it, if it likes, a Given.
 template <typename Q, typename Run>
 void bind(Command& command, Options<Q> options, Run run) {
   command.begin = [rows = declare_rows(command, std::move(options)), run]() -> std::unique_ptr<Form> {

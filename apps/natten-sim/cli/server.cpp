@@ -1,6 +1,7 @@
 #include "cli/server.hpp"
 
 #include <new>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
@@ -16,10 +17,9 @@ namespace {
 constexpr const char* kRequest = "request";
 constexpr const char* kRequestKeys = "command, options, id";
 
-std::string begin_answer(const std::string& id) { return id.empty() ? "{" : "{\"id\":" + id + ","; }
-
 std::string refusal(const std::string& id, const Error& error) {
-  return begin_answer(id) + "\"error\":" + json_text(error_fields(error)) + "}\n";
+  const std::string begin = id.empty() ? "{" : "{\"id\":" + id + ",";
+  return begin + "\"error\":" + json_text(error_fields(error)) + "}\n";
 }
 
 }  // namespace
@@ -27,14 +27,12 @@ std::string refusal(const std::string& id, const Error& error) {
 std::string Server::respond(std::string_view line) {
   std::string id;
   try {
-    require_unique_keys(line, kRequest);
-    const Json request = parse_json(line);
+    Json request = parse_unique_json(line, kRequest);
     if (!request.is_object())
       throw MalformedData(kRequest, "not an object", R"({"command": "count", "options": {..}, "id": 1})");
     if (request.contains("id")) id = json_text(request.at("id"));
     const AnswerTime time(answer_s_);
-    const std::string answer = one_line(invocation(request).answer());
-    return begin_answer(id) + answer.substr(1) + "\n";  // behind its bracket
+    return invocation(std::move(request)).answer().line(id);
   } catch (const Error& error) {
     return refusal(id, error);
   } catch (const std::bad_alloc&) {
@@ -43,7 +41,7 @@ std::string Server::respond(std::string_view line) {
   }
 }
 
-Invocation Server::invocation(const Json& request) {
+Invocation Server::invocation(Json request) {
   for (const auto& [key, ignored] : request.items()) {
     if (key != "command" && key != "options" && key != "id") throw UnknownName("key", key, "", kRequestKeys);
   }
@@ -55,9 +53,11 @@ Invocation Server::invocation(const Json& request) {
     found = without_options_.emplace(name, Invocation(name, commands_)).first;
   Invocation asked = found->second;
   if (!request.contains("options")) return asked;
-  if (!request.at("options").is_object())
-    throw InvalidParameter("options", json_text(request.at("options")), "an object: names and values");
-  for (const auto& [option, value] : request.at("options").items()) asked.set(option, value);
+  Json& options = request["options"];
+  if (!options.is_object())
+    throw InvalidParameter("options", json_text(options), "an object: names and values");
+  for (auto option = options.begin(); option != options.end(); ++option)
+    asked.set(option.key(), std::move(option.value()));
   return asked;
 }
 

@@ -27,7 +27,7 @@ class Server {
   [[nodiscard]] std::string respond(std::string_view line);
 
  private:
-  Invocation invocation(const Json& request);
+  Invocation invocation(Json request);
 
   const std::vector<Command>& commands_;
   std::optional<double> answer_s_;

@@ -8,10 +8,7 @@
 #include "cli/option_value.hpp"
 
 namespace natten_sim::cli {
-namespace {
 
-/// A picture on standard output stands in place of the text for people. JSON or CSV was asked for, so it
-/// needs a place of its own.
 void refuse_two_outputs(const Sources& sources) {
   const char* const format = sources.given("json") ? "--json" : sources.given("csv") ? "--csv" : nullptr;
   if (format == nullptr || sources.given("output")) return;
@@ -24,8 +21,6 @@ void refuse_two_outputs(const Sources& sources) {
     }
   }
 }
-
-}  // namespace
 
 Sources::Sources(const Command& command)
     : command_(&command),
@@ -65,7 +60,6 @@ void Sources::set(std::size_t option, const std::string& spelled, Json value) {
 }
 
 void check_company(const Sources& sources) {
-  refuse_two_outputs(sources);
   const Command& command = sources.command();
   for (std::size_t i = 0; i < command.options.size(); ++i) {
     if (!sources[i].given()) continue;

@@ -16,8 +16,9 @@ struct Source {
   std::optional<Json> value;                      ///< a file of options or a request
   std::string spelled;                            ///< how that names the option
   bool off = false;                               ///< a flag that is false: absent, and no file sets it again
+  bool assumed = false;  ///< a flag that is on without being given
 
-  [[nodiscard]] bool given() const { return words.has_value() || value.has_value(); }
+  [[nodiscard]] bool given() const { return !assumed && (words.has_value() || value.has_value()); }
   [[nodiscard]] bool decided() const { return given() || off; }
 };
 
@@ -50,6 +51,10 @@ class Sources {
 
 /// Runs the subcommand within its limits. @return its exit code. @throws Error
 int answer(const Sources& sources);
+
+/// A picture on standard output stands in place of the text for people. Where JSON or CSV is asked for, it
+/// needs a place of its own. @throws InvalidParameter
+void refuse_two_outputs(const Sources& sources);
 
 /// Refuses options that the rows say do not go together. @throws InvalidParameter
 void check_company(const Sources& sources);

@@ -6,6 +6,7 @@
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -56,7 +57,7 @@ Json read_document(const std::string& path) {
   return array;
 }
 
-int run_diff(const DiffFlags& flags) {
+int run_diff(const DiffFlags& flags, Reply& reply) {
   if (flags.files.size() != 2)
     throw InvalidParameter("files", std::to_string(flags.files.size()) + " given", "two files, A and B");
   const report::DiffRules rules{.tolerance = flags.tolerance,
@@ -64,7 +65,7 @@ int run_diff(const DiffFlags& flags) {
   const report::DocumentDiff diff =
       report::document_diff(read_document(flags.files[0]), read_document(flags.files[1]), rules);
   if (flags.output.json) {
-    write_output(flags.output, report::envelope("diff", diff_rows().echo(flags), report::diff_result(diff)));
+    put_answer(flags.output, reply, JsonAnswer("diff", diff_rows().echo(flags), report::diff_result(diff)));
   } else {
     write_output(flags.output, flags.output.csv ? report::diff_csv(diff) : report::diff_text(diff, rules));
   }

@@ -4,6 +4,7 @@
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -61,7 +62,7 @@ Options<ExplainFlags> explain_rows() {
   return rows.include(output_rows(), &F::output);
 }
 
-int run_explain(const ExplainFlags& flags) {
+int run_explain(const ExplainFlags& flags, Reply& reply) {
   if (flags.profile.empty())
     throw InvalidParameter("profile", "none", "a report of Nsight Compute, or what ncu --csv printed");
   study::Context context = make_context(flags.files);
@@ -77,10 +78,13 @@ int run_explain(const ExplainFlags& flags) {
   context.progress = bar.callback();
   const study::ExplainAnswer answer = study::explain(question, context);
   bar.clear();
-  write_output(flags.output, flags.output.json  ? report::envelope("explain", explain_rows().echo(flags),
-                                                                   report::explain_result(answer))
-                             : flags.output.csv ? report::explain_csv(answer)
-                                                : report::explain_text(answer, "--"));
+  if (flags.output.json) {
+    put_answer(flags.output, reply,
+               JsonAnswer("explain", explain_rows().echo(flags), report::explain_result(answer)));
+  } else {
+    write_output(flags.output,
+                 flags.output.csv ? report::explain_csv(answer) : report::explain_text(answer, "--"));
+  }
   return kExitDone;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 
@@ -179,14 +180,14 @@ void require_answerable(const MsdaFlags& flags) {
                            "--phase backward: a forward pass adds nothing");
 }
 
-std::string render(const MsdaFlags& flags, const MsdaAnswer& answer, const study::Context& context) {
+AnswerBody render(const MsdaFlags& flags, const MsdaAnswer& answer, const study::Context& context) {
   std::optional<report::Closing> closing;
   if (flags.output.conclusion && !flags.output.csv)
     closing = report::closing_of(answer, study::conclude(answer, context));
   if (flags.output.json) {
     report::Json result = report::msda_fields(answer);
     report::add_closing(closing, result);
-    return report::envelope("msda", msda_question_rows().echo(answer.question), std::move(result));
+    return JsonAnswer("msda", msda_question_rows().echo(answer.question), std::move(result));
   }
   if (!flags.output.csv) return report::msda_text(answer) + report::closing_text(closing);
   const std::vector<Json> rows = report::msda_order_rows(answer);
@@ -203,7 +204,7 @@ void write_pictures(const MsdaFlags& flags, const MsdaAnswer& answer) {
     write_picture(*flags.svg_remedies, report::remedies_picture(*pass.updates->remedies, name));
 }
 
-int run_msda(const MsdaFlags& flags) {
+int run_msda(const MsdaFlags& flags, Reply& reply) {
   require_answerable(flags);
   study::Context context = make_context(flags.files);
   const Notes notes(flags.output);
@@ -214,11 +215,10 @@ int run_msda(const MsdaFlags& flags) {
   const MsdaAnswer answer = study::msda(question, context);
   bar.clear();
   if (const std::optional<std::string> note = report::borrowed_note(answer)) notes.note(*note);
-  const std::string text = render(flags, answer, context);
-  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the pictures: may be refused
+  AnswerBody body = render(flags, answer, context);
+  AnswerSink sink(flags.output, reply);  // before the pictures: may be refused
   write_pictures(flags, answer);
-  sink.write(emphasised(flags.output, text));
-  sink.commit();
+  sink.put(std::move(body));
   return kExitDone;
 }
 

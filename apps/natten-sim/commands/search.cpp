@@ -15,7 +15,7 @@
 
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
-#include "cli/output.hpp"
+#include "cli/reply.hpp"
 #include "cli/values.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_rows.hpp"
@@ -248,8 +248,8 @@ AskedSearch filled_in(const AskedSearch& asked, const std::vector<SearchAnswer>&
   return full;
 }
 
-std::string render(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
-                   const study::Context& context) {
+AnswerBody render(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
+                  const study::Context& context) {
   const std::string call = emitted(flags, answers, context);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answers);
@@ -257,7 +257,7 @@ std::string render(const SearchFlags& flags, const std::vector<SearchAnswer>& an
     report::Json result = report::search_result(answers);
     if (!call.empty()) report::add_emitted(*flags.emit, call, result);
     report::add_closing(closing, result);
-    return report::envelope("search", asked_rows().echo(filled_in(flags.asked, answers)), std::move(result));
+    return JsonAnswer("search", asked_rows().echo(filled_in(flags.asked, answers)), std::move(result));
   }
   if (flags.emit) return call;
   if (flags.output.csv) return report::search_csv(answers);
@@ -326,7 +326,7 @@ int run_batch(const SearchFlags& flags, const study::Context& context) {
   });
 }
 
-int run_search(const SearchFlags& flags) {
+int run_search(const SearchFlags& flags, Reply& reply) {
   const auto start = std::chrono::steady_clock::now();
   study::Context context = make_context(flags.files);
   context.threads = flags.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
@@ -341,12 +341,12 @@ int run_search(const SearchFlags& flags) {
   const std::vector<SearchAnswer> answers = study::search_on(flags.asked.question, devices, context);
   bar.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::string text = render(flags, answers, context);
+  AnswerBody body = render(flags, answers, context);
   note_preset(flags.asked.question.setting, context.catalog, notes);
   say_defaults(answers.front(), notes);
   say_what_is_missing(answers);
   if (flags.timing) std::fprintf(stderr, "natten-sim: %.3f s, %u threads\n", seconds, context.threads);
-  write_output(flags.output, text);
+  put_answer(flags.output, reply, std::move(body));
   return kExitDone;
 }
 

@@ -41,7 +41,7 @@ class Probe : public Form {
   void take(std::size_t option, const std::string& spelled, const natten_sim::Json& value) override {
     form_->take(option, spelled, value);
   }
-  int answer(const Given&) override {
+  int answer(const Given&, Reply&) override {
     reached_.answered = true;
     return kExitDone;
   }

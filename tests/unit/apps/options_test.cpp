@@ -18,6 +18,7 @@
 #include "catch.hpp"
 #include "property/holds.hpp"
 #include "cli/batch.hpp"
+#include "cli/reply.hpp"
 #include "cli/sources.hpp"
 
 namespace options_test {
@@ -363,8 +364,9 @@ TEST_CASE("a command has the rows' flags, choices and rules, and runs with what 
   const std::unique_ptr<Form> form = command.begin();
   form->take(1, Words{"5"});
   const Sources none(command);
-  CHECK(form->answer(Given(none)) == 5);
-  CHECK(command.begin()->answer(Given(none)) == 7);  // one run's form is not another's
+  Reply reply(Reply::Mode::kPrinted);
+  CHECK(form->answer(Given(none), reply) == 5);
+  CHECK(command.begin()->answer(Given(none), reply) == 7);  // one run's form is not another's
 }
 
 }  // namespace options_test
