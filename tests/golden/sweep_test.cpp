@@ -267,6 +267,28 @@ TEST_CASE("a sweep that goes on has the table of one that was not stopped, wide 
   CHECK(whole.find("3.094850098213451e+26") != std::string::npos);
 }
 
+TEST_CASE("a line that is too long has an error in its place, in requests and in batches") {
+  const std::string good = R"({"command": "count", "options": {"input": 64, "window": 16, "q_tile": 8, "kv_tile": 4}})";
+  const std::string longest(std::size_t{1} << 26, ' ');
+  const Run served = run("serve", good + "\n" + longest + " \n" + good + "\n" + longest + "{}");
+  CHECK(served.exit_code == 0);
+  const std::vector<Json> answers = json_lines(served.out);
+  REQUIRE(answers.size() == 4);
+  CHECK(answers[0] == answers[2]);
+  CHECK(answers[0].contains("result"));
+  for (int i : {1, 3}) {
+    const Json& error = answers[static_cast<std::size_t>(i)].at("error");
+    CHECK(error.at("parameter") == "requests");
+    CHECK(error.at("accepted") == "lines of at most 67108864 bytes");
+  }
+  const Run batch = run("count -i 64 -w 16 --q-tile 8 --kv-tile 4 --batch - --quiet", "{}\n" + longest + " \n{}\n");
+  CHECK(batch.exit_code == 2);
+  const std::vector<Json> lines = json_lines(batch.out);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0] == lines[2]);
+  CHECK(lines[1].at("error").at("line") == 2);
+}
+
 TEST_CASE("a request that is wrong has an error in its place, and those after it are answered") {
   const auto done = run("serve", R"([1]
 {"command": "count"

@@ -26,9 +26,10 @@ class Answers {
   Answers(const OutputFlags& flags, const std::function<void(BatchLine&)>& answer)
       : sink_(flags.output, OutputSink::Mode::kStreamed), answer_(answer) {}
 
-  void take(std::string_view text) {
+  /// `wrong`: why the line has no text.
+  void take(std::string_view text, const std::optional<InvalidParameter>& wrong) {
     ++lines_;
-    if (text.find_first_not_of(" \t\r") == std::string_view::npos) {
+    if (!wrong && text.find_first_not_of(" \t\r") == std::string_view::npos) {
       ++blank_;
       return;
     }
@@ -39,6 +40,7 @@ class Answers {
     line_.text = text;
     line_.id.clear();
     line_.answer.clear();
+    if (wrong) return refuse(*wrong, lines_);
     try {
       answer_(line_);
       write();
@@ -196,7 +198,7 @@ int answer_batch(const std::string& path, const OutputFlags& flags,
   ProgressBar bar("answering", flags.quiet);
   const auto before_read = [&] { answers.flush(); };
   for (std::string_view line; source.next(line, before_read);) {
-    answers.take(line);
+    answers.take(line, source.refused());
     bar.show(source.share_taken());
   }
   bar.clear();

@@ -17,12 +17,12 @@ namespace {
 constexpr const char* kRequest = "request";
 constexpr const char* kRequestKeys = "command, options, id";
 
-std::string refusal(const std::string& id, const Error& error) {
+}  // namespace
+
+std::string Server::refusal(const Error& error, const std::string& id) {
   const std::string begin = id.empty() ? "{" : "{\"id\":" + id + ",";
   return begin + "\"error\":" + json_text(error_fields(error)) + "}\n";
 }
-
-}  // namespace
 
 std::string Server::respond(std::string_view line) {
   std::string id;
@@ -34,10 +34,11 @@ std::string Server::respond(std::string_view line) {
     const AnswerTime time(answer_s_);
     return invocation(std::move(request)).answer().line(id);
   } catch (const Error& error) {
-    return refusal(id, error);
+    return refusal(error, id);
   } catch (const std::bad_alloc&) {
-    return refusal(id, InvalidParameter(kRequest, "too large for this machine's memory, or for max-memory",
-                                        "a smaller question, or more memory"));
+    return refusal(InvalidParameter(kRequest, "too large for this machine's memory, or for max-memory",
+                                    "a smaller question, or more memory"),
+                   id);
   }
 }
 

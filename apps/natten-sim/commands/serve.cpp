@@ -21,7 +21,11 @@ int run_serve(const ServeFlags& flags) {
   Server server(commands(), flags.request_time_s);
   std::string_view line;
   while (source.next(line, [&] { sink.flush(); })) {
-    if (line.find_first_not_of(" \t\r") != std::string_view::npos) sink.write(server.respond(line));
+    if (const auto refused = source.refused()) {
+      sink.write(Server::refusal(*refused));
+    } else if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
+      sink.write(server.respond(line));
+    }
   }
   sink.commit();
   return kExitDone;
