@@ -108,6 +108,10 @@ std::int64_t parse_bytes(const std::string& parameter, const std::string& text, 
   return parse_integer(parameter, binary ? std::to_string(scaled->binary) : text, lo, hi);
 }
 
+bool is_share_interval(double lo, double hi) { return lo == 0 && hi == 1; }
+
+double share_of_number(double value) { return value > 1 ? value / 100 : value; }
+
 std::vector<std::int64_t> parse_integers(const std::string& parameter, const std::vector<std::string>& texts,
                                          std::int64_t lo, std::int64_t hi) {
   std::vector<std::int64_t> values;
