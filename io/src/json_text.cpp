@@ -258,21 +258,4 @@ Json parse_unique_json(std::string_view json, const std::string& where) {
   return std::move(builder.root);
 }
 
-std::string one_line(std::string_view json) {
-  std::string line;
-  line.reserve(json.size());
-  bool quoted = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (c == '"') quoted = !quoted;
-    if (quoted && c == '\\' && i + 1 < json.size()) {
-      line += c;
-      line += json[++i];
-    } else if (quoted || (c != ' ' && c != '\n' && c != '\r' && c != '\t')) {
-      line += c;
-    }
-  }
-  return line;
-}
-
 }  // namespace natten_sim

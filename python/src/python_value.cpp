@@ -71,7 +71,9 @@ bool boolean_of(const std::string& name, nb::handle value) {
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
   if (nb::hasattr(value.type(), "__bool__") && nb::hasattr(value, "dtype"))  // a NumPy boolean
     return PyObject_IsTrue(value.ptr()) == 1;
-  if (PyLong_Check(value.ptr())) return integer_of(name, value, 0, 1) == 1;
+  for (const long one : {0L, 1L}) {
+    if (PyLong_Check(value.ptr()) && nb::int_(one).equal(value)) return one == 1;
+  }
   refuse(name, value, "True, False, 1 or 0");
 }
 

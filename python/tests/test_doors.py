@@ -50,8 +50,8 @@ def test_a_value_is_read_as_the_program_reads_it(row: dict[str, Any], program: P
             natten_sim.count(**keywords)
         # The value as Python spells it; what is accepted in the same words.
         accepted = row["refused"].split("accepted: ")[-1]
-        if "accepted: " in row["refused"] and row["key"] not in ("causal", "attention_share", "dense_steps"):
-            assert accepted in str(raised.value)
+        if "accepted: " in row["refused"] and row["key"] not in ("attention_share", "dense_steps"):
+            assert accepted.lower() in str(raised.value).lower()
         return
     told = program.json(" ".join(["count", *flags, row["words"]]))
     assert natten_sim.count(**keywords).to_dict()["result"] == told["result"]
