@@ -6,6 +6,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/split_q.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 
 namespace natten_sim {
 namespace {
@@ -19,9 +20,8 @@ void require_in(const char* parameter, std::int64_t value, std::int64_t hi) {
 }
 
 void require_valid(const OperandSizes& sizes) {
-  constexpr std::int64_t kMax = std::int64_t{1} << 31;
-  require_in("batch_size", sizes.batch, kMax);
-  require_in("heads", sizes.heads, kMax);
+  require_in("batch_size", sizes.batch, kMaxBatch);
+  require_in("heads", sizes.heads, kMaxHeads);
   require_in("heads_kv", sizes.heads_kv, sizes.heads);
   if (sizes.heads % sizes.heads_kv != 0) {
     throw InvalidParameter("heads_kv", std::to_string(sizes.heads_kv),

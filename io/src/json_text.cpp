@@ -16,10 +16,19 @@ namespace {
 
 using Sax = nlohmann::json_sax<nlohmann::json>;
 
+/// This project's files do not nest deeply, and writing a deep value would take as much stack as reading it.
+constexpr std::size_t kDeepest = 64;
+
+std::string twice(const std::string& key) { return "key '" + key + "' appears twice in one object"; }
+std::string too_deep() { return "nested more than " + std::to_string(kDeepest) + " levels deep"; }
+
+enum class Keys { kLastCounts, kUnique };
+
 /// Builds a value.
 class JsonBuilder : public Sax {
  public:
-  explicit JsonBuilder(std::size_t max_depth) : max_depth_(max_depth) {}
+  explicit JsonBuilder(std::size_t max_depth, Keys keys = Keys::kLastCounts)
+      : max_depth_(max_depth), keys_(keys) {}
 
   bool null() override { return scalar(nullptr); }
   bool boolean(bool value) override { return scalar(value); }
@@ -33,6 +42,10 @@ class JsonBuilder : public Sax {
   bool start_object(std::size_t) override { return open(Json::object()); }
   bool end_object() override { return close(); }
   bool key(string_t& name) override {
+    if (keys_ == Keys::kUnique && open_.back()->contains(name)) {
+      problem = twice(name);
+      return false;
+    }
     key_ = std::move(name);
     return true;
   }
@@ -75,6 +88,7 @@ class JsonBuilder : public Sax {
   }
 
   std::size_t max_depth_;    ///< reading stops at a value below it
+  Keys keys_;
   std::vector<Json*> open_;  ///< a parent does not change while a child is open
   std::string key_;
 };
@@ -105,7 +119,7 @@ class KeyChecker : public Sax {
   }
   bool key(string_t& name) override {
     if (open_.back().insert(name).second) return true;
-    problem = "key '" + name + "' appears twice in one object";
+    problem = twice(name);
     return false;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
@@ -116,16 +130,13 @@ class KeyChecker : public Sax {
   std::string problem;
 
  private:
-  /// This project's files do not nest deeply, and writing a deep value would take as much stack as reading
-  /// it.
   bool descend() {
-    constexpr int kDeepest = 64;
     if (++depth_ <= kDeepest) return true;
-    problem = "nested more than 64 levels deep";
+    problem = too_deep();
     return false;
   }
 
-  int depth_ = 0;
+  std::size_t depth_ = 0;
   std::vector<std::set<std::string>> open_;
 };
 
@@ -221,31 +232,30 @@ Json parse_json(std::string_view text) { return parsed(text, std::numeric_limits
 
 Json parse_leading_scalars(std::string_view text) { return parsed(text, 1); }
 
-void require_unique_keys(std::string_view json, const std::string& where) {
-  if (json.find('\0') != std::string_view::npos) {  // the parser would stop there
-    throw MalformedData(where, "holds a NUL byte", "JSON text");
-  }
-  KeyChecker checker;
-  if (!nlohmann::json::sax_parse(json, &checker)) {
-    throw MalformedData(where, checker.problem, "JSON whose objects name each key once");
-  }
+namespace {
+
+void refuse_nul(std::string_view json, const std::string& where) {  // the parser would stop there
+  if (json.find('\0') != std::string_view::npos) throw MalformedData(where, "holds a NUL byte", "JSON text");
 }
 
-std::string one_line(std::string_view json) {
-  std::string line;
-  line.reserve(json.size());
-  bool quoted = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (c == '"') quoted = !quoted;
-    if (quoted && c == '\\' && i + 1 < json.size()) {
-      line += c;
-      line += json[++i];
-    } else if (quoted || (c != ' ' && c != '\n' && c != '\r' && c != '\t')) {
-      line += c;
-    }
-  }
-  return line;
+[[noreturn]] void refuse_keys(const std::string& where, const std::string& problem) {
+  throw MalformedData(where, problem, "JSON whose objects name each key once");
+}
+
+}  // namespace
+
+void require_unique_keys(std::string_view json, const std::string& where) {
+  refuse_nul(json, where);
+  KeyChecker checker;
+  if (!nlohmann::json::sax_parse(json, &checker)) refuse_keys(where, checker.problem);
+}
+
+Json parse_unique_json(std::string_view json, const std::string& where) {
+  refuse_nul(json, where);
+  JsonBuilder builder(kDeepest, Keys::kUnique);
+  if (!nlohmann::json::sax_parse(json, &builder))
+    refuse_keys(where, builder.stopped ? too_deep() : builder.problem);
+  return std::move(builder.root);
 }
 
 }  // namespace natten_sim

@@ -108,6 +108,10 @@ std::int64_t parse_bytes(const std::string& parameter, const std::string& text, 
   return parse_integer(parameter, binary ? std::to_string(scaled->binary) : text, lo, hi);
 }
 
+bool is_share_interval(double lo, double hi) { return lo == 0 && hi == 1; }
+
+double share_of_number(double value) { return value > 1 ? value / 100 : value; }
+
 std::vector<std::int64_t> parse_integers(const std::string& parameter, const std::vector<std::string>& texts,
                                          std::int64_t lo, std::int64_t hi) {
   std::vector<std::int64_t> values;
@@ -116,11 +120,15 @@ std::vector<std::int64_t> parse_integers(const std::string& parameter, const std
   return values;
 }
 
+void require_axes(const std::string& parameter, std::size_t values) {
+  if (values == 0 || values > kMaxRank)
+    throw InvalidParameter(parameter, std::to_string(values) + " values", "1 to 4 values, one an axis");
+}
+
 Extents parse_extents(const std::string& parameter, const std::vector<std::string>& texts, std::int64_t lo,
                       std::int64_t hi) {
   const std::vector<std::string> words = value_words(parameter, texts);
-  if (words.empty() || words.size() > kMaxRank)
-    throw InvalidParameter(parameter, std::to_string(words.size()) + " values", "1 to 4 values, one an axis");
+  require_axes(parameter, words.size());
   Extents sizes;
   for (const std::string& word : words) sizes.push_back(parse_integer(parameter, word, lo, hi));
   return sizes;
@@ -130,7 +138,9 @@ PerAxis<bool> parse_booleans(const std::string& parameter, const std::vector<std
   PerAxis<bool> values;
   std::vector<std::string> written = texts;
   std::replace(written.begin(), written.end(), std::string(), std::string("false"));  // as Python has it
-  for (std::string word : value_words(parameter, written)) {
+  const std::vector<std::string> words = value_words(parameter, written);
+  require_axes(parameter, words.size());
+  for (std::string word : words) {
     std::transform(word.begin(), word.end(), word.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (word != "true" && word != "false" && word != "1" && word != "0")

@@ -23,7 +23,13 @@ nb::object big_integer(const std::string& digits) {
 }
 
 std::string range_text(std::int64_t lo, std::int64_t hi) {
-  return "an integer in " + std::to_string(lo) + ".." + std::to_string(hi);
+  return "integers in " + std::to_string(lo) + ".." + std::to_string(hi);
+}
+
+/// What is wrong with an integer, in the words of the program.
+[[noreturn]] void refuse_integer(const std::string& name, nb::handle index, std::int64_t lo, std::int64_t hi) {
+  (void)parse_integer(name, nb::cast<std::string>(nb::str(index)), lo, hi);
+  throw std::logic_error("an integer in its range was refused");
 }
 
 }  // namespace
@@ -41,7 +47,7 @@ std::int64_t integer_of(const std::string& name, nb::handle value, std::int64_t 
   }
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
-  if (overflow != 0 || number < lo || number > hi) refuse(name, value, range_text(lo, hi));
+  if (overflow != 0 || number < lo || number > hi) refuse_integer(name, index, lo, hi);
   return number;
 }
 
@@ -51,11 +57,12 @@ double number_of(const std::string& name, nb::handle value, const Accepts& accep
     refuse(name, value, "a number in " + least.dump() + ".." + most.dump());
   };
   if (PyBool_Check(value.ptr()) || PyUnicode_Check(value.ptr())) wrong();
-  const double number = PyFloat_AsDouble(value.ptr());
+  double number = PyFloat_AsDouble(value.ptr());
   if (PyErr_Occurred() != nullptr) {
     PyErr_Clear();
     wrong();
   }
+  if (is_share_interval(accepts.least, accepts.most)) number = share_of_number(number);
   if (!(number >= accepts.least && number <= accepts.most)) wrong();
   return number;
 }
@@ -64,8 +71,10 @@ bool boolean_of(const std::string& name, nb::handle value) {
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
   if (nb::hasattr(value.type(), "__bool__") && nb::hasattr(value, "dtype"))  // a NumPy boolean
     return PyObject_IsTrue(value.ptr()) == 1;
-  if (PyLong_Check(value.ptr())) return integer_of(name, value, 0, 1) == 1;
-  refuse(name, value, "True or False");
+  for (const long one : {0L, 1L}) {
+    if (PyLong_Check(value.ptr()) && nb::int_(one).equal(value)) return one == 1;
+  }
+  refuse(name, value, "True, False, 1 or 0");
 }
 
 std::string text_of(const std::string& name, nb::handle value, const std::string& accepted) {
@@ -86,8 +95,9 @@ bool for_each_element(nb::handle value, const std::function<void(nb::handle)>& r
 Extents PythonValue<Extents>::read(const std::string& name, nb::handle value, const Accepts& accepts) {
   if (PyUnicode_Check(value.ptr()))
     return parse_extents(name, {nb::cast<std::string>(value)}, accepts.lo, accepts.hi);
+  if (nb::hasattr(value, "__len__")) require_axes(name, nb::len(value));
   const auto append = [&](Extents& extents, nb::handle element) {
-    if (extents.rank() == kMaxRank) refuse(name, value, "1 to 4 axes");
+    if (extents.rank() == kMaxRank) refuse(name, value, "1 to 4 values, one an axis");
     extents.push_back(integer_of(name, element, accepts.lo, accepts.hi));
   };
   Extents extents;
@@ -97,18 +107,18 @@ Extents PythonValue<Extents>::read(const std::string& name, nb::handle value, co
   } else if (!for_each_element(value, [&](nb::handle element) { append(extents, element); })) {
     append(extents, value);
   }
-  if (extents.empty()) refuse(name, value, "1 to 4 axes");
+  if (extents.empty()) refuse(name, value, "1 to 4 values, one an axis");
   return extents;
 }
 
 PerAxis<bool> PythonValue<PerAxis<bool>>::read(const std::string& name, nb::handle value, const Accepts&) {
   PerAxis<bool> values;
   const bool several = for_each_element(value, [&](nb::handle element) {
-    if (values.rank() == kMaxRank) refuse(name, value, "1 to 4 axes");
+    if (values.rank() == kMaxRank) refuse(name, value, "1 to 4 values, one an axis");
     values.push_back(boolean_of(name, element));
   });
   if (!several) values.push_back(boolean_of(name, value));
-  if (values.empty()) refuse(name, value, "1 to 4 axes");
+  if (values.empty()) refuse(name, value, "1 to 4 values, one an axis");
   return values;
 }
 
@@ -137,10 +147,15 @@ bool PythonValue<PerAxis<IntRange>>::write(const PerAxis<IntRange>& value, Json&
 SparsityRange PythonValue<SparsityRange>::read(const std::string& name, nb::handle value, const Accepts&) {
   const char* accepted = "(lo, hi) with 0 <= lo <= hi <= 1, both included";
   std::vector<double> ends;
-  const auto read_end = [&](nb::handle element) { ends.push_back(number_of(name, element, {})); };
-  if (!for_each_element(value, read_end) || ends.size() != 2 || ends[0] > ends[1])
-    refuse(name, value, accepted);
-  return {ends[0], ends[1]};
+  const auto read_end = [&](nb::handle element) {
+    ends.push_back(number_of(name, element, {.least = 0, .most = 100}));
+  };
+  if (!for_each_element(value, read_end) || ends.size() != 2) refuse(name, value, accepted);
+  // (1, 5) may mean 1% to 5%, and (0.5, 90) half a per cent; zero is the same in both.
+  if ((ends[0] > 1) != (ends[1] > 1) && ends[0] > 0) refuse(name, value, "two fractions, or two in per cent");
+  const SparsityRange range{share_of_number(ends[0]), share_of_number(ends[1])};
+  if (range.lo > range.hi) refuse(name, value, accepted);
+  return range;
 }
 
 study::StepRatio PythonValue<study::StepRatio>::read(const std::string& name, nb::handle value,

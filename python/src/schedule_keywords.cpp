@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/report/default_text.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
@@ -18,8 +19,6 @@ namespace {
 using study::ScheduleParts;
 using study::ScheduleQuestion;
 
-constexpr std::int64_t kMaxCount = std::numeric_limits<std::int32_t>::max();
-
 template <typename Member>
 auto question(Member member) {
   return within(&ScheduleParts::question, member);
@@ -28,7 +27,7 @@ auto question(Member member) {
 Keywords<ScheduleParts> size_keywords() {
   using F = ScheduleParts;
   const Accepts tiles{.hi = study::kMaxScheduleTiles}, tokens{.hi = study::kMaxScheduleTokens},
-      counts{.hi = kMaxCount};
+      heads{.hi = kMaxHeads};
   Keywords<F> rows;
   rows.add("q_tiles", &F::q_tiles, "Q tiles of one head; mask lengths then count tiles [none]",
            Echo::kWhenSet, tiles);
@@ -40,10 +39,10 @@ Keywords<ScheduleParts> size_keywords() {
            Echo::kWhenSet, tokens);
   rows.add("kv_tile", &F::kv_tile, "Tokens of a KV tile " + report::default_text(study::TokenSizes{}.kv_tile),
            Echo::kWhenSet, tokens);
-  rows.add("heads", question(&ScheduleQuestion::heads), "Query heads [default]", Echo::kAlways, counts);
+  rows.add("heads", question(&ScheduleQuestion::heads), "Query heads [default]", Echo::kAlways, heads);
   rows.add("heads_kv", question(&ScheduleQuestion::heads_kv),
            "KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]", Echo::kAlways,
-           counts);
+           heads);
   return rows;
 }
 
@@ -51,7 +50,7 @@ Keywords<ScheduleParts> choice_keywords() {
   using F = ScheduleParts;
   Keywords<F> rows;
   rows.add("batch_size", question(&ScheduleQuestion::batch), "Batch size [default]", Echo::kAlways,
-           {.hi = kMaxCount});
+           {.hi = kMaxBatch});
   rows.add("mask", question(&ScheduleQuestion::mask),
            "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., a file, or a "
            "matrix of tiles with 0 "
@@ -79,7 +78,7 @@ Keywords<ScheduleParts> walk_keywords() {
            "[default]");
   rows.add("heads_in_flight", question(&ScheduleQuestion::heads_in_flight),
            "Of a search: heads at work at a time [with device and seqlen_q as many as its L2 holds]",
-           Echo::kAlways, {.hi = kMaxCount});
+           Echo::kAlways, {.hi = kMaxHeads});
   rows.add(
       "gqa_chains", question(&ScheduleQuestion::gqa_chains),
       "With heads_kv: a chain is one (query head, KV tile), or kv-heads: one (KV head, KV tile) with all its "
@@ -148,9 +147,9 @@ Keywords<AskedSchedule> kernel_keywords() {
   rows.add("costs", of(&ScheduleQuestion::named_costs), "", Echo::kWhenSet);
   rows.add("seqlen_q", part(&ScheduleParts::seqlen_q), "");
   rows.add("seqlen_k", part(&ScheduleParts::seqlen_k), "");
-  rows.add("heads", of(&ScheduleQuestion::heads), "");
-  rows.add("heads_kv", of(&ScheduleQuestion::heads_kv), "");
-  rows.add("batch_size", of(&ScheduleQuestion::batch), "");
+  rows.add("heads", of(&ScheduleQuestion::heads), "", Echo::kAlways, {.hi = kMaxHeads});
+  rows.add("heads_kv", of(&ScheduleQuestion::heads_kv), "", Echo::kAlways, {.hi = kMaxHeads});
+  rows.add("batch_size", of(&ScheduleQuestion::batch), "", Echo::kAlways, {.hi = kMaxBatch});
   rows.add("device", part(&ScheduleParts::device), "");
   rows.add("mask", of(&ScheduleQuestion::mask), "");
   return rows;

@@ -1,5 +1,6 @@
 #include "setting_keywords.hpp"
 
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/default_text.hpp>
 
 namespace natten_sim::python {
@@ -39,9 +40,11 @@ Keywords<Setting> workload_keywords() {
            "Release of NATTEN whose rules and copies count, such as 0.21.6 [the newest]", Echo::kWhenSet);
   rows.add("add_kv", &Setting::add_kv,
            "Extra KV tokens that every query attends to, reported apart [default]", Echo::kAlways, {.lo = 0});
-  rows.add("batch_size", &Setting::batch, "Batch size [default]");
-  rows.add("heads", &Setting::heads, "Heads " + report::default_text("the preset's", study::kDefaultHeads));
-  rows.add("heads_kv", &Setting::heads_kv, "KV heads, a divisor of the heads [heads]");
+  rows.add("batch_size", &Setting::batch, "Batch size [default]", Echo::kAlways, {.hi = kMaxBatch});
+  rows.add("heads", &Setting::heads, "Heads " + report::default_text("the preset's", study::kDefaultHeads),
+           Echo::kAlways, {.hi = kMaxHeads});
+  rows.add("heads_kv", &Setting::heads_kv, "KV heads, a divisor of the heads [heads]", Echo::kAlways,
+           {.hi = kMaxHeads});
   rows.add("head_dim", &Setting::head_dim,
            "Head dim of Q and K " + report::default_text("the preset's", study::kDefaultHeadDim));
   rows.add("dim_value", &Setting::head_dim_value, "Head dim of V [that of Q and K]");

@@ -147,8 +147,8 @@ def test_frames_are_the_tidy_table(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"input": (64,), "heads": 0}, "heads", "1.."),
     ({"input": (64,), "heads": 2.5}, "heads", "2.5"),
     ({"input": (64,), "heads": True}, "heads", "True"),
-    ({"input": (1, 2, 3, 4, 5)}, "input", "1 to 4 axes"),
-    ({"input": ()}, "input", "1 to 4 axes"),
+    ({"input": (1, 2, 3, 4, 5)}, "input", "1 to 4 values, one an axis"),
+    ({"input": ()}, "input", "1 to 4 values, one an axis"),
     ({"input": "8xtwo"}, "input", "two"),
     ({"input": 2**70}, "input", str(2**70)),
     ({"input": None}, "input", "preset"),
@@ -299,6 +299,14 @@ def test_times_are_those_of_count() -> None:
     assert counted.kernel
     timed = natten_sim.time(**common, **tiles, kernel=counted.kernel.name)
     assert timed.time_ms == counted.time_ms
+    # What neither says, both take alike: tiles and element type.
+    for kernel in ("hopper-fna", "flexattention", "cudnn"):
+        counted = natten_sim.count(**common, kernel=kernel)
+        timed = natten_sim.time(**common, kernel=kernel)
+        assert timed.time_ms == counted.time_ms
+        assert timed.to_dict()["input"]["dtype"] == counted.to_dict()["input"]["dtype"]
+        if kernel != "cudnn":
+            assert timed.to_dict()["input"]["q_tile"] == counted.to_dict()["input"]["q_tile"]
 
 
 def test_rows_that_are_not_valid_are_named_or_skipped() -> None:

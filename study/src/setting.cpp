@@ -1,16 +1,26 @@
 #include <algorithm>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/study/setting.hpp>
 
 namespace natten_sim::study {
 namespace {
+
+void require_in(const char* parameter, std::int64_t value, std::int64_t hi) {
+  if (value < 1 || value > hi)
+    throw InvalidParameter(parameter, std::to_string(value), "1.." + std::to_string(hi),
+                           std::to_string(value < 1 ? 1 : hi));
+}
 
 void resolve_multipliers(const Preset* preset, Setting& setting) {
   if (!setting.heads) setting.heads = preset ? preset->heads : kDefaultHeads;
   if (!setting.head_dim) setting.head_dim = preset ? preset->head_dim : kDefaultHeadDim;
   if (!setting.head_dim_value) setting.head_dim_value = setting.head_dim;
   if (!setting.heads_kv) setting.heads_kv = setting.heads;
+  require_in("batch-size", setting.batch, kMaxBatch);
+  require_in("heads", *setting.heads, kMaxHeads);
+  require_in("heads-kv", *setting.heads_kv, kMaxHeads);
   if (*setting.heads % *setting.heads_kv != 0) {
     throw InvalidParameter("heads-kv", std::to_string(*setting.heads_kv),
                            "a divisor of the heads, " + std::to_string(*setting.heads));

@@ -315,7 +315,24 @@ std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, co
   return frame;
 }
 
-TimeAnswer time(const TimeQuestion& question, const Context& context) {
+TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
+  TimeQuestion result = question;
+  const TimedKernel kernel = timed_kernel(question.kernel, context.catalog.device(question.device));
+  const bool given = !question.tiles.q_tile.empty() && !question.tiles.kv_tile.empty();
+  if (kernel.dense || given || question.mask.rank() > 3) return result;
+  Setting setting;
+  setting.backend = to_string(kernel.family);
+  setting.head_dim = question.sizes.head_dim;
+  // FlexAttention runs a backward pass with the blocks of the forward one.
+  const bool one_table = effective_backend(setting, context.catalog).backward.empty();
+  result.tiles = choose_tiles(setting, context.catalog, question.tiles.q_tile, question.tiles.kv_tile,
+                              question.mask.rank(), one_table ? Walk::kForward : question.pass)
+                     .tiles;
+  return result;
+}
+
+TimeAnswer time(const TimeQuestion& asked, const Context& context) {
+  const TimeQuestion question = resolved(asked, context);
   const Device& device = context.catalog.device(question.device);
   const TimedKernel kernel = timed_kernel(question.kernel, device);
   const auto found = find_costs(question, kernel, device, context.catalog);

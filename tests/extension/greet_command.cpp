@@ -1,6 +1,6 @@
 // A subcommand that the program does not have. This file is all there is to it.
 #include "cli/options.hpp"
-#include "cli/output.hpp"
+#include "cli/reply.hpp"
 #include "commands.hpp"
 
 namespace {
@@ -12,8 +12,8 @@ struct GreetFlags {
   OutputFlags output;
 };
 
-int run_greet(const GreetFlags& flags) {
-  write_output(flags.output, "hello, " + flags.name + "\n");
+int run_greet(const GreetFlags& flags, Reply& reply) {
+  put_answer(flags.output, reply, "hello, " + flags.name + "\n");
   return kExitDone;
 }
 

@@ -13,6 +13,9 @@ TEST_CASE("a subcommand in one file has help, completion, options and output lik
   CHECK(run("greet --help").out.find("Whom to greet") != std::string::npos);
   CHECK(run("completion fish").out.find("__fish_seen_subcommand_from greet' -l name") != std::string::npos);
   CHECK(run("greet --name Ada").out == "hello, Ada\n");
+  const auto served = run("serve", "{\"command\": \"greet\"}\n{\"command\": \"list\"}\n");  // it answers in text
+  CHECK(served.out.starts_with("{\"error\":"));
+  CHECK(served.out.find("\"result\":") != std::string::npos);
   const auto refused = run("greet --nam Ada");
   CHECK(refused.exit_code == 2);
   CHECK(refused.err.find("did you mean '--name'?") != std::string::npos);

@@ -23,8 +23,10 @@ class Reader : public cli::Form {
   void take(std::size_t option, const std::vector<std::string>& words) override {
     form_->take(option, words);
   }
-  void take(std::size_t option, const cli::FileValue& value) override { form_->take(option, value); }
-  int answer(const cli::Given&) override { return cli::kExitDone; }
+  void take(std::size_t option, const std::string& spelled, const Json& value) override {
+    form_->take(option, spelled, value);
+  }
+  int answer(const cli::Given&, cli::Reply&) override { return cli::kExitDone; }
 
  private:
   std::unique_ptr<cli::Form> form_;

@@ -290,8 +290,9 @@ TEST_CASE("schedule: bad flags name parameter, value and what is accepted") {
   check_refused(small + "--launch-order columns", {"launch-order", "columns", "sections:K"});
   check_refused(small + "--effort -1", {"effort", "'-1'"});
   check_refused(small + "--heads 6 --heads-kv 4", {"heads-kv", "divisor"});
-  check_refused(small + "--heads 2147483647 -b 2", {"heads"});
-  check_refused(small + "--heads 2147483647", {"tasks"});
+  check_refused(small + "--heads 1048577", {"heads", "1..1048576", "nearest valid value is 1048576"});
+  check_refused(small + "--heads 1048576 -b 1048576", {"heads"});
+  check_refused("--q-tiles 16 --heads 1048576", {"tasks"});
   check_refused("--q-tiles 4 --algorithm bset", {"algorithm", "bset", "did you mean 'best'?"});
   check_refused("--q-tiles 0", {"q-tiles", "1..65536", "nearest valid value is 1"});
   check_refused("--q-tiles 65537", {"q-tiles", "1..65536", "nearest valid value is 65536"});

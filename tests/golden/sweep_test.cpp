@@ -230,6 +230,82 @@ TEST_CASE("a request is answered by what the subcommand prints, in order, its id
   CHECK(answers[2]["result"] == result_of("list devices"));
 }
 
+TEST_CASE("serve answers with the very object that --json prints, of every subcommand") {
+  // The command line, and the options of the request.
+  const std::vector<std::pair<std::string, std::string>> kSame = {
+      {"count -i 1048576 -w 65536 -n 1048576 -b 1048576 -d 1024 --q-tile 256 --kv-tile 128",  // wide integers
+       R"({"i": 1048576, "w": 65536, "n": 1048576, "b": 1048576, "d": 1024, "q_tile": 256, "kv_tile": 128})"},
+      {"count -i 64 -w 16 --backprop", R"({"i": 64, "w": 16, "backprop": true})"},
+      {"count --preset hunyuan-video -w 18 24 24 --device h200 --emit natten",
+       R"({"preset": "hunyuan-video", "w": [18, 24, 24], "device": "h200", "emit": "natten"})"},
+      {"search -i 64 64 --sparsity 0.9:0.92 --top 2", R"({"input": [64, 64], "sparsity": [0.9, 0.92], "top": 2})"},
+      {"schedule --q-tiles 6 --mask causal --algorithm all", R"({"q_tiles": 6, "causal": true, "algorithm": "all"})"},
+      {"schedule -i 2048 --device h200 --mask causal --kernel fa3",
+       R"({"seqlen_q": 2048, "device": "h200", "mask": "causal", "kernel": "fa3"})"},
+      {"reuse -i 4096 -d 64 --causal --order sawtooth", R"({"seqlen": 4096, "d": 64, "causal": 1, "order": "sawtooth"})"},
+      {"atomics --updates 1000", R"({"updates": 1000})"},
+      {"msda --workload B1_640_d256_L4", R"({"workload": "B1_640_d256_L4"})"},
+      {"advise -i 64 64 -n 24 -d 128 --device h200", R"({"input": [64, 64], "n": 24, "d": 128, "device": ["h200"]})"},
+      {"list devices", R"({"what": "devices"})"},
+      {"list", "{}"},
+      {"validate --list", R"({"list": true})"},
+      {"reproduce gna --figure 4.5", R"({"work": "gna", "figure": "4.5"})"}};
+  for (const auto& [line, options] : kSame) {
+    INFO(line);
+    const std::string command = line.substr(0, line.find(' '));
+    const bool concludes = command != "list" && line != "validate --list";
+    const Run printed = run(line + " --json --quiet" + (concludes ? " --no-conclusion" : ""));
+    const Run served = run("serve", "{\"command\": \"" + command + "\", \"options\": " + options + "}\n");
+    CHECK(Json::parse(served.out) == Json::parse(printed.out));
+    CHECK(served.out.find('\n') == served.out.size() - 1);
+  }
+}
+
+TEST_CASE("what has no object for --json is refused in a request, and the next one is answered") {
+  const auto served = run("serve", R"({"command": "reuse", "options": {"predictions": true}, "id": 1}
+{"command": "reproduce", "options": {"work": "gna", "figure": "4.5", "markdown": true}, "id": 2}
+{"command": "list", "id": 3}
+)");
+  const std::vector<Json> answers = json_lines(served.out);
+  REQUIRE(answers.size() == 3);
+  for (int i : {0, 1}) CHECK(answers[static_cast<std::size_t>(i)].contains("error"));
+  CHECK(answers[2].contains("result"));
+}
+
+TEST_CASE("a sweep that goes on has the table of one that was not stopped, wide integers included") {
+  const std::string journal = scratch_folder() + "/wide";
+  const std::string sweep =
+      "sweep count -i 1048576 -w 65536 -n 1048576 -d 1024 --q-tile 256 --kv-tile 128 "
+      "--over batch-size=1,1048576 --quiet";
+  const std::string whole = run(sweep).out;
+  CHECK(run(sweep + " --journal " + journal).out == whole);
+  CHECK(run(sweep + " --journal " + journal).out == whole);
+  // 2^20 queries of 2^16 keys, 2^40 heads, 2^12 operations a pair: 2^88.
+  CHECK(whole.find("3.094850098213451e+26") != std::string::npos);
+}
+
+TEST_CASE("a line that is too long has an error in its place, in requests and in batches") {
+  const std::string good = R"({"command": "count", "options": {"input": 64, "window": 16, "q_tile": 8, "kv_tile": 4}})";
+  const std::string longest(std::size_t{1} << 26, ' ');
+  const Run served = run("serve", good + "\n" + longest + " \n" + good + "\n" + longest + "{}");
+  CHECK(served.exit_code == 0);
+  const std::vector<Json> answers = json_lines(served.out);
+  REQUIRE(answers.size() == 4);
+  CHECK(answers[0] == answers[2]);
+  CHECK(answers[0].contains("result"));
+  for (int i : {1, 3}) {
+    const Json& error = answers[static_cast<std::size_t>(i)].at("error");
+    CHECK(error.at("parameter") == "requests");
+    CHECK(error.at("accepted") == "lines of at most 67108864 bytes");
+  }
+  const Run batch = run("count -i 64 -w 16 --q-tile 8 --kv-tile 4 --batch - --quiet", "{}\n" + longest + " \n{}\n");
+  CHECK(batch.exit_code == 2);
+  const std::vector<Json> lines = json_lines(batch.out);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0] == lines[2]);
+  CHECK(lines[1].at("error").at("line") == 2);
+}
+
 TEST_CASE("a request that is wrong has an error in its place, and those after it are answered") {
   const auto done = run("serve", R"([1]
 {"command": "count"

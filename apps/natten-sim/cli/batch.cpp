@@ -18,10 +18,7 @@ namespace {
 constexpr const char* kLine = "batch line";
 constexpr const char* kAccepted = "a JSON object a line";
 
-Json checked_value(std::string_view json) {
-  require_unique_keys(json, kLine);
-  return parse_json(json);
-}
+Json checked_value(std::string_view json) { return parse_unique_json(json, kLine); }
 
 /// Answers lines in order.
 class Answers {
@@ -29,9 +26,10 @@ class Answers {
   Answers(const OutputFlags& flags, const std::function<void(BatchLine&)>& answer)
       : sink_(flags.output, OutputSink::Mode::kStreamed), answer_(answer) {}
 
-  void take(std::string_view text) {
+  /// `wrong`: why the line has no text.
+  void take(std::string_view text, const std::optional<InvalidParameter>& wrong) {
     ++lines_;
-    if (text.find_first_not_of(" \t\r") == std::string_view::npos) {
+    if (!wrong && text.find_first_not_of(" \t\r") == std::string_view::npos) {
       ++blank_;
       return;
     }
@@ -42,6 +40,7 @@ class Answers {
     line_.text = text;
     line_.id.clear();
     line_.answer.clear();
+    if (wrong) return refuse(*wrong, lines_);
     try {
       answer_(line_);
       write();
@@ -102,7 +101,22 @@ class Answers {
 
 }  // namespace
 
-void LineKeys::add(Key key) { keys_.push_back(std::move(key)); }
+void LineKeys::add(Key key) {
+  key.slot = keys_.size();
+  keys_.push_back(std::move(key));
+}
+
+void LineKeys::add_spellings(std::size_t row, const std::vector<std::string>& names) {
+  const auto own = std::find_if(keys_.begin(), keys_.end(), [&](const Key& key) {
+    return key.meaning == Meaning::kRow && key.row == row;
+  });
+  Key spelling = *own;
+  for (const std::string& name : names) {
+    if (named(name) != nullptr) continue;
+    spelling.name = name;
+    keys_.push_back(spelling);
+  }
+}
 
 void LineKeys::pass_over(const std::string& name) {
   for (Key& key : keys_) {
@@ -110,11 +124,19 @@ void LineKeys::pass_over(const std::string& name) {
     key.of_results = true;
     return;
   }
-  keys_.push_back({.name = name, .meaning = Meaning::kPassedOver});
+  add({.name = name, .meaning = Meaning::kPassedOver});
 }
 
 const LineKeys::Key* LineKeys::find(std::string_view name, std::size_t guess) const {
   if (guess < keys_.size() && keys_[guess].name == name) return &keys_[guess];
+  const Key* const key = named(name);
+  if (key != nullptr || name.find('-') == std::string_view::npos) return key;
+  std::string underscored(name);
+  std::replace(underscored.begin(), underscored.end(), '-', '_');
+  return named(underscored);
+}
+
+const LineKeys::Key* LineKeys::named(std::string_view name) const {
   for (const Key& key : keys_) {
     if (key.name == name) return &key;
   }
@@ -124,14 +146,14 @@ const LineKeys::Key* LineKeys::find(std::string_view name, std::size_t guess) co
 std::vector<std::string> LineKeys::settable() const {
   std::vector<std::string> names;
   for (const Key& key : keys_) {
-    if (key.meaning == Meaning::kRow || key.meaning == Meaning::kId) names.push_back(key.name);
+    const bool own = key.slot == static_cast<std::size_t>(&key - keys_.data());
+    if (own && (key.meaning == Meaning::kRow || key.meaning == Meaning::kId)) names.push_back(key.name);
   }
   return names;
 }
 
 Json parse_line(std::string_view line) {
-  require_unique_keys(line, kLine);
-  Json object = parse_json(line);
+  Json object = parse_unique_json(line, kLine);
   if (!object.is_object()) throw MalformedData(kLine, "not an object", kAccepted);
   return object;
 }
@@ -159,6 +181,8 @@ void refuse_key(const std::string& name, const LineKeys& keys) {
   throw UnknownName("key", name, closest_name(name, known), joined(known));
 }
 
+void refuse_twice(const std::string& name) { throw InvalidParameter(name, "given twice", "each option once"); }
+
 void for_each_member(const Json& object, const std::function<void(const std::string&, const Json&)>& read) {
   for (const auto& [key, value] : object.items()) read(key, value);
 }
@@ -174,7 +198,7 @@ int answer_batch(const std::string& path, const OutputFlags& flags,
   ProgressBar bar("answering", flags.quiet);
   const auto before_read = [&] { answers.flush(); };
   for (std::string_view line; source.next(line, before_read);) {
-    answers.take(line);
+    answers.take(line, source.refused());
     bar.show(source.share_taken());
   }
   bar.clear();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,8 @@
 namespace natten_sim::cli {
 
 // --batch of any subcommand: JSON Lines in, one answer object a line out, in order. A line holds
-//   * keys of `input`, which replace those of the command line; `id`, which its answer repeats;
+//   * keys of `input`, or other spellings of the same options, which replace those of the command line; `id`,
+//     which its answer repeats;
 //   * or a whole object of --json: then its `input` is what counts;
 //   * and whatever keys a `result` has: they are passed over.
 // A line is parsed once; a line that is odd or bad is parsed again to say what is wrong with it.
@@ -27,13 +29,17 @@ class LineKeys {
     std::string name;
     Meaning meaning = Meaning::kUnknown;
     std::size_t row = 0;
+    std::size_t slot = 0;     ///< the same for all spellings of one key
     bool of_results = false;  ///< results have an object of this name, which is passed over
   };
 
   void add(Key key);
+  /// Other spellings of a row, as far as nothing has these names.
+  void add_spellings(std::size_t row, const std::vector<std::string>& names);
   /// Results have this key too.
   void pass_over(const std::string& name);
-  /// The key of this name, tried first at `guess`, since lines repeat the order of their keys; none: unknown.
+  /// The key of this name, with - or _, tried first at `guess`, since lines repeat the order of their keys;
+  /// none: unknown.
   [[nodiscard]] const Key* find(std::string_view name, std::size_t guess) const;
   [[nodiscard]] std::size_t position(const Key& key) const {
     return static_cast<std::size_t>(&key - keys_.data());
@@ -42,6 +48,8 @@ class LineKeys {
   [[nodiscard]] std::vector<std::string> settable() const;
 
  private:
+  [[nodiscard]] const Key* named(std::string_view name) const;
+
   std::vector<Key> keys_;
 };
 
@@ -61,6 +69,7 @@ void require_structure(std::string_view json);
 [[nodiscard]] Json value_within(Json value, const std::string& name);
 
 void for_each_member(const Json& object, const std::function<void(const std::string&, const Json&)>& read);
+[[noreturn]] void refuse_twice(const std::string& name);
 [[nodiscard]] bool is_object(const Json& value);
 [[nodiscard]] std::string value_text(const Json& value);
 
@@ -79,12 +88,15 @@ class LineReader {
       : options_(std::move(options)), base_(std::move(base)), displace_(std::move(displace)) {
     const auto& rows = options_.rows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].has_key()) keys_.add({rows[i].key, LineKeys::Meaning::kRow, i});
+      if (rows[i].has_key()) keys_.add({rows[i].spec.key, LineKeys::Meaning::kRow, i});
     }
     keys_.add({"id", LineKeys::Meaning::kId});
     for (const char* name : {"schema", "version", "result"})
       keys_.add({name, LineKeys::Meaning::kPassedOver});
     for (const std::string& name : passed_over) keys_.pass_over(name);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].has_key()) keys_.add_spellings(i, rows[i].spec.keys());
+    }
   }
 
   /// `id` gets the text of the member of that name, empty without one. @throws Error
@@ -111,9 +123,9 @@ class LineReader {
       if (number >= guesses.size()) guesses.push_back(0);
       const LineKeys::Key* key = keys_.find(member.key, guesses[number]);
       if (key == nullptr) return false;
-      const std::size_t position = guesses[number] = keys_.position(*key);
-      if (position >= 128 || (seen[position / 64] >> position % 64 & 1) != 0) return false;
-      seen[position / 64] |= std::uint64_t{1} << position % 64;
+      guesses[number] = keys_.position(*key);
+      if (key->slot >= 128 || (seen[key->slot / 64] >> key->slot % 64 & 1) != 0) return false;
+      seen[key->slot / 64] |= std::uint64_t{1} << key->slot % 64;
       if (!take(*key, member, outermost, question, id)) return false;
     }
     return !scanner.odd();
@@ -143,16 +155,18 @@ class LineReader {
       set_ = before;
       return plain;
     }
-    about_to_set(question, key.name);
+    about_to_set(question, row.spec.key);
     if (member.kind == LineMember::Kind::kPlain && row.read_plain(question, member.plain)) return true;
-    row.read_json(question, json_of(member));
+    row.read_json(question, key.name, json_of(member));
     return true;
   }
 
   void read_object(const Json& object, bool outermost, Q& question, std::string& id) {
+    std::set<std::size_t> seen;
     for_each_member(object, [&](const std::string& name, const Json& value) {
       const LineKeys::Key* key = keys_.find(name, 0);
       if (key == nullptr) refuse_key(name, keys_);
+      if (!seen.insert(key->slot).second) refuse_twice(name);
       if (key->meaning == LineKeys::Meaning::kPassedOver) return;
       if (key->meaning == LineKeys::Meaning::kId) {
         if (outermost) id = value_text(value);
@@ -164,8 +178,8 @@ class LineReader {
         read_object(value, false, question, id);
         set_ = before;
       } else if (!(key->of_results && row.about.within.empty() && is_object(value))) {
-        about_to_set(question, name);
-        row.read_json(question, value_within(value, row.about.within));
+        about_to_set(question, row.spec.key);
+        row.read_json(question, name, value_within(value, row.about.within));
       }
     });
   }

@@ -164,9 +164,10 @@ int run_program(int argc, char** argv, const std::vector<Command>& commands) {
     const std::vector<std::string> rest = apps[index]->remaining();
     refuse_repeats(command, std::vector<std::string>(words.begin() + 1, words.end()));
     Sources sources = sources_of(command, declared[index], rest);
-    merge_config(command, commands, sources);
-    check_company(command, sources);
-    return answer(command, sources);
+    merge_config(commands, sources);
+    refuse_two_outputs(sources);
+    check_company(sources);
+    return answer(sources);
   });
 }
 

@@ -2,13 +2,11 @@
 
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <natten_sim/io/json.hpp>
-
-#include "cli/file_value.hpp"
 
 namespace natten_sim::cli {
 
@@ -40,7 +38,10 @@ struct OtherSpelling {
   const char* bare = nullptr;  ///< the value where none follows; null: then it is missing
 };
 
-/// One option as CLI11, help, completion and TOML see it. Subcommands declare typed rows (options.hpp), which
+/// The most words that any option takes.
+inline constexpr int kMostWords = 64;
+
+/// One option as CLI11, help, completion and files see it. Subcommands declare typed rows (options.hpp), which
 /// have one each.
 struct OptionSpec {
   std::string flags;       ///< "-i,--input": the first long flag names the option everywhere else
@@ -48,6 +49,7 @@ struct OptionSpec {
   std::string help;
   int max_values = 1;   ///< 4 for one value an axis
   bool text = false;    ///< its values are names or texts: no numbers, no booleans
+  bool may_be_empty = false;  ///< a list, and an empty one is a value
   std::string choices;  ///< space-separated closed set, for completion and checks; empty: open
   std::string other_choices = {};  ///< names that are read too, and not listed
   std::string range = {};  ///< of whole numbers: "1..1024"; empty: any, or no number
@@ -59,8 +61,13 @@ struct OptionSpec {
   std::vector<std::string> (*suggestions)() = nullptr;
   std::string group = {};   ///< heading of --help that it stands under
   bool essential = false;   ///< -h shows it too
+  std::string key = {};     ///< of `input`
 
   [[nodiscard]] std::string name() const;  ///< first long flag without dashes
+  [[nodiscard]] bool is_called(std::string_view name) const;
+  /// What a key of a file, a request or a line may be that means it, with underscores: its own key, its
+  /// flags and letter, and other spellings. Those that go with some values alone are not among them.
+  [[nodiscard]] std::vector<std::string> keys() const;
   [[nodiscard]] bool has_flag(const std::string& flag) const;
   /// Its own flag, or a spelling of it.
   [[nodiscard]] bool spells(const std::string& flag) const;
@@ -71,18 +78,23 @@ struct OptionSpec {
 /// The long flag that a key of a file or a request names: kv_tile and kv-tile are --kv-tile.
 [[nodiscard]] std::string flag_of_key(std::string key);
 
+class Reply;
+class Sources;
+
 /// Which options of a subcommand were given, on the command line or in its file of options.
 class Given {
  public:
-  void add(const std::string& name) { names_.insert(name); }
-  [[nodiscard]] bool has(const std::string& name) const { return names_.contains(name); }
+  /// `sources` outlive it.
+  explicit Given(const Sources& sources) : sources_(&sources) {}
+  [[nodiscard]] bool has(const std::string& name) const;
 
  private:
-  std::set<std::string> names_;
+  const Sources* sources_;
 };
 
 /// The question of one run: takes options one by one, by their place in Command::options (the positional
-/// argument stands after them), and is then answered. @throws Error naming the option and what it accepts.
+/// argument stands after them, then Command::keys), and is then answered. @throws Error naming the option and
+/// what it accepts.
 class Form {
  public:
   Form() = default;
@@ -91,9 +103,10 @@ class Form {
   virtual ~Form() = default;
   /// The words of the command line; none for a flag.
   virtual void take(std::size_t option, const std::vector<std::string>& words) = 0;
-  virtual void take(std::size_t option, const FileValue& value) = 0;
+  /// A value of a file or a request, which spells the option so.
+  virtual void take(std::size_t option, const std::string& spelled, const Json& value) = 0;
   /// @return the exit code
-  virtual int answer(const Given& given) = 0;
+  virtual int answer(const Given& given, Reply& reply) = 0;
 };
 
 /// The option that names a TOML file of options, in every subcommand.
@@ -116,6 +129,7 @@ struct Command {
   std::string notes;                  ///< paragraphs for --help; a line that begins with a space stands as it is
   std::string exit_codes;
   std::vector<OptionSpec> options;
+  std::vector<OptionSpec> keys;  ///< of `input`, which no option of the command line sets
   std::function<std::unique_ptr<Form>()> begin;  ///< a form with the defaults, for one run
   std::function<Json()> input_schema;  ///< JSON Schema of the `input` of --json
   std::string positional;  ///< name of the one positional argument, empty: none

@@ -10,18 +10,14 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 
+#include "cli/option_value.hpp"
+
 namespace natten_sim::cli {
 namespace {
 
 bool flag_value(const std::string& name, const std::string& text) {
-  if (text == "true" || text == "1") return true;
-  if (text == "false" || text == "0") return false;
-  throw InvalidParameter(name, "'" + text + "'", "true, false, 1 or 0; without a value, true");
+  return OptionValue<bool>::from_words(name, {text}, {});
 }
-
-}  // namespace
-
-namespace {
 
 bool says_boolean(const std::string& word) {
   return word == "true" || word == "false" || word == "1" || word == "0";
@@ -96,7 +92,7 @@ Declared declare(CLI::App& app, const Command& command) {
     CLI::Option* option = app.add_option(spec.flags, CLI::callback_t(), spec.help);
     option->type_name(spec.value_name);
     // More values than axes are counted by our own reader, which says how many there may be.
-    option->expected(1, spec.max_values == 1 ? 1 : 64);
+    option->expected(1, spec.max_values == 1 ? 1 : kMostWords);
     option->allow_extra_args();
     if (spec.max_values == 1) option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
     declared.push_back(option);
@@ -112,21 +108,20 @@ Declared declare(CLI::App& app, const Command& command) {
 }
 
 Sources sources_of(const Command& command, const Declared& declared, const std::vector<std::string>& rest) {
-  static const std::vector<std::string> kOn;
   Sources sources(command);
   for (std::size_t i = 0; i < declared.size(); ++i) {
     const std::vector<std::string>& words = declared[i]->results();
     if (words.empty()) continue;
     const bool flag = i < command.options.size() && command.options[i].value_name.empty();
     if (!flag) {
-      sources[i].words = &words;
+      sources[i].words = words;
     } else if (flag_value(sources.name(i), words.front())) {
-      sources[i].words = &kOn;
+      sources[i].words.emplace();
     } else {
       sources[i].off = true;
     }
   }
-  if (command.passes_on && !rest.empty()) sources[declared.size()].words = &rest;
+  if (command.passes_on && !rest.empty()) sources[declared.size()].words = rest;
   return sources;
 }
 

@@ -31,8 +31,8 @@ using Declared = std::vector<const CLI::Option*>;
 /// Adds the options of `command` to `app`.
 [[nodiscard]] Declared declare(CLI::App& app, const Command& command);
 
-/// Where the options of a parsed `app` stand. It points into `declared` and, for a subcommand that passes
-/// words on, into `rest`. @throws InvalidParameter for a flag's value
+/// Where the options of a parsed `app` stand. `rest`: the words that a subcommand passes on.
+/// @throws InvalidParameter for a flag's value
 [[nodiscard]] Sources sources_of(const Command& command, const Declared& declared,
                                  const std::vector<std::string>& rest);
 

@@ -1,7 +1,10 @@
 #include "cli/config.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #define TOML_EXCEPTIONS 1
 #include <toml++/toml.h>
@@ -9,47 +12,23 @@
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 
+#include "cli/option_names.hpp"
 #include "cli/output.hpp"
 
 namespace natten_sim::cli {
 namespace {
 
-FileValue::Scalar scalar_of(const toml::node& node, const std::string& where) {
+Json json_of(const toml::node& node, const std::string& where) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* integer = node.as_integer()) return integer->get();
   if (const auto* boolean = node.as_boolean()) return boolean->get();
   if (const auto* number = node.as_floating_point()) return number->get();
-  throw MalformedData(where, "a value of another kind", "a string, number, boolean or array of these");
-}
-
-/// `value`: a text that the key has, for spellings that go with some values alone.
-const OptionSpec* find_option(const Command& command, const std::string& key, const std::string& value = "") {
-  const std::string flag = flag_of_key(key);
-  for (const OptionSpec& spec : command.options) {
-    for (const OtherSpelling& other : spec.spellings) {
-      if (!value.empty() && other.flag == flag && other.with != nullptr && other.with(value)) return &spec;
-    }
-  }
-  const auto found = std::find_if(command.options.begin(), command.options.end(),
-                                  [&](const OptionSpec& spec) { return spec.reads(flag); });
-  return found == command.options.end() ? nullptr : &*found;
-}
-
-/// The value of one key, with no more elements than its option takes.
-FileValue read_value(const toml::node& node, const OptionSpec& option, const std::string& where) {
-  std::vector<FileValue::Scalar> scalars;
-  if (const auto* array = node.as_array()) {
-    for (const toml::node& element : *array) scalars.push_back(scalar_of(element, where));
-  } else {
-    scalars.push_back(scalar_of(node, where));
-  }
-  const bool flag = option.value_name.empty();
-  if (flag && !node.is_boolean()) throw MalformedData(where, "not a boolean", "true or false");
-  if (!flag && (scalars.empty() || scalars.size() > static_cast<std::size_t>(option.max_values))) {
-    throw MalformedData(where, std::to_string(scalars.size()) + " values",
-                        "1 to " + std::to_string(option.max_values));
-  }
-  return FileValue(std::move(scalars));
+  const auto* array = node.as_array();
+  if (array == nullptr)
+    throw MalformedData(where, "a value of another kind", "a string, number, boolean or array of these");
+  Json elements = Json::array();
+  for (const toml::node& element : *array) elements.push_back(json_of(element, where));
+  return elements;
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& key,
@@ -64,9 +43,10 @@ FileValue read_value(const toml::node& node, const OptionSpec& option, const std
 }
 
 /// The option, or one that excludes it, has its value already.
-bool decided(std::size_t option, const Command& command, const Sources& sources) {
+bool decided(std::size_t option, const Sources& sources) {
   if (sources[option].decided()) return true;
-  const std::string& name = sources.name(option);
+  const Command& command = sources.command();
+  const std::string name = sources.name(option);
   for (std::size_t i = 0; i < command.options.size(); ++i) {
     for (const std::string& other : command.options[i].excludes) {
       if ((i == option && sources.given(other)) || (other == name && sources[i].given())) return true;
@@ -75,29 +55,36 @@ bool decided(std::size_t option, const Command& command, const Sources& sources)
   return false;
 }
 
+bool is_option_of(const Command& command, const std::string& key, const Json& value) {
+  const std::optional<std::size_t> place = OptionNames(command).find(key, value);
+  return place && *place < command.options.size();
+}
+
 /// `known`: the subcommands whose options may stand in this table.
-void merge_table(const toml::table& table, const std::string& path, const Command& command,
-                 const std::vector<const Command*>& known, Sources& sources) {
+void merge_table(const toml::table& table, const std::string& path, const std::vector<const Command*>& known,
+                 Sources& sources) {
+  const Command& command = sources.command();
+  const OptionNames names(command);
   const Sources before = sources;  // rivals within one table are a contradiction, found later
+  std::set<std::size_t> seen;
   for (const auto& [key_node, node] : table) {
     const std::string key(key_node.str());
     if (node.is_table()) continue;  // checked by merge_config
-    const bool someones = std::any_of(known.begin(), known.end(), [&](const Command* other) {
-      return find_option(*other, key) != nullptr;
-    });
-    if (!someones) refuse(path, key, known);
-    const OptionSpec* option = find_option(command, key, node.value_or(std::string()));
-    if (option == nullptr) continue;
-    if (option->name() == kOptionsFile)
-      throw MalformedData(path, "'" + option->name() + "' in a config file", "options, no further files");
-    FileValue value = read_value(node, *option, path + ": '" + key + "'");
-    const auto place = static_cast<std::size_t>(option - command.options.data());
-    if (decided(place, command, before)) continue;
-    if (node.is_boolean() && option->value_name.empty() && !node.as_boolean()->get()) {
-      sources[place].off = true;
-    } else {
-      sources[place].file = std::move(value);
+    Json value = json_of(node, path + ": '" + key + "'");
+    const std::optional<std::size_t> place = names.find(key, value);
+    if (!place || *place >= command.options.size()) {
+      const bool someones = std::any_of(known.begin(), known.end(),
+                                        [&](const Command* other) { return is_option_of(*other, key, value); });
+      if (!someones) refuse(path, key, known);
+      continue;
     }
+    if (command.options[*place].is_called(kOptionsFile))
+      throw MalformedData(path, std::string("'") + kOptionsFile + "' in a config file", "options, no further files");
+    if (!seen.insert(*place).second) throw InvalidParameter(key, "given twice", "each option once");
+    Sources own(command);
+    own.set(*place, key, std::move(value));
+    (void)filled_form(own);  // wrong also where the command line has another value
+    if (!decided(*place, before)) sources[*place] = std::move(own[*place]);
   }
 }
 
@@ -137,13 +124,14 @@ void require_shallow_keys(std::string_view text, const std::string& path) {
 
 }  // namespace
 
-void merge_config(const Command& command, const std::vector<Command>& commands, Sources& sources) {
+void merge_config(const std::vector<Command>& commands, Sources& sources) {
+  const Command& command = sources.command();
   const auto option =
       std::find_if(command.options.begin(), command.options.end(),
                    [&](const OptionSpec& spec) { return spec.name() == kOptionsFile; });
   if (option == command.options.end()) return;
   const Source& given = sources[static_cast<std::size_t>(option - command.options.begin())];
-  if (given.words == nullptr) return;
+  if (!given.words) return;
   const std::string& path = given.words->front();
   toml::table document;
   try {
@@ -167,8 +155,8 @@ void merge_config(const Command& command, const std::vector<Command>& commands, 
                       "a subcommand");
   }
   if (const toml::table* own = document[command.name].as_table())
-    merge_table(*own, path, command, {&command}, sources);
-  merge_table(document, path, command, all, sources);
+    merge_table(*own, path, {&command}, sources);
+  merge_table(document, path, all, sources);
 }
 
 }  // namespace natten_sim::cli

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "cli/command.hpp"
+#include "cli/option_names.hpp"
+#include "cli/reply.hpp"
+#include "cli/sources.hpp"
 
 namespace natten_sim::cli {
 
@@ -18,30 +19,32 @@ namespace natten_sim::cli {
 ///
 ///     Invocation reuse = parse_invocation({"reuse", "-d", "64", "--device", "h200"}, commands());
 ///     reuse.set("seqlen", std::vector<std::string>{"65536"});
-///     std::string json = reuse.answer();  // what `natten-sim reuse -d 64 ... --json` prints
+///     JsonAnswer answer = reuse.answer();  // what `natten-sim reuse -d 64 ... --json` prints
 class Invocation {
  public:
   /// Without options. @throws UnknownName; InvalidParameter for a subcommand that has no --json
   Invocation(const std::string& subcommand, const std::vector<Command>& commands);
 
-  [[nodiscard]] const Command& command() const { return *command_; }
-  /// The option of that name: kv-tile, kv_tile, another spelling of it or its letter. @throws UnknownName
+  [[nodiscard]] const Command& command() const { return sources_.command(); }
+  /// The option that the name means, as OptionNames has it. @throws UnknownName
   [[nodiscard]] const OptionSpec& option(const std::string& name) const;
-  /// Instead of what it had. Words as on the command line; of a flag none, or true or false.
+  /// Instead of what it had: words as on the command line; of a flag none, or true, false, 1 or 0.
   void set(const std::string& option, std::vector<std::string> words);
-  void set(const std::string& option, FileValue value);
+  /// A value of a file or a request, once; null: as if it were not given.
+  void set(const std::string& option, Json value);
 
-  /// What the subcommand prints with --json.
+  /// What the subcommand answers, as values.
   /// @throws Error as the subcommand does
-  [[nodiscard]] std::string answer() const;
+  [[nodiscard]] JsonAnswer answer() const;
 
  private:
-  using Value = std::variant<std::vector<std::string>, FileValue>;
+  [[nodiscard]] std::size_t place(const std::string& option, const Json& value) const;
+  void put(std::size_t index, const std::string& option, Json value);
+  /// Turns a flag on that is not given.
+  void assume(std::size_t flag);
 
-  [[nodiscard]] std::size_t place(const std::string& option) const;
-
-  const Command* command_;
-  std::map<std::size_t, Value> values_;  ///< by place in Command::options; the positional argument after them
+  Sources sources_;
+  std::shared_ptr<const OptionNames> names_;
 };
 
 /// Whether a question among many may set the option: files, pictures and limits are of a run of its own.

@@ -77,15 +77,15 @@ Options<LimitFlags> limit_rows() {
   return rows;
 }
 
-RunLimits::RunLimits(const Command& command, const Sources& sources) {
+RunLimits::RunLimits(const Sources& sources) {
   const auto limits = limit_rows().rows();
-  for (std::size_t i = 0; i < command.options.size(); ++i) {
+  for (std::size_t i = 0; i < sources.command().options.size(); ++i) {
     for (const auto& row : limits) {
-      if (row.spec.name() != sources.name(i) || !sources[i].given()) continue;
-      if (sources[i].words != nullptr) {
+      if (!sources[i].given() || !sources.command().options[i].is_called(row.name)) continue;
+      if (sources[i].words) {
         row.read_words(flags_, *sources[i].words);
       } else {
-        row.read_file(flags_, *sources[i].file);
+        row.read_json(flags_, sources[i].spelled, *sources[i].value);
       }
     }
   }

@@ -26,7 +26,7 @@ struct LimitFlags {
 class RunLimits {
  public:
   /// @throws InvalidParameter naming the option.
-  RunLimits(const Command& command, const Sources& sources);
+  explicit RunLimits(const Sources& sources);
   ~RunLimits();
   RunLimits(const RunLimits&) = delete;
   RunLimits& operator=(const RunLimits&) = delete;

@@ -88,7 +88,7 @@ bool LineScanner::read_array(LineMember& member) {
     if (!take(',')) return false;
   }
   member.kind = LineMember::Kind::kPlain;
-  member.plain = {.is_array = true, .is_boolean = boolean, .values = {values_.data(), count}};
+  member.plain = {.is_boolean = boolean, .values = {values_.data(), count}};
   return true;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace natten_sim::cli {
 
-/// The lines of a file or of standard input, read in large pieces.
+/// The lines of a file or of standard input, read in large pieces. One of more than 64 MiB is passed over
+/// with its bytes; one without an end within 1 GiB ends the input with an error.
 class LineSource {
  public:
   /// @param path -: standard input
@@ -21,19 +23,27 @@ class LineSource {
   LineSource(const LineSource&) = delete;
   LineSource& operator=(const LineSource&) = delete;
 
-  /// `line` is valid until the next call. `before_read` is called before the source may wait.
+  /// `line` is valid until the next call; empty where it was too long. `before_read` is called before the
+  /// source may wait. @throws InvalidParameter
   bool next(std::string_view& line, const std::function<void()>& before_read);
+  /// Why the last line has no text; none: it has. Naming `parameter`.
+  [[nodiscard]] std::optional<InvalidParameter> refused() const;
   /// Of the input, the share before the end of the last line; 0 where its size is not known.
   [[nodiscard]] double share_taken() const;
 
  private:
+  [[nodiscard]] InvalidParameter too_long() const;
+  void make_room();
   void fill();
+  void drop_byte_order_mark();
 
   std::string parameter_, path_;
   int file_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, searched_ = 0, end_ = 0;
   bool done_ = false;
+  double passed_over_ = 0;   ///< bytes of the line that is being read, which is too long
+  bool was_too_long_ = false;  ///< the last line
   double size_ = 0, read_ = 0;
 };
 

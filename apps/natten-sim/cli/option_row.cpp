@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <natten_sim/core/error.hpp>
+
 namespace natten_sim::cli {
 namespace {
 
@@ -23,14 +25,15 @@ OptionRow make_row(const std::string& flags, const About& about, std::shared_ptr
                    std::shared_ptr<const Place> place, FreshQuestion fresh) {
   OptionRow row{.spec = spec_of(flags, about, kind->max_values(),
                                 about.choices.empty() ? kind->choices() : about.choices),
-                .key = json_key(flags, about),
                 .about = about,
                 .kind = std::move(kind),
-                .place = std::move(place)};
+                .place = place,
+                .otherwise = {fresh, place}};
   row.name = row.spec.name();
   row.spec.other_choices = row.kind->other_choices();
   row.spec.range = row.kind->range(about);
   row.spec.text = row.kind->text();
+  row.spec.may_be_empty = row.kind->may_be_empty();
   row.spec.help = with_default(row.spec.help, [&](Json& out) {
     const std::shared_ptr<void> question = fresh();
     return row.kind->write_json(row.place->in(question.get()), out);
@@ -41,12 +44,31 @@ OptionRow make_row(const std::string& flags, const About& about, std::shared_ptr
 OptionRow make_choice(const std::string& flags, const About& about, std::shared_ptr<const ValueKind> kind,
                       std::shared_ptr<const Place> place) {
   OptionRow row{.spec = spec_of(flags, about, kind->max_values(), about.choices),
-                .key = json_key(flags, about),
                 .about = about,
                 .kind = std::move(kind),
                 .place = std::move(place)};
   row.name = row.spec.name();
   return row;
+}
+
+void OptionRow::require_number(const std::string& spelled, const Json& given) const {
+  const std::size_t values = number_of_values(given);
+  const auto most = static_cast<std::size_t>(spec.max_values);
+  // How many axes there may be, the types say.
+  if (values > 0 && (values <= most || (most > 1 && values <= kMostWords))) return;
+  if (values == 0 && spec.may_be_empty) return;
+  throw InvalidParameter(spelled, std::to_string(values) + " values",
+                         most == 1 ? "one value" : "1 to " + std::to_string(most) + " values");
+}
+
+void OptionRow::read_json_at(void* value, const std::string& spelled, const Json& given) const {
+  if (!given.is_null()) {
+    require_number(spelled, given);
+    return kind->read_json(spelled, given, about, value);
+  }
+  if (otherwise.fresh == nullptr) return;
+  const std::shared_ptr<void> question = otherwise.fresh();
+  kind->copy(otherwise.place->in(question.get()), value);
 }
 
 OptionRow row_within(const OptionRow& row, std::shared_ptr<const Place> place) {
@@ -59,21 +81,9 @@ Json OptionRows::input_schema() const {
   Json properties = Json::object();
   for (const OptionRow& row : rows_) {
     if (row.about.echo != Echo::kNever)
-      put_member(properties, row.key, row.kind->schema(row.about, row.spec.help));
+      put_member(properties, row.spec.key, row.kind->schema(row.about, row.spec.help));
   }
   return object_schema(std::move(properties));
-}
-
-void OptionRows::read_json_into(void* question, const Json& object) const {
-  std::vector<std::string> known;
-  for (const OptionRow& row : rows_) {
-    if (row.has_key()) known.push_back(row.key);
-  }
-  for_each_key(object, known, [&](const std::string& key, const Json& value) {
-    for (const OptionRow& row : rows_) {
-      if (row.key == key) return row.kind->read_json(key, value, row.about, row.place->in(question));
-    }
-  });
 }
 
 Json OptionRows::echo_of(void* question) const {
@@ -81,7 +91,7 @@ Json OptionRows::echo_of(void* question) const {
   for (const OptionRow& row : rows_) {
     if (row.about.echo == Echo::kNever) continue;
     echo_value(
-        row.key, row.about.echo,
+        row.spec.key, row.about.echo,
         [&](Json& out) { return row.kind->write_json(row.place->in(question), out); }, object);
   }
   return object;
@@ -106,11 +116,12 @@ void OptionRows::set_essentials(const std::vector<std::string>& names) {
 std::shared_ptr<const std::vector<OptionRow>> declare_rows(Command& command, OptionRows options) {
   if (!command.input_schema) command.input_schema = [options] { return options.input_schema(); };
   auto rows = std::make_shared<std::vector<OptionRow>>(std::move(options).rows());
-  std::erase_if(*rows, [](const OptionRow& row) { return row.spec.flags.empty(); });
-  std::stable_partition(rows->begin(), rows->end(), [](const OptionRow& row) { return !row.positional; });
+  const auto rank = [](const OptionRow& row) { return row.spec.flags.empty() ? 2 : row.positional ? 1 : 0; };
+  std::stable_sort(rows->begin(), rows->end(),
+                   [&](const OptionRow& a, const OptionRow& b) { return rank(a) < rank(b); });
   for (const OptionRow& row : *rows) {
     if (!row.positional) {
-      command.options.push_back(row.spec);
+      (row.spec.flags.empty() ? command.keys : command.options).push_back(row.spec);
       continue;
     }
     command.positional = row.spec.name();

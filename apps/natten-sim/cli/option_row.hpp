@@ -28,14 +28,14 @@ class ValueKind {
   [[nodiscard]] virtual std::string other_choices() const { return {}; }  ///< as OptionSpec has it
   [[nodiscard]] virtual std::string range(const About& about) const = 0;  ///< as OptionSpec has it
   [[nodiscard]] virtual bool text() const { return false; }               ///< as OptionSpec has it
+  [[nodiscard]] virtual bool may_be_empty() const { return false; }       ///< whether no value is a value
   virtual void read_words(const std::string& name, const Words& words, const About& about,
                           void* value) const = 0;
-  virtual void read_file(const std::string& name, const FileValue& given, const About& about,
-                         void* value) const = 0;
-  virtual void read_json(const std::string& key, const Json& given, const About& about,
+  virtual void read_json(const std::string& name, const Json& given, const About& about,
                          void* value) const = 0;
   /// False: the type has no plain values, or this is none; the value is left as it is.
   virtual bool read_plain(const PlainValue& given, const About& about, void* value) const = 0;
+  virtual void copy(const void* from, void* value) const = 0;
   /// False: there is no value.
   virtual bool write_json(const void* value, Json& out) const = 0;
   [[nodiscard]] virtual Json schema(const About& about, const std::string& help) const = 0;
@@ -62,16 +62,15 @@ class KindOf final : public ValueKind {
   }
   [[nodiscard]] std::string range(const About& about) const override { return range_of<T>(about); }
   [[nodiscard]] bool text() const override { return kIsText<T>; }
+  [[nodiscard]] bool may_be_empty() const override {
+    return requires { OptionValue<T>::kMayBeEmpty; };
+  }
   void read_words(const std::string& name, const Words& words, const About& about,
                   void* value) const override {
     *static_cast<T*>(value) = OptionValue<T>::from_words(name, words, about);
   }
-  void read_file(const std::string& name, const FileValue& given, const About& about,
-                 void* value) const override {
-    read_file_value<T>(name, given, about, *static_cast<T*>(value));
-  }
-  void read_json(const std::string& key, const Json& given, const About& about, void* value) const override {
-    *static_cast<T*>(value) = OptionValue<T>::from_json(key, given, about);
+  void read_json(const std::string& name, const Json& given, const About& about, void* value) const override {
+    read_value<T>(name, given, about, *static_cast<T*>(value));
   }
   bool read_plain(const PlainValue& given, const About& about, void* value) const override {
     if constexpr (requires(T out) { OptionValue<T>::from_plain(PlainValue{}, about, out); }) {
@@ -79,6 +78,9 @@ class KindOf final : public ValueKind {
     } else {
       return false;
     }
+  }
+  void copy(const void* from, void* value) const override {
+    *static_cast<T*>(value) = *static_cast<const T*>(from);
   }
   bool write_json(const void* value, Json& out) const override {
     return write_value<T>(*static_cast<const T*>(value), out);
@@ -106,13 +108,13 @@ class ChoiceOf final : public ValueKind {
   void read_words(const std::string&, const Words&, const About&, void* value) const override {
     *static_cast<T*>(value) = chosen_;
   }
-  void read_file(const std::string&, const FileValue&, const About&, void* value) const override {
-    *static_cast<T*>(value) = chosen_;
-  }
-  void read_json(const std::string& key, const Json& given, const About& about, void* value) const override {
-    if (OptionValue<bool>::from_json(key, given, about)) *static_cast<T*>(value) = chosen_;
+  void read_json(const std::string& name, const Json& given, const About& about, void* value) const override {
+    bool on = false;
+    read_value(name, given, about, on);
+    if (on) *static_cast<T*>(value) = chosen_;
   }
   bool read_plain(const PlainValue&, const About&, void*) const override { return false; }
+  void copy(const void*, void*) const override {}
   bool write_json(const void* value, Json& out) const override {
     return OptionValue<bool>::to_json(*static_cast<const T*>(value) == chosen_, out);
   }
@@ -146,28 +148,38 @@ class PlaceOf final : public Place {
   Access access_;
 };
 
+/// A question with its defaults.
+using FreshQuestion = std::shared_ptr<void> (*)();
+template <typename Q>
+std::shared_ptr<void> fresh_question() {
+  return std::make_shared<Q>();
+}
+
+/// Where a member has its default: in a fresh question of the type that the row was added for.
+struct Default {
+  FreshQuestion fresh = nullptr;
+  std::shared_ptr<const Place> place;
+};
+
 /// One option: what CLI11, help and completion need, and how its value goes into a question and out of it.
 /// `question` is of the type whose Options have the row.
 struct OptionRow {
   OptionSpec spec;   ///< without flags: JSON only
   std::string name;  ///< of the option, in messages
-  std::string key;   ///< of JSON
   About about;
   std::shared_ptr<const ValueKind> kind;
   std::shared_ptr<const Place> place;
+  Default otherwise = {};  ///< a flag's: none, which leaves the member as it is
   bool positional = false;
 
   template <typename Q>
   void read_words(Q& question, const Words& words) const {
     kind->read_words(name, words, about, place->in(&question));
   }
+  /// A value of a file, a request or a line; null is the default. `spelled`: how it names the option.
   template <typename Q>
-  void read_file(Q& question, const FileValue& value) const {
-    kind->read_file(name, value, about, place->in(&question));
-  }
-  template <typename Q>
-  void read_json(Q& question, const Json& value) const {
-    kind->read_json(key, value, about, place->in(&question));
+  void read_json(Q& question, const std::string& spelled, const Json& value) const {
+    read_json_at(place->in(&question), spelled, value);
   }
   /// False: the type has no plain values, or this is none.
   template <typename Q>
@@ -176,14 +188,11 @@ struct OptionRow {
   }
   /// Whether JSON may set it.
   [[nodiscard]] bool has_key() const { return about.echo != Echo::kNever || about.batch; }
-};
 
-/// A question with its defaults.
-using FreshQuestion = std::shared_ptr<void> (*)();
-template <typename Q>
-std::shared_ptr<void> fresh_question() {
-  return std::make_shared<Q>();
-}
+ private:
+  void read_json_at(void* value, const std::string& spelled, const Json& given) const;
+  void require_number(const std::string& spelled, const Json& given) const;
+};
 
 /// [default] in the help is what `fresh` has at `place`.
 [[nodiscard]] OptionRow make_row(const std::string& flags, const About& about,
@@ -206,7 +215,6 @@ class OptionRows {
   [[nodiscard]] Json input_schema() const;
 
  protected:
-  void read_json_into(void* question, const Json& object) const;
   [[nodiscard]] Json echo_of(void* question) const;
   void set_group(const std::string& title);
   void set_essentials(const std::vector<std::string>& names);
@@ -215,7 +223,7 @@ class OptionRows {
 };
 
 /// Gives `command` what it shows of the rows.
-/// @return those that a command line can set, the positional one last
+/// @return the rows in the order of Form: options, the positional one, keys of `input`
 [[nodiscard]] std::shared_ptr<const std::vector<OptionRow>> declare_rows(Command& command,
                                                                          OptionRows options);
 

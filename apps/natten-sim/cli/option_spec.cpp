@@ -51,7 +51,8 @@ OptionSpec spec_of(const std::string& flags, const About& about, int max_values,
           .needs = about.needs,
           .rules_out = about.rules_out,
           .spellings = spellings_of(flags, about),
-          .suggestions = about.suggestions};
+          .suggestions = about.suggestions,
+          .key = json_key(flags, about)};
 }
 
 }  // namespace natten_sim::cli

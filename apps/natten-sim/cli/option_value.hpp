@@ -17,7 +17,7 @@
 #include <natten_sim/search/windows/search.hpp>
 
 #include "cli/command.hpp"
-#include "cli/file_value.hpp"
+#include "cli/given_value.hpp"
 #include "cli/plain_value.hpp"
 
 namespace natten_sim::cli {
@@ -44,10 +44,9 @@ struct About {
   IntegerBounds range = {};    ///< of integers, and of the elements of Extents
   NumberBounds interval = {};  ///< of numbers with a fraction; `accepted` says it in words
   std::string accepted = {};   ///< instead of the words that the type finds by itself
-  std::string json_accepted = {};  ///< the same for a value in JSON
-  std::string choices = {};        ///< separated by spaces; empty: those of the type
-  std::string key = {};            ///< of JSON; empty: the name, with underscores
-  std::string within = {};         ///< in a line of --batch the value may be this member of an object
+  std::string choices = {};    ///< separated by spaces; empty: those of the type
+  std::string key = {};        ///< of JSON; empty: the name, with underscores
+  std::string within = {};     ///< in a line of --batch the value may be this member of an object
   Echo echo = Echo::kAlways;
   bool batch = false;                      ///< a line of --batch may hold it, although it is not echoed
   std::vector<std::string> excludes = {};  ///< as in OptionSpec
@@ -63,14 +62,16 @@ struct About {
 ///     struct OptionValue<Order> {
 ///       static constexpr int kMaxValues = 1;
 ///       static Order from_words(const std::string& name, const Words& words, const About& about);
-///       static Order from_json(const std::string& key, const Json& value, const About& about);
 ///       static bool to_json(const Order& order, Json& out);  // false: has no value
 ///       static std::string choices();                        // optional
 ///     };
-/// Both readers throw InvalidParameter or UnknownName naming the option, the value and what is accepted.
-/// A type may also have `static bool from_plain(const PlainValue& value, const About& about, T& out)`, for
-/// lines of a batch and files of options, and `from_number(double, about, out)` for the latter: false leaves
-/// the value, and what is wrong with it, to the other readers.
+/// The reader throws InvalidParameter or UnknownName naming the option as it was spelled, the value and what
+/// is accepted. It reads values of JSON too, as words (given_value.hpp). A type may also have
+///   * `static bool from_plain(const PlainValue& value, const About& about, T& out)`, which saves the words:
+///     false leaves the value, and what is wrong with it, to the reader;
+///   * `static T from_json(const std::string& name, const Json& value, const About& about)`, where words
+///     cannot say it;
+///   * `static constexpr bool kMayBeEmpty = true`: it is a list, and none is one.
 template <typename T>
 struct OptionValue;
 
@@ -80,25 +81,17 @@ void require_choice(const std::string& name, const std::string& text, const std:
 // What the specialisations below are made of; the texts as messages have them.
 [[nodiscard]] std::int64_t integer_from_words(const std::string& name, const std::vector<std::string>& words,
                                               const About& about);
-[[nodiscard]] std::int64_t integer_from_json(const std::string& key, const Json& value, const About& about);
-/// Empty: no text.
-[[nodiscard]] std::string text_of(const Json& value);
-[[nodiscard]] std::string name_from_json(const std::string& key, const Json& value,
-                                         const std::vector<std::string>& names);
 void put_integer(std::int64_t value, Json& out);
 void put_unsigned(std::uint64_t value, Json& out);
 void put_text(const std::string& text, Json& out);
-void for_each_element(const std::string& key, const Json& value, const char* accepted,
-                      const std::function<void(const Json&)>& read);
 
 template <>
 struct OptionValue<bool> {
   static constexpr int kMaxValues = 1;
   static bool from_words(const std::string& name, const std::vector<std::string>& words, const About&);
-  static bool from_json(const std::string& key, const Json& value, const About&);
   static bool from_plain(const PlainValue& value, const About&, bool& out) {
-    if (value.is_array || !value.is_boolean) return false;
-    out = value.values[0] != 0;
+    if (value.values.size() != 1 || (value.values[0] != 0 && value.values[0] != 1)) return false;
+    out = value.values[0] == 1;
     return true;
   }
   static bool to_json(bool value, Json& out);
@@ -115,11 +108,8 @@ requires(!std::same_as<T, bool>) struct OptionValue<T> {
   static T from_words(const std::string& name, const std::vector<std::string>& words, const About& about) {
     return static_cast<T>(integer_from_words(name, words, narrowed(about)));
   }
-  static T from_json(const std::string& key, const Json& value, const About& about) {
-    return static_cast<T>(integer_from_json(key, value, narrowed(about)));
-  }
   static bool from_plain(const PlainValue& value, const About& about, T& out) {
-    if (value.is_array || value.is_boolean) return false;
+    if (value.values.size() != 1 || value.is_boolean) return false;
     const std::int64_t lo = std::max<std::int64_t>(about.range.lo, std::is_unsigned_v<T> ? 0 : lowest());
     if (value.values[0] < lo || value.values[0] > std::min(about.range.hi, highest())) return false;
     out = static_cast<T>(value.values[0]);
@@ -149,9 +139,9 @@ requires(!std::same_as<T, bool>) struct OptionValue<T> {
 template <>
 struct OptionValue<std::vector<std::int64_t>> {
   static constexpr int kMaxValues = 16;
+  static constexpr bool kMayBeEmpty = true;
   static std::vector<std::int64_t> from_words(const std::string& name, const std::vector<std::string>& words,
                                               const About& about);
-  static std::vector<std::int64_t> from_json(const std::string& key, const Json& value, const About& about);
   static bool from_plain(const PlainValue& value, const About& about, std::vector<std::int64_t>& out);
   static bool to_json(const std::vector<std::int64_t>& values, Json& out);
 };
@@ -160,8 +150,6 @@ template <>
 struct OptionValue<double> {
   static constexpr int kMaxValues = 1;
   static double from_words(const std::string& name, const std::vector<std::string>& words, const About&);
-  static double from_json(const std::string& key, const Json& value, const About&);
-  static bool from_number(double value, const About& about, double& out);
   static bool to_json(double value, Json& out);
 };
 
@@ -170,7 +158,6 @@ template <>
 struct OptionValue<std::string> {
   static constexpr int kMaxValues = 1;
   static std::string from_words(const std::string& name, const std::vector<std::string>& words, const About&);
-  static std::string from_json(const std::string& key, const Json& value, const About&);
   static bool to_json(const std::string& value, Json& out);
 };
 
@@ -178,9 +165,9 @@ struct OptionValue<std::string> {
 template <>
 struct OptionValue<std::vector<std::string>> {
   static constexpr int kMaxValues = 64;
+  static constexpr bool kMayBeEmpty = true;
   static std::vector<std::string> from_words(const std::string& name, const std::vector<std::string>& words,
                                              const About&);
-  static std::vector<std::string> from_json(const std::string& key, const Json& value, const About&);
   static bool to_json(const std::vector<std::string>& value, Json& out);
 };
 
@@ -195,10 +182,6 @@ struct OptionValue<E> {
     require_choice(name, meant ? to_string(*meant) : words.front(), known);
     return parse_name<E>(words.front(), name);
   }
-  static E from_json(const std::string& key, const Json& value, const About&) {
-    if (const std::optional<E> meant = named<E>(text_of(value))) return *meant;
-    return parse_name<E>(name_from_json(key, value, names_of<E>()), key);
-  }
   static bool to_json(E value, Json& out) {
     put_text(to_string(value), out);
     return true;
@@ -210,7 +193,6 @@ template <>
 struct OptionValue<Extents> {
   static constexpr int kMaxValues = 4;
   static Extents from_words(const std::string& name, const std::vector<std::string>& words, const About&);
-  static Extents from_json(const std::string& key, const Json& value, const About&);
   static bool from_plain(const PlainValue& value, const About& about, Extents& out);
   static bool to_json(const Extents& value, Json& out);
 };
@@ -220,28 +202,25 @@ struct OptionValue<PerAxis<bool>> {
   static constexpr int kMaxValues = 4;
   static PerAxis<bool> from_words(const std::string& name, const std::vector<std::string>& words,
                                   const About&);
-  static PerAxis<bool> from_json(const std::string& key, const Json& value, const About&);
   static bool from_plain(const PlainValue& value, const About&, PerAxis<bool>& out);
   static bool to_json(const PerAxis<bool>& value, Json& out);
 };
 
-/// LO:HI, one for all axes or one an axis.
+/// LO:HI, one for all axes or one an axis; LO HI is one too.
 template <>
 struct OptionValue<PerAxis<IntRange>> {
   static constexpr int kMaxValues = 4;
   static PerAxis<IntRange> from_words(const std::string& name, const std::vector<std::string>& words,
                                       const About&);
-  static PerAxis<IntRange> from_json(const std::string& key, const Json& value, const About&);
   static bool to_json(const PerAxis<IntRange>& value, Json& out);
 };
 
-/// LO:HI of shares; in files and requests also [LO, HI].
+/// LO:HI or LO HI, two shares.
 template <>
 struct OptionValue<SparsityRange> {
   static constexpr int kMaxValues = 2;
   static SparsityRange from_words(const std::string& name, const std::vector<std::string>& words,
                                   const About&);
-  static SparsityRange from_json(const std::string& key, const Json& value, const About&);
   static bool to_json(const SparsityRange& value, Json& out);
 };
 
@@ -256,7 +235,6 @@ struct OptionValue<std::optional<T>> {
                                      const About& about) {
     return OptionValue<T>::from_words(name, words, about);
   }
-  static std::optional<T> from_json(const std::string& key, const Json& value, const About& about);
   static bool from_plain(const PlainValue& value, const About& about, std::optional<T>& out) requires
       requires(T inner) {
     OptionValue<T>::from_plain(value, about, inner);
@@ -267,47 +245,29 @@ struct OptionValue<std::optional<T>> {
     out = inner;
     return true;
   }
-  static bool from_number(double value, const About& about, std::optional<T>& out) requires
-      requires(T inner) {
-    OptionValue<T>::from_number(value, about, inner);
-  }
-  {
-    T inner{};
-    if (!OptionValue<T>::from_number(value, about, inner)) return false;
-    out = inner;
-    return true;
-  }
   static bool to_json(const std::optional<T>& value, Json& out) {
     return value && OptionValue<T>::to_json(*value, out);
   }
 };
-
-[[nodiscard]] bool is_null(const Json& value);
-
-template <typename T>
-std::optional<T> OptionValue<std::optional<T>>::from_json(const std::string& key, const Json& value,
-                                                          const About& about) {
-  if (is_null(value)) return std::nullopt;
-  return OptionValue<T>::from_json(key, value, about);
-}
 
 template <typename T>
 bool write_value(const T& value, Json& out) {
   return OptionValue<T>::to_json(value, out);
 }
 
-/// Reads a value of a file of options into `out`.
+/// Reads a value of a file of options, a request or a line into `out`.
 template <typename T>
-void read_file_value(const std::string& name, const FileValue& value, const About& about, T& out) {
-  if constexpr (requires { OptionValue<T>::from_plain(PlainValue{}, about, out); }) {
-    const std::optional<PlainValue> plain = value.plain(OptionValue<T>::kMaxValues > 1);
-    if (plain && OptionValue<T>::from_plain(*plain, about, out)) return;
+void read_value(const std::string& name, const Json& value, const About& about, T& out) {
+  if constexpr (requires { OptionValue<T>::from_json(name, value, about); }) {
+    out = OptionValue<T>::from_json(name, value, about);
+  } else {
+    if constexpr (requires { OptionValue<T>::from_plain(PlainValue{}, about, out); }) {
+      const PlainValues values(value);
+      const std::optional<PlainValue> plain = values.get();
+      if (plain && OptionValue<T>::from_plain(*plain, about, out)) return;
+    }
+    out = OptionValue<T>::from_words(name, words_of(name, value), about);
   }
-  if constexpr (requires(double number) { OptionValue<T>::from_number(number, about, out); }) {
-    const std::optional<double> number = value.number();
-    if (number && OptionValue<T>::from_number(*number, about, out)) return;
-  }
-  out = OptionValue<T>::from_words(name, value.words(), about);
 }
 
 /// The part of a row that CLI11, help and completion need.
@@ -386,10 +346,6 @@ void put_member(Json& properties, const std::string& key, Json schema);
 [[nodiscard]] std::string with_default(const std::string& help, const std::function<bool(Json&)>& write);
 
 [[nodiscard]] std::string json_key(const std::string& flags, const About& about);
-
-/// Calls `read` with each key of `object`. @throws UnknownName for one that is not in `known`.
-void for_each_key(const Json& object, const std::vector<std::string>& known,
-                  const std::function<void(const std::string&, const Json&)>& read);
 
 /// Sets `key` of `object` to what `write` writes. Where it returns false, `echo` decides.
 void echo_value(const std::string& key, Echo echo, const std::function<bool(Json&)>& write, Json& object);

@@ -13,10 +13,10 @@
 
 namespace natten_sim::cli {
 
-/// The options of a subcommand as rows, each bound to a member of a struct. A row gives the parsing of the
-/// command line and of TOML, help with the struct's default, completion, and the JSON of `input`, in both
-/// directions. Rows stand in the
-/// order of help, which is also the order of the JSON keys. About (option_value.hpp) lists what a row can
+/// The options of a subcommand as rows, each bound to a member of a struct. A row reads the words of the
+/// command line and the values of files, requests and lines, gives help with the struct's default and
+/// completion, and writes the JSON of `input`. Rows stand in the order of help, which is also the order of
+/// the JSON keys. About (option_value.hpp) lists what a row can
 /// say: ranges, choices, which options exclude, need or rule out each other.
 ///
 /// A subcommand in commands/<name>.cpp:
@@ -35,7 +35,7 @@ namespace natten_sim::cli {
 ///       [default]"}); rows.choose("--hashed", &Question::index, SetIndex::kHashed, {.help = "Sets by a
 ///       hash"}); return rows;
 ///     }
-///     int run_reuse(const ReuseFlags& flags);  // echo: question_rows().echo(answer.question)
+///     int run_reuse(const ReuseFlags& flags, Reply& reply);  // echo: question_rows().echo(answer.question)
 ///     Command reuse_command() {
 ///       Options<ReuseFlags> rows;
 ///       rows.include(question_rows(), &ReuseFlags::question);
@@ -102,14 +102,6 @@ class Options : public OptionRows {
     return *this;
   }
 
-  /// `question` with the keys of `object` in place of its own: those of `input`, and of rows with
-  /// About::batch.
-  /// @throws UnknownName, InvalidParameter
-  [[nodiscard]] Q read_json(const Json& object, Q question = {}) const {
-    read_json_into(&question, object);
-    return question;
-  }
-
   /// `input`: the question with all defaults, such that the object alone reproduces it.
   [[nodiscard]] Json echo(Q question) const { return echo_of(&question); }
 
@@ -152,12 +144,14 @@ class RowsForm : public Form {
   void take(std::size_t option, const Words& words) override {
     (*rows_)[option].read_words(question_, words);
   }
-  void take(std::size_t option, const FileValue& value) override {
-    (*rows_)[option].read_file(question_, value);
+  void take(std::size_t option, const std::string& spelled, const Json& value) override {
+    (*rows_)[option].read_json(question_, spelled, value);
   }
-  int answer(const Given& given) override {
-    if constexpr (std::is_invocable_v<Run&, const Q&, const Given&>) {
-      return run_(question_, given);
+  int answer(const Given& given, Reply& reply) override {
+    if constexpr (std::is_invocable_v<Run&, const Q&, const Given&, Reply&>) {
+      return run_(question_, given, reply);
+    } else if constexpr (std::is_invocable_v<Run&, const Q&, Reply&>) {
+      return run_(question_, reply);
     } else {
       return run_(question_);
     }
@@ -169,7 +163,8 @@ class RowsForm : public Form {
   Q question_{};
 };
 
-/// Gives `command` its options and lets `run` answer the question that they ask. `run` may take a Given too.
+/// Gives `command` its options and lets `run` answer the question that they ask. One with --json takes a Reply
+/// too, and before it, if it likes, a Given.
 template <typename Q, typename Run>
 void bind(Command& command, Options<Q> options, Run run) {
   command.begin = [rows = declare_rows(command, std::move(options)), run]() -> std::unique_ptr<Form> {

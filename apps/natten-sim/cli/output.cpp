@@ -22,9 +22,6 @@ std::set<std::string>& claimed_paths() {
   return paths;
 }
 
-/// Of this thread; none: what is written goes out.
-thread_local std::string* captured_output = nullptr;
-
 /// Of this thread: standard output has something in place of the answer.
 thread_local bool answer_replaced = false;
 
@@ -38,9 +35,6 @@ std::string time_left(double seconds) {
 }
 
 }  // namespace
-
-CapturedOutput::CapturedOutput() : outer_(captured_output) { captured_output = &text_; }
-CapturedOutput::~CapturedOutput() { captured_output = outer_; }
 
 Options<OutputFlags> output_rows() {
   Options<OutputFlags> rows;
@@ -101,10 +95,6 @@ void OutputSink::write(std::string_view text) {
 }
 
 void OutputSink::put(std::string_view text) {
-  if (!file_ && captured_output != nullptr) {
-    captured_output->append(text);
-    return;
-  }
   if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) fail();
 }
 
@@ -176,7 +166,7 @@ void Notes::note(const std::string& text) const {
 }
 
 ProgressBar::ProgressBar(std::string label, bool quiet, std::string why)
-    : label_(std::move(label)), why_(std::move(why)), enabled_(!quiet), terminal_(isatty(2) != 0) {}
+    : label_(std::move(label)), why_(std::move(why)), enabled_(!quiet), terminal_(enabled_ && isatty(2) != 0) {}
 
 ProgressBar::~ProgressBar() { clear(); }
 

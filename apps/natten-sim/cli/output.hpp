@@ -78,20 +78,6 @@ class OutputSink {
   std::string buffer_;
 };
 
-/// While it lives, what this thread would write to standard output is kept here instead.
-class CapturedOutput {
- public:
-  CapturedOutput();
-  ~CapturedOutput();
-  CapturedOutput(const CapturedOutput&) = delete;
-  CapturedOutput& operator=(const CapturedOutput&) = delete;
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-  std::string* outer_;
-};
-
 /// `text` with a closing sentence that stands out, where people read it in colours.
 [[nodiscard]] std::string emphasised(const OutputFlags& flags, const std::string& text);
 

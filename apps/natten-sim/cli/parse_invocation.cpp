@@ -25,13 +25,13 @@ Invocation parse_invocation(const std::vector<std::string>& words, const std::ve
     throw usage_error(error.what(), commands, &command, app.remaining(true));
   }
   Sources sources = sources_of(command, declared, {});
-  merge_config(command, commands, sources);
+  merge_config(commands, sources);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (sources.name(i) == kOptionsFile) continue;  // read
-    if (sources[i].words != nullptr) {
+    if (sources[i].words) {
       invocation.set(sources.name(i), *sources[i].words);
-    } else if (sources[i].file) {
-      invocation.set(sources.name(i), *sources[i].file);
+    } else if (sources[i].value) {
+      invocation.set(sources[i].spelled, *sources[i].value);
     }
   }
   return invocation;

@@ -5,11 +5,11 @@
 
 namespace natten_sim::cli {
 
-/// A JSON value as lines of a batch mostly have them: one integer or boolean, or an array of some. Types read
-/// it without a tree of values; what they refuse they get as Json again, and say what is wrong.
+/// A value as lines of a batch mostly have it: integers or booleans, one or an array of some. Types read it
+/// without a tree of values and without texts. What they refuse they get again as words, and say what is
+/// wrong.
 struct PlainValue {
-  bool is_array = false;
-  bool is_boolean = false;  ///< the values are 0 and 1
+  bool is_boolean = false;  ///< one of the values at least is a boolean, as 0 or 1
   std::span<const std::int64_t> values;
 };
 

@@ -1,6 +1,7 @@
 #include "cli/server.hpp"
 
 #include <new>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
@@ -16,52 +17,32 @@ namespace {
 constexpr const char* kRequest = "request";
 constexpr const char* kRequestKeys = "command, options, id";
 
-FileValue::Scalar scalar_of(const std::string& option, const Json& value) {
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (value.is_number()) return value.get<double>();
-  throw InvalidParameter(option, json_text(value), "a text, a number, true, false, or an array of these");
-}
-
-FileValue value_of(const std::string& option, const Json& value) {
-  std::vector<FileValue::Scalar> scalars;
-  if (value.is_array()) {
-    for (const Json& element : value) scalars.push_back(scalar_of(option, element));
-  } else {
-    scalars.push_back(scalar_of(option, value));
-  }
-  return FileValue(std::move(scalars));
-}
-
-std::string begin_answer(const std::string& id) { return id.empty() ? "{" : "{\"id\":" + id + ","; }
-
-std::string refusal(const std::string& id, const Error& error) {
-  return begin_answer(id) + "\"error\":" + json_text(error_fields(error)) + "}\n";
-}
-
 }  // namespace
+
+std::string Server::refusal(const Error& error, const std::string& id) {
+  const std::string begin = id.empty() ? "{" : "{\"id\":" + id + ",";
+  return begin + "\"error\":" + json_text(error_fields(error)) + "}\n";
+}
 
 std::string Server::respond(std::string_view line) {
   std::string id;
   try {
-    require_unique_keys(line, kRequest);
-    const Json request = parse_json(line);
+    Json request = parse_unique_json(line, kRequest);
     if (!request.is_object())
       throw MalformedData(kRequest, "not an object", R"({"command": "count", "options": {..}, "id": 1})");
     if (request.contains("id")) id = json_text(request.at("id"));
     const AnswerTime time(answer_s_);
-    const std::string answer = one_line(invocation(request).answer());
-    return begin_answer(id) + answer.substr(1) + "\n";  // behind its bracket
+    return invocation(std::move(request)).answer().line(id);
   } catch (const Error& error) {
-    return refusal(id, error);
+    return refusal(error, id);
   } catch (const std::bad_alloc&) {
-    return refusal(id, InvalidParameter(kRequest, "too large for this machine's memory, or for max-memory",
-                                        "a smaller question, or more memory"));
+    return refusal(InvalidParameter(kRequest, "too large for this machine's memory, or for max-memory",
+                                    "a smaller question, or more memory"),
+                   id);
   }
 }
 
-Invocation Server::invocation(const Json& request) {
+Invocation Server::invocation(Json request) {
   for (const auto& [key, ignored] : request.items()) {
     if (key != "command" && key != "options" && key != "id") throw UnknownName("key", key, "", kRequestKeys);
   }
@@ -73,11 +54,11 @@ Invocation Server::invocation(const Json& request) {
     found = without_options_.emplace(name, Invocation(name, commands_)).first;
   Invocation asked = found->second;
   if (!request.contains("options")) return asked;
-  if (!request.at("options").is_object())
-    throw InvalidParameter("options", json_text(request.at("options")), "an object: names and values");
-  for (const auto& [option, value] : request.at("options").items()) {
-    if (!value.is_null()) asked.set(option, value_of(option, value));
-  }
+  Json& options = request["options"];
+  if (!options.is_object())
+    throw InvalidParameter("options", json_text(options), "an object: names and values");
+  for (auto option = options.begin(); option != options.end(); ++option)
+    asked.set(option.key(), std::move(option.value()));
   return asked;
 }
 

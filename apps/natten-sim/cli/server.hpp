@@ -25,9 +25,11 @@ class Server {
   /// What the subcommand prints with --json, on one line, the request's id first; or an object with `error`.
   /// @return the line, with its end
   [[nodiscard]] std::string respond(std::string_view line);
+  /// The answer to a request that could not be read.
+  [[nodiscard]] static std::string refusal(const Error& error, const std::string& id = "");
 
  private:
-  Invocation invocation(const Json& request);
+  Invocation invocation(Json request);
 
   const std::vector<Command>& commands_;
   std::optional<double> answer_s_;

@@ -1,58 +1,81 @@
 #include "cli/sources.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <natten_sim/core/error.hpp>
 
-namespace natten_sim::cli {
-namespace {
+#include "cli/option_value.hpp"
 
-/// A picture on standard output stands in place of the text for people. JSON or CSV was asked for, so it
-/// needs a place of its own.
+namespace natten_sim::cli {
+
 void refuse_two_outputs(const Sources& sources) {
   const char* const format = sources.given("json") ? "--json" : sources.given("csv") ? "--csv" : nullptr;
   if (format == nullptr || sources.given("output")) return;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    const std::string& name = sources.name(i);
+    const std::string name = sources.name(i);
     if (name != "svg" && !name.starts_with("svg-")) continue;
-    if (sources[i].words != nullptr && *sources[i].words == std::vector<std::string>{"-"}) {
+    if (sources[i].words == std::vector<std::string>{"-"}) {
       throw InvalidParameter("--" + name, std::string("standard output, given together with ") + format,
                              std::string("a file, or --output FILE for the answer of ") + format);
     }
   }
 }
 
-}  // namespace
+Sources::Sources(const Command& command)
+    : command_(&command),
+      sources_(command.options.size() + (command.positional.empty() ? 0 : 1) + command.keys.size()) {}
 
-Sources::Sources(const Command& command) {
-  for (const OptionSpec& spec : command.options) names_.push_back(spec.name());
-  if (!command.positional.empty()) names_.push_back(command.positional);
-  sources_.resize(names_.size());
+bool Sources::is_flag(std::size_t option) const {
+  return option < command_->options.size() && command_->options[option].value_name.empty();
 }
 
-bool Sources::given(const std::string& name) const {
-  const auto found = std::find(names_.begin(), names_.end(), name);
-  return found != names_.end() && sources_[static_cast<std::size_t>(found - names_.begin())].given();
+std::string Sources::name(std::size_t option) const {
+  if (option < command_->options.size()) return command_->options[option].name();
+  option -= command_->options.size();
+  if (command_->positional.empty()) return command_->keys[option].key;
+  return option == 0 ? command_->positional : command_->keys[option - 1].key;
 }
 
-void check_company(const Command& command, const Sources& sources) {
-  refuse_two_outputs(sources);
+bool Sources::given(std::string_view name) const {
+  const auto& options = command_->options;
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [&](const OptionSpec& spec) { return spec.is_called(name); });
+  if (found != options.end()) return sources_[static_cast<std::size_t>(found - options.begin())].given();
+  return name == command_->positional && sources_[options.size()].given();
+}
+
+void Sources::set(std::size_t option, const std::string& spelled, Json value) {
+  if (value.is_null()) return;
+  Source& source = sources_[option] = {};
+  source.spelled = spelled;
+  if (!is_flag(option)) {
+    source.value = std::move(value);
+    return;
+  }
+  const std::vector<std::string> words = words_of(spelled, value);
+  if (words.size() != 1) throw InvalidParameter(spelled, std::to_string(words.size()) + " values", "one value");
+  source.off = !OptionValue<bool>::from_words(spelled, words, {});
+  if (!source.off) source.words.emplace();
+}
+
+void check_company(const Sources& sources) {
+  const Command& command = sources.command();
   for (std::size_t i = 0; i < command.options.size(); ++i) {
     if (!sources[i].given()) continue;
     const OptionSpec& spec = command.options[i];
-    const std::string& name = sources.name(i);
     for (const std::string& other : spec.excludes) {
       if (!sources.given(other)) continue;
-      throw InvalidParameter("--" + name, "given together with --" + other,
+      throw InvalidParameter("--" + spec.name(), "given together with --" + other,
                              "one of the two for '" + command.name + "'");
     }
     for (const std::string& other : spec.rules_out.options) {
       if (!sources.given(other)) continue;
-      throw InvalidParameter("--" + other, "given together with --" + name, spec.rules_out.accepted);
+      throw InvalidParameter("--" + other, "given together with --" + spec.name(), spec.rules_out.accepted);
     }
     for (const Need& need : spec.needs) {
       if (sources.given(need.option)) continue;
-      throw InvalidParameter((need.with_dashes ? "--" : "") + name, "given without --" + need.option,
+      throw InvalidParameter((need.with_dashes ? "--" : "") + spec.name(), "given without --" + need.option,
                              need.accepted);
     }
   }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -10,35 +12,51 @@ namespace natten_sim::cli {
 
 /// Where an option has its value from.
 struct Source {
-  const std::vector<std::string>* words = nullptr;  ///< the command line: what CLI11 keeps; of a flag, none
-  std::optional<FileValue> file;                    ///< a file of options
-  bool off = false;  ///< a flag that is false: absent, and no file sets it again
+  std::optional<std::vector<std::string>> words;  ///< the command line: what CLI11 keeps; of a flag, none
+  std::optional<Json> value;                      ///< a file of options or a request
+  std::string spelled;                            ///< how that names the option
+  bool off = false;                               ///< a flag that is false: absent, and no file sets it again
+  bool assumed = false;  ///< a flag that is on without being given
 
-  [[nodiscard]] bool given() const { return words != nullptr || file.has_value(); }
+  [[nodiscard]] bool given() const { return !assumed && (words.has_value() || value.has_value()); }
   [[nodiscard]] bool decided() const { return given() || off; }
 };
 
-/// The sources of a subcommand's options, in their order, and after them of the positional argument.
+/// The sources of a subcommand's options by their places in Form.
 class Sources {
  public:
+  /// `command` outlives it.
   explicit Sources(const Command& command);
+  [[nodiscard]] const Command& command() const { return *command_; }
   [[nodiscard]] std::size_t size() const { return sources_.size(); }
   [[nodiscard]] Source& operator[](std::size_t option) { return sources_[option]; }
   [[nodiscard]] const Source& operator[](std::size_t option) const { return sources_[option]; }
-  [[nodiscard]] const std::string& name(std::size_t option) const { return names_[option]; }
+  [[nodiscard]] std::string name(std::size_t option) const;
   /// Rows that several subcommands share may name an option that this one does not have.
-  [[nodiscard]] bool given(const std::string& name) const;
+  [[nodiscard]] bool given(std::string_view name) const;
+  /// Takes a value of a file or a request: true, false, 1 or 0 of a flag; null is not given.
+  /// @throws InvalidParameter for a flag's value
+  void set(std::size_t option, const std::string& spelled, Json value);
 
  private:
-  std::vector<std::string> names_;
+  [[nodiscard]] bool is_flag(std::size_t option) const;
+
+  const Command* command_;
   std::vector<Source> sources_;
 };
 
-/// Hands each value from where it stands to the row that reads it, and runs the subcommand.
-/// @return its exit code. @throws Error
-int answer(const Command& command, const Sources& sources);
+/// The form of the subcommand with each value handed from where it stands to the row that reads it.
+/// @throws Error
+[[nodiscard]] std::unique_ptr<Form> filled_form(const Sources& sources);
+
+/// Runs the subcommand within its limits. @return its exit code. @throws Error
+int answer(const Sources& sources);
+
+/// A picture on standard output stands in place of the text for people. Where JSON or CSV is asked for, it
+/// needs a place of its own. @throws InvalidParameter
+void refuse_two_outputs(const Sources& sources);
 
 /// Refuses options that the rows say do not go together. @throws InvalidParameter
-void check_company(const Command& command, const Sources& sources);
+void check_company(const Sources& sources);
 
 }  // namespace natten_sim::cli

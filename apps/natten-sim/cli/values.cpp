@@ -40,10 +40,6 @@ IntRange parse_range(const std::string& parameter, const std::string& text) {
   return range;
 }
 
-bool is_share_interval(double lo, double hi) { return lo == 0 && hi == 1; }
-
-double share_of_number(double value) { return value > 1 ? value / 100 : value; }
-
 double parse_share(const std::string& parameter, const std::string& text, const char* accepted) {
   if (text.ends_with('%'))
     return parse_number(parameter, text.substr(0, text.size() - 1), 0, 100, accepted) / 100;

@@ -21,10 +21,6 @@ namespace natten_sim::cli {
 
 /// `LO:HI`, inclusive.
 [[nodiscard]] IntRange parse_range(const std::string& parameter, const std::string& text);
-/// Whether an option's numbers are shares.
-[[nodiscard]] bool is_share_interval(double lo, double hi);
-/// A number above 1 is in per cent: no fraction is.
-[[nodiscard]] double share_of_number(double value);
 /// A share as a fraction 0..1 or in per cent: 0.9, 90% or 90. 1 is the whole.
 [[nodiscard]] double parse_share(const std::string& parameter, const std::string& text, const char* accepted);
 /// LO:HI of shares, both of one kind: 0.9:0.92, 90%:92% or 90:92.

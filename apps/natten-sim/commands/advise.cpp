@@ -5,6 +5,7 @@
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
+#include "cli/reply.hpp"
 #include "commands.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_rows.hpp"
@@ -54,7 +55,7 @@ Options<study::AdviseQuestion> advise_question_rows() {
   return rows.include(workload_rows(), &Question::setting);
 }
 
-int run_advise(const AdviseFlags& flags) {
+int run_advise(const AdviseFlags& flags, Reply& reply) {
   study::Context context = make_context(flags.files);
   study::AdviseQuestion question = flags.question;
   question.devices = split_at_commas(question.devices);
@@ -70,8 +71,8 @@ int run_advise(const AdviseFlags& flags) {
   if (flags.output.json) {
     report::Json result = report::advise_result(answer, context);
     report::add_closing(closing, result);
-    write_output(flags.output,
-                 report::envelope("advise", advise_question_rows().echo(answer.question), std::move(result)));
+    put_answer(flags.output, reply,
+               JsonAnswer("advise", advise_question_rows().echo(answer.question), std::move(result)));
   } else if (flags.output.csv) {
     write_output(flags.output, report::advise_csv(answer, context));
   } else {

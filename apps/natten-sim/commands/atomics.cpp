@@ -10,6 +10,7 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
+#include "cli/reply.hpp"
 #include "commands/rows/row_source.hpp"
 
 namespace natten_sim::cli {
@@ -24,12 +25,6 @@ struct OptionValue<std::optional<InstructionPath>> {
     require_choice(name, words.front(), choices());
     if (words.front() == "auto") return std::nullopt;
     return parse_name<InstructionPath>(words.front(), name);
-  }
-  static std::optional<InstructionPath> from_json(const std::string& key, const Json& value,
-                                                  const About& about) {
-    std::vector<std::string> names = names_of<InstructionPath>();
-    names.insert(names.begin(), "auto");
-    return from_words(key, {name_from_json(key, value, names)}, about);
   }
   static bool to_json(std::optional<InstructionPath> path, Json& out) {
     put_text(path ? to_string(*path) : "auto", out);
@@ -107,22 +102,22 @@ Options<AtomicsFlags> atomics_rows() {
   return rows.include(output_rows(), &AtomicsFlags::output);
 }
 
-std::string render_any(const AtomicsFlags& flags, const ScatterAnswer& answer) {
+AnswerBody render_any(const AtomicsFlags& flags, const ScatterAnswer& answer) {
   std::optional<report::Closing> closing;
   if (flags.output.conclusion && !flags.output.csv) closing = report::closing_of(answer);
   if (flags.output.json) {
     report::Json result = report::scatter_fields(answer);
     report::add_closing(closing, result);
-    return report::envelope("atomics", scatter_rows().echo(answer.question), std::move(result));
+    return JsonAnswer("atomics", scatter_rows().echo(answer.question), std::move(result));
   }
   if (!flags.output.csv) return report::scatter_text(answer) + report::closing_text(closing);
   const std::vector<Json> rows = report::remedy_rows(*answer.cost.remedies);
   return report::csv_table(rows.front(), rows);
 }
 
-std::string render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
+AnswerBody render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
   if constexpr (kJsonAlone) {
-    return report::envelope("atomics", scatter_rows().echo(answer.question), report::scatter_fields(answer));
+    return JsonAnswer("atomics", scatter_rows().echo(answer.question), report::scatter_fields(answer));
   } else {
     return render_any(flags, answer);
   }
@@ -134,7 +129,7 @@ void write_pictures(const AtomicsFlags& flags, const ScatterAnswer& answer) {
   if (flags.svg_remedies) write_picture(*flags.svg_remedies, report::remedies_picture(*answer.cost.remedies, title));
 }
 
-int run_atomics(const AtomicsFlags& flags) {
+int run_atomics(const AtomicsFlags& flags, Reply& reply) {
   study::Context context = make_context(flags.files);
   const Notes notes(flags.output);
   ProgressBar bar("counting", notes.quiet());
@@ -143,12 +138,11 @@ int run_atomics(const AtomicsFlags& flags) {
   question.details = {.addresses = !flags.output.csv, .remedies = true, .calibration = !flags.output.csv};
   const ScatterAnswer answer = study::scatter(question, context);
   bar.clear();
-  const std::string text = render(flags, answer);
+  AnswerBody body = render(flags, answer);
   if (const std::optional<std::string> note = report::saturation_note(answer)) notes.note(*note);
-  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the pictures: may be refused
+  AnswerSink sink(flags.output, reply);  // before the pictures: may be refused
   if constexpr (!kJsonAlone) write_pictures(flags, answer);
-  sink.write(emphasised(flags.output, text));
-  sink.commit();
+  sink.put(std::move(body));
   return kExitDone;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -60,18 +61,18 @@ Options<CalibrateFlags> calibrate_rows() {
   return rows.include(output_rows(), &F::output);
 }
 
-std::string render_calibration(const CalibrateFlags& flags, const study::CalibrateAnswer& answer,
-                               const study::Context& context) {
+AnswerBody render_calibration(const CalibrateFlags& flags, const study::CalibrateAnswer& answer,
+                              const study::Context& context) {
   if (flags.output.csv) return report::calibrate_csv(answer);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
   if (!flags.output.json) return report::calibrate_text(answer, context) + report::closing_text(closing);
   report::Json result = report::calibrate_result(answer, context);
   report::add_closing(closing, result);
-  return report::envelope("calibrate", calibrate_rows().echo(flags), std::move(result));
+  return JsonAnswer("calibrate", calibrate_rows().echo(flags), std::move(result));
 }
 
-int run_calibrate(const CalibrateFlags& given) {
+int run_calibrate(const CalibrateFlags& given, Reply& reply) {
   CalibrateFlags flags = given;
   const study::Context context = make_context(flags.files);
   if (flags.runs.empty())
@@ -92,7 +93,7 @@ int run_calibrate(const CalibrateFlags& given) {
   const study::CalibrateAnswer answer = study::calibrate(question, context);
   if (flags.save)
     write_file(*flags.save, json_text(kernel_times_file(answer.entries), JsonLayout::kIndented) + "\n");
-  write_output(flags.output, render_calibration(flags, answer, context));
+  put_answer(flags.output, reply, render_calibration(flags, answer, context));
   return kExitDone;
 }
 

@@ -9,6 +9,7 @@
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -56,14 +57,15 @@ std::vector<std::string> copy_pages(const fs::path& from, const std::string& to)
   return names;
 }
 
-int run_classroom(const ClassroomFlags& flags) {
+int run_classroom(const ClassroomFlags& flags, Reply& reply) {
   if (!flags.out) throw InvalidParameter("out", "not given", "a folder for the pages");
   const std::vector<std::string> names = copy_pages(pages_of(flags), *flags.out);
   const std::string first = (fs::path(*flags.out) / kFirstPage).string();
   if (flags.output.json) {
     Json files = Json::array();
     for (const std::string& name : names) files.push_back(name);
-    write_output(flags.output, report::envelope("classroom", {{"out", *flags.out}}, {{"first", first}, {"files", files}}));
+    put_answer(flags.output, reply,
+               JsonAnswer("classroom", {{"out", *flags.out}}, Json{{"first", first}, {"files", files}}));
   } else if (flags.output.csv) {
     std::string rows = "file\n";
     for (const std::string& name : names) rows += name + "\n";

@@ -17,8 +17,8 @@
 
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
-#include "cli/output.hpp"
 #include "cli/picture_file.hpp"
+#include "cli/reply.hpp"
 #include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
@@ -31,6 +31,7 @@ struct CountFlags {
   CountQuestion question;
   CatalogFiles files;
   std::optional<std::string> batch;  ///< file of questions
+  bool with_input = false;           ///< in the answers of a batch
   std::optional<report::EmitKind> emit;
   std::optional<std::string> svg;
   bool ascii = false;
@@ -128,6 +129,10 @@ Options<CountFlags> count_rows() {
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
             .rules_out = {{"svg", "ascii", "csv", "at-q-tile"}}});
+  rows.add("--with-input", &CountFlags::with_input,
+           {.help = "With --batch: each answer begins with its input, with every default",
+            .echo = Echo::kNever,
+            .needs = {{"batch", "--batch FILE too"}}});
   rows.add(
       "--emit", &CountFlags::emit,
       {.value = "KIND",
@@ -172,7 +177,7 @@ std::vector<std::string> keys_of_answers() {
   const Options<CountQuestion>& options = question_rows();
   for (const std::string& key : report::search_candidate_keys()) {
     const bool settable =
-        std::any_of(options.rows().begin(), options.rows().end(), [&](const auto& row) { return row.key == key; });
+        std::any_of(options.rows().begin(), options.rows().end(), [&](const auto& row) { return row.spec.key == key; });
     if (!settable) keys.push_back(key);
   }
   return keys;
@@ -184,8 +189,10 @@ int run_batch(const CountFlags& flags, const study::Context& context) {
   AxisCountMemo memo;
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const CountQuestion question = reader.read(line.text, line.id);
+    const CountAnswer answer = study::count_with_memo(question, context, memo);
     report::JsonMembers members(line.answer);
-    report::write_count_result(study::count_with_memo(question, context, memo), members);
+    if (flags.with_input) members.put_json("input", question_rows().echo(answer.question));
+    report::write_count_result(answer, members);
   });
 }
 
@@ -204,29 +211,59 @@ std::optional<report::Closing> closing_of(const CountFlags& flags, const CountAn
   return report::closing_of(answer, study::conclude(answer, context));
 }
 
-std::string render_any(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
+/// The result of a count, written half a microsecond after it is asked for.
+class CountFields final : public ResultFields {
+ public:
+  explicit CountFields(CountAnswer answer) : answer_(std::move(answer)) {}
+  [[nodiscard]] Json tree() const override { return report::count_result(answer_); }
+  [[nodiscard]] std::string text() const override {
+    std::string text = "{";
+    {
+      report::JsonMembers members(text);
+      report::write_count_result(answer_, members);
+    }
+    return text + "}";
+  }
+
+ private:
+  CountAnswer answer_;
+};
+
+AnswerBody plain_json(const CountAnswer& answer) {
+  return JsonAnswer("count", question_rows().echo(answer.question), std::make_shared<CountFields>(answer));
+}
+
+AnswerBody render_any(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
   if (flags.ascii) return report::tile_ascii(answer.forward.problem, flags.at_q_tile);
   const std::string call = emitted(flags, answer, context);
+  if (flags.output.json && !flags.emit && !flags.output.conclusion) return plain_json(answer);
   if (flags.output.json) {
     report::Json result = report::count_result(answer);
     if (flags.emit) report::add_emitted(*flags.emit, call, result);
     report::add_closing(closing_of(flags, answer, context), result);
-    return report::envelope("count", question_rows().echo(answer.question), std::move(result));
+    return JsonAnswer("count", question_rows().echo(answer.question), std::move(result));
   }
   if (flags.emit) return call;
   if (flags.output.csv) return report::count_csv(question_rows().echo(answer.question), answer);
   return report::count_text(answer) + report::closing_text(closing_of(flags, answer, context));
 }
 
-std::string render(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
+AnswerBody render(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
   if constexpr (kJsonAlone) {
-    return report::envelope("count", question_rows().echo(answer.question), report::count_result(answer));
+    return plain_json(answer);
   } else {
     return render_any(flags, answer, context);
   }
 }
 
-int run_count(const CountFlags& flags) {
+/// Who asks many questions asks about axes that they share.
+CountAnswer answer_of(const CountQuestion& question, const study::Context& context, const Reply& reply) {
+  if (!reply.is_kept()) return study::count(question, context);
+  thread_local AxisCountMemo memo;
+  return study::count_with_memo(question, context, memo);
+}
+
+int run_count(const CountFlags& flags, Reply& reply) {
   AnswerContext kept(flags.files);
   study::Context& context = kept.get();
   if constexpr (kJsonAlone) {
@@ -240,19 +277,18 @@ int run_count(const CountFlags& flags) {
   const Notes notes(flags.output);
   ProgressBar bar("counting", notes.quiet());
   context.progress = bar.callback();
-  const CountAnswer answer = study::count(flags.question, context);
+  const CountAnswer answer = answer_of(flags.question, context, reply);
   bar.clear();
-  const std::string text = render(flags, answer, context);
+  AnswerBody body = render(flags, answer, context);
   draw::Picture picture;
   if constexpr (!kJsonAlone) {
     if (flags.svg) picture = report::tile_picture(answer.forward.problem, flags.at_q_tile);
   }
   note_preset(flags.question.setting, context.catalog, notes);
   say_defaults(answer, notes);
-  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the picture: may be refused
+  AnswerSink sink(flags.output, reply);  // before the picture: may be refused
   if (flags.svg) write_picture(*flags.svg, picture);
-  sink.write(emphasised(flags.output, text));
-  sink.commit();
+  sink.put(std::move(body));
   return kExitDone;
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/reply.hpp"
 #include "diff/diff_file.hpp"
 #include "diff/rows_diff.hpp"
 
@@ -48,14 +49,14 @@ report::DocumentDiff compare_files(const DiffFlags& flags, const report::DiffRul
   return diff;
 }
 
-int run_diff(const DiffFlags& flags) {
+int run_diff(const DiffFlags& flags, Reply& reply) {
   if (flags.files.size() != 2)
     throw InvalidParameter("files", std::to_string(flags.files.size()) + " given", "two files, A and B");
   const report::DiffRules rules{.tolerance = flags.tolerance,
                                 .ignored = {flags.ignore.begin(), flags.ignore.end()}};
   const report::DocumentDiff diff = compare_files(flags, rules);
   if (flags.output.json) {
-    write_output(flags.output, report::envelope("diff", diff_rows().echo(flags), report::diff_result(diff)));
+    put_answer(flags.output, reply, JsonAnswer("diff", diff_rows().echo(flags), report::diff_result(diff)));
   } else {
     write_output(flags.output, flags.output.csv ? report::diff_csv(diff) : report::diff_text(diff, rules));
   }

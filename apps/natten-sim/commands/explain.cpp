@@ -1,8 +1,10 @@
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -25,11 +27,11 @@ Options<study::ExplainedProblem> given_rows() {
   rows.add("--seqlen-k", &P::seqlen_k,
            {.value = "N", .help = "Keys [as the sectors tell, else as many as queries]", .range = kTokens});
   rows.add("-n,--heads", &P::heads,
-           {.value = "N", .help = "Heads [as the grid or the sectors tell]", .range = kSizes});
+           {.value = "N", .help = "Heads [as the grid or the sectors tell]", .range = {1, kMaxHeads}});
   rows.add("--heads-kv", &P::heads_kv,
-           {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = kSizes});
+           {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = {1, kMaxHeads}});
   rows.add("-b,--batch-size", &P::batch,
-           {.value = "N", .help = "Batch size [as the grid tells, else 1]", .range = kSizes});
+           {.value = "N", .help = "Batch size [as the grid tells, else 1]", .range = {1, kMaxBatch}});
   rows.add("-d,--dim,--head-dim", &P::head_dim,
            {.value = "D", .help = "Head dim [as the name tells]", .range = kSizes, .key = "head_dim"});
   rows.choose("-c,--causal", &P::causal, std::optional<bool>(true),
@@ -60,7 +62,7 @@ Options<ExplainFlags> explain_rows() {
   return rows.include(output_rows(), &F::output);
 }
 
-int run_explain(const ExplainFlags& flags) {
+int run_explain(const ExplainFlags& flags, Reply& reply) {
   if (flags.profile.empty())
     throw InvalidParameter("profile", "none", "a report of Nsight Compute, or what ncu --csv printed");
   study::Context context = make_context(flags.files);
@@ -76,10 +78,13 @@ int run_explain(const ExplainFlags& flags) {
   context.progress = bar.callback();
   const study::ExplainAnswer answer = study::explain(question, context);
   bar.clear();
-  write_output(flags.output, flags.output.json  ? report::envelope("explain", explain_rows().echo(flags),
-                                                                   report::explain_result(answer))
-                             : flags.output.csv ? report::explain_csv(answer)
-                                                : report::explain_text(answer, "--"));
+  if (flags.output.json) {
+    put_answer(flags.output, reply,
+               JsonAnswer("explain", explain_rows().echo(flags), report::explain_result(answer)));
+  } else {
+    write_output(flags.output,
+                 flags.output.csv ? report::explain_csv(answer) : report::explain_text(answer, "--"));
+  }
   return kExitDone;
 }
 

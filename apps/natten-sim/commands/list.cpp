@@ -7,6 +7,7 @@
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -18,9 +19,9 @@ struct ListFlags {
 };
 
 /// Of everything: the names alone.
-void list_all(const ListFlags& flags, const Catalog& catalog) {
+void list_all(const ListFlags& flags, Reply& reply, const Catalog& catalog) {
   if (flags.output.json) {
-    write_output(flags.output, report::envelope("list", {{"what", nullptr}}, report::catalog_names_json(catalog)));
+    put_answer(flags.output, reply, JsonAnswer("list", {{"what", nullptr}}, report::catalog_names_json(catalog)));
   } else if (flags.output.csv) {
     write_output(flags.output, report::catalog_names_csv(catalog));
   } else {
@@ -72,7 +73,7 @@ std::vector<FoundEntry> entries_named(const std::string& name, const Catalog& ca
 }
 
 /// Whole tables, or one entry of each.
-void list_tables(const ListFlags& flags, const std::vector<FoundEntry>& found) {
+void list_tables(const ListFlags& flags, Reply& reply, const std::vector<FoundEntry>& found) {
   if (flags.output.csv) {
     if (found.size() > 1) {
       throw InvalidParameter(
@@ -88,22 +89,25 @@ void list_tables(const ListFlags& flags, const std::vector<FoundEntry>& found) {
     result.update(report::catalog_json(entry.catalog, *entry.table));
     text += (text.empty() || text.ends_with("\n\n") ? "" : "\n") + entry.table->text(entry.catalog);
   }
-  write_output(flags.output,
-               flags.output.json ? report::envelope("list", {{"what", *flags.what}}, result) : text);
+  if (flags.output.json) {
+    put_answer(flags.output, reply, JsonAnswer("list", {{"what", *flags.what}}, std::move(result)));
+  } else {
+    write_output(flags.output, text);
+  }
 }
 
-int run_list(const ListFlags& flags) {
+int run_list(const ListFlags& flags, Reply& reply) {
   if (flags.what) refuse_elsewhere(*flags.what);
   const Catalog catalog = make_context(flags.files).catalog;
   if (!flags.what) {
-    list_all(flags, catalog);
+    list_all(flags, reply, catalog);
     return kExitDone;
   }
   const auto& tables = report::catalog_tables();
   const auto whole = std::find_if(tables.begin(), tables.end(), [&](const report::CatalogTable* table) {
     return table->name == *flags.what;
   });
-  list_tables(flags, whole != tables.end() ? std::vector<FoundEntry>{{*whole, catalog}}
+  list_tables(flags, reply, whole != tables.end() ? std::vector<FoundEntry>{{*whole, catalog}}
                                            : entries_named(*flags.what, catalog));
   return kExitDone;
 }

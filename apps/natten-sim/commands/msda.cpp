@@ -2,6 +2,7 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/io/msda_data.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
@@ -12,6 +13,7 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 
@@ -36,15 +38,6 @@ struct OptionValue<MsdaConfig> {
       throw MalformedData(text, std::to_string(own.size()) + " configurations", "exactly one");
     return own.front();
   }
-  static MsdaConfig from_json(const std::string& key, const Json& value, const About&) {
-    if (!value.is_string()) throw InvalidParameter(key, json_text(value), "the name of a configuration");
-    for (const MsdaConfig& config : builtin_msda_configs()) {
-      if (value == config.name) return config;
-    }
-    MsdaConfig config;
-    config.name = value;
-    return config;
-  }
   static bool to_json(const MsdaConfig& config, Json& out) {
     put_text(config.name, out);
     return true;
@@ -61,11 +54,6 @@ struct OptionValue<std::vector<QueryOrder>> {
     require_choice(name, words.front(), choices());
     if (words.front() == "all") return values_of<QueryOrder>();
     return {parse_name<QueryOrder>(words.front(), name)};
-  }
-  static std::vector<QueryOrder> from_json(const std::string& key, const Json& value, const About& about) {
-    std::vector<std::string> names = names_of<QueryOrder>();
-    names.insert(names.begin(), "all");
-    return from_words(key, {name_from_json(key, value, names)}, about);
   }
   static bool to_json(const std::vector<QueryOrder>& orders, Json& out) {
     put_text(orders.size() == 1 ? to_string(orders.front()) : "all", out);
@@ -87,12 +75,12 @@ struct MsdaFlags {
 
 Options<MsdaConfig> config_keys() {
   Options<MsdaConfig> rows;
-  rows.add_key("batch", &MsdaConfig::batch);
+  rows.add_key("batch", &MsdaConfig::batch, {.range = {1, kMaxBatch}});
   rows.add_key("height", &MsdaConfig::height);
   rows.add_key("width", &MsdaConfig::width);
   rows.add_key("strides", &MsdaConfig::strides);
   rows.add_key("channels", &MsdaConfig::channels);
-  rows.add_key("heads", &MsdaConfig::heads);
+  rows.add_key("heads", &MsdaConfig::heads, {.range = {1, kMaxHeads}});
   rows.add_key("points", &MsdaConfig::points);
   rows.add_key("queries", &MsdaConfig::queries, {.range = {.lo = 0}});
   return rows;
@@ -192,14 +180,14 @@ void require_answerable(const MsdaFlags& flags) {
                            "--phase backward: a forward pass adds nothing");
 }
 
-std::string render(const MsdaFlags& flags, const MsdaAnswer& answer, const study::Context& context) {
+AnswerBody render(const MsdaFlags& flags, const MsdaAnswer& answer, const study::Context& context) {
   std::optional<report::Closing> closing;
   if (flags.output.conclusion && !flags.output.csv)
     closing = report::closing_of(answer, study::conclude(answer, context));
   if (flags.output.json) {
     report::Json result = report::msda_fields(answer);
     report::add_closing(closing, result);
-    return report::envelope("msda", msda_question_rows().echo(answer.question), std::move(result));
+    return JsonAnswer("msda", msda_question_rows().echo(answer.question), std::move(result));
   }
   if (!flags.output.csv) return report::msda_text(answer) + report::closing_text(closing);
   const std::vector<Json> rows = report::msda_order_rows(answer);
@@ -216,7 +204,7 @@ void write_pictures(const MsdaFlags& flags, const MsdaAnswer& answer) {
     write_picture(*flags.svg_remedies, report::remedies_picture(*pass.updates->remedies, name));
 }
 
-int run_msda(const MsdaFlags& flags) {
+int run_msda(const MsdaFlags& flags, Reply& reply) {
   require_answerable(flags);
   study::Context context = make_context(flags.files);
   const Notes notes(flags.output);
@@ -227,11 +215,10 @@ int run_msda(const MsdaFlags& flags) {
   const MsdaAnswer answer = study::msda(question, context);
   bar.clear();
   if (const std::optional<std::string> note = report::borrowed_note(answer)) notes.note(*note);
-  const std::string text = render(flags, answer, context);
-  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);  // before the pictures: may be refused
+  AnswerBody body = render(flags, answer, context);
+  AnswerSink sink(flags.output, reply);  // before the pictures: may be refused
   write_pictures(flags, answer);
-  sink.write(emphasised(flags.output, text));
-  sink.commit();
+  sink.put(std::move(body));
   return kExitDone;
 }
 

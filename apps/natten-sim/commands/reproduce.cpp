@@ -16,6 +16,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -66,8 +67,8 @@ std::string summary_text(const std::vector<validate::PublishedRow>& rows) {
   return report::text_table(table) + "\n" + report::published_summary(rows) + "\n";
 }
 
-std::string render(const ReproduceFlags& flags, const std::string& work,
-                   const std::vector<PublishedRow>& rows) {
+AnswerBody render(const ReproduceFlags& flags, const std::string& work,
+                  const std::vector<PublishedRow>& rows) {
   if (flags.output.csv) {
     const std::vector<report::Json> table = report::published_rows(rows);
     return report::csv_table(table.front(), table);
@@ -80,7 +81,7 @@ std::string render(const ReproduceFlags& flags, const std::string& work,
   if (flags.figure) input["figure"] = *flags.figure;
   report::Json result = report::published_fields(rows);
   report::add_closing(closing, result);
-  return report::envelope("reproduce", std::move(input), std::move(result));
+  return JsonAnswer("reproduce", std::move(input), std::move(result));
 }
 
 /// The works that `name` stands for; of all of them, those that have the figure if one is asked for.
@@ -150,7 +151,7 @@ void write_pages(const std::string& folder, const std::vector<PublishedRow>& row
   write_file(folder + "/index.md", report::published_index(figures));
 }
 
-int run_reproduce(const ReproduceFlags& flags) {
+int run_reproduce(const ReproduceFlags& flags, Reply& reply) {
   std::string name = flags.work.value_or(validate::published_works().front().name);
   const std::vector<const PublishedWork*> works = works_of(name, flags.figure);
   if (name != kAllWorks) name = works.front()->name;  // in its own case
@@ -160,7 +161,7 @@ int run_reproduce(const ReproduceFlags& flags) {
   if (flags.svg) draw_figures(*flags.svg, rows);
   if (flags.pages) write_pages(*flags.pages, rows);
   if (flags.html) write_file(*flags.html, report::published_html(report::published_figures(rows)));
-  write_output(flags.output, render(flags, name, rows));
+  put_answer(flags.output, reply, render(flags, name, rows));
   return report::count_outside(rows) == 0 ? kExitDone : kExitOutOfTolerance;
 }
 

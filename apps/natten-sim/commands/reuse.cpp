@@ -6,6 +6,7 @@
 #include <natten_sim/report/reuse_report.hpp>
 
 #include "cli/picture_file.hpp"
+#include "cli/reply.hpp"
 #include "commands/rows/reuse_flags.hpp"
 
 namespace natten_sim::cli {
@@ -49,25 +50,25 @@ study::ReuseDetails details_of(const ReuseFlags& flags, const ReusePicture* pict
   return details;
 }
 
-std::string render_any(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture,
-                       const study::Context& context) {
+AnswerBody render_any(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture,
+                      const study::Context& context) {
   std::optional<report::Closing> closing;
   if (flags.output.conclusion && !flags.output.csv)
     closing = report::closing_of(answer, study::conclude(answer, context));
   if (flags.output.json) {
     report::Json result = report::reuse_result(answer);
     report::add_closing(closing, result);
-    return report::envelope("reuse", reuse_input(answer.question), std::move(result));
+    return JsonAnswer("reuse", reuse_input(answer.question), std::move(result));
   }
   if (!flags.output.csv) return report::reuse_text(answer) + report::closing_text(closing);
   if (picture != nullptr && picture->csv != nullptr) return picture->csv(answer);
   return report::reuse_csv(answer, reuse_input(answer.question));
 }
 
-std::string render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture,
-                         const study::Context& context) {
+AnswerBody render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture,
+                        const study::Context& context) {
   if constexpr (kJsonAlone) {
-    return report::envelope("reuse", reuse_input(answer.question), report::reuse_result(answer));
+    return JsonAnswer("reuse", reuse_input(answer.question), report::reuse_result(answer));
   } else {
     return render_any(flags, answer, picture, context);
   }
@@ -82,10 +83,12 @@ void say_capacity(const ReuseAnswer& answer, const Notes& notes) {
     notes.note("the L2 of " + device + " is not known: no misses without --l2-bytes");
 }
 
-int run_reuse(const ReuseFlags& flags) {
+int run_reuse(const ReuseFlags& flags, Reply& reply) {
   if constexpr (kJsonAlone) {
     if (flags.predictions) refuse_beyond_json("predictions");
   } else {
+    if (flags.predictions && reply.is_kept())
+      throw InvalidParameter("predictions", "given for one answer of many", "a run of 'reuse' of its own");
     if (flags.predictions) return print_predictions(flags);
   }
   study::ReuseQuestion question = study::question_of(flags.parts);
@@ -102,13 +105,12 @@ int run_reuse(const ReuseFlags& flags) {
   context.progress = concluding.callback();
   draw::Picture drawn;
   if (flags.svg) drawn = drawn_picture(flags, picture)->draw(answer);
-  const std::string text = render_reuse(flags, answer, picture, context);
+  AnswerBody body = render_reuse(flags, answer, picture, context);
   concluding.clear();
   say_capacity(answer, Notes(flags.output));
-  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
+  AnswerSink sink(flags.output, reply);
   if (flags.svg) write_picture(*flags.svg, drawn);
-  sink.write(emphasised(flags.output, text));
-  sink.commit();
+  sink.put(std::move(body));
   return kExitDone;
 }
 

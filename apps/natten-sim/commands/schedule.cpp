@@ -27,6 +27,7 @@
 #include <natten_sim/study/recorded_run.hpp>
 
 #include "cli/picture_file.hpp"
+#include "cli/reply.hpp"
 #include "commands/rows/kernel_schedule_rows.hpp"
 
 namespace natten_sim::cli {
@@ -65,27 +66,27 @@ void refuse_shared_files(const ScheduleFlags& flags) {
   }
 }
 
-std::string render_any(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
-                       const study::ScheduleQuestion& asked, report::CriticalPath path) {
+AnswerBody render_any(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
+                      const study::ScheduleQuestion& asked, report::CriticalPath path) {
   if (flags.output.csv) return report::schedule_csv(answer);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer, study::conclude(answer, asked));
   if (flags.output.json) {
     report::Json result = report::schedule_result(answer, path);
     report::add_closing(closing, result);
-    return report::envelope("schedule", input, std::move(result));
+    return JsonAnswer("schedule", input, std::move(result));
   }
   return (answer.results.size() > 1 ? report::schedule_comparison(answer)
                                     : report::schedule_text(answer.results.front(), answer.problem, path)) +
          report::closing_text(closing);
 }
 
-std::string render(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
-                   const study::ScheduleQuestion& asked) {
+AnswerBody render(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
+                  const study::ScheduleQuestion& asked) {
   const report::CriticalPath path =
       flags.critical_path ? report::CriticalPath::kShown : report::CriticalPath::kHidden;
   if constexpr (kJsonAlone) {
-    return report::envelope("schedule", input, report::schedule_result(answer, path));
+    return JsonAnswer("schedule", input, report::schedule_result(answer, path));
   } else {
     return render_any(flags, answer, input, asked, path);
   }
@@ -103,10 +104,10 @@ void write_in_parts(OutputSink& file, std::string_view text, bool quiet) {
 
 /// The answer, and beside it each file that was asked for. Nothing is put in place before every file could be
 /// opened: one that is refused leaves none. `printed`: a picture that stands in place of the answer.
-void write_all(const ScheduleFlags& flags, const std::string& answer,
+void write_all(const ScheduleFlags& flags, Reply& reply, AnswerBody answer,
                const std::vector<std::pair<std::optional<std::string>, std::string_view>>& texts,
                const std::string& printed = "") {
-  OutputSink sink(flags.output.output, OutputSink::Mode::kBuffered);
+  AnswerSink sink(flags.output, reply);
   std::vector<std::unique_ptr<OutputSink>> files;
   for (const auto& [path, text] : texts) {
     if (!path) continue;
@@ -115,8 +116,7 @@ void write_all(const ScheduleFlags& flags, const std::string& answer,
   }
   for (const std::unique_ptr<OutputSink>& file : files) file->commit();
   if (!printed.empty()) write_in_place_of_answer(printed);
-  sink.write(emphasised(flags.output, answer));
-  sink.commit();
+  sink.put(std::move(answer));
 }
 
 std::string trace_of(const ScheduleFlags& flags, const FinishedSchedule& finished,
@@ -134,12 +134,12 @@ void require_shown(const ScheduleFlags& flags, const BackwardProblem& problem) {
 }
 
 /// The answer with pictures, tables and traces.
-void write_files(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
-                 const study::ScheduleQuestion& asked) {
+void write_files(const ScheduleFlags& flags, Reply& reply, const ScheduleAnswer& answer,
+                 const report::Json& input, const study::ScheduleQuestion& asked) {
   const std::string& name = answer.results.front().name;
   const FinishedSchedule& finished = study::require_finished(answer.results.front());
-  const std::string text =
-      flags.ascii ? report::schedule_ascii(finished) : render(flags, answer, input, asked);
+  AnswerBody body =
+      flags.ascii ? AnswerBody(report::schedule_ascii(finished)) : render(flags, answer, input, asked);
   std::optional<FinishedSchedule> recorded;
   if (flags.recorded_run) {
     recorded = study::as_recorded(finished, parse_recorded_run(read_text("recorded-run", *flags.recorded_run),
@@ -155,7 +155,7 @@ void write_files(const ScheduleFlags& flags, const ScheduleAnswer& answer, const
   const std::string trace = flags.perfetto ? trace_of(flags, finished, run) : "";
   const bool printed = flags.svg == "-";
   const std::string drawn = flags.svg ? picture_bytes(*flags.svg, picture) : "";
-  write_all(flags, text,
+  write_all(flags, reply, std::move(body),
             {{printed ? std::nullopt : flags.svg, drawn},
              {flags.perfetto, trace},
              {flags.emit_table, table},
@@ -164,21 +164,21 @@ void write_files(const ScheduleFlags& flags, const ScheduleAnswer& answer, const
             printed ? picture.svg : "");
 }
 
-void write_one(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
-               const study::ScheduleQuestion& asked) {
+void write_one(const ScheduleFlags& flags, Reply& reply, const ScheduleAnswer& answer,
+               const report::Json& input, const study::ScheduleQuestion& asked) {
   (void)study::require_finished(answer.results.front());
   if constexpr (kJsonAlone) {
-    write_all(flags, render(flags, answer, input, asked), {});
+    write_all(flags, reply, render(flags, answer, input, asked), {});
   } else {
-    write_files(flags, answer, input, asked);
+    write_files(flags, reply, answer, input, asked);
   }
 }
 
-void run_table(const ScheduleFlags& flags, const study::Context& context) {
+void run_table(const ScheduleFlags& flags, Reply& reply, const study::Context& context) {
   const study::TableQuestion question = table_question(flags);
   require_shown(flags, question.table.problem);
   const ScheduleAnswer answer = study::schedule(question, context);
-  write_one(flags, answer, schedule_input(flags, answer), {});
+  write_one(flags, reply, answer, schedule_input(flags, answer), {});
 }
 
 /// The file of --checkpoint: the best schedule of a search, for a run that goes on from it.
@@ -221,7 +221,7 @@ class CheckpointFile {
   std::optional<std::chrono::steady_clock::time_point> due_;
 };
 
-void run_algorithms(const ScheduleFlags& flags, study::Context context) {
+void run_algorithms(const ScheduleFlags& flags, Reply& reply, study::Context context) {
   study::ScheduleQuestion question = schedule_question(flags);
   if (question.algorithms.empty()) refuse_with_all(flags);
   question.begins = [&](const BackwardProblem& problem) { require_shown(flags, problem); };
@@ -240,9 +240,9 @@ void run_algorithms(const ScheduleFlags& flags, study::Context context) {
   if (checkpoint) checkpoint->write(study::table_of("best", study::require_finished(answer.results.front())));
   const report::Json input = schedule_input(flags, answer);
   if (question.algorithms.empty()) {
-    write_all(flags, render(flags, answer, input, question), {});
+    write_all(flags, reply, render(flags, answer, input, question), {});
   } else {
-    write_one(flags, answer, input, question);
+    write_one(flags, reply, answer, input, question);
   }
   for (const std::string& name : answer.left_out)
     notes.note(name + " was left out: it takes long here; --algorithm " + name + " or --effort N runs it");
@@ -265,21 +265,19 @@ void load_costs(ScheduleFlags& flags, study::Context& context) {
   flags.parts.question.named_costs = known.front().name;
 }
 
-void run_kernel(const ScheduleFlags& flags, const study::Context& context) {
+void run_kernel(const ScheduleFlags& flags, Reply& reply, const study::Context& context) {
   const study::KernelScheduleAnswer answer = study::kernel_schedule(kernel_schedule_question(flags), context);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
+  if (flags.output.csv) return write_all(flags, reply, report::kernel_schedule_csv(answer), {});
+  if (!flags.output.json)
+    return write_all(flags, reply, report::kernel_schedule_text(answer) + report::closing_text(closing), {});
   report::Json result = report::kernel_schedule_result(answer);
   report::add_closing(closing, result);
-  const std::string text =
-      flags.output.json
-          ? report::envelope("schedule", kernel_schedule_input(flags, answer), std::move(result))
-      : flags.output.csv ? report::kernel_schedule_csv(answer)
-                         : report::kernel_schedule_text(answer) + report::closing_text(closing);
-  write_all(flags, text, {});
+  write_all(flags, reply, JsonAnswer("schedule", kernel_schedule_input(flags, answer), std::move(result)), {});
 }
 
-int run_schedule(const ScheduleFlags& given) {
+int run_schedule(const ScheduleFlags& given, Reply& reply) {
   ScheduleFlags flags = given;
   refuse_shared_files(flags);
   if (flags.recorded_run && (!flags.table || (!flags.svg && !flags.perfetto))) {
@@ -293,11 +291,11 @@ int run_schedule(const ScheduleFlags& given) {
     if constexpr (kJsonAlone) {
       refuse_beyond_json("kernel");
     } else {
-      run_kernel(flags, context);
+      run_kernel(flags, reply, context);
       return kExitDone;
     }
   }
-  flags.table ? run_table(flags, context) : run_algorithms(flags, context);
+  flags.table ? run_table(flags, reply, context) : run_algorithms(flags, reply, context);
   return kExitDone;
 }
 

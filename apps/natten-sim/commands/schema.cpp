@@ -60,7 +60,7 @@ Json value_schema(const OptionSpec& spec) {
   Json schema = Json::object();
   if (!spec.help.empty()) schema["description"] = spec.help;
   if (spec.value_name.empty()) {
-    schema["type"] = Json::array({"boolean", "null"});
+    schema["enum"] = Json::array({true, false, 1, 0, "true", "false", "1", "0", nullptr});
     return schema;
   }
   const bool several = spec.max_values > 1;
@@ -70,23 +70,28 @@ Json value_schema(const OptionSpec& spec) {
   // Numbers and booleans may come as such.
   Json one = Json{{"type", Json::array({"string", "number", "boolean"})}};
   if (words) one = several ? plain_schema("string") : choice_schema(choices);
-  const Json list = {{"type", "array"}, {"items", one}, {"minItems", 1}, {"maxItems", spec.max_values}};
-  schema["anyOf"] = Json::array({std::move(one), list, plain_schema("null")});
+  Json any = Json::array({one});
+  Json element = one;
+  if (spec.value_name.find(':') != std::string::npos) {
+    const Json pair = {{"type", "array"}, {"items", one}, {"minItems", 2}, {"maxItems", 2}};
+    element = {{"anyOf", Json::array({std::move(one), pair})}};
+  }
+  any.push_back({{"type", "array"},
+                 {"items", std::move(element)},
+                 {"minItems", spec.may_be_empty ? 0 : 1},
+                 {"maxItems", spec.max_values}});
+  any.push_back(plain_schema("null"));
+  schema["anyOf"] = std::move(any);
   return schema;
 }
 
-/// Keys that mean the option: its flags without dashes, and other spellings, with dashes or underscores.
+/// OptionSpec::keys, with dashes or underscores.
 std::vector<std::string> keys_of(const OptionSpec& spec) {
-  std::vector<std::string> flags = split_text(spec.flags, ',');
-  for (const OtherSpelling& other : spec.spellings) {
-    if (other.with == nullptr) flags.push_back(other.flag);
-  }
   std::vector<std::string> keys;
-  for (const std::string& flag : flags) {
-    std::string key = flag.substr(flag.find_first_not_of('-'));
+  for (std::string& key : spec.keys()) {
     keys.push_back(key);
-    std::replace(key.begin(), key.end(), '-', '_');
-    keys.push_back(std::move(key));
+    std::replace(key.begin(), key.end(), '_', '-');
+    if (key != keys.back()) keys.push_back(std::move(key));
   }
   return keys;
 }
@@ -98,6 +103,11 @@ Json request_schema(const Command& command) {
     if (!is_of_each_answer(spec)) continue;
     const Json schema = value_schema(spec);
     for (const std::string& key : keys_of(spec)) options[key] = schema;
+  }
+  const Json input = command.input_schema();
+  for (const OptionSpec& spec : command.keys) {
+    if (input.at("properties").contains(spec.key) && !options.contains(spec.key))
+      options[spec.key] = input.at("properties").at(spec.key);
   }
   if (!command.positional.empty())
     options[command.positional] = {{"type", Json::array({"string", "array", "null"})}};

@@ -15,7 +15,7 @@
 
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
-#include "cli/output.hpp"
+#include "cli/reply.hpp"
 #include "cli/values.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_rows.hpp"
@@ -38,6 +38,7 @@ struct SearchFlags {
   AskedSearch asked;
   CatalogFiles files;
   std::optional<std::string> batch;  ///< file of questions
+  bool with_input = false;           ///< in the answers of a batch
   std::optional<report::EmitKind> emit;
   std::optional<unsigned> threads;  ///< none: all cores
   bool timing = false;
@@ -205,6 +206,10 @@ Options<SearchFlags> search_rows() {
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
             .rules_out = {{"csv"}}});
+  rows.add("--with-input", &SearchFlags::with_input,
+           {.help = "With --batch: each answer begins with its input, with every default",
+            .echo = Echo::kNever,
+            .needs = {{"batch", "--batch FILE too"}}});
   rows.add(
       "--emit", &SearchFlags::emit,
       {.value = "KIND",
@@ -243,8 +248,8 @@ AskedSearch filled_in(const AskedSearch& asked, const std::vector<SearchAnswer>&
   return full;
 }
 
-std::string render(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
-                   const study::Context& context) {
+AnswerBody render(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
+                  const study::Context& context) {
   const std::string call = emitted(flags, answers, context);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answers);
@@ -252,7 +257,7 @@ std::string render(const SearchFlags& flags, const std::vector<SearchAnswer>& an
     report::Json result = report::search_result(answers);
     if (!call.empty()) report::add_emitted(*flags.emit, call, result);
     report::add_closing(closing, result);
-    return report::envelope("search", asked_rows().echo(filled_in(flags.asked, answers)), std::move(result));
+    return JsonAnswer("search", asked_rows().echo(filled_in(flags.asked, answers)), std::move(result));
   }
   if (flags.emit) return call;
   if (flags.output.csv) return report::search_csv(answers);
@@ -313,12 +318,15 @@ int run_batch(const SearchFlags& flags, const study::Context& context) {
   LineReader<AskedSearch> reader(asked_rows(), flags.asked, report::search_result_keys(), displace);
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const AskedSearch asked = reader.read(line.text, line.id);
+    const std::vector<SearchAnswer> answers =
+        study::search_on(asked.question, asked.devices.names, context);
     report::JsonMembers members(line.answer);
-    report::write_search_result(study::search_on(asked.question, asked.devices.names, context), members);
+    if (flags.with_input) members.put_json("input", asked_rows().echo(filled_in(asked, answers)));
+    report::write_search_result(answers, members);
   });
 }
 
-int run_search(const SearchFlags& flags) {
+int run_search(const SearchFlags& flags, Reply& reply) {
   const auto start = std::chrono::steady_clock::now();
   study::Context context = make_context(flags.files);
   context.threads = flags.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
@@ -333,12 +341,12 @@ int run_search(const SearchFlags& flags) {
   const std::vector<SearchAnswer> answers = study::search_on(flags.asked.question, devices, context);
   bar.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::string text = render(flags, answers, context);
+  AnswerBody body = render(flags, answers, context);
   note_preset(flags.asked.question.setting, context.catalog, notes);
   say_defaults(answers.front(), notes);
   say_what_is_missing(answers);
   if (flags.timing) std::fprintf(stderr, "natten-sim: %.3f s, %u threads\n", seconds, context.threads);
-  write_output(flags.output, text);
+  put_answer(flags.output, reply, std::move(body));
   return kExitDone;
 }
 

@@ -21,7 +21,11 @@ int run_serve(const ServeFlags& flags) {
   Server server(commands(), flags.request_time_s);
   std::string_view line;
   while (source.next(line, [&] { sink.flush(); })) {
-    if (line.find_first_not_of(" \t\r") != std::string_view::npos) sink.write(server.respond(line));
+    if (const auto refused = source.refused()) {
+      sink.write(Server::refusal(*refused));
+    } else if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
+      sink.write(server.respond(line));
+    }
   }
   sink.commit();
   return kExitDone;
@@ -48,7 +52,7 @@ Command serve_command() {
   command.examples = {"echo '{\"command\": \"count\", \"options\": {\"preset\": \"hunyuan-video\", \"window\": [18, 24, 24]}}' | natten-sim serve"};
   command.notes =
       "A request is {\"command\": SUBCOMMAND, \"options\": {NAME: VALUE, ..}, \"id\": ANYTHING} on one line. Names "
-      "are those of the subcommand's long options, with - or _; a flag takes true or false.\n"
+      "and values are those of its options, in any spelling, and of its input; a flag takes true or false.\n"
       "Its answer is what the subcommand prints with --json, on one line and in order, the id first; or "
       "{\"id\", \"error\": {\"message\", \"parameter\", \"value\", \"accepted\", \"hint\"}}.";
   command.exit_codes = "0 done, also where requests were bad; 1 internal error, 2 bad input.";

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -53,13 +54,21 @@ Shard parse_shard(const std::optional<std::string>& text) {
   return {number, of};
 }
 
+/// As a journal has it when it is read again, where integers of more than 64 bits are rounded: a sweep that was
+/// stopped has the same table as one that was not.
+Json as_read_again(const Json& value) {
+  if (value.is_digits()) return std::strtod(value.digits().c_str(), nullptr);
+  if (!value.is_array() && !value.is_object()) return value;
+  Json copy = value;
+  for (Json& element : copy) element = as_read_again(element);
+  return copy;
+}
+
 Json answer_at(const SweepGrid& grid, std::int64_t point, Invocation invocation) {
   try {
     grid.set(invocation, point);
-    Json answer = parse_json(invocation.answer());
-    answer.erase("schema");
-    answer.erase("version");
-    return answer;
+    const JsonAnswer answer = invocation.answer();
+    return {{"input", answer.input()}, {"result", as_read_again(answer.result())}};
   } catch (const Error& error) {
     return {{"error", error_fields(error)}};
   }

@@ -20,6 +20,7 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
+#include "cli/reply.hpp"
 #include "cli/values.hpp"
 #include "commands/rows/validate_rows.hpp"
 
@@ -33,6 +34,7 @@ struct Job {
   ValidateFlags flags;
   std::vector<Suite> suites;
   study::Context context;
+  Reply* reply = nullptr;
 };
 
 /// What validate does, and which options that takes besides those of every subcommand.
@@ -47,9 +49,11 @@ struct Mode {
 template <typename Result, typename Csv, typename Text>
 void print(const Job& job, Result result, Csv csv, Text text) {
   const OutputFlags& output = job.flags.output;
-  write_output(output, output.json  ? report::envelope("validate", validate_rows().echo(job.flags), result())
-                       : output.csv ? csv()
-                                    : text());
+  if (output.json) {
+    put_answer(output, *job.reply, JsonAnswer("validate", validate_rows().echo(job.flags), result()));
+  } else {
+    write_output(output, output.csv ? csv() : text());
+  }
 }
 
 /// What the folder of recordings holds for views; nothing without a folder.
@@ -345,13 +349,14 @@ void refuse_options_without_effect(const Given& given, const Mode& mode) {
   }
 }
 
-int run_validate(const ValidateFlags& flags, const Given& given) {
+int run_validate(const ValidateFlags& flags, const Given& given, Reply& reply) {
   const Mode& mode = *std::find_if(modes().begin(), modes().end(), [&](const Mode& each) {
     return each.chosen_by == nullptr || given.has(each.chosen_by);
   });
   refuse_options_without_effect(given, mode);
   Job job;
   job.flags = flags;
+  job.reply = &reply;
   job.suites = chosen_suites(job.flags.suites);
   job.flags.suites.clear();
   for (const Suite& suite : job.suites) job.flags.suites.push_back(suite.name);

@@ -7,7 +7,7 @@
 #include <natten_sim/sim/reuse/stack_distance.hpp>
 
 #include "cli/context.hpp"
-#include "cli/output.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -69,7 +69,7 @@ std::vector<Access> accesses_of(const AccessesFlags& flags) {
   return all;
 }
 
-int run_accesses(const AccessesFlags& flags) {
+int run_accesses(const AccessesFlags& flags, Reply& reply) {
   if (flags.kv_tiles * flags.q_tiles > kMostAccesses) {
     throw InvalidParameter("q-tiles", std::to_string(flags.q_tiles) + " of " + std::to_string(flags.kv_tiles) + " accesses each",
                            "at most " + std::to_string(kMostAccesses) + " accesses");
@@ -92,7 +92,7 @@ int run_accesses(const AccessesFlags& flags) {
                  {"misses", profile.misses(flags.capacity_tiles)},
                  {"misses_of_capacity", curve},
                  {"walk", rows}};
-  write_output(flags.output, report::envelope("accesses", Json::object(), std::move(result)));
+  put_answer(flags.output, reply, JsonAnswer("accesses", Json::object(), std::move(result)));
   return kExitDone;
 }
 

@@ -10,7 +10,7 @@
 #include <natten_sim/study/schedule.hpp>
 
 #include "cli/context.hpp"
-#include "cli/output.hpp"
+#include "cli/reply.hpp"
 #include "commands/rows/schedule_rows.hpp"
 
 namespace natten_sim::cli {
@@ -97,7 +97,7 @@ study::ScheduleAnswer answered(const GanttFlags& flags, const study::Context& co
   return study::schedule(question, context);
 }
 
-int run_gantt(const GanttFlags& flags) {
+int run_gantt(const GanttFlags& flags, Reply& reply) {
   const study::ScheduleAnswer answer = answered(flags, make_context({}));
   Json result = report::schedule_result(answer, report::CriticalPath::kHidden);
   const study::ScheduleResult& only = answer.results.front();
@@ -111,7 +111,7 @@ int run_gantt(const GanttFlags& flags) {
     result["passes"] = passes_of(*finished);
     if (finished->plan.phases.size() == 1) result["table"] = to_json(study::table_of(only.name, *finished));
   }
-  write_output(flags.schedule.output, report::envelope("gantt", Json::object(), std::move(result)));
+  put_answer(flags.schedule.output, reply, JsonAnswer("gantt", Json::object(), std::move(result)));
   return kExitDone;
 }
 

@@ -4,7 +4,7 @@
 #include <natten_sim/study/context.hpp>
 
 #include "cli/context.hpp"
-#include "cli/output.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -30,7 +30,7 @@ Json ladders(const Preset& preset) {
 }
 
 /// What pages offer to choose from, with the rates that a roofline is drawn with.
-int run_names(const NamesFlags& flags) {
+int run_names(const NamesFlags& flags, Reply& reply) {
   const study::Context context = study::default_context();
   Json devices = Json::array();
   for (const Device& device : context.catalog.devices) {
@@ -49,7 +49,7 @@ int run_names(const NamesFlags& flags) {
   Json algorithms = Json::array();
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) algorithms.push_back(algorithm->name);
   Json result = {{"devices", devices}, {"presets", presets}, {"algorithms", algorithms}};
-  write_output(flags.output, report::envelope("names", Json::object(), std::move(result)));
+  put_answer(flags.output, reply, JsonAnswer("names", Json::object(), std::move(result)));
   return kExitDone;
 }
 

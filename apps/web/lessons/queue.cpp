@@ -4,7 +4,7 @@
 #include <natten_sim/sim/scatter/contention_queue.hpp>
 
 #include "cli/context.hpp"
-#include "cli/output.hpp"
+#include "cli/reply.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -62,7 +62,7 @@ Json first_requests(const ContentionRun& run, std::int64_t listed) {
   return rows;
 }
 
-int run_queue(const QueueFlags& flags) {
+int run_queue(const QueueFlags& flags, Reply& reply) {
   const ContentionQueue queue{
       .kind = flags.compare_and_swap ? QueuedUpdate::kCompareAndSwap : QueuedUpdate::kReduction,
       .warps = flags.warps,
@@ -80,7 +80,7 @@ int run_queue(const QueueFlags& flags) {
   Json result = {{"time_ns", run.time_ns},      {"requests", run.requests},
                  {"retries", run.retries},      {"most_waiting", run.most_waiting},
                  {"updates_of_address", loads}, {"first_requests", first_requests(run, flags.listed)}};
-  write_output(flags.output, report::envelope("queue", Json::object(), std::move(result)));
+  put_answer(flags.output, reply, JsonAnswer("queue", Json::object(), std::move(result)));
   return kExitDone;
 }
 

@@ -5,7 +5,7 @@
 #include <natten_sim/study/visited_tiles.hpp>
 
 #include "cli/context.hpp"
-#include "cli/output.hpp"
+#include "cli/reply.hpp"
 #include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
@@ -49,7 +49,7 @@ Json rectangles(const study::VisitedTiles& visited) {
   return tiles;
 }
 
-int run_visited(const VisitedFlags& flags) {
+int run_visited(const VisitedFlags& flags, Reply& reply) {
   const study::CountAnswer answer = study::count(flags.question, make_context({}));
   study::VisitedTiles visited = study::plan_visited_tiles(answer.forward.problem, flags.at_q_tile);
   study::walk_visited_tiles(visited);
@@ -82,7 +82,7 @@ int run_visited(const VisitedFlags& flags) {
                  {"on_grid", visited.on_grid},
                  {"place", place},
                  {"tiles", rectangles(visited)}};
-  write_output(flags.output, report::envelope("visited", Json::object(), std::move(result)));
+  put_answer(flags.output, reply, JsonAnswer("visited", Json::object(), std::move(result)));
   return kExitDone;
 }
 

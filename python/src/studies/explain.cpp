@@ -1,3 +1,4 @@
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 
@@ -34,10 +35,12 @@ Keywords<AskedExplanation> explain_keywords() {
   rows.add("seqlen", given(&P::seqlen), "Queries [as the grid tells]", Echo::kAlways, kTokens);
   rows.add("seqlen_k", given(&P::seqlen_k), "Keys [as the sectors tell, else as many as queries]",
            Echo::kAlways, kTokens);
-  rows.add("heads", given(&P::heads), "Heads [as the grid or the sectors tell]", Echo::kAlways, kSizes);
+  rows.add("heads", given(&P::heads), "Heads [as the grid or the sectors tell]", Echo::kAlways,
+           {.hi = kMaxHeads});
   rows.add("heads_kv", given(&P::heads_kv), "KV heads, a divisor of the heads [heads]", Echo::kAlways,
-           kSizes);
-  rows.add("batch_size", given(&P::batch), "Batch size [as the grid tells, else 1]", Echo::kAlways, kSizes);
+           {.hi = kMaxHeads});
+  rows.add("batch_size", given(&P::batch), "Batch size [as the grid tells, else 1]", Echo::kAlways,
+           {.hi = kMaxBatch});
   rows.add("head_dim", given(&P::head_dim), "Head dim [as the name tells]", Echo::kAlways, kSizes);
   rows.choose("causal", given(&P::causal), std::optional<bool>(true),
               "Whether the mask was causal [as the name or the sectors tell]");

@@ -1,3 +1,4 @@
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
@@ -72,9 +73,10 @@ Keywords<AttentionSubject> attention_keywords() {
   rows.add("q_tile", &A::q_tile, "Q tile in tokens " + report::default_text("the kernel's", kDefaults.tile));
   rows.add("kv_tile", &A::kv_tile,
            "KV tile in tokens " + report::default_text("the kernel's", kDefaults.tile));
-  rows.add("heads", &A::heads, "Heads [default]", Echo::kAlways, kSizes);
-  rows.add("heads_kv", &A::heads_kv, "KV heads, a divisor of the heads [heads]", Echo::kAlways, kSizes);
-  rows.add("batch_size", &A::batch, "Batch size [default]", Echo::kAlways, kSizes);
+  rows.add("heads", &A::heads, "Heads [default]", Echo::kAlways, {.hi = kMaxHeads});
+  rows.add("heads_kv", &A::heads_kv, "KV heads, a divisor of the heads [heads]", Echo::kAlways,
+           {.hi = kMaxHeads});
+  rows.add("batch_size", &A::batch, "Batch size [default]", Echo::kAlways, {.hi = kMaxBatch});
   rows.add("causal", &A::causal, "Causal mask on every axis, or one flag an axis [default]");
   rows.add("window", &A::window, "Neighborhood window [the whole axis: dense]");
   rows.add("stride", &A::stride, "Stride of the window " + report::axis_default(&AxisMask::stride));

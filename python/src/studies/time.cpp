@@ -1,4 +1,5 @@
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/time_report.hpp>
@@ -59,9 +60,9 @@ Keywords<AskedTime> time_keywords() {
   rows.add("dilation", &F::dilation, "Dilation, one an axis " + report::axis_default(&AxisMask::dilation));
   rows.add("causal", &F::causal, "One an axis [False]");
   rows.add("q_tile", within(within(&F::question, &Q::tiles), &TilePair::q_tile),
-           "Q tile in tokens; a dense kernel has its own");
+           "Q tile in tokens, one size an axis; a dense kernel has its own [NATTEN's default of the backend]");
   rows.add("kv_tile", within(within(&F::question, &Q::tiles), &TilePair::kv_tile),
-           "KV tile in tokens; a dense kernel has its own");
+           "KV tile in tokens, one size an axis; a dense kernel has its own [NATTEN's default of the backend]");
   rows.add("phase", of(&Q::pass), "forward or backward [default]");
   rows.add("kernel_schedule", of(&Q::schedule), "cooperative (a grid) or pingpong (persistent) [default]");
   rows.add("rest_ms", of(&Q::rest_ms),
@@ -69,9 +70,10 @@ Keywords<AskedTime> time_keywords() {
            "than the "
            "GPU's power limit remembers",
            Echo::kWhenSet, {.least = 0, .most = 1e9});
-  rows.add("batch_size", size(&OperandSizes::batch), "Batch size [default]");
-  rows.add("heads", size(&OperandSizes::heads), "Heads [default]");
-  rows.add("heads_kv", &F::heads_kv, "KV heads, a divisor of the heads [heads]");
+  rows.add("batch_size", size(&OperandSizes::batch), "Batch size [default]", Echo::kAlways, {.hi = kMaxBatch});
+  rows.add("heads", size(&OperandSizes::heads), "Heads [default]", Echo::kAlways, {.hi = kMaxHeads});
+  rows.add("heads_kv", &F::heads_kv, "KV heads, a divisor of the heads [heads]", Echo::kAlways,
+           {.hi = kMaxHeads});
   rows.add("head_dim", size(&OperandSizes::head_dim), "Head dim of Q and K [default]");
   rows.add("dim_value", &F::dim_value, "Head dim of V [that of Q and K]");
   rows.add("dtype", of(&Q::dtype), "Element type [default]");
@@ -98,6 +100,7 @@ TimedQuestion answer_time(const AskedTime& given, const study::Context& context)
   sizes.head_dim_value = asked.dim_value.value_or(sizes.head_dim);
   sizes.element_bytes = element_bytes(asked.question.dtype);
   asked.question.mask = make_mask(asked.input, asked.window, asked.stride, asked.dilation, asked.causal);
+  asked.question = study::resolved(asked.question, context);
   asked.stride = stride_of(asked.question.mask);
   asked.dilation = dilation_of(asked.question.mask);
   asked.causal = causal_of(asked.question.mask);

@@ -38,8 +38,10 @@ class Probe : public Form {
     reached_.words.emplace_back(option, words);
     form_->take(option, words);
   }
-  void take(std::size_t option, const FileValue& value) override { form_->take(option, value); }
-  int answer(const Given&) override {
+  void take(std::size_t option, const std::string& spelled, const natten_sim::Json& value) override {
+    form_->take(option, spelled, value);
+  }
+  int answer(const Given&, Reply&) override {
     reached_.answered = true;
     return kExitDone;
   }

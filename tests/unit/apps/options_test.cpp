@@ -7,7 +7,10 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/error.hpp>
@@ -15,6 +18,8 @@
 #include "catch.hpp"
 #include "property/holds.hpp"
 #include "cli/batch.hpp"
+#include "cli/reply.hpp"
+#include "cli/sources.hpp"
 
 namespace options_test {
 
@@ -81,9 +86,9 @@ Question read(const std::string& name, const std::vector<std::string>& words) {
   return with_row(name, [&](const Row& row, Question& question) { row.read_words(question, words); });
 }
 
-/// As from a file of options.
-Question read_file_value(const std::string& name, const FileValue& value) {
-  return with_row(name, [&](const Row& row, Question& question) { row.read_file(question, value); });
+/// As from a file of options, a request or a line.
+Question read_json(const std::string& name, const Json& value) {
+  return with_row(name, [&](const Row& row, Question& question) { row.read_json(question, name, value); });
 }
 
 /// The error that reading throws.
@@ -101,8 +106,18 @@ std::string refused(const std::string& name, const std::vector<std::string>& wor
   return refusal([&] { return read(name, words); });
 }
 
-std::string refused_json(const char* text) {
-  return refusal([&] { return rows().read_json(Json::parse(text)); });
+std::string refused_json(const std::string& name, const Json& value) {
+  return refusal([&] { return read_json(name, value); });
+}
+
+/// The question of a line.
+Question read_line(const std::string& line) {
+  std::string id;
+  return LineReader<Question>(rows(), {}, {}).read(line, id);
+}
+
+std::string refused_line(const std::string& line) {
+  return refusal([&] { return read_line(line); });
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -136,40 +151,68 @@ TEST_CASE("what is not given keeps the default of the struct") {
   CHECK_FALSE(question.sparsity.has_value());
 }
 
-TEST_CASE("a value of a file reaches a type as what it is: a number, a list, a boolean, a text") {
-  using Scalars = std::vector<FileValue::Scalar>;
-  const auto given = [](const std::string& name, Scalars scalars) {
-    return read_file_value(name, FileValue(std::move(scalars)));
-  };
-  CHECK(given("whole", {std::int64_t{9}}).whole == 9);
-  CHECK(given("whole", {9.0}).whole == 9);               // no fraction
-  CHECK(given("whole", {std::string("9")}).whole == 9);  // the grammar of the command line
-  CHECK(given("number", {std::int64_t{2}}).number == 2);
+TEST_CASE("a value of JSON is read as the command line reads it, whatever its kind") {
+  for (const char* nine : {"9", "9.0", "\"9\"", "[9]", "[\"9\"]", "9e0"}) {
+    INFO(nine);
+    CHECK(read_json("whole", Json::parse(nine)).whole == 9);
+  }
+  for (const char* shape : {"[4, 5]", "[4.0, 5]", "\"4x5\"", "\"4,5\"", "[\"4\", 5]", "[\"4x5\"]"}) {
+    INFO(shape);
+    CHECK(read_json("shape", Json::parse(shape)).shape == Extents{4, 5});
+  }
+  CHECK(read_json("shape", Json(4)).shape == Extents{4});
+  CHECK(read_json("number", Json(2)).number == 2);
+  CHECK(read_json("number", Json("1.5")).number == 1.5);
   // The sum of 0.1 and 0.2 has 17 digits and keeps them all.
-  CHECK(given("number", {0.1 + 0.2}).number == 0.1 + 0.2);
-  CHECK(given("shape", {std::int64_t{4}}).shape == Extents{4});
-  CHECK(given("shape", {std::int64_t{4}, std::int64_t{5}}).shape == Extents{4, 5});
-  CHECK(given("shape", {std::string("4x5")}).shape == Extents{4, 5});
-  CHECK(given("causal", {true, std::int64_t{0}}).causal == PerAxis<bool>{true, false});
-  CHECK(given("ranges", {std::string("1:4")}).ranges == PerAxis<IntRange>{{1, 4}});
-  CHECK(given("dtype", {std::string("e4m3")}).dtype == Dtype::kE4m3);
-  CHECK(given("heads", {std::int64_t{24}}).inner.heads == 24);
+  CHECK(read_json("number", Json(0.1 + 0.2)).number == 0.1 + 0.2);
+  CHECK(read_json("causal", Json::parse("[true, 0]")).causal == PerAxis<bool>{true, false});
+  CHECK(read_json("causal", Json(true)).causal == PerAxis<bool>{true});
+  for (const char* ranges : {"[[1, 4], [2, 2]]", "[\"1:4\", \"2:2\"]", "[[1, \"4\"], \"2:2\"]"})
+    CHECK(read_json("ranges", Json::parse(ranges)).ranges == PerAxis<IntRange>{{1, 4}, {2, 2}});
+  for (const char* range : {"[1, 4]", "\"1:4\"", "[[1, 4]]"})
+    CHECK(read_json("ranges", Json::parse(range)).ranges == PerAxis<IntRange>{{1, 4}});
+  for (const char* shares : {"[0.25, 0.5]", "[25, 50]", "\"25%:50%\"", "[\"25%\", \"50%\"]"})
+    CHECK(read_json("sparsity", Json::parse(shares)).sparsity->hi == 0.5);
+  CHECK(read_json("dtype", Json("e4m3")).dtype == Dtype::kE4m3);
+  CHECK(read_json("heads", Json(24)).inner.heads == 24);
+  for (const char* on : {"true", "1", "\"true\"", "\"1\"", "[true]"}) {
+    INFO(on);
+    CHECK(read_json("flag", Json::parse(on)).flag);
+  }
+  for (const char* off : {"false", "0", "\"false\"", "\"0\""}) CHECK_FALSE(read_json("flag", Json::parse(off)).flag);
 }
 
-TEST_CASE("what a type refuses from a file it refuses as on the command line") {
-  const auto refused_value = [](const std::string& name, FileValue::Scalar scalar) {
-    return refusal([&] { return read_file_value(name, FileValue({std::move(scalar)})); });
-  };
-  CHECK(refused_value("whole", std::int64_t{10}) == refused("whole", {"10"}));
-  CHECK(refused_value("whole", 2.5) == refused("whole", {"2.5"}));
-  CHECK(refused_value("whole", true) == refused("whole", {"true"}));
-  CHECK(refused_value("shape", std::int64_t{0}) == refused("shape", {"0"}));
-  CHECK(refused_value("shape", true) == refused("shape", {"true"}));
-  CHECK(refused_value("number", 2.0001) == refused("number", {"2.0001"}));
-  CHECK(refused_value("number", true) == refused("number", {"true"}));
-  CHECK(refused_value("dtype", std::int64_t{16}) == refused("dtype", {"16"}));
-  CHECK(refused_value("text", std::string("twoo")) == refused("text", {"twoo"}));
-  CHECK(contains(refused("whole", {"2.5"}), "'2.5' is not valid"));
+TEST_CASE("null is the default of the struct, also in place of another value") {
+  LineReader<Question> reader(rows(), Question{.flag = true, .whole = 4, .shape = {8}, .inner = {24}}, {});
+  std::string id;
+  const Question question = reader.read(R"({"flag": null, "whole": null, "shape": null, "heads": null})", id);
+  CHECK_FALSE(question.flag);
+  CHECK(question.whole == 7);
+  CHECK(question.shape.empty());
+  CHECK_FALSE(question.inner.heads.has_value());
+}
+
+TEST_CASE("what a type refuses in JSON it refuses as on the command line") {
+  const std::vector<std::pair<std::string, std::string>> kSame = {
+      {"whole", "10"},  {"whole", "2.5"},   {"whole", "true"},   {"whole", "\"nine\""},
+      {"whole", "-1"},  {"shape", "0"},     {"shape", "true"},   {"number", "2.0001"},
+      {"number", "true"}, {"dtype", "16"},  {"text", "\"twoo\""}, {"causal", "2"},
+      {"flag", "2"},    {"flag", "\"yes\""}, {"seed", "18446744073709551615"},
+      {"seed", "9223372036854775808"}};
+  for (const auto& [name, text] : kSame) {
+    INFO(name << " " << text);
+    const Json value = Json::parse(text);
+    CHECK(refused_json(name, value) == refused(name, Words{value.is_string() ? value.text() : text}));
+  }
+  CHECK(refused_json("shape", Json::parse("[1, 2, 3, 4, 5]")) == refused("shape", Words{"1", "2", "3", "4", "5"}));
+  CHECK(refused_json("causal", Json::parse("[1, 1, 1, 1, 1]")) == refused("causal", Words{"1", "1", "1", "1", "1"}));
+  CHECK(refused_json("ranges", Json::parse("[[4, 1]]")) == refused("ranges", Words{"4:1"}));
+  CHECK(contains(refused_json("whole", Json::parse("123456789012345678901234567890")), "integers in 2..9"));
+  CHECK(contains(refused_json("whole", Json(2.5)), "'2.5' is not valid"));
+  CHECK(contains(refused_json("whole", Json::parse("[1, 2]")), "2 values is not valid; accepted: one value"));
+  CHECK(contains(refused_json("shape", Json::parse("[]")), "0 values"));
+  CHECK(contains(refused_json("shape", Json::parse("{}")), "accepted: a text, a number, true, false"));
+  CHECK(contains(refused_json("shape", Json::parse("[[1, 2, 3]]")), "accepted: a text, a number, true, false"));
 }
 
 TEST_CASE("integers are bounded by the row's range and by their type, with the nearest as a hint") {
@@ -212,25 +255,24 @@ TEST_CASE("the echo has every key in the order of the rows, and reads back as th
   CHECK(echo.dump() ==
         R"({"flag":true,"whole":3,"small":1,"seed":0,"number":0.25,"text":"one","dtype":"fp16",)"
         R"("shape":[8,4],"causal":[true,false],"ranges":[[1,4]],"sparsity":[0.5,0.75],"heads":null})");
-  CHECK(rows().echo(rows().read_json(echo)) == echo);
+  CHECK(rows().echo(read_line(echo.dump())) == echo);
 }
 
-TEST_CASE("values in JSON are checked as strictly as words") {
-  CHECK(contains(refused_json(R"({"flag": 1})"), "flag: 1 is not valid; accepted: true or false"));
-  CHECK(contains(refused_json(R"({"whole": 1})"), "whole: 1 is not valid; accepted: integers in 2..9"));
-  CHECK(contains(refused_json(R"({"whole": 3.5})"), "integers in 2..9"));
-  CHECK(contains(refused_json(R"({"whole": "3"})"), "integers in 2..9"));
-  CHECK(contains(refused_json(R"({"seed": 18446744073709551615})"), "integers in 0.."));
-  CHECK(contains(refused_json(R"({"number": 3})"), "a number in 0..2"));
-  CHECK(contains(refused_json(R"({"text": "three"})"), "one or two"));
-  CHECK(contains(refused_json(R"({"dtype": 16})"), "fp16, bf16"));
-  CHECK(contains(refused_json(R"({"shape": []})"), "1 to 4 positive integers"));
-  CHECK(contains(refused_json(R"({"shape": [1, 0]})"), "1 to 4 positive integers"));
-  CHECK(contains(refused_json(R"({"causal": [2]})"), "true, false, 1 or 0"));
-  CHECK(contains(refused_json(R"({"ranges": [[4, 1]]})"), "lo <= hi"));
-  CHECK(contains(refused_json(R"({"sparsity": [0.5]})"), "lo <= hi"));
-  CHECK(contains(refused_json(R"({"widht": 1})"), "accepted: flag, whole, small"));
-  CHECK(contains(refused_json(R"({"shpae": [1]})"), "nearest shape"));
+TEST_CASE("keys that no row has are refused with the closest one") {
+  CHECK(contains(refused_line(R"({"widht": 1})"), "accepted: flag, whole, small"));
+  CHECK(contains(refused_line(R"({"shpae": [1]})"), "nearest shape"));
+}
+
+TEST_CASE("a key is an option's key, a flag of it with - or _, its letter or another spelling, once") {
+  Options<Question> options = rows();
+  options.add("-x,--extra-size,--more", &Question::small, {.value = "N", .help = "Spelled", .key = "size"});
+  LineReader<Question> reader(options, {}, {"more"});
+  std::string id;
+  for (const char* key : {"size", "extra-size", "extra_size", "x"})
+    CHECK(reader.read(std::string("{\"") + key + "\": 5}", id).small == 5);
+  CHECK(reader.read(R"({"more": 5})", id).small == 1);  // a key of results
+  for (const char* twice : {R"({"size": 5, "x": 5})", R"({"extra-size": 5, "extra_size": 5})"})
+    CHECK(contains(refusal([&] { return reader.read(twice, id); }), "given twice"));
 }
 
 TEST_CASE("a line may set what input has, and the rows that say so besides") {
@@ -238,8 +280,10 @@ TEST_CASE("a line may set what input has, and the rows that say so besides") {
   options.add("--hidden", &Question::small, {.value = "N", .help = "Not echoed", .echo = Echo::kNever});
   options.add("--open", &Question::seed,
               {.value = "N", .help = "Not echoed, but set", .echo = Echo::kNever, .batch = true});
-  CHECK(options.read_json(Json::parse(R"({"open": 5})")).seed == 5);
-  CHECK(contains(refusal([&] { return options.read_json(Json::parse(R"({"hidden": 5})")); }), "hidden"));
+  LineReader<Question> reader(options, {}, {});
+  std::string id;
+  CHECK(reader.read(R"({"open": 5})", id).seed == 5);
+  CHECK(contains(refusal([&] { return reader.read(R"({"hidden": 5})", id); }), "hidden"));
 }
 
 TEST_CASE("lines in a plain spelling and in any other are read alike") {
@@ -276,15 +320,18 @@ TEST_CASE("lines in a plain spelling and in any other are read alike") {
   }
 }
 
-TEST_CASE("values that are refused are refused alike in lines and in whole objects") {
+TEST_CASE("values that are refused are refused alike in plain lines and in odd ones") {
   LineReader<Question> reader(rows(), Question{}, {});
   std::string id;
   for (const char* text :
        {R"({"whole": 10})", R"({"whole": 3.5})", R"({"shape": []})", R"({"shape": [1, 0]})",
         R"({"causal": [2]})", R"({"shape": [1, 2, 3, 4, 5]})", R"({"shape": [1, true]})", R"({"seed": -1})",
-        R"({"flag": 1})", R"({"shape": null})"}) {
+        R"({"flag": 2})", R"({"seed": 18446744073709551615})"}) {
     INFO(text);
-    CHECK(refusal([&] { return reader.read(text, id); }) == refused_json(text));
+    std::string odd = text;  // an escaped key makes a line odd
+    odd.replace(2, 1, fmt::format("\\u{:04x}", odd[2]));
+    CHECK(refusal([&] { return reader.read(text, id); }) == refusal([&] { return reader.read(odd, id); }));
+    CHECK(refusal([&] { return reader.read(text, id); }) != "nothing was refused");
   }
 }
 
@@ -316,8 +363,10 @@ TEST_CASE("a command has the rows' flags, choices and rules, and runs with what 
   CHECK(command.options[13].excludes == std::vector<std::string>{"number"});
   const std::unique_ptr<Form> form = command.begin();
   form->take(1, Words{"5"});
-  CHECK(form->answer({}) == 5);
-  CHECK(command.begin()->answer({}) == 7);  // one run's form is not another's
+  const Sources none(command);
+  Reply reply(Reply::Mode::kPrinted);
+  CHECK(form->answer(Given(none), reply) == 5);
+  CHECK(command.begin()->answer(Given(none), reply) == 7);  // one run's form is not another's
 }
 
 }  // namespace options_test

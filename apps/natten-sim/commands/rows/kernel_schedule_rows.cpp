@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
 
@@ -19,9 +20,9 @@ Options<ScheduleFlags> kernel_input_rows() {
   const auto question = schedule_part(&Parts::question);
   rows.add("-i,--seqlen-q", schedule_part(&Parts::seqlen_q), {.value = "N"});
   rows.add("--seqlen-k", schedule_part(&Parts::seqlen_k), {.value = "N"});
-  rows.add("-n,--heads", path(question, &Question::heads), {.value = "N"});
-  rows.add("--heads-kv", path(question, &Question::heads_kv), {.value = "N"});
-  rows.add("-b,--batch-size", path(question, &Question::batch), {.value = "N"});
+  rows.add("-n,--heads", path(question, &Question::heads), {.value = "N", .range = {1, kMaxHeads}});
+  rows.add("--heads-kv", path(question, &Question::heads_kv), {.value = "N", .range = {1, kMaxHeads}});
+  rows.add("-b,--batch-size", path(question, &Question::batch), {.value = "N", .range = {1, kMaxBatch}});
   rows.add("--device", schedule_part(&Parts::device), {.value = "NAME"});
   rows.include(mask_rows());
   return rows;
@@ -45,7 +46,7 @@ Options<ScheduleFlags> walk_rows() {
   rows.add("--heads-in-flight", path(schedule_part(&Parts::question), &study::ScheduleQuestion::heads_in_flight),
            {.value = "N",
             .help = "Of a search: heads at work at a time [with --device and -i as many as its L2 holds]",
-            .range = {1, std::numeric_limits<std::int32_t>::max()}});
+            .range = {1, kMaxHeads}});
   return rows;
 }
 

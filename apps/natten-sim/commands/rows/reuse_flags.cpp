@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/default_text.hpp>
 
 namespace natten_sim::cli {
@@ -37,11 +38,11 @@ Options<AttentionSubject> attention_rows() {
   rows.add("--kv-tile", &AttentionSubject::kv_tile,
            {.value = "N", .help = "KV tile " + report::default_text("the kernel's", kDefaults.tile)});
   rows.add("-n,--heads", &AttentionSubject::heads,
-           {.value = "N", .help = "Heads [default]", .range = kSizes});
+           {.value = "N", .help = "Heads [default]", .range = {1, kMaxHeads}});
   rows.add("--heads-kv", &AttentionSubject::heads_kv,
-           {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = kSizes});
+           {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = {1, kMaxHeads}});
   rows.add("-b,--batch-size", &AttentionSubject::batch,
-           {.value = "N", .help = "Batch size [default]", .range = kSizes});
+           {.value = "N", .help = "Batch size [default]", .range = {1, kMaxBatch}});
   rows.add("-c,--causal", &AttentionSubject::causal,
            {.value = "BOOL",
             .help = "Causal mask: alone, on every axis; true/false/1/0, one an axis [default]",

@@ -18,7 +18,6 @@ struct OptionValue<study::ReuseOrder> {
   static constexpr int kMaxValues = 1;
   static study::ReuseOrder from_words(const std::string& name, const std::vector<std::string>& words,
                                       const About&);
-  static study::ReuseOrder from_json(const std::string& key, const Json& value, const About&);
   static bool to_json(const study::ReuseOrder& order, Json& out);
 };
 
@@ -28,7 +27,6 @@ struct OptionValue<study::SeqlenSweep> {
   static constexpr int kMaxValues = 1;
   static study::SeqlenSweep from_words(const std::string& name, const std::vector<std::string>& words,
                                        const About&);
-  static study::SeqlenSweep from_json(const std::string& key, const Json& value, const About&);
   static bool to_json(const study::SeqlenSweep& sweep, Json& out);
 };
 
@@ -38,7 +36,6 @@ struct OptionValue<study::CausalAxes> {
   static constexpr int kMaxValues = 4;
   static study::CausalAxes from_words(const std::string& name, const std::vector<std::string>& words,
                                       const About& about);
-  static study::CausalAxes from_json(const std::string& key, const Json& value, const About& about);
   static bool to_json(const study::CausalAxes& causal, Json& out);
   static Json schema(const About&);
 };

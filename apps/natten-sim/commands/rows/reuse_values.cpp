@@ -10,22 +10,9 @@ using study::CausalAxes;
 using study::ReuseOrder;
 using study::SeqlenSweep;
 
-namespace {
-
-std::string json_word(const std::string& key, const Json& value, const char* accepted) {
-  if (!value.is_string()) throw InvalidParameter(key, value.dump(), accepted);
-  return value.get<std::string>();
-}
-
-}  // namespace
-
 ReuseOrder OptionValue<ReuseOrder>::from_words(const std::string& name, const std::vector<std::string>& words,
                                                const About&) {
   return study::parse_reuse_order(name, words.front());
-}
-
-ReuseOrder OptionValue<ReuseOrder>::from_json(const std::string& key, const Json& value, const About& about) {
-  return from_words(key, {json_word(key, value, "the name of an order, or a file")}, about);
 }
 
 bool OptionValue<ReuseOrder>::to_json(const ReuseOrder& order, Json& out) {
@@ -36,11 +23,6 @@ bool OptionValue<ReuseOrder>::to_json(const ReuseOrder& order, Json& out) {
 CausalAxes OptionValue<CausalAxes>::from_words(const std::string& name, const std::vector<std::string>& words,
                                                const About& about) {
   return study::causal_axes(OptionValue<PerAxis<bool>>::from_words(name, words, about));
-}
-
-CausalAxes OptionValue<CausalAxes>::from_json(const std::string& key, const Json& value, const About& about) {
-  if (value.is_boolean()) return value.get<bool>();
-  return study::causal_axes(OptionValue<PerAxis<bool>>::from_json(key, value, about));
 }
 
 bool OptionValue<CausalAxes>::to_json(const CausalAxes& causal, Json& out) {
@@ -67,11 +49,6 @@ SeqlenSweep OptionValue<SeqlenSweep>::from_words(const std::string& name,
                           number(second + 1, text.size())};
   study::require_valid(sweep);
   return sweep;
-}
-
-SeqlenSweep OptionValue<SeqlenSweep>::from_json(const std::string& key, const Json& value,
-                                                const About& about) {
-  return from_words(key, {json_word(key, value, "\"seqlen=LO:HI:STEP\"")}, about);
 }
 
 bool OptionValue<SeqlenSweep>::to_json(const SeqlenSweep& sweep, Json& out) {

@@ -15,7 +15,6 @@ struct OptionValue<study::RowSource> {
   static constexpr int kMaxValues = 1;
   static study::RowSource from_words(const std::string& name, const std::vector<std::string>& words,
                                      const About&);
-  static study::RowSource from_json(const std::string& key, const Json& value, const About&);
   static bool to_json(const study::RowSource& value, Json& out);
 };
 

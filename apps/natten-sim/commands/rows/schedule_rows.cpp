@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/io/search_checkpoint.hpp>
 
@@ -16,8 +17,6 @@ namespace {
 using Flags = ScheduleFlags;
 using Parts = study::ScheduleParts;
 using Question = study::ScheduleQuestion;
-
-constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
 
 template <typename Member>
 auto question(Member member) {
@@ -34,7 +33,7 @@ About tiles_about(const char* help) {
 About tokens_about(const std::string& help) {
   return {.value = "N", .help = help, .range = {1, study::kMaxScheduleTokens}, .echo = Echo::kWhenSet};
 }
-About count_about(const char* help, std::int64_t hi = kMaxInt32) {
+About count_about(const char* help, std::int64_t hi) {
   return {.value = "N", .help = help, .range = {1, hi}};
 }
 About cost_about(const char* value, const char* help) {
@@ -56,15 +55,16 @@ Options<Flags> size_rows() {
            tokens_about(fmt::format("Tokens of a Q tile [{}]", tokens.q_tile)));
   rows.add("--kv-tile", schedule_part(&Parts::kv_tile),
            tokens_about(fmt::format("Tokens a KV tile [{}]", tokens.kv_tile)));
-  rows.add("-n,--heads", question(&Question::heads), count_about("Query heads [default]"));
+  rows.add("-n,--heads", question(&Question::heads), count_about("Query heads [default]", kMaxHeads));
   rows.add("--heads-kv", question(&Question::heads_kv),
-           count_about("KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]"));
+           count_about("KV heads; fewer than heads: dK/dV are reduced over each group in order [heads]",
+                       kMaxHeads));
   return rows;
 }
 
 Options<Flags> batch_rows() {
   Options<Flags> rows;
-  rows.add("-b,--batch-size", question(&Question::batch), count_about("Batch size [default]"));
+  rows.add("-b,--batch-size", question(&Question::batch), count_about("Batch size [default]", kMaxBatch));
   return rows;
 }
 

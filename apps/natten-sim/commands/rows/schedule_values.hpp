@@ -24,9 +24,6 @@ struct GrammarValue {
   static T from_words(const std::string& name, const std::vector<std::string>& words, const About&) {
     return parse(name, words.front());
   }
-  static T from_json(const std::string& key, const Json& value, const About& about) {
-    return parse(key, OptionValue<std::string>::from_json(key, value, about));
-  }
   static Json schema(const About&) { return plain_schema("string"); }
   static bool to_json(const T& value, Json& out) {
     put_text(text(value), out);
@@ -51,12 +48,6 @@ template <>
 struct OptionValue<HeadSections>
     : GrammarValue<HeadSections, study::parse_head_sections, study::section_text> {};
 template <>
-struct OptionValue<study::Handoff> : GrammarValue<study::Handoff, parse_handoff, handoff_text> {
-  static bool from_number(double cost, const About&, study::Handoff& out) {
-    if (!(cost >= 0 && cost <= study::kMaxScheduleCost)) return false;
-    out = {.near = cost, .far = {}};
-    return true;
-  }
-};
+struct OptionValue<study::Handoff> : GrammarValue<study::Handoff, parse_handoff, handoff_text> {};
 
 }  // namespace natten_sim::cli

@@ -14,20 +14,22 @@ TileChoices OptionValue<TileChoices>::from_words(const std::string& name, const 
   throw InvalidParameter(name, "given in words", "JSON");
 }
 
-TileChoices OptionValue<TileChoices>::from_json(const std::string& key, const Json& value, const About&) {
+TileChoices OptionValue<TileChoices>::from_json(const std::string& name, const Json& value,
+                                                const About& about) {
   const char* accepted =
       "an array of {\"q_tile\", \"kv_tile\", \"backward_q_tile\", \"backward_kv_tile\", \"backend\"}, with "
       "the "
       "shapes of one pass or both";
+  if (!value.is_array()) throw InvalidParameter(name, value.dump(), accepted);
   TileChoices choices;
-  for_each_element(key, value, accepted, [&](const Json& element) {
-    const auto has = [&](const char* name) { return element.contains(name); };
+  for (const Json& element : value) {
+    const auto has = [&](const char* member) { return element.contains(member); };
     const bool forward = element.is_object() && has("q_tile") && has("kv_tile");
     const bool backward = element.is_object() && has("backward_q_tile") && has("backward_kv_tile");
-    if (!forward && !backward) throw InvalidParameter(key, element.dump(), accepted);
+    if (!forward && !backward) throw InvalidParameter(name, element.dump(), accepted);
     TileChoice choice;
-    const auto read = [&](const char* name, Extents& shape) {
-      if (has(name)) shape = OptionValue<Extents>::from_json(name, element[name], {});
+    const auto read = [&](const char* member, Extents& shape) {
+      if (has(member)) read_value(member, element[member], about, shape);
     };
     read("q_tile", choice.tiles.q_tile);
     read("kv_tile", choice.tiles.kv_tile);
@@ -37,7 +39,7 @@ TileChoices OptionValue<TileChoices>::from_json(const std::string& key, const Js
       choice.backend = element["backend"].get<std::string>();
     if (has("kernel") && element["kernel"].is_string()) choice.kernel = element["kernel"].get<std::string>();
     choices.push_back(choice);
-  });
+  }
   return choices;
 }
 
@@ -83,12 +85,6 @@ std::vector<std::string> split_at_commas(const std::vector<std::string>& words) 
 DeviceNames OptionValue<DeviceNames>::from_words(const std::string&, const std::vector<std::string>& words,
                                                  const About&) {
   return {split_at_commas(words)};
-}
-
-DeviceNames OptionValue<DeviceNames>::from_json(const std::string& key, const Json& value,
-                                                const About& about) {
-  if (value.is_string()) return {{value.get<std::string>()}};
-  return {OptionValue<std::vector<std::string>>::from_json(key, value, about)};
 }
 
 Json OptionValue<DeviceNames>::schema(const About&) {

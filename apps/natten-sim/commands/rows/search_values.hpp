@@ -12,10 +12,11 @@ namespace natten_sim::cli {
 /// Tile pairs with their backends: JSON only.
 template <>
 struct OptionValue<std::vector<TileChoice>> {
-  static constexpr int kMaxValues = 1;
+  static constexpr int kMaxValues = 1 << 16;
   static std::vector<TileChoice> from_words(const std::string& name, const std::vector<std::string>&,
                                             const About&);
-  static std::vector<TileChoice> from_json(const std::string& key, const Json& value, const About&);
+  static constexpr bool kMayBeEmpty = true;
+  static std::vector<TileChoice> from_json(const std::string& name, const Json& value, const About& about);
   static bool to_json(const std::vector<TileChoice>& choices, Json& out);
   static Json schema(const About&);
 };
@@ -32,8 +33,8 @@ template <>
 struct OptionValue<DeviceNames> {
   static constexpr bool kIsText = true;
   static constexpr int kMaxValues = 64;
+  static constexpr bool kMayBeEmpty = true;
   static DeviceNames from_words(const std::string&, const std::vector<std::string>& words, const About&);
-  static DeviceNames from_json(const std::string& key, const Json& value, const About& about);
   static bool to_json(const DeviceNames& devices, Json& out);
   static Json schema(const About&);
 };

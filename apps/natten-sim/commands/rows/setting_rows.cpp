@@ -6,6 +6,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 
 #include "cli/context.hpp"
 #include "cli/values.hpp"
@@ -19,12 +20,6 @@ StepRatio OptionValue<StepRatio>::from_words(const std::string& name, const std:
                                              const About&) {
   const auto [part, whole] = parse_ratio(name, words.front(), 0, "K/N with 0 <= K <= N, N of 1 or more");
   return {part, whole};
-}
-
-StepRatio OptionValue<StepRatio>::from_json(const std::string& key, const Json& value, const About& about) {
-  if (!value.is_string())
-    throw InvalidParameter(key, value.dump(), "\"K/N\" with 0 <= K <= N, N of 1 or more");
-  return from_words(key, {value.get<std::string>()}, about);
 }
 
 bool OptionValue<StepRatio>::to_json(const StepRatio& value, Json& out) {
@@ -84,13 +79,14 @@ Options<Setting> workload_rows() {
            {.value = "N",
             .help = "Extra KV tokens that every query attends to, reported apart [default]",
             .range = {.lo = 0},
-            .json_accepted = "0 or more tokens",
             .within = "tokens"});
-  rows.add("-b,--batch-size", &Setting::batch, {.value = "N", .help = "Batch size [default]"});
+  rows.add("-b,--batch-size", &Setting::batch, {.value = "N", .help = "Batch size [default]", .range = {1, kMaxBatch}});
   rows.add("-n,--heads", &Setting::heads,
-           {.value = "N", .help = fmt::format("Heads [the preset's, or {}]", study::kDefaultHeads)});
+           {.value = "N",
+            .help = fmt::format("Heads [the preset's, or {}]", study::kDefaultHeads),
+            .range = {1, kMaxHeads}});
   rows.add("--heads-kv", &Setting::heads_kv,
-           {.value = "N", .help = "KV heads, a divisor of the heads [heads]"});
+           {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = {1, kMaxHeads}});
   rows.add("-d,--dim,--head-dim", &Setting::head_dim,
            {.value = "D",
             .help = fmt::format("Head dim of Q and K [the preset's, or {}]", study::kDefaultHeadDim),

@@ -13,7 +13,6 @@ struct OptionValue<study::StepRatio> {
   static constexpr int kMaxValues = 1;
   static study::StepRatio from_words(const std::string& name, const std::vector<std::string>& words,
                                      const About&);
-  static study::StepRatio from_json(const std::string& key, const Json& value, const About&);
   static bool to_json(const study::StepRatio& value, Json& out);
 };
 

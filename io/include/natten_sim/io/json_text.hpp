@@ -14,9 +14,6 @@ enum class JsonLayout { kOneLine, kIndented };
 /// U+FFFD.
 [[nodiscard]] std::string json_text(const Json& value, JsonLayout layout = JsonLayout::kOneLine);
 
-/// JSON text without the blanks and line breaks between its tokens.
-[[nodiscard]] std::string one_line(std::string_view json);
-
 inline constexpr std::size_t kMaxNumberText = 32;
 /// Writes a number as json_text does, where there is room for kMaxNumberText characters. @return its end
 char* write_number(char* place, double value);

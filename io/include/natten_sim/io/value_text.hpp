@@ -21,10 +21,18 @@ namespace natten_sim {
 [[nodiscard]] std::int64_t parse_bytes(const std::string& parameter, const std::string& text, std::int64_t lo,
                                        std::int64_t hi);
 
+/// Whether numbers of an interval are shares: fractions, which may be given in per cent.
+[[nodiscard]] bool is_share_interval(double lo, double hi);
+/// A number above 1 is in per cent: no fraction is.
+[[nodiscard]] double share_of_number(double value);
+
 /// `30 48 80`, `30x48x80` or `30,48,80`: one integer or more, each in lo..hi.
 [[nodiscard]] std::vector<std::int64_t> parse_integers(const std::string& parameter,
                                                        const std::vector<std::string>& texts,
                                                        std::int64_t lo, std::int64_t hi);
+
+/// @throws InvalidParameter unless `values` is 1 to 4.
+void require_axes(const std::string& parameter, std::size_t values);
 
 /// The same: 1 to 4 sizes.
 [[nodiscard]] Extents parse_extents(const std::string& parameter, const std::vector<std::string>& texts,

@@ -11,10 +11,11 @@
 #include <natten_sim/models/tiles/kernel_time.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/study/context.hpp>
+#include <natten_sim/study/setting.hpp>
 
 namespace natten_sim::study {
 
-/// How many milliseconds does one pass of a kernel take?
+/// How many milliseconds does one pass of a kernel take? What `count` says of the same problem is this.
 struct TimeQuestion {
   /// `hopper-fna`, `blackwell-fna`, `cutlass-fna`, `flexattention`, or a dense kernel: `hopper-fmha`,
   /// `cudnn`; `fmha` is that of the device's backend.
@@ -22,12 +23,12 @@ struct TimeQuestion {
   std::string device;
   KernelSchedule schedule = KernelSchedule::kCooperative;
   NeighborhoodMask mask;  ///< 1 to 3 axes; of a dense kernel only the number of tokens matters
-  TilePair tiles;         ///< of this pass; ignored by a dense kernel
+  TilePair tiles;         ///< of this pass; empty: as `count` has them; ignored by a dense kernel
   /// Single-dimensional: blocks of the row-major sequence, which FlexAttention alone runs; wants `visits`.
   Tiling tiling = Tiling::kMultiDimensional;
   Walk pass = Walk::kForward;
   OperandSizes sizes;  ///< batch, heads and head dims
-  Dtype dtype = Dtype::kBf16;
+  Dtype dtype = kDefaultDtype;
   std::optional<std::string> natten;  ///< release whose copies count; none: the newest
   std::int64_t additional_keys = 0;  ///< which every query sees besides, in a dense pass of their own
   /// Between one launch and the next, in which the GPU rests or does lighter work; none: longer than its power
@@ -75,6 +76,10 @@ struct MissingTime {
 };
 
 using TimeAnswer = std::variant<PassTime, MissingTime>;
+
+/// The question with tiles: of shapes that it leaves out, those that the kernel's backend takes by default
+/// (choose_tiles). @throws as time().
+[[nodiscard]] TimeQuestion resolved(const TimeQuestion& question, const Context& context);
 
 /// Microseconds to milliseconds. @throws InvalidParameter, UnknownName on a question that makes no sense.
 [[nodiscard]] TimeAnswer time(const TimeQuestion& question, const Context& context);

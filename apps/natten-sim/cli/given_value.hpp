@@ -1,0 +1,45 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <natten_sim/io/json.hpp>
+
+#include "cli/plain_value.hpp"
+
+namespace natten_sim::cli {
+
+// Values of a file of options, of a request of `serve` and of a line of --batch are JSON (TOML's kinds are
+// among its own), and all are read in one way: as the command line has them. 18, "18", [18] and 18.0 are one
+// size; [18, 24, 24], "18x24x24" and ["18", 24, 24.0] are three.
+
+/// What the command line would have for `value`: a word for a scalar, one for each element of an array, and
+/// LO:HI for an element that is a pair. @throws InvalidParameter naming `name` for anything else.
+[[nodiscard]] std::vector<std::string> words_of(const std::string& name, const Json& value);
+
+/// How many values it is: the elements of an array, or one.
+[[nodiscard]] std::size_t number_of_values(const Json& value);
+
+/// A value of whole numbers and booleans alone.
+class PlainValues {
+ public:
+  explicit PlainValues(const Json& value);
+  PlainValues(const PlainValues&) = delete;
+  PlainValues& operator=(const PlainValues&) = delete;
+
+  /// None: something else, or more of them than fit. Valid as long as this object.
+  [[nodiscard]] std::optional<PlainValue> get() const;
+
+ private:
+  bool take(const Json& scalar);
+
+  std::array<std::int64_t, 8> values_{};
+  std::size_t size_ = 0;
+  bool plain_ = true, is_boolean_ = false;
+};
+
+}  // namespace natten_sim::cli
