@@ -11,6 +11,7 @@
 #include <natten_sim/study/time.hpp>
 
 #include "copies.hpp"
+#include "flex_blocks.hpp"
 #include "timed_kernel.hpp"
 
 namespace natten_sim::study {
@@ -317,17 +318,24 @@ std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, co
 
 TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
   TimeQuestion result = question;
-  const TimedKernel kernel = timed_kernel(question.kernel, context.catalog.device(question.device));
-  const bool given = !question.tiles.q_tile.empty() && !question.tiles.kv_tile.empty();
-  if (kernel.dense || given || question.mask.rank() > 3) return result;
+  const Catalog& catalog = context.catalog;
+  const TimedKernel kernel = timed_kernel(question.kernel, catalog.device(question.device));
+  const auto& [q_tile, kv_tile] = question.tiles;
+  if (kernel.dense || (!q_tile.empty() && !kv_tile.empty()) || question.mask.rank() > 3) return result;
   Setting setting;
+  setting.device = question.device;
   setting.backend = to_string(kernel.family);
   setting.head_dim = question.sizes.head_dim;
+  setting.dtype = question.dtype;
   // FlexAttention runs a backward pass with the blocks of the forward one.
-  const bool one_table = effective_backend(setting, context.catalog).backward.empty();
-  result.tiles = choose_tiles(setting, context.catalog, question.tiles.q_tile, question.tiles.kv_tile,
-                              question.mask.rank(), one_table ? Walk::kForward : question.pass)
-                     .tiles;
+  const bool one_table = effective_backend(setting, catalog).backward.empty();
+  const Walk pass = one_table ? Walk::kForward : question.pass;
+  if (kernel.family == NattenBackend::kFlexFna && !natten_runs(question.kernel)) {
+    const TilingProblem open{.mask = question.mask, .tiles = question.tiles, .tiling = question.tiling};
+    result.tiles = block_tiles(open, block_tokens(kernel, setting, pass, catalog));
+    return result;
+  }
+  result.tiles = choose_tiles(setting, catalog, q_tile, kv_tile, question.mask.rank(), pass).tiles;
   return result;
 }
 

@@ -12,9 +12,10 @@ using namespace natten_sim::test;
 
 TEST_CASE("what multiplies work has a bound that is checked first, and the error names the option") {
   check_refused("schedule --q-tiles 16 --kv-tiles 16 --heads 1048576", {"tasks", "134217728"});
-  // 64 tasks a head, 182 bytes each: 4 GiB hold 23,598,721 tasks.
+  // A head: 64 chains of 96 bytes, 64 tasks of 14, a dQ tile of 72. 4 GiB, without 16 bytes a task of the mask, hold
+  // (2^32 - 1,024) / 7,112 heads.
   check_refused("schedule --q-tiles 1 --kv-tiles 64 --heads 1048576 --algorithm spt --workers 1",
-                {"heads", "1048576", "at most 368730", "182 bytes"});
+                {"heads", "1048576", "at most 603904", "7112 bytes"});
   check_refused("schedule --q-tiles 65537 --kv-tiles 4", {"q-tiles", "65537", "65536"});
   check_refused("schedule --q-tiles 65536 --kv-tiles 65536", {"4294967296 pairs", "268435456"});
   check_refused("reuse -i 4096 --device h200 --l2-bytes 1125899906842624 --fidelity timed",

@@ -214,7 +214,7 @@ Scenario random_scenario(std::mt19937& random) {
     backward.bounds_masked_tile_us *= 2.2;
     for (double& masked : backward.masked_tile_us) masked *= 2.5;
     backward.cta_us *= factor();
-    costs.push_back({kernel, "h200", 128, {Dtype::kFp16}, 1, {pass, backward}, {}});
+    costs.push_back({kernel, "h200", 128, {Dtype::kFp16}, {pass, backward}, {}});
   }
   scenario.context.catalog.kernel_costs = costs;
   const Extents shapes[3][2] = {{{4}, {4}}, {{2, 2}, {4, 1}}, {{1, 2, 2}, {2, 2, 1}}};

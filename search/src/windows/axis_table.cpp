@@ -59,8 +59,7 @@ std::vector<std::int64_t> strides_of_window(const IntRange& range, const PerPass
     return strides;
   }
   strides = {range.lo, last};
-  for (const std::int64_t tile :
-       {passes[0].walked, passes[0].streamed, passes[1].walked, passes[1].streamed}) {
+  for (const std::int64_t tile : {passes[0].walked, passes[0].streamed, passes[1].walked, passes[1].streamed}) {
     if (tile == 0) continue;  // no second pass
     if (last >= tile) strides.push_back(last / tile * tile);
     for (std::int64_t stride = tile; stride <= last; stride *= 2) strides.push_back(stride);
@@ -384,10 +383,9 @@ SearchTables make_tables(const SearchSpace& space, const SearchConstraints& cons
                          const SearchRun& run, const TableRequest& request) {
   const TablePlan plan({space, constraints, objective, run, request, Passes(space)});
   if (plan.options() > kMaxOptions) {
-    throw InvalidParameter(
-        "search space", std::to_string(plan.options()) + " (axis, window, stride, tile) options",
-        std::to_string(kMaxOptions) + " or fewer: narrow it with " + mention("window-range") + " or " +
-            mention("stride-max"));
+    const std::string most = std::to_string(kMaxOptions) + " or fewer: narrow it with ";
+    throw InvalidParameter("search space", std::to_string(plan.options()) + " (axis, window, stride, tile) options",
+                           most + mention("window-range") + " or " + mention("stride-max"));
   }
   return plan.tabulate();
 }

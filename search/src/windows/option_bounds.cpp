@@ -149,7 +149,9 @@ std::int64_t least_visited(const AxisMask& mask, const AxisTiles& tiles) {
   const bool wide = stride >= tiles.walked;  // then a Q tile has one boundary at most
   const std::int64_t boundaries = wide ? 1 : (tiles.walked - 1) / stride;
   const std::int64_t more = ceil_divide(mask.window + boundaries * stride, tiles.streamed) - of_window;
-  return least + more * (wide ? tiles_across(groups, stride, tiles.walked) : tiles_inside(groups, mask, tiles.walked));
+  const std::int64_t with_more =
+      wide ? tiles_across(groups, stride, tiles.walked) : tiles_inside(groups, mask, tiles.walked);
+  return least + more * with_more;
 }
 
 PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis, std::int64_t window,

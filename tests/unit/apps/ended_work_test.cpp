@@ -31,7 +31,7 @@ const std::vector<std::string> kLongQuestions = {
     R"({"command": "advise", "options": {"input": [60, 96, 160], "heads": 24, "dim": 128, "device": "h200", "speedup": 4}})",
     R"({"command": "schedule", "options": {"q_tiles": 4096, "heads": 8, "mask": "causal"}})",
     R"({"command": "schedule", "options": {"q_tiles": 4096, "heads": 8, "mask": "causal", "algorithm": "spt"}})",
-    R"({"command": "schedule", "options": {"q_tiles": 1, "heads": 4194304, "algorithm": "two-pass", "workers": 1}})",
+    R"({"command": "schedule", "options": {"q_tiles": 4, "heads": 1048576, "algorithm": "two-pass", "workers": 1}})",
     R"({"command": "schedule", "options": {"workers": 32, "heads": 3, "mask": "gna:i=24x24,w=8x8,s=4x4,q-tile=4x4,kv-tile=4x4", "algorithm": "best", "effort": 1000000}})",
     R"({"command": "reuse", "options": {"input": 16777216, "device": "h200", "fidelity": "lru"}})",
     R"({"command": "reuse", "options": {"input": 1048576, "device": "h200", "fidelity": "timed"}})",

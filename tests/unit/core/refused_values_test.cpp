@@ -145,8 +145,8 @@ TEST_CASE("a split-Q problem is refused by the size that is at fault") {
   };
   using P = SplitQProblem;
   CHECK(refused([](P&) {}).empty());
-  CHECK(refused([](P& p) { p.sizes.batch = 0; }) == sentence("batch_size", "0", "1..2147483648"));
-  CHECK(refused([](P& p) { p.sizes.heads = 0; }) == sentence("heads", "0", "1..2147483648"));
+  CHECK(refused([](P& p) { p.sizes.batch = 0; }) == sentence("batch_size", "0", "1..1048576"));
+  CHECK(refused([](P& p) { p.sizes.heads = 0; }) == sentence("heads", "0", "1..1048576"));
   CHECK(refused([](P& p) { p.sizes.heads_kv = 7; }) == sentence("heads_kv", "7", "1..6"));
   CHECK(refused([](P& p) { p.sizes.heads_kv = 4; }) ==
         sentence("heads_kv", "4", "a divisor of the heads (6)"));
@@ -167,7 +167,7 @@ TEST_CASE("a split-Q problem is refused by the size that is at fault") {
         sentence("head_dim_value", "80 bytes a token", whole));
   CHECK(refused([](P& p) { p.sizes.head_dim = 40; }).empty());  // one axis may begin inside a sector
   CHECK(refused([](P& p) {
-          p.sizes = {.batch = 1 << 30, .heads = 1 << 30, .heads_kv = 1, .head_dim = 1 << 10};
+          p.sizes = {.batch = 1 << 20, .heads = 1 << 20, .heads_kv = 1, .head_dim = 1 << 20};
         }) == "bytes of an operand: overflow, the exact value is larger than 9223372036854775807 (2^63 - 1)");
 }
 
