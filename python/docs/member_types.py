@@ -37,7 +37,8 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"input": (2, 3, 4, 5), "window": (2, 2, 2, 2), "q_tile": (1, 1, 2, 2), "kv_tile": (1, 1, 2, 2)},
         {"input": (40, 40), "window": (8, 8), "dilation": (2, 3), "device": "h200", "add_kv": 5},
         {"input": 2**30, "window": 2**20, "q_tile": 2**20, "kv_tile": 2**20},
-        {"input": 4096, "window": 512, "heads": 2**60, "batch_size": 2**59}, {"input": 64, "heads": 2**60, "backprop": True},
+        {"input": 4096, "window": 512, "heads": 2**20, "batch_size": 2**20},
+        {"input": 128, "heads": 2**20, "batch_size": 2**20, "backprop": True},
         {"input": 4096, "window": 512, "device": "a100", "kernel": "flexattention", "kernel_schedule": "pingpong"},
         {"input": (30, 48, 80), "window": (18, 24, 24), "device": "h100", "head_dim": 256, "backend": "cutlass-fna"},
         {"input": (256, 256), "window": (80, 80), "heads": 24, "heads_kv": 8, "head_dim": 128, "device": "h200",
@@ -53,6 +54,7 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"input": 4096, "device": "h200", "phase": "backward", "top": 2, "window_range": (64, 512), "add_kv": 3},
     ]),
     ("Advice", "advise", [
+        {"preset": "hunyuan-video", "device": "h200", "for_": "training"},
         {"preset": "hunyuan-video", "device": "h200"}, {"input": (16, 16, 16), "device": ["h200", "b200", "a100"]},
         {"preset": "hunyuan-video", "device": "h200", "speedup": 3, "add_kv": 7, "dense_steps": "3/9"},
     ]),

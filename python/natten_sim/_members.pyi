@@ -25,7 +25,6 @@ class CountMembers:
     flops: Final[Flops]
     wasted_flop_share: Final[float]
     e2e_speedup: Final[E2eSpeedup]
-    fast_path_with: Final[FastPathWith]
     kernel: Final[Kernel | None]
     time_ms: Final[TimeMs | None]
     speedup_time: Final[float | None]
@@ -33,20 +32,15 @@ class CountMembers:
     e2e_speedup_time: Final[float]
     backward: Final[Backward]
     add_kv: Final[AddKv]
-    passed_over: Final[tuple[str, ...]]
     kernel_refusal: Final[KernelRefusal]
     time_missing: Final[str]
-
-class FastPathWith(Record):
-    kv_tile: Final[tuple[int, ...]]
-    q_tile: Final[tuple[int, ...]]
-    stride: Final[tuple[int, ...]]
-    window: Final[tuple[int, ...]]
+    passed_over: Final[tuple[str, ...]]
+    fast_path_with: Final[FastPathWith]
 
 class Flops(Record):
-    attended: Final[int | None]
-    mma: Final[int | None]
-    dense: Final[int | None]
+    attended: Final[int]
+    mma: Final[int]
+    dense: Final[int]
 
 class E2eSpeedup(Record):
     flop: Final[float]
@@ -71,7 +65,7 @@ class Kernel(Record):
     natten_fast_path: Final[bool]
     additional: Final[Additional | None]
     speedup: Final[Speedup]
-    permutation_bytes: Final[int | None]
+    permutation_bytes: Final[int]
     permutation_ms: Final[float]
     dense_ms: Final[float]
     dense_rate: Final[str]
@@ -123,12 +117,6 @@ class Time(Record):
     costs: Final[Costs]
     unmeasured: Final[str]
 
-class Copies(Record):
-    natten: Final[str]
-    origin: Final[str]
-    interval: Final[float]
-    source: Final[str]
-
 class PartsMs(Record):
     tiles: Final[float]
     masking: Final[float]
@@ -136,6 +124,12 @@ class PartsMs(Record):
     tail: Final[float]
     launch: Final[float]
     power: Final[float]
+
+class Copies(Record):
+    natten: Final[str]
+    origin: Final[str]
+    interval: Final[float]
+    source: Final[str]
 
 class Costs(Record):
     runs: Final[int]
@@ -182,6 +176,10 @@ class KernelRefusal(Record):
     accepted: Final[str]
     hint: Final[str]
 
+class FastPathWith(Record):
+    window: Final[tuple[int, ...]]
+    stride: Final[tuple[int, ...]]
+
 class CountInput(Record):
     preset: Final[str]
     device: Final[str]
@@ -195,6 +193,7 @@ class CountInput(Record):
     kv_tiling: Final[str]
     tiling: Final[str]
     backend: Final[str | None]
+    natten: Final[str]
     add_kv: Final[int]
     batch_size: Final[int]
     heads: Final[int]
@@ -217,6 +216,7 @@ class SearchMembers:
     excluded: Final[tuple[Excluded, ...]]
     tile_sizes: Final[tuple[TileSize, ...]]
     complete: Final[bool]
+    sketched: Final[bool]
     candidates: Final[tuple[Candidate, ...]]
     devices: Final[tuple[Device, ...]]
     nearest_sparsity: Final[float]
@@ -269,8 +269,6 @@ class Candidate(Record):
     e2e_speedup: Final[E2eSpeedup]
     kernel: Final[Kernel | None]
     kernel_timed: Final[str]
-    passed_over: Final[tuple[str, ...]]
-    kernel_refusal: Final[KernelRefusal]
     backward: Final[Backward]
 
 class Device(Record):
@@ -280,6 +278,7 @@ class Device(Record):
     excluded: Final[tuple[Excluded, ...]]
     tile_sizes: Final[tuple[TileSize, ...]]
     complete: Final[bool]
+    sketched: Final[bool]
     candidates: Final[tuple[Candidate, ...]]
 
 class SearchInput(Record):
@@ -307,6 +306,7 @@ class SearchInput(Record):
     answer: Final[str]
     distinct: Final[str]
     top: Final[int]
+    natten: Final[str]
     add_kv: Final[int]
     batch_size: Final[int]
     heads: Final[int]
@@ -330,6 +330,7 @@ class AdviceMembers:
 
 class AdviceDevice(Record):
     device: Final[str]
+    sketched: Final[bool]
     choices: Final[tuple[Choice, ...]]
     missing: Final[str]
 
@@ -342,22 +343,23 @@ class Choice(Record):
     sparsity: Final[float]
     wasted_flop_share: Final[float]
     speedup_mean: Final[float]
+    total_ms: Final[float]
+    speedup: Final[float]
     time_ms: Final[TimeMs]
     speedup_time: Final[float]
     time: Final[Time]
-    e2e_speedup_time: Final[float]
+    e2e_speedup_time: Final[float | None]
     tile_memory_bytes: Final[int]
-    backward: Final[ChoiceBackward]
+    backward: Final[ChoiceBackward | None]
     natten_call: Final[str]
     natten_profiler: Final[str]
 
 class ChoiceBackward(Record):
     q_tile: Final[tuple[int, ...]]
     kv_tile: Final[tuple[int, ...]]
-    time_ms: Final[TimeMs | None]
-    speedup_time: Final[float | None]
+    time_ms: Final[TimeMs]
+    speedup_time: Final[float]
     time: Final[Time]
-    time_missing: Final[str]
 
 class AdviceInput(Record):
     preset: Final[str]
@@ -365,6 +367,7 @@ class AdviceInput(Record):
     device: Final[tuple[str, ...]]
     sparsity: Final[float]
     max_imbalance: Final[float]
+    natten: Final[str]
     add_kv: Final[int]
     batch_size: Final[int]
     heads: Final[int]
@@ -435,6 +438,7 @@ class Forward(Record):
     interval: Final[float]
     source: Final[str]
     fitted: Final[tuple[str, ...]]
+    ctas_per_sm: Final[int]
 
 class LeftOut(Record):
     mean: Final[float]
@@ -459,8 +463,12 @@ class CalibrationKernelBackward(Record):
 
 class Permutation(Record):
     axes: Final[int]
+    natten: Final[str]
     into_bytes_per_s: Final[float]
     out_bytes_per_s: Final[float]
+    lse_bytes_per_s: Final[float]
+    interval: Final[float]
+    origin: Final[str]
     source: Final[str]
 
 class Run(Record):
@@ -599,7 +607,7 @@ class Deterministic(Record):
     walk: Final[str]
     dispatch: Final[str]
     launch_order: Final[str]
-    heads_per_section: Final[int | None]
+    heads_per_section: Final[int]
     dq_order: Final[str]
 
 class Unordered(Record):
@@ -612,7 +620,7 @@ class Unordered(Record):
     walk: Final[str]
     dispatch: Final[str]
     launch_order: Final[str]
-    heads_per_section: Final[int | None]
+    heads_per_section: Final[int]
     dq_order: Final[str]
 
 class ScheduleKernelCosts(Record):

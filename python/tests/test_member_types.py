@@ -111,7 +111,7 @@ def test_a_checker_knows_members_and_refuses_others(tmp_path: pathlib.Path) -> N
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "", str(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     found = [line.split(":", 1)[1].split("  [")[0] for line in done.stdout.splitlines()[:-1]]
-    assert found[:3] == ['3: note: Revealed type is "int"', '4: note: Revealed type is "int | None"', '5: note: Revealed type is "str"'], found
+    assert found[:3] == ['3: note: Revealed type is "int"', '4: note: Revealed type is "int"', '5: note: Revealed type is "str"'], found
     assert '"Count" has no attribute "visited"' in found[3]
     assert "visited_tiles" in found[4] and "final" in found[4].lower()
     assert 'incompatible type "Literal[\'fp17\']"' in found[5]
