@@ -95,6 +95,7 @@ class Adviser {
     question.constraints.max_imbalance = question_.max_imbalance;
     question.distinct = Distinct::kWindow;
     question.top = rows;
+    question.kernels = {effective_backend(setting_, quiet_.catalog).name};  // with the tiles that were timed
     SearchAnswer answer = search(question, quiet_);
     untimed_ = answer.question.objective != Objective::kTime;
     if (untimed_) missing_ = answer.time_missing;
