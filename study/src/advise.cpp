@@ -61,9 +61,8 @@ class Adviser {
   DeviceAdvice advise() {
     DeviceAdvice advice{.device = *setting_.device};
     try {
-      const std::vector<SearchCandidate> points =
-          question_.speedup ? points_within_speedup() : points_within_sparsity();
-      describe_points(points, advice);
+      untimed_ = !timed();
+      if (!untimed_) describe_points(question_.speedup ? points_within_speedup() : points_within_sparsity(), advice);
     } catch (const InvalidParameter& error) {
       advice.missing = error.what();
     }
@@ -88,25 +87,37 @@ class Adviser {
   }
 
   std::vector<SearchCandidate> fastest_rows(double sparsity, std::int64_t rows) {
+    SearchQuestion question = any_window(rows);
+    question.constraints.sparsity = SparsityRange{0, sparsity};
+    question.constraints.max_imbalance = question_.max_imbalance;
+    SearchAnswer answer = search(question, quiet_);
+    sketched_ = sketched_ || answer.sketched;
+    return std::move(answer.candidates);
+  }
+
+  [[nodiscard]] SearchQuestion any_window(std::int64_t rows) const {
     SearchQuestion question;
     question.setting = setting_;
     question.phase = question_.use == AdviseUse::kTraining ? SearchPhase::kBoth : SearchPhase::kForward;
-    question.constraints.sparsity = SparsityRange{0, sparsity};
-    question.constraints.max_imbalance = question_.max_imbalance;
     question.distinct = Distinct::kWindow;
     question.top = rows;
     question.kernels = {effective_backend(setting_, quiet_.catalog).name};  // with the tiles that were timed
-    SearchAnswer answer = search(question, quiet_);
-    untimed_ = answer.question.objective != Objective::kTime;
-    if (untimed_) missing_ = answer.time_missing;
-    sketched_ = sketched_ || answer.sketched;
-    return untimed_ ? std::vector<SearchCandidate>{} : std::move(answer.candidates);
+    return question;
+  }
+
+  /// Asked of one window: whether the kernel is calibrated for these sizes at all.
+  bool timed() {
+    SearchQuestion question = any_window(1);
+    for (const std::int64_t size : setting_.input) question.window.push_back(std::min<std::int64_t>(2, size));
+    const SearchAnswer answer = search(question, quiet_);
+    missing_ = answer.time_missing;
+    return answer.question.objective == Objective::kTime;
   }
 
   std::vector<SearchCandidate> points_within_sparsity() {
     std::vector<SearchCandidate> points;
     std::optional<SearchCandidate> next = fastest(question_.sparsity.value_or(kUsualSparsity));
-    if (!next && !untimed_) missing_ = "no window within the imbalance has that sparsity";
+    if (!next) missing_ = "no window within the imbalance has that sparsity";
     while (next && (points.empty() || speedup_of(*next).value_or(2) > 1)) {
       points.push_back(std::move(*next));
       const double context = kContextStep * (1 - sparsity_of(points.back()));
@@ -134,7 +145,7 @@ class Adviser {
   std::optional<SearchCandidate> most_context(double speedup) {
     std::optional<SearchCandidate> best = fastest(kSparsest);
     if (!best) {
-      if (!untimed_) missing_ = "no window within the imbalance is dense enough";
+      missing_ = "no window within the imbalance is dense enough";
       return best;
     }
     if (!speedup_of(*best)) {
