@@ -136,7 +136,8 @@ def command_lines(program: str) -> list[str]:
 def answer(program: str, line: str) -> dict[str, Any] | None:
     try:
         words = [word for word in shlex.split(line) if word not in ("--csv", "--json", "--ascii", "--markdown", "--quiet")]
-        writes = {"--output", "--emit-table", "--out", "--save", "--report", "--perfetto", "--pages", "--html"}
+        writes = {"--output", "--emit-table", "--out", "--save", "--report", "--perfetto", "--pages", "--html", "--checkpoint",
+                  "--journal"}
         if any(word in writes or word.startswith("--svg") or word.startswith("--emit-") for word in words):
             return None
         done = subprocess.run([program, *words, "--json"], capture_output=True, text=True, cwd=ROOT, timeout=20,
