@@ -58,6 +58,7 @@ void require_keys(const SplitQProblem& problem) {
 }  // namespace
 
 void require_valid(const SplitQProblem& problem) {
+  require_no_cycle(problem.mask, "false: reuse is counted for windows that end at the borders");
   require_valid(TilingProblem{.mask = problem.mask, .tiles = problem.tiles});
   require_valid(problem.sizes);
   const OperandSizes& sizes = problem.sizes;

@@ -14,10 +14,17 @@ using Coordinates = std::vector<std::int64_t>;
 using Matrix = std::vector<std::vector<bool>>;
 
 /// One dilation group of an axis, without dilation.
-Matrix group_mask(std::int64_t length, std::int64_t window, std::int64_t stride, bool causal) {
+Matrix group_mask(std::int64_t length, std::int64_t window, std::int64_t stride, bool causal, bool cyclic) {
   Matrix mask(static_cast<std::size_t>(length), std::vector<bool>(static_cast<std::size_t>(length), false));
   for (std::int64_t query = 0; query < length; ++query) {
     const std::int64_t group = query / stride;
+    if (cyclic) {
+      for (std::int64_t i = 0; i < window; ++i) {
+        const std::int64_t key = group * stride + stride / 2 - window / 2 + i;
+        mask[static_cast<std::size_t>(query)][static_cast<std::size_t>((key + length) % length)] = true;
+      }
+      continue;
+    }
     const std::int64_t leader = std::min(group * stride + (causal ? stride - 1 : stride / 2), length - 1);
     std::int64_t best = 0;
     if (causal) {
@@ -67,7 +74,7 @@ Matrix axis_mask_by_definition(const AxisMask& axis) {
   for (std::int64_t residue = 0; residue < axis.dilation; ++residue) {
     std::int64_t length = 0;
     for (std::int64_t i = residue; i < axis.length; i += axis.dilation) ++length;
-    const Matrix group = group_mask(length, axis.window, axis.stride, axis.causal);
+    const Matrix group = group_mask(length, axis.window, axis.stride, axis.causal, axis.cyclic);
     for (std::int64_t q = 0; q < length; ++q) {
       for (std::int64_t k = 0; k < length; ++k) {
         mask[static_cast<std::size_t>(residue + q * axis.dilation)]
@@ -181,6 +188,8 @@ std::string describe(const TilingProblem& problem) {
        << " stride " << to_string(stride_of(problem.mask)) << " dilation "
        << to_string(dilation_of(problem.mask)) << " causal ";
   for (bool causal : causal_of(problem.mask)) text << causal;
+  text << " cyclic ";
+  for (bool cyclic : cyclic_of(problem.mask)) text << cyclic;
   text << " q_tile " << to_string(problem.tiles.q_tile) << " kv_tile " << to_string(problem.tiles.kv_tile)
        << " " << to_string(problem.kv_tiling) << " " << to_string(problem.tiling)
        << (problem.walk == Walk::kForward ? " forward" : " backward");

@@ -68,6 +68,7 @@ void require_valid(const Problem& problem) {
   }
   const Neighborhood& neighborhood = std::get<Neighborhood>(problem.mask);
   natten_sim::require_valid(neighborhood.mask);
+  require_no_cycle(neighborhood.mask, "false: the kernel has windows that end at the borders");
   const std::size_t rank = neighborhood.mask.rank();
   require_extents("q_tile", neighborhood.q_tile, rank, 1, 256);
   require_extents("kv_tile", neighborhood.kv_tile, rank, 1, 256);

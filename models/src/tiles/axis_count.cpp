@@ -5,6 +5,7 @@
 #include <natten_sim/models/tiles/axis_count.hpp>
 
 #include "tiles/axis_band.hpp"
+#include "tiles/cycle_count.hpp"
 #include "tiles/group_count.hpp"
 
 namespace natten_sim {
@@ -28,7 +29,10 @@ Int128 pairs_of_group(const AxisGroup& group) noexcept {
 /// Calls add(group, how many) for each length that dilation groups have, the longer first.
 template <typename Add>
 void for_each_group_length(const AxisMask& axis, const Add& add) {
-  if (axis.dilation == 1) return add({axis.length, axis.window, axis.stride, axis.causal}, 1);
+  if (axis.dilation == 1) {
+    return add({axis.length, axis.window, axis.stride, axis.causal, axis.cyclic && axis.window < axis.length},
+               1);
+  }
   const std::int64_t longer_groups = axis.length % axis.dilation;  // residues 0 .. longer_groups-1
   if (longer_groups > 0) add(residue_class(axis, 0), longer_groups);
   add(residue_class(axis, longer_groups), axis.dilation - longer_groups);
@@ -43,7 +47,9 @@ AxisCount count_axis(const AxisMask& axis, const AxisTiles& tiles, KvTiling kv_t
   for_each_group_length(axis, [&](const AxisGroup& group, std::int64_t groups) {
     const std::int64_t walked_tiles = Divisor(tiles.walked).ceil(group.length);
     const GroupCount count =
-        count_group(axis_band(group, walk), tiles, kv_tiling == KvTiling::kStatic, walked_tiles);
+        group.cyclic
+            ? count_cycle(group, tiles, walk)
+            : count_group(axis_band(group, walk), tiles, kv_tiling == KvTiling::kStatic, walked_tiles);
     total.walked_tiles += groups * walked_tiles;  // at most axis.length
     total.max_tiles_per_walked_tile = std::max(total.max_tiles_per_walked_tile, count.max_visited);
     visited += count.visited * groups;
@@ -57,7 +63,8 @@ AxisCount count_axis(const AxisMask& axis, const AxisTiles& tiles, KvTiling kv_t
 std::int64_t count_axis_steps(const AxisMask& axis, const AxisTiles& tiles, Walk walk) {
   std::int64_t steps = 0;
   for_each_group_length(axis, [&](const AxisGroup& group, std::int64_t) {
-    steps += group_count_steps(axis_band(group, walk), tiles);
+    steps += group.cyclic ? cycle_count_steps(group, tiles, walk)
+                          : group_count_steps(axis_band(group, walk), tiles);
   });
   return steps;
 }
@@ -70,7 +77,9 @@ std::int64_t attended_pairs(const AxisMask& axis) {
 }
 
 bool has_partial_tile_near_breaks(const AxisMask& axis, const AxisTiles& tiles, KvTiling kv_tiling) {
-  const AxisBand band = axis_band(residue_class(axis, 0), Walk::kForward);
+  const AxisGroup group = residue_class(axis, 0);
+  if (group.cyclic) return false;  // no breaks
+  const AxisBand band = axis_band(group, Walk::kForward);
   const Divisor walked(tiles.walked), streamed(tiles.streamed);
   for (const std::int64_t token : {band.begin.low_until, band.begin.high_from}) {
     for (std::int64_t tile = walked.floor(std::max<std::int64_t>(token - 1, 0)), end = tile + 3; tile < end;

@@ -1,18 +1,11 @@
 #include "tiles/group_count.hpp"
 
 #include <algorithm>
-#include <array>
-#include <numeric>
 
 #include "tiles/floor_sum.hpp"
+#include "tiles/tile_cut.hpp"
 
-// Walked tiles are added up in progressions: tiles at equal distances whose windows begin and end at equal
-// distances too. Between two breaks of the staircases there are three ways to cut tiles into them:
-//   single     each tile alone
-//   by phase   tiles at the same place of a stride group: one progression a phase, of which there are stride
-//   / gcd by run     neighbors that share begin and end of their windows: a few for each stride group
-// The shortest is taken. On an axis of L tokens whose attended pairs fit in 63 bits, L * stride < 2^63 (2^64
-// if causal), so that the number of phases or that of stride groups is at most 2^22.
+// Walked tiles are added up in progressions (tile_cut.hpp) between two breaks of the staircases.
 
 namespace natten_sim {
 namespace {
@@ -73,30 +66,9 @@ struct Climbs {
       : begin(band.begin.climbs_from(token) ? band.begin.step.value() : 0),
         end(band.end.climbs_from(token) ? band.end.step.value() : 0),
         together(begin != end || begin <= 1 || (band.begin.phase - band.end.phase) % begin == 0) {}
-  /// That of both, or of one where the other is flat or takes steps of 1.
-  [[nodiscard]] std::int64_t step() const noexcept { return std::max({begin, end, std::int64_t{1}}); }
+  /// The step is that of both, or of one where the other is flat or takes steps of 1.
+  [[nodiscard]] Steps steps() const noexcept { return {std::max({begin, end, std::int64_t{1}}), together}; }
 };
-
-struct Cut {
-  enum class Way { kSingle, kByPhase, kByRun } way = Way::kSingle;
-  std::int64_t steps = 0;
-  std::int64_t phases = 1;
-};
-
-/// The way of least steps.
-Cut best_cut(const Climbs& climbs, std::int64_t walked, std::int64_t tiles) noexcept {
-  constexpr std::int64_t kNotWorthIt = 4;  // finding another way costs as much as a few tiles
-  Cut cut{.way = Cut::Way::kSingle, .steps = tiles};
-  if (tiles <= kNotWorthIt) return cut;
-  const std::int64_t step = climbs.step();
-  const std::int64_t phases = step / std::gcd(step, walked);
-  if (phases < tiles) cut = {.way = Cut::Way::kByPhase, .steps = phases, .phases = phases};
-  const std::int64_t runs_per_step =
-      (walked == 1 ? 1 : 2) * (climbs.together ? 1 : 2);  // first and last token's
-  const std::int64_t steps = tiles * walked / step + 1;
-  if (steps < cut.steps / runs_per_step) cut = {.way = Cut::Way::kByRun, .steps = runs_per_step * steps};
-  return cut;
-}
 
 TileProgression Counter::tiles_at(std::int64_t first, std::int64_t begin_slope, std::int64_t end_slope,
                                   std::int64_t count) const noexcept {
@@ -144,7 +116,7 @@ void Counter::add_runs(std::int64_t first_token, std::int64_t tiles) {
 
 /// Adds `tiles` whole tiles from `first_token` on, between two breaks of the staircases.
 void Counter::add_stretch(std::int64_t first_token, std::int64_t tiles) {
-  const Cut cut = best_cut(Climbs(band_, first_token), sizes_.walked, tiles);
+  const Cut cut = best_cut(Climbs(band_, first_token).steps(), sizes_.walked, tiles);
   if (cut.way == Cut::Way::kByPhase) return add_phases(first_token, tiles, cut.phases);
   if (cut.way == Cut::Way::kByRun) return add_runs(first_token, tiles);
   for (std::int64_t first = first_token, left = tiles; left > 0; --left, first += sizes_.walked)
@@ -206,29 +178,9 @@ void Counter::add_most_visited(const TileProgression& tiles) {
   count_.max_visited = std::max(count_.max_visited, streamed_.ceil(length + residue));
 }
 
-/// Calls stretch(first token, tiles) for whole tiles between breaks of the staircases, and tile(first, last)
-/// for each tile across a break and for a cut-off last one, up to token `end`.
-template <typename Stretch, typename Tile>
-void for_each_stretch(const AxisBand& band, std::int64_t walked_size, std::int64_t end,
-                      const Stretch& stretch, const Tile& tile) {
-  std::array<std::int64_t, 5> breaks = {band.begin.low_until, band.begin.high_from, band.end.low_until,
-                                        band.end.high_from, end};
-  for (std::int64_t& each : breaks) each = std::min(each, end);
-  std::sort(breaks.begin(), breaks.end());
-  const Divisor walked(walked_size);
-  std::int64_t token = 0;
-  for (const std::int64_t next : breaks) {
-    while (token < next) {
-      const std::int64_t whole_tiles = walked.floor(next - token);
-      if (whole_tiles > 0) {
-        stretch(token, whole_tiles);
-        token += whole_tiles * walked_size;
-        continue;
-      }
-      tile(token, std::min(token + walked_size, band.length) - 1);
-      token += walked_size;
-    }
-  }
+/// Breaks of the staircases, and the token at which the tiles end.
+Breaks breaks_of(const AxisBand& band, std::int64_t end) noexcept {
+  return {band.begin.low_until, band.begin.high_from, band.end.low_until, band.end.high_from, end};
 }
 
 }  // namespace
@@ -249,7 +201,7 @@ GroupCount count_group(const AxisBand& band, const AxisTiles& sizes, bool is_sta
   const std::int64_t end =
       tiles >= ceil_divide(band.length, sizes.walked) ? band.length : tiles * sizes.walked;
   for_each_stretch(
-      band, sizes.walked, end,
+      breaks_of(band, end), sizes.walked, band.length,
       [&](std::int64_t token, std::int64_t count) { counter.add_stretch(token, count); },
       [&](std::int64_t first, std::int64_t last) { counter.add_tile(first, last); });
   return counter.count();
@@ -258,9 +210,9 @@ GroupCount count_group(const AxisBand& band, const AxisTiles& sizes, bool is_sta
 std::int64_t group_count_steps(const AxisBand& band, const AxisTiles& sizes) {
   std::int64_t steps = 0;
   for_each_stretch(
-      band, sizes.walked, band.length,
+      breaks_of(band, band.length), sizes.walked, band.length,
       [&](std::int64_t token, std::int64_t tiles) {
-        steps += best_cut(Climbs(band, token), sizes.walked, tiles).steps;
+        steps += best_cut(Climbs(band, token).steps(), sizes.walked, tiles).steps;
       },
       [&](std::int64_t, std::int64_t) { ++steps; });
   return steps;

@@ -23,9 +23,32 @@ std::int64_t first_query_at_end(const AxisGroup& group) {
   return low;
 }
 
+/// Walked tiles of a cycle for which the streamed tile that begins at `last_tile` is full. What a window leaves
+/// out comes after it: the groups for which that reaches into the tile are neighbors, up to the seam.
+std::int64_t full_at_seam(const AxisGroup& group, std::int64_t walked, std::int64_t last_tile) {
+  const std::int64_t length = group.length, stride = group.stride;
+  const std::int64_t end_of_first = stride / 2 - group.window / 2 + group.window;
+  const std::int64_t last_group = (length - 1) / stride;
+  std::int64_t partial = 0, counted = 0;  // walked tiles; those before `counted` are
+  for (const std::int64_t turn : {std::int64_t{0}, length}) {
+    const std::int64_t after = turn + last_tile - (length - group.window) - end_of_first;
+    const std::int64_t before = turn + length - end_of_first;
+    const std::int64_t first = after < 0 ? 0 : after / stride + 1;
+    const std::int64_t last = std::min((before - 1) / stride, last_group);
+    if (first > last) continue;
+    const std::int64_t from = std::max(first * stride / walked, counted);
+    const std::int64_t to = (std::min((last + 1) * stride, length) - 1) / walked + 1;
+    partial += std::max<std::int64_t>(0, to - from);
+    counted = std::max(counted, to);
+  }
+  return ceil_divide(length, walked) - partial;
+}
+
 /// Tiles that FlexAttention calls full: padded keys never attend, so a cut-off last KV tile is not full.
 std::int64_t full_with_padding(const AxisGroup& group, const AxisTiles& tiles, std::int64_t full) {
   if (group.length % tiles.streamed == 0) return full;
+  if (group.cyclic)
+    return full - full_at_seam(group, tiles.walked, (group.length - 1) / tiles.streamed * tiles.streamed);
   const std::int64_t walked_tiles = ceil_divide(group.length, tiles.walked);
   const std::int64_t reaching = walked_tiles - ceil_divide(first_query_at_end(group), tiles.walked);
   // The last of those KV tiles is full except for its padding, unless the window begins inside it.
@@ -53,7 +76,7 @@ NattenAxisGroups count_groups(const AxisMask& axis, const AxisGroup& group, std:
   NattenAxisGroups counted;
   counted.group = group;
   counted.groups = groups;
-  const AxisMask alone{group.length, group.window, group.stride, 1, group.causal};
+  const AxisMask alone{group.length, group.window, group.stride, 1, group.causal, group.cyclic};
   const bool whole = known != nullptr && axis.dilation == 1;  // the group is the axis
   const AxisCount count = whole ? *known : count_axis(alone, tiles, streamed_tiling(backend, pass), pass);
   counted.tiles = counted.launched = count.walked_tiles;
@@ -68,7 +91,7 @@ NattenAxisGroups count_groups(const AxisMask& axis, const AxisGroup& group, std:
   }
   const std::int64_t q_tile = pass == Walk::kForward ? tiles.walked : tiles.streamed;
   const std::int64_t kv_tile = pass == Walk::kForward ? tiles.streamed : tiles.walked;
-  counted.block_sparse = !group.causal && group_is_block_sparse(group, q_tile, kv_tile);
+  counted.block_sparse = !group.causal && !group.cyclic && group_is_block_sparse(group, q_tile, kv_tile);
   counted.padded = group.length % tiles.streamed != 0;
   return counted;
 }

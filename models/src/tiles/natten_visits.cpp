@@ -145,6 +145,8 @@ Masking masking_of(const KernelVisits& visits) noexcept {
 
 NattenVisits natten_visits(const NattenProblem& problem) {
   require_valid(problem.mask);
+  if (problem.backend != NattenBackend::kFlexFna)
+    require_no_cycle(problem.mask, "false: windows of NATTEN's kernels end at the borders");
   if (problem.mask.rank() > 3) throw InvalidParameter("input", "4 axes", "1 to 3 axes: NATTEN has no more");
   if (problem.additional_keys < 0) {
     throw InvalidParameter("additional_keys", std::to_string(problem.additional_keys), "0 or more", "0");

@@ -6,6 +6,24 @@
 
 namespace natten_sim {
 
+namespace {
+
+/// Queries of each key of a cycle: from the first whose window ends after it to the last whose window begins at
+/// or before it. Queries of the turn before and the turn after attend to keys of this one.
+std::vector<TokenRange> queries_of_cycle(const AxisGroup& group) {
+  std::vector<TokenRange> ranges;
+  std::int64_t first = -group.length, end = -group.length;
+  for (std::int64_t key = 0; key < group.length; ++key) {
+    poll();
+    while (unrolled_range(group, first).end <= key) ++first;
+    while (unrolled_range(group, end).begin <= key) ++end;
+    ranges.push_back({first, end});
+  }
+  return ranges;
+}
+
+}  // namespace
+
 std::vector<TokenRange> met_tokens(const AxisGroup& group, Walk walk) {
   std::vector<TokenRange> ranges;
   ranges.reserve(static_cast<std::size_t>(group.length));
@@ -16,6 +34,7 @@ std::vector<TokenRange> met_tokens(const AxisGroup& group, Walk walk) {
     }
     return ranges;
   }
+  if (group.cyclic) return queries_of_cycle(group);
   // Windows begin and end no earlier than those of the query before: a key's queries follow one another, from
   // the first whose window ends behind it to the last whose window begins at or before it.
   ranges.assign(static_cast<std::size_t>(group.length), {group.length, 0});

@@ -23,6 +23,22 @@ struct AxisWalk {
   std::int64_t attended_pairs = 0;
 };
 
+struct Met {
+  bool any = false, all = false;
+};
+
+/// How much of tokens begin .. end-1 a range holds; on a cycle, of the turns before and after too.
+Met met_by(const TokenRange& range, const AxisGroup& group, std::int64_t begin, std::int64_t end) {
+  const bool whole_turn = group.cyclic && range.end - range.begin >= group.length;
+  Met met{.any = whole_turn, .all = whole_turn};
+  for (std::int64_t turn = group.cyclic ? -1 : 0; turn <= (group.cyclic ? 1 : 0); ++turn) {
+    const std::int64_t from = begin + turn * group.length, to = end + turn * group.length;
+    met.any = met.any || (range.begin < to && from < range.end);
+    met.all = met.all || (range.begin <= from && to <= range.end);
+  }
+  return met;
+}
+
 /// Looks at every token of the walked tile for every streamed tile in reach.
 AxisWalk walk_axis(const AxisGroup& group, std::int64_t walked, std::int64_t streamed, KvTiling kv_tiling,
                    Walk walk) {
@@ -40,16 +56,18 @@ AxisWalk walk_axis(const AxisGroup& group, std::int64_t walked, std::int64_t str
       result.attended_pairs += range.end - range.begin;
     }
     const std::int64_t origin = kv_tiling == KvTiling::kStatic ? 0 : reach_begin;
+    const std::int64_t reach_first = group.cyclic ? 0 : (reach_begin - origin) / streamed;
+    const std::int64_t reach_last = group.cyclic ? group.length : reach_end;
     std::vector<AxisVisit> visits;
-    for (std::int64_t index = (reach_begin - origin) / streamed; origin + index * streamed < reach_end;
-         ++index) {
+    for (std::int64_t index = reach_first; origin + index * streamed < reach_last; ++index) {
       const std::int64_t begin = origin + index * streamed;
       const std::int64_t end = std::min(begin + streamed, group.length);
+      if (!met_by({reach_begin, reach_end}, group, begin, end).any) continue;
       bool any = false, all = true;
       for (std::int64_t token = first; token <= last; ++token) {
-        const TokenRange range = met[static_cast<std::size_t>(token)];
-        any = any || (range.begin < end && begin < range.end);
-        all = all && range.begin <= begin && end <= range.end;
+        const Met by_token = met_by(met[static_cast<std::size_t>(token)], group, begin, end);
+        any = any || by_token.any;
+        all = all && by_token.all;
       }
       if (any) visits.push_back({index, begin, all});
     }

@@ -6,6 +6,7 @@
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
+#include <natten_sim/sim/tiles/tile_walk.hpp>
 
 namespace natten_sim {
 namespace {
@@ -75,11 +76,29 @@ CtaVisits visits_of_kv_tile(const AxisGroup& group, const Viewers& viewers, std:
   return visits;
 }
 
+/// Around a cycle, by the tiles that a walk visits.
+std::vector<CtaVisits> along_cycle(const AxisGroup& group, const AxisTile& tile, Walk pass) {
+  const bool forward = pass == Walk::kForward;
+  const TilingProblem problem{
+      .mask = {{group.length, group.window, group.stride, 1, group.causal, group.cyclic}},
+      .tiles = {{forward ? tile.walked : tile.streamed}, {forward ? tile.streamed : tile.walked}},
+      .walk = pass};
+  std::vector<CtaVisits> ctas(static_cast<std::size_t>(ceil_divide(group.length, tile.walked)));
+  for_each_tile_visit(problem, [&](const TileVisit& visit) {
+    CtaVisits& cta = ctas[static_cast<std::size_t>(forward ? visit.q_tile : visit.kv_tile)];
+    ++cta.tiles;
+    const bool padded = visit.kv_origin[0] + problem.tiles.kv_tile[0] > group.length;
+    if (visit.work == TileWork::kFull && !padded) ++cta.full;
+  });
+  return ctas;
+}
+
 /// CTAs along one axis of one group.
 std::vector<CtaVisits> along_axis(const AxisMask& axis, std::int64_t residue, const AxisTile& tile,
                                   NattenBackend backend, Walk pass) {
   const bool flex = backend == NattenBackend::kFlexFna;
   const AxisGroup group = residue_class(axis, flex ? 0 : residue);
+  if (group.cyclic) return along_cycle(group, tile, pass);
   const std::int64_t tiles = ceil_divide(group.length, tile.walked);
   const std::int64_t launched =
       flex ? tiles : ceil_divide(ceil_divide(axis.length, tile.walked), axis.dilation);
@@ -171,6 +190,8 @@ double grid_makespan(std::span<const double> costs, std::int64_t repeats, std::i
 std::vector<CtaVisits> list_ctas(const NeighborhoodMask& mask, const TilePair& tiles, NattenBackend backend,
                                  Walk pass) {
   require_valid(TilingProblem{.mask = mask, .tiles = tiles});
+  if (backend != NattenBackend::kFlexFna)
+    require_no_cycle(mask, "false: windows of NATTEN's kernels end at the borders");
   if (backend == NattenBackend::kCutlassFna)
     throw InvalidParameter("backend", "cutlass-fna", "a backend whose tiles lie on a grid");
   PerAxis<std::vector<std::vector<CtaVisits>>> axes;  // [axis][residue][tile]

@@ -11,7 +11,8 @@
 namespace natten_sim {
 namespace {
 
-/// The original (dilated) coordinates that a coordinate of one axis meets: begin, begin+step, .. < end.
+/// The original (dilated) coordinates that a coordinate of one axis meets: begin, begin+step, .. < end; on a
+/// cyclic axis modulo its length.
 struct Progression {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -104,9 +105,25 @@ class RunWalker {
       --change[static_cast<std::size_t>(met[static_cast<std::size_t>(i)].end - run.low)];
     }
     for (std::size_t i = step; i < width; ++i) change[i] += change[i - step];
-    run.cumulative.assign(width + 1, 0);
-    for (std::size_t i = 0; i < width; ++i) run.cumulative[i + 1] = run.cumulative[i] + change[i];
+    change.resize(width);
+    if (run.low < 0 || run.high > row_) change = within_row(change, run);
+    run.cumulative.assign(change.size() + 1, 0);
+    for (std::size_t i = 0; i < change.size(); ++i) run.cumulative[i + 1] = run.cumulative[i] + change[i];
     return run;
+  }
+
+  /// Pairs with each coordinate of the last axis, of those that go on past its ends.
+  std::vector<std::int64_t> within_row(const std::vector<std::int64_t>& pairs, Run& run) const {
+    std::vector<std::int64_t> inside(static_cast<std::size_t>(row_), 0);
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+      inside[static_cast<std::size_t>(turned(run.low + static_cast<std::int64_t>(i), row_))] += pairs[i];
+    run.low = 0;
+    run.high = row_;
+    return inside;
+  }
+  static std::int64_t turned(std::int64_t coordinate, std::int64_t length) {
+    const std::int64_t inside = coordinate % length;
+    return inside < 0 ? inside + length : inside;
   }
 
   template <typename RowFunction>
@@ -121,7 +138,8 @@ class RunWalker {
     }
     const Progression range = run.rows[axis];
     for (std::int64_t i = range.begin; i < range.end; i += problem_.mask[axis].dilation) {
-      for_each_row_from(run, axis + 1, row * problem_.mask[axis].length + i, function);
+      for_each_row_from(run, axis + 1, row * problem_.mask[axis].length + turned(i, problem_.mask[axis].length),
+                        function);
     }
   }
 

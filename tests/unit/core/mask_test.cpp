@@ -15,6 +15,34 @@ TEST_CASE("stride 1 and an odd window centre the query, but for the borders") {
   CHECK(attended_range(group, 9) == TokenRange{5, 10});
 }
 
+TEST_CASE("on a cyclic axis the window goes on at the other end") {
+  const AxisGroup group{10, 5, 1, false, true};
+  CHECK(attended_range(group, 0) == TokenRange{-2, 3});
+  CHECK(attended_range(group, 5) == TokenRange{3, 8});
+  CHECK(attended_range(group, 9) == TokenRange{7, 12});
+  CHECK(unrolled_range(group, -1) == TokenRange{-3, 2});
+  CHECK(unrolled_range(group, 19) == TokenRange{17, 22});
+  // The leader of the last stride group, 8 and 9 of a group of 4, is token 10, which is token 0.
+  const AxisGroup strided{10, 5, 4, false, true};
+  CHECK(attended_range(strided, 8) == TokenRange{8, 13});
+}
+
+TEST_CASE("a window over the whole cycle is dense attention") {
+  const AxisMask axis{12, 6, 3, 2, false, true};
+  CHECK_FALSE(residue_class(axis, 1).cyclic);
+  CHECK(cycle_padding(axis).before == 0);
+}
+
+TEST_CASE("a cycle is padded by half a window, before it in whole strides, between the classes of its dilation") {
+  CHECK(cycle_padding({16, 5, 1, 1, false, true}).before == 2);
+  CHECK(cycle_padding({16, 5, 1, 1, false, true}).after == 2);
+  CHECK(cycle_padding({16, 5, 1, 1, false, false}).before == 0);
+  // 8 tokens a class, windows of 5 that begin 2 - 1 before their stride group of 3: one group, 2 x 3 tokens.
+  // The last group begins at 6, its window ends at 6 - 1 + 5, 2 past the end.
+  CHECK(cycle_padding({16, 5, 3, 2, false, true}).before == 6);
+  CHECK(cycle_padding({16, 5, 3, 2, false, true}).after == 4);
+}
+
 TEST_CASE("an even window reaches one token further to the left") {
   const AxisGroup group{10, 4, 1, false};
   CHECK(attended_range(group, 5) == TokenRange{3, 7});

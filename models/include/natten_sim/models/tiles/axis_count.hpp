@@ -29,7 +29,8 @@ struct AxisCount {
   friend constexpr bool operator==(const AxisCount&, const AxisCount&) = default;
 };
 
-/// Closed form of the counts along one axis. Requires a valid axis and tile sizes in 1..kMaxAxisLength.
+/// Closed form of the counts along one axis. Requires a valid axis and tile sizes in 1..kMaxAxisLength, and a
+/// cyclic axis static tiling.
 ///
 /// The first and last attended tokens of consecutive tiles are staircases in the tile's position: flat near
 /// the borders, climbing by the stride between. Tiles at the same place of a stride group form arithmetic progressions,
