@@ -39,7 +39,7 @@ Json axes_json(const study::BlockMask& mask) {
 }  // namespace
 
 std::string block_mask_json(const study::BlockMask& mask) {
-  const Json object = {{"schema", "natten-sim.block-mask/1"},
+  Json object = {{"schema", "natten-sim.block-mask/1"},
                                          {"input", sizes_json(input_of(mask.mask))},
                                          {"dilation", sizes_json(dilation_of(mask.mask))},
                                          {"q_tile", sizes_json(mask.tiles.q_tile)},
@@ -50,6 +50,9 @@ std::string block_mask_json(const study::BlockMask& mask) {
                                          {"partial", rows_json(mask.partial)},
                                          {"full", rows_json(mask.full)},
                                          {"axes", axes_json(mask)}};
+  if (has_cycle(mask.mask)) {
+    for (const bool axis : cyclic_of(mask.mask)) object["cyclic"].push_back(axis);
+  }
   return object.dump();
 }
 

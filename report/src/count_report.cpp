@@ -101,6 +101,30 @@ void write_fast_path_change(const study::FastPathChange& change, Sink& sink) {
   });
 }
 
+/// NATTEN's way around cyclic axes.
+template <typename Sink>
+void write_padded(const study::CountAnswer& padded, const NeighborhoodMask& cyclic, Sink& sink) {
+  Extents before, after;
+  for (const AxisMask& axis : cyclic) {
+    const AxisPadding padding = cycle_padding(axis);
+    before.push_back(padding.before);
+    after.push_back(padding.after);
+  }
+  const TileCount& count = padded.forward.count;
+  sink.object("padded", [&](Sink& fields) {
+    fields.put("before", before);
+    fields.put("after", after);
+    fields.put("input", input_of(padded.forward.problem.mask));
+    fields.put("q_tile", padded.forward.problem.tiles.q_tile);
+    fields.put("kv_tile", padded.forward.problem.tiles.kv_tile);
+    fields.put("q_tiles", count.q_tiles);
+    fields.put("kv_tiles", count.kv_tiles);
+    fields.put("visited_tiles", count.visited_tiles);
+    fields.put("mma_pairs", count.mma_pairs);
+    write_time(padded.time, fields);
+  });
+}
+
 template <typename Sink>
 void write_result(const study::CountAnswer& answer, Sink& sink) {
   write_count(answer.forward, sink);
@@ -108,6 +132,7 @@ void write_result(const study::CountAnswer& answer, Sink& sink) {
   write_kernel(answer.kernel, Walk::kForward, sink);
   write_time(answer.time, sink);
   if (answer.end_to_end_by_time) sink.put("e2e_speedup_time", *answer.end_to_end_by_time);
+  if (answer.padded) write_padded(*answer.padded, answer.forward.problem.mask, sink);
   if (!answer.backward) return;
   sink.object("backward", [&](Sink& fields) {
     write_backward(*answer.backward, fields);
@@ -122,13 +147,17 @@ std::string percent(Int128 part, Int128 whole) {
 
 std::string problem_line(const TilingProblem& problem) {
   const NeighborhoodMask& mask = problem.mask;
-  std::string causal;
-  for (bool axis : causal_of(mask))
-    causal += (causal.empty() ? "" : " ") + std::string(axis ? "true" : "false");
+  const auto truths = [](const PerAxis<bool>& axes) {
+    std::string flags;
+    for (const bool axis : axes) flags += axis ? " true" : " false";
+    return flags;
+  };
+  const std::string causal = truths(causal_of(mask));
   std::string text = fmt::format("layout {}   window {}   stride {}", to_string(input_of(mask)),
                                  to_string(window_of(mask)), to_string(stride_of(mask)));
   if (dilation_of(mask) != Extents(mask.rank(), 1)) text += "   dilation " + to_string(dilation_of(mask));
-  if (causal.find("true") != std::string::npos) text += "   causal " + causal;
+  if (causal.find("true") != std::string::npos) text += "   causal" + causal;
+  if (has_cycle(mask)) text += "   cyclic" + truths(cyclic_of(mask));
   return text + "\n";
 }
 
@@ -235,6 +264,24 @@ std::string fast_path_text(const study::CountAnswer& answer) {
   return "; NATTEN skips fine-grained masking: " + skips + fast_path_change_text(answer);
 }
 
+/// `NATTEN has no cyclic axes; padded to 20 tokens: ..`
+std::string padded_text(const study::CountAnswer& answer) {
+  const study::CountAnswer& padded = *answer.padded;
+  const TilingProblem& problem = padded.forward.problem;
+  const TileCount& count = padded.forward.count;
+  std::string text =
+      fmt::format("\nNATTEN has no cyclic axes. Padded with tokens of the other end, to {}:\n  {} tiles visited, "
+                  "{:.2f}x the multiplied pairs (Q tile {}, KV tile {})\n",
+                  to_string(input_of(problem.mask)), grouped(count.visited_tiles),
+                  static_cast<double>(count.mma_pairs) / static_cast<double>(answer.forward.count.mma_pairs),
+                  to_string(problem.tiles.q_tile), to_string(problem.tiles.kv_tile));
+  const auto* time = padded.time ? std::get_if<study::PassTime>(&*padded.time) : nullptr;
+  if (time == nullptr || !padded.kernel.forward) return text;
+  return text + fmt::format("  {} by {} without the time of padding ({} .. {})\n", duration_text(time->total_ms),
+                            study::name_of(padded.kernel.forward->attention), duration_text(time->low_ms),
+                            duration_text(time->high_ms));
+}
+
 std::string backward_text(const study::CountAnswer& answer) {
   const study::BackwardCount& backward = *answer.backward;
   const TileCount& count = backward.count;
@@ -287,6 +334,7 @@ std::vector<std::string> count_result_keys() {
   answer.time = study::PassTime{};
   answer.end_to_end_by_time = 1;
   answer.fast_path_change.emplace();
+  answer.padded = std::make_shared<study::CountAnswer>();
   Json result = count_result(answer);
   add_time_fields(study::TimeAnswer{study::MissingTime{}}, result);
   for (const char* key : {"natten_call", "natten_profiler", "flex", "natten_json", "conclusion"})
@@ -334,6 +382,7 @@ std::string count_text(const study::CountAnswer& answer) {
   const std::string does = kernel_text(answer.kernel, Walk::kForward, count);
   if (!does.empty()) text += "\n" + does;
   text += forward_time_text(answer);
+  if (answer.padded) text += padded_text(answer);
   if (answer.backward) text += backward_text(answer);
   return text;
 }

@@ -21,17 +21,43 @@ NattenCall complete_call(const study::Setting& setting, const TilingProblem& for
   return *call;
 }
 
+/// NATTEN's call in place of cyclic axes.
+std::string emitted_around(EmitKind kind, const NeighborhoodMask& cyclic, const study::CountAnswer* padded,
+                           const study::Context& context) {
+  if (padded == nullptr || kind == EmitKind::kJson)
+    throw InvalidParameter("emit", to_string(kind),
+                           "flex or block-mask: NATTEN has no cyclic axes (a count has natten and "
+                           "natten-profiler, of the padded layout)",
+                           "flex");
+  study::Setting setting = padded->question.setting;
+  setting.backend = padded->chosen_backend;
+  const NattenRules& rules = context.catalog.natten_release(setting.natten);
+  const TilingProblem* backward = padded->backward ? &padded->backward->problem : nullptr;
+  if (!setting.backend) {  // no device decides
+    const NattenCall call = study::attention_call_of(setting, padded->forward.problem, backward);
+    return (kind == EmitKind::kNatten ? natten_python_around(rules, call, cyclic)
+                                      : natten_profiler_command(rules, call)) +
+           "\n";
+  }
+  const NattenCall call = complete_call(setting, padded->forward.problem, backward, context, kind);
+  if (kind == EmitKind::kNattenProfiler) return natten_profiler_command(rules, call) + "\n";
+  return "# " + natten_path_note(rules, call) + "\n" + natten_python_around(rules, call, cyclic) + "\n";
+}
+
 }  // namespace
 
 std::string emitted(EmitKind kind, const study::Setting& setting, const TilingProblem& forward,
-                    const TilingProblem* backward, const study::Context& context) {
+                    const TilingProblem* backward, const study::Context& context,
+                    const study::CountAnswer* padded) {
   if (kind == EmitKind::kFlex)
-    return flex_attention_script(study::attention_call_of(setting, forward, backward));
+    return flex_attention_script(study::attention_call_of(setting, forward, backward),
+                                 cyclic_of(forward.mask));
   if (kind == EmitKind::kBlockMask) {
     if (forward.kv_tiling != KvTiling::kStatic || forward.tiling != Tiling::kMultiDimensional)
       throw InvalidParameter("emit", to_string(kind), "static, multi-dimensional tiling");
     return block_mask_json(study::block_mask(forward.mask, forward.tiles)) + "\n";
   }
+  if (has_cycle(forward.mask)) return emitted_around(kind, forward.mask, padded, context);
   const NattenCall call = complete_call(setting, forward, backward, context, kind);
   const NattenRules& rules = context.catalog.natten_release(setting.natten);
   switch (kind) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/json.hpp>
@@ -43,8 +45,9 @@ Json tiles_json(const std::optional<TilePair>& tiles) {
   return tiles ? Json{{"q_tile", to_json(tiles->q_tile)}, {"kv_tile", to_json(tiles->kv_tile)}} : Json();
 }
 
+/// {0}: a comma and the name of a parameter, {1}: its branch, {2}: its value; empty without cyclic axes.
 constexpr const char* kFlexMask = R"py(
-def attends(query, key, length, window, stride, dilation, causal):
+def attends(query, key, length, window, stride, dilation, causal{0}):
     """Generalized neighborhood attention along one axis."""
     group = query % dilation
     tokens = (length - group + dilation - 1) // dilation
@@ -52,7 +55,7 @@ def attends(query, key, length, window, stride, dilation, causal):
     if causal:
         leader = torch.minimum(q // stride * stride + stride - 1, tokens - 1)
         inside = (k <= q) & (leader - k < window)
-    else:
+{1}    else:
         leader = torch.minimum(q // stride * stride + stride // 2, tokens - 1)
         begin = torch.clamp(leader - window // 2, min=0)
         begin = torch.minimum(begin, tokens - window)
@@ -63,12 +66,22 @@ def mask_mod(batch, head, query, key):
     inside = None
     for axis in reversed(range(len(layout))):
         on_axis = attends(query % layout[axis], key % layout[axis], layout[axis], window[axis],
-                          stride[axis], dilation[axis], causal[axis])
+                          stride[axis], dilation[axis], causal[axis]{2})
         inside = on_axis if inside is None else inside & on_axis
         query, key = query // layout[axis], key // layout[axis]
     return inside
 
 )py";
+
+constexpr const char* kCyclicBranch = R"py(    elif cyclic:
+        begin = q // stride * stride + stride // 2 - window // 2
+        inside = (k - begin + tokens) % tokens < window
+)py";
+
+std::string flex_mask(bool cyclic) {
+  return fmt::format(fmt::runtime(kFlexMask), cyclic ? ", cyclic" : "", cyclic ? kCyclicBranch : "",
+                     cyclic ? ", cyclic[axis]" : "");
+}
 
 }  // namespace
 
@@ -191,8 +204,34 @@ std::string natten_json(const NattenRules& rules, const NattenCall& call) {
       .dump();
 }
 
-std::string flex_attention_script(const NattenCall& call) {
-  const NeighborhoodMask mask = make_mask(call.input, call.window, call.stride, call.dilation, call.causal);
+std::string natten_python_around(const NattenRules& rules, const NattenCall& call,
+                                 const NeighborhoodMask& cyclic) {
+  std::string paddings, inside;
+  for (std::size_t axis = 0; axis < cyclic.rank(); ++axis) {
+    const auto [before, after] = cycle_padding(cyclic[axis]);
+    if (before + after == 0) {
+      inside += ", :";
+      continue;
+    }
+    paddings += fmt::format("{}({}, {}, {})", paddings.empty() ? "" : ", ", axis + 1, before, after);
+    inside += fmt::format(", {}:{}", before, before + cyclic[axis].length);
+  }
+  return fmt::format(
+      "# NATTEN has no cyclic axes: tokens of the other end are put before and after them.\n"
+      "def around(tensor):  # (batch, {}, heads, dim)\n"
+      "    for dim, before, after in [{}]:\n"
+      "        size = tensor.shape[dim]\n"
+      "        parts = [tensor.narrow(dim, size - before, before), tensor, tensor.narrow(dim, 0, after)]\n"
+      "        tensor = torch.cat(parts, dim=dim)\n"
+      "    return tensor\n\n"
+      "query, key, value = around(query), around(key), around(value)\n"
+      "output = {}[:{}]",
+      fmt::join(input_of(cyclic), ", "), paddings, natten_python(rules, call), inside);
+}
+
+std::string flex_attention_script(const NattenCall& call, const PerAxis<bool>& cyclic) {
+  const NeighborhoodMask mask =
+      make_mask(call.input, call.window, call.stride, call.dilation, call.causal, cyclic);
   if (call.additional_keys > 0) {
     throw InvalidParameter("additional_keys", std::to_string(call.additional_keys),
                            "0: FlexAttention takes one set of keys", "0");
@@ -209,11 +248,12 @@ std::string flex_attention_script(const NattenCall& call) {
   text += "layout, window, stride = " + tuple(input_of(mask)) + ", " + tuple(window_of(mask)) + ", " +
           tuple(stride_of(mask)) + "\n";
   text += "dilation, causal = " + tuple(dilation_of(mask)) + ", " + truths(causal_of(mask)) + "\n";
+  if (has_cycle(mask)) text += "cyclic = " + truths(cyclic_of(mask)) + "\n";
   text += "batch, heads, heads_kv, dim, dim_value = " + std::to_string(call.batch) + ", " +
           std::to_string(call.heads) + ", " + std::to_string(call.heads_kv) + ", " +
           std::to_string(call.head_dim) + ", " + std::to_string(call.head_dim_value) + "\n";
   text += "tokens = math.prod(layout)\n\n";
-  text += kFlexMask;
+  text += flex_mask(has_cycle(mask));
   text += "\nblock_mask = create_block_mask(mask_mod, None, None, tokens, tokens, device=\"cuda\")\n";
   const std::string options = std::string(", device=\"cuda\", dtype=torch.") + dtype +
                               (call.requires_grad ? ", requires_grad=True" : "") + ")\n";

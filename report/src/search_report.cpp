@@ -119,16 +119,18 @@ Cells time_row_of(const SearchQuestion& question, const SearchCandidate& candida
   }
   if (question.kernels.size() > 1) row.push_back(kernel_name(candidate));
   double low = 0, high = 0, copies = 0;
+  bool copies_known = true;
   for (const std::optional<study::PassTime>* time : {&candidate.time, &candidate.backward_time}) {
     if (!*time) continue;
     low += (*time)->low_ms;
     high += (*time)->high_ms;
+    copies_known = copies_known && (*time)->permutation_ms;
     copies += (*time)->permutation_ms.value_or(0) + (*time)->repetition_ms.value_or(0);
   }
   row.push_back(fmt::format("{:.2f}%", 100.0 * candidate.counted.count.sparsity()));
   row.insert(row.end(), {duration_text(candidate.total_ms()),
                          fmt::format("{} .. {}", duration_text(low), duration_text(high)),
-                         copies > 0 ? duration_text(copies) : "none"});
+                         !copies_known ? "not known" : copies > 0 ? duration_text(copies) : "none"});
   if (question.phase == SearchPhase::kBoth) row.push_back(duration_text(candidate.backward_time->total_ms));
   row.insert(row.end(), {times(candidate.speedup), times(candidate.counted.count.speedup_mean()),
                          fast_path_word(candidate)});

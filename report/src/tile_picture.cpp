@@ -10,12 +10,19 @@
 namespace natten_sim::report {
 namespace {
 
-std::string describe(const TilingProblem& problem) {
-  std::string causal;
-  for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
-    if (problem.mask[axis].causal)
-      causal += (causal.empty() ? ", causal on axis " : " and ") + std::to_string(axis);
+/// `, causal on axis 0 and 2`
+std::string axes_with(const char* what, const PerAxis<bool>& flags) {
+  std::string text;
+  for (std::size_t axis = 0; axis < flags.rank(); ++axis) {
+    if (flags[axis])
+      text += (text.empty() ? std::string(", ") + what + " on axis " : " and ") + std::to_string(axis);
   }
+  return text;
+}
+
+std::string describe(const TilingProblem& problem) {
+  const std::string causal = axes_with("causal", causal_of(problem.mask)) +
+                             axes_with("cyclic", cyclic_of(problem.mask));
   return fmt::format("input {}, window {}, stride {}, dilation {}{}, Q tile {}, KV tile {} ({}, {})",
                      to_string(input_of(problem.mask)), to_string(window_of(problem.mask)),
                      to_string(stride_of(problem.mask)), to_string(dilation_of(problem.mask)), causal,

@@ -76,6 +76,7 @@ void fill_in(const TilingProblem& problem, CountQuestion& question) {
   question.stride = stride_of(problem.mask);
   question.dilation = dilation_of(problem.mask);
   question.causal = causal_of(problem.mask);
+  if (has_cycle(problem.mask)) question.cyclic = cyclic_of(problem.mask);
   question.q_tile = problem.tiles.q_tile;
   question.kv_tile = problem.tiles.kv_tile;
   question.kv_tiling = problem.kv_tiling;
@@ -111,13 +112,48 @@ std::vector<TilePair> pairs_like(const TilingProblem& problem, const Setting& se
   return pairs;
 }
 
+bool asks_cycle(const CountQuestion& question) {
+  return std::find(question.cyclic.begin(), question.cyclic.end(), true) != question.cyclic.end();
+}
+
+/// The question with the kernel that has cyclic axes, unless it names a backend for its tiles.
+CountQuestion with_kernel(CountQuestion question) {
+  if (!asks_cycle(question)) return question;
+  if (question.kernel) require_cyclic_kernel(*question.kernel);
+  if (!question.setting.backend) question.kernel = kCyclicKernel;
+  return question;
+}
+
+/// The same attention without cyclic axes, by NATTEN: on a device with its own tiles, else with the same.
+CountQuestion padded_question(CountQuestion question, const NeighborhoodMask& mask, const TilePair& tiles) {
+  question.cyclic = {};
+  question.kernel = std::nullopt;
+  question.kv_tiling = std::nullopt;
+  question.setting.input = {};
+  for (const AxisMask& axis : mask) {
+    const AxisPadding padding = cycle_padding(axis);
+    question.setting.input.push_back(padding.before + axis.length + padding.after);
+  }
+  question.window = window_of(mask);
+  std::optional<std::string>& backend = question.setting.backend;
+  if (backend == to_string(NattenBackend::kFlexFna)) backend = std::nullopt;  // that of the cyclic kernel
+  const bool own_tiles =
+      question.tiling == Tiling::kSingleDimensional || (question.setting.device && !backend);
+  question.tiling = Tiling::kMultiDimensional;
+  question.q_tile = own_tiles ? Extents{} : tiles.q_tile;
+  question.kv_tile = own_tiles ? Extents{} : tiles.kv_tile;
+  if (own_tiles) question.backward_q_tile = question.backward_kv_tile = {};
+  return question;
+}
+
 bool asks_backward(const CountQuestion& question) {
   return question.backward || !question.backward_q_tile.empty() || !question.backward_kv_tile.empty() ||
          question.backward_q_tiling.has_value();
 }
 
-CountAnswer answer_of(const CountQuestion& question, const Context& context, AxisCountMemo* memo) {
+CountAnswer answer_of(const CountQuestion& asked, const Context& context, AxisCountMemo* memo) {
   CountAnswer answer;
+  const CountQuestion question = with_kernel(asked);
   CountQuestion& full = answer.question = question;
   full.backward = asks_backward(question);
   full.setting = resolved(setting_of_kernel(question, context.catalog), context.catalog, full.backward);
@@ -128,9 +164,12 @@ CountAnswer answer_of(const CountQuestion& question, const Context& context, Axi
   const Extents window =
       answer.window_defaulted ? dense_window(full.setting.input, question.dilation) : question.window;
   TilingProblem problem;
-  problem.mask = make_mask(full.setting.input, window, question.stride, question.dilation, question.causal);
+  problem.mask = make_mask(full.setting.input, window, question.stride, question.dilation, question.causal,
+                           question.cyclic);
   problem.tiling = question.tiling;
-  problem.kv_tiling = effective_kv_tiling(question.kv_tiling, full.setting, context.catalog);
+  problem.kv_tiling = asks_cycle(question)
+                          ? question.kv_tiling.value_or(KvTiling::kStatic)
+                          : effective_kv_tiling(question.kv_tiling, full.setting, context.catalog);
   const ChosenTiles chosen = chosen_tiles(full, speaks_of_natten(question), problem, context.catalog);
   problem.tiles = chosen.tiles;
   answer.tiles_defaulted = chosen.defaulted;
@@ -157,8 +196,11 @@ CountAnswer answer_of(const CountQuestion& question, const Context& context, Axi
                                   context);
   if (answer.kernel.forward && !answer.kernel.forward->dense_path)
     answer.fast_path_change = fast_path_change(problem, pairs_like(problem, full.setting, context.catalog));
-  add_times(full, problem, context, answer);
+  if (asked.kernel || full.setting.device) add_times(full, problem, context, answer);
   fill_in(problem, full);
+  if (has_cycle(problem.mask))
+    answer.padded =
+        std::make_shared<CountAnswer>(answer_of(padded_question(asked, problem.mask, problem.tiles), context, memo));
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   answer.chosen_backend = full.setting.backend;
   full.setting.backend = chosen.backend;

@@ -197,7 +197,7 @@ std::optional<NattenCall> natten_call_of(const Setting& setting, const TilingPro
       natten_backend(effective_backend(setting, context.catalog).name);
   constexpr std::size_t kMostAxes = 3;
   if (!backend || context.catalog.natten.empty() || forward.mask.rank() > kMostAxes ||
-      forward.tiling != Tiling::kMultiDimensional ||
+      forward.tiling != Tiling::kMultiDimensional || has_cycle(forward.mask) ||
       forward.kv_tiling != streamed_tiling(*backend, Walk::kForward) ||
       (backward != nullptr && backward->kv_tiling != streamed_tiling(*backend, Walk::kBackward)))
     return std::nullopt;

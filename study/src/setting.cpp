@@ -95,6 +95,13 @@ Setting resolved(const Setting& setting, const Catalog& catalog, bool with_backw
   return result;
 }
 
+void require_cyclic_kernel(const std::string& kernel) {
+  if (kernel == kCyclicKernel) return;
+  throw InvalidParameter("kernel", kernel,
+                         std::string(kCyclicKernel) + ": no other kernel has windows that go round a cyclic axis",
+                         kCyclicKernel);
+}
+
 Workload workload_of(const Setting& setting) {
   return {.batch = setting.batch,
           .heads = setting.heads.value(),

@@ -15,7 +15,7 @@ TilingProblem first_group(const TilingProblem& problem) {
   TilingProblem group = problem;
   for (AxisMask& axis : group.mask) {
     const AxisGroup residue = residue_class(axis, 0);
-    axis = {residue.length, residue.window, residue.stride, 1, residue.causal};
+    axis = {residue.length, residue.window, residue.stride, 1, residue.causal, residue.cyclic};
   }
   return group;
 }

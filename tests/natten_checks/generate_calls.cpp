@@ -1,11 +1,13 @@
-// generate_calls VERSION ACCEPTED REFUSED [SEED]: random calls of a release of NATTEN as JSON Lines, as many
-// accepted and refused by the library's rules as asked for. Without SEED that of NATTEN_SIM_SEED, else always
+// generate_calls VERSION ACCEPTED REFUSED [SEED]: random calls of a release of NATTEN as JSON Lines: as many that the
+// library's rules accept as asked for on the compute capability of each device, and as many refused ones. Without SEED that of NATTEN_SIM_SEED, else always
 // the same one. check_calls.py puts the calls to NATTEN itself.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <random>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -26,7 +28,8 @@ class RandomCalls {
  public:
   RandomCalls(std::uint64_t seed, const NattenRules& rules) : random_(seed), rules_(rules) {}
 
-  NattenCall call() {
+  /// On this compute capability, or on any.
+  NattenCall call(std::optional<std::int64_t> capability) {
     NattenCall call;
     const auto rank = static_cast<std::size_t>(pick(1, 3));
     add_mask(call, rank);
@@ -34,6 +37,7 @@ class RandomCalls {
     call.heads_kv = pick(1, 4);
     call.heads = call.heads_kv * pick(1, 3);
     call.compute_capability = one_of<std::int64_t>({70, 75, 80, 86, 89, 90, 90, 90, 100, 100, 103, 120, 121});
+    if (capability) call.compute_capability = *capability;
     call.head_dim = one_of<std::int64_t>({16, 32, 32, 64, 64, 64, 128, 128, 128, 256, 40, 72, 8, 512, 192});
     call.head_dim_value = chance(15) ? call.head_dim : one_of<std::int64_t>({32, 64, 128, 24});
     call.dtype = one_of<Dtype>(
@@ -46,6 +50,7 @@ class RandomCalls {
     if (!chance(4)) call.additional_keys = pick(1, 300);
     call.torch_compile = !chance(8);
     if (!chance(3)) break_something(call, rank);
+    if (capability) call.compute_capability = *capability;
     return call;
   }
 
@@ -213,12 +218,31 @@ void print_accepted(const NattenRules& rules, const NattenCall& call) {
        !dispatch.dense_path && call.additional_keys > 0 ? Json(fmha_name(dispatch.fmha)) : Json(nullptr)}};
   const bool fp8 = call.dtype == Dtype::kE4m3 || call.dtype == Dtype::kE5m2;  // FlexAttention has none
   if (call.additional_keys == 0 && !fp8 && product(call.input, "tokens") <= 100) {
-    const NeighborhoodMask mask = make_mask(call.input, call.window, call.stride, call.dilation, call.causal);
+    NeighborhoodMask mask = make_mask(call.input, call.window, call.stride, call.dilation, call.causal);
+    for (AxisMask& axis : mask)  // in every other script
+      axis.cyclic = call.batch % 2 == 0 && !axis.causal && axis.length % axis.dilation == 0;
     const Extents ones(mask.rank(), 1);
-    line["flex_script"] = flex_attention_script(call);
+    line["flex_script"] = flex_attention_script(call, cyclic_of(mask));
     line["attended_pairs"] = count_tiles({.mask = mask, .tiles = {ones, ones}}).attended_pairs;
   }
   std::cout << line.dump() << "\n";
+}
+
+void print_refused(const NattenCall& call, const NattenRefusal& refusal) {
+  std::cout << Json{{"accepted", false},      {"call", fields_of(call)},
+                    {"rule", refusal.rule},   {"parameter", refusal.parameter},
+                    {"value", refusal.value}, {"nearest", refusal.nearest}}
+                   .dump()
+            << "\n";
+}
+
+/// Of the devices that the catalog knows, each once.
+std::set<std::int64_t> capabilities() {
+  std::set<std::int64_t> found;
+  for (const Device& device : builtin_catalog().devices) {
+    if (const std::optional<std::int64_t> capability = compute_capability(device)) found.insert(*capability);
+  }
+  return found;
 }
 
 }  // namespace
@@ -226,24 +250,24 @@ void print_accepted(const NattenRules& rules, const NattenCall& call) {
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
   const NattenRules& rules = builtin_catalog().natten_release(argv[1]);
-  std::int64_t accepted = std::atoll(argv[2]), refused = std::atoll(argv[3]);
+  const std::int64_t accepted = std::atoll(argv[2]), refused = std::atoll(argv[3]);
   const std::uint64_t seed = seed_of(argc, argv);
   std::fprintf(stderr, "NATTEN_SIM_SEED=%llu\n", static_cast<unsigned long long>(seed));
   RandomCalls calls(seed, rules);
-  while (accepted > 0 || refused > 0) {
-    const NattenCall call = calls.call();
-    const std::optional<NattenRefusal> refusal = refusal_of(rules, call);
-    if (refusal && refused > 0) {
-      --refused;
-      std::cout << Json{{"accepted", false},       {"call", fields_of(call)},
-                        {"rule", refusal->rule},   {"parameter", refusal->parameter},
-                        {"value", refusal->value}, {"nearest", refusal->nearest}}
-                       .dump()
-                << "\n";
-    } else if (!refusal && accepted > 0) {
-      --accepted;
+  for (const std::int64_t capability : capabilities()) {
+    for (std::int64_t printed = 0; printed < accepted;) {
+      const NattenCall call = calls.call(capability);
+      if (refusal_of(rules, call)) continue;
       print_accepted(rules, call);
+      ++printed;
     }
+  }
+  for (std::int64_t printed = 0; printed < refused;) {
+    const NattenCall call = calls.call(std::nullopt);
+    const std::optional<NattenRefusal> refusal = refusal_of(rules, call);
+    if (!refusal) continue;
+    print_refused(call, *refusal);
+    ++printed;
   }
   return 0;
 }

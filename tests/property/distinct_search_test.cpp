@@ -77,7 +77,10 @@ TEST_CASE("distinct answers are the first of each kind in the order of the searc
       dilation.push_back(pick(0, 3) == 0 ? 2 : 1);
     }
     SearchSpace space = full_space(input, dilation);
-    for (std::size_t axis = 0; axis < input.rank(); ++axis) space.causal[axis] = pick(0, 3) == 0;
+    for (std::size_t axis = 0; axis < input.rank(); ++axis) {
+      space.causal[axis] = pick(0, 3) == 0;
+      space.cyclic.push_back(!space.causal[axis] && input[axis] % dilation[axis] == 0 && pick(0, 2) == 0);
+    }
     for (std::int64_t choice = pick(1, 3); choice > 0; --choice) {
       TilePair tiles;
       for (std::size_t axis = 0; axis < input.rank(); ++axis) {

@@ -25,7 +25,7 @@ std::vector<Key> best_by_enumeration(const SearchSpace& space, const SearchConst
   for (std::int64_t window = 1; window * dilation <= length; ++window) {
     if (constraints.window_multiple_of_kv_tile && window % tiles.kv_tile[0] != 0) continue;
     for (std::int64_t stride = 1; stride <= window; ++stride) {
-      const NeighborhoodMask mask = {{length, window, stride, dilation, space.causal[0]}};
+      const NeighborhoodMask mask = {{length, window, stride, dilation, space.causal[0], space.cyclic[0]}};
       const TileCount count = count_tiles({.mask = mask, .tiles = tiles, .kv_tiling = space.kv_tiling});
       if (constraints.fully_block_sparse && !count.fully_block_sparse()) continue;
       // Bounds in tenths: exact in integers.
@@ -51,7 +51,8 @@ TEST_CASE("the search equals plain enumeration on long axes") {
   for (int i = 0; i < 40; ++i) {
     SearchSpace space = full_space({pick(300, 700)}, {pick(0, 3) == 0 ? 2 : 1});
     space.causal[0] = pick(0, 2) == 0;
-    if (pick(0, 3) == 0) space.kv_tiling = KvTiling::kDynamic;
+    space.cyclic = {!space.causal[0] && space.input[0] % space.dilation[0] == 0 && pick(0, 2) == 0};
+    if (!space.cyclic[0] && pick(0, 3) == 0) space.kv_tiling = KvTiling::kDynamic;
     space.tiles = {{"", {{pick(1, 24)}, {pick(1, 24)}}}};
     SearchConstraints constraints;
     const std::int64_t lo = pick(0, 9);
@@ -66,6 +67,7 @@ TEST_CASE("the search equals plain enumeration on long axes") {
       found.emplace_back(candidate.count.mma_pairs, candidate.mask[0].stride, candidate.mask[0].window);
     }
     INFO("length " << space.input[0] << " dilation " << space.dilation[0] << " causal " << space.causal[0]
+                   << " cyclic " << space.cyclic[0]
                    << " tiles " << space.tiles[0].tiles.q_tile[0] << " " << space.tiles[0].tiles.kv_tile[0]
                    << " sparsity " << constraints.sparsity->lo << " " << constraints.sparsity->hi << " top "
                    << top);

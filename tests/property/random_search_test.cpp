@@ -98,7 +98,7 @@ std::vector<Point> enumerate(const Case& random) {
   std::vector<Point> points;
   for (const auto& [window, stride] : pairs) {
     for (std::size_t choice = 0; choice < space.tiles.size(); ++choice) {
-      const NeighborhoodMask mask = make_mask(space.input, window, stride, space.dilation, space.causal);
+      const NeighborhoodMask mask = make_mask(space.input, window, stride, space.dilation, space.causal, space.cyclic);
       const TilingProblem forward{
           .mask = mask, .tiles = space.tiles[choice].tiles, .kv_tiling = space.kv_tiling};
       const TilingProblem backward{.mask = mask,
@@ -184,7 +184,8 @@ std::string describe_case(const Case& random) {
     text += " w " + std::to_string(random.space.window[axis].lo) + ":" +
             std::to_string(random.space.window[axis].hi) + " s " +
             std::to_string(random.space.stride[axis].lo) + ":" +
-            std::to_string(random.space.stride[axis].hi) + (random.space.causal[axis] ? " causal" : "");
+            std::to_string(random.space.stride[axis].hi) + (random.space.causal[axis] ? " causal" : "") +
+            (random.space.cyclic[axis] ? " cyclic" : "");
   }
   text += " sparsity " + std::to_string(random.limits.sparsity_lo) + ":" +
           std::to_string(random.limits.sparsity_hi) + " imbalance " +

@@ -50,6 +50,8 @@ inline Case random_case() {
   random.space = full_space(input, dilation);
   for (std::size_t axis = 0; axis < input.rank(); ++axis) {
     random.space.causal[axis] = pick(0, 3) == 0;
+    random.space.cyclic.push_back(!random.space.causal[axis] && input[axis] % dilation[axis] == 0 &&
+                                  pick(0, 3) == 0);
     const std::int64_t widest = random.space.window[axis].hi;
     if (pick(0, 2) == 0) {
       const std::int64_t lo = pick(1, widest);
@@ -60,7 +62,10 @@ inline Case random_case() {
       random.space.stride[axis] = {least, pick(least, random.space.input[axis])};
     }
   }
-  if (pick(0, 1) == 0) {
+  const bool cyclic = has_cycle(make_mask(input, Extents(input.rank(), 1), {}, dilation, random.space.causal,
+                                          random.space.cyclic));
+  if (cyclic) {  // static tiling, and no kernel that permutes tokens
+  } else if (pick(0, 1) == 0) {
     random.space.kernel =
         *rc::gen::element(NattenBackend::kHopperFna, NattenBackend::kBlackwellFna, NattenBackend::kFlexFna);
   } else {

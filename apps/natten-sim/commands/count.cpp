@@ -56,6 +56,12 @@ Options<CountQuestion> make_question_rows() {
             .help = "Causal mask: alone, on every axis; true/false/1/0, one an axis " +
                     report::axis_default(&AxisMask::causal),
             .bare = "true"});
+  rows.add("--cyclic", &CountQuestion::cyclic,
+           {.value = "BOOL",
+            .help = "Axes that go round, as longitudes: alone, all; true/false/1/0, one an axis " +
+                    report::axis_default(&AxisMask::cyclic),
+            .echo = Echo::kWhenSet,
+            .bare = "true"});
   rows.group("Problem");
   rows.add("--q-tile", &CountQuestion::q_tile,
            {.value = "N", .help = "Q tile shape, one size an axis [NATTEN's default of the backend]"});
@@ -162,7 +168,8 @@ void say_defaults(const CountAnswer& answer, const Notes& notes) {
     notes.note(fmt::format("tiles of {}{}: Q {}, KV {}", *setting.backend,
                            answer.chosen_backend ? "" : " (the default backend)", to_string(tiles.q_tile),
                            to_string(tiles.kv_tile)));
-  } else if (!setting.backend && answer.chosen_backend) {
+  } else if (!setting.backend && answer.chosen_backend &&
+             (!answer.question.kernel || study::natten_runs(*answer.question.kernel))) {
     notes.note(fmt::format("{} does not implement Q {} with KV {} at head dim {}; counted all the same",
                            *answer.chosen_backend, to_string(tiles.q_tile), to_string(tiles.kv_tile),
                            *setting.head_dim));
@@ -202,7 +209,7 @@ std::string emitted(const CountFlags& flags, const CountAnswer& answer, const st
   study::Setting setting = answer.question.setting;
   setting.backend = answer.chosen_backend;
   return report::emitted(*flags.emit, setting, answer.forward.problem,
-                         answer.backward ? &answer.backward->problem : nullptr, context);
+                         answer.backward ? &answer.backward->problem : nullptr, context, answer.padded.get());
 }
 
 std::optional<report::Closing> closing_of(const CountFlags& flags, const CountAnswer& answer,

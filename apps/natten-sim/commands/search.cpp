@@ -68,6 +68,12 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
             .help = "Causal mask: alone, on every axis; true/false/1/0, one an axis " +
                     report::axis_default(&AxisMask::causal),
             .bare = "true"});
+  rows.add("--cyclic", &SearchQuestion::cyclic,
+           {.value = "BOOL",
+            .help = "Axes that go round, as longitudes: alone, all; true/false/1/0, one an axis " +
+                    report::axis_default(&AxisMask::cyclic),
+            .echo = Echo::kWhenSet,
+            .bare = "true"});
   rows.group("Windows");
   rows.add("--kv-tiling", &SearchQuestion::kv_tiling,
            {.value = "KIND",

@@ -7,6 +7,8 @@
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 
+#include "windows/space.hpp"
+
 namespace natten_sim {
 namespace {
 
@@ -59,8 +61,7 @@ std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& tabl
   for (const AxisClass& of_class : table.classes) {
     for (const std::int64_t stride : table.strides_of(of_class)) {
       poll();
-      const AxisMask mask{space.input[axis], of_class.window, stride, space.dilation[axis],
-                          space.causal[axis]};
+      const AxisMask mask = axis_in(space, axis, of_class.window, stride);
       key.clear();
       PerPass<AxisWork> work;
       for (std::size_t i = 0; i < choice.passes.size(); ++i) {

@@ -44,8 +44,7 @@ bool same_table(const SearchSpace& space, const AxisJob& a, const AxisJob& b) {
     return x.walked == y.walked && x.streamed == y.streamed;
   };
   return std::equal(a.tiles.begin(), a.tiles.end(), b.tiles.begin(), same_tiles) &&
-         space.input[a.axis] == space.input[b.axis] && space.dilation[a.axis] == space.dilation[b.axis] &&
-         space.causal[a.axis] == space.causal[b.axis] && space.window[a.axis] == space.window[b.axis] &&
+         axis_in(space, a.axis, 1, 1) == axis_in(space, b.axis, 1, 1) && space.window[a.axis] == space.window[b.axis] &&
          space.stride[a.axis] == space.stride[b.axis];
 }
 
@@ -149,7 +148,7 @@ void append_window(const TableContext& context, const AxisJob& job, const Window
   const SearchSpace& space = context.space;
   const LeaveOut leave_out = context.request.leave_out;
   std::vector<AxisOption> options;
-  AxisMask mask{space.input[job.axis], task.window, 1, space.dilation[job.axis], space.causal[job.axis]};
+  AxisMask mask = axis_in(space, job.axis, task.window, 1);
   const bool covered = task.window * mask.dilation == mask.length;  // then strides change nothing
   for (const std::int64_t stride :
        strides_of_window(space.stride[job.axis], job.tiles, task.window, context.request.sketch)) {

@@ -32,12 +32,13 @@ struct AxisWalk {
 /// Tokens first .. last of the streamed operand that tokens first .. last of the walked one need.
 TokenRange needed_by(const AxisGroup& group, Walk walk, std::int64_t first, std::int64_t last) {
   if (walk == Walk::kForward) return {attended_range(group, first).begin, attended_range(group, last).end};
+  const std::int64_t turn = group.cyclic ? group.length : 0;  // queries of the turns before and after
   // The first query whose window ends behind `first`, and the one behind the last that begins up to `last`.
   const auto first_query = [&](const auto& reached) {
-    std::int64_t low = 0, high = group.length;
+    std::int64_t low = -turn, high = group.length + turn;
     while (low < high) {
       const std::int64_t middle = low + (high - low) / 2;
-      if (reached(attended_range(group, middle))) {
+      if (reached(unrolled_range(group, middle))) {
         high = middle;
       } else {
         low = middle + 1;
@@ -47,6 +48,18 @@ TokenRange needed_by(const AxisGroup& group, Walk walk, std::int64_t first, std:
   };
   return {first_query([&](const TokenRange& keys) { return keys.end > first; }),
           first_query([&](const TokenRange& keys) { return keys.begin > last; })};
+}
+
+/// Tiles that `needed` touches around a cycle of `length` tokens: the first, and their number.
+std::pair<std::int64_t, std::int64_t> touched_of_cycle(const TokenRange& needed, std::int64_t length,
+                                                       std::int64_t size) {
+  const std::int64_t tiles = ceil_divide(length, size);
+  const auto tile_of = [&](std::int64_t token) {  // a turn before, from it on
+    token += length;
+    return token / length * tiles + token % length / size;
+  };
+  const std::int64_t first = tile_of(needed.begin), count = tile_of(needed.end - 1) - first + 1;
+  return count >= tiles ? std::pair{std::int64_t{0}, tiles} : std::pair{first % tiles * size, count};
 }
 
 /// Calls visit(first, count) for each walked tile of an axis: the first tile (static) or token (dynamic) of
@@ -62,6 +75,11 @@ void for_each_walked_tile(const AxisWalk& axis, const Visit& visit) {
       const std::int64_t last = std::min(first + axis.tiles.walked, group.length) - 1;
       const auto [begin, end] = needed_by(group, axis.walk, first, last);
       const std::int64_t size = axis.tiles.streamed;
+      if (group.cyclic) {
+        const auto [tile, count] = touched_of_cycle({begin, end}, group.length, size);
+        if (!visit(tile, count)) return;
+        continue;
+      }
       const std::int64_t origin = axis.kv_tiling == KvTiling::kStatic ? begin / size * size : begin;
       if (!visit(origin, ceil_divide(end - origin, size))) return;
     }

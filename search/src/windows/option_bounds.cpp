@@ -8,11 +8,13 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 
+#include "windows/space.hpp"
+
 namespace natten_sim {
 
 AxisBounds::AxisBounds(const SearchSpace& space, const SearchConstraints& constraints, Objective objective,
                        std::size_t axis, const TileChoice& choice)
-    : mask_{space.input[axis], 1, 1, space.dilation[axis], space.causal[axis]}, objective_(row_of(objective).ranks_by) {
+    : mask_(axis_in(space, axis, 1, 1)), objective_(row_of(objective).ranks_by) {
   if (constraints.window_multiple_of_kv_tile) step_ = kv_tile_step(space, choice, axis);
   first_ = std::max(space.window[axis].lo, space.stride[axis].lo);
   last_ = space.window[axis].hi;

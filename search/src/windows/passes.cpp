@@ -5,6 +5,8 @@
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 
+#include "windows/space.hpp"
+
 namespace natten_sim {
 namespace {
 
@@ -30,7 +32,7 @@ Ratio scale_of_pass(const SearchSpace& space, Objective objective, const TilePai
   const std::int64_t dense_pairs = checked_multiply(tokens, tokens, "dense_pairs");
   std::int64_t dense_tiles = 1, walked_tiles = 1;
   for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
-    const AxisMask mask{space.input[axis], 1, 1, space.dilation[axis], false};
+    const AxisMask mask = axis_in(space, axis, 1, 1);
     const AxisTiles of_axis = axis_tiles(tiles, axis, walk);
     walked_tiles *= kernel_differs(space, mask)
                         ? kernel_visits(space, mask, of_axis, walk).launched_tiles

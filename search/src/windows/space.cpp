@@ -48,7 +48,9 @@ void require_valid(const SearchSpace& space, const SearchConstraints& constraint
   require_rank("causal", space.causal.rank(), rank);
   require_rank("window", space.window.rank(), rank);
   require_rank("stride", space.stride.rank(), rank);
-  (void)make_mask(space.input, Extents(rank, 1), {}, space.dilation, space.causal);
+  (void)mask_in(space, Extents(rank, 1), {});
+  if (has_cycle(mask_in(space, Extents(rank, 1), {})) && space.kv_tiling == KvTiling::kDynamic)
+    throw InvalidParameter("kv_tiling", "dynamic", "static with a cyclic axis", "static");
   for (std::size_t axis = 0; axis < rank; ++axis) {
     require_range("window", space.window[axis], space.input[axis] / space.dilation[axis], axis);
     require_range("stride", space.stride[axis], space.input[axis], axis);
@@ -114,7 +116,12 @@ std::int64_t space_size(const SearchSpace& space) {
 }
 
 NeighborhoodMask mask_in(const SearchSpace& space, const Extents& window, const Extents& stride) {
-  return make_mask(space.input, window, stride, space.dilation, space.causal);
+  return make_mask(space.input, window, stride, space.dilation, space.causal, space.cyclic);
+}
+
+AxisMask axis_in(const SearchSpace& space, std::size_t axis, std::int64_t window, std::int64_t stride) {
+  return {space.input[axis], window,         stride, space.dilation[axis], space.causal[axis],
+          axis < space.cyclic.rank() && space.cyclic[axis]};
 }
 
 TilingProblem problem_in(const SearchSpace& space, const NeighborhoodMask& mask, std::size_t tile_choice,

@@ -14,6 +14,10 @@ void require_valid(const SearchSpace& space, const SearchConstraints& constraint
 [[nodiscard]] NeighborhoodMask mask_in(const SearchSpace& space, const Extents& window,
                                        const Extents& stride);
 
+/// One axis of it.
+[[nodiscard]] AxisMask axis_in(const SearchSpace& space, std::size_t axis, std::int64_t window,
+                               std::int64_t stride);
+
 /// The tiling problem of a choice in a pass of the space.
 [[nodiscard]] TilingProblem problem_in(const SearchSpace& space, const NeighborhoodMask& mask,
                                        std::size_t tile_choice, Walk walk);

@@ -6,6 +6,8 @@
 #include <natten_sim/models/tiles/kernel_time.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 
+#include "windows/space.hpp"
+
 namespace natten_sim {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr double kRounding = 1e-8;  // covers that of bounds and simulations
 /// The tiles that a pass launches depend on the layout alone.
 double launched_tiles(const SearchSpace& space, const TilePair& tiles, const TimedPass& pass) {
   NattenProblem problem;
-  problem.mask = make_mask(space.input, Extents(space.input.rank(), 1), {}, space.dilation, space.causal);
+  problem.mask = mask_in(space, Extents(space.input.rank(), 1), {});
   problem.backend = pass.family;
   problem.tiles = tiles;
   problem.pass = pass.walk;

@@ -133,7 +133,7 @@ SearchCandidate candidate_of(const Candidate& found, const SearchSpace& space, c
   if (of_natten(tiles)) candidate.kernel = kernel_of(candidate, space, question, context);
   candidate.speedup = speedup_of(candidate, question, space.weights);
   candidate.dense_path =
-      takes_dense_path(space.input, window_of(found.mask), space.causal, question.setting.add_kv > 0);
+      !has_cycle(found.mask) && takes_dense_path(space.input, window_of(found.mask), space.causal, question.setting.add_kv > 0);
   return candidate;
 }
 
@@ -205,12 +205,26 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
   }
 }
 
+/// The question with the kernel that has cyclic axes, unless it names tiles or a backend for them.
+SearchQuestion with_cyclic_kernel(SearchQuestion question) {
+  if (std::find(question.cyclic.begin(), question.cyclic.end(), true) == question.cyclic.end())
+    return question;
+  for (const std::string& kernel : question.kernels) require_cyclic_kernel(kernel);
+  if (!question.kernels.empty() || !question.tiles.empty() || question.setting.backend) return question;
+  if (question.setting.device) {
+    question.kernels = {kCyclicKernel};
+  } else {
+    question.setting.backend = to_string(NattenBackend::kFlexFna);
+  }
+  return question;
+}
+
 }  // namespace
 
 SearchAnswer search(const SearchQuestion& question, const Context& context) {
   SearchAnswer answer;
-  SearchQuestion& full = answer.question = question;
-  full.setting = resolved(question.setting, context.catalog, has_pass(question.phase, Walk::kBackward));
+  SearchQuestion& full = answer.question = with_cyclic_kernel(question);
+  full.setting = resolved(full.setting, context.catalog, has_pass(question.phase, Walk::kBackward));
   SearchSpace space = space_of(context.catalog, answer);
   answer.unbounded = full.kind == SearchKind::kBest && question.window.empty() &&
                      question.window_range.empty() && !full.constraints.sparsity &&

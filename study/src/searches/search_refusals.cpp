@@ -11,13 +11,18 @@ namespace {
 std::optional<NattenRefusal> refusal_in(const SearchQuestion& question, const SearchSpace& space,
                                         const Extents& window, const TileChoice& choice,
                                         const Context& context) {
-  const NeighborhoodMask mask = make_mask(space.input, window, {}, space.dilation, space.causal);
+  const NeighborhoodMask mask =
+      make_mask(space.input, window, {}, space.dilation, space.causal, space.cyclic);
   const CallParts parts = call_parts_in(question, space, mask, choice, context.catalog);
   const std::optional<NattenCall> call =
       natten_call_of(parts.setting, parts.forward, parts.backward ? &*parts.backward : nullptr, context);
   if (call) return refusal_of(context.catalog.natten_release(parts.setting.natten), *call);
   if (space.input.rank() > 3)
     return NattenRefusal{"layouts have 1 to 3 axes", "input", to_string(space.input), "1 to 3 axes", ""};
+  if (has_cycle(mask)) {
+    if (choice.backend == to_string(NattenBackend::kFlexFna)) return std::nullopt;  // run by itself
+    return NattenRefusal{"windows end at the borders", "cyclic", "true", "false", "false"};
+  }
   const bool dynamic = space.kv_tiling == KvTiling::kDynamic;
   return NattenRefusal{"the backend's kernel decides where KV tiles lie", "kv-tiling",
                        to_string(space.kv_tiling), dynamic ? "static" : "dynamic",

@@ -57,7 +57,7 @@ void make_dense(std::int64_t number, SearchSpace& space) {
 void set_windows(const SearchQuestion& question, SearchSpace& space) {
   if (!question.window.empty()) {
     const Extents window =
-        window_of(make_mask(space.input, question.window, {}, space.dilation, space.causal));
+        window_of(make_mask(space.input, question.window, {}, space.dilation, space.causal, space.cyclic));
     for (std::size_t axis = 0; axis < space.input.rank(); ++axis)
       space.window[axis] = {window[axis], window[axis]};
   }
@@ -71,7 +71,7 @@ void set_strides(const SearchQuestion& question, SearchSpace& space) {
     Extents widest;
     for (const IntRange& window : space.window) widest.push_back(window.hi);
     const Extents stride =
-        stride_of(make_mask(space.input, widest, question.stride, space.dilation, space.causal));
+        stride_of(make_mask(space.input, widest, question.stride, space.dilation, space.causal, space.cyclic));
     for (std::size_t axis = 0; axis < rank; ++axis) space.stride[axis] = {stride[axis], stride[axis]};
   } else if (!question.stride_max.empty()) {
     Extents most = question.stride_max;
@@ -243,6 +243,9 @@ SearchSpace space_of(const Catalog& catalog, SearchAnswer& answer) {
   if (!question.causal.empty())
     space.causal =
         causal_of(make_mask(setting.input, Extents(setting.input.rank(), 1), {}, {}, question.causal));
+  const NeighborhoodMask whole = make_mask(setting.input, Extents(setting.input.rank(), 1), {}, space.dilation,
+                                           space.causal, question.cyclic);
+  space.cyclic = cyclic_of(whole);
   const bool free_windows =
       question.window.empty() && question.window_range.empty() && question.dense_axes.empty();
   if (!setting.backend && question.tiles.empty() && !question.any) {
@@ -268,6 +271,7 @@ SearchSpace space_of(const Catalog& catalog, SearchAnswer& answer) {
   question.stride_range = space.stride;
   question.dilation = space.dilation;
   question.causal = space.causal;
+  if (has_cycle(whole)) question.cyclic = space.cyclic;
   question.kv_tiling = question.phase == SearchPhase::kBackward ? space.backward_kv_tiling : space.kv_tiling;
   question.tiles = space.tiles;
   return space;

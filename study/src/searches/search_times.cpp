@@ -46,7 +46,7 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
   if (!question.setting.device) return MissingTime{"a time needs a device, such as h200"};
   TimeObjective objective;
   const NeighborhoodMask whole =
-      make_mask(space.input, Extents(space.input.rank(), 1), {}, space.dilation, space.causal);
+      make_mask(space.input, Extents(space.input.rank(), 1), {}, space.dilation, space.causal, space.cyclic);
   const std::optional<double>& min_speedup = question.constraints.min_speedup;
   for (const TileChoice& choice : space.tiles) {
     if (choice.backend.empty() && choice.kernel.empty())

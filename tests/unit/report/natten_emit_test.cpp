@@ -58,6 +58,19 @@ TEST_CASE("calls are printed for Python, the profiler and programs") {
   REQUIRE_THROWS_AS(natten_json(rules(), call), InvalidParameter);
 }
 
+TEST_CASE("around cyclic axes the call is of the padded layout, and the padding's outputs are left out") {
+  NattenCall call = flux_on_h100();
+  const NeighborhoodMask cyclic =
+      make_mask({224, 256}, call.window, call.stride, {}, {}, PerAxis<bool>{true, false});
+  const auto [before, after] = cycle_padding(cyclic[0]);
+  REQUIRE(before == 32);  // 80 / 2 - 16 / 2 tokens
+  REQUIRE(after == 32);   // the last window ends at 208 - 32 + 80
+  call.input = {224 + 64, 256};
+  const std::string text = natten_python_around(rules(), call, cyclic);
+  CHECK(text.find("in [(1, 32, 32)]:") != std::string::npos);
+  CHECK(text.find(natten_python(rules(), call) + "[:, 32:256, :]") != std::string::npos);
+}
+
 TEST_CASE("the note of a call says when NATTEN runs its dense kernel instead") {
   NattenCall call = flux_on_h100();
   call.window = call.input;

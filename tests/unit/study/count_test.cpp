@@ -1,5 +1,6 @@
 // study::count and study::search: what a question that says little is taken to mean.
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
 #include <natten_sim/study/count.hpp>
 #include <natten_sim/study/search.hpp>
 
@@ -36,6 +37,59 @@ TEST_CASE("a layout alone means dense attention, one head, and the default backe
   CHECK_FALSE(answer.backward.has_value());
   CHECK_FALSE(answer.forward.extra_kv.has_value());
   CHECK_FALSE(answer.forward.end_to_end.has_value());
+}
+
+TEST_CASE("cyclic axes are FlexAttention's, with what NATTEN runs on a padded layout next to them") {
+  CountQuestion question;
+  question.setting.input = {64, 128};
+  question.setting.device = "h100";
+  question.window = {16, 32};
+  question.cyclic = {false, true};
+  const CountAnswer answer = study::count(question, context());
+  CHECK(answer.question.kernel == "flexattention");
+  CHECK(answer.question.cyclic == PerAxis<bool>{false, true});
+  CHECK(answer.forward.problem.kv_tiling == KvTiling::kStatic);
+  CHECK_FALSE(answer.kernel.call);
+  REQUIRE(answer.padded);
+  CHECK(input_of(answer.padded->forward.problem.mask) == Extents{64, 128 + 16 + 15});
+  CHECK_FALSE(has_cycle(answer.padded->forward.problem.mask));
+  CHECK(answer.padded->kernel.call->backend == NattenBackend::kHopperFna);
+  CHECK(answer.padded->forward.count.attended_pairs == std::int64_t{64 * 16} * (159 * 32));
+  const CountAnswer again = study::count(answer.question, context());
+  CHECK(again.forward.count == answer.forward.count);
+  CHECK(again.padded->forward.count == answer.padded->forward.count);
+}
+
+TEST_CASE("kernels whose windows end at borders are refused for cyclic axes") {
+  CountQuestion question;
+  question.setting.input = {64};
+  question.window = {16};
+  question.cyclic = {true};
+  question.kernel = "hopper-fna";
+  CHECK_THROWS_AS(study::count(question, context()), InvalidParameter);
+  question.kernel = {};
+  question.setting.backend = "hopper-fna";  // tile shapes alone
+  const CountAnswer answer = study::count(question, context());
+  CHECK(answer.forward.problem.tiles.q_tile.rank() == 1);
+  CHECK_FALSE(answer.kernel.call);
+}
+
+TEST_CASE("a search with cyclic axes counts them, by FlexAttention on a device") {
+  SearchQuestion question;
+  question.setting.input = {64, 128};
+  question.setting.device = "h100";
+  question.window = {16, 32};
+  question.stride = {16, 16};
+  question.cyclic = {false, true};
+  const SearchAnswer answer = study::search(question, context());
+  REQUIRE_FALSE(answer.candidates.empty());
+  for (const auto& candidate : answer.candidates) {
+    CHECK(candidate.tiles.kernel == "flexattention");
+    CHECK(candidate.counted.problem.mask[1].cyclic);
+    CHECK(candidate.counted.count == count_tiles(candidate.counted.problem));
+  }
+  question.kernels = {"hopper-fna"};
+  CHECK_THROWS_AS(study::search(question, context()), InvalidParameter);
 }
 
 TEST_CASE("the question that an answer echoes has the same answer") {

@@ -5,7 +5,7 @@
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/report/natten_emit.hpp>
-#include <natten_sim/study/kernel.hpp>
+#include <natten_sim/study/count.hpp>
 
 namespace natten_sim::report {
 
@@ -20,9 +20,11 @@ enum class EmitKind {
 
 /// `--emit` of `count` and `search`, with a line break at its end. The call carries tiles of both passes, the
 /// kernel schedule and additional keys; `backward` is set when the backward pass was asked for.
+/// With cyclic axes NATTEN runs `padded` (CountAnswer::padded) in its place.
 /// @throws InvalidParameter naming the rule when NATTEN refuses the call (flex: when the script cannot run).
 [[nodiscard]] std::string emitted(EmitKind kind, const study::Setting& setting, const TilingProblem& forward,
-                                  const TilingProblem* backward, const study::Context& context);
+                                  const TilingProblem* backward, const study::Context& context,
+                                  const study::CountAnswer* padded = nullptr);
 
 /// Adds what emitted() returned to the `result` of --json: `natten_call`, `natten_profiler`, `flex` (texts),
 /// `block_mask` or `natten_json` (objects).

@@ -23,8 +23,13 @@ namespace natten_sim::report {
 /// The call and the path as one JSON object (schema natten-sim.natten-call/1).
 [[nodiscard]] std::string natten_json(const NattenRules& rules, const NattenCall& call);
 
+/// The Python that runs `call` in place of attention with cyclic axes, which NATTEN does not have: `call` is of
+/// the layout that cycle_padding() pads, without its tokens `before` and after `before + size` of each axis.
+[[nodiscard]] std::string natten_python_around(const NattenRules& rules, const NattenCall& call,
+                                               const NeighborhoodMask& cyclic);
+
 /// A Python script that runs the same mask by PyTorch's FlexAttention alone, tokens in row-major order.
 /// @throws InvalidParameter on a mask that is not valid, on additional keys and on fp8.
-[[nodiscard]] std::string flex_attention_script(const NattenCall& call);
+[[nodiscard]] std::string flex_attention_script(const NattenCall& call, const PerAxis<bool>& cyclic = {});
 
 }  // namespace natten_sim::report

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include <natten_sim/core/tile_count.hpp>
@@ -22,7 +23,7 @@ struct CountQuestion {
   Extents window;                     ///< empty: the whole axis (dense attention)
   Extents stride;                     ///< empty: 1
   Extents dilation;                   ///< empty: 1
-  PerAxis<bool> causal;               ///< empty: no axis is; one value: of all axes
+  PerAxis<bool> causal, cyclic;       ///< empty: no axis is; one value: of all axes
   /// Empty: NATTEN's default of the backend; for FlexAttention by itself, boxes that visit the fewest tiles.
   Extents q_tile, kv_tile;
   std::optional<KvTiling> kv_tiling;  ///< of the forward pass; none: the chosen backend's, or static
@@ -62,6 +63,9 @@ struct CountAnswer {
   std::optional<double> end_to_end_by_time;
   /// Of the forward pass; none: NATTEN masks nothing as it is, or one change is not enough.
   std::optional<FastPathChange> fast_path_change;
+  /// What users of NATTEN, which has no cyclic axes, run in their place: the layout padded by cycle_padding().
+  /// None: no axis is cyclic.
+  std::shared_ptr<const CountAnswer> padded;
   std::optional<Preset> preset;
   std::optional<std::string> chosen_backend;  ///< named by the question, or the device's
   bool tiles_defaulted = false;

@@ -63,7 +63,7 @@ struct KernelEndToEnd {
 
 /// What a question means to NATTEN.
 struct KernelAnswer {
-  /// None: NATTEN has no such call (four axes, single-dimensional tiling, other backends, KV tiles on another
+  /// None: NATTEN has no such call (four or cyclic axes, single-dimensional tiling, other backends, KV tiles on another
   /// grid than the backend's; without a backend or device, tiles that the default backend lacks). Backward
   /// tiles are set, and gradients required, with a backward pass.
   std::optional<NattenCall> call;

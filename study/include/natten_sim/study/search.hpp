@@ -27,7 +27,7 @@ struct SearchQuestion {
   Extents stride_max;                 ///< one an axis, or one for all; empty: stride_range
   PerAxis<IntRange> stride_range;     ///< empty: 1..window
   Extents dilation;                   ///< empty: 1
-  PerAxis<bool> causal;               ///< empty: no axis is; one value: of all axes
+  PerAxis<bool> causal, cyclic;       ///< empty: no axis is; one value: of all axes
   std::optional<KvTiling> kv_tiling;  ///< none: the chosen backend's, or static
   Extents q_tile, kv_tile;            ///< empty: all of the backend's
   SearchPhase phase = SearchPhase::kForward;

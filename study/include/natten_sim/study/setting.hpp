@@ -39,6 +39,11 @@ struct Setting {
 
 /// The backend whose tile shapes are taken when neither a backend nor a device is named.
 inline constexpr const char* kDefaultBackend = "blackwell-fna";
+/// The one kernel whose windows go round: FlexAttention takes any mask.
+inline constexpr const char* kCyclicKernel = "flexattention";
+/// @throws InvalidParameter for a kernel whose windows end at the borders, or that has none.
+void require_cyclic_kernel(const std::string& kernel);
+
 /// The KV tiling when no backend is chosen.
 inline constexpr KvTiling kDefaultKvTiling = KvTiling::kStatic;
 

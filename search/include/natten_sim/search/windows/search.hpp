@@ -66,6 +66,7 @@ struct SearchSpace {
   /// Whose visits are ranked: with dilation, kernels that permute tokens walk tiles that are empty. None, or
   /// cutlass-fna: the visits that the mask needs.
   std::optional<NattenBackend> kernel = {};
+  PerAxis<bool> cyclic = {};  ///< empty: no axis is
 };
 
 /// All windows 1..L/dilation, all strides, not causal, static tiling; no tiles yet.
