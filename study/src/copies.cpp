@@ -40,13 +40,37 @@ std::optional<PermutationRate> rate_elsewhere(const Device& device, std::size_t 
   return std::nullopt;
 }
 
+std::optional<PermutationRate> rate_on_axes(const KernelCosts& costs, const Device& device, std::size_t axes,
+                                            const NattenRules& release, const Catalog& catalog) {
+  if (const PermutationRate* rate = own_rate(costs, axes, release.copies)) return *rate;
+  if (const PermutationRate* rate = own_rate(costs, axes, "")) return *rate;
+  return rate_elsewhere(device, axes, release.copies, catalog);
+}
+
+/// The rate on two axes for one, as far off as that on three axes is from it. PyTorch's operators copy nothing
+/// on one axis.
+std::optional<PermutationRate> as_on_two_axes(const std::optional<PermutationRate>& two,
+                                              const std::optional<PermutationRate>& three) {
+  if (!two || !three || two->origin == CopyOrigin::kPytorch) return std::nullopt;
+  PermutationRate rate = *two;
+  rate.axes = 1;
+  const double change = std::max(std::abs(two->into_bytes_per_s / three->into_bytes_per_s - 1),
+                                 std::abs(two->out_bytes_per_s / three->out_bytes_per_s - 1));
+  rate.interval = std::min(0.9, std::hypot(rate.interval, change));
+  rate.origin = CopyOrigin::kTransferred;
+  rate.source = "as on two axes: " + rate.source;
+  return rate;
+}
+
 }  // namespace
 
 std::optional<PermutationRate> copy_rate(const KernelCosts& costs, const Device& device, std::size_t axes,
                                          const NattenRules& release, const Catalog& catalog) {
-  if (const PermutationRate* rate = own_rate(costs, axes, release.copies)) return *rate;
-  if (const PermutationRate* rate = own_rate(costs, axes, "")) return *rate;
-  return rate_elsewhere(device, axes, release.copies, catalog);
+  const auto on_axes = [&](std::size_t number) {
+    return rate_on_axes(costs, device, number, release, catalog);
+  };
+  std::optional<PermutationRate> rate = on_axes(axes);
+  return rate || axes > 1 ? rate : as_on_two_axes(on_axes(2), on_axes(3));
 }
 
 double copy_ms(const PermutedTensor& copy, const PermutationRate& rate, double launch_us) {

@@ -11,7 +11,8 @@ namespace natten_sim::study {
 /// 1. those of the kernel itself, of the release's copies before those of no release in particular;
 /// 2. those of PyTorch's operators, where NATTEN's own kernel was not timed on the device;
 /// 3. those of the same copies on another device: a kernel that moves whole rows is bound by DRAM, so their
-///    rates are scaled by the bandwidths; that of the log-sum-exp, which is not, stays.
+///    rates are scaled by the bandwidths; that of the log-sum-exp, which is not, stays;
+/// 4. on one axis, which nobody has timed, those on two: rows are moved there too.
 /// None: nobody has timed any.
 [[nodiscard]] std::optional<PermutationRate> copy_rate(const KernelCosts& costs, const Device& device,
                                                        std::size_t axes, const NattenRules& release,

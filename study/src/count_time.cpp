@@ -31,7 +31,7 @@ KernelVisits visits_of_blocks(const TileCount& count) {
 
 /// Whether NATTEN runs the kernel whose time was asked for.
 bool runs_kernel(const KernelPass& pass, const std::optional<std::string>& kernel) {
-  return !kernel || *kernel == name_of(pass.attention);
+  return !kernel || *kernel == name_of(pass.attention) || (*kernel == "fmha" && pass.attention.dense);
 }
 
 }  // namespace

@@ -319,7 +319,10 @@ std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, co
 TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
   TimeQuestion result = question;
   const Catalog& catalog = context.catalog;
-  const TimedKernel kernel = timed_kernel(question.kernel, catalog.device(question.device));
+  const Device& device = catalog.device(question.device);
+  if (question.kernel == "fmha") result.kernel = natten_fmha(question, device, catalog).value_or(question.kernel);
+  const TimedKernel kernel = timed_kernel(result.kernel, device);
+  if (has_cycle(question.mask)) require_cyclic_kernel(question.kernel);
   const auto& [q_tile, kv_tile] = question.tiles;
   if (kernel.dense || (!q_tile.empty() && !kv_tile.empty()) || question.mask.rank() > 3) return result;
   Setting setting;

@@ -45,6 +45,25 @@ TimedKernel timed_kernel(const std::string& name, const Device& device) {
   throw UnknownName("kernel", name, closest_name(name, timed_kernels()), joined(timed_kernels()));
 }
 
+std::optional<std::string> natten_fmha(const TimeQuestion& question, const Device& device,
+                                       const Catalog& catalog) {
+  const std::optional<std::int64_t> capability = compute_capability(device);
+  if (!capability || catalog.natten.empty()) return std::nullopt;
+  NattenCall call;
+  call.input = call.window = {product(input_of(question.mask), "tokens")};
+  call.batch = question.sizes.batch;
+  call.heads = question.sizes.heads;
+  call.heads_kv = question.sizes.heads_kv;
+  call.head_dim = question.sizes.head_dim;
+  call.head_dim_value = question.sizes.head_dim_value;
+  call.dtype = question.dtype;
+  call.compute_capability = *capability;
+  call.requires_grad = question.pass == Walk::kBackward;
+  const NattenVerdict verdict = verdict_of(catalog.natten_release(question.natten), call);
+  if (!verdict.dispatch || verdict.dispatch->fmha == NattenBackend::kFlexFna) return std::nullopt;
+  return fmha_name(verdict.dispatch->fmha);
+}
+
 std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device& device,
                                         std::int64_t head_dim, Dtype dtype, const Catalog& catalog) {
   if (kernel.dense) return kernel;

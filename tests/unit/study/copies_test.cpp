@@ -72,6 +72,26 @@ TEST_CASE("copies take what they took on an H100, release by release") {
   CHECK(told == Approx(measured).epsilon(0.02));
 }
 
+TEST_CASE("copies on one axis take their rates on two, and are as uncertain as axes tell") {
+  TimeQuestion question{.kernel = "hopper-fna", .device = "h100"};
+  question.mask = make_mask({16384}, {2048});
+  question.tiles = {{128}, {128}};
+  question.sizes = {.heads = 24, .heads_kv = 24, .head_dim = 128, .head_dim_value = 128};
+  const PassTime one = predicted(question);
+  question.mask = make_mask({128, 128}, {16, 128});
+  question.tiles = {{8, 16}, {8, 16}};
+  const PassTime two = predicted(question);
+  REQUIRE(one.permutation_ms);
+  CHECK(*one.permutation_ms == Approx(*two.permutation_ms).epsilon(0.02));  // the same bytes
+  CHECK(one.copies->origin == CopyOrigin::kTransferred);
+  CHECK(one.copies->interval > two.copies->interval);
+  question.device = "b200";  // PyTorch's operators, which copy nothing there
+  question.kernel = "blackwell-fna";
+  question.mask = make_mask({16384}, {2048});
+  question.tiles = {{256}, {128}};
+  CHECK_FALSE(predicted(question).permutation_ms);
+}
+
 TEST_CASE("all copies of Hunyuan Video take 2.1 ms in 0.21.7 and 4.5 in 0.21.6") {
   KernelRun run = h100_runs().front();  // 30x48x80, 24 heads
   run.natten = "0.21.7";

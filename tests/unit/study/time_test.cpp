@@ -61,6 +61,18 @@ std::vector<KernelRun> shipped_runs_on(const std::string& device) {
   return runs;
 }
 
+TEST_CASE("fmha is the dense kernel that NATTEN runs for the head dim and the type") {
+  study::TimeQuestion question{.kernel = "fmha", .device = "h100"};
+  question.mask = make_mask({4096}, {4096});
+  question.sizes = {.heads = 8, .heads_kv = 8, .head_dim = 128, .head_dim_value = 128};
+  CHECK(study::resolved(question, study::default_context()).kernel == "hopper-fmha");
+  question.sizes.head_dim = question.sizes.head_dim_value = 80;
+  CHECK(study::resolved(question, study::default_context()).kernel == "cutlass-fmha");
+  question.sizes.head_dim = question.sizes.head_dim_value = 128;
+  question.dtype = Dtype::kFp32;
+  CHECK(study::resolved(question, study::default_context()).kernel == "cutlass-fmha");
+}
+
 TEST_CASE("shipped costs are those that the shipped runs give") {
   const study::Context context = study::default_context();
   for (const char* device : {"h200", "h100", "b200"}) {
