@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh ROOT GENERATOR PYTHON FOLDER: holds the library's call rules for every release in data/natten against NATTEN's
-# own checks. Fetches the source packages with pip into FOLDER, once; exits 77 (skipped) with the reason when one cannot
+# run.sh ROOT GENERATOR PYTHON FOLDER: holds every release in data/natten, and the library's call rules for it, against
+# NATTEN's own checks. Fetches the source packages with pip into FOLDER, once; exits 77 (skipped) with the reason when one cannot
 # be had.
 set -euo pipefail
 root=$1 generator=$2 python=$3 folder=$4
@@ -22,12 +22,14 @@ fetch() {
   PYTHONPATH=$folder/tools:$here/fake_torch "$python" -m pip download -q --no-input --disable-pip-version-check --no-deps \
     --no-binary natten --no-build-isolation -d "$folder" "natten==$version" >"$folder/log" 2>&1 ||
     skip "pip cannot fetch natten $version: $(tail -n 1 "$folder/log")"
+  grep "natten-$version.tar.gz" "$here/digests.txt" | (cd "$folder" && sha256sum --check --quiet)
   tar -xzf "$folder/natten-$version.tar.gz" -C "$folder"
 }
 
 for release in "$root"/data/natten/*.json; do
   version=$(basename "$release" .json)
   fetch "$version"
-  "$generator" "$version" 5000 2000 >"$folder/calls.jsonl"
+  "$python" "$root/scripts/natten_release.py" check "$folder/natten-$version/src" "$release"
+  "$generator" "$version" 2000 2000 >"$folder/calls.jsonl"
   PYTHONPATH=$here/fake_torch "$python" "$here/check_calls.py" "$folder/natten-$version/src" "$folder/calls.jsonl"
 done
