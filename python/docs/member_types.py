@@ -36,6 +36,7 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"input": 4096, "window": 1000, "stride": 256, "device": "b200"},
         {"input": (2, 3, 4, 5), "window": (2, 2, 2, 2), "q_tile": (1, 1, 2, 2), "kv_tile": (1, 1, 2, 2)},
         {"input": (40, 40), "window": (8, 8), "dilation": (2, 3), "device": "h200", "add_kv": 5},
+        {"input": (64, 128), "window": (16, 32), "cyclic": (False, True), "device": "h100", "head_dim": 128},
         {"input": 2**30, "window": 2**20, "q_tile": 2**20, "kv_tile": 2**20},
         {"input": 4096, "window": 512, "heads": 2**20, "batch_size": 2**20},
         {"input": 128, "heads": 2**20, "batch_size": 2**20, "backprop": True},

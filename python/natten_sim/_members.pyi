@@ -36,6 +36,7 @@ class CountMembers:
     time_missing: Final[str]
     passed_over: Final[tuple[str, ...]]
     fast_path_with: Final[FastPathWith]
+    padded: Final[Padded]
 
 class Flops(Record):
     attended: Final[int]
@@ -180,6 +181,20 @@ class FastPathWith(Record):
     window: Final[tuple[int, ...]]
     stride: Final[tuple[int, ...]]
 
+class Padded(Record):
+    before: Final[tuple[int, ...]]
+    after: Final[tuple[int, ...]]
+    input: Final[tuple[int, ...]]
+    q_tile: Final[tuple[int, ...]]
+    kv_tile: Final[tuple[int, ...]]
+    q_tiles: Final[int]
+    kv_tiles: Final[int]
+    visited_tiles: Final[int]
+    mma_pairs: Final[int]
+    time_ms: Final[TimeMs]
+    speedup_time: Final[float]
+    time: Final[Time]
+
 class CountInput(Record):
     preset: Final[str]
     device: Final[str]
@@ -209,6 +224,7 @@ class CountInput(Record):
     kernel: Final[str]
     kernel_schedule: Final[str]
     rest_ms: Final[float]
+    cyclic: Final[tuple[bool, ...]]
 
 class SearchMembers:
     space_size: Final[int]

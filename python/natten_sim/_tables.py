@@ -47,6 +47,7 @@ class NeighborhoodTables(TileTables):
         q_tokens: (q_tiles * q_tile,): the token at each place, -1 for padding.
         kv_tokens: (kv_tiles * kv_tile,): likewise.
         axes: For each axis (begin, end, key): the query at place p attends to keys with begin[p] <= key < end[p].
+        turns: Of each axis, tokens of a cycle, which the query attends to a turn before and after too; 0: no cycle.
     """
 
     q_tile: int
@@ -54,3 +55,4 @@ class NeighborhoodTables(TileTables):
     q_tokens: Places
     kv_tokens: Places
     axes: list[tuple[Places, Places, Places]]
+    turns: list[int]

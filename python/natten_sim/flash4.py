@@ -72,6 +72,9 @@ def mask_mod(plan: Plan, device: Any = "cuda") -> tuple[Any, list[Any]]:
     if not plan.axes:
         accepted = "neighborhood attention, or a mask over sequences by name"
         raise Error(f"plan: its mask has no rule for a kernel; accepted: {accepted}", "plan", "blocks or pairs", accepted)
+    if plan.turns:
+        accepted = "axes that are not cyclic: FlexAttention has those"
+        raise Error(f"plan: its axes go round; accepted: {accepted}", "plan", "cyclic axes", accepted)
     axes = len(plan.axes)
     arrays = [torch.from_numpy(values.astype("int32")).to(device) for axis in plan.axes for values in axis]
 

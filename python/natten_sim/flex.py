@@ -75,6 +75,8 @@ class Plan:
         q_block, kv_block: Tokens of a block.
         q_tokens, kv_tokens: (blocks * tokens of a block,): the token at each place, -1 for padding.
         axes: Arrays (places,), for each axis (begin, end, key): the query at place p attends to keys with begin[p] <= key < end[p].
+        turns: Of each axis that is cyclic, the tokens of a turn; 0 for others, and empty without any. A query attends to
+            keys of its range a turn before and after too; padding, with key -1, attends to nothing.
         tables: The visited blocks of each Q block and of each KV block, in compressed rows (natten_sim._tables).
         pairs: Of a mask that is known pair by pair: which pairs of its partial blocks attend.
             Without axes and pairs blocks are all that is known, and all of their pairs attend.
@@ -87,6 +89,7 @@ class Plan:
     axes: tuple[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]], ...]
     tables: TileTables = dataclasses.field(repr=False)
     pairs: Pairs | None = None
+    turns: tuple[int, ...] = ()
 
     @property
     def q_blocks(self) -> int:
@@ -143,8 +146,8 @@ class Plan:
             (queries, keys) of booleans, tokens in row-major order.
         """
         attends = np.ones((len(self.q_tokens), len(self.kv_tokens)), dtype=bool)
-        for begin, end, key in self.axes:
-            attends &= (begin[:, None] <= key) & (key < end[:, None])
+        for (begin, end, key), turn in zip(self.axes, self._turns(), strict=True):
+            attends &= _in_range(begin[:, None], end[:, None], key, turn)
         if not self.axes:
             attends = self._pairs_of_blocks()
         mask = np.zeros((self.q_tokens.max() + 1, self.kv_tokens.max() + 1), dtype=bool)
@@ -162,6 +165,9 @@ class Plan:
             rows, columns = rows[partial], side["columns"][partial]
             inside[rows, columns] = self.pairs.attends[self.pairs.number[rows, columns]]
         return inside.transpose(0, 2, 1, 3).reshape(len(self.q_tokens), len(self.kv_tokens))
+
+    def _turns(self) -> tuple[int, ...]:
+        return self.turns or (0,) * len(self.axes)
 
     def permute(self, query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
         """Copies tokens into tiles; padding repeats the first token.
@@ -215,13 +221,14 @@ class Plan:
             return torch.from_numpy(values.astype(np.int32)).to(device)
 
         axes = [tuple(tensor(values) for values in axis) for axis in self.axes]
+        turns = self._turns()
         if self.pairs is not None:
             return self._mask_mod_of_pairs(device)
 
         def attends(batch: Any, head: Any, query: Any, key: Any) -> Any:
             inside = query >= 0
-            for begin, end, place in axes:
-                inside = inside & (begin[query] <= place[key]) & (place[key] < end[query])
+            for (begin, end, place), turn in zip(axes, turns, strict=True):
+                inside = inside & _in_range(begin[query], end[query], place[key], turn)
             return inside
 
         return attends
@@ -385,6 +392,15 @@ class Plan:
         return torch.from_numpy(np.maximum(tokens, 0)).to(device)
 
 
+def _in_range(begin: Any, end: Any, key: Any, turn: int) -> Any:
+    """Whether keys are within begin .. end-1, on a cycle of `turn` tokens a turn before or after them too."""
+    inside = (begin <= key) & (key < end)
+    if turn:
+        inside = inside | ((begin <= key - turn) & (key - turn < end)) | ((begin <= key + turn) & (key + turn < end))
+        inside = inside & (key >= 0)
+    return inside
+
+
 def _require_dq_order(block_mask: Any) -> None:
     """Raises Error unless this PyTorch's BlockMask takes the order of a deterministic backward pass."""
     if "dq_write_order" not in inspect.signature(block_mask.__init__).parameters:
@@ -426,7 +442,7 @@ def plan(
         token_mask: A matrix (queries, keys) of booleans instead: any mask at all.
         seqlen_q, seqlen_k: Tokens, with `mask` [as many keys as queries].
         q_tile, kv_tile: Tokens of a block; with `mask` one number each [128].
-        **keywords: input, window, stride, dilation, causal, preset, backend, .. as count() takes them.
+        **keywords: input, window, stride, dilation, causal, cyclic, preset, backend, .. as count() takes them.
 
     Returns:
         The plan: of neighborhood attention in O(visited blocks) time and memory.
@@ -441,7 +457,8 @@ def plan(
     if mask is None and token_mask is None:
         found = _core.tile_tables(q_tile=q_tile, kv_tile=kv_tile, **keywords)
         masked = without_full_padding(found, found["kv_tokens"], found["kv_tile"])
-        return Plan(found["q_tile"], found["kv_tile"], found["q_tokens"], found["kv_tokens"], tuple(found["axes"]), masked)
+        return Plan(found["q_tile"], found["kv_tile"], found["q_tokens"], found["kv_tokens"], tuple(found["axes"]), masked,
+                    turns=tuple(found["turns"]) if any(found["turns"]) else ())
     if keywords:
         raise TypeError(f"plan() got unexpected keyword arguments with a mask: {', '.join(keywords)}")
     q_block, kv_block = _block("q_tile", q_tile), _block("kv_tile", kv_tile)

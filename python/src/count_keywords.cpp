@@ -21,6 +21,8 @@ Keywords<CountQuestion> tile_keywords() {
            "Dilation, one an axis; window times dilation fits the axis " +
                report::axis_default(&AxisMask::dilation));
   rows.add("causal", &Q::causal, "One an axis [False]");
+  rows.add("cyclic", &Q::cyclic, "One an axis: whether its last token is next to its first [False]",
+           Echo::kWhenSet);
   rows.add("q_tile", &Q::q_tile, "Q tile in tokens, one size an axis [NATTEN's default of the backend]");
   rows.add("kv_tile", &Q::kv_tile, "KV tile in tokens, one size an axis [NATTEN's default of the backend]");
   rows.add(

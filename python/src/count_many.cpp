@@ -48,6 +48,9 @@ bool is_valid(const TilingProblem& problem) {
                           mask.dilation >= 1 && mask.stride >= 1 && mask.stride <= mask.window &&
                           mask.window <= mask.length / mask.dilation;
     if (!in_range) return false;
+    if (mask.cyclic && (mask.causal || mask.length % mask.dilation != 0 ||
+                        problem.kv_tiling == KvTiling::kDynamic))
+      return false;
   }
   for (const Extents* tile : {&problem.tiles.q_tile, &problem.tiles.kv_tile}) {
     for (const std::int64_t size : *tile) {

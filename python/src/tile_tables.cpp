@@ -154,19 +154,22 @@ AxisPlaces axis_places(const TilingProblem& problem, std::size_t axis,
                        const std::vector<std::int64_t>& kv_tokens) {
   const AxisMask& mask = problem.mask[axis];
   AxisPlaces places;
+  if (residue_class(mask, 0).cyclic) places.turn = residue_class(mask, 0).length;
+  // Of the residue classes; on a cycle with room for a turn before and after each.
+  const std::int64_t apart = mask.length + 2 * places.turn;
   for (const std::int64_t token : q_tokens) {
     TokenRange range{0, 0};
     if (token >= 0) {
       const PlaceOnAxis place = place_of(problem.mask, axis, token);
       range = attended_range(residue_class(mask, place.residue), place.index);
-      range = {range.begin + place.residue * mask.length, range.end + place.residue * mask.length};
+      range = {range.begin + place.residue * apart, range.end + place.residue * apart};
     }
     places.begin.push_back(range.begin);
     places.end.push_back(range.end);
   }
   for (const std::int64_t token : kv_tokens) {
     const PlaceOnAxis place = token < 0 ? PlaceOnAxis{} : place_of(problem.mask, axis, token);
-    places.key.push_back(token < 0 ? -1 : place.index + place.residue * mask.length);
+    places.key.push_back(token < 0 ? -1 : place.index + place.residue * apart);
   }
   return places;
 }

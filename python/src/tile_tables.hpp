@@ -33,11 +33,12 @@ struct TileTables {
 [[nodiscard]] std::vector<std::int64_t> tokens_in_tiles(const TilingProblem& problem, const Extents& tile);
 
 /// The mask along one axis, by places: the query at place p attends to keys whose place number is in begin[p]
-/// .. end[p] - 1. Place numbers of tokens of another dilation group never are; padding is -1 and attends to
-/// nothing.
+/// .. end[p] - 1; on a cyclic axis a turn before or after too. Place numbers of tokens of another dilation group
+/// never are; padding attends to nothing.
 struct AxisPlaces {
   std::vector<std::int64_t> begin, end;  ///< of queries
-  std::vector<std::int64_t> key;
+  std::vector<std::int64_t> key;         ///< -1: padding
+  std::int64_t turn = 0;                 ///< tokens of a dilation group of a cyclic axis, else 0
 };
 [[nodiscard]] AxisPlaces axis_places(const TilingProblem& problem, std::size_t axis,
                                      const std::vector<std::int64_t>& q_tokens,

@@ -16,8 +16,8 @@ from test_brute_force import axes, axis_mask, keywords_of
 def brute_mask(problem: list[tuple[int, ...]]) -> Any:
     """(tokens, tokens), row-major."""
     dense = np.ones((1, 1), dtype=bool)
-    for length, window, stride, dilation, causal, _, _ in problem:
-        dense = np.kron(dense, axis_mask(length, window, stride, dilation, bool(causal)))
+    for length, window, stride, dilation, kind, _, _ in problem:
+        dense = np.kron(dense, axis_mask(length, window, stride, dilation, kind))
     return dense
 
 

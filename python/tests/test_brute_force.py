@@ -12,7 +12,10 @@ import numpy.typing as npt
 from hypothesis import given, settings
 
 
-def axis_mask(length: int, window: int, stride: int, dilation: int, causal: bool) -> npt.NDArray[np.bool_]:
+ENDS, CAUSAL, CYCLIC = range(3)
+
+
+def axis_mask(length: int, window: int, stride: int, dilation: int, kind: int) -> npt.NDArray[np.bool_]:
     """Which key each query attends to, along one axis: the definition of generalized neighborhood attention.
 
     Source: Hassani's dissertation, sections 2.2 and 4.2.2.
@@ -22,7 +25,11 @@ def axis_mask(length: int, window: int, stride: int, dilation: int, causal: bool
         group = query % dilation
         place, last = query // dilation, (length - group - 1) // dilation
         first = place // stride * stride
-        if causal:
+        if kind == CYCLIC:
+            keys = np.arange(window) + first + stride // 2 - window // 2
+            mask[query, group + dilation * (keys % (last + 1))] = True
+            continue
+        if kind == CAUSAL:
             leader = min(first + stride - 1, last)
             begin, end = max(leader - window + 1, 0), place + 1
         else:
@@ -50,20 +57,23 @@ def axes(draw: st.DrawFn, most_dilation: int) -> tuple[int, ...]:
     dilation = draw(st.integers(1, min(most_dilation, length // 2)))
     window = draw(st.integers(1, length // dilation))
     stride = draw(st.integers(1, window))
-    return length, window, stride, dilation, draw(st.booleans()), draw(st.integers(1, 7)), draw(st.integers(1, 7))
+    kinds = [ENDS, CAUSAL, CYCLIC] if length % dilation == 0 else [ENDS, CAUSAL]
+    return length, window, stride, dilation, draw(st.sampled_from(kinds)), draw(st.integers(1, 7)), draw(st.integers(1, 7))
 
 
 def keywords_of(problem: list[tuple[int, ...]]) -> dict[str, Any]:
-    names = ("input", "window", "stride", "dilation", "causal", "q_tile", "kv_tile")
-    return dict(zip(names, (list(values) for values in zip(*problem, strict=True)), strict=True))
+    names = ("input", "window", "stride", "dilation", "kind", "q_tile", "kv_tile")
+    keywords = dict(zip(names, (list(values) for values in zip(*problem, strict=True)), strict=True))
+    kinds = keywords.pop("kind")
+    return {**keywords, "causal": [kind == CAUSAL for kind in kinds], "cyclic": [kind == CYCLIC for kind in kinds]}
 
 
 @settings(max_examples=150)
 @given(st.lists(axes(most_dilation=1), min_size=1, max_size=3))
 def test_tiles_are_those_of_the_mask(problem: list[tuple[int, ...]]) -> None:
     pairs = full = np.ones((1, 1), dtype=np.int64)
-    for length, window, stride, dilation, causal, q_tile, kv_tile in problem:
-        attending, whole = tiles_of(axis_mask(length, window, stride, dilation, bool(causal)), q_tile, kv_tile)
+    for length, window, stride, dilation, kind, q_tile, kv_tile in problem:
+        attending, whole = tiles_of(axis_mask(length, window, stride, dilation, kind), q_tile, kv_tile)
         pairs, full = np.kron(pairs, attending), np.kron(full, whole)
     answer = natten_sim.count(**keywords_of(problem))
     assert answer.attended_pairs == pairs.sum()
@@ -77,8 +87,8 @@ def test_tiles_are_those_of_the_mask(problem: list[tuple[int, ...]]) -> None:
 @given(st.lists(axes(most_dilation=3), min_size=1, max_size=3))
 def test_attended_pairs_are_those_of_the_mask_with_dilation(problem: list[tuple[int, ...]]) -> None:
     expected = 1
-    for length, window, stride, dilation, causal, _, _ in problem:
-        expected *= int(axis_mask(length, window, stride, dilation, bool(causal)).sum())
+    for length, window, stride, dilation, kind, _, _ in problem:
+        expected *= int(axis_mask(length, window, stride, dilation, kind).sum())
     assert natten_sim.count(**keywords_of(problem)).attended_pairs == expected
 
 

@@ -1,5 +1,6 @@
 #include "count_many.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <thread>
@@ -116,7 +117,9 @@ void fill_in_base(AskedMany& asked) {
   TilingProblem& base = asked.many.base;
   base.tiling = question.tiling;
   base.walk = asked.backward ? Walk::kBackward : Walk::kForward;
+  const bool cyclic = std::find(question.cyclic.begin(), question.cyclic.end(), true) != question.cyclic.end();
   base.kv_tiling = asked.backward ? KvTiling::kStatic
+                   : cyclic       ? question.kv_tiling.value_or(KvTiling::kStatic)
                                   : study::effective_kv_tiling(question.kv_tiling, question.setting, catalog);
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const auto or_else = [&](const Extents& given, std::int64_t otherwise) {
@@ -126,11 +129,13 @@ void fill_in_base(AskedMany& asked) {
                          .window = or_else(question.window, input[axis]),
                          .stride = or_else(question.stride, 1),
                          .dilation = or_else(question.dilation, 1),
-                         .causal = axis < question.causal.rank() && question.causal[axis]});
+                         .causal = axis < question.causal.rank() && question.causal[axis],
+                         .cyclic = axis < question.cyclic.rank() && question.cyclic[axis]});
   }
   for (const auto& [name, given] :
        {std::pair{"window", question.window.rank()}, std::pair{"stride", question.stride.rank()},
-        std::pair{"dilation", question.dilation.rank()}, std::pair{"causal", question.causal.rank()}}) {
+        std::pair{"dilation", question.dilation.rank()}, std::pair{"causal", question.causal.rank()},
+        std::pair{"cyclic", question.cyclic.rank()}}) {
     if (given != 0 && given != rank)
       throw InvalidParameter(name, std::to_string(given) + " axes", std::to_string(rank) + " axes");
   }

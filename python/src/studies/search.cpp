@@ -110,6 +110,8 @@ void add_shapes(Keywords<SearchQuestion>& rows) {
   rows.add("stride_range", &Q::stride_range, "Strides to try, as window_range [1..window]");
   rows.add("dilation", &Q::dilation, "Dilation, one an axis " + report::axis_default(&AxisMask::dilation));
   rows.add("causal", &Q::causal, "One an axis [False]");
+  rows.add("cyclic", &Q::cyclic, "One an axis: whether its last token is next to its first [False]",
+           Echo::kWhenSet);
   rows.add("kv_tiling", &Q::kv_tiling,
            "static or dynamic " + report::default_text("the chosen backend's", study::kDefaultKvTiling));
   rows.add("q_tile", &Q::q_tile, "Q tile in tokens [all of the backend's]", Echo::kNever);

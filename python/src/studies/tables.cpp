@@ -74,12 +74,14 @@ nb::object tile_tables(const Keywords<CountQuestion>& rows, const nb::kwargs& gi
   arrays["kv_tile"] = product(problem.tiles.kv_tile, "kv_tile");
   arrays["q_tokens"] = numpy_array(std::move(q_tokens));
   arrays["kv_tokens"] = numpy_array(std::move(kv_tokens));
-  nb::list places;
+  nb::list places, turns;
   for (AxisPlaces& axis : axes) {
     places.append(nb::make_tuple(numpy_array(std::move(axis.begin)), numpy_array(std::move(axis.end)),
                                  numpy_array(std::move(axis.key))));
+    turns.append(axis.turn);
   }
   arrays["axes"] = places;
+  arrays["turns"] = turns;
   return arrays;
 }
 

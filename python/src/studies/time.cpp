@@ -34,7 +34,7 @@ using study::TimeQuestion;
 struct AskedTime {
   TimeQuestion question;
   Extents input, window, stride, dilation;
-  PerAxis<bool> causal;
+  PerAxis<bool> causal, cyclic;
   std::optional<std::int64_t> heads_kv, dim_value;
 };
 
@@ -59,6 +59,8 @@ Keywords<AskedTime> time_keywords() {
   rows.add("stride", &F::stride, "Stride, one an axis " + report::axis_default(&AxisMask::stride));
   rows.add("dilation", &F::dilation, "Dilation, one an axis " + report::axis_default(&AxisMask::dilation));
   rows.add("causal", &F::causal, "One an axis [False]");
+  rows.add("cyclic", &F::cyclic, "One an axis: whether its last token is next to its first [False]",
+           Echo::kWhenSet);
   rows.add("q_tile", within(within(&F::question, &Q::tiles), &TilePair::q_tile),
            "Q tile in tokens, one size an axis; a dense kernel has its own [NATTEN's default of the backend]");
   rows.add("kv_tile", within(within(&F::question, &Q::tiles), &TilePair::kv_tile),
@@ -99,11 +101,12 @@ TimedQuestion answer_time(const AskedTime& given, const study::Context& context)
                            "a divisor of the heads, " + std::to_string(sizes.heads));
   sizes.head_dim_value = asked.dim_value.value_or(sizes.head_dim);
   sizes.element_bytes = element_bytes(asked.question.dtype);
-  asked.question.mask = make_mask(asked.input, asked.window, asked.stride, asked.dilation, asked.causal);
+  asked.question.mask = make_mask(asked.input, asked.window, asked.stride, asked.dilation, asked.causal, asked.cyclic);
   asked.question = study::resolved(asked.question, context);
   asked.stride = stride_of(asked.question.mask);
   asked.dilation = dilation_of(asked.question.mask);
   asked.causal = causal_of(asked.question.mask);
+  if (has_cycle(asked.question.mask)) asked.cyclic = cyclic_of(asked.question.mask);
   asked.heads_kv = sizes.heads_kv;
   asked.dim_value = sizes.head_dim_value;
   return {asked, study::time(asked.question, context)};
