@@ -15,8 +15,8 @@ std::size_t AxisCountMemo::place_of(const Question& question) {
   for (const std::int64_t value : {axis.length, axis.window, axis.stride, axis.dilation,
                                    question.tiles.walked, question.tiles.streamed})
     mix(value);
-  mix(8 * static_cast<int>(axis.cyclic) + 4 * static_cast<int>(axis.causal) + 2 * static_cast<int>(question.kv_tiling) +
-      static_cast<int>(question.walk));
+  mix(4 * static_cast<int>(axis.causal) + 2 * static_cast<int>(question.kv_tiling) +
+      static_cast<int>(question.walk) + 8 * static_cast<int>(axis.cyclic));
   return static_cast<std::size_t>(hash) % kEntries;
 }
 
