@@ -210,7 +210,7 @@ TEST_CASE("copies take what was measured") {
   TimeQuestion line = flux(1);
   line.mask = make_mask({32768}, {2048});
   line.tiles = {{128}, {128}};
-  CHECK(!predicted(line).permutation_ms);  // copied too, but nobody has measured it
+  CHECK(predicted(line).copies->origin == CopyOrigin::kTransferred);  // by the rates on two axes
 }
 
 TEST_CASE("a backward pass has costs of its own, and is counted over the same kernel without a mask") {
