@@ -75,11 +75,11 @@ class Plan:
         q_block, kv_block: Tokens of a block.
         q_tokens, kv_tokens: (blocks * tokens of a block,): the token at each place, -1 for padding.
         axes: Arrays (places,), for each axis (begin, end, key): the query at place p attends to keys with begin[p] <= key < end[p].
-        turns: Of each axis that is cyclic, the tokens of a turn; 0 for others, and empty without any. A query attends to
-            keys of its range a turn before and after too; padding, with key -1, attends to nothing.
         tables: The visited blocks of each Q block and of each KV block, in compressed rows (natten_sim._tables).
         pairs: Of a mask that is known pair by pair: which pairs of its partial blocks attend.
             Without axes and pairs blocks are all that is known, and all of their pairs attend.
+        turns: Of each axis that is cyclic, the tokens of a turn; 0 for others, and empty without any. A query attends to
+            keys of its range a turn before and after too; padding, with key -1, attends to nothing.
     """
 
     q_block: int
