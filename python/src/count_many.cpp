@@ -16,8 +16,8 @@ class AxisMemory {
   const AxisCount& count(const AxisMask& axis, const AxisTiles& tiles, const TilingProblem& problem) {
     Slot& slot = slots_[slot_of(axis, tiles)];
     if (!slot.used || !(slot.axis == axis) || slot.tiles.walked != tiles.walked ||
-        slot.tiles.streamed != tiles.streamed)
-      slot = {true, axis, tiles, count_axis(axis, tiles, problem.kv_tiling, problem.walk)};
+        slot.tiles.streamed != tiles.streamed || slot.kv_tiling != problem.kv_tiling)
+      slot = {true, axis, tiles, problem.kv_tiling, count_axis(axis, tiles, problem.kv_tiling, problem.walk)};
     return slot.count;
   }
 
@@ -26,12 +26,13 @@ class AxisMemory {
     bool used = false;
     AxisMask axis;
     AxisTiles tiles;
+    KvTiling kv_tiling = KvTiling::kStatic;
     AxisCount count;
   };
   static constexpr std::size_t kSlots = 4096;
 
   static std::size_t slot_of(const AxisMask& axis, const AxisTiles& tiles) {
-    std::uint64_t hash = axis.causal ? 1 : 0;
+    std::uint64_t hash = (axis.causal ? 1 : 0) + (axis.cyclic ? 2 : 0);
     for (const std::int64_t part :
          {axis.length, axis.window, axis.stride, axis.dilation, tiles.walked, tiles.streamed})
       hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9E3779B97F4A7C15u;
@@ -83,7 +84,9 @@ TilingProblem problem_of(const ManyProblems& many, std::size_t row) {
     mask.stride = value(many.stride, axis, mask.stride);
     mask.dilation = value(many.dilation, axis, mask.dilation);
     mask.causal = value(many.causal, axis, mask.causal ? 1 : 0) != 0;
+    mask.cyclic = value(many.cyclic, axis, mask.cyclic ? 1 : 0) != 0;
   }
+  if (has_cycle(problem.mask)) problem.kv_tiling = many.cyclic_kv_tiling;
   for (std::size_t axis = 0; axis < problem.tiles.q_tile.rank(); ++axis) {
     problem.tiles.q_tile[axis] = value(many.q_tile, axis, problem.tiles.q_tile[axis]);
     problem.tiles.kv_tile[axis] = value(many.kv_tile, axis, problem.tiles.kv_tile[axis]);

@@ -18,8 +18,9 @@ struct Column {
 /// Problems that differ in some parameters, one a row.
 struct ManyProblems {
   TilingProblem base;
+  KvTiling cyclic_kv_tiling = KvTiling::kStatic;  ///< of rows with a cyclic axis
   std::size_t rows = 0;
-  Column input, window, stride, dilation, causal, q_tile, kv_tile;
+  Column input, window, stride, dilation, causal, cyclic, q_tile, kv_tile;
 };
 
 /// Row `row` as a problem.

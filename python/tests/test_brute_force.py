@@ -98,6 +98,14 @@ def test_the_window_is_shifted_inwards_at_the_borders() -> None:
     assert list(itertools.chain(*np.nonzero(axis_mask(5, 3, 1, 1, False)[:1]))) == [0, 0, 0, 0, 1, 2]
 
 
+def test_tiles_that_nobody_names_are_those_of_one_count() -> None:
+    for keywords in ({}, {"device": "h200"}, {"backend": "hopper-fna"}, {"backprop": True}):
+        asked: dict[str, Any] = {"input": (64, 64), "cyclic": (True, False), **keywords}
+        one = natten_sim.count(window=(9, 9), **asked).result
+        counts = natten_sim.count_many(window=np.array([[9, 9]]), **asked)
+        assert counts["visited_tiles"][0] == (one.backward if "backprop" in keywords else one).visited_tiles, keywords
+
+
 @given(st.lists(axes(most_dilation=3), min_size=2, max_size=2).flatmap(st.permutations))
 def test_many_counts_are_single_ones(problem: list[tuple[int, ...]]) -> None:
     keywords = keywords_of(problem)

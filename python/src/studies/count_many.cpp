@@ -26,8 +26,8 @@ struct ManyColumn {
 };
 constexpr ManyColumn kColumns[] = {{"input", &ManyProblems::input},    {"window", &ManyProblems::window},
                                    {"stride", &ManyProblems::stride},  {"dilation", &ManyProblems::dilation},
-                                   {"causal", &ManyProblems::causal},  {"q_tile", &ManyProblems::q_tile},
-                                   {"kv_tile", &ManyProblems::kv_tile}};
+                                   {"causal", &ManyProblems::causal},  {"cyclic", &ManyProblems::cyclic},
+                                   {"q_tile", &ManyProblems::q_tile},  {"kv_tile", &ManyProblems::kv_tile}};
 
 using Matrix = nb::ndarray<nb::ro, const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -55,9 +55,10 @@ void put_first_row(const ManyColumn& column, const Matrix& matrix, AskedMany& as
   if (name == "dilation") question.dilation = first;
   if (name == "q_tile") question.q_tile = first;
   if (name == "kv_tile") question.kv_tile = first;
-  if (name != "causal") return;
-  question.causal = {};
-  for (const std::int64_t axis : first) question.causal.push_back(axis != 0);
+  if (name != "causal" && name != "cyclic") return;
+  PerAxis<bool>& axes = name == "causal" ? question.causal : question.cyclic;
+  axes = {};
+  for (const std::int64_t axis : first) axes.push_back(axis != 0);
 }
 
 /// False unless the value is a matrix (or what NumPy makes one of).
@@ -104,6 +105,7 @@ void read_option(const Keywords<CountQuestion>& rows, nb::handle key, nb::handle
 void fill_in_base(AskedMany& asked) {
   const Catalog& catalog = asked.context->catalog;
   CountQuestion& question = asked.question;
+  CountQuestion first = question;
   question.setting = study::resolved(question.setting, catalog);
   const Extents& input = question.setting.input;
   if (input.empty()) throw InvalidParameter("input", "none", "one size an axis, or a preset");
@@ -117,10 +119,10 @@ void fill_in_base(AskedMany& asked) {
   TilingProblem& base = asked.many.base;
   base.tiling = question.tiling;
   base.walk = asked.backward ? Walk::kBackward : Walk::kForward;
-  const bool cyclic = std::find(question.cyclic.begin(), question.cyclic.end(), true) != question.cyclic.end();
-  base.kv_tiling = asked.backward ? KvTiling::kStatic
-                   : cyclic       ? question.kv_tiling.value_or(KvTiling::kStatic)
-                                  : study::effective_kv_tiling(question.kv_tiling, question.setting, catalog);
+  base.kv_tiling = asked.backward
+                       ? KvTiling::kStatic
+                       : study::effective_kv_tiling(question.kv_tiling, question.setting, catalog);
+  asked.many.cyclic_kv_tiling = asked.backward ? KvTiling::kStatic : question.kv_tiling.value_or(KvTiling::kStatic);
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const auto or_else = [&](const Extents& given, std::int64_t otherwise) {
       return axis < given.rank() ? given[axis] : otherwise;
@@ -139,9 +141,15 @@ void fill_in_base(AskedMany& asked) {
     if (given != 0 && given != rank)
       throw InvalidParameter(name, std::to_string(given) + " axes", std::to_string(rank) + " axes");
   }
-  base.tiles = study::choose_tiles(question.setting, catalog, question.q_tile, question.kv_tile,
-                                   question.tiling == Tiling::kSingleDimensional ? 1 : rank, base.walk)
-                   .tiles;
+  if (has_cycle(base.mask) && (question.q_tile.empty() || question.kv_tile.empty())) {
+    first.backward = asked.backward;
+    const study::CountAnswer answer = study::count(first, *asked.context);
+    base.tiles = asked.backward ? answer.backward->problem.tiles : answer.forward.problem.tiles;
+  } else {
+    base.tiles = study::choose_tiles(question.setting, catalog, question.q_tile, question.kv_tile,
+                                     question.tiling == Tiling::kSingleDimensional ? 1 : rank, base.walk)
+                     .tiles;
+  }
   if (base.tiling == Tiling::kSingleDimensional && rank > 1 &&
       (asked.many.q_tile.values || asked.many.kv_tile.values))
     throw InvalidParameter("q_tile", "an array", "one tile pair, with single-dimensional tiling");
