@@ -66,10 +66,10 @@ class Kernel(Record):
     natten_fast_path: Final[bool]
     additional: Final[Additional | None]
     speedup: Final[Speedup]
-    permutation_bytes: Final[int]
+    permutation_bytes: Final[int | None]
     permutation_ms: Final[float]
-    dense_ms: Final[float]
-    dense_rate: Final[str]
+    dense_ms: Final[float | None]
+    dense_rate: Final[str | None]
     speedup_with_permutation: Final[SpeedupWithPermutation | None]
     e2e_speedup: Final[E2eSpeedup]
 
@@ -179,6 +179,8 @@ class KernelRefusal(Record):
 
 class FastPathWith(Record):
     window: Final[tuple[int, ...]]
+    q_tile: Final[tuple[int, ...]]
+    kv_tile: Final[tuple[int, ...]]
     stride: Final[tuple[int, ...]]
 
 class Padded(Record):
@@ -221,10 +223,10 @@ class CountInput(Record):
     backward_q_tile: Final[tuple[int, ...]]
     backward_kv_tile: Final[tuple[int, ...]]
     backward_q_tiling: Final[str]
+    cyclic: Final[tuple[bool, ...]]
     kernel: Final[str]
     kernel_schedule: Final[str]
     rest_ms: Final[float]
-    cyclic: Final[tuple[bool, ...]]
 
 class SearchMembers:
     space_size: Final[int]
@@ -286,6 +288,8 @@ class Candidate(Record):
     kernel: Final[Kernel | None]
     kernel_timed: Final[str]
     backward: Final[Backward]
+    passed_over: Final[tuple[str, ...]]
+    kernel_refusal: Final[KernelRefusal]
 
 class Device(Record):
     device: Final[str]
