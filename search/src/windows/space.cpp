@@ -48,7 +48,6 @@ void require_valid(const SearchSpace& space, const SearchConstraints& constraint
   require_rank("causal", space.causal.rank(), rank);
   require_rank("window", space.window.rank(), rank);
   require_rank("stride", space.stride.rank(), rank);
-  (void)mask_in(space, Extents(rank, 1), {});
   if (has_cycle(mask_in(space, Extents(rank, 1), {})) && space.kv_tiling == KvTiling::kDynamic)
     throw InvalidParameter("kv_tiling", "dynamic", "static with a cyclic axis", "static");
   for (std::size_t axis = 0; axis < rank; ++axis) {
