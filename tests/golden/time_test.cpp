@@ -233,4 +233,17 @@ TEST_CASE("list kernels says what is calibrated, on how many runs, with what err
   CHECK(times[0]["forward"]["runs"].is_number());
 }
 
+TEST_CASE("copies into FlexAttention's blocks are not known, and its blocks need no backend of NATTEN's") {
+  const std::string flex = " -i 64 64 -w 16 16 -n 8 -d 128 --device h100 --kernel flexattention";
+  const std::string list = run("search" + flex + " --top 1").out;
+  CHECK(list.find("not known") != std::string::npos);
+  CHECK(list.find("none") == std::string::npos);
+  const auto counted = run("count" + flex + " --q-tile 8 8 --kv-tile 8 16");
+  CHECK(counted.exit_code == 0);
+  CHECK(counted.err.find("does not implement") == std::string::npos);
+  // Of a kernel of NATTEN's that lacks the tiles it is said.
+  CHECK(run("count -i 64 64 -w 16 16 -n 8 -d 128 --device h100 --q-tile 8 8 --kv-tile 8 16").err.find(
+            "does not implement") != std::string::npos);
+}
+
 }  // namespace time_test
