@@ -34,6 +34,14 @@ fit_runs a h200 "measured on an H200, medians (data/kernel-runs/natten-h200.csv)
 fit_runs b h100 "measured on an H100, medians (data/kernel-runs/natten-h100.csv), and $published" \
   "$runs/natten-h100.csv" "$runs/natten-published.csv"
 fit_runs c b200 "few runs: $published" "$runs/natten-published.csv"
+# Dense kernels of libraries. A pass that runs above have costs of keeps those.
+dense=$folder/dense-runs
+fit_dense() { # NAME SOURCE
+  "$program" calibrate "$dense/$1.csv" --costs "$priors" --quiet --save "$work/z-dense-$1.json" --source "$2 (data/dense-runs/$1.csv)" > /dev/null
+}
+fit_dense h100 "measured on H100s in turns with others"
+fit_dense h200 "measured on an H200 in turns with others"
+fit_dense published "published times"
 for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-flex-dims-costs.json \
   "$folder"/recordings/*-hopper-costs.json; do
   [ -e "$recording" ] || continue
@@ -66,7 +74,15 @@ python3 - "$folder/kernel-times.json" "$work"/*.json <<'PY'
 import json, sys
 target, *parts = sys.argv[1:]
 data = json.load(open(target))
-kernels = [entry for part in parts for entry in json.load(open(part))["kernels"]]
+kernels = []
+for entry in (entry for part in parts for entry in json.load(open(part))["kernels"]):
+    cell = [entry[key] for key in ("kernel", "device", "head_dim", "dtypes")]
+    known = next((each for each in kernels if [each[key] for key in ("kernel", "device", "head_dim", "dtypes")] == cell), None)
+    if known is None:
+        kernels.append(entry)
+    for walk in ("forward", "backward"):
+        if known is not None and walk in entry:
+            known.setdefault(walk, entry[walk])
 priors = data["priors"]
 own = priors.pop("kernels")
 lines = ",\n".join("    " + json.dumps(entry) for entry in kernels)

@@ -1,12 +1,17 @@
 #include "timed_kernel.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include <natten_sim/study/time.hpp>
 
 namespace natten_sim::study {
 namespace {
 
 constexpr const char* kFlexAttention = "flexattention";
+/// Libraries' dense kernels, which NATTEN does not run.
 constexpr const char* kCudnn = "cudnn";
+constexpr std::array<const char*, 4> kLibraries = {kCudnn, "fa2", "fa3", "fa4"};
 /// This project's own, without permutation: masks partial tiles alone, as FlexAttention.
 constexpr const char* kOwn = "gna";
 
@@ -21,14 +26,15 @@ std::vector<std::string> timed_kernels() {
   }
   names.emplace_back(kOwn);
   names.emplace_back("fmha");
-  names.emplace_back(kCudnn);
+  names.insert(names.end(), kLibraries.begin(), kLibraries.end());
   return names;
 }
 
 bool natten_runs(const std::string& kernel) { return kernel != kFlexAttention && kernel != kOwn; }
 
 TimedKernel timed_kernel(const std::string& name, const Device& device) {
-  if (name == kCudnn) return {name, NattenBackend::kHopperFna, true};
+  if (std::find(kLibraries.begin(), kLibraries.end(), name) != kLibraries.end())
+    return {name, NattenBackend::kHopperFna, true};
   if (name == kFlexAttention) return {name, NattenBackend::kFlexFna, false};
   if (name == kOwn) return {name, NattenBackend::kFlexFna, false, true};
   if (name == "fmha") {
