@@ -85,7 +85,8 @@ TEST_CASE(
        R"({"command": "reuse", "options": {"seqlen": 4096, "causal": true, "kernel": null, "order": "sawtooth"}})",
        R"({"command": "schedule", "options": {"q_tiles": 8, "algorithm": "spt", "no-conclusion": false}, "id": null})",
        R"({"command": "search", "options": {"preset": "wan", "sparsity": [0.9, 0.92], "device": ["h200"], "top": 1}})",
-       R"({"command": "list", "options": {"what": "devices"}})", R"({"command": "atomics"})"}) {
+       R"({"command": "list", "options": {"what": "devices"}})", R"({"command": "atomics"})",
+       R"({"command": "count", "columns": ["visited_tiles"], "options": {"input": [64]}})"}) {
     INFO(request);
     CHECK(schema_fault(Json::parse(request), schema) == "");
     const Run served = run("serve", std::string(request) + "\n");

@@ -15,7 +15,9 @@ namespace natten_sim::cli {
 namespace {
 
 constexpr const char* kRequest = "request";
-constexpr const char* kRequestKeys = "command, options, id";
+/// Choices of columns that are kept, since a client repeats its own.
+constexpr std::size_t kMostColumnChoices = 64;
+constexpr const char* kRequestKeys = "command, options, columns, id";
 
 }  // namespace
 
@@ -32,7 +34,11 @@ std::string Server::respond(std::string_view line) {
       throw MalformedData(kRequest, "not an object", R"({"command": "count", "options": {..}, "id": 1})");
     if (request.contains("id")) id = json_text(request.at("id"));
     const AnswerTime time(answer_s_);
-    return invocation(std::move(request)).answer().line(id);
+    const AnswerColumns& columns = columns_of(request);
+    const JsonAnswer answer = invocation(std::move(request)).answer();
+    if (columns.empty()) return answer.line(id);
+    const std::string begin = id.empty() ? "{" : "{\"id\":" + id + ",";
+    return begin + columns.members(answer.input(), answer.result()) + "}\n";
   } catch (const Error& error) {
     return refusal(error, id);
   } catch (const std::bad_alloc&) {
@@ -42,13 +48,36 @@ std::string Server::respond(std::string_view line) {
   }
 }
 
-Invocation Server::invocation(Json request) {
-  for (const auto& [key, ignored] : request.items()) {
-    if (key != "command" && key != "options" && key != "id") throw UnknownName("key", key, "", kRequestKeys);
+const AnswerColumns& Server::columns_of(const Json& request) {
+  static const AnswerColumns whole;
+  if (!request.contains("columns")) return whole;
+  const Json& columns = request.at("columns");
+  const std::string name = name_of(request);
+  const std::string key = name + json_text(columns);
+  if (const auto found = columns_.find(key); found != columns_.end()) return found->second;
+  std::vector<std::string> names;
+  if (columns.is_array()) {
+    for (const Json& column : columns) {
+      if (column.is_string()) names.push_back(column.get<std::string>());
+    }
   }
+  if (names.empty() || names.size() != columns.size())
+    throw InvalidParameter("columns", json_text(columns), R"(names, such as ["visited_tiles", "window"])");
+  if (columns_.size() >= kMostColumnChoices) columns_.clear();
+  return columns_.emplace(key, AnswerColumns(name, std::move(names), commands_)).first->second;
+}
+
+std::string Server::name_of(const Json& request) {
   if (!request.contains("command") || !request.at("command").is_string())
     throw InvalidParameter("command", "not given as a text", "the name of a subcommand");
-  const std::string name = request.at("command").get<std::string>();
+  return request.at("command").get<std::string>();
+}
+
+Invocation Server::invocation(Json request) {
+  for (const auto& [key, ignored] : request.items()) {
+    if (key != "command" && key != "options" && key != "columns" && key != "id") throw UnknownName("key", key, "", kRequestKeys);
+  }
+  const std::string name = name_of(request);
   auto found = without_options_.find(name);
   if (found == without_options_.end())
     found = without_options_.emplace(name, Invocation(name, commands_)).first;

@@ -8,6 +8,7 @@
 
 #include <natten_sim/io/json.hpp>
 
+#include "cli/answer_columns.hpp"
 #include "cli/invocation.hpp"
 
 namespace natten_sim::cli {
@@ -22,7 +23,8 @@ class Server {
   explicit Server(const std::vector<Command>& commands, std::optional<double> answer_s = std::nullopt)
       : commands_(commands), answer_s_(answer_s) {}
 
-  /// What the subcommand prints with --json, on one line, the request's id first; or an object with `error`.
+  /// What the subcommand prints with --json, on one line, the request's id first; with `columns` only those, as
+  /// AnswerColumns has them; or an object with `error`.
   /// @return the line, with its end
   [[nodiscard]] std::string respond(std::string_view line);
   /// The answer to a request that could not be read.
@@ -30,10 +32,13 @@ class Server {
 
  private:
   Invocation invocation(Json request);
+  [[nodiscard]] const AnswerColumns& columns_of(const Json& request);
+  static std::string name_of(const Json& request);
 
   const std::vector<Command>& commands_;
   std::optional<double> answer_s_;
   std::map<std::string, Invocation> without_options_;
+  std::map<std::string, AnswerColumns> columns_;  ///< by subcommand and names, as JSON
 };
 
 }  // namespace natten_sim::cli

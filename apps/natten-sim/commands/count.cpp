@@ -15,10 +15,13 @@
 #include <natten_sim/report/tile_picture.hpp>
 #include <natten_sim/study/count.hpp>
 
+#include "cli/answer_columns.hpp"
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "commands.hpp"
+#include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_rows.hpp"
 
 namespace natten_sim::cli {
@@ -32,6 +35,7 @@ struct CountFlags {
   CatalogFiles files;
   std::optional<std::string> batch;  ///< file of questions
   bool with_input = false;           ///< in the answers of a batch
+  std::vector<std::string> columns;  ///< that these are reduced to; empty: whole answers
   std::optional<report::EmitKind> emit;
   std::optional<std::string> svg;
   bool ascii = false;
@@ -139,6 +143,12 @@ Options<CountFlags> count_rows() {
            {.help = "With --batch: each answer begins with its input, with every default",
             .echo = Echo::kNever,
             .needs = {{"batch", "--batch FILE too"}}});
+  rows.add("--columns", &CountFlags::columns,
+           {.value = "NAME",
+            .help = "With --batch: reduce answers to these columns of a sweep, such as visited_tiles",
+            .echo = Echo::kNever,
+            .excludes = {"with-input"},
+            .needs = {{"batch", "--batch FILE too"}}});
   rows.add(
       "--emit", &CountFlags::emit,
       {.value = "KIND",
@@ -194,9 +204,14 @@ int run_batch(const CountFlags& flags, const study::Context& context) {
   (void)study::resolved(flags.question.setting, context.catalog);  // what is wrong with every line
   LineReader<CountQuestion> reader(question_rows(), flags.question, keys_of_answers());
   AxisCountMemo memo;
+  const AnswerColumns columns("count", split_at_commas(flags.columns), commands());
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const CountQuestion question = reader.read(line.text, line.id);
     const CountAnswer answer = study::count_with_memo(question, context, memo);
+    if (!columns.empty()) {
+      line.answer = columns.members(question_rows().echo(answer.question), report::count_result(answer));
+      return;
+    }
     report::JsonMembers members(line.answer);
     if (flags.with_input) members.put_json("input", question_rows().echo(answer.question));
     report::write_count_result(answer, members);

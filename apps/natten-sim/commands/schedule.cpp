@@ -92,7 +92,7 @@ AnswerBody render(const ScheduleFlags& flags, const ScheduleAnswer& answer, cons
   }
 }
 
-/// A trace may have half a gigabyte: how far it is, is said.
+/// A trace may have half a gigabyte: reports progress.
 void write_in_parts(OutputSink& file, std::string_view text, bool quiet) {
   constexpr std::size_t kPart = std::size_t{1} << 22;
   ProgressBar bar("writing", quiet);

@@ -113,7 +113,12 @@ Json request_schema(const Command& command) {
     options[command.positional] = {{"type", Json::array({"string", "array", "null"})}};
   return {{"type", "object"},
           {"properties",
-           {{"command", {{"const", command.name}}},
+           {{"columns",
+             {{"type", "array"},
+              {"description", "columns of a sweep's table: the answer has only these"},
+              {"minItems", 1},
+              {"items", {{"type", "string"}}}}},
+            {"command", {{"const", command.name}}},
             {"id", {{"description", "anything; it comes back first in the answer"}}},
             {"options", object_schema(std::move(options))}}},
           {"required", Json::array({"command"})},

@@ -13,10 +13,12 @@
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/study/search.hpp>
 
+#include "cli/answer_columns.hpp"
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/reply.hpp"
 #include "cli/values.hpp"
+#include "commands.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_rows.hpp"
 
@@ -39,6 +41,7 @@ struct SearchFlags {
   CatalogFiles files;
   std::optional<std::string> batch;  ///< file of questions
   bool with_input = false;           ///< in the answers of a batch
+  std::vector<std::string> columns;  ///< that these are reduced to; empty: whole answers
   std::optional<report::EmitKind> emit;
   std::optional<unsigned> threads;  ///< none: all cores
   bool timing = false;
@@ -216,6 +219,12 @@ Options<SearchFlags> search_rows() {
            {.help = "With --batch: each answer begins with its input, with every default",
             .echo = Echo::kNever,
             .needs = {{"batch", "--batch FILE too"}}});
+  rows.add("--columns", &SearchFlags::columns,
+           {.value = "NAME",
+            .help = "With --batch: reduce answers to these columns of a sweep, such as visited_tiles",
+            .echo = Echo::kNever,
+            .excludes = {"with-input"},
+            .needs = {{"batch", "--batch FILE too"}}});
   rows.add(
       "--emit", &SearchFlags::emit,
       {.value = "KIND",
@@ -322,10 +331,16 @@ void displace(AskedSearch& asked, const std::string& key, const std::vector<std:
 int run_batch(const SearchFlags& flags, const study::Context& context) {
   (void)study::resolved(flags.asked.question.setting, context.catalog);  // what is wrong with every line
   LineReader<AskedSearch> reader(asked_rows(), flags.asked, report::search_result_keys(), displace);
+  const AnswerColumns columns("search", split_at_commas(flags.columns), commands());
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const AskedSearch asked = reader.read(line.text, line.id);
     const std::vector<SearchAnswer> answers =
         study::search_on(asked.question, asked.devices.names, context);
+    if (!columns.empty()) {
+      line.answer =
+          columns.members(asked_rows().echo(filled_in(asked, answers)), report::search_result(answers));
+      return;
+    }
     report::JsonMembers members(line.answer);
     if (flags.with_input) members.put_json("input", asked_rows().echo(filled_in(asked, answers)));
     report::write_search_result(answers, members);

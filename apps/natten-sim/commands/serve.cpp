@@ -52,7 +52,8 @@ Command serve_command() {
   command.examples = {"echo '{\"command\": \"count\", \"options\": {\"preset\": \"hunyuan-video\", \"window\": [18, 24, 24]}}' | natten-sim serve"};
   command.notes =
       "A request is {\"command\": SUBCOMMAND, \"options\": {NAME: VALUE, ..}, \"id\": ANYTHING} on one line. Names "
-      "and values are those of its options, in any spelling, and of its input; a flag takes true or false.\n"
+      "and values are those of its options, in any spelling, and of its input; a flag takes true or false. "
+      "\"columns\": [NAME, ..] reduces the answer to these columns of a sweep's table.\n"
       "Its answer is what the subcommand prints with --json, on one line and in order, the id first; or "
       "{\"id\", \"error\": {\"message\", \"parameter\", \"value\", \"accepted\", \"hint\"}}.";
   command.exit_codes = "0 done, also where requests were bad; 1 internal error, 2 bad input.";

@@ -20,7 +20,7 @@
 #include "cli/picture_file.hpp"
 #include "cli/values.hpp"
 #include "commands.hpp"
-#include "sweep/columns.hpp"
+#include "commands/rows/search_values.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/journal.hpp"
 #include "sweep/table.hpp"
@@ -35,6 +35,7 @@ struct SweepFlags {
   std::optional<std::string> shard;
   std::vector<std::string> journal;
   bool jsonl = false;
+  std::vector<std::string> columns;  ///< of the table; empty: all
   std::optional<std::string> svg;
   SweepPicture picture;
   std::optional<std::string> output;
@@ -133,7 +134,20 @@ void refuse_words_for_journals(const std::vector<std::string>& words) {
   }
 }
 
-int run_sweep(const SweepFlags& flags) {
+/// Before any point is answered. @throws UnknownName
+void require_columns(const Command& command, const SweepGrid& grid, const SweepFlags& flags) {
+  PossibleColumns columns(command);
+  columns.add("error");
+  for (const SweptOption& option : grid.options()) columns.add(column_of(option.name));
+  for (const std::string& column : flags.columns) columns.require("columns", column);
+  for (const auto& [parameter, given] :
+       {std::pair{"x", flags.picture.x}, std::pair{"y", flags.picture.y}, std::pair{"by", flags.picture.by}}) {
+    if (given) columns.require(parameter, *given);
+  }
+}
+
+int run_sweep(SweepFlags flags) {
+  flags.columns = split_at_commas(flags.columns);
   for (const std::string& text : flags.over) {
     if (text.find('=') == std::string::npos)
       throw InvalidParameter("over", "'" + text + "'",
@@ -148,7 +162,7 @@ int run_sweep(const SweepFlags& flags) {
   std::vector<SweptOption> options;
   for (const std::string& text : flags.over) options.push_back(parse_swept(text, invocation));
   const SweepGrid grid(std::move(options));
-  require_columns(invocation.command(), grid, flags.picture);
+  require_columns(invocation.command(), grid, flags);
   const Shard shard = parse_shard(flags.shard);
   const Json sweep = {
       {"subcommand", Json(flags.subcommand)}, {"over", Json(flags.over)}, {"version", version()}};
@@ -162,7 +176,7 @@ int run_sweep(const SweepFlags& flags) {
   answer_points(grid, invocation, points, flags.jobs.value_or(cores), journal, progress);
 
   const std::vector<Json> rows = sweep_rows(grid, journal.answers());
-  const std::string table = flags.jsonl ? json_lines(journal) : sweep_csv(rows);
+  const std::string table = flags.jsonl ? json_lines(journal) : sweep_csv(grid, rows, flags.columns);
   std::string sentence;
   try {
     if (flags.svg) {
@@ -199,6 +213,10 @@ Options<SweepFlags> sweep_options() {
                     "read only"});
   rows.add("--shard", &F::shard, {.value = "I/N", .help = "Only share I of N, for job arrays"});
   rows.add("--jsonl", &F::jsonl, {.help = "Whole answers as JSON Lines instead of CSV"});
+  rows.add("--columns", &F::columns,
+           {.value = "NAME",
+            .help = "Columns of the table after those that are swept, such as visited_tiles [all]",
+            .excludes = {"jsonl"}});
   rows.add("--svg", &F::svg,
            {.value = "FILE",
             .help = "Also draw --y over --x, a line for each value of --by",

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,39 +11,10 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/csv.hpp>
-#include <natten_sim/report/json.hpp>
 #include <natten_sim/report/vega_chart.hpp>
 
 namespace natten_sim::cli {
 namespace {
-
-bool has_column(const Json& value) {
-  return !value.is_array() || std::none_of(value.begin(), value.end(), [](const Json& element) {
-    return element.is_object() || element.is_array();
-  });
-}
-
-void put_fields(const Json& answer, const std::string& part, Json& row) {
-  if (!answer.contains(part) || !answer.at(part).is_object()) return;
-  const Json flat = report::flattened(answer.at(part));
-  for (const auto& [key, value] : flat.items()) {
-    if (has_column(value)) row[part == "result" && row.contains(key) ? "result_" + key : key] = value;
-  }
-}
-
-/// Lists of a result, best first: of each the first element has columns.
-constexpr const char* kRanked[] = {"devices", "choices", "candidates"};
-
-void put_best(const Json& object, Json& row) {
-  for (const char* list : kRanked) {
-    if (!object.is_object() || !object.contains(list) || !object.at(list).is_array() ||
-        object.at(list).empty())
-      continue;
-    const Json& best = object.at(list)[0];
-    put_fields({{"result", best}}, "result", row);
-    put_best(best, row);
-  }
-}
 
 /// A number, also where it stands in a list of one or in a text.
 std::optional<double> number_in(const Json& row, const std::string& column) {
@@ -99,16 +69,6 @@ std::vector<std::string> values_in(const std::vector<Json>& rows, const std::str
 
 }  // namespace
 
-std::string column_of(const std::string& option) {
-  std::string column = option;
-  std::replace(column.begin(), column.end(), '-', '_');
-  return column;
-}
-
-bool is_ranked_list(std::string_view name) {
-  return std::find(std::begin(kRanked), std::end(kRanked), name) != std::end(kRanked);
-}
-
 std::vector<Json> sweep_rows(const SweepGrid& grid, const std::map<std::int64_t, Json>& answers) {
   std::vector<Json> rows;
   for (const auto& [point, answer] : answers) {
@@ -116,17 +76,22 @@ std::vector<Json> sweep_rows(const SweepGrid& grid, const std::map<std::int64_t,
     Json row = Json::object();
     for (std::size_t i = 0; i < values.size(); ++i) row[column_of(grid.options()[i].name)] = values[i];
     row["error"] = answer.contains("error") ? answer.at("error").at("message") : Json();
-    put_fields(answer, "input", row);  // a number in place of its text
-    put_fields(answer, "result", row);
-    if (answer.contains("result")) put_best(answer.at("result"), row);
+    if (answer.contains("result")) put_answer_fields(answer.at("input"), answer.at("result"), row);
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-std::string sweep_csv(const std::vector<Json>& rows) {
+std::string sweep_csv(const SweepGrid& grid, const std::vector<Json>& rows,
+                      const std::vector<std::string>& columns) {
   Json header = Json::object();
-  for (const std::string& column : columns_of(rows)) header[column] = nullptr;
+  if (columns.empty()) {
+    for (const std::string& column : columns_of(rows)) header[column] = nullptr;
+  } else {
+    for (const SweptOption& option : grid.options()) header[column_of(option.name)] = nullptr;
+    header["error"] = nullptr;
+    for (const std::string& column : columns) header[column_of(column)] = nullptr;
+  }
   return report::csv_table(header, rows);
 }
 

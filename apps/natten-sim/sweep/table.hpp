@@ -10,25 +10,19 @@
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/report/draw/svg.hpp>
 
+#include "cli/answer_columns.hpp"
 #include "sweep/grid.hpp"
 
 namespace natten_sim::cli {
 
-/// The column of an option: its name with underscores.
-[[nodiscard]] std::string column_of(const std::string& option);
-
-/// Whether a list of a result of this name is ranked, best first: its first element has columns.
-[[nodiscard]] bool is_ranked_list(std::string_view name);
-
-/// A row for each point: its values, `error`, then the fields of `input` and `result` in their order, as
-/// `outer_inner` where objects are nested. A field of `result` with the name of one of `input` becomes
-/// `result_NAME`. Of lists that are ranked (devices, choices, candidates) the first element has columns as if
-/// it were the result; other lists of objects have none.
+/// A row for each point: its values, `error`, then the fields of its answer (put_answer_fields), which have numbers
+/// in place of the texts of values.
 [[nodiscard]] std::vector<Json> sweep_rows(const SweepGrid& grid,
                                            const std::map<std::int64_t, Json>& answers);
 
-/// With the columns of all rows.
-[[nodiscard]] std::string sweep_csv(const std::vector<Json>& rows);
+/// With the columns of all rows; or, where `columns` names some, the swept options, `error` and these.
+[[nodiscard]] std::string sweep_csv(const SweepGrid& grid, const std::vector<Json>& rows,
+                                    const std::vector<std::string>& columns);
 
 struct SweepPicture {
   std::optional<std::string> x;   ///< a column, of numbers or of names; none: the first option that was swept
