@@ -29,7 +29,7 @@ bool ends_a_part(const std::string& name, std::size_t size) {
 }
 
 /// Sizes of one model differ behind the first dash of their names: `wan` is the first of wan2-1-14b-720p, ..
-/// Other entries that begin alike are none for each other: costs of another head dim are other costs.
+/// A shared prefix does not make two entries alternatives: costs of another head dim are other costs.
 template <typename T>
 bool sizes_of_one_model(const T& one, const T& other) {
   if (!std::is_same_v<T, Preset>) return false;

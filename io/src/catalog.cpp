@@ -141,7 +141,7 @@ void read_value(const Reader& fields, std::string_view, std::int64_t& value) {
 void read_value(const Reader& fields, std::string_view, std::int32_t& value) {
   value = static_cast<std::int32_t>(fields.integer("value", {1, kMaxDeviceCount}));
 }
-/// What no GPU has, nor any that can be imagined, would give times without an end.
+/// Rejects implausible values, which would give infinite times.
 void read_value(const Reader& fields, std::string_view name, double& value) {
   value = fields.number("value");
   if (name.ends_with("_ns")) {

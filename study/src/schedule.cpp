@@ -73,7 +73,7 @@ BackwardCosts costs_of_set(const ScheduleQuestion& question, const std::optional
   }
   BackwardCosts costs = backward_costs(set, *tasks);
   if (!grouped_heads) costs.reduce_kv = 0;
-  costs.early_exit = question.costs.early_exit;  // what no measurement said
+  costs.early_exit = question.costs.early_exit;  // not measured
   costs.release = question.costs.release;
   costs.dkv_turns = question.costs.dkv_turns;
   return costs;

@@ -228,7 +228,7 @@ struct Consumer : OutputRows<T> {
       product_wait<0>();
       output_done();
       this->finish(stage_before, before);
-      // Once more, rather than to hold them in registers meanwhile.
+      // Recomputed to save registers.
       asm volatile("" : "+r"(work.x)::"memory");
     }
     if constexpr (kJoins) find_ranges(work, q_stage);

@@ -20,7 +20,7 @@ using namespace natten_sim::validate;
 
 constexpr std::size_t kCurves = 6, kFewestPoints = 4;
 
-/// Of each x one point, the first.
+/// Keeps the first point at each x.
 using ScatterCurve = std::map<double, const RecordedRow*>;
 struct NamedCurve {
   std::string name;

@@ -23,7 +23,7 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
   work.masked_tiles = (done.visited - done.without_elements) * repeats;
   work.axes = axes;
   work.workers = pass.workers;
-  // Equal CTAs run in waves; so many of them that nobody simulates end half a CTA behind the mean.
+  // Equal CTAs run in waves; where there are too many to simulate, they end half a CTA after the mean.
   const double mean = work.ctas / static_cast<double>(work.workers);
   work.waves = done.even ? std::min(even_waves(work.ctas, work.workers), mean + 0.5) : mean;
   return (launch_time(work, pass.costs).total_ms + pass.added_ms) * (1 - kRounding);
@@ -37,7 +37,7 @@ double unmasked_ms(double visited, const TimedPass& pass) {
          (1 - kRounding);
 }
 
-/// Nor one of this work: least_ms without waves, launch and power, at the price of a few multiplications.
+/// Cheaper bound than least_ms: ignores waves, launch and power.
 double mean_ms(const WorkSoFar& done, const TimedPass& pass, double masked_us) {
   const double bounds = done.without_elements - done.unmasked, masked = done.visited - done.without_elements;
   const double us = done.unmasked * pass.costs.unmasked_tile_us + bounds * pass.costs.bounds_masked_tile_us +

@@ -14,7 +14,7 @@ namespace {
 /// How many rows ahead memory is prefetched, since rows are far apart.
 constexpr std::size_t kAhead = 16;
 
-/// Up to so many rows there is nothing to save.
+/// Below this many rows, caching does not pay.
 constexpr std::int64_t kSmallTable = std::int64_t{1} << 16;
 constexpr int kFirstBits = 12;
 

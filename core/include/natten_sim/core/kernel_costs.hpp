@@ -18,7 +18,7 @@ namespace natten_sim {
 /// into milliseconds. Shipped in data/kernel-times.json; `natten-sim calibrate` makes more.
 
 /// How the workgroups of a NATTEN kernel take Q tiles. Cooperative: a grid launch, whoever is free takes the
-/// next tile. Pingpong: persistent, each SM has every so many-th tile.
+/// next tile. Pingpong: persistent, each SM takes every n-th tile.
 enum class KernelSchedule { kCooperative, kPingpong };
 
 template <>

@@ -34,7 +34,7 @@ struct SplitQProblem {
   NeighborhoodMask mask;  ///< dense attention: window = length; no dilation
   TilePair tiles;
   OperandSizes sizes;
-  /// Keys, where they are not as many as queries: of one axis, dense or causal. A causal mask ends at the
+  /// Number of keys, if different from the number of queries: of one axis, dense or causal. A causal mask ends at the
   /// last key for the last query, so it needs as many keys or more.
   std::optional<std::int64_t> keys = {};
 };

@@ -32,7 +32,7 @@ concept JsonScalar = (std::is_arithmetic_v<T> && !std::same_as<T, char>) || std:
 ///     object["rows"].push_back({{"row", 1}});
 ///     for (const auto& [key, value] : object.items()) ...
 ///
-/// What a value is not, it refuses: std::logic_error from get, at, items and the like.
+/// Accessing the wrong type throws: std::logic_error from get, at, items and the like.
 class Json {
  public:
   using Array = std::vector<Json>;

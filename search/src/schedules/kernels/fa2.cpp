@@ -1,6 +1,6 @@
 // FlashAttention-2, csrc/flash_attn of its repository, as PyTorch carries it. Unordered: a grid of (KV tile,
 // batch, head), dQ by atomics. Deterministic: ceil(SMs / (batch * heads)) CTAs a head, each of which walks
-// every so many-th KV tile into a dQ buffer of its own; then all buffers are summed.
+// every n-th KV tile into a dQ buffer of its own; then all buffers are summed.
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
 
