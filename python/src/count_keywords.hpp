@@ -6,8 +6,7 @@
 
 namespace natten_sim::python {
 
-[[nodiscard]] Keywords<study::CountQuestion> count_keywords();
-/// Those that say which tiles are visited: of count_many().
+/// Those of count() that say which tiles are visited: of count_many().
 [[nodiscard]] Keywords<study::CountQuestion> many_keywords();
 
 }  // namespace natten_sim::python

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/study/describe/members.hpp>
 
 #include "python_value.hpp"
 
@@ -29,16 +31,18 @@ inline constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"is_causal", "mask"},      {"size", "input"},
     {"speedup", "min_speedup"}};
 
-/// Whether `input` of to_dict() shows a member.
-enum class Echo {
-  kAlways,   ///< what has no value as None
-  kWhenSet,  ///< what has no value is left out
-  kNever
-};
+using study::Echo;
+using study::within;
 
 /// `doc` with [default] replaced by what `write` writes, as Python spells it. @throws std::logic_error when
 /// it writes nothing.
 [[nodiscard]] std::string with_default(const std::string& doc, const std::function<bool(Json&)>& write);
+
+/// Whether a caller says something by the keyword: neither None nor False.
+[[nodiscard]] bool is_given(const nb::kwargs& given, const std::string& name);
+/// What a keyword that is given excludes, needs and rules out.
+void check_company(const std::string& name, const std::vector<std::string>& excludes,
+                   const std::vector<study::Need>& needs, const study::RuledOut& rules_out, const nb::kwargs& given);
 
 /// The keywords of a function as rows, each bound to a member of the question's struct. A row gives the
 /// parsing, the signature, the docstring and the echo in `input`. Names and units are those of the program's
@@ -54,6 +58,9 @@ class Keywords {
     Echo echo = Echo::kAlways;
     bool is_keyword = true;  ///< else of `input` alone
     nb::object interned;     ///< the name as callers pass it, mostly the same object
+    std::vector<std::string> excludes = {};  ///< as in study::About
+    std::vector<study::Need> needs = {};
+    study::RuledOut rules_out = {};
     std::function<void(Q&, nb::handle)> read;
     std::function<bool(Q&, Json&)> write;
   };
@@ -123,7 +130,10 @@ class Keywords {
               .doc = from.doc,
               .echo = from.echo,
               .is_keyword = from.is_keyword,
-              .interned = from.interned};
+              .interned = from.interned,
+              .excludes = from.excludes,
+              .needs = from.needs,
+              .rules_out = from.rules_out};
       row.read = [=, read = from.read](Q& question, nb::handle value) {
         read(std::invoke(access, question), value);
       };
@@ -133,6 +143,32 @@ class Keywords {
       rows_.push_back(std::move(row));
     }
     return *this;
+  }
+
+  /// What the last row added excludes, needs and rules out.
+  void keep_company(const study::About& about) {
+    rows_.back().excludes = about.excludes;
+    rows_.back().needs = about.needs;
+    rows_.back().rules_out = about.rules_out;
+  }
+
+  /// The rows of these names, in this order. @throws std::logic_error for a name that no row has
+  [[nodiscard]] Keywords only(const std::vector<std::string>& names) const {
+    Keywords some;
+    for (const std::string& name : names) {
+      const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& each) { return each.name == name; });
+      if (row == rows_.end()) throw std::logic_error("no keyword is named " + name);
+      some.rows_.push_back(*row);
+    }
+    return some;
+  }
+
+  /// @throws Conflict, InvalidParameter for keywords that contradict each other, or need one that is not given
+  void check_company(const nb::kwargs& given) const {
+    for (const Row& row : rows_) {
+      if (row.excludes.empty() && row.needs.empty() && row.rules_out.options.empty()) continue;
+      if (is_given(given, row.name)) natten_sim::python::check_company(row.name, row.excludes, row.needs, row.rules_out, given);
+    }
   }
 
   /// The row that a caller's keyword names, or null.
@@ -191,11 +227,5 @@ class Keywords {
  private:
   std::vector<Row> rows_;
 };
-
-/// The member of a member.
-template <typename First, typename Second>
-[[nodiscard]] auto within(First first, Second second) {
-  return [=](auto& question) -> auto& { return std::invoke(second, std::invoke(first, question)); };
-}
 
 }  // namespace natten_sim::python

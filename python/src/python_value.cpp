@@ -233,9 +233,7 @@ std::string bounds_text(double least, double most) {
 
 std::string with_range(const std::string& doc, const std::string& range) {
   if (range.empty() || doc.empty() || doc.find("..") != std::string::npos) return doc;
-  const std::size_t brackets = doc.ends_with("]") ? doc.rfind(" [") : std::string::npos;
-  if (brackets == std::string::npos) return doc + ", " + range;
-  return doc.substr(0, brackets) + ", " + range + doc.substr(brackets);
+  return study::before_default(doc, ", " + range);
 }
 
 std::string with_default(const std::string& doc, const std::function<bool(Json&)>& write) {

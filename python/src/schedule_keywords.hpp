@@ -15,22 +15,13 @@ namespace natten_sim::python {
 struct AskedSchedule {
   study::ScheduleParts parts;
   std::optional<ScheduleTable> table;
-  std::optional<std::string> kernel;
   bool critical_path = false;
 };
 
 [[nodiscard]] Keywords<AskedSchedule> schedule_keywords();
 
-/// `table`, `kernel` and `costs` say what other keywords would: those are refused beside them.
-/// @throws InvalidParameter naming the keyword.
-void require_schedule_keywords(const nb::kwargs& given);
-
 /// The keywords with what the answer filled in.
-[[nodiscard]] Json schedule_echo(const Keywords<AskedSchedule>& rows, const AskedSchedule& asked,
-                                 const study::ScheduleAnswer& answer);
-
-/// What is asked of a kernel. Requires `kernel`. @throws InvalidParameter.
-[[nodiscard]] study::KernelScheduleQuestion kernel_question_of(const AskedSchedule& asked);
+[[nodiscard]] Json schedule_echo(const AskedSchedule& asked, const study::ScheduleAnswer& answer);
 [[nodiscard]] Json kernel_schedule_echo(const AskedSchedule& asked,
                                         const study::KernelScheduleAnswer& answer);
 

@@ -44,7 +44,6 @@ struct Study {
   const char* positional = nullptr;  ///< keyword that a first argument without a name is for
   bool (*is_brief)(const Q&) = nullptr;  ///< whether a short answer takes microseconds
   Keywords<Q> keywords;
-  void (*check)(const nb::kwargs&) = nullptr;  ///< refuses keywords that contradict each other
   A (*answer)(const Q&, const study::Context&);
   Json (*input)(const Keywords<Q>&, const A&);
   Json (*result)(const A&, const study::Context&);
@@ -128,7 +127,7 @@ struct Asked {
 template <typename Q, typename A>
 [[nodiscard]] Asked<Q> read_call(const Study<Q, A>& study, const nb::kwargs& given) {
   Asked<Q> asked{.question = {}, .context = shipped_context()};
-  if (study.check != nullptr) study.check(given);
+  study.keywords.check_company(given);
   for (const auto& [key, value] : given) {
     if (const auto* row = study.keywords.find(key)) {
       if (!value.is_none()) row->read(asked.question, value);

@@ -38,7 +38,6 @@ REASONS: dict[str, str] = {
 }
 UNLIKE: dict[tuple[str, str], str] = {
     ("search", "emit"): "count(**candidate).emit() makes the call of a candidate",
-    ("schedule", "handoff_far"): "handoff takes (near, far)",
 }
 
 

@@ -21,4 +21,18 @@ TEST_CASE("a subcommand in one file has help, completion, options and output lik
   CHECK(refused.err.find("did you mean '--name'?") != std::string::npos);
 }
 
+TEST_CASE("an option in one description is in help, completion, files of options, errors and hints") {
+  CHECK(run("greet --help").out.find("--loud-times N") != std::string::npos);
+  CHECK(run("greet --help").out.find("Times to greet [1]; 1..3") != std::string::npos);
+  CHECK(run("completion fish").out.find("__fish_seen_subcommand_from greet' -l loud-times") != std::string::npos);
+  CHECK(run("greet --loud-times 2").out == "hello, you\nhello, you\n");
+  const std::string file = natten_sim::test::scratch_folder() + "/greet.toml";
+  natten_sim::test::write_text(file, "[greet]\nloud_times = 3\n");
+  CHECK(run("greet --config '" + file + "'").out == "hello, you\nhello, you\nhello, you\n");
+  const auto refused = run("greet --loud-times 4");
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("accepted: integers in 1..3") != std::string::npos);
+  CHECK(run("greet --loud-time 2").err.find("did you mean '--loud-times'?") != std::string::npos);
+}
+
 }  // namespace greet_test

@@ -55,7 +55,7 @@ TEST_CASE("a picture and JSON or CSV do not fit on standard output together") {
       const Run done = run(line + " " + format);
       CHECK(done.exit_code == 2);
       CHECK(done.out.empty());
-      CHECK(done.err.find("given together with " + format) != std::string::npos);
+      CHECK(done.err.find("cannot be combined with " + format) != std::string::npos);
       CHECK(done.err.find("--output FILE") != std::string::npos);
     }
   }

@@ -191,7 +191,7 @@ TEST_CASE("a table brings its own problem: other sizes, masks and algorithms bes
     INFO(other << "\n" << done.err);
     CHECK(done.exit_code == 2);
     CHECK(done.out.empty());
-    CHECK(done.err.find("together with --table") != std::string::npos);
+    CHECK(done.err.find("cannot be combined with --table") != std::string::npos);
   }
 }
 

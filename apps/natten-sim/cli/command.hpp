@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <natten_sim/io/json.hpp>
+#include <natten_sim/study/describe/about.hpp>
 
 namespace natten_sim::cli {
 
@@ -16,27 +17,9 @@ inline constexpr int kExitBadInput = 2;
 inline constexpr int kExitOutOfTolerance = 3;
 inline constexpr int kExitHardwareAbsent = 4;
 
-/// An option that another one requires.
-struct Need {
-  std::string option;
-  std::string accepted;      ///< what to give instead: "--ways N too"
-  bool with_dashes = false;  ///< how the message names the option at fault
-};
-
-/// Options that make no sense beside this one, which is given.
-struct RuledOut {
-  std::vector<std::string> options = {};
-  std::string accepted = "one of the two";
-};
-
-/// Another spelling of an option: it is read, and help and completion do not list it.
-struct OtherSpelling {
-  std::string flag;  ///< "--kernel-size"
-  bool old = false;  ///< of an earlier version: a note names the new one
-  /// With values of which this holds; null: with all. The flag may then be another option's own.
-  bool (*with)(const std::string& value) = nullptr;
-  const char* bare = nullptr;  ///< the value where none follows; null: then it is missing
-};
+using study::Need;
+using study::OtherSpelling;
+using study::RuledOut;
 
 /// The most words that any option takes.
 inline constexpr int kMostWords = 64;

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/names.hpp>
 
 namespace natten_sim::cli {
 namespace {
@@ -97,6 +98,15 @@ Json OptionRows::echo_of(void* question) const {
   return object;
 }
 
+std::vector<OptionRow> OptionRows::rows_of(const std::vector<std::string>& keys) const {
+  std::vector<OptionRow> some;
+  for (const OptionRow& row : rows_) {
+    if (std::find(keys.begin(), keys.end(), row.spec.key) != keys.end()) some.push_back(row);
+  }
+  if (some.size() < keys.size()) throw std::logic_error("a key that no row has is among " + joined(keys));
+  return some;
+}
+
 void OptionRows::set_group(const std::string& title) {
   for (OptionRow& row : rows_) {
     if (row.spec.group.empty()) row.spec.group = title;
@@ -113,12 +123,36 @@ void OptionRows::set_essentials(const std::vector<std::string>& names) {
   }
 }
 
+namespace {
+
+/// Descriptions name members, other rows options: the option of either name, `head-dim` and `dim`.
+std::string option_named(const std::vector<OptionRow>& rows, const std::string& name) {
+  std::string option = name, key = name;
+  std::replace(option.begin(), option.end(), '_', '-');
+  std::replace(key.begin(), key.end(), '-', '_');
+  const auto named = [&](const OptionRow& row) { return row.name == option; };
+  if (std::any_of(rows.begin(), rows.end(), named)) return option;
+  const auto keyed = std::find_if(rows.begin(), rows.end(), [&](const OptionRow& row) {
+    return row.spec.key == key && !row.spec.flags.empty();
+  });
+  return keyed == rows.end() ? option : keyed->name;
+}
+
+void name_options(const std::vector<OptionRow>& rows, OptionSpec& spec) {
+  for (std::string& other : spec.excludes) other = option_named(rows, other);
+  for (std::string& other : spec.rules_out.options) other = option_named(rows, other);
+  for (Need& need : spec.needs) need.option = option_named(rows, need.option);
+}
+
+}  // namespace
+
 std::shared_ptr<const std::vector<OptionRow>> declare_rows(Command& command, OptionRows options) {
   if (!command.input_schema) command.input_schema = [options] { return options.input_schema(); };
   auto rows = std::make_shared<std::vector<OptionRow>>(std::move(options).rows());
   const auto rank = [](const OptionRow& row) { return row.spec.flags.empty() ? 2 : row.positional ? 1 : 0; };
   std::stable_sort(rows->begin(), rows->end(),
                    [&](const OptionRow& a, const OptionRow& b) { return rank(a) < rank(b); });
+  for (OptionRow& row : *rows) name_options(*rows, row.spec);
   for (const OptionRow& row : *rows) {
     if (!row.positional) {
       (row.spec.flags.empty() ? command.keys : command.options).push_back(row.spec);

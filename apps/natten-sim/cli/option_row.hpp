@@ -216,6 +216,8 @@ class OptionRows {
 
  protected:
   [[nodiscard]] Json echo_of(void* question) const;
+  /// @throws std::logic_error for a key that no row has
+  [[nodiscard]] std::vector<OptionRow> rows_of(const std::vector<std::string>& keys) const;
   void set_group(const std::string& title);
   void set_essentials(const std::vector<std::string>& names);
 

@@ -15,6 +15,7 @@
 #include <natten_sim/core/per_axis.hpp>
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/search/windows/search.hpp>
+#include <natten_sim/study/describe/about.hpp>
 
 #include "cli/command.hpp"
 #include "cli/given_value.hpp"
@@ -23,39 +24,10 @@
 namespace natten_sim::cli {
 using Words = std::vector<std::string>;
 
-/// Whether the `input` object shows a member.
-enum class Echo {
-  kAlways,   ///< an empty std::optional as null
-  kWhenSet,  ///< an empty std::optional or PerAxis is left out
-  kNever     ///< a matter of output, not of the question
-};
-
-struct IntegerBounds {
-  std::int64_t lo = 1, hi = kMaxAxisLength;
-};
-struct NumberBounds {
-  double lo = 0, hi = 1;
-};
-
-/// What a row says about its option besides its flags and its member.
-struct About {
-  std::string value = {};      ///< what help calls the value: "N", "FILE"; empty for a flag
-  std::string help = {};       ///< in it, [default] stands for the value that the struct gives to the member
-  IntegerBounds range = {};    ///< of integers, and of the elements of Extents
-  NumberBounds interval = {};  ///< of numbers with a fraction; `accepted` says it in words
-  std::string accepted = {};   ///< instead of the words that the type finds by itself
-  std::string choices = {};    ///< separated by spaces; empty: those of the type
-  std::string key = {};        ///< of JSON; empty: the name, with underscores
-  std::string within = {};     ///< in a line of --batch the value may be this member of an object
-  Echo echo = Echo::kAlways;
-  bool batch = false;                      ///< a line of --batch may hold it, although it is not echoed
-  std::vector<std::string> excludes = {};  ///< as in OptionSpec
-  std::vector<Need> needs = {};
-  RuledOut rules_out = {};
-  std::vector<OtherSpelling> spellings = {};
-  const char* bare = nullptr;  ///< what the flag alone means; null: a value has to follow
-  std::vector<std::string> (*suggestions)() = nullptr;
-};
+using study::About;
+using study::Echo;
+using study::IntegerBounds;
+using study::NumberBounds;
 
 /// How a type is read and written. Specialise it for a type of your own:
 ///     template <>
@@ -297,6 +269,12 @@ inline constexpr bool kIsText =
 };
 template <typename T>
 inline constexpr bool kIsText<std::optional<T>> = kIsText<T>;
+
+/// Whether a value is a boolean for each axis: the flag alone means all of them.
+template <typename T>
+inline constexpr bool kTakesBooleans = std::same_as<T, PerAxis<bool>> || requires { OptionValue<T>::kTakesBooleans; };
+template <typename T>
+inline constexpr bool kTakesBooleans<std::optional<T>> = kTakesBooleans<T>;
 
 /// Whether a value may be none, which `input` shows as null.
 template <typename T>

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <natten_sim/study/describe/members.hpp>
+
 #include "cli/command.hpp"
 #include "cli/option_row.hpp"
 
@@ -31,7 +33,7 @@ namespace natten_sim::cli {
 ///       Options<Question> rows;
 ///       rows.add("-w,--window", &Question::window, {.value = "N", .help = "Window [dense]"});
 ///       rows.add("--sms", &Question::sms, {.value = "N", .help = "SMs", .range = {1, 1 << 20}});
-///       rows.add("-n,--heads", path(&Question::sizes, &Sizes::heads), {.value = "N", .help = "Heads
+///       rows.add("-n,--heads", within(&Question::sizes, &Sizes::heads), {.value = "N", .help = "Heads
 ///       [default]"}); rows.choose("--hashed", &Question::index, SetIndex::kHashed, {.help = "Sets by a
 ///       hash"}); return rows;
 ///     }
@@ -51,7 +53,7 @@ class Options : public OptionRows {
   using Row = OptionRow;
 
   /// `flags` as CLI11 takes them: "-w,--window,--window-size"; the first long one names the option. `access`:
-  /// a pointer to a member, path(...), or a function from Q& to a reference.
+  /// a pointer to a member, within(...), or a function from Q& to a reference.
   template <typename Access>
   Options& add(const std::string& flags, Access access, const About& about) {
     rows_.push_back(
@@ -102,6 +104,13 @@ class Options : public OptionRows {
     return *this;
   }
 
+  /// The rows of these keys of `input`, in the order of the rows.
+  [[nodiscard]] Options only(const std::vector<std::string>& keys) const {
+    Options some;
+    some.rows_ = rows_of(keys);
+    return some;
+  }
+
   /// `input`: the question with all defaults, such that the object alone reproduces it.
   [[nodiscard]] Json echo(Q question) const { return echo_of(&question); }
 
@@ -128,11 +137,7 @@ class Options : public OptionRows {
   }
 };
 
-/// The member of a member: path(&Q::setting, &Setting::heads).
-template <typename First, typename Second>
-[[nodiscard]] auto path(First first, Second second) {
-  return [=](auto& question) -> auto& { return std::invoke(second, std::invoke(first, question)); };
-}
+using study::within;
 
 /// The form of a subcommand whose rows read into a Q.
 template <typename Q, typename Run>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/conflict.hpp>
 
 #include "cli/option_value.hpp"
 
@@ -16,8 +16,8 @@ void refuse_two_outputs(const Sources& sources) {
     const std::string name = sources.name(i);
     if (name != "svg" && !name.starts_with("svg-")) continue;
     if (sources[i].words == std::vector<std::string>{"-"}) {
-      throw InvalidParameter("--" + name, std::string("standard output, given together with ") + format,
-                             std::string("a file, or --output FILE for the answer of ") + format);
+      throw Conflict("--" + name + " -", format,
+                     std::string("a file, or --output FILE for the answer of ") + format);
     }
   }
 }
@@ -66,12 +66,11 @@ void check_company(const Sources& sources) {
     const OptionSpec& spec = command.options[i];
     for (const std::string& other : spec.excludes) {
       if (!sources.given(other)) continue;
-      throw InvalidParameter("--" + spec.name(), "given together with --" + other,
-                             "one of the two for '" + command.name + "'");
+      throw Conflict("--" + spec.name(), "--" + other);
     }
     for (const std::string& other : spec.rules_out.options) {
       if (!sources.given(other)) continue;
-      throw InvalidParameter("--" + other, "given together with --" + spec.name(), spec.rules_out.accepted);
+      throw Conflict("--" + other, "--" + spec.name(), spec.rules_out.accepted);
     }
     for (const Need& need : spec.needs) {
       if (sources.given(need.option)) continue;

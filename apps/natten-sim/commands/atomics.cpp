@@ -1,13 +1,11 @@
-#include <fmt/format.h>
-
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/scatter_picture.hpp>
 #include <natten_sim/report/scatter_report.hpp>
-#include <natten_sim/sim/scatter/index_stream.hpp>
 #include <natten_sim/study/scatter.hpp>
 
 #include "cli/context.hpp"
+#include "cli/described.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
@@ -44,54 +42,9 @@ struct AtomicsFlags {
   OutputFlags output;
 };
 
-Options<ScatterQuestion> scatter_rows() {
-  Options<ScatterQuestion> rows;
-  rows.add(
-      "--updates", &ScatterQuestion::updates,
-      {.value = "N",
-       .help = fmt::format("Rows that are added [{}; with a file, all its rows]", study::kGeneratedUpdates),
-       .range = {0, kMaxUpdates}});
-  rows.add("--rows", &ScatterQuestion::rows,
-           {.value = "M", .help = "Rows of the destination [default]", .range = {1, kMaxRows}});
-  rows.add("--width", &ScatterQuestion::width,
-           {.value = "D", .help = "Elements of a row [default]", .range = {1, 1 << 20}});
-  rows.add("--distribution", &ScatterQuestion::source,
-           {.value = "KIND",
-            .help = "uniform, zipf:S (row k with probability ~ 1/k^S), hot:K (evenly over K rows in distinct "
-                    "sectors) or file:PATH (.npy, .csv, .txt, else raw 64-bit integers; 1 to 2^32 - 1 rows) "
-                    "[default]"});
-  rows.add("--dtype", &ScatterQuestion::dtype,
-           {.value = "TYPE", .help = "Element type [default]", .choices = "fp32 fp16 bf16"});
-  rows.add(
-      "--path", &ScatterQuestion::path,
-      {.value = "PATH",
-       .help = "Instruction that the hardware executes; auto: the one that the construct becomes [default]"});
-  rows.add("--construct", &ScatterQuestion::construct,
-           {.value = "NAME",
-            .help = "Source construct or operator of the lowering table [default]",
-            .choices = joined(study::scatter_constructs(), " ")});
-  rows.add("--device", &ScatterQuestion::device,
-           {.value = "NAME",
-            .help = "Device with measured contention (see list devices) [default]",
-            .suggestions = device_names});
-  rows.add(
-      "--seed", &ScatterQuestion::seed,
-      {.value = "K", .help = "Seed of the generated rows [default]", .range = {0, std::int64_t{1} << 62}});
-  rows.add("--prior-runs", &ScatterQuestion::prior_runs,
-           {.value = "R",
-            .help = "Equal runs that have added to the destination since it was zero [default]",
-            .range = {0, 1 << 20}});
-  rows.add("--values", &ScatterQuestion::values,
-           {.value = "KIND",
-            .help = "Values that are added: normal, or constant (ones, which saturate half-precision sums) "
-                    "[default]"});
-  return rows;
-}
-
 Options<AtomicsFlags> atomics_rows() {
   Options<AtomicsFlags> rows;
-  rows.include(scatter_rows(), &AtomicsFlags::question);
-  rows.group("Problem");
+  rows.include(options_of<ScatterQuestion>(), &AtomicsFlags::question);
   rows.include(device_file_rows(), &AtomicsFlags::files);
   rows.add("--svg-histogram", &AtomicsFlags::svg_histogram,
            {.value = "FILE", .help = "Draw the collision histogram", .echo = Echo::kNever});
@@ -108,7 +61,7 @@ AnswerBody render_any(const AtomicsFlags& flags, const ScatterAnswer& answer) {
   if (flags.output.json) {
     report::Json result = report::scatter_fields(answer);
     report::add_closing(closing, result);
-    return JsonAnswer("atomics", scatter_rows().echo(answer.question), std::move(result));
+    return JsonAnswer("atomics", options_of<ScatterQuestion>().echo(answer.question), std::move(result));
   }
   if (!flags.output.csv) return report::scatter_text(answer) + report::closing_text(closing);
   const std::vector<Json> rows = report::remedy_rows(*answer.cost.remedies);
@@ -117,7 +70,7 @@ AnswerBody render_any(const AtomicsFlags& flags, const ScatterAnswer& answer) {
 
 AnswerBody render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
   if constexpr (kJsonAlone) {
-    return JsonAnswer("atomics", scatter_rows().echo(answer.question), report::scatter_fields(answer));
+    return JsonAnswer("atomics", options_of<ScatterQuestion>().echo(answer.question), report::scatter_fields(answer));
   } else {
     return render_any(flags, answer);
   }

@@ -8,7 +8,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/count_report.hpp>
-#include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/search_report.hpp>
@@ -18,11 +17,12 @@
 #include "cli/answer_columns.hpp"
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
+#include "cli/described.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands.hpp"
 #include "commands/rows/search_values.hpp"
-#include "commands/rows/setting_rows.hpp"
+#include "commands/rows/setting_values.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -43,90 +43,8 @@ struct CountFlags {
   OutputFlags output;
 };
 
-Options<CountQuestion> make_question_rows() {
-  Options<CountQuestion> rows;
-  rows.include(layout_rows(), &CountQuestion::setting);
-  rows.add("-w,--window,--window-size", &CountQuestion::window,
-           {.value = "N", .help = "Window, one size an axis [the whole axis: dense attention]"});
-  rows.add("-s,--stride", &CountQuestion::stride,
-           {.value = "N",
-            .help = "Stride, one an axis, at most the window " + report::axis_default(&AxisMask::stride)});
-  rows.add("--dilation", &CountQuestion::dilation,
-           {.value = "N",
-            .help = "Dilation, one an axis; window x dilation fits the axis " +
-                    report::axis_default(&AxisMask::dilation)});
-  rows.add("-c,--causal", &CountQuestion::causal,
-           {.value = "BOOL",
-            .help = "Causal mask: alone, on every axis; true/false/1/0, one an axis " +
-                    report::axis_default(&AxisMask::causal),
-            .bare = "true"});
-  rows.add("--cyclic", &CountQuestion::cyclic,
-           {.value = "BOOL",
-            .help = "Axes that go round, as longitudes: alone, all; true/false/1/0, one an axis " +
-                    report::axis_default(&AxisMask::cyclic),
-            .echo = Echo::kWhenSet,
-            .bare = "true"});
-  rows.group("Problem");
-  rows.add("--q-tile", &CountQuestion::q_tile,
-           {.value = "N", .help = "Q tile shape, one size an axis [NATTEN's default of the backend]"});
-  rows.add("--kv-tile", &CountQuestion::kv_tile,
-           {.value = "N", .help = "KV tile shape, one size an axis [NATTEN's default of the backend]"});
-  rows.add("--kv-tiling", &CountQuestion::kv_tiling,
-           {.value = "KIND",
-            .help = "KV tiles of the forward pass on a fixed grid (static) or from each Q tile's first key "
-                    "(dynamic) " +
-                    report::default_text("the chosen backend's", study::kDefaultKvTiling)});
-  rows.add(
-      "--tiling", &CountQuestion::tiling,
-      {.value = "KIND",
-       .help = "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) [default]"});
-  rows.group("Tiles");
-  rows.include(backend_rows(Echo::kAlways), &CountQuestion::setting);
-  rows.include(workload_rows(), &CountQuestion::setting);
-  rows.add("--kernel", &CountQuestion::kernel,
-           {.value = "NAME",
-            .help = "Kernel whose time is predicted: hopper-fna, blackwell-fna, cutlass-fna, flexattention, "
-                    "fmha or cudnn (dense) [what NATTEN runs on the device]",
-            .echo = Echo::kWhenSet,
-            .batch = true});
-  rows.add("--kernel-schedule", &CountQuestion::kernel_schedule,
-           {.value = "KIND",
-            .help = fmt::format("How it takes Q tiles: cooperative (a grid) or pingpong (persistent) [{}]",
-                                to_string(study::TimeQuestion{}.schedule)),
-            .echo = Echo::kWhenSet,
-            .batch = true});
-  rows.add("--rest-ms", &CountQuestion::rest_ms,
-           {.value = "MS",
-            .help = "Rest, or lighter work, between one launch and the next; 0: back to back; without it, "
-                    "longer than the GPU's power limit remembers",
-            .interval = {0, 1e9},
-            .accepted = "0 to 1e9 milliseconds",
-            .echo = Echo::kWhenSet});
-  rows.group("Kernel and device");
-  rows.add("--backprop", &CountQuestion::backward,
-           {.help = "Count the backward pass too: Q tiles walked per KV tile",
-            .echo = Echo::kNever,
-            .batch = true});
-  rows.add("--backward-q-tile", &CountQuestion::backward_q_tile,
-           {.value = "N",
-            .help = "Q tile shape of the backward pass [NATTEN's default of the backend]",
-            .echo = Echo::kWhenSet});
-  rows.add("--backward-kv-tile", &CountQuestion::backward_kv_tile,
-           {.value = "N",
-            .help = "KV tile shape of the backward pass [NATTEN's default of the backend]",
-            .echo = Echo::kWhenSet});
-  rows.add("--backward-q-tiling", &CountQuestion::backward_q_tiling,
-           {.value = "KIND",
-            .help = fmt::format("Q tiles of the backward pass on a fixed grid (static) or from each KV "
-                                "tile's first query (dynamic) "
-                                "[{}, as in all of NATTEN's kernels]",
-                                to_string(study::kDefaultBackwardQTiling)),
-            .echo = Echo::kWhenSet});
-  return rows.group("Backward pass");
-}
-
 const Options<CountQuestion>& question_rows() {
-  static const Options<CountQuestion> rows = make_question_rows();
+  static const Options<CountQuestion> rows = options_of<CountQuestion>();
   return rows;
 }
 

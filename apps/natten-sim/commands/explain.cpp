@@ -1,8 +1,8 @@
-#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 
 #include "cli/context.hpp"
+#include "cli/described.hpp"
 #include "cli/output.hpp"
 #include "cli/reply.hpp"
 
@@ -18,32 +18,6 @@ struct ExplainFlags {
   OutputFlags output;
 };
 
-Options<study::ExplainedProblem> given_rows() {
-  using P = study::ExplainedProblem;
-  constexpr IntegerBounds kSizes{1, std::int64_t{1} << 20}, kTokens{1, std::int64_t{1} << 31};
-  Options<P> rows;
-  rows.add("-i,--seqlen,--input", &P::seqlen,
-           {.value = "N", .help = "Queries [as the grid tells]", .range = kTokens});
-  rows.add("--seqlen-k", &P::seqlen_k,
-           {.value = "N", .help = "Keys [as the sectors tell, else as many as queries]", .range = kTokens});
-  rows.add("-n,--heads", &P::heads,
-           {.value = "N", .help = "Heads [as the grid or the sectors tell]", .range = {1, kMaxHeads}});
-  rows.add("--heads-kv", &P::heads_kv,
-           {.value = "N", .help = "KV heads, a divisor of the heads [heads]", .range = {1, kMaxHeads}});
-  rows.add("-b,--batch-size", &P::batch,
-           {.value = "N", .help = "Batch size [as the grid tells, else 1]", .range = {1, kMaxBatch}});
-  rows.add("-d,--dim,--head-dim", &P::head_dim,
-           {.value = "D", .help = "Head dim [as the name tells]", .range = kSizes, .key = "head_dim"});
-  rows.choose("-c,--causal", &P::causal, std::optional<bool>(true),
-              {.help = "The mask was causal [as the name or the sectors tell]"});
-  rows.add("--dtype", &P::dtype, {.value = "TYPE", .help = "Element type [as the name tells, else bf16]"});
-  rows.add("--q-tile", &P::q_tile,
-           {.value = "N", .help = "Q tile in tokens [as the name tells]", .range = kSizes});
-  rows.add("--kv-tile", &P::kv_tile,
-           {.value = "N", .help = "KV tile in tokens [as the name tells]", .range = kSizes});
-  return rows.group("What neither names nor grids tell");
-}
-
 Options<ExplainFlags> explain_rows() {
   using F = ExplainFlags;
   Options<F> rows;
@@ -57,7 +31,7 @@ Options<ExplainFlags> explain_rows() {
             .help = "Cache and speed of the GPU [the profile's, if it says which]",
             .suggestions = device_names});
   rows.group("Profile");
-  rows.include(given_rows(), &F::given);
+  rows.include(options_of<study::ExplainedProblem>(), &F::given);
   rows.include(device_file_rows(), &F::files);
   return rows.include(output_rows(), &F::output);
 }

@@ -2,7 +2,6 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/io/msda_data.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
@@ -11,6 +10,7 @@
 #include <natten_sim/study/msda.hpp>
 
 #include "cli/context.hpp"
+#include "cli/described.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
@@ -73,90 +73,9 @@ struct MsdaFlags {
   OutputFlags output;
 };
 
-Options<MsdaConfig> config_keys() {
-  Options<MsdaConfig> rows;
-  rows.add_key("batch", &MsdaConfig::batch, {.range = {1, kMaxBatch}});
-  rows.add_key("height", &MsdaConfig::height);
-  rows.add_key("width", &MsdaConfig::width);
-  rows.add_key("strides", &MsdaConfig::strides);
-  rows.add_key("channels", &MsdaConfig::channels);
-  rows.add_key("heads", &MsdaConfig::heads, {.range = {1, kMaxHeads}});
-  rows.add_key("points", &MsdaConfig::points);
-  rows.add_key("queries", &MsdaConfig::queries, {.range = {.lo = 0}});
-  return rows;
-}
-
-bool is_no_toml(const std::string& value) { return !value.ends_with(".toml"); }
-
-std::vector<std::string> config_names() {
-  std::vector<std::string> names;
-  for (const MsdaConfig& config : builtin_msda_configs()) names.push_back(config.name);
-  return names;
-}
-
-Options<MsdaQuestion> msda_question_rows() {
-  constexpr const char* kTypes = "bf16 fp16 fp32";
-  Options<MsdaQuestion> rows;
-  rows.add("--workload", &MsdaQuestion::config,
-           {.value = "NAME",
-            .help = "Configuration, a shape as B3_640x960_d256_L3_h8_p6_q900, or a JSON file",
-            .key = "config",
-            .spellings = {{.flag = "--config", .old = true, .with = is_no_toml}},
-            .suggestions = config_names});
-  rows.include(config_keys(), &MsdaQuestion::config);
-  rows.add("--phase", &MsdaQuestion::phase, {.value = "PHASE", .help = "forward or backward [default]"});
-  rows.add("--tiling", &MsdaQuestion::tiling,
-           {.value = "KIND",
-            .help = "block: a program takes all points of a query; point: one (query, head, level, point) "
-                    "[default]"});
-  rows.add("--dtype", &MsdaQuestion::dtype,
-           {.value = "TYPE",
-            .help = "Type of the tensors [fp16 with an fp16 accumulator, else bf16]",
-            .choices = kTypes});
-  rows.add("--accumulator", &MsdaQuestion::accumulator,
-           {.value = "TYPE",
-            .help = "Type in which gradients of the value are added up: the tensors', or fp32 [the tensors']",
-            .choices = kTypes});
-  rows.add("--construct", &MsdaQuestion::construct,
-           {.value = "NAME",
-            .help = "What adds gradients of the value, of the lowering table [msda-triton-block]",
-            .choices = joined(study::scatter_constructs(), " "),
-            .echo = Echo::kWhenSet});
-  rows.add(
-      "--update", &MsdaQuestion::update,
-      {.value = "NAME",
-       .help = "How this project's kernels add gradients of the value [as construct and accumulator say]",
-       .echo = Echo::kWhenSet});
-  rows.add("--order", &MsdaQuestion::orders,
-           {.value = "NAME", .help = "Dispatch order of the queries, or all of them [default]"});
-  rows.add("--device", &MsdaQuestion::device,
-           {.value = "NAME",
-            .help = "Device with measured contention (see list devices) [default]",
-            .suggestions = device_names});
-  rows.add("--offsets", path(&MsdaQuestion::sampling, &MsdaSampling::offsets),
-           {.value = "KIND",
-            .help = "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [default]"});
-  rows.add("--spread", path(&MsdaQuestion::sampling, &MsdaSampling::spread),
-           {.value = "PIXELS",
-            .help = "Half edge (uniform) or standard deviation of the offsets, 0..1000000 [default]",
-            .interval = {0, 1e6},
-            .accepted = "0..1000000 pixels"});
-  rows.add("--seed", path(&MsdaQuestion::sampling, &MsdaSampling::seed),
-           {.value = "K",
-            .help = "Seed of reference points and offsets [default]",
-            .range = {0, std::int64_t{1} << 62}});
-  rows.add("--l2-bytes", &MsdaQuestion::l2_bytes,
-           {.value = "N",
-            .help = "Capacity of the L2 [the device's]",
-            .range = {0, std::int64_t{1} << 40},
-            .echo = Echo::kWhenSet});
-  return rows;
-}
-
 Options<MsdaFlags> msda_rows() {
   Options<MsdaFlags> rows;
-  rows.include(msda_question_rows(), &MsdaFlags::question);
-  rows.group("Problem");
+  rows.include(options_of<MsdaQuestion>(), &MsdaFlags::question);
   rows.include(device_file_rows(), &MsdaFlags::files);
   rows.add("--svg-roofline", &MsdaFlags::svg_roofline,
            {.value = "FILE", .help = "Draw the roofline", .echo = Echo::kNever});
@@ -187,7 +106,7 @@ AnswerBody render(const MsdaFlags& flags, const MsdaAnswer& answer, const study:
   if (flags.output.json) {
     report::Json result = report::msda_fields(answer);
     report::add_closing(closing, result);
-    return JsonAnswer("msda", msda_question_rows().echo(answer.question), std::move(result));
+    return JsonAnswer("msda", options_of<MsdaQuestion>().echo(answer.question), std::move(result));
   }
   if (!flags.output.csv) return report::msda_text(answer) + report::closing_text(closing);
   const std::vector<Json> rows = report::msda_order_rows(answer);

@@ -28,7 +28,7 @@
 
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
-#include "commands/rows/kernel_schedule_rows.hpp"
+#include "commands/rows/schedule_rows.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -266,7 +266,7 @@ void load_costs(ScheduleFlags& flags, study::Context& context) {
 }
 
 void run_kernel(const ScheduleFlags& flags, Reply& reply, const study::Context& context) {
-  const study::KernelScheduleAnswer answer = study::kernel_schedule(kernel_schedule_question(flags), context);
+  const study::KernelScheduleAnswer answer = study::kernel_schedule(study::kernel_question_of(flags.parts), context);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
   if (flags.output.csv) return write_all(flags, reply, report::kernel_schedule_csv(answer), {});
@@ -287,7 +287,7 @@ int run_schedule(const ScheduleFlags& given, Reply& reply) {
   }
   study::Context context = make_context(flags.files);
   load_costs(flags, context);
-  if (flags.kernel) {
+  if (flags.parts.kernel) {
     if constexpr (kJsonAlone) {
       refuse_beyond_json("kernel");
     } else {

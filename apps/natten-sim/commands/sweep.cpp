@@ -222,12 +222,12 @@ Options<SweepFlags> sweep_options() {
             .help = "Also draw --y over --x, a line for each value of --by",
             .needs = {{"y", "--y COLUMN too"}}});
   rows.add(
-      "--x", path(&F::picture, &SweepPicture::x),
+      "--x", within(&F::picture, &SweepPicture::x),
       {.value = "COLUMN", .help = "With --svg [the first option]", .needs = {{"svg", "--svg FILE too"}}});
-  rows.add("--y", path(&F::picture, &SweepPicture::y),
+  rows.add("--y", within(&F::picture, &SweepPicture::y),
            {.value = "COLUMN", .help = "Column that the closing sentence is about, and that --svg draws"});
   rows.add(
-      "--by", path(&F::picture, &SweepPicture::by),
+      "--by", within(&F::picture, &SweepPicture::by),
       {.value = "COLUMN", .help = "With --svg [the second option]", .needs = {{"svg", "--svg FILE too"}}});
   rows.add("--output", &F::output,
            {.value = "FILE", .help = "Write to FILE instead of stdout (complete or not at all)"});

@@ -5,8 +5,9 @@
 #include <natten_sim/study/visited_tiles.hpp>
 
 #include "cli/context.hpp"
+#include "cli/described.hpp"
 #include "cli/reply.hpp"
-#include "commands/rows/setting_rows.hpp"
+#include "commands/rows/setting_values.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -21,18 +22,10 @@ struct VisitedFlags {
 };
 
 Options<VisitedFlags> visited_rows() {
-  using Question = study::CountQuestion;
-  Options<Question> question;
-  question.include(layout_rows(), &Question::setting);
-  question.add("--window", &Question::window, {.value = "N", .help = "Window, as of count"});
-  question.add("--stride", &Question::stride, {.value = "N", .help = "Stride, as of count"});
-  question.add("--dilation", &Question::dilation, {.value = "N", .help = "Dilation, as of count"});
-  question.add("--causal", &Question::causal, {.value = "BOOL", .help = "Causal axes, as of count"});
-  question.add("--q-tile", &Question::q_tile, {.value = "N", .help = "Q tile, as of count"});
-  question.add("--kv-tile", &Question::kv_tile, {.value = "N", .help = "KV tile, as of count"});
-  question.add("--kv-tiling", &Question::kv_tiling, {.value = "KIND", .help = "KV tiling, as of count"});
   Options<VisitedFlags> rows;
-  rows.include(question, &VisitedFlags::question);
+  rows.include(options_of<study::CountQuestion>().only({"preset", "device", "input", "window", "stride", "dilation",
+                                                        "causal", "q_tile", "kv_tile", "kv_tiling"}),
+               &VisitedFlags::question);
   rows.add("--at-q-tile", &VisitedFlags::at_q_tile,
            {.value = "INDEX", .help = "Q tile, one index an axis from 0 [the middle one]", .range = {.lo = 0}});
   return rows.include(output_rows(), &VisitedFlags::output);

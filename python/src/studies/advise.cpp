@@ -1,9 +1,8 @@
 #include <natten_sim/report/advise_report.hpp>
-#include <natten_sim/report/default_text.hpp>
 #include <natten_sim/study/advise.hpp>
 
 #include "answer_pictures.hpp"
-#include "setting_keywords.hpp"
+#include "described.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 
@@ -12,33 +11,6 @@ namespace {
 
 using study::AdviseAnswer;
 using study::AdviseQuestion;
-
-Keywords<AdviseQuestion> advise_keywords() {
-  using Q = AdviseQuestion;
-  Keywords<Q> rows;
-  rows.include(preset_keywords(), &Q::setting);
-  rows.include(input_keywords(), &Q::setting);
-  rows.add("device", &Q::devices, "GPUs, side by side, see kernels() [all that are calibrated]");
-  rows.add("for_", &Q::use, "inference: the forward pass; training: both passes, optimised together [default]");
-  rows.add(
-      "sparsity", &Q::sparsity,
-      "Most of the token pairs that may be left out, 0..1 " + report::default_text(study::kUsualSparsity),
-      Echo::kWhenSet);
-  rows.add("speedup", &Q::speedup,
-           "Instead: the most context with which attention is this many times faster than dense, copies "
-           "included [none]",
-           Echo::kWhenSet, {.least = 1, .most = 1000});
-  rows.add("max_imbalance", &Q::max_imbalance,
-           "Largest over smallest share of the axes that windows leave out [default]", Echo::kAlways,
-           {.least = 1, .most = 1e9});
-  return rows.include(workload_keywords(), &Q::setting);
-}
-
-AdviseAnswer answer_advise(const AdviseQuestion& question, const study::Context& context) {
-  if (question.sparsity && question.speedup)
-    throw InvalidParameter("speedup", "given together with sparsity", "one of the two");
-  return study::advise(question, context);
-}
 
 void bind_advise(nb::module_& module) {
   bind(
@@ -54,8 +26,8 @@ void bind_advise(nb::module_& module) {
                      "forward and backward),\n    speedups over dense attention, bytes, and the call.",
           .source = "docs/time.md; costs are measured, data/kernel-times.json.",
           .duration = Duration::kLong,
-          .keywords = advise_keywords(),
-          .answer = answer_advise,
+          .keywords = keywords_of<AdviseQuestion>(),
+          .answer = study::advise,
           .input = [](const Keywords<AdviseQuestion>& rows,
                       const AdviseAnswer& answer) { return rows.echo(answer.question); },
           .result = report::advise_result,

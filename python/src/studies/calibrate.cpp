@@ -3,7 +3,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
-#include <natten_sim/report/default_text.hpp>
+#include <natten_sim/study/describe/default_text.hpp>
 #include <natten_sim/study/calibrate.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
 

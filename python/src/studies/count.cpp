@@ -5,7 +5,7 @@
 #include <natten_sim/report/tile_picture.hpp>
 #include <natten_sim/study/count.hpp>
 
-#include "count_keywords.hpp"
+#include "described.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 
@@ -54,7 +54,7 @@ void bind_count(nb::module_& module) {
           .source = "Hassani, Neighborhood Attention: Fast and Flexible Sparse Attention, chapter 4; "
                     "docs/tile-counts.md, docs/time.md.",
           .is_brief = is_brief,
-          .keywords = count_keywords(),
+          .keywords = keywords_of<CountQuestion>(),
           .answer = answer_count,
           .input = [](const Keywords<CountQuestion>& rows,
                       const CountAnswer& answer) { return rows.echo(answer.question); },

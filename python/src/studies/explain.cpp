@@ -1,7 +1,7 @@
-#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 
+#include "described.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 #include "text_file.hpp"
@@ -24,30 +24,11 @@ struct Explanation {
 
 Keywords<AskedExplanation> explain_keywords() {
   using F = AskedExplanation;
-  using P = study::ExplainedProblem;
-  constexpr Accepts kSizes{.lo = 1, .hi = std::int64_t{1} << 20},
-      kTokens{.lo = 1, .hi = std::int64_t{1} << 31};
   Keywords<F> rows;
-  const auto given = [](auto member) { return within(&F::given, member); };
   rows.add("profile", &F::profile, "A report of Nsight Compute (.ncu-rep), or what ncu --csv printed of it");
   rows.add("ncu_kernel", &F::ncu_kernel, "Only launches whose kernel name contains this text [any]");
   rows.add("device", &F::device, "Cache and speed of the GPU [the profile's, if it says which]");
-  rows.add("seqlen", given(&P::seqlen), "Queries [as the grid tells]", Echo::kAlways, kTokens);
-  rows.add("seqlen_k", given(&P::seqlen_k), "Keys [as the sectors tell, else as many as queries]",
-           Echo::kAlways, kTokens);
-  rows.add("heads", given(&P::heads), "Heads [as the grid or the sectors tell]", Echo::kAlways,
-           {.hi = kMaxHeads});
-  rows.add("heads_kv", given(&P::heads_kv), "KV heads, a divisor of the heads [heads]", Echo::kAlways,
-           {.hi = kMaxHeads});
-  rows.add("batch_size", given(&P::batch), "Batch size [as the grid tells, else 1]", Echo::kAlways,
-           {.hi = kMaxBatch});
-  rows.add("head_dim", given(&P::head_dim), "Head dim [as the name tells]", Echo::kAlways, kSizes);
-  rows.choose("causal", given(&P::causal), std::optional<bool>(true),
-              "Whether the mask was causal [as the name or the sectors tell]");
-  rows.add("dtype", given(&P::dtype), "Element type [as the name tells, else bf16]");
-  rows.add("q_tile", given(&P::q_tile), "Q tile in tokens [as the name tells]", Echo::kAlways, kSizes);
-  return rows.add("kv_tile", given(&P::kv_tile), "KV tile in tokens [as the name tells]", Echo::kAlways,
-                  kSizes);
+  return rows.include(keywords_of<study::ExplainedProblem>(), &F::given);
 }
 
 Explanation explain_launches(const AskedExplanation& asked, const study::Context& context) {

@@ -4,6 +4,7 @@
 #include <natten_sim/report/scatter_picture.hpp>
 #include <natten_sim/study/msda.hpp>
 
+#include "described.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 #include "text_file.hpp"
@@ -13,6 +14,8 @@ namespace natten_sim::python {
 /// A name, a JSON file with one configuration, or a dict of its members.
 template <>
 struct PythonValue<MsdaConfig> {
+  static constexpr const char* kAlso =
+      ", or a dict with name, batch, height, width, strides, channels, heads, points, queries and source";
   static std::string hint() { return "str | collections.abc.Mapping[str, typing.Any]"; }
   static MsdaConfig read(const std::string& name, nb::handle value, const Accepts&) {
     if (nb::isinstance<nb::dict>(value)) {
@@ -73,50 +76,6 @@ struct PythonValue<std::vector<QueryOrder>> {
 
 namespace {
 
-Keywords<MsdaConfig> config_members() {
-  using C = MsdaConfig;
-  Keywords<C> rows;
-  rows.echo_only("batch", &C::batch).echo_only("height", &C::height).echo_only("width", &C::width);
-  rows.echo_only("strides", &C::strides).echo_only("channels", &C::channels).echo_only("heads", &C::heads);
-  return rows.echo_only("points", &C::points).echo_only("queries", &C::queries);
-}
-
-Keywords<MsdaQuestion> msda_keywords() {
-  using Q = MsdaQuestion;
-  Keywords<Q> rows;
-  rows.add(
-      "config", &Q::config,
-      "Name of a configuration, a JSON file with one, or a dict with name, batch, height, width, strides, "
-      "channels, heads, points, queries and source");
-  rows.include(config_members(), &Q::config);
-  rows.add("phase", &Q::phase, "forward or backward [default]");
-  rows.add("tiling", &Q::tiling,
-           "block: a program takes all points of a query; point: one (query, head, level, point) [default]");
-  rows.add("dtype", &Q::dtype,
-           "Type of the tensors: bf16, fp16 or fp32 [fp16 with an fp16 accumulator, else bf16]");
-  rows.add("accumulator", &Q::accumulator,
-           "Type in which gradients of the value are added up: the tensors', or fp32 [the tensors']");
-  rows.add("construct", &Q::construct,
-           "What adds gradients of the value: " + joined(study::scatter_constructs()) + " [msda-triton-block]",
-           Echo::kWhenSet);
-  rows.add("update", &Q::update,
-           "How this project's kernels add gradients of the value [as construct and accumulator say]",
-           Echo::kWhenSet);
-  rows.add("order", &Q::orders, "Dispatch order of the queries, or all of them [default]");
-  rows.add("device", &Q::device, "Device with measured contention, see devices() [default]");
-  rows.add("offsets", within(&Q::sampling, &MsdaSampling::offsets),
-           "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [default]");
-  rows.add("spread", within(&Q::sampling, &MsdaSampling::spread),
-           "Half edge (uniform) or standard deviation of the offsets, in pixels [default]", Echo::kAlways,
-           {.least = 0, .most = 1e6});
-  rows.add("seed", within(&Q::sampling, &MsdaSampling::seed),
-           "Seed of reference points and offsets [default]", Echo::kAlways,
-           {.lo = 0, .hi = std::int64_t{1} << 62});
-  rows.add("l2_bytes", &Q::l2_bytes, "Capacity of the L2 [the device's]", Echo::kWhenSet,
-           {.lo = 0, .hi = std::int64_t{1} << 40});
-  return rows;
-}
-
 MsdaAnswer answer_msda(const MsdaQuestion& question, const study::Context& context) {
   if (question.config.name.empty())
     throw InvalidParameter("config", "none", "a configuration by name, file or dict");
@@ -156,7 +115,7 @@ void bind_msda(nb::module_& module) {
                       "`remedies`;\n    of all orders, `orders` has one record each.",
            .source = "Khan, TiledAttention (arXiv 2603.01960), sections 5 and 6; docs/msda.md.",
            .duration = Duration::kLong,
-           .keywords = msda_keywords(),
+           .keywords = keywords_of<MsdaQuestion>(),
            .answer = answer_msda,
            .input = [](const Keywords<MsdaQuestion>& rows,
                        const MsdaAnswer& answer) { return rows.echo(answer.question); },

@@ -1,9 +1,9 @@
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/scatter_picture.hpp>
 #include <natten_sim/report/scatter_report.hpp>
-#include <natten_sim/sim/scatter/index_stream.hpp>
 #include <natten_sim/study/scatter.hpp>
 
+#include "described.hpp"
 #include "row_source.hpp"
 #include "studies.hpp"
 #include "study.hpp"
@@ -31,34 +31,6 @@ namespace {
 
 using study::ScatterAnswer;
 using study::ScatterQuestion;
-
-Keywords<ScatterQuestion> scatter_keywords() {
-  using Q = ScatterQuestion;
-  Keywords<Q> rows;
-  rows.add("updates", &Q::updates,
-           "Rows that are added [" + std::to_string(study::kGeneratedUpdates) +
-               "; of an array or file, all its rows]",
-           Echo::kAlways, {.lo = 0, .hi = kMaxUpdates});
-  rows.add("rows", &Q::rows, "Rows of the destination [default]", Echo::kAlways, {.hi = kMaxRows});
-  rows.add("width", &Q::width, "Elements of a row [default]", Echo::kAlways, {.hi = 1 << 20});
-  rows.add(
-      "distribution", &Q::source,
-      "uniform, zipf:S (row k with probability ~ 1/k^S), hot:K (evenly over K rows in distinct sectors), "
-      "file:PATH, or the rows themselves: an array of integers, which is not copied [default]");
-  rows.add("dtype", &Q::dtype, "Element type: fp32, fp16 or bf16 [default]");
-  rows.add("path", &Q::path,
-           "Instruction that the hardware executes; auto: the one that the construct becomes [default]");
-  rows.add("construct", &Q::construct, "Source construct or operator of the lowering table [default]");
-  rows.add("device", &Q::device, "Device with measured contention, see devices() [default]");
-  rows.add("seed", &Q::seed, "Seed of the generated rows [default]", Echo::kAlways,
-           {.lo = 0, .hi = std::int64_t{1} << 62});
-  rows.add("prior_runs", &Q::prior_runs,
-           "Equal runs that have added to the destination since it was zero [default]", Echo::kAlways,
-           {.lo = 0, .hi = 1 << 20});
-  rows.add("values", &Q::values,
-           "Values that are added: normal, or constant (ones, which saturate half-precision sums) [default]");
-  return rows;
-}
 
 ScatterAnswer answer_scatter(const ScatterQuestion& question, const study::Context& context) {
   if (question.dtype != Dtype::kFp32 && question.dtype != Dtype::kFp16 && question.dtype != Dtype::kBf16)
@@ -91,7 +63,7 @@ void bind_scatter(nb::module_& module) {
                       "it, and\n    `remedies`, each with its nanoseconds and bytes.",
            .source = "docs/atomics.md; rates are measured, data/contention.json and data/lowering.json.",
            .duration = Duration::kLong,
-           .keywords = scatter_keywords(),
+           .keywords = keywords_of<ScatterQuestion>(),
            .answer = answer_scatter,
            .input = [](const Keywords<ScatterQuestion>& rows,
                        const ScatterAnswer& answer) { return rows.echo(answer.question); },

@@ -39,8 +39,8 @@ ScheduleAnswers answer_schedule(const AskedSchedule& given, const study::Context
   AskedSchedule asked = given;
   const std::optional<study::Context> with_file = with_costs(asked, context);
   const study::Context& known = with_file ? *with_file : context;
-  if (asked.kernel) {
-    found.kernel = study::kernel_schedule(kernel_question_of(asked), known);
+  if (asked.parts.kernel) {
+    found.kernel = study::kernel_schedule(study::kernel_question_of(asked.parts), known);
     return found;
   }
   const bool one = asked.table || asked.parts.one_algorithm();
@@ -49,9 +49,9 @@ ScheduleAnswers answer_schedule(const AskedSchedule& given, const study::Context
   return found;
 }
 
-Json schedule_input(const Keywords<AskedSchedule>& rows, const ScheduleAnswers& found) {
+Json schedule_input(const Keywords<AskedSchedule>&, const ScheduleAnswers& found) {
   return found.kernel ? kernel_schedule_echo(found.asked, *found.kernel)
-                      : schedule_echo(rows, found.asked, found.answer);
+                      : schedule_echo(found.asked, found.answer);
 }
 
 /// Of a table only what it loses: it was not drawn from a question that other schedules answer too.
@@ -84,7 +84,7 @@ std::string schedule_text(const ScheduleAnswers& found, const study::Context&) {
 /// @throws InvalidParameter where there are several schedules, or none of ours.
 const study::ScheduleResult& the_schedule(const ScheduleAnswers& found) {
   if (found.kernel)
-    throw InvalidParameter("kernel", *found.asked.kernel, "one algorithm instead of a kernel, as best");
+    throw InvalidParameter("kernel", *found.asked.parts.kernel, "one algorithm instead of a kernel, as best");
   if (found.answer.results.size() > 1)
     throw InvalidParameter("algorithm", found.asked.parts.algorithm, "one algorithm, as best");
   return found.answer.results.front();
@@ -221,7 +221,6 @@ void bind_schedule(nb::module_& module) {
           .source = "DASH (arXiv 2601.21824); docs/schedules.md.",
           .duration = Duration::kLong,
           .keywords = schedule_keywords(),
-          .check = require_schedule_keywords,
           .answer = answer_schedule,
           .input = schedule_input,
           .result = schedule_result,

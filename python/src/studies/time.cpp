@@ -1,11 +1,10 @@
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/report/csv.hpp>
-#include <natten_sim/report/default_text.hpp>
 #include <natten_sim/report/time_report.hpp>
-#include <natten_sim/study/time.hpp>
+#include <natten_sim/study/count.hpp>
 
 #include "answer_pictures.hpp"
+#include "described.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 
@@ -30,12 +29,10 @@ namespace {
 using study::TimeAnswer;
 using study::TimeQuestion;
 
-/// The mask of a TimeQuestion axis by axis.
+/// What count() asks of one pass.
 struct AskedTime {
-  TimeQuestion question;
-  Extents input, window, stride, dilation;
-  PerAxis<bool> causal, cyclic;
-  std::optional<std::int64_t> heads_kv, dim_value;
+  study::CountQuestion count;
+  Walk pass = Walk::kForward;
 };
 
 struct TimedQuestion {
@@ -43,73 +40,71 @@ struct TimedQuestion {
   TimeAnswer answer;
 };
 
+/// Those of count(), and the phase.
 Keywords<AskedTime> time_keywords() {
-  using F = AskedTime;
-  using Q = TimeQuestion;
-  const auto of = [](auto member) { return within(&F::question, member); };
-  const auto size = [&](auto member) { return within(within(&F::question, &Q::sizes), member); };
-  Keywords<F> rows;
-  rows.add("kernel", of(&Q::kernel),
-           "hopper-fna, blackwell-fna, cutlass-fna, flexattention, or a dense kernel: hopper-fmha, cudnn, or "
-           "fmha, that "
-           "of the device's backend");
-  rows.add("device", of(&Q::device), "A GPU, see kernels()");
-  rows.add("input", &F::input, "Token layout, one size an axis, 1 to 3 axes");
-  rows.add("window", &F::window, "Window, one size an axis [the whole axis: dense attention]");
-  rows.add("stride", &F::stride, "Stride, one an axis " + report::axis_default(&AxisMask::stride));
-  rows.add("dilation", &F::dilation, "Dilation, one an axis " + report::axis_default(&AxisMask::dilation));
-  rows.add("causal", &F::causal, "One an axis [False]");
-  rows.add("cyclic", &F::cyclic, "One an axis: whether its last token is next to its first [False]",
-           Echo::kWhenSet);
-  rows.add("q_tile", within(within(&F::question, &Q::tiles), &TilePair::q_tile),
-           "Q tile in tokens, one size an axis; a dense kernel has its own [NATTEN's default of the backend]");
-  rows.add("kv_tile", within(within(&F::question, &Q::tiles), &TilePair::kv_tile),
-           "KV tile in tokens, one size an axis; a dense kernel has its own [NATTEN's default of the backend]");
-  rows.add("phase", of(&Q::pass), "forward or backward [default]");
-  rows.add("kernel_schedule", of(&Q::schedule), "cooperative (a grid) or pingpong (persistent) [default]");
-  rows.add("rest_ms", of(&Q::rest_ms),
-           "Milliseconds of rest, or of lighter work, between one launch and the next; without it, longer "
-           "than the "
-           "GPU's power limit remembers",
-           Echo::kWhenSet, {.least = 0, .most = 1e9});
-  rows.add("batch_size", size(&OperandSizes::batch), "Batch size [default]", Echo::kAlways, {.hi = kMaxBatch});
-  rows.add("heads", size(&OperandSizes::heads), "Heads [default]", Echo::kAlways, {.hi = kMaxHeads});
-  rows.add("heads_kv", &F::heads_kv, "KV heads, a divisor of the heads [heads]", Echo::kAlways,
-           {.hi = kMaxHeads});
-  rows.add("head_dim", size(&OperandSizes::head_dim), "Head dim of Q and K [default]");
-  rows.add("dim_value", &F::dim_value, "Head dim of V [that of Q and K]");
-  rows.add("dtype", of(&Q::dtype), "Element type [default]");
-  rows.add("add_kv", of(&Q::additional_keys), "Extra KV tokens that every query attends to [default]",
-           Echo::kAlways, {.lo = 0});
-  rows.add("natten", of(&Q::natten), "Release of NATTEN whose copies count, such as 0.21.6 [the newest]",
-           Echo::kWhenSet);
-  return rows;
+  const Keywords<study::CountQuestion> of_count = keywords_of<study::CountQuestion>();
+  const auto take = [&](const std::vector<std::string>& names) { return of_count.only(names); };
+  Keywords<AskedTime> rows;
+  rows.include(take({"kernel", "device", "input", "window", "stride", "dilation", "causal", "cyclic", "q_tile",
+                     "kv_tile"}),
+               &AskedTime::count);
+  rows.add("phase", &AskedTime::pass, "forward or backward [default]");
+  return rows.include(take({"kernel_schedule", "rest_ms", "batch_size", "heads", "heads_kv", "head_dim", "dim_value",
+                            "dtype", "add_kv", "natten"}),
+                      &AskedTime::count);
+}
+
+/// With its defaults.
+TimeQuestion question_of(AskedTime& asked, const study::Context& context) {
+  study::CountQuestion& count = asked.count;
+  study::Setting& setting = count.setting;
+  for (const auto& [name, given] : {std::pair{"kernel", &count.kernel}, std::pair{"device", &setting.device}}) {
+    if (!*given || (*given)->empty()) throw InvalidParameter(name, "none", std::string("a ") + name + " by name");
+  }
+  if (setting.input.empty()) throw InvalidParameter("input", "none", "one size per axis");
+  if (count.window.empty()) count.window = setting.input;
+  const std::int64_t heads = setting.heads.value_or(study::kDefaultHeads);
+  setting.heads = heads;
+  setting.heads_kv = setting.heads_kv.value_or(heads);
+  if (heads % *setting.heads_kv != 0)
+    throw InvalidParameter("heads_kv", std::to_string(*setting.heads_kv),
+                           "a divisor of the heads, " + std::to_string(heads));
+  setting.head_dim = setting.head_dim.value_or(study::kDefaultHeadDim);
+  setting.head_dim_value = setting.head_dim_value.value_or(*setting.head_dim);
+  setting.dtype = setting.dtype.value_or(study::kDefaultDtype);
+  TimeQuestion question{.kernel = *count.kernel, .device = *setting.device};
+  count.kernel_schedule = count.kernel_schedule.value_or(question.schedule);
+  question.schedule = *count.kernel_schedule;
+  question.mask = make_mask(setting.input, count.window, count.stride, count.dilation, count.causal, count.cyclic);
+  question.tiles = {count.q_tile, count.kv_tile};
+  question.pass = asked.pass;
+  question.sizes = {.batch = setting.batch,
+                    .heads = heads,
+                    .heads_kv = *setting.heads_kv,
+                    .head_dim = *setting.head_dim,
+                    .head_dim_value = *setting.head_dim_value,
+                    .element_bytes = element_bytes(*setting.dtype)};
+  question.dtype = *setting.dtype;
+  question.natten = setting.natten;
+  question.additional_keys = setting.add_kv;
+  question.rest_ms = count.rest_ms;
+  return study::resolved(question, context);
 }
 
 TimedQuestion answer_time(const AskedTime& given, const study::Context& context) {
   AskedTime asked = given;
-  for (const auto& [name, text] :
-       {std::pair{"kernel", asked.question.kernel}, std::pair{"device", asked.question.device}}) {
-    if (text.empty()) throw InvalidParameter(name, "none", std::string("a ") + name + " by name");
-  }
-  if (asked.input.empty()) throw InvalidParameter("input", "none", "one size an axis");
-  if (asked.window.empty()) asked.window = asked.input;
-  OperandSizes& sizes = asked.question.sizes;
-  sizes.heads_kv = asked.heads_kv.value_or(sizes.heads);
-  if (sizes.heads % sizes.heads_kv != 0)
-    throw InvalidParameter("heads_kv", std::to_string(sizes.heads_kv),
-                           "a divisor of the heads, " + std::to_string(sizes.heads));
-  sizes.head_dim_value = asked.dim_value.value_or(sizes.head_dim);
-  sizes.element_bytes = element_bytes(asked.question.dtype);
-  asked.question.mask = make_mask(asked.input, asked.window, asked.stride, asked.dilation, asked.causal, asked.cyclic);
-  asked.question = study::resolved(asked.question, context);
-  asked.stride = stride_of(asked.question.mask);
-  asked.dilation = dilation_of(asked.question.mask);
-  asked.causal = causal_of(asked.question.mask);
-  if (has_cycle(asked.question.mask)) asked.cyclic = cyclic_of(asked.question.mask);
-  asked.heads_kv = sizes.heads_kv;
-  asked.dim_value = sizes.head_dim_value;
-  return {asked, study::time(asked.question, context)};
+  const TimeQuestion question = question_of(asked, context);
+  study::CountQuestion& count = asked.count;
+  count.q_tile = question.tiles.q_tile;
+  count.kv_tile = question.tiles.kv_tile;
+  count.setting.device = question.device;
+  count.kernel = question.kernel;
+  count.setting.natten = question.natten;
+  count.stride = stride_of(question.mask);
+  count.dilation = dilation_of(question.mask);
+  count.causal = causal_of(question.mask);
+  if (has_cycle(question.mask)) count.cyclic = cyclic_of(question.mask);
+  return {asked, study::time(question, context)};
 }
 
 Json time_fields(const TimedQuestion& timed, const study::Context&) {

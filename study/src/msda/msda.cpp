@@ -289,6 +289,14 @@ MsdaAnswer msda(const MsdaQuestion& question, const Context& context) {
   return answer;
 }
 
+std::vector<std::string> msda_config_names() {
+  std::vector<std::string> names;
+  for (const MsdaConfig& config : builtin_msda_configs()) names.push_back(config.name);
+  return names;
+}
+
+bool is_no_options_file(const std::string& value) { return !value.ends_with(".toml"); }
+
 std::optional<std::string> construct_of(MsdaUpdate update, Dtype dtype) {
   const bool half = dtype == Dtype::kFp16, single = dtype == Dtype::kFp32;
   switch (update) {

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include <natten_sim/core/closest_name.hpp>
-#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/io/permutations.hpp>
 #include <natten_sim/io/trace.hpp>
@@ -18,7 +18,7 @@ void require_one_subject(const ReuseParts& parts) {
                                " or " + mention("trace"));
   }
   const auto alone = [](const char* subject, const char* other, bool together) {
-    if (together) throw InvalidParameter(other, "given together with " + mention(subject), "one of the two");
+    if (together) throw Conflict(mention(other), mention(subject));
   };
   alone("seqlen", "sweep", parts.seqlen && parts.sweep);
   alone(parts.seqlen ? "seqlen" : "sweep", "stream-bytes", attention && parts.stream_bytes);
@@ -74,7 +74,7 @@ void require_parts_of(Fidelity fidelity, const ReuseParts& parts) {
         mention("fidelity") + " timed, " + mention("sample") + " or " + mention("replacement") + " random");
   }
   if (parts.sample && parts.ways)
-    throw InvalidParameter("sample", "given together with " + mention("ways"), "one of the two");
+    throw Conflict(mention("sample"), mention("ways"));
 }
 
 ReuseMethod method_of(const ReuseParts& parts) {

@@ -3,9 +3,10 @@
 #include <vector>
 
 #include <natten_sim/core/checked.hpp>
-#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/io/value_text.hpp>
+#include <natten_sim/search/schedules/backward_kernel.hpp>
 #include <natten_sim/study/schedule_parts.hpp>
 
 namespace natten_sim::study {
@@ -21,8 +22,7 @@ void require_no_sizes(const ScheduleParts& parts, const std::string& mask) {
        {std::pair{"seqlen-q", parts.seqlen_q}, std::pair{"seqlen-k", parts.seqlen_k},
         std::pair{"q-tile", parts.q_tile}, std::pair{"kv-tile", parts.kv_tile}}) {
     if (!size) continue;
-    throw InvalidParameter(mention(name), "given together with " + mention("mask") + " " + mask,
-                           "no sizes: this mask brings its own");
+    throw Conflict(mention(name), mention("mask") + " " + mask, "no sizes: this mask brings its own");
   }
 }
 
@@ -43,8 +43,7 @@ ScheduleSizes sizes_of(const ScheduleParts& parts) {
     for (const auto& [name, size] :
          {std::pair{"q-tile", parts.q_tile}, std::pair{"kv-tile", parts.kv_tile}}) {
       if (size)
-        throw InvalidParameter(mention(name), "given together with " + mention("q-tiles"),
-                               "tile sizes with " + mention("seqlen-q"));
+        throw Conflict(mention(name), mention("q-tiles"), "tile sizes with " + mention("seqlen-q"));
     }
     return TileSizes{parts.q_tiles, parts.kv_tiles};
   }
@@ -58,15 +57,14 @@ ScheduleSizes sizes_of(const ScheduleParts& parts) {
   sizes.q_tile = parts.q_tile.value_or(sizes.q_tile);
   sizes.kv_tile = parts.kv_tile.value_or(sizes.kv_tile);
   if (tiles && !agree(parts, sizes)) {
-    throw InvalidParameter(mention("q-tiles"), "given together with " + mention("seqlen-q"),
-                           "sizes in tiles or in tokens");
+    throw Conflict(mention("q-tiles"), mention("seqlen-q"), "sizes in tiles or in tokens");
   }
   return sizes;
 }
 
 ScheduleWorkers workers_of(const ScheduleParts& parts) {
   if (parts.workers && parts.device)
-    throw InvalidParameter("device", "given together with " + mention("workers"), "one of the two");
+    throw Conflict(mention("device"), mention("workers"));
   if (parts.workers) return *parts.workers;
   if (parts.device) return WorkersOfDevice{*parts.device, parts.ctas_per_sm};
   return {};
@@ -132,6 +130,67 @@ ScheduleParts parts_of(ScheduleParts asked, const ScheduleAnswer& answer) {
   parts.handoff = {costs.handoff, costs.handoff_far.value_or(costs.handoff)};
   parts.writer = {costs.writer_stages};
   return parts;
+}
+
+KernelScheduleQuestion kernel_question_of(const ScheduleParts& parts) {
+  KernelScheduleQuestion question;
+  question.kernel = parts.kernel.value();
+  if (!parts.device) throw InvalidParameter(mention("device"), "missing", "the device that runs the kernel");
+  question.device = *parts.device;
+  if (!parts.seqlen_q) throw InvalidParameter(mention("seqlen-q"), "missing", "the tokens of the queries");
+  question.q_tokens = *parts.seqlen_q;
+  question.kv_tokens = parts.seqlen_k;
+  question.head_dim = parts.question.head_dim;
+  question.heads = parts.question.heads;
+  question.heads_kv = parts.question.heads_kv;
+  question.batch = parts.question.batch;
+  question.mask = parts.question.mask;
+  question.dtype = parts.question.dtype;
+  question.costs = parts.question.named_costs;
+  return question;
+}
+
+ScheduleParts parts_of(ScheduleParts asked, const KernelScheduleAnswer& answer) {
+  ScheduleParts parts = std::move(asked);
+  parts.seqlen_k = answer.kv_tokens;
+  parts.question.heads_kv = answer.heads_kv;
+  if (answer.costs) parts.question.named_costs = answer.costs->name;
+  return parts;
+}
+
+std::string schedule_algorithm_names() {
+  std::string names = ScheduleParts::kAllAlgorithms;
+  for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) names += " " + algorithm->name;
+  return names;
+}
+
+std::string schedule_kernel_names() {
+  std::vector<std::string> names;
+  for (const BackwardKernel& kernel : backward_kernels()) names.push_back(kernel.name);
+  return joined(names, " ");
+}
+
+std::vector<std::string> schedule_mask_beginnings() {
+  return {"full", "causal", "window:", "document:", "varlen:", "gna:"};
+}
+
+RuledOut ruled_out_by_kernel() {
+  return {{"q_tiles",     "kv_tiles",    "q_tile",     "kv_tile",       "workers",         "ctas_per_sm",
+           "algorithm",   "dispatch",    "launch_order", "effort",      "seed",            "heads_in_flight",
+           "walk",        "compute",     "compute_partial", "release",  "dkv_turns",       "early_exit",
+           "gqa_chains",  "ctas_per_chain", "time_limit", "reduce",     "reduce_kv",       "prologue",
+           "epilogue",    "handoff",     "handoff_far", "tax",          "overlap",         "table",
+           "emit_table",  "checkpoint",  "critical_path", "ascii",      "emit_header",     "emit_binary",
+           "svg",         "perfetto",    "recorded_run"},
+          "sizes, mask, device and costs: the kernel says the rest"};
+}
+
+RuledOut ruled_out_by_table() {
+  return {{"mask",       "q_tiles",        "kv_tiles", "seqlen_q",     "seqlen_k",        "q_tile",
+           "kv_tile",    "heads",          "heads_kv", "batch_size",   "algorithm",       "dispatch",
+           "launch_order", "effort",       "time_limit", "seed",       "heads_in_flight", "walk",
+           "gqa_chains", "ctas_per_chain", "dim",      "dtype",        "emit_table",      "checkpoint"},
+          "costs and workers only: the table says the rest"};
 }
 
 DqWriter parse_dq_writer(const std::string& parameter, const std::string& text) {

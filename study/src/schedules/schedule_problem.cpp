@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <natten_sim/core/checked.hpp>
-#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
 
@@ -123,8 +123,7 @@ void require_agreement(const ScheduleSizes& sizes, const MaskedTiles& own, const
        {std::tuple{"q-tiles", tiles == nullptr ? std::nullopt : tiles->q_tiles, own.mask.q_tiles},
         std::tuple{"kv-tiles", tiles == nullptr ? std::nullopt : tiles->kv_tiles, own.mask.kv_tiles}}) {
     if (tiles != nullptr && said.value_or(is) == is) continue;
-    throw InvalidParameter(mention(name), "given together with " + mention("mask") + " " + mask,
-                           "no sizes: this mask brings its own");
+    throw Conflict(mention(name), mention("mask") + " " + mask, "no sizes: this mask brings its own");
   }
 }
 

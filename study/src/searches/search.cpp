@@ -269,4 +269,13 @@ std::vector<SearchAnswer> search_on(const SearchQuestion& question, const std::v
   return answers;
 }
 
+DevicesSearch filled_in(const DevicesSearch& asked, const std::vector<SearchAnswer>& answers) {
+  DevicesSearch full = asked;
+  full.question = answers.front().question;
+  if (answers.size() == 1) return full;
+  full.question.tiles = asked.question.tiles;
+  full.question.kv_tiling = asked.question.kv_tiling;
+  return full;
+}
+
 }  // namespace natten_sim::study

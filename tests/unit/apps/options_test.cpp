@@ -64,7 +64,7 @@ Options<Question> rows() {
   rows.add("--causal", &Question::causal, {.value = "BOOL", .help = "One an axis"});
   rows.add("--ranges", &Question::ranges, {.value = "LO:HI", .help = "Ranges"});
   rows.add("--sparsity", &Question::sparsity, {.value = "LO:HI", .help = "Fractions"});
-  rows.add("--heads", path(&Question::inner, &Inner::heads), {.value = "N", .help = "Nested"});
+  rows.add("--heads", within(&Question::inner, &Inner::heads), {.value = "N", .help = "Nested"});
   return rows;
 }
 
@@ -345,7 +345,7 @@ TEST_CASE("[default] in help is the value that the struct gives to the member") 
   CHECK(help(&Question::number) == "What it is [0.5], and more");
   CHECK(help(&Question::dtype) == "What it is [fp16], and more");
   CHECK(help(&Question::flag) == "What it is [false], and more");
-  CHECK_THROWS_AS(help(path(&Question::inner, &Inner::heads)), std::logic_error);  // none
+  CHECK_THROWS_AS(help(within(&Question::inner, &Inner::heads)), std::logic_error);  // none
 }
 
 TEST_CASE("a command has the rows' flags, choices and rules, and runs with what they read") {

@@ -70,7 +70,7 @@ TEST_CASE("reuse parts: parts of a method ask for it, and ways and a sample excl
   CHECK(std::get<SetAssociative>(replay.cache).ways == 8);
   CHECK(std::get<SetAssociative>(replay.cache).index == SetIndex::kHashed);
   parts.sample = 0.5;
-  CHECK(refused(parts) == "sample: given together with --ways is not valid; accepted: one of the two");
+  CHECK(refused(parts) == "--sample cannot be combined with --ways");
   parts.ways.reset();
   parts.sample.reset();
   parts.jitter = 0.1;
@@ -84,14 +84,14 @@ TEST_CASE("reuse parts: there is one subject, no fewer and no more") {
         "seqlen: not given is not valid; accepted: --seqlen N, --sweep, --stream-bytes or --trace");
   ReuseParts both = attention(64);
   both.sweep = SeqlenSweep{64, 128, 64};
-  CHECK(refused(both) == "sweep: given together with --seqlen is not valid; accepted: one of the two");
+  CHECK(refused(both) == "--sweep cannot be combined with --seqlen");
   both.seqlen.reset();
   CHECK(refused(both).empty());
   both.stream_bytes = 32;
-  CHECK(refused(both) == "stream-bytes: given together with --sweep is not valid; accepted: one of the two");
+  CHECK(refused(both) == "--stream-bytes cannot be combined with --sweep");
   both.sweep.reset();
   both.trace = "a";
-  CHECK(refused(both) == "trace: given together with --stream-bytes is not valid; accepted: one of the two");
+  CHECK(refused(both) == "--trace cannot be combined with --stream-bytes");
 }
 
 TEST_CASE("reuse parts: the parts of an answered question ask it again") {
@@ -170,7 +170,7 @@ TEST_CASE("schedule parts: sizes are tiles or tokens, and none beside a mask tha
   ScheduleParts parts = tiles(4);
   parts.q_tile = 64;
   CHECK(refused(parts) ==
-        "--q-tile: given together with --q-tiles is not valid; accepted: tile sizes with --seqlen-q");
+        "--q-tile cannot be combined with --q-tiles; accepted: tile sizes with --seqlen-q");
   parts.q_tiles.reset();
   parts.seqlen_q = 512;
   const auto tokens = std::get<TokenSizes>(question_of(parts).sizes);
@@ -179,12 +179,12 @@ TEST_CASE("schedule parts: sizes are tiles or tokens, and none beside a mask tha
   CHECK(tokens.kv_tile == TokenSizes{}.kv_tile);
   parts.kv_tiles = 3;
   CHECK(refused(parts) ==
-        "--q-tiles: given together with --seqlen-q is not valid; accepted: sizes in tiles or in tokens");
+        "--q-tiles cannot be combined with --seqlen-q; accepted: sizes in tiles or in tokens");
   ScheduleParts gna;
   gna.question.mask = {GnaMask{.layout = Extents{8, 8}}};
   CHECK(std::holds_alternative<std::monostate>(question_of(gna).sizes));
   gna.kv_tile = 4;
-  CHECK(refused(gna).starts_with("--kv-tile: given together with --mask gna:i=8x8"));
+  CHECK(refused(gna).starts_with("--kv-tile cannot be combined with --mask gna:i=8x8"));
 }
 
 TEST_CASE("schedule parts: workers are a number or a device's, not both") {
@@ -194,7 +194,7 @@ TEST_CASE("schedule parts: workers are a number or a device's, not both") {
   parts.ctas_per_sm = 2;
   CHECK(std::get<WorkersOfDevice>(question_of(parts).workers).ctas_per_sm == 2);
   parts.workers = 3;
-  CHECK(refused(parts) == "device: given together with --workers is not valid; accepted: one of the two");
+  CHECK(refused(parts) == "--device cannot be combined with --workers");
 }
 
 TEST_CASE("schedule parts: one algorithm asks for its plan, all of them without costs for the map of costs") {

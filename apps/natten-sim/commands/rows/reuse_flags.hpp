@@ -33,6 +33,7 @@ struct OptionValue<study::SeqlenSweep> {
 /// Nothing, or true, false, 1 or 0: all axes; or one of these for each.
 template <>
 struct OptionValue<study::CausalAxes> {
+  static constexpr bool kTakesBooleans = true;
   static constexpr int kMaxValues = 4;
   static study::CausalAxes from_words(const std::string& name, const std::vector<std::string>& words,
                                       const About& about);

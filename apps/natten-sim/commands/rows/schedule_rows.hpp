@@ -17,34 +17,26 @@ namespace natten_sim::cli {
 
 /// The flags of `schedule`.
 struct ScheduleFlags {
-  study::ScheduleParts parts;  ///< without the mask
-  MaskOption mask;
+  study::ScheduleParts parts;
   std::optional<std::string> table, recorded_run, emit_table, emit_header, emit_binary, svg, perfetto,
       checkpoint;
   bool critical_path = false, ascii = false;
-  std::optional<std::string> kernel;
   CatalogFiles files;
   OutputFlags output;
 };
 
-/// A member of the parts, for rows.
-template <typename Member>
-[[nodiscard]] auto schedule_part(Member member) {
-  return path(&ScheduleFlags::parts, member);
-}
-
 [[nodiscard]] Options<ScheduleFlags> schedule_rows();
-
-/// --mask alone.
-[[nodiscard]] Options<ScheduleFlags> mask_rows();
 
 /// `input`: the flags with what `answer` filled in, by their rows.
 [[nodiscard]] Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& answer);
 
-/// JSON Schema of what it and kernel_schedule_input return.
+/// The same of a kernel's answer.
+[[nodiscard]] Json kernel_schedule_input(const ScheduleFlags& flags, const study::KernelScheduleAnswer& answer);
+
+/// JSON Schema of what both return.
 [[nodiscard]] Json schedule_input_schema();
 
-/// What the flags ask. Reads the mask's file. @throws InvalidParameter, UnknownName, MalformedData.
+/// What the flags ask. @throws InvalidParameter
 [[nodiscard]] study::ScheduleQuestion schedule_question(const ScheduleFlags& flags);
 
 /// With --table. @throws InvalidParameter, MalformedData.

@@ -2,20 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/io/files.hpp>
+#include <natten_sim/io/schedule_table.hpp>
+
 #include "cli/values.hpp"
 
 namespace natten_sim::cli {
 
-MaskOption parse_mask(const std::string&, const std::string& text) {
+ScheduleMask parse_mask(const std::string& name, const std::string& text) {
   // As --causal says it, its other spelling.
-  if (text == "true" || text == "1") return {parse_schedule_mask("causal")};
-  if (text == "false" || text == "0") return {parse_schedule_mask("full")};
-  return {parse_schedule_mask(text)};
-}
-
-std::string mask_option_text(const MaskOption& mask) {
-  if (const auto* file = std::get_if<MaskFile>(&mask.value)) return file->path;
-  return mask_text(std::get<ScheduleMask>(mask.value));
+  const bool causal = text == "true" || text == "1", full = text == "false" || text == "0";
+  std::variant<ScheduleMask, MaskFile> mask = parse_schedule_mask(causal ? "causal" : full ? "full" : text);
+  if (const auto* file = std::get_if<MaskFile>(&mask))
+    return {parse_block_mask(read_text(name, file->path, kMaxMaskBytes), "mask file " + file->path), file->path};
+  return std::get<ScheduleMask>(std::move(mask));
 }
 
 study::Handoff parse_handoff(const std::string& name, const std::string& text) {
@@ -24,7 +24,7 @@ study::Handoff parse_handoff(const std::string& name, const std::string& text) {
   study::Handoff handoff;
   handoff.near = parse_number(name, text.substr(0, comma), 0, kMost, "a number from 0 to 2^53, or NEAR,FAR");
   if (comma != std::string::npos)
-    handoff.far = parse_number(name, text.substr(comma + 1), 0, kMost, kCostRange);
+    handoff.far = parse_number(name, text.substr(comma + 1), 0, kMost, study::kScheduleCostRange);
   return handoff;
 }
 

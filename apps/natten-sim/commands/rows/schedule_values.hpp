@@ -11,11 +11,6 @@
 
 namespace natten_sim::cli {
 
-/// `--mask`: a rule, or a file that is still to be read.
-struct MaskOption {
-  std::variant<ScheduleMask, MaskFile> value = ScheduleMask{};
-};
-
 /// An option that is one text with a grammar of its own: `parse` and `text` read and write it.
 template <typename T, T (*parse)(const std::string& name, const std::string& text),
           std::string (*text)(const T&)>
@@ -31,16 +26,14 @@ struct GrammarValue {
   }
 };
 
-[[nodiscard]] MaskOption parse_mask(const std::string& name, const std::string& text);
-[[nodiscard]] std::string mask_option_text(const MaskOption& mask);
+/// A rule, or a file, which is read.
+[[nodiscard]] ScheduleMask parse_mask(const std::string& name, const std::string& text);
 /// `NEAR` or `NEAR,FAR`.
 [[nodiscard]] study::Handoff parse_handoff(const std::string& name, const std::string& text);
 [[nodiscard]] std::string handoff_text(const study::Handoff& handoff);
 
-inline constexpr const char* kCostRange = "a number from 0 to 2^53";
-
 template <>
-struct OptionValue<MaskOption> : GrammarValue<MaskOption, parse_mask, mask_option_text> {};
+struct OptionValue<ScheduleMask> : GrammarValue<ScheduleMask, parse_mask, mask_text> {};
 template <>
 struct OptionValue<study::DqWriter>
     : GrammarValue<study::DqWriter, study::parse_dq_writer, study::to_string> {};

@@ -8,6 +8,7 @@
 namespace natten_sim::cli {
 
 using TileChoices = std::vector<TileChoice>;
+using study::DeviceNames;
 
 TileChoices OptionValue<TileChoices>::from_words(const std::string& name, const std::vector<std::string>&,
                                                  const About&) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <natten_sim/search/windows/search.hpp>
+#include <natten_sim/study/search.hpp>
 
 #include "cli/options.hpp"
 
@@ -21,21 +21,16 @@ struct OptionValue<std::vector<TileChoice>> {
   static Json schema(const About&);
 };
 
-struct DeviceNames {
-  std::vector<std::string> names;
-};
-
-/// Names of devices: a string in JSON if it is one, an array if there are several.
 /// "h200,h100" as two names: names of devices have no commas.
 [[nodiscard]] std::vector<std::string> split_at_commas(const std::vector<std::string>& words);
 
 template <>
-struct OptionValue<DeviceNames> {
+struct OptionValue<study::DeviceNames> {
   static constexpr bool kIsText = true;
   static constexpr int kMaxValues = 64;
   static constexpr bool kMayBeEmpty = true;
-  static DeviceNames from_words(const std::string&, const std::vector<std::string>& words, const About&);
-  static bool to_json(const DeviceNames& devices, Json& out);
+  static study::DeviceNames from_words(const std::string&, const std::vector<std::string>& words, const About&);
+  static bool to_json(const study::DeviceNames& devices, Json& out);
   static Json schema(const About&);
 };
 

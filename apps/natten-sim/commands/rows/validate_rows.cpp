@@ -35,7 +35,7 @@ std::string view_names(const std::string& separator, bool drawn_alone) {
 
 Options<ValidateFlags> validate_rows() {
   using F = ValidateFlags;
-  const auto timing = [](auto member) { return path(path(&F::run, &RunOptions::timing), member); };
+  const auto timing = [](auto member) { return within(within(&F::run, &RunOptions::timing), member); };
   Options<F> rows;
   rows.positional("suite", &F::suites,
                   {.help = suite_names(", ") + "; several may be given [all]",

@@ -62,6 +62,44 @@ struct AdviseAnswer {
 /// @throws InvalidParameter, UnknownName when the question makes no sense.
 [[nodiscard]] AdviseAnswer advise(const AdviseQuestion& question, const Context& context);
 
+template <typename Members>
+void describe(Members& members, const AdviseQuestion&) {
+  using Q = AdviseQuestion;
+  members.part(&Q::setting, [](auto& setting) {
+    describe_preset(setting);
+    describe_input(setting);
+  });
+  members.group("What to look for");
+  members.add("device", &Q::devices,
+              {.help = "GPUs, side by side [all that are calibrated]", .names = NamesOfCatalog::kDevices});
+  members.add("for", &Q::use,
+              {.value = "USE",
+               .help = "inference: the forward pass; training: both passes, optimised together, with the tiles "
+                       "of each [default]"});
+  members.add("sparsity", &Q::sparsity,
+              {.value = "S",
+               .help = "Most of the token pairs that may be left out, 0..1, both excluded " +
+                       default_text(kUsualSparsity),
+               .interval = {0, 1},
+               .accepted = "one fraction above 0 and below 1, or one in per cent: the most that may be left out "
+                           "(search takes ranges)",
+               .echo = Echo::kWhenSet});
+  members.add("speedup", &Q::speedup,
+              {.value = "X",
+               .help = "Instead: the most context with which attention is X times faster than dense, copies "
+                       "included",
+               .interval = {1, 1000},
+               .accepted = "a factor above 1, at most 1000",
+               .echo = Echo::kWhenSet,
+               .excludes = {"sparsity"}});
+  members.add("max_imbalance", &Q::max_imbalance,
+              {.value = "X",
+               .help = "Largest over smallest share of the axes that windows leave out [default]",
+               .interval = {1, 1e9},
+               .accepted = "1 or more"});
+  members.part(&Q::setting, [](auto& setting) { describe_workload(setting); });
+}
+
 }  // namespace natten_sim::study
 
 namespace natten_sim {

@@ -81,4 +81,66 @@ struct CountAnswer {
 [[nodiscard]] CountAnswer count_with_memo(const CountQuestion& question, const Context& context,
                                           AxisCountMemo& memo);
 
+template <typename Members>
+void describe_backward(Members& members, const CountQuestion&) {
+  using Q = CountQuestion;
+  members.group("Backward pass");
+  members.add("backprop", &Q::backward,
+              {.help = "Count the backward pass too: Q tiles walked per KV tile",
+               .echo = Echo::kNever,
+               .batch = true});
+  members.add("backward_q_tile", &Q::backward_q_tile,
+              {.help = "Q tile shape of the backward pass [NATTEN's default of the backend]",
+               .echo = Echo::kWhenSet});
+  members.add("backward_kv_tile", &Q::backward_kv_tile,
+              {.help = "KV tile shape of the backward pass [NATTEN's default of the backend]",
+               .echo = Echo::kWhenSet});
+  members.add("backward_q_tiling", &Q::backward_q_tiling,
+              {.value = "KIND",
+               .help = std::string("Q tiles of the backward pass on a fixed grid (static) or from each KV tile's "
+                                   "first query (dynamic) [") +
+                       to_string(kDefaultBackwardQTiling) + ", as in all of NATTEN's kernels]",
+               .echo = Echo::kWhenSet});
+}
+
+template <typename Members>
+void describe(Members& members, const CountQuestion& question) {
+  using Q = CountQuestion;
+  members.part(&Q::setting, [](auto& setting) { describe_layout(setting); });
+  members.group("Problem");
+  members.add("window", &Q::window,
+              {.flags = "-w,--window,--window-size",
+               .help = "Window, one size per axis [the whole axis: dense attention]"});
+  members.add("stride", &Q::stride,
+              {.flags = "-s,--stride",
+               .help = "Stride, one per axis, at most the window " + axis_default(&AxisMask::stride)});
+  describe_axes(members, question);
+  members.group("Tiles");
+  members.add("q_tile", &Q::q_tile,
+              {.help = "Q tile shape in tokens, one size per axis [NATTEN's default of the backend]"});
+  members.add("kv_tile", &Q::kv_tile,
+              {.help = "KV tile shape in tokens, one size per axis [NATTEN's default of the backend]"});
+  members.add("kv_tiling", &Q::kv_tiling,
+              {.value = "KIND",
+               .help = "KV tiles of the forward pass on a fixed grid (static) or from each Q tile's first key "
+                       "(dynamic) " +
+                       default_text("the chosen backend's", kDefaultKvTiling)});
+  members.add("tiling", &Q::tiling,
+              {.value = "KIND",
+               .help = "Tiles as boxes of the layout (multi) or runs of the row-major sequence (single) "
+                       "[default]"});
+  members.part(&Q::setting, [](auto& setting) {
+    describe_backend(setting, Echo::kAlways);
+    describe_workload(setting);
+  });
+  members.group("Kernel and device");
+  members.add("kernel", &Q::kernel,
+              {.help = "Kernel whose time is predicted: hopper-fna, blackwell-fna, cutlass-fna, flexattention, "
+                       "fmha or cudnn (dense) [what NATTEN runs on the device]",
+               .echo = Echo::kWhenSet,
+               .batch = true});
+  describe_launch(members, question);
+  describe_backward(members, question);
+}
+
 }  // namespace natten_sim::study

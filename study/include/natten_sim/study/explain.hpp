@@ -7,6 +7,8 @@
 #include <vector>
 
 #include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
+#include <natten_sim/study/describe/members.hpp>
 #include <natten_sim/study/reuse.hpp>
 
 namespace natten_sim::study {
@@ -123,6 +125,38 @@ struct KernelFamily {
   std::string name, title;
 };
 [[nodiscard]] std::vector<KernelFamily> kernel_families();
+
+template <typename Members>
+void describe(Members& members, const ExplainedProblem&) {
+  using P = ExplainedProblem;
+  constexpr IntegerBounds kSizes{1, std::int64_t{1} << 20}, kTokens{1, std::int64_t{1} << 31};
+  members.group("What neither names nor grids tell");
+  members.add("seqlen", &P::seqlen,
+              {.flags = "-i,--seqlen,--input", .help = "Queries [as the grid tells]", .range = kTokens});
+  members.add("seqlen_k", &P::seqlen_k,
+              {.help = "Keys [as the sectors tell, else as many as queries]", .range = kTokens});
+  members.add("heads", &P::heads,
+              {.flags = "-n,--heads",
+               .help = "Heads [as the grid or the sectors tell]",
+               .range = {1, kMaxHeads}});
+  members.add("heads_kv", &P::heads_kv,
+              {.help = "KV heads, a divisor of the heads [heads]", .range = {1, kMaxHeads}});
+  members.add("batch_size", &P::batch,
+              {.flags = "-b,--batch-size",
+               .help = "Batch size [as the grid tells, else 1]",
+               .range = {1, kMaxBatch}});
+  members.add("head_dim", &P::head_dim,
+              {.flags = "-d,--dim,--head-dim",
+               .value = "D",
+               .help = "Head dim [as the name tells]",
+               .range = kSizes});
+  members.choose("causal", &P::causal, std::optional<bool>(true),
+                 {.flags = "-c,--causal", .help = "The mask was causal [as the name or the sectors tell]"});
+  members.add("dtype", &P::dtype,
+              {.value = "TYPE", .help = "Element type [as the name tells, else bf16]"});
+  members.add("q_tile", &P::q_tile, {.help = "Q tile in tokens [as the name tells]", .range = kSizes});
+  members.add("kv_tile", &P::kv_tile, {.help = "KV tile in tokens [as the name tells]", .range = kSizes});
+}
 
 }  // namespace natten_sim::study
 

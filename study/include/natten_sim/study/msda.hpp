@@ -8,6 +8,7 @@
 #include <natten_sim/core/contention_profile.hpp>
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/msda_config.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/models/msda/msda_run.hpp>
 #include <natten_sim/models/msda/msda_time.hpp>
 #include <natten_sim/sim/msda/msda.hpp>
@@ -89,6 +90,11 @@ struct MsdaAnswer {
   std::vector<MsdaPass> passes;  ///< in the order of the question
 };
 
+/// Names of the configurations that ship.
+[[nodiscard]] std::vector<std::string> msda_config_names();
+/// Whether `--config VALUE` means a configuration, as it once did, and not a file of options.
+[[nodiscard]] bool is_no_options_file(const std::string& value);
+
 /// Time O(samples) an order, about 25 ns a corner; the rest is closed form.
 /// @throws UnknownName or InvalidParameter naming a member of the question.
 [[nodiscard]] MsdaAnswer msda(const MsdaQuestion& question, const Context& context);
@@ -103,5 +109,76 @@ struct MsdaAnswer {
 /// and msda_cache, with one entry for each order.
 [[nodiscard]] MsdaAnswer msda_from_traffic(const MsdaQuestion& question, std::vector<MsdaTraffic> traffic,
                                            const Context& context);
+
+template <typename Members>
+void describe(Members& members, const MsdaConfig&) {
+  using C = MsdaConfig;
+  members.key("batch", &C::batch, {.range = {1, kMaxBatch}});
+  members.key("height", &C::height, {});
+  members.key("width", &C::width, {});
+  members.key("strides", &C::strides, {});
+  members.key("channels", &C::channels, {});
+  members.key("heads", &C::heads, {.range = {1, kMaxHeads}});
+  members.key("points", &C::points, {});
+  members.key("queries", &C::queries, {.range = {.lo = 0}});
+}
+
+template <typename Members>
+void describe_sampling(Members& members) {
+  using S = MsdaSampling;
+  members.add("offsets", &S::offsets,
+              {.value = "KIND",
+               .help = "Distribution of the samples: uniform, gaussian, learned or image (anywhere) [default]"});
+  members.add("spread", &S::spread,
+              {.value = "PIXELS",
+               .help = "Half edge (uniform) or standard deviation of the offsets, 0..1000000 pixels [default]",
+               .interval = {0, 1e6},
+               .accepted = "0..1000000 pixels"});
+  members.add("seed", &S::seed,
+              {.value = "K",
+               .help = "Seed of reference points and offsets [default]",
+               .range = {0, std::int64_t{1} << 62}});
+}
+
+template <typename Members>
+void describe(Members& members, const MsdaQuestion& question) {
+  using Q = MsdaQuestion;
+  constexpr const char* kTypes = "bf16 fp16 fp32";
+  members.group("Problem");
+  members.add("config", &Q::config,
+              {.flags = "--workload",
+               .help = "Configuration, a shape as B3_640x960_d256_L3_h8_p6_q900, or a JSON file",
+               .spellings = {{.flag = "--config", .old = true, .with = is_no_options_file}},
+               .suggestions = msda_config_names});
+  members.part(&Q::config, [&](auto& config) { describe(config, question.config); });
+  members.add("phase", &Q::phase, {.value = "PHASE", .help = "forward or backward [default]"});
+  members.add("tiling", &Q::tiling,
+              {.value = "KIND",
+               .help = "block: a program takes all points of a query; point: one (query, head, level, point) "
+                       "[default]"});
+  members.add("dtype", &Q::dtype,
+              {.value = "TYPE",
+               .help = "Type of the tensors: bf16, fp16 or fp32 [fp16 with an fp16 accumulator, else bf16]",
+               .choices = kTypes});
+  members.add("accumulator", &Q::accumulator,
+              {.value = "TYPE",
+               .help = "Type in which gradients of the value are added up: the tensors', or fp32 [the tensors']",
+               .choices = kTypes});
+  members.add("construct", &Q::construct,
+              {.help = "What adds gradients of the value, of the lowering table [msda-triton-block]",
+               .choices = joined(scatter_constructs(), " "),
+               .echo = Echo::kWhenSet});
+  members.add("update", &Q::update,
+              {.help = "How this project's kernels add gradients of the value [as construct and accumulator say]",
+               .echo = Echo::kWhenSet});
+  members.add("order", &Q::orders, {.help = "Dispatch order of the queries, or all of them [default]"});
+  members.add("device", &Q::device,
+              {.help = "Device with measured contention [default]", .names = NamesOfCatalog::kDevices});
+  members.part(&Q::sampling, [](auto& sampling) { describe_sampling(sampling); });
+  members.add("l2_bytes", &Q::l2_bytes,
+              {.help = "Capacity of the L2 [the device's]",
+               .range = {0, std::int64_t{1} << 40},
+               .echo = Echo::kWhenSet});
+}
 
 }  // namespace natten_sim::study

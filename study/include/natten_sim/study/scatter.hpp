@@ -13,11 +13,14 @@
 #include <natten_sim/core/index_distribution.hpp>
 #include <natten_sim/core/index_stream.hpp>
 #include <natten_sim/core/lowering.hpp>
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/models/scatter/contention.hpp>
 #include <natten_sim/models/scatter/contention_fit.hpp>
 #include <natten_sim/models/scatter/remedies.hpp>
 #include <natten_sim/sim/scatter/collision_count.hpp>
+#include <natten_sim/sim/scatter/index_stream.hpp>
 #include <natten_sim/study/context.hpp>
+#include <natten_sim/study/describe/members.hpp>
 
 namespace natten_sim::study {
 
@@ -101,5 +104,47 @@ struct ScatterAnswer {
 
 /// Constructs of the lowering table, each once.
 [[nodiscard]] std::vector<std::string> scatter_constructs();
+
+template <typename Members>
+void describe(Members& members, const ScatterQuestion&) {
+  using Q = ScatterQuestion;
+  members.group("Problem");
+  members.add("updates", &Q::updates,
+              {.help = "Rows that are added [" + default_word(kGeneratedUpdates) +
+                       "; with rows of your own, all of them]",
+               .range = {0, kMaxUpdates}});
+  members.add("rows", &Q::rows,
+              {.value = "M", .help = "Rows of the destination [default]", .range = {1, kMaxRows}});
+  members.add("width", &Q::width,
+              {.value = "D", .help = "Elements of a row [default]", .range = {1, 1 << 20}});
+  members.add("distribution", &Q::source,
+              {.value = "KIND",
+               .help = "uniform, zipf:S (row k with probability ~ 1/k^S), hot:K (evenly over K rows in distinct "
+                       "sectors) or file:PATH (.npy, .csv, .txt, else raw 64-bit integers; 1 to 2^32 - 1 rows) "
+                       "[default]"});
+  members.add("dtype", &Q::dtype,
+              {.value = "TYPE", .help = "Element type: fp32, fp16 or bf16 [default]", .choices = "fp32 fp16 bf16"});
+  members.add("path", &Q::path,
+              {.value = "PATH",
+               .help = "Instruction that the hardware executes; auto: the one that the construct becomes "
+                       "[default]"});
+  members.add("construct", &Q::construct,
+              {.help = "Source construct or operator of the lowering table [default]",
+               .choices = joined(scatter_constructs(), " ")});
+  members.add("device", &Q::device,
+              {.help = "Device with measured contention [default]", .names = NamesOfCatalog::kDevices});
+  members.add("seed", &Q::seed,
+              {.value = "K",
+               .help = "Seed of the generated rows [default]",
+               .range = {0, std::int64_t{1} << 62}});
+  members.add("prior_runs", &Q::prior_runs,
+              {.value = "R",
+               .help = "Equal runs that have added to the destination since it was zero [default]",
+               .range = {0, 1 << 20}});
+  members.add("values", &Q::values,
+              {.value = "KIND",
+               .help = "Values that are added: normal, or constant (ones, which saturate half-precision sums) "
+                       "[default]"});
+}
 
 }  // namespace natten_sim::study

@@ -50,6 +50,17 @@ struct SearchQuestion {
   std::optional<std::int64_t> top;  ///< candidates of kBest; none: kDefaultTop
 };
 
+/// Names of devices: in JSON a text if it is one, else an array.
+struct DeviceNames {
+  std::vector<std::string> names;
+};
+
+/// The same question on several devices, whose answers stand side by side; none: on that of the setting.
+struct DevicesSearch {
+  SearchQuestion question;
+  DeviceNames devices;
+};
+
 inline constexpr std::int64_t kDefaultTop = 10;
 
 /// Without a bound the best windows of a preset are slivers. Those that publications use for the presets lie
@@ -117,6 +128,9 @@ struct SearchAnswer {
                                                   const std::vector<std::string>& devices,
                                                   const Context& context);
 
+/// What was asked, with every default filled in as far as it is one for all devices.
+[[nodiscard]] DevicesSearch filled_in(const DevicesSearch& asked, const std::vector<SearchAnswer>& answers);
+
 /// What natten_call_of() makes a call of.
 struct CallParts {
   Setting setting;  ///< with the backend of the candidate
@@ -128,6 +142,150 @@ struct CallParts {
 /// @throws InvalidParameter when the backend has no forward tiles for the layout.
 [[nodiscard]] CallParts call_parts(const SearchAnswer& answer, const SearchCandidate& candidate,
                                    const Catalog& catalog);
+
+template <typename Members>
+void describe_windows(Members& members, const SearchQuestion& question) {
+  using Q = SearchQuestion;
+  members.group("Windows");
+  members.add("window", &Q::window,
+              {.flags = "-w,--window,--window-size",
+               .help = "Fixed window, one size per axis [{window_range}]",
+               .echo = Echo::kNever,
+               .batch = true});
+  members.add("window_range", &Q::window_range,
+              {.value = "LO:HI",
+               .help = "Windows to try, one range for all axes or per axis [1..length/dilation]",
+               .excludes = {"window"}});
+  members.add("stride", &Q::stride,
+              {.flags = "-s,--stride",
+               .help = "Fixed stride, one per axis [all]",
+               .echo = Echo::kNever,
+               .batch = true});
+  members.add("stride_max", &Q::stride_max,
+              {.help = "Largest stride, for all axes or per axis [the window]",
+               .echo = Echo::kNever,
+               .batch = true,
+               .excludes = {"stride"}});
+  members.key("stride_range", &Q::stride_range,
+              {.help = "Strides to try, one range for all axes or per axis [1..window]"});
+  describe_axes(members, question);
+}
+
+template <typename Members>
+void describe_tiles(Members& members, const SearchQuestion&) {
+  using Q = SearchQuestion;
+  members.group("Tiles and passes");
+  members.add("kv_tiling", &Q::kv_tiling,
+              {.value = "KIND",
+               .help = "KV tiles on a fixed grid (static) or from each Q tile's first key (dynamic) " +
+                       default_text("the chosen backend's", kDefaultKvTiling)});
+  const auto add_shape = [&](const char* name, auto member, const char* help) {
+    members.add(name, member, {.help = help, .echo = Echo::kNever, .batch = true});
+  };
+  add_shape("q_tile", &Q::q_tile, "Q tile shape in tokens [all of the backend's]");
+  add_shape("kv_tile", &Q::kv_tile, "KV tile shape in tokens [all of the backend's]");
+  members.add("phase", &Q::phase,
+              {.help = "Passes to search; both: one window and stride for the two, work weighted 2 to 5 for "
+                       "equal head dims [default]"});
+  add_shape("backward_q_tile", &Q::backward_q_tile, "Q tile shape of the backward pass [all of the backend's]");
+  add_shape("backward_kv_tile", &Q::backward_kv_tile,
+            "KV tile shape of the backward pass [all of the backend's]");
+  members.key("tiles", &Q::tiles,
+              {.help = "Tile pairs to try, as the input of an answer lists them [those of the shapes above]"});
+}
+
+template <typename Members>
+void describe_constraints(Members& members) {
+  using C = SearchConstraints;
+  members.group("Constraints");
+  members.add("sparsity", &C::sparsity,
+              {.value = "LO:HI", .help = "Sparsity range, fractions, both included [any]"});
+  members.add("window_multiple_of_kv_tile", &C::window_multiple_of_kv_tile,
+              {.help = "Windows that are multiples of the KV tile on every axis"});
+  members.add("max_imbalance", &C::max_imbalance,
+              {.value = "X",
+               .help = "Largest over smallest length/window among the axes, 1 or more [" +
+                       default_word(kPresetMaxImbalance) + " with a preset and free windows, else any]",
+               .interval = {1, 1e12},
+               .accepted = "a number of 1 or more"});
+  members.add("fully_block_sparse", &C::fully_block_sparse,
+              {.help = "Only configurations without partially masked tiles"});
+  members.add("natten_fast_path", &C::natten_fast_path,
+              {.help = "Only configurations that NATTEN runs without masking"});
+  members.add("min_speedup", &C::min_speedup,
+              {.value = "X",
+               .help = "Smallest speedup, of the kind that {objective} names [any]",
+               .interval = {1e-6, 1e12},
+               .accepted = "a positive number"});
+  members.add("no_padding", &C::no_padding, {.help = "Only tiles that divide every axis"});
+}
+
+template <typename Members>
+void describe_ranking(Members& members, const SearchQuestion& question) {
+  using Q = SearchQuestion;
+  members.group("Ranking");
+  members.add("objective", &Q::objective,
+              {.help = "What to rank by: time (predicted, copies into tiles included), or a speedup: work, worst "
+                       "(the published measure), mean, flop, e2e (ranks by worst) [time where it is known; else "
+                       "work, or worst for one tile pair]"});
+  members.add("kernel", &Q::kernels,
+              {.help = "Kernels whose tiles and times are compared on the device: hopper-fna, blackwell-fna, "
+                       "flexattention, gna [the backend's]",
+               .echo = Echo::kNever,  // the tiles say it
+               .batch = true,
+               .excludes = {"backend", "any"}});
+  describe_launch(members, question);
+  members.choose("ladder", &Q::kind, SearchKind::kLadder,
+                 {.help = "Stride ladder of a fixed window: the front over stride product and worst-case "
+                          "speedup",
+                  .echo = Echo::kNever,
+                  .batch = true});
+  members.choose("pareto", &Q::kind, SearchKind::kPareto,
+                 {.help = "Whole Pareto front over lower sparsity, smaller stride product, higher speedup",
+                  .echo = Echo::kNever,
+                  .batch = true,
+                  .excludes = {"ladder"}});
+  members.key("answer", &Q::kind, {.help = "What {ladder} and {pareto} choose, by name [default]"});
+  members.add("distinct", &Q::distinct,
+              {.value = "WHAT",
+               .help = "Rows differ in their window, their window and stride, or the tiles that are visited; "
+                       "none: every configuration is a row [window; tiles for a fixed window]",
+               .echo = Echo::kWhenSet,
+               .excludes = {"ladder", "pareto"}});
+  members.add("top", &Q::top,
+              {.help = "How many candidates " + default_text(kDefaultTop),
+               .range = {1, 100'000},
+               .echo = Echo::kWhenSet});
+}
+
+/// All but the preset and the devices.
+template <typename Members>
+void describe(Members& members, const SearchQuestion& question) {
+  using Q = SearchQuestion;
+  members.part(&Q::setting, [](auto& setting) { describe_input(setting); });
+  describe_windows(members, question);
+  describe_tiles(members, question);
+  members.part(&Q::setting, [](auto& setting) { describe_backend(setting, Echo::kNever); });
+  members.part(&Q::constraints, [](auto& constraints) { describe_constraints(constraints); });
+  members.group("Constraints");
+  members.add("dense_axes", &Q::dense_axes,
+              {.value = "AXIS", .help = "Axes, from 0, whose window is the whole axis [none]", .range = {.lo = 0}});
+  members.add("any", &Q::any, {.help = "Keep configurations that NATTEN refuses"});
+  describe_ranking(members, question);
+  members.part(&Q::setting, [](auto& setting) { describe_workload(setting); });
+}
+
+template <typename Members>
+void describe(Members& members, const DevicesSearch& search) {
+  using Q = DevicesSearch;
+  members.part(within(&Q::question, &SearchQuestion::setting), [](auto& setting) { describe_preset(setting); });
+  members.group("Kernel and device");
+  members.add("device", &Q::devices,
+              {.help = "Take the backend that suits a GPU; several stand side by side",
+               .echo = Echo::kWhenSet,
+               .names = NamesOfCatalog::kDevices});
+  members.part(&Q::question, [&](auto& question) { describe(question, search.question); });
+}
 
 }  // namespace natten_sim::study
 

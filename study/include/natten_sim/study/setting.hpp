@@ -7,7 +7,9 @@
 #include <natten_sim/core/dtype.hpp>
 #include <natten_sim/core/natten_call.hpp>
 #include <natten_sim/core/tiling.hpp>
+#include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/models/tiles/cost.hpp>
+#include <natten_sim/study/describe/members.hpp>
 
 namespace natten_sim::study {
 
@@ -88,5 +90,102 @@ struct ChosenTiles {
 /// @throws InvalidParameter when the backend has no such pair.
 [[nodiscard]] ChosenTiles choose_tiles(const Setting& setting, const Catalog& catalog, const Extents& q_tile,
                                        const Extents& kv_tile, std::size_t tile_rank, Walk pass);
+
+// The description of a Setting, in the groups that the questions which hold one take.
+
+template <typename Members>
+void describe_preset(Members& members) {
+  members.group("Problem");
+  members.add("preset", &Setting::preset,
+              {.help = "Layout, heads, head dim and attention share of a known model",
+               .echo = Echo::kWhenSet,
+               .names = NamesOfCatalog::kPresets});
+}
+
+template <typename Members>
+void describe_input(Members& members) {
+  members.group("Problem");
+  members.add("input", &Setting::input,
+              {.flags = "-i,--input,--input-size",
+               .help = "Token layout, one size per axis, outermost first (30 48 80, 30x48x80 or 30,48,80) [the "
+                       "preset's]"});
+}
+
+/// Both, with the device between them.
+template <typename Members>
+void describe_layout(Members& members) {
+  describe_preset(members);
+  members.group("Kernel and device");
+  members.add("device", &Setting::device,
+              {.help = "Take the backend that suits a GPU",
+               .echo = Echo::kWhenSet,
+               .names = NamesOfCatalog::kDevices});
+  describe_input(members);
+}
+
+template <typename Members>
+void describe_backend(Members& members, Echo echo) {
+  members.group("Kernel and device");
+  members.add("backend", &Setting::backend,
+              {.help = "Take tile shapes and KV tiling from a backend " + default_text(kDefaultBackend),
+               .echo = echo,
+               .batch = true,
+               .names = NamesOfCatalog::kBackends});
+}
+
+template <typename Members>
+void describe_workload(Members& members) {
+  members.group("Kernel and device");
+  members.add("natten", &Setting::natten,
+              {.value = "VERSION",
+               .help = "Release of NATTEN whose rules and copies count, such as 0.21.6 [the newest]",
+               .echo = Echo::kWhenSet,
+               .names = NamesOfCatalog::kNatten});
+  members.group("Sizes and types");
+  members.add("add_kv", &Setting::add_kv,
+              {.help = "Extra KV tokens that every query attends to, reported apart [default]",
+               .range = {.lo = 0},
+               .within = "tokens"});
+  members.add("batch_size", &Setting::batch,
+              {.flags = "-b,--batch-size", .help = "Batch size [default]", .range = {1, kMaxBatch}});
+  members.add("heads", &Setting::heads,
+              {.flags = "-n,--heads",
+               .help = "Heads " + default_text("the preset's", kDefaultHeads),
+               .range = {1, kMaxHeads}});
+  members.add("heads_kv", &Setting::heads_kv,
+              {.help = "KV heads, a divisor of the heads [heads]", .range = {1, kMaxHeads}});
+  members.add("head_dim", &Setting::head_dim,
+              {.flags = "-d,--dim,--head-dim",
+               .value = "D",
+               .help = "Head dim of Q and K " + default_text("the preset's", kDefaultHeadDim)});
+  members.add("dim_value", &Setting::head_dim_value,
+              {.value = "D", .help = "Head dim of V [that of Q and K]"});
+  members.add("dtype", &Setting::dtype,
+              {.value = "TYPE", .help = "Element type " + default_text(kDefaultDtype)});
+  members.add("attention_share", &Setting::attention_share,
+              {.value = "P",
+               .help = "Attention's share of the end-to-end time, 0..1, for end-to-end speedups [the preset's]",
+               .interval = {0, 1},
+               .accepted = "a fraction in 0..1",
+               .echo = Echo::kWhenSet});
+  members.add("dense_steps", &Setting::dense_steps,
+              {.value = "K/N",
+               .help = "K of N steps keep dense attention, for end-to-end speedups [none]",
+               .echo = Echo::kWhenSet});
+}
+
+/// The mask of a question with these members, axis by axis; the window and the stride stand before them.
+template <typename Members, typename Question>
+void describe_axes(Members& members, const Question&) {
+  members.add("dilation", &Question::dilation,
+              {.help = "Dilation, one per axis; window times dilation fits the axis " +
+                       axis_default(&AxisMask::dilation)});
+  members.add("causal", &Question::causal,
+              {.flags = "-c,--causal", .help = "Causal axes, one value for all or per axis " + axis_default(&AxisMask::causal)});
+  members.add("cyclic", &Question::cyclic,
+              {.help = "Axes whose last token is next to the first, as longitudes; one value for all or per axis " +
+                       axis_default(&AxisMask::cyclic),
+               .echo = Echo::kWhenSet});
+}
 
 }  // namespace natten_sim::study

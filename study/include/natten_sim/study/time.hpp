@@ -109,4 +109,21 @@ struct TimeFrame {
 /// themselves, nor this project's own kernel.
 [[nodiscard]] bool natten_runs(const std::string& kernel);
 
+/// How a kernel is launched whose time is asked for.
+template <typename Members, typename Question>
+void describe_launch(Members& members, const Question&) {
+  members.add("kernel_schedule", &Question::kernel_schedule,
+              {.value = "KIND",
+               .help = "How hopper-fna takes Q tiles: cooperative (a grid) or pingpong (persistent) " +
+                       default_text(TimeQuestion{}.schedule),
+               .echo = Echo::kWhenSet});
+  members.add("rest_ms", &Question::rest_ms,
+              {.value = "MS",
+               .help = "Rest, or lighter work, between one launch and the next, 0..1e9 milliseconds; 0: back to "
+                       "back [longer than the GPU's power limit remembers]",
+               .interval = {0, 1e9},
+               .accepted = "0 to 1e9 milliseconds",
+               .echo = Echo::kWhenSet});
+}
+
 }  // namespace natten_sim::study

@@ -7,7 +7,7 @@
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/names.hpp>
 
-namespace natten_sim::report {
+namespace natten_sim::study {
 
 // Help of an option or keyword whose member has no value where it is left out: [default] would print nothing,
 // and the rule that fills it in has its constant elsewhere.
@@ -45,4 +45,4 @@ template <typename T>
   return default_text(AxisMask{}.*member);
 }
 
-}  // namespace natten_sim::report
+}  // namespace natten_sim::study

@@ -1,0 +1,61 @@
+#include "described.hpp"
+
+#include <natten_sim/core/conflict.hpp>
+
+namespace natten_sim::python {
+namespace {
+
+std::string as_it_is(const std::string& member) { return keyword_of(member); }
+
+/// Where a docstring says that the names are listed.
+const char* listed(study::NamesOfCatalog names) {
+  switch (names) {
+    case study::NamesOfCatalog::kPresets: return ", see presets()";
+    case study::NamesOfCatalog::kDevices: return ", see devices()";
+    case study::NamesOfCatalog::kBackends: return ", see backends()";
+    case study::NamesOfCatalog::kKernels: return ", see kernels()";
+    case study::NamesOfCatalog::kNatten:
+    case study::NamesOfCatalog::kNone: break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string keyword_of(const std::string& member) { return member == "for" ? "for_" : member; }
+
+std::string doc_of(const study::About& about, const char* value, const char* otherwise) {
+  std::string doc = study::before_default(about.help, std::string(listed(about.names)) + value);
+  if (!doc.ends_with("]")) doc += otherwise;
+  for (const auto& [theirs, ours] : {std::pair{" [true]", " [True]"}, std::pair{" [false]", " [False]"}}) {
+    if (doc.ends_with(theirs)) doc.replace(doc.size() - std::string(theirs).size(), std::string::npos, ours);
+  }
+  return study::with_members(doc, as_it_is);
+}
+
+Accepts accepts_of(const study::About& about) {
+  return {.lo = about.range.lo, .hi = about.range.hi, .least = about.interval.lo, .most = about.interval.hi};
+}
+
+bool is_given(const nb::kwargs& given, const std::string& name) {
+  if (!given.contains(name.c_str())) return false;
+  const nb::object value = given[name.c_str()];
+  return !value.is_none() && value.ptr() != Py_False;
+}
+
+void check_company(const std::string& name, const std::vector<std::string>& excludes,
+                   const std::vector<study::Need>& needs, const study::RuledOut& rules_out,
+                   const nb::kwargs& given) {
+  for (const std::string& other : excludes) {
+    if (is_given(given, other)) throw Conflict(name, other);
+  }
+  for (const std::string& other : rules_out.options) {
+    if (is_given(given, other)) throw Conflict(other, name, study::with_members(rules_out.accepted, as_it_is));
+  }
+  for (const study::Need& need : needs) {
+    if (!is_given(given, need.option))
+      throw InvalidParameter(name, "given without " + need.option, study::with_members(need.accepted, as_it_is));
+  }
+}
+
+}  // namespace natten_sim::python
