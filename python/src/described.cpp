@@ -10,12 +10,17 @@ std::string as_it_is(const std::string& member) { return keyword_of(member); }
 /// Where a docstring says that the names are listed.
 const char* listed(study::NamesOfCatalog names) {
   switch (names) {
-    case study::NamesOfCatalog::kPresets: return ", see presets()";
-    case study::NamesOfCatalog::kDevices: return ", see devices()";
-    case study::NamesOfCatalog::kBackends: return ", see backends()";
-    case study::NamesOfCatalog::kKernels: return ", see kernels()";
+    case study::NamesOfCatalog::kPresets:
+      return ", see presets()";
+    case study::NamesOfCatalog::kDevices:
+      return ", see devices()";
+    case study::NamesOfCatalog::kBackends:
+      return ", see backends()";
+    case study::NamesOfCatalog::kKernels:
+      return ", see kernels()";
     case study::NamesOfCatalog::kNatten:
-    case study::NamesOfCatalog::kNone: break;
+    case study::NamesOfCatalog::kNone:
+      break;
   }
   return "";
 }
@@ -50,11 +55,13 @@ void check_company(const std::string& name, const std::vector<std::string>& excl
     if (is_given(given, other)) throw Conflict(name, other);
   }
   for (const std::string& other : rules_out.options) {
-    if (is_given(given, other)) throw Conflict(other, name, study::with_members(rules_out.accepted, as_it_is));
+    if (is_given(given, other))
+      throw Conflict(other, name, study::with_members(rules_out.accepted, as_it_is));
   }
   for (const study::Need& need : needs) {
     if (!is_given(given, need.option))
-      throw InvalidParameter(name, "given without " + need.option, study::with_members(need.accepted, as_it_is));
+      throw InvalidParameter(name, "given without " + need.option,
+                             study::with_members(need.accepted, as_it_is));
   }
 }
 

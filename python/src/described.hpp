@@ -11,8 +11,8 @@ namespace natten_sim::python {
 
 /// `for` is a word of the language: its keyword is for_.
 [[nodiscard]] std::string keyword_of(const std::string& member);
-/// Help of a description as a docstring has it. `value`: what its type says besides; `otherwise`: the brackets of
-/// a member whose help has none.
+/// Help of a description as a docstring has it. `value`: what its type says besides; `otherwise`: the
+/// brackets of a member whose help has none.
 [[nodiscard]] std::string doc_of(const study::About& about, const char* value, const char* otherwise);
 [[nodiscard]] Accepts accepts_of(const study::About& about);
 

@@ -21,12 +21,18 @@ struct CatalogTable {
 
 CatalogTable table_of(study::NamesOfCatalog names) {
   switch (names) {
-    case study::NamesOfCatalog::kNone: break;
-    case study::NamesOfCatalog::kPresets: return {" (see list presets)", preset_names};
-    case study::NamesOfCatalog::kDevices: return {" (see list devices)", device_names};
-    case study::NamesOfCatalog::kBackends: return {" (see list backends)", backend_names};
-    case study::NamesOfCatalog::kKernels: return {" (see list kernels)", attention_kernel_names};
-    case study::NamesOfCatalog::kNatten: return {"", natten_versions};
+    case study::NamesOfCatalog::kNone:
+      break;
+    case study::NamesOfCatalog::kPresets:
+      return {" (see list presets)", preset_names};
+    case study::NamesOfCatalog::kDevices:
+      return {" (see list devices)", device_names};
+    case study::NamesOfCatalog::kBackends:
+      return {" (see list backends)", backend_names};
+    case study::NamesOfCatalog::kKernels:
+      return {" (see list kernels)", attention_kernel_names};
+    case study::NamesOfCatalog::kNatten:
+      return {"", natten_versions};
   }
   return {"", nullptr};
 }

@@ -1,4 +1,5 @@
-// A member that a question describes once is an option, a key of files and requests, and a key of a batch's line.
+// A member that a question describes once is an option, a key of files and requests, and a key of a batch's
+// line.
 #include "cli/described.hpp"
 
 #include <algorithm>
@@ -36,7 +37,8 @@ struct Wall {
 template <typename Members>
 void describe(Members& members, const Paint&) {
   members.group("Paint");
-  members.add("device", &Paint::device, {.help = "Brush [the thumb]", .names = study::NamesOfCatalog::kDevices});
+  members.add("device", &Paint::device,
+              {.help = "Brush [the thumb]", .names = study::NamesOfCatalog::kDevices});
   members.add("share", &Paint::share, {.value = "P", .help = "Share [default]", .accepted = "a share"});
 }
 
@@ -46,8 +48,9 @@ void describe(Members& members, const Wall& wall) {
   members.group("Wall");
   members.add("bricks", &Q::bricks, {.flags = "-i,--bricks", .help = "Bricks per axis", .range = {1, 64}});
   members.add("wet", &Q::wet, {.help = "Wet axes [false]"});
-  members.add("coat_count", &Q::coat_count,
-              {.flags = "-c,--coats", .help = "Coats, beside {bricks} and {coat_count} [default]", .range = {1, 9}});
+  members.add(
+      "coat_count", &Q::coat_count,
+      {.flags = "-c,--coats", .help = "Coats, beside {bricks} and {coat_count} [default]", .range = {1, 9}});
   members.add("dry", &Q::dry,
               {.help = "No paint",
                .needs = {{"bricks", "{bricks} N too"}},

@@ -50,8 +50,8 @@ struct OtherSpelling {
 };
 
 /// What a description says of a member besides its name, its place and its type. Every door reads it: the
-/// program's options, files of options, lines of a batch, requests and Python's keywords. Members are given in
-/// this order.
+/// program's options, files of options, lines of a batch, requests and Python's keywords. Members are given
+/// in this order.
 ///
 /// `help` is one sentence without a full stop. In it [default] stands for the value that the struct gives to
 /// the member, any other text in brackets for a default in words, and {q_tile} for the name of that member as
@@ -59,8 +59,8 @@ struct OtherSpelling {
 ///
 /// `excludes`, `needs` and `rules_out` name other members.
 struct About {
-  std::string flags = {};      ///< of the program, if there are others than --name: "-w,--window,--window-size"
-  std::string value = {};      ///< what help calls the value: "N", "FILE"; empty: by its type
+  std::string flags = {};  ///< of the program, if there are others than --name: "-w,--window,--window-size"
+  std::string value = {};  ///< what help calls the value: "N", "FILE"; empty: by its type
   std::string help = {};
   IntegerBounds range = {};
   NumberBounds interval = {};  ///< `accepted` says it in words

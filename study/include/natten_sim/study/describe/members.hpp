@@ -22,7 +22,8 @@ namespace natten_sim::study {
 ///     }
 ///
 /// A door is a class with these functions, which makes rows of its own kind from them:
-///   * add(name, access, about): a member. `access` is a pointer to it, within(..), or a function from Q& to a
+///   * add(name, access, about): a member. `access` is a pointer to it, within(..), or a function from Q& to
+///   a
 ///     reference;
 ///   * choose(name, access, value, about): true sets the member to `value`;
 ///   * key(name, access, about): a member that files, lines, requests and Python set, and no flag. Without
