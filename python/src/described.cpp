@@ -1,5 +1,7 @@
 #include "described.hpp"
 
+#include <sstream>
+
 #include <natten_sim/core/conflict.hpp>
 
 namespace natten_sim::python {
@@ -25,12 +27,25 @@ const char* listed(study::NamesOfCatalog names) {
   return "";
 }
 
+/// The choices, unless the help names them all.
+std::string one_of(const std::string& choices, const std::string& help) {
+  std::istringstream names(choices);
+  std::string all;
+  bool named = true;
+  for (std::string name; names >> name;) {
+    all += (all.empty() ? "; one of " : ", ") + name;
+    named = named && help.find(name) != std::string::npos;
+  }
+  return named ? "" : all;
+}
+
 }  // namespace
 
 std::string keyword_of(const std::string& member) { return member == "for" ? "for_" : member; }
 
 std::string doc_of(const study::About& about, const char* value, const char* otherwise) {
-  std::string doc = study::before_default(about.help, std::string(listed(about.names)) + value);
+  std::string doc =
+      study::before_default(about.help, listed(about.names) + one_of(about.choices, about.help) + value);
   if (!doc.ends_with("]")) doc += otherwise;
   for (const auto& [theirs, ours] : {std::pair{" [true]", " [True]"}, std::pair{" [false]", " [False]"}}) {
     if (doc.ends_with(theirs)) doc.replace(doc.size() - std::string(theirs).size(), std::string::npos, ours);

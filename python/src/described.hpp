@@ -16,6 +16,18 @@ namespace natten_sim::python {
 [[nodiscard]] std::string doc_of(const study::About& about, const char* value, const char* otherwise);
 [[nodiscard]] Accepts accepts_of(const study::About& about);
 
+/// What docstrings say of values of a type.
+template <typename T>
+[[nodiscard]] constexpr const char* also() {
+  if constexpr (requires { PythonValue<T>::kAlso; }) {
+    return PythonValue<T>::kAlso;
+  } else if constexpr (requires { PythonValue<typename T::value_type>::kAlso; }) {
+    return PythonValue<typename T::value_type>::kAlso;
+  } else {
+    return "";
+  }
+}
+
 /// Makes keywords of the members of a description (study/describe/members.hpp).
 template <typename Q>
 class KeywordMembers {
@@ -25,8 +37,7 @@ class KeywordMembers {
   template <typename Access>
   void add(const std::string& member, Access access, const study::About& about) {
     using T = std::remove_cvref_t<std::invoke_result_t<Access, Q&>>;
-    const char* value = "";
-    if constexpr (requires { PythonValue<T>::kAlso; }) value = PythonValue<T>::kAlso;
+    const char* value = also<T>();
     keywords_.add(keyword_of(member), std::move(access),
                   doc_of(about, value, std::is_same_v<T, bool> ? " [default]" : " [none]"), about.echo,
                   accepts_of(about));

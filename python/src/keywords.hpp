@@ -117,6 +117,7 @@ class Keywords {
   }
 
   Keywords& include(Keywords part) {
+    has_company_ = has_company_ || part.has_company_;
     std::move(part.rows_.begin(), part.rows_.end(), std::back_inserter(rows_));
     return *this;
   }
@@ -124,6 +125,7 @@ class Keywords {
   /// The rows of a member of Q.
   template <typename P, typename Access>
   Keywords& include(const Keywords<P>& part, Access access) {
+    has_company_ = has_company_ || part.has_company();
     for (const auto& from : part.rows()) {
       Row row{.name = from.name,
               .hint = from.hint,
@@ -150,11 +152,13 @@ class Keywords {
     rows_.back().excludes = about.excludes;
     rows_.back().needs = about.needs;
     rows_.back().rules_out = about.rules_out;
+    has_company_ = has_company_ || !about.excludes.empty() || !about.needs.empty() || !about.rules_out.options.empty();
   }
 
   /// The rows of these names, in this order. @throws std::logic_error for a name that no row has
   [[nodiscard]] Keywords only(const std::vector<std::string>& names) const {
     Keywords some;
+    some.has_company_ = has_company_;
     for (const std::string& name : names) {
       const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Row& each) { return each.name == name; });
       if (row == rows_.end()) throw std::logic_error("no keyword is named " + name);
@@ -165,6 +169,7 @@ class Keywords {
 
   /// @throws Conflict, InvalidParameter for keywords that contradict each other, or need one that is not given
   void check_company(const nb::kwargs& given) const {
+    if (!has_company_) return;
     for (const Row& row : rows_) {
       if (row.excludes.empty() && row.needs.empty() && row.rules_out.options.empty()) continue;
       if (is_given(given, row.name)) natten_sim::python::check_company(row.name, row.excludes, row.needs, row.rules_out, given);
@@ -223,9 +228,11 @@ class Keywords {
   }
 
   [[nodiscard]] const std::vector<Row>& rows() const& { return rows_; }
+  [[nodiscard]] bool has_company() const { return has_company_; }
 
  private:
   std::vector<Row> rows_;
+  bool has_company_ = false;  ///< whether a row excludes, needs or rules out others
 };
 
 }  // namespace natten_sim::python

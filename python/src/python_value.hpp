@@ -34,6 +34,7 @@ struct Accepts {
 ///     static std::string hint();
 ///     static T read(const std::string& name, nb::handle value, const Accepts& accepts);
 ///     static bool write(const T& value, Json& out);  // false: it has no value
+///     static constexpr const char* kAlso;  // optional: what docstrings say of it besides the help, ", as (lo, hi)"
 template <typename T>
 struct PythonValue;
 
@@ -146,6 +147,7 @@ struct PythonValue<PerAxis<bool>> {
 /// (lo, hi), or one such pair an axis.
 template <>
 struct PythonValue<PerAxis<IntRange>> {
+  static constexpr const char* kAlso = ", as (lo, hi)";
   static std::string hint() {
     return "collections.abc.Iterable[typing.SupportsIndex] | "
            "collections.abc.Iterable[collections.abc.Iterable[typing.SupportsIndex]]";
@@ -157,6 +159,7 @@ struct PythonValue<PerAxis<IntRange>> {
 /// (lo, hi), fractions.
 template <>
 struct PythonValue<SparsityRange> {
+  static constexpr const char* kAlso = ", as (lo, hi)";
   static std::string hint() { return "collections.abc.Iterable[float]"; }
   static SparsityRange read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const SparsityRange& value, Json& out) {

@@ -11,6 +11,7 @@ namespace natten_sim::python {
 /// or booleans (full where true).
 template <>
 struct PythonValue<ScheduleMask> {
+  static constexpr const char* kAlso = ", or a matrix of tiles with 0 skipped, 1 partial, 2 full";
   static std::string hint() { return "str | numpy.typing.NDArray[typing.Any]"; }
   static ScheduleMask read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const ScheduleMask& mask, Json& out) {
@@ -22,6 +23,7 @@ struct PythonValue<ScheduleMask> {
 /// One latency, or (near, far).
 template <>
 struct PythonValue<study::Handoff> {
+  static constexpr const char* kAlso = ", as (near, far)";
   static std::string hint() { return "float | tuple[float, float]"; }
   static study::Handoff read(const std::string& name, nb::handle value, const Accepts& accepts);
   static bool write(const study::Handoff& handoff, Json& out) {

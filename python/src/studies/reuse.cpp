@@ -36,6 +36,7 @@ struct PythonValue<study::CausalAxes> {
 /// seqlen=LO:HI:STEP in JSON; (lo, hi, step) in Python.
 template <>
 struct PythonValue<study::SeqlenSweep> {
+  static constexpr const char* kAlso = ", as (lo, hi, step)";
   static std::string hint() { return "tuple[int, int, int]"; }
   static study::SeqlenSweep read(const std::string& name, nb::handle value, const Accepts&) {
     const Extents ends = PythonValue<Extents>::read(name, value, {});

@@ -40,14 +40,18 @@ struct TimedQuestion {
   TimeAnswer answer;
 };
 
-/// Those of count(), and the phase.
+/// Those of count(), some of which have no default here, and the phase.
 Keywords<AskedTime> time_keywords() {
   const Keywords<study::CountQuestion> of_count = keywords_of<study::CountQuestion>();
   const auto take = [&](const std::vector<std::string>& names) { return of_count.only(names); };
+  const auto setting = within(&AskedTime::count, &study::CountQuestion::setting);
   Keywords<AskedTime> rows;
-  rows.include(take({"kernel", "device", "input", "window", "stride", "dilation", "causal", "cyclic", "q_tile",
-                     "kv_tile"}),
-               &AskedTime::count);
+  rows.add("kernel", within(&AskedTime::count, &study::CountQuestion::kernel),
+           "hopper-fna, blackwell-fna, cutlass-fna, flexattention, or a dense kernel: hopper-fmha, cudnn, or "
+           "fmha, that of the device's backend; its tiles are its own");
+  rows.add("device", within(setting, &study::Setting::device), "A GPU, see kernels()");
+  rows.add("input", within(setting, &study::Setting::input), "Token layout, one size per axis, 1 to 3 axes");
+  rows.include(take({"window", "stride", "dilation", "causal", "cyclic", "q_tile", "kv_tile"}), &AskedTime::count);
   rows.add("phase", &AskedTime::pass, "forward or backward [default]");
   return rows.include(take({"kernel_schedule", "rest_ms", "batch_size", "heads", "heads_kv", "head_dim", "dim_value",
                             "dtype", "add_kv", "natten"}),
