@@ -6,9 +6,9 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/workload_bounds.hpp>
+#include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/report/default_text.hpp>
-#include <natten_sim/search/schedules/backward_kernel.hpp>
 
 #include "schedule_values.hpp"
 #include "text_file.hpp"
@@ -183,9 +183,7 @@ Keywords<AskedSchedule> table_keywords() {
 }
 
 std::string kernel_names() {
-  std::vector<std::string> names;
-  for (const BackwardKernel& kernel : backward_kernels()) names.push_back(kernel.name);
-  return joined(names);
+  return joined(builtin_catalog().backward_kernel_names()) + ", or name@release";
 }
 
 template <typename Q>

@@ -4,8 +4,8 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/workload_bounds.hpp>
+#include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/json.hpp>
-#include <natten_sim/search/schedules/backward_kernel.hpp>
 
 namespace natten_sim::cli {
 namespace {
@@ -98,14 +98,18 @@ Options<ScheduleFlags> memory_rows() {
 }
 
 Options<ScheduleFlags> measured_rows() {
-  std::string names;
-  for (const BackwardKernel& kernel : backward_kernels()) names += (names.empty() ? "" : " ") + kernel.name;
+  std::string names, releases;
+  for (const std::string& name : builtin_catalog().backward_kernel_names())
+    names += (names.empty() ? "" : " ") + name;
+  for (const BackwardKernel& kernel : builtin_catalog().backward_kernels)
+    releases += (releases.empty() ? "" : " ") + kernel.full_name();
   Options<ScheduleFlags> rows;
   rows.add("--kernel", &ScheduleFlags::kernel,
            {.value = "NAME",
             .help = "Times of a known kernel with its own tiles and orders, deterministic and not; needs "
-                    "--device, -i",
+                    "--device, -i; NAME@RELEASE names a release",
             .choices = names,
+            .other_choices = releases,
             .echo = Echo::kWhenSet,
             .needs = {{.option = "device", .accepted = "--device NAME too", .with_dashes = true}},
             .rules_out = {{"q-tiles",     "kv-tiles",       "q-tile",
@@ -117,10 +121,9 @@ Options<ScheduleFlags> measured_rows() {
                            "gqa-chains",  "ctas-per-chain", "time-limit",
                            "reduce",      "reduce-kv",      "prologue",
                            "epilogue",    "handoff",        "tax",
-                           "overlap",     "table",          "emit-table",
+                           "overlap",     "table",
                            "checkpoint",  "critical-path",  "ascii",
-                           "emit-header", "emit-binary",    "svg",
-                           "perfetto",    "recorded-run"},
+                           "emit-header", "emit-binary",    "recorded-run"},
                           "sizes, mask, device and costs: the kernel says the rest"}});
   rows.include(memory_rows());
   rows.add("--costs", path(schedule_part(&Parts::question), &study::ScheduleQuestion::named_costs),
