@@ -275,6 +275,7 @@ void time_runs(const BackwardCall& call, const SequenceWindow& window, KernelSch
       run = {shorter->at_full_length(run.makespan, less.makespan),
              shorter->at_full_length(run.lower_bound, less.lower_bound),
              shorter->at_full_length(run.waiting, less.waiting)};
+      run.makespan = std::max(run.makespan, run.lower_bound);
     }
     return timed_run(answer, call, run, mode, pairs);
   };

@@ -12,6 +12,8 @@ namespace {
 
 using Parts = study::ScheduleParts;
 
+std::vector<std::string> backward_kernel_names() { return builtin_catalog().backward_kernel_names(); }
+
 }  // namespace
 
 Options<ScheduleFlags> kernel_input_rows() {
@@ -98,18 +100,11 @@ Options<ScheduleFlags> memory_rows() {
 }
 
 Options<ScheduleFlags> measured_rows() {
-  std::string names, releases;
-  for (const std::string& name : builtin_catalog().backward_kernel_names())
-    names += (names.empty() ? "" : " ") + name;
-  for (const BackwardKernel& kernel : builtin_catalog().backward_kernels)
-    releases += (releases.empty() ? "" : " ") + kernel.full_name();
   Options<ScheduleFlags> rows;
   rows.add("--kernel", &ScheduleFlags::kernel,
            {.value = "NAME",
-            .help = "Times of a known kernel with its own tiles and orders, deterministic and not; needs "
-                    "--device, -i; NAME@RELEASE names a release",
-            .choices = names,
-            .other_choices = releases,
+            .help = "Times of a known kernel with its own tiles and orders, deterministic and not (" +
+                    joined(backward_kernel_names()) + ", or NAME@RELEASE); needs --device, -i",
             .echo = Echo::kWhenSet,
             .needs = {{.option = "device", .accepted = "--device NAME too", .with_dashes = true}},
             .rules_out = {{"q-tiles",     "kv-tiles",       "q-tile",
@@ -124,7 +119,8 @@ Options<ScheduleFlags> measured_rows() {
                            "overlap",     "table",
                            "checkpoint",  "critical-path",  "ascii",
                            "emit-header", "emit-binary",    "recorded-run"},
-                          "sizes, mask, device and costs: the kernel says the rest"}});
+                          "sizes, mask, device and costs: the kernel says the rest"},
+            .suggestions = backward_kernel_names});
   rows.include(memory_rows());
   rows.add("--costs", path(schedule_part(&Parts::question), &study::ScheduleQuestion::named_costs),
            {.value = "NAME",
