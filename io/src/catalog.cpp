@@ -8,6 +8,7 @@
 #include <natten_sim/io/strict_object.hpp>
 
 #include "attention_kernels.hpp"
+#include "backward_kernels.hpp"
 #include "catalog_reader.hpp"
 #include "device_atomics.hpp"
 #include "embedded_data.hpp"
@@ -274,6 +275,7 @@ Catalog parse_builtin_catalog() {
     add_schedule_costs(catalog, file.text, std::string(file.path));
   std::sort(catalog.schedule_costs.begin(), catalog.schedule_costs.end(),
             [](const ScheduleCostSet& a, const ScheduleCostSet& b) { return a.name < b.name; });
+  add_backward_kernels(catalog);
   return catalog;
 }
 

@@ -22,12 +22,12 @@ def block_matrix(tables: TileTables) -> npt.NDArray[np.int8]:
 
 
 def table_of(matrix: npt.NDArray[np.int8], order: npt.NDArray[np.int64], heads: int, workers: int) -> dict[str, Any]:
-    """The schedule in which KV blocks begin in `order`, take partial blocks first, and add to dQ as they began."""
+    """KV blocks begin in `order`, each in all heads of a section, take partial blocks first, and add to dQ as they began."""
     q_orders = [np.concatenate([np.nonzero(column == 1)[0], np.nonzero(column == 2)[0]]).tolist()
                 for column in matrix.T]
     kv_orders = [order[row[order] > 0].tolist() for row in matrix]
     chains = [{"head": head, "kv_tile": int(kv), "q_order": q_orders[kv]}
-              for head in range(heads) for kv in order if q_orders[kv]]
+              for kv in order if q_orders[kv] for head in range(heads)]
     return {
         "schema": "natten-sim.schedule-table/1",
         "version": _core.version,

@@ -603,12 +603,18 @@ class CriticalPath(Record):
 
 class ScheduleKernel(Record):
     name: Final[str]
+    release: Final[str]
+    architectures: Final[tuple[str, ...]]
     order: Final[str]
+    ctas_per_tile: Final[int]
+    turn_release: Final[str]
+    dkv_order: Final[str]
     tiles: Final[Tiles]
     workers: Final[int]
     deterministic: Final[Deterministic]
     unordered: Final[Unordered]
     ratio: Final[float]
+    extrapolated_from_tokens: Final[None]
     costs: Final[ScheduleKernelCosts]
     missing: Final[None]
     source: Final[str]
@@ -629,6 +635,7 @@ class Deterministic(Record):
     launch_order: Final[str]
     heads_per_section: Final[int]
     dq_order: Final[str]
+    workspace_bytes: Final[int]
 
 class Unordered(Record):
     time_ms: Final[float]
@@ -642,6 +649,7 @@ class Unordered(Record):
     launch_order: Final[str]
     heads_per_section: Final[int]
     dq_order: Final[str]
+    workspace_bytes: Final[int]
 
 class ScheduleKernelCosts(Record):
     name: Final[str]

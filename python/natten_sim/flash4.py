@@ -13,13 +13,17 @@ from natten_sim._error import Error
 from natten_sim.flex import DqOrder, Plan
 
 
-def require_blocks(plan: Plan, *, tile_m: int = 128, tile_n: int = 128, q_stage: int = 2) -> None:
-    """Checks that a Q block is whole Q tiles of the kernel and a KV block is exactly one KV tile.
+def require_blocks(
+    plan: Plan, *, tile_m: int = 128, tile_n: int = 128, q_stage: int = 2, kv_subtiles: bool | None = None
+) -> None:
+    """Checks that a Q block is whole Q tiles of the kernel and a KV block its KV tile, or on Blackwell whole KV tiles.
 
     Args:
         plan: Of natten_sim.flex.plan().
         tile_m, tile_n: Tokens of the kernel's Q and KV tiles.
         q_stage: Q tiles that a workgroup holds: 2 on Blackwell, 1 on Hopper.
+        kv_subtiles: Whether a KV block may be several tiles, as on Blackwell since release 4.0.0b36. An even number
+            lets two CTAs share the backward pass's tiles at head dim 128 [where q_stage is 2].
 
     Raises:
         Error: It is not so; `hint` is the nearest block that is.
@@ -31,9 +35,12 @@ def require_blocks(plan: Plan, *, tile_m: int = 128, tile_n: int = 128, q_stage:
         accepted = f"a multiple of {q_stage * tile_m} tokens: {q_stage} Q tiles of {tile_m}"
         raise Error(f"q_tile: {plan.q_block} tokens is not valid; accepted: {accepted}", "q_tile", str(plan.q_block),
                     accepted, str(max(1, round(plan.q_block / (q_stage * tile_m))) * q_stage * tile_m))
-    if plan.kv_block != tile_n:
-        raise Error(f"kv_tile: {plan.kv_block} tokens is not valid; accepted: {tile_n}, the kernel's KV tile",
-                    "kv_tile", str(plan.kv_block), f"{tile_n}, the kernel's KV tile", str(tile_n))
+    several = q_stage == 2 if kv_subtiles is None else kv_subtiles
+    if plan.kv_block % tile_n or (plan.kv_block != tile_n and not several):
+        accepted = f"{'a multiple of ' if several else ''}{tile_n}, the kernel's KV tile"
+        nearest = max(1, round(plan.kv_block / tile_n)) * tile_n if several else tile_n
+        raise Error(f"kv_tile: {plan.kv_block} tokens is not valid; accepted: {accepted}", "kv_tile", str(plan.kv_block),
+                    accepted, str(nearest))
 
 
 def _tensors(plan: Plan, of: Any, device: Any) -> dict[str, Any]:
@@ -127,6 +134,7 @@ def backward(
     tile_m: int = 128,
     tile_n: int = 128,
     q_stage: int = 1,
+    kv_subtiles: bool = False,
 ) -> Any:
     """The Q blocks of each KV block, and the order of their additions to dQ for a deterministic pass.
 
@@ -138,6 +146,7 @@ def backward(
         workers: Workgroups that run at a time, for dq_order="best" [one a KV block].
         tile_m, tile_n: Tokens of the kernel's Q and KV tiles.
         q_stage: Q tiles that a workgroup holds.
+        kv_subtiles: Whether a KV block may be several tiles: on Blackwell.
 
     Returns:
         BlockSparseTensorsTorch: counts (1, 1, KV blocks), indices and dQ ranks (1, 1, KV blocks, width) of int32.
@@ -152,7 +161,7 @@ def backward(
     import torch
     from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch
 
-    require_blocks(plan, tile_m=tile_m, tile_n=tile_n, q_stage=q_stage)
+    require_blocks(plan, tile_m=tile_m, tile_n=tile_n, q_stage=q_stage, kv_subtiles=kv_subtiles)
     order: dict[str, Any] = {}
     if dq_order is not None:
         found = plan.dq_write_order(dq_order, workers=workers, compact=True)

@@ -342,7 +342,8 @@ class Plan:
                 schedule() makes ends first under these rules.
             workers: Workgroups that run at a time; with them every order is simulated [one a KV block].
             compute, reduce: Costs of a block's products and of its addition, in any unit, 0 or more.
-            heads: Heads that run one after the other, 1 or more.
+            heads: Heads of a section of the launch, 1 or more: each KV block begins in all of them before the next,
+                as FlashAttention-4 launches heads that its L2 holds.
             compact: Tables as wide as their longest row [for tables above 2^26 entries].
 
         Returns:

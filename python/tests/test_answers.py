@@ -240,17 +240,21 @@ def test_schedules_refuse_keywords_that_say_it_twice(keywords: dict[str, Any], p
     assert raised.value.parameter == parameter
 
 
-def test_a_kernels_schedule_has_milliseconds_and_no_picture() -> None:
+def test_a_kernels_schedule_has_milliseconds_and_draws_its_deterministic_run() -> None:
     answer = natten_sim.schedule(kernel="fa4", device="h200", seqlen_q=8192, heads=16, mask="causal")
     ordered, unordered = answer.kernel.deterministic, answer.kernel.unordered
     # Two products of the pairs of a causal mask make half of 8192 x 8192: five products in all, two FLOPs a pair and dim.
     flops = 5 * 2 * 16 * 128 * 8192**2 / 2
     assert ordered.tflops == pytest.approx(flops / ordered.time_ms / 1e9, rel=1e-12)
     assert unordered.time_ms < ordered.time_ms and answer.kernel.ratio == pytest.approx(unordered.time_ms / ordered.time_ms)
-    for ask in (answer.svg, answer.table, answer.trace, answer.header, answer.binary, answer.gantt):
+    for ask in (answer.svg, answer.table, answer.header, answer.binary):
         with pytest.raises(natten_sim.Error, match="one algorithm"):
             ask()
     assert answer._repr_svg_() is None  # type: ignore[attr-defined]
+    small = natten_sim.schedule(kernel="fa4@4.0.0b36", device="h200", seqlen_q=1024, mask="causal")
+    assert small.gantt().startswith("<svg ") and "traceEvents" in small.trace()
+    with pytest.raises(natten_sim.Error, match="sm90"):
+        natten_sim.schedule(kernel="fa3", device="b200", seqlen_q=1024)
 
 
 def test_costs_of_a_file_schedule_as_its_numbers_do(root: pathlib.Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import ABSENT
 from hypothesis import given, settings
+from natten_sim._dq_order import table_of
 from test_brute_force import axes, axis_mask, keywords_of
 
 
@@ -284,6 +285,19 @@ def test_flash4_tensors_are_compact_and_their_blocks_are_checked() -> None:
     assert (raised.value.parameter, raised.value.hint) == ("q_tile", "256")
     with pytest.raises(natten_sim.Error, match="kv_tile: 64"):
         natten_sim.flash4.forward(natten_sim.flex.plan(mask="causal", seqlen_q=4096, q_tile=256, kv_tile=64))
+    wide = natten_sim.flex.plan(mask="causal", seqlen_q=4096, q_tile=256, kv_tile=256)
+    assert natten_sim.flash4.forward(wide, "cpu").block_size == (256, 256)  # Blackwell, by q_stage
+    assert natten_sim.flash4.backward(wide, "cpu", kv_subtiles=True).block_size == (256, 256)
+    for refused in (lambda: natten_sim.flash4.forward(wide, "cpu", q_stage=1), lambda: natten_sim.flash4.backward(wide, "cpu")):
+        with pytest.raises(natten_sim.Error, match="kv_tile: 256") as raised:
+            refused()
+        assert raised.value.hint == "128"
+
+
+def test_kv_blocks_begin_in_all_heads_of_a_section() -> None:
+    matrix = np.full((2, 3), 2, dtype=np.int8)
+    table = table_of(matrix, np.array([2, 0, 1]), 2, 4)
+    assert [(chain["kv_tile"], chain["head"]) for chain in table["chains"]] == [(2, 0), (2, 1), (0, 0), (0, 1), (1, 0), (1, 1)]
 
 
 def test_natten_arguments_are_those_of_the_printed_call() -> None:

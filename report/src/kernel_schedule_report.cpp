@@ -10,7 +10,7 @@ namespace {
 using study::KernelRunTime;
 using study::KernelScheduleAnswer;
 
-Json run_fields(const std::optional<KernelRunTime>& run, const BackwardLaunch& launch) {
+Json run_fields(const std::optional<KernelRunTime>& run, const std::optional<BackwardLaunch>& given) {
   Json fields = {{"time_ms", nullptr}, {"tflops", nullptr}};
   fields["makespan_us"] = nullptr;
   fields["waiting_us"] = nullptr;
@@ -22,13 +22,16 @@ Json run_fields(const std::optional<KernelRunTime>& run, const BackwardLaunch& l
     fields["waiting_us"] = run->waiting_us;
     fields["lower_bound_us"] = run->lower_bound_us;
   }
-  fields["algorithm"] = launch.algorithm;
-  fields["walk"] = to_string(launch.walk);
-  fields["dispatch"] = to_string(launch.dispatch);
-  fields["launch_order"] = launch.launch_order;
+  const BackwardLaunch launch = given.value_or(BackwardLaunch{});
+  const auto known = [&](Json value) { return given ? std::move(value) : Json(); };
+  fields["algorithm"] = known(launch.algorithm);
+  fields["walk"] = known(to_string(launch.walk));
+  fields["dispatch"] = known(to_string(launch.dispatch));
+  fields["launch_order"] = known(launch.launch_order);
   const std::int32_t heads = launch.sections.heads_per_section;
-  fields["heads_per_section"] = heads > 0 ? Json(heads) : Json(nullptr);
-  fields["dq_order"] = launch.dq_order;
+  fields["heads_per_section"] = given && heads > 0 ? Json(heads) : Json(nullptr);
+  fields["dq_order"] = known(launch.dq_order);
+  fields["workspace_bytes"] = known(launch.workspace_bytes);
   return fields;
 }
 
@@ -45,9 +48,12 @@ Json costs_fields(const KernelScheduleAnswer& answer) {
   return fields;
 }
 
-std::string run_text(const std::optional<KernelRunTime>& run, const BackwardLaunch& launch) {
+std::string run_text(const std::optional<KernelRunTime>& run, const std::optional<BackwardLaunch>& launch) {
+  if (!launch) return "none: the kernel has no such launch here";
+  constexpr double kMib = 1 << 20;
   const std::string order =
-      fmt::format("{}; {}; dQ order: {}", launch.algorithm, launch.launch_order, launch.dq_order);
+      fmt::format("{}; {}; dQ order: {}; workspace {:.1f} MiB", launch->algorithm, launch->launch_order,
+                  launch->dq_order, static_cast<double>(launch->workspace_bytes) / kMib);
   if (!run) return order;
   return fmt::format("{:.4g} ms, {:.4g} TFLOP/s: {}", run->time_ms, run->tflops_per_s, order);
 }
@@ -55,15 +61,21 @@ std::string run_text(const std::optional<KernelRunTime>& run, const BackwardLaun
 }  // namespace
 
 Json kernel_schedule_result(const KernelScheduleAnswer& answer) {
-  Json kernel = {{"name", answer.kernel->name}, {"order", answer.ordered.algorithm}};
+  const BackwardKernel& about = answer.kernel;
+  Json kernel = {{"name", about.name}, {"release", about.release}, {"architectures", about.architectures}};
+  kernel["order"] = answer.ordered ? Json(answer.ordered->algorithm) : Json();
+  kernel["ctas_per_tile"] = answer.ctas_per_tile;
+  kernel["turn_release"] = to_string(about.turn_release);
+  kernel["dkv_order"] = about.dkv_order;
   kernel["tiles"] = {{"q_tile", answer.tiles.q}, {"kv_tile", answer.tiles.kv}};
   kernel["workers"] = answer.workers;
   kernel["deterministic"] = run_fields(answer.deterministic, answer.ordered);
   kernel["unordered"] = run_fields(answer.not_deterministic, answer.unordered);
   kernel["ratio"] = nullable(answer.ratio);
+  kernel["extrapolated_from_tokens"] = nullable(answer.extrapolated_from_tokens);
   kernel["costs"] = costs_fields(answer);
   kernel["missing"] = answer.missing.empty() ? Json() : Json(answer.missing);
-  kernel["source"] = answer.kernel->source;
+  kernel["source"] = about.source;
   return {{"kernel", std::move(kernel)}};
 }
 
@@ -74,10 +86,14 @@ std::string kernel_schedule_csv(const KernelScheduleAnswer& answer) {
 
 std::string kernel_schedule_text(const KernelScheduleAnswer& answer) {
   std::vector<std::vector<std::string>> rows = {
-      {"kernel", fmt::format("{} ({}), tiles {}x{} (Q x KV), {}", answer.kernel->name, answer.kernel->title,
-                             answer.tiles.q, answer.tiles.kv, counted(answer.workers, "worker"))},
+      {"kernel", fmt::format("{} ({}), tiles {}x{} (Q x KV){}, {}", answer.kernel.full_name(),
+                             answer.kernel.title, answer.tiles.q, answer.tiles.kv,
+                             answer.ctas_per_tile > 1 ? ", two CTAs share their tiles" : "",
+                             counted(answer.workers, "worker"))},
       {"deterministic", run_text(answer.deterministic, answer.ordered)},
       {"unordered", run_text(answer.not_deterministic, answer.unordered)}};
+  if (answer.kernel.turn_release == TurnRelease::kAfterNext && answer.ordered)
+    rows.push_back({"turns", "passed on when the chain has the turn of its next dQ tile"});
   if (answer.ratio)
     rows.push_back(
         {"ratio", fmt::format("{:.3f} of the throughput is left when deterministic", *answer.ratio)});
@@ -85,6 +101,11 @@ std::string kernel_schedule_text(const KernelScheduleAnswer& answer) {
     rows.push_back(
         {"waiting", fmt::format("{:.4g} us a worker, of {:.4g} us", answer.deterministic->waiting_us,
                                 answer.deterministic->makespan_us)});
+  }
+  if (answer.extrapolated_from_tokens) {
+    rows.push_back({"extrapolated", fmt::format("from {} and {} tokens, by the number of tasks",
+                                                *answer.extrapolated_from_tokens,
+                                                *answer.extrapolated_from_tokens / 2)});
   }
   if (!answer.missing.empty()) rows.push_back({"no times", answer.missing});
   if (answer.costs) {

@@ -92,22 +92,23 @@ std::string measured_elsewhere(const std::string& kernel, const Catalog& catalog
 }
 
 /// The costs of the question, or what is missing.
-const ScheduleCostSet* find_schedule_costs(const KernelScheduleQuestion& question, const Device& device,
+const ScheduleCostSet* find_schedule_costs(const KernelScheduleQuestion& question,
+                                           const std::string& kernel, const Device& device,
                                            const Catalog& catalog, std::string& missing) {
   if (!question.costs) {
     const ScheduleCostSet* costs =
-        catalog.schedule_costs_of(question.kernel, device.name, question.head_dim, question.dtype);
+        catalog.schedule_costs_of(kernel, device.name, question.head_dim, question.dtype);
     if (costs == nullptr) {
-      missing = "no measured costs of " + question.kernel + " on " + device.name + " at head dim " +
+      missing = "no measured costs of " + kernel + " on " + device.name + " at head dim " +
                 std::to_string(question.head_dim) + " with " + to_string(question.dtype) + "; " +
-                measured_elsewhere(question.kernel, catalog);
+                measured_elsewhere(kernel, catalog);
     }
     return costs;
   }
   const ScheduleCostSet& costs = catalog.schedule_cost_set(*question.costs);
-  if (costs.kernel != question.kernel || costs.device != device.name || costs.head_dim != question.head_dim) {
+  if (costs.kernel != kernel || costs.device != device.name || costs.head_dim != question.head_dim) {
     throw InvalidParameter("costs", costs.name,
-                           "costs of " + question.kernel + " on " + device.name + " at head dim " +
+                           "costs of " + kernel + " on " + device.name + " at head dim " +
                                std::to_string(question.head_dim) + "; these are of " + costs.kernel + " on " +
                                costs.device + " at head dim " + std::to_string(costs.head_dim));
   }
@@ -136,10 +137,16 @@ BackwardCosts run_costs(const ScheduleCostSet& set, const TaskCosts& tasks, cons
   return costs;
 }
 
-KernelRunTime time_run(const KernelScheduleAnswer& answer, const BackwardCall& call,
-                       const BackwardProblem& problem, ReductionMode mode, double pairs) {
+/// Of the main kernel, in microseconds.
+struct SimulatedRun {
+  double makespan = 0, lower_bound = 0, waiting = 0;
+};
+
+SimulatedRun simulate_run(const KernelScheduleAnswer& answer, const BackwardProblem& problem,
+                          ReductionMode mode) {
   const ScheduleCostSet& set = *answer.costs;
-  const BackwardLaunch& launch = mode == ReductionMode::kDeterministic ? answer.ordered : answer.unordered;
+  const BackwardLaunch& launch =
+      mode == ReductionMode::kDeterministic ? answer.ordered.value() : answer.unordered;
   ScheduleRequest request;
   request.problem = problem;
   request.costs = run_costs(set, *set.tasks_of(answer.mask), problem, mode, launch.dispatch);
@@ -148,58 +155,188 @@ KernelRunTime time_run(const KernelScheduleAnswer& answer, const BackwardCall& c
   if (launch.sections.heads_per_section > 0) request.launch = launch.sections;
   request.heads_in_flight = launch.heads_in_flight;
   const PlanRun run = run_plan(plan_backward(schedule_algorithm(launch.algorithm), request));
+  return {run.makespan / 1000, run.lower_bound / 1000,
+          (run.bubble.startup + run.bubble.wait_for_turn) / 1000 / problem.workers};
+}
+
+KernelRunTime timed_run(const KernelScheduleAnswer& answer, const BackwardCall& call, const SimulatedRun& run,
+                        ReductionMode mode, double pairs) {
   KernelRunTime time;
-  time.makespan_us = run.makespan / 1000;
-  time.lower_bound_us = run.lower_bound / 1000;
-  time.waiting_us = (run.bubble.startup + run.bubble.wait_for_turn) / 1000 / problem.workers;
-  time.time_ms = call_us(set, *answer.kernel, call, mode, time.makespan_us) / 1000;
+  time.makespan_us = run.makespan;
+  time.lower_bound_us = run.lower_bound;
+  time.waiting_us = run.waiting;
+  time.time_ms = call_us(*answer.costs, answer.kernel, call, mode, time.makespan_us) / 1000;
   constexpr double kProducts = 5;
   const double flops = 2 * kProducts * pairs * static_cast<double>(call.head_dim * call.heads * call.batch);
   time.tflops_per_s = flops / time.time_ms / 1e9;
   return time;
 }
 
+BackwardProblem problem_of(const KernelScheduleAnswer& answer, const BackwardCall& call,
+                           const SequenceWindow& window) {
+  BackwardProblem problem;
+  problem.mask = window_mask({call.q_tokens, call.kv_tokens, answer.tiles.q, answer.tiles.kv}, window);
+  problem.heads = static_cast<std::int32_t>(call.heads * call.batch);
+  problem.heads_per_kv_head = static_cast<std::int32_t>(call.heads / call.heads_kv);
+  problem.workers = answer.workers;
+  return problem;
+}
+
+/// Tasks of all heads, without listing them. O(KV tiles).
+double count_tasks(const KernelScheduleAnswer& answer, const BackwardCall& call,
+                   const SequenceWindow& window) {
+  const std::int64_t shift = call.q_tokens - call.kv_tokens;
+  double tasks = 0;
+  for (std::int64_t key = 0; key < call.kv_tokens; key += answer.tiles.kv) {
+    poll();
+    const std::int64_t last_key = std::min(key + answer.tiles.kv, call.kv_tokens) - 1;
+    const std::int64_t first = window.right ? std::max<std::int64_t>(key + shift - *window.right, 0) : 0;
+    const std::int64_t last =
+        window.left ? std::min(last_key + shift + *window.left, call.q_tokens - 1) : call.q_tokens - 1;
+    if (first <= last) tasks += static_cast<double>(last / answer.tiles.q - first / answer.tiles.q + 1);
+  }
+  return tasks * static_cast<double>(call.heads * call.batch);
+}
+
+/// A run that is too long to be simulated, from two shorter ones with the same heads and launch: times grow
+/// with the number of tasks.
+struct ShorterRuns {
+  BackwardCall longer, shorter;  ///< the second half as long
+  double tasks = 0, longer_tasks = 0, shorter_tasks = 0;
+
+  [[nodiscard]] double at_full_length(double longer_us, double shorter_us) const {
+    return longer_us + (longer_us - shorter_us) / (longer_tasks - shorter_tasks) * (tasks - longer_tasks);
+  }
+};
+
+/// None: the call is simulated as it is.
+std::optional<ShorterRuns> shorter_runs(const KernelScheduleAnswer& answer, const BackwardCall& call,
+                                        const SequenceWindow& window) {
+  constexpr double kSimulated = 1 << 27, kExtrapolatedFrom = 1 << 22;
+  constexpr std::int64_t kLeastTokens = 16384, kMostTiles = std::int64_t{1} << 24;
+  if (call.kv_tokens / answer.tiles.kv > kMostTiles) return std::nullopt;
+  ShorterRuns runs{call, call, count_tasks(answer, call, window)};
+  if (runs.tasks <= kSimulated) return std::nullopt;
+  for (runs.longer_tasks = runs.tasks; runs.longer_tasks > kExtrapolatedFrom;
+       runs.longer_tasks = count_tasks(answer, runs.longer, window)) {
+    runs.longer.q_tokens /= 2;
+    runs.longer.kv_tokens /= 2;
+  }
+  runs.shorter = runs.longer;
+  runs.shorter.q_tokens /= 2;
+  runs.shorter.kv_tokens /= 2;
+  runs.shorter_tasks = count_tasks(answer, runs.shorter, window);
+  const std::int64_t least = std::min(runs.shorter.q_tokens, runs.shorter.kv_tokens);
+  const std::int64_t widest = std::max(window.left.value_or(0), window.right.value_or(0));
+  if (least < kLeastTokens || widest > least / 2) return std::nullopt;  // another shape: refused as too large
+  return runs;
+}
+
+/// What the kernel runs: its tiles and launches. @throws InvalidParameter for what it does not have.
+void take_launches(const KernelScheduleQuestion& question, const BackwardCall& call,
+                   KernelScheduleAnswer& answer) {
+  const BackwardKernel& kernel = answer.kernel;
+  const auto has = [](const auto& list, const auto& value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  if (!has(kernel.dtypes, question.dtype)) {
+    std::vector<std::string> names;
+    for (const Dtype dtype : kernel.dtypes) names.emplace_back(to_string(dtype));
+    throw InvalidParameter("dtype", to_string(question.dtype),
+                           joined(names) + ": the element types of " + kernel.full_name());
+  }
+  const KernelTiles* tiles = kernel.tiles_of(call.head_dim, call.mask);
+  if (tiles == nullptr) {
+    const bool other_mask = kernel.tiles_of(call.head_dim, MaskClass::kFull) != nullptr;
+    if (other_mask)
+      throw InvalidParameter("mask", to_string(call.mask), "full: the mask of " + kernel.full_name());
+    throw InvalidParameter("dim", std::to_string(call.head_dim),
+                           kernel.head_dim_text() + ": the head dims of " + kernel.full_name() + " on " +
+                               joined(kernel.architectures));
+  }
+  answer.tiles = tiles->tokens;
+  answer.ctas_per_tile = tiles->ctas;
+  answer.ordered = kernel_launch(kernel, call, ReductionMode::kDeterministic);
+  const std::optional<BackwardLaunch> unordered = kernel_launch(kernel, call, ReductionMode::kUnordered);
+  if (!unordered) throw InvalidParameter("kernel", kernel.full_name(), "a kernel with a launch for this mask");
+  answer.unordered = *unordered;
+}
+
+void time_runs(const BackwardCall& call, const SequenceWindow& window, KernelScheduleAnswer& answer) {
+  const std::optional<ShorterRuns> shorter = shorter_runs(answer, call, window);
+  const BackwardProblem problem = problem_of(answer, shorter ? shorter->longer : call, window);
+  const BackwardProblem half = shorter ? problem_of(answer, shorter->shorter, window) : BackwardProblem{};
+  if (shorter) answer.extrapolated_from_tokens = shorter->longer.q_tokens;
+  const double pairs = counted_pairs(call, window);
+  const auto time = [&](ReductionMode mode) {
+    SimulatedRun run = simulate_run(answer, problem, mode);
+    if (shorter) {
+      const SimulatedRun less = simulate_run(answer, half, mode);
+      run = {shorter->at_full_length(run.makespan, less.makespan),
+             shorter->at_full_length(run.lower_bound, less.lower_bound),
+             shorter->at_full_length(run.waiting, less.waiting)};
+      run.makespan = std::max(run.makespan, run.lower_bound);
+    }
+    return timed_run(answer, call, run, mode, pairs);
+  };
+  answer.not_deterministic = time(ReductionMode::kUnordered);
+  if (!answer.ordered) return;
+  answer.deterministic = time(ReductionMode::kDeterministic);
+  if (answer.deterministic->time_ms > 0)
+    answer.ratio = answer.not_deterministic->time_ms / answer.deterministic->time_ms;
+}
+
 }  // namespace
 
 KernelScheduleAnswer kernel_schedule(const KernelScheduleQuestion& question, const Context& context) {
   KernelScheduleAnswer answer;
-  answer.kernel = &backward_kernel(question.kernel);
   const Device& device = context.catalog.device(question.device);
+  answer.kernel = context.catalog.backward_kernel(question.kernel, device);
   if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
   const BackwardCall call = call_of(question, device);
   answer.mask = call.mask;
   answer.kv_tokens = call.kv_tokens;
   answer.heads_kv = static_cast<std::int32_t>(call.heads_kv);
-  const std::optional<TileTokens> tiles = answer.kernel->tiles(call.head_dim, call.mask);
-  if (!tiles) {
-    throw InvalidParameter("dim", std::to_string(call.head_dim),
-                           "a head dim that " + question.kernel + " has a backward kernel for");
-  }
-  answer.tiles = *tiles;
-  answer.ordered = answer.kernel->launch(call, ReductionMode::kDeterministic);
-  answer.unordered = answer.kernel->launch(call, ReductionMode::kUnordered);
-  const ScheduleCostSet* costs = find_schedule_costs(question, device, context.catalog, answer.missing);
-  answer.workers = device.sms->value * (costs == nullptr ? 1 : costs->ctas_per_sm);
+  take_launches(question, call, answer);
+  const ScheduleCostSet* costs =
+      find_schedule_costs(question, answer.kernel.name, device, context.catalog, answer.missing);
+  answer.workers =
+      device.sms->value / answer.ctas_per_tile * (costs == nullptr ? 1 : costs->ctas_per_sm);
   if (costs == nullptr) return answer;
   const TaskCosts* tasks = costs->tasks_of(answer.mask);
-  if (tasks == nullptr || tasks->q_tile != tiles->q || tasks->kv_tile != tiles->kv) {
-    answer.missing = costs->name + " has no costs of " + std::to_string(tiles->q) + "x" +
-                     std::to_string(tiles->kv) + " tiles for " + to_string(answer.mask) + " masks";
+  if (tasks == nullptr || tasks->q_tile != answer.tiles.q || tasks->kv_tile != answer.tiles.kv ||
+      answer.ctas_per_tile != 1) {
+    answer.missing = costs->name + " has no costs of " + std::to_string(answer.tiles.q) + "x" +
+                     std::to_string(answer.tiles.kv) + " tiles for " + to_string(answer.mask) + " masks";
     return answer;
   }
   answer.costs = *costs;
-  const SequenceWindow window = window_of(question.mask);
-  BackwardProblem problem;
-  problem.mask = window_mask({call.q_tokens, call.kv_tokens, tiles->q, tiles->kv}, window);
-  problem.heads = static_cast<std::int32_t>(call.heads * call.batch);
-  problem.heads_per_kv_head = static_cast<std::int32_t>(call.heads / call.heads_kv);
-  problem.workers = answer.workers;
-  const double pairs = counted_pairs(call, window);
-  answer.deterministic = time_run(answer, call, problem, ReductionMode::kDeterministic, pairs);
-  answer.not_deterministic = time_run(answer, call, problem, ReductionMode::kUnordered, pairs);
-  if (answer.deterministic->time_ms > 0)
-    answer.ratio = answer.not_deterministic->time_ms / answer.deterministic->time_ms;
+  time_runs(call, window_of(question.mask), answer);
   return answer;
+}
+
+ScheduleQuestion deterministic_run(const KernelScheduleQuestion& question,
+                                   const KernelScheduleAnswer& answer) {
+  if (!answer.ordered)
+    throw InvalidParameter("kernel", question.kernel, "a kernel with a deterministic launch for this call");
+  if (!answer.costs) throw InvalidParameter("kernel", question.kernel, "a kernel with costs: " + answer.missing);
+  const BackwardLaunch& launch = *answer.ordered;
+  ScheduleQuestion run;
+  run.sizes = TokenSizes{question.q_tokens, answer.kv_tokens, answer.tiles.q, answer.tiles.kv};
+  run.mask = question.mask;
+  run.heads = question.heads;
+  run.heads_kv = answer.heads_kv;
+  run.batch = question.batch;
+  run.workers = answer.workers;
+  run.algorithms = {launch.algorithm};
+  run.dispatch = launch.dispatch;
+  if (launch.sections.heads_per_section > 0) run.launch = launch.sections;
+  run.walk = launch.walk;
+  run.heads_in_flight = launch.heads_in_flight;
+  run.head_dim = question.head_dim;
+  run.dtype = question.dtype;
+  run.named_costs = answer.costs->name;
+  return run;
 }
 
 }  // namespace natten_sim::study

@@ -87,6 +87,30 @@ TEST_CASE("schedule --svg: a picture with every task, the critical path outlined
                          {"svg", "50000"});
 }
 
+TEST_CASE("the deterministic run of a timed kernel is drawn, traced and written as a table") {
+  const std::string file = scratch_folder() + "/kernel";
+  const Json kernel = result_of("schedule --kernel fa3 --device h100 -i 2048 --heads 2 --mask causal --svg " + file +
+                                ".svg --perfetto " + file + ".json --emit-table " + file + ".table")["kernel"];
+  // 16 KV tiles of 128 keys: two Q tiles of 64 rows fewer in each: 32 + 30 + .. + 2 tasks a head.
+  const std::size_t tasks = 2 * (2 * (16 * 17 / 2));
+  const std::string svg = read_text(file + ".svg");
+  std::size_t drawn = 0;
+  for (std::size_t at = svg.find(": computes "); at != std::string::npos; at = svg.find(": computes ", at + 1)) ++drawn;
+  CHECK(drawn == tasks);
+  double end = 0;
+  const Json trace = Json::parse(read_text(file + ".json"));
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "X") end = std::max(end, event["ts"].get<double>() + event["dur"].get<double>());
+  }
+  // Events are tasks: the last chain's epilogue, 14.11 us, may follow.
+  const double makespan = kernel["deterministic"]["makespan_us"];
+  CHECK(end <= makespan + 0.1);
+  CHECK(end >= makespan - 14.11 - 0.1);
+  CHECK(Json::parse(read_text(file + ".table"))["chains"].size() == 2 * 16);
+  check_schedule_refused("--kernel fa4 --device b200 -i 2048 --svg " + file + "2.svg", {"kernel", "costs"});
+  check_schedule_refused("--kernel fa3 --device h100 -i 8192 --heads 16 --svg " + file + "2.svg", {"svg", "50000"});
+}
+
 TEST_CASE("a trace names query heads and their Q tiles, also where chains are those of KV heads") {
   const std::string path = scratch_folder() + "/heads.json";
   const auto tasks_of = [&](const std::string& chains) {

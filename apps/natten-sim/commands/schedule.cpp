@@ -265,16 +265,38 @@ void load_costs(ScheduleFlags& flags, study::Context& context) {
   flags.parts.question.named_costs = known.front().name;
 }
 
-void run_kernel(const ScheduleFlags& flags, Reply& reply, const study::Context& context) {
-  const study::KernelScheduleAnswer answer = study::kernel_schedule(study::kernel_question_of(flags.parts), context);
+AnswerBody kernel_body(const ScheduleFlags& flags, const study::KernelScheduleAnswer& answer) {
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
-  if (flags.output.csv) return write_all(flags, reply, report::kernel_schedule_csv(answer), {});
-  if (!flags.output.json)
-    return write_all(flags, reply, report::kernel_schedule_text(answer) + report::closing_text(closing), {});
+  if (flags.output.csv) return report::kernel_schedule_csv(answer);
+  if (!flags.output.json) return report::kernel_schedule_text(answer) + report::closing_text(closing);
   report::Json result = report::kernel_schedule_result(answer);
   report::add_closing(closing, result);
-  write_all(flags, reply, JsonAnswer("schedule", kernel_schedule_input(flags, answer), std::move(result)), {});
+  return JsonAnswer("schedule", kernel_schedule_input(flags, answer), std::move(result));
+}
+
+/// The answer, with pictures and the table of the deterministic run.
+void run_kernel(const ScheduleFlags& flags, Reply& reply, const study::Context& context) {
+  const study::KernelScheduleQuestion question = study::kernel_question_of(flags.parts);
+  const study::KernelScheduleAnswer answer = study::kernel_schedule(question, context);
+  if (!flags.svg && !flags.perfetto && !flags.emit_table)
+    return write_all(flags, reply, kernel_body(flags, answer), {});
+  study::ScheduleQuestion run = study::deterministic_run(question, answer);
+  run.begins = [&](const BackwardProblem& problem) { require_shown(flags, problem); };
+  run.detail = {.times = flags.svg || flags.perfetto, .critical_path = flags.svg.has_value()};
+  const ScheduleAnswer planned = study::schedule(run, context);
+  const std::string name = answer.kernel.name + ", " + planned.results.front().name;
+  const FinishedSchedule& finished = study::require_finished(planned.results.front());
+  draw::Picture picture;
+  if (flags.svg) picture = report::schedule_picture(name, finished, planned, mask_text(question.mask));
+  const bool printed = flags.svg == "-";
+  const std::string drawn = flags.svg ? picture_bytes(*flags.svg, picture) : "";
+  const std::string trace = flags.perfetto ? trace_of(flags, finished, nullptr) : "";
+  const std::string table =
+      flags.emit_table ? to_json(study::table_of(planned.results.front().name, finished)) : "";
+  write_all(flags, reply, kernel_body(flags, answer),
+            {{printed ? std::nullopt : flags.svg, drawn}, {flags.perfetto, trace}, {flags.emit_table, table}},
+            printed ? picture.svg : "");
 }
 
 int run_schedule(const ScheduleFlags& given, Reply& reply) {

@@ -1,16 +1,11 @@
 #include <algorithm>
-#include <tuple>
+#include <initializer_list>
 
 #include <natten_sim/core/checked.hpp>
-#include <natten_sim/core/closest_name.hpp>
-#include <natten_sim/core/error.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
 
 namespace natten_sim {
 namespace schedules {
-
-std::vector<BackwardKernel> built_in_backward_kernels();  // written by CMake: one entry a file of kernels/
-
 namespace {
 
 /// Q, dO and the fp32 dQ.
@@ -18,7 +13,69 @@ std::int64_t bytes_of_head(const BackwardCall& call) {
   return call.q_tokens * call.head_dim * (2 * call.element_bytes + 4);
 }
 
+constexpr double kFp32 = 4;
+
+/// Of the fp32 dQ.
+double dq_bytes(const BackwardCall& call) {
+  return kFp32 * static_cast<double>(call.batch * call.heads * call.q_tokens * call.head_dim);
+}
+
+std::int64_t product(std::initializer_list<std::int64_t> factors) {
+  std::int64_t all = 1;
+  for (const std::int64_t factor : factors) all = checked_multiply(all, factor, "workspace");
+  return all;
+}
+
+/// What a launch adds dQ to, or stores for a pass of its own.
+std::int64_t dq_memory(const KernelLaunch& rule, const BackwardCall& call) {
+  constexpr std::int64_t kFloat = 4;
+  if (rule.memory == KernelMemory::kScores)
+    return product({call.batch, call.heads, call.q_tokens, call.kv_tokens, call.element_bytes});
+  const std::int64_t copies = rule.memory == KernelMemory::kDqPerCta ? ctas_of_head(call) : 1;
+  return product({copies, call.batch, call.heads, call.q_tokens, call.head_dim, kFloat});
+}
+
+std::int64_t workspace_bytes(const BackwardKernel& kernel, const KernelLaunch& rule,
+                             const BackwardCall& call) {
+  constexpr std::int64_t kFloat = 4, kCounter = 4;
+  std::int64_t bytes = dq_memory(rule, call);
+  const bool grouped = call.heads != call.heads_kv;
+  if (grouped)
+    bytes = checked_add(bytes, product({2, call.batch, call.heads_kv, call.kv_tokens, call.head_dim, kFloat}),
+                        "workspace");
+  if (rule.mode != ReductionMode::kDeterministic || rule.memory != KernelMemory::kOneDq) return bytes;
+  const KernelTiles* tiles = kernel.tiles_of(call.head_dim, call.mask);
+  if (tiles == nullptr) return bytes;
+  const std::int64_t q_tiles = ceil_divide(call.q_tokens, tiles->tokens.q);
+  bytes = checked_add(bytes, product({call.batch, call.heads, q_tiles, tiles->ctas, kCounter}), "workspace");
+  if (!grouped) return bytes;
+  const std::int64_t kv_tiles = ceil_divide(call.kv_tokens, tiles->tokens.kv);
+  return checked_add(bytes, product({2, call.batch, call.heads_kv, kv_tiles, kCounter}), "workspace");
+}
+
+/// The first launch of the mode that takes the call; null: there is none.
+const KernelLaunch* launch_rule(const BackwardKernel& kernel, const BackwardCall& call, ReductionMode mode) {
+  for (const KernelLaunch& rule : kernel.launches) {
+    const bool fits = rule.mode == mode && rule.head_dims.contain(call.head_dim) &&
+                      std::find(rule.masks.begin(), rule.masks.end(), call.mask) != rule.masks.end();
+    if (fits && (!rule.memory_limit_bytes || dq_memory(rule, call) <= *rule.memory_limit_bytes)) return &rule;
+  }
+  return nullptr;
+}
+
+/// `text` with a number in place of `{name}`.
+std::string with_number(std::string text, const std::string& name, std::int64_t number) {
+  const std::string mark = "{" + name + "}";
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark))
+    text.replace(at, mark.size(), std::to_string(number));
+  return text;
+}
+
 }  // namespace
+
+std::int64_t ctas_of_head(const BackwardCall& call) {
+  return ceil_divide(std::int64_t{call.sms}, call.batch * call.heads);
+}
 
 std::int32_t heads_within(std::int64_t bytes, const BackwardCall& call, std::int64_t workers,
                           std::int64_t chains_of_head) {
@@ -37,7 +94,6 @@ HeadSections sections_within(std::int64_t bytes, const BackwardCall& call) {
 }
 
 double bytes_around(const BackwardCall& call) {
-  constexpr double kFp32 = 4;
   const auto element = static_cast<double>(call.element_bytes);
   const double q_elements = static_cast<double>(call.batch * call.heads * call.q_tokens * call.head_dim);
   const double kv_elements = static_cast<double>(call.batch * call.heads_kv * call.kv_tokens * call.head_dim);
@@ -45,7 +101,43 @@ double bytes_around(const BackwardCall& call) {
   return call.heads == call.heads_kv ? bytes : bytes + 2 * kv_elements * (element + 2 * kFp32);
 }
 
+double other_bytes(const BackwardKernel& kernel, const BackwardCall& call, ReductionMode mode) {
+  double bytes = bytes_around(call);
+  if (kernel.clearing == DqClearing::kUnordered) bytes -= dq_bytes(call);  // see cleared_bytes
+  const KernelLaunch* rule = launch_rule(kernel, call, mode);
+  // Every buffer is cleared; the sum reads them in the second phase of its schedule.
+  if (rule != nullptr && rule->memory == KernelMemory::kDqPerCta)
+    bytes += dq_bytes(call) * (static_cast<double>(ctas_of_head(call)) - 2);
+  return bytes;
+}
+
+double cleared_bytes(const BackwardKernel& kernel, const BackwardCall& call, ReductionMode mode) {
+  return kernel.clearing == DqClearing::kUnordered && mode == ReductionMode::kUnordered ? dq_bytes(call) : 0;
+}
+
 }  // namespace schedules
+
+std::optional<BackwardLaunch> kernel_launch(const BackwardKernel& kernel, const BackwardCall& call,
+                                            ReductionMode mode) {
+  using namespace schedules;
+  const KernelLaunch* rule = launch_rule(kernel, call, mode);
+  if (rule == nullptr) return std::nullopt;
+  BackwardLaunch launch{.algorithm = rule->algorithm,
+                        .dispatch = rule->dispatch,
+                        .walk = rule->walk,
+                        .dq_order = rule->dq_order,
+                        .workspace_bytes = workspace_bytes(kernel, *rule, call)};
+  if (rule->heads_per_section) launch.sections.heads_per_section = *rule->heads_per_section;
+  if (rule->section_bytes) launch.sections = sections_within(*rule->section_bytes, call);
+  const KernelTiles* tiles = kernel.tiles_of(call.head_dim, call.mask);
+  if (rule->heads_within_l2 && call.l2_bytes && tiles != nullptr) {
+    launch.heads_in_flight =
+        heads_within(*call.l2_bytes, call, call.sms, ceil_divide(call.kv_tokens, tiles->tokens.kv));
+  }
+  launch.launch_order = with_number(rule->launch_order, "heads", launch.sections.heads_per_section);
+  launch.launch_order = with_number(launch.launch_order, "ctas", ctas_of_head(call));
+  return launch;
+}
 
 BackwardCosts chain_costs(const ScheduleCostSet& costs, const TaskCosts& tasks, const BlockMask& mask,
                           Dispatch dispatch) {
@@ -63,31 +155,12 @@ double call_us(const ScheduleCostSet& costs, const BackwardKernel& kernel, const
                ReductionMode mode, double makespan_us) {
   constexpr double kUsOfS = 1e6, kUsOfMs = 1000;
   double us =
-      makespan_us + costs.launch_us + kernel.other_bytes(call, mode) / costs.other_bytes_per_s * kUsOfS;
+      makespan_us + costs.launch_us +
+      schedules::other_bytes(kernel, call, mode) / costs.other_bytes_per_s * kUsOfS;
   if (mode == ReductionMode::kDeterministic) us += costs.ordered_launch_us;
-  if (kernel.cleared_bytes != nullptr && costs.clearing_bytes_per_s > 0)
-    us += kernel.cleared_bytes(call, mode) / costs.clearing_bytes_per_s * kUsOfS;
+  if (costs.clearing_bytes_per_s > 0)
+    us += schedules::cleared_bytes(kernel, call, mode) / costs.clearing_bytes_per_s * kUsOfS;
   return us * (1 + costs.slowdown * us / (us + kUsOfMs * costs.slowdown_ms));
-}
-
-const std::vector<BackwardKernel>& backward_kernels() {
-  static const std::vector<BackwardKernel> kernels = [] {
-    std::vector<BackwardKernel> all = schedules::built_in_backward_kernels();
-    std::sort(all.begin(), all.end(), [](const BackwardKernel& a, const BackwardKernel& b) {
-      return std::tie(a.position, a.name) < std::tie(b.position, b.name);
-    });
-    return all;
-  }();
-  return kernels;
-}
-
-const BackwardKernel& backward_kernel(std::string_view name) {
-  std::vector<std::string> names;
-  for (const BackwardKernel& kernel : backward_kernels()) {
-    if (kernel.name == name) return kernel;
-    names.push_back(kernel.name);
-  }
-  throw UnknownName("kernel", std::string(name), closest_name(name, names), joined(names));
 }
 
 }  // namespace natten_sim

@@ -11,7 +11,7 @@
 namespace natten_sim {
 namespace {
 
-constexpr double kRounding = 1e-8;  // covers that of bounds and simulations
+constexpr double kBoundRounding = 1e-8;  // covers that of bounds and simulations
 
 /// The tiles that a pass launches depend on the layout alone.
 double launched_tiles(const SearchSpace& space, const TilePair& tiles, const TimedPass& pass) {
@@ -81,7 +81,7 @@ CostLimit limit_within(double ms, const std::vector<PassBound>& passes) {
     limit.scale[pass.index] = slope * pass.tile_ms;
     limit.most -= slowed_ms(loads[i], *pass.costs) + slope * (pass.fixed_ms - loads[i]);
   }
-  limit.most += ms * kRounding;
+  limit.most += ms * kBoundRounding;
   return limit;
 }
 

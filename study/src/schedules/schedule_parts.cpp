@@ -6,7 +6,7 @@
 #include <natten_sim/core/conflict.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/io/value_text.hpp>
-#include <natten_sim/search/schedules/backward_kernel.hpp>
+#include <natten_sim/io/catalog.hpp>
 #include <natten_sim/study/schedule_parts.hpp>
 
 namespace natten_sim::study {
@@ -164,10 +164,12 @@ std::string schedule_algorithm_names() {
   return names;
 }
 
-std::string schedule_kernel_names() {
-  std::vector<std::string> names;
-  for (const BackwardKernel& kernel : backward_kernels()) names.push_back(kernel.name);
-  return joined(names, " ");
+std::vector<std::string> schedule_kernel_names() {
+  std::vector<std::string> names = builtin_catalog().backward_kernel_names();
+  for (const BackwardKernel& kernel : builtin_catalog().backward_kernels) {
+    if (std::find(names.begin(), names.end(), kernel.full_name()) == names.end()) names.push_back(kernel.full_name());
+  }
+  return names;
 }
 
 std::vector<std::string> schedule_mask_beginnings() {
@@ -180,8 +182,8 @@ RuledOut ruled_out_by_kernel() {
            "walk",        "compute",     "compute_partial", "release",  "dkv_turns",       "early_exit",
            "gqa_chains",  "ctas_per_chain", "time_limit", "reduce",     "reduce_kv",       "prologue",
            "epilogue",    "handoff",     "handoff_far", "tax",          "overlap",         "table",
-           "emit_table",  "checkpoint",  "critical_path", "ascii",      "emit_header",     "emit_binary",
-           "svg",         "perfetto",    "recorded_run"},
+           "checkpoint",  "critical_path", "ascii",      "emit_header",     "emit_binary",
+           "recorded_run"},
           "sizes, mask, device and costs: the kernel says the rest"};
 }
 

@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include <natten_sim/core/error.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 
@@ -27,7 +26,8 @@ TEST_CASE("this project's kernel clears dQ when nothing is ordered, and only the
   const double elements = 2.0 * 5 * 1000 * 100;
   // O, dO and dQ in two bytes, the fp32 dQ read: 10 bytes an element. Clearing: 4.
   const double around_us = 10 * elements / 1e6, clearing_us = 4 * elements / 4e6;
-  const BackwardKernel& ours = backward_kernel("ours");
+  BackwardKernel ours;
+  ours.clearing = DqClearing::kUnordered;
   CHECK(call_us(costs, ours, call, ReductionMode::kUnordered, 100) ==
         Approx(100 + 20 + around_us + clearing_us));
   CHECK(call_us(costs, ours, call, ReductionMode::kDeterministic, 100) == Approx(100 + 20 + 3 + around_us));
@@ -67,18 +67,6 @@ BackwardCall call_of(std::int64_t tokens, std::int64_t heads, std::int64_t heads
   return call;
 }
 
-TEST_CASE("FlashAttention-4 has FlashAttention-3's tiles, and no kernel of that kind beyond head dim 192") {
-  for (const MaskClass mask : {MaskClass::kFull, MaskClass::kCausal, MaskClass::kWindow}) {
-    for (std::int64_t head_dim = 1; head_dim <= 192; ++head_dim) {
-      const TileTokens fa4 = backward_kernel("fa4").tiles(head_dim, mask).value();
-      const TileTokens fa3 = backward_kernel("fa3").tiles(head_dim, mask).value();
-      CHECK(fa4.q == fa3.q);
-      CHECK(fa4.kv == fa3.kv);
-    }
-    CHECK_FALSE(backward_kernel("fa4").tiles(193, mask));
-  }
-}
-
 TEST_CASE("sections hold the largest power of two of heads that fits, and at least one") {
   const BackwardCall call = call_of(1024, 8, 8, MaskClass::kCausal);  // 1 MiB a head
   const std::pair<std::int64_t, std::int32_t> heads_in_bytes[] = {
@@ -102,57 +90,53 @@ TEST_CASE("heads at work are those that fit the L2, two more than keep the worke
   CHECK(schedules::heads_within(0, call, 132, 0) == 132 + 2);
 }
 
-TEST_CASE("kernels launch in the order of their sources") {
-  using Mode = ReductionMode;
-  const auto launch = [](const char* kernel, MaskClass mask, Mode mode, std::int64_t tokens = 1024) {
-    return backward_kernel(kernel).launch(call_of(tokens, 8, 8, mask), mode);
-  };
-  // FlashAttention-3: 40 MiB of L2, sections for causal masks in both modes; 4: 50 MiB, when deterministic
-  // alone.
-  for (const MaskClass mask : {MaskClass::kFull, MaskClass::kCausal, MaskClass::kWindow}) {
-    const bool full = mask == MaskClass::kFull;
-    for (const char* kernel : {"fa3", "fa4"}) {
-      const bool third = std::string(kernel) == "fa3";
-      CAPTURE(kernel, full);
-      const BackwardLaunch ordered = launch(kernel, mask, Mode::kDeterministic);
-      CHECK(ordered.algorithm == (full ? "ascending" : "spt"));
-      CHECK(ordered.dq_order == (full ? "ascending KV tile" : "descending KV tile"));
-      CHECK(ordered.sections.heads_per_section == (full && third ? 1 : 32));
-      const BackwardLaunch unordered = launch(kernel, mask, Mode::kUnordered);
-      CHECK(unordered.algorithm == "unordered");
-      CHECK(unordered.dq_order == "none");
-      CHECK(unordered.sections.heads_per_section == (!full && third ? 32 : 1));
-      CHECK(ordered.dispatch == Dispatch::kDynamic);
-      CHECK_FALSE(ordered.heads_in_flight);
-    }
-  }
-  CHECK(launch("fa3", MaskClass::kCausal, Mode::kDeterministic).launch_order ==
-        "sections of 32 heads, heads fastest, KV tiles descending");
-  CHECK(launch("fa3", MaskClass::kCausal, Mode::kUnordered).launch_order ==
-        "sections of 32 heads, heads fastest, KV tiles ascending");
-  CHECK(launch("fa4", MaskClass::kFull, Mode::kDeterministic).launch_order ==
-        "sections of 32 heads, heads fastest, KV tiles ascending");
-  // 24 MiB a head: FlashAttention-4's 50 MiB hold two, 40 MiB one.
-  CHECK(launch("fa4", MaskClass::kCausal, Mode::kDeterministic, 24 * 1024).sections.heads_per_section == 2);
-  CHECK(launch("fa3", MaskClass::kCausal, Mode::kDeterministic, 24 * 1024).sections.heads_per_section == 1);
-  // FlashAttention-2: ceil(132 SMs / 16 heads) = 9 CTAs a head.
-  const BackwardLaunch split = launch("fa2", MaskClass::kCausal, Mode::kDeterministic);
-  CHECK(split.algorithm == "fa2-split");
-  CHECK(split.launch_order == "9 CTAs a head, each with every 9th KV tile");
-  CHECK(launch("fa2", MaskClass::kCausal, Mode::kUnordered).algorithm == "unordered");
-  // This project's: the shift for full masks, a search for others, with as many heads as the L2 holds.
-  BackwardCall call = call_of(1024, 8, 8, MaskClass::kFull);
-  CHECK(backward_kernel("ours").launch(call, Mode::kDeterministic).algorithm == "shift");
-  CHECK(backward_kernel("ours").launch(call, Mode::kDeterministic).dispatch == Dispatch::kStatic);
-  CHECK_FALSE(backward_kernel("ours").launch(call, Mode::kDeterministic).heads_in_flight);
-  CHECK(backward_kernel("ours").launch(call, Mode::kUnordered).algorithm == "unordered");
-  call.mask = MaskClass::kCausal;
-  call.l2_bytes = std::int64_t{25} << 20;
-  const BackwardLaunch searched = backward_kernel("ours").launch(call, Mode::kDeterministic);
-  CHECK(searched.algorithm == "best");
-  CHECK(searched.heads_in_flight == 25);  // 132 SMs need ceil(132 / 8 KV tiles) + 2 = 19
-  call.l2_bytes = std::int64_t{10} << 20;
-  CHECK(backward_kernel("ours").launch(call, Mode::kDeterministic).heads_in_flight == 19);
+/// A launch of all masks and head dims.
+KernelLaunch launch_of(ReductionMode mode, const char* algorithm, const char* order) {
+  KernelLaunch launch;
+  launch.mode = mode;
+  launch.masks = {MaskClass::kFull, MaskClass::kCausal, MaskClass::kWindow};
+  launch.head_dims = {1, 256};
+  launch.algorithm = algorithm;
+  launch.launch_order = order;
+  return launch;
+}
+
+TEST_CASE("a launch has as many heads in a section as fit, and says so in words") {
+  BackwardKernel kernel;
+  kernel.launches = {launch_of(ReductionMode::kDeterministic, "spt", "sections of {heads} heads")};
+  kernel.launches.front().section_bytes = std::int64_t{50} << 20;
+  const BackwardCall call = call_of(1024, 8, 8, MaskClass::kCausal);  // 1 MiB a head
+  const BackwardLaunch launch = kernel_launch(kernel, call, ReductionMode::kDeterministic).value();
+  CHECK(launch.algorithm == "spt");
+  CHECK(launch.sections.heads_per_section == 32);
+  CHECK(launch.launch_order == "sections of 32 heads");
+  CHECK_FALSE(kernel_launch(kernel, call, ReductionMode::kUnordered));
+}
+
+TEST_CASE("a launch whose memory is beyond its limit gives way to the next") {
+  BackwardKernel kernel;
+  kernel.launches = {launch_of(ReductionMode::kDeterministic, "two-pass", ""),
+                     launch_of(ReductionMode::kDeterministic, "ascending", "")};
+  kernel.launches.front().memory = KernelMemory::kScores;
+  // 2 batches of 8 heads of 1,000 x 1,000 pairs of two bytes.
+  const BackwardCall call = call_of(1000, 8, 8, MaskClass::kFull);
+  const std::int64_t scores = 2 * 8 * 1000 * 1000 * 2, dq = 2 * 8 * 1000 * 128 * 4;
+  kernel.launches.front().memory_limit_bytes = scores;
+  BackwardLaunch launch = kernel_launch(kernel, call, ReductionMode::kDeterministic).value();
+  CHECK(launch.algorithm == "two-pass");
+  CHECK(launch.workspace_bytes == scores);
+  kernel.launches.front().memory_limit_bytes = scores - 1;
+  launch = kernel_launch(kernel, call, ReductionMode::kDeterministic).value();
+  CHECK(launch.algorithm == "ascending");
+  CHECK(launch.workspace_bytes == dq);  // no tiles, no counters
+  // With tiles of 64 rows, 16 of them, a counter of four bytes each.
+  kernel.tiles = {{{1, 128}, {MaskClass::kFull}, {64, 64}, 1}};
+  launch = kernel_launch(kernel, call, ReductionMode::kDeterministic).value();
+  CHECK(launch.workspace_bytes == dq + 2 * 8 * 16 * 4);
+  // Two query heads a KV head: fp32 dK and dV, and two counters for each of their 16 tiles.
+  const BackwardCall grouped = call_of(1000, 8, 4, MaskClass::kFull);
+  launch = kernel_launch(kernel, grouped, ReductionMode::kDeterministic).value();
+  CHECK(launch.workspace_bytes == dq + 2 * 8 * 16 * 4 + 2 * (2 * 4 * 1000 * 128 * 4 + 2 * 4 * 16 * 4));
 }
 
 TEST_CASE("the kernels around move O, dO and dQ, and dK and dV of grouped heads, and a split its buffers") {
@@ -170,35 +154,26 @@ TEST_CASE("the kernels around move O, dO and dQ, and dK and dV of grouped heads,
   const double kv = 2.0 * 2 * 500 * 128;  // dK and dV: cleared, read and written
   const double around = q * 14 + 2 * kv * (2 + 2 * 4);
   CHECK(schedules::bytes_around(call) == around);
-  for (const char* kernel : {"fa3", "fa4"}) {
-    for (const ReductionMode mode : {ReductionMode::kDeterministic, ReductionMode::kUnordered})
-      CHECK(backward_kernel(kernel).other_bytes(call, mode) == around);
-    CHECK(backward_kernel(kernel).cleared_bytes == nullptr);
+  BackwardKernel kernel;
+  kernel.launches = {launch_of(ReductionMode::kDeterministic, "fa2-split", ""),
+                     launch_of(ReductionMode::kUnordered, "unordered", "")};
+  using schedules::cleared_bytes, schedules::other_bytes;
+  for (const ReductionMode mode : {ReductionMode::kDeterministic, ReductionMode::kUnordered}) {
+    CHECK(other_bytes(kernel, call, mode) == around);
+    CHECK(cleared_bytes(kernel, call, mode) == 0);
   }
-  // FlashAttention-2: nine buffers are cleared, not one, and the second phase reads them.
-  CHECK(backward_kernel("fa2").other_bytes(call, ReductionMode::kUnordered) == around);
-  CHECK(backward_kernel("fa2").other_bytes(call, ReductionMode::kDeterministic) == around + 4 * q * (9 - 2));
-  // Ours: the fp32 dQ is read alone; it is cleared for additions without order.
-  CHECK(backward_kernel("ours").other_bytes(call, ReductionMode::kDeterministic) == around - 4 * q);
-  CHECK(backward_kernel("ours").cleared_bytes(call, ReductionMode::kUnordered) == 4 * q);
-  CHECK(backward_kernel("ours").cleared_bytes(call, ReductionMode::kDeterministic) == 0);
-}
-
-TEST_CASE("kernels are listed by position, and an unknown one is answered with all of them") {
-  std::vector<std::string> names;
-  for (const BackwardKernel& kernel : backward_kernels()) {
-    names.push_back(kernel.name);
-    CHECK_FALSE(kernel.title.empty());
-    CHECK_FALSE(kernel.source.empty());
-    CHECK(&backward_kernel(kernel.name) == &kernel);
-  }
-  CHECK(names == std::vector<std::string>{"fa2", "fa3", "fa4", "ours"});
-  try {
-    (void)backward_kernel("fa5");
-    FAIL("an unknown kernel was found");
-  } catch (const UnknownName& error) {
-    CHECK(error.accepted() == "fa2, fa3, fa4, ours");
-  }
+  // Nine buffers, ceil(132 SMs / 16 heads), are cleared, not one, and the second phase reads them.
+  kernel.launches.front().memory = KernelMemory::kDqPerCta;
+  CHECK(other_bytes(kernel, call, ReductionMode::kUnordered) == around);
+  CHECK(other_bytes(kernel, call, ReductionMode::kDeterministic) == around + 4 * q * (9 - 2));
+  CHECK(kernel_launch(kernel, call, ReductionMode::kDeterministic)->workspace_bytes ==
+        static_cast<std::int64_t>(9 * 4 * q + 2 * kv * 4));
+  // A kernel that clears the fp32 dQ for additions without order alone: it is read by the others.
+  kernel.launches.front().memory = KernelMemory::kOneDq;
+  kernel.clearing = DqClearing::kUnordered;
+  CHECK(other_bytes(kernel, call, ReductionMode::kDeterministic) == around - 4 * q);
+  CHECK(cleared_bytes(kernel, call, ReductionMode::kUnordered) == 4 * q);
+  CHECK(cleared_bytes(kernel, call, ReductionMode::kDeterministic) == 0);
 }
 
 }  // namespace backward_kernel_test

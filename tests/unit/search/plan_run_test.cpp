@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/search/schedules/backward_kernel.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 
@@ -95,41 +94,6 @@ TEST_CASE("a request with a limit that cannot be is refused by the limit's name"
   CHECK(refused(request, "launch_order"));
   request.launch = HeadSections{1};
   CHECK_NOTHROW(require_valid(request));
-}
-
-TEST_CASE("tiles of backward kernels change exactly where their sources say") {
-  using Tiles = std::pair<std::int64_t, std::int64_t>;  // Q, KV
-  struct Edge {
-    std::int64_t up_to;
-    Tiles full, masked;
-  };
-  // FlashAttention-2: flash_bwd_launch_template.h; 3 and 4: hdim 64, 96, 128, 192, 256 of their launchers.
-  const std::vector<std::pair<std::string, std::vector<Edge>>> kernels = {
-      {"fa2", {{64, {128, 128}, {128, 128}}, {128, {64, 128}, {64, 128}}, {256, {64, 64}, {64, 64}}}},
-      {"fa3",
-       {{64, {128, 128}, {128, 128}},
-        {96, {64, 128}, {64, 128}},
-        {128, {80, 128}, {64, 128}},
-        {192, {64, 96}, {64, 96}},
-        {256, {64, 80}, {64, 80}}}},
-      {"ours", {{64, {128, 128}, {128, 128}}, {128, {64, 128}, {64, 128}}}},
-  };
-  for (const auto& [name, edges] : kernels) {
-    const BackwardKernel& kernel = backward_kernel(name);
-    std::int64_t from = 1;
-    for (const Edge& edge : edges) {
-      for (const std::int64_t head_dim : {from, edge.up_to}) {
-        for (const MaskClass mask : {MaskClass::kFull, MaskClass::kCausal}) {
-          const std::optional<TileTokens> tiles = kernel.tiles(head_dim, mask);
-          INFO(name << ", head dim " << head_dim);
-          REQUIRE(tiles.has_value());
-          CHECK(Tiles(tiles->q, tiles->kv) == (mask == MaskClass::kFull ? edge.full : edge.masked));
-        }
-      }
-      from = edge.up_to + 1;
-    }
-    CHECK_FALSE(kernel.tiles(from, MaskClass::kFull).has_value());
-  }
 }
 
 }  // namespace plan_run_test

@@ -291,7 +291,7 @@ std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fid
   if (!std::holds_alternative<PlanRun>(run)) return {};
   const ReductionMode mode = ordered ? ReductionMode::kDeterministic : ReductionMode::kUnordered;
   constexpr double kNsOfUs = 1000;
-  const double us = call_us(*set, backward_kernel(kOurs), call(device.sms->value), mode,
+  const double us = call_us(*set, context.catalog.backward_kernel(kOurs, device), call(device.sms->value), mode,
                             std::get<PlanRun>(run).makespan / kNsOfUs);
   return {{std::string(kLaunchTime), "table and costs", us * kNsOfUs, lies_in_fit(key())}};
 }

@@ -4,7 +4,9 @@
 #include <map>
 #include <mutex>
 
+#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/study/kernel_schedule.hpp>
@@ -37,10 +39,19 @@ const char* class_name(const ScheduleMask& mask) {
   return to_string(std::holds_alternative<CausalMask>(mask.rule) ? MaskClass::kCausal : MaskClass::kWindow);
 }
 
+/// @throws UnknownName.
+std::string implementation_of(const StrictObject& fields) {
+  const std::string name = fields.text("implementation");
+  const std::vector<std::string> names = builtin_catalog().backward_kernel_names();
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw UnknownName("kernel", name, closest_name(name, names), joined(names));
+  return name;
+}
+
 Point read_flash_backward(const StrictObject& fields) {
   FlashBackwardCase point;
   study::KernelScheduleQuestion& question = point.question;
-  question.kernel = backward_kernel(fields.text("implementation")).name;
+  question.kernel = implementation_of(fields);
   question.head_dim = fields.integer("head_dim", {1, 65536});
   question.q_tokens = fields.integer("tokens", {1, std::int64_t{1} << 40});
   question.batch = fields.integer32_or("batch", 1);

@@ -108,6 +108,19 @@ struct ScheduledChain {
   std::vector<std::int32_t> q_order;  ///< each attended Q tile once
 };
 
+/// In which order a chain takes its tiles, before an algorithm turns or reverses it. Block-sparse kernels
+/// (FlashAttention-4) walk the partly masked ones first. Chains of a head that run at a time can begin spread
+/// evenly over their tiles, so that a dQ tile's next owner comes as late as it can.
+enum class TileWalk { kInOrder, kPartialFirst, kSpread };
+
+template <>
+struct NamesOf<TileWalk> {
+  static constexpr const char* kConcept = "walk";
+  static constexpr Name<TileWalk> kTable[] = {{TileWalk::kInOrder, "in-order"},
+                                              {TileWalk::kPartialFirst, "partial-first"},
+                                              {TileWalk::kSpread, "spread"}};
+};
+
 /// How the dK/dV of one KV tile are reduced over the heads of its group, with heads_per_kv_head > 1.
 enum class DkvOrder { kByHead, kUnordered };
 

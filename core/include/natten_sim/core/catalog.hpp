@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <natten_sim/core/backward_kernel.hpp>
 #include <natten_sim/core/cta_schedule.hpp>
 #include <natten_sim/core/device.hpp>
 #include <natten_sim/core/kernel_costs.hpp>
@@ -106,6 +107,7 @@ struct Catalog {
   std::vector<KernelCosts> kernel_costs;  ///< calibrated times, those of a user's file first
   CostPriors cost_priors;
   std::vector<ScheduleCostSet> schedule_costs;  ///< of backward kernels, those of a user's file first
+  std::vector<BackwardKernel> backward_kernels;  ///< by position; of one name the newest release first
 
   /// @throws UnknownName with the closest known name as a hint.
   [[nodiscard]] const Backend& backend(std::string_view name) const;
@@ -119,6 +121,10 @@ struct Catalog {
                                             std::int64_t head_dim, Dtype dtype) const;
   /// By its name. @throws UnknownName.
   [[nodiscard]] const ScheduleCostSet& schedule_cost_set(std::string_view name) const;
+  /// The kernel that runs on the device: by its name, or `name@release`. @throws UnknownName for a name or
+  /// release that there is not; InvalidParameter for a kernel of other architectures.
+  [[nodiscard]] const BackwardKernel& backward_kernel(std::string_view name, const Device& device) const;
+  [[nodiscard]] std::vector<std::string> backward_kernel_names() const;
   /// The first that fits; null when nobody has measured it.
   [[nodiscard]] const ScheduleCostSet* schedule_costs_of(std::string_view kernel, std::string_view device,
                                                          std::int64_t head_dim, Dtype dtype) const;

@@ -9,6 +9,7 @@
 #include <natten_sim/core/schedule_mask.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
 #include <natten_sim/study/context.hpp>
+#include <natten_sim/study/schedule.hpp>
 
 namespace natten_sim::study {
 
@@ -22,7 +23,7 @@ namespace natten_sim::study {
 ///     study::KernelScheduleAnswer answer = study::kernel_schedule(question, study::default_context());
 ///     double ms = answer.deterministic->time_ms;
 struct KernelScheduleQuestion {
-  std::string kernel;
+  std::string kernel;  ///< a name, or name@release
   std::string device;
   std::int64_t q_tokens = 1;              ///< 1 to 2^40
   std::optional<std::int64_t> kv_tokens;  ///< none: as many as queries
@@ -45,24 +46,34 @@ struct KernelRunTime {
 };
 
 struct KernelScheduleAnswer {
-  const BackwardKernel* kernel = nullptr;
+  BackwardKernel kernel;
   MaskClass mask = MaskClass::kFull;
-  TileTokens tiles;
+  TileTokens tiles;  ///< of one CTA
+  std::int32_t ctas_per_tile = 1;
   std::int32_t workers = 0;
   std::int64_t kv_tokens = 0;
   std::int32_t heads_kv = 0;
-  BackwardLaunch ordered, unordered;
+  std::optional<BackwardLaunch> ordered;  ///< none: the kernel has no deterministic launch here
+  BackwardLaunch unordered;
   std::optional<ScheduleCostSet> costs;  ///< none: nobody has measured the kernel there
   std::string missing;                   ///< then: why there are no times
   std::optional<KernelRunTime> deterministic, not_deterministic;
+  /// Beyond 2^27 tasks times are extrapolated, by the number of tasks, from this length and its half.
+  std::optional<std::int64_t> extrapolated_from_tokens;
   /// Throughput when deterministic over throughput when not.
   std::optional<double> ratio;
 };
 
-/// Simulates both runs. @throws UnknownName for a kernel, device or cost set; InvalidParameter for sizes out
-/// of range, masks that are neither full, causal nor a window, head dims that the kernel does not have, and
-/// costs of another kernel, device or head dim.
+/// Simulates both runs. @throws UnknownName for a kernel, release, device or cost set; InvalidParameter for
+/// sizes out of range, masks that are neither full, causal nor a window, architectures, head dims and element
+/// types that the kernel does not have, and costs of another kernel, device or head dim.
 [[nodiscard]] KernelScheduleAnswer kernel_schedule(const KernelScheduleQuestion& question,
                                                    const Context& context);
+
+/// The deterministic run of the answer as a question to `schedule`, for pictures and tables: the kernel's
+/// tiles, launch and costs, in microseconds. @throws InvalidParameter where the kernel has no deterministic
+/// launch or no costs.
+[[nodiscard]] ScheduleQuestion deterministic_run(const KernelScheduleQuestion& question,
+                                                 const KernelScheduleAnswer& answer);
 
 }  // namespace natten_sim::study

@@ -83,8 +83,8 @@ void require_no_sizes(const ScheduleParts& parts, const std::string& mask);
 inline constexpr const char* kScheduleCostRange = "a number from 0 to 2^53";
 /// Separated by spaces: `all`, and the registry's.
 [[nodiscard]] std::string schedule_algorithm_names();
-/// Kernels whose backward pass is known, separated by spaces.
-[[nodiscard]] std::string schedule_kernel_names();
+/// Kernels whose backward pass is known, newest releases first by their names alone.
+[[nodiscard]] std::vector<std::string> schedule_kernel_names();
 /// The beginnings of masks.
 [[nodiscard]] std::vector<std::string> schedule_mask_beginnings();
 /// What makes no sense beside a known kernel, and beside a table that was made elsewhere.
@@ -276,13 +276,14 @@ template <typename Members>
 void describe_kernel_of(Members& members) {
   members.group("Times of a known kernel");
   members.add("kernel", &ScheduleParts::kernel,
-              {.help = "Times of a known kernel with its own tiles and orders, deterministic and not; needs "
-                       "{device}, {seqlen_q}",
-               .choices = schedule_kernel_names(),
+              {.value = "NAME",
+               .help = "Times of a known kernel with its own tiles and orders, deterministic and not; needs "
+                       "{device}, {seqlen_q}; NAME@RELEASE names a release",
                .echo = Echo::kNever,
                .batch = true,
                .needs = {{.option = "device", .accepted = "{device} NAME too", .with_dashes = true}},
-               .rules_out = ruled_out_by_kernel()});
+               .rules_out = ruled_out_by_kernel(),
+               .suggestions = schedule_kernel_names});
   describe_memory(members);
   members.add("costs", in_question(&ScheduleQuestion::named_costs),
               {.help = "Named costs in microseconds, or a file of them [with {kernel} its own on the device]",
@@ -324,7 +325,7 @@ template <typename Members>
 void describe_answered_kernel(Members& members, const ScheduleParts&) {
   using P = ScheduleParts;
   using Q = ScheduleQuestion;
-  members.key("kernel", &P::kernel, {.choices = schedule_kernel_names(), .echo = Echo::kWhenSet});
+  members.key("kernel", &P::kernel, {.echo = Echo::kWhenSet});
   members.key("dim", in_question(&Q::head_dim), {.range = {1, 65536}});
   members.key("dtype", in_question(&Q::dtype), {});
   members.key("costs", in_question(&Q::named_costs), {.echo = Echo::kWhenSet});

@@ -20,19 +20,6 @@ struct HeadSections {
   std::int32_t heads_per_section = 1;
 };
 
-/// In which order a chain takes its tiles, before an algorithm turns or reverses it. Block-sparse kernels
-/// (FlashAttention-4) walk the partly masked ones first. Chains of a head that run at a time can begin spread
-/// evenly over their tiles, so that a dQ tile's next owner comes as late as it can.
-enum class TileWalk { kInOrder, kPartialFirst, kSpread };
-
-template <>
-struct NamesOf<TileWalk> {
-  static constexpr const char* kConcept = "walk";
-  static constexpr Name<TileWalk> kTable[] = {{TileWalk::kInOrder, "in-order"},
-                                              {TileWalk::kPartialFirst, "partial-first"},
-                                              {TileWalk::kSpread, "spread"}};
-};
-
 /// Where a search stood when it was left.
 struct SearchStanding {
   std::int64_t iterations = 0;  ///< that it has done
