@@ -4,6 +4,7 @@
 
 #include <natten_sim/report/published_report.hpp>
 #include <natten_sim/report/text_table.hpp>
+#include <natten_sim/validate/compare/score.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -14,11 +15,13 @@ using validate::Verdict;
 /// A known miss here is a deviation between two publications, not between model and machine.
 const char* published_verdict(const PublishedRow& row) {
   if (row.verdict == Verdict::kWithin && row.by_construction) return "by construction";
+  if (row.verdict == Verdict::kScored && !row.ours_value) return "not answered";
   if (row.verdict == Verdict::kNoTolerance) return row.ours_value ? "not judged" : "not predicted";
   return row.verdict == Verdict::kKnownMiss ? "known deviation" : to_string(row.verdict);
 }
 
 std::string deviation_cell(const PublishedRow& row) {
+  if (row.verdict == Verdict::kScored && !row.ours_value) return "-";
   if (row.relative)
     return fmt::format("{:+.1f}%{}", 100 * row.deviation, row.fitted.value_or(false) ? " fitted" : "");
   if (row.verdict == Verdict::kNoTolerance) {
@@ -60,6 +63,40 @@ Json published_row(const PublishedRow& row) {
           {"note", row.note}};
 }
 
+/// The score of rows that are judged together; without an answer, a row is infinitely far off.
+validate::Score score_of_rows(const std::vector<const PublishedRow*>& rows) {
+  std::vector<validate::ScoredPoint> points;
+  for (const PublishedRow* row : rows)
+    points.push_back({row->ours_value.value_or(0), row->published_value.value_or(0), row->item});
+  return validate::score_of(points, validate::ErrorKind::kFactor, rows.front()->tolerance);
+}
+
+/// "; 91 claims, 60 answered, 40% of all within a factor of 1.25; the 41 answered that nothing was fitted to:
+/// 61%, 18% off in the median, skill 0.93"; empty without scored rows.
+std::string scored_summary(const std::vector<PublishedRow>& rows) {
+  std::vector<const PublishedRow*> all, fresh;
+  std::size_t answered = 0;
+  for (const PublishedRow& row : rows) {
+    if (row.verdict != Verdict::kScored) continue;
+    all.push_back(&row);
+    answered += row.ours_value ? 1 : 0;
+    if (row.ours_value && !row.fitted.value_or(false)) fresh.push_back(&row);
+  }
+  if (all.empty()) return "";
+  std::string text = fmt::format("; {}, {} answered, {:.0f}% of all within a factor of {:g}",
+                                 counted(all.size(), "claim"), answered, 100 * score_of_rows(all).within,
+                                 1 + all.front()->tolerance);
+  if (fresh.empty()) return text;
+  const validate::Score score = score_of_rows(fresh);
+  return text + fmt::format(
+                    "; the {} answered that nothing was fitted to: {:.0f}%, {:.0f}% off in the median, skill {}",
+                    fresh.size(), 100 * score.within, 100 * score.median, validate::skill_text(score));
+}
+
+bool is_judged(const PublishedRow& row) {
+  return row.verdict != Verdict::kNoTolerance && row.verdict != Verdict::kScored;
+}
+
 }  // namespace
 
 std::size_t count_outside(const std::vector<PublishedRow>& rows) {
@@ -75,8 +112,7 @@ std::size_t count_by_construction(const std::vector<PublishedRow>& rows) {
 
 std::size_t count_judged(const std::vector<PublishedRow>& rows) {
   return static_cast<std::size_t>(
-             std::count_if(rows.begin(), rows.end(),
-                           [](const PublishedRow& row) { return row.verdict != Verdict::kNoTolerance; })) -
+             std::count_if(rows.begin(), rows.end(), is_judged)) -
          count_by_construction(rows);
 }
 
@@ -88,9 +124,11 @@ std::string published_summary(const std::vector<PublishedRow>& rows) {
   if (known > 0) text += ", " + counted(known, "known deviation");
   if (constant > 0)
     text += fmt::format("; {} more agree by construction: ours is a constant there", constant);
-  if (judged + constant < rows.size())
-    text += fmt::format("; {} more are shown and not judged", rows.size() - judged - constant);
-  return text;
+  const auto shown = std::count_if(rows.begin(), rows.end(), [](const PublishedRow& row) {
+    return row.verdict == Verdict::kNoTolerance;
+  });
+  if (shown > 0) text += fmt::format("; {} more are shown and not judged", shown);
+  return text + scored_summary(rows);
 }
 
 std::vector<Json> published_rows(const std::vector<PublishedRow>& rows) {

@@ -30,10 +30,12 @@ ScoreOfReads score_of_reads(const LaunchesOfReads& launches) {
 
 std::string score_text(const ScoreOfReads& score) {
   if (score.score == nullptr) return "";
+  const bool no_skill = score.score->skill && !(*score.score->skill > 0);
   return fmt::format(
-      "{} {}: {:.1f}% off in the median, {:.1f}% for nine of ten", score.score->points,
+      "{} {}: {:.1f}% off in the median, {:.1f}% for nine of ten{}", score.score->points,
       score.predicted_first ? "launches that were predicted first" : "recorded launches that the model knows",
-      100 * score.score->median, 100 * score.score->p90);
+      100 * score.score->median, 100 * score.score->p90,
+      no_skill ? " (no skill: the launch measured before is as good a guess)" : "");
 }
 
 }  // namespace natten_sim::report

@@ -209,7 +209,7 @@ TEST_CASE("bad input to atomics and msda names parameter, value and range") {
   check_refused("atomics --distribution hot:0", {"distribution", "'0'"});
   check_refused("atomics --distribution hot:100 --rows 10", {"hot rows", "100", "1..10"});
   check_refused("atomics --distribution gauss", {"'gauss'"});
-  check_refused("atomics --device b200", {"device", "b200"});
+  check_refused("atomics --device gb10", {"device", "gb10"});
   check_refused("atomics --construct torch-scatter-ad", {"did you mean 'torch-scatter-add'?"});
   check_refused("atomics --construct cuda-atomicadd-float --dtype bf16",
                 {"cuda-atomicadd-float", "sm90 fp32"});

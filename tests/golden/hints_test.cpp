@@ -19,7 +19,7 @@ void check_no_guess(const std::string& line, const std::vector<std::string>& wor
 TEST_CASE("a hint is what was meant, or there is none") {
   check_no_guess("diff a b --tolerance 2x", {"tolerance", "'2x'"});   // a share: 2 would be 2 per cent
   check_no_guess("schedule --q-tiles 4 --algorithm lpt", {"'lpt'"});  // spt is its opposite
-  check_no_guess("atomics --device b200", {"'b200'", "l2_effective_bytes"});  // known, and no other card
+  check_no_guess("atomics --device gb10", {"'gb10'", "l2_effective_bytes"});  // known, and no other card
   check_no_guess("advise -w 3");
   check_no_guess("schedule -w 3");
   check_no_guess("count --ms 3");

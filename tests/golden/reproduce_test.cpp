@@ -93,6 +93,37 @@ TEST_CASE("FlashAttention-3's deterministic backward: the stored fit repeats, an
   CHECK(rounded("zero latency: pull request 1893, sections of 1") == std::vector<long>{59, 99, 98});
 }
 
+TEST_CASE("claims of others are scored together by factors, and what is not answered is a miss") {
+  const Json rows = result_of("reproduce claims")["rows"];
+  CHECK(rows.size() >= 60);
+  std::size_t answered = 0, within = 0, fitted = 0;
+  std::set<std::string> publishers;
+  for (const Json& row : rows) {
+    INFO(row.dump());
+    REQUIRE(row["published"].get<double>() > 0);
+    publishers.insert(row["figure"]);
+    fitted += row["fitted"].get<bool>() ? 1 : 0;
+    const std::string note = row["note"].get<std::string>();
+    CHECK(note.find("https://") != std::string::npos);  // its own source
+    CHECK(row["verdict"] == (row["ours"].is_null() ? "not answered" : "scored"));
+    if (row["ours"].is_null()) {
+      CHECK(note.find("not answered: ") != std::string::npos);
+      continue;
+    }
+    ++answered;
+    const double ratio = row["ours"].get<double>() / row["published"].get<double>();
+    within += ratio <= 1.25 && ratio >= 0.8 ? 1 : 0;
+  }
+  CHECK(publishers.size() >= 5);
+  CHECK(fitted >= 12);  // NATTEN's sample outputs: calibrations took them
+  const std::string share = std::to_string((100 * within + rows.size() / 2) / rows.size()) + "% of all";
+  const std::string text = run("reproduce claims").out;
+  INFO(text);
+  CHECK(text.find(std::to_string(rows.size()) + " claims, " + std::to_string(answered) + " answered") !=
+        std::string::npos);
+  CHECK(text.find(share) != std::string::npos);
+}
+
 TEST_CASE("the published throughputs of the training points imply a batch of 2") {
   // 5 products of 2 S^2 / 2 D FLOPs a head, 16 heads: 574.7 TFLOP/s for 2.391 ms.
   const double flops_a_batch = 5.0 * 2 * 8192 * 8192 / 2 * 128 * 16;

@@ -102,7 +102,7 @@ TEST_CASE("names of the catalog are read in any case, and by their beginning") {
         result_of("count --preset hunyuan-video -w 18 24 24"));
   check_refused("count --preset co", {"unknown name 'co'"});         // two letters
   check_refused("count --preset hunyuan-vid", {"did you mean 'hunyuan-video'?"});  // no whole part
-  check_refused("atomics --device b200", {"a device with", "atomics"});  // not an unknown name: it lacks constants
+  check_refused("atomics --device a100", {"a device with", "atomics"});  // not an unknown name: it lacks constants
 }
 
 TEST_CASE("a word of other programs is answered with the option that has its meaning") {

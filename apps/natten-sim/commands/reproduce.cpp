@@ -169,7 +169,7 @@ Options<ReproduceFlags> reproduce_rows() {
   std::string help;
   for (const PublishedWork& work : validate::published_works())
     help += (help.empty() ? "" : "; ") + work.name + ": " + work.title;
-  help += std::string("; ") + kAllWorks + ": all of them, about ten seconds on two cores";
+  help += std::string("; ") + kAllWorks + ": all of them, about twenty seconds on two cores";
   std::vector<const PublishedWork*> all;
   for (const PublishedWork& work : validate::published_works()) all.push_back(&work);
   help += ". Seconds are taken by " + effort_of(all);

@@ -162,9 +162,11 @@ void add_compare_and_swap(const ScatterLoad& load, const ContentionProfile& prof
   const double sectors = cas_sectors(load);
   const double failing = sweep.cas_sector_ns * sectors * retries * server_share(load, sweep);
   const double in_turn = hot.updates * lanes * sweep.success_ns * prediction.changing_share;
-  prediction.hottest_address_ns = std::max(failing, in_turn);
+  // Each lane's swap is served, even one that succeeds at once because the word no longer changes.
+  const double served = sweep.cas_sector_ns * lanes * load.slice_sectors.value_or(0);
+  prediction.hottest_address_ns = std::max({failing, in_turn, served});
   prediction.launch_ns += sweep.cas_launch_ns;
-  prediction.time_ns += sweep.cas_launch_ns + std::max(stream_ns + failing, in_turn);
+  prediction.time_ns += sweep.cas_launch_ns + std::max({stream_ns + failing, in_turn, served});
   prediction.collapsed = failing > stream_ns;
   prediction.contenders = std::max(waiting, 1.0) * static_cast<double>(requests_per_line(load));
   const double words = static_cast<double>(ceil_divide(row_bytes(load), 4));
@@ -266,6 +268,14 @@ std::optional<TimeInterval> swept_interval(const ScatterLoad& load, const Conten
                                            const CalibrationError& error) {
   if (!error.unfitted_worst_ratio || load.updates == 0) return std::nullopt;
   const double worst = *error.unfitted_worst_ratio, time_ns = prediction.time_ns;
+  if (error.outside == std::vector<std::string>{"rows"}) {
+    // More rows than were swept change only how many of them left the L2: none, or all.
+    const SweepConstants& sweep = profile.sweep->constants;
+    const double all = 2 * static_cast<double>(load.updates) * static_cast<double>(row_bytes(load));
+    const double returning = returning_bytes(load, sweep);
+    const double least = std::max(time_ns - returning / sweep.dram_bytes_per_ns, prediction.launch_ns);
+    return TimeInterval{least / worst, (time_ns + (all - returning) / sweep.dram_bytes_per_ns) * worst};
+  }
   if (!error.outside.empty()) {
     ContentionPrediction stream;
     const double alone = prediction.launch_ns + add_stream(load, profile, stream);

@@ -48,6 +48,13 @@ Closing closing_of(const std::vector<PublishedRow>& rows) {
   const auto known = std::count_if(
       rows.begin(), rows.end(), [](const PublishedRow& row) { return row.verdict == Verdict::kKnownMiss; });
   const std::size_t judged = count_judged(rows), outside = count_outside(rows);
+  const auto scored = std::count_if(
+      rows.begin(), rows.end(), [](const PublishedRow& row) { return row.verdict == Verdict::kScored; });
+  if (judged == 0 && scored > 0) {
+    closing.limit = counted(static_cast<std::size_t>(scored), "claim") + " of others are scored together";
+    closing.certainty = certainty_of_rows(rows);
+    return closing;
+  }
   if (judged == 0) {
     closing.limit = fmt::format("none of the {} numbers is judged", rows.size());
     closing.certainty = "nothing here predicts them, or what does is a constant";

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include <natten_sim/core/names.hpp>
@@ -85,22 +87,30 @@ Json interval_fields(const study::ReuseInterval& interval) {
   return {{"low_bytes", interval.low_bytes}, {"high_bytes", interval.high_bytes}, {"influences", influences}};
 }
 
-/// How far off such answers were, where it is known.
-std::string certainty_of_method(const study::ReuseAnswer& answer) {
+std::string assumption_of(const study::ReuseMethod& method) {
+  return std::holds_alternative<study::TimedRun>(method)
+             ? "CTAs were simulated in time, and a real kernel's drift differs"
+             : "sectors are exact, misses are those of CTAs in lockstep, from which real kernels drift";
+}
+
+/// How far off such answers were, where it is known: first where nine of ten launches lie that were answered
+/// so, then of how many that is said.
+std::string certainty_of_method(const study::ReuseAnswer& answer, const study::ReuseConclusion& end) {
   const study::ReuseMethod& method = *answer.question.method;
-  std::string text =
-      std::holds_alternative<study::TimedRun>(method)
-          ? "CTAs were simulated in time, and a real kernel's drift differs"
-          : "sectors are exact, misses are those of CTAs in lockstep, from which real kernels drift";
+  std::string text = assumption_of(method);
   const auto* subject = std::get_if<study::AttentionSubject>(&answer.question.subject);
   if (subject == nullptr || !answer.device) return text;
   const bool* const causal = std::get_if<bool>(&subject->causal);  // flags of axes: a neighborhood
   const bool neighborhood = subject->q_tile->rank() > 1 || subject->window;
-  const std::string score = score_text(score_of_reads({.fidelity = study::fidelity_of(method),
-                                                       .kernel = subject->kernel.value_or(""),
-                                                       .causal = causal != nullptr && *causal,
-                                                       .neighborhood = neighborhood}));
-  return score.empty() ? text : text + " (DRAM reads of " + score + ")";
+  const ScoreOfReads score = score_of_reads({.fidelity = study::fidelity_of(method),
+                                             .kernel = subject->kernel.value_or(""),
+                                             .causal = causal != nullptr && *causal,
+                                             .neighborhood = neighborhood});
+  if (score.score == nullptr) return text;
+  const double factor = 1 + score.score->p90, bytes = static_cast<double>(end.read_bytes);
+  return fmt::format("nine of ten such launches read {} to {}: {} (DRAM reads of {})",
+                     read_text(std::llround(bytes / factor)), read_text(std::llround(bytes * factor)), text,
+                     score_text(score));
 }
 
 }  // namespace
@@ -108,7 +118,7 @@ std::string certainty_of_method(const study::ReuseAnswer& answer) {
 Closing closing_of(const study::ReuseAnswer& answer, const study::ReuseConclusion& end) {
   Closing closing;
   closing.limit = limit_of(answer, end);
-  closing.certainty = certainty_of_method(answer) + hangs_on(answer, end);
+  closing.certainty = certainty_of_method(answer, end) + hangs_on(answer, end);
   if (end.interval) closing.interval = interval_fields(*end.interval);
   if (end.change) {
     say_change(end, closing);

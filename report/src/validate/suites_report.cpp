@@ -28,7 +28,8 @@ Json scores_json(const Suite& suite) {
                       {"within", each.score->within},
                       {"median", each.score->median},
                       {"p90", each.score->p90},
-                      {"rank", each.score->rank}});
+                      {"rank", each.score->rank},
+                      {"skill", each.score->skill ? Json(*each.score->skill) : Json(nullptr)}});
   }
   return scores;
 }
@@ -43,7 +44,8 @@ std::string judged(const Suite& suite, const Tolerance& tolerance) {
 
 std::string stored_scores_text(const std::vector<Suite>& suites) {
   std::vector<std::vector<std::string>> table = {
-      {"suite", "quantity", "model, group", "points", "tolerance", "within", "median", "p90", "rank"}};
+      {"suite", "quantity", "model, group", "points", "tolerance", "within", "median", "p90", "rank",
+       "skill"}};
   const auto percent = [](double value) { return fmt::format("{:.1f}%", 100 * value); };
   for (const Suite& suite : suites) {
     for (const Tolerance& each : suite.tolerances) {
@@ -51,7 +53,7 @@ std::string stored_scores_text(const std::vector<Suite>& suites) {
       table.push_back({suite.name, each.counter, judged(suite, each), std::to_string(each.score->points),
                        fmt::format("{:.0f}%", 100 * each.relative), percent(each.score->within),
                        percent(each.score->median), percent(each.score->p90),
-                       fmt::format("{:.3f}", each.score->rank)});
+                       fmt::format("{:.3f}", each.score->rank), skill_text(*each.score)});
     }
   }
   return table.size() == 1 ? "" : "\nStored scores\n" + text_table(table);

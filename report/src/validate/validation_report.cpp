@@ -122,7 +122,7 @@ std::string beside(const std::string& reached, const std::string& stored) {
 std::string scores_text(const Comparison& comparison) {
   if (comparison.scores.empty()) return "";
   std::vector<std::vector<std::string>> table = {
-      {"suite", "counter", "model", "group", "points", "tolerance", "within", "median", "p90", "rank", ""}};
+      {"suite", "counter", "model", "group", "points", "tolerance", "within", "median", "p90", "rank", "skill", ""}};
   const auto plain = [](double value) { return fmt::format("{:.3f}", value); };
   const auto rounded = [](double value) {
     return std::isfinite(value) ? fmt::format("{:.1f}%", 100 * value) : std::string("nothing measured");
@@ -135,6 +135,7 @@ std::string scores_text(const Comparison& comparison) {
                      beside(rounded(reached.median), rounded(stored.median)),
                      beside(rounded(reached.p90), rounded(stored.p90)),
                      beside(plain(reached.rank), plain(stored.rank)),
+                     stored.skill ? beside(skill_text(reached), skill_text(stored)) : skill_text(reached),
                      !score.judged() ? "some of its points: not judged"
                      : score.held()  ? "held"
                                      : "BELOW WHAT IS STORED"});
@@ -148,7 +149,8 @@ Json score_json(const Score& score) {
           {"within", score.within},
           {"median", finite(score.median)},
           {"p90", finite(score.p90)},
-          {"rank", score.rank}};
+          {"rank", score.rank},
+          {"skill", score.skill ? finite(*score.skill) : Json(nullptr)}};
 }
 
 Json score_result_json(const ScoreResult& score) {

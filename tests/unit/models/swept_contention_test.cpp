@@ -107,6 +107,23 @@ TEST_CASE("failed compare-and-swaps are served one sector at a time") {
   CHECK(p.cas_retries == std::llround(3200 * 32 * 15.68));
 }
 
+TEST_CASE("swaps of a saturated word are served too, though each succeeds at once") {
+  ContentionProfile profile = swept_profile();
+  profile.sweep->constants.change_exponent = 1;
+  profile.sweep->constants.success_ns = 7;
+  // Scalars: a word has one lane. A million ones have saturated a bf16 word of 8 bits: no update changes it,
+  // none fails, and the million swaps, a sector each, take the slice 5 ns each.
+  ScatterLoad load = one_hot_row(1000000, 1, Dtype::kBf16, InstructionPath::kCas);
+  load.values = UpdateValues::kConstant;
+  load.prior_runs = 1;
+  load.slice_sectors = 1e6;
+  const ContentionPrediction p = predict_swept(load, profile);
+  CHECK(p.changing_share == 0);
+  CHECK(p.cas_retries == 0);
+  CHECK(near(p.hottest_address_ns, 5e6));
+  CHECK(near(p.time_ns, 100 + 5e6));
+}
+
 TEST_CASE("a run that ends before all threads had a turn has fewer contenders") {
   // 64 updates are 2 turns of 32 rows: G = 2 / 8.
   const ContentionPrediction p =
@@ -253,6 +270,25 @@ TEST_CASE("as many rows as were swept are inside of the sweep") {
   CHECK(outside_sweep(load, *profile.sweep).empty());
   ++load.rows_touched;
   CHECK(outside_sweep(load, *profile.sweep) == std::vector<std::string>{"rows"});
+}
+
+TEST_CASE("with more rows than were swept the interval has all of them in the L2, or none") {
+  ContentionProfile profile = swept_profile();
+  SweepConstants& constants = profile.sweep->constants;
+  constants.dram_bytes_per_ns = 1;
+  constants.reuse_bytes = 0;  // all rows left the L2 between two updates
+  profile.sweep->errors.push_back({ScatterKind::kReduction, 1, 2, 1.5, 1.1});
+  ScatterLoad load = one_hot_row(2000000, 64, Dtype::kFp32, InstructionPath::kRed);
+  load.rows_touched = 1000001;
+  load.max_multiplicity = load.serial_multiplicity = 2;
+  load.slice_sectors = 1;
+  const ContentionPrediction p = predict_swept(load, profile);
+  const CalibrationError error = calibration_error(profile, load, p);
+  REQUIRE(error.outside == std::vector<std::string>{"rows"});
+  REQUIRE(error.interval.has_value());
+  // All return here, 256 bytes read and written for each of two million updates.
+  CHECK(near(error.interval->most_ns, p.time_ns * 1.5));
+  CHECK(near(error.interval->least_ns, (p.time_ns - 2 * 256 * 2e6) / 1.5));
 }
 
 TEST_CASE("outside of what was swept the interval reaches from no wait to all in flight at one row") {

@@ -110,8 +110,10 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
   const double sectors = updates * size.sectors * size.lanes;
   const double failing = sectors * s.retries * c.cas_sector_ns * s.server;
   const double one_by_one = m * size.lanes * c.success_ns * s.share;
-  s.hot_ns = std::max(failing, one_by_one);
-  s.time_ns = s.launch_ns + std::max(s.stream_ns + failing, one_by_one);
+  // Every swap of both lanes that comes to the slice is served, whatever it finds.
+  const double served = load.slice_sectors.value_or(0) * size.lanes * c.cas_sector_ns;
+  s.hot_ns = std::max({failing, one_by_one, served});
+  s.time_ns = s.launch_ns + std::max({s.stream_ns + failing, one_by_one, served});
   s.collapsed = failing > s.stream_ns;
   s.contenders = std::max(waiting, 1.0) * size.requests;
   const double at_most = hot * c.retry_scale * std::pow(std::max(w / k, 1.0), c.retry_exponent);

@@ -48,15 +48,19 @@ Verdict verdict(const std::string& point, const std::string& group, double devia
 
 TEST_CASE("a deviation is judged by the first tolerance whose group fits") {
   CHECK(verdict("64 MiB", "stream cyclic", 0.10) == Verdict::kWithin);
-  CHECK(verdict("64 MiB", "stream cyclic", -0.10) == Verdict::kWithin);
+  // 1 / 0.91 = 1.0989, 1 / 0.9 = 1.1111: too low by 9% is within a tenth by factors, by 10% is not.
+  CHECK(verdict("64 MiB", "stream cyclic", -0.09) == Verdict::kWithin);
+  CHECK(verdict("64 MiB", "stream cyclic", -0.10) == Verdict::kOutside);
   CHECK(verdict("64 MiB", "stream cyclic", 0.1001) == Verdict::kOutside);
   CHECK(verdict("64 MiB", "stream sawtooth", 0.06) == Verdict::kOutside);
-  CHECK(verdict("64 MiB", "stream sawtooth", -0.05) == Verdict::kWithin);
+  CHECK(verdict("64 MiB", "stream sawtooth", -0.05) == Verdict::kOutside);  // 1 / 0.95 = 1.0526
+  CHECK(verdict("64 MiB", "stream sawtooth", -0.047) == Verdict::kWithin);  // 1 / 0.953 = 1.0493
 }
 
 TEST_CASE("a known miss is excused up to its worst, and no further") {
   CHECK(verdict("32 MiB", "stream sawtooth", 0.5) == Verdict::kKnownMiss);
-  CHECK(verdict("32 MiB", "stream sawtooth", -0.51) == Verdict::kOutside);
+  CHECK(verdict("32 MiB", "stream sawtooth", -0.33) == Verdict::kKnownMiss);  // 1 / 0.67 = 1.4925
+  CHECK(verdict("32 MiB", "stream sawtooth", -0.34) == Verdict::kOutside);    // 1 / 0.66 = 1.5152
   CHECK(verdict("64 MiB", "stream sawtooth", 0.5) == Verdict::kOutside);
 }
 

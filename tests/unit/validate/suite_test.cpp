@@ -140,16 +140,18 @@ TEST_CASE("a tolerance may have a score, whose numbers are in range") {
     return R"({"schema": "natten-sim.suite/1", "name": "s", "title": "t", "counters": [], "sweeps": [], "known_misses": [], "tolerances": [{"counter": "dram_read_bytes", "relative": 0.1, "score": )" +
            score + "}]}";
   };
-  const std::string whole = R"({"points": 9, "within": 0.5, "median": 0.1, "p90": 0.2, "rank": 0.9})";
+  const std::string whole = R"({"points": 9, "within": 0.5, "median": 0.1, "p90": 0.2, "rank": 0.9, "skill": 0.7})";
   const Suite suite = parse_suite(with(whole), "v.json");
   REQUIRE(suite.tolerances.at(0).score);
   CHECK(suite.tolerances[0].score->p90 == 0.2);
+  CHECK(suite.tolerances[0].score->skill == 0.7);
   for (const auto& [from, to] : {std::pair{"9,", "0,"},
                                  {"0.5", "1.5"},
                                  {"0.5", "-0.1"},
                                  {"0.1", "-0.1"},
                                  {"0.2", "0.05"},
                                  {"0.9", "1.1"},
+                                 {"0.7", "1.01"},
                                  {"\"rank\": 0.9", "\"rang\": 0.9"}}) {
     std::string damaged = whole;
     damaged.replace(damaged.find(from), std::string(from).size(), to);

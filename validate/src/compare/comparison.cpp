@@ -141,11 +141,12 @@ void add_scores(const Suite& suite, Comparison& comparison) {
     std::vector<ScoredPoint> points;
     for (const ComparisonRow& row : comparison.rows) {
       if (row.suite == suite.name && row.verdict == Verdict::kScored && tolerance_of(suite, row) == &tolerance)
-        points.push_back({row.predicted, row.measured, row.deviation});
+        points.push_back({row.predicted, row.measured, row.point});
     }
     if (points.empty()) continue;
+    const Score reached = score_of(points, error_kind_of(tolerance.counter), tolerance.relative);
     comparison.scores.push_back({suite.name, tolerance.counter, tolerance.model, tolerance.group,
-                                 tolerance.relative, score_of(points, tolerance.relative), *tolerance.score});
+                                 tolerance.relative, reached, *tolerance.score});
   }
 }
 
@@ -223,8 +224,14 @@ void require_compared(const Comparison& comparison, Fidelity fidelity, const std
                          "what can be compared with a prediction (" + some_of(reasons) + ")");
 }
 
+ErrorKind error_kind_of(std::string_view quantity) noexcept {
+  if (compares_by_difference(quantity)) return ErrorKind::kDifference;
+  return is_one_of_several(quantity) ? ErrorKind::kChoice : ErrorKind::kFactor;
+}
+
 void judge(const Suite& suite, ComparisonRow& row) {
-  const double error = std::abs(row.deviation);
+  const bool too_low = error_kind_of(row.counter) == ErrorKind::kFactor && row.deviation < 0;
+  const double error = too_low ? 1 / (1 + row.deviation) - 1 : std::abs(row.deviation);  // half is as twice
   const Tolerance* const tolerance = tolerance_of(suite, row);
   if (tolerance == nullptr) return;
   row.tolerance = tolerance->relative;

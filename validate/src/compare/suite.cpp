@@ -45,13 +45,15 @@ std::vector<Json> expand(const Json& sweep, const std::string& where, std::size_
 }
 
 Score parse_score(const Json& json, const std::string& where) {
-  const StrictObject fields(json, where, {"points", "within", "median", "p90", "rank"});
-  const Score score{static_cast<std::size_t>(fields.integer("points", {1, 100000})), fields.number("within"),
+  const StrictObject fields(json, where, {"points", "within", "median", "p90", "rank", "skill"});
+  Score score{static_cast<std::size_t>(fields.integer("points", {1, 100000})), fields.number("within"),
                     fields.number("median"), fields.number("p90"), fields.number("rank")};
   if (!(score.within >= 0 && score.within <= 1)) fields.fail("within", "a share, 0..1");
   if (!(score.median >= 0)) fields.fail("median", "a deviation of 0 or more");
   if (!(score.p90 >= score.median)) fields.fail("p90", "a deviation of the median or more");
   if (!(score.rank >= -1 && score.rank <= 1)) fields.fail("rank", "a correlation, -1..1");
+  if (fields.has("skill")) score.skill = fields.number("skill");
+  if (score.skill && !(*score.skill <= 1)) fields.fail("skill", "1 or less");
   return score;
 }
 

@@ -10,6 +10,9 @@ namespace natten_sim::validate::embedded {
 /// Every file of data/suites, compiled in.
 [[nodiscard]] std::vector<SuiteText> suites();
 
+/// Every file of data/claims.
+[[nodiscard]] std::vector<SuiteText> claims();
+
 /// Every recording of data/recordings that is of paces, and of costs of neighborhood attention.
 [[nodiscard]] std::vector<SuiteText> paces();
 [[nodiscard]] std::vector<SuiteText> gna_costs();

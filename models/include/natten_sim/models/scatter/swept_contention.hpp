@@ -42,8 +42,9 @@ namespace natten_sim {
 /// other, each `lanes` successes of its word, so with eta = kElementsInTurn * lanes and x = updates / W,
 /// G = 1 - eta / 2x, or x / 2 eta for x < eta. `narrow` and `wide` are powers of the lanes of a warp, and of
 /// the KiB of the L2, that a row fills. `share` of the updates change the word. A word's successes are at
-/// least success_ns apart. Rows beyond a KiB are served faster by (KiB of the row)^wide_server_exponent,
-/// since they lie on several slices; a row that receives every update by (row / sole_bytes)^sole_exponent, up
+/// least success_ns apart, and the hottest slice serves each swap, one that succeeds at once too, in
+/// cas_sector_ns. Rows beyond a KiB are served faster by (KiB of the row)^wide_server_exponent, since they lie
+/// on several slices; a row that receives every update by (row / sole_bytes)^sole_exponent, up
 /// to 1 / sole_server_share, unless it is a power of two of bytes up to kSoleRowBytes. A loop of one's own
 /// has loop_rows times the rows in flight.
 ///
@@ -58,7 +59,8 @@ inline constexpr double kElementsInTurn = 4;
 /// Times between which a run is expected. Of a prediction that was held out for: the time, divided and
 /// multiplied by the worst ratio of its kind. Rows beyond kServedRowBytes are bimodal on the GPU: all that
 /// waits gathers at one slice, or each half KiB is served by one of its own. Their interval has both ends,
-/// widened by the kind's mean ratio. `outside` of what was swept, or for another construct, it reaches from a
+/// widened by the kind's mean ratio. More rows than were swept, alone, move only the share of rows that left
+/// the L2: from none to all. Otherwise `outside` of what was swept, or for another construct, it reaches from a
 /// run in which no update waits for another to one in which all rows in flight wait for the hottest, at one
 /// slice, each widened by the worst ratio. nullopt when nothing was held out. O(1).
 [[nodiscard]] std::optional<TimeInterval> swept_interval(const ScatterLoad& load,

@@ -100,7 +100,10 @@ void require_compared(const Comparison& comparison, Fidelity fidelity, const std
   return comparison.outside == 0 && comparison.scores_missed == 0;
 }
 
-/// Fills in the verdict of one deviation, by the suite's tolerances and known misses. It does not count the
+/// By factors, but savings by difference and paths and bounds as choices.
+[[nodiscard]] ErrorKind error_kind_of(std::string_view quantity) noexcept;
+
+/// Fills in the verdict of one deviation, judged as `error_kind_of` says, by the suite's tolerances and known misses. It does not count the
 /// points of a known miss, nor does it make scores; `compare` does.
 void judge(const Suite& suite, ComparisonRow& row);
 

@@ -16,7 +16,8 @@ namespace natten_sim::validate {
 /// parameters and stands for their product.
 
 /// A tolerated deviation for models and groups whose names contain `model` and `group`; empty names mean all.
-/// The deviation is relative, and for savings it is the difference. The first entry that fits counts. Without
+/// It bounds by how much the larger of predicted / measured and its inverse exceeds 1, and for savings the
+/// difference. The first entry that fits counts. Without
 /// `score` each point is judged; with it all points that the entry fits are judged together: their score may
 /// not fall below the stored one, and no known miss excuses any of them.
 struct Tolerance {
