@@ -33,11 +33,8 @@ Options<study::AdviseQuestion> advise_question_rows() {
                     "each [default]"});
   rows.add("--sparsity", &Question::sparsity,
            {.value = "S",
-            .help = fmt::format("Most of the token pairs that may be left out, above 0 and below 1 [{}]",
+            .help = fmt::format("Most of the token pairs that may be left out, above 0 and below 1, or a range LO:HI [{}]",
                                 study::kUsualSparsity),
-            .interval = {0, 1},
-            .accepted = "one fraction above 0 and below 1, or one in per cent: the most that may be left out "
-                        "(search takes ranges)",
             .echo = Echo::kWhenSet});
   rows.add("--speedup", &Question::speedup,
            {.value = "X",

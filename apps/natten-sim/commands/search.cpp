@@ -110,7 +110,7 @@ void add_shape_rows(Options<SearchQuestion>& rows) {
 void add_constraint_rows(Options<SearchQuestion>& rows) {
   const auto constraint = [](auto member) { return path(&SearchQuestion::constraints, member); };
   rows.add("--sparsity", constraint(&SearchConstraints::sparsity),
-           {.value = "LO:HI", .help = "Sparsity range, fractions, both included"});
+           {.value = "LO:HI", .help = "Sparsity range, fractions, both included, or the most alone"});
   rows.add("--window-multiple-of-kv-tile", constraint(&SearchConstraints::window_multiple_of_kv_tile),
            {.help = "Windows that are multiples of the KV tile on every axis"});
   rows.add(

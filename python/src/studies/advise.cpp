@@ -22,7 +22,7 @@ Keywords<AdviseQuestion> advise_keywords() {
   rows.add("for_", &Q::use, "inference: the forward pass; training: both passes, optimised together [default]");
   rows.add(
       "sparsity", &Q::sparsity,
-      "Most of the token pairs that may be left out, 0..1 " + report::default_text(study::kUsualSparsity),
+      "Most of the token pairs that may be left out, 0..1, or (lo, hi) " + report::default_text(study::kUsualSparsity),
       Echo::kWhenSet);
   rows.add("speedup", &Q::speedup,
            "Instead: the most context with which attention is this many times faster than dense, copies "

@@ -131,7 +131,7 @@ void add_shapes(Keywords<SearchQuestion>& rows) {
 void add_constraints(Keywords<SearchQuestion>& rows) {
   const auto constraint = [](auto member) { return within(&SearchQuestion::constraints, member); };
   using C = SearchConstraints;
-  rows.add("sparsity", constraint(&C::sparsity), "(lo, hi), fractions, both included [any]");
+  rows.add("sparsity", constraint(&C::sparsity), "(lo, hi), fractions 0..1, both included, or hi alone [any]");
   rows.add("window_multiple_of_kv_tile", constraint(&C::window_multiple_of_kv_tile),
            "Windows that are multiples of the KV tile on every axis [default]");
   rows.add(
