@@ -1,5 +1,5 @@
-// What is advised is asked again: random questions over every kind of advice, each choice held against count(), NATTEN's
-// rules, the wish, dense attention, and neighbours that attend to more.
+// What is advised is asked again: random questions over every kind of advice, each choice held against count(),
+// NATTEN's rules, the wish, dense attention, and neighbours that attend to more.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -82,8 +82,9 @@ void check_not_dominated(const AdviseQuestion& question, const AdviceChoice& cho
       if (imbalance_of(question.setting.input, wider.window) > question.max_imbalance) continue;
       const study::CountAnswer answer = study::count(wider, shared_context());
       const bool outside = question.sparsity && answer.forward.count.sparsity() < question.sparsity->lo;
-      if (outside || answer.kernel.refusal || answer.forward.count.attended_pairs <= choice.count.forward.count.attended_pairs)
-        continue;
+      const bool more_pairs =
+          answer.forward.count.attended_pairs > choice.count.forward.count.attended_pairs;
+      if (outside || answer.kernel.refusal || !more_pairs) continue;
       CAPTURE(to_string(wider.window));
       CHECK(total_ms(answer) > choice.total_ms * (1 + 1e-12));
     }
