@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-SUBCOMMANDS = ["count", "search", "schedule", "reuse", "atomics", "msda", "advise", "list", "calibrate", "reproduce",
+SUBCOMMANDS = ["count", "search", "schedule", "reuse", "atomics", "msda", "advise", "plan", "list", "calibrate", "reproduce",
                "validate", "diff", "explain"]
 # Objects whose keys are names that data or the question give.
 OPEN = re.compile(r"(options|values|bounds_ns|bounds|parameters|counters|input|axes|geometry|constants|flex|natten_json|"
@@ -36,6 +36,10 @@ MORE += [f"schedule -i 4096 --device {device} --kernel {kernel} --mask causal"
 MORE += ["reuse -i 4096 --fidelity timed --device h200 --compare sawtooth", "reuse --stream-bytes 65536 --sample 0.5 --fidelity lru",
          "count -i 64 64 -w 16 16 --dim 8192", "count -i 30 48 80 -w 18 24 24 --device b200 --backprop -n 24 -d 128",
          "list", "list presets", "list devices", "list kernels", "list backends"]
+MORE += [f"plan --preset hunyuan-video --device {device} -w 18 24 24 {more}" for device, more in
+         (("h100", "--gpus 8 --parallel sequence --dollars-per-hour 3"), ("h100", "--gpus 8 --parallel ring --rest-flops 1e15"),
+          ("h200", "--for training"))]
+MORE += ["plan -i 64 64 -w 16 16 -n 8 -d 128 --device h200"]
 MORE += [f"explain tests/golden/ncu/attention-h200.csv{more}" for more in ("", " -i 32768 -n 1 -d 128 --kv-tile 64")]
 MORE += ["diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h100-stream.json --tolerance 5%",
          "diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h200-stream.json"]

@@ -64,6 +64,13 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"preset": "hunyuan-video", "device": "h200"}, {"input": (16, 16, 16), "device": ["h200", "b200", "a100"]},
         {"preset": "hunyuan-video", "device": "h200", "speedup": 3, "add_kv": 7, "dense_steps": "3/9"},
     ]),
+    ("Plan", "plan", [
+        {"preset": "hunyuan-video", "device": "h100", "window": (18, 24, 24), "gpus": 8, "parallel": "sequence",
+         "dollars_per_hour": 3, "rest_flops": 1e15},
+        {"preset": "hunyuan-video", "device": "h200", "window": (18, 24, 24), "for_": "training", "add_kv": 7},
+        {"input": (64, 64), "window": (16, 16), "heads": 8, "head_dim": 128, "device": "h200"},
+        {"preset": "wan2-2-a14b", "window": (21, 24, 24), "device": "h200", "dense_steps": "3/9", "attention_share": 0.5},
+    ]),
     ("Time", "time", [
         {"kernel": "hopper-fna", "device": "h200", "input": (30, 48, 80), "window": (18, 24, 24), **TILES, "head_dim": 128},
         {"kernel": "hopper-fna", "device": "h100", "input": (8, 8), "window": (4, 4), "q_tile": (2, 2), "kv_tile": (2, 2)},

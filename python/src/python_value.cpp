@@ -145,7 +145,9 @@ bool PythonValue<PerAxis<IntRange>>::write(const PerAxis<IntRange>& value, Json&
 }
 
 SparsityRange PythonValue<SparsityRange>::read(const std::string& name, nb::handle value, const Accepts&) {
-  const char* accepted = "(lo, hi) with 0 <= lo <= hi <= 1, both included";
+  const char* accepted = "(lo, hi) with 0 <= lo <= hi <= 1, both included, or hi";
+  if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr()))
+    return {0, share_of_number(number_of(name, value, {.least = 0, .most = 100}))};
   std::vector<double> ends;
   const auto read_end = [&](nb::handle element) {
     ends.push_back(number_of(name, element, {.least = 0, .most = 100}));

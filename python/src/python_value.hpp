@@ -156,11 +156,11 @@ struct PythonValue<PerAxis<IntRange>> {
   static bool write(const PerAxis<IntRange>& value, Json& out);
 };
 
-/// (lo, hi), fractions.
+/// (lo, hi), fractions, or hi alone.
 template <>
 struct PythonValue<SparsityRange> {
   static constexpr const char* kAlso = ", as (lo, hi)";
-  static std::string hint() { return "collections.abc.Iterable[float]"; }
+  static std::string hint() { return "float | collections.abc.Iterable[float]"; }
   static SparsityRange read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const SparsityRange& value, Json& out) {
     out = {value.lo, value.hi};

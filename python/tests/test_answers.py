@@ -55,6 +55,7 @@ EACH = [
     natten_sim.search(input=(64, 64), window_range=(4, 8), top=3),
     natten_sim.search(preset="hunyuan-video", device=["h200", "b200"], top=2),
     natten_sim.advise(preset="hunyuan-video", device="h200"),
+    natten_sim.plan(preset="hunyuan-video", device="h200", window=(18, 24, 24)),
     natten_sim.time(kernel="hopper-fna", device="h200", input=4096, window=512, q_tile=128, kv_tile=128, head_dim=128),
     natten_sim.calibrate(ROOT / "data" / "kernel-runs" / "natten-h200.csv"),
     natten_sim.schedule(q_tiles=7, mask="causal", algorithm="best"),

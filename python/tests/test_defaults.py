@@ -25,6 +25,7 @@ CALLS: dict[str, list[dict[str, Any]]] = {
               "head_dim": 128}],
     "calibrate": [{"runs": str(ROOT / "data" / "kernel-runs" / "natten-h200.csv"), "source": "measured"}],
     "advise": [{"input": (16, 16, 16), "device": "h200"}],
+    "plan": [{"input": (16, 16, 16), "window": (4, 8, 8), "device": "h200", "head_dim": 128}],
 }
 
 

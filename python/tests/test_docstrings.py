@@ -98,7 +98,7 @@ def test_a_class_says_what_it_holds(name: str, kind: Any) -> None:
             assert inspect.getdoc(member), f"{name}.{inner}"
 
 
-@pytest.mark.parametrize("function", ["advise", "count", "count_many", "msda", "reuse", "scatter", "schedule", "search", "time"])
+@pytest.mark.parametrize("function", ["advise", "count", "count_many", "msda", "plan", "reuse", "scatter", "schedule", "search", "time"])
 def test_numbers_have_their_range_and_defaults(function: str) -> None:
     """Whatever takes a number says between which ends, or that it is one of an axis, a divisor, or what limits it."""
     call = getattr(natten_sim, function)

@@ -12,7 +12,7 @@ import pytest
 from conftest import Program
 from test_docstrings import parameters, signature
 
-FUNCTIONS = {"count": "count", "search": "search", "advise": "advise", "calibrate": "calibrate", "schedule": "schedule",
+FUNCTIONS = {"count": "count", "search": "search", "advise": "advise", "plan": "plan", "calibrate": "calibrate", "schedule": "schedule",
              "reuse": "reuse", "atomics": "scatter", "msda": "msda", "explain": "explain"}
 
 # Where answers have what an option writes.

@@ -75,20 +75,20 @@ class Adviser {
  private:
   /// The fastest configuration that leaves out at most this; of equal ones the one with most context. What covers the
   /// layout is dense attention, which NATTEN runs by another kernel: the next one is the answer.
-  std::optional<SearchCandidate> fastest(double sparsity) {
+  std::optional<SearchCandidate> fastest(double sparsity, double least = 0) {
     poll_now();
     if (progress_) progress_(1 - 1 / static_cast<double>(2 + searches_++));
     for (const std::int64_t rows : {1, 2}) {
-      std::vector<SearchCandidate> found = fastest_rows(sparsity, rows);
+      std::vector<SearchCandidate> found = fastest_rows({least, sparsity}, rows);
       if (found.empty()) break;
       if (!found.back().dense_path) return std::move(found.back());
     }
     return std::nullopt;
   }
 
-  std::vector<SearchCandidate> fastest_rows(double sparsity, std::int64_t rows) {
+  std::vector<SearchCandidate> fastest_rows(const SparsityRange& sparsity, std::int64_t rows) {
     SearchQuestion question = any_window(rows);
-    question.constraints.sparsity = SparsityRange{0, sparsity};
+    question.constraints.sparsity = sparsity;
     question.constraints.max_imbalance = question_.max_imbalance;
     SearchAnswer answer = search(question, quiet_);
     sketched_ = sketched_ || answer.sketched;
@@ -116,13 +116,15 @@ class Adviser {
 
   std::vector<SearchCandidate> points_within_sparsity() {
     std::vector<SearchCandidate> points;
-    std::optional<SearchCandidate> next = fastest(question_.sparsity.value_or(kUsualSparsity));
+    const SparsityRange wished = question_.sparsity.value_or(SparsityRange{0, kUsualSparsity});
+    std::optional<SearchCandidate> next = fastest(wished.hi, wished.lo);
     if (!next) missing_ = "no window within the imbalance has that sparsity";
     while (next && (points.empty() || speedup_of(*next).value_or(2) > 1)) {
       points.push_back(std::move(*next));
       const double context = kContextStep * (1 - sparsity_of(points.back()));
-      if (points.size() == kMostChoices || context >= 1) break;
-      next = fastest(std::floor((1 - context) / kSparsityUnit) * kSparsityUnit);
+      const double sparsity = std::floor((1 - context) / kSparsityUnit) * kSparsityUnit;
+      if (points.size() == kMostChoices || context >= 1 || sparsity < wished.lo) break;
+      next = fastest(sparsity, wished.lo);
     }
     return points;
   }
@@ -235,8 +237,10 @@ void require_valid(const AdviseQuestion& question) {
     text << value;
     throw InvalidParameter(name, text.str(), accepted);
   };
-  if (question.sparsity && !(*question.sparsity > 0 && *question.sparsity < 1))
-    refuse("sparsity", *question.sparsity, "a fraction above 0 and below 1");
+  if (question.sparsity && !(question.sparsity->hi > 0 && question.sparsity->hi < 1))
+    refuse("sparsity", question.sparsity->hi, "a fraction above 0 and below 1");
+  if (question.sparsity && !(question.sparsity->lo >= 0 && question.sparsity->lo <= question.sparsity->hi))
+    refuse("sparsity", question.sparsity->lo, "a lower bound of 0 or more that is not above the upper one");
   if (question.speedup && !(*question.speedup > 1 && *question.speedup <= 1000))
     refuse("speedup", *question.speedup, "a factor above 1, at most 1000");
   if (!(question.max_imbalance >= 1)) refuse("max-imbalance", question.max_imbalance, "1 or more");
@@ -257,7 +261,7 @@ AdviseAnswer advise(const AdviseQuestion& question, const Context& context) {
         devices.push_back(costs.device);
     }
   }
-  if (!question.speedup) answer.question.sparsity = question.sparsity.value_or(kUsualSparsity);
+  if (!question.speedup) answer.question.sparsity = question.sparsity.value_or(SparsityRange{0, kUsualSparsity});
   if (!devices.empty()) answer.question.setting = with_defaults(question.setting, devices.front(), context);
   answer.devices.resize(devices.size());
   run_parts(devices.size(), {.threads = context.threads, .progress = context.progress},

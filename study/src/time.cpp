@@ -17,9 +17,6 @@
 namespace natten_sim::study {
 namespace {
 
-/// Launches with more CTAs take the closed form: behind so many waves it is as good.
-constexpr std::int64_t kMostSimulated = std::int64_t{1} << 20;
-
 /// Who calls FlexAttention themselves hand it a mask that covers the layout as tokens in a row, without boxes
 /// to pad.
 bool flattens(const TimeQuestion& question, const TimedKernel& kernel) {

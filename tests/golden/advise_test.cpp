@@ -10,19 +10,30 @@ using namespace natten_sim::test;
 const std::string kSquare = "advise -i 128 128 -n 24 -d 128 --dtype bf16 --device h200 ";
 
 TEST_CASE(
-    "advice echoes what preset and defaults fill in, and refuses a range of sparsity by naming where it "
-    "goes") {
+    "advice echoes what preset and defaults fill in") {
   const auto echoed = Json::parse(run("advise --preset flux1-dev-4k --device h200 --json").out)["input"];
   CHECK(echoed["input"] == Json({256, 256}));
   CHECK(echoed["heads"] == 24);
   CHECK(echoed["heads_kv"] == 24);
   CHECK(echoed["head_dim"] == 128);
   CHECK(echoed["dtype"] == "fp16");
-  CHECK(echoed["sparsity"] == 0.9);
+  CHECK(echoed["sparsity"] == Json({0, 0.9}));
   CHECK(echoed["for"] == "inference");
   CHECK(echoed["dense_steps"] == "9/28");
-  check_refused("advise --preset flux1-dev-4k --sparsity 0.85:0.9",
-                {"sparsity", "0.85:0.9", "search takes ranges"});
+}
+
+TEST_CASE("a sparsity is a range or its upper end, in advice and in searches alike") {
+  const Json most = result_of(kSquare + "--sparsity 0.9");
+  CHECK(result_of(kSquare + "--sparsity 0:0.9") == most);
+  CHECK(most["devices"][0]["choices"].size() == 3);
+  const Json within = result_of(kSquare + "--sparsity 0.85:0.9")["devices"][0]["choices"];
+  CHECK(within[0] == most["devices"][0]["choices"][0]);
+  // 1.5 times the context of 90% sparsity is 85%, no more than twice.
+  CHECK(within.size() < 3);
+  for (const Json& choice : within) CHECK(choice["sparsity"].get<double>() >= 0.85);
+  const std::string search = "search -i 64 64 --top 2 --sparsity ";
+  CHECK(result_of(search + "0.9") == result_of(search + "0:0.9"));
+  CHECK(result_of(search + "90") == result_of(search + "0:0.9"));
 }
 
 TEST_CASE("advice is three distinct choices, each with its time, its call and its check") {

@@ -71,6 +71,24 @@ TEST_CASE("an answer that takes seconds ends with its sentence too", "[.nightly]
                    "validate stream --recorded data/recordings", "reproduce sawtooth --figure 'table 3'"});
 }
 
+TEST_CASE("a count with its backward pass ends with that pass' time and tiles, and advice says what one call is") {
+  const std::string line = "count --preset hunyuan-video -w 18 24 24 -s 2 8 8 --backprop --device h200";
+  const Json backward = result_of(line)["backward"];
+  const std::string limit = conclusion_of(line)["limit"].get<std::string>();
+  CHECK(limit.find("the backward pass takes ") != std::string::npos);
+  const auto shape = [](const Json& tile) {
+    return tile[0].dump() + "x" + tile[1].dump() + "x" + tile[2].dump();
+  };
+  CHECK(limit.find("Q tile " + shape(backward["q_tile"]) + " with KV tile " + shape(backward["kv_tile"])) !=
+        std::string::npos);
+  const std::string counted = conclusion_of("count -i 64 -w 16 --q-tile 8 --kv-tile 4 --backprop")["limit"];
+  CHECK(counted.find("the backward pass visits ") != std::string::npos);
+  for (const char* use : {"inference", "training"}) {
+    const Json end = conclusion_of(std::string("advise -i 64 64 -n 24 -d 128 --device h200 --for ") + use);
+    CHECK(end["limit"].get<std::string>().find("one attention of one layer takes") != std::string::npos);
+  }
+}
+
 TEST_CASE("the gain of a remedy is that of the table of remedies") {
   const Json result = result_of("atomics --distribution zipf:1.5");
   const Json& best = result["remedies"][0];

@@ -11,7 +11,7 @@ namespace help_test {
 using namespace natten_sim::test;
 
 const std::vector<std::string> kSubcommands = {"count", "search", "schedule", "reuse", "atomics", "msda",
-                                               "advise", "sweep", "serve", "list", "calibrate", "reproduce",
+                                               "advise", "plan", "sweep", "serve", "list", "calibrate", "reproduce",
                                                "validate", "classroom", "completion", "man",
                                                "schema", "diff", "explain"};
 
@@ -70,6 +70,7 @@ TEST_CASE("-h is shorter than --help, both begin with examples") {
 /// Examples that take half a second or more.
 bool is_long(const std::string& line) {
   return has(line, "advise --preset hunyuan-video --device h200") ||
+         has(line, "plan --preset hunyuan-video --device h100 --gpus 8") ||
          has(line, "search -i 256 256 -n 24 -d 128 --device h200 --kernel hopper-fna gna") ||
          has(line, "advise -i 256 256 -n 24 -d 128 --speedup 4") ||
          has(line, "msda --workload B2_1536x2048") ||

@@ -114,8 +114,8 @@ TEST_CASE("factors may end with x, bytes with KiB, MiB or GiB") {
 }
 
 TEST_CASE("a bound and a range of sparsities say how they are read") {
-  check_refused("search -i 64 --sparsity 0.9", {"a range LO:HI", "0:HI for at most HI"});
-  check_refused("advise -i 64 64 --sparsity 0.9:0.92", {"one fraction", "the most that may be left out"});
+  check_refused("search -i 64 --sparsity half", {"a range LO:HI", "HI for at most HI"});
+  check_refused("advise -i 64 64 --sparsity 0.92:0.9", {"LO <= HI"});
   check_refused("advise -i 64 64 --sparsity 1", {"sparsity: 1 is not valid", "above 0 and below 1"});
   CHECK(run("help advise").out.find("0..1 [") == std::string::npos);
 }

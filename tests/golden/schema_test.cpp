@@ -57,6 +57,7 @@ TEST_CASE("answers of every subcommand are valid, also without a conclusion and 
         "count -i 77 -w 5 --no-conclusion --json",
         "search -i 48 64 --sparsity 0.5:0.8 --device b200 h200 --json",
         "advise -i 128 128 -n 8 -d 128 --json",
+        "plan -i 128 128 -w 16 16 -n 8 -d 128 --device h200 --json",
         "schedule --q-tiles 5 --mask window:2,0 --algorithm descending --critical-path --json",
         "schedule --q-tiles 4 --handoff 2,5 --overlap async:3 --launch-order sections:2 --algorithm "
         "ascending --json",

@@ -205,7 +205,7 @@ TEST_CASE("a hint names what was meant: another card has none, and a device that
 }
 
 TEST_CASE("a name that nobody knows comes with what to write instead") {
-  check_refused("count --preset wan2.2", {"unknown name 'wan2.2'", "of wan there are wan2-1-14b-720p",
+  check_refused("count --preset wan3.3", {"unknown name 'wan3.3'", "of wan there are wan2-1-14b-720p",
                                           "your own with --preset-file"});
   check_refused("reuse -i 4096 --device rtx4090", {"unknown name 'rtx4090'", "your own with --device-file"});
   check_refused("reuse -i 4096 --device h200 --order all",

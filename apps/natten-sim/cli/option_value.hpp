@@ -187,7 +187,7 @@ struct OptionValue<PerAxis<IntRange>> {
   static bool to_json(const PerAxis<IntRange>& value, Json& out);
 };
 
-/// LO:HI or LO HI, two shares.
+/// LO:HI or LO HI, two shares, or the second alone.
 template <>
 struct OptionValue<SparsityRange> {
   static constexpr int kMaxValues = 2;

@@ -64,8 +64,9 @@ SparsityRange parse_share_range(const std::string& parameter, const std::string&
 }
 
 SparsityRange parse_fraction_range(const std::string& parameter, const std::string& text) {
-  const auto [lo, hi] = split_at(
-      parameter, text, ':', "a range LO:HI, such as 0.9:0.92 or 90%:92%, both included; 0:HI for at most HI");
+  constexpr const char* kAccepted = "a range LO:HI, such as 0.9:0.92 or 90%:92%, both included, or HI for at most HI";
+  if (text.find(':') == std::string::npos) return {0, parse_share(parameter, text, kAccepted)};
+  const auto [lo, hi] = split_at(parameter, text, ':', kAccepted);
   return parse_share_range(parameter, lo, hi);
 }
 

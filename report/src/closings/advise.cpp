@@ -40,10 +40,11 @@ Closing closing_of(const study::AdviseAnswer& answer) {
   const study::AdviceChoice& choice = best->choices.front();
   const study::PassTime& time = time_of(*best);
   const NeighborhoodMask& mask = choice.count.forward.problem.mask;
-  closing.limit = fmt::format("on {} most of {} goes into {}", best->device, duration_text(time.total_ms),
-                              time.limited_by);
+  closing.limit = fmt::format("on {} one attention of one layer takes {}, most of it in {}", best->device,
+                              duration_text(time.total_ms), time.limited_by);
   if (choice.count.backward)
-    closing.limit = fmt::format("on {} forward and backward take {}", best->device, duration_text(choice.total_ms));
+    closing.limit = fmt::format("on {} one attention of one layer takes {} forward and backward", best->device,
+                                duration_text(choice.total_ms));
   closing.certainty = certainty_of(time.evidence);
   if (choice.speedup && *choice.speedup <= 1) {
     closing.change = "keep dense attention, or wish for more sparsity";

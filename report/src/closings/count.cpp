@@ -35,6 +35,15 @@ std::string pair_text(const TilePair& tiles) {
   return fmt::format("Q tile {} with KV tile {}", to_string(tiles.q_tile), to_string(tiles.kv_tile));
 }
 
+/// The backward pass has tiles and a time of its own, which no change below is about.
+std::string backward_text(const study::BackwardCount& backward) {
+  const auto* time = backward.time ? std::get_if<study::PassTime>(&*backward.time) : nullptr;
+  return fmt::format("; the backward pass {} with {}",
+                     time != nullptr ? "takes " + duration_text(time->total_ms)
+                                     : "visits " + grouped(backward.count.visited_tiles) + " tiles",
+                     pair_text(backward.problem.tiles));
+}
+
 void add_tiles(const TilePair& tiles, Closing& closing) {
   closing.options["q_tile"] = to_json(tiles.q_tile);
   closing.options["kv_tile"] = to_json(tiles.kv_tile);
@@ -73,6 +82,7 @@ void say_change(const study::CountAnswer& answer, const study::CountConclusion& 
 Closing closing_of(const study::CountAnswer& answer, const study::CountConclusion& end) {
   Closing closing;
   closing.limit = limit_of(answer, end);
+  if (answer.backward) closing.limit += backward_text(*answer.backward);
   if (answer.kernel.refusal) {
     closing.limit = "NATTEN refuses this call";
     closing.change = "first mend what its rule says above";

@@ -33,6 +33,7 @@ AxisWork work_along(const AxisMask& axis, const TilePair& tiles, const TimedPass
   for (const CtaVisits& cta : ctas) {
     const std::int64_t full = tile_by_tile ? cta.full : 0;
     key.insert(key.end(), {cta.tiles, full});
+    work.longest = std::max(work.longest, cta.tiles);
     work.even = work.even && cta.tiles == ctas.front().tiles && (!tile_by_tile || full == ctas.front().full);
   }
   return work;

@@ -15,6 +15,7 @@ struct AxisWork {
   std::int64_t visited = 0;
   std::int64_t without_elements = 0;  ///< pairs whose group, or tile, evaluates no mask
   std::int64_t unmasked = 0;          ///< of those, without a check for padding
+  std::int64_t longest = 0;           ///< pairs of the CTA with most
   bool even = false;                  ///< all CTAs do the same
 };
 

@@ -13,6 +13,17 @@ constexpr double kNoLimitMs = 1e300;
 /// Covers the rounding of a bound against that of a simulation, and of a product of sizes.
 constexpr double kRounding = 1e-9;
 
+/// The CTA with most tiles, in mean CTAs, at least: FlexAttention masks tile by tile, so that its may be cheap ones.
+double longest_cta(const WorkSoFar& done, const LaunchWork& work, const TimedPass& pass) {
+  const double tiles_us = work.unmasked_tiles * pass.costs.unmasked_tile_us +
+                          work.bounds_masked_tiles * pass.costs.bounds_masked_tile_us +
+                          work.masked_tiles * pass.costs.masked_tile_us[work.axes - 1];
+  const bool mixed = pass.family == NattenBackend::kFlexFna;
+  const double tile_us = mixed ? pass.costs.unmasked_tile_us : tiles_us / std::max(1.0, work.tiles());
+  const double mean_us = pass.costs.cta_us + tiles_us / work.ctas;
+  return (pass.costs.cta_us + done.longest * tile_us) / mean_us;
+}
+
 /// No launch of this work takes less.
 double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) {
   const auto repeats = static_cast<double>(pass.repeats);
@@ -23,9 +34,11 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
   work.masked_tiles = (done.visited - done.without_elements) * repeats;
   work.axes = axes;
   work.workers = pass.workers;
-  // Equal CTAs run in waves; where there are too many to simulate, they end half a CTA after the mean.
+  // Equal CTAs run in waves, and no launch ends before its longest CTA. Too many CTAs to simulate are taken to
+  // end half a CTA after the mean.
   const double mean = work.ctas / static_cast<double>(work.workers);
-  work.waves = done.even ? std::min(even_waves(work.ctas, work.workers), mean + 0.5) : mean;
+  work.waves = std::max(mean, done.even ? even_waves(work.ctas, work.workers) : longest_cta(done, work, pass));
+  if (work.ctas > pass.most_simulated) work.waves = std::min(work.waves, mean + 0.5);
   return (launch_time(work, pass.costs).total_ms + pass.added_ms) * (1 - kRounding);
 }
 
@@ -51,7 +64,8 @@ double mean_ms(const WorkSoFar& done, const TimedPass& pass, double masked_us) {
 WorkSoFar WorkSoFar::with(const AxisWork& axis) const {
   return {ctas * static_cast<double>(axis.ctas), visited * static_cast<double>(axis.visited),
           without_elements * static_cast<double>(axis.without_elements),
-          unmasked * static_cast<double>(axis.unmasked), even && axis.even};
+          unmasked * static_cast<double>(axis.unmasked), longest * static_cast<double>(axis.longest),
+          even && axis.even};
 }
 
 KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraints,

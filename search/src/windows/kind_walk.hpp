@@ -29,7 +29,7 @@ struct KindTuple {
 
 /// Products of what the kinds of the first axes do in one pass.
 struct WorkSoFar {
-  double ctas = 1, visited = 1, without_elements = 1, unmasked = 1;
+  double ctas = 1, visited = 1, without_elements = 1, unmasked = 1, longest = 1;
   bool even = true;
 
   [[nodiscard]] WorkSoFar with(const AxisWork& axis) const;

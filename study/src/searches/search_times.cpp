@@ -63,7 +63,7 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
         return MissingTime{"tiles of cutlass-fna move with their window: they are not searched by time"};
       timed.passes.push_back({walk, frame.family, frame.costs,
                               checked_multiply(asked.sizes.batch, asked.sizes.heads, "heads"), frame.workers,
-                              frame.added_ms});
+                              static_cast<double>(kMostSimulated), frame.added_ms});
       dense_ms += frame.dense_ms.value();
     }
     if (min_speedup) timed.most_ms = dense_ms / *min_speedup;

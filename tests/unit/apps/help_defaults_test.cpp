@@ -108,6 +108,7 @@ const std::map<std::string, std::vector<std::string>> kLines = {
     {"atomics", {"--updates 1000 --json", "--rows 100 --json"}},
     {"msda", {"--config B4_800x1333_d256_L4 --json"}},
     {"advise", {"-i 16x16x16 --device h200 --json"}},
+    {"plan", {"-i 16x16x16 -w 4x8x8 -d 128 --device h200 --json"}},
 };
 
 /// Options whose brackets hold a rule in words, not a value.

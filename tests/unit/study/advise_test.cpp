@@ -102,7 +102,7 @@ TEST_CASE("no configuration attends to as much as a choice in less time, or to m
   question.setting.batch = 64;
   const std::vector<Configuration> all = all_of(question);
   for (const double sparsity : {0.3, 0.6, 0.9}) {
-    question.sparsity = sparsity;
+    question.sparsity = SparsityRange{0, sparsity};
     const std::vector<AdviceChoice> choices = choices_of(question);
     REQUIRE_FALSE(choices.empty());
     CHECK(1 - context_of(choices[0]) <= sparsity);
@@ -123,7 +123,7 @@ TEST_CASE("no configuration attends to as much as a choice in less time, or to m
 TEST_CASE("each further choice attends to half as much again, and none but the first is slower than dense") {
   for (const double sparsity : {0.15, 0.3, 0.9, 0.98}) {
     AdviseQuestion question = asked({30, 48, 80}, 24);
-    question.sparsity = sparsity;
+    question.sparsity = SparsityRange{0, sparsity};
     const std::vector<AdviceChoice> choices = choices_of(question);
     CAPTURE(sparsity);
     REQUIRE_FALSE(choices.empty());
@@ -146,7 +146,7 @@ TEST_CASE("a wished speedup is had by the choice with most context, which has as
   CHECK(context_of(choices.back()) > 0.22);  // 19.4% before
   // Asked again: with one per cent more context the fastest has less.
   AdviseQuestion denser = preset("hunyuan-video");
-  denser.sparsity = 1 - 1.01 * context_of(choices.back());
+  denser.sparsity = SparsityRange{0, 1 - 1.01 * context_of(choices.back())};
   CHECK(*choices_of(denser).at(0).speedup < 4);
   CHECK(choices.back().role == study::AdviceRole::kMostContext);
   question.speedup = 500;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/study/count.hpp>
 
 namespace natten_sim::study {
@@ -17,7 +18,8 @@ struct AdviseQuestion {
   Setting setting;                   ///< layout or preset; its device and backend do not matter
   std::vector<std::string> devices;  ///< empty: all that have a calibrated kernel of their backend
   AdviseUse use = AdviseUse::kInference;
-  std::optional<double> sparsity;    ///< most of the token pairs that may be left out; none: kUsualSparsity
+  /// Of the token pairs, how many may be left out, both ends included; none: up to kUsualSparsity.
+  std::optional<SparsityRange> sparsity;
   std::optional<double> speedup;     ///< instead: over the dense kernel, copies included
   double max_imbalance = 2.5;        ///< largest over smallest L / window among the axes
 };
@@ -55,7 +57,7 @@ struct AdviseAnswer {
 /// For each device up to three points of the front of predicted time against attended pairs: no window, stride or
 /// tile shape within the imbalance (of those searched, see DeviceAdvice::sketched) attends to as much in less time, or
 /// to more in the same. A wished sparsity: the
-/// fastest that leaves out no more, then two with kContextStep times the context each, if they are faster than dense
+/// fastest within it, then two with kContextStep times the context each, if they are within it and faster than dense
 /// attention. A wished speedup: the most context that has it, within half a per cent of its pairs, then two faster
 /// ones with less. A preset's dense steps count, unless the setting names others.
 /// Cost: a search by time (search_fastest) a point; for a speedup about ten.
@@ -78,11 +80,8 @@ void describe(Members& members, const AdviseQuestion&) {
                        "of each [default]"});
   members.add("sparsity", &Q::sparsity,
               {.value = "S",
-               .help = "Most of the token pairs that may be left out, 0..1, both excluded " +
+               .help = "Most of the token pairs that may be left out, above 0 and below 1, or a range LO:HI " +
                        default_text(kUsualSparsity),
-               .interval = {0, 1},
-               .accepted = "one fraction above 0 and below 1, or one in per cent: the most that may be left out "
-                           "(search takes ranges)",
                .echo = Echo::kWhenSet});
   members.add("speedup", &Q::speedup,
               {.value = "X",

@@ -8,6 +8,7 @@
 
 #include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/study/describe/members.hpp>
+#include <natten_sim/io/catalog.hpp>
 #include <natten_sim/study/kernel_schedule.hpp>
 #include <natten_sim/study/schedule.hpp>
 
@@ -277,8 +278,9 @@ void describe_kernel_of(Members& members) {
   members.group("Times of a known kernel");
   members.add("kernel", &ScheduleParts::kernel,
               {.value = "NAME",
-               .help = "Times of a known kernel with its own tiles and orders, deterministic and not; needs "
-                       "{device}, {seqlen_q}; NAME@RELEASE names a release",
+               .help = "Times of a known kernel with its own tiles and orders, deterministic and not (" +
+                       joined(builtin_catalog().backward_kernel_names()) +
+                       ", or NAME@RELEASE); needs {device}, {seqlen_q}",
                .echo = Echo::kNever,
                .batch = true,
                .needs = {{.option = "device", .accepted = "{device} NAME too", .with_dashes = true}},

@@ -199,7 +199,7 @@ void describe_constraints(Members& members) {
   using C = SearchConstraints;
   members.group("Constraints");
   members.add("sparsity", &C::sparsity,
-              {.value = "LO:HI", .help = "Sparsity range, fractions, both included [any]"});
+              {.value = "LO:HI", .help = "Sparsity range, fractions, both included, or the most alone [any]"});
   members.add("window_multiple_of_kv_tile", &C::window_multiple_of_kv_tile,
               {.help = "Windows that are multiples of the KV tile on every axis"});
   members.add("max_imbalance", &C::max_imbalance,

@@ -84,6 +84,9 @@ using TimeAnswer = std::variant<PassTime, MissingTime>;
 /// Microseconds to milliseconds. @throws InvalidParameter, UnknownName on a question that makes no sense.
 [[nodiscard]] TimeAnswer time(const TimeQuestion& question, const Context& context);
 
+/// Most CTAs of a launch that are run one by one; of more the estimate of uneven_waves() is taken.
+inline constexpr std::int64_t kMostSimulated = std::int64_t{1} << 20;
+
 /// What the times of all windows and strides under one tile pair have in common.
 struct TimeFrame {
   PassCosts costs;

@@ -1,0 +1,56 @@
+#include <natten_sim/report/plan_report.hpp>
+#include <natten_sim/study/plan.hpp>
+
+#include "cli/context.hpp"
+#include "cli/described.hpp"
+#include "cli/output.hpp"
+#include "cli/reply.hpp"
+#include "commands.hpp"
+#include "commands/rows/search_values.hpp"
+#include "commands/rows/setting_values.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+struct PlanFlags {
+  study::PlanQuestion question;
+  CatalogFiles files;
+  OutputFlags output;
+};
+
+int run_plan(const PlanFlags& flags, Reply& reply) {
+  study::Context context = make_context(flags.files);
+  const study::PlanAnswer answer = study::plan(flags.question, context);
+  note_preset(flags.question.setting, context.catalog, Notes(flags.output));
+  if (flags.output.json) {
+    put_answer(flags.output, reply,
+               JsonAnswer("plan", options_of<study::PlanQuestion>().echo(answer.question), report::plan_result(answer)));
+  } else if (flags.output.csv) {
+    write_output(flags.output, report::plan_csv(answer));
+  } else {
+    write_output(flags.output, report::plan_text(answer));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command plan_command();
+Command plan_command() {
+  Options<PlanFlags> rows;
+  rows.include(options_of<study::PlanQuestion>(), &PlanFlags::question);
+  rows.include(catalog_rows(), &PlanFlags::files);
+  rows.include(output_rows(), &PlanFlags::output);
+  Command command{.name = "plan",
+                  .summary = "Time, money, memory and communication of a whole model on one or more GPUs"};
+  command.group = kQuestionCommands;
+  command.examples = {"natten-sim plan --preset hunyuan-video --device h100 --gpus 8 --dollars-per-hour 3",
+                      "natten-sim plan -i 30 48 80 -n 24 -d 128 --layers 60 --attention-share 0.6 --device h200"};
+  command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  bind(command,
+       rows.essentials({"preset", "input", "device", "window", "gpus", "parallel", "dollars-per-hour", "for", "json"}),
+       run_plan);
+  return command;
+}
+
+}  // namespace natten_sim::cli
