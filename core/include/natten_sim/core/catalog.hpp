@@ -13,6 +13,7 @@
 #include <natten_sim/core/natten_rules.hpp>
 #include <natten_sim/core/schedule_costs.hpp>
 #include <natten_sim/core/split_q.hpp>
+#include <natten_sim/core/tile_physics.hpp>
 #include <natten_sim/core/tiling.hpp>
 
 namespace natten_sim {
@@ -105,6 +106,7 @@ struct Catalog {
   std::vector<AttentionKernel> kernels;
   std::vector<KernelCosts> kernel_costs;  ///< calibrated times, those of a user's file first
   CostPriors cost_priors;
+  TilePhysics physics;  ///< what times follow from where nobody measured any; without kernels: only measured times
   std::vector<ScheduleCostSet> schedule_costs;  ///< of backward kernels, those of a user's file first
 
   /// @throws UnknownName with the closest known name as a hint.
