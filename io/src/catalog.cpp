@@ -6,6 +6,7 @@
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/io/tile_physics.hpp>
 
 #include "attention_kernels.hpp"
 #include "backward_kernels.hpp"
@@ -271,6 +272,7 @@ Catalog parse_builtin_catalog() {
   join_msda_costs(catalog);
   add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");
   add_kernel_times(catalog, embedded::kernel_times, "data/kernel-times.json");
+  catalog.physics = parse_tile_physics(embedded::tile_physics, "data/tile-physics.json");
   for (const embedded::File& file : embedded::schedule_costs)
     add_schedule_costs(catalog, file.text, std::string(file.path));
   std::sort(catalog.schedule_costs.begin(), catalog.schedule_costs.end(),

@@ -103,6 +103,7 @@ class TimeMs(Record):
     total: Final[float]
     low: Final[float]
     high: Final[float]
+    back_to_back: Final[float]
     limited_by: Final[str]
     repetition: Final[float]
 
@@ -133,6 +134,7 @@ class Copies(Record):
     source: Final[str]
 
 class Costs(Record):
+    evidence: Final[str]
     runs: Final[int]
     kinds: Final[tuple[str, ...]]
     left_out_mean_error: Final[float]

@@ -19,8 +19,9 @@ struct CatalogObject {
   SharedContext context;
 };
 
-CatalogObject make_catalog(nb::handle preset_file, nb::handle device_file, nb::handle costs) {
+CatalogObject make_catalog(nb::handle preset_file, nb::handle device_file, nb::handle costs, bool measured_only) {
   auto context = std::make_shared<study::Context>(*shipped_context());
+  if (measured_only) context->catalog.physics = {};
   const auto add = [&](const char* name, nb::handle given, const char* what, auto read) {
     if (given.is_none()) return;
     if (nb::isinstance<nb::dict>(given)) {
@@ -118,21 +119,23 @@ void bind_catalog(nb::module_& module) {
       "    device_file: More devices, likewise [none].\n"
       "    costs: More times of kernels: what calibrate().costs() returns, or the file that `natten-sim "
       "calibrate --save`\n"
-      "        writes [none].\n\n"
+      "        writes [none].\n"
+      "    measured_only: No times but of kernels that were measured on the device [False].\n\n"
       "Raises:\n"
       "    Error: A file is absent, or is not of that kind; `accepted` says what it should hold.");
   catalog.def(
       "__init__",
-      [](CatalogObject* self, nb::object preset_file, nb::object device_file, nb::object costs) {
-        new (self) CatalogObject(make_catalog(preset_file, device_file, costs));
+      [](CatalogObject* self, nb::object preset_file, nb::object device_file, nb::object costs, bool measured_only) {
+        new (self) CatalogObject(make_catalog(preset_file, device_file, costs, measured_only));
       },
       nb::kw_only(), nb::arg("preset_file") = nb::none(), nb::arg("device_file") = nb::none(),
-      nb::arg("costs") = nb::none(),
+      nb::arg("costs") = nb::none(), nb::arg("measured_only") = false,
       nb::sig(
           "def __init__(self, *, preset_file: str | os.PathLike[str] | dict[str, typing.Any] | None = None, "
           "device_file: str | os.PathLike[str] | dict[str, typing.Any] | None = None, "
-          "costs: str | os.PathLike[str] | dict[str, typing.Any] | None = None) -> None"));
+          "costs: str | os.PathLike[str] | dict[str, typing.Any] | None = None, measured_only: bool = False) -> None"));
   for (const CatalogTable* table : report::catalog_tables()) {
+    if (table->keep == nullptr) continue;  // about the catalog, not of it
     std::string name = table->name;
     std::replace(name.begin(), name.end(), '-', '_');
     const std::string doc = "The " + table->name +

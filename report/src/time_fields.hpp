@@ -22,6 +22,11 @@ template <typename Sink>
 void write_evidence(const CostEvidence& evidence, Sink& sink) {
   std::optional<double> mean, worst;
   if (evidence.left_out) mean = evidence.left_out->mean, worst = evidence.left_out->worst;
+  sink.put("evidence", to_string(evidence.origin));
+  if (!evidence.transfer.empty()) {
+    sink.put("transfer", evidence.transfer);
+    sink.put("left_out_cells", evidence.points);
+  }
   sink.put("runs", evidence.runs);
   sink.put("kinds", evidence.kinds);
   put_or_null("left_out_mean_error", mean, sink);
@@ -81,6 +86,7 @@ void write_time(const std::optional<study::TimeAnswer>& answer, Sink& sink) {
     fields.put("total", time.total_ms);
     fields.put("low", time.low_ms);
     fields.put("high", time.high_ms);
+    if (time.back_to_back_ms) fields.put("back_to_back", *time.back_to_back_ms);
     fields.put("limited_by", time.limited_by);
   });
   put_or_null("speedup_time", time.speedup, sink);

@@ -8,7 +8,16 @@
 namespace natten_sim::report {
 namespace {
 
+constexpr double kSlower = 0.01;  // of launches back to back, worth a word
+
 std::string evidence_text(const CostEvidence& evidence) {
+  if (evidence.origin != CostOrigin::kMeasured) {
+    const std::string behind = evidence.points == 0
+                                   ? "no left-out cell stands behind that"
+                                   : fmt::format("of {} left-out cells", evidence.points);
+    return fmt::format("{} costs ({}): within {:.0f}%, {}", to_string(evidence.origin),
+                       evidence.source.substr(0, evidence.source.find(':')), 100 * evidence.interval, behind);
+  }
   std::string text = fmt::format("costs of {} measured run{}", evidence.runs, evidence.runs == 1 ? "" : "s");
   if (evidence.left_out)
     text += fmt::format(", off by {:.1f}% on runs left out", 100 * evidence.left_out->mean);
@@ -52,6 +61,8 @@ std::string time_text(const std::optional<study::TimeAnswer>& answer) {
   const auto& time = std::get<study::PassTime>(*answer);
   std::string text = fmt::format("time {} ({} .. {})", duration_text(time.total_ms),
                                  duration_text(time.low_ms), duration_text(time.high_ms));
+  if (time.back_to_back_ms && *time.back_to_back_ms > (1 + kSlower) * time.total_ms)
+    text += fmt::format(" rested; back to back {}", duration_text(*time.back_to_back_ms));
   if (!time.permutation_ms) {
     text += ", copies not known";
   } else if (*time.permutation_ms > 0) {

@@ -8,10 +8,12 @@
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/models/tiles/token_permutation.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
+#include <natten_sim/study/cell_costs.hpp>
 #include <natten_sim/study/time.hpp>
 
 #include "copies.hpp"
 #include "flex_blocks.hpp"
+#include "found_costs.hpp"
 #include "timed_kernel.hpp"
 
 namespace natten_sim::study {
@@ -67,61 +69,6 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
 
 std::int64_t all_keys(const TimeQuestion& question) {
   return checked_add(product(input_of(question.mask), "tokens"), question.additional_keys, "tokens");
-}
-
-MissingTime missing(std::string sentence) { return {std::move(sentence)}; }
-
-std::string measurement(const TimeQuestion& question, const std::string& kernel) {
-  return "a few measured times of " + kernel + " at head dim " + std::to_string(question.sizes.head_dim) +
-         (question.pass == Walk::kBackward ? " (backward)" : "") + " on " + question.device +
-         " calibrate it";
-}
-
-/// What else is timed on the device: "there are times on h200 of hopper-fna (head dim 128), ..".
-std::string calibrated_on(const Device& device, const Catalog& catalog) {
-  std::vector<std::pair<std::string, std::string>> kernels;
-  for (const KernelCosts& costs : catalog.kernel_costs) {
-    if (costs.device != device.name) continue;
-    auto kernel = std::find_if(kernels.begin(), kernels.end(),
-                               [&](const auto& each) { return each.first == costs.kernel; });
-    if (kernel == kernels.end()) kernel = kernels.insert(kernels.end(), {costs.kernel, "head dim "});
-    const bool first = kernel->second.ends_with(' ');
-    kernel->second += (first ? "" : ", ") + std::to_string(costs.head_dim);
-  }
-  std::string text;
-  for (const auto& [name, head_dims] : kernels)
-    text +=
-        (text.empty() ? "there are times on " + device.name + " of " : ", ") + name + " (" + head_dims + ")";
-  return text.empty() ? "no kernel is calibrated on " + device.name : text;
-}
-
-/// The costs of the question's kernel, or what is missing.
-std::variant<const KernelCosts*, MissingTime> find_costs(const TimeQuestion& question,
-                                                         const TimedKernel& kernel, const Device& device,
-                                                         const Catalog& catalog) {
-  if (question.mask.rank() > 3) return missing("NATTEN's kernels have at most three axes");
-  if (question.sizes.head_dim != question.sizes.head_dim_value)
-    return missing("no kernel is calibrated with head dims of V that differ from those of Q and K");
-  if (!device.sms) return missing("the number of SMs of " + device.name + " is not known");
-  const KernelCosts* costs =
-      catalog.costs_of(kernel.name, device.name, question.sizes.head_dim, question.dtype);
-  if (costs == nullptr) {
-    return missing("no measured times of " + kernel.name + " on " + device.name + " at head dim " +
-                   std::to_string(question.sizes.head_dim) + " with " + to_string(question.dtype) + "; " +
-                   measurement(question, kernel.name) + "; " + calibrated_on(device, catalog));
-  }
-  const PassCosts* pass = costs->costs_of(question.pass);
-  if (pass == nullptr)
-    return missing("no measured backward times of " + kernel.name + " on " + device.name + "; " +
-                   measurement(question, kernel.name));
-  if (kernel.dense) return costs;
-  const std::int64_t q = product(question.tiles.q_tile, "q_tile"),
-                     kv = product(question.tiles.kv_tile, "kv_tile");
-  if (q == pass->q_tile_tokens && kv == pass->kv_tile_tokens) return costs;
-  return missing(kernel.name + " is calibrated on " + device.name + " with tiles of " +
-                 std::to_string(pass->q_tile_tokens) + " x " + std::to_string(pass->kv_tile_tokens) +
-                 " tokens, not " + std::to_string(q) + " x " + std::to_string(kv) + "; " +
-                 measurement(question, kernel.name));
 }
 
 struct Copies {
@@ -190,18 +137,18 @@ double unmasked_ms(const TimeQuestion& question, const PassCosts& pass, const De
 
 std::optional<double> dense_ms(const TimeQuestion& question, const TimedKernel& dense, const Device& device,
                                const Context& context, std::int64_t keys) {
-  const KernelCosts* costs =
-      context.catalog.costs_of(dense.name, device.name, question.sizes.head_dim, question.dtype);
-  const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(question.pass);
-  if (pass == nullptr) return std::nullopt;
-  return unmasked_ms(question, *pass, device, dense.family, keys);
+  const auto found = costs_of_cell(cell_of(question, dense.name, device), context.catalog);
+  const auto* costs = std::get_if<KernelCosts>(&found);
+  if (costs == nullptr) return std::nullopt;
+  return unmasked_ms(question, costs->passes.front(), device, dense.family, keys);
 }
 
 /// Over the device's dense kernel or, where none is calibrated, over the same kernel without a mask.
 void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const KernelCosts& costs,
                  const Device& device, const Context& context, PassTime& time) {
+  const CostOrigin origin = costs.costs_of(question.pass)->evidence.origin;
   const std::optional<TimedKernel> dense =
-      dense_kernel(kernel, device, question.sizes.head_dim, question.dtype, context.catalog);
+      dense_kernel(kernel, device, cell_of(question, kernel.name, device), origin, context.catalog);
   if (dense) {
     time.dense_kernel = dense->name;
     time.dense_ms = dense_ms(question, *dense, device, context, all_keys(question));
@@ -262,14 +209,14 @@ double unmeasured_masking(const LaunchWork& work, const PassCosts& costs,
 std::optional<double> additional_ms(const TimeQuestion& question, const TimedKernel& kernel,
                                     const Device& device, const Context& context) {
   if (kernel.dense || question.additional_keys == 0) return 0.0;
-  const std::optional<TimedKernel> dense =
-      dense_kernel(kernel, device, question.sizes.head_dim, question.dtype, context.catalog);
+  const std::optional<TimedKernel> dense = dense_kernel(kernel, device, cell_of(question, kernel.name, device),
+                                                        CostOrigin::kPhysical, context.catalog);
   return dense ? dense_ms(question, *dense, device, context, question.additional_keys) : std::nullopt;
 }
 
 MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& kernel) {
-  return missing("no measured times of the dense kernel that serves additional keys; " +
-                 measurement(question, fmha_name(kernel.family)));
+  return MissingTime{"no measured times of the dense kernel that serves additional keys; " +
+                 measurement(question, fmha_name(kernel.family))};
 }
 
 }  // namespace
@@ -296,7 +243,7 @@ std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, co
   const TimedKernel kernel = timed_kernel(question.kernel, device);
   const auto found = find_costs(question, kernel, device, context.catalog);
   if (const auto* none = std::get_if<MissingTime>(&found)) return *none;
-  const KernelCosts& costs = *std::get<const KernelCosts*>(found);
+  const auto& costs = std::get<KernelCosts>(found);
   const std::optional<double> added = additional_ms(question, kernel, device, context);
   if (!added) return missing_additional(question, kernel);
   TimeFrame frame;
@@ -345,7 +292,7 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
   const TimedKernel kernel = timed_kernel(question.kernel, device);
   const auto found = find_costs(question, kernel, device, context.catalog);
   if (const auto* none = std::get_if<MissingTime>(&found)) return *none;
-  const KernelCosts& costs = *std::get<const KernelCosts*>(found);
+  const auto& costs = std::get<KernelCosts>(found);
   const PassCosts& pass = *costs.costs_of(question.pass);
   const LaunchWork work = work_of(question, pass, context);
   PassTime time;
@@ -360,6 +307,8 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
   }
   time.repetition_ms = repetition_ms(question, kernel, pass, device);
   time.total_ms = time.kernel_ms + time.permutation_ms.value_or(0) + time.repetition_ms.value_or(0);
+  if (!question.rest_ms)
+    time.back_to_back_ms = time.total_ms - time.parts.total_ms + launch_time(work, with_rest(pass, 0.0)).total_ms;
   const double open =
       unmeasured_masking(work, pass, context.catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim));
   double interval = std::hypot(pass.evidence.interval, open);
@@ -373,7 +322,8 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
   const double copies_ms = time.permutation_ms.value_or(0);
   const double half_width = std::hypot(interval * (time.total_ms - copies_ms),
                                        (time.copies ? time.copies->interval : 0) * copies_ms);
-  time.low_ms = time.total_ms - half_width;
+  const bool measured = pass.evidence.origin == CostOrigin::kMeasured;
+  time.low_ms = measured ? time.total_ms - half_width : time.total_ms / (1 + half_width / time.total_ms);
   time.high_ms = time.total_ms + half_width;
   time.limited_by = largest_part(time.parts, time.permutation_ms.value_or(0), time.repetition_ms.value_or(0));
   time.waves = work.ctas / static_cast<double>(work.workers);

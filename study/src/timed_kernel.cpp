@@ -70,17 +70,27 @@ std::optional<std::string> natten_fmha(const TimeQuestion& question, const Devic
   return fmha_name(verdict.dispatch->fmha);
 }
 
-std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device& device,
-                                        std::int64_t head_dim, Dtype dtype, const Catalog& catalog) {
+std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device& device, CostCell cell,
+                                        CostOrigin weakest, const Catalog& catalog) {
   if (kernel.dense) return kernel;
   const auto family = kernel.family == NattenBackend::kFlexFna
                           ? parse_name<NattenBackend>(device.default_backend)
                           : kernel.family;
+  cell.q_tile_tokens = cell.kv_tile_tokens = std::nullopt;
+  std::optional<TimedKernel> best;
+  CostOrigin origin = weakest;
   for (const TimedKernel& dense :
        {TimedKernel{fmha_name(family), family, true}, TimedKernel{kCudnn, family, true}}) {
-    if (catalog.costs_of(dense.name, device.name, head_dim, dtype) != nullptr) return dense;
+    cell.kernel = dense.name;
+    const auto found = costs_of_cell(cell, catalog);
+    const auto* costs = std::get_if<KernelCosts>(&found);
+    if (costs == nullptr) continue;
+    const CostOrigin of_dense = costs->passes.front().evidence.origin;
+    if (of_dense > origin || (best && of_dense == origin)) continue;
+    best = dense;
+    origin = of_dense;
   }
-  return std::nullopt;
+  return best;
 }
 
 }  // namespace natten_sim::study

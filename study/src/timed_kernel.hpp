@@ -4,6 +4,7 @@
 #include <string>
 
 #include <natten_sim/core/natten_backend.hpp>
+#include <natten_sim/study/cell_costs.hpp>
 #include <natten_sim/study/context.hpp>
 #include <natten_sim/study/time.hpp>
 
@@ -25,10 +26,9 @@ struct TimedKernel {
 [[nodiscard]] std::optional<std::string> natten_fmha(const TimeQuestion& question, const Device& device,
                                                      const Catalog& catalog);
 
-/// The dense kernel that the family's speedups are counted over: NATTEN's own if it is calibrated on the
-/// device, else cuDNN's, else none.
-[[nodiscard]] std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device& device,
-                                                      std::int64_t head_dim, Dtype dtype,
-                                                      const Catalog& catalog);
+/// The dense kernel that the family's speedups are counted over: of NATTEN's own and cuDNN's the one whose times
+/// rest on better evidence, NATTEN's if both are alike; none: no times, or all on weaker evidence than `weakest`.
+[[nodiscard]] std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device& device, CostCell cell,
+                                                      CostOrigin weakest, const Catalog& catalog);
 
 }  // namespace natten_sim::study

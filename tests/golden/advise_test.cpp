@@ -136,18 +136,18 @@ TEST_CASE("devices stand side by side in one table, separated by commas too") {
 }
 
 TEST_CASE("advice without any time has no legend of a table, and names head dims that have times") {
-  const auto text = run("advise -i 256 256 --device h200");
+  const auto text = run("advise -i 256 256 --device h200 --measured-only");
   CHECK(text.out.find("hopper-fna (head dim 128)") != std::string::npos);
   CHECK(text.out.find("Times are of one call") == std::string::npos);
 }
 
 TEST_CASE("a device without measurements says what is missing, beside one that has them") {
-  const auto text = run("advise -i 128 128 -n 24 -d 128 --device h200 a100");
+  const auto text = run("advise -i 128 128 -n 24 -d 128 --device h200 a100 --measured-only");
   CHECK(text.exit_code == 0);
   CHECK(text.out.find("a100: no measured times") != std::string::npos);
   CHECK(text.out.find("fastest") != std::string::npos);
   // Where nobody has timed the kernel, another wish would not help.
-  const auto untimed = run("advise -i 256 256 -n 24 -d 64 --device h200");
+  const auto untimed = run("advise -i 256 256 -n 24 -d 64 --device h200 --measured-only");
   CHECK(untimed.out.find("nobody has timed the kernel there, so no configuration is known to be fast") !=
         std::string::npos);
   check_refused("advise -d 128", {"input"});

@@ -25,7 +25,7 @@ TEST_CASE("count gives milliseconds, their interval, and the speedup over the de
 }
 
 TEST_CASE("without a measurement there is null, and a sentence that says what to measure") {
-  const Json result = result_of("count -i 256 256 -w 80 80 -d 64 --device h200");
+  const Json result = result_of("count -i 256 256 -w 80 80 -d 64 --device h200 --measured-only");
   CHECK(result["time_ms"].is_null());
   CHECK(result["speedup_time"].is_null());
   CHECK(result["time_missing"].get<std::string>().find("a few measured times of hopper-fna at head dim 64 on h200") != std::string::npos);
@@ -185,7 +185,7 @@ TEST_CASE("suggested runs differ from each other and from what was measured, and
 TEST_CASE("a search of passes without a backward time ranks by work, and names what is missing") {
   for (const std::string phase : {"both", "backward"}) {
     const std::string search =
-        "search -i 256 256 -n 24 -d 128 --device b200 --sparsity 0.90:0.91 --top 1 --phase " + phase;
+        "search -i 256 256 -n 24 -d 128 --device b200 --measured-only --sparsity 0.90:0.91 --top 1 --phase " + phase;
     const auto found = run(search);
     CHECK(found.exit_code == 0);
     CHECK(found.err.find("not ranked by time: no measured backward times of blackwell-fna on b200") !=
@@ -211,10 +211,10 @@ TEST_CASE(
         std::string::npos);
 }
 
-TEST_CASE("head dims without runs have no time, and a sentence names the missing measurement") {
+TEST_CASE("with --measured-only head dims without runs have no time, and a sentence names the missing measurement") {
   for (const std::string head_dim : {"32", "64"}) {
     const Json result =
-        result_of("count -i 256 256 -w 80 80 -n 24 -d " + head_dim + " --device h200 --kernel hopper-fna");
+        result_of("count -i 256 256 -w 80 80 -n 24 -d " + head_dim + " --device h200 --kernel hopper-fna --measured-only");
     CHECK(result["time_ms"].is_null());
     const std::string missing = result["time_missing"];
     CHECK(missing.find("a few measured times of hopper-fna at head dim " + head_dim + " on h200") !=
@@ -222,6 +222,28 @@ TEST_CASE("head dims without runs have no time, and a sentence names the missing
     CHECK(missing.find("there are times on h200 of hopper-fmha (head dim 128), hopper-fna (head dim 128)") !=
           std::string::npos);
   }
+}
+
+TEST_CASE("what nobody measured has a time that says so, and a kernel that does not exist a reason") {
+  const Json derived = result_of("count -i 256 256 -w 80 80 -n 24 -d 64 --device a100");
+  CHECK(derived["time"]["costs"]["evidence"] == "physical");
+  CHECK(derived["time"]["costs"]["runs"] == 0);
+  CHECK(derived["time_ms"]["low"] < derived["time_ms"]["total"]);
+  CHECK(derived["time_ms"]["back_to_back"] >= derived["time_ms"]["total"]);
+  CHECK(run("count -i 256 256 -w 80 80 -n 24 -d 64 --device a100").out.find("physical costs") != std::string::npos);
+  const Json none = result_of("count -i 256 256 -w 80 80 -n 24 -d 128 --device a100 --kernel hopper-fna");
+  CHECK(none["time_ms"].is_null());
+  CHECK(none["time_missing"].get<std::string>().find("runs on sm90 alone") != std::string::npos);
+}
+
+TEST_CASE("list coverage has a mark for each cell, and list transfers the errors of each kind") {
+  const auto coverage = run("list coverage");
+  CHECK(coverage.out.find("rtx4090") != std::string::npos);
+  CHECK(coverage.out.find("impossible") != std::string::npos);
+  const auto transfers = run("list transfers");
+  for (const char* kind : {"other-device", "other-head-dim", "other-architecture", "physical"})
+    CHECK(transfers.out.find(kind) != std::string::npos);
+  CHECK(run("list coverage --csv").out.starts_with("name,device,kernel,head_dim,dtype,pass,evidence"));
 }
 
 TEST_CASE("list kernels says what is calibrated, on how many runs, with what error") {

@@ -29,6 +29,8 @@ Options<CatalogFiles> catalog_rows() {
            {.value = "FILE",
             .help = "More times of kernels, as `calibrate --save` writes them",
             .echo = Echo::kNever});
+  rows.add("--measured-only", &CatalogFiles::measured_only,
+           {.help = "No times but of kernels that were measured on the device", .echo = Echo::kNever});
   return rows.group(kFilesGroup);
 }
 
@@ -62,6 +64,7 @@ study::Context make_context(const CatalogFiles& files) {
     add_devices(context.catalog, read_text("device-file", *files.device_file, kMaxCatalogBytes),
                 "device file " + *files.device_file);
   }
+  if (files.measured_only) context.catalog.physics = {};
   if (files.costs)
     add_kernel_times(context.catalog, read_text("costs", *files.costs, kMaxCatalogBytes),
                      "costs file " + *files.costs);
@@ -69,7 +72,7 @@ study::Context make_context(const CatalogFiles& files) {
 }
 
 AnswerContext::AnswerContext(const CatalogFiles& files) {
-  if (files.preset_file || files.device_file || files.costs) own_ = make_context(files);
+  if (files.preset_file || files.device_file || files.costs || files.measured_only) own_ = make_context(files);
 }
 
 AnswerContext::~AnswerContext() {

@@ -15,9 +15,10 @@ struct CatalogFiles {
   std::optional<std::string> preset_file;
   std::optional<std::string> device_file;
   std::optional<std::string> costs;  ///< of kernels, as `calibrate` writes them
+  bool measured_only = false;        ///< no times that are transferred or physical
 };
 
-/// --preset-file, --device-file and --costs, for every subcommand that looks a name up.
+/// --preset-file, --device-file, --costs and --measured-only, for every subcommand that looks a name up.
 [[nodiscard]] Options<CatalogFiles> catalog_rows();
 /// --device-file alone, for subcommands without presets.
 [[nodiscard]] Options<CatalogFiles> device_file_rows();

@@ -27,6 +27,13 @@ AxisWork work_along(const AxisMask& axis, const TilePair& tiles, const TimedPass
                 .without_elements = visits.unmasked_tiles + visits.bounds_masked_tiles,
                 .unmasked = visits.unmasked_tiles,
                 .even = true};
+  if (pass.family == NattenBackend::kCutlassFna) {
+    // Its time follows from sums alone, and in 3-D it looks at the padding of two axes: bound it from below.
+    work.unmasked = work.without_elements;
+    work.even = false;
+    key.insert(key.end(), {work.ctas, work.visited, work.without_elements, visits.unmasked_tiles});
+    return work;
+  }
   key.insert(key.end(), {work.ctas, work.visited, work.without_elements, work.unmasked});
   const bool tile_by_tile = pass.family == NattenBackend::kFlexFna;
   const std::vector<CtaVisits> ctas = list_ctas(problem.mask, tiles, pass.family, pass.walk);

@@ -74,8 +74,8 @@ void require_timeable(const SearchSpace& space, const TimeObjective& objective) 
     throw InvalidParameter("choices", std::to_string(objective.choices.size()), "one a tile choice");
   for (const TimedChoice& choice : objective.choices) {
     for (const TimedPass& pass : choice.passes) {
-      if (pass.family == NattenBackend::kCutlassFna)
-        throw InvalidParameter("kernel", "cutlass-fna", "kernels whose tiles lie on a grid");
+      if (pass.family == NattenBackend::kCutlassFna && !space.dilation.empty() && product(space.dilation, "dilation") > 1)
+        throw InvalidParameter("dilation", to_string(space.dilation), "1 with cutlass-fna, whose CTAs mix groups");
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/study/cell_costs.hpp>
 
 #include "count_time.hpp"
 #include "flex_blocks.hpp"
@@ -32,11 +33,8 @@ TimeQuestion question_of(const SearchQuestion& question, const TileChoice& choic
 }
 
 bool timeable(const SearchQuestion& question, const SearchSpace& space) {
-  const bool forward = has_pass(space.phase, Walk::kForward), backward = has_pass(space.phase, Walk::kBackward);
-  return question.kind == SearchKind::kBest && question.setting.device &&
-         space.input.rank() <= 3 && !space.tiles.empty() &&
-         !(forward && space.kv_tiling == KvTiling::kDynamic) &&
-         !(backward && space.backward_kv_tiling == KvTiling::kDynamic);
+  return question.kind == SearchKind::kBest && question.setting.device && space.input.rank() <= 3 &&
+         !space.tiles.empty();
 }
 
 }  // namespace
@@ -59,8 +57,8 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
       const auto found = time_frame(asked, context);
       if (const auto* missing = std::get_if<MissingTime>(&found)) return *missing;
       const TimeFrame& frame = std::get<TimeFrame>(found);
-      if (frame.family == NattenBackend::kCutlassFna)
-        return MissingTime{"tiles of cutlass-fna move with their window: they are not searched by time"};
+      if (frame.family == NattenBackend::kCutlassFna && product(dilation_of(whole), "dilation") > 1)
+        return MissingTime{"cutlass-fna with dilation is not searched by time: its CTAs mix dilation groups"};
       timed.passes.push_back({walk, frame.family, frame.costs,
                               checked_multiply(asked.sizes.batch, asked.sizes.heads, "heads"), frame.workers,
                               static_cast<double>(kMostSimulated), frame.added_ms});
@@ -86,7 +84,7 @@ std::optional<std::string> no_time(const SearchQuestion& question, const SearchS
                                    const Context& context) {
   const auto objective = time_objective(question, space, context);
   if (const auto* missing = std::get_if<MissingTime>(&objective)) return missing->sentence;
-  if (!timeable(question, space)) return "layouts of four axes and tiles that move with windows have no time";
+  if (!timeable(question, space)) return "layouts of four axes have no time";
   return std::nullopt;
 }
 
@@ -114,11 +112,18 @@ namespace {
 /// Of tile pairs that have times; none: NATTEN's kernel has none, and any of its tiles will do.
 std::optional<BlockTokens> tokens_of_kernel(const TimedKernel& kernel, const Setting& setting, Walk walk,
                                             const Catalog& catalog) {
-  const KernelCosts* costs = catalog.costs_of(kernel.name, catalog.device(*setting.device).name,
-                                              *setting.head_dim, setting.dtype.value());
-  const bool timed = costs != nullptr && costs->costs_of(walk) != nullptr;
-  if (!timed && kernel.family != NattenBackend::kFlexFna) return std::nullopt;
-  return block_tokens(kernel, setting, walk, catalog);
+  if (kernel.family == NattenBackend::kFlexFna) return block_tokens(kernel, setting, walk, catalog);
+  const auto found = costs_of_cell({.kernel = kernel.name,
+                                    .device = catalog.device(*setting.device).name,
+                                    .head_dim = *setting.head_dim,
+                                    .dtype = setting.dtype.value(),
+                                    .pass = walk,
+                                    .q_tile_tokens = std::nullopt,
+                                    .kv_tile_tokens = std::nullopt},
+                                   catalog);
+  const auto* costs = std::get_if<KernelCosts>(&found);
+  if (costs == nullptr) return std::nullopt;
+  return BlockTokens{costs->passes.front().q_tile_tokens, costs->passes.front().kv_tile_tokens};
 }
 
 /// The pairs of one pass that a kernel was compiled for and, where it has been measured, has times for.

@@ -14,6 +14,7 @@
 #include <natten_sim/core/natten_rules.hpp>
 #include <natten_sim/core/schedule_costs.hpp>
 #include <natten_sim/core/split_q.hpp>
+#include <natten_sim/core/tile_physics.hpp>
 #include <natten_sim/core/tiling.hpp>
 
 namespace natten_sim {
@@ -106,6 +107,7 @@ struct Catalog {
   std::vector<AttentionKernel> kernels;
   std::vector<KernelCosts> kernel_costs;  ///< calibrated times, those of a user's file first
   CostPriors cost_priors;
+  TilePhysics physics;  ///< what times follow from where nobody measured any; without kernels: only measured times
   std::vector<ScheduleCostSet> schedule_costs;  ///< of backward kernels, those of a user's file first
   std::vector<BackwardKernel> backward_kernels;  ///< by position; of one name the newest release first
 

@@ -44,12 +44,26 @@ struct FitErrors {
   friend bool operator==(const FitErrors&, const FitErrors&) = default;
 };
 
+/// Where costs come from: measured runs of the kernel on the device, measured runs of it elsewhere, or neither.
+enum class CostOrigin { kMeasured, kTransferred, kPhysical };
+
+template <>
+struct NamesOf<CostOrigin> {
+  static constexpr const char* kConcept = "evidence";
+  static constexpr Name<CostOrigin> kTable[] = {{CostOrigin::kMeasured, "measured"},
+                                                {CostOrigin::kTransferred, "transferred"},
+                                                {CostOrigin::kPhysical, "physical"}};
+};
+
 /// What the costs of one pass rest on.
 struct CostEvidence {
+  CostOrigin origin = CostOrigin::kMeasured;
+  std::string transfer;     ///< of costs that are not measured: its kind (TransferKind)
+  std::int64_t points = 0;  ///< left-out cells that the interval of such a transfer rests on
   std::int64_t runs = 0;              ///< measured runs that were fitted; 0: the costs are derived
   std::vector<std::string> kinds;     ///< of those runs: "unmasked", "bounds-masked", "masked 2-D"
   std::optional<FitErrors> left_out;  ///< each run predicted without itself; none for a single run
-  double interval = 0;                ///< half width of the stated interval, as a fraction
+  double interval = 0;                ///< t (1 -+ it); of what is not measured t / (1 + it) to t (1 + it)
   std::string source;
   std::vector<std::string> fitted;  ///< keys of the runs that were fitted (io/kernel_runs.hpp)
 

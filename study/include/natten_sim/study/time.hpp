@@ -55,6 +55,8 @@ struct PassTime {
   std::optional<double> repetition_ms;
   double total_ms = 0;                   ///< the kernel, and the copies whose rate is known
   double low_ms = 0, high_ms = 0;        ///< of the total
+  /// The total of launches that follow each other without a rest; none: the question names a rest.
+  std::optional<double> back_to_back_ms;
   std::string limited_by;  ///< the largest part: tiles, masking, prologue, tail, launch, power, permutation,
                            ///< repetition
   LaunchTime parts;        ///< of the kernel, without the pass over additional keys

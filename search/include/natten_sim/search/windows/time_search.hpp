@@ -21,7 +21,7 @@ namespace natten_sim {
 /// One pass of a tile choice: what its kernel costs, and how it is launched.
 struct TimedPass {
   Walk walk = Walk::kForward;
-  NattenBackend family = NattenBackend::kHopperFna;  ///< whose tiles lie on a grid: not cutlass-fna
+  NattenBackend family = NattenBackend::kHopperFna;
   PassCosts costs;
   std::int64_t repeats = 1;  ///< heads times batch
   std::int64_t workers = 1;
@@ -51,7 +51,7 @@ struct TimeObjective {
 /// looked at. Where more than 2^23 (axis, window, stride, tile sizes), or 2^28 tiles of theirs, could be, the
 /// result is that of the first ones alone, and DistinctResult::sketched.
 /// Incomplete when more than 2^17 combinations of kinds would have to be timed.
-/// @throws as search_best; InvalidParameter for a dynamic tiling.
+/// @throws as search_best; InvalidParameter for cutlass-fna with dilation, whose visits are no product of sums.
 [[nodiscard]] DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints& constraints,
                                             const TimeObjective& objective, std::size_t top,
                                             Distinct distinct, const SearchRun& run = {});

@@ -1,0 +1,81 @@
+#include "found_costs.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace natten_sim::study {
+namespace {
+
+MissingTime missing(std::string sentence) { return {std::move(sentence)}; }
+
+/// What else is timed on the device: "there are times on h200 of hopper-fna (head dim 128), ..".
+std::string calibrated_on(const Device& device, const Catalog& catalog) {
+  std::vector<std::pair<std::string, std::string>> kernels;
+  for (const KernelCosts& costs : catalog.kernel_costs) {
+    if (costs.device != device.name) continue;
+    auto kernel = std::find_if(kernels.begin(), kernels.end(),
+                               [&](const auto& each) { return each.first == costs.kernel; });
+    if (kernel == kernels.end()) kernel = kernels.insert(kernels.end(), {costs.kernel, "head dim "});
+    const bool first = kernel->second.ends_with(' ');
+    kernel->second += (first ? "" : ", ") + std::to_string(costs.head_dim);
+  }
+  std::string text;
+  for (const auto& [name, head_dims] : kernels)
+    text +=
+        (text.empty() ? "there are times on " + device.name + " of " : ", ") + name + " (" + head_dims + ")";
+  return text.empty() ? "no kernel is calibrated on " + device.name : text;
+}
+
+}  // namespace
+
+std::string measurement(const TimeQuestion& question, const std::string& kernel) {
+  return "a few measured times of " + kernel + " at head dim " + std::to_string(question.sizes.head_dim) +
+         (question.pass == Walk::kBackward ? " (backward)" : "") + " on " + question.device +
+         " calibrate it";
+}
+
+CostCell cell_of(const TimeQuestion& question, const std::string& kernel, const Device& device) {
+  return {.kernel = kernel,
+          .device = device.name,
+          .head_dim = question.sizes.head_dim,
+          .dtype = question.dtype,
+          .pass = question.pass,
+          .q_tile_tokens = std::nullopt,
+          .kv_tile_tokens = std::nullopt};
+}
+
+std::variant<KernelCosts, MissingTime> find_costs(const TimeQuestion& question, const TimedKernel& kernel,
+                                                  const Device& device, const Catalog& catalog) {
+  if (question.mask.rank() > 3) return missing("NATTEN's kernels have at most three axes");
+  if (question.sizes.head_dim != question.sizes.head_dim_value)
+    return missing("no kernel is calibrated with head dims of V that differ from those of Q and K");
+  if (!device.sms) return missing("the number of SMs of " + device.name + " is not known");
+  CostCell cell = cell_of(question, kernel.name, device);
+  if (!kernel.dense) {
+    cell.q_tile_tokens = product(question.tiles.q_tile, "q_tile");
+    cell.kv_tile_tokens = product(question.tiles.kv_tile, "kv_tile");
+  }
+  auto found = costs_of_cell(cell, catalog);
+  if (auto* of_cell = std::get_if<KernelCosts>(&found)) return std::move(*of_cell);
+  const NoCosts& none = std::get<NoCosts>(found);
+  if (none.impossible) return missing(none.reason);
+  const KernelCosts* costs =
+      catalog.costs_of(kernel.name, device.name, question.sizes.head_dim, question.dtype);
+  if (costs == nullptr) {
+    return missing("no measured times of " + kernel.name + " on " + device.name + " at head dim " +
+                   std::to_string(question.sizes.head_dim) + " with " + to_string(question.dtype) + "; " +
+                   measurement(question, kernel.name) + "; " + calibrated_on(device, catalog));
+  }
+  const PassCosts* pass = costs->costs_of(question.pass);
+  if (pass == nullptr)
+    return missing("no measured backward times of " + kernel.name + " on " + device.name + "; " +
+                   measurement(question, kernel.name));
+  return missing(kernel.name + " is calibrated on " + device.name + " with tiles of " +
+                 std::to_string(pass->q_tile_tokens) + " x " + std::to_string(pass->kv_tile_tokens) +
+                 " tokens, not " + std::to_string(cell.q_tile_tokens.value()) + " x " +
+                 std::to_string(cell.kv_tile_tokens.value()) + "; " +
+                 measurement(question, kernel.name));
+}
+
+}  // namespace natten_sim::study
