@@ -43,14 +43,14 @@ struct SearchFlags {
   OutputFlags output;
 };
 
-const Options<DevicesSearch>& question_rows() {
+const Options<DevicesSearch>& asked_rows() {
   static const Options<DevicesSearch> rows = options_of<DevicesSearch>();
   return rows;
 }
 
 Options<SearchFlags> search_rows() {
   Options<SearchFlags> rows;
-  rows.include(question_rows(), &SearchFlags::asked);
+  rows.include(asked_rows(), &SearchFlags::asked);
   rows.include(catalog_rows(), &SearchFlags::files);
   rows.add("--batch", &SearchFlags::batch,
            {.value = "FILE",
@@ -104,7 +104,7 @@ AnswerBody render(const SearchFlags& flags, const std::vector<SearchAnswer>& ans
     report::Json result = report::search_result(answers);
     if (!call.empty()) report::add_emitted(*flags.emit, call, result);
     report::add_closing(closing, result);
-    return JsonAnswer("search", question_rows().echo(study::filled_in(flags.asked, answers)), std::move(result));
+    return JsonAnswer("search", asked_rows().echo(study::filled_in(flags.asked, answers)), std::move(result));
   }
   if (flags.emit) return call;
   if (flags.output.csv) return report::search_csv(answers);
@@ -162,7 +162,7 @@ void displace(DevicesSearch& asked, const std::string& key, const std::vector<st
 
 int run_batch(const SearchFlags& flags, const study::Context& context) {
   (void)study::resolved(flags.asked.question.setting, context.catalog);  // what is wrong with every line
-  LineReader<DevicesSearch> reader(question_rows(), flags.asked, report::search_result_keys(), displace);
+  LineReader<DevicesSearch> reader(asked_rows(), flags.asked, report::search_result_keys(), displace);
   const AnswerColumns columns("search", split_at_commas(flags.columns), commands());
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const DevicesSearch asked = reader.read(line.text, line.id);
@@ -170,11 +170,11 @@ int run_batch(const SearchFlags& flags, const study::Context& context) {
         study::search_on(asked.question, asked.devices.names, context);
     if (!columns.empty()) {
       line.answer =
-          columns.members(question_rows().echo(study::filled_in(asked, answers)), report::search_result(answers));
+          columns.members(asked_rows().echo(study::filled_in(asked, answers)), report::search_result(answers));
       return;
     }
     report::JsonMembers members(line.answer);
-    if (flags.with_input) members.put_json("input", question_rows().echo(study::filled_in(asked, answers)));
+    if (flags.with_input) members.put_json("input", asked_rows().echo(study::filled_in(asked, answers)));
     report::write_search_result(answers, members);
   });
 }
