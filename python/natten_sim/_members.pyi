@@ -1172,6 +1172,7 @@ class Reached(Record):
     median: Final[float]
     p90: Final[float]
     rank: Final[float]
+    skill: Final[float | None]
 
 class Stored(Record):
     points: Final[int]
@@ -1179,6 +1180,7 @@ class Stored(Record):
     median: Final[float]
     p90: Final[float]
     rank: Final[float]
+    skill: Final[float | None]
 
 class ComparisonInput(Record):
     suites: Final[tuple[str, ...]]
