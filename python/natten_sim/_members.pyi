@@ -1182,6 +1182,7 @@ class Reached(Record):
     median: Final[float]
     p90: Final[float]
     rank: Final[float]
+    skill: Final[float | None]
 
 class Stored(Record):
     points: Final[int]
@@ -1189,6 +1190,7 @@ class Stored(Record):
     median: Final[float]
     p90: Final[float]
     rank: Final[float]
+    skill: Final[float | None]
 
 class ComparisonInput(Record):
     suites: Final[tuple[str, ...]]
