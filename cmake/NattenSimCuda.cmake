@@ -21,7 +21,8 @@ if(NOT NATTEN_SIM_CUDA STREQUAL OFF AND NOT NATTEN_SIM_SANITIZE)
     # Later chips than those compile this at load.
     list(APPEND NATTEN_SIM_CUDA_FLAGS "-gencode=arch=compute_80,code=compute_80")
     # nvcc takes much memory and two cores may be all there are.
-    set_property(GLOBAL APPEND PROPERTY JOB_POOLS natten_sim_nvcc=1)
+    set(NATTEN_SIM_CUDA_JOBS 1 CACHE STRING "CUDA files that are compiled at once")
+    set_property(GLOBAL APPEND PROPERTY JOB_POOLS natten_sim_nvcc=${NATTEN_SIM_CUDA_JOBS})
   elseif(NATTEN_SIM_CUDA STREQUAL ON)
     message(FATAL_ERROR "NATTEN_SIM_CUDA is ON, but nvcc or the CUDA toolkit was not found")
   endif()

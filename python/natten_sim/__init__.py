@@ -12,7 +12,10 @@ Keywords have the names, units and defaults of the program's options. Every answ
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from natten_sim import _core, _functions
 from natten_sim._core import *  # noqa: F403
+from natten_sim._check import Check as Check
+from natten_sim._check import check as check
 from natten_sim._core import version as __version__
 from natten_sim._error import Error as Error
 from natten_sim._record import Record as Record
@@ -24,14 +27,24 @@ if TYPE_CHECKING:
     from natten_sim import flex as flex
     from natten_sim import helion as helion
     from natten_sim import natten as natten
+    from natten_sim import ops as ops
     from natten_sim import triton as triton
 
 # Bridges are imported when they are used: some need NumPy or PyTorch.
 _BRIDGES = ("flash4", "flex", "helion", "natten", "triton")
+# Needs PyTorch itself, which dir() should not.
+_OPERATORS = ("ops",)
+
+
+# The extension's own functions have no signature that inspect finds, and cannot be pickled.
+globals().update(_functions.functions_of(_core, __name__))
+
+__all__ = [*sorted(name for name in vars(_core) if not name.startswith("_")), "Check", "Error", "Record", "Sweep",  # noqa: PLE0604
+           "check", "sweep"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _BRIDGES:
+    if name in _BRIDGES + _OPERATORS:
         return importlib.import_module(f"natten_sim.{name}")
     raise AttributeError(f"module 'natten_sim' has no attribute {name!r}")
 

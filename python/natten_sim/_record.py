@@ -93,19 +93,115 @@ class Record:
         return table(self)
 
 
+class Candidate(Record):
+    """A configuration that search() found; run() runs it."""
+
+    __slots__ = ()
+
+    def run(self, q: Any, k: Any, v: Any, **options: Any) -> Any:
+        """The configuration on tensors, by this project's kernels.
+
+        Args:
+            q, k, v: (batch, axis, .., heads, head_dim), as natten_sim.ops.neighborhood_attention() takes them.
+            options: Of the same function: causal where the search had it, scale, extra keys.
+
+        Returns:
+            O like q.
+
+        Raises:
+            HardwareAbsent: No sm_90 GPU, or no library.
+            Error: The kernels do not take such tensors.
+
+        Source:
+            docs/ops.md.
+        """
+        from natten_sim import ops
+
+        shape = {"stride": self.stride, "dilation": self.dilation if "dilation" in self else 1}
+        return ops.neighborhood_attention(q, k, v, self.window, **{**shape, **options})
+
+
 def frozen(value: Any) -> Any:
     """A dict as a record, a list as a tuple; what they hold is frozen when it is looked at."""
     if isinstance(value, dict):
-        return Record(value)
+        return Candidate(value) if "window" in value and "stride" in value and "q_tile" in value else Record(value)
     if isinstance(value, list):
         return tuple(frozen(element) for element in value)
     return value
 
 
+# What an answer comes down to, by its type: paths of members, of which those that it has are shown.
+_HEADLINES = {
+    "Count": ("time_ms.total", "speedup_time", "speedup_mean", "speedup_worst", "sparsity", "visited_tiles",
+              "dense_tiles", "partial_tiles"),
+    "Search": ("candidates.0.window", "candidates.0.stride", "candidates.0.total_ms", "candidates.0.speedup_mean",
+               "evaluated", "complete"),
+    "Schedule": ("algorithm", "algorithms.0.algorithm", "makespan", "lower_bound", "utilization", "time_ms",
+                 "deadlock"),
+    "Advice": ("devices.0.device", "devices.0.choices.0.window", "devices.0.choices.0.stride",
+               "devices.0.choices.0.total_ms", "devices.0.choices.0.speedup"),
+}
+
+
+def _member(value: Any, path: str) -> Any:
+    """What stands at a path as `candidates.0.window`; None where there is nothing."""
+    for name in path.split("."):
+        if isinstance(value, tuple) and name.isdigit() and int(name) < len(value):
+            value = value[int(name)]
+        elif isinstance(value, Record) and name in value:
+            value = value[name]
+        else:
+            return None
+    return value
+
+
+def _plain(record: Record, before: str = "") -> dict[str, Any]:
+    """Single values, those of the records within included."""
+    found: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, Record):
+            found.update(_plain(value, f"{before}{name}."))
+        elif value is not None and not isinstance(value, tuple):
+            found[before + name] = value
+    return found
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+
+
 def summary(answer: Any) -> str:
-    """`Count(q_tiles=480, ...)`: the members that are single values, up to eight of them."""
-    result = answer.result
-    name = type(answer).__name__
-    plain = [(key, value) for key, value in result.items() if not isinstance(value, (Record, tuple))]
-    members = [f"{key}={value!r}" for key, value in plain[:8]]
-    return f"{name}({', '.join(members + (['...'] if len(result) > 8 else []))})"
+    """`Count(time_ms.total=78.4, speedup_time=3.32, ...)`: the headline, else the first single values."""
+    result, name = answer.result, type(answer).__name__
+    members = {path: _member(result, path) for path in _HEADLINES.get(name, ())}
+    members = {path: value for path, value in members.items() if value is not None}
+    if not members:
+        members = dict(list(_plain(result).items())[:8])
+    if not members:
+        members = {key: f"<{len(value)}>" for key, value in result.items() if isinstance(value, tuple)}
+    return f"{name}({', '.join(f'{path}={_shown(value)}' for path, value in members.items())}, ...)"
+
+
+def asked_again(function: str, keywords: dict[str, Any], text: str) -> Any:
+    """An answer that was pickled: the same question to this package.
+
+    Args:
+        function: Its name in natten_sim.
+        keywords: As the caller gave them.
+        text: The answer as JSON, which the new one has to be.
+
+    Returns:
+        An equal answer.
+
+    Raises:
+        ValueError: The new answer is another one: of another version, or of a list that was changed meanwhile.
+
+    Source:
+        docs/python.md.
+    """
+    from natten_sim import _core
+
+    answer = getattr(_core, function)(**keywords)
+    if answer.to_json() != text:
+        raise ValueError(f"{function}() answers otherwise here than where the answer was pickled")
+    return answer

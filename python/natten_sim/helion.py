@@ -27,7 +27,7 @@ def autotune_seed_configs(
         candidates: helion.Config objects, or whatever `question` understands.
         question: Returns keywords of count() for a candidate.
         top: How many, 1 or more.
-        device: Whose rates are used, see devices().
+        device: Whose rates are used, see devices(): an H200 unless another is named.
         ctas_per_sm: Workgroups resident on an SM, 1 or more.
 
     Returns:
@@ -52,7 +52,7 @@ def autotune_config_filter(
         question: Returns keywords of count() for a configuration.
         best: The configuration to compare with.
         within: How many times its floor is still kept, 1 or more.
-        device: Whose rates are used, see devices().
+        device: Whose rates are used, see devices(): an H200 unless another is named.
         ctas_per_sm: Workgroups resident on an SM, 1 or more.
 
     Returns:

@@ -23,7 +23,7 @@ def early_config_prune(
     Args:
         question: Called with a config and a dict of the kernel's arguments; returns keywords of count().
         top: How many are kept, at least one. Where none makes sense, all are.
-        device: Whose rates are used, see devices().
+        device: Whose rates are used, see devices(): an H200 unless another is named.
         ctas_per_sm: Workgroups resident on an SM, 1 or more.
 
     Returns:
@@ -51,7 +51,7 @@ def perf_model(
 
     Args:
         question: Called with a dict of the kernel's arguments and the config's; returns keywords of count().
-        device: Whose rates are used, see devices().
+        device: Whose rates are used, see devices(): an H200 unless another is named.
         ctas_per_sm: Workgroups resident on an SM, 1 or more.
 
     Returns:

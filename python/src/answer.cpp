@@ -32,6 +32,19 @@ nb::object attribute(Answer& self, nb::str name) {
   return nb::getattr(self.fields(), name);
 }
 
+/// Asks again where it is unpickled: a function's name, its keywords, and what the answer has to be.
+nb::tuple reduced(const Answer& self) {
+  if (self.has_own_catalog())
+    throw nb::type_error("an answer of a Catalog of its own cannot be pickled; its to_dict() can");
+  nb::dict keywords;
+  for (const auto& [name, value] : self.keywords()) {
+    const std::string_view keyword = nb::borrow<nb::str>(name).c_str();
+    if (keyword != "progress" && keyword != "catalog") keywords[name] = value;
+  }
+  return nb::make_tuple(python_part("natten_sim._record", "asked_again"),
+                        nb::make_tuple(self.function(), keywords, self.json()));
+}
+
 nb::list attribute_names(nb::handle self) {
   nb::list names(nb::module_::import_("builtins").attr("object").attr("__dir__")(self));
   const nb::object members = nb::steal(PyObject_Dir(nb::cast<Answer&>(self).fields().ptr()));
@@ -78,12 +91,13 @@ void translate_error(const std::exception_ptr& thrown, void*) {
 
 void bind_answers(nb::module_& module) {
   nb::register_exception_translator(translate_error);
-  nb::class_<Answer>(
+  nb::class_<Answer> type(
       module, "Answer",
       "What a function of this package answered. The members of the result are attributes, "
       "which cannot be\nset; the whole object is what the program prints with --json, without\n"
-      "its conclusion.")
-      .def(
+      "its conclusion.");
+  type.attr("__match_args__") = nb::make_tuple("input", "result");
+  type.def(
           "to_dict", [](const Answer& self) { return python_part("json", "loads")(self.json()); },
           nb::sig("def to_dict(self) -> dict[str, typing.Any]"),
           "The program's JSON object as plain dicts and lists.\n\n"
@@ -107,6 +121,31 @@ void bind_answers(nb::module_& module) {
           "    A pandas.DataFrame, or a polars.DataFrame if pandas is absent: columns as in to_csv().\n\n"
           "Raises:\n"
           "    ImportError: Neither is installed.")
+      .def(
+          "to_arrow", [](nb::handle self) { return python_part("natten_sim._frame", "arrow")(self); },
+          nb::sig("def to_arrow(self) -> typing.Any"),
+          "The tidy table with a type a column: whole numbers, numbers, text, truth values, lists of whole numbers "
+          "for shapes.\n\n"
+          "Returns:\n"
+          "    A pyarrow.Table.\n\n"
+          "Raises:\n"
+          "    ImportError: pyarrow is absent.")
+      .def(
+          "to_pandas", [](nb::handle self) { return python_part("natten_sim._frame", "to_pandas")(self); },
+          nb::sig("def to_pandas(self) -> typing.Any"),
+          "The same for pandas.\n\n"
+          "Returns:\n"
+          "    A pandas.DataFrame; whole numbers that may be absent are Int64.\n\n"
+          "Raises:\n"
+          "    ImportError: pandas is absent.")
+      .def(
+          "to_polars", [](nb::handle self) { return python_part("natten_sim._frame", "to_polars")(self); },
+          nb::sig("def to_polars(self) -> typing.Any"),
+          "The same for polars.\n\n"
+          "Returns:\n"
+          "    A polars.DataFrame.\n\n"
+          "Raises:\n"
+          "    ImportError: polars is absent.")
       .def("svg", &Answer::svg, nb::arg("picture") = nb::none(),
            nb::sig("def svg(self, picture: str | None = None) -> str"),
            "A picture as an SVG document.\n\n"
@@ -154,6 +193,13 @@ void bind_answers(nb::module_& module) {
             return nb::isinstance<Answer>(other) && self.json() == nb::cast<const Answer&>(other).json();
           },
           nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__reduce__", reduced, nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
+      .def(
+          "__copy__", [](nb::handle self) { return nb::borrow(self); },
+          nb::sig("def __copy__(self) -> typing.Self"))
+      .def(
+          "__deepcopy__", [](nb::handle self, nb::handle) { return nb::borrow(self); },
+          nb::sig("def __deepcopy__(self, memo: typing.Any, /) -> typing.Self"))
       .def("__hash__", [](const Answer& self) { return nb::hash(nb::cast(self.json())); })
       .def(
           "_repr_html_", [](nb::handle self) { return python_part("natten_sim._html", "page")(self); },

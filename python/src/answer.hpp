@@ -25,6 +25,9 @@ class Answer {
 
   [[nodiscard]] virtual const char* schema() const = 0;  ///< the subcommand that answers the same question
   [[nodiscard]] virtual Json input() const = 0;
+  [[nodiscard]] virtual const char* function() const = 0;  ///< of the package
+  /// Whether it was asked with a Catalog of the caller's, which input() does not have.
+  [[nodiscard]] virtual bool has_own_catalog() const = 0;
   [[nodiscard]] virtual Json result() const = 0;
   [[nodiscard]] virtual std::string text() const = 0;
   [[nodiscard]] virtual std::string csv() const = 0;
@@ -35,6 +38,10 @@ class Answer {
   /// None: the first of them. @throws InvalidParameter when there is nothing to draw, or too much.
   [[nodiscard]] virtual std::string svg(const std::optional<std::string>& picture) const = 0;
 
+  /// The keywords that it was asked with, as the caller gave them: what a pickle asks again.
+  void keep_keywords(nb::dict keywords) { keywords_ = std::move(keywords); }
+  [[nodiscard]] const nb::dict& keywords() const { return keywords_; }
+
   /// The program's JSON object, to the byte.
   [[nodiscard]] std::string json() const;
   /// `result` with attributes; made once.
@@ -43,6 +50,7 @@ class Answer {
   [[nodiscard]] nb::object conclusion();
 
  private:
+  nb::dict keywords_;
   nb::object fields_, conclusion_;
 };
 

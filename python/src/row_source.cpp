@@ -4,13 +4,14 @@
 #include <memory>
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
 #include <natten_sim/core/error.hpp>
 
 namespace natten_sim::python {
 namespace {
 
-constexpr const char* kSources = "uniform, zipf:S, hot:K, file:PATH or an array of integers";
+constexpr const char* kSources = "uniform, zipf:S, hot:K, file:PATH, or an array or list of integers";
 
 /// Rows in memory of the caller's.
 template <typename T>
@@ -48,6 +49,12 @@ std::unique_ptr<IndexStream> stream_of(const void* data, std::size_t size, std::
 /// Keeps the array alive; its last copy may go in any thread.
 study::RowSource rows_of(const std::string& name, nb::handle value) {
   ReadOnlyArray array;
+  nb::object listed;
+  if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) {
+    listed = nb::module_::import_("numpy").attr("asarray")(value);
+    const auto kind = nb::cast<std::string>(nb::str(listed.attr("dtype").attr("kind")));
+    if (kind == "i") value = listed;  // what is no whole number is refused below
+  }
   if (!nb::try_cast(value, array)) refuse(name, value, kSources);
   const nb::dlpack::dtype type = array.dtype();
   std::unique_ptr<IndexStream> (*open)(const void*, std::size_t, std::int64_t) = nullptr;

@@ -87,6 +87,8 @@ class AnswerOf final : public Answer {
 
   [[nodiscard]] const char* schema() const override { return study_->schema; }
   [[nodiscard]] Json input() const override { return study_->input(study_->keywords, answer_); }
+  [[nodiscard]] const char* function() const override { return study_->function; }
+  [[nodiscard]] bool has_own_catalog() const override { return context_ != shipped_context(); }
   [[nodiscard]] Json result() const override { return study_->result(answer_, *context_); }
   [[nodiscard]] std::string text() const override { return study_->text(answer_, *context_); }
   [[nodiscard]] std::string csv() const override { return study_->csv(answer_, *context_, input()); }
@@ -206,8 +208,10 @@ void bind_function(nb::module_& module, Study<Q, A> given) {
   auto* study = new Study<Q, A>(std::move(given));  // as long as the interpreter
   const auto call = [study](const nb::kwargs& keywords) {
     Asked<Q> asked = read_call(*study, keywords);
-    return new AnswerOf<Q, A>(
+    auto* answer = new AnswerOf<Q, A>(
         study, [&] { return answer_of(*study, asked); }, asked.context);
+    answer->keep_keywords(keywords);
+    return answer;
   };
   const std::string signature = signature_of(*study), doc = doc_of(*study);
   if (study->positional == nullptr) {

@@ -7,6 +7,7 @@
 
 #include "attention_backward/instances.hpp"
 #include "gpu/cuda_check.cuh"
+#include "gpu/launch_stream.cuh"
 
 namespace natten_sim::kernels::attention_backward {
 namespace {
@@ -116,7 +117,7 @@ void preprocess(const Around& around) {
   const Rows rows = rows_of(around, problem.o);
   constexpr int kRows = kThreads / (kHeadDim / 8);
   const dim3 grid((rows.padded + kRows - 1) / kRows, static_cast<unsigned>(problem.batch * problem.heads));
-  preprocess_kernel<Element, kHeadDim><<<grid, kThreads>>>(
+  preprocess_kernel<Element, kHeadDim><<<grid, kThreads, 0, launch_stream()>>>(
       static_cast<const Element*>(around.tensors.o), static_cast<const Element*>(around.tensors.d_o),
       around.tensors.lse, rows, around.lse2, around.delta);
   NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
@@ -126,7 +127,7 @@ template <typename Element, int kHeadDim, int kQTile>
 void postprocess(const Around& around) {
   const Problem& problem = around.problem;
   const dim3 grid(around.q_tiles, static_cast<unsigned>(problem.batch * problem.heads));
-  convert_dq_kernel<Element, kHeadDim, kQTile><<<grid, kThreads>>>(
+  convert_dq_kernel<Element, kHeadDim, kQTile><<<grid, kThreads, 0, launch_stream()>>>(
       reinterpret_cast<const float4*>(around.dq), around.turns, rows_of(around, problem.q),
       static_cast<float>(problem.softmax_scale()), static_cast<Element*>(around.tensors.dq));
   NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
@@ -135,7 +136,7 @@ void postprocess(const Around& around) {
   const dim3 sums(static_cast<unsigned>((size + kThreads - 1) / kThreads),
                   static_cast<unsigned>(problem.batch * problem.heads_kv));
   const auto sum = [&](const float* parts, const TensorStrides& strides, void* to) {
-    sum_heads_kernel<<<sums, kThreads>>>(
+    sum_heads_kernel<<<sums, kThreads, 0, launch_stream()>>>(
         parts, static_cast<int>(problem.heads), static_cast<int>(problem.heads / problem.heads_kv),
         static_cast<int>(problem.kv_tokens), static_cast<int>(problem.head_dim), strides,
         static_cast<Element*>(to));

@@ -20,6 +20,8 @@ Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 void Plan::launch(DeviceBuffer* /*times*/) const { no_backward(); }
 void Plan::launch_kernel() const { no_backward(); }
+void Plan::launch_on(const Tensors& /*tensors*/, void* /*workspace*/) const { no_backward(); }
+std::size_t Plan::workspace_bytes() const noexcept { return 0; }
 
 std::vector<KernelShape> built_kernels() { return {}; }
 

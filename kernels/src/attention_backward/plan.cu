@@ -8,6 +8,7 @@
 #include "attention_backward/tile_masks.hpp"
 #include "attention_forward/tensor_map.cuh"
 #include "gpu/cuda_check.cuh"
+#include "gpu/launch_stream.cuh"
 
 namespace natten_sim::kernels::attention_backward {
 namespace {
@@ -66,6 +67,34 @@ void require_fits(const GpuInfo& gpu, const Problem& problem, const Instance& in
   }
 }
 
+/// Offsets of what a launch writes besides gradients. `counters`: turns, then the ticket.
+struct Workspace {
+  std::size_t counters = 0, dq = 0, lse2 = 0, delta = 0, dk_parts = 0, dv_parts = 0, bytes = 0;
+  std::size_t counter_bytes = 0, dq_bytes = 0;
+};
+
+Workspace workspace_of(const Problem& problem, const KernelShape& shape, const Arguments& arguments) {
+  Workspace made;
+  const auto take = [&](std::size_t bytes) {
+    const std::size_t at = made.bytes;
+    made.bytes += (bytes + 255) / 256 * 256;
+    return at;
+  };
+  const std::int64_t tiles = problem.batch * problem.heads * arguments.q_tiles;
+  const auto rows = static_cast<std::size_t>(tiles * shape.q_tile);
+  made.counter_bytes = static_cast<std::size_t>(tiles + 1) * sizeof(unsigned);
+  made.dq_bytes = rows * static_cast<std::size_t>(shape.head_dim) * sizeof(float);
+  made.counters = take(made.counter_bytes);
+  made.dq = take(made.dq_bytes);
+  made.lse2 = take(rows * sizeof(float));
+  made.delta = take(rows * sizeof(float));
+  const auto parts =
+      static_cast<std::size_t>(problem.batch * problem.heads * problem.kv_tokens * problem.head_dim);
+  made.dk_parts = take(arguments.partial ? parts * sizeof(float) : 0);
+  made.dv_parts = take(arguments.partial ? parts * sizeof(float) : 0);
+  return made;
+}
+
 }  // namespace
 
 struct Plan::Prepared {
@@ -75,15 +104,17 @@ struct Plan::Prepared {
   int ctas = 0;
   bool ordered = true;
   DeviceBuffer tasks, chains, worker_begin, patterns;
-  DeviceBuffer counters;  // turns, then the ticket
-  DeviceBuffer dq, lse2, delta, dk_parts, dv_parts;
+  Workspace workspace;
+  DeviceBuffer memory;  // of that layout, unless launches bring theirs
+  unsigned* counters = nullptr;
 
-  void prepare_maps(const Problem& problem, const Tensors& tensors);
   void prepare_lists(const WorkList& list);
-  void prepare_memory(const Problem& problem, const Tensors& tensors);
+  void bind_maps(const Problem& problem, const Tensors& tensors);
+  void bind_memory(const Problem& problem, const Tensors& tensors, void* memory);
+  void launch_kernel() const;
 };
 
-void Plan::Prepared::prepare_maps(const Problem& problem, const Tensors& tensors) {
+void Plan::Prepared::bind_maps(const Problem& problem, const Tensors& tensors) {
   const KernelShape& shape = instance->shape;
   if (shape.engine == AttentionEngine::kMmaSync) {
     arguments.rows = {tensors.q,
@@ -122,31 +153,25 @@ void Plan::Prepared::prepare_lists(const WorkList& list) {
   arguments.worker_begin = static_cast<const std::int32_t*>(worker_begin.data());
 }
 
-void Plan::Prepared::prepare_memory(const Problem& problem, const Tensors& tensors) {
-  const std::int64_t tiles = problem.batch * problem.heads * arguments.q_tiles;
-  const auto rows = static_cast<std::size_t>(tiles * instance->shape.q_tile);
-  counters = DeviceBuffer(static_cast<std::size_t>(tiles + 1) * sizeof(unsigned));
-  dq = DeviceBuffer(rows * static_cast<std::size_t>(instance->shape.head_dim) * sizeof(float));
-  dq.fill(0xff);  // NaN: with turns, the first addition to a tile is a store
-  lse2 = DeviceBuffer(rows * sizeof(float));
-  delta = DeviceBuffer(rows * sizeof(float));
-  auto* turns = static_cast<unsigned*>(counters.data());
-  arguments.turns = ordered ? turns : nullptr;
-  arguments.ticket = turns + tiles;
-  arguments.dq = static_cast<float*>(dq.data());
-  arguments.lse2 = static_cast<const float*>(lse2.data());
-  arguments.delta = static_cast<const float*>(delta.data());
+void Plan::Prepared::bind_memory(const Problem& problem, const Tensors& tensors, void* memory) {
+  auto* const base = static_cast<char*>(memory);
+  const auto floats = [&](std::size_t at) { return reinterpret_cast<float*>(base + at); };
+  counters = reinterpret_cast<unsigned*>(base + workspace.counters);
+  arguments.turns = ordered ? counters : nullptr;
+  arguments.ticket = counters + problem.batch * problem.heads * arguments.q_tiles;
+  arguments.dq = floats(workspace.dq);
+  arguments.lse2 = floats(workspace.lse2);
+  arguments.delta = floats(workspace.delta);
   arguments.dk = tensors.dk;
   arguments.dv = tensors.dv;
   arguments.dk_strides = row_strides(problem.k);
   arguments.dv_strides = row_strides(problem.v);
+  const float *dk_parts = nullptr, *dv_parts = nullptr;
   if (arguments.partial) {
-    const auto elements =
-        static_cast<std::size_t>(problem.batch * problem.heads * problem.kv_tokens * problem.head_dim);
-    dk_parts = DeviceBuffer(elements * sizeof(float));
-    dv_parts = DeviceBuffer(elements * sizeof(float));
-    arguments.dk = dk_parts.data();
-    arguments.dv = dv_parts.data();
+    dk_parts = floats(workspace.dk_parts);
+    dv_parts = floats(workspace.dv_parts);
+    arguments.dk = floats(workspace.dk_parts);
+    arguments.dv = floats(workspace.dv_parts);
     const std::int64_t head = problem.kv_tokens * problem.head_dim;
     arguments.dk_strides = arguments.dv_strides = {problem.heads * head, head, problem.head_dim};
   }
@@ -154,12 +179,21 @@ void Plan::Prepared::prepare_memory(const Problem& problem, const Tensors& tenso
             instance->shape,
             tensors,
             arguments.q_tiles,
-            static_cast<float*>(lse2.data()),
-            static_cast<float*>(delta.data()),
+            floats(workspace.lse2),
+            floats(workspace.delta),
             arguments.dq,
             arguments.turns,
-            static_cast<const float*>(dk_parts.data()),
-            static_cast<const float*>(dv_parts.data())};
+            dk_parts,
+            dv_parts};
+}
+
+void Plan::Prepared::launch_kernel() const {
+  NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(counters, 0, workspace.counter_bytes, launch_stream()));
+  if (!ordered) NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(arguments.dq, 0, workspace.dq_bytes, launch_stream()));
+  void* parameters[] = {const_cast<Arguments*>(&arguments)};
+  // Cooperative: all CTAs run at once, on which the proof that turns come rests.
+  NATTEN_SIM_CUDA_CHECK(cudaLaunchCooperativeKernel(instance->kernel, dim3(ctas), dim3(instance->threads),
+                                                    parameters, instance->shared_bytes, launch_stream()));
 }
 
 Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel,
@@ -191,33 +225,47 @@ Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel
   a.delay_ns = faults.delay_ns;
   a.dropped = faults.dropped_tile.value_or(-1);
   a.partial = problem.heads != problem.heads_kv && !is_grouped(problem, tiles);
-  p.prepare_maps(problem, tensors);
   p.prepare_lists(work_list(problem, kernel, tiles, schedule));
-  p.prepare_memory(problem, tensors);
+  p.workspace = workspace_of(problem, kernel, a);
+  p.around.problem = problem;
+  p.around.problem.pairs = nullptr;  // the lists have them
   NATTEN_SIM_CUDA_CHECK(cudaFuncSetAttribute(p.instance->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              p.instance->shared_bytes));
+  if (tensors.q == nullptr) return;  // launch_on() brings them
+  p.memory = DeviceBuffer(p.workspace.bytes);
+  p.memory.fill(0xff);  // NaN: with turns, the first addition to a tile of dQ is a store
+  p.bind_maps(problem, tensors);
+  p.bind_memory(p.around.problem, tensors, p.memory.data());
 }
 
 Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 
-void Plan::launch_kernel() const {
-  const Prepared& p = *prepared_;
-  NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(p.counters.data(), 0, p.counters.bytes()));
-  if (!p.ordered) NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(p.dq.data(), 0, p.dq.bytes()));
-  void* parameters[] = {const_cast<Arguments*>(&p.arguments)};
-  // Cooperative: all CTAs run at once, on which the proof that turns come rests.
-  NATTEN_SIM_CUDA_CHECK(cudaLaunchCooperativeKernel(p.instance->kernel, dim3(p.ctas),
-                                                    dim3(p.instance->threads), parameters,
-                                                    p.instance->shared_bytes, nullptr));
-}
+void Plan::launch_kernel() const { prepared_->launch_kernel(); }
 
 void Plan::launch(DeviceBuffer* times) const {
   Prepared& p = *prepared_;
   p.arguments.times = times != nullptr ? static_cast<TurnTimes*>(times->data()) : nullptr;
   launch_preprocess(p.around);
-  launch_kernel();
+  p.launch_kernel();
+  launch_postprocess(p.around);
+}
+
+std::size_t Plan::workspace_bytes() const noexcept { return prepared_->workspace.bytes; }
+
+void Plan::launch_on(const Tensors& tensors, void* workspace) const {
+  Prepared p;
+  p.arguments = prepared_->arguments;
+  p.instance = prepared_->instance;
+  p.ctas = prepared_->ctas;
+  p.ordered = prepared_->ordered;
+  p.workspace = prepared_->workspace;
+  const Problem& problem = prepared_->around.problem;
+  p.bind_maps(problem, tensors);
+  p.bind_memory(problem, tensors, workspace);
+  launch_preprocess(p.around);
+  p.launch_kernel();
   launch_postprocess(p.around);
 }
 

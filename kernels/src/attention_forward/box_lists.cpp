@@ -96,6 +96,7 @@ PerAxis<std::size_t> tile_order(const NeighborhoodMask& mask) {
 }
 
 MaskProducts mask_products(const Neighborhood& neighborhood) {
+  if (!neighborhood.intervals.empty()) return {};  // the window that products would hide is not theirs
   for (std::size_t axis = 0; axis < neighborhood.mask.rank(); ++axis) {
     if (residue_class(neighborhood.mask[axis], 0).length >= std::int64_t{1} << 15) return {};
   }

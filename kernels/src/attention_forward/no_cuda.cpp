@@ -17,6 +17,8 @@ Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 void Plan::launch(DeviceBuffer* /*intervals*/) const { absent(); }
+void Plan::launch_on(const Tensors& /*tensors*/, void* /*workspace*/) const { absent(); }
+std::size_t Plan::workspace_bytes() const noexcept { return 0; }
 
 std::vector<KernelShape> built_kernels() { return {}; }
 

@@ -23,6 +23,21 @@ void require_strides(const char* name, const TensorStrides& strides) {
   }
 }
 
+void require_intervals(const Neighborhood& neighborhood) {
+  const std::vector<TokenRange>& keys = neighborhood.intervals;
+  if (keys.empty()) return;
+  const AxisMask& axis = neighborhood.mask[0];
+  require(neighborhood.mask.rank() == 1 && axis.dilation == 1 && std::ssize(keys) == axis.length, "intervals",
+          std::ssize(keys), "one a token, on one axis without dilation");
+  for (std::size_t query = 0; query < keys.size(); ++query) {
+    const bool follows = query == 0 || (keys[query].begin >= keys[query - 1].begin &&
+                                        keys[query].end >= keys[query - 1].end);
+    require(follows && keys[query].begin >= 0 && keys[query].begin < keys[query].end &&
+                keys[query].end <= axis.length,
+            "intervals", static_cast<std::int64_t>(query), "some keys a query, in ascending order");
+  }
+}
+
 }  // namespace
 
 TensorStrides heads_first(std::int64_t heads, std::int64_t tokens, std::int64_t head_dim) noexcept {
@@ -78,6 +93,7 @@ void require_valid(const Problem& problem) {
     require(neighborhood.kv_tile[0] == 1, "kv_tile", neighborhood.kv_tile[0],
             "side 1 along the first of four axes");
   }
+  require_intervals(neighborhood);
   const std::int64_t tokens = product(input_of(neighborhood.mask), "tokens");
   require(problem.q_tokens == tokens && problem.kv_tokens == tokens, "q_tokens", problem.q_tokens,
           "the tokens of the layout, as kv_tokens");

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "gpu/cuda_check.cuh"
+#include "gpu/launch_stream.cuh"
 #include "msda/row_updates.cuh"
 #include "msda/samples.cuh"
 
@@ -178,12 +179,12 @@ void launch_path(const Problem& problem, const Tensors& tensors, void* gradients
   using Sum = typename Update::Type;
   const std::int64_t elements = problem.batch * shape.pixels * shape.heads * shape.head_channels;
   NATTEN_SIM_CUDA_CHECK(
-      cudaMemsetAsync(gradients, 0, static_cast<std::size_t>(elements * copies) * sizeof(Sum)));
+      cudaMemsetAsync(gradients, 0, static_cast<std::size_t>(elements * copies) * sizeof(Sum), launch_stream()));
   if (problem.tiling == MsdaTiling::kBlock) {
-    backward_block<Element, Update><<<blocks_of(shape, shape.pairs), kThreads>>>(
+    backward_block<Element, Update><<<blocks_of(shape, shape.pairs), kThreads, 0, launch_stream()>>>(
         shape, arrays, static_cast<Sum*>(gradients), copies, elements);
   } else {
-    backward_point<Element, Update><<<blocks_of(shape, problem.samples()), kThreads>>>(
+    backward_point<Element, Update><<<blocks_of(shape, problem.samples()), kThreads, 0, launch_stream()>>>(
         shape, arrays, static_cast<Sum*>(gradients), copies, elements);
   }
 }

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "gpu/cuda_check.cuh"
+#include "gpu/launch_stream.cuh"
 #include "msda/row_updates.cuh"
 #include "msda/samples.cuh"
 
@@ -113,16 +114,17 @@ void launch_forward(const Problem& problem, const Tensors& tensors) {
   const auto* const values = static_cast<const Element*>(tensors.values);
   auto* const output = static_cast<Element*>(tensors.output);
   if (problem.tiling == MsdaTiling::kBlock) {
-    forward_block<<<blocks_of(shape, shape.pairs), kThreads>>>(shape, values, tensors.locations,
-                                                               tensors.weights, tensors.order, output);
+    forward_block<<<blocks_of(shape, shape.pairs), kThreads, 0, launch_stream()>>>(
+        shape, values, tensors.locations, tensors.weights, tensors.order, output);
     return;
   }
   const std::int64_t elements = shape.pairs * shape.head_channels;
   float* sums = static_cast<float*>(tensors.scratch);
   if constexpr (std::is_same_v<Element, float>) sums = output;
-  NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(elements) * sizeof(float)));
-  forward_point<<<blocks_of(shape, problem.samples()), kThreads>>>(shape, values, tensors.locations,
-                                                                   tensors.weights, tensors.order, sums);
+  NATTEN_SIM_CUDA_CHECK(
+      cudaMemsetAsync(sums, 0, static_cast<std::size_t>(elements) * sizeof(float), launch_stream()));
+  forward_point<<<blocks_of(shape, problem.samples()), kThreads, 0, launch_stream()>>>(
+      shape, values, tensors.locations, tensors.weights, tensors.order, sums);
   if constexpr (!std::is_same_v<Element, float>) launch_sum_copies(output, sums, elements, 1);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gpu/cuda_check.cuh"
+#include "gpu/launch_stream.cuh"
 #include "msda/samples.cuh"
 
 namespace natten_sim::kernels::msda {
@@ -96,7 +97,7 @@ unsigned blocks_of(const Shape& shape, std::int64_t items) {
 template <typename Element, typename Copy>
 void launch_sum_copies(Element* destination, const Copy* copies, std::int64_t elements, std::int64_t count) {
   const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(elements / 1024, 1, 8192));
-  sum_copies<<<blocks, 256>>>(destination, copies, elements, count);
+  sum_copies<<<blocks, 256, 0, launch_stream()>>>(destination, copies, elements, count);
 }
 
 template void launch_sum_copies(float*, const float*, std::int64_t, std::int64_t);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gpu/cuda_check.cuh"
+#include "gpu/launch_stream.cuh"
 #include "gpu/kernel_limits.cuh"
 #include "gpu/random_value.hpp"
 #include "scatter_add/lane_updates.cuh"
@@ -188,7 +189,7 @@ void launch_pieces(const Problem& problem, const Arrays<typename Update::Type>& 
                    typename Update::Type* destination, std::int64_t copies = 1) {
   const std::int64_t pieces = problem.width / Update::kElements;
   const std::int64_t all = problem.updates * pieces;
-  add_pieces<Update><<<blocks_for(all, kThreads * kPieces), kThreads>>>(
+  add_pieces<Update><<<blocks_for(all, kThreads * kPieces), kThreads, 0, launch_stream()>>>(
       arrays.values, arrays.index, destination, all, pieces_of_row(pieces),
       problem.index == IndexLayout::kElement, copies, problem.rows * problem.width);
 }
@@ -198,21 +199,23 @@ void launch_private(const Problem& problem, const Arrays<Element>& arrays) {
   const std::int64_t elements = problem.rows * problem.width;
   auto* const copies = static_cast<Element*>(arrays.scratch);
   NATTEN_SIM_CUDA_CHECK(
-      cudaMemsetAsync(copies, 0, static_cast<std::size_t>(elements * problem.copies) * sizeof(Element)));
+      cudaMemsetAsync(copies, 0, static_cast<std::size_t>(elements * problem.copies) * sizeof(Element),
+                      launch_stream()));
   launch_pieces<ScalarUpdate<Element>>(problem, arrays, copies, problem.copies);
-  fold<<<std::min(blocks_for(elements, 256), 8192u), 256>>>(arrays.destination, copies, elements,
-                                                            problem.copies);
+  fold<<<std::min(blocks_for(elements, 256), 8192u), 256, 0, launch_stream()>>>(arrays.destination, copies, elements,
+                                                                                 problem.copies);
 }
 
 template <typename Element>
 void launch_accumulator(const Problem& problem, const Arrays<Element>& arrays) {
   const std::int64_t elements = problem.rows * problem.width;
   auto* const sums = static_cast<float*>(arrays.scratch);
-  NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(sums, 0, static_cast<std::size_t>(elements) * sizeof(float)));
+  NATTEN_SIM_CUDA_CHECK(
+      cudaMemsetAsync(sums, 0, static_cast<std::size_t>(elements) * sizeof(float), launch_stream()));
   const std::int64_t pieces = problem.width / 4;
-  add_widened<<<blocks_for(problem.updates * pieces, kThreads * kPieces), kThreads>>>(
+  add_widened<<<blocks_for(problem.updates * pieces, kThreads * kPieces), kThreads, 0, launch_stream()>>>(
       arrays.values, arrays.index, sums, problem.updates * pieces, pieces_of_row(pieces));
-  fold<<<std::min(blocks_for(elements, 256), 8192u), 256>>>(arrays.destination, sums, elements, 1);
+  fold<<<std::min(blocks_for(elements, 256), 8192u), 256, 0, launch_stream()>>>(arrays.destination, sums, elements, 1);
 }
 
 template <typename Element>
@@ -241,7 +244,8 @@ void launch_path(const GpuInfo& gpu, const Problem& problem, const Arrays<Elemen
   }
   const std::int64_t row_bytes = problem.width * element_bytes(problem.dtype);
   const std::int64_t pieces = problem.updates * ((row_bytes + kBulkBytes - 1) / kBulkBytes);
-  add_bulk<<<std::min(blocks_for(pieces, kThreads / 32), static_cast<unsigned>(gpu.sms) * 16), kThreads>>>(
+  const unsigned blocks = std::min(blocks_for(pieces, kThreads / 32), static_cast<unsigned>(gpu.sms) * 16);
+  add_bulk<<<blocks, kThreads, 0, launch_stream()>>>(
       arrays.values, arrays.index, arrays.destination, problem.updates, row_bytes);
 }
 

@@ -3,6 +3,7 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "gpu/cuda_check.cuh"
+#include "gpu/launch_stream.cuh"
 #include "scatter_add/sorted_segments.cuh"
 
 namespace natten_sim::kernels::scatter_add {
@@ -44,7 +45,7 @@ Layout layout_of(const Problem& problem) {
   NATTEN_SIM_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(
       nullptr, layout.sort_bytes, static_cast<const std::int64_t*>(nullptr),
       static_cast<std::int64_t*>(nullptr), static_cast<const std::int32_t*>(nullptr),
-      static_cast<std::int32_t*>(nullptr), static_cast<int>(problem.updates), 0, bits_of(problem.rows)));
+      static_cast<std::int32_t*>(nullptr), static_cast<int>(problem.updates), 0, bits_of(problem.rows), launch_stream()));
   layout.sort = place(layout.sort_bytes);
   layout.bytes = at;
   return layout;
@@ -121,14 +122,15 @@ void launch_sorted(const Problem& problem, const Element* values, const std::int
   auto* const sorted = reinterpret_cast<std::int32_t*>(base + layout.positions_sorted);
   auto* const first = reinterpret_cast<float*>(base + layout.first);
   auto* const last = reinterpret_cast<float*>(base + layout.last);
-  number<<<1024, 256>>>(positions, problem.updates);
+  number<<<1024, 256, 0, launch_stream()>>>(positions, problem.updates);
   NATTEN_SIM_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(
       base + layout.sort, layout.sort_bytes, index, rows, static_cast<const std::int32_t*>(positions), sorted,
-      static_cast<int>(problem.updates), 0, bits_of(problem.rows)));
+      static_cast<int>(problem.updates), 0, bits_of(problem.rows), launch_stream()));
   const std::size_t threads = blocks_of(problem) * static_cast<std::size_t>(problem.width);
   const auto grid = static_cast<unsigned>((threads + 127) / 128);
-  sum_blocks<<<grid, 128>>>(values, rows, sorted, destination, first, last, problem.updates, problem.width);
-  join_blocks<<<grid, 128>>>(rows, destination, first, last, problem.updates, problem.width);
+  sum_blocks<<<grid, 128, 0, launch_stream()>>>(values, rows, sorted, destination, first, last, problem.updates,
+                                                problem.width);
+  join_blocks<<<grid, 128, 0, launch_stream()>>>(rows, destination, first, last, problem.updates, problem.width);
 }
 
 template void launch_sorted(const Problem&, const float*, const std::int64_t*, float*, void*);

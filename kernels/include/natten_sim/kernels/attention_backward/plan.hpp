@@ -37,7 +37,8 @@ struct TurnTimes {
   std::uint32_t reserved = 0;
 };
 
-/// A launch, prepared once: tensor maps, lists of tasks, memory for dQ in fp32. Tensors must outlive it.
+/// A launch, prepared once: tensor maps, lists of tasks, memory for dQ in fp32. Tensors must outlive it. Where q
+/// is null they come with each launch_on() instead.
 class Plan {
  public:
   /// @throws InvalidParameter as require_runnable, or when a static schedule has more workers than the GPU
@@ -49,12 +50,16 @@ class Plan {
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
 
-  /// Asynchronous, on the default stream: preprocessing, the kernel, postprocessing. Launches of one plan
+  /// Asynchronous: preprocessing, the kernel, postprocessing. Launches of one plan
   /// must not overlap. With `times`, room for heads * batch * Q tiles * KV tiles TurnTimes, it also writes
   /// those of each task. @throws CudaError.
   void launch(DeviceBuffer* times = nullptr) const;
   /// The kernel alone, after a launch(): for timing. Its dQ is not converted.
   void launch_kernel() const;
+  /// launch() for these tensors, in memory of the caller, aligned to 256 bytes: such launches may overlap.
+  /// @throws CudaError.
+  void launch_on(const Tensors& tensors, void* workspace) const;
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept;
 
  private:
   struct Prepared;

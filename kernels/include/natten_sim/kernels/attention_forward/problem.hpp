@@ -60,6 +60,9 @@ struct Neighborhood {
   Extents q_tile;
   Extents kv_tile;
   std::vector<VisitedTile> visits;
+  /// One axis without dilation: the keys of each query, instead of the mask's window. Begins and ends do not
+  /// decrease, and no query is without a key: documents, or windows within them.
+  std::vector<TokenRange> intervals;
 };
 
 struct Problem {
@@ -147,7 +150,8 @@ void require_valid(const Problem& problem);
 [[nodiscard]] KernelShape best_kernel(const Problem& problem);
 [[nodiscard]] Schedule best_schedule(const Problem& problem);
 
-/// A launch, prepared once: tensor maps, tables, grid. Tensors must outlive it.
+/// A launch, prepared once: tensor maps, tables, grid. Tensors must outlive it. Where q is null they come with
+/// each launch_on() instead.
 class Plan {
  public:
   /// @throws InvalidParameter, HardwareAbsent (not an sm_90 GPU), CudaError.
@@ -157,10 +161,15 @@ class Plan {
   Plan(Plan&&) noexcept;
   Plan& operator=(Plan&&) noexcept;
 
-  /// Asynchronous, on the default stream. Launches of one plan must not overlap. With `intervals`, room for
+  /// Asynchronous. Launches of one plan must not overlap. With `intervals`, room for
   /// one ItemInterval an item, it also writes those, by item: (head * batches + batch) * Q tiles + Q tile in
   /// launch order, where heads_a_section is 1 and no item is split. @throws InvalidParameter, CudaError.
   void launch(DeviceBuffer* intervals = nullptr) const;
+
+  /// The same for these tensors, in memory of the caller, aligned to 256 bytes: such launches may overlap.
+  /// Asynchronous. @throws CudaError.
+  void launch_on(const Tensors& tensors, void* workspace) const;
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept;
 
  private:
   struct Prepared;

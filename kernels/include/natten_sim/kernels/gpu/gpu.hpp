@@ -15,7 +15,8 @@ namespace natten_sim::kernels {
 /// The one GPU that this process works on: memory, events and faults, without CUDA's headers. Everything here
 /// compiles and links without CUDA; calls then throw HardwareAbsent.
 ///
-/// All work goes to the default stream and is asynchronous unless a function says otherwise.
+/// All work goes to the default stream, launches of kernels to current_stream() (stream_scope.hpp), and is
+/// asynchronous unless a function says otherwise.
 
 /// A CUDA call failed. Names call, place and CUDA's own words. After one of these the context may be lost.
 class CudaError : public Error {
@@ -58,6 +59,8 @@ class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   explicit DeviceBuffer(std::size_t bytes);
+  /// A view of memory that somebody else owns and keeps as long as the view is used.
+  [[nodiscard]] static DeviceBuffer view(void* memory, std::size_t bytes);
 
   [[nodiscard]] void* data() const noexcept { return memory_.get(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
