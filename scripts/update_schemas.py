@@ -37,6 +37,7 @@ MORE += ["reuse -i 4096 --fidelity timed --device h200 --compare sawtooth", "reu
          "count -i 64 64 -w 16 16 --dim 8192", "count -i 30 48 80 -w 18 24 24 --device b200 --backprop -n 24 -d 128",
          "list", "list presets", "list devices", "list kernels", "list backends"]
 MORE += [f"explain tests/golden/ncu/attention-h200.csv{more}" for more in ("", " -i 32768 -n 1 -d 128 --kv-tile 64")]
+MORE += [f"explain tests/golden/ncu/read-and-written.csv{more}" for more in ("", " --device h200 --as any -i 8192 -d 128")]
 MORE += ["diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h100-stream.json --tolerance 5%",
          "diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h200-stream.json"]
 MORE += [f"reproduce {work}" for work in ("gna", "dash", "sawtooth", "flash-attention", "tiled-attention")]
